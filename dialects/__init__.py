@@ -1,0 +1,4 @@
+"""The IR: the img dialect (algorithm and schedule)."""
+
+if __name__ != "tilefuse.dialects":
+    raise ImportError("import this package as tilefuse.dialects")

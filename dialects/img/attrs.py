@@ -1,0 +1,239 @@
+"""Attributes of the img dialect: boundary kinds, boxes, and the schedule."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Self
+
+from xdsl.dialects.builtin import DenseArrayBase, IntAttr, StringAttr, i64
+from xdsl.dialects.utils import EnumAttribute
+from xdsl.ir import Attribute, Data, ParametrizedAttribute, SpacedOpaqueSyntaxAttribute
+from xdsl.irdl import irdl_attr_definition
+from xdsl.parser import AttrParser
+from xdsl.printer import Printer
+from xdsl.utils.exceptions import VerifyException
+from xdsl.utils.str_enum import StrEnum
+
+
+class BoundaryKind(StrEnum):
+    """How a function continues outside its box; the names and meanings are Halide's BoundaryConditions."""
+
+    RepeatEdge = "repeat_edge"
+    MirrorImage = "mirror_image"
+    MirrorInterior = "mirror_interior"
+    RepeatImage = "repeat_image"
+    ConstantExterior = "constant_exterior"
+
+
+@irdl_attr_definition
+class BoundaryKindAttr(EnumAttribute[BoundaryKind], SpacedOpaqueSyntaxAttribute):
+    """`repeat_edge`, `mirror_image`, `mirror_interior`, `repeat_image` or `constant_exterior`."""
+
+    name = "img.boundary_kind"
+
+
+Interval = tuple[int, int]
+"""(min, extent) of one dimension."""
+
+
+@irdl_attr_definition
+class BoxAttr(Data[tuple[Interval | None, ...]]):
+    """`#img.box<[*, *, 0:3]>`: per dimension `min:extent` where it is fixed at compile time, else `*`."""
+
+    name = "img.box"
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> tuple[Interval | None, ...]:
+        def dim() -> Interval | None:
+            if parser.parse_optional_punctuation("*"):
+                return None
+            low = parser.parse_integer()
+            parser.parse_punctuation(":")
+            return (low, parser.parse_integer(allow_negative=False))
+
+        with parser.in_angle_brackets():
+            return tuple(parser.parse_comma_separated_list(parser.Delimiter.SQUARE, dim))
+
+    def print_parameter(self, printer: Printer) -> None:
+        dims = ("*" if d is None else f"{d[0]}:{d[1]}" for d in self.data)
+        printer.print_string(f"<[{', '.join(dims)}]>")
+
+    def verify(self) -> None:
+        for dim in self.data:
+            if dim is not None and dim[1] <= 0:
+                raise VerifyException(f"a box needs positive extents, not {dim[1]}")
+
+
+class Level(StrEnum):
+    """The loop level that a stage is computed at: once per block, per warp or per thread of its group."""
+
+    Block = "block"
+    Warp = "warp"
+    Thread = "thread"
+
+
+class Memory(StrEnum):
+    """Where the values of a stage live between producer and consumer."""
+
+    Global = "global"
+    Shared = "shared"
+    Register = "register"
+
+
+_PLACES = {
+    (Level.Block, Memory.Shared),
+    (Level.Warp, Memory.Register),
+    (Level.Thread, Memory.Register),
+    (Level.Thread, Memory.Global),
+}
+
+
+@irdl_attr_definition
+class PlaceAttr(ParametrizedAttribute):
+    """`#img.place<block, shared, pad = 1>`: where a stage of a group is computed and stored.
+
+    `pad` is the number of unused elements at the end of each row, against shared-memory bank conflicts.
+    """
+
+    name = "img.place"
+
+    level: Attribute
+    memory: Attribute
+    pad: IntAttr
+
+    def __init__(self, level: Level | Attribute, memory: Memory | Attribute, pad: int | IntAttr = 0):
+        super().__init__(
+            StringAttr(level.value) if isinstance(level, Level) else level,
+            StringAttr(memory.value) if isinstance(memory, Memory) else memory,
+            IntAttr(pad) if isinstance(pad, int) else pad,
+        )
+
+    @property
+    def where(self) -> tuple[Level, Memory]:
+        """The loop level and the memory."""
+        return Level(self.level.data), Memory(self.memory.data)  # type: ignore[attr-defined]
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        with parser.in_angle_brackets():
+            level = parser.parse_str_enum(Level)
+            parser.parse_punctuation(",")
+            memory = parser.parse_str_enum(Memory)
+            pad = 0
+            if parser.parse_optional_punctuation(","):
+                parser.parse_keyword("pad")
+                parser.parse_punctuation("=")
+                pad = parser.parse_integer(allow_negative=False)
+        return (StringAttr(level.value), StringAttr(memory.value), IntAttr(pad))
+
+    def print_parameters(self, printer: Printer) -> None:
+        level, memory = self.where
+        pad = f", pad = {self.pad.data}" if self.pad.data else ""
+        printer.print_string(f"<{level.value}, {memory.value}{pad}>")
+
+    def verify(self) -> None:
+        level, memory = self.where
+        if (level, memory) not in _PLACES:
+            raise VerifyException(
+                f"a stage computed per {level.value} cannot live in {memory.value} memory; use "
+                + ", ".join(sorted(f"{lv.value}/{m.value}" for lv, m in _PLACES))
+            )
+
+
+class Shape(StrEnum):
+    """The execution model of a group's kernel: the code shape that lowering gives it."""
+
+    BlockTile = "block_tile"
+    WarpTile = "warp_tile"
+
+
+@irdl_attr_definition
+class ScheduleAttr(ParametrizedAttribute):
+    """`#img.schedule<block_tile, tile = [128, 16], threads = [32, 8], vector = 1>`: how a group runs.
+
+    `tile`: points of the group's output that one block (block_tile) or one warp (warp_tile) computes, per
+    dimension, x first. `threads`: threads of a block per dimension (for warp_tile: lanes in x, warps in y).
+    `vector`: consecutive x-points that a thread loads, computes and stores together.
+    """
+
+    name = "img.schedule"
+
+    shape: Attribute
+    tile: Attribute
+    threads: Attribute
+    vector: IntAttr
+
+    def __init__(self, shape: Shape, tile: Sequence[int], threads: Sequence[int], vector: int = 1):
+        super().__init__(
+            StringAttr(shape.value),
+            DenseArrayBase.from_list(i64, list(tile)),
+            DenseArrayBase.from_list(i64, list(threads)),
+            IntAttr(vector),
+        )
+
+    @property
+    def execution(self) -> Shape:
+        """The execution model."""
+        return Shape(self.shape.data)  # type: ignore[attr-defined]
+
+    @property
+    def tile_sizes(self) -> tuple[int, ...]:
+        """Points per tile, x first."""
+        return tuple(int(v) for v in self.tile.get_values())  # type: ignore[attr-defined]
+
+    @property
+    def thread_counts(self) -> tuple[int, ...]:
+        """Threads per block, x first; as many entries as the tile has."""
+        return tuple(int(v) for v in self.threads.get_values())  # type: ignore[attr-defined]
+
+    @property
+    def vector_width(self) -> int:
+        """Consecutive x-points per thread."""
+        return self.vector.data
+
+    @classmethod
+    def new_from(cls, other: Self, **changes: object) -> Self:
+        """A copy of `other` with some of `shape`, `tile`, `threads`, `vector` changed."""
+        values: dict[str, object] = {
+            "shape": other.execution,
+            "tile": other.tile_sizes,
+            "threads": other.thread_counts,
+            "vector": other.vector_width,
+        }
+        return cls(**(values | changes))  # type: ignore[arg-type]
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        def int_list(keyword: str) -> list[int]:
+            parser.parse_punctuation(",")
+            parser.parse_keyword(keyword)
+            parser.parse_punctuation("=")
+            return parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_integer)
+
+        with parser.in_angle_brackets():
+            shape = parser.parse_str_enum(Shape)
+            tile = int_list("tile")
+            threads = int_list("threads")
+            vector = 1
+            if parser.parse_optional_punctuation(","):
+                parser.parse_keyword("vector")
+                parser.parse_punctuation("=")
+                vector = parser.parse_integer(allow_negative=False)
+        return cls(shape, tile, threads, vector).parameters
+
+    def print_parameters(self, printer: Printer) -> None:
+        def ints(values: Sequence[int]) -> str:
+            return "[" + ", ".join(map(str, values)) + "]"
+
+        vector = f", vector = {self.vector_width}" if self.vector_width != 1 else ""
+        printer.print_string(
+            f"<{self.execution.value}, tile = {ints(self.tile_sizes)}, "
+            f"threads = {ints(self.thread_counts)}{vector}>"
+        )
+
+    def verify(self) -> None:
+        tile, threads = self.tile_sizes, self.thread_counts
+        if len(tile) != len(threads):
+            raise VerifyException(f"tile has {len(tile)} dimensions but threads has {len(threads)}")
+        if any(t <= 0 for t in (*tile, *threads)) or self.vector_width <= 0:
+            raise VerifyException("tile, threads and vector must be positive")

@@ -1,0 +1,83 @@
+"""The text of an access: `[%x - 1, 2 * %y + 1, %c]`.
+
+An access is an affine map over index values. In text the map is written over the values themselves,
+as `affine.load` does it in MLIR.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import IndexType
+from xdsl.ir import SSAValue
+from xdsl.ir.affine import (
+    AffineBinaryOpExpr,
+    AffineBinaryOpKind,
+    AffineConstantExpr,
+    AffineDimExpr,
+    AffineExpr,
+    AffineMap,
+    AffineSymExpr,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+
+_PRECEDENCE = {
+    AffineBinaryOpKind.Add: 1,
+    AffineBinaryOpKind.Mul: 2,
+    AffineBinaryOpKind.Mod: 2,
+    AffineBinaryOpKind.FloorDiv: 2,
+    AffineBinaryOpKind.CeilDiv: 2,
+}
+
+
+def _print_expr(printer: Printer, expr: AffineExpr, operands: Sequence[SSAValue], precedence: int = 0) -> None:
+    """Print `expr` with dimension i written as `operands[i]`; parenthesised if it binds weaker."""
+    match expr:
+        case AffineConstantExpr(value):
+            printer.print_string(str(value))
+        case AffineDimExpr(position):
+            printer.print_ssa_value(operands[position])
+        case AffineBinaryOpExpr(kind, lhs, rhs):
+            own = _PRECEDENCE[kind]
+            if own < precedence:
+                printer.print_string("(")
+            _print_expr(printer, lhs, operands, own)
+            if kind is AffineBinaryOpKind.Add and isinstance(rhs, AffineConstantExpr) and rhs.value < 0:
+                printer.print_string(f" - {-rhs.value}")
+            else:
+                printer.print_string(f" {kind.get_token()} ")
+                _print_expr(printer, rhs, operands, own + 1)
+            if own < precedence:
+                printer.print_string(")")
+        case _:
+            raise AssertionError(f"no symbols in img accesses: {expr}")
+
+
+def print_indices(printer: Printer, map: AffineMap, operands: Sequence[SSAValue]) -> None:
+    """Print `[...]` for the results of `map` applied to `operands`."""
+    with printer.in_square_brackets():
+        printer.print_list(map.results, lambda e: _print_expr(printer, e, operands))
+
+
+def parse_indices(parser: Parser) -> tuple[AffineMap, list[SSAValue]]:
+    """Parse `[...]`; gives the map over the values used, and the values in order of first use."""
+    if parser.parse_optional_characters("[]"):
+        return AffineMap(0, 0, ()), []
+    map, operands = parser.parse_affine_map_of_ssa_ids()
+    return _symbols_to_dims(map, operands)
+
+
+def _symbols_to_dims(map: AffineMap, operands: Sequence[SSAValue]) -> tuple[AffineMap, list[SSAValue]]:
+    # xDSL's parser makes every identifier a symbol and repeats one that is used twice.
+    unique: list[SSAValue] = []
+    dims: list[AffineExpr] = []
+    for value in operands:
+        if value not in unique:
+            unique.append(value)
+        dims.append(AffineExpr.dimension(unique.index(value)))
+    n = map.num_dims
+    results = tuple(e.replace_dims_and_symbols(dims[:n], dims[n:]) for e in map.results)
+    assert all(isinstance(v.type, IndexType) for v in unique)
+    assert not any(isinstance(e, AffineSymExpr) for r in results for e in r.dfs())
+    return AffineMap(len(unique), 0, results), unique

@@ -1,0 +1,1 @@
+"""tilefuse: image pipelines to fused CUDA kernels, with no schedule written by hand."""
