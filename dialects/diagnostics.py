@@ -1,0 +1,72 @@
+"""Errors that say where: `file:line:col: error: message`, from the location of an operation."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from xdsl.dialects.builtin import CallSiteLoc, FileLineColLoc, FusedLoc, NameLoc
+from xdsl.ir import Attribute, Operation
+from xdsl.utils.exceptions import PassFailedException
+
+
+class SourcePosition(NamedTuple):
+    """A place in a text; `line` and `column` count from 1."""
+
+    file: str
+    line: int
+    column: int
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}:{self.column}"
+
+
+def file_position(location: Attribute) -> SourcePosition | None:
+    """The first file position inside an MLIR location attribute; None for `loc(unknown)`."""
+    match location:
+        case FileLineColLoc():
+            return SourcePosition(location.filename.data, location.line.data, location.column.data)
+        case NameLoc():
+            return file_position(location.location)
+        case CallSiteLoc():
+            return file_position(location.callee) or file_position(location.caller)
+        case FusedLoc():
+            found = (file_position(inner) for inner in location.locations)  # type: ignore[attr-defined]
+            return next((position for position in found if position), None)
+        case _:
+            return None
+
+
+def position_of(op: Operation | None) -> SourcePosition | None:
+    """Where `op` stands in its source text; a pass may make ops without one, then the enclosing op's."""
+    while op is not None:
+        if position := file_position(op.location):
+            return position
+        op = op.parent_op()
+    return None
+
+
+def located(op: Operation | None, message: str) -> str:
+    """`file:line:col: error: message` if the place of `op` is known, else `error: message`."""
+    return _format(position_of(op), message)
+
+
+def _format(position: SourcePosition | None, message: str) -> str:
+    return f"{position}: error: {message}" if position else f"error: {message}"
+
+
+class PipelineError(PassFailedException):
+    """What a user did wrong, said in one sentence, at the operation where it shows.
+
+    Raise it from a pass, an analysis or a lowering. `str(error)` is `file:line:col: error: message` when the
+    place of the operation is known, else `error: message`.
+    """
+
+    def __init__(self, message: str, op: Operation | None = None):
+        super().__init__(message)
+        self.message = message
+        self.op = op
+        # Taken now: the rewrite under way may detach or erase the op before anyone reads the message.
+        self.position = position_of(op)
+
+    def __str__(self) -> str:
+        return _format(self.position, self.message)
