@@ -61,12 +61,12 @@ class PipelineError(PassFailedException):
     place of the operation is known, else `error: message`.
     """
 
-    def __init__(self, message: str, op: Operation | None = None):
+    def __init__(self, message: str, op: Operation | None = None, *, position: SourcePosition | None = None):
         super().__init__(message)
         self.message = message
         self.op = op
         # Taken now: the rewrite under way may detach or erase the op before anyone reads the message.
-        self.position = position_of(op)
+        self.position = position or position_of(op)
 
     def __str__(self) -> str:
         return _format(self.position, self.message)

@@ -1,0 +1,125 @@
+"""Reading IR text so that every operation knows its line and column.
+
+xDSL's parser leaves operations at `loc(unknown)`; then no verifier or pass could say which line is wrong.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable
+from difflib import get_close_matches
+from itertools import accumulate
+from typing import TypeVar
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import UNKNOWN_LOC, FileLineColLoc, IntAttr, ModuleOp, StringAttr
+from xdsl.ir import Attribute, AttributeInvT, Operation, SSAValue, TypeAttribute
+from xdsl.parser import Parser, UnresolvedOperand
+from xdsl.universe import Universe
+from xdsl.utils.exceptions import ParseError, VerifyException
+from xdsl.utils.lexer import Span
+from xdsl.utils.mlir_lexer import MLIRTokenKind
+
+from tilefuse.dialects.diagnostics import PipelineError, SourcePosition
+from tilefuse.dialects.verification import verify
+
+_Parsed = TypeVar("_Parsed")
+
+
+class LocatedParser(Parser):
+    """xDSL's parser; each operation's location is its place in the text, or the explicit `loc(...)` there."""
+
+    def __init__(self, ctx: Context, input: str | bytes, name: str = "<string>") -> None:
+        super().__init__(ctx, input, name)
+        text = self.lexer.input.content
+        lengths = (len(line) + 1 for line in text.split("\n"))
+        self._line_starts = [0, *accumulate(lengths)]
+        self._file = StringAttr(name)
+        self._first_use: dict[str, Span] = {}
+
+    def parse_module(self, allow_implicit_module: bool = True) -> ModuleOp:
+        """The whole input as one module; a text without operations is an empty one, as for mlir-opt."""
+        if allow_implicit_module and self._current_token.kind == MLIRTokenKind.EOF:
+            return ModuleOp([])
+        try:
+            return super().parse_module(allow_implicit_module)
+        except ParseError as error:
+            if self._current_token.kind == MLIRTokenKind.EOF:
+                # xDSL reports an undefined value at the end of the text; the use is where to look.
+                for name in self.forward_ssa_references:
+                    raise ParseError(self._first_use[name], f"%{name} is used but never defined") from error
+            raise
+
+    def resolve_operand(self, operand: UnresolvedOperand, type: AttributeInvT) -> SSAValue[AttributeInvT]:
+        if operand.operand_name not in self.ssa_values:
+            self._first_use.setdefault(operand.operand_name, operand.span)
+        return super().resolve_operand(operand, type)
+
+    def parse_operation(self) -> Operation:
+        start = self.pos
+        op = self._with_place(super().parse_operation)
+        # By identity: `loc(unknown)` in the text makes an attribute of its own, and is kept.
+        if op.location is UNKNOWN_LOC:
+            op.location = self._location(start)
+        return op
+
+    def _get_op_by_name(self, name: str) -> type[Operation]:
+        try:
+            return super()._get_op_by_name(name)
+        except ParseError:
+            start = self.lexer.input.content.rfind(name, 0, self.pos)
+            dialect = self.ctx.get_optional_dialect(name.partition(".")[0])
+            known = [op.name for op in dialect.operations] if dialect else []
+            near = get_close_matches(name, known, n=1)
+            hint = f"; did you mean '{near[0]}'?" if near else ""
+            self.raise_error(f"unknown operation '{name}'{hint}", start, start + len(name))
+
+    def parse_optional_attribute(self) -> Attribute | None:
+        return self._with_place(super().parse_optional_attribute)
+
+    def parse_optional_type(self) -> TypeAttribute | None:
+        return self._with_place(super().parse_optional_type)
+
+    def _with_place(self, parse: Callable[[], _Parsed]) -> _Parsed:
+        """What `parse` gives; an attribute that does not verify becomes a parse error where it began."""
+        start = self.pos
+        try:
+            return parse()
+        except VerifyException as error:
+            raise ParseError(Span(start, start, self.lexer.input), str(error)) from error
+
+    def _location(self, offset: int) -> FileLineColLoc:
+        line = bisect_right(self._line_starts, offset)
+        return FileLineColLoc(self._file, IntAttr(line), IntAttr(offset - self._line_starts[line - 1] + 1))
+
+
+def parse_error(error: ParseError) -> PipelineError:
+    """The same message as a `PipelineError`, which prints as one located line."""
+    place = error.span.get_location()
+    return PipelineError(error.msg, position=SourcePosition(place.file, place.line, place.col))
+
+
+def known_dialects() -> Context:
+    """A context with the dialects of xDSL, of tilefuse and of every installed plug-in; loads none of them."""
+    from tilefuse.dialects.img import IMG
+
+    ctx = Context()
+    for name, factory in Universe.get_multiverse().all_dialects.items():
+        ctx.register_dialect(name, factory)
+    # A checkout on the path that was never installed has no entry point.
+    if IMG.name not in ctx.registered_dialect_names:
+        ctx.register_dialect(IMG.name, lambda: IMG)
+    return ctx
+
+
+def parse_module(text: str, filename: str = "<string>", ctx: Context | None = None) -> ModuleOp:
+    """Parse IR text (custom or generic form) and verify it.
+
+    Raises PipelineError, `filename:line:col: error: ...`, if it does not parse or does not verify.
+    """
+    try:
+        module = LocatedParser(ctx or known_dialects(), text, filename).parse_module()
+    except ParseError as error:
+        raise parse_error(error) from None
+    verify(module)
+    return module
