@@ -32,7 +32,7 @@ def parse_passes(
     `available` maps names to factories, as in a `Universe`. Raises PipelineError, at `source:1:column`, for
     text that does not parse, an unknown pass, and an unknown, missing or ill-typed option.
     """
-    text = _normalised(text)
+    text = normalised(text)
     passes = []
     at = 0
     for spec in parse_specs(text, source):
@@ -54,9 +54,10 @@ def parse_specs(text: str, source: str) -> list[ArgSpec]:
         # xDSL gives only text: a heading, `file:line:column`, the line, a caret, the message.
         _, place, *_, message, _ = str(error).split("\n")
         column = int(place.rpartition(":")[2])
-        raise PipelineError(
-            message.strip()[0].lower() + message.strip()[1:], position=SourcePosition(source, 1, column)
-        ) from None
+        message = message.strip()[0].lower() + message.strip()[1:]
+        if message == "unknown token":
+            message = f"'{text[column - 1]}' has no meaning here"
+        raise PipelineError(message, position=SourcePosition(source, 1, column)) from None
 
 
 def build(kind: type[_Built], spec: ArgSpec, what: str, position: SourcePosition | None = None) -> _Built:
@@ -109,7 +110,7 @@ def unknown(kind: str, name: str, available: Mapping[str, object]) -> str:
     return f"unknown {kind} '{name}'{_suggestion(name, available)}"
 
 
-def _normalised(text: str) -> str:
+def normalised(text: str) -> str:
     """`text` without the anchor `builtin.module(...)` and without spaces that mean nothing."""
     while wrapped := _WRAPPED.fullmatch(text):
         text = wrapped[1]
