@@ -133,7 +133,9 @@ class InputOp(IRDLOperation):
     func = result_def(FuncType)
 
     traits = traits_def(Pure())
-    assembly_format = "$sym_name (`bounds` $bounds^)? (`layout` $layout^)? attr-dict `:` type($func)"
+    assembly_format = (
+        "$sym_name (`bounds` qualified($bounds)^)? (`layout` qualified($layout)^)? attr-dict `:` type($func)"
+    )
 
     def __init__(
         self,
