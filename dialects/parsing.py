@@ -81,12 +81,13 @@ class LocatedParser(Parser):
         return self._with_place(super().parse_optional_type)
 
     def _with_place(self, parse: Callable[[], _Parsed]) -> _Parsed:
-        """What `parse` gives; an attribute that does not verify becomes a parse error where it began."""
+        """What `parse` gives; an attribute that cannot be made becomes a parse error where it began."""
         start = self.pos
         try:
             return parse()
-        except VerifyException as error:
-            raise ParseError(Span(start, start, self.lexer.input), str(error)) from error
+        except (VerifyException, NotImplementedError) as error:
+            message = " ".join(str(error).split())
+            raise ParseError(Span(start, start, self.lexer.input), message) from error
 
     def _location(self, offset: int) -> FileLineColLoc:
         line = bisect_right(self._line_starts, offset)

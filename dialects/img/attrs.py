@@ -138,6 +138,8 @@ class PlaceAttr(ParametrizedAttribute):
                 f"a stage computed per {level.value} cannot live in {memory.value} memory; use "
                 + ", ".join(sorted(f"{lv.value}/{m.value}" for lv, m in _PLACES))
             )
+        if self.pad.data and memory is not Memory.Shared:
+            raise VerifyException(f"only shared memory is padded, not {memory.value} memory")
 
 
 class Shape(StrEnum):

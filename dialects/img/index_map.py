@@ -31,7 +31,9 @@ _PRECEDENCE = {
 }
 
 
-def _print_expr(printer: Printer, expr: AffineExpr, operands: Sequence[SSAValue], precedence: int = 0) -> None:
+def _print_expr(
+    printer: Printer, expr: AffineExpr, operands: Sequence[SSAValue], precedence: int = 0
+) -> None:
     """Print `expr` with dimension i written as `operands[i]`; parenthesised if it binds weaker."""
     match expr:
         case AffineConstantExpr(value):
@@ -64,7 +66,12 @@ def parse_indices(parser: Parser) -> tuple[AffineMap, list[SSAValue]]:
     """Parse `[...]`; gives the map over the values used, and the values in order of first use."""
     if parser.parse_optional_characters("[]"):
         return AffineMap(0, 0, ()), []
-    map, operands = parser.parse_affine_map_of_ssa_ids()
+    pos = parser.pos
+    try:
+        map, operands = parser.parse_affine_map_of_ssa_ids()
+    except (NotImplementedError, ArithmeticError):
+        # How xDSL's affine expressions refuse `%x * %y` and `3 mod 0`.
+        parser.raise_error("an index multiplies, divides and takes mod by positive constants only", pos)
     return _symbols_to_dims(map, operands)
 
 

@@ -8,7 +8,7 @@ names the outputs. `img.group` gathers the stages that one kernel computes, and 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
 from xdsl.dialects.builtin import (
     I64,
@@ -24,7 +24,7 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.ir import Attribute, Operation, Region, SSAValue
-from xdsl.ir.affine import AffineMap
+from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineMap
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     IRDLOperation,
@@ -51,6 +51,7 @@ from xdsl.traits import (
     IsTerminator,
     Pure,
     SymbolOpInterface,
+    is_side_effect_free,
 )
 from xdsl.utils.exceptions import VerifyException
 
@@ -59,6 +60,13 @@ from tilefuse.dialects.img.index_map import parse_indices, print_indices
 from tilefuse.dialects.img.types import FuncType, is_element_type, storage_type
 
 _INDEX = IndexType()
+_DIVISIONS = (AffineBinaryOpKind.FloorDiv, AffineBinaryOpKind.CeilDiv, AffineBinaryOpKind.Mod)
+
+
+def _computes_values_only(op: Operation) -> bool:
+    """Whether `op` is straight-line code without side effects."""
+    # xDSL 0.74 forgets to declare some arith ops pure (extsi, divui, ...), hence the names.
+    return not op.regions and (op.dialect_name() in ("arith", "img", "math") or is_side_effect_free(op))
 
 
 class _CanonicalizeDivision(HasCanonicalizationPatternsTrait):
@@ -115,6 +123,17 @@ class PipelineOp(IRDLOperation):
                 if op.sym_name.data in names:
                     raise VerifyException(f"two stages, inputs or params are called '{op.sym_name.data}'")
                 names.add(op.sym_name.data)
+        # A group's name becomes that of its kernel, so it is unique too, but may be that of its output stage.
+        groups: set[str] = set()
+        for op in self.body.block.ops:
+            if isinstance(op, GroupOp):
+                if op.sym_name.data in groups:
+                    raise VerifyException(f"two groups are called '{op.sym_name.data}'")
+                groups.add(op.sym_name.data)
+            elif not isinstance(op, StageOp) and not _computes_values_only(op):
+                raise VerifyException(
+                    f"{op.name} cannot stand in a pipeline: it does more than compute values"
+                )
 
 
 @irdl_op_definition
@@ -132,7 +151,7 @@ class InputOp(IRDLOperation):
     layout = opt_prop_def(StridedLayoutAttr)
     func = result_def(FuncType)
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), HasParent(PipelineOp))
     assembly_format = (
         "$sym_name (`bounds` qualified($bounds)^)? (`layout` qualified($layout)^)? attr-dict `:` type($func)"
     )
@@ -172,7 +191,7 @@ class ParamOp(IRDLOperation):
     element = prop_def()
     value = result_def()
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), HasParent(PipelineOp))
     assembly_format = "$sym_name `of` $element attr-dict `:` type($value)"
 
     def __init__(self, name: str, element: Attribute):
@@ -183,8 +202,13 @@ class ParamOp(IRDLOperation):
         self.value.name_hint = name if SSAValue.is_valid_name(name) else None
 
     def verify_(self) -> None:
-        if not is_element_type(self.element) or self.value.type != storage_type(self.element):
-            raise VerifyException(f"param '{self.sym_name.data}' of {self.element} gives {self.value.type}")
+        if not is_element_type(self.element):
+            raise VerifyException(f"param '{self.sym_name.data}': {self.element} is no pixel type")
+        if self.value.type != storage_type(self.element):
+            raise VerifyException(
+                f"param '{self.sym_name.data}' of {self.element} gives {storage_type(self.element)}, "
+                f"not {self.value.type}"
+            )
 
 
 class _BoxQueryOp(IRDLOperation):
@@ -198,9 +222,7 @@ class _BoxQueryOp(IRDLOperation):
     assembly_format = "$dim `of` $input attr-dict `:` type($input)"
 
     def __init__(self, input: SSAValue, dim: int):
-        super().__init__(
-            operands=[input], properties={"dim": IntegerAttr(dim, i64)}, result_types=[_INDEX]
-        )
+        super().__init__(operands=[input], properties={"dim": IntegerAttr(dim, i64)}, result_types=[_INDEX])
 
     def verify_(self) -> None:
         if not isinstance(self.input.owner, InputOp):
@@ -345,9 +367,7 @@ class BoundaryOp(IRDLOperation):
             )
         needs_value = self.kind.data == BoundaryKind.ConstantExterior
         if needs_value != (self.exterior is not None):
-            raise VerifyException(
-                "img.boundary: constant_exterior needs 'value', the other kinds take none"
-            )
+            raise VerifyException("img.boundary: constant_exterior needs 'value', the other kinds take none")
         if self.exterior is not None and self.exterior.type != type.storage:
             raise VerifyException(
                 f"img.boundary: the exterior of {type} is {type.storage}, not {self.exterior.type}"
@@ -421,11 +441,11 @@ class StageOp(IRDLOperation):
                 parser.raise_error(f"{element} is no pixel type", pos)
         bounds = place = None
         if parser.parse_optional_keyword("bounds"):
-            bounds = parser.parse_attribute()
+            bounds = _parse_attribute_of(parser, BoxAttr)
         if parser.parse_optional_keyword("place"):
-            place = parser.parse_attribute()
+            place = _parse_attribute_of(parser, PlaceAttr)
         attrs = parser.parse_optional_attr_dict_with_keyword(("sym_name", "bounds", "place"))
-        op = cls(name, elements, parser.parse_region(args), bounds, place)  # type: ignore[arg-type]
+        op = cls(name, elements, parser.parse_region(args), bounds, place)
         if attrs is not None:
             op.attributes |= attrs.data
         return op
@@ -481,6 +501,21 @@ class StageOp(IRDLOperation):
         for op in self.body.walk():
             if op is not self and isinstance(op, StageOp | BoundaryOp | InputOp | ParamOp):
                 raise VerifyException(f"stage '{name}': {op.name} cannot stand inside a stage")
+            if not _computes_values_only(op):
+                raise VerifyException(
+                    f"stage '{name}': {op.name} does more than compute a value; a stage is a pure function"
+                )
+
+
+_Attr = TypeVar("_Attr", bound=Attribute)
+
+
+def _parse_attribute_of(parser: Parser, kind: type[_Attr]) -> _Attr:
+    pos = parser.pos
+    attribute = parser.parse_attribute()
+    if not isinstance(attribute, kind):
+        parser.raise_error(f"expected #{kind.name}, not {attribute}", pos)
+    return attribute
 
 
 def _parse_coordinates(parser: Parser) -> list[Parser.Argument]:
@@ -510,7 +545,7 @@ class ReadOp(IRDLOperation):
     map = prop_def(AffineMapAttr)
     value = result_def()
 
-    traits = traits_def(Pure())
+    traits = lazy_traits_def(lambda: (Pure(), HasParent(StageOp)))
 
     def __init__(self, source: SSAValue, indices: Sequence[SSAValue], map: AffineMap):
         assert isinstance(source.type, FuncType)
@@ -554,6 +589,9 @@ class ReadOp(IRDLOperation):
             )
         if not all(e.is_pure_affine() for e in map.results):
             raise VerifyException("img.read: indices multiply, divide and take mod by constants only")
+        for e in (sub for result in map.results for sub in result.dfs()):
+            if isinstance(e, AffineBinaryOpExpr) and e.kind in _DIVISIONS and e.rhs.value <= 0:  # type: ignore[attr-defined]
+                raise VerifyException(f"img.read: {e.kind.get_token()} by {e.rhs}; it must be positive")
         if self.value.type != type.storage:
             raise VerifyException(f"img.read of {type} gives {type.storage}, not {self.value.type}")
 
@@ -652,7 +690,9 @@ class GroupOp(IRDLOperation):
 
     traits = traits_def(Pure(), HasParent(PipelineOp))
 
-    def __init__(self, name: str, types: Sequence[Attribute], body: Region, schedule: ScheduleAttr | None = None):
+    def __init__(
+        self, name: str, types: Sequence[Attribute], body: Region, schedule: ScheduleAttr | None = None
+    ):
         super().__init__(
             properties={"sym_name": StringAttr(name), "schedule": schedule},
             result_types=[list(types)],
@@ -685,12 +725,12 @@ class GroupOp(IRDLOperation):
         name = parser.parse_str_literal()
         schedule = None
         if parser.parse_optional_keyword("schedule"):
-            schedule = parser.parse_attribute()
+            schedule = _parse_attribute_of(parser, ScheduleAttr)
         attrs = parser.parse_optional_attr_dict_with_keyword(("sym_name", "schedule"))
         body = parser.parse_region()
         parser.parse_punctuation(":")
         types = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
-        op = cls(name, types, body, schedule)  # type: ignore[arg-type]
+        op = cls(name, types, body, schedule)
         if attrs is not None:
             op.attributes |= attrs.data
         return op

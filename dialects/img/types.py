@@ -64,7 +64,7 @@ def element_bytes(element: Attribute) -> int:
     if isinstance(element, IntegerType):
         return max(1, element.width.data // 8)
     assert isinstance(element, BFloat16Type | Float16Type | Float32Type | Float64Type)
-    return element.bitwidth // 8
+    return int(element.bitwidth) // 8
 
 
 @irdl_attr_definition

@@ -1,0 +1,27 @@
+// RUN: TILEFUSE_ROUNDTRIP
+// RUN: TILEFUSE_GENERIC_ROUNDTRIP
+
+// Types.
+
+// CHECK: types = [!img.func<0xi1>, !img.func<1xui8>, !img.func<2xui16>, !img.func<3xui32>, !img.func<4xui64>, !img.func<2xsi8>, !img.func<2xsi16>, !img.func<2xsi32>, !img.func<2xsi64>, !img.func<2xf16>, !img.func<2xbf16>, !img.func<2xf32>, !img.func<8xf64>]
+"test.op"() {types = [!img.func<0xi1>, !img.func<1xui8>, !img.func<2xui16>, !img.func<3xui32>, !img.func<4xui64>, !img.func<2xsi8>, !img.func<2xsi16>, !img.func<2xsi32>, !img.func<2xsi64>, !img.func<2xf16>, !img.func<2xbf16>, !img.func<2xf32>, !img.func<8xf64>]} : () -> ()
+
+// Boundary kinds.
+
+// CHECK: kinds = [#img<boundary_kind repeat_edge>, #img<boundary_kind mirror_image>, #img<boundary_kind mirror_interior>, #img<boundary_kind repeat_image>, #img<boundary_kind constant_exterior>]
+"test.op"() {kinds = [#img<boundary_kind repeat_edge>, #img<boundary_kind mirror_image>, #img<boundary_kind mirror_interior>, #img<boundary_kind repeat_image>, #img<boundary_kind constant_exterior>]} : () -> ()
+
+// Boxes.
+
+// CHECK: boxes = [#img.box<[]>, #img.box<[*]>, #img.box<[0:3, *, -2:5]>]
+"test.op"() {boxes = [#img.box<[]>, #img.box<[*]>, #img.box<[0:3, *, -2:5]>]} : () -> ()
+
+// Places; no padding is not written.
+
+// CHECK: places = [#img.place<block, shared>, #img.place<block, shared, pad = 1>, #img.place<warp, register>, #img.place<thread, register>, #img.place<block, shared>]
+"test.op"() {places = [#img.place<block, shared>, #img.place<block, shared, pad = 1>, #img.place<warp, register>, #img.place<thread, register>, #img.place<block, shared, pad = 0>]} : () -> ()
+
+// Schedules; a vector width of one is not written.
+
+// CHECK: schedules = [#img.schedule<block_tile, tile = [128, 16], threads = [32, 8]>, #img.schedule<block_tile, tile = [128, 16], threads = [32, 8], vector = 4>, #img.schedule<warp_tile, tile = [64], threads = [32]>, #img.schedule<block_tile, tile = [8], threads = [8]>]
+"test.op"() {schedules = [#img.schedule<block_tile, tile = [128, 16], threads = [32, 8]>, #img.schedule<block_tile, tile = [128, 16], threads = [32, 8], vector = 4>, #img.schedule<warp_tile, tile = [64], threads = [32]>, #img.schedule<block_tile, tile = [8], threads = [8], vector = 1>]} : () -> ()

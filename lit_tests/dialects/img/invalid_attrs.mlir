@@ -1,0 +1,79 @@
+// RUN: TILEFUSE_INVALID
+
+// !img.func
+
+// expected-error @below {{a Func has 0 to 8 dimensions, not 9}}
+"test.op"() {t = !img.func<9xf32>} : () -> ()
+
+// -----
+
+// expected-error @below {{i32 is no pixel type; use i1, ui8..ui64, si8..si64, f16, bf16, f32 or f64}}
+"test.op"() {t = !img.func<2xi32>} : () -> ()
+
+// -----
+
+// expected-error @below {{Unexpected dynamic dimension!}}
+"test.op"() {t = !img.func<?xf32>} : () -> ()
+
+// -----
+
+// #img.boundary_kind
+
+// expected-error @below {{Expected `repeat_edge`, `mirror_image`, `mirror_interior`, `repeat_image`, or `constant_exterior`}}
+"test.op"() {k = #img<boundary_kind reflect>} : () -> ()
+
+// -----
+
+// #img.box
+
+// expected-error @below {{a box needs positive extents, not 0}}
+"test.op"() {b = #img.box<[0:0]>} : () -> ()
+
+// -----
+
+// expected-error @below {{Expected ':'}}
+"test.op"() {b = #img.box<[3]>} : () -> ()
+
+// -----
+
+// #img.place
+
+// expected-error @below {{a stage computed per block cannot live in register memory; use}}
+"test.op"() {p = #img.place<block, register>} : () -> ()
+
+// -----
+
+// expected-error @below {{Expected `block`, `warp`, or `thread`}}
+"test.op"() {p = #img.place<grid, shared>} : () -> ()
+
+// -----
+
+// expected-error @below {{only shared memory is padded}}
+"test.op"() {p = #img.place<thread, register, pad = 1>} : () -> ()
+
+// -----
+
+// #img.schedule
+
+// expected-error @below {{tile has 2 dimensions but threads has 1}}
+"test.op"() {s = #img.schedule<block_tile, tile = [128, 16], threads = [32]>} : () -> ()
+
+// -----
+
+// expected-error @below {{tile, threads and vector must be positive}}
+"test.op"() {s = #img.schedule<block_tile, tile = [0], threads = [32]>} : () -> ()
+
+// -----
+
+// expected-error @below {{tile, threads and vector must be positive}}
+"test.op"() {s = #img.schedule<block_tile, tile = [8], threads = [8], vector = 0>} : () -> ()
+
+// -----
+
+// expected-error @below {{Expected `block_tile` or `warp_tile`}}
+"test.op"() {s = #img.schedule<spiral, tile = [8], threads = [8]>} : () -> ()
+
+// -----
+
+// expected-error @below {{Expected 'threads'}}
+"test.op"() {s = #img.schedule<block_tile, tile = [8], vector = 2>} : () -> ()
