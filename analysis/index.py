@@ -1,0 +1,152 @@
+"""The shape of one index of an access: how a producer's dimension follows a consumer's.
+
+`floor((num * x + offset) / den)` of one coordinate is what tiles can follow exactly; a constant and a
+bounded index (`x mod 2`) stay put when the tile moves; anything else needs the whole range.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from xdsl.ir.affine import (
+    AffineBinaryOpExpr,
+    AffineBinaryOpKind,
+    AffineConstantExpr,
+    AffineDimExpr,
+    AffineExpr,
+)
+
+Span = tuple[int, int]
+"""(first, last) coordinate, both inside."""
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """`floor((num * coordinate[var] + offset) / den)`, or the constant `offset` where var is None."""
+
+    var: int | None
+    num: int = 0
+    offset: int = 0
+    den: int = 1
+
+    @property
+    def ratio(self) -> Fraction:
+        """Steps of the producer's coordinate per step of the consumer's."""
+        return Fraction(self.num, self.den)
+
+    def span(self, of: Sequence[Span]) -> Span:
+        """The coordinates read while the consumer's run over `of`."""
+        if self.var is None:
+            return (self.offset, self.offset)
+        ends = [(self.num * x + self.offset) // self.den for x in of[self.var]]
+        return (min(ends), max(ends))
+
+
+@dataclass(frozen=True, slots=True)
+class BoundedIndex:
+    """An index whose values lie in `first..last` wherever the tile is: `x mod 3`."""
+
+    first: int
+    last: int
+
+    def span(self, of: Sequence[Span]) -> Span:
+        """The coordinates read."""
+        return (self.first, self.last)
+
+
+@dataclass(frozen=True, slots=True)
+class GeneralIndex:
+    """Any other index: several coordinates at once (`x + y`), or a value computed from data."""
+
+    expr: AffineExpr
+    data_dependent: bool
+
+
+AnyIndex = Index | BoundedIndex | GeneralIndex
+
+
+def _linear(expr: AffineExpr) -> tuple[int | None, int, int] | None:
+    """(dim, coefficient, constant) of an expression in at most one dimension, or None."""
+    match expr:
+        case AffineConstantExpr(value):
+            return (None, 0, value)
+        case AffineDimExpr(position):
+            return (position, 1, 0)
+        case AffineBinaryOpExpr(AffineBinaryOpKind.Add, lhs, rhs):
+            a, b = _linear(lhs), _linear(rhs)
+            if a is None or b is None or (a[0] is not None and b[0] not in (None, a[0])):
+                return None
+            return (b[0] if a[0] is None else a[0], a[1] + b[1], a[2] + b[2])
+        case AffineBinaryOpExpr(AffineBinaryOpKind.Mul, lhs, rhs):
+            a, b = _linear(lhs), _linear(rhs)
+            if a is None or b is None:
+                return None
+            if a[0] is None:
+                a, b = b, a
+            return None if b[0] is not None else (a[0], a[1] * b[2], a[2] * b[2])
+    return None
+
+
+def _quotient(expr: AffineExpr) -> tuple[int | None, int, int, int] | None:
+    """(dim, num, offset, den) of `floor((num * dim + offset) / den)`, or None."""
+    if (linear := _linear(expr)) is not None:
+        return (*linear, 1)
+    match expr:
+        case AffineBinaryOpExpr(AffineBinaryOpKind.FloorDiv, lhs, AffineConstantExpr(den)) if den > 0:
+            inner = _quotient(lhs)
+            # floor(floor(n / d) / e) = floor(n / (d e)) for positive d and e
+            return None if inner is None else (*inner[:3], inner[3] * den)
+        case AffineBinaryOpExpr(AffineBinaryOpKind.Add, lhs, AffineConstantExpr(value)) | AffineBinaryOpExpr(
+            AffineBinaryOpKind.Add, AffineConstantExpr(value), lhs
+        ):
+            inner = _quotient(lhs)
+            if inner is None:
+                return None
+            var, num, offset, den = inner
+            return (var, num, offset + value * den, den)
+    return None
+
+
+def classify(expr: AffineExpr, coordinates: Sequence[int | None]) -> AnyIndex:
+    """The index that `expr` is; `coordinates[i]` says which coordinate its dimension i is, None for data."""
+    data = any(coordinates[d] is None for d in expr.used_dims())
+    quotient = None if data else _quotient(expr)
+    if quotient is not None:
+        dim, num, offset, den = quotient
+        if dim is None or num == 0:
+            return Index(None, 0, offset // den, 1)
+        return Index(coordinates[dim], num, offset, den)
+    match expr:
+        case AffineBinaryOpExpr(AffineBinaryOpKind.Mod, _, AffineConstantExpr(modulus)) if modulus > 0:
+            return BoundedIndex(0, modulus - 1)
+    return GeneralIndex(expr, data)
+
+
+def expr_span(expr: AffineExpr, spans: Sequence[Span]) -> Span:
+    """The values of `expr` while its dimensions run over `spans`; exact where each occurs once."""
+    match expr:
+        case AffineConstantExpr(value):
+            return (value, value)
+        case AffineDimExpr(position):
+            return spans[position]
+        case AffineBinaryOpExpr(kind, lhs, rhs):
+            a = expr_span(lhs, spans)
+            b = expr_span(rhs, spans)
+            match kind:
+                case AffineBinaryOpKind.Add:
+                    return (a[0] + b[0], a[1] + b[1])
+                case AffineBinaryOpKind.Mul:
+                    ends = [x * y for x in a for y in b]
+                case AffineBinaryOpKind.FloorDiv:
+                    ends = [x // b[0] for x in a]
+                case AffineBinaryOpKind.CeilDiv:
+                    ends = [-(-x // b[0]) for x in a]
+                case AffineBinaryOpKind.Mod:
+                    m = b[0]
+                    if a[0] // m == a[1] // m:
+                        return (a[0] % m, a[1] % m)
+                    return (0, m - 1)
+            return (min(ends), max(ends))
+    raise AssertionError(f"no symbols in img accesses: {expr}")

@@ -1,0 +1,210 @@
+"""The light model of a pipeline that scheduling searches on: extracted once, cheap to ask.
+
+Nodes are functions (inputs and stages), in program order. An edge from producer to consumer carries the
+distinct reads. Nothing here refers back into a rewrite: passes decide on the model, then rewrite once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import networkx as nx
+from xdsl.dialects import arith, math
+from xdsl.dialects.builtin import AnyFloat, IndexType
+from xdsl.ir import Operation, SSAValue
+
+from tilefuse.analysis.bounds import flat_ops
+from tilefuse.analysis.index import AnyIndex, GeneralIndex, classify
+from tilefuse.dialects.img.attrs import BoundaryKind
+from tilefuse.dialects.img.ops import (
+    BoundaryOp,
+    DivOp,
+    GroupOp,
+    InputOp,
+    ModOp,
+    ParamOp,
+    PipelineOp,
+    ReadOp,
+    StageOp,
+    YieldOp,
+)
+from tilefuse.dialects.img.types import FuncType, element_bytes
+
+# Instructions that one op costs a thread, about, on an NVIDIA SM. Sources: the throughput table of the CUDA
+# C++ programming guide (results per clock per SM against 128 for FADD) and the SASS of sample kernels.
+_OP_COST: dict[type[Operation], float] = {
+    arith.ConstantOp: 0,
+    arith.IndexCastOp: 0,
+    arith.DivfOp: 9,
+    arith.DivSIOp: 20,
+    arith.DivUIOp: 6,
+    arith.FloorDivSIOp: 8,
+    arith.RemSIOp: 20,
+    arith.RemUIOp: 8,
+    DivOp: 22,
+    ModOp: 22,
+    arith.ExtUIOp: 0.5,
+    arith.ExtSIOp: 0.5,
+    arith.TruncIOp: 0.5,
+    arith.SIToFPOp: 2,
+    arith.UIToFPOp: 2,
+    arith.FPToSIOp: 2,
+    arith.FPToUIOp: 2,
+    math.SqrtOp: 8,
+    math.RsqrtOp: 6,
+    math.ExpOp: 10,
+    math.Exp2Op: 6,
+    math.LogOp: 20,
+    math.PowFOp: 60,
+    math.SinOp: 30,
+    math.CosOp: 30,
+    math.TanhOp: 20,
+    math.AtanOp: 25,
+    math.Atan2Op: 40,
+}
+_DEFAULT_COST = {arith: 1.0, math: 10.0}
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """One distinct read: which producer, at which indices, through which boundary."""
+
+    producer: int
+    indices: tuple[AnyIndex, ...]
+    boundary: BoundaryKind | None = None
+
+    @property
+    def jumps(self) -> bool:
+        """Whether it may land anywhere: a data-dependent index, or a boundary that moves the coordinate."""
+        moved = self.boundary not in (None, BoundaryKind.ConstantExterior)
+        return moved or any(isinstance(i, GeneralIndex) for i in self.indices)
+
+
+@dataclass(slots=True)
+class Node:
+    """A function: an input, or a stage with its cost per point."""
+
+    id: int
+    name: str
+    rank: int
+    bytes: int
+    """Bytes per point, all values of a tuple together."""
+    values: int
+    is_input: bool
+    op: Operation
+    instructions: float = 0.0
+    """Thread instructions per point beside the reads."""
+    accesses: list[Access] = field(default_factory=list)
+    bounds: tuple[tuple[int, int] | None, ...] = ()
+    is_output: bool = False
+    element_widths: tuple[int, ...] = ()
+
+
+@dataclass
+class PipelineModel:
+    """Nodes in program order (producers first) and the graph of who reads whom."""
+
+    name: str
+    nodes: list[Node]
+    graph: nx.DiGraph
+    node_of: dict[SSAValue, int]
+
+    def consumers(self, id: int) -> Sequence[int]:
+        """The stages that read node `id`, in program order."""
+        return sorted(self.graph.successors(id))
+
+    def producers(self, id: int) -> Sequence[int]:
+        """The functions that node `id` reads, in program order."""
+        return sorted(self.graph.predecessors(id))
+
+    @property
+    def stages(self) -> list[Node]:
+        """The nodes that compute something."""
+        return [n for n in self.nodes if not n.is_input]
+
+
+def instruction_cost(op: Operation) -> float:
+    """Thread instructions of one op, about."""
+    cost = _OP_COST.get(type(op))
+    if cost is not None:
+        return cost
+    if op.results and isinstance(op.results[0].type, IndexType):
+        return 0.5
+    return 10.0 if op.name.startswith("math.") and not _cheap_math(op) else 1.0
+
+
+def _cheap_math(op: Operation) -> bool:
+    return op.name in ("math.absf", "math.absi", "math.floor", "math.ceil", "math.trunc", "math.fma", "math.roundeven")
+
+
+def extract(pipeline: PipelineOp) -> PipelineModel:
+    """The model of a pipeline at level 1, 2 or 3, in one walk."""
+    model = PipelineModel(pipeline.sym_name.data, [], nx.DiGraph(), {})
+    boundary: dict[SSAValue, BoundaryKind | None] = {}
+
+    def add(op: InputOp | StageOp, funcs: Sequence[SSAValue]) -> Node:
+        elements = [f.type.element for f in funcs]  # type: ignore[attr-defined]
+        node = Node(
+            id=len(model.nodes),
+            name=op.sym_name.data,
+            rank=funcs[0].type.rank.data,  # type: ignore[attr-defined]
+            bytes=sum(element_bytes(e) for e in elements),
+            values=len(elements),
+            is_input=isinstance(op, InputOp),
+            op=op,
+            bounds=op.bounds.data if op.bounds is not None else (None,) * funcs[0].type.rank.data,  # type: ignore[attr-defined]
+            element_widths=tuple(element_bytes(e) for e in elements),
+        )
+        model.nodes.append(node)
+        model.graph.add_node(node.id)
+        for f in funcs:
+            model.node_of[f] = node.id
+        return node
+
+    for op in flat_ops(pipeline):
+        match op:
+            case InputOp():
+                add(op, [op.func])
+            case BoundaryOp():
+                model.node_of[op.func] = model.node_of[op.source]
+                inner = boundary.get(op.source)
+                kinds = {inner, op.kind.data} - {None}
+                # two boundaries over one another count as the one that moves coordinates
+                moving = [k for k in kinds if k is not BoundaryKind.ConstantExterior]
+                boundary[op.func] = moving[0] if moving else op.kind.data
+            case GroupOp():
+                for result, value in zip(op.funcs, op.yield_op.values, strict=True):
+                    model.node_of[result] = model.node_of[value]
+            case StageOp():
+                node = add(op, op.funcs)
+                _read_body(op, node, model, boundary)
+    for func in pipeline.return_op.funcs:
+        model.nodes[model.node_of[func]].is_output = True
+    return model
+
+
+def _read_body(
+    op: StageOp, node: Node, model: PipelineModel, boundary: dict[SSAValue, BoundaryKind | None]
+) -> None:
+    args = {a: i for i, a in enumerate(op.body.block.args)}
+    seen: set[Access] = set()
+    for inner in op.body.block.ops:
+        if isinstance(inner, ReadOp):
+            coords = [args.get(v) for v in inner.indices]
+            access = Access(
+                model.node_of[inner.source],
+                tuple(classify(e, coords) for e in inner.map.data.results),
+                boundary.get(inner.source),
+            )
+            if access not in seen:
+                seen.add(access)
+                node.accesses.append(access)
+                model.graph.add_edge(access.producer, node.id)
+        elif not isinstance(inner, YieldOp | ParamOp):
+            node.instructions += instruction_cost(inner)
+
+
+def is_float(type: object) -> bool:
+    """Whether a pixel type is a floating-point one."""
+    return isinstance(type, AnyFloat) or (isinstance(type, FuncType) and isinstance(type.element, AnyFloat))
