@@ -161,12 +161,7 @@ class PipelineOpt(xDSLOptMain):
             for chunk in self._chunks(text):
                 output, errors = self._process(chunk)
                 outputs += output
-                if self.args.verify_diagnostics:
-                    internal = [e for e in errors if isinstance(e, InternalError)]
-                    given = [e for e in errors if not isinstance(e, InternalError)]
-                    expected = parse_expectations(chunk, self.get_input_name())
-                    errors = [*internal, *check_expectations(expected, given)]
-                problems += errors
+                problems += self._unexpected(chunk, errors) if self.args.verify_diagnostics else errors
         except ShrinkException:
             if not self.args.shrink:
                 raise
@@ -251,6 +246,16 @@ class PipelineOpt(xDSLOptMain):
             if doing.startswith("the verifier after"):
                 problem.add_note(f"found by {doing}")
             return [], [problem]
+
+    def _unexpected(self, chunk: str, errors: list[PipelineError]) -> list[PipelineError]:
+        """Where the errors of a chunk and its expected-error comments differ; a defect always counts."""
+        defects = [e for e in errors if isinstance(e, InternalError)]
+        given = [e for e in errors if not isinstance(e, InternalError)]
+        try:
+            expected = parse_expectations(chunk, self.get_input_name())
+        except PipelineError as error:
+            return [*defects, error]
+        return [*defects, *check_expectations(expected, given)]
 
     def _frontend(self) -> str:
         extension = os.path.splitext(self.get_input_name())[1].removeprefix(".")

@@ -70,7 +70,7 @@
 
 // -----
 
-// expected-error @below {{Expected `block_tile` or `warp_tile`}}
+// expected-error @below {{Expected `block_tile`, or `warp_tile`}}
 "test.op"() {s = #img.schedule<spiral, tile = [8], threads = [8]>} : () -> ()
 
 // -----
