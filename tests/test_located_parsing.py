@@ -1,0 +1,86 @@
+"""Reading text from Python: locations, and errors that say where."""
+
+import pytest
+from xdsl.context import Context
+from xdsl.dialects.builtin import Builtin, UnknownLoc
+
+from tilefuse.dialects.diagnostics import PipelineError, SourcePosition, located, position_of
+from tilefuse.dialects.img import IMG
+from tilefuse.tools.diagnostics import LocatedParser, parse_module
+
+TEXT = """\
+img.pipeline @p {
+  %in = img.input "in" : !img.func<1xf32>
+\t%f = img.stage "f" (%x) -> f32 {
+    %v = img.read %in[%x] : !img.func<1xf32>
+    img.yield %v : f32 loc(fused["scene.py":7:8, "other.py":1:1])
+  } loc("f"("scene.py":5:6))
+  img.return "out" = %f : !img.func<1xf32> loc(unknown)
+}
+"""
+
+
+def test_every_op_knows_its_place():
+    module = parse_module(TEXT, "p.mlir")
+    places = {op.name: position_of(op) for op in module.walk()}
+    assert places == {
+        "builtin.module": None,
+        "img.pipeline": SourcePosition("p.mlir", 1, 1),
+        "img.input": SourcePosition("p.mlir", 2, 3),
+        "img.stage": SourcePosition("scene.py", 5, 6),
+        "img.read": SourcePosition("p.mlir", 4, 5),
+        "img.yield": SourcePosition("scene.py", 7, 8),
+        # loc(unknown) is kept; then the op around it says where.
+        "img.return": SourcePosition("p.mlir", 1, 1),
+    }
+    assert isinstance(module.body.block.first_op.return_op.location, UnknownLoc)
+
+
+def test_the_generic_form_has_places_too():
+    module = parse_module(
+        '"img.pipeline"() <{sym_name = "p"}> ({\n  "test.pureop"() : () -> ()\n' + RETURN, "g.mlir"
+    )
+    first = module.body.block.first_op.body.block.first_op
+    assert located(first, "m") == "g.mlir:2:3: error: m"
+
+
+RETURN = '  %f = img.input "f" : !img.func<0xf32>\n  img.return "f" = %f : !img.func<0xf32>\n}) : () -> ()\n'
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("%in[%x]", "%im[%x]", "p.mlir:4:19: error: %im is used but never defined"),
+        ("%in[%x]", "%in[%x, %x]", "p.mlir:4:5: error: img.read: 2 indices into !img.func<1xf32>"),
+        ("<1xf32>\n\t", "<1xi5>\n\t", "p.mlir:2:26: error: i5 is no pixel type"),
+        (
+            "img.read",
+            "img.reed",
+            "p.mlir:4:10: error: unknown operation 'img.reed'; did you mean 'img.read'?",
+        ),
+        ("img.yield %v", "img.yield %v %v", "p.mlir:5:18: error: "),
+        ("%in[%x]", "%in[%x * %x]", "p.mlir:4:22: error: an index multiplies"),
+    ],
+)
+def test_errors_say_where(old, new, message):
+    with pytest.raises(PipelineError) as caught:
+        parse_module(TEXT.replace(old, new, 1), "p.mlir")
+    assert str(caught.value).startswith(message)
+
+
+def test_an_error_keeps_its_place_when_the_op_is_gone():
+    module = parse_module(TEXT, "p.mlir")
+    block = module.body.block.first_op.body.block
+    error = PipelineError("m", block.first_op)
+    module.body.block.first_op.detach()
+    block.first_op.location = UnknownLoc()
+    assert str(error) == "p.mlir:2:3: error: m"
+    assert str(PipelineError("m")) == "error: m"
+
+
+def test_the_parser_takes_a_context_of_ones_own():
+    ctx = Context()
+    ctx.load_dialect(Builtin)
+    ctx.load_dialect(IMG)
+    module = LocatedParser(ctx, TEXT, "p.mlir").parse_module()
+    assert located(module.body.block.first_op, "m") == "p.mlir:1:1: error: m"
