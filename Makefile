@@ -1,0 +1,51 @@
+# `make help` lists what there is. Everything is installed into $(VENV); nothing else on the machine is changed.
+
+PYTHON ?= python3
+VENV ?= .venv
+PYTEST_ARGS ?=
+
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+
+# On a machine whose NVIDIA driver answers, CuPy for the CUDA version of that driver comes with the package.
+CUDA := $(shell nvidia-smi 2>/dev/null | sed -n 's/.*CUDA[A-Za-z ]*Version *: *\([0-9][0-9]*\).*/\1/p' | head -n 1)
+GPU_EXTRA := $(if $(CUDA),$(shell [ $(CUDA) -ge 13 ] && echo ,cuda13 || { [ $(CUDA) -ge 12 ] && echo ,cuda12; }))
+
+.PHONY: help demo test lit lint format bench clean
+
+help: ## Show this list
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-14s %s\n", $$1, $$2 }'
+	@echo
+	@echo "  PYTHON=$(PYTHON) makes $(VENV); PYTEST_ARGS='-k blur' goes to pytest."
+
+demo: $(VENV)/.with-examples ## Set up if needed, then find the corners in a photograph: GPU if there is one, else CPU
+	$(BIN)/python examples/harris.py
+
+test: $(VENV)/.with-test ## Set up if needed, then run all tests
+	$(BIN)/python -m pytest -n 2 $(PYTEST_ARGS)
+
+lit: $(VENV)/.with-test ## Run only the tests on IR text
+	$(BIN)/lit -v lit_tests
+
+lint: $(VENV)/.with-dev ## Check style and types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: $(VENV)/.with-dev ## Format the code
+	$(BIN)/ruff format .
+
+bench: $(VENV)/.with-benchmarks ## Measure every example on this machine
+	$(BIN)/python benchmarks/run.py
+
+clean: ## Remove the environment and what tools leave behind
+	rm -rf $(VENV) build dist *.egg-info .pytest_cache .hypothesis .mypy_cache .ruff_cache
+
+# One stamp per set of extras, so that the demo does not wait for the tests' large wheels.
+$(VENV)/.with-%: pyproject.toml | $(VENV)/bin/python
+	$(PIP) install --quiet --editable '.[$*$(GPU_EXTRA)]'
+	@touch $@
+
+$(VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit("tilefuse needs Python 3.11 or newer; set PYTHON=" if sys.version_info < (3, 11) else 0)'
+	$(PYTHON) -m venv $(VENV)

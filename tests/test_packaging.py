@@ -1,0 +1,112 @@
+"""What a user installs: the wheel, built from the sdist, holds all of the package and nothing else."""
+
+import configparser
+import json
+import os
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+ROOMS = sorted(link.name for link in (ROOT / "tilefuse").iterdir() if link.is_symlink())
+
+pytestmark = pytest.mark.slow
+
+
+def _run(*command, cwd, **env):
+    done = subprocess.run(
+        command, cwd=cwd, env={**os.environ, **env}, capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory):
+    """The path of a wheel that pip built from an sdist, with the setuptools of this environment."""
+    folder = tmp_path_factory.mktemp("package")
+    checkout = folder / "checkout"
+    # A copy, because building writes into the source folder.
+    unwanted = shutil.ignore_patterns(".*", "__pycache__", "*.egg-info", "build", "dist", "out", "results")
+    shutil.copytree(ROOT, checkout, symlinks=True, ignore=unwanted)
+    hook = "import sys, setuptools.build_meta as b; print(b.build_sdist(sys.argv[1]))"
+    name = _run(sys.executable, "-c", hook, str(folder), cwd=checkout).strip().split("\n")[-1]
+    offline = ("--no-build-isolation", "--no-deps", "--no-index")
+    _run(sys.executable, "-m", "pip", "wheel", *offline, "-w", str(folder), str(folder / name), cwd=folder)
+    (path,) = folder.glob("*.whl")
+    return path
+
+
+@pytest.fixture(scope="module")
+def names(wheel):
+    return set(zipfile.ZipFile(wheel).namelist())
+
+
+@pytest.fixture(scope="module")
+def site(wheel, tmp_path_factory):
+    """A folder with the installed wheel, for PYTHONPATH."""
+    folder = tmp_path_factory.mktemp("site")
+    pip = (sys.executable, "-m", "pip", "install", "--no-deps", "--no-index", "--target", str(folder))
+    _run(*pip, str(wheel), cwd=folder)
+    return folder
+
+
+def _python(site, code):
+    return _run(sys.executable, "-c", code, cwd=site, PYTHONPATH=str(site))
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_the_wheel_holds_every_file_of_each_folder(room, names):
+    files = {
+        f"tilefuse/{path.relative_to(ROOT).as_posix()}"
+        for path in (ROOT / room).rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+    assert files
+    assert files <= names
+
+
+def test_the_wheel_holds_the_table_of_gpus(names):
+    assert {"tilefuse/targets/gpus.toml", "tilefuse/py.typed", "tilefuse/universe.py"} <= names
+
+
+def test_nothing_generic_stands_at_the_top(names):
+    tops = {name.split("/")[0] for name in names}
+    assert {top for top in tops if not top.endswith(".dist-info")} == {"tilefuse"}
+
+
+def test_the_entry_points_are_there(wheel):
+    archive = zipfile.ZipFile(wheel)
+    (path,) = [n for n in archive.namelist() if n.endswith("entry_points.txt")]
+    entries = configparser.ConfigParser()
+    entries.read_string(archive.read(path).decode())
+    assert dict(entries["console_scripts"]) == {"pipeline-opt": "tilefuse.tools.pipeline_opt:main"}
+    assert dict(entries["xdsl.universe"]) == {"tilefuse": "tilefuse.universe:UNIVERSE"}
+
+
+def test_import_is_quick_and_leaves_the_gpu_alone(site):
+    code = (
+        "import time; start = time.process_time()\n"
+        "import tilefuse; took = time.process_time() - start\n"
+        "import json, sys\n"
+        "gpu = [m for m in sys.modules if m.split('.')[0] in ('cupy', 'cupy_backends', 'torch', 'cuda')]\n"
+        "print(json.dumps([took, gpu, tilefuse.__file__]))"
+    )
+    runs = [json.loads(_python(site, code)) for _ in range(3)]
+    assert all(Path(file).is_relative_to(site) for _, _, file in runs)
+    assert [gpu for _, gpu, _ in runs] == [[], [], []]
+    # CPU seconds, and the best of three: the machine may be busy with other tests.
+    assert min(took for took, _, _ in runs) < 0.5
+
+
+def test_the_tool_runs_from_the_wheel(site):
+    code = (
+        "import sys; from tilefuse.tools.pipeline_opt import main\n"
+        "import tilefuse; print(tilefuse.__file__, file=sys.stderr)\n"
+        "sys.exit(main(['--list-passes']))"
+    )
+    assert "passes of xDSL:" in _python(site, code)
