@@ -1,0 +1,241 @@
+"""The kernel level as C11 with OpenMP: block loops run in parallel, thread loops are plain loops."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import IO
+
+from xdsl.context import Context
+from xdsl.dialects import arith, func, scf
+from xdsl.dialects.builtin import IntegerAttr, MemRefType, ModuleOp, StringAttr, VectorType
+from xdsl.ir import Operation
+from xdsl.utils.target import Target
+
+from tilefuse.lowering.printers import expr
+from tilefuse.lowering.printers.c_family import FunctionPrinter, ModulePrinter
+from tilefuse.lowering.printers.c_types import SIGNED, UNSIGNED, byte_size, lanes, short_name, storage_type
+from tilefuse.lowering.printers.checks import check_barriers
+from tilefuse.lowering.printers.expr import MUL, Expr
+from tilefuse.lowering.printers.language import Language
+from tilefuse.lowering.printers.library import COMMON, Helper
+from tilefuse.lowering.printers.vectors import Vector
+
+
+def print_c(module: ModuleOp, *, index_bits: int = 32) -> str:
+    """All functions of `module` as one C source; `index_bits` (32 or 64) is the width of `index`.
+
+    Raises PipelineError at an operation that cannot be printed.
+    """
+    return ModulePrinter(C(), index_bits).print_module(module)
+
+
+@dataclass(frozen=True)
+class CTarget(Target):
+    """`-t 'c{strict_float=true index_bits=64}'`: print the kernel level as C with OpenMP.
+
+    The first line of the output says the options to compile it with.
+    """
+
+    name = "c"
+    strict_float: bool = False
+    index_bits: int = 32
+
+    def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
+        """Write the source to `output`."""
+        contract = "off" if self.strict_float else "fast"
+        text = print_c(module, index_bits=self.index_bits)
+        output.write(
+            f"// compile with: cc -O3 -march=native -fopenmp -fno-math-errno -ffp-contract={contract}\n{text}"
+        )
+
+
+def _to_int() -> dict[str, Helper]:
+    """float -> int, saturating, NaN as 0, without branches so that loops vectorise.
+
+    C leaves conversions out of range undefined, so the float is clamped first, to the largest float that fits.
+    """
+    found: dict[str, Helper] = {}
+    for source, t, digits, f in (("f32", "float", 24, "f"), ("f64", "double", 53, "")):
+        for sign, types in (("s", SIGNED), ("u", UNSIGNED)):
+            for width in (8, 16, 32, 64):
+                magnitude = width - 1 if sign == "s" else width
+                low = -(2**magnitude) if sign == "s" else 0
+                high = 2**magnitude - (1 if magnitude <= digits else 2 ** (magnitude - digits))
+                result = types[width]
+                lines = [
+                    f"{result} {source}_to_{sign}{width}({t} a) {{",
+                    # A NaN compares false, and becomes the lower bound.
+                    f"  const {t} above = a > {low}.0{f} ? a : {low}.0{f};",
+                    f"  const {t} inside = above < {high}.0{f} ? above : {high}.0{f};",
+                ]
+                value = f"({result})inside"
+                if magnitude > digits:
+                    most = f"{2**magnitude - 1}" + (
+                        "ull" if (sign, width) == ("u", 64) else "ll" if width == 64 else "u"
+                    )
+                    value = f"a >= {2**magnitude}.0{f} ? ({result}){most} : {value}"
+                if sign == "s":
+                    value = f"a == a ? {f'({value})' if '?' in value else value} : 0"
+                found[f"{source}_to_{sign}{width}"] = Helper("\n".join([*lines, f"  return {value};", "}"]))
+    return found
+
+
+def _extrema() -> dict[str, Helper]:
+    """The number if the other is NaN, and -0 below +0, as the GPU has it: equal values differ in the sign at most."""
+    found: dict[str, Helper] = {}
+    for short, t, u in (("f32", "float", "u32"), ("f64", "double", "u64")):
+        to, back = f"bitcast_{short}_{u}", f"bitcast_{u}_{short}"
+        for name, less, merge in (("min", "<", "|"), ("max", ">", "&")):
+            found[f"{name}num_{short}"] = Helper(
+                f"{t} {name}num_{short}({t} a, {t} b) {{\n"
+                f"  const {t} same = {back}({to}(a) {merge} {to}(b));\n"
+                f"  return a == b ? same : (a {less} b) | (b != b) ? a : b;\n"
+                "}",
+                (to, back),
+            )
+    return found
+
+
+def _bitcasts() -> dict[str, Helper]:
+    found: dict[str, Helper] = {}
+    for short, t, u in (("f32", "float", UNSIGNED[32]), ("f64", "double", UNSIGNED[64])):
+        bits = f"u{32 if short == 'f32' else 64}"
+        for name, source, result in ((f"bitcast_{short}_{bits}", t, u), (f"bitcast_{bits}_{short}", u, t)):
+            found[name] = Helper(
+                f"{result} {name}({source} a) {{ {result} b; __builtin_memcpy(&b, &a, sizeof b); return b; }}"
+            )
+    return found
+
+
+def _bits() -> dict[str, Helper]:
+    found: dict[str, Helper] = {}
+    for width in (8, 16, 32, 64):
+        t, ll = UNSIGNED[width], "ll" if width == 64 else ""
+        pad = f" - {32 - width}" if width < 32 else ""
+        found[f"clz_u{width}"] = Helper(
+            f"int clz_u{width}({t} a) {{ return a ? __builtin_clz{ll}(a){pad} : {width}; }}"
+        )
+        found[f"ctz_u{width}"] = Helper(
+            f"int ctz_u{width}({t} a) {{ return a ? __builtin_ctz{ll}(a) : {width}; }}"
+        )
+        found[f"popcount_u{width}"] = Helper(
+            f"int popcount_u{width}({t} a) {{ return __builtin_popcount{ll}(a); }}"
+        )
+    return found
+
+
+_HALF = {
+    "f16_to_f32": Helper(
+        "float f16_to_f32(unsigned short a) { _Float16 h; __builtin_memcpy(&h, &a, 2); return (float)h; }"
+    ),
+    "f32_to_f16": Helper(
+        "unsigned short f32_to_f16(float a) {\n"
+        "  const _Float16 h = (_Float16)a;\n  unsigned short b;\n  __builtin_memcpy(&b, &h, 2);\n  return b;\n}"
+    ),
+    "round_f16_f64": Helper("float round_f16_f64(double a) { return (float)(_Float16)a; }"),
+}
+
+
+class C(Language):
+    """What is C's own."""
+
+    name = "C"
+    helper_qualifier = "static inline"
+    inline_qualifier = "static inline __attribute__((always_inline))"
+    shared_qualifier = ""
+    shared_suffix = " __attribute__((aligned(64)))"
+    aligned_qualifier = ""
+    barrier = None
+    library = {**COMMON, **_to_int(), **_extrema(), **_bitcasts(), **_bits(), **_HALF}
+
+    def head(self, includes: set[str]) -> list[str]:
+        """`#include <math.h>` and `<stdbool.h>`."""
+        return [f"#include <{name}>" for name in sorted({"stdbool.h", *includes})]
+
+    def kernel_qualifier(self, function: func.FuncOp) -> str:
+        """A plain exported function."""
+        return "void"
+
+    def check(self, function: func.FuncOp, functions: dict[str, func.FuncOp]) -> None:
+        """Threads run one after the other, so they cannot wait for each other."""
+        check_barriers(function, functions)
+
+    def hardware_index(self, level: str) -> str | None:
+        """All loops are loops."""
+        return None
+
+    def loop_pragmas(self, loop: scf.ForOp, printer: FunctionPrinter) -> list[str]:
+        """OpenMP's pragma on the outermost block loop; simd; unrolling."""
+        if _is_block_loop(loop) and not _inside_block_loop(loop):
+            depth = _perfect_depth(loop)
+            collapse = f" collapse({depth})" if depth > 1 else ""
+            return [f"#pragma omp parallel for{collapse} schedule(static)"]
+        # `omp simd` must stand right in front of the loop, and unrolls by itself.
+        if "kernel.simd" in loop.attributes:
+            return ["#pragma omp simd"]
+        if (unroll := loop.attributes.get("kernel.unroll")) is None:
+            return []
+        return [f"#pragma GCC unroll {unroll.value.data if isinstance(unroll, IntegerAttr) else 64}"]
+
+    def math(self, function: str) -> str:
+        """The functions of math.h."""
+        return function
+
+    def rsqrt(self, printer: FunctionPrinter, a: Expr, ctype: str) -> Expr:
+        """C has none: `1.0f / sqrtf(a)`."""
+        double = ctype == "double"
+        one = Expr("1.0" if double else "1.0f", expr.PRIMARY, ctype)
+        return expr.binary(
+            one, "/", expr.call(printer.math("sqrt" if double else "sqrtf"), (a,), ctype), MUL, ctype
+        )
+
+    def dynamic_shared(self, name: str, type_: MemRefType, op: Operation) -> None:
+        """An array as any other."""
+        return None
+
+    def vector(self, type_: VectorType, op: Operation) -> Vector:
+        """A vector type of GCC and Clang; moved by memcpy, so the address needs no alignment."""
+        n, short = lanes(type_, op), short_name(type_, op)
+        t = storage_type(type_.element_type, op)
+        size = byte_size(type_.element_type, op) * n
+        params, values = ", ".join(f"{t} a{i}" for i in range(n)), ", ".join(f"a{i}" for i in range(n))
+        helpers = {
+            "type": Helper(f"typedef {t} {short} __attribute__((vector_size({size})));"),
+            "load": Helper(
+                f"{short} load_{short}(const {t}* p) {{ {short} v; __builtin_memcpy(&v, p, sizeof v); return v; }}"
+            ),
+            "store": Helper(
+                f"void store_{short}({t}* p, {short} v) {{ __builtin_memcpy(p, &v, sizeof v); }}"
+            ),
+            "make": Helper(f"{short} make_{short}({params}) {{ return ({short}){{{values}}}; }}"),
+        }
+        return Vector(short, type_.element_type, tuple(f"[{i}]" for i in range(n)), helpers, short)
+
+
+def _is_block_loop(op: Operation | None) -> bool:
+    if not isinstance(op, scf.ForOp):
+        return False
+    level = op.attributes.get("kernel.level")
+    return isinstance(level, StringAttr) and level.data.startswith("block_")
+
+
+def _inside_block_loop(op: Operation) -> bool:
+    parent = op.parent_op()
+    return parent is not None and (_is_block_loop(parent) or _inside_block_loop(parent))
+
+
+def _perfect_depth(loop: scf.ForOp) -> int:
+    """How many block loops stand directly in one another, with bounds known outside of them all."""
+    depth, outer = 1, [loop]
+    while True:
+        inner = [op for op in outer[-1].body.block.ops if not isinstance(op, (arith.ConstantOp, scf.YieldOp))]
+        if len(inner) != 1 or not _is_block_loop(inner[0]) or "kernel.comment" in inner[0].attributes:
+            return depth
+        [nested] = inner
+        assert isinstance(nested, scf.ForOp)
+        for bound in (nested.lb, nested.ub, nested.step):
+            inside = any(bound.owner is o.body.block or bound.owner in o.body.block.ops for o in outer)
+            if inside and not isinstance(bound.owner, arith.ConstantOp):
+                return depth
+        outer.append(nested)
+        depth += 1

@@ -1,0 +1,568 @@
+"""The kernel level as text, in what CUDA C++ and C have in common.
+
+Each operation is a row of a table: `EXPRESSIONS` (op name -> C expression) or `STATEMENTS` (op name -> lines).
+A pure value that is used once becomes part of the expression that uses it; every other value becomes a
+`const` variable named by its SSA name hint. A load is never printed after a store, barrier, call or loop that
+stands after it in the IR.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+from typing import cast as as_type
+
+from xdsl.dialects import func, scf
+from xdsl.dialects.builtin import (
+    IndexType,
+    IntegerType,
+    MemRefType,
+    ModuleOp,
+    StringAttr,
+    UnregisteredOp,
+    VectorType,
+)
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+
+from tilefuse.dialects.diagnostics import PipelineError
+from tilefuse.lowering.printers import expr
+from tilefuse.lowering.printers.c_types import (
+    SIGNED,
+    UNSIGNED,
+    promotes_to_int,
+    register_type,
+    signed_range,
+    storage_type,
+    type_range,
+    unsigned_range,
+    width_of,
+)
+from tilefuse.lowering.printers.checks import constant_value
+from tilefuse.lowering.printers.expr import ADD, Expr
+from tilefuse.lowering.printers.floats import FLOAT_ROWS
+from tilefuse.lowering.printers.integers import INTEGER_ROWS, Row, signed
+from tilefuse.lowering.printers.language import Language
+from tilefuse.lowering.printers.library import Helper
+from tilefuse.lowering.printers.memory import (
+    MEMORY_ROWS,
+    Memory,
+    memory_of,
+    parameter,
+    print_alloca,
+    print_store,
+    print_vector_store,
+    print_view,
+    written_arguments,
+)
+from tilefuse.lowering.printers.names import Names, is_legal_symbol
+from tilefuse.lowering.printers.vectors import VECTOR_ROWS, Vector
+
+# A longer expression becomes a variable: it could not be read. What is stored may be longer, it ends there.
+_LONGEST_INLINE = 52
+_LONGEST_STORED = 76
+_WIDEST_SIGNATURE = 100
+
+
+def op_name(op: Operation) -> str:
+    """The name of an operation, also of one that xDSL does not know."""
+    return op.op_name.data if isinstance(op, UnregisteredOp) else op.name
+
+
+class ModulePrinter:
+    """Prints the functions of a module, callees first, after the helpers that they use."""
+
+    def __init__(self, language: Language, index_bits: int) -> None:
+        if index_bits not in (32, 64):
+            raise PipelineError(f"index_bits must be 32 or 64, got {index_bits}")
+        self.language = language
+        self.index_bits = index_bits
+        self.functions: dict[str, func.FuncOp] = {}
+        self._types: dict[str, str] = {}
+        self._helpers: dict[str, str] = {}
+        self.includes: set[str] = set()
+
+    def print_module(self, module: ModuleOp) -> str:
+        """The text of all functions of `module`."""
+        found = [op for op in module.body.block.ops if isinstance(op, func.FuncOp)]
+        self.functions = {f.sym_name.data: f for f in found}
+        bodies = []
+        for function in self._callees_first(found):
+            if "kernel.threads" in function.attributes:
+                self.language.check(function, self.functions)
+            bodies.append(FunctionPrinter(self, function).print_function())
+        index = "int" if self.index_bits == 32 else "long long"
+        head = [
+            *self.language.head(self.includes),
+            f"typedef {index} idx;",
+            f"typedef unsigned {index} uidx;",
+        ]
+        parts = ["\n".join(head), *self._types.values()]
+        if self._helpers:
+            parts.append("\n".join(self._helpers.values()))
+        return "\n\n".join([*parts, *bodies]) + "\n"
+
+    def require(self, name: str, helper: Helper) -> None:
+        """Print this helper function, and first those it calls."""
+        if name not in self._helpers:
+            for other in helper.needs:
+                if not (needed := self.language.library[other]).alias:
+                    self.require(other, needed)
+            self._helpers[name] = f"{self.language.helper_qualifier} {helper.text}"
+
+    def require_type(self, name: str, text: str) -> None:
+        """Print this type definition."""
+        self._types[name] = text
+
+    def _callees_first(self, functions: Sequence[func.FuncOp]) -> list[func.FuncOp]:
+        order: list[func.FuncOp] = []
+        active: list[str] = []
+
+        def visit(function: func.FuncOp) -> None:
+            name = function.sym_name.data
+            if name in active:
+                raise PipelineError(f"@{name} calls itself; kernels cannot recurse", function)
+            if function in order or function.is_declaration:
+                return
+            active.append(name)
+            for op in function.walk():
+                if isinstance(op, func.CallOp) and (callee := self.functions.get(op.callee.string_value())):
+                    visit(callee)
+            active.pop()
+            order.append(function)
+
+        for function in functions:
+            visit(function)
+        return order
+
+
+class FunctionPrinter:
+    """Prints one function. The rows of the tables see it as `p`."""
+
+    def __init__(self, module: ModulePrinter, op: func.FuncOp) -> None:
+        self.module = module
+        self.language = module.language
+        self.index_bits = module.index_bits
+        self.op: Operation = op
+        self.function = op
+        self.names = Names(frozenset(module.functions) | frozenset(self.language.library))
+        self.memories: dict[SSAValue, Memory] = {}
+        self.uses: dict[SSAValue, int] = {}
+        self._user: dict[SSAValue, Operation] = {}
+        self._values: dict[SSAValue, Expr] = {}
+        self._pending: dict[SSAValue, Expr] = {}
+        self._lines: list[str] = []
+        self._indent = 1
+        self._count_uses()
+
+    # --- the function itself ---
+
+    def print_function(self) -> str:
+        """Signature and body."""
+        function, name = self.function, self.function.sym_name.data
+        kernel, inline = ("kernel.threads" in function.attributes), ("kernel.inline" in function.attributes)
+        if kernel == inline:
+            raise PipelineError(
+                f"@{name} must have one of the attributes kernel.threads and kernel.inline", function
+            )
+        if not is_legal_symbol(name):
+            raise PipelineError(
+                f"@{name} is a keyword or library function of C or CUDA; rename the function", function
+            )
+        results = function.function_type.outputs.data
+        if len(results) > (0 if kernel else 1):
+            raise PipelineError(
+                f"@{name}: a kernel returns nothing and a device function at most one value", function
+            )
+        if len(function.body.blocks) != 1:
+            raise PipelineError(f"@{name}: the body must be one block; loops are scf.for", function)
+        if kernel:
+            head = self.language.kernel_qualifier(function)
+        else:
+            result = self.ctype(results[0]) if results else "void"
+            head = f"{self.language.inline_qualifier} {result}"
+        signature = self._signature(f"{head} {name}")
+        self._print_block(function.body.block)
+        return "\n".join([*self._comment_lines(function, ""), signature, *self._lines, "}"])
+
+    def _signature(self, head: str) -> str:
+        written = written_arguments(self.function, self.module.functions)
+        groups: list[str] = []
+        for i, arg in enumerate(self.function.body.block.args):
+            if isinstance(arg.type, MemRefType):
+                groups.append(", ".join(parameter(self, arg, i in written)))
+            else:
+                name = self.names.fresh(arg.name_hint or "arg")
+                self._values[arg] = expr.name(name, self.ctype(arg.type))
+                groups.append(f"{self.ctype(arg.type)} {name}")
+        text = f"{head}({', '.join(groups) or 'void'}) {{"
+        if len(text) <= _WIDEST_SIGNATURE:
+            return text
+        lines, line = [f"{head}("], "   "
+        for i, group in enumerate(groups):
+            group += "," if i + 1 < len(groups) else ") {"
+            if len(line) + len(group) > _WIDEST_SIGNATURE and line.strip():
+                lines.append(line)
+                line = "   "
+            line += " " + group
+        return "\n".join([*lines, line])
+
+    # --- what rows call ---
+
+    def use(self, value: SSAValue) -> Expr:
+        """The expression of a value; one that was waiting for its single use is printed here."""
+        if value in self._pending:
+            return self._pending.pop(value)
+        if value not in self._values:
+            owner = value.owner
+            kind = op_name(owner) if isinstance(owner, Operation) else "a block argument"
+            raise PipelineError(f"a value of {kind} cannot be printed here", self.op)
+        return self._values[value]
+
+    def ctype(self, type_: Attribute) -> str:
+        """The C type of a value in a register."""
+        if isinstance(type_, VectorType):
+            return self.vector(type_, self.op).ctype
+        return register_type(type_, self.op)
+
+    def storage(self, type_: Attribute) -> str:
+        """The C type of an element in memory."""
+        return self.ctype(type_) if isinstance(type_, VectorType) else storage_type(type_, self.op)
+
+    def vector(self, type_: Attribute, op: Operation) -> Vector:
+        """How a vector type is written; its definition will be printed."""
+        found = self.language.vector(as_type(VectorType[Any], type_), op)
+        found.declare(self)
+        return found
+
+    def library(self, name: str) -> str:
+        """Have a helper function printed; its name, or what the language has in its place."""
+        helper = self.language.library[name]
+        if helper.alias:
+            return helper.alias
+        self.module.require(name, helper)
+        return name
+
+    def math(self, function: str) -> str:
+        """The name of a function of the C library."""
+        self.module.includes.add("math.h")
+        return self.language.math(function)
+
+    def line(self, text: str) -> None:
+        """Print one line."""
+        self._lines.append("  " * self._indent + text)
+
+    def bind(self, a: Expr, value: SSAValue) -> Expr:
+        """Give `a` a variable, named after `value`."""
+        name = self.names.fresh(value.name_hint or ("i" if isinstance(value.type, IndexType) else "v"))
+        if not isinstance(value.type, IntegerType):
+            ctype = "idx" if isinstance(value.type, IndexType) else a.ctype
+            self.line(f"const {ctype} {name} = {a.text};")
+            return expr.name(name, ctype)
+        ctype = _variable_type(a, width_of(value.type, self.op))
+        self.line(f"const {ctype} {name} = {a.text};")
+        low, high = type_range(ctype)
+        interval = a.interval()
+        return expr.name(name, ctype, interval=interval if expr.within(interval, (low, high)) else None)
+
+    def atom(self, a: Expr, value: SSAValue) -> Expr:
+        """`a` as something that may be printed twice."""
+        return a if a.is_atom else self.bind(a, value)
+
+    def flush_reads(self) -> None:
+        """Print the loads that still wait: the next line may change what they read."""
+        for value in [v for v, a in self._pending.items() if a.reads]:
+            self._values[value] = self.bind(self._pending.pop(value), value)
+
+    # --- values ---
+
+    def _count_uses(self) -> None:
+        """Uses by operations that are printed. Backwards, so that dead ones do not count."""
+        for op in reversed(list(self.function.walk())):
+            if op_name(op) in EXPRESSIONS and not any(self.uses.get(r) for r in op.results):
+                continue
+            for i, operand in enumerate(op.operands):
+                if self._is_dead_yield(op, i) or (i < 3 and self._hardware_index(op)):
+                    continue
+                self.uses[operand] = self.uses.get(operand, 0) + 1
+                self._user[operand] = op
+
+    def _is_dead_yield(self, op: Operation, i: int) -> bool:
+        parent = op.parent_op()
+        return (
+            isinstance(op, scf.YieldOp)
+            and isinstance(parent, scf.IfOp)
+            and not self.uses.get(parent.results[i])
+        )
+
+    def _hardware_index(self, op: Operation) -> str | None:
+        """What replaces a block or thread loop; then its bounds are not printed."""
+        level = op.attributes.get("kernel.level")
+        if isinstance(op, scf.ForOp) and isinstance(level, StringAttr):
+            return self.language.hardware_index(level.data)
+        return None
+
+    def _define(self, op: Operation, a: Expr) -> None:
+        result = op.results[0]
+        if "kernel.comment" in op.attributes:
+            for text in self._comment_lines(op, ""):
+                self.line(text)
+            self._values[result] = self.bind(a, result)
+        elif a.is_atom and not a.mutable:
+            self._values[result] = a
+        elif self.uses[result] == 1 and self._may_wait(op, a):
+            self._pending[result] = a
+        elif a.is_atom:
+            self._values[result] = a
+        else:
+            self._values[result] = self.bind(a, result)
+
+    def _may_wait(self, op: Operation, a: Expr) -> bool:
+        user = self._user[op.results[0]]
+        if len(a.text) > (_LONGEST_STORED if op_name(user) == "memref.store" else _LONGEST_INLINE):
+            return False
+        if user.parent is not op.parent:
+            # In a loop it would be computed again and again.
+            return a.cheap and not a.reads
+        return not (isinstance(user, scf.ForOp) and a.reads)
+
+    # --- blocks ---
+
+    def _print_block(self, block: Block) -> None:
+        for op in block.ops:
+            self.op = op
+            name = op_name(op)
+            if row := EXPRESSIONS.get(name):
+                if self.uses.get(op.results[0]) and not self._part_of_chain(op):
+                    self._define(op, row(self, op))
+            elif statement := STATEMENTS.get(name):
+                if not name.startswith("scf.yield"):
+                    for text in self._comment_lines(op, ""):
+                        self.line(text)
+                statement(self, op)
+            else:
+                raise PipelineError(f"{name} is not printed as {self.language.name}", op)
+
+    def _part_of_chain(self, op: Operation) -> bool:
+        """Insertions into a vector that is then inserted into are printed with the last of them."""
+        user = self._user[op.results[0]]
+        return (
+            op_name(op) in ("vector.insert", "ub.poison")
+            and self.uses[op.results[0]] == 1
+            and op_name(user) == "vector.insert"
+        )
+
+    def _comment_lines(self, op: Operation, prefix: str) -> list[str]:
+        comment = op.attributes.get("kernel.comment")
+        return (
+            [f"{prefix}// {text}" for text in comment.data.splitlines()]
+            if isinstance(comment, StringAttr)
+            else []
+        )
+
+    def scope(self, block: Block, before: Callable[[], None] | None = None) -> None:
+        """Print a block one level deeper."""
+        self.names.push()
+        self._indent += 1
+        if before:
+            before()
+        self._print_block(block)
+        self._indent -= 1
+        self.names.pop()
+
+    def variable(self, value: SSAValue, hint: str | None) -> Expr:
+        """A new variable that is assigned to."""
+        ctype = self.ctype(value.type)
+        return expr.name(self.names.fresh(value.name_hint or hint or "v"), ctype, mutable=True)
+
+    def set_value(self, value: SSAValue, a: Expr) -> None:
+        """Say how a value is written."""
+        self._values[value] = a
+
+    def assign(self, targets: Sequence[Expr], values: Sequence[SSAValue]) -> None:
+        """Assign all at once: no target changes before the values are computed."""
+        sources = [self.use(value) for value in values]
+        self.flush_reads()
+        for i, source in enumerate(sources):
+            if source.mutable & {t.text for t in targets[:i]} or (source.reads and i):
+                sources[i] = self.bind(source, values[i])
+        for target, source in zip(targets, sources, strict=True):
+            if target.text != source.text:
+                self.line(f"{target.text} = {source.text};")
+
+
+def _variable_type(a: Expr, width: int) -> str:
+    """The C type of a variable for an integer of `width` bits: the type of `a` if that holds its meaning."""
+    interval = a.interval()
+    if width == 1:
+        return "bool"
+    if width == 32 and promotes_to_int(a.ctype):
+        return "int"
+    if width == 64 and a.ctype in ("long long", "int") and interval[0] < 0:
+        return SIGNED[64]
+    if expr.within(interval, unsigned_range(width)):
+        return UNSIGNED[width]
+    return SIGNED[width] if expr.within(interval, signed_range(width)) else UNSIGNED[width]
+
+
+# --- control flow -------------------------------------------------------------------------------------------
+
+
+def _print_for(p: FunctionPrinter, op: Operation) -> None:
+    op = as_type(scf.ForOp, op)
+    level = op.attributes.get("kernel.level")
+    if isinstance(level, StringAttr):
+        if level.data not in LEVELS:
+            raise PipelineError(
+                f"scf.for: kernel.level must be one of {', '.join(LEVELS)}, not {level.data}", op
+            )
+        if op.iter_args:
+            raise PipelineError(
+                f"scf.for: a {level.data} loop cannot carry values from one iteration to the next", op
+            )
+        if builtin := p.language.hardware_index(level.data):
+            _print_hardware_loop(p, op, builtin)
+            return
+    induction, *carried = op.body.block.args
+    lower, upper, step = (_bound(p, value) for value in (op.lb, op.ub, op.step))
+    inits = [p.use(value) for value in op.iter_args]
+    p.flush_reads()
+    targets = [p.variable(arg, result.name_hint) for arg, result in zip(carried, op.results, strict=True)]
+    for target, init, arg, result in zip(targets, inits, carried, op.results, strict=True):
+        p.line(f"{target.ctype} {target.text} = {init.text};")
+        p.set_value(arg, target)
+        p.set_value(result, target)
+    for pragma in p.language.loop_pragmas(op, p):
+        p.line(pragma)
+    p.names.push()
+    ctype = "idx" if isinstance(induction.type, IndexType) else SIGNED[width_of(induction.type, op)]
+    i = expr.name(p.names.fresh(induction.name_hint or "i"), ctype)
+    p.set_value(induction, i)
+    advance = f"++{i.text}" if step.const == 1 else f"{i.text} += {step.text}"
+    p.line(f"for ({ctype} {i.text} = {lower.text}; {i.text} < {upper.wrapped(ADD)}; {advance}) {{")
+    p.scope(op.body.block)
+    p.line("}")
+    p.names.pop()
+
+
+def _bound(p: FunctionPrinter, value: SSAValue) -> Expr:
+    a = p.use(value)
+    return a if isinstance(value.type, IndexType) else signed(a, width_of(value.type, p.op))
+
+
+def _print_hardware_loop(p: FunctionPrinter, op: scf.ForOp, builtin: str) -> None:
+    """A loop that the grid or the block runs: `const idx tx = threadIdx.x;`."""
+    if constant_value(op.lb) != 0 or constant_value(op.step) != 1:
+        raise PipelineError("scf.for: a block or thread loop must run from 0 with step 1", op)
+    p.flush_reads()
+    induction = op.body.block.args[0]
+
+    def index() -> None:
+        name = p.names.fresh(induction.name_hint or "i")
+        p.set_value(induction, expr.name(name, "idx"))
+        if p.uses.get(induction):
+            p.line(f"const idx {name} = {builtin};")
+
+    following = op.next_op
+    if following is None or following.next_op is None:
+        # Last before the terminator: the scope around it ends here too.
+        index()
+        p._print_block(op.body.block)
+        return
+    p.line("{")
+    p.scope(op.body.block, index)
+    p.line("}")
+
+
+def _print_if(p: FunctionPrinter, op: Operation) -> None:
+    op = as_type(scf.IfOp, op)
+    condition = p.use(op.cond)
+    p.flush_reads()
+    for result in op.results:
+        if p.uses.get(result):
+            target = p.variable(result, None)
+            p.set_value(result, target)
+            p.line(f"{target.ctype} {target.text};")
+    then, otherwise = op.true_region.blocks, op.false_region.blocks
+    empty_then = len(then) == 0 or (isinstance(then[0].first_op, scf.YieldOp) and not then[0].first_op.operands)
+    if empty_then and otherwise:
+        condition = expr.unary("!", condition, "bool")
+        then, otherwise = otherwise, then
+    p.line(f"if ({condition.text}) {{")
+    if then:
+        p.scope(then[0])
+    if otherwise and not (isinstance(end := otherwise[0].first_op, scf.YieldOp) and not end.operands):
+        p.line("} else {")
+        p.scope(otherwise[0])
+    p.line("}")
+
+
+def _print_yield(p: FunctionPrinter, op: Operation) -> None:
+    parent = op.parent_op()
+    if isinstance(parent, scf.ForOp):
+        targets = [p.use(arg) for arg in parent.body.block.args[1:]]
+        p.assign(targets, op.operands)
+    elif isinstance(parent, scf.IfOp):
+        live = [i for i, result in enumerate(parent.results) if p.uses.get(result)]
+        p.assign([p.use(parent.results[i]) for i in live], [op.operands[i] for i in live])
+    else:
+        raise PipelineError(f"scf.yield inside {parent.name if parent else 'nothing'} is not printed", op)
+
+
+def _print_call(p: FunctionPrinter, op: Operation) -> None:
+    op = as_type(func.CallOp, op)
+    callee = op.callee.string_value()
+    function = p.module.functions.get(callee)
+    if function is None or "kernel.inline" not in function.attributes:
+        raise PipelineError(f"func.call: @{callee} is not a function of this module with kernel.inline", op)
+    args: list[str] = []
+    for operand in op.operands:
+        if isinstance(operand.type, MemRefType):
+            args.extend(memory_of(p, operand, op).passed)
+        else:
+            args.append(p.use(operand).text)
+    p.flush_reads()
+    text = f"{callee}({', '.join(args)})"
+    if op.results and p.uses.get(op.results[0]):
+        result = op.results[0]
+        p.set_value(result, p.bind(Expr(text, expr.POSTFIX, p.ctype(result.type)), result))
+    else:
+        p.line(f"{text};")
+
+
+def _print_return(p: FunctionPrinter, op: Operation) -> None:
+    if op.operands:
+        p.line(f"return {p.use(op.operands[0]).text};")
+
+
+def _print_barrier(p: FunctionPrinter, op: Operation) -> None:
+    p.flush_reads()
+    if p.language.barrier:
+        p.line(p.language.barrier)
+
+
+def _poison(p: FunctionPrinter, op: Operation) -> Expr:
+    raise PipelineError("ub.poison is only printed as the start of a chain of vector.insert", op)
+
+
+LEVELS = tuple(f"{unit}_{axis}" for unit in ("block", "thread") for axis in "xyz")
+
+EXPRESSIONS: dict[str, Row] = {
+    **INTEGER_ROWS,
+    **FLOAT_ROWS,
+    **VECTOR_ROWS,
+    **MEMORY_ROWS,
+    "ub.poison": _poison,
+}
+
+STATEMENTS: dict[str, Callable[[FunctionPrinter, Operation], None]] = {
+    "memref.store": print_store,
+    "memref.alloca": print_alloca,
+    "memref.view": print_view,
+    "vector.store": print_vector_store,
+    "scf.for": _print_for,
+    "scf.if": _print_if,
+    "scf.yield": _print_yield,
+    "func.call": _print_call,
+    "func.return": _print_return,
+    "gpu.barrier": _print_barrier,
+}

@@ -1,0 +1,128 @@
+"""MLIR types as C types: in a register, in memory, and short names for helpers (`u8`, `s32`, `f32`)."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import (
+    BFloat16Type,
+    Float16Type,
+    Float32Type,
+    Float64Type,
+    IndexType,
+    IntegerType,
+    VectorType,
+)
+from xdsl.ir import Attribute, Operation
+
+from tilefuse.dialects.diagnostics import PipelineError
+
+Interval = tuple[int, int]
+
+UNSIGNED = {1: "bool", 8: "unsigned char", 16: "unsigned short", 32: "unsigned int", 64: "unsigned long long"}
+SIGNED = {8: "signed char", 16: "short", 32: "int", 64: "long long"}
+_FLOATS = {Float32Type: "f32", Float64Type: "f64", Float16Type: "f16", BFloat16Type: "bf16"}
+
+_RANGES: dict[str, Interval] = {
+    **{ctype: (0, 2**width - 1) for width, ctype in UNSIGNED.items()},
+    **{ctype: (-(2 ** (width - 1)), 2 ** (width - 1) - 1) for width, ctype in SIGNED.items()},
+    "idx": (-(2**63), 2**63 - 1),
+    "uidx": (0, 2**64 - 1),
+}
+
+
+def type_range(ctype: str) -> Interval:
+    """All values of an integer C type. `idx` counts as 64 bits wide, which is safe for its 32 bits too."""
+    return _RANGES[ctype]
+
+
+def promotes_to_int(ctype: str) -> bool:
+    """Whether C does arithmetic on this type in `int`."""
+    return ctype in ("bool", "unsigned char", "unsigned short", "signed char", "short", "int")
+
+
+def unsigned_range(width: int) -> Interval:
+    """The values of an unsigned integer of `width` bits."""
+    return 0, 2**width - 1
+
+
+def signed_range(width: int) -> Interval:
+    """The values of a signed integer of `width` bits (one bit: -1 and 0)."""
+    return -(2 ** (width - 1)), 2 ** (width - 1) - 1
+
+
+def width_of(type_: Attribute, op: Operation) -> int:
+    """Bits of an integer type; PipelineError at `op` for a width that C has no type for."""
+    assert isinstance(type_, IntegerType)
+    width = type_.width.data
+    if width not in UNSIGNED:
+        raise PipelineError(f"{op.name}: i{width} has no C type; use i1, i8, i16, i32 or i64", op)
+    return width
+
+
+def is_float(type_: Attribute) -> bool:
+    """Whether the type is f16, bf16, f32 or f64."""
+    return isinstance(type_, tuple(_FLOATS))
+
+
+def is_half(type_: Attribute) -> bool:
+    """f16 and bf16: kept as a `float` in registers and as 16 bits in memory."""
+    return isinstance(type_, (Float16Type, BFloat16Type))
+
+
+def short_name(type_: Attribute, op: Operation) -> str:
+    """`u8`, `u32`, `idx`, `f32`, `f32x4`: a type as part of a helper's name."""
+    match type_:
+        case IndexType():
+            return "idx"
+        case IntegerType():
+            return f"u{width_of(type_, op)}"
+        case VectorType():
+            return f"{short_name(type_.element_type, op)}x{lanes(type_, op)}"
+        case _ if is_float(type_):
+            return _FLOATS[type(type_)]  # type: ignore[index]
+    raise PipelineError(f"{op.name}: the type {type_} cannot be printed as C", op)
+
+
+def register_type(type_: Attribute, op: Operation) -> str:
+    """The C type of a scalar SSA value (integers unsigned, halves as float)."""
+    match type_:
+        case IndexType():
+            return "idx"
+        case IntegerType():
+            return UNSIGNED[width_of(type_, op)]
+        case Float64Type():
+            return "double"
+        case _ if is_float(type_):
+            return "float"
+    raise PipelineError(f"{op.name}: the type {type_} cannot be printed as C", op)
+
+
+def storage_type(type_: Attribute, op: Operation) -> str:
+    """The C type of an element in memory (i1 as a byte, halves as 16 bits)."""
+    if isinstance(type_, IntegerType) and type_.width.data == 1:
+        return "unsigned char"
+    return "unsigned short" if is_half(type_) else register_type(type_, op)
+
+
+def byte_size(type_: Attribute, op: Operation, index_bits: int = 64) -> int:
+    """Bytes of one element in memory."""
+    match type_:
+        case IndexType():
+            return index_bits // 8
+        case IntegerType():
+            return max(width_of(type_, op) // 8, 1)
+        case VectorType():
+            return byte_size(type_.element_type, op) * lanes(type_, op)
+        case Float64Type():
+            return 8
+        case _ if is_half(type_):
+            return 2
+    return 4
+
+
+def lanes(type_: Attribute, op: Operation) -> int:
+    """Elements of a vector type, which must be of rank 1 and fill 2, 4, 8 or 16 bytes."""
+    assert isinstance(type_, VectorType)
+    shape = type_.get_shape()
+    if len(shape) != 1 or byte_size(type_.element_type, op) * shape[0] not in (2, 4, 8, 16):
+        raise PipelineError(f"{op.name}: {type_} is not a vector of rank 1 of 2, 4, 8 or 16 bytes", op)
+    return shape[0]

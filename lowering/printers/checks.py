@@ -1,0 +1,121 @@
+"""Rules of the kernel level that a printer relies on, checked at the operations that break them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.dialects import arith, func, gpu, memref, scf, vector
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, StringAttr
+from xdsl.ir import Block, Operation, SSAValue
+
+from tilefuse.dialects.diagnostics import PipelineError
+from tilefuse.lowering.printers.memory import PRIVATE, SHARED, STATIC_SHARED_LIMIT, bytes_of, space_of
+
+_MOST_THREADS = 1024
+
+
+def constant_value(value: SSAValue) -> int | None:
+    """The value of an integer constant; None for anything else."""
+    if isinstance(owner := value.owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
+        return owner.value.value.data
+    return None
+
+
+def block_threads(kernel: func.FuncOp) -> tuple[int, int, int]:
+    """The thread counts of the block, `kernel.threads`; PipelineError unless three positive ones, at most 1024."""
+    attribute = kernel.attributes.get("kernel.threads")
+    sizes = tuple(attribute.get_values()) if isinstance(attribute, DenseArrayBase) else ()
+    if len(sizes) != 3 or any(int(n) < 1 for n in sizes) or prod(sizes) > _MOST_THREADS:
+        raise PipelineError(
+            f"@{kernel.sym_name.data}: kernel.threads must be array<i64: x, y, z> with 1 to {_MOST_THREADS} threads",
+            kernel,
+        )
+    return int(sizes[0]), int(sizes[1]), int(sizes[2])
+
+
+@dataclass(frozen=True)
+class _Place:
+    """An operation of a kernel or of what it calls, with the levels of the loops around it."""
+
+    op: Operation
+    levels: frozenset[str]
+
+
+def _walk(block: Block, levels: frozenset[str], functions: dict[str, func.FuncOp]) -> Iterator[_Place]:
+    for op in block.ops:
+        yield _Place(op, levels)
+        inner = levels
+        if isinstance(op, scf.ForOp) and isinstance(level := op.attributes.get("kernel.level"), StringAttr):
+            inner = levels | {level.data}
+        if isinstance(op, func.CallOp) and (callee := functions.get(op.callee.string_value())):
+            if not callee.is_declaration:
+                yield from _walk(callee.body.block, levels, functions)
+        for region in op.regions:
+            for child in region.blocks:
+                yield from _walk(child, inner, functions)
+
+
+def check_barriers(kernel: func.FuncOp, functions: dict[str, func.FuncOp]) -> None:
+    """A barrier stands between thread loops, not in one: else the CPU would not wait for the other threads."""
+    for place in _walk(kernel.body.block, frozenset(), functions):
+        if isinstance(place.op, gpu.BarrierOp) and _threads_of(place.levels):
+            raise PipelineError("gpu.barrier inside a thread loop; put it between thread loops", place.op)
+
+
+def check_threads(kernel: func.FuncOp, functions: dict[str, func.FuncOp]) -> None:
+    """Thread loops cover the block exactly, and what is shared is stored to inside them, by one thread each."""
+    threads = block_threads(kernel)
+    sizes = {f"thread_{axis}": size for axis, size in zip("xyz", threads, strict=True)}
+    needed = {level for level, size in sizes.items() if size > 1}
+    for place in _walk(kernel.body.block, frozenset(), functions):
+        level = place.op.attributes.get("kernel.level")
+        if isinstance(place.op, scf.ForOp) and isinstance(level, StringAttr) and level.data in sizes:
+            if (upper := constant_value(place.op.ub)) != sizes[level.data]:
+                found = "a bound that is not constant" if upper is None else f"{upper} iterations"
+                raise PipelineError(
+                    f"scf.for: the {level.data} loop has {found}, but kernel.threads of @{kernel.sym_name.data} "
+                    f"says {sizes[level.data]}",
+                    place.op,
+                )
+        target = _stored(place.op)
+        if target is not None and space_of(target.type) != PRIVATE and (missing := needed - place.levels):
+            raise PipelineError(
+                f"{place.op.name}: every thread of {', '.join(sorted(missing))} would store here; "
+                "put it inside thread loops",
+                place.op,
+            )
+
+
+def check_static_shared(kernel: func.FuncOp, functions: dict[str, func.FuncOp]) -> None:
+    """CUDA gives 48 KiB of shared memory to arrays of static size; more must be asked for at the launch."""
+    arrays = {
+        place.op: bytes_of(place.op.memref.type, place.op)  # type: ignore[arg-type]
+        for place in _walk(kernel.body.block, frozenset(), functions)
+        if isinstance(place.op, memref.AllocaOp) and space_of(place.op.memref.type) == SHARED
+    }
+    dynamic = [op for op in arrays if "kernel.dynamic" in op.attributes]
+    if len(dynamic) > 1:
+        raise PipelineError("memref.alloca: only one array of a kernel can be kernel.dynamic", dynamic[1])
+    static = sum(size for op, size in arrays.items() if op not in dynamic)
+    if static > STATIC_SHARED_LIMIT:
+        raise PipelineError(
+            f"@{kernel.sym_name.data} holds {static} bytes in static shared arrays, and CUDA allows "
+            f"{STATIC_SHARED_LIMIT}; mark one memref.alloca with kernel.dynamic",
+            next(op for op in arrays if op not in dynamic),
+        )
+
+
+def _threads_of(levels: frozenset[str]) -> list[str]:
+    return [level for level in levels if level.startswith("thread_")]
+
+
+def _stored(op: Operation) -> SSAValue | None:
+    match op:
+        case memref.StoreOp():
+            return op.memref
+        case vector.StoreOp():
+            return op.base
+        case _:
+            return None

@@ -1,0 +1,248 @@
+"""The kernel level as CUDA C++ for NVRTC: no header is needed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from typing import IO
+
+from xdsl.context import Context
+from xdsl.dialects import func, scf
+from xdsl.dialects.builtin import IntegerAttr, MemRefType, ModuleOp, VectorType
+from xdsl.ir import Operation
+from xdsl.utils.target import Target
+
+from tilefuse.lowering.printers import expr
+from tilefuse.lowering.printers.c_family import FunctionPrinter, ModulePrinter
+from tilefuse.lowering.printers.c_types import SIGNED, UNSIGNED, byte_size, lanes, short_name, storage_type
+from tilefuse.lowering.printers.checks import (
+    block_threads,
+    check_barriers,
+    check_static_shared,
+    check_threads,
+)
+from tilefuse.lowering.printers.expr import Expr
+from tilefuse.lowering.printers.language import Language
+from tilefuse.lowering.printers.library import COMMON, Helper, alias
+from tilefuse.lowering.printers.vectors import Vector
+
+
+def print_cuda(module: ModuleOp, *, index_bits: int = 32) -> str:
+    """All functions of `module` as one CUDA C++ source; `index_bits` (32 or 64) is the width of `index`.
+
+    Raises PipelineError at an operation that cannot be printed.
+    """
+    return ModulePrinter(Cuda(), index_bits).print_module(module)
+
+
+@dataclass(frozen=True)
+class CudaTarget(Target):
+    """`-t 'cuda{arch=sm_90 strict_float=true index_bits=64}'`: print the kernel level as CUDA C++.
+
+    The first line of the output says the options to compile it with.
+    """
+
+    name = "cuda"
+    arch: str = "sm_90"
+    strict_float: bool = False
+    index_bits: int = 32
+
+    def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
+        """Write the source to `output`."""
+        text = print_cuda(module, index_bits=self.index_bits)
+        strict = " --fmad=false" if self.strict_float else ""
+        output.write(f"// compile with: nvrtc --std=c++17 --gpu-architecture={self.arch}{strict}\n{text}")
+
+
+def _to_int() -> dict[str, Helper]:
+    """float -> int, saturating, NaN as 0. The instructions saturate, but give no 0 for NaN to or from 64 bits."""
+    found: dict[str, Helper] = {}
+    for source, t, prefix in (("f32", "float", "__float2"), ("f64", "double", "__double2")):
+        for sign, types, kind in (("s", SIGNED, "int"), ("u", UNSIGNED, "uint")):
+            word = f"{prefix}{kind}_rz"
+            long = f"{prefix}{'ll' if sign == 's' else 'ull'}_rz"
+            guard = "" if source == "f32" else "a != a ? 0 : "
+            plain = source == "f32"
+            found[f"{source}_to_{sign}32"] = (
+                alias(word)
+                if plain
+                else Helper(f"{types[32]} {source}_to_{sign}32({t} a) {{ return {guard}{word}(a); }}")
+            )
+            found[f"{source}_to_{sign}64"] = Helper(
+                f"{types[64]} {source}_to_{sign}64({t} a) {{ return a != a ? 0 : {long}(a); }}"
+            )
+            for width in (8, 16):
+                low, high = (-(2 ** (width - 1)), 2 ** (width - 1) - 1) if sign == "s" else (0, 2**width - 1)
+                inner = f"min({'max(' if low else ''}{word}(a){f', {low})' if low else ''}, {high}{'' if low else 'u'})"
+                found[f"{source}_to_{sign}{width}"] = Helper(
+                    f"{types[width]} {source}_to_{sign}{width}({t} a) {{ return {guard}{inner}; }}"
+                )
+    return found
+
+
+def _bits() -> dict[str, Helper]:
+    found: dict[str, Helper] = {}
+    for width in (8, 16, 32, 64):
+        t, wide = UNSIGNED[width], "ll" if width == 64 else ""
+        pad = f" - {32 - width}" if width < 32 else ""
+        guard = f"a | 0x{1 << width:x}u" if width < 32 else "a"
+        found[f"clz_u{width}"] = Helper(f"int clz_u{width}({t} a) {{ return __clz{wide}(a){pad}; }}")
+        found[f"ctz_u{width}"] = Helper(
+            f"int ctz_u{width}({t} a) {{ return __clz{wide}(__brev{wide}({guard})); }}"
+        )
+        found[f"popcount_u{width}"] = Helper(f"int popcount_u{width}({t} a) {{ return __popc{wide}(a); }}")
+    return found
+
+
+_HALF = {
+    "f16_to_f32": Helper(
+        "float f16_to_f32(unsigned short a) {\n"
+        '  float f;\n  asm("cvt.f32.f16 %0, %1;" : "=f"(f) : "h"(a));\n  return f;\n}'
+    ),
+    "f32_to_f16": Helper(
+        "unsigned short f32_to_f16(float a) {\n"
+        '  unsigned short h;\n  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(h) : "f"(a));\n  return h;\n}'
+    ),
+    "round_f16_f64": Helper(
+        "float round_f16_f64(double a) {\n"
+        '  unsigned short h;\n  asm("cvt.rn.f16.f64 %0, %1;" : "=h"(h) : "d"(a));\n  return f16_to_f32(h);\n}',
+        ("f16_to_f32",),
+    ),
+}
+
+_LIBRARY: dict[str, Helper] = {
+    **COMMON,
+    **_to_int(),
+    **_bits(),
+    **_HALF,
+    "minnum_f32": alias("fminf"),
+    "maxnum_f32": alias("fmaxf"),
+    "minnum_f64": alias("fmin"),
+    "maxnum_f64": alias("fmax"),
+    # minimum and maximum call these by their aliases.
+    **{
+        name: Helper(
+            helper.text.replace(f"{name[:3]}num_f32", f"f{name[:3]}f").replace(
+                f"{name[:3]}num_f64", f"f{name[:3]}"
+            )
+        )
+        for name, helper in COMMON.items()
+        if name[3:].startswith("imum_")
+    },
+    "bitcast_f32_u32": alias("__float_as_uint"),
+    "bitcast_u32_f32": alias("__uint_as_float"),
+    "bitcast_f64_u64": Helper(
+        "unsigned long long bitcast_f64_u64(double a) { return (unsigned long long)__double_as_longlong(a); }"
+    ),
+    "bitcast_u64_f64": Helper(
+        "double bitcast_u64_f64(unsigned long long a) { return __longlong_as_double((long long)a); }"
+    ),
+}
+# Text of helpers that call the two aliases above by name.
+for _name in ("bf16_to_f32", "f32_to_bf16", "round_bf16_f64"):
+    _LIBRARY[_name] = Helper(
+        _LIBRARY[_name]
+        .text.replace("bitcast_f32_u32", "__float_as_uint")
+        .replace("bitcast_u32_f32", "__uint_as_float"),
+        _LIBRARY[_name].needs,
+    )
+
+_BUILTIN_VECTORS = {
+    ("float", 2): "float2",
+    ("float", 4): "float4",
+    ("unsigned int", 2): "uint2",
+    ("unsigned int", 4): "uint4",
+    ("double", 2): "double2",
+    ("unsigned long long", 2): "ulonglong2",
+}
+_WORDS = {2: "unsigned short", 4: "unsigned int", 8: "uint2", 16: "uint4"}
+
+
+class Cuda(Language):
+    """What is CUDA's own."""
+
+    name = "CUDA"
+    helper_qualifier = "static __device__ __forceinline__"
+    inline_qualifier = "static __device__ __forceinline__"
+    shared_qualifier = "__shared__ __align__(16) "
+    shared_suffix = ""
+    aligned_qualifier = "__align__(16) "
+    barrier = "__syncthreads();"
+    library = _LIBRARY
+
+    def head(self, includes: set[str]) -> list[str]:
+        """NVRTC has the functions of math.h built in."""
+        return []
+
+    def kernel_qualifier(self, function: func.FuncOp) -> str:
+        """`extern "C" __global__ void __launch_bounds__(256)`."""
+        bounds = str(prod(block_threads(function)))
+        if isinstance(blocks := function.attributes.get("kernel.min_blocks"), IntegerAttr):
+            bounds += f", {blocks.value.data}"
+        return f'extern "C" __global__ void __launch_bounds__({bounds})'
+
+    def check(self, function: func.FuncOp, functions: dict[str, func.FuncOp]) -> None:
+        """Thread loops match the block; static shared memory fits."""
+        check_barriers(function, functions)
+        check_threads(function, functions)
+        check_static_shared(function, functions)
+
+    def hardware_index(self, level: str) -> str | None:
+        """`blockIdx.x`, `threadIdx.y`."""
+        unit, _, axis = level.partition("_")
+        return f"{unit}Idx.{axis}"
+
+    def loop_pragmas(self, loop: scf.ForOp, printer: FunctionPrinter) -> list[str]:
+        """`#pragma unroll`, with the factor that `kernel.unroll` may give."""
+        unroll = loop.attributes.get("kernel.unroll")
+        if unroll is None:
+            return []
+        return [
+            f"#pragma unroll {unroll.value.data}" if isinstance(unroll, IntegerAttr) else "#pragma unroll"
+        ]
+
+    def math(self, function: str) -> str:
+        """The same names; square roots are asked for correctly rounded."""
+        return {"sqrtf": "__fsqrt_rn", "sqrt": "__dsqrt_rn"}.get(function, function)
+
+    def rsqrt(self, printer: FunctionPrinter, a: Expr, ctype: str) -> Expr:
+        """`rsqrtf(a)`."""
+        return expr.call("rsqrt" if ctype == "double" else "rsqrtf", (a,), ctype)
+
+    def dynamic_shared(self, name: str, type_: MemRefType, op: Operation) -> str:
+        """The block's dynamic shared memory; the launch says its size."""
+        return f"extern __shared__ __align__(16) unsigned char {name}[];"
+
+    def vector(self, type_: VectorType, op: Operation) -> Vector:
+        """`float4` and its like; smaller elements in a union with words, so that one instruction moves them."""
+        n, element, short = lanes(type_, op), type_.element_type, short_name(type_, op)
+        t = storage_type(element, op)
+        params = ", ".join(f"{t} a{i}" for i in range(n))
+        if builtin := _BUILTIN_VECTORS.get((t, n)):
+            values = ", ".join(f"a{i}" for i in range(n))
+            helpers = {
+                "type": Helper(""),
+                "load": Helper(
+                    f"{builtin} load_{short}(const {t}* p) {{ return *reinterpret_cast<const {builtin}*>(p); }}"
+                ),
+                "store": Helper(
+                    f"void store_{short}({t}* p, {builtin} v) {{ *reinterpret_cast<{builtin}*>(p) = v; }}"
+                ),
+                "make": Helper(f"{builtin} make_{short}({params}) {{ return make_{builtin}({values}); }}"),
+            }
+            return Vector(builtin, element, tuple(f".{c}" for c in "xyzw"[:n]), helpers, short)
+        size = byte_size(element, op) * n
+        words = _WORDS[size]
+        fill = " ".join(f"v.lane[{i}] = a{i};" for i in range(n))
+        helpers = {
+            "type": Helper(f"union __align__({size}) {short} {{ {words} words; {t} lane[{n}]; }};"),
+            "load": Helper(
+                f"{short} load_{short}(const {t}* p) {{\n"
+                f"  {short} v;\n  v.words = *reinterpret_cast<const {words}*>(p);\n  return v;\n}}"
+            ),
+            "store": Helper(
+                f"void store_{short}({t}* p, {short} v) {{ *reinterpret_cast<{words}*>(p) = v.words; }}"
+            ),
+            "make": Helper(f"{short} make_{short}({params}) {{\n  {short} v;\n  {fill}\n  return v;\n}}"),
+        }
+        return Vector(short, element, tuple(f".lane[{i}]" for i in range(n)), helpers, short)

@@ -1,0 +1,291 @@
+"""Float operations of `arith` and `math` as C expressions.
+
+f16 and bf16 live in `float` registers and are rounded after each operation: for + - * / and sqrt that gives the
+correctly rounded half, since a float has more than twice its digits.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from typing import TYPE_CHECKING, Any
+from typing import cast as as_type
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import (
+    BFloat16Type,
+    DenseIntOrFPElementsAttr,
+    Float64Type,
+    FloatAttr,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    VectorType,
+)
+from xdsl.ir import Attribute, Operation
+
+from tilefuse.dialects.diagnostics import PipelineError
+from tilefuse.lowering.printers import expr
+from tilefuse.lowering.printers.c_types import (
+    SIGNED,
+    UNSIGNED,
+    is_float,
+    is_half,
+    register_type,
+    short_name,
+    signed_range,
+    unsigned_range,
+    width_of,
+)
+from tilefuse.lowering.printers.expr import ADD, EQ, MUL, PRIMARY, REL, UNARY, Expr
+from tilefuse.lowering.printers.integers import Row, literal, signed, unsigned
+
+if TYPE_CHECKING:
+    from tilefuse.lowering.printers.c_family import FunctionPrinter
+
+
+# --- constants ----------------------------------------------------------------------------------------------
+
+
+def _constant(p: FunctionPrinter, op: Operation) -> Expr:
+    value: Any = as_type(arith.ConstantOp, op).value
+    type_ = op.results[0].type
+    if isinstance(type_, VectorType):
+        if not (isinstance(value, DenseIntOrFPElementsAttr) and value.is_splat()):
+            raise PipelineError("arith.constant: only splat vectors are printed", op)
+        element = _scalar_constant(p, op, type_.element_type, value.get_values()[0])
+        return p.vector(type_, op).splat(p, element)
+    assert isinstance(value, (IntegerAttr, FloatAttr))
+    return _scalar_constant(p, op, type_, value.value.data)
+
+
+def _scalar_constant(p: FunctionPrinter, op: Operation, type_: Attribute, value: Any) -> Expr:
+    if is_float(type_):
+        return float_literal(p, float(value), type_)
+    if isinstance(type_, IndexType):
+        a = literal(int(value), 64)
+        return Expr(a.text, a.prec, "idx", None, int(value))
+    width = width_of(type_, op)
+    if width == 1:
+        return Expr("true" if value else "false", PRIMARY, "bool", (int(bool(value)),) * 2)
+    low = signed_range(width)[0]
+    # One meaning for -1 and 255 of an i8; `signed` and `unsigned` choose the text.
+    return literal((int(value) - low) % 2**width + low, width)
+
+
+def float_literal(p: FunctionPrinter, value: float, type_: Attribute) -> Expr:
+    """The shortest decimal that gives the same bits; for inf and NaN the bits themselves."""
+    double = isinstance(type_, Float64Type)
+    ctype, suffix, code = ("double", "", "<d") if double else ("float", "f", "<f")
+    bits = struct.pack(code, value)
+    if not math.isfinite(value):
+        pattern = int.from_bytes(bits, "little")
+        text = f"0x{pattern:016x}ull" if double else f"0x{pattern:08x}u"
+        helper = p.library("bitcast_u64_f64" if double else "bitcast_u32_f32")
+        return Expr(f"{helper}({text})", expr.POSTFIX, ctype, const=value)
+    text = next(t for n in range(1, 18) if struct.pack(code, float(t := f"{value:.{n}g}")) == bits)
+    if not any(c in text for c in ".e"):
+        text += ".0"
+    return Expr(text + suffix, UNARY if text.startswith("-") else PRIMARY, ctype, const=value)
+
+
+# --- arithmetic ---------------------------------------------------------------------------------------------
+
+
+def rounded(p: FunctionPrinter, a: Expr, type_: Attribute, op: Operation) -> Expr:
+    """`a` rounded to the type if it is a half."""
+    return expr.call(p.library(f"round_{short_name(type_, op)}"), (a,), "float") if is_half(type_) else a
+
+
+def _ctype(op: Operation) -> str:
+    type_ = op.results[0].type
+    if isinstance(type_, VectorType):
+        raise PipelineError(f"{op.name} on vectors is not printed; compute on scalars", op)
+    return register_type(type_, op)
+
+
+def _binary(symbol: str, prec: int) -> Row:
+    def row(p: FunctionPrinter, op: Operation) -> Expr:
+        ctype = _ctype(op)
+        a, b = (p.use(operand) for operand in op.operands)
+        return rounded(p, expr.binary(a, symbol, b, prec, ctype, cheap=False), op.results[0].type, op)
+
+    return row
+
+
+def _negate(p: FunctionPrinter, op: Operation) -> Expr:
+    return expr.unary("-", p.use(op.operands[0]), _ctype(op))
+
+
+def _library_float(kind: str) -> Row:
+    def row(p: FunctionPrinter, op: Operation) -> Expr:
+        ctype = _ctype(op)
+        suffix = "f64" if ctype == "double" else "f32"
+        return expr.call(p.library(f"{kind}_{suffix}"), (p.use(operand) for operand in op.operands), ctype)
+
+    return row
+
+
+def _math(function: str, *, exact: bool = False) -> Row:
+    """A call of the C library's function; `exact` ones give a half for halves, others are rounded."""
+
+    def row(p: FunctionPrinter, op: Operation) -> Expr:
+        ctype = _ctype(op)
+        if function == "fma" and is_half(op.results[0].type):
+            raise PipelineError("math.fma on f16 and bf16 is not printed; extend to f32 first", op)
+        args = [p.use(operand) for operand in op.operands]
+        result = expr.call(p.math(function if ctype == "double" else f"{function}f"), args, ctype)
+        return result if exact else rounded(p, result, op.results[0].type, op)
+
+    return row
+
+
+def _rsqrt(p: FunctionPrinter, op: Operation) -> Expr:
+    ctype = _ctype(op)
+    return rounded(p, p.language.rsqrt(p, p.use(op.operands[0]), ctype), op.results[0].type, op)
+
+
+# --- comparison ---------------------------------------------------------------------------------------------
+
+# arith.cmpf predicates in the order of their numbers, as C text of two atoms.
+_ORDERED = {1: "==", 2: ">", 3: ">=", 4: "<", 5: "<=", 13: "!="}
+# "Unordered or x" is "not the opposite of x", which is one comparison.
+_NEGATED = {9: "<=", 10: "<", 11: ">=", 12: ">"}
+
+
+def _compare(p: FunctionPrinter, op: Operation) -> Expr:
+    predicate = as_type(arith.CmpfOp, op).predicate.value.data
+    x, y = op.operands
+    a, b = p.use(x), p.use(y)
+    if predicate in (0, 15):
+        return Expr("true" if predicate else "false", PRIMARY, "bool", (int(predicate > 0),) * 2)
+    if symbol := _ORDERED.get(predicate):
+        return expr.binary(a, symbol, b, EQ if symbol in ("==", "!=") else REL, "bool", (0, 1), cheap=False)
+    if symbol := _NEGATED.get(predicate):
+        return expr.unary("!", expr.binary(a, symbol, b, REL, "bool", cheap=False), "bool", (0, 1))
+    # The rest mention an operand twice.
+    a, b = p.atom(a, x), p.atom(b, y)
+    less = expr.binary(a, "<", b, REL, "bool", cheap=False)
+    greater = expr.binary(a, ">", b, REL, "bool", cheap=False)
+    differ = expr.binary(less, "|", greater, expr.BITOR, "bool", (0, 1))
+    nan = expr.binary(
+        expr.binary(a, "!=", a, EQ, "bool", cheap=False),
+        "|",
+        expr.binary(b, "!=", b, EQ, "bool", cheap=False),
+        expr.BITOR,
+        "bool",
+        (0, 1),
+    )
+    if predicate == 6:  # one
+        return differ
+    if predicate == 8:  # ueq
+        return expr.unary("!", differ, "bool", (0, 1))
+    return nan if predicate == 14 else expr.unary("!", nan, "bool", (0, 1))
+
+
+# --- conversion ---------------------------------------------------------------------------------------------
+
+
+def _from_int(reading: Any) -> Row:
+    def row(p: FunctionPrinter, op: Operation) -> Expr:
+        source, result = op.operands[0].type, op.results[0].type
+        width = width_of(source, op)
+        if isinstance(result, BFloat16Type) and width > 16:
+            raise PipelineError(
+                f"{op.name}: i{width} to bf16 is not printed; convert to f32 and truncate", op
+            )
+        a = reading(p.use(op.operands[0]), width)
+        return rounded(p, expr.cast(_ctype(op), a, cheap=False), result, op)
+
+    return row
+
+
+def _to_int(reading: Any) -> Row:
+    """Saturating, with NaN as 0: a refinement of MLIR's poison."""
+
+    def row(p: FunctionPrinter, op: Operation) -> Expr:
+        width = width_of(op.results[0].type, op)
+        source = "f64" if isinstance(op.operands[0].type, Float64Type) else "f32"
+        sign = "s" if reading is signed else "u"
+        if width == 1:
+            raise PipelineError(f"{op.name} to i1 is not printed; compare instead", op)
+        ctype = (SIGNED if reading is signed else UNSIGNED)[width]
+        interval = (signed_range if reading is signed else unsigned_range)(width)
+        return expr.call(p.library(f"{source}_to_{sign}{width}"), (p.use(op.operands[0]),), ctype, interval)
+
+    return row
+
+
+def _extend(p: FunctionPrinter, op: Operation) -> Expr:
+    a = p.use(op.operands[0])
+    return expr.cast("double", a, cheap=False) if _ctype(op) == "double" else a
+
+
+def _truncate(p: FunctionPrinter, op: Operation) -> Expr:
+    a, result = p.use(op.operands[0]), op.results[0].type
+    double = isinstance(op.operands[0].type, Float64Type)
+    if is_half(result):
+        kind = short_name(result, op)
+        return expr.call(p.library(f"round_{kind}_f64" if double else f"round_{kind}"), (a,), _ctype(op))
+    return expr.cast("float", a, cheap=False)
+
+
+def _bitcast(p: FunctionPrinter, op: Operation) -> Expr:
+    source, result = op.operands[0].type, op.results[0].type
+    for type_ in (source, result):
+        if not isinstance(type_, IntegerType) and not is_float(type_):
+            raise PipelineError(f"arith.bitcast between {source} and {result} is not printed", op)
+    a = p.use(op.operands[0])
+    if isinstance(source, IntegerType):
+        a = unsigned(a, width_of(source, op))
+    if source == result or (isinstance(source, IntegerType) and isinstance(result, IntegerType)):
+        return a
+    ctype = register_type(result, op)
+    interval = unsigned_range(width_of(result, op)) if isinstance(result, IntegerType) else None
+    if is_half(source) and is_half(result):
+        raise PipelineError(f"arith.bitcast from {source} to {result} is not printed", op)
+    return expr.call(p.library(_bitcast_name(source, result, op)), (a,), ctype, interval)
+
+
+def _bitcast_name(source: Attribute, result: Attribute, op: Operation) -> str:
+    # A half in a register is a float, so its bits are those of its form in memory.
+    if is_half(source):
+        return f"f32_to_{short_name(source, op)}"
+    if is_half(result):
+        return f"{short_name(result, op)}_to_f32"
+    return f"bitcast_{short_name(source, op)}_{short_name(result, op)}"
+
+
+_CALLS = "acos acosh asin asinh atan atanh atan2 cbrt cos cosh erf exp exp2 expm1 fma log log10 log1p log2 sin sinh tan tanh"
+
+FLOAT_ROWS: dict[str, Row] = {
+    "arith.constant": _constant,
+    "arith.addf": _binary("+", ADD),
+    "arith.subf": _binary("-", ADD),
+    "arith.mulf": _binary("*", MUL),
+    "arith.divf": _binary("/", MUL),
+    "arith.negf": _negate,
+    "arith.minnumf": _library_float("minnum"),
+    "arith.maxnumf": _library_float("maxnum"),
+    "arith.minimumf": _library_float("minimum"),
+    "arith.maximumf": _library_float("maximum"),
+    "arith.cmpf": _compare,
+    "arith.sitofp": _from_int(signed),
+    "arith.uitofp": _from_int(unsigned),
+    "arith.fptosi": _to_int(signed),
+    "arith.fptoui": _to_int(unsigned),
+    "arith.extf": _extend,
+    "arith.truncf": _truncate,
+    "arith.bitcast": _bitcast,
+    **{f"math.{function}": _math(function) for function in _CALLS.split()},
+    "math.powf": _math("pow"),
+    "math.sqrt": _math("sqrt"),
+    "math.rsqrt": _rsqrt,
+    "math.absf": _math("fabs", exact=True),
+    "math.ceil": _math("ceil", exact=True),
+    "math.floor": _math("floor", exact=True),
+    "math.trunc": _math("trunc", exact=True),
+    "math.round": _math("round", exact=True),
+    "math.roundeven": _math("rint", exact=True),
+    "math.copysign": _math("copysign", exact=True),
+}

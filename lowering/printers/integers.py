@@ -1,0 +1,460 @@
+"""Integer, index and i1 operations of `arith` and `math` as C expressions.
+
+Rows of the table at the end are `(printer, op) -> Expr`; see `expr.py` for how wrap-around and signedness stay
+right. Arithmetic on `index` is plain signed C arithmetic: coordinates are promised not to overflow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+from typing import cast as as_type
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import IndexType, IntegerType
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from tilefuse.dialects.diagnostics import PipelineError
+from tilefuse.lowering.printers import expr
+from tilefuse.lowering.printers.c_types import (
+    SIGNED,
+    UNSIGNED,
+    Interval,
+    promotes_to_int,
+    signed_range,
+    type_range,
+    unsigned_range,
+    width_of,
+)
+from tilefuse.lowering.printers.expr import (
+    ADD,
+    BITAND,
+    BITOR,
+    EQ,
+    LAND,
+    LOR,
+    MUL,
+    REL,
+    SHIFT,
+    UNARY,
+    XOR,
+    Expr,
+)
+
+if TYPE_CHECKING:
+    from tilefuse.lowering.printers.c_family import FunctionPrinter
+
+Row = Callable[["FunctionPrinter", Operation], Expr]
+
+_PREC = {"+": ADD, "-": ADD, "*": MUL}
+
+
+# --- literals, and the two readings of a value --------------------------------------------------------------
+
+
+def literal(value: int, width: int) -> Expr:
+    """An integer constant whose C value is `value`, of a C type that holds it."""
+    wide = width == 64
+    if value == -(2**63):
+        return Expr("(-9223372036854775807ll - 1)", expr.PRIMARY, "long long", (value, value), value)
+    if value == -(2**31) and not wide:
+        return Expr("(-2147483647 - 1)", expr.PRIMARY, "int", (value, value), value)
+    if -(2**31) < value < 2**31:
+        suffix, ctype = "", "int"
+    elif wide:
+        suffix, ctype = ("ull", UNSIGNED[64]) if value >= 2**63 else ("ll", SIGNED[64])
+    else:
+        suffix, ctype = "u", UNSIGNED[32]
+    return Expr(f"{value}{suffix}", UNARY if value < 0 else expr.PRIMARY, ctype, (value, value), value)
+
+
+def unsigned(a: Expr, width: int) -> Expr:
+    """`a` with the C value of its `width` bits read as unsigned."""
+    if isinstance(a.const, int):
+        return literal(a.const % 2**width, width)
+    if expr.within(a.interval(), unsigned_range(width)):
+        return a
+    return expr.cast(UNSIGNED[width], a, unsigned_range(width))
+
+
+def signed(a: Expr, width: int) -> Expr:
+    """`a` with the C value of its `width` bits read as signed, in a type that C compares as signed."""
+    low, high = signed_range(width)
+    if isinstance(a.const, int):
+        return literal((a.const - low) % 2**width + low, width)
+    if width == 1:
+        return expr.unary("-", a, "int", (-1, 0))
+    fits = expr.within(a.interval(), (low, high))
+    if fits and a.ctype not in (UNSIGNED[32], UNSIGNED[64]):
+        return a
+    return expr.cast(SIGNED[width], a, a.interval() if fits else (low, high))
+
+
+def _read(p: FunctionPrinter, value: SSAValue, op: Operation, reading: Callable[[Expr, int], Expr]) -> Expr:
+    """An operand as signed or unsigned; an index is signed already, and `uidx` when unsigned."""
+    a = p.use(value)
+    if isinstance(value.type, IndexType):
+        if reading is signed or (isinstance(a.const, int) and a.const >= 0):
+            return a
+        return expr.cast("uidx", a)
+    return reading(a, width_of(value.type, op))
+
+
+def _as_index(a: Expr, reading: Callable[[Expr, int], Expr]) -> Expr:
+    """The result of an operation on index; computed as `uidx`, it becomes signed again."""
+    return a if reading is signed else expr.cast("idx", a)
+
+
+def _is_bool(type_: Attribute) -> bool:
+    return isinstance(type_, IntegerType) and type_.width.data == 1
+
+
+def _no_bool(op: Operation) -> None:
+    if _is_bool(op.results[0].type):
+        raise PipelineError(f"{op.name} on i1 is not printed; use arith.andi, ori, xori or select", op)
+
+
+# --- arithmetic modulo 2^n ----------------------------------------------------------------------------------
+
+
+def _interval(symbol: str, a: Interval, b: Interval) -> Interval:
+    if symbol == "+":
+        return a[0] + b[0], a[1] + b[1]
+    if symbol == "-":
+        return a[0] - b[1], a[1] - b[0]
+    corners = [x * y for x in a for y in b]
+    return min(corners), max(corners)
+
+
+def modular(a: Expr, symbol: str, b: Expr, width: int) -> Expr:
+    """`a + b`, `a - b` or `a * b` modulo 2^width: in `int` where that cannot overflow, else in unsigned."""
+    if symbol == "+" and isinstance(b.const, int) and b.const < 0:
+        symbol, b = "-", literal(-b.const, width)
+    prec, interval = _PREC[symbol], _interval(symbol, a.interval(), b.interval())
+    if expr.int_arithmetic(a, b, interval):
+        return expr.binary(a, symbol, b, prec, "int", interval)
+    wide = UNSIGNED[max(width, 32)]
+    exact = (
+        a.interval()[0] >= 0
+        and b.interval()[0] >= 0
+        and expr.within(interval, unsigned_range(max(width, 32)))
+    )
+    if wide not in (a.ctype, b.ctype):
+        a = expr.cast(wide, a)
+    return expr.binary(a, symbol, b, prec, wide, interval if exact else None)
+
+
+def _arithmetic(symbol: str) -> Row:
+    def row(p: FunctionPrinter, op: Operation) -> Expr:
+        a, b = (p.use(operand) for operand in op.operands)
+        type_ = op.results[0].type
+        if isinstance(type_, IndexType):
+            if symbol == "+" and isinstance(b.const, int) and b.const < 0:
+                return expr.binary(a, "-", literal(-b.const, 64), ADD, "idx")
+            return expr.binary(a, symbol, b, _PREC[symbol], "idx")
+        if _is_bool(type_):
+            same = symbol == "*"
+            return expr.binary(a, "&" if same else "!=", b, BITAND if same else EQ, "bool", (0, 1))
+        return modular(a, symbol, b, width_of(type_, op))
+
+    return row
+
+
+def _bitwise(symbol: str) -> Row:
+    prec = {"&": BITAND, "|": BITOR, "^": XOR}[symbol]
+
+    def row(p: FunctionPrinter, op: Operation) -> Expr:
+        type_ = op.results[0].type
+        if _is_bool(type_):
+            return _logical(p, op, symbol, prec)
+        a, b = (
+            _read(p, operand, op, signed if isinstance(type_, IndexType) else unsigned)
+            for operand in op.operands
+        )
+        if isinstance(type_, IndexType):
+            return expr.binary(a, symbol, b, prec, "idx")
+        highs = a.interval()[1], b.interval()[1]
+        high = min(highs) if symbol == "&" else 2 ** max(highs).bit_length() - 1
+        ctype = (
+            "int"
+            if promotes_to_int(a.ctype) and promotes_to_int(b.ctype)
+            else UNSIGNED[max(width_of(type_, op), 32)]
+        )
+        return expr.binary(a, symbol, b, prec, ctype, (0, high))
+
+    return row
+
+
+def _logical(p: FunctionPrinter, op: Operation, symbol: str, prec: int) -> Expr:
+    """i1: `&&` reads best, but it branches; so only for cheap operands, which nothing is lost by skipping."""
+    a, b = (p.use(operand) for operand in op.operands)
+    if symbol == "^":
+        if b.text == "true":
+            return expr.unary("!", a, "bool", (0, 1))
+        return expr.binary(a, "!=", b, EQ, "bool", (0, 1))
+    if a.cheap and b.cheap and not (a.reads or b.reads):
+        return expr.binary(a, symbol * 2, b, LAND if symbol == "&" else LOR, "bool", (0, 1))
+    return expr.binary(a, symbol, b, prec, "bool", (0, 1))
+
+
+def _shift_left(p: FunctionPrinter, op: Operation) -> Expr:
+    _no_bool(op)
+    a, by = p.use(op.operands[0]), _read(p, op.operands[1], op, unsigned)
+    type_ = op.results[0].type
+    if isinstance(type_, IndexType):
+        return expr.binary(a, "<<", by, SHIFT, "idx")
+    wide = UNSIGNED[max(width_of(type_, op), 32)]
+    low, high = a.interval()
+    if isinstance(by.const, int) and low >= 0 and high << by.const < 2**31 and promotes_to_int(a.ctype):
+        return expr.binary(a, "<<", by, SHIFT, "int", (low << by.const, high << by.const))
+    if a.ctype != wide:
+        a = expr.cast(wide, a)
+    return expr.binary(a, "<<", by, SHIFT, wide)
+
+
+def _shift_right(reading: Callable[[Expr, int], Expr]) -> Row:
+    def row(p: FunctionPrinter, op: Operation) -> Expr:
+        _no_bool(op)
+        a, by = _read(p, op.operands[0], op, reading), _read(p, op.operands[1], op, unsigned)
+        if isinstance(op.results[0].type, IndexType):
+            return _as_index(expr.binary(a, ">>", by, SHIFT, "idx"), reading)
+        low, high = a.interval()
+        if isinstance(by.const, int):
+            low, high = low >> by.const, high >> by.const
+        return expr.binary(a, ">>", by, SHIFT, _promoted(a), (min(low, 0), max(high, 0)))
+
+    return row
+
+
+def _promoted(*parts: Expr) -> str:
+    """The type that C gives to arithmetic on these."""
+    for ctype in (UNSIGNED[64], SIGNED[64], UNSIGNED[32]):
+        if any(part.ctype == ctype for part in parts):
+            return ctype
+    return "int"
+
+
+# --- division -----------------------------------------------------------------------------------------------
+
+
+def _division(symbol: str, reading: Callable[[Expr, int], Expr]) -> Row:
+    def row(p: FunctionPrinter, op: Operation) -> Expr:
+        _no_bool(op)
+        a, b = (_read(p, operand, op, reading) for operand in op.operands)
+        if isinstance(op.results[0].type, IndexType):
+            return _as_index(expr.binary(a, symbol, b, MUL, "idx"), reading)
+        low, high = (b if symbol == "%" else a).interval()
+        size = max(-low, high)
+        # The remainder is smaller than the divisor and has the sign of the dividend.
+        interval = (0, size) if a.interval()[0] >= 0 and b.interval()[0] >= 0 else (-size, size)
+        ctype = _promoted(a, b)
+        bounds = type_range(ctype)
+        interval = max(interval[0], bounds[0]), min(interval[1], bounds[1])
+        return expr.binary(a, symbol, b, MUL, ctype, interval)
+
+    return row
+
+
+def _rounding_division(kind: str, reading: Callable[[Expr, int], Expr]) -> Row:
+    def row(p: FunctionPrinter, op: Operation) -> Expr:
+        _no_bool(op)
+        a, b = (_read(p, operand, op, reading) for operand in op.operands)
+        type_ = op.results[0].type
+        power = isinstance(b.const, int) and b.const > 0 and b.const & (b.const - 1) == 0
+        if kind == "floordiv" and power:
+            assert isinstance(b.const, int)
+            shift = literal(b.const.bit_length() - 1, 32)
+            ctype = "idx" if isinstance(type_, IndexType) else _promoted(a)
+            return a if shift.const == 0 else expr.binary(a, ">>", shift, SHIFT, ctype, a.range)
+        return _library_int(p, kind, type_, op, reading, (a, b))
+
+    return row
+
+
+def _library_int(
+    p: FunctionPrinter,
+    kind: str,
+    type_: Attribute,
+    op: Operation,
+    reading: Callable[[Expr, int], Expr],
+    args: tuple[Expr, ...],
+    interval: Interval | None = None,
+) -> Expr:
+    """A call of the helper of this kind for the type: `min_u8`, `floordiv_idx`, `abs_s32`."""
+    if isinstance(type_, IndexType):
+        suffix = "idx" if reading is signed else "uidx"
+        return _as_index(expr.call(p.library(f"{kind}_{suffix}"), args, suffix, cheap=True), reading)
+    width = width_of(type_, op)
+    suffix, ctype = (f"s{width}", SIGNED[width]) if reading is signed else (f"u{width}", UNSIGNED[width])
+    return expr.call(p.library(f"{kind}_{suffix}"), args, ctype, interval, cheap=True)
+
+
+def _extremum(kind: str, reading: Callable[[Expr, int], Expr]) -> Row:
+    pick = min if kind == "min" else max
+
+    def row(p: FunctionPrinter, op: Operation) -> Expr:
+        _no_bool(op)
+        a, b = (_read(p, operand, op, reading) for operand in op.operands)
+        type_ = op.results[0].type
+        interval = None
+        if not isinstance(type_, IndexType):
+            interval = pick(a.interval()[0], b.interval()[0]), pick(a.interval()[1], b.interval()[1])
+        return _library_int(p, kind, type_, op, reading, (a, b), interval)
+
+    return row
+
+
+# --- comparison, choice, conversion -------------------------------------------------------------------------
+
+_COMPARISONS = ("==", "!=", "<", "<=", ">", ">=", "<", "<=", ">", ">=")
+
+
+def _compare(p: FunctionPrinter, op: Operation) -> Expr:
+    predicate = as_type(arith.CmpiOp, op).predicate.value.data
+    symbol = _COMPARISONS[predicate]
+    type_ = op.operands[0].type
+    if predicate >= 2:
+        reading = signed if predicate < 6 else unsigned
+        a, b = (_read(p, operand, op, reading) for operand in op.operands)
+    else:
+        a, b = _same_reading(p, op, op.operands[0], op.operands[1], type_)
+    return expr.binary(a, symbol, b, EQ if predicate < 2 else REL, "bool", (0, 1))
+
+
+def _same_reading(
+    p: FunctionPrinter, op: Operation, x: SSAValue, y: SSAValue, type_: Attribute
+) -> tuple[Expr, Expr]:
+    """Two integers of one type, both read as signed or both as unsigned, whichever needs no cast."""
+    a, b = p.use(x), p.use(y)
+    if isinstance(type_, IndexType):
+        return a, b
+    width = width_of(type_, op)
+    if width > 1 and signed(a, width).text == a.text and signed(b, width).text == b.text:
+        return a, b
+    return unsigned(a, width), unsigned(b, width)
+
+
+def _select(p: FunctionPrinter, op: Operation) -> Expr:
+    condition, x, y = op.operands
+    type_ = op.results[0].type
+    if not isinstance(condition.type, IntegerType):
+        raise PipelineError("arith.select: the condition must be one i1", op)
+    test = p.use(condition)
+    if isinstance(type_, (IntegerType, IndexType)):
+        a, b = _same_reading(p, op, x, y, type_)
+    else:
+        a, b = p.use(x), p.use(y)
+    # Both sides are computed in the IR; a load under `?:` would become a branch.
+    a, b = (p.bind(e, v) if e.reads else e for e, v in ((a, x), (b, y)))
+    if isinstance(type_, IntegerType):
+        interval = min(a.interval()[0], b.interval()[0]), max(a.interval()[1], b.interval()[1])
+        return expr.conditional(test, a, b, "bool" if _is_bool(type_) else _promoted(a, b), interval)
+    return expr.conditional(test, a, b, a.ctype if a.const is None else b.ctype)
+
+
+def _extend(reading: Callable[[Expr, int], Expr]) -> Row:
+    def row(p: FunctionPrinter, op: Operation) -> Expr:
+        a = _read(p, op.operands[0], op, reading)
+        width = width_of(op.results[0].type, op)
+        if isinstance(a.const, int):
+            return literal(a.const, width)
+        if width < 64:
+            return a
+        return expr.cast((SIGNED if reading is signed else UNSIGNED)[64], a, a.interval())
+
+    return row
+
+
+def _truncate(p: FunctionPrinter, op: Operation) -> Expr:
+    a = p.use(op.operands[0])
+    width = width_of(op.results[0].type, op)
+    if isinstance(a.const, int):
+        return literal(a.const % 2**width, width)
+    if width == 1:
+        bit = expr.binary(a, "&", literal(1, 32), BITAND, a.ctype, (0, 1))
+        return expr.binary(bit, "!=", literal(0, 32), EQ, "bool", (0, 1))
+    if a.ctype in (SIGNED[64], UNSIGNED[64]):
+        return expr.cast(UNSIGNED[32], a)
+    # The upper bits stay until something looks at them.
+    return a
+
+
+def _index_cast(p: FunctionPrinter, op: Operation) -> Expr:
+    value, result = op.operands[0], op.results[0]
+    if isinstance(result.type, IndexType):
+        a = _read(p, value, op, signed)
+        small = promotes_to_int(a.ctype)
+        if isinstance(a.const, int) or (small and p.index_bits == 32):
+            return Expr(a.text, a.prec, "idx", None, a.const, a.reads, a.cheap, a.mutable)
+        return expr.cast("idx", a)
+    a, width = p.use(value), width_of(result.type, op)
+    if isinstance(a.const, int):
+        low = signed_range(width)[0]
+        return literal((a.const - low) % 2**width + low, width)
+    if width == 1:
+        raise PipelineError("arith.index_cast to i1 is not printed; compare instead", op)
+    if width == 64:
+        return expr.cast(SIGNED[64], a)
+    if p.index_bits == 64:
+        return expr.cast("int", a, expr.INT_RANGE)
+    return Expr(a.text, a.prec, "int", expr.INT_RANGE, None, a.reads, a.cheap, a.mutable)
+
+
+def _absolute(p: FunctionPrinter, op: Operation) -> Expr:
+    _no_bool(op)
+    a = _read(p, op.operands[0], op, signed)
+    type_ = op.results[0].type
+    interval = None
+    if isinstance(type_, IntegerType):
+        low, high = a.interval()
+        minimum = signed_range(width_of(type_, op))[0]
+        # |minimum| wraps around to itself.
+        interval = (0 if low > minimum else minimum, max(-low if low > minimum else 0, high))
+    return _library_int(p, "abs", type_, op, signed, (a,), interval)
+
+
+def _count_bits(kind: str) -> Row:
+    def row(p: FunctionPrinter, op: Operation) -> Expr:
+        _no_bool(op)
+        a = _read(p, op.operands[0], op, unsigned)
+        type_ = op.results[0].type
+        if isinstance(type_, IndexType):
+            raise PipelineError(f"{op.name} on index is not printed; cast to i32 or i64 first", op)
+        width = width_of(type_, op)
+        return expr.call(p.library(f"{kind}_u{width}"), (a,), "int", (0, width))
+
+    return row
+
+
+INTEGER_ROWS: dict[str, Row] = {
+    "arith.addi": _arithmetic("+"),
+    "arith.subi": _arithmetic("-"),
+    "arith.muli": _arithmetic("*"),
+    "arith.divsi": _division("/", signed),
+    "arith.divui": _division("/", unsigned),
+    "arith.remsi": _division("%", signed),
+    "arith.remui": _division("%", unsigned),
+    "arith.floordivsi": _rounding_division("floordiv", signed),
+    "arith.ceildivsi": _rounding_division("ceildiv", signed),
+    "arith.ceildivui": _rounding_division("ceildiv", unsigned),
+    "arith.andi": _bitwise("&"),
+    "arith.ori": _bitwise("|"),
+    "arith.xori": _bitwise("^"),
+    "arith.shli": _shift_left,
+    "arith.shrsi": _shift_right(signed),
+    "arith.shrui": _shift_right(unsigned),
+    "arith.minsi": _extremum("min", signed),
+    "arith.minui": _extremum("min", unsigned),
+    "arith.maxsi": _extremum("max", signed),
+    "arith.maxui": _extremum("max", unsigned),
+    "arith.cmpi": _compare,
+    "arith.select": _select,
+    "arith.extsi": _extend(signed),
+    "arith.extui": _extend(unsigned),
+    "arith.trunci": _truncate,
+    "arith.index_cast": _index_cast,
+    "math.absi": _absolute,
+    "math.ctlz": _count_bits("clz"),
+    "math.cttz": _count_bits("ctz"),
+    "math.ctpop": _count_bits("popcount"),
+}

@@ -1,0 +1,69 @@
+"""What differs between CUDA C++ and C: the interface that `cuda.py` and `c.py` fill in."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, ClassVar
+
+from xdsl.dialects import func, scf
+from xdsl.dialects.builtin import MemRefType, VectorType
+from xdsl.ir import Operation
+
+from tilefuse.lowering.printers.expr import Expr
+from tilefuse.lowering.printers.library import Helper
+
+if TYPE_CHECKING:
+    from tilefuse.lowering.printers.c_family import FunctionPrinter
+    from tilefuse.lowering.printers.vectors import Vector
+
+
+class Language(ABC):
+    """One output language of the printer family. Methods return text, or lines of it; none decides anything."""
+
+    name: ClassVar[str]
+    helper_qualifier: ClassVar[str]
+    inline_qualifier: ClassVar[str]
+    shared_qualifier: ClassVar[str]
+    """In front of an array in space 3."""
+    shared_suffix: ClassVar[str]
+    """After its brackets."""
+    aligned_qualifier: ClassVar[str]
+    """In front of a private array that vectors are stored to."""
+    barrier: ClassVar[str | None]
+    library: ClassVar[dict[str, Helper]]
+
+    @abstractmethod
+    def head(self, includes: set[str]) -> list[str]:
+        """The first lines of a file."""
+
+    @abstractmethod
+    def kernel_qualifier(self, function: func.FuncOp) -> str:
+        """What stands in front of the name of a kernel, `void` included."""
+
+    @abstractmethod
+    def check(self, function: func.FuncOp, functions: dict[str, func.FuncOp]) -> None:
+        """Raise PipelineError if this kernel cannot mean in this language what its IR says."""
+
+    @abstractmethod
+    def hardware_index(self, level: str) -> str | None:
+        """The built-in value that takes the place of a loop of this `kernel.level`, or None: print a loop."""
+
+    @abstractmethod
+    def loop_pragmas(self, loop: scf.ForOp, printer: FunctionPrinter) -> list[str]:
+        """Pragmas in front of a loop."""
+
+    @abstractmethod
+    def math(self, function: str) -> str:
+        """How the C library's function is called."""
+
+    @abstractmethod
+    def rsqrt(self, printer: FunctionPrinter, a: Expr, ctype: str) -> Expr:
+        """1 / sqrt(a)."""
+
+    @abstractmethod
+    def dynamic_shared(self, name: str, type_: MemRefType, op: Operation) -> str | None:
+        """The declaration of the bytes of an array marked `kernel.dynamic`, or None: as any other."""
+
+    @abstractmethod
+    def vector(self, type_: VectorType, op: Operation) -> Vector:
+        """How a vector type is written."""

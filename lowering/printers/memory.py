@@ -1,0 +1,293 @@
+"""memrefs as C: pointers with strides for global memory, arrays for shared and private memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import TYPE_CHECKING, Any
+from typing import cast as as_type
+
+from xdsl.dialects import func, memref, vector
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, IntegerType, MemRefType, NoneAttr, VectorType
+from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
+
+from tilefuse.dialects.diagnostics import PipelineError
+from tilefuse.lowering.printers import expr
+from tilefuse.lowering.printers.c_types import byte_size, is_half, register_type, short_name
+from tilefuse.lowering.printers.expr import ADD, EQ, MUL, POSTFIX, Expr
+from tilefuse.lowering.printers.integers import Row, literal
+
+if TYPE_CHECKING:
+    from tilefuse.lowering.printers.c_family import FunctionPrinter
+
+SHARED, PRIVATE = 3, 5
+STATIC_SHARED_LIMIT = 48 * 1024
+
+
+@dataclass(frozen=True)
+class Memory:
+    """One memref: the name of its pointer or array, and its sizes as expressions."""
+
+    name: str
+    type: MemRefType[Any]
+    extents: tuple[Expr, ...]
+    strides: tuple[Expr, ...] | None
+    """In elements; None for a C array."""
+    passed: tuple[str, ...]
+    """What a call passes for it."""
+
+
+def space_of(type_: Attribute) -> int:
+    """The memory space of a memref: 0 for global memory."""
+    assert isinstance(type_, MemRefType)
+    space = type_.memory_space
+    return space.value.data if isinstance(space, IntegerAttr) else 0
+
+
+def bytes_of(type_: MemRefType[Any], op: Operation) -> int:
+    """Bytes of a memref of static shape."""
+    return prod(type_.get_shape()) * byte_size(type_.element_type, op)
+
+
+# --- which pointers are written through ---------------------------------------------------------------------
+
+
+def root(value: SSAValue) -> SSAValue:
+    """The memref that a view is a view of."""
+    while isinstance(owner := value.owner, memref.ViewOp):
+        value = owner.source
+    return value
+
+
+def written_arguments(function: func.FuncOp, functions: dict[str, func.FuncOp]) -> frozenset[int]:
+    """The numbers of the memref arguments that a function, or one that it calls, stores to."""
+    found: set[SSAValue] = set()
+    for op in function.walk():
+        match op:
+            case memref.StoreOp():
+                found.add(root(op.memref))
+            case vector.StoreOp():
+                found.add(root(op.base))
+            case func.CallOp() if (callee := functions.get(op.callee.string_value())) not in (None, function):
+                inner = written_arguments(callee, functions)
+                found.update(root(operand) for i, operand in enumerate(op.operands) if i in inner)
+    return frozenset(value.index for value in found if isinstance(value, BlockArgument))
+
+
+# --- declarations -------------------------------------------------------------------------------------------
+
+
+def parameter(p: FunctionPrinter, value: BlockArgument, written: bool) -> list[str]:
+    """The C parameters of a memref argument: pointer, dynamic extents, dynamic strides."""
+    type_ = value.type
+    assert isinstance(type_, MemRefType)
+    name = p.names.fresh(value.name_hint or "buffer")
+    const = "" if written else "const "
+    if space_of(type_) in (SHARED, PRIVATE):
+        _declare(p, value, name)
+        # Without const: C does not convert a pointer to rows to one to constant rows.
+        return [_pointer_to_row(p, type_, f"__restrict__ {name}")]
+    shape, strides = type_.get_shape(), _strides(type_, p.op)
+    text = [f"{const}{p.storage(type_.element_type)}* __restrict__ {name}"]
+    passed = [name]
+
+    def dynamic(letter: str, dim: int) -> Expr:
+        passed.append(size := p.names.fresh(f"{name}_{letter}{dim}"))
+        text.append(f"idx {size}")
+        return expr.name(size, "idx")
+
+    extents = [dynamic("n", d) if n == DYNAMIC_INDEX else literal(n, 64) for d, n in enumerate(shape)]
+    if strides is None:
+        steps = [_product(extents[d + 1 :]) for d in range(len(shape))]
+    else:
+        steps = [dynamic("s", d) if s is None else literal(s, 64) for d, s in enumerate(strides)]
+    p.memories[value] = Memory(name, type_, tuple(extents), tuple(steps), tuple(passed))
+    return text
+
+
+def _strides(type_: MemRefType[Any], op: Operation) -> Sequence[int | None] | None:
+    """Strides of the layout, None for a dynamic one; None for rows one after the other."""
+    if isinstance(type_.layout, NoneAttr):
+        return None
+    strides = type_.layout.get_strides()
+    if strides is None or type_.layout.get_offset() != 0:
+        raise PipelineError(f"the layout of {type_} is not strided with offset 0", op)
+    return strides
+
+
+def _product(sizes: Iterable[Expr]) -> Expr:
+    result = literal(1, 64)
+    for size in sizes:
+        result = _times(result, size)
+    return result
+
+
+def _array_shape(type_: MemRefType[Any], op: Operation) -> tuple[int, ...]:
+    shape = type_.get_shape()
+    if DYNAMIC_INDEX in shape or not isinstance(type_.layout, NoneAttr):
+        raise PipelineError(
+            f"{op.name}: memory in space {space_of(type_)} needs a static shape, got {type_}", op
+        )
+    return tuple(shape) or (1,)
+
+
+def _brackets(sizes: Iterable[int]) -> str:
+    return "".join(f"[{n}]" for n in sizes)
+
+
+def _pointer_to_row(p: FunctionPrinter, type_: MemRefType[Any], declarator: str) -> str:
+    """`float (*tile)[34]`, or `float* line` if there is one dimension."""
+    shape = _array_shape(type_, p.op)
+    element = p.storage(type_.element_type)
+    return (
+        f"{element} (*{declarator}){_brackets(shape[1:])}"
+        if shape[1:]
+        else f"{element}* {declarator}".rstrip()
+    )
+
+
+def _declare(p: FunctionPrinter, value: SSAValue, name: str) -> None:
+    type_ = as_type(MemRefType[Any], value.type)
+    extents = tuple(literal(n, 64) for n in type_.get_shape())
+    p.memories[value] = Memory(name, type_, extents, None, (name,))
+
+
+def print_alloca(p: FunctionPrinter, op: Operation) -> None:
+    """`__shared__ float tile[18][34];`, or a private array."""
+    op = as_type(memref.AllocaOp, op)
+    type_ = as_type(MemRefType[Any], op.memref.type)
+    space = space_of(type_)
+    if space not in (SHARED, PRIVATE):
+        raise PipelineError("memref.alloca: the memory space must be 3 (block) or 5 (thread)", op)
+    shape = _array_shape(type_, op)
+    name = p.names.fresh(op.memref.name_hint or ("tile" if space == SHARED else "local"))
+    _declare(p, op.memref, name)
+    if "kernel.dynamic" in op.attributes:
+        raw = p.language.dynamic_shared(f"{name}_bytes", type_, op)
+        if raw is not None:
+            p.line(raw)
+            p.line(f"{_pointer_to_row(p, type_, name)} = ({_pointer_to_row(p, type_, '')}){name}_bytes;")
+            return
+    array = f"{p.storage(type_.element_type)} {name}{_brackets(shape)}"
+    if space == SHARED:
+        p.line(f"{p.language.shared_qualifier}{array}{p.language.shared_suffix};")
+    else:
+        whole = any(isinstance(use.operation, (vector.LoadOp, vector.StoreOp)) for use in op.memref.uses)
+        p.line(f"{p.language.aligned_qualifier if whole else ''}{array};")
+
+
+def print_view(p: FunctionPrinter, op: Operation) -> None:
+    """A part of a byte array as an array of its own."""
+    op = as_type(memref.ViewOp, op)
+    type_ = as_type(MemRefType[Any], op.result.type)
+    source = memory_of(p, op.source, op)
+    start = p.use(op.byte_shift)
+    where = source.name if start.const == 0 else f"({source.name} + {start.wrapped(MUL)})"
+    name = p.names.fresh(op.result.name_hint or "view")
+    p.line(f"{_pointer_to_row(p, type_, name)} = ({_pointer_to_row(p, type_, '')}){where};")
+    _declare(p, op.result, name)
+
+
+# --- access -------------------------------------------------------------------------------------------------
+
+
+def memory_of(p: FunctionPrinter, value: SSAValue, op: Operation) -> Memory:
+    """What is known of a memref; PipelineError if it came from an op that is not printed."""
+    if value not in p.memories:
+        raise PipelineError(
+            f"{op.name}: its memref must be an argument, a memref.alloca or a memref.view", op
+        )
+    return p.memories[value]
+
+
+def _times(a: Expr, b: Expr) -> Expr:
+    if a.const == 0 or b.const == 1:
+        return a
+    if b.const == 0 or a.const == 1:
+        return b
+    if isinstance(a.const, int) and isinstance(b.const, int):
+        return literal(a.const * b.const, 64)
+    return expr.binary(a, "*", b, MUL, "idx")
+
+
+def _plus(a: Expr, b: Expr) -> Expr:
+    if a.const == 0:
+        return b
+    if b.const == 0:
+        return a
+    if isinstance(b.const, int) and b.const < 0:
+        return expr.binary(a, "-", literal(-b.const, 64), ADD, "idx")
+    # Sums of addresses need no order, so no parentheses on the right.
+    return expr.derived(f"{a.wrapped(ADD)} + {b.wrapped(ADD)}", ADD, "idx", (a, b))
+
+
+def element(p: FunctionPrinter, value: SSAValue, indices: Iterable[SSAValue], op: Operation) -> Expr:
+    """`in[y * in_s0 + x]` or `tile[y][x]`, an lvalue."""
+    memory = memory_of(p, value, op)
+    where = [p.use(index) for index in indices]
+    ctype = p.storage(memory.type.element_type)
+    if memory.strides is None:
+        text = memory.name + "".join(f"[{index.text}]" for index in where or [literal(0, 64)])
+        return expr.derived(text, POSTFIX, ctype, where, cheap=False)
+    offset = literal(0, 64)
+    for index, stride in zip(where, memory.strides, strict=True):
+        offset = _plus(offset, _times(index, stride))
+    return expr.derived(f"{memory.name}[{offset.text}]", POSTFIX, ctype, (offset,), cheap=False)
+
+
+def _reading(a: Expr) -> Expr:
+    return Expr(a.text, a.prec, a.ctype, a.range, None, True, False, a.mutable)
+
+
+def _load(p: FunctionPrinter, op: Operation) -> Expr:
+    op = as_type(memref.LoadOp, op)
+    type_ = op.res.type
+    a = _reading(element(p, op.memref, op.indices, op))
+    if isinstance(type_, IntegerType) and type_.width.data == 1:
+        return expr.binary(a, "!=", literal(0, 32), EQ, "bool", (0, 1))
+    if is_half(type_):
+        return expr.call(p.library(f"{short_name(type_, op)}_to_f32"), (a,), register_type(type_, op))
+    return a
+
+
+def print_store(p: FunctionPrinter, op: Operation) -> None:
+    """`out[i] = value;` (C truncates to the element, as the arithmetic modulo 2^n wants it)."""
+    op = as_type(memref.StoreOp, op)
+    target = element(p, op.memref, op.indices, op)
+    value = p.use(op.value)
+    if is_half(op.value.type):
+        value = expr.call(p.library(f"f32_to_{short_name(op.value.type, op)}"), (value,), "unsigned short")
+    p.flush_reads()
+    p.line(f"{target.text} = {value.text};")
+
+
+def _address(a: Expr) -> Expr:
+    return expr.unary("&", a, f"{a.ctype}*")
+
+
+def _vector_load(p: FunctionPrinter, op: Operation) -> Expr:
+    op = as_type(vector.LoadOp, op)
+    v = p.vector(as_type(VectorType[Any], op.result.type), op)
+    return _reading(expr.call(v.helper(p, "load"), (_address(element(p, op.base, op.indices, op)),), v.ctype))
+
+
+def print_vector_store(p: FunctionPrinter, op: Operation) -> None:
+    """`store_f32x4(&out[i], v);`"""
+    op = as_type(vector.StoreOp, op)
+    v = p.vector(as_type(VectorType[Any], op.vector.type), op)
+    target = _address(element(p, op.base, op.indices, op))
+    value = p.use(op.vector)
+    p.flush_reads()
+    p.line(f"{v.helper(p, 'store')}({target.text}, {value.text});")
+
+
+def _dim(p: FunctionPrinter, op: Operation) -> Expr:
+    op = as_type(memref.DimOp, op)
+    which, memory = p.use(op.index).const, memory_of(p, op.source, op)
+    if not isinstance(which, int) or not 0 <= which < len(memory.extents):
+        raise PipelineError("memref.dim: the dimension must be a constant within the rank", op)
+    return memory.extents[which]
+
+
+MEMORY_ROWS: dict[str, Row] = {"memref.load": _load, "memref.dim": _dim, "vector.load": _vector_load}

@@ -1,0 +1,121 @@
+"""Vectors: moved with one load or store, and taken apart into scalars; there is no arithmetic on them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from typing import cast as as_type
+
+from xdsl.dialects import vector
+from xdsl.dialects.builtin import VectorType
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from tilefuse.dialects.diagnostics import PipelineError
+from tilefuse.lowering.printers import expr
+from tilefuse.lowering.printers.c_types import is_half, register_type, short_name
+from tilefuse.lowering.printers.expr import Expr
+from tilefuse.lowering.printers.integers import Row
+from tilefuse.lowering.printers.library import Helper
+
+if TYPE_CHECKING:
+    from tilefuse.lowering.printers.c_family import FunctionPrinter
+
+
+@dataclass(frozen=True)
+class Vector:
+    """How one vector type is written. The helpers load, store and make one; `lane_texts` select an element."""
+
+    ctype: str
+    element: Attribute
+    lane_texts: tuple[str, ...]
+    helpers: dict[str, Helper]
+    """`type` (its definition, may be empty), `load`, `store`, `make`."""
+    short: str
+
+    def helper(self, p: FunctionPrinter, kind: str) -> str:
+        """Have the helper printed; its name."""
+        self.declare(p)
+        p.module.require(name := f"{kind}_{self.short}", self.helpers[kind])
+        return name
+
+    def declare(self, p: FunctionPrinter) -> None:
+        """Have the type defined."""
+        if self.helpers["type"].text:
+            p.module.require_type(self.ctype, self.helpers["type"].text)
+
+    def splat(self, p: FunctionPrinter, element: Expr) -> Expr:
+        """A vector of one value."""
+        return self.make(p, [element] * len(self.lane_texts))
+
+    def make(self, p: FunctionPrinter, elements: Sequence[Expr]) -> Expr:
+        """A vector of these values."""
+        return expr.call(self.helper(p, "make"), elements, self.ctype)
+
+    def into(self, p: FunctionPrinter, element: Expr, op: Operation) -> Expr:
+        """A scalar as it is kept in a vector (halves as 16 bits)."""
+        if is_half(self.element):
+            return expr.call(
+                p.library(f"f32_to_{short_name(self.element, op)}"), (element,), "unsigned short"
+            )
+        return element
+
+    def lane(self, p: FunctionPrinter, a: Expr, index: int, op: Operation) -> Expr:
+        """Element `index` as a scalar."""
+        ctype = register_type(self.element, op)
+        text = f"{a.wrapped(expr.POSTFIX)}{self.lane_texts[index]}"
+        if is_half(self.element):
+            bits = expr.derived(text, expr.POSTFIX, "unsigned short", (a,), cheap=False)
+            return expr.call(p.library(f"{short_name(self.element, op)}_to_f32"), (bits,), ctype)
+        return expr.derived(text, expr.POSTFIX, ctype, (a,), cheap=True)
+
+
+def _lane_index(op: vector.ExtractOp | vector.InsertOp) -> int:
+    position = op.get_mixed_position()
+    if len(position) != 1 or not isinstance(position[0], int):
+        raise PipelineError(f"{op.name}: only one constant position is printed", op)
+    return position[0]
+
+
+def _extract(p: FunctionPrinter, op: Operation) -> Expr:
+    op = as_type(vector.ExtractOp, op)
+    if isinstance(op.result.type, VectorType):
+        raise PipelineError("vector.extract: only scalars are taken out of a vector", op)
+    index = _lane_index(op)
+    a = p.atom(p.use(op.vector), op.vector)
+    return p.vector(op.vector.type, op).lane(p, a, index, op)
+
+
+def _insert(p: FunctionPrinter, op: Operation) -> Expr:
+    """A chain of insertions that fills all lanes makes a vector; another one assigns to a copy."""
+    op = as_type(vector.InsertOp, op)
+    v = p.vector(op.result.type, op)
+    lanes: dict[int, SSAValue] = {}
+    base: SSAValue = op.result
+    while isinstance(insert := base.owner, vector.InsertOp) and (insert is op or p.uses[insert.result] == 1):
+        lanes.setdefault(_lane_index(insert), insert.source)
+        base = insert.dest
+    if len(lanes) == len(v.lane_texts):
+        return v.make(p, [v.into(p, p.use(lanes[i]), op) for i in range(len(lanes))])
+    raise PipelineError("vector.insert: the chain must fill all lanes; use vector.from_elements", op)
+
+
+def _from_elements(p: FunctionPrinter, op: Operation) -> Expr:
+    v = p.vector(op.results[0].type, op)
+    return v.make(p, [v.into(p, p.use(operand), op) for operand in op.operands])
+
+
+def _broadcast(p: FunctionPrinter, op: Operation) -> Expr:
+    op = as_type(vector.BroadcastOp, op)
+    if isinstance(op.source.type, VectorType):
+        raise PipelineError("vector.broadcast: only scalars are broadcast", op)
+    v = p.vector(op.vector.type, op)
+    return v.splat(p, p.atom(v.into(p, p.use(op.source), op), op.source))
+
+
+VECTOR_ROWS: dict[str, Row] = {
+    "vector.extract": _extract,
+    "vector.insert": _insert,
+    "vector.from_elements": _from_elements,
+    "vector.broadcast": _broadcast,
+}

@@ -1,0 +1,164 @@
+"""Compiling CUDA source with NVRTC, and what the compiler says about each kernel. No GPU is needed.
+
+The figures are ptxas' own, from its verbose report. (The cubin's section of shared memory would not do: from sm_90
+on it counts what the driver reserves.)
+"""
+
+from __future__ import annotations
+
+import ctypes
+import ctypes.util
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+
+_SUCCESS = 0
+
+
+class NvrtcNotFound(RuntimeError):
+    """NVRTC is not on this machine."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "NVRTC, the CUDA compiler library, was not found; install it with "
+            "`pip install nvidia-cuda-nvrtc-cu12` (or nvidia-cuda-nvrtc for CUDA 13)"
+        )
+
+
+class NvrtcError(RuntimeError):
+    """NVRTC rejected the source or the options; the message holds its log."""
+
+
+@dataclass(frozen=True)
+class CompileReport:
+    """A compiled source and what its kernels use, by kernel name."""
+
+    cubin: bytes
+    registers: dict[str, int]
+    """Per thread."""
+    spill_bytes: dict[str, int]
+    """Spill stores and loads of one thread, in bytes; 0 is what we want."""
+    stack_bytes: dict[str, int]
+    """Local memory of one thread: private arrays that did not become registers, and spills."""
+    shared_bytes: dict[str, int]
+    """Static shared memory of one block, without what the driver reserves."""
+    log: str
+
+
+def compile_report(source: str, arch: str, options: Sequence[str] = ()) -> CompileReport:
+    """Compile CUDA `source` for `arch` (such as `sm_90`).
+
+    Raises NvrtcNotFound without the library, and NvrtcError with the compiler's log if it rejects the source.
+    """
+    nvrtc = _library()
+    program = ctypes.c_void_p()
+    _check(
+        nvrtc,
+        nvrtc.nvrtcCreateProgram(ctypes.byref(program), source.encode(), b"kernels.cu", 0, None, None),
+        "create a program",
+    )
+    try:
+        flags = ["--std=c++17", f"--gpu-architecture={arch}", "--ptxas-options=-v", *options]
+        argv = (ctypes.c_char_p * len(flags))(*(flag.encode() for flag in flags))
+        status = nvrtc.nvrtcCompileProgram(program, len(flags), argv)
+        log = _text(nvrtc, program, "ProgramLog")
+        if status != _SUCCESS:
+            known = f"; this NVRTC knows {', '.join(supported_archs())}" if "gpu-architecture" in log else ""
+            raise NvrtcError(f"NVRTC cannot compile for {arch}{known}:\n{log.strip()}")
+        cubin = _bytes(nvrtc, program, "CUBIN")
+    finally:
+        nvrtc.nvrtcDestroyProgram(ctypes.byref(program))
+    figures = dict(_figures(log))
+    registers, spills, stack, shared = (
+        {name: figure[key] for name, figure in figures.items()} for key in ("registers", "spills", "stack", "shared")
+    )
+    return CompileReport(cubin, registers, spills, stack, shared, log)
+
+
+def supported_archs() -> tuple[str, ...]:
+    """The architectures that the installed NVRTC compiles for, oldest first. Raises NvrtcNotFound."""
+    nvrtc = _library()
+    count = ctypes.c_int()
+    _check(nvrtc, nvrtc.nvrtcGetNumSupportedArchs(ctypes.byref(count)), "list architectures")
+    found = (ctypes.c_int * count.value)()
+    _check(nvrtc, nvrtc.nvrtcGetSupportedArchs(found), "list architectures")
+    return tuple(f"sm_{number}" for number in found)
+
+
+def nvrtc_version() -> tuple[int, int]:
+    """Major and minor version, part of what a cached cubin depends on. Raises NvrtcNotFound."""
+    nvrtc = _library()
+    major, minor = ctypes.c_int(), ctypes.c_int()
+    _check(nvrtc, nvrtc.nvrtcVersion(ctypes.byref(major), ctypes.byref(minor)), "tell its version")
+    return major.value, minor.value
+
+
+# --- the library --------------------------------------------------------------------------------------------
+
+
+@cache
+def _library() -> ctypes.CDLL:
+    for candidate in _candidates():
+        try:
+            library = ctypes.CDLL(candidate)
+            library.nvrtcGetErrorString.restype = ctypes.c_char_p
+        except (OSError, AttributeError):
+            continue
+        return library
+    raise NvrtcNotFound
+
+
+def _candidates() -> Iterator[str]:
+    """The wheels' libraries first (CUDA 12 and 13 have different folders), then the system's."""
+    spec = find_spec("nvidia")
+    for folder in (spec.submodule_search_locations or []) if spec else []:
+        for pattern in ("cuda_nvrtc/lib/libnvrtc.so.*", "cu1*/lib/libnvrtc.so.*", "cuda_nvrtc/bin/nvrtc64*.dll"):
+            found = sorted(path for path in Path(folder).glob(pattern) if "builtins" not in path.name)
+            yield from (str(path) for path in reversed(found) if ".alt." not in path.name)
+    if system := ctypes.util.find_library("nvrtc"):
+        yield system
+    yield from ("libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so")
+    for folder in sorted(Path("/usr/local").glob("cuda*/lib64"), reverse=True):
+        yield str(folder / "libnvrtc.so")
+
+
+def _check(nvrtc: ctypes.CDLL, status: int, what: str) -> None:
+    if status != _SUCCESS:
+        raise NvrtcError(f"NVRTC could not {what}: {nvrtc.nvrtcGetErrorString(status).decode()}")
+
+
+def _bytes(nvrtc: ctypes.CDLL, program: ctypes.c_void_p, what: str) -> bytes:
+    size = ctypes.c_size_t()
+    _check(nvrtc, getattr(nvrtc, f"nvrtcGet{what}Size")(program, ctypes.byref(size)), f"give its {what}")
+    buffer = ctypes.create_string_buffer(size.value)
+    _check(nvrtc, getattr(nvrtc, f"nvrtcGet{what}")(program, buffer), f"give its {what}")
+    return buffer.raw
+
+
+def _text(nvrtc: ctypes.CDLL, program: ctypes.c_void_p, what: str) -> str:
+    return _bytes(nvrtc, program, what).rstrip(b"\0").decode(errors="replace")
+
+
+# --- the report ---------------------------------------------------------------------------------------------
+
+
+def _figures(log: str) -> Iterator[tuple[str, dict[str, int]]]:
+    """Name and figures of each kernel in the report of `--ptxas-options=-v`."""
+    parts = re.split(r"Compiling entry function '(\w+)'", log)
+    for name, text in zip(parts[1::2], parts[2::2], strict=True):
+
+        def figure(pattern: str, text: str = text) -> int:
+            return sum(int(number) for number in re.findall(rf"(\d+) {pattern}", text))
+
+        yield (
+            name,
+            {
+                "registers": figure("registers"),
+                "spills": figure("bytes spill (?:stores|loads)"),
+                "stack": figure("bytes stack frame"),
+                "shared": figure("bytes smem"),
+            },
+        )
