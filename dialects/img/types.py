@@ -62,7 +62,7 @@ def storage_type(element: Attribute) -> Attribute:
 def element_bytes(element: Attribute) -> int:
     """Bytes that one pixel of type `element` takes in memory (a bool takes one)."""
     if isinstance(element, IntegerType):
-        return max(1, element.width.data // 8)
+        return max(1, int(element.width.data) // 8)
     assert isinstance(element, BFloat16Type | Float16Type | Float32Type | Float64Type)
     return int(element.bitwidth) // 8
 
