@@ -16,10 +16,10 @@
 // CHECK: boxes = [#img.box<[]>, #img.box<[*]>, #img.box<[0:3, *, -2:5]>]
 "test.op"() {boxes = [#img.box<[]>, #img.box<[*]>, #img.box<[0:3, *, -2:5]>]} : () -> ()
 
-// Places; no padding is not written.
+// Places; slot 0 and no padding are not written.
 
-// CHECK: places = [#img.place<block, shared>, #img.place<block, shared, pad = 1>, #img.place<warp, register>, #img.place<thread, register>, #img.place<block, shared>]
-"test.op"() {places = [#img.place<block, shared>, #img.place<block, shared, pad = 1>, #img.place<warp, register>, #img.place<thread, register>, #img.place<block, shared, pad = 0>]} : () -> ()
+// CHECK: places = [#img.place<block, shared>, #img.place<block, shared, slot = 2, pad = 1>, #img.place<warp, register>, #img.place<thread, register>, #img.place<block, shared>]
+"test.op"() {places = [#img.place<block, shared>, #img.place<block, shared, slot = 2, pad = 1>, #img.place<warp, register>, #img.place<thread, register>, #img.place<block, shared, pad = 0, slot = 0>]} : () -> ()
 
 // Schedules; a vector width of one is not written.
 

@@ -48,8 +48,18 @@
 
 // -----
 
-// expected-error @below {{only shared memory is padded}}
+// expected-error @below {{only shared memory has slots and padding, not register memory}}
 "test.op"() {p = #img.place<thread, register, pad = 1>} : () -> ()
+
+// -----
+
+// expected-error @below {{only shared memory has slots and padding, not global memory}}
+"test.op"() {p = #img.place<thread, global, slot = 1>} : () -> ()
+
+// -----
+
+// expected-error @below {{expected 'slot' or 'pad'}}
+"test.op"() {p = #img.place<block, shared, row = 1>} : () -> ()
 
 // -----
 
