@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import networkx as nx
 from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import AnyFloat, IndexType
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from tilefuse.analysis.bounds import flat_ops
 from tilefuse.analysis.index import AnyIndex, GeneralIndex, classify
@@ -29,7 +29,7 @@ from tilefuse.dialects.img.ops import (
     StageOp,
     YieldOp,
 )
-from tilefuse.dialects.img.types import FuncType, element_bytes
+from tilefuse.dialects.img.types import FuncType, element_bytes, storage_type
 
 # Instructions that one op costs a thread, about, on an NVIDIA SM. Sources: the throughput table of the CUDA
 # C++ programming guide (results per clock per SM against 128 for FADD) and the SASS of sample kernels.
@@ -63,7 +63,6 @@ _OP_COST: dict[type[Operation], float] = {
     math.AtanOp: 25,
     math.Atan2Op: 40,
 }
-_DEFAULT_COST = {arith: 1.0, math: 10.0}
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +97,8 @@ class Node:
     accesses: list[Access] = field(default_factory=list)
     bounds: tuple[tuple[int, int] | None, ...] = ()
     is_output: bool = False
-    element_widths: tuple[int, ...] = ()
+    storage: tuple[Attribute, ...] = ()
+    """The signless type of each value."""
 
 
 @dataclass
@@ -154,7 +154,7 @@ def extract(pipeline: PipelineOp) -> PipelineModel:
             is_input=isinstance(op, InputOp),
             op=op,
             bounds=op.bounds.data if op.bounds is not None else (None,) * funcs[0].type.rank.data,  # type: ignore[attr-defined]
-            element_widths=tuple(element_bytes(e) for e in elements),
+            storage=tuple(storage_type(e) for e in elements),
         )
         model.nodes.append(node)
         model.graph.add_node(node.id)

@@ -90,28 +90,26 @@ _PLACES = {
 
 @irdl_attr_definition
 class PlaceAttr(ParametrizedAttribute):
-    """`#img.place<block, shared, pad = 1>`: where a stage of a group is computed and stored.
+    """`#img.place<block, shared, slot = 1, pad = 1>`: where a stage of a group is computed and stored.
 
+    Stages of one `slot` use the same shared memory one after another (their lifetimes must not overlap).
     `pad` is the number of unused elements at the end of each row, against shared-memory bank conflicts.
     """
 
     name = "img.place"
 
-    level: Attribute
-    memory: Attribute
+    level: StringAttr
+    memory: StringAttr
+    slot: IntAttr
     pad: IntAttr
 
-    def __init__(self, level: Level | Attribute, memory: Memory | Attribute, pad: int | IntAttr = 0):
-        super().__init__(
-            StringAttr(level.value) if isinstance(level, Level) else level,
-            StringAttr(memory.value) if isinstance(memory, Memory) else memory,
-            IntAttr(pad) if isinstance(pad, int) else pad,
-        )
+    def __init__(self, level: Level | str, memory: Memory | str, slot: int = 0, pad: int = 0):
+        super().__init__(StringAttr(str(level)), StringAttr(str(memory)), IntAttr(slot), IntAttr(pad))
 
     @property
     def where(self) -> tuple[Level, Memory]:
         """The loop level and the memory."""
-        return Level(self.level.data), Memory(self.memory.data)  # type: ignore[attr-defined]
+        return Level(self.level.data), Memory(self.memory.data)
 
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
@@ -119,17 +117,20 @@ class PlaceAttr(ParametrizedAttribute):
             level = parser.parse_str_enum(Level)
             parser.parse_punctuation(",")
             memory = parser.parse_str_enum(Memory)
-            pad = 0
-            if parser.parse_optional_punctuation(","):
-                parser.parse_keyword("pad")
+            numbers = {"slot": 0, "pad": 0}
+            while parser.parse_optional_punctuation(","):
+                key = parser.parse_optional_keyword_in(numbers)
+                if key is None:
+                    parser.raise_error("expected 'slot' or 'pad'")
                 parser.parse_punctuation("=")
-                pad = parser.parse_integer(allow_negative=False)
-        return (StringAttr(level.value), StringAttr(memory.value), IntAttr(pad))
+                numbers[key] = parser.parse_integer(allow_negative=False)
+        return cls(level, memory, **numbers).parameters
 
     def print_parameters(self, printer: Printer) -> None:
         level, memory = self.where
+        slot = f", slot = {self.slot.data}" if self.slot.data else ""
         pad = f", pad = {self.pad.data}" if self.pad.data else ""
-        printer.print_string(f"<{level.value}, {memory.value}{pad}>")
+        printer.print_string(f"<{level.value}, {memory.value}{slot}{pad}>")
 
     def verify(self) -> None:
         level, memory = self.where
@@ -138,8 +139,8 @@ class PlaceAttr(ParametrizedAttribute):
                 f"a stage computed per {level.value} cannot live in {memory.value} memory; use "
                 + ", ".join(sorted(f"{lv.value}/{m.value}" for lv, m in _PLACES))
             )
-        if self.pad.data and memory is not Memory.Shared:
-            raise VerifyException(f"only shared memory is padded, not {memory.value} memory")
+        if (self.pad.data or self.slot.data) and memory is not Memory.Shared:
+            raise VerifyException(f"only shared memory has slots and padding, not {memory.value} memory")
 
 
 class Shape(StrEnum):

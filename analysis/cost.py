@@ -1,0 +1,231 @@
+"""The analytical cost of a group under a schedule: microseconds for a picture of a given size.
+
+A roofline, after the measured behaviour of stencil kernels: the larger of memory time and instruction time,
+lengthened when too few threads are resident to hide latency, plus a launch. Recompute of overlapped tiles
+multiplies instructions; neighbouring tiles find most of their overlapping loads in the L2 cache.
+Terms and sources: docs/cost-model.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from tilefuse.analysis.index import Index
+from tilefuse.analysis.machine import Machine
+from tilefuse.analysis.model import PipelineModel
+from tilefuse.analysis.placement import Placement, place_stages, shared_bytes
+from tilefuse.analysis.regions import Follow, Region, alignment, follow_chain, regions
+from tilefuse.dialects.img.attrs import Memory
+
+SMALL_DIMENSION = 16
+"""A dimension with a declared extent of at most this is not tiled: one tile holds all of it."""
+OVERLAP_MISS = 0.15
+"""Share of the overlapping part of input tiles that comes from DRAM and not from a cache."""
+RESIDENT_THREADS = 768
+"""Threads per multiprocessor from which latency is hidden."""
+INDEX_COST = 1.5
+"""Instructions of address arithmetic per load that the threads do not share."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A schedule for one group, its places, and what it costs."""
+
+    tile: tuple[int, ...]
+    threads: tuple[int, ...]
+    vector: int
+    places: dict[int, Placement]
+    microseconds: float
+    shared: int
+
+
+def nominal_box(model: PipelineModel, output: int, extent: Sequence[int]) -> tuple[int, ...]:
+    """The extents that costs are computed for: declared ones, else `extent`, else 1."""
+    bounds = model.nodes[output].bounds
+    return tuple(
+        declared[1] if declared is not None else (extent[d] if d < len(extent) else 1)
+        for d, declared in enumerate(bounds)
+    )
+
+
+def _tile_candidates(
+    machine: Machine, box: Sequence[int], bounds: Sequence[object], bytes: int
+) -> Iterator[tuple[tuple[int, ...], tuple[int, ...], int]]:
+    """(tile, threads, vector): warps along x, powers of two elsewhere (the space of Anderson 2021)."""
+    rank = len(box)
+    tail = [
+        box[d] if d >= 2 and bounds[d] is not None and box[d] <= SMALL_DIMENSION else 1 for d in range(rank)
+    ]
+    if rank and bounds[0] is not None and box[0] <= SMALL_DIMENSION and rank > 1:
+        # a small innermost dimension (interleaved channels): the next ones carry the threads
+        small = box[0]
+        for ty, py in ((32, 1), (64, 1), (128, 1)):
+            for tz, pz in ((4, 1), (4, 2), (2, 4)) if rank > 2 else ((1, 1),):
+                tile = [small, ty * py, *([tz * pz] if rank > 2 else []), *tail[3:]]
+                threads = [1, ty, *([tz] if rank > 2 else []), *([1] * (rank - 3))]
+                yield tuple(tile), tuple(threads if machine.is_gpu else [1] * rank), 1
+        return
+    if not machine.is_gpu:
+        for x in (64, 128, 256, 512, 1024):
+            for y in (8, 16, 32, 64, 128) if rank > 1 else (1,):
+                tile = [x, *([y] if rank > 1 else []), *tail[2:]]
+                yield tuple(tile), (1,) * rank, 1
+        return
+    vector = {1: 4, 2: 2}.get(bytes, 1)
+    for tx, ty in ((32, 4), (32, 8), (32, 16), (64, 4), (128, 2)) if rank > 1 else ((128, 1), (256, 1)):
+        for px in (vector, 2 * vector, 4 * vector):
+            for py in (1, 2, 4, 8) if rank > 1 else (1,):
+                tile = [tx * px, *([ty * py] if rank > 1 else []), *tail[2:]]
+                yield tuple(tile), tuple([tx, *([ty] if rank > 1 else []), *([1] * (rank - 2))]), vector
+
+
+def _shared_loads(reads: Sequence[tuple[int, ...]], micro: Sequence[int]) -> float:
+    """Loads per point of distinct offsets, when a thread keeps what its neighbouring points share."""
+    if not reads:
+        return 0.0
+    rows: dict[tuple[int, ...], set[int]] = {}
+    for offset in reads:
+        rows.setdefault(tuple(offset[:1]) + tuple(offset[2:]), set()).add(offset[1] if len(offset) > 1 else 0)
+    p = micro[1] if len(micro) > 1 else 1
+    return sum(len({y + j for y in ys for j in range(p)}) for ys in rows.values()) / p
+
+
+def estimate(
+    model: PipelineModel,
+    members: Sequence[int],
+    output: int,
+    follow: Mapping[int, tuple[Follow, ...]],
+    machine: Machine,
+    box: Sequence[int],
+    tile: Sequence[int],
+    threads: Sequence[int],
+    vector: int,
+) -> Candidate | None:
+    """The cost of one schedule; None if it does not fit the machine."""
+    inside = set(members)
+    region = regions(model, members, output, tile, follow)
+    micro = [min(vector, tile[0]) if d == 0 else t // n for d, (t, n) in enumerate(zip(tile, threads))]
+    places = place_stages(model, members, output, follow, micro if machine.is_gpu else [1] * len(tile))
+    shared = shared_bytes(model, places, region)
+    if shared > machine.fast_bytes:
+        return None
+    count = math.prod(threads)
+    tiles = math.prod(-(-n // t) for n, t in zip(box, tile, strict=True))
+    out_points = math.prod(tile)
+    micro_regions = regions(model, members, output, micro, follow)
+    instructions = 0.0
+    loaded: dict[int, list[tuple[int, int]]] = {}
+    per_thread_points = math.prod(micro)
+    registers = 24.0
+    for id in members:
+        node = model.nodes[id]
+        place = places.get(id)
+        in_registers = id != output and place is not None and place.memory is Memory.Register
+        if id == output:
+            points, rows = float(out_points), micro
+        elif in_registers:
+            points = micro_regions[id].points * (out_points / per_thread_points)
+            rows = micro
+            registers += micro_regions[id].points * node.bytes / 4
+        else:
+            points, rows = float(region[id].points), [1, 4]
+            instructions += points * (3.0 if machine.is_gpu else 0.5)
+        per_point = node.instructions
+        by_producer: dict[int, list[tuple[int, ...]]] = {}
+        for access in node.accesses:
+            offsets = tuple(i.offset if isinstance(i, Index) else 0 for i in access.indices)
+            by_producer.setdefault(access.producer, []).append(offsets)
+        for p, offsets in by_producer.items():
+            from_register = p in inside and places[p].memory is Memory.Register
+            if not from_register:
+                loads = _shared_loads(offsets, rows)
+                per_point += loads * (1 + INDEX_COST)
+            if p not in inside:
+                _note_load(model, loaded, id, p, region[id], tile)
+        instructions += points * per_point
+        if id == output:
+            instructions += points * (1 + INDEX_COST)
+    bytes = out_points * model.nodes[output].bytes
+    for p, spans in loaded.items():
+        fresh = math.prod(max(1.0, s[1]) for s in spans)
+        touched = math.prod(max(1, s[0]) for s in spans)
+        bytes += (fresh + (touched - fresh) * OVERLAP_MISS) * model.nodes[p].bytes
+    memory_us = tiles * bytes / machine.bytes_per_us
+    compute_us = tiles * instructions / machine.instructions_per_us
+    if machine.is_gpu:
+        registers += per_thread_points * model.nodes[output].bytes / 4 * 2
+        resident = min(
+            machine.max_threads_per_core,
+            count * (machine.fast_bytes_per_core // max(shared + 1024, 1)),
+            int(machine.registers_per_core // min(registers + 8, 255)) // count * count,
+            count * 32,
+        )
+        resident = min(resident, count * -(-tiles // machine.cores))
+        slow = max(1.0, RESIDENT_THREADS / max(resident, 1)) ** 0.5
+        memory_us *= slow
+        compute_us *= slow
+        if tiles < machine.cores:
+            compute_us *= machine.cores / tiles
+    elif tiles < machine.cores:
+        compute_us *= machine.cores / tiles
+    # memory and arithmetic overlap, but not perfectly
+    total = max(memory_us, compute_us) + 0.15 * min(memory_us, compute_us) + machine.launch_us
+    return Candidate(tuple(tile), tuple(threads), vector, places, total, shared)
+
+
+def _note_load(
+    model: PipelineModel,
+    loaded: dict[int, list[tuple[int, int]]],
+    consumer: int,
+    producer: int,
+    region: Region,
+    tile: Sequence[int],
+) -> None:
+    """Remember, per dimension, (coordinates a tile touches, coordinates that no other tile touches)."""
+    spans: list[list[int]] = []
+    for access in model.nodes[consumer].accesses:
+        if access.producer != producer:
+            continue
+        for d, index in enumerate(access.indices):
+            low, high = index.span(region.spans) if isinstance(index, Index) else (0, 0)
+            if len(spans) <= d:
+                fresh = 1
+                if isinstance(index, Index) and index.var is not None:
+                    via = region.follow[index.var]
+                    if via.dim is not None:
+                        fresh = int(tile[via.dim] * abs(via.ratio * index.ratio)) or 1
+                spans.append([low, high, fresh])
+            else:
+                spans[d][0] = min(spans[d][0], low)
+                spans[d][1] = max(spans[d][1], high)
+    sizes = [(high - low + 1, min(fresh, high - low + 1) if fresh > 1 else high - low + 1) for low, high, fresh in spans]
+    old = loaded.get(producer)
+    loaded[producer] = (
+        sizes
+        if old is None
+        else [(max(a[0], b[0]), max(a[1], b[1])) for a, b in zip(old, sizes, strict=True)]
+    )
+
+
+def best_schedule(
+    model: PipelineModel,
+    members: Sequence[int],
+    output: int,
+    machine: Machine,
+    extent: Sequence[int],
+) -> Candidate | None:
+    """The cheapest schedule of a group; None if none fits. Raises NotFusable for an illegal group."""
+    follow = follow_chain(model, members, output)
+    align = alignment(follow, model.nodes[output].rank)
+    box = nominal_box(model, output, extent)
+    bounds = model.nodes[output].bounds
+    best: Candidate | None = None
+    for tile, threads, vector in _tile_candidates(machine, box, bounds, model.nodes[output].bytes):
+        if any(t % a for t, a in zip(tile, align, strict=True)):
+            continue
+        candidate = estimate(model, members, output, follow, machine, box, tile, threads, vector)
+        if candidate is not None and (best is None or candidate.microseconds < best.microseconds):
+            best = candidate
+    return best

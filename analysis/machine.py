@@ -1,0 +1,46 @@
+"""What the cost model needs to know of a machine, GPU or CPU, in the same few numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Rates in units per microsecond; sizes in bytes."""
+
+    name: str
+    is_gpu: bool
+    bytes_per_us: float
+    """Main memory, read and written together."""
+    instructions_per_us: float
+    """Thread (GPU) or vector-lane (CPU) instructions, all cores."""
+    launch_us: float
+    fast_bytes: int
+    """Shared memory that a block may take, or the cache that a CPU tile should stay in."""
+    cores: int
+    """Multiprocessors or cores."""
+    fast_bytes_per_core: int
+    max_threads_per_core: int
+    registers_per_core: int
+
+
+def machine(target: str) -> Machine:
+    """The machine of a target name: `cpu`, or a GPU's model or arch (`h200`, `sm_90`)."""
+    if target == "cpu":
+        from tilefuse.targets.cpus import host_cpu
+
+        cpu = host_cpu()
+        return Machine(
+            "cpu", False, 8e3 * max(1, cpu.cores // 2), cpu.cores * 3e3 * cpu.vector_bytes / 4,
+            5.0, cpu.l2_bytes // 2, cpu.cores, cpu.l2_bytes, 1, 10**9,
+        )  # fmt: skip
+    from tilefuse.targets.gpus import gpu
+
+    g = gpu(target)
+    # 0.72: the share of the issue rate that hand-written stencil kernels reach (see docs/cost-model.md)
+    issue = g.sms * g.fp32_lanes_per_sm * g.clock_ghz * 1e3 * 0.72
+    return Machine(
+        g.name, True, g.dram_gbps * 1e3, issue, g.launch_us, g.shared_bytes_per_block,
+        g.sms, g.shared_bytes_per_sm, g.max_threads_per_sm, g.registers_per_sm,
+    )  # fmt: skip

@@ -1,0 +1,176 @@
+"""How a group's kernel is called: its name, its arguments in order, its grid.
+
+The lowering and the runtime both ask here, so there is one description of a launch: the group itself.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, IntAttr, MemRefType, NoneAttr, StridedLayoutAttr
+from xdsl.dialects.builtin import IntegerType, Signedness
+from xdsl.ir import Attribute, SSAValue
+
+from tilefuse.analysis.bounds import Box
+from tilefuse.analysis.model import extract
+from tilefuse.analysis.regions import alignment, follow_chain
+from tilefuse.dialects.img.attrs import Shape
+from tilefuse.dialects.img.ops import (
+    BoundaryOp,
+    GroupOp,
+    InputOp,
+    PipelineOp,
+    ReadOp,
+    ReturnOp,
+    StageOp,
+)
+from tilefuse.dialects.img.types import FuncType
+
+
+@dataclass(frozen=True)
+class KernelArg:
+    """One argument: a buffer (`input`, `output`) or a scalar; `value` is the SSA value it holds."""
+
+    kind: Literal["input", "output", "scalar"]
+    value: SSAValue
+
+
+def identifier(name: str) -> str:
+    """`name` as a C identifier."""
+    text = re.sub(r"\W", "_", name)
+    return f"f_{text}" if not text or text[0].isdigit() else text
+
+
+def pipeline_of(group: GroupOp) -> PipelineOp:
+    """The pipeline that a group stands in."""
+    parent = group.parent_op()
+    assert isinstance(parent, PipelineOp)
+    return parent
+
+
+def kernel_name(group: GroupOp) -> str:
+    """The C name of the kernel: pipeline and group."""
+    return f"{identifier(pipeline_of(group).sym_name.data)}_{identifier(group.sym_name.data)}"
+
+
+def base_of(value: SSAValue) -> tuple[SSAValue, list[BoundaryOp]]:
+    """The function under the boundaries of `value`, and those boundaries, outermost first."""
+    boundaries = []
+    while isinstance(value.owner, BoundaryOp):
+        boundaries.append(value.owner)
+        value = value.owner.source
+    return value, boundaries
+
+
+def kernel_args(group: GroupOp) -> list[KernelArg]:
+    """Functions read from outside, in order of first use; then the results; then the scalars."""
+    inputs: dict[SSAValue, None] = {}
+    scalars: dict[SSAValue, None] = {}
+
+    def scalar(value: SSAValue) -> None:
+        if not isinstance(value.owner, arith.ConstantOp):
+            scalars[value] = None
+
+    for stage in group.stages:
+        inside = {r for op in stage.body.walk() for r in op.results} | set(stage.body.block.args)
+        for op in stage.body.block.ops:
+            for value in op.operands:
+                if value in inside:
+                    continue
+                if not isinstance(value.type, FuncType):
+                    scalar(value)
+                    continue
+                assert isinstance(op, ReadOp)
+                base, boundaries = base_of(value)
+                if base.owner.parent_op() is not group:  # type: ignore[union-attr]
+                    inputs[base] = None
+                for b in boundaries:
+                    for v in (*b.mins, *b.extents, *([b.exterior] if b.exterior is not None else [])):
+                        scalar(v)
+    return [
+        *(KernelArg("input", v) for v in inputs),
+        *(KernelArg("output", v) for v in group.funcs),
+        *(KernelArg("scalar", v) for v in scalars),
+    ]
+
+
+def _output_layout(value: SSAValue) -> StridedLayoutAttr | None:
+    for use in value.uses:
+        if isinstance(use.operation, ReturnOp):
+            layouts = use.operation.attributes.get("output_layouts")
+            if isinstance(layouts, ArrayAttr):
+                layout = layouts.data[use.index]
+                return layout if isinstance(layout, StridedLayoutAttr) else None
+    return None
+
+
+def static_strides(value: SSAValue) -> list[int | None]:
+    """Strides in elements, x first, of a function in memory; None where known only at the call."""
+    type = value.type
+    assert isinstance(type, FuncType)
+    layout = value.owner.layout if isinstance(value.owner, InputOp) else _output_layout(value)
+    if layout is None:
+        return [1] + [None] * (type.rank.data - 1) if type.rank.data else []
+    return [s.data if isinstance(s, IntAttr) else None for s in layout.strides.data]
+
+
+def memref_type(value: SSAValue) -> MemRefType:
+    """The kernel-level type of a function in memory: NumPy axis order, signless elements."""
+    type = value.type
+    assert isinstance(type, FuncType)
+    strides = [NoneAttr() if s is None else IntAttr(s) for s in reversed(static_strides(value))]
+    return MemRefType(
+        type.storage, [DYNAMIC_INDEX] * type.rank.data, StridedLayoutAttr(ArrayAttr(strides), IntAttr(0))
+    )
+
+
+def threads(group: GroupOp) -> tuple[int, int, int]:
+    """Threads of a block: x, y, z."""
+    assert group.schedule is not None
+    counts = [*group.schedule.thread_counts, 1, 1, 1]
+    return (counts[0], counts[1], counts[2])
+
+
+def block_tile(group: GroupOp) -> tuple[int, ...]:
+    """Output points that one block computes, per dimension, x first."""
+    assert group.schedule is not None
+    tile = group.schedule.tile_sizes
+    if group.schedule.execution is Shape.WarpTile and len(tile) > 1:
+        return (tile[0], tile[1] * group.schedule.thread_counts[1], *tile[2:])
+    return tile
+
+
+def origin_alignment(group: GroupOp) -> tuple[int, ...]:
+    """Tile origins are multiples of this, per dimension (more than 1 for scaled accesses)."""
+    model = extract(pipeline_of(group))
+    members = [model.node_of[s.funcs[0]] for s in group.stages]
+    output = model.node_of[group.output_stage.funcs[0]]
+    return alignment(follow_chain(model, members, output), group.output_stage.rank)
+
+
+def tiles(group: GroupOp, output_box: Box, align: Sequence[int] | None = None) -> list[int]:
+    """Tiles per dimension that cover `output_box`."""
+    align = origin_alignment(group) if align is None else align
+    counts = []
+    for (low, extent), t, a in zip(output_box, block_tile(group), align, strict=True):
+        first = low // a * a
+        counts.append(-(-(low + extent - first) // t))
+    return counts
+
+
+def grid(group: GroupOp, output_box: Box) -> tuple[int, int, int]:
+    """Blocks: x, y, z (z counts all dimensions from the third on)."""
+    counts = tiles(group, output_box)
+    z = 1
+    for n in counts[2:]:
+        z *= n
+    return (counts[0] if counts else 1, counts[1] if len(counts) > 1 else 1, z)
+
+
+def is_signed(element: Attribute) -> bool:
+    """Whether a pixel type is a signed integer."""
+    return isinstance(element, IntegerType) and element.signedness.data == Signedness.SIGNED

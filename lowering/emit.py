@@ -1,0 +1,278 @@
+"""A builder for kernel-level IR: folds constants, shares index arithmetic, opens and closes loops."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from xdsl.dialects import arith, memref, scf
+from xdsl.dialects.builtin import IndexType, IntegerAttr, MemRefType, StringAttr, UnitAttr, i1
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir.affine import (
+    AffineBinaryOpExpr,
+    AffineBinaryOpKind,
+    AffineConstantExpr,
+    AffineDimExpr,
+    AffineExpr,
+)
+
+INDEX = IndexType()
+Num = int | SSAValue
+"""An index: known now, or known when the kernel runs."""
+
+
+class Emitter:
+    """Appends ops at the end of a current block. Index arithmetic on ints is done at once."""
+
+    def __init__(self, block: Block):
+        self.block = block
+        # One memo per open block: a value stays usable in the blocks nested in its own.
+        self._scopes: list[dict[object, SSAValue]] = [{}]
+
+    # --- plain ops
+
+    def op(self, op: Operation, hint: str | None = None) -> SSAValue:
+        """Append an op with one result; gives the result."""
+        self.block.add_op(op)
+        result = op.results[0]
+        if hint is not None and SSAValue.is_valid_name(hint):
+            result.name_hint = hint
+        return result
+
+    def effect(self, op: Operation) -> None:
+        """Append an op without a result."""
+        self.block.add_op(op)
+
+    def _memo(self, key: object, make: type | object, hint: str | None = None) -> SSAValue:
+        for scope in reversed(self._scopes):
+            if key in scope:
+                return scope[key]
+        value = self.op(make(), hint)  # type: ignore[operator]
+        self._scopes[-1][key] = value
+        return value
+
+    # --- index arithmetic
+
+    def value(self, n: Num) -> SSAValue:
+        """An SSA value for `n`."""
+        if isinstance(n, int):
+            return self._memo(("const", n), lambda: arith.ConstantOp(IntegerAttr(n, INDEX)))
+        return n
+
+    def true(self) -> SSAValue:
+        """The constant true."""
+        return self._memo("true", lambda: arith.ConstantOp(IntegerAttr(1, i1)))
+
+    def _binary(self, kind: type[Operation], a: Num, b: Num, hint: str | None = None) -> SSAValue:
+        x, y = self.value(a), self.value(b)
+        return self._memo((kind, x, y), lambda: kind(x, y), hint)  # type: ignore[call-arg]
+
+    def add(self, a: Num, b: Num, hint: str | None = None) -> Num:
+        """a + b"""
+        if isinstance(a, int) and isinstance(b, int):
+            return a + b
+        if a == 0:
+            return b
+        if b == 0:
+            return a
+        if isinstance(b, int) and b < 0:
+            return self._binary(arith.SubiOp, a, -b, hint)
+        return self._binary(arith.AddiOp, a, b, hint)
+
+    def sub(self, a: Num, b: Num, hint: str | None = None) -> Num:
+        """a - b"""
+        if isinstance(b, int):
+            return self.add(a, -b, hint)
+        return self._binary(arith.SubiOp, a, b, hint)
+
+    def mul(self, a: Num, b: Num, hint: str | None = None) -> Num:
+        """a * b"""
+        if isinstance(a, int) and isinstance(b, int):
+            return a * b
+        if isinstance(a, int):
+            a, b = b, a
+        if b == 1:
+            return a
+        if b == 0:
+            return 0
+        return self._binary(arith.MuliOp, a, b, hint)
+
+    def floordiv(self, a: Num, d: int, hint: str | None = None) -> Num:
+        """floor(a / d), d positive"""
+        if isinstance(a, int):
+            return a // d
+        return a if d == 1 else self._binary(arith.FloorDivSIOp, a, d, hint)
+
+    def mod(self, a: Num, d: int, hint: str | None = None) -> Num:
+        """a - floor(a / d) * d, d positive"""
+        if isinstance(a, int):
+            return a % d
+        return self.sub(a, self.mul(self.floordiv(a, d), d), hint)
+
+    def div_rem(self, a: Num, d: int) -> tuple[Num, Num]:
+        """(a / d, a % d) of a non-negative a."""
+        if isinstance(a, int):
+            return divmod(a, d)
+        if d == 1:
+            return a, 0
+        return self._binary(arith.DivUIOp, a, d), self._binary(arith.RemUIOp, a, d)
+
+    def ceildiv(self, a: Num, d: int, hint: str | None = None) -> Num:
+        """ceil(a / d) of a non-negative a, d positive"""
+        if d == 1:
+            return a
+        up = self.add(a, d - 1)
+        return up // d if isinstance(up, int) else self._binary(arith.DivUIOp, up, d, hint)
+
+    def min(self, a: Num, b: Num) -> Num:
+        """The smaller, as signed integers"""
+        if isinstance(a, int) and isinstance(b, int):
+            return min(a, b)
+        return self._binary(arith.MinSIOp, a, b)
+
+    def max(self, a: Num, b: Num) -> Num:
+        """The larger, as signed integers"""
+        if isinstance(a, int) and isinstance(b, int):
+            return max(a, b)
+        return self._binary(arith.MaxSIOp, a, b)
+
+    def clamp(self, a: Num, low: Num, high: Num) -> Num:
+        """a moved into low..high"""
+        return self.max(self.min(a, high), low)
+
+    def compare(self, predicate: str, a: Num, b: Num) -> SSAValue:
+        """An i1; predicate as arith.cmpi writes it: slt, sle, sge, eq ..."""
+        x, y = self.value(a), self.value(b)
+        return self._memo(("cmp", predicate, x, y), lambda: arith.CmpiOp(x, y, predicate))
+
+    def both(self, a: SSAValue | None, b: SSAValue | None) -> SSAValue | None:
+        """a and b; None stands for true"""
+        if a is None or b is None:
+            return a if b is None else b
+        return self._memo(("and", a, b), lambda: arith.AndIOp(a, b))
+
+    def either(self, a: SSAValue, b: SSAValue) -> SSAValue:
+        """a or b"""
+        return self._memo(("or", a, b), lambda: arith.OrIOp(a, b))
+
+    def negate(self, a: SSAValue) -> SSAValue:
+        """not a"""
+        true = self.true()
+        return self._memo(("not", a), lambda: arith.XOrIOp(a, true))
+
+    def select(self, condition: SSAValue, a: SSAValue, b: SSAValue) -> SSAValue:
+        """a where condition, else b"""
+        return self._memo(("select", condition, a, b), lambda: arith.SelectOp(condition, a, b))
+
+    def pick(self, condition: SSAValue, a: Num, b: Num) -> Num:
+        """`select` on indices"""
+        return a if a is b or a == b else self.select(condition, self.value(a), self.value(b))
+
+    def affine(self, expr: AffineExpr, operands: Sequence[Num]) -> Num:
+        """`expr` with dimension i standing for operands[i]."""
+        match expr:
+            case AffineConstantExpr(value):
+                return value
+            case AffineDimExpr(position):
+                return operands[position]
+            case AffineBinaryOpExpr(kind, lhs, rhs):
+                a, b = self.affine(lhs, operands), self.affine(rhs, operands)
+                match kind:
+                    case AffineBinaryOpKind.Add:
+                        return self.add(a, b)
+                    case AffineBinaryOpKind.Mul:
+                        return self.mul(a, b)
+                assert isinstance(b, int) and b > 0
+                match kind:
+                    case AffineBinaryOpKind.FloorDiv:
+                        return self.floordiv(a, b)
+                    case AffineBinaryOpKind.CeilDiv:
+                        return self.floordiv(self.add(a, b - 1), b)
+                    case AffineBinaryOpKind.Mod:
+                        return self.mod(a, b)
+        raise AssertionError(f"no symbols in img accesses: {expr}")
+
+    # --- memory
+
+    def alloca(self, shape: Sequence[int], element: Attribute, space: int, hint: str) -> SSAValue:
+        """Memory of constant shape: space 3 shared by the block, 5 private to a thread."""
+        op = memref.AllocaOp.get(element, shape=list(shape), memory_space=IntegerAttr(space, 64))
+        return self.op(op, hint)
+
+    def load(self, source: SSAValue, indices: Sequence[Num], hint: str | None = None) -> SSAValue:
+        """memref.load"""
+        return self.op(memref.LoadOp.get(source, [self.value(i) for i in indices]), hint)
+
+    def store(self, value: SSAValue, target: SSAValue, indices: Sequence[Num]) -> None:
+        """memref.store"""
+        self.effect(memref.StoreOp.get(value, target, [self.value(i) for i in indices]))
+
+    def dim(self, source: SSAValue, axis: int, hint: str | None = None) -> Num:
+        """The extent of an axis."""
+        type = source.type
+        assert isinstance(type, MemRefType)
+        if (size := type.get_shape()[axis]) >= 0:
+            return size
+        index = self.value(axis)
+        return self._memo(("dim", source, axis), lambda: memref.DimOp(source, index), hint)
+
+    # --- control flow
+
+    @contextmanager
+    def _nested(self, block: Block) -> Iterator[None]:
+        outer, self.block = self.block, block
+        self._scopes.append({})
+        try:
+            yield
+        finally:
+            self._scopes.pop()
+            self.block = outer
+
+    @contextmanager
+    def loop(
+        self,
+        stop: Num,
+        name: str,
+        *,
+        start: Num = 0,
+        step: int = 1,
+        level: str | None = None,
+        unroll: bool = False,
+        simd: bool = False,
+    ) -> Iterator[Num]:
+        """An scf.for around what is emitted inside; a loop of one round is none at all."""
+        if isinstance(stop, int) and isinstance(start, int) and stop - start <= step:
+            assert stop > start, "an empty loop"
+            yield start
+            return
+        block = Block(arg_types=[INDEX])
+        block.args[0].name_hint = name
+        op = scf.ForOp(self.value(start), self.value(stop), self.value(step), [], block)
+        if level is not None:
+            op.attributes["kernel.level"] = StringAttr(level)
+        if unroll:
+            op.attributes["kernel.unroll"] = UnitAttr()
+        if simd:
+            op.attributes["kernel.simd"] = UnitAttr()
+        self.block.add_op(op)
+        with self._nested(block):
+            yield block.args[0]
+            block.add_op(scf.YieldOp())
+
+    @contextmanager
+    def when(self, condition: SSAValue | None) -> Iterator[None]:
+        """An scf.if without else around what is emitted inside; None stands for true."""
+        if condition is None:
+            yield
+            return
+        block = Block()
+        self.block.add_op(scf.IfOp(condition, [], Region(block)))
+        with self._nested(block):
+            yield
+            block.add_op(scf.YieldOp())
+
+    def branch(self, condition: SSAValue, then: Operation, otherwise: Operation) -> None:
+        """An scf.if with one op on each side."""
+        self.block.add_op(
+            scf.IfOp(condition, [], [then, scf.YieldOp()], [otherwise, scf.YieldOp()])
+        )

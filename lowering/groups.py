@@ -1,0 +1,258 @@
+"""`lower-groups`: every scheduled group becomes a kernel and its tile body (level 3 to level 4).
+
+The kernel finds the origin of its tile and whether the tile is interior: inside the output, with every
+boundary's box around what it reads. It calls the tile body with the flag as a constant.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import arith, func
+from xdsl.dialects.builtin import DenseArrayBase, ModuleOp, StringAttr, SymbolRefAttr, UnitAttr, i1, i64
+from xdsl.ir import Attribute, Block, Region, SSAValue
+from xdsl.passes import ModulePass
+
+from tilefuse.analysis.index import BoundedIndex, Index, classify
+from tilefuse.analysis.model import extract
+from tilefuse.analysis.regions import NotFusable, follow_chain, regions
+from tilefuse.dialects.diagnostics import PipelineError
+from tilefuse.dialects.img.attrs import Shape
+from tilefuse.dialects.img.ops import BoundaryOp, GroupOp, PipelineOp, ReadOp
+from tilefuse.dialects.img.types import FuncType
+from tilefuse.lowering.abi import (
+    base_of,
+    block_tile,
+    identifier,
+    kernel_args,
+    kernel_name,
+    memref_type,
+    origin_alignment,
+    threads,
+)
+from tilefuse.lowering.block_tile import BlockTile
+from tilefuse.lowering.emit import INDEX, Emitter, Num
+from tilefuse.lowering.reads import Buffer, Tile, scalar_index
+
+EXECUTION_MODELS = {Shape.BlockTile: BlockTile}
+"""The class that emits the tile body, per execution model. A new one adds a row."""
+
+_AXES = "xyzw"
+
+
+def _hint(value: SSAValue, fallback: str) -> str:
+    owner = value.owner
+    name = getattr(owner, "sym_name", None)
+    return identifier(name.data if name is not None else (value.name_hint or fallback))
+
+
+class _Function:
+    """Types and argument values of the kernel (and, with more arguments, of the tile body)."""
+
+    def __init__(self, group: GroupOp, extra: list[tuple[str, Attribute]]):
+        self.args = kernel_args(group)
+        types: list[Attribute] = []
+        hints: list[str] = []
+        for arg in self.args:
+            hint = _hint(arg.value, "value")
+            if arg.kind == "scalar":
+                types.append(arg.value.type)
+                hints.append(hint)
+                continue
+            if arg.kind == "output":
+                hint = f"out_{hint}"
+            type = arg.value.type
+            assert isinstance(type, FuncType)
+            types.append(memref_type(arg.value))
+            hints.append(hint)
+            for d in range(type.rank.data):
+                types.append(INDEX)
+                hints.append(f"{hint}_min_{_AXES[d] if d < 4 else d}")
+        self.abi_count = len(types)
+        for hint, t in extra:
+            types.append(t)
+            hints.append(hint)
+        self.types = types
+        self.block = Block(arg_types=types)
+        for value, hint in zip(self.block.args, hints, strict=True):
+            value.name_hint = hint
+        self.buffers: dict[SSAValue, Buffer] = {}
+        self.outputs: list[Buffer] = []
+        self.scalars: dict[SSAValue, SSAValue] = {}
+        rest = iter(self.block.args)
+        for arg in self.args:
+            first = next(rest)
+            if arg.kind == "scalar":
+                self.scalars[arg.value] = first
+                continue
+            assert isinstance(arg.value.type, FuncType)
+            buffer = Buffer(first, [next(rest) for _ in range(arg.value.type.rank.data)])
+            if arg.kind == "output":
+                self.outputs.append(buffer)
+            else:
+                self.buffers[arg.value] = buffer
+        self.extra = list(rest)
+
+
+def _tile_name(group: GroupOp) -> str:
+    return f"{kernel_name(group)}_tile"
+
+
+def lower_group(group: GroupOp) -> list[func.FuncOp]:
+    """The tile body and the kernel of one group."""
+    if group.schedule is None:
+        raise PipelineError(
+            f"group '{group.sym_name.data}' has no schedule; run tile, or write one by hand", group
+        )
+    pipeline = group.parent_op()
+    assert isinstance(pipeline, PipelineOp)
+    model = extract(pipeline)
+    rank = group.output_stage.rank
+    try:
+        body = _Function(group, [(f"{_AXES[d] if d < 4 else d}0", INDEX) for d in range(rank)] + [("border", i1)])
+        e = Emitter(body.block)
+        tile = Tile(list(body.extra[:rank]), body.extra[rank], body.buffers, body.scalars)
+        EXECUTION_MODELS[group.schedule.execution](group, model, e, tile, body.outputs).emit()
+    except NotFusable as error:
+        raise PipelineError(f"group '{group.sym_name.data}': {error}", group) from error
+    e.effect(func.ReturnOp())
+    tile_func = func.FuncOp(_tile_name(group), (body.types, []), Region(body.block))
+    tile_func.attributes["kernel.inline"] = UnitAttr()
+    return [tile_func, _kernel(group)]
+
+
+@dataclass(frozen=True)
+class _Reach:
+    """What boundary reads of a group need of one dimension: the tile origin times a ratio, plus a span."""
+
+    boundary: BoundaryOp
+    dim: int
+    out_dim: int | None
+    numerator: int
+    denominator: int
+
+
+def _boundary_reach(group: GroupOp) -> dict[_Reach, tuple[int, int]]:
+    pipeline = group.parent_op()
+    assert isinstance(pipeline, PipelineOp) and group.schedule is not None
+    model = extract(pipeline)
+    ids = {s: model.node_of[s.funcs[0]] for s in group.stages}
+    output = ids[group.output_stage]
+    follow = follow_chain(model, ids.values(), output)
+    region = regions(model, list(ids.values()), output, block_tile(group), follow)
+    reach: dict[_Reach, tuple[int, int]] = {}
+    for stage, id in ids.items():
+        coordinate = {a: i for i, a in enumerate(stage.body.block.args)}
+        for op in stage.body.block.ops:
+            if not isinstance(op, ReadOp):
+                continue
+            _, boundaries = base_of(op.source)
+            coords = [coordinate.get(v) for v in op.indices]
+            indices = [classify(x, coords) for x in op.map.data.results]
+            if any(not isinstance(i, Index | BoundedIndex) for i in indices):
+                continue  # handled in every tile
+            for b in boundaries:
+                for d in b.dimensions:
+                    index = indices[d]
+                    assert isinstance(index, Index | BoundedIndex)
+                    span = index.span(region[id].spans)
+                    via = follow[id][index.var] if isinstance(index, Index) and index.var is not None else None
+                    if via is None or via.dim is None:
+                        key = _Reach(b, d, None, 0, 1)
+                    else:
+                        ratio = via.ratio * index.ratio  # type: ignore[union-attr]
+                        key = _Reach(b, d, via.dim, ratio.numerator, ratio.denominator)
+                    old = reach.get(key, span)
+                    reach[key] = (min(old[0], span[0]), max(old[1], span[1]))
+    return reach
+
+
+def _kernel(group: GroupOp) -> func.FuncOp:
+    assert group.schedule is not None
+    kernel = _Function(group, [])
+    e = Emitter(kernel.block)
+    rank = group.output_stage.rank
+    sizes = block_tile(group)
+    align = origin_alignment(group)
+    out = kernel.outputs[0]
+    firsts = [e.mul(e.floordiv(out.mins[d], align[d]), align[d]) for d in range(rank)]
+    counts: list[Num] = []
+    for d in range(rank):
+        extent = e.sub(e.add(out.mins[d], out.extent(d, e)), firsts[d]) if align[d] > 1 else out.extent(d, e)
+        counts.append(e.ceildiv(extent, sizes[d], f"tiles_{_AXES[d] if d < 4 else d}"))
+    depth: Num = 1
+    for n in counts[2:]:
+        depth = e.mul(depth, n)
+    with (
+        e.loop(depth, "bz", level="block_z") as bz,
+        e.loop(counts[1] if rank > 1 else 1, "by", level="block_y") as by,
+        e.loop(counts[0] if rank > 0 else 1, "bx", level="block_x") as bx,
+    ):
+        blocks: list[Num] = [bx, by][:rank]
+        rest: Num = bz
+        for n in counts[2:-1]:
+            quotient = e.op(arith.DivUIOp(e.value(rest), e.value(n)))
+            blocks.append(e.sub(rest, e.mul(quotient, n)))
+            rest = quotient
+        if rank > 2:
+            blocks.append(rest)
+        origin = [
+            e.add(firsts[d], e.mul(blocks[d], sizes[d]), f"{_AXES[d] if d < 4 else d}0") for d in range(rank)
+        ]
+        interior = _interior(e, group, kernel, origin)
+        arguments = [*kernel.block.args, *(e.value(o) for o in origin)]
+        name = SymbolRefAttr(_tile_name(group))
+        yes = e.op(arith.ConstantOp.from_int_and_width(1, 1))
+        no = e.op(arith.ConstantOp.from_int_and_width(0, 1))
+        e.branch(
+            interior,
+            func.CallOp(name, [*arguments, no], []),
+            func.CallOp(name, [*arguments, yes], []),
+        )
+    e.effect(func.ReturnOp())
+    result = func.FuncOp(kernel_name(group), (kernel.types, []), Region(kernel.block))
+    result.attributes["kernel.threads"] = DenseArrayBase.from_list(i64, list(threads(group)))
+    chain = ", ".join(s.sym_name.data for s in group.stages)
+    result.attributes["kernel.comment"] = StringAttr(f"{chain}: {group.schedule}")
+    return result
+
+
+def _interior(e: Emitter, group: GroupOp, kernel: _Function, origin: list[Num]) -> SSAValue:
+    out, sizes = kernel.outputs[0], block_tile(group)
+    inside: SSAValue | None = None
+    align = origin_alignment(group)
+    for d, x0 in enumerate(origin):
+        end = e.add(out.mins[d], out.extent(d, e))
+        inside = e.both(inside, e.compare("sle", e.add(x0, sizes[d]), end))
+        if align[d] > 1:
+            inside = e.both(inside, e.compare("sge", x0, out.mins[d]))
+    tile = Tile(origin, e.true(), kernel.buffers, kernel.scalars)
+    for r, (low, high) in _boundary_reach(group).items():
+        if r.boundary.mins:
+            position = r.boundary.dimensions.index(r.dim)
+            first = scalar_index(e, tile, r.boundary.mins[position])
+            extent = scalar_index(e, tile, r.boundary.extents[position])
+        else:
+            buffer = kernel.buffers[r.boundary.source]
+            first, extent = buffer.mins[r.dim], buffer.extent(r.dim, e)
+        start: Num = 0
+        if r.out_dim is not None:
+            start = e.floordiv(e.mul(origin[r.out_dim], r.numerator), r.denominator)
+        inside = e.both(inside, e.compare("sge", e.add(start, low), first))
+        inside = e.both(inside, e.compare("slt", e.add(start, high), e.add(first, extent)))
+    return e.true() if inside is None else inside
+
+
+@dataclass(frozen=True)
+class LowerGroups(ModulePass):
+    """Lower every scheduled group to a kernel and its tile body, in standard dialects."""
+
+    name = "lower-groups"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for pipeline in [p for p in op.body.block.ops if isinstance(p, PipelineOp)]:
+            groups = [g for g in pipeline.body.block.ops if isinstance(g, GroupOp)]
+            for group in groups:
+                for function in lower_group(group):
+                    op.body.block.insert_op_before(function, pipeline)

@@ -1,0 +1,231 @@
+"""What an `img.read` becomes: an index into global, shared or register memory, with border handling.
+
+All border handling hangs on the tile's `border` flag, so the compiler drops it from interior tiles.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from xdsl.dialects import arith
+from xdsl.ir import SSAValue
+
+from tilefuse.analysis.index import BoundedIndex, Index, classify
+from tilefuse.analysis.regions import Follow, Region
+from tilefuse.dialects.img.attrs import BoundaryKind
+from tilefuse.dialects.img.ops import BoundaryOp, ReadOp, StageOp, YieldOp
+from tilefuse.lowering.abi import base_of
+from tilefuse.lowering.emit import Emitter, Num
+
+
+@dataclass
+class Buffer:
+    """A function in global memory: its memref and its box in img order (x first)."""
+
+    memref: SSAValue
+    mins: list[SSAValue]
+
+    def index(self, coordinates: Sequence[Num], e: Emitter) -> list[Num]:
+        """memref indices of a point."""
+        return [e.sub(c, m) for c, m in zip(coordinates, self.mins, strict=True)][::-1]
+
+    def extent(self, dim: int, e: Emitter) -> Num:
+        """Extent of a dimension, x first."""
+        return e.dim(self.memref, len(self.mins) - 1 - dim)
+
+
+@dataclass
+class Tile:
+    """Where the tile is: the values that a tile body starts from."""
+
+    origin: list[Num]
+    border: SSAValue
+    buffers: dict[SSAValue, Buffer]
+    scalars: dict[SSAValue, SSAValue]
+    resident: dict[SSAValue, Resident] = field(default_factory=dict)
+    """Functions computed by the group so far, by the inner SSA value."""
+
+    def absolute(self, e: Emitter, follow: Follow, relative: Num) -> Num:
+        """A coordinate on the grid from one relative to the tile."""
+        if follow.dim is None:
+            return relative
+        ratio: Fraction = follow.ratio
+        start = e.floordiv(e.mul(self.origin[follow.dim], ratio.numerator), ratio.denominator)
+        return e.add(start, relative)
+
+
+@dataclass
+class Resident:
+    """Values of a stage that stay on chip: how to load the one at coordinates relative to the tile."""
+
+    region: Region
+    load: Callable[[Emitter, Sequence[Num]], SSAValue]
+
+
+@dataclass
+class Point:
+    """A point of a stage: coordinates relative to the tile, and how each follows it."""
+
+    follow: Sequence[Follow]
+    relative: Sequence[Num]
+
+
+def emit_stage(e: Emitter, tile: Tile, stage: StageOp, point: Point) -> list[SSAValue]:
+    """The values of `stage` at `point`."""
+    absolute = [tile.absolute(e, f, r) for f, r in zip(point.follow, point.relative, strict=True)]
+    values: dict[SSAValue, SSAValue] = dict(tile.scalars)
+    coordinate = {a: i for i, a in enumerate(stage.body.block.args)}
+
+    def number(value: SSAValue) -> SSAValue:
+        if value in coordinate:
+            return e.value(absolute[coordinate[value]])
+        if value not in values:
+            # a constant that stands between the stages
+            assert isinstance(value.owner, arith.ConstantOp)
+            values[value] = e.op(value.owner.clone())
+        return values[value]
+
+    for op in stage.body.block.ops:
+        if isinstance(op, YieldOp):
+            return [number(v) for v in op.values]
+        if isinstance(op, ReadOp):
+            values[op.value] = _emit_read(e, tile, op, point, absolute, coordinate, number)
+            continue
+        copy = op.clone({v: number(v) for v in op.operands})
+        e.effect(copy)
+        for old, new in zip(op.results, copy.results, strict=True):
+            values[old] = new
+            new.name_hint = old.name_hint
+    raise AssertionError("a stage ends in img.yield")
+
+
+def _emit_read(
+    e: Emitter,
+    tile: Tile,
+    op: ReadOp,
+    point: Point,
+    absolute: Sequence[Num],
+    coordinate: dict[SSAValue, int],
+    number: Callable[[SSAValue], SSAValue],
+) -> SSAValue:
+    base, boundaries = base_of(op.source)
+    coordinates = [coordinate.get(v) for v in op.indices]
+    indices = [classify(x, coordinates) for x in op.map.data.results]
+    operands: list[Num] = [
+        number(v) if c is None else absolute[c] for v, c in zip(op.indices, coordinates, strict=True)
+    ]
+    # The border flag speaks of indices that follow the tile; others are handled in every tile.
+    always = any(not isinstance(i, Index | BoundedIndex) for i in indices)
+    border = None if always else tile.border
+    where = [e.affine(x, operands) for x in op.map.data.results]
+    exteriors: list[tuple[SSAValue, SSAValue]] = []
+    in_box: set[int] = set()
+    for b in boundaries:
+        if not b.mins and b.kind.data is not BoundaryKind.ConstantExterior:
+            in_box |= set(b.dimensions)
+        where, condition = _apply_boundary(e, tile, b, where, border)
+        if condition is not None:
+            assert b.exterior is not None
+            exteriors.append((condition, number(b.exterior)))
+    resident = tile.resident.get(base)
+    if resident is not None:
+        relative = [
+            i.offset
+            if isinstance(i, Index) and i.var is None
+            else e.floordiv(e.add(e.mul(point.relative[i.var], i.num), i.offset), i.den)
+            if isinstance(i, Index)
+            else w
+            for i, w in zip(indices, where, strict=True)
+        ]
+        value = resident.load(e, relative)
+    else:
+        buffer = tile.buffers[base]
+        index = buffer.index(where, e)
+        rank = len(index)
+        for axis in range(rank):
+            if rank - 1 - axis in in_box:
+                continue
+            # memory-safe in border tiles: points that nobody needs may lie outside the buffer
+            last = e.sub(buffer.extent(rank - 1 - axis, e), 1)
+            clamped = e.clamp(index[axis], 0, last)
+            index[axis] = clamped if border is None else e.pick(border, clamped, index[axis])
+        value = e.load(buffer.memref, index)
+    # an outer constant exterior hides the inner ones
+    for condition, other in reversed(exteriors):
+        value = e.select(condition, value, other)
+    return value
+
+
+def _apply_boundary(
+    e: Emitter,
+    tile: Tile,
+    op: BoundaryOp,
+    where: list[Num],
+    border: SSAValue | None,
+) -> tuple[list[Num], SSAValue | None]:
+    """The coordinates that `op` reads for `where`, and, for a constant exterior, whether inside."""
+    where = list(where)
+    condition: SSAValue | None = None
+    kind = op.kind.data
+    for position, d in enumerate(op.dimensions):
+        if op.mins:
+            first: Num = scalar_index(e, tile, op.mins[position])
+            extent: Num = scalar_index(e, tile, op.extents[position])
+        else:
+            buffer = tile.buffers[op.source]
+            first, extent = buffer.mins[d], buffer.extent(d, e)
+        x = where[d]
+        last = e.sub(e.add(first, extent), 1)
+        if kind is BoundaryKind.ConstantExterior:
+            ok = e.both(e.compare("sge", x, first), e.compare("sle", x, last))
+            condition = e.both(condition, ok)
+            continue
+        moved = _MOVES[kind](e, x, first, extent, last)
+        where[d] = moved if border is None else e.pick(border, moved, x)
+    if condition is not None and border is not None:
+        condition = e.either(e.negate(border), condition)
+    return where, condition
+
+
+def scalar_index(e: Emitter, tile: Tile, value: SSAValue) -> Num:
+    if isinstance(value.owner, arith.ConstantOp):
+        return int(value.owner.value.value.data)  # type: ignore[union-attr]
+    return tile.scalars[value]
+
+
+def _repeat_edge(e: Emitter, x: Num, first: Num, extent: Num, last: Num) -> Num:
+    return e.clamp(x, first, last)
+
+
+def _floor_mod(e: Emitter, a: Num, b: Num) -> Num:
+    # a mod b in 0..b-1 for b > 0, by the remainder that hardware has
+    r = e.op(arith.RemSIOp(e.value(a), e.value(b)))
+    return e.pick(e.compare("slt", r, 0), e.add(r, b), r)
+
+
+def _repeat_image(e: Emitter, x: Num, first: Num, extent: Num, last: Num) -> Num:
+    return e.add(first, _floor_mod(e, e.sub(x, first), extent))
+
+
+def _mirror_image(e: Emitter, x: Num, first: Num, extent: Num, last: Num) -> Num:
+    # ... c b a | a b c | c b a ...: period 2 n
+    t = _floor_mod(e, e.sub(x, first), e.mul(extent, 2))
+    back = e.sub(e.sub(e.mul(extent, 2), 1), t)
+    return e.add(first, e.min(t, back))
+
+
+def _mirror_interior(e: Emitter, x: Num, first: Num, extent: Num, last: Num) -> Num:
+    # ... c b | a b c | b a ...: period 2 n - 2, and 1 for a single point
+    period = e.max(e.sub(e.mul(extent, 2), 2), 1)
+    t = _floor_mod(e, e.sub(x, first), period)
+    return e.add(first, e.min(t, e.sub(period, t)))
+
+
+_MOVES = {
+    BoundaryKind.RepeatEdge: _repeat_edge,
+    BoundaryKind.RepeatImage: _repeat_image,
+    BoundaryKind.MirrorImage: _mirror_image,
+    BoundaryKind.MirrorInterior: _mirror_interior,
+}

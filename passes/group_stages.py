@@ -1,0 +1,206 @@
+"""`group-stages`: decide which stages one kernel computes together (level 1 to level 2).
+
+`greedy` (Sioutas 2020): every stage starts as its own group; the merge of a producer into the group of all
+its consumers that saves most time is done, until none saves any. `dp`: the best cut of the program order
+into consecutive groups, by dynamic programming (after Jangda 2020). Both ask the same cost model, on the
+light model of the pipeline; the IR is rewritten once at the end.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Block, Region
+from xdsl.passes import ModulePass
+
+from tilefuse.analysis.cost import best_schedule
+from tilefuse.analysis.machine import Machine, machine
+from tilefuse.analysis.model import PipelineModel, extract
+from tilefuse.analysis.regions import NotFusable
+from tilefuse.dialects.img.ops import BoundaryOp, GroupOp, PipelineOp, StageOp, YieldOp
+
+MAX_GROUP = 16
+"""Stages of one group that the search considers at most; longer chains never paid on the machines measured."""
+
+_Groups = list[tuple[list[int], int]]
+
+
+class _Costs:
+    """Cost of a set of stages as one group, remembered."""
+
+    def __init__(self, model: PipelineModel, on: Machine, extent: Sequence[int]):
+        self.model, self.machine, self.extent = model, on, extent
+        self._known: dict[tuple[int, ...], float | None] = {}
+
+    def of(self, members: Sequence[int], output: int) -> float | None:
+        """Microseconds, or None if the stages cannot share a kernel."""
+        key = tuple(members)
+        if key not in self._known:
+            try:
+                found = best_schedule(self.model, members, output, self.machine, self.extent)
+            except NotFusable:
+                found = None
+            self._known[key] = None if found is None else found.microseconds
+        return self._known[key]
+
+
+def greedy_groups(model: PipelineModel, costs: _Costs) -> _Groups:
+    """Merge a producer into the one group that reads it, best saving first."""
+    group_of = {n.id: n.id for n in model.stages}
+    members = {n.id: [n.id] for n in model.stages}
+
+    def saving(producer: int) -> tuple[float, int] | None:
+        """(negated saving, consumer group) of merging the group whose output is `producer`."""
+        node = model.nodes[producer]
+        targets = {group_of[c] for c in model.graph.successors(producer)}
+        if node.is_output or len(targets) != 1:
+            return None
+        (target,) = targets
+        if len(members[producer]) + len(members[target]) > MAX_GROUP:
+            return None
+        merged = costs.of(sorted(members[producer] + members[target]), target)
+        if merged is None:
+            return None
+        apart = (costs.of(members[producer], producer) or 0) + (costs.of(members[target], target) or 0)
+        return (merged - apart, target)
+
+    heap: list[tuple[float, int, int, int]] = []
+    version = dict.fromkeys(members, 0)
+
+    def push(producer: int) -> None:
+        found = saving(producer)
+        if found is not None and found[0] < 0:
+            heapq.heappush(heap, (found[0], producer, found[1], version[producer] + version[found[1]]))
+
+    for id in members:
+        push(id)
+    while heap:
+        _, producer, target, stamp = heapq.heappop(heap)
+        if producer not in members or target not in members or version[producer] + version[target] != stamp:
+            continue
+        merged = sorted(members.pop(producer) + members[target])
+        members[target] = merged
+        version[target] += version[producer] + 1
+        for id in merged:
+            group_of[id] = target
+        # what reads or feeds the new group has a new saving
+        feeding = {group_of[p] for id in merged for p in model.graph.predecessors(id) if p in group_of}
+        for id in sorted((feeding - {target}) | {target}):
+            push(id)
+    return sorted(((m, output) for output, m in members.items()), key=lambda g: g[1])
+
+
+def dp_groups(model: PipelineModel, costs: _Costs) -> _Groups:
+    """The cheapest cut of the program order into consecutive groups."""
+    stages = [n.id for n in model.stages]
+    best: list[tuple[float, int]] = [(0.0, 0)]
+    for end in range(1, len(stages) + 1):
+        choice: tuple[float, int] | None = None
+        output = stages[end - 1]
+        for start in range(end - 1, max(-1, end - 1 - MAX_GROUP), -1):
+            part = stages[start:end]
+            inside = set(part)
+            escapes = any(
+                model.nodes[id].is_output or any(c not in inside for c in model.graph.successors(id))
+                for id in part[:-1]
+            )
+            if escapes:
+                continue
+            cost = costs.of(part, output)
+            if cost is not None and (choice is None or best[start][0] + cost < choice[0]):
+                choice = (best[start][0] + cost, start)
+        if choice is None:
+            # nothing fits: a group of its own, which later passes report on
+            choice = (best[end - 1][0] + 1e9, end - 1)
+        best.append(choice)
+    groups: _Groups = []
+    end = len(stages)
+    while end > 0:
+        start = best[end][1]
+        groups.append((stages[start:end], stages[end - 1]))
+        end = start
+    return groups[::-1]
+
+
+def form_group(model: PipelineModel, members: Sequence[int], output: int) -> GroupOp:
+    """Move the stages into a group at the place of its output stage."""
+    stages = [model.nodes[id].op for id in members]
+    last = model.nodes[output].op
+    assert isinstance(last, StageOp)
+    body = Block()
+    group = GroupOp(last.sym_name.data, [f.type for f in last.funcs], Region(body))
+    group.location = last.location
+    outer = last.parent_block()
+    assert outer is not None
+    outer.insert_op_after(group, last)
+    for stage in stages:
+        assert isinstance(stage, StageOp)
+        inner_boundaries = [
+            use.operation for f in stage.funcs for use in f.uses if isinstance(use.operation, BoundaryOp)
+        ]
+        stage.detach()
+        body.add_op(stage)
+        if stage is last:
+            continue
+        while inner_boundaries:
+            boundary = inner_boundaries.pop(0)
+            inner_boundaries += [
+                u.operation for u in boundary.func.uses if isinstance(u.operation, BoundaryOp)
+            ]
+            boundary.detach()
+            body.add_op(boundary)
+    for inner, result in zip(last.funcs, group.funcs, strict=True):
+        inner.replace_all_uses_with(result)
+        result.name_hint = inner.name_hint
+    body.add_op(YieldOp(list(last.funcs)))
+    return group
+
+
+@dataclass(frozen=True)
+class GroupStages(ModulePass):
+    """Gather stages into groups, one kernel each, by an analytical cost."""
+
+    name = "group-stages"
+
+    target: str = "h200"
+    """The machine to group for: a GPU's model or arch, or cpu."""
+    algorithm: Literal["greedy", "dp", "none", "all"] = "greedy"
+    """`none`: a kernel per stage. `all`: as few kernels as legal."""
+    extent: tuple[int, ...] = (1536, 2560)
+    """Size of picture to optimise for, x first."""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for pipeline in op.body.block.ops:
+            if not isinstance(pipeline, PipelineOp):
+                continue
+            if any(isinstance(o, GroupOp) for o in pipeline.body.block.ops):
+                continue  # grouped by hand
+            model = extract(pipeline)
+            for members, output in self._groups(model):
+                form_group(model, members, output)
+
+    def _groups(self, model: PipelineModel) -> _Groups:
+        if self.algorithm == "none":
+            return [([n.id], n.id) for n in model.stages]
+        costs = _Costs(model, machine(self.target), self.extent)
+        if self.algorithm == "dp":
+            return dp_groups(model, costs)
+        if self.algorithm == "all":
+            costs = _FewestKernels(costs)
+        return greedy_groups(model, costs)
+
+
+class _FewestKernels(_Costs):
+    """A cost that only counts kernels: every legal merge pays."""
+
+    def __init__(self, real: _Costs):
+        super().__init__(real.model, real.machine, real.extent)
+        self._real = real
+
+    def of(self, members: Sequence[int], output: int) -> float | None:
+        return None if self._real.of(members, output) is None else 1.0

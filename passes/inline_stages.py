@@ -1,0 +1,205 @@
+"""`inline-stages`: compute a stage where it is read, when that costs nothing or almost nothing.
+
+A stage is inlined if it is read at a single place in all (then nothing is computed twice), or if it is
+cheap: at most `cheap` instructions and `reads` reads per point (a copy, a cast, a product). Outputs, stages
+under a boundary, and stages with a `place` written by hand stay.
+
+    %sq = img.stage "sq" (%x) -> f32 { %v = img.read %in[%x] ...; %s = arith.mulf %v, %v; img.yield %s }
+    ... img.read %sq[%x - 1] ...      =>      %v = img.read %in[%x - 1]; %s = arith.mulf %v, %v
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.ir.affine import (
+    AffineBinaryOpExpr,
+    AffineBinaryOpKind,
+    AffineConstantExpr,
+    AffineDimExpr,
+    AffineExpr,
+    AffineMap,
+)
+from xdsl.passes import ModulePass
+from xdsl.transforms.common_subexpression_elimination import cse
+
+from tilefuse.analysis.model import instruction_cost
+from tilefuse.dialects.img.ops import GroupOp, PipelineOp, ReadOp, StageOp, YieldOp
+
+_ReadSite = tuple[StageOp, AffineMap, tuple[SSAValue, ...]]
+
+
+def _read_sites(stage: StageOp) -> list[_ReadSite] | None:
+    """The distinct places where `stage` is read; None if something other than a read uses it."""
+    sites: dict[_ReadSite, None] = {}
+    for f in stage.funcs:
+        for use in f.uses:
+            op = use.operation
+            consumer = op.parent_op()
+            if not isinstance(op, ReadOp) or not isinstance(consumer, StageOp):
+                return None
+            sites[(consumer, op.map.data, tuple(op.indices))] = None
+    return list(sites)
+
+
+def _is_cheap(stage: StageOp, cheap: float, reads: int) -> bool:
+    cost, taps = 0.0, 0
+    for op in stage.body.block.ops:
+        if isinstance(op, ReadOp):
+            taps += 1
+        elif not isinstance(op, YieldOp):
+            cost += instruction_cost(op)
+    return cost <= cheap and taps <= reads
+
+
+def _index_value(expr: AffineExpr, operands: list[SSAValue], before: Operation) -> SSAValue:
+    """`expr` computed by arith ops, placed before `before`."""
+    block = before.parent_block()
+    assert block is not None
+
+    def emit(op: Operation) -> SSAValue:
+        block.insert_op_before(op, before)
+        return op.results[0]
+
+    match expr:
+        case AffineDimExpr(position):
+            return operands[position]
+        case AffineConstantExpr(value):
+            return emit(arith.ConstantOp(IntegerAttr(value, IndexType())))
+        case AffineBinaryOpExpr(kind, lhs, rhs):
+            a, b = _index_value(lhs, operands, before), _index_value(rhs, operands, before)
+            match kind:
+                case AffineBinaryOpKind.Add:
+                    return emit(arith.AddiOp(a, b))
+                case AffineBinaryOpKind.Mul:
+                    return emit(arith.MuliOp(a, b))
+                case AffineBinaryOpKind.FloorDiv:
+                    return emit(arith.FloorDivSIOp(a, b))
+                case AffineBinaryOpKind.Mod:
+                    quotient = emit(arith.FloorDivSIOp(a, b))
+                    return emit(arith.SubiOp(a, emit(arith.MuliOp(quotient, b))))
+    raise AssertionError(f"not an img index: {expr}")
+
+
+def _substitute(read: ReadOp, coordinates: dict[SSAValue, AffineExpr], outer: list[SSAValue]) -> None:
+    """Rewrite the indices of `read` in terms of `outer`, where they are coordinates of its old stage."""
+    operands = list(outer)
+    replacements: list[AffineExpr] = []
+    for value in read.indices:
+        if value in coordinates:
+            replacements.append(coordinates[value])
+            continue
+        if value not in operands:
+            operands.append(value)
+        replacements.append(AffineExpr.dimension(operands.index(value)))
+    results = [e.replace_dims_and_symbols(replacements, []) for e in read.map.data.results]
+    used = sorted({d for e in results for d in e.used_dims()})
+    compact = [AffineExpr.dimension(used.index(d) if d in used else 0) for d in range(len(operands))]
+    results = [e.replace_dims_and_symbols(compact, []) for e in results]
+    new = ReadOp(read.source, [operands[d] for d in used], AffineMap(len(used), 0, tuple(results)))
+    new.location = read.location
+    block = read.parent_block()
+    assert block is not None
+    block.insert_op_before(new, read)
+    read.value.replace_all_uses_with(new.value)
+    new.value.name_hint = read.value.name_hint
+    read.detach()
+    read.erase()
+
+
+def _inline_at(stage: StageOp, site: _ReadSite, move: bool) -> None:
+    """Put the body of `stage` where `site` reads it; `move` if no other site needs the body."""
+    consumer, map, indices = site
+    reads = [
+        use.operation
+        for f in stage.funcs
+        for use in f.uses
+        if isinstance(use.operation, ReadOp)
+        and use.operation.parent_op() is consumer
+        and use.operation.map.data == map
+        and tuple(use.operation.indices) == indices
+    ]
+    first = reads[0]
+    if len(reads) > 1:
+        ids = {id(r) for r in reads}
+        first = next(op for op in consumer.body.block.ops if id(op) in ids)
+    target = consumer.body.block
+    outer = list(indices)
+    args = stage.body.block.args
+    coordinates = dict(zip(args, map.results, strict=True))
+    mapper: dict[SSAValue, SSAValue] = {}
+    placed: list[Operation] = []
+    values: list[SSAValue] = []
+    for op in list(stage.body.block.ops):
+        if isinstance(op, YieldOp):
+            values = [mapper.get(v, v) for v in op.values]
+            break
+        if move:
+            op.detach()
+            new = op
+        else:
+            new = op.clone(mapper)
+        target.insert_op_before(new, first)
+        placed.append(new)
+        for old_result, new_result in zip(op.results, new.results, strict=True):
+            mapper[old_result] = new_result
+    made: dict[SSAValue, SSAValue] = {}
+    for op in placed:
+        if isinstance(op, ReadOp):
+            if any(v in coordinates for v in op.indices):
+                # a result that another placed op or the yield names must follow the new read
+                old = op.value
+                position = [i for i, v in enumerate(values) if v is old]
+                _substitute(op, coordinates, outer)
+                del position
+            continue
+        for i, operand in enumerate(op.operands):
+            if operand in coordinates:
+                if operand not in made:
+                    made[operand] = _index_value(coordinates[operand], outer, op)
+                op.operands[i] = made[operand]
+    results = dict(zip(stage.funcs, values, strict=True))
+    for read in reads:
+        read.value.replace_all_uses_with(results[read.source])
+        read.detach()
+        read.erase()
+
+
+@dataclass(frozen=True)
+class InlineStages(ModulePass):
+    """Compute cheap stages, and those read at one place only, where they are read."""
+
+    name = "inline-stages"
+
+    cheap: float = 2.0
+    """Instructions per point up to which a stage read at several places is inlined."""
+    reads: int = 2
+    """Reads per point up to which such a stage is inlined."""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for pipeline in op.body.block.ops:
+            if isinstance(pipeline, PipelineOp):
+                self._inline(pipeline)
+        for pipeline in op.body.block.ops:
+            if isinstance(pipeline, PipelineOp):
+                for stage in pipeline.body.walk():
+                    if isinstance(stage, StageOp):
+                        cse(stage)
+
+    def _inline(self, pipeline: PipelineOp) -> None:
+        # Consumers first: a body is moved once, however long the chain.
+        for stage in reversed([s for s in pipeline.body.walk() if isinstance(s, StageOp)]):
+            if stage.place is not None or isinstance(stage.parent_op(), GroupOp):
+                continue
+            sites = _read_sites(stage)
+            if not sites:
+                continue
+            if len(sites) == 1 or _is_cheap(stage, self.cheap, self.reads):
+                for i, site in enumerate(sites):
+                    _inline_at(stage, site, move=i == len(sites) - 1)
+                stage.detach()
+                stage.erase()

@@ -1,0 +1,112 @@
+"""The standard order of passes, and a record of the IR after each.
+
+`standard_passes` is a list: take it, replace or insert what you like, and give it to `run_passes`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+from xdsl.transforms.canonicalize import CanonicalizePass
+from xdsl.transforms.common_subexpression_elimination import CommonSubexpressionElimination
+
+from tilefuse.passes.group_stages import GroupStages
+from tilefuse.passes.inline_stages import InlineStages
+from tilefuse.passes.promote_memory import PromoteMemory
+from tilefuse.passes.tile import Tile
+
+
+@dataclass
+class PassTrace:
+    """What each pass left behind: IR text (made when asked for) and seconds."""
+
+    modules: list[tuple[str, ModuleOp]] = field(default_factory=list)
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def passes(self) -> list[str]:
+        """Names, in order; the first is `input`."""
+        return [name for name, _ in self.modules]
+
+    def ir(self, after: str | None = None) -> str:
+        """The IR after a pass, or at the end."""
+        if after is None:
+            return str(self.modules[-1][1])
+        for name, module in reversed(self.modules):
+            if name == after:
+                return str(module)
+        raise KeyError(f"no pass '{after}' ran; the passes were {', '.join(self.passes)}")
+
+
+def new_context() -> Context:
+    """A context with every dialect that a pipeline may use."""
+    from xdsl.dialects import arith, builtin, func, gpu, math, memref, scf, vector
+
+    from tilefuse.dialects.img import IMG
+
+    ctx = Context()
+    for dialect in (
+        builtin.Builtin, arith.Arith, func.Func, gpu.GPU, math.Math, memref.MemRef, scf.Scf, vector.Vector, IMG,
+    ):  # fmt: skip
+        ctx.load_dialect(dialect)
+    return ctx
+
+
+def standard_passes(
+    target: str, *, extent: Sequence[int] = (1536, 2560), algorithm: str = "greedy"
+) -> list[ModulePass]:
+    """From the algorithm to a full schedule for `target` (`cpu`, or a GPU's model or arch)."""
+    size = tuple(extent)
+    return [
+        CommonSubexpressionElimination(),
+        CanonicalizePass(),
+        InlineStages(),
+        GroupStages(target=target, algorithm=algorithm, extent=size),  # type: ignore[arg-type]
+        Tile(target=target, extent=size),
+        PromoteMemory(),
+    ]
+
+
+def run_passes(
+    module: ModuleOp,
+    passes: Sequence[ModulePass],
+    *,
+    trace: PassTrace | None = None,
+    verify: bool = False,
+    check: Callable[[ModuleOp], None] | None = None,
+) -> ModuleOp:
+    """Run `passes` on a copy of `module`. With a trace, keep the IR after each; with verify, verify it."""
+    ctx = new_context()
+    module = module.clone()
+    if trace is not None:
+        trace.modules.append(("input", module.clone()))
+    for p in passes:
+        start = time.perf_counter()
+        p.apply(ctx, module)
+        if trace is not None:
+            trace.seconds[p.name] = time.perf_counter() - start
+            trace.modules.append((p.name, module.clone()))
+        if verify:
+            module.verify()
+        if check is not None:
+            check(module)
+    return module
+
+
+def schedule(
+    module: ModuleOp,
+    target: str = "h200",
+    *,
+    extent: Sequence[int] = (1536, 2560),
+    algorithm: str = "greedy",
+    passes: Sequence[ModulePass] | None = None,
+    trace: PassTrace | None = None,
+) -> ModuleOp:
+    """A scheduled copy of `module` (level 3)."""
+    chosen = standard_passes(target, extent=extent, algorithm=algorithm) if passes is None else passes
+    return run_passes(module, chosen, trace=trace)

@@ -1,0 +1,92 @@
+"""`tile`: give every group its tile, threads and vector width (level 2 to level 3).
+
+The search walks the tiling space (block, thread and serial levels; Anderson 2021) under the analytical cost
+(`analysis/cost.py`) on the light model. A schedule that stands in the IR already is kept. `sizes`, `threads`
+and `vector` set one by hand, for all groups or for `only`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from tilefuse.analysis.cost import best_schedule
+from tilefuse.analysis.machine import machine
+from tilefuse.analysis.model import extract
+from tilefuse.analysis.regions import NotFusable
+from tilefuse.dialects.diagnostics import PipelineError
+from tilefuse.dialects.img.attrs import ScheduleAttr, Shape
+from tilefuse.dialects.img.ops import GroupOp, PipelineOp
+
+
+@dataclass(frozen=True)
+class Tile(ModulePass):
+    """Choose tile sizes, threads and vector width of every group."""
+
+    name = "tile"
+
+    target: str = "h200"
+    """The machine to tile for: a GPU's model or arch, or cpu."""
+    sizes: tuple[int, ...] = ()
+    """Tile per dimension, x first, instead of searching."""
+    threads: tuple[int, ...] = ()
+    """Threads per dimension; needed with sizes."""
+    vector: int = 1
+    """Consecutive x-points per thread, with sizes."""
+    only: str | None = None
+    """The one group to tile."""
+    extent: tuple[int, ...] = (1536, 2560)
+    """Size of picture to optimise for, x first."""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        names = []
+        for pipeline in op.body.block.ops:
+            if isinstance(pipeline, PipelineOp):
+                model = None
+                for group in [g for g in pipeline.body.block.ops if isinstance(g, GroupOp)]:
+                    names.append(group.sym_name.data)
+                    if group.schedule is not None or self.only not in (None, group.sym_name.data):
+                        continue
+                    if self.sizes:
+                        group.schedule = self._by_hand(group)
+                        continue
+                    model = model or extract(pipeline)
+                    self._search(group, model)
+        if self.only is not None and self.only not in names:
+            raise PipelineError(f"tile: no group is called '{self.only}'; there are {', '.join(names) or 'none'}")
+
+    def _by_hand(self, group: GroupOp) -> ScheduleAttr:
+        rank = group.output_stage.rank
+        if len(self.sizes) != len(self.threads):
+            raise PipelineError(
+                f"tile: {len(self.sizes)} sizes but {len(self.threads)} threads; give one of each per dimension",
+                group,
+            )
+        tail = [d[1] if d is not None else 1 for d in _bounds(group)[len(self.sizes) :]]
+        sizes = [*self.sizes, *tail][:rank]
+        return ScheduleAttr(
+            Shape.BlockTile, sizes, [*self.threads, *([1] * rank)][:rank], self.vector
+        )
+
+    def _search(self, group: GroupOp, model) -> None:  # type: ignore[no-untyped-def]
+        members = [model.node_of[s.funcs[0]] for s in group.stages]
+        output = model.node_of[group.output_stage.funcs[0]]
+        try:
+            best = best_schedule(model, members, output, machine(self.target), self.extent)
+        except NotFusable as error:
+            raise PipelineError(f"group '{group.sym_name.data}': {error}", group) from error
+        if best is None:
+            raise PipelineError(
+                f"group '{group.sym_name.data}': no tile fits {self.target}; its stages need more shared "
+                "memory than a block has. Cut the group, or inline fewer stages",
+                group,
+            )
+        group.schedule = ScheduleAttr(Shape.BlockTile, best.tile, best.threads, best.vector)
+
+
+def _bounds(group: GroupOp) -> tuple[tuple[int, int] | None, ...]:
+    stage = group.output_stage
+    return stage.bounds.data if stage.bounds is not None else (None,) * stage.rank
