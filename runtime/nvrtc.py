@@ -15,10 +15,12 @@ from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
+from tilefuse.runtime.errors import BuildError, TargetError
+
 _SUCCESS = 0
 
 
-class NvrtcNotFound(RuntimeError):
+class NvrtcNotFound(TargetError):
     """NVRTC is not on this machine."""
 
     def __init__(self) -> None:
@@ -28,7 +30,7 @@ class NvrtcNotFound(RuntimeError):
         )
 
 
-class NvrtcError(RuntimeError):
+class NvrtcError(BuildError):
     """NVRTC rejected the source or the options; the message holds its log."""
 
 

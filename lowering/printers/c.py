@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import IO
+from typing import IO, ClassVar
 
 from xdsl.context import Context
 from xdsl.dialects import arith, func, scf
@@ -18,7 +18,7 @@ from tilefuse.lowering.printers.checks import check_barriers
 from tilefuse.lowering.printers.expr import MUL, Expr
 from tilefuse.lowering.printers.language import Language
 from tilefuse.lowering.printers.library import COMMON, Helper
-from tilefuse.lowering.printers.vectors import Vector
+from tilefuse.lowering.printers.vectors import Vector, wrapped
 
 
 def print_c(module: ModuleOp, *, index_bits: int = 32) -> str:
@@ -146,7 +146,7 @@ class C(Language):
     shared_suffix = " __attribute__((aligned(64)))"
     aligned_qualifier = ""
     barrier = None
-    library = {**COMMON, **_to_int(), **_extrema(), **_bitcasts(), **_bits(), **_HALF}
+    library: ClassVar[dict[str, Helper]] = {**COMMON, **_to_int(), **_extrema(), **_bitcasts(), **_bits(), **_HALF}
 
     def head(self, includes: set[str]) -> list[str]:
         """`#include <math.h>` and `<stdbool.h>`."""
@@ -198,16 +198,16 @@ class C(Language):
         n, short = lanes(type_, op), short_name(type_, op)
         t = storage_type(type_.element_type, op)
         size = byte_size(type_.element_type, op) * n
-        params, values = ", ".join(f"{t} a{i}" for i in range(n)), ", ".join(f"a{i}" for i in range(n))
+        params, values = [f"{t} a{i}" for i in range(n)], [f"a{i}" for i in range(n)]
+        copy = "__builtin_memcpy"
+        make = wrapped(f"  return ({short}){{", values, "};\n}")
+        splat = wrapped(f"  return ({short}){{", ["a"] * n, "};\n}")
         helpers = {
             "type": Helper(f"typedef {t} {short} __attribute__((vector_size({size})));"),
-            "load": Helper(
-                f"{short} load_{short}(const {t}* p) {{ {short} v; __builtin_memcpy(&v, p, sizeof v); return v; }}"
-            ),
-            "store": Helper(
-                f"void store_{short}({t}* p, {short} v) {{ __builtin_memcpy(p, &v, sizeof v); }}"
-            ),
-            "make": Helper(f"{short} make_{short}({params}) {{ return ({short}){{{values}}}; }}"),
+            "load": Helper(f"{short} load_{short}(const {t}* p) {{ {short} v; {copy}(&v, p, sizeof v); return v; }}"),
+            "store": Helper(f"void store_{short}({t}* p, {short} v) {{ {copy}(p, &v, sizeof v); }}"),
+            "make": Helper(wrapped(f"{short} make_{short}(", params, ") {") + "\n" + make),
+            "splat": Helper(f"{short} splat_{short}({t} a) {{\n{splat}"),
         }
         return Vector(short, type_.element_type, tuple(f"[{i}]" for i in range(n)), helpers, short)
 

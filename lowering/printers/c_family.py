@@ -40,7 +40,7 @@ from tilefuse.lowering.printers.c_types import (
 from tilefuse.lowering.printers.checks import constant_value
 from tilefuse.lowering.printers.expr import ADD, Expr
 from tilefuse.lowering.printers.floats import FLOAT_ROWS
-from tilefuse.lowering.printers.integers import INTEGER_ROWS, Row, signed
+from tilefuse.lowering.printers.integers import INTEGER_ROWS, Row, signed, unsigned
 from tilefuse.lowering.printers.language import Language
 from tilefuse.lowering.printers.library import Helper
 from tilefuse.lowering.printers.memory import (
@@ -218,6 +218,13 @@ class FunctionPrinter:
             raise PipelineError(f"a value of {kind} cannot be printed here", self.op)
         return self._values[value]
 
+    def converted(self, value: SSAValue) -> Expr:
+        """The expression of a value for a place that has the value's C type, such as a variable or an element."""
+        a = self.use(value)
+        if isinstance(a.const, int) and isinstance(value.type, IntegerType) and a.ctype != "bool":
+            return unsigned(a, width_of(value.type, self.op))
+        return a
+
     def ctype(self, type_: Attribute) -> str:
         """The C type of a value in a register."""
         if isinstance(type_, VectorType):
@@ -380,7 +387,7 @@ class FunctionPrinter:
 
     def assign(self, targets: Sequence[Expr], values: Sequence[SSAValue]) -> None:
         """Assign all at once: no target changes before the values are computed."""
-        sources = [self.use(value) for value in values]
+        sources = [self.converted(value) for value in values]
         self.flush_reads()
         for i, source in enumerate(sources):
             if source.mutable & {t.text for t in targets[:i]} or (source.reads and i):
@@ -424,7 +431,7 @@ def _print_for(p: FunctionPrinter, op: Operation) -> None:
             return
     induction, *carried = op.body.block.args
     lower, upper, step = (_bound(p, value) for value in (op.lb, op.ub, op.step))
-    inits = [p.use(value) for value in op.iter_args]
+    inits = [p.converted(value) for value in op.iter_args]
     p.flush_reads()
     targets = [p.variable(arg, result.name_hint) for arg, result in zip(carried, op.results, strict=True)]
     for target, init, arg, result in zip(targets, inits, carried, op.results, strict=True):
@@ -519,7 +526,7 @@ def _print_call(p: FunctionPrinter, op: Operation) -> None:
         if isinstance(operand.type, MemRefType):
             args.extend(memory_of(p, operand, op).passed)
         else:
-            args.append(p.use(operand).text)
+            args.append(p.converted(operand).text)
     p.flush_reads()
     text = f"{callee}({', '.join(args)})"
     if op.results and p.uses.get(op.results[0]):
@@ -531,7 +538,7 @@ def _print_call(p: FunctionPrinter, op: Operation) -> None:
 
 def _print_return(p: FunctionPrinter, op: Operation) -> None:
     if op.operands:
-        p.line(f"return {p.use(op.operands[0]).text};")
+        p.line(f"return {p.converted(op.operands[0]).text};")
 
 
 def _print_barrier(p: FunctionPrinter, op: Operation) -> None:

@@ -24,7 +24,7 @@ from tilefuse.lowering.printers.checks import (
 from tilefuse.lowering.printers.expr import Expr
 from tilefuse.lowering.printers.language import Language
 from tilefuse.lowering.printers.library import COMMON, Helper, alias
-from tilefuse.lowering.printers.vectors import Vector
+from tilefuse.lowering.printers.vectors import Vector, wrapped
 
 
 def print_cuda(module: ModuleOp, *, index_bits: int = 32) -> str:
@@ -217,32 +217,28 @@ class Cuda(Language):
         """`float4` and its like; smaller elements in a union with words, so that one instruction moves them."""
         n, element, short = lanes(type_, op), type_.element_type, short_name(type_, op)
         t = storage_type(element, op)
-        params = ", ".join(f"{t} a{i}" for i in range(n))
+        params, values = [f"{t} a{i}" for i in range(n)], [f"a{i}" for i in range(n)]
         if builtin := _BUILTIN_VECTORS.get((t, n)):
-            values = ", ".join(f"a{i}" for i in range(n))
-            helpers = {
-                "type": Helper(""),
-                "load": Helper(
-                    f"{builtin} load_{short}(const {t}* p) {{ return *reinterpret_cast<const {builtin}*>(p); }}"
-                ),
-                "store": Helper(
-                    f"void store_{short}({t}* p, {builtin} v) {{ *reinterpret_cast<{builtin}*>(p) = v; }}"
-                ),
-                "make": Helper(f"{builtin} make_{short}({params}) {{ return make_{builtin}({values}); }}"),
-            }
-            return Vector(builtin, element, tuple(f".{c}" for c in "xyzw"[:n]), helpers, short)
-        size = byte_size(element, op) * n
-        words = _WORDS[size]
-        fill = " ".join(f"v.lane[{i}] = a{i};" for i in range(n))
+            ctype, lane, whole = builtin, tuple(f".{c}" for c in "xyzw"[:n]), builtin
+            definition, make = "", f" return make_{builtin}({', '.join(values)}); }}"
+            splat = f" return make_{builtin}({', '.join(['a'] * n)}); }}"
+            load, store = f"return *reinterpret_cast<const {whole}*>(p);", f"*reinterpret_cast<{whole}*>(p) = v;"
+        else:
+            size = byte_size(element, op) * n
+            ctype, lane, whole = short, tuple(f".lane[{i}]" for i in range(n)), _WORDS[size]
+            definition = f"union __align__({size}) {short} {{ {whole} words; {t} lane[{n}]; }};"
+            fill = [f"  v.lane[{i}] = a{i};" for i in range(n)]
+            make = "\n".join([f"\n  {short} v;", *fill, "  return v;\n}"])
+            splat = (
+                f"\n  {short} v;\n  #pragma unroll\n  for (int i = 0; i < {n}; ++i) v.lane[i] = a;\n  return v;\n}}"
+            )
+            load = f"{short} v; v.words = *reinterpret_cast<const {whole}*>(p); return v;"
+            store = f"*reinterpret_cast<{whole}*>(p) = v.words;"
         helpers = {
-            "type": Helper(f"union __align__({size}) {short} {{ {words} words; {t} lane[{n}]; }};"),
-            "load": Helper(
-                f"{short} load_{short}(const {t}* p) {{\n"
-                f"  {short} v;\n  v.words = *reinterpret_cast<const {words}*>(p);\n  return v;\n}}"
-            ),
-            "store": Helper(
-                f"void store_{short}({t}* p, {short} v) {{ *reinterpret_cast<{words}*>(p) = v.words; }}"
-            ),
-            "make": Helper(f"{short} make_{short}({params}) {{\n  {short} v;\n  {fill}\n  return v;\n}}"),
+            "type": Helper(definition),
+            "load": Helper(f"{ctype} load_{short}(const {t}* p) {{ {load} }}"),
+            "store": Helper(f"void store_{short}({t}* p, {ctype} v) {{ {store} }}"),
+            "make": Helper(wrapped(f"{ctype} make_{short}(", params, ") {") + make),
+            "splat": Helper(f"{ctype} splat_{short}({t} a) {{{splat}"),
         }
-        return Vector(short, element, tuple(f".lane[{i}]" for i in range(n)), helpers, short)
+        return Vector(ctype, element, lane, helpers, short)

@@ -130,6 +130,9 @@ def modular(a: Expr, symbol: str, b: Expr, width: int) -> Expr:
     """`a + b`, `a - b` or `a * b` modulo 2^width: in `int` where that cannot overflow, else in unsigned."""
     if symbol == "+" and isinstance(b.const, int) and b.const < 0:
         symbol, b = "-", literal(-b.const, width)
+    elif symbol == "-" and isinstance(a.const, int) and width < 32:
+        # 255 - x, not -1 - x.
+        a = unsigned(a, width)
     prec, interval = _PREC[symbol], _interval(symbol, a.interval(), b.interval())
     if expr.int_arithmetic(a, b, interval):
         return expr.binary(a, symbol, b, prec, "int", interval)

@@ -255,7 +255,7 @@ def print_store(p: FunctionPrinter, op: Operation) -> None:
     """`out[i] = value;` (C truncates to the element, as the arithmetic modulo 2^n wants it)."""
     op = as_type(memref.StoreOp, op)
     target = element(p, op.memref, op.indices, op)
-    value = p.use(op.value)
+    value = p.converted(op.value)
     if is_half(op.value.type):
         value = expr.call(p.library(f"f32_to_{short_name(op.value.type, op)}"), (value,), "unsigned short")
     p.flush_reads()

@@ -30,7 +30,7 @@ class Vector:
     element: Attribute
     lane_texts: tuple[str, ...]
     helpers: dict[str, Helper]
-    """`type` (its definition, may be empty), `load`, `store`, `make`."""
+    """`type` (its definition, may be empty), `load`, `store`, `make` and `splat`."""
     short: str
 
     def helper(self, p: FunctionPrinter, kind: str) -> str:
@@ -46,7 +46,7 @@ class Vector:
 
     def splat(self, p: FunctionPrinter, element: Expr) -> Expr:
         """A vector of one value."""
-        return self.make(p, [element] * len(self.lane_texts))
+        return expr.call(self.helper(p, "splat"), (element,), self.ctype)
 
     def make(self, p: FunctionPrinter, elements: Sequence[Expr]) -> Expr:
         """A vector of these values."""
@@ -68,6 +68,16 @@ class Vector:
             bits = expr.derived(text, expr.POSTFIX, "unsigned short", (a,), cheap=False)
             return expr.call(p.library(f"{short_name(self.element, op)}_to_f32"), (bits,), ctype)
         return expr.derived(text, expr.POSTFIX, ctype, (a,), cheap=True)
+
+
+def wrapped(head: str, items: Sequence[str], tail: str, indent: str = "    ") -> str:
+    """`head` + the items with commas + `tail`, broken into lines where it would be too wide."""
+    if len(line := head + ", ".join(items) + tail) <= 60:
+        return line
+    lines = [head]
+    for start in range(0, len(items), 4):
+        lines.append(indent + ", ".join(items[start : start + 4]) + ("," if start + 4 < len(items) else tail))
+    return "\n".join(lines)
 
 
 def _lane_index(op: vector.ExtractOp | vector.InsertOp) -> int:
@@ -96,13 +106,13 @@ def _insert(p: FunctionPrinter, op: Operation) -> Expr:
         lanes.setdefault(_lane_index(insert), insert.source)
         base = insert.dest
     if len(lanes) == len(v.lane_texts):
-        return v.make(p, [v.into(p, p.use(lanes[i]), op) for i in range(len(lanes))])
+        return v.make(p, [v.into(p, p.converted(lanes[i]), op) for i in range(len(lanes))])
     raise PipelineError("vector.insert: the chain must fill all lanes; use vector.from_elements", op)
 
 
 def _from_elements(p: FunctionPrinter, op: Operation) -> Expr:
     v = p.vector(op.results[0].type, op)
-    return v.make(p, [v.into(p, p.use(operand), op) for operand in op.operands])
+    return v.make(p, [v.into(p, p.converted(operand), op) for operand in op.operands])
 
 
 def _broadcast(p: FunctionPrinter, op: Operation) -> Expr:
@@ -110,7 +120,7 @@ def _broadcast(p: FunctionPrinter, op: Operation) -> Expr:
     if isinstance(op.source.type, VectorType):
         raise PipelineError("vector.broadcast: only scalars are broadcast", op)
     v = p.vector(op.vector.type, op)
-    return v.splat(p, p.atom(v.into(p, p.use(op.source), op), op.source))
+    return v.splat(p, v.into(p, p.converted(op.source), op))
 
 
 VECTOR_ROWS: dict[str, Row] = {
