@@ -1,0 +1,260 @@
+"""Kinds of array: one row per library, each giving an `ArrayView` of an array and making new ones.
+
+To add a kind, write a class with the three methods of `ArrayKind` and a case in `_find_kind`. Nothing here
+copies pixels, and no array library but NumPy is imported unless an array of it is given.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from tilefuse.runtime.errors import CallTypeError
+
+Device = tuple[str, int]
+"""("cpu", 0) or ("cuda", ordinal)."""
+
+CPU: Device = ("cpu", 0)
+
+
+def device_name(device: Device) -> str:
+    """`CPU`, or `GPU 0`."""
+    return "the CPU" if device[0] == "cpu" else f"GPU {device[1]}"
+
+
+class ArrayView(NamedTuple):
+    """Where the elements of an array lie. Axes in the array's own order; strides in bytes.
+
+    `pointer` is the address of the element with all indices 0, which for a negative stride is not the
+    lowest one. `owner` keeps the memory alive.
+    """
+
+    pointer: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    dtype: str
+    device: Device
+    writable: bool
+    kind: ArrayKind
+    owner: Any
+
+
+class ArrayKind(Protocol):
+    """One array library."""
+
+    name: str
+
+    def view(self, array: Any, what: str) -> ArrayView:
+        """Where `array` lies; CallTypeError, naming it `what`, if its memory cannot be used as it is."""
+
+    def empty(self, shape: Sequence[int], dtype: str, device: Device, stream: int | None, like: Any) -> Any:
+        """A new contiguous array that may be written on `stream`."""
+
+    def current_stream(self, device: Device) -> int | None:
+        """The stream that this library's next operation runs on; None if it has no say."""
+
+
+_DTYPE_NAMES: dict[Any, str] = {}
+
+
+def dtype_name(dtype: Any) -> str:
+    """`float32`, `bool`, `bfloat16`; `>f4` for another byte order; other dtypes by their own text."""
+    name = _DTYPE_NAMES.get(dtype)
+    if name is None:
+        text = str(dtype).removeprefix("torch.")
+        native = getattr(dtype, "isnative", True)
+        _DTYPE_NAMES[dtype] = name = text if native else str(dtype.str)
+    return name
+
+
+def numpy_dtype(name: str, what: str) -> np.dtype:
+    """The NumPy dtype of an element; bfloat16 comes from the package ml_dtypes if that is there."""
+    if name == "bfloat16":
+        try:
+            from ml_dtypes import bfloat16
+        except ImportError:
+            raise CallTypeError(
+                f"{what} is bfloat16, which NumPy and CuPy lack; install ml_dtypes, or use torch tensors"
+            ) from None
+        return np.dtype(bfloat16)
+    return np.dtype(name)
+
+
+class NumpyKind:
+    """numpy.ndarray."""
+
+    name = "NumPy"
+
+    def view(self, array: Any, what: str) -> ArrayView:
+        if isinstance(array, np.ma.MaskedArray):
+            raise CallTypeError(f"{what} is a masked array, whose mask would be lost; pass array.filled(...)")
+        pointer = array.__array_interface__["data"][0]
+        dtype = dtype_name(array.dtype)
+        return ArrayView(pointer, array.shape, array.strides, dtype, CPU, array.flags.writeable, self, array)
+
+    def empty(self, shape: Sequence[int], dtype: str, device: Device, stream: int | None, like: Any) -> Any:
+        return np.empty(shape, numpy_dtype(dtype, "an output"))
+
+    def current_stream(self, device: Device) -> int | None:
+        return None
+
+
+class CupyKind:
+    """cupy.ndarray."""
+
+    name = "CuPy"
+
+    def view(self, array: Any, what: str) -> ArrayView:
+        data = array.data
+        device = ("cuda", data.device_id)
+        dtype = dtype_name(array.dtype)
+        return ArrayView(data.ptr, array.shape, array.strides, dtype, device, True, self, array)
+
+    def empty(self, shape: Sequence[int], dtype: str, device: Device, stream: int | None, like: Any) -> Any:
+        import cupy
+
+        from tilefuse.runtime.cuda import on_stream
+
+        # CuPy's pool orders reuse by stream, so the memory must come from the stream that writes it.
+        with on_stream(device[1], stream):
+            return cupy.empty(tuple(shape), numpy_dtype(dtype, "an output"))
+
+    def current_stream(self, device: Device) -> int | None:
+        import cupy
+
+        return int(cupy.cuda.get_current_stream(device[1]).ptr)
+
+
+class TorchKind:
+    """torch.Tensor, on the CPU or a CUDA GPU."""
+
+    name = "torch"
+
+    def view(self, array: Any, what: str) -> ArrayView:
+        where = array.device
+        if where.type not in ("cpu", "cuda"):
+            raise CallTypeError(f"{what} is a torch tensor on '{where}'; only cpu and cuda tensors can be used")
+        if array.requires_grad:
+            raise CallTypeError(f"{what} requires grad, which would be lost; pass tensor.detach()")
+        if str(array.layout) != "torch.strided" or array.is_neg():
+            raise CallTypeError(f"{what} is a torch tensor without plain strided memory; make it dense first")
+        size = array.element_size()
+        strides = tuple(size * s for s in array.stride())
+        device = CPU if where.type == "cpu" else ("cuda", where.index)
+        shape, dtype = tuple(array.shape), dtype_name(array.dtype)
+        return ArrayView(array.data_ptr(), shape, strides, dtype, device, True, self, array)
+
+    def empty(self, shape: Sequence[int], dtype: str, device: Device, stream: int | None, like: Any) -> Any:
+        import torch
+
+        place = torch.device("cpu") if device == CPU else torch.device("cuda", device[1])
+        make = dict(dtype=getattr(torch, dtype), device=place)
+        if device == CPU or stream in (None, self.current_stream(device)):
+            return torch.empty(tuple(shape), **make)
+        # torch's allocator orders reuse by stream too.
+        with torch.cuda.stream(torch.cuda.ExternalStream(stream, device=place)):
+            return torch.empty(tuple(shape), **make)
+
+    def current_stream(self, device: Device) -> int | None:
+        import torch
+
+        return None if device == CPU else int(torch.cuda.current_stream(device[1]).cuda_stream)
+
+
+class CudaInterfaceKind(CupyKind):
+    """Anything with `__cuda_array_interface__` (a Numba device array, say); results are CuPy arrays."""
+
+    name = "__cuda_array_interface__"
+
+    def view(self, array: Any, what: str) -> ArrayView:
+        import cupy
+
+        writable = not array.__cuda_array_interface__["data"][1]
+        found = super().view(cupy.asarray(array), what)
+        return found._replace(writable=writable, owner=(array, found.owner))
+
+
+class DLPackKind:
+    """Anything with `__dlpack__`; results come back through the library's own `from_dlpack`."""
+
+    name = "DLPack"
+
+    def view(self, array: Any, what: str) -> ArrayView:
+        code = int(array.__dlpack_device__()[0])
+        # DLPack numbers its devices: 1 CPU, 2 CUDA, 3 CUDA's pinned host memory, 13 managed memory.
+        if code in (1, 3):
+            try:
+                inner = NUMPY.view(np.from_dlpack(array), what)
+            except (BufferError, RuntimeError) as error:
+                raise CallTypeError(f"{what} cannot be shared through DLPack: {error}") from None
+        elif code in (2, 13):
+            import cupy
+
+            inner = CUPY.view(cupy.from_dlpack(array), what)
+        else:
+            raise CallTypeError(f"{what} lies on a device that is neither CPU nor CUDA (DLPack type {code})")
+        return inner._replace(kind=self, owner=(array, inner.owner))
+
+    def empty(self, shape: Sequence[int], dtype: str, device: Device, stream: int | None, like: Any) -> Any:
+        made = (NUMPY if device == CPU else CUPY).empty(shape, dtype, device, stream, None)
+        namespace = getattr(like[0], "__array_namespace__", None)
+        convert = getattr(namespace(), "from_dlpack", None) if namespace else None
+        return made if convert is None else _Converted(made, convert)
+
+    def current_stream(self, device: Device) -> int | None:
+        return None if device == CPU else CUPY.current_stream(device)
+
+
+class _Converted(NamedTuple):
+    """A result to be handed out through another library's `from_dlpack` once it is written."""
+
+    array: Any
+    convert: Callable[[Any], Any]
+
+
+NUMPY = NumpyKind()
+CUPY = CupyKind()
+TORCH = TorchKind()
+_CUDA_INTERFACE = CudaInterfaceKind()
+_DLPACK = DLPackKind()
+_KINDS: dict[type, ArrayKind] = {np.ndarray: NUMPY}
+
+
+def _find_kind(array: Any, what: str) -> ArrayKind:
+    torch, cupy = sys.modules.get("torch"), sys.modules.get("cupy")
+    if isinstance(array, np.ndarray):
+        return NUMPY
+    if torch is not None and isinstance(array, torch.Tensor):
+        return TORCH
+    if cupy is not None and isinstance(array, cupy.ndarray):
+        return CUPY
+    if hasattr(array, "__cuda_array_interface__"):
+        return _CUDA_INTERFACE
+    if hasattr(array, "__dlpack__"):
+        return _DLPACK
+    raise CallTypeError(
+        f"{what} is a {type(array).__name__}, not an array; pass numpy.asarray(...) of it, or any array with "
+        "__dlpack__ or __cuda_array_interface__"
+    )
+
+
+def view(array: Any, what: str) -> ArrayView:
+    """Where `array` lies. `what` names it in errors: `input 'photo'`."""
+    kind = _KINDS.get(type(array))
+    if kind is None:
+        kind = _find_kind(array, what)
+        _KINDS[type(array)] = kind
+    return kind.view(array, what)
+
+
+def allocate(
+    kind: ArrayKind, shape: Sequence[int], dtype: str, device: Device, stream: int | None, like: Any
+) -> tuple[ArrayView, Callable[[], Any]]:
+    """A new array, and the function that gives what the caller gets once it is written."""
+    made = kind.empty(shape, dtype, device, stream, like)
+    if isinstance(made, _Converted):
+        return view(made.array, "an output"), lambda: made.convert(made.array)
+    return view(made, "an output"), lambda: made

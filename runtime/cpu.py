@@ -1,0 +1,138 @@
+"""The CPU back end: C text to a shared library, by the system's compiler; and its functions."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import os
+import platform
+import shlex
+import shutil
+import subprocess
+import tempfile
+import threading
+from pathlib import Path
+from typing import NamedTuple
+
+from tilefuse.runtime import cache
+from tilefuse.runtime.errors import BuildError, TargetError
+
+_FLAGS = ("-O3", "-march=native", "-fPIC", "-shared", "-std=c11", "-fno-math-errno", "-fno-trapping-math")
+
+
+class Compiler(NamedTuple):
+    """A C compiler: its command, what it calls itself and the processor it compiles for, and its flags."""
+
+    command: tuple[str, ...]
+    identity: str
+    flags: tuple[str, ...]
+
+
+def find_compiler() -> Compiler:
+    """`$CC`, or the first of cc, gcc, clang on the path. TargetError if there is none that works."""
+    given = os.environ.get("CC")
+    return _probe(tuple(shlex.split(given)) if given else None, os.environ.get("PATH", ""))
+
+
+@functools.cache
+def _probe(given: tuple[str, ...] | None, path: str) -> Compiler:
+    if given is not None:
+        command = given
+        if shutil.which(given[0]) is None:
+            raise TargetError(f"target 'cpu': $CC names '{given[0]}', which is not on this machine's PATH")
+    else:
+        found = next((name for name in ("cc", "gcc", "clang") if shutil.which(name)), None)
+        if found is None:
+            raise TargetError(
+                "target 'cpu' needs a C compiler, and none of cc, gcc, clang is on PATH; install one (Debian, "
+                "Ubuntu: apt install gcc), name one in $CC, or use target='reference'"
+            )
+        command = (found,)
+    version = _run([*command, "--version"])
+    if version.returncode != 0:
+        raise TargetError(f"target 'cpu': '{shlex.join(command)} --version' fails: {version.stderr.strip()}")
+    flags = tuple(f for f in ("-march=native", "-fopenmp") if _accepts(command, f))
+    kept = tuple(f for f in _FLAGS if f != "-march=native")
+    # -march=native means another processor on another machine, and caches may be shared between machines.
+    identity = "\n".join((shlex.join(command), version.stdout, platform.machine(), _processor()))
+    return Compiler(command, identity, (*kept, *flags))
+
+
+def _run(command: list[str], cwd: str | None = None) -> subprocess.CompletedProcess[str]:
+    try:
+        return subprocess.run(command, capture_output=True, text=True, errors="replace", cwd=cwd, check=False)
+    except OSError as error:
+        raise TargetError(f"target 'cpu': the C compiler '{command[0]}' does not run: {error}") from None
+
+
+def _accepts(command: tuple[str, ...], flag: str) -> bool:
+    # Linked, not only compiled: a compiler may know -fopenmp and lack its library.
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(folder, "probe.c")
+        source.write_text("int probe(void) { return 0; }\n")
+        return _run([*command, flag, "-fPIC", "-shared", "-o", "probe.so", "probe.c"], folder).returncode == 0
+
+
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor()
+    return "\n".join(sorted({line for line in lines if line.startswith(("model name", "flags", "Features"))}))
+
+
+def build_flags(compiler: Compiler, strict_float: bool) -> tuple[str, ...]:
+    """The flags that a library is built with. Strict: no contraction to fused multiply-adds."""
+    return (*compiler.flags, f"-ffp-contract={'off' if strict_float else 'fast'}")
+
+
+_libraries: dict[Path, ctypes.CDLL] = {}
+_lock = threading.Lock()
+
+
+def load_library(source: str, *, strict_float: bool) -> ctypes.CDLL:
+    """The shared library of a C source, built unless the cache has it. BuildError if it does not compile."""
+    compiler = find_compiler()
+    flags = build_flags(compiler, strict_float)
+    path = cache.entry("c", cache.digest(source, compiler.identity, *flags), ".so")
+    with _lock:
+        library = _libraries.get(path)
+        if library is None:
+            # Read first: loading a damaged library may end the process.
+            if cache.read(path) is None:
+                binary = _compile(source, compiler, flags)
+                if not cache.write(path, binary):
+                    path = _private_copy(path.name, binary)
+            try:
+                library = ctypes.CDLL(str(path))
+            except OSError as error:
+                raise BuildError(
+                    f"the compiled library cannot be loaded: {error}; set TILEFUSE_CACHE_DIR to a folder that "
+                    "programs may run from"
+                ) from None
+            _libraries[path] = library
+        return library
+
+
+def _compile(source: str, compiler: Compiler, flags: tuple[str, ...]) -> bytes:
+    with tempfile.TemporaryDirectory(prefix="tilefuse-") as folder:
+        Path(folder, "pipeline.c").write_text(source)
+        command = [*compiler.command, *flags, "-o", "pipeline.so", "pipeline.c", "-lm"]
+        done = _run(command, folder)
+        if done.returncode != 0:
+            raise BuildError(
+                f"the C compiler refuses the generated source ({shlex.join(command)}):\n{done.stderr.strip()}"
+            )
+        return Path(folder, "pipeline.so").read_bytes()
+
+
+@functools.cache
+def _private_folder() -> tempfile.TemporaryDirectory[str]:
+    return tempfile.TemporaryDirectory(prefix="tilefuse-")
+
+
+def _private_copy(name: str, binary: bytes) -> Path:
+    """Where the cache folder cannot be written: a folder of this process, gone when it ends."""
+    path = Path(_private_folder().name, name)
+    path.write_bytes(binary)
+    return path

@@ -1,0 +1,171 @@
+"""The CUDA back end: cubins by NVRTC from the cache, and launches through CuPy's driver bindings.
+
+CuPy is imported by the first function that needs it, never by importing this module.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import json
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from tilefuse.runtime import cache
+from tilefuse.runtime.errors import BuildError, CallTypeError, TargetError
+from tilefuse.runtime.nvrtc import NvrtcError, NvrtcNotFound, compile_report, nvrtc_version, supported_archs
+
+_INSTALL = "install CuPy with pip install 'tilefuse[cuda12]' (or [cuda13]), or use target='cpu'"
+
+
+@functools.cache
+def _missing() -> str | None:
+    """Why there is no GPU to run on; None if there is one."""
+    try:
+        import cupy
+    except ImportError as error:
+        return f"CuPy cannot be imported ({error}); {_INSTALL}"
+    try:
+        count = cupy.cuda.runtime.getDeviceCount()
+    except Exception as error:
+        # CuPy's own errors, whose classes differ between its versions.
+        return f"CUDA does not start ({error}); target='cpu' works without a GPU"
+    return None if count else "this machine has no CUDA GPU; target='cpu' works without one"
+
+
+def available() -> bool:
+    """Whether CuPy imports and sees a GPU."""
+    return _missing() is None
+
+
+def require(target: str) -> Any:
+    """The module cupy. TargetError, naming `target`, if CuPy or a GPU is missing."""
+    reason = _missing()
+    if reason is not None:
+        raise TargetError(f"target '{target}': {reason}")
+    import cupy
+
+    return cupy
+
+
+@functools.cache
+def architecture(device: int) -> str:
+    """The architecture of a GPU: `sm_90`."""
+    import cupy
+
+    return f"sm_{cupy.cuda.Device(device).compute_capability}"
+
+
+def current_device() -> int:
+    """The ordinal of CuPy's current GPU."""
+    import cupy
+
+    return int(cupy.cuda.runtime.getDevice())
+
+
+class _RawStream:
+    """A stream of another library, in the form that CuPy takes."""
+
+    def __init__(self, pointer: int):
+        self.pointer = pointer
+
+    def __cuda_stream__(self) -> tuple[int, int]:
+        return (0, self.pointer)
+
+
+@contextlib.contextmanager
+def on_stream(device: int, stream: int | None) -> Iterator[None]:
+    """Make a GPU and a raw stream CuPy's current ones."""
+    import cupy
+
+    with cupy.cuda.Device(device):
+        if stream is None or stream == cupy.cuda.get_current_stream().ptr:
+            yield
+        elif hasattr(cupy.cuda.Stream, "from_external"):
+            with cupy.cuda.Stream.from_external(_RawStream(stream)):
+                yield
+        else:
+            with cupy.cuda.ExternalStream(stream, device):
+                yield
+
+
+def stream_pointer(stream: Any) -> int:
+    """The raw pointer of a stream of CuPy, torch, or any library with `__cuda_stream__`; or of a number."""
+    if isinstance(stream, int):
+        return stream
+    if hasattr(stream, "__cuda_stream__"):
+        return int(stream.__cuda_stream__()[1])
+    for attribute in ("cuda_stream", "ptr"):
+        if hasattr(stream, attribute):
+            return int(getattr(stream, attribute))
+    raise CallTypeError(f"stream= takes a stream of CuPy or torch or a raw pointer, not {stream!r}")
+
+
+@dataclass(frozen=True)
+class Cubin:
+    """Machine code, and what NVRTC says of its kernels, by kernel name."""
+
+    code: bytes
+    registers: dict[str, int]
+    spill_bytes: dict[str, int]
+    shared_bytes: dict[str, int]
+
+
+def options(strict_float: bool) -> tuple[str, ...]:
+    """NVRTC's options: denormals kept; strict: no contraction to fused multiply-adds."""
+    return ("--ftz=false", f"--fmad={'false' if strict_float else 'true'}")
+
+
+def build(source: str, arch: str, *, strict_float: bool) -> Cubin:
+    """The cubin of a CUDA source, compiled unless the cache has it; needs no GPU.
+
+    Raises TargetError if there is no NVRTC or it does not know `arch`, and BuildError if it refuses the source.
+    """
+    flags = options(strict_float)
+    try:
+        version = ".".join(map(str, nvrtc_version()))
+        path = cache.entry("cuda", cache.digest(source, arch, version, *flags))
+        packed = cache.get_or_build(path, lambda: _compile(source, arch, flags))
+    except NvrtcNotFound as error:
+        raise TargetError(f"target 'cuda': {error}") from None
+    head, _, code = packed.partition(b"\n")
+    return Cubin(code, **json.loads(head))
+
+
+def _compile(source: str, arch: str, flags: tuple[str, ...]) -> bytes:
+    known = supported_archs()
+    if arch not in known:
+        raise TargetError(
+            f"target 'cuda': this NVRTC ({'.'.join(map(str, nvrtc_version()))}) does not know {arch}, only "
+            f"{known[0]} to {known[-1]}; install a version of nvidia-cuda-nvrtc that does"
+        )
+    try:
+        report = compile_report(source, arch, flags)
+    except NvrtcError as error:
+        raise BuildError(f"NVRTC refuses the generated source: {error}") from None
+    facts = {
+        "registers": report.registers,
+        "spill_bytes": report.spill_bytes,
+        "shared_bytes": report.shared_bytes,
+    }
+    return json.dumps(facts).encode() + b"\n" + report.cubin
+
+
+_modules: dict[tuple[str, int], Any] = {}
+_lock = threading.Lock()
+
+
+def load_functions(cubin: Cubin, names: list[str], device: int) -> list[Any]:
+    """The kernels of a cubin on a GPU: CuPy functions, whose `ptr` is the driver's handle."""
+    import cupy
+
+    key = (cache.digest(cubin.code), device)
+    with _lock, cupy.cuda.Device(device):
+        module = _modules.get(key)
+        if module is None:
+            module = cupy.cuda.function.Module()
+            module.load(cubin.code)
+            _modules[key] = module
+        return [module.get_function(name) for name in names]

@@ -1,0 +1,161 @@
+"""How arrays become functions over the grid, and what a kernel may know of a buffer at compile time.
+
+Dimension d of a function of rank r is axis r-1-d of an array (dimension 0 is x, the last axis), except for
+an interleaved picture: an array (height, width, channel) of a function (x, y, c).
+
+What is written into a module before it is scheduled, so that kernels are specialised to it:
+
+- `layout` of `img.input`, and the discardable attribute `output_layouts` of `img.return` (an ArrayAttr of one
+  StridedLayoutAttr per output): strides in elements, x first, a number where it is fixed, `?` where it is
+  known at the call only.
+- `bounds` of `img.input`, and of the stage that gives an output: (min, extent) of small dimensions.
+- the discardable attributes `img.align` of `img.input` (an i64) and `output_aligns` of `img.return` (an
+  array of i64): bytes that the address of the element of least coordinates, and every `?` stride, are a
+  multiple of; 16, or the size of an element.
+- read, not written: the discardable attribute `img.array_layout` of `img.input`, one of "auto" (which is
+  what its absence means), "planar", "interleaved".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import NamedTuple
+
+from xdsl.dialects.builtin import StringAttr
+
+from tilefuse.dialects.img.attrs import Interval
+from tilefuse.dialects.img.ops import InputOp
+from tilefuse.runtime.errors import CallError
+
+ALIGNMENT = 16
+"""Bytes: the widest load and store of a thread."""
+
+SMALL = 4
+"""A dimension of at most this extent, from the third on, is specialised to (channels)."""
+
+ARRAY_LAYOUT = "img.array_layout"
+INPUT_ALIGN = "img.align"
+OUTPUT_LAYOUTS = "output_layouts"
+OUTPUT_ALIGNS = "output_aligns"
+
+AxisOrder = tuple[int, ...]
+"""The axis of an array that each dimension is, x first."""
+
+INTERLEAVED: AxisOrder = (1, 0, 2)
+
+
+def planar(rank: int) -> AxisOrder:
+    """Dimensions are the axes in reverse."""
+    return tuple(range(rank - 1, -1, -1))
+
+
+def declared_layout(op: InputOp) -> str:
+    """The `img.array_layout` of an input: auto, planar or interleaved."""
+    attribute = op.attributes.get(ARRAY_LAYOUT)
+    return attribute.data if isinstance(attribute, StringAttr) else "auto"
+
+
+def axis_order(op: InputOp, shape: Sequence[int]) -> AxisOrder | None:
+    """How an array of this shape is read; None if both ways are possible and only the reads can tell."""
+    rank = len(shape)
+    declared = declared_layout(op)
+    if declared not in ("auto", "planar", "interleaved"):
+        raise CallError(
+            f"input '{op.sym_name.data}': layout '{declared}' is unknown; use auto, planar, interleaved"
+        )
+    if rank != 3 or declared != "auto":
+        return INTERLEAVED if declared == "interleaved" and rank == 3 else planar(rank)
+    channels = op.bounds.data[2] if op.bounds is not None else None
+    if channels is not None:
+        first, last = shape[0] == channels[1], shape[2] == channels[1]
+    else:
+        first, last = shape[0] <= SMALL, shape[2] <= SMALL
+    if first and last:
+        return None
+    return INTERLEAVED if last else planar(rank)
+
+
+class Picture(NamedTuple):
+    """A buffer in a function's dimensions, x first. `strides` in elements."""
+
+    extents: tuple[int, ...]
+    strides: tuple[int, ...]
+
+
+def picture(shape: Sequence[int], strides: Sequence[int], itemsize: int, order: AxisOrder) -> Picture:
+    """An array with strides in bytes, which must be multiples of `itemsize`, in a function's dimensions.
+
+    A stride over a dimension of extent 1 is never used; it becomes what it is in a contiguous buffer, so
+    that kernels are not specialised to it.
+    """
+    extents = tuple(shape[a] for a in order)
+    steps = [strides[a] // itemsize for a in order]
+    for d, extent in enumerate(extents):
+        if extent == 1 and d > 0:
+            steps[d] = max((abs(s) * n for s, n in zip(steps[:d], extents[:d], strict=True)), default=0)
+    if extents and extents[0] == 1:
+        # One column: pixels are as far apart as their channels need, which is 1 for a planar picture.
+        steps[0] = next((n for s, n in zip(steps[2:], extents[2:], strict=True) if s == 1 < n), 1)
+    return Picture(extents, tuple(steps))
+
+
+def contiguous(extents: Sequence[int], order: AxisOrder, itemsize: int) -> Picture:
+    """A new array of these extents in C order of its own axes."""
+    shape = array_shape(extents, order)
+    strides = [itemsize * prod(shape[a + 1 :]) for a in range(len(shape))]
+    return picture(shape, strides, itemsize, order)
+
+
+def array_shape(extents: Sequence[int], order: AxisOrder) -> tuple[int, ...]:
+    """The shape of an array whose dimensions have these extents."""
+    shape = [0] * len(order)
+    for d, axis in enumerate(order):
+        shape[axis] = extents[d]
+    return tuple(shape)
+
+
+def reach(extents: Sequence[int], strides: Sequence[int]) -> tuple[int, int]:
+    """Offsets of the lowest and highest element from the one of least coordinates."""
+    steps = [(n - 1) * s for n, s in zip(extents, strides, strict=True)]
+    return sum(s for s in steps if s < 0), sum(s for s in steps if s > 0)
+
+
+class BufferSpec(NamedTuple):
+    """What a kernel is specialised to for one input or output, dimensions x first."""
+
+    strides: tuple[int | None, ...]
+    """In elements; None where the kernel takes them as arguments."""
+    bounds: tuple[Interval | None, ...]
+    """(min, extent) of the small dimensions."""
+    aligned: bool
+    """Whether the address and every dynamic stride are multiples of ALIGNMENT bytes."""
+
+
+def describe(p: Picture, mins: Sequence[int], pointer: int, itemsize: int) -> BufferSpec:
+    """What a kernel may know of this buffer. A stride is fixed if it is 1, or the step over so few channels."""
+    packed = any(s == 1 and 1 < n <= SMALL for s, n in zip(p.strides[2:], p.extents[2:], strict=True))
+    strides: list[int | None] = []
+    for d, s in enumerate(p.strides):
+        unit = s == 1 and 1 not in strides and (d < 2 or p.extents[d] > 1)
+        strides.append(s if unit or (d == 0 and packed and 1 < s <= SMALL) else None)
+    bounds = tuple(
+        (low, n) if d >= 2 and n <= SMALL else None
+        for d, (low, n) in enumerate(zip(mins, p.extents, strict=True))
+    )
+    dynamic = [s for s, fixed in zip(p.strides, strides, strict=True) if fixed is None]
+    aligned = not any(v % ALIGNMENT for v in (pointer, *(s * itemsize for s in dynamic)))
+    return BufferSpec(tuple(strides), bounds, aligned)
+
+
+def storage_strides(extents: Sequence[int], itemsize: int) -> tuple[tuple[int, ...], int]:
+    """Strides in elements, and bytes, of a temporary: rows start at multiples of ALIGNMENT bytes."""
+    strides: list[int] = []
+    step = 1
+    for d, n in enumerate(extents):
+        strides.append(step)
+        step *= n
+        if d == 0:
+            unit = max(1, ALIGNMENT // itemsize)
+            step = -(-step // unit) * unit
+    return tuple(strides), step * itemsize

@@ -1,0 +1,211 @@
+"""From the boxes of a call to its launches: what every kernel gets, but for addresses.
+
+A plan serves all calls with the same shapes, strides and alignment; a call fills in addresses, and scalars
+that come from parameters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from xdsl.ir import Attribute, SSAValue
+
+from tilefuse.analysis.bounds import Box, required_boxes
+from tilefuse.dialects.img.ops import GroupOp, PipelineOp
+from tilefuse.dialects.img.types import FuncType, element_bytes
+from tilefuse.lowering.abi import KernelArg, grid, kernel_args, kernel_name, static_strides, threads
+from tilefuse.runtime.arena import Lifetime, arrange
+from tilefuse.runtime.boxes import CallBoxes, input_ops
+from tilefuse.runtime.layouts import Picture, reach, storage_strides
+from tilefuse.runtime.scalars import Number
+
+_INT32_REACH = 2**31 - 2**20
+"""Offsets below this fit 32 bits with room for the overhang of a tile."""
+
+_WORD = 2**64 - 1
+
+
+class Address(NamedTuple):
+    """Argument `slot` is the address of buffer `buffer` plus `offset` bytes."""
+
+    slot: int
+    buffer: int
+    offset: int
+
+
+class ScalarSlot(NamedTuple):
+    """Argument `slot` is the scalar `index` of the plan, of this type."""
+
+    slot: int
+    index: int
+    type: Attribute
+
+
+@dataclass(frozen=True)
+class KernelLaunch:
+    """One kernel of a plan. `words` are its arguments, 64 bits each; addresses and scalars are left 0."""
+
+    name: str
+    group: GroupOp
+    grid: tuple[int, int, int]
+    threads: tuple[int, int, int]
+    words: tuple[int, ...]
+    addresses: tuple[Address, ...]
+    scalars: tuple[ScalarSlot, ...]
+
+
+@dataclass(frozen=True)
+class CopyOut:
+    """Part of a temporary to be copied to an output: kernels needed more of it than the caller asked for."""
+
+    offset: int
+    """Bytes from the start of the arena to the first element that is copied."""
+    strides: tuple[int, ...]
+    """Of the temporary, in elements, x first."""
+    output: int
+    itemsize: int
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The launches of a call, in order. Buffers are numbered: inputs, outputs, then the arena."""
+
+    launches: tuple[KernelLaunch, ...]
+    copies: tuple[CopyOut, ...]
+    scalars: tuple[SSAValue, ...]
+    arena_bytes: int
+    index_bits: int
+    boxes: CallBoxes
+
+
+class _Buffer(NamedTuple):
+    number: int
+    box: Box
+    strides: tuple[int, ...]
+    offset: int = 0
+
+
+def make_plan(
+    pipeline: PipelineOp,
+    boxes: CallBoxes,
+    inputs: Sequence[Picture],
+    outputs: Sequence[Picture],
+    params: Mapping[str, Number],
+) -> Plan:
+    """The plan of a scheduled pipeline for buffers that lie like this."""
+    needed = required_boxes(pipeline, boxes.outputs, boxes.inputs, params)
+    # A group is dead in this call if, say, all reads of it fall outside of a constant_exterior's box.
+    groups = [op for op in pipeline.body.block.ops if isinstance(op, GroupOp)]
+    groups = [g for g in groups if any(f in needed for f in g.funcs)]
+    for group in groups:
+        box = next(needed[f] for f in group.funcs if f in needed)
+        # A kernel writes all results of its stage, also those that nothing asks for.
+        needed |= {f: box for f in group.funcs}
+    buffers, copies, arena_bytes = _assign_buffers(pipeline, groups, needed, boxes, inputs, outputs)
+    scalars: dict[SSAValue, int] = {}
+    launches = tuple(_launch(g, needed, buffers, scalars) for g in groups)
+    far = max((_reach(b) for b in buffers.values()), default=0)
+    index_bits = 32 if far < _INT32_REACH else 64
+    return Plan(launches, tuple(copies), tuple(scalars), arena_bytes, index_bits, boxes)
+
+
+def _reach(buffer: _Buffer) -> int:
+    low, high = reach([n for _, n in buffer.box], buffer.strides)
+    return max(-low, high, *(max(abs(m), abs(m + n)) for m, n in buffer.box), 0)
+
+
+def _itemsize(value: SSAValue) -> int:
+    assert isinstance(value.type, FuncType)
+    return element_bytes(value.type.element)
+
+
+def _assign_buffers(
+    pipeline: PipelineOp,
+    groups: Sequence[GroupOp],
+    needed: Mapping[SSAValue, Box],
+    boxes: CallBoxes,
+    inputs: Sequence[Picture],
+    outputs: Sequence[Picture],
+) -> tuple[dict[SSAValue, _Buffer], list[CopyOut], int]:
+    buffers: dict[SSAValue, _Buffer] = {}
+    for number, (op, p) in enumerate(zip(input_ops(pipeline), inputs, strict=True)):
+        buffers[op.func] = _Buffer(number, boxes.inputs[op.sym_name.data], p.strides)
+    larger: list[tuple[int, SSAValue, Box]] = []
+    for number, ((name, func), p) in enumerate(zip(pipeline.return_op.outputs, outputs, strict=True)):
+        if needed[func] == boxes.outputs[name]:
+            buffers[func] = _Buffer(len(inputs) + number, boxes.outputs[name], p.strides)
+        else:
+            larger.append((number, func, boxes.outputs[name]))
+    kept = {func for _, func, _ in larger}
+    temporaries = [f for g in groups for f in g.funcs if f not in buffers]
+    lives = [_life(f, groups, f in kept, needed) for f in temporaries]
+    offsets, size = arrange(lives)
+    arena = len(inputs) + len(outputs)
+    for f, offset in zip(temporaries, offsets, strict=True):
+        box = needed[f]
+        strides, _ = storage_strides([n for _, n in box], _itemsize(f))
+        buffers[f] = _Buffer(arena, box, strides, offset)
+    copies = []
+    for number, func, box in larger:
+        b = buffers[func]
+        skip = sum((low - first) * s for (low, _), (first, _), s in zip(box, b.box, b.strides, strict=True))
+        item = _itemsize(func)
+        copies.append(CopyOut(b.offset + skip * item, b.strides, number, item))
+    return buffers, copies, size
+
+
+def _life(func: SSAValue, groups: Sequence[GroupOp], kept: bool, needed: Mapping[SSAValue, Box]) -> Lifetime:
+    users = [
+        i
+        for i, g in enumerate(groups)
+        if func in g.funcs or any(a.value is func for a in kernel_args(g) if a.kind == "input")
+    ]
+    _, size = storage_strides([n for _, n in needed[func]], _itemsize(func))
+    return Lifetime(size, min(users), len(groups) if kept else max(users))
+
+
+def _launch(
+    group: GroupOp,
+    needed: Mapping[SSAValue, Box],
+    buffers: Mapping[SSAValue, _Buffer],
+    scalars: dict[SSAValue, int],
+) -> KernelLaunch:
+    words: list[int] = []
+    addresses: list[Address] = []
+    slots: list[ScalarSlot] = []
+    for arg in kernel_args(group):
+        if arg.kind == "scalar":
+            slots.append(ScalarSlot(len(words), scalars.setdefault(arg.value, len(scalars)), arg.value.type))
+            words.append(0)
+            continue
+        buffer = buffers.get(arg.value)
+        if buffer is not None:
+            addresses.append(Address(len(words), buffer.number, buffer.offset))
+        words.extend(buffer_words(arg, buffer.box if buffer else None, buffer.strides if buffer else ()))
+    return KernelLaunch(
+        kernel_name(group),
+        group,
+        grid(group, needed[group.funcs[0]]),
+        threads(group),
+        tuple(words),
+        tuple(addresses),
+        tuple(slots),
+    )
+
+
+def buffer_words(arg: KernelArg, box: Box | None, strides: Sequence[int]) -> list[int]:
+    """The arguments of one buffer: address (0), extents and dynamic strides (axes in NumPy order), mins.
+
+    Without a box, the buffer is never read: all is 0.
+    """
+    fixed = static_strides(arg.value)
+    rank = len(fixed)
+    if box is None:
+        box, strides = ((0, 0),) * rank, [s or 0 for s in fixed]
+    for s, f in zip(strides, fixed, strict=True):
+        assert f is None or s == f, f"{arg.value}: compiled for strides {fixed}, called with {strides}"
+    extents = [n for _, n in reversed(box)]
+    steps = [s for s, f in reversed(list(zip(strides, fixed, strict=True))) if f is None]
+    return [v & _WORD for v in (0, *extents, *steps, *(m for m, _ in box))]

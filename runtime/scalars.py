@@ -1,0 +1,197 @@
+"""Scalars of a call: checking parameters, and computing what stands between the stages.
+
+A scalar expression means what it means in a stage, so it is computed by the evaluator, as a stage of rank 0.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Mapping, Sequence
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import (
+    Float64Type,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    Signedness,
+    i64,
+)
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.dialects.builtin import FixedBitwidthType
+
+from tilefuse.analysis.bounds import Box
+from tilefuse.dialects.img.ops import (
+    BoundaryOp,
+    ExtentOp,
+    InputOp,
+    MinOp,
+    ParamOp,
+    PipelineOp,
+    ReadOp,
+    ReturnOp,
+    StageOp,
+    YieldOp,
+)
+from tilefuse.runtime.errors import CallError, CallTypeError
+
+Number = int | float | bool
+
+_FLOAT_MAX = {16: 65504.0, 32: 3.4028234663852886e38, 64: math.inf}
+
+
+def checked(op: ParamOp, value: Any) -> Number:
+    """`value` as the number that a parameter takes. CallError if it does not fit the parameter's type."""
+    name, element = op.sym_name.data, op.element
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value[()]
+    if isinstance(value, np.bool_):
+        value = bool(value)
+    if not isinstance(value, Real):
+        raise CallTypeError(f"param '{name}' takes a number of type {element}, not a {type(value).__name__}")
+    if isinstance(element, IntegerType):
+        if not isinstance(value, Integral):
+            raise CallTypeError(f"param '{name}' takes an integer of type {element}, not {value!r}")
+        low, high = _integer_range(element)
+        if not low <= int(value) <= high:
+            raise CallError(f"param '{name}' is {value}, outside of {element}: {low} to {high}")
+        return bool(value) if element.width.data == 1 else int(value)
+    number = float(value)
+    limit = _float_limit(element)
+    if math.isfinite(number) and abs(number) > limit:
+        raise CallError(f"param '{name}' is {number}, outside of {element}: at most {limit}")
+    return number
+
+
+def _integer_range(element: IntegerType) -> tuple[int, int]:
+    width = element.width.data
+    if element.signedness.data == Signedness.SIGNED:
+        return -(2 ** (width - 1)), 2 ** (width - 1) - 1
+    return 0, 2**width - 1
+
+
+def _float_limit(element: Attribute) -> float:
+    assert isinstance(element, FixedBitwidthType)
+    if element.name == "bf16":
+        return 3.3895313892515355e38
+    return _FLOAT_MAX[element.bitwidth]
+
+
+def params_in_boxes(pipeline: PipelineOp) -> frozenset[str]:
+    """The parameters that an index or the box of a boundary is computed from: those that decide sizes."""
+    found = set()
+    for param in pipeline.body.block.ops:
+        if isinstance(param, ParamOp) and _reaches_box(param.value):
+            found.add(param.sym_name.data)
+    return frozenset(found)
+
+
+def _reaches_box(value: SSAValue) -> bool:
+    seen: set[SSAValue] = set()
+    waiting = [value]
+    while waiting:
+        v = waiting.pop()
+        if v in seen:
+            continue
+        seen.add(v)
+        for use in v.uses:
+            op = use.operation
+            if isinstance(op, ReadOp) or (isinstance(op, BoundaryOp) and v is not op.exterior):
+                return True
+            if not isinstance(op, StageOp | YieldOp):
+                waiting.extend(op.results)
+    return False
+
+
+def params_of(value: SSAValue) -> frozenset[str]:
+    """The parameters that a scalar is computed from."""
+    return frozenset(op.sym_name.data for op in _slice(value) if isinstance(op, ParamOp))
+
+
+def _slice(value: SSAValue) -> list[Operation]:
+    """The ops between the stages that `value` is computed by, in order, each once."""
+    ordered: dict[Operation, None] = {}
+
+    def visit(v: SSAValue) -> None:
+        op = v.owner
+        assert isinstance(op, Operation)
+        if op in ordered or isinstance(op, InputOp):
+            return
+        for operand in op.operands:
+            visit(operand)
+        ordered[op] = None
+
+    visit(value)
+    return list(ordered)
+
+
+def evaluate_scalars(
+    values: Sequence[SSAValue], boxes: Mapping[str, Box], params: Mapping[str, Number]
+) -> list[Number]:
+    """The numbers that scalars of a pipeline have in a call. Integers come unsigned, of index signed."""
+    results: dict[SSAValue, Number] = {}
+    rest = []
+    for v in values:
+        if isinstance(v.owner, ParamOp):
+            results[v] = params[v.owner.sym_name.data]
+        else:
+            rest.append(v)
+    if rest:
+        results.update(zip(rest, _evaluate(rest, boxes, params), strict=True))
+    return [results[v] for v in values]
+
+
+def _evaluate(
+    values: Sequence[SSAValue], boxes: Mapping[str, Box], params: Mapping[str, Number]
+) -> list[Number]:
+    from tilefuse.runtime.evaluator import evaluate
+
+    head: list[Operation] = []
+    stages: list[Operation] = []
+    copies: dict[SSAValue, SSAValue] = {}
+    used: dict[str, Number] = {}
+    for op in {op: None for v in values for op in _slice(v)}:
+        if isinstance(op, MinOp | ExtentOp):
+            assert isinstance(op.input.owner, InputOp)
+            low, extent = boxes[op.input.owner.sym_name.data][op.dim.value.data]
+            new: Operation = arith.ConstantOp(
+                IntegerAttr(extent if isinstance(op, ExtentOp) else low, IndexType())
+            )
+            copies[op.value] = new.results[0]
+        else:
+            new = op.clone(copies)
+            if isinstance(op, ParamOp):
+                used[op.sym_name.data] = params[op.sym_name.data]
+        head.append(new)
+    for n, v in enumerate(values):
+        result, body = copies[v], []
+        element: Attribute = v.type
+        if isinstance(element, IndexType):
+            cast = arith.IndexCastOp(result, i64)
+            body, result, element = [cast], cast.result, IntegerType(64, Signedness.SIGNED)
+        elif isinstance(element, IntegerType) and element.width.data > 1:
+            element = IntegerType(element.width.data, Signedness.UNSIGNED)
+        block = Block([*body, YieldOp([result])])
+        stages.append(StageOp(f"scalar {n}", [element], Region(block)))
+    outputs = [(f"s{n}", stage.results[0]) for n, stage in enumerate(stages)]
+    pipeline = PipelineOp("scalars", Region(Block([*head, *stages, ReturnOp(outputs)])))
+    found = evaluate(pipeline, {}, used, {name: () for name, _ in outputs}, {})
+    return [found[name][()].item() for name, _ in outputs]
+
+
+_WORD = 2**64 - 1
+
+
+def word(value: Number, type: Attribute) -> int:
+    """A scalar in the low bytes of 64 bits, as a kernel takes it (f16 and bf16 are passed as float)."""
+    if isinstance(type, IntegerType | IndexType):
+        return int(value) & _WORD
+    if isinstance(type, Float64Type):
+        return int.from_bytes(struct.pack("<d", value), "little")
+    with np.errstate(over="ignore"):
+        single = np.float32(value)
+    return int.from_bytes(struct.pack("<f", single), "little")

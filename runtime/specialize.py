@@ -1,0 +1,112 @@
+"""Writing into a copy of a module what is known of the buffers of a call, before it is scheduled."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DenseArrayBase,
+    IndexType,
+    IntAttr,
+    IntegerAttr,
+    ModuleOp,
+    NoneAttr,
+    StridedLayoutAttr,
+    i64,
+)
+from xdsl.ir import Block, Region, SSAValue
+from xdsl.ir.affine import AffineMap
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from tilefuse.dialects.diagnostics import PipelineError
+from tilefuse.dialects.img.attrs import BoxAttr, Interval
+from tilefuse.dialects.img.ops import GroupOp, InputOp, ParamOp, PipelineOp, ReadOp, StageOp, YieldOp
+from tilefuse.dialects.img.types import FuncType, element_bytes
+from tilefuse.runtime.layouts import (
+    ALIGNMENT,
+    INPUT_ALIGN,
+    OUTPUT_ALIGNS,
+    OUTPUT_LAYOUTS,
+    BufferSpec,
+)
+
+
+def find_pipeline(module: ModuleOp) -> PipelineOp:
+    """The one pipeline of a module; PipelineError if there is none or several."""
+    found = [op for op in module.body.block.ops if isinstance(op, PipelineOp)]
+    if len(found) != 1:
+        raise PipelineError(f"a program is compiled from one img.pipeline; this module has {len(found)}", module)
+    return found[0]
+
+
+def give_outputs_stages(pipeline: PipelineOp) -> None:
+    """Make each output the result of a stage of its own: an output that is an input, a boundary, or returned
+    twice gets a stage that copies it."""
+    returned = pipeline.return_op
+    names = {op.sym_name.data for op in pipeline.body.walk() if isinstance(op, InputOp | ParamOp | StageOp)}
+    seen: set[SSAValue] = set()
+    for index, (name, func) in enumerate(returned.outputs):
+        if isinstance(func.owner, StageOp | GroupOp) and func not in seen:
+            seen.add(func)
+            continue
+        fresh = name
+        while fresh in names:
+            fresh += "_out"
+        names.add(fresh)
+        stage = _copy_stage(fresh, func)
+        stage.location = returned.location
+        Rewriter.insert_op(stage, InsertPoint.before(returned))
+        returned.operands[index] = stage.funcs[0]
+
+
+def _copy_stage(name: str, func: SSAValue) -> StageOp:
+    assert isinstance(func.type, FuncType)
+    rank = func.type.rank.data
+    block = Block(arg_types=[IndexType()] * rank)
+    read = ReadOp(func, list(block.args), AffineMap.identity(rank))
+    block.add_ops([read, YieldOp([read.value])])
+    return StageOp(name, [func.type.element], Region(block))
+
+
+def specialize(
+    module: ModuleOp,
+    inputs: Mapping[str, BufferSpec],
+    outputs: Sequence[BufferSpec],
+) -> ModuleOp:
+    """A copy of `module`, whose pipeline's inputs (by name) and outputs (in order) lie as the specs say."""
+    copy = module.clone()
+    pipeline = find_pipeline(copy)
+    for op in pipeline.body.block.ops:
+        if isinstance(op, InputOp):
+            _specialize_input(op, inputs[op.sym_name.data])
+    returned = pipeline.return_op
+    returned.attributes[OUTPUT_LAYOUTS] = ArrayAttr([_layout(spec.strides) for spec in outputs])
+    aligns = [_align(spec, f) for spec, f in zip(outputs, returned.funcs, strict=True)]
+    returned.attributes[OUTPUT_ALIGNS] = DenseArrayBase.from_list(i64, aligns)
+    for spec, func in zip(outputs, returned.funcs, strict=True):
+        if isinstance(func.owner, StageOp):
+            func.owner.bounds = _bounds(func.owner.bounds, spec.bounds)
+    return copy
+
+
+def _specialize_input(op: InputOp, spec: BufferSpec) -> None:
+    op.layout = _layout(spec.strides)
+    op.bounds = _bounds(op.bounds, spec.bounds)
+    op.attributes[INPUT_ALIGN] = IntegerAttr(_align(spec, op.func), i64)
+
+
+def _align(spec: BufferSpec, func: SSAValue) -> int:
+    assert isinstance(func.type, FuncType)
+    return ALIGNMENT if spec.aligned else element_bytes(func.type.element)
+
+
+def _layout(strides: Sequence[int | None]) -> StridedLayoutAttr:
+    return StridedLayoutAttr([NoneAttr() if s is None else IntAttr(s) for s in strides])
+
+
+def _bounds(declared: BoxAttr | None, known: Sequence[Interval | None]) -> BoxAttr | None:
+    """What was declared, and what is known besides."""
+    if declared is not None:
+        known = [k if d is None else d for d, k in zip(declared.data, known, strict=True)]
+    return BoxAttr(tuple(known)) if any(known) else None
