@@ -10,6 +10,7 @@ from importlib import import_module
 from xdsl.ir import Dialect
 from xdsl.passes import ModulePass
 from xdsl.universe import Universe
+from xdsl.utils.target import Target
 
 
 def _dialect() -> Dialect:
@@ -22,4 +23,12 @@ def _pass(module: str, name: str) -> Callable[[], type[ModulePass]]:
     return lambda: getattr(import_module(f"tilefuse.passes.{module}"), name)
 
 
-UNIVERSE = Universe(all_dialects={"img": _dialect}, all_passes={}, all_targets={})
+def _printer(name: str) -> Callable[[], type[Target]]:
+    return lambda: getattr(import_module("tilefuse.lowering.printers"), name)
+
+
+UNIVERSE = Universe(
+    all_dialects={"img": _dialect},
+    all_passes={},
+    all_targets={"cuda": _printer("CudaTarget"), "c": _printer("CTarget")},
+)

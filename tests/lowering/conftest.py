@@ -21,6 +21,7 @@ from xdsl.parser import Parser
 from tilefuse.lowering.printers import print_c, print_cuda
 from tilefuse.runtime.nvrtc import CompileReport, compile_report, supported_archs
 
+INPUTS = Path(__file__).parents[2] / "lit_tests" / "lowering" / "Inputs"
 C_FLAGS = ("-O3", "-march=native", "-fopenmp", "-std=c11", "-fPIC", "-shared", "-fno-math-errno", "-ffp-contract=off")
 STRICT_FLAGS = ("-Wall", "-Werror", "-Wno-unknown-pragmas")
 
@@ -140,11 +141,11 @@ class CLibrary:
 
 @pytest.fixture
 def kernels(tmp_path: Path) -> Callable[[str], Kernels]:
-    """`kernels("blur")` is the module in kernels/blur.mlir; `kernels(text)` one given as text."""
+    """`kernels("blur")` is the module in lit_tests/lowering/Inputs/blur.mlir; `kernels(text)` one given as text."""
 
     def load(name_or_text: str) -> Kernels:
         if "\n" in name_or_text:
             return Kernels(name_or_text, tmp_path)
-        return Kernels((Path(__file__).parent / "kernels" / f"{name_or_text}.mlir").read_text(), tmp_path)
+        return Kernels((INPUTS / f"{name_or_text}.mlir").read_text(), tmp_path)
 
     return load
