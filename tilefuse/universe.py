@@ -6,6 +6,7 @@ through the `xdsl.universe` entry point.
 
 from collections.abc import Callable
 from importlib import import_module
+from typing import Any
 
 from xdsl.ir import Dialect
 from xdsl.passes import ModulePass

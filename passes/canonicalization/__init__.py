@@ -1,0 +1,1 @@
+"""Canonicalization patterns of the img dialect's ops, one file per family of ops."""

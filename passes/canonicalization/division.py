@@ -1,0 +1,87 @@
+"""`canonicalize` for `img.div` and `img.mod`: fold constants, and use arith where it says exactly the same.
+
+    img.div signed %a, %c3 : i32    =>  arith.floordivsi %a, %c3 : i32
+    img.div signed %a, %c4 : i32    =>  arith.shrsi %a, %c2 : i32
+    img.mod signed %a, %c4 : i32    =>  arith.andi %a, %c3 : i32
+    img.mod %a, %c3 : i32           =>  arith.remui %a, %c3 : i32
+
+`img.mod signed` by a positive constant that is no power of two stays: no arith op is it.
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import IntegerAttr, IntegerType
+from xdsl.ir import SSAValue
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
+
+from tilefuse.dialects.img.ops import DivOp, ModOp
+from tilefuse.passes.expand_division import integer_constant, log2_exact
+
+
+def halide_divmod(a: int, b: int) -> tuple[int, int]:
+    """Quotient and remainder of exact integers: `0 <= a % b < |b|`, and (0, 0) for b = 0."""
+    if b == 0:
+        return 0, 0
+    rest = a % abs(b)
+    return (a - rest) // b, rest
+
+
+def _width(op: DivOp | ModOp) -> int:
+    assert isinstance(op.result.type, IntegerType)
+    return op.result.type.width.data
+
+
+def _number(value: SSAValue, op: DivOp | ModOp) -> int | None:
+    """The constant as `op` sees it, signed or unsigned."""
+    number = integer_constant(value)
+    if number is not None and op.signed is None:
+        number &= (1 << _width(op)) - 1
+    return number
+
+
+def _constant(number: int, op: DivOp | ModOp) -> arith.ConstantOp:
+    """`number`, wrapped to the type of `op`."""
+    half = 1 << (_width(op) - 1)
+    wrapped = ((number + half) & (2 * half - 1)) - half
+    return arith.ConstantOp(IntegerAttr(wrapped, op.result.type))
+
+
+class FoldConstants(RewritePattern):
+    """Both operands are constants, or the divisor is 0 or 1."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: DivOp | ModOp, rewriter: PatternRewriter) -> None:
+        divisor = _number(op.rhs, op)
+        if divisor is None:
+            return
+        dividend = _number(op.lhs, op)
+        mod = isinstance(op, ModOp)
+        if dividend is not None:
+            rewriter.replace(op, _constant(halide_divmod(dividend, divisor)[mod], op))
+        elif divisor == 0 or (mod and divisor == 1):
+            rewriter.replace(op, _constant(0, op))
+        elif divisor == 1:
+            rewriter.replace(op, (), (op.lhs,))
+
+
+class DivideByPositiveConstant(RewritePattern):
+    """A division or mod by a constant above 1 that an arith op says exactly."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: DivOp | ModOp, rewriter: PatternRewriter) -> None:
+        divisor = _number(op.rhs, op)
+        if divisor is None or divisor <= 1:
+            return
+        mod, signed = isinstance(op, ModOp), op.signed is not None
+        if (k := log2_exact(divisor)) is not None:
+            amount = _constant(divisor - 1 if mod else k, op)
+            kind = arith.AndIOp if mod else arith.ShRSIOp if signed else arith.ShRUIOp
+            rewriter.replace(op, [amount, kind(op.lhs, amount.result)])
+        elif not signed:
+            rewriter.replace(op, (arith.RemUIOp if mod else arith.DivUIOp)(op.lhs, op.rhs))
+        elif not mod:
+            rewriter.replace(op, arith.FloorDivSIOp(op.lhs, op.rhs))
+
+
+DIVISION_PATTERNS: tuple[RewritePattern, ...] = (FoldConstants(), DivideByPositiveConstant())
