@@ -1,0 +1,109 @@
+"""NVIDIA GPUs as data: the rows of `gpus.toml`, by model or by architecture."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import cache
+from importlib.resources import files
+
+# The share of the sheet's bandwidth that a copy reaches, for models where we have not measured it.
+_COPY_SHARE = 0.88
+
+
+class UnknownGpu(ValueError):
+    """A name that is in no row of the table."""
+
+
+@dataclass(frozen=True)
+class Gpu:
+    """One GPU. Sizes in bytes; bandwidths in GB/s, read and written together."""
+
+    name: str
+    arch: str
+    """`sm_90`."""
+    sms: int
+    clock_ghz: float
+    dram_gbps: float
+    """What a copy kernel reaches: measured, or a usual share of the peak."""
+    peak_dram_gbps: float
+    l2_bytes: int
+    launch_us: float
+    fp32_lanes_per_sm: int
+    max_blocks_per_sm: int
+    max_warps_per_sm: int
+    shared_bytes_per_sm: int
+    shared_bytes_optin: int
+    """The most that a block may have, if the launch asks for it."""
+    shared_bytes_reserved: int
+    """What the system takes of each block's shared memory."""
+    shared_unit: int
+    """What the shared memory of a block is rounded up to."""
+    shared_bytes_per_block: int = 48 * 1024
+    """The most that a block may have without asking."""
+    warp_size: int = 32
+    max_threads_per_block: int = 1024
+    registers_per_sm: int = 65536
+    registers_per_block: int = 65536
+    max_registers_per_thread: int = 255
+    register_unit: int = 256
+    """What the registers of a warp are rounded up to."""
+    partitions: int = 4
+    """Parts of an SM with registers of their own; warps are allocated in multiples of it."""
+
+    @property
+    def max_threads_per_sm(self) -> int:
+        """Threads that may be on one SM."""
+        return self.max_warps_per_sm * self.warp_size
+
+
+@cache
+def _table() -> dict[str, Gpu]:
+    data = tomllib.loads(files("tilefuse.targets").joinpath("gpus.toml").read_text())
+    found: dict[str, Gpu] = {}
+    for name, row in data["gpu"].items():
+        arch = data["arch"][row["arch"]]
+        found[name] = Gpu(
+            name=name,
+            arch=row["arch"],
+            sms=row["sms"],
+            clock_ghz=row["clock_ghz"],
+            dram_gbps=row.get("measured_dram_gbps", row["peak_dram_gbps"] * _COPY_SHARE),
+            peak_dram_gbps=row["peak_dram_gbps"],
+            l2_bytes=int(row["l2_mib"] * 2**20),
+            launch_us=row["launch_us"],
+            fp32_lanes_per_sm=arch["lanes"],
+            max_blocks_per_sm=arch["blocks"],
+            max_warps_per_sm=arch["warps"],
+            shared_bytes_per_sm=arch["shared_kib"] * 1024,
+            shared_bytes_optin=arch["shared_optin_kib"] * 1024,
+            shared_bytes_reserved=arch["shared_reserved"],
+            shared_unit=arch["shared_unit"],
+        )
+    return found
+
+
+def gpu_names() -> tuple[str, ...]:
+    """All models, then all architectures."""
+    models = _table()
+    return (*models, *dict.fromkeys(gpu.arch for gpu in models.values()))
+
+
+def gpu(name: str) -> Gpu:
+    """The GPU of a model (`h200`), an architecture (`sm_90`) or a device name (`NVIDIA A100-SXM4-80GB`).
+
+    Raises UnknownGpu, a ValueError, with the names that are known.
+    """
+    wanted = re.findall(r"[a-z0-9]+", name.lower())
+    for model, found in _table().items():
+        parts = model.split("_")
+        if any(wanted[i : i + len(parts)] == parts for i in range(len(wanted))):
+            return found
+    for found in _table().values():
+        if wanted == found.arch.split("_"):
+            return found
+    close = get_close_matches(name.lower(), gpu_names(), n=1)
+    hint = f"; did you mean {close[0]}?" if close else ""
+    raise UnknownGpu(f"unknown GPU '{name}'{hint}; known are {', '.join(gpu_names())}")
