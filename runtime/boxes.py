@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
+
+from xdsl.ir import SSAValue
 
 from tilefuse.analysis.bounds import Box, default_output_boxes, required_boxes
 from tilefuse.dialects.diagnostics import PipelineError
@@ -42,6 +44,8 @@ class CallBoxes:
     outputs: dict[str, Box]
     input_orders: dict[str, AxisOrder]
     output_orders: dict[str, AxisOrder]
+    computed: dict[str, Box]
+    """Of the outputs: what must be computed of them, which is more if other outputs read them."""
 
 
 def input_ops(pipeline: PipelineOp) -> list[InputOp]:
@@ -95,8 +99,10 @@ def _with_orders(
         for name, f in pipeline.return_op.outputs
     }
     outputs = _output_boxes(pipeline, request, params, inputs, output_orders)
-    _check_reads(pipeline, request, params, CallBoxes(inputs, outputs, orders, output_orders))
-    return CallBoxes(inputs, outputs, orders, output_orders)
+    boxes = CallBoxes(inputs, outputs, orders, output_orders, {})
+    needed = _check_reads(pipeline, request, params, boxes)
+    boxes.computed.update((name, needed[func]) for name, func in pipeline.return_op.outputs)
+    return boxes
 
 
 def _pictures(pipeline: PipelineOp) -> list[InputOp]:
@@ -117,8 +123,8 @@ def _check_declared(op: InputOp, box: Box) -> None:
     for d, declared in enumerate(op.bounds.data if op.bounds is not None else ()):
         if declared is not None and declared != box[d]:
             raise CallError(
-                f"input '{op.sym_name.data}': {dim_name(d)} is bound to {declared[1]} points from {declared[0]}, "
-                f"but the array has {box[d][1]} from {box[d][0]}"
+                f"input '{op.sym_name.data}': {dim_name(d)} is bound to {declared[1]} points from "
+                f"{declared[0]}, but the array has {box[d][1]} from {box[d][0]}"
             )
 
 
@@ -141,7 +147,8 @@ def _output_boxes(
             extents[name] = tuple(shape[a] for a in orders[name])
             if size is not None and size != extents[name]:
                 raise CallError(
-                    f"out= of output '{name}' has shape {shape}, but sizes= asks for {array_shape(size, orders[name])}"
+                    f"out= of output '{name}' has shape {shape}, but sizes= asks for "
+                    f"{array_shape(size, orders[name])}"
                 )
         elif size is not None:
             extents[name] = size
@@ -177,8 +184,8 @@ def _default_boxes(
             name, dim, needed = small
             have = inputs[name][dim][1]
             raise CallError(
-                f"input '{name}' is too small: {have} points in {dim_name(dim)}, and the smallest output needs "
-                f"{needed}; give a larger array or a boundary condition"
+                f"input '{name}' is too small: {have} points in {dim_name(dim)}, and the smallest output "
+                f"needs {needed}; give a larger array or a boundary condition"
             ) from None
         if optional:
             return {}
@@ -218,7 +225,7 @@ def _too_small(
 
 def _check_reads(
     pipeline: PipelineOp, request: Request, params: Mapping[str, Number], boxes: CallBoxes
-) -> None:
+) -> dict[SSAValue, Box]:
     try:
         needed = required_boxes(pipeline, boxes.outputs, boxes.inputs, params)
     except PipelineError as error:
@@ -234,14 +241,8 @@ def _check_reads(
             if d == 2 and boxes.input_orders[name] == INTERLEAVED and declared_layout(op) == "auto":
                 hint = "; it is read as an interleaved picture, layout='planar' of the input says otherwise"
             raise CallError(
-                f"input '{name}' is read at {low} to {low + extent - 1} in {dim_name(d)}, but holds {there} to "
-                f"{there + size - 1} there (axis {axis} of shape {request.shapes[name]}); give a larger array, "
+                f"input '{name}' is read at {low} to {low + extent - 1} in {dim_name(d)}, but holds {there} "
+                f"to {there + size - 1} (axis {axis} of shape {request.shapes[name]}); give a larger array, "
                 f"a smaller output or a boundary condition{hint}"
             )
-
-
-def sequence_of(value: object) -> Sequence[int] | None:
-    """`value` as a sequence of integers, or None."""
-    if isinstance(value, Sequence) and all(isinstance(v, int) for v in value):
-        return value
-    return None
+    return needed

@@ -44,8 +44,8 @@ def _probe(given: tuple[str, ...] | None, path: str) -> Compiler:
         found = next((name for name in ("cc", "gcc", "clang") if shutil.which(name)), None)
         if found is None:
             raise TargetError(
-                "target 'cpu' needs a C compiler, and none of cc, gcc, clang is on PATH; install one (Debian, "
-                "Ubuntu: apt install gcc), name one in $CC, or use target='reference'"
+                "target 'cpu' needs a C compiler, and none of cc, gcc, clang is on PATH; install one "
+                "(Debian, Ubuntu: apt install gcc), name one in $CC, or use target='reference'"
             )
         command = (found,)
     version = _run([*command, "--version"])
@@ -107,8 +107,8 @@ def load_library(source: str, *, strict_float: bool) -> ctypes.CDLL:
                 library = ctypes.CDLL(str(path))
             except OSError as error:
                 raise BuildError(
-                    f"the compiled library cannot be loaded: {error}; set TILEFUSE_CACHE_DIR to a folder that "
-                    "programs may run from"
+                    f"the compiled library cannot be loaded: {error}; set TILEFUSE_CACHE_DIR to a folder "
+                    "that programs may run from"
                 ) from None
             _libraries[path] = library
         return library

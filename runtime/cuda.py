@@ -58,6 +58,23 @@ def architecture(device: int) -> str:
     return f"sm_{cupy.cuda.Device(device).compute_capability}"
 
 
+@functools.cache
+def model(device: int) -> str:
+    """What the passes schedule for: the model of a GPU if it is a target (`h200`), else its architecture."""
+    import cupy
+
+    from tilefuse.targets.gpus import gpu
+
+    full = cupy.cuda.runtime.getDeviceProperties(device)["name"].decode().lower()
+    for part in full.replace("-", " ").split():
+        try:
+            gpu(part)
+        except (KeyError, ValueError):
+            continue
+        return part
+    return architecture(device)
+
+
 def current_device() -> int:
     """The ordinal of CuPy's current GPU."""
     import cupy
@@ -121,7 +138,7 @@ def options(strict_float: bool) -> tuple[str, ...]:
 def build(source: str, arch: str, *, strict_float: bool) -> Cubin:
     """The cubin of a CUDA source, compiled unless the cache has it; needs no GPU.
 
-    Raises TargetError if there is no NVRTC or it does not know `arch`, and BuildError if it refuses the source.
+    Raises TargetError if there is no NVRTC or it does not know `arch`, BuildError if it refuses the source.
     """
     flags = options(strict_float)
     try:

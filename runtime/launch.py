@@ -52,7 +52,9 @@ def c_entry_points(groups: Sequence[GroupOp]) -> str:
                 if kind is None:
                     number()
                     continue
-                lines.append(f"  {kind} v{count}; __builtin_memcpy(&v{count}, a + {len(arguments)}, sizeof v{count});")
+                lines.append(
+                    f"  {kind} v{count}; __builtin_memcpy(&v{count}, a + {len(arguments)}, sizeof v{count});"
+                )
                 arguments.append(f"v{count}")
                 count += 1
                 continue
@@ -144,8 +146,8 @@ class CpuRunner:
 def _fill(words: Any, launch: KernelLaunch, pointers: Sequence[int], scalars: Sequence[Number]) -> None:
     for slot, buffer, offset in launch.addresses:
         words[slot] = pointers[buffer] + offset
-    for slot, index, type_ in launch.scalars:
-        words[slot] = word(scalars[index], type_)
+    for slot, number, type_ in launch.scalars:
+        words[slot] = word(scalars[number], type_)
 
 
 class CudaRunner:

@@ -132,20 +132,29 @@ class BufferSpec(NamedTuple):
     """Whether the address and every dynamic stride are multiples of ALIGNMENT bytes."""
 
 
-def describe(p: Picture, mins: Sequence[int], pointer: int, itemsize: int) -> BufferSpec:
-    """What a kernel may know of this buffer. A stride is fixed if it is 1, or the step over so few channels."""
+def describe(p: Picture, box: Sequence[Interval], pointer: int, itemsize: int) -> BufferSpec:
+    """What a kernel may know of this buffer, which holds `box`.
+
+    A stride is fixed if it is 1, or the step of x over a few channels.
+    """
     packed = any(s == 1 and 1 < n <= SMALL for s, n in zip(p.strides[2:], p.extents[2:], strict=True))
     strides: list[int | None] = []
     for d, s in enumerate(p.strides):
         unit = s == 1 and 1 not in strides and (d < 2 or p.extents[d] > 1)
         strides.append(s if unit or (d == 0 and packed and 1 < s <= SMALL) else None)
-    bounds = tuple(
-        (low, n) if d >= 2 and n <= SMALL else None
-        for d, (low, n) in enumerate(zip(mins, p.extents, strict=True))
-    )
     dynamic = [s for s, fixed in zip(p.strides, strides, strict=True) if fixed is None]
     aligned = not any(v % ALIGNMENT for v in (pointer, *(s * itemsize for s in dynamic)))
-    return BufferSpec(tuple(strides), bounds, aligned)
+    return BufferSpec(tuple(strides), small_bounds(box), aligned)
+
+
+def small_bounds(box: Sequence[Interval]) -> tuple[Interval | None, ...]:
+    """The dimensions that kernels are specialised to the bounds of."""
+    return tuple(b if d >= 2 and b[1] <= SMALL else None for d, b in enumerate(box))
+
+
+def temporary_spec(box: Sequence[Interval]) -> BufferSpec:
+    """The spec of a function that the runtime allocates by `storage_strides`."""
+    return BufferSpec((1, *(None,) * (len(box) - 1)) if box else (), small_bounds(box), True)
 
 
 def storage_strides(extents: Sequence[int], itemsize: int) -> tuple[tuple[int, ...], int]:

@@ -36,10 +36,10 @@ class Address(NamedTuple):
 
 
 class ScalarSlot(NamedTuple):
-    """Argument `slot` is the scalar `index` of the plan, of this type."""
+    """Argument `slot` is the scalar `number` of the plan, of this type."""
 
     slot: int
-    index: int
+    number: int
     type: Attribute
 
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import (
+    FixedBitwidthType,
     Float64Type,
     IndexType,
     IntegerAttr,
@@ -22,7 +23,6 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
-from xdsl.dialects.builtin import FixedBitwidthType
 
 from tilefuse.analysis.bounds import Box
 from tilefuse.dialects.img.ops import (
@@ -105,11 +105,6 @@ def _reaches_box(value: SSAValue) -> bool:
             if not isinstance(op, StageOp | YieldOp):
                 waiting.extend(op.results)
     return False
-
-
-def params_of(value: SSAValue) -> frozenset[str]:
-    """The parameters that a scalar is computed from."""
-    return frozenset(op.sym_name.data for op in _slice(value) if isinstance(op, ParamOp))
 
 
 def _slice(value: SSAValue) -> list[Operation]:

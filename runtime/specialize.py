@@ -36,7 +36,9 @@ def find_pipeline(module: ModuleOp) -> PipelineOp:
     """The one pipeline of a module; PipelineError if there is none or several."""
     found = [op for op in module.body.block.ops if isinstance(op, PipelineOp)]
     if len(found) != 1:
-        raise PipelineError(f"a program is compiled from one img.pipeline; this module has {len(found)}", module)
+        raise PipelineError(
+            f"a program is compiled from one img.pipeline; this module has {len(found)}", module
+        )
     return found[0]
 
 
@@ -85,8 +87,9 @@ def specialize(
     aligns = [_align(spec, f) for spec, f in zip(outputs, returned.funcs, strict=True)]
     returned.attributes[OUTPUT_ALIGNS] = DenseArrayBase.from_list(i64, aligns)
     for spec, func in zip(outputs, returned.funcs, strict=True):
-        if isinstance(func.owner, StageOp):
-            func.owner.bounds = _bounds(func.owner.bounds, spec.bounds)
+        stage = func.owner.output_stage if isinstance(func.owner, GroupOp) else func.owner
+        assert isinstance(stage, StageOp)
+        stage.bounds = _bounds(stage.bounds, spec.bounds)
     return copy
 
 

@@ -1,0 +1,66 @@
+"""Which back end a target name means, on this machine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from tilefuse.runtime import cpu, cuda
+from tilefuse.runtime.errors import TargetError
+
+BackendName = Literal["cuda", "cpu", "reference"]
+
+
+@dataclass(frozen=True)
+class Backend:
+    """A back end, and the machine that the passes schedule for."""
+
+    name: BackendName
+    machine: str
+    """`cpu`, or a GPU's model or architecture."""
+
+    def __str__(self) -> str:
+        return f"cuda ({self.machine})" if self.name == "cuda" else self.name
+
+
+def find_backend(target: str) -> Backend:
+    """The back end of a target name.
+
+    `auto`: the GPU if CuPy sees one, else the CPU, else the reference. `cuda`: the current GPU. `cuda:sm_80`,
+    or a GPU's name (`h200`): scheduled for that one; without a GPU the source can be read, not run. Raises
+    TargetError if the machine lacks what the target needs, or the name is unknown.
+    """
+    if target == "auto":
+        if cuda.available():
+            return _current_gpu()
+        try:
+            cpu.find_compiler()
+        except TargetError:
+            return Backend("reference", "cpu")
+        return Backend("cpu", "cpu")
+    if target == "reference":
+        return Backend("reference", "cpu")
+    if target == "cpu":
+        cpu.find_compiler()
+        return Backend("cpu", "cpu")
+    if target == "cuda":
+        cuda.require(target)
+        return _current_gpu()
+    return Backend("cuda", _known_gpu(target.removeprefix("cuda:"), target))
+
+
+def _current_gpu() -> Backend:
+    return Backend("cuda", cuda.model(cuda.current_device()))
+
+
+def _known_gpu(name: str, target: str) -> str:
+    from tilefuse.targets.gpus import gpu
+
+    try:
+        gpu(name)
+    except (KeyError, ValueError) as error:
+        raise TargetError(
+            f"target '{target}' is unknown: auto, cpu, reference, cuda, or a GPU as in cuda:sm_90 or h200 "
+            f"({error.args[0] if error.args else error})"
+        ) from None
+    return name

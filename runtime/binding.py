@@ -1,0 +1,231 @@
+"""From the arguments of a call to inputs in order, parameters, and what is asked of the outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.builtin import BFloat16Type, FloatAttr, IntegerAttr
+
+from tilefuse.dialects.diagnostics import PipelineError
+from tilefuse.dialects.img.ops import ParamOp, PipelineOp
+from tilefuse.dialects.img.types import ELEMENT_DTYPES, FuncType, element_bytes
+from tilefuse.runtime.arrays import ArrayView, Device, device_name
+from tilefuse.runtime.boxes import input_ops, rank_of
+from tilefuse.runtime.errors import CallError, CallTypeError
+from tilefuse.runtime.layouts import Picture
+from tilefuse.runtime.scalars import Number, checked
+
+RESERVED = ("out", "sizes", "mins", "stream")
+"""Keywords of a call that no input or parameter may have as its name."""
+
+DEFAULT = "img.default"
+"""Discardable attribute of `img.param`: the number it has if a call gives none."""
+
+
+class Slot:
+    """An input or output: what array fits it."""
+
+    def __init__(self, role: str, name: str, func_type: Any):
+        assert isinstance(func_type, FuncType)
+        self.name = name
+        self.what = f"{role} '{name}'"
+        self.rank = rank_of(func_type)
+        element = func_type.element
+        self.dtype = "bfloat16" if isinstance(element, BFloat16Type) else ELEMENT_DTYPES[element].name
+        self.itemsize = element_bytes(element)
+
+    def check(self, view: ArrayView) -> None:
+        """CallError unless the array's dtype, rank and memory are right."""
+        if view.dtype != self.dtype:
+            raise CallTypeError(f"{self.what} takes {self.dtype}, not {view.dtype}; convert it first")
+        if len(view.shape) != self.rank:
+            raise CallError(f"{self.what} takes {self.rank} dimensions, not {len(view.shape)} {view.shape}")
+        used = [s for s, n in zip(view.strides, view.shape, strict=True) if n > 1]
+        if any(v % self.itemsize for v in (view.pointer, *used)):
+            raise CallError(
+                f"{self.what}: its elements do not lie at multiples of their {self.itemsize} bytes (address "
+                f"{view.pointer:#x}, strides {view.strides}); copy it to an aligned array first"
+            )
+
+
+class Signature:
+    """The inputs, parameters and outputs of a pipeline, as a call names them."""
+
+    def __init__(self, pipeline: PipelineOp):
+        self.inputs = [Slot("input", op.sym_name.data, op.func.type) for op in input_ops(pipeline)]
+        self.outputs = [Slot("output", name, f.type) for name, f in pipeline.return_op.outputs]
+        self.params = {op.sym_name.data: op for op in pipeline.body.block.ops if isinstance(op, ParamOp)}
+        self.defaults = {name: _default(op) for name, op in self.params.items() if DEFAULT in op.attributes}
+        self._input_names = [slot.name for slot in self.inputs]
+        for op in (*input_ops(pipeline), *self.params.values()):
+            if op.sym_name.data in RESERVED:
+                raise PipelineError(
+                    f"'{op.sym_name.data}' is a keyword of a call ({', '.join(RESERVED)}); rename it", op
+                )
+
+    def bind(self, arrays: tuple[Any, ...], named: dict[str, Any]) -> tuple[Sequence[Any], dict[str, Number]]:
+        """The input arrays in order, and the parameters, each as its type has it."""
+        if not named and len(arrays) == len(self.inputs) and not self.params:
+            return arrays, {}
+        if len(arrays) > len(self.inputs):
+            raise CallTypeError(
+                f"{len(arrays)} arrays given, but there are {len(self.inputs)} inputs "
+                f"({_listed(self._input_names)}); the array of an output goes into out="
+            )
+        bound = dict(zip(self._input_names, arrays, strict=False))
+        params: dict[str, Number] = dict(self.defaults)
+        for name, value in named.items():
+            if name in self.params:
+                params[name] = checked(self.params[name], value)
+            elif name not in self._input_names:
+                known = [*self._input_names, *self.params, *RESERVED]
+                raise CallTypeError(f"no input or param is called '{name}'; there are {_listed(known)}")
+            elif name in bound:
+                raise CallTypeError(f"input '{name}' is given twice, by position and by name")
+            else:
+                bound[name] = value
+        missing = [n for n in self._input_names if n not in bound]
+        if missing:
+            raise CallTypeError(f"input {_listed(missing)} is missing: pass an array for it")
+        missing = [n for n in self.params if n not in params]
+        if missing:
+            raise CallTypeError(f"param {_listed(missing)} is missing: pass {missing[0]}=...")
+        return [bound[n] for n in self._input_names], params
+
+    def per_output(self, value: Any, keyword: str) -> dict[str, Any]:
+        """`out=` or `sizes=` as a dict by output name: given for the one output, in order, or by name."""
+        names = [slot.name for slot in self.outputs]
+        if value is None:
+            return {}
+        if isinstance(value, Mapping):
+            unknown = [n for n in value if n not in names]
+            if unknown:
+                raise CallTypeError(
+                    f"{keyword}=: no output is called '{unknown[0]}'; there are {_listed(names)}"
+                )
+            return {n: v for n, v in value.items() if v is not None}
+        if not isinstance(value, tuple | list):
+            value = [value]
+        if len(value) != len(names):
+            raise CallTypeError(
+                f"{keyword}= gives {len(value)}, but there are {len(names)} outputs: {_listed(names)}"
+            )
+        return {n: v for n, v in zip(names, value, strict=True) if v is not None}
+
+    def sizes(self, value: Any) -> dict[str, tuple[int, ...]]:
+        """`sizes=` by output name, extents x first. A plain tuple of integers is meant for every output."""
+        if isinstance(value, tuple | list) and all(_is_integer(v) for v in value):
+            value = {slot.name: value for slot in self.outputs}
+        return {n: _integers(v, f"sizes= of '{n}'") for n, v in self.per_output(value, "sizes").items()}
+
+    def mins(self, value: Any) -> dict[str, tuple[int, ...]]:
+        """`mins=` by the name of an input or output, x first."""
+        if value is None:
+            return {}
+        known = [*self._input_names, *(slot.name for slot in self.outputs)]
+        if not isinstance(value, Mapping):
+            raise CallTypeError(
+                f"mins= takes a dict by name of {_listed(known)}, as in {{'{known[0]}': (0, 0)}}"
+            )
+        for name in value:
+            if name not in known:
+                raise CallTypeError(
+                    f"mins=: no input or output is called '{name}'; there are {_listed(known)}"
+                )
+        return {n: _integers(v, f"mins= of '{n}'") for n, v in value.items()}
+
+
+def _default(op: ParamOp) -> Number:
+    attribute = op.attributes[DEFAULT]
+    if not isinstance(attribute, IntegerAttr | FloatAttr):
+        raise PipelineError(f"param '{op.sym_name.data}': {DEFAULT} is a number, not {attribute}", op)
+    return checked(op, attribute.value.data)
+
+
+def _is_integer(value: Any) -> bool:
+    return isinstance(value, int | np.integer)
+
+
+def _integers(value: Any, what: str) -> tuple[int, ...]:
+    if not isinstance(value, tuple | list) or not all(_is_integer(v) for v in value):
+        raise CallTypeError(f"{what} takes a tuple of integers, x first, not {value!r}")
+    return tuple(int(v) for v in value)
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(f"'{n}'" for n in names) or "none"
+
+
+def check_devices(
+    views: Sequence[ArrayView], slots: Sequence[Slot], kind: str, target: str, default: Device
+) -> Device:
+    """The device of a call, which all arrays must be on; `kind` is what the target runs on: cpu or cuda."""
+    device = views[0].device if views else default
+    for view, slot in zip(views, slots, strict=True):
+        if view.device[0] != kind:
+            copy = "cupy.asarray(...)" if kind == "cuda" else "cupy.asnumpy(...) or tensor.cpu()"
+            other = "target='cuda'" if kind == "cpu" else "target='cpu'"
+            raise CallError(
+                f"{slot.what} is on {device_name(view.device)}, but the program is compiled for {target}; "
+                f"copy it ({copy}), or compile with {other}"
+            )
+        if view.device != device:
+            raise CallError(
+                f"{slot.what} is on {device_name(view.device)} and {slots[0].what} on {device_name(device)}; "
+                "all arrays of a call must be on one device"
+            )
+    return device
+
+
+def check_output(slot: Slot, view: ArrayView, p: Picture) -> None:
+    """CallError unless the caller's output array can be written, each element once."""
+    if not view.writable:
+        raise CallError(f"{slot.what}: the array given as out= is read-only")
+    steps = sorted((abs(s), n) for s, n in zip(p.strides, p.extents, strict=True) if n > 1)
+    covered = 0
+    for step, n in steps:
+        if step <= covered:
+            raise CallError(
+                f"{slot.what}: elements of the array given as out= share memory (strides {view.strides}); "
+                "give an array of its own"
+            )
+        covered += step * (n - 1)
+
+
+def overlaps(a: ArrayView, b: ArrayView, a_item: int, b_item: int) -> bool:
+    """Whether two arrays on one device share a byte."""
+    if a.device != b.device:
+        return False
+    (a0, a1), (b0, b1) = _byte_range(a, a_item), _byte_range(b, b_item)
+    if a0 >= b1 or b0 >= a1:
+        return False
+    try:
+        return bool(np.shares_memory(_as_numpy(a, a_item), _as_numpy(b, b_item), max_work=10**6))  # type: ignore[arg-type]
+    except np.exceptions.TooHardError:
+        return True
+
+
+def _byte_range(v: ArrayView, itemsize: int) -> tuple[int, int]:
+    if 0 in v.shape:
+        return v.pointer, v.pointer
+    steps = [(n - 1) * s for n, s in zip(v.shape, v.strides, strict=True)]
+    return v.pointer + sum(s for s in steps if s < 0), v.pointer + sum(s for s in steps if s > 0) + itemsize
+
+
+class _Addresses:
+    """Memory for NumPy to reason about, never to touch: it may be a GPU's."""
+
+    def __init__(self, v: ArrayView, itemsize: int):
+        self.__array_interface__ = {
+            "data": (v.pointer, True),
+            "shape": v.shape,
+            "strides": v.strides,
+            "typestr": f"|V{itemsize}",
+            "version": 3,
+        }
+
+
+def _as_numpy(v: ArrayView, itemsize: int) -> np.ndarray:
+    return np.asarray(_Addresses(v, itemsize))

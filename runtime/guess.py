@@ -1,0 +1,58 @@
+"""Compiling ahead: what most calls of a pipeline will look like, before there is one."""
+
+from __future__ import annotations
+
+from tilefuse.analysis.bounds import Box
+from tilefuse.dialects.img.ops import InputOp, PipelineOp
+from tilefuse.runtime.binding import Signature
+from tilefuse.runtime.boxes import Request, input_ops, rank_of, resolve
+from tilefuse.runtime.errors import CallError
+from tilefuse.runtime.layouts import (
+    INTERLEAVED,
+    AxisOrder,
+    BufferSpec,
+    array_shape,
+    contiguous,
+    declared_layout,
+    describe,
+    planar,
+)
+from tilefuse.runtime.scalars import params_in_boxes
+
+_EXTENT = 1024
+_CHANNELS = 3
+
+
+def likely_specs(
+    pipeline: PipelineOp, signature: Signature
+) -> tuple[dict[str, BufferSpec], list[BufferSpec]] | None:
+    """Specs of a call with contiguous arrays, planar RGB if pictures; None if such a call is not possible."""
+    if (signature.params.keys() - signature.defaults.keys()) & params_in_boxes(pipeline):
+        return None
+    params = {name: signature.defaults.get(name, 1) for name in signature.params}
+    shapes = {}
+    for op in input_ops(pipeline):
+        order = INTERLEAVED if declared_layout(op) == "interleaved" else planar(rank_of(op.func.type))
+        shapes[op.sym_name.data] = array_shape(_extents(op), order)
+    try:
+        boxes = resolve(pipeline, Request(shapes, {}, {}, {}), params)
+    except CallError:
+        return None
+
+    def spec(box: Box, order: AxisOrder, itemsize: int) -> BufferSpec:
+        return describe(contiguous([n for _, n in box], order, itemsize), box, 0, itemsize)
+
+    inputs = {
+        s.name: spec(boxes.inputs[s.name], boxes.input_orders[s.name], s.itemsize) for s in signature.inputs
+    }
+    outputs = [
+        spec(boxes.outputs[s.name], boxes.output_orders[s.name], s.itemsize) for s in signature.outputs
+    ]
+    return inputs, outputs
+
+
+def _extents(op: InputOp) -> list[int]:
+    rank = rank_of(op.func.type)
+    declared = op.bounds.data if op.bounds is not None else (None,) * rank
+    usual = [_EXTENT if d < 2 else _CHANNELS for d in range(rank)]
+    return [u if d is None else d[1] for u, d in zip(usual, declared, strict=True)]

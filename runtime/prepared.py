@@ -1,0 +1,76 @@
+"""One kind of call, prepared: all decided but addresses and the parameters that decide no sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from tilefuse.runtime.arrays import Device
+from tilefuse.runtime.boxes import CallBoxes
+from tilefuse.runtime.compiled import Compiled
+from tilefuse.runtime.launch import CpuRunner, CudaRunner, Runner
+from tilefuse.runtime.layouts import Picture
+from tilefuse.runtime.plan import make_plan
+from tilefuse.runtime.reference import ReferenceRunner
+from tilefuse.runtime.scalars import Number, evaluate_scalars
+
+
+class Prepared(Protocol):
+    """What a call with known shapes, strides and alignment runs."""
+
+    out_shapes: tuple[tuple[int, ...], ...]
+    """Of the outputs, in their arrays' axes."""
+
+    def run(self, pointers: list[int], params: dict[str, Number], stream: int | None) -> None:
+        """Run with the addresses of inputs and outputs."""
+
+
+class PreparedKernels:
+    """Launches of compiled kernels."""
+
+    def __init__(
+        self,
+        compiled: Compiled,
+        boxes: CallBoxes,
+        inputs: Sequence[Picture],
+        outputs: Sequence[Picture],
+        out_shapes: tuple[tuple[int, ...], ...],
+        params: dict[str, Number],
+        device: Device,
+        spare: list[Any],
+    ):
+        self.compiled = compiled
+        self.out_shapes = out_shapes
+        self.plan = plan = make_plan(compiled.pipeline, boxes, inputs, outputs, params)
+        self._boxes = boxes
+        self._scalars: tuple[dict[str, Number], Sequence[Number]] | None = None
+        self._runner: Runner
+        if device[0] == "cpu":
+            self._runner = CpuRunner(plan, compiled.library(plan.index_bits), outputs, spare)
+        else:
+            names = [launch.name for launch in plan.launches]
+            functions = compiled.functions(names, device[1], plan.index_bits)
+            self._runner = CudaRunner(plan, functions, outputs, device[1])
+
+    def run(self, pointers: list[int], params: dict[str, Number], stream: int | None) -> None:
+        """Launch the kernels."""
+        self._runner.run(pointers, self._scalar_values(params) if self.plan.scalars else (), stream)
+
+    def _scalar_values(self, params: dict[str, Number]) -> Sequence[Number]:
+        known = self._scalars
+        if known is None or known[0] != params:
+            known = (params, evaluate_scalars(self.plan.scalars, self._boxes.inputs, params))
+            self._scalars = known
+        return known[1]
+
+
+class PreparedReference:
+    """A run of the evaluator."""
+
+    def __init__(self, runner: ReferenceRunner, out_shapes: tuple[tuple[int, ...], ...]):
+        self.out_shapes = out_shapes
+        self._runner = runner
+
+    def run(self, pointers: list[int], params: dict[str, Number], stream: int | None) -> None:
+        """Evaluate."""
+        self._runner.run(pointers, params)

@@ -1,0 +1,322 @@
+"""A compiled pipeline that is called with arrays."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from tilefuse.dialects.verification import verify as verify_module
+from tilefuse.runtime import cuda, reporting, timing
+from tilefuse.runtime.arrays import CPU, CUPY, NUMPY, TORCH, ArrayKind, ArrayView, Device, allocate, view
+from tilefuse.runtime.backend import find_backend
+from tilefuse.runtime.binding import Signature, check_devices, check_output, overlaps
+from tilefuse.runtime.boxes import Request, resolve
+from tilefuse.runtime.compiled import Compiled, Settings
+from tilefuse.runtime.errors import CallError
+from tilefuse.runtime.guess import likely_specs
+from tilefuse.runtime.layouts import (
+    ALIGNMENT,
+    BufferSpec,
+    array_shape,
+    contiguous,
+    describe,
+    picture,
+    temporary_spec,
+)
+from tilefuse.runtime.prepared import Prepared, PreparedKernels, PreparedReference
+from tilefuse.runtime.reference import ReferenceRunner
+from tilefuse.runtime.scalars import Number, params_in_boxes
+from tilefuse.runtime.specialize import find_pipeline, give_outputs_stages, specialize
+
+_MOST_PREPARED = 128
+"""Kinds of call that a program keeps prepared."""
+
+_Sizes = dict[str, tuple[int, ...]]
+
+
+def compile_pipeline(
+    module: ModuleOp,
+    target: str = "auto",
+    *,
+    strict_float: bool = False,
+    verify: bool = False,
+    passes: Sequence[ModulePass] | None = None,
+    **options: Any,
+) -> Program:
+    """Compile the one pipeline of `module`, which is left as it is.
+
+    `target`: `auto`, `cuda`, a GPU as in `cuda:sm_80` or `h200`, `cpu` or `reference`. `strict_float`: no
+    contraction to fused multiply-adds. `verify`: verify the IR after each pass. `passes`: these instead of
+    the standard ones. `options`: of the standard passes (`extent`, `algorithm`).
+
+    Raises PipelineError for a pipeline that is wrong, TargetError for a target that this machine lacks.
+    """
+    verify_module(module)
+    return Program(module, Settings(find_backend(target), strict_float, verify, passes, options))
+
+
+class Program:
+    """A pipeline compiled for one target. Call it with arrays; see `__call__`."""
+
+    def __init__(self, module: ModuleOp, settings: Settings):
+        self._module = module.clone()
+        self._settings = settings
+        self._pipeline = find_pipeline(self._module)
+        give_outputs_stages(self._pipeline)
+        self._signature = Signature(self._pipeline)
+        self._params_in_boxes = params_in_boxes(self._pipeline)
+        self._lock = threading.RLock()
+        self._prepared: OrderedDict[Any, Prepared] = OrderedDict()
+        self._compiled: dict[Any, Compiled] = {}
+        self._latest: Compiled | None = None
+        self._last: Prepared | None = None
+        self._seconds: float | None = None
+        self._spare: list[Any] = []
+        if settings.backend.name != "reference":
+            self._compile_ahead()
+
+    def __call__(
+        self,
+        *arrays: Any,
+        out: Any = None,
+        sizes: Any = None,
+        mins: Any = None,
+        stream: Any = None,
+        **named: Any,
+    ) -> Any:
+        """Run on arrays: inputs by position (in the order of `img.input`) or by name, parameters by name.
+
+        Returns one new array per output, of the kind of the first input: NumPy, CuPy, torch, or what a
+        library makes of it by DLPack. Nothing is copied on the way in or out. Several outputs come as a
+        tuple.
+
+        `out`: arrays to write instead (one, a tuple, or a dict by name); their shapes say what is computed.
+        `sizes`: extents of the outputs, x first (a tuple, or a dict by name). Without either, an output is as
+        large as the inputs allow. `mins`: dict by input or output of the least coordinates, x first; inputs
+        begin at 0, outputs at the first point that the inputs allow. `stream`: of CuPy or torch, or a raw
+        pointer; else the current one of torch if there are torch tensors, or of CuPy.
+
+        Raises CallError before anything is launched or written.
+        """
+        signature = self._signature
+        inputs, params = signature.bind(arrays, named)
+        views = [view(a, slot.what) for a, slot in zip(inputs, signature.inputs, strict=True)]
+        originals = signature.per_output(out, "out") if out is not None else {}
+        given = {name: view(array, f"out= of output '{name}'") for name, array in originals.items()}
+        asked = (signature.sizes(sizes), signature.mins(mins)) if sizes or mins else ({}, {})
+        prepared = self._prepare(views, given, asked, params)
+        if given:
+            self._check_overlaps(views, given)
+
+        device = self._device([*views, *given.values()])
+        raw = self._stream(stream, [*views, *given.values()], device)
+        finish: dict[str, Callable[[], Any]] = {}
+        if len(given) < len(signature.outputs):
+            kind = next((v.kind for v in (*views, *given.values())), NUMPY if device == CPU else CUPY)
+            for slot, shape in zip(signature.outputs, prepared.out_shapes, strict=True):
+                if slot.name not in given:
+                    given[slot.name], finish[slot.name] = allocate(
+                        kind, shape, slot.dtype, device, raw, inputs
+                    )
+            if any(given[name].pointer % ALIGNMENT for name in finish):
+                # Kernels count on aligned new arrays; this library's allocator does not give them.
+                prepared = self._prepare(views, given, asked, params)
+        pointers = [v.pointer for v in views]
+        pointers.extend(given[slot.name].pointer for slot in signature.outputs)
+
+        start = time.perf_counter()
+        prepared.run(pointers, params, raw)
+        if device == CPU:
+            self._seconds = time.perf_counter() - start
+        self._last = prepared
+        values = tuple(
+            finish[slot.name]() if slot.name in finish else originals[slot.name] for slot in signature.outputs
+        )
+        return values[0] if len(values) == 1 else values
+
+    # --- what was compiled ---------------------------------------------------------------------------------
+
+    @property
+    def target(self) -> str:
+        """The back end, and the machine that it was scheduled for."""
+        return str(self._settings.backend)
+
+    @property
+    def passes(self) -> list[str]:
+        """The names of the passes that ran, in order; `input` is what they began with."""
+        return self._current().trace().passes
+
+    def ir(self, after: str | None = None) -> str:
+        """The IR after a pass (see `passes`), or the scheduled one with its kernels at the end."""
+        try:
+            return self._current().trace().ir(after)
+        except KeyError as error:
+            raise ValueError(error.args[0]) from None
+
+    def source(self) -> str:
+        """The CUDA or C text of the last call's kernels (before any call: of a likely call's)."""
+        plan = self._last.plan if isinstance(self._last, PreparedKernels) else None
+        return self._current().source(plan.index_bits if plan else 32)
+
+    @property
+    def kernels(self) -> list[reporting.Kernel]:
+        """What is known of each kernel, in the order of launch."""
+        if self._settings.backend.name == "reference":
+            return []
+        last = self._last if isinstance(self._last, PreparedKernels) else None
+        return reporting.kernels(self._current(), last.plan if last else None, self._settings.backend)
+
+    def report(self) -> str:
+        """Kernels, their tiles and memory, and the time of the last call (on a GPU: of the last `time`)."""
+        return reporting.text(self._pipeline.sym_name.data, self.target, self.kernels, self._seconds)
+
+    def time(self, *arrays: Any, repeat: int = 20, **named: Any) -> float:
+        """The median time of a call in seconds: on a GPU that of the kernels alone."""
+        out = self(*arrays, **named)
+        names = [slot.name for slot in self._signature.outputs]
+        named["out"] = dict(zip(names, out if len(names) > 1 else [out], strict=True))
+        if self._settings.backend.name == "cuda":
+            self._seconds = timing.device_seconds(
+                lambda stream: self(*arrays, **{**named, "stream": stream}), repeat
+            )
+        else:
+            self._seconds = timing.wall_seconds(lambda: self(*arrays, **named), repeat)
+        return self._seconds
+
+    # --- preparing a call ----------------------------------------------------------------------------------
+
+    def _prepare(
+        self,
+        views: Sequence[ArrayView],
+        given: dict[str, ArrayView],
+        asked: tuple[_Sizes, _Sizes],
+        params: dict[str, Number],
+    ) -> Prepared:
+        key = (
+            tuple([(v.shape, v.strides, v.dtype, v.device, v.pointer % ALIGNMENT) for v in views]),
+            tuple([(n, v.shape, v.strides, v.dtype, v.device, v.writable, v.pointer % ALIGNMENT)
+                   for n, v in given.items()]) if given else (),
+            tuple(tuple(sorted(part.items())) for part in asked),
+            tuple([params[n] for n in sorted(self._params_in_boxes)]) if self._params_in_boxes else (),
+        )  # fmt: skip
+        found = self._prepared.get(key)
+        if found is None:
+            with self._lock:
+                found = self._make_prepared(views, given, asked, params)
+                self._prepared[key] = found
+                if len(self._prepared) > _MOST_PREPARED:
+                    self._prepared.popitem(last=False)
+        return found
+
+    def _make_prepared(
+        self,
+        views: Sequence[ArrayView],
+        given: dict[str, ArrayView],
+        asked: tuple[_Sizes, _Sizes],
+        params: dict[str, Number],
+    ) -> Prepared:
+        signature, backend = self._signature, self._settings.backend
+        out_slots = {slot.name: slot for slot in signature.outputs}
+        slots = [*signature.inputs, *(out_slots[n] for n in given)]
+        everything = [*views, *given.values()]
+        for slot, v in zip(slots, everything, strict=True):
+            slot.check(v)
+        kind = "cuda" if backend.name == "cuda" else "cpu"
+        device = check_devices(everything, slots, kind, self.target, self._device(everything))
+        shapes = {slot.name: v.shape for slot, v in zip(signature.inputs, views, strict=True)}
+        out_given = {n: v.shape for n, v in given.items()}
+        boxes = resolve(self._pipeline, Request(shapes, out_given, *asked), params)
+
+        inputs, specs = [], {}
+        for slot, v in zip(signature.inputs, views, strict=True):
+            p = picture(v.shape, v.strides, slot.itemsize, boxes.input_orders[slot.name])
+            inputs.append(p)
+            specs[slot.name] = describe(p, boxes.inputs[slot.name], v.pointer, slot.itemsize)
+        outputs, out_specs, out_shapes = [], [], []
+        for slot in signature.outputs:
+            box, order, v_out = boxes.outputs[slot.name], boxes.output_orders[slot.name], given.get(slot.name)
+            extents = [n for _, n in box]
+            if v_out is None:
+                p = contiguous(extents, order, slot.itemsize)
+            else:
+                p = picture(v_out.shape, v_out.strides, slot.itemsize, order)
+                check_output(slot, v_out, p)
+            outputs.append(p)
+            out_shapes.append(array_shape(extents, order))
+            computed = boxes.computed[slot.name]
+            # Where more is computed than asked for, it goes to a temporary first.
+            out_specs.append(
+                describe(p, box, v_out.pointer if v_out else 0, slot.itemsize)
+                if computed == box
+                else temporary_spec(computed)
+            )
+
+        if backend.name == "reference":
+            runner = ReferenceRunner(self._pipeline, signature, boxes, inputs, outputs)
+            return PreparedReference(runner, tuple(out_shapes))
+        compiled = self._compile(specs, out_specs)
+        return PreparedKernels(
+            compiled, boxes, inputs, outputs, tuple(out_shapes), params, device, self._spare
+        )
+
+    def _compile(self, inputs: dict[str, BufferSpec], outputs: Sequence[BufferSpec]) -> Compiled:
+        key = (tuple(inputs.items()), tuple(outputs))
+        if key not in self._compiled:
+            module = specialize(self._module, inputs, outputs)
+            self._compiled[key] = Compiled(module, self._settings)
+        self._latest = self._compiled[key]
+        return self._latest
+
+    def _compile_ahead(self) -> None:
+        """Compile for a likely call, so that errors show now and a first call need not wait."""
+        specs = likely_specs(self._pipeline, self._signature)
+        if specs is None:
+            self._latest = Compiled(self._module, self._settings)
+            return
+        compiled = self._compile(*specs)
+        if self._settings.backend.name == "cpu":
+            compiled.library(32)
+        elif cuda.available():
+            compiled.cubin(cuda.architecture(cuda.current_device()))
+
+    def _current(self) -> Compiled:
+        if self._latest is None:
+            raise CallError(
+                "target 'reference' evaluates the pipeline as it is: there are no passes or kernels"
+            )
+        return self._latest
+
+    def _device(self, views: Sequence[ArrayView]) -> Device:
+        if views:
+            return views[0].device
+        if self._settings.backend.name != "cuda":
+            return CPU
+        cuda.require(self.target)
+        return ("cuda", cuda.current_device())
+
+    def _stream(self, stream: Any, views: Sequence[ArrayView], device: Device) -> int | None:
+        if device == CPU:
+            if stream is not None:
+                raise CallError(f"stream= is for arrays on a GPU; the program is compiled for {self.target}")
+            return None
+        if stream is not None:
+            return cuda.stream_pointer(stream)
+        kind: ArrayKind = TORCH if any(v.kind is TORCH for v in views) else CUPY
+        return kind.current_stream(device)
+
+    def _check_overlaps(self, views: Sequence[ArrayView], given: dict[str, ArrayView]) -> None:
+        items = {slot.name: slot.itemsize for slot in self._signature.outputs}
+        others = [
+            (f"input '{s.name}'", v, s.itemsize) for s, v in zip(self._signature.inputs, views, strict=True)
+        ]
+        for name, v in given.items():
+            for what, other, itemsize in others:
+                if overlaps(v, other, items[name], itemsize):
+                    raise CallError(f"output '{name}': the array given as out= shares memory with {what}")
+            others.append((f"output '{name}'", v, items[name]))

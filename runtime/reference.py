@@ -1,0 +1,46 @@
+"""Target `reference`: the NumPy evaluator on the arrays of a call."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from tilefuse.dialects.img.ops import PipelineOp
+from tilefuse.runtime.arrays import numpy_dtype
+from tilefuse.runtime.binding import Signature
+from tilefuse.runtime.boxes import CallBoxes
+from tilefuse.runtime.launch import numpy_at
+from tilefuse.runtime.layouts import Picture
+from tilefuse.runtime.scalars import Number
+
+
+class ReferenceRunner:
+    """Evaluates a pipeline, and copies the result into the outputs."""
+
+    def __init__(
+        self,
+        pipeline: PipelineOp,
+        signature: Signature,
+        boxes: CallBoxes,
+        inputs: Sequence[Picture],
+        outputs: Sequence[Picture],
+    ):
+        self._pipeline = pipeline
+        self._boxes = boxes
+        self._inputs = list(zip(signature.inputs, inputs, strict=True))
+        self._outputs = list(zip(signature.outputs, outputs, strict=True))
+
+    def run(self, pointers: Sequence[int], params: Mapping[str, Number]) -> None:
+        """Evaluate with the addresses of inputs and outputs."""
+        from tilefuse.runtime.evaluator import evaluate
+
+        arrays: dict[str, np.ndarray] = {}
+        for pointer, (slot, p) in zip(pointers, self._inputs, strict=False):
+            raw = numpy_at(pointer, p, slot.itemsize)
+            arrays[slot.name] = raw.view(numpy_dtype(slot.dtype, slot.what)).T
+        mins = {name: tuple(low for low, _ in box) for name, box in self._boxes.inputs.items()}
+        found = evaluate(self._pipeline, arrays, dict(params), self._boxes.outputs, mins)
+        for pointer, (slot, p) in zip(pointers[len(self._inputs) :], self._outputs, strict=True):
+            target = numpy_at(pointer, p, slot.itemsize)
+            target.view(numpy_dtype(slot.dtype, slot.what)).T[...] = found[slot.name]

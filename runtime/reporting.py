@@ -1,0 +1,96 @@
+"""What a program says of itself: its kernels, tiles, memory and time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tilefuse.lowering.abi import kernel_name, threads
+from tilefuse.runtime import cuda
+from tilefuse.runtime.backend import Backend
+from tilefuse.runtime.compiled import Compiled
+from tilefuse.runtime.errors import TargetError
+from tilefuse.runtime.plan import Plan
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """One kernel. None: not known (before a call, or on a CPU)."""
+
+    name: str
+    stages: tuple[str, ...]
+    tile: tuple[int, ...]
+    """Points of the output per block, x first."""
+    threads: tuple[int, int, int]
+    grid: tuple[int, int, int] | None
+    """Blocks, in the last call."""
+    shared_bytes: int | None
+    registers: int | None
+    """Per thread."""
+    spill_bytes: int | None
+    """Per thread."""
+
+
+def kernels(compiled: Compiled, plan: Plan | None, backend: Backend) -> list[Kernel]:
+    """All kernels, in the order of launch; `plan` is that of the last call."""
+    cubin = None
+    if backend.name == "cuda":
+        try:
+            arch = _architecture(backend)
+            cubin = compiled.cubin(arch, plan.index_bits if plan else 32)
+        except TargetError:
+            cubin = None
+    grids = {launch.name: launch.grid for launch in plan.launches} if plan else {}
+    found = []
+    for group in compiled.groups:
+        name = kernel_name(group)
+        assert group.schedule is not None
+        found.append(
+            Kernel(
+                name,
+                tuple(stage.sym_name.data for stage in group.stages),
+                group.schedule.tile_sizes,
+                threads(group),
+                grids.get(name),
+                cubin.shared_bytes.get(name) if cubin else None,
+                cubin.registers.get(name) if cubin else None,
+                cubin.spill_bytes.get(name) if cubin else None,
+            )
+        )
+    return found
+
+
+def _architecture(backend: Backend) -> str:
+    if cuda.available():
+        return cuda.architecture(cuda.current_device())
+    from tilefuse.targets.gpus import gpu
+
+    return gpu(backend.machine).arch
+
+
+def text(pipeline: str, target: str, found: Sequence[Kernel], seconds: float | None) -> str:
+    """The report that people read."""
+    count = f"{len(found)} kernel{'' if len(found) == 1 else 's'}"
+    time = "not timed yet" if seconds is None else _duration(seconds)
+    lines = [f"pipeline {pipeline} on {target}: {count}, {time}"]
+    for k in found:
+        facts = [f"tile {_times(k.tile)}", f"{_times(k.threads)} threads"]
+        if k.grid is not None:
+            facts.append(f"{_times(k.grid)} blocks")
+        if k.shared_bytes is not None:
+            facts.append(f"{k.shared_bytes} bytes shared")
+        if k.registers is not None:
+            facts.append(f"{k.registers} registers")
+        if k.spill_bytes:
+            facts.append(f"{k.spill_bytes} bytes spilled")
+        lines.append(f"  {k.name}: {', '.join(facts)}")
+        lines.append(f"    stages: {', '.join(k.stages)}")
+    return "\n".join(lines)
+
+
+def _times(numbers: Sequence[int]) -> str:
+    return "x".join(map(str, numbers))
+
+
+def _duration(seconds: float) -> str:
+    return f"{seconds * 1e6:.1f} us" if seconds < 1e-3 else f"{seconds * 1e3:.3f} ms"
