@@ -1,8 +1,8 @@
 """`expand-division`: rounding divisions become plain arith ops that are defined for every operand.
 
-`img.div` and `img.mod` are Halide's: `0 <= a % b < |b|` and `a == a / b * b + a % b`; division and mod by zero
-give 0 and `INT_MIN / -1` wraps. `arith.floordivsi` and `arith.ceildivsi` get the same answers in those two
-corners. No `divsi` or `remsi` that this pass writes has a zero divisor, nor -1 where that could overflow.
+`img.div` and `img.mod` are Halide's: `0 <= a % b < |b|` and `a == a / b * b + a % b`; division and mod by
+zero give 0 and `INT_MIN / -1` wraps. `arith.floordivsi` and `arith.ceildivsi` get the same answers in those
+two corners. No `divsi` or `remsi` that this pass writes has a zero divisor, nor -1 where that could overflow.
 
     %q = arith.floordivsi %a, %c3 : index
       =>

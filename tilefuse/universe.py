@@ -6,7 +6,6 @@ through the `xdsl.universe` entry point.
 
 from collections.abc import Callable
 from importlib import import_module
-from typing import Any
 
 from xdsl.ir import Dialect
 from xdsl.passes import ModulePass
@@ -24,12 +23,24 @@ def _pass(module: str, name: str) -> Callable[[], type[ModulePass]]:
     return lambda: getattr(import_module(f"tilefuse.passes.{module}"), name)
 
 
+def _lowering(module: str, name: str) -> Callable[[], type[ModulePass]]:
+    return lambda: getattr(import_module(f"tilefuse.lowering.{module}"), name)
+
+
 def _printer(name: str) -> Callable[[], type[Target]]:
     return lambda: getattr(import_module("tilefuse.lowering.printers"), name)
 
 
 UNIVERSE = Universe(
     all_dialects={"img": _dialect},
-    all_passes={},
+    all_passes={
+        "expand-division": _pass("expand_division", "ExpandDivision"),
+        "group-stages": _pass("group_stages", "GroupStages"),
+        "inline-stages": _pass("inline_stages", "InlineStages"),
+        "lower-groups": _lowering("groups", "LowerGroups"),
+        "promote-memory": _pass("promote_memory", "PromoteMemory"),
+        "tile": _pass("tile", "Tile"),
+        "verify-dominance": _pass("verify_dominance", "VerifyDominance"),
+    },
     all_targets={"cuda": _printer("CudaTarget"), "c": _printer("CTarget")},
 )
