@@ -16,11 +16,9 @@ from tilefuse.analysis.index import Index
 from tilefuse.analysis.machine import Machine
 from tilefuse.analysis.model import PipelineModel
 from tilefuse.analysis.placement import Placement, place_stages, shared_bytes
-from tilefuse.analysis.regions import Follow, Region, alignment, follow_chain, regions
+from tilefuse.analysis.regions import SMALL_DIMENSION, Follow, Region, alignment, follow_chain, regions
 from tilefuse.dialects.img.attrs import Memory
 
-SMALL_DIMENSION = 16
-"""A dimension with a declared extent of at most this is not tiled: one tile holds all of it."""
 OVERLAP_MISS = 0.15
 """Share of the overlapping part of input tiles that comes from DRAM and not from a cache."""
 RESIDENT_THREADS = 768
@@ -56,7 +54,7 @@ def _tile_candidates(
     """(tile, threads, vector): warps along x, powers of two elsewhere (the space of Anderson 2021)."""
     rank = len(box)
     tail = [
-        box[d] if d >= 2 and bounds[d] is not None and box[d] <= SMALL_DIMENSION else 1 for d in range(rank)
+        box[d] if bounds[d] is not None and box[d] <= SMALL_DIMENSION else 1 for d in range(rank)
     ]
     if rank and bounds[0] is not None and box[0] <= SMALL_DIMENSION and rank > 1:
         # a small innermost dimension (interleaved channels): the next ones carry the threads

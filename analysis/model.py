@@ -71,6 +71,8 @@ class Access:
 
     producer: int
     indices: tuple[AnyIndex, ...]
+    source: SSAValue
+    """The function as it is read, with its boundaries."""
     boundary: BoundaryKind | None = None
 
     @property
@@ -97,6 +99,7 @@ class Node:
     accesses: list[Access] = field(default_factory=list)
     bounds: tuple[tuple[int, int] | None, ...] = ()
     is_output: bool = False
+    element_bytes: tuple[int, ...] = ()
     storage: tuple[Attribute, ...] = ()
     """The signless type of each value."""
 
@@ -154,6 +157,7 @@ def extract(pipeline: PipelineOp) -> PipelineModel:
             is_input=isinstance(op, InputOp),
             op=op,
             bounds=op.bounds.data if op.bounds is not None else (None,) * funcs[0].type.rank.data,  # type: ignore[attr-defined]
+            element_bytes=tuple(element_bytes(e) for e in elements),
             storage=tuple(storage_type(e) for e in elements),
         )
         model.nodes.append(node)
@@ -195,6 +199,7 @@ def _read_body(
             access = Access(
                 model.node_of[inner.source],
                 tuple(classify(e, coords) for e in inner.map.data.results),
+                inner.source,
                 boundary.get(inner.source),
             )
             if access not in seen:

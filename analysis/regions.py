@@ -42,6 +42,18 @@ class Region:
         return math.prod(self.extents)
 
 
+SMALL_DIMENSION = 16
+"""A dimension with a declared extent of at most this is not tiled: one tile holds all of it."""
+
+
+def fixed_span(model: PipelineModel, output: int, dim: int) -> Span | None:
+    """(first, last) of an output dimension that is declared and small, so never tiled."""
+    declared = model.nodes[output].bounds[dim]
+    if declared is None or declared[1] > SMALL_DIMENSION:
+        return None
+    return (declared[0], declared[0] + declared[1] - 1)
+
+
 class NotFusable(Exception):
     """Two stages cannot share a tile; says why, for a user."""
 
@@ -53,7 +65,11 @@ def follow_chain(model: PipelineModel, members: Iterable[int], output: int) -> d
     """
     inside = set(members)
     out = model.nodes[output]
-    follow: dict[int, tuple[Follow, ...]] = {output: tuple(Follow(d) for d in range(out.rank))}
+    follow: dict[int, tuple[Follow, ...]] = {
+        output: tuple(
+            Follow(d) if fixed_span(model, output, d) is None else Follow(None) for d in range(out.rank)
+        )
+    }
     for id in sorted(inside, reverse=True):
         mine = follow.get(id)
         if mine is None:
@@ -105,7 +121,9 @@ def regions(
     if follow is None:
         follow = follow_chain(model, members, output)
     inside = set(members)
-    spans: dict[int, list[Span]] = {output: [(0, t - 1) for t in tile]}
+    spans: dict[int, list[Span]] = {
+        output: [fixed_span(model, output, d) or (0, t - 1) for d, t in enumerate(tile)]
+    }
     for id in sorted(inside, reverse=True):
         mine = spans[id]
         for access in model.nodes[id].accesses:

@@ -16,8 +16,9 @@ from xdsl.ir import SSAValue
 from tilefuse.analysis.model import PipelineModel
 from tilefuse.analysis.regions import Region, follow_chain, regions
 from tilefuse.dialects.diagnostics import PipelineError
-from tilefuse.dialects.img.attrs import Level, Memory
+from tilefuse.dialects.img.attrs import Level, Memory, Shape
 from tilefuse.dialects.img.ops import GroupOp, StageOp
+from tilefuse.lowering.abi import block_tile
 from tilefuse.lowering.emit import Emitter, Num
 from tilefuse.lowering.reads import Buffer, Point, Resident, Tile, emit_stage
 
@@ -47,13 +48,15 @@ class BlockTile:
         self.schedule = group.schedule
         self.ids = {s: model.node_of[s.funcs[0]] for s in group.stages}
         self.output = group.output_stage
-        self.block_stages = [s for s in group.stages if self._where(s) == (Level.Block, Memory.Shared)]
+        shared = ((Level.Block, Memory.Shared), (Level.Warp, Memory.Register))
+        self.block_stages = [s for s in group.stages if self._where(s) in shared]
         self.thread_stages = [s for s in group.stages if self._where(s) == (Level.Thread, Memory.Register)]
         members = list(self.ids.values())
         self.follow = follow_chain(model, members, self.ids[self.output])
-        self.regions = regions(
-            model, members, self.ids[self.output], self.schedule.tile_sizes, self.follow
-        )
+        self.tile_sizes = block_tile(group)
+        by_warps = self.schedule.execution is Shape.WarpTile
+        self.thread_counts = [1] * len(self.tile_sizes) if by_warps else list(self.schedule.thread_counts)
+        self.regions = regions(model, members, self.ids[self.output], self.tile_sizes, self.follow)
 
     def _where(self, stage: StageOp) -> tuple[Level, Memory]:
         if stage is self.output:
@@ -77,7 +80,21 @@ class BlockTile:
             self.e.effect(gpu.BarrierOp())
         self._output_phase()
 
+    @staticmethod
+    def interior(
+        group: GroupOp, model: PipelineModel, e: Emitter, buffers: dict[SSAValue, Buffer], origin: Sequence[Num]
+    ) -> SSAValue | None:
+        """What an interior tile needs beside full tiles and boundary boxes: nothing."""
+        return None
+
     # --- shared memory
+
+    def _slot(self, stage: StageOp) -> int:
+        assert stage.place is not None
+        # what lives in a warp's registers shares nothing
+        if stage.place.where[1] is Memory.Register:
+            return -1 - self.ids[stage]
+        return stage.place.slot.data
 
     def _allocate(self) -> dict[StageOp, list[SSAValue]]:
         """One array per value of each block-level stage; stages of one slot share theirs."""
@@ -86,7 +103,7 @@ class BlockTile:
             assert stage.place is not None
             n = shared_elements(self.regions[self.ids[stage]], stage.place.pad.data)
             for i, f in enumerate(stage.funcs):
-                key = (stage.place.slot.data, i, f.type.storage)
+                key = (self._slot(stage), i, f.type.storage)
                 sizes[key] = max(sizes.get(key, 0), n)
         arrays: dict[tuple[int, int, object], SSAValue] = {}
         result: dict[StageOp, list[SSAValue]] = {}
@@ -94,7 +111,7 @@ class BlockTile:
             assert stage.place is not None
             result[stage] = []
             for i, f in enumerate(stage.funcs):
-                key = (stage.place.slot.data, i, f.type.storage)
+                key = (self._slot(stage), i, f.type.storage)
                 if key not in arrays:
                     name = f"sh_{stage.sym_name.data}"
                     arrays[key] = self.e.alloca([sizes[key]], f.type.storage, SHARED, name)
@@ -174,12 +191,12 @@ class BlockTile:
             return at
 
         for f, array in zip(stage.funcs, arrays, strict=True):
-            self.tile.resident[f] = Resident(region, load(array))
+            self.tile.resident[f] = Resident(load(array))
 
     def _share_out(self, items: Sequence[int], per_item: int, compute) -> None:  # type: ignore[no-untyped-def]
         """Run `compute` once for every item of a box, shared among the threads of the block."""
         e = self.e
-        counts = [*self.schedule.thread_counts, 1, 1, 1][:3]
+        counts = [*self.thread_counts, 1, 1, 1][:3]
         total = math.prod(counts)
         if total == 1:
             self._nested(list(items), per_item, compute)
@@ -222,8 +239,8 @@ class BlockTile:
 
     def _output_phase(self) -> None:
         e, schedule = self.e, self.schedule
-        counts = list(schedule.thread_counts)
-        sizes = schedule.tile_sizes
+        counts = self.thread_counts
+        sizes = self.tile_sizes
         points = [s // c for s, c in zip(sizes, counts, strict=True)]
         vector = min(schedule.vector_width, points[0]) if points else 1
         levels = ["thread_x", "thread_y", "thread_z"]
@@ -269,17 +286,23 @@ class BlockTile:
         e, tile = self.e, self.tile
         ids = [self.ids[s] for s in (*self.thread_stages, self.output)]
         local = regions(self.model, ids, self.ids[self.output], sizes)
-        inner = Tile(tile.origin, tile.border, tile.buffers, tile.scalars, dict(tile.resident))
+        inner = Tile(tile.origin, tile.border, tile.buffers, tile.scalars, dict(tile.resident), tile.staged)
         for stage in self.thread_stages:
             self._thread_stage(inner, stage, local[self.ids[stage]], start)
         results = [
             e.alloca(list(sizes)[::-1], f.type.storage, PRIVATE, f"r_{self.output.sym_name.data}")
             for f in self.output.funcs
         ]
-        follow = self.follow[self.ids[self.output]]
+        output = self.ids[self.output]
+        follow = self.follow[output]
+        lows = [self.regions[output].spans[d][0] for d in range(len(sizes))]
 
         def relative(k: Sequence[Num]) -> list[Num]:
-            return [e.add(s, i) for s, i in zip(start, k, strict=True)]
+            # a dimension that is not tiled counts from its declared min, not from the tile
+            return [
+                e.add(e.add(low, s), i) if f.dim is None else e.add(s, i)
+                for s, i, f, low in zip(start, k, follow, lows, strict=True)
+            ]
 
         single = math.prod(sizes) == 1
         kept: list[SSAValue] = []
@@ -334,7 +357,7 @@ class BlockTile:
             return at
 
         for f, array in zip(stage.funcs, arrays, strict=True):
-            tile.resident[f] = Resident(region, load(array))
+            tile.resident[f] = Resident(load(array))
 
     def _needed(self, where: Sequence[Num]) -> SSAValue | None:
         """Whether a point lies in the output; true in interior tiles."""

@@ -28,6 +28,8 @@ class Emitter:
         self.block = block
         # One memo per open block: a value stays usable in the blocks nested in its own.
         self._scopes: list[dict[object, SSAValue]] = [{}]
+        # Sums remember their terms, so that differences of coordinates fold: (x + 1) - x is 1.
+        self._linear: dict[SSAValue, tuple[dict[SSAValue, int], int]] = {}
 
     # --- plain ops
 
@@ -67,23 +69,47 @@ class Emitter:
         x, y = self.value(a), self.value(b)
         return self._memo((kind, x, y), lambda: kind(x, y), hint)  # type: ignore[call-arg]
 
+    def _terms(self, a: Num) -> tuple[dict[SSAValue, int], int]:
+        if isinstance(a, int):
+            return {}, a
+        return self._linear.get(a, ({a: 1}, 0))
+
+    def _sum(self, a: Num, b: Num, sign: int, hint: str | None) -> Num:
+        (ta, ca), (tb, cb) = self._terms(a), self._terms(b)
+        terms = dict(ta)
+        for value, n in tb.items():
+            terms[value] = terms.get(value, 0) + sign * n
+            if not terms[value]:
+                del terms[value]
+        constant = ca + sign * cb
+        if not terms:
+            return constant
+        if len(terms) == 1:
+            ((value, n),) = terms.items()
+            if n == 1 and constant == 0:
+                return value
+            if n == 1:
+                result = (
+                    self._binary(arith.SubiOp, value, -constant, hint)
+                    if constant < 0
+                    else self._binary(arith.AddiOp, value, constant, hint)
+                )
+                self._linear[result] = (terms, constant)
+                return result
+        if isinstance(b, int) and sign * b < 0:
+            result = self._binary(arith.SubiOp, a, -sign * b, hint)
+        else:
+            result = self._binary(arith.AddiOp if sign > 0 else arith.SubiOp, a, b, hint)
+        self._linear[result] = (terms, constant)
+        return result
+
     def add(self, a: Num, b: Num, hint: str | None = None) -> Num:
         """a + b"""
-        if isinstance(a, int) and isinstance(b, int):
-            return a + b
-        if a == 0:
-            return b
-        if b == 0:
-            return a
-        if isinstance(b, int) and b < 0:
-            return self._binary(arith.SubiOp, a, -b, hint)
-        return self._binary(arith.AddiOp, a, b, hint)
+        return self._sum(a, b, 1, hint)
 
     def sub(self, a: Num, b: Num, hint: str | None = None) -> Num:
         """a - b"""
-        if isinstance(b, int):
-            return self.add(a, -b, hint)
-        return self._binary(arith.SubiOp, a, b, hint)
+        return self._sum(a, b, -1, hint)
 
     def mul(self, a: Num, b: Num, hint: str | None = None) -> Num:
         """a * b"""

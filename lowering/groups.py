@@ -34,8 +34,12 @@ from tilefuse.lowering.abi import (
 from tilefuse.lowering.block_tile import BlockTile
 from tilefuse.lowering.emit import INDEX, Emitter, Num
 from tilefuse.lowering.reads import Buffer, Tile, scalar_index
+from tilefuse.lowering.warp_tile import WarpTile
 
-EXECUTION_MODELS = {Shape.BlockTile: BlockTile}
+EXECUTION_MODELS: dict[Shape, type[BlockTile] | type[WarpTile]] = {
+    Shape.BlockTile: BlockTile,
+    Shape.WarpTile: WarpTile,
+}
 """The class that emits the tile body, per execution model. A new one adds a row."""
 
 _AXES = "xyzw"
@@ -99,7 +103,12 @@ def _tile_name(group: GroupOp) -> str:
     return f"{kernel_name(group)}_tile"
 
 
-def lower_group(group: GroupOp) -> list[func.FuncOp]:
+def _model_of(group: GroupOp, warps: bool) -> type[BlockTile] | type[WarpTile]:
+    assert group.schedule is not None
+    return EXECUTION_MODELS[group.schedule.execution] if warps else BlockTile
+
+
+def lower_group(group: GroupOp, warps: bool = True) -> list[func.FuncOp]:
     """The tile body and the kernel of one group."""
     if group.schedule is None:
         raise PipelineError(
@@ -113,13 +122,13 @@ def lower_group(group: GroupOp) -> list[func.FuncOp]:
         body = _Function(group, [(f"{_AXES[d] if d < 4 else d}0", INDEX) for d in range(rank)] + [("border", i1)])
         e = Emitter(body.block)
         tile = Tile(list(body.extra[:rank]), body.extra[rank], body.buffers, body.scalars)
-        EXECUTION_MODELS[group.schedule.execution](group, model, e, tile, body.outputs).emit()
+        _model_of(group, warps)(group, model, e, tile, body.outputs).emit()
     except NotFusable as error:
         raise PipelineError(f"group '{group.sym_name.data}': {error}", group) from error
     e.effect(func.ReturnOp())
     tile_func = func.FuncOp(_tile_name(group), (body.types, []), Region(body.block))
     tile_func.attributes["kernel.inline"] = UnitAttr()
-    return [tile_func, _kernel(group)]
+    return [tile_func, _kernel(group, warps)]
 
 
 @dataclass(frozen=True)
@@ -168,7 +177,7 @@ def _boundary_reach(group: GroupOp) -> dict[_Reach, tuple[int, int]]:
     return reach
 
 
-def _kernel(group: GroupOp) -> func.FuncOp:
+def _kernel(group: GroupOp, warps: bool) -> func.FuncOp:
     assert group.schedule is not None
     kernel = _Function(group, [])
     e = Emitter(kernel.block)
@@ -200,7 +209,7 @@ def _kernel(group: GroupOp) -> func.FuncOp:
         origin = [
             e.add(firsts[d], e.mul(blocks[d], sizes[d]), f"{_AXES[d] if d < 4 else d}0") for d in range(rank)
         ]
-        interior = _interior(e, group, kernel, origin)
+        interior = _interior(e, group, kernel, origin, warps)
         arguments = [*kernel.block.args, *(e.value(o) for o in origin)]
         name = SymbolRefAttr(_tile_name(group))
         yes = e.op(arith.ConstantOp.from_int_and_width(1, 1))
@@ -218,7 +227,9 @@ def _kernel(group: GroupOp) -> func.FuncOp:
     return result
 
 
-def _interior(e: Emitter, group: GroupOp, kernel: _Function, origin: list[Num]) -> SSAValue:
+def _interior(
+    e: Emitter, group: GroupOp, kernel: _Function, origin: list[Num], warps: bool
+) -> SSAValue:
     out, sizes = kernel.outputs[0], block_tile(group)
     inside: SSAValue | None = None
     align = origin_alignment(group)
@@ -241,6 +252,10 @@ def _interior(e: Emitter, group: GroupOp, kernel: _Function, origin: list[Num]) 
             start = e.floordiv(e.mul(origin[r.out_dim], r.numerator), r.denominator)
         inside = e.both(inside, e.compare("sge", e.add(start, low), first))
         inside = e.both(inside, e.compare("slt", e.add(start, high), e.add(first, extent)))
+    pipeline = group.parent_op()
+    assert isinstance(pipeline, PipelineOp)
+    more = _model_of(group, warps).interior(group, extract(pipeline), e, kernel.buffers, origin)
+    inside = e.both(inside, more)
     return e.true() if inside is None else inside
 
 
@@ -250,9 +265,12 @@ class LowerGroups(ModulePass):
 
     name = "lower-groups"
 
+    warps: bool = True
+    """Whether the machine has warps; without, every group is lowered by phases over plain memory."""
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for pipeline in [p for p in op.body.block.ops if isinstance(p, PipelineOp)]:
             groups = [g for g in pipeline.body.block.ops if isinstance(g, GroupOp)]
             for group in groups:
-                for function in lower_group(group):
+                for function in lower_group(group, self.warps):
                     op.body.block.insert_op_before(function, pipeline)

@@ -12,8 +12,9 @@ from fractions import Fraction
 from xdsl.dialects import arith
 from xdsl.ir import SSAValue
 
-from tilefuse.analysis.index import BoundedIndex, Index, classify
-from tilefuse.analysis.regions import Follow, Region
+from tilefuse.analysis.index import AnyIndex, BoundedIndex, Index, classify
+from tilefuse.analysis.regions import Follow
+from tilefuse.analysis.warp_layout import is_staged
 from tilefuse.dialects.img.attrs import BoundaryKind
 from tilefuse.dialects.img.ops import BoundaryOp, ReadOp, StageOp, YieldOp
 from tilefuse.lowering.abi import base_of
@@ -46,6 +47,8 @@ class Tile:
     scalars: dict[SSAValue, SSAValue]
     resident: dict[SSAValue, Resident] = field(default_factory=dict)
     """Functions computed by the group so far, by the inner SSA value."""
+    staged: dict[SSAValue, Resident] = field(default_factory=dict)
+    """Inputs on chip, by the function as it is read, boundaries applied (see `warp_layout.is_staged`)."""
 
     def absolute(self, e: Emitter, follow: Follow, relative: Num) -> Num:
         """A coordinate on the grid from one relative to the tile."""
@@ -60,7 +63,6 @@ class Tile:
 class Resident:
     """Values of a stage that stay on chip: how to load the one at coordinates relative to the tile."""
 
-    region: Region
     load: Callable[[Emitter, Sequence[Num]], SSAValue]
 
 
@@ -110,7 +112,6 @@ def _emit_read(
     coordinate: dict[SSAValue, int],
     number: Callable[[SSAValue], SSAValue],
 ) -> SSAValue:
-    base, boundaries = base_of(op.source)
     coordinates = [coordinate.get(v) for v in op.indices]
     indices = [classify(x, coordinates) for x in op.map.data.results]
     operands: list[Num] = [
@@ -118,44 +119,74 @@ def _emit_read(
     ]
     # The border flag speaks of indices that follow the tile; others are handled in every tile.
     always = any(not isinstance(i, Index | BoundedIndex) for i in indices)
-    border = None if always else tile.border
     where = [e.affine(x, operands) for x in op.map.data.results]
+    if op.source in tile.staged and is_staged(indices):
+        return tile.staged[op.source].load(e, _relative(e, indices, point, where))
+    base, boundaries = base_of(op.source)
+    resident = tile.resident.get(base)
+    if resident is None:
+        return read_global(e, tile, op.source, where, None if always else tile.border)
+    value = resident.load(e, _relative(e, indices, point, where))
+    # inside a group only constant exteriors stand over a computed stage; an outer one hides the inner ones
+    for b in reversed(boundaries):
+        _, condition = _apply_boundary(e, tile, b, where, None if always else tile.border)
+        assert condition is not None and b.exterior is not None
+        value = e.select(condition, value, number(b.exterior))
+    return value
+
+
+def _relative(e: Emitter, indices: Sequence[AnyIndex], point: Point, where: Sequence[Num]) -> list[Num]:
+    """Coordinates relative to the tile of an access whose absolute ones are `where`."""
+    return [
+        i.offset
+        if isinstance(i, Index) and i.var is None
+        else e.floordiv(e.add(e.mul(point.relative[i.var], i.num), i.offset), i.den)
+        if isinstance(i, Index) and i.var is not None
+        else w
+        for i, w in zip(indices, where, strict=True)
+    ]
+
+
+def read_global(
+    e: Emitter, tile: Tile, source: SSAValue, where: Sequence[Num], border: SSAValue | None
+) -> SSAValue:
+    """The value of `source`, a function in global memory under boundaries, at absolute coordinates.
+
+    With `border` None the boundaries are always applied.
+    """
+    base, boundaries = base_of(source)
     exteriors: list[tuple[SSAValue, SSAValue]] = []
     in_box: set[int] = set()
+    where = list(where)
     for b in boundaries:
         if not b.mins and b.kind.data is not BoundaryKind.ConstantExterior:
             in_box |= set(b.dimensions)
         where, condition = _apply_boundary(e, tile, b, where, border)
         if condition is not None:
             assert b.exterior is not None
-            exteriors.append((condition, number(b.exterior)))
-    resident = tile.resident.get(base)
-    if resident is not None:
-        relative = [
-            i.offset
-            if isinstance(i, Index) and i.var is None
-            else e.floordiv(e.add(e.mul(point.relative[i.var], i.num), i.offset), i.den)
-            if isinstance(i, Index)
-            else w
-            for i, w in zip(indices, where, strict=True)
-        ]
-        value = resident.load(e, relative)
-    else:
-        buffer = tile.buffers[base]
-        index = buffer.index(where, e)
-        rank = len(index)
-        for axis in range(rank):
-            if rank - 1 - axis in in_box:
-                continue
-            # memory-safe in border tiles: points that nobody needs may lie outside the buffer
-            last = e.sub(buffer.extent(rank - 1 - axis, e), 1)
-            clamped = e.clamp(index[axis], 0, last)
-            index[axis] = clamped if border is None else e.pick(border, clamped, index[axis])
-        value = e.load(buffer.memref, index)
+            exteriors.append((condition, _exterior(e, tile, b.exterior)))
+    buffer = tile.buffers[base]
+    index = buffer.index(where, e)
+    rank = len(index)
+    for axis in range(rank):
+        if rank - 1 - axis in in_box:
+            continue
+        # memory-safe in border tiles: points that nobody needs may lie outside the buffer
+        last = e.sub(buffer.extent(rank - 1 - axis, e), 1)
+        clamped = e.clamp(index[axis], 0, last)
+        index[axis] = clamped if border is None else e.pick(border, clamped, index[axis])
+    value = e.load(buffer.memref, index)
     # an outer constant exterior hides the inner ones
     for condition, other in reversed(exteriors):
         value = e.select(condition, value, other)
     return value
+
+
+def _exterior(e: Emitter, tile: Tile, value: SSAValue) -> SSAValue:
+    if value in tile.scalars:
+        return tile.scalars[value]
+    assert isinstance(value.owner, arith.ConstantOp)
+    return e.op(value.owner.clone())
 
 
 def _apply_boundary(

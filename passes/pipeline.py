@@ -45,13 +45,15 @@ class PassTrace:
 
 def new_context() -> Context:
     """A context with every dialect that a pipeline may use."""
-    from xdsl.dialects import arith, builtin, func, gpu, math, memref, scf, vector
+    from xdsl.dialects import arith, builtin, func, math, memref, scf, ub, vector
 
+    from tilefuse.dialects.gpu_shuffle import GPU_WITH_SHUFFLE
     from tilefuse.dialects.img import IMG
 
     ctx = Context()
     for dialect in (
-        builtin.Builtin, arith.Arith, func.Func, gpu.GPU, math.Math, memref.MemRef, scf.Scf, vector.Vector, IMG,
+        builtin.Builtin, arith.Arith, func.Func, GPU_WITH_SHUFFLE, math.Math,
+        memref.MemRef, scf.Scf, ub.UB, vector.Vector, IMG,
     ):  # fmt: skip
         ctx.load_dialect(dialect)
     return ctx

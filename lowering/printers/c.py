@@ -146,6 +146,7 @@ class C(Language):
     shared_suffix = " __attribute__((aligned(64)))"
     aligned_qualifier = ""
     barrier = None
+    shuffle = None
     library: ClassVar[dict[str, Helper]] = {**COMMON, **_to_int(), **_extrema(), **_bitcasts(), **_bits(), **_HALF}
 
     def head(self, includes: set[str]) -> list[str]:

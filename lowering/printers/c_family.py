@@ -25,6 +25,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from tilefuse.dialects.diagnostics import PipelineError
+from tilefuse.dialects.gpu_shuffle import ShuffleOp
 from tilefuse.lowering.printers import expr
 from tilefuse.lowering.printers.c_types import (
     SIGNED,
@@ -49,6 +50,7 @@ from tilefuse.lowering.printers.memory import (
     memory_of,
     parameter,
     print_alloca,
+    print_metadata,
     print_store,
     print_vector_store,
     print_view,
@@ -547,6 +549,20 @@ def _print_barrier(p: FunctionPrinter, op: Operation) -> None:
         p.line(p.language.barrier)
 
 
+def _print_shuffle(p: FunctionPrinter, op: Operation) -> None:
+    """A statement of its own: a shuffle must not move under a condition."""
+    assert isinstance(op, ShuffleOp)
+    if p.language.shuffle is None:
+        raise PipelineError(
+            f"gpu.shuffle cannot be printed as {p.language.name}; lower the group with lower-groups{{warps=false}}",
+            op,
+        )
+    function = f"{p.language.shuffle}_{op.mode.data.value}_sync"
+    args = [Expr("0xffffffffu", expr.PRIMARY, "unsigned int"), *(p.converted(v) for v in op.operands)]
+    a = expr.call(function.replace("_idx_", "_"), args, p.ctype(op.value.type))
+    p.set_value(op.shuffle_result, p.bind(a, op.shuffle_result))
+
+
 def _poison(p: FunctionPrinter, op: Operation) -> Expr:
     raise PipelineError("ub.poison is only printed as the start of a chain of vector.insert", op)
 
@@ -572,4 +588,6 @@ STATEMENTS: dict[str, Callable[[FunctionPrinter, Operation], None]] = {
     "func.call": _print_call,
     "func.return": _print_return,
     "gpu.barrier": _print_barrier,
+    "gpu.shuffle": _print_shuffle,
+    "memref.extract_strided_metadata": print_metadata,
 }

@@ -168,6 +168,7 @@ class Cuda(Language):
     shared_suffix = ""
     aligned_qualifier = "__align__(16) "
     barrier = "__syncthreads();"
+    shuffle = "__shfl"
     library = _LIBRARY
 
     def head(self, includes: set[str]) -> list[str]:

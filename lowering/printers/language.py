@@ -30,6 +30,8 @@ class Language(ABC):
     aligned_qualifier: ClassVar[str]
     """In front of a private array that vectors are stored to."""
     barrier: ClassVar[str | None]
+    shuffle: ClassVar[str | None]
+    """What the names of the warp shuffles begin with, or None where there are none."""
     library: ClassVar[dict[str, Helper]]
 
     @abstractmethod

@@ -290,4 +290,25 @@ def _dim(p: FunctionPrinter, op: Operation) -> Expr:
     return memory.extents[which]
 
 
-MEMORY_ROWS: dict[str, Row] = {"memref.load": _load, "memref.dim": _dim, "vector.load": _vector_load}
+def _pointer(p: FunctionPrinter, op: Operation) -> Expr:
+    """The address as a number; with 32-bit `idx` its low bits, which is what alignment asks for."""
+    op = as_type(memref.ExtractAlignedPointerAsIndexOp, op)
+    name = memory_of(p, op.source, op).name
+    return expr.derived(f"(idx)(unsigned long long){name}", expr.UNARY, "idx", (), cheap=False)
+
+
+def print_metadata(p: FunctionPrinter, op: Operation) -> None:
+    """Sizes and strides are arguments already: nothing is printed."""
+    op = as_type(memref.ExtractStridedMetaDataOp, op)
+    memory = memory_of(p, op.source, op)
+    for results, values in ((op.sizes, memory.extents), (op.strides, memory.strides or ())):
+        for result, value in zip(results, values, strict=True):
+            p.set_value(result, value)
+
+
+MEMORY_ROWS: dict[str, Row] = {
+    "memref.load": _load,
+    "memref.dim": _dim,
+    "memref.extract_aligned_pointer_as_index": _pointer,
+    "vector.load": _vector_load,
+}
