@@ -116,6 +116,8 @@ class CupyKind:
     def empty(self, shape: Sequence[int], dtype: str, device: Device, stream: int | None, like: Any) -> Any:
         import cupy
 
+        if cupy.cuda.runtime.getDevice() == device[1] and stream == self.current_stream(device):
+            return cupy.empty(tuple(shape), numpy_dtype(dtype, "an output"))
         from tilefuse.runtime.cuda import on_stream
 
         # CuPy's pool orders reuse by stream, so the memory must come from the stream that writes it.

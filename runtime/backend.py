@@ -54,13 +54,13 @@ def _current_gpu() -> Backend:
 
 
 def _known_gpu(name: str, target: str) -> str:
-    from tilefuse.targets.gpus import gpu
+    from tilefuse.targets.gpus import UnknownGpu, gpu
 
     try:
         gpu(name)
-    except (KeyError, ValueError) as error:
+    except UnknownGpu as error:
         raise TargetError(
-            f"target '{target}' is unknown: auto, cpu, reference, cuda, or a GPU as in cuda:sm_90 or h200 "
-            f"({error.args[0] if error.args else error})"
+            f"target '{target}' is unknown; use auto, cpu, reference, cuda, or a GPU as in cuda:sm_90 or h200 "
+            f"({error})"
         ) from None
     return name

@@ -60,19 +60,22 @@ def architecture(device: int) -> str:
 
 @functools.cache
 def model(device: int) -> str:
-    """What the passes schedule for: the model of a GPU if it is a target (`h200`), else its architecture."""
+    """What the passes schedule for: the row of a GPU's model if there is one, else of its architecture."""
     import cupy
 
-    from tilefuse.targets.gpus import gpu
+    from tilefuse.targets.gpus import UnknownGpu, gpu
 
-    full = cupy.cuda.runtime.getDeviceProperties(device)["name"].decode().lower()
-    for part in full.replace("-", " ").split():
+    full = cupy.cuda.runtime.getDeviceProperties(device)["name"].decode()
+    for name in (full, architecture(device)):
         try:
-            gpu(part)
-        except (KeyError, ValueError):
+            gpu(name)
+        except UnknownGpu:
             continue
-        return part
-    return architecture(device)
+        return name
+    raise TargetError(
+        f"target 'cuda': {full} ({architecture(device)}) is in no row of the table of GPUs; add one, or name "
+        "the nearest one to schedule for, as in target='h200'"
+    )
 
 
 def current_device() -> int:

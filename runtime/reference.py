@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from tilefuse.dialects.img.ops import PipelineOp
-from tilefuse.runtime.arrays import numpy_dtype
 from tilefuse.runtime.binding import Signature
 from tilefuse.runtime.boxes import CallBoxes
 from tilefuse.runtime.launch import numpy_at
@@ -37,10 +36,22 @@ class ReferenceRunner:
 
         arrays: dict[str, np.ndarray] = {}
         for pointer, (slot, p) in zip(pointers, self._inputs, strict=False):
-            raw = numpy_at(pointer, p, slot.itemsize)
-            arrays[slot.name] = raw.view(numpy_dtype(slot.dtype, slot.what)).T
+            arrays[slot.name] = _decoded(numpy_at(pointer, p, slot.itemsize), slot.dtype).T
         mins = {name: tuple(low for low, _ in box) for name, box in self._boxes.inputs.items()}
         found = evaluate(self._pipeline, arrays, dict(params), self._boxes.outputs, mins)
         for pointer, (slot, p) in zip(pointers[len(self._inputs) :], self._outputs, strict=True):
-            target = numpy_at(pointer, p, slot.itemsize)
-            target.view(numpy_dtype(slot.dtype, slot.what)).T[...] = found[slot.name]
+            numpy_at(pointer, p, slot.itemsize).T[...] = _encoded(found[slot.name], slot.dtype)
+
+
+def _decoded(bits: np.ndarray, dtype: str) -> np.ndarray:
+    """Elements from their bits; bfloat16, the upper half of a float32, as float32."""
+    if dtype == "bfloat16":
+        return (bits.astype(np.uint32) << 16).view(np.float32)
+    return bits.view(dtype)
+
+
+def _encoded(values: np.ndarray, dtype: str) -> np.ndarray:
+    values = np.ascontiguousarray(values)
+    if dtype == "bfloat16":
+        return (values.astype(np.float32).view(np.uint32) >> 16).astype(np.uint16)
+    return values.view(f"u{values.itemsize}")
