@@ -17,7 +17,8 @@ from tilefuse.analysis.machine import Machine
 from tilefuse.analysis.model import PipelineModel
 from tilefuse.analysis.placement import Placement, place_stages, shared_bytes
 from tilefuse.analysis.regions import SMALL_DIMENSION, Follow, Region, alignment, follow_chain, regions
-from tilefuse.dialects.img.attrs import Memory
+from tilefuse.analysis.warp_cost import warp_candidates
+from tilefuse.dialects.img.attrs import Level, Memory, Shape
 
 OVERLAP_MISS = 0.15
 """Share of the overlapping part of input tiles that comes from DRAM and not from a cache."""
@@ -31,6 +32,7 @@ INDEX_COST = 1.5
 class Candidate:
     """A schedule for one group, its places, and what it costs."""
 
+    shape: Shape
     tile: tuple[int, ...]
     threads: tuple[int, ...]
     vector: int
@@ -72,8 +74,8 @@ def _tile_candidates(
                 yield tuple(tile), (1,) * rank, 1
         return
     vector = {1: 4, 2: 2}.get(bytes, 1)
-    for tx, ty in ((32, 4), (32, 8), (32, 16), (64, 4), (128, 2)) if rank > 1 else ((128, 1), (256, 1)):
-        for px in (vector, 2 * vector, 4 * vector):
+    for tx, ty in ((32, 4), (32, 8), (64, 4)) if rank > 1 else ((128, 1), (256, 1)):
+        for px in (vector, 2 * vector):
             for py in (1, 2, 4, 8) if rank > 1 else (1,):
                 tile = [tx * px, *([ty * py] if rank > 1 else []), *tail[2:]]
                 yield tuple(tile), tuple([tx, *([ty] if rank > 1 else []), *([1] * (rank - 2))]), vector
@@ -170,7 +172,7 @@ def estimate(
         compute_us *= machine.cores / tiles
     # memory and arithmetic overlap, but not perfectly
     total = max(memory_us, compute_us) + 0.15 * min(memory_us, compute_us) + machine.launch_us
-    return Candidate(tuple(tile), tuple(threads), vector, places, total, shared)
+    return Candidate(Shape.BlockTile, tuple(tile), tuple(threads), vector, places, total, shared)
 
 
 def _note_load(
@@ -213,13 +215,25 @@ def best_schedule(
     output: int,
     machine: Machine,
     extent: Sequence[int],
+    shape: Shape | None = None,
 ) -> Candidate | None:
-    """The cheapest schedule of a group; None if none fits. Raises NotFusable for an illegal group."""
+    """The cheapest schedule of a group, of one execution model or of any; None if none fits.
+
+    Raises NotFusable for an illegal group.
+    """
+    best: Candidate | None = None
     follow = follow_chain(model, members, output)
+    if machine.is_gpu and (shape is None or shape is Shape.WarpTile):
+        box = nominal_box(model, output, extent)
+        for w in warp_candidates(model, members, output, follow, machine, box):
+            if best is None or w.microseconds < best.microseconds:
+                places = {id: Placement(Level.Warp, Memory.Register) for id in members if id != output}
+                best = Candidate(Shape.WarpTile, w.tile, w.threads, w.vector, places, w.microseconds, 0)
+        if shape is Shape.WarpTile:
+            return best
     align = alignment(follow, model.nodes[output].rank)
     box = nominal_box(model, output, extent)
     bounds = model.nodes[output].bounds
-    best: Candidate | None = None
     for tile, threads, vector in _tile_candidates(machine, box, bounds, model.nodes[output].bytes):
         if any(t % a for t, a in zip(tile, align, strict=True)):
             continue

@@ -1,19 +1,25 @@
 """From scheduled groups to kernel-level IR, and from that to CUDA and C text."""
 
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
 
 if __name__ != "tilefuse.lowering":
     raise ImportError("import this package as tilefuse.lowering")
 
 
-def lower(module: ModuleOp) -> ModuleOp:
-    """A copy of a scheduled module (level 3) with a kernel for every group (level 4)."""
+def lowering_passes(*, warps: bool) -> list[ModulePass]:
+    """From a scheduled module (level 3) to what the printers take (level 4).
+
+    `warps`: whether the machine has warps; a CPU has none and runs warp tiles by phases.
+    """
     from tilefuse.lowering.groups import LowerGroups
     from tilefuse.passes.expand_division import ExpandDivision
-    from tilefuse.passes.pipeline import new_context
 
-    module = module.clone()
-    ctx = new_context()
-    LowerGroups().apply(ctx, module)
-    ExpandDivision().apply(ctx, module)
-    return module
+    return [LowerGroups(warps=warps), ExpandDivision()]
+
+
+def lower(module: ModuleOp, *, warps: bool = True) -> ModuleOp:
+    """A lowered copy of a scheduled module."""
+    from tilefuse.passes.pipeline import run_passes
+
+    return run_passes(module, lowering_passes(warps=warps))

@@ -14,10 +14,10 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from tilefuse.analysis.model import extract
-from tilefuse.analysis.placement import place_stages
+from tilefuse.analysis.placement import Placement, place_stages
 from tilefuse.analysis.regions import NotFusable, follow_chain
 from tilefuse.dialects.diagnostics import PipelineError
-from tilefuse.dialects.img.attrs import PlaceAttr, ScheduleAttr
+from tilefuse.dialects.img.attrs import Level, Memory, PlaceAttr, ScheduleAttr, Shape
 from tilefuse.dialects.img.ops import GroupOp, PipelineOp
 
 
@@ -55,7 +55,11 @@ class PromoteMemory(ModulePass):
                     follow = follow_chain(model, ids, output)
                 except NotFusable as error:
                     raise PipelineError(f"group '{group.sym_name.data}': {error}", group) from error
-                places = place_stages(model, list(ids), output, follow, micro_tile(group.schedule))
+                if group.schedule.execution is Shape.WarpTile:
+                    warp = Placement(Level.Warp, Memory.Register)
+                    places = {id: warp for id in ids if id != output}
+                else:
+                    places = place_stages(model, list(ids), output, follow, micro_tile(group.schedule))
                 for id, place in places.items():
                     if ids[id].place is None:
                         ids[id].place = PlaceAttr(place.level, place.memory, place.slot, place.pad)

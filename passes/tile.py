@@ -8,6 +8,7 @@ and `vector` set one by hand, for all groups or for `only`.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -30,6 +31,8 @@ class Tile(ModulePass):
 
     target: str = "h200"
     """The machine to tile for: a GPU's model or arch, or cpu."""
+    shape: Literal["auto", "block_tile", "warp_tile"] = "auto"
+    """The execution model; auto: the cheapest."""
     sizes: tuple[int, ...] = ()
     """Tile per dimension, x first, instead of searching."""
     threads: tuple[int, ...] = ()
@@ -67,24 +70,26 @@ class Tile(ModulePass):
             )
         tail = [d[1] if d is not None else 1 for d in _bounds(group)[len(self.sizes) :]]
         sizes = [*self.sizes, *tail][:rank]
+        shape = Shape.BlockTile if self.shape == "auto" else Shape(self.shape)
         return ScheduleAttr(
-            Shape.BlockTile, sizes, [*self.threads, *([1] * rank)][:rank], self.vector
+            shape, sizes, [*self.threads, *([1] * rank)][:rank], self.vector
         )
 
     def _search(self, group: GroupOp, model) -> None:  # type: ignore[no-untyped-def]
         members = [model.node_of[s.funcs[0]] for s in group.stages]
         output = model.node_of[group.output_stage.funcs[0]]
         try:
-            best = best_schedule(model, members, output, machine(self.target), self.extent)
+            shape = None if self.shape == "auto" else Shape(self.shape)
+            best = best_schedule(model, members, output, machine(self.target), self.extent, shape)
         except NotFusable as error:
             raise PipelineError(f"group '{group.sym_name.data}': {error}", group) from error
         if best is None:
             raise PipelineError(
                 f"group '{group.sym_name.data}': no tile fits {self.target}; its stages need more shared "
-                "memory than a block has. Cut the group, or inline fewer stages",
+                "memory or registers than there are. Cut the group, or inline fewer stages",
                 group,
             )
-        group.schedule = ScheduleAttr(Shape.BlockTile, best.tile, best.threads, best.vector)
+        group.schedule = ScheduleAttr(best.shape, best.tile, best.threads, best.vector)
 
 
 def _bounds(group: GroupOp) -> tuple[tuple[int, int] | None, ...]:

@@ -13,8 +13,8 @@ from xdsl.passes import ModulePass
 
 from tilefuse.dialects.img.ops import GroupOp, PipelineOp
 from tilefuse.dialects.verification import verify
+from tilefuse.lowering import lowering_passes
 from tilefuse.lowering.abi import kernel_name
-from tilefuse.lowering.groups import LowerGroups
 from tilefuse.lowering.printers import print_c, print_cuda
 from tilefuse.passes.pipeline import PassTrace, run_passes, standard_passes
 from tilefuse.runtime import cpu, cuda
@@ -54,7 +54,7 @@ class Compiled:
         if passes is None:
             passes = standard_passes(s.backend.machine, **s.options)
         check = verify if s.verify else None
-        return run_passes(self._input, [*passes, LowerGroups()], trace=trace, check=check)
+        return run_passes(self._input, [*passes, *lowering_passes(warps=s.backend.name == "cuda")], trace=trace, check=check)
 
     def trace(self) -> PassTrace:
         """The IR after each pass. Runs the passes again, since keeping it costs more than they do."""

@@ -1,0 +1,145 @@
+"""The cost of a warp-tiled group: instructions per lane, registers, bytes in flight. Terms: docs/cost-model.md."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from tilefuse.analysis.machine import Machine
+from tilefuse.analysis.model import PipelineModel
+from tilefuse.analysis.regions import Follow, NotFusable, regions
+from tilefuse.analysis.warp_layout import LANES, WarpLayout, check_warp_group, warp_layout
+
+WARPS = 4
+"""Warps of a block; they share nothing, so a small block fills multiprocessors evenly."""
+REGISTER_LIMIT = 200
+"""Estimated registers per thread beyond which a candidate is dropped: the estimate is not exact, 255 is."""
+IN_FLIGHT = 64 * 1024
+"""Bytes of loads in flight per multiprocessor from which DRAM is saturated (anchors: 75 to 100 KB)."""
+OVERLAP_MISS = 0.15
+"""Share of the overlapping part of input tiles that comes from DRAM and not from a cache."""
+
+
+@dataclass(frozen=True)
+class WarpCandidate:
+    """A warp-tile schedule and its cost."""
+
+    tile: tuple[int, ...]
+    threads: tuple[int, ...]
+    vector: int
+    microseconds: float
+    registers: float
+
+
+def _windows(model: PipelineModel, members: Sequence[int], layout: WarpLayout) -> float:
+    """Registers that the live rows of the stages take, at 4 bytes each."""
+    rows: dict[int, tuple[int, int]] = {}
+    for id in members:
+        for access in model.nodes[id].accesses:
+            if access.producer in layout.stages:
+                dy = access.indices[1].offset  # type: ignore[union-attr]
+                low, high = rows.get(access.producer, (dy, dy))
+                rows[access.producer] = (min(low, dy), max(high, dy))
+    total = 0.0
+    for id, (low, high) in rows.items():
+        held = layout.stages[id]
+        width = layout.vector + sum(held.reach)
+        depth = math.prod(b - a + 1 for a, b in held.rest)
+        total += (high - low + 1) * width * depth * model.nodes[id].values
+    return total
+
+
+def warp_candidates(
+    model: PipelineModel,
+    members: Sequence[int],
+    output: int,
+    follow: Mapping[int, tuple[Follow, ...]],
+    machine: Machine,
+    box: Sequence[int],
+) -> Iterator[WarpCandidate]:
+    """All warp-tile schedules worth comparing; none if the group cannot be warp-tiled."""
+    try:
+        check_warp_group(model, members, output, follow)
+    except NotFusable:
+        return
+    out = model.nodes[output]
+    widths = [
+        model.nodes[a.producer].element_bytes[0]
+        for id in members
+        for a in model.nodes[id].accesses
+        if model.nodes[a.producer].is_input or a.producer not in follow
+    ]
+    largest = max([*out.element_bytes, *widths])
+    for bytes in (16, 8):
+        vector = bytes // largest
+        if vector < 1:
+            continue
+        for rows in (1, 2, 4, 6, 8, 12, 16):
+            tile = [1, rows, *box[2:]]
+            try:
+                probe = regions(model, members, output, [LANES * vector, *tile[1:]], follow)
+                layout = warp_layout(
+                    model, members, output, follow, probe, [LANES * vector, *tile[1:]], vector
+                )
+            except NotFusable:
+                break
+            found = _estimate(model, members, output, layout, machine, box, rows)
+            if found is not None:
+                yield found
+
+
+def _estimate(
+    model: PipelineModel,
+    members: Sequence[int],
+    output: int,
+    layout: WarpLayout,
+    machine: Machine,
+    box: Sequence[int],
+    rows: int,
+) -> WarpCandidate | None:
+    v, width = layout.vector, layout.width
+    depth = math.prod(box[2:])
+    tile = (width, rows, *box[2:])
+    tiles = -(-box[0] // width) * -(-box[1] // (rows * WARPS)) * WARPS
+    instructions = 40.0  # finding the tile, per lane
+    registers = 32.0 + _windows(model, members, layout)
+    fresh = width * rows * depth * model.nodes[output].bytes
+    extra = 0.0
+    in_flight = 0.0
+    for held in layout.sources.values():
+        deep = math.prod(b - a + 1 for a, b in held.rest)
+        loads = held.count * deep
+        narrow = 1.0 if held.bytes < 4 else 0.0
+        instructions += loads * (3 + sum(held.reach) * (1 + 2 * narrow) + v * narrow)
+        registers += loads * v * (1.0 if held.bytes <= 4 else 2.0)
+        in_flight += loads * v * held.bytes
+        fresh += width * rows * deep * held.bytes
+        extra += (LANES * v * held.count - width * rows) * deep * held.bytes
+    for id in members:
+        node, held = model.nodes[id], layout.stages[id]
+        deep = math.prod(b - a + 1 for a, b in held.rest)
+        # reads are of registers; one that is not staged is a load
+        unstaged = sum(
+            1
+            for a in node.accesses
+            if a.producer not in layout.stages and (a.producer, a.source) not in layout.sources
+        )
+        instructions += held.count * deep * v * (node.instructions + 5 * unstaged)
+        if id == output:
+            narrow = 1.0 if node.bytes < 4 else 0.0
+            instructions += held.count * deep * (4 + v * narrow)
+        else:
+            narrow = 1.0 if node.bytes < 4 else 0.0
+            instructions += held.count * deep * sum(held.reach) * (1 + 2 * narrow)
+    if registers > REGISTER_LIMIT:
+        return None
+    memory_us = tiles * (fresh + extra * OVERLAP_MISS) / machine.bytes_per_us
+    compute_us = tiles * LANES * instructions / machine.instructions_per_us
+    threads = LANES * WARPS
+    resident = min(machine.max_threads_per_core, int(machine.registers_per_core / registers) // threads * threads)
+    resident = max(threads, min(resident, LANES * -(-tiles // machine.cores)))
+    memory_us *= max(1.0, IN_FLIGHT / max(1.0, resident * in_flight)) ** 0.5
+    compute_us *= max(1.0, 256 / resident) ** 0.5
+    total = max(memory_us, compute_us) + 0.15 * min(memory_us, compute_us) + machine.launch_us
+    return WarpCandidate(tile, (LANES, WARPS, *([1] * (len(box) - 2))), v, total, registers)
