@@ -1,0 +1,10 @@
+"""The meaning of the IR, in NumPy: `evaluate` computes a pipeline of level 1, 2 or 3 as docs/semantics.md says.
+
+It shares no code with the analyses, passes and kernels that it is the judge of.
+"""
+
+from tilefuse.runtime.evaluator.errors import EvaluationError
+from tilefuse.runtime.evaluator.evaluate import evaluate
+from tilefuse.runtime.evaluator.table import RULES, Rule
+
+__all__ = ["RULES", "EvaluationError", "Rule", "evaluate"]

@@ -1,0 +1,295 @@
+"""Evaluating a pipeline: backwards for the boxes that are asked for, then forwards, whole arrays at a time.
+
+Where an index is computed from data, the box that it asks for is known only when the data are. Then the way
+forwards finds out that a function is needed on a larger box, and both ways are gone again, until nothing grows.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, SSAValue
+
+from tilefuse.dialects.img.ops import (
+    BoundaryOp,
+    ExtentOp,
+    GroupOp,
+    InputOp,
+    MinOp,
+    ParamOp,
+    PipelineOp,
+    ReadOp,
+    ReturnOp,
+    StageOp,
+)
+from tilefuse.dialects.img.types import FuncType
+from tilefuse.runtime.evaluator.access import Access, Spans, resolve, values_at
+from tilefuse.runtime.evaluator.arguments import (
+    Box,
+    bound_inputs,
+    bound_param,
+    describe_box,
+    find_pipeline,
+    output_box,
+)
+from tilefuse.runtime.evaluator.carriers import pixels
+from tilefuse.runtime.evaluator.errors import EvaluationError
+from tilefuse.runtime.evaluator.gather import affine_value, coordinates
+from tilefuse.runtime.evaluator.stage_plan import Step, plan_stage
+from tilefuse.runtime.evaluator.table import compute
+
+Array = np.ndarray
+Environment = dict[SSAValue, Array]
+
+_MOST_POINTS = 2**31
+
+
+def evaluate(
+    pipeline: PipelineOp | ModuleOp,
+    inputs: Mapping[str, Array],
+    params: Mapping[str, int | float | bool] | None = None,
+    output_boxes: Mapping[str, Sequence[tuple[int, int]]] | None = None,
+    input_mins: Mapping[str, Sequence[int]] | None = None,
+) -> dict[str, Array]:
+    """The outputs of a pipeline (levels 1 to 3) on the boxes asked for.
+
+    `inputs` by name; their axes are reversed against the dimensions, so x is the last axis; any strides.
+    `output_boxes` gives (min, extent) per dimension, x first, for every output. `input_mins` gives the
+    coordinates of the inputs' first elements, where they are neither declared nor 0. Results are new
+    C-contiguous arrays. EvaluationError says what is missing, or which read leaves an input's box.
+    """
+    return _Evaluation(
+        find_pipeline(pipeline), inputs, params or {}, output_boxes or {}, input_mins or {}
+    ).run()
+
+
+class _Evaluation:
+    def __init__(
+        self,
+        pipeline: PipelineOp,
+        inputs: Mapping[str, Array],
+        params: Mapping[str, int | float | bool],
+        output_boxes: Mapping[str, Sequence[tuple[int, int]]],
+        input_mins: Mapping[str, Sequence[int]],
+    ):
+        self.pipeline = pipeline
+        self.outputs = [
+            (name, func, output_box(pipeline, name, func, output_boxes))
+            for name, func in pipeline.return_op.outputs
+        ]
+        # Of every function that is known: its values, and the box that they are of.
+        self.values: dict[SSAValue, Array] = {}
+        self.boxes: dict[SSAValue, Box] = {}
+        for op, values, box in bound_inputs(pipeline, inputs, input_mins):
+            self.values[op.func], self.boxes[op.func] = values, box
+        self.scalars = self._scalars(params)
+        self.stages = [
+            stage
+            for op in pipeline.body.block.ops
+            for stage in (op.body.block.ops if isinstance(op, GroupOp) else (op,))
+            if isinstance(stage, StageOp)
+        ]
+        self.plans = {stage: plan_stage(stage) for stage in self.stages}
+        self.found_by_data: dict[ReadOp, Spans] = {}
+        self.decisive = self._decisive_stages()
+
+    def run(self) -> dict[str, Array]:
+        """The outputs."""
+        while True:
+            last_use = self._find_boxes()
+            if self._compute(last_use):
+                return {name: self._output(name, func, box) for name, func, box in self.outputs}
+
+    def _scalars(self, params: Mapping[str, int | float | bool]) -> dict[SSAValue, Array]:
+        scalars: dict[SSAValue, Array] = {}
+        for op in self.pipeline.body.block.ops:
+            match op:
+                case ParamOp():
+                    scalars[op.value] = bound_param(op, params)
+                case MinOp() | ExtentOp():
+                    low, extent = self.boxes[op.input][op.dim.value.data]
+                    scalars[op.value] = np.array(extent if isinstance(op, ExtentOp) else low, np.int64)
+                case InputOp() | BoundaryOp() | StageOp() | GroupOp() | ReturnOp():
+                    pass
+                case _:
+                    found = compute(op, [scalars[v] for v in op.operands])
+                    scalars.update(zip(op.results, found, strict=True))
+        return scalars
+
+    def _decisive_stages(self) -> set[StageOp]:
+        """The stages that an index computed from data may depend on."""
+        decisive: set[Operation] = set()
+        for stage in reversed(self.stages):
+            plan = self.plans[stage]
+            if plan.by_data or stage in decisive:
+                decisive.add(stage)
+                decisive.update(self._holder(read.source) for read in plan.reads)
+        return {stage for stage in self.stages if stage in decisive}
+
+    @staticmethod
+    def _holder(func: SSAValue) -> Operation:
+        """The input or stage behind boundary conditions and groups."""
+        while isinstance(op := func.owner, BoundaryOp | GroupOp):
+            func = op.source if isinstance(op, BoundaryOp) else op.yield_op.values[op.results.index(func)]
+        assert isinstance(op, InputOp | StageOp)
+        return op
+
+    # --- backwards: which box of every stage is asked for
+
+    def _find_boxes(self) -> dict[StageOp, int]:
+        """Sets `boxes`; gives, for every stage that is needed, the number of the last stage that reads it."""
+        asked: dict[Operation, Spans] = {}
+        last_use: dict[Operation, int] = {}
+
+        def ask(holder: Operation, spans: Spans | None, reader: int) -> None:
+            if spans is not None:
+                asked[holder] = _union(asked.get(holder), spans)
+                last_use.setdefault(holder, reader)
+
+        for _, func, box in self.outputs:
+            access = resolve(func, coordinates(box), self.boxes, self.scalars)
+            ask(self._holder(access.func), access.spans, len(self.stages))
+        for number, stage in reversed(list(enumerate(self.stages))):
+            for func in stage.funcs:
+                self.boxes.pop(func, None)
+            if stage not in asked:
+                continue
+            box = _stage_box(stage, asked[stage])
+            self.boxes.update((func, box) for func in stage.funcs)
+            plan, env = self.plans[stage], self._environment(stage, box)
+            self._run(plan.index_steps, env)
+            for read in plan.reads:
+                if read in plan.by_data:
+                    ask(self._holder(read.source), self.found_by_data.get(read), number)
+                else:
+                    access = self._access(read, env)
+                    ask(self._holder(access.func), access.spans, number)
+        return {stage: last_use[stage] for stage in self.stages if stage in asked}
+
+    # --- forwards: values
+
+    def _compute(self, last_use: dict[StageOp, int]) -> bool:
+        """Compute the stages; False if an index computed from data needs a larger box of one."""
+        grown = False
+        freed: dict[int, list[StageOp]] = {}
+        for stage, number in last_use.items():
+            freed.setdefault(number, []).append(stage)
+        for number, stage in enumerate(self.stages):
+            # Once a box has grown, this way forwards only has to find the other boxes that grow.
+            if stage in last_use and not (grown and stage not in self.decisive):
+                grown = self._compute_stage(stage) or grown
+            for done in freed.get(number, ()):
+                self._forget(done)
+        if grown:
+            for stage in self.stages:
+                self._forget(stage)
+        return not grown
+
+    def _forget(self, stage: StageOp) -> None:
+        for func in stage.funcs:
+            self.values.pop(func, None)
+
+    def _compute_stage(self, stage: StageOp) -> bool:
+        """Set the values of a stage that are known; True if it needs a larger box of another."""
+        box = self.boxes[stage.funcs[0]]
+        env = self._environment(stage, box)
+        grown = self._run(self.plans[stage].steps, env, stage)
+        shape = tuple(extent for _, extent in reversed(box))
+        for func, value in zip(stage.funcs, stage.yield_op.values, strict=True):
+            known = env.get(value, self.scalars.get(value))
+            if known is not None:
+                self.values[func] = np.broadcast_to(known, shape)
+        return grown
+
+    def _environment(self, stage: StageOp, box: Box) -> Environment:
+        return dict(zip(stage.body.block.args, coordinates(box), strict=True))
+
+    def _run(self, steps: Sequence[Step], env: Environment, stage: StageOp | None = None) -> bool:
+        """Compute into `env`. What depends on a function not known yet stays out; True if one has to grow."""
+        grown = False
+        for step in steps:
+            op = step.op
+            if isinstance(op, ReadOp):
+                assert stage is not None
+                if all(v in env or v in self.scalars for v in op.indices):
+                    grown = self._read(op, env, stage) or grown
+            elif all(v in env or v in self.scalars for v in op.operands):
+                found = compute(op, [self._value(v, env) for v in op.operands])
+                env.update(zip(op.results, found, strict=True))
+            for value in step.dead:
+                env.pop(value, None)
+        return grown
+
+    def _value(self, value: SSAValue, env: Environment) -> Array:
+        return env[value] if value in env else self.scalars[value]
+
+    def _access(self, op: ReadOp, env: Environment) -> Access:
+        operands = [self._value(v, env) for v in op.indices]
+        indices = [affine_value(expr, operands) for expr in op.map.data.results]
+        return resolve(op.source, indices, self.boxes, self.scalars)
+
+    def _read(self, op: ReadOp, env: Environment, stage: StageOp) -> bool:
+        access = self._access(op, env)
+        if op in self.plans[stage].by_data and access.spans is not None:
+            self.found_by_data[op] = _union(self.found_by_data.get(op), access.spans)
+            known = self.boxes.get(access.func)
+            if isinstance(access.func.owner, StageOp) and not _covers(known, access.spans):
+                return True
+        if access.spans is None or access.func in self.values:
+            grid = self.boxes[stage.funcs[0]]
+            env[op.value] = self._at(access, grid, op, f"stage '{stage.sym_name.data}'")
+        return False
+
+    def _at(self, access: Access, grid: Box, reader: Operation, name: str) -> Array:
+        values, box = self.values.get(access.func), self.boxes.get(access.func)
+        return values_at(access, values, box, grid, reader, name)
+
+    def _output(self, name: str, func: SSAValue, box: Box) -> Array:
+        access = resolve(func, coordinates(box), self.boxes, self.scalars)
+        found = self._at(access, box, self.pipeline.return_op, f"output '{name}'")
+        assert isinstance(func.type, FuncType)
+        try:
+            return pixels(np.broadcast_to(found, tuple(n for _, n in reversed(box))), func.type.element)
+        except ImportError:
+            raise EvaluationError(
+                f"output '{name}' is bf16, which NumPy lacks; install ml_dtypes, or cast the output to f32",
+                self.pipeline.return_op,
+            ) from None
+
+
+def _stage_box(stage: StageOp, spans: Spans) -> Box:
+    name = stage.sym_name.data
+    for dim, declared in enumerate(stage.bounds.data if stage.bounds is not None else ()):
+        if declared is None:
+            continue
+        (first, last), (low, extent) = spans[dim], declared
+        if first < low or last >= low + extent:
+            raise EvaluationError(
+                f"stage '{name}' is needed at {first} to {last} in dimension {dim}, but is bound to {low} to "
+                f"{low + extent - 1}; widen its bound or read less",
+                stage,
+            )
+    box = tuple((first, last - first + 1) for first, last in spans)
+    points = math.prod(extent for _, extent in box)
+    if points > _MOST_POINTS:
+        raise EvaluationError(
+            f"stage '{name}' is asked for {points} points, on the box {describe_box(box)}; clamp the indices that "
+            "it is read at",
+            stage,
+        )
+    return box
+
+
+def _union(a: Spans | None, b: Spans) -> Spans:
+    if a is None:
+        return b
+    return tuple((min(p[0], q[0]), max(p[1], q[1])) for p, q in zip(a, b, strict=True))
+
+
+def _covers(box: Box | None, spans: Spans) -> bool:
+    return box is not None and all(
+        low <= first and last < low + extent for (first, last), (low, extent) in zip(spans, box, strict=True)
+    )

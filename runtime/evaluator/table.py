@@ -1,0 +1,42 @@
+"""The table from op to meaning. To give an op a meaning, add a row to one of the three parts.
+
+A rule is `(op, *operands) -> array`, or a tuple of arrays for several results. Operands are carried values
+(carriers.py), broadcast against one another: a value that depends on x alone has the shape of a row.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from xdsl.ir import Operation
+
+from tilefuse.runtime.evaluator.carriers import CARRIERS, carried
+from tilefuse.runtime.evaluator.casts import CAST_RULES
+from tilefuse.runtime.evaluator.errors import EvaluationError
+from tilefuse.runtime.evaluator.floats import FLOAT_RULES
+from tilefuse.runtime.evaluator.integers import INTEGER_RULES, Rule
+
+RULES: dict[type[Operation], Rule] = {**CAST_RULES, **FLOAT_RULES, **INTEGER_RULES}
+
+
+def compute(op: Operation, operands: list[np.ndarray]) -> list[np.ndarray]:
+    """The results of one op. EvaluationError if it, or a type of it, has no meaning here."""
+    rule = RULES.get(type(op))
+    if rule is None:
+        raise EvaluationError(
+            f"the evaluator has no meaning for {op.name}; give it a row in RULES of tilefuse.runtime.evaluator",
+            op,
+        )
+    for value in (*op.operands, *op.results):
+        if value.type not in CARRIERS:
+            raise EvaluationError(
+                f"{op.name}: values of type {value.type} cannot be computed; use i1, i8, i16, i32, i64, index, f16, bf16, "
+                "f32 or f64",
+                op,
+            )
+    with np.errstate(all="ignore"):
+        found = rule(op, *operands)
+        several = found if isinstance(found, tuple) else (found,)
+        return [np.asarray(carried(np.asarray(v), r.type)) for v, r in zip(several, op.results, strict=True)]
+
+
+__all__ = ["RULES", "Rule", "compute"]
