@@ -19,6 +19,7 @@ from tilefuse.passes.group_stages import GroupStages
 from tilefuse.passes.inline_stages import InlineStages
 from tilefuse.passes.promote_memory import PromoteMemory
 from tilefuse.passes.tile import Tile
+from tilefuse.passes.validate_occupancy import ValidateOccupancy
 
 
 @dataclass
@@ -71,6 +72,7 @@ def standard_passes(
         GroupStages(target=target, algorithm=algorithm, extent=size),  # type: ignore[arg-type]
         Tile(target=target, extent=size),
         PromoteMemory(),
+        ValidateOccupancy(target=target, fix=True),
     ]
 
 
@@ -85,7 +87,7 @@ def run_passes(
     """Run `passes` on a copy of `module`. With a trace, keep the IR after each; with verify, verify it."""
     ctx = new_context()
     module = module.clone()
-    if trace is not None:
+    if trace is not None and not trace.modules:
         trace.modules.append(("input", module.clone()))
     for p in passes:
         start = time.perf_counter()

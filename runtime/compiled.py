@@ -8,15 +8,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp
 from xdsl.passes import ModulePass
 
+from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.img.ops import GroupOp, PipelineOp
 from tilefuse.dialects.verification import verify
 from tilefuse.lowering import lowering_passes
 from tilefuse.lowering.abi import kernel_name
 from tilefuse.lowering.printers import print_c, print_cuda
-from tilefuse.passes.pipeline import PassTrace, run_passes, standard_passes
+from tilefuse.passes.pipeline import PassTrace, new_context, run_passes, standard_passes
+from tilefuse.passes.validate_occupancy import ValidateOccupancy
 from tilefuse.runtime import cpu, cuda
 from tilefuse.runtime.backend import Backend
 from tilefuse.runtime.launch import c_entry_points
@@ -46,15 +48,19 @@ class Compiled:
         self._lock = threading.RLock()
         self._sources: dict[int, str] = {}
         self._cubins: dict[tuple[str, int], cuda.Cubin] = {}
-        self.module = self._run(None)
+        self._stuck: set[str] = set()
+        self._scheduled, self.module = self._run(None)
 
-    def _run(self, trace: PassTrace | None) -> ModuleOp:
+    def _run(self, trace: PassTrace | None) -> tuple[ModuleOp, ModuleOp]:
+        """The scheduled and the lowered module."""
         s = self._settings
         passes = s.passes
         if passes is None:
             passes = standard_passes(s.backend.machine, **s.options)
         check = verify if s.verify else None
-        return run_passes(self._input, [*passes, *lowering_passes(warps=s.backend.name == "cuda")], trace=trace, check=check)
+        scheduled = run_passes(self._input, passes, trace=trace, check=check)
+        lowering = lowering_passes(warps=s.backend.name == "cuda")
+        return scheduled, run_passes(scheduled, lowering, trace=trace, check=check)
 
     def trace(self) -> PassTrace:
         """The IR after each pass. Runs the passes again, since keeping it costs more than they do."""
@@ -92,9 +98,34 @@ class Compiled:
         with self._lock:
             key = (arch, index_bits)
             if key not in self._cubins:
-                source = self.source(index_bits)
-                self._cubins[key] = cuda.build(source, arch, strict_float=self._settings.strict_float)
+                strict = self._settings.strict_float
+                built = cuda.build(self.source(index_bits), arch, strict_float=strict)
+                while self._make_room(built):
+                    built = cuda.build(self.source(index_bits), arch, strict_float=strict)
+                self._cubins[key] = built
             return self._cubins[key]
+
+    def _make_room(self, built: cuda.Cubin) -> bool:
+        """Give kernels whose registers spill a smaller tile, by the compiler's own report; whether any got one."""
+        scheduled = find_pipeline(self._scheduled)
+        changed = False
+        for group in [g for g in scheduled.body.block.ops if isinstance(g, GroupOp)]:
+            name = kernel_name(group)
+            group.attributes["registers"] = IntegerAttr(built.registers[name], 64)
+            spilled = built.spill_bytes[name]
+            if not spilled or name in self._stuck:
+                continue
+            group.attributes["spill_bytes"] = IntegerAttr(spilled, 64)
+            try:
+                ValidateOccupancy(self._settings.backend.machine, fix=True).apply(new_context(), self._scheduled)
+                changed = True
+            except PipelineError:
+                self._stuck.add(name)  # no smaller tile: better slow than not at all
+            group.attributes.pop("spill_bytes", None)
+        if changed:
+            self.module = run_passes(self._scheduled, lowering_passes(warps=True))
+            self._sources.clear()
+        return changed
 
     def functions(self, names: list[str], device: int, index_bits: int) -> list[Any]:
         """Kernels loaded on a GPU."""

@@ -40,6 +40,7 @@ UNIVERSE = Universe(
         "lower-groups": _lowering("groups", "LowerGroups"),
         "promote-memory": _pass("promote_memory", "PromoteMemory"),
         "tile": _pass("tile", "Tile"),
+        "validate-occupancy": _pass("validate_occupancy", "ValidateOccupancy"),
         "verify-dominance": _pass("verify_dominance", "VerifyDominance"),
     },
     all_targets={"cuda": _printer("CudaTarget"), "c": _printer("CTarget")},

@@ -1,0 +1,197 @@
+"""`validate-occupancy`: hold every schedule against what the target has.
+
+Checks, per group: the schedule is well-formed for its execution model; threads, shared memory and registers of
+a block are within the target's limits, by NVIDIA's allocation rules (`targets/occupancy.py`); at least one
+block fits a multiprocessor. Registers and spills are known where a compiler's report has put `registers` and
+`spill_bytes` on the group. Too much of anything is an error that names the limit and the stage; with
+`fix=true` the tile is made smaller instead. The result stands on the group as `occupancy`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr
+from xdsl.passes import ModulePass
+
+from tilefuse.analysis.model import PipelineModel, extract
+from tilefuse.analysis.placement import Placement, shared_bytes
+from tilefuse.analysis.regions import NotFusable, alignment, fixed_span, follow_chain, regions
+from tilefuse.analysis.warp_layout import LANES, warp_layout
+from tilefuse.dialects.diagnostics import PipelineError
+from tilefuse.dialects.img.attrs import Memory, ScheduleAttr, Shape
+from tilefuse.dialects.img.ops import GroupOp, PipelineOp
+from tilefuse.targets.gpus import Gpu, UnknownGpu, gpu
+from tilefuse.targets.occupancy import exceeded_limits, occupancy
+
+ASSUMED_REGISTERS = 32
+"""Registers per thread counted with where no compiler has reported any."""
+
+
+@dataclass(frozen=True)
+class _Need:
+    threads: int
+    registers: int
+    shared: int
+    largest: str
+    """The stage that takes most shared memory."""
+
+
+def _complain(group: GroupOp, message: str) -> PipelineError:
+    return PipelineError(f"group '{group.sym_name.data}': {message}", group)
+
+
+def _int(group: GroupOp, key: str) -> int | None:
+    attr = group.attributes.get(key)
+    return attr.value.data if isinstance(attr, IntegerAttr) else None
+
+
+def _check_shape(group: GroupOp, model: PipelineModel) -> None:
+    """Whether the schedule can be lowered at all."""
+    schedule = group.schedule
+    assert schedule is not None
+    ids = [model.node_of[s.funcs[0]] for s in group.stages]
+    output = model.node_of[group.output_stage.funcs[0]]
+    try:
+        follow = follow_chain(model, ids, output)
+        if schedule.execution is Shape.WarpTile:
+            region = regions(model, ids, output, schedule.tile_sizes, follow)
+            layout = warp_layout(
+                model, ids, output, follow, region, schedule.tile_sizes, schedule.vector_width
+            )
+            if schedule.tile_sizes[0] != layout.width or schedule.thread_counts[0] != LANES:
+                raise _complain(
+                    group,
+                    f"a warp tile of {LANES} lanes x {schedule.vector_width} points is {layout.width} wide with "
+                    f"this halo, not {schedule.tile_sizes[0]}",
+                )
+            return
+    except NotFusable as error:
+        raise _complain(group, str(error)) from error
+    for d, (tile, threads) in enumerate(zip(schedule.tile_sizes, schedule.thread_counts, strict=True)):
+        fixed = fixed_span(model, output, d)
+        if fixed is not None and tile != fixed[1] - fixed[0] + 1:
+            raise _complain(group, f"dimension {d} has {fixed[1] - fixed[0] + 1} points and is not tiled by {tile}")
+        if tile % threads or (d == 0 and (tile // threads) % schedule.vector_width and math.prod(schedule.thread_counts) > 1):
+            raise _complain(
+                group,
+                f"a tile of {tile} in dimension {d} is not shared evenly by {threads} threads"
+                + (f" with {schedule.vector_width} points each" if d == 0 else ""),
+            )
+        if d > 2 and threads > 1:
+            raise _complain(group, f"threads lie in the first three dimensions; dimension {d} has {threads}")
+    for d, (tile, step) in enumerate(zip(schedule.tile_sizes, alignment(follow, len(schedule.tile_sizes)), strict=True)):
+        if tile % step:
+            raise _complain(group, f"scaled accesses need a tile of a multiple of {step} in dimension {d}, not {tile}")
+
+
+def _need(group: GroupOp, model: PipelineModel) -> _Need:
+    schedule = group.schedule
+    assert schedule is not None
+    ids = {model.node_of[s.funcs[0]]: s for s in group.stages}
+    output = model.node_of[group.output_stage.funcs[0]]
+    registers = _int(group, "registers") or ASSUMED_REGISTERS
+    threads = math.prod(schedule.thread_counts)
+    if schedule.execution is Shape.WarpTile:
+        return _Need(threads, registers, 0, group.sym_name.data)
+    region = regions(model, list(ids), output, schedule.tile_sizes)
+    places = {
+        id: Placement(*s.place.where, s.place.slot.data, s.place.pad.data)
+        for id, s in ids.items()
+        if s.place is not None
+    }
+    shared = [id for id, p in places.items() if p.memory is Memory.Shared]
+    largest = max(shared, key=lambda id: region[id].points * model.nodes[id].bytes, default=output)
+    return _Need(threads, registers, shared_bytes(model, places, region), ids[largest].sym_name.data)
+
+
+def _smaller(group: GroupOp, model: PipelineModel) -> ScheduleAttr | None:
+    """The schedule with half the rows (then half the columns) per block; None if there is nothing to halve."""
+    schedule = group.schedule
+    assert schedule is not None
+    output = model.node_of[group.output_stage.funcs[0]]
+    tile, threads = list(schedule.tile_sizes), list(schedule.thread_counts)
+    order = [1, 0] if schedule.execution is Shape.BlockTile else [1]
+    for d in order:
+        if d >= len(tile) or fixed_span(model, output, d) is not None or tile[d] % 2:
+            continue
+        minimum = schedule.vector_width if d == 0 else 1
+        if (tile[d] // 2) % threads[d] == 0 and tile[d] // 2 // threads[d] >= minimum:
+            tile[d] //= 2
+        elif schedule.execution is Shape.BlockTile and threads[d] % 2 == 0:
+            tile[d] //= 2
+            threads[d] //= 2
+        else:
+            continue
+        return ScheduleAttr.new_from(schedule, tile=tile, threads=threads)
+    return None
+
+
+@dataclass(frozen=True)
+class ValidateOccupancy(ModulePass):
+    """Check every schedule against the target's threads, registers and shared memory."""
+
+    name = "validate-occupancy"
+
+    target: str = "h200"
+    """A GPU's model or arch; cpu has no limits to check."""
+    fix: bool = False
+    """Make tiles smaller until they fit, instead of an error."""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        on = None
+        if self.target != "cpu":
+            try:
+                on = gpu(self.target)
+            except UnknownGpu as error:
+                raise PipelineError(f"validate-occupancy: {error}") from error
+        for pipeline in op.body.block.ops:
+            if not isinstance(pipeline, PipelineOp):
+                continue
+            groups = [g for g in pipeline.body.block.ops if isinstance(g, GroupOp)]
+            model = extract(pipeline) if groups else None
+            for group in groups:
+                assert model is not None
+                if group.schedule is None:
+                    raise _complain(group, "there is no schedule to validate; run tile first")
+                self._validate(group, model, on)
+
+    def _validate(self, group: GroupOp, model: PipelineModel, on: Gpu | None) -> None:
+        _check_shape(group, model)
+        if on is None:
+            return
+        while True:
+            problems = self._problems(group, model, on)
+            if not problems:
+                break
+            smaller = _smaller(group, model) if self.fix else None
+            if smaller is None:
+                raise _complain(
+                    group,
+                    f"{'; '.join(problems)} on {on.name}. "
+                    + ("No smaller tile is left" if self.fix else "Use a smaller tile, or fix=true"),
+                )
+            group.schedule = smaller
+            # what was reported belongs to the old tile
+            group.attributes.pop("registers", None)
+            group.attributes.pop("spill_bytes", None)
+        need = _need(group, model)
+        found = occupancy(on, need.threads, need.registers, need.shared)
+        group.attributes["occupancy"] = StringAttr(
+            f"{found.blocks_per_sm} blocks per SM, {found.fraction:.0%} of the warps, limited by {found.limited_by}; "
+            f"{need.shared} shared bytes"
+        )
+
+    def _problems(self, group: GroupOp, model: PipelineModel, on: Gpu) -> list[str]:
+        need = _need(group, model)
+        problems = list(exceeded_limits(on, need.threads, need.registers, need.shared))
+        if need.shared > on.shared_bytes_per_block:
+            problems.append(
+                f"{need.shared} bytes of shared memory, most of them for stage '{need.largest}', where a block has "
+                f"{on.shared_bytes_per_block}"
+            )
+        if spilled := _int(group, "spill_bytes"):
+            problems.append(f"{spilled} bytes of registers spill to memory")
+        return problems
