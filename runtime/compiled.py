@@ -6,7 +6,6 @@ import ctypes
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp
 from xdsl.passes import ModulePass
@@ -35,8 +34,28 @@ class Settings:
     """Verify the module after each pass."""
     passes: Sequence[ModulePass] | None = None
     """Instead of the standard ones; lowering follows."""
-    options: Mapping[str, Any] = field(default_factory=dict)
+    options: Mapping[str, object] = field(default_factory=dict)
     """Of `standard_passes`: extent, algorithm."""
+
+
+def groups_of(pipeline: PipelineOp) -> list[GroupOp]:
+    """The groups of a pipeline: one per kernel, in order of launch."""
+    return [op for op in pipeline.body.block.ops if isinstance(op, GroupOp)]
+
+
+@dataclass(frozen=True)
+class Kernels:
+    """Kernels in their final form, for one width of index, and one architecture if for a GPU."""
+
+    module: ModuleOp
+    """Level 4."""
+    source: str
+    cubin: cuda.Cubin | None = None
+
+    @property
+    def pipeline(self) -> PipelineOp:
+        """The scheduled pipeline."""
+        return find_pipeline(self.module)
 
 
 class Compiled:
@@ -45,92 +64,96 @@ class Compiled:
     def __init__(self, module: ModuleOp, settings: Settings):
         self._input = module
         self._settings = settings
+        self._is_gpu = settings.backend.name == "cuda"
         self._lock = threading.RLock()
-        self._sources: dict[int, str] = {}
-        self._cubins: dict[tuple[str, int], cuda.Cubin] = {}
-        self._stuck: set[str] = set()
-        self._scheduled, self.module = self._run(None)
+        self._kernels: dict[tuple[int, str | None], Kernels] = {}
+        self._latest: Kernels | None = None
+        self._scheduled = self._schedule(None)
+        self.module = self._lower(self._scheduled, None)
+        """Level 4, before machine code has been made of it."""
 
-    def _run(self, trace: PassTrace | None) -> tuple[ModuleOp, ModuleOp]:
-        """The scheduled and the lowered module."""
+    def _schedule(self, trace: PassTrace | None) -> ModuleOp:
         s = self._settings
         passes = s.passes
         if passes is None:
-            passes = standard_passes(s.backend.machine, **s.options)
-        check = verify if s.verify else None
-        scheduled = run_passes(self._input, passes, trace=trace, check=check)
-        lowering = lowering_passes(warps=s.backend.name == "cuda")
-        return scheduled, run_passes(scheduled, lowering, trace=trace, check=check)
+            passes = standard_passes(s.backend.machine, **s.options)  # type: ignore[arg-type]
+        return run_passes(self._input, passes, trace=trace, check=verify if s.verify else None)
+
+    def _lower(self, scheduled: ModuleOp, trace: PassTrace | None) -> ModuleOp:
+        check = verify if self._settings.verify else None
+        return run_passes(scheduled, lowering_passes(warps=self._is_gpu), trace=trace, check=check)
 
     def trace(self) -> PassTrace:
-        """The IR after each pass. Runs the passes again, since keeping it costs more than they do."""
-        trace = PassTrace()
-        self._run(trace)
+        """The IR after each pass. Runs the passes again, since keeping it costs more than they do.
+
+        `fit-registers` stands last where the compiler's report has made tiles smaller.
+        """
+        trace, lowering = PassTrace(), PassTrace()
+        self._lower(self._schedule(trace), lowering)
+        trace.modules += lowering.modules[1:]
+        trace.seconds |= lowering.seconds
+        if self._latest is not None and self._latest.module is not self.module:
+            trace.modules.append(("fit-registers", self._latest.module))
         return trace
 
     @property
     def pipeline(self) -> PipelineOp:
-        """The scheduled pipeline."""
+        """The scheduled pipeline; that of `kernels` may have smaller tiles."""
         return find_pipeline(self.module)
 
-    @property
-    def groups(self) -> list[GroupOp]:
-        """One per kernel, in order."""
-        return [op for op in self.pipeline.body.block.ops if isinstance(op, GroupOp)]
+    def latest(self) -> Kernels:
+        """The kernels last made; before any, with no machine code."""
+        return self._latest or Kernels(self.module, self._print(self.module, 32))
 
-    def source(self, index_bits: int = 32) -> str:
-        """The CUDA or C text."""
+    def kernels(self, index_bits: int, arch: str | None = None) -> Kernels:
+        """The kernels for a width of index, with machine code if an architecture is given."""
         with self._lock:
-            if index_bits not in self._sources:
-                if self._settings.backend.name == "cuda":
-                    text = print_cuda(self.module, index_bits=index_bits)
+            key = (index_bits, arch)
+            if key not in self._kernels:
+                if arch is None:
+                    made = Kernels(self.module, self._print(self.module, index_bits))
                 else:
-                    text = print_c(self.module, index_bits=index_bits) + c_entry_points(self.groups)
-                self._sources[index_bits] = text
-            return self._sources[index_bits]
+                    made = self._fit_registers(index_bits, arch)
+                self._kernels[key] = made
+            self._latest = self._kernels[key]
+            return self._latest
 
     def library(self, index_bits: int) -> ctypes.CDLL:
         """The C library, built if need be."""
-        return cpu.load_library(self.source(index_bits), strict_float=self._settings.strict_float)
+        return cpu.load_library(self.kernels(index_bits).source, strict_float=self._settings.strict_float)
 
-    def cubin(self, arch: str, index_bits: int = 32) -> cuda.Cubin:
-        """The machine code for a GPU architecture, built if need be."""
-        with self._lock:
-            key = (arch, index_bits)
-            if key not in self._cubins:
-                strict = self._settings.strict_float
-                built = cuda.build(self.source(index_bits), arch, strict_float=strict)
-                while self._make_room(built):
-                    built = cuda.build(self.source(index_bits), arch, strict_float=strict)
-                self._cubins[key] = built
-            return self._cubins[key]
+    def _print(self, module: ModuleOp, index_bits: int) -> str:
+        if self._is_gpu:
+            return print_cuda(module, index_bits=index_bits)
+        return print_c(module, index_bits=index_bits) + c_entry_points(groups_of(find_pipeline(module)))
 
-    def _make_room(self, built: cuda.Cubin) -> bool:
-        """Give kernels whose registers spill a smaller tile, by the compiler's own report; whether any got one."""
-        scheduled = find_pipeline(self._scheduled)
+    def _fit_registers(self, index_bits: int, arch: str) -> Kernels:
+        """Compile; give kernels that the compiler says spill a smaller tile, and compile again."""
+        scheduled, module = self._scheduled.clone(), self.module
+        # Written by hand: validated, but not changed.
+        fixed = {kernel_name(g) for g in groups_of(find_pipeline(self._input)) if g.schedule is not None}
+        while True:
+            source = self._print(module, index_bits)
+            cubin = cuda.build(source, arch, strict_float=self._settings.strict_float)
+            if not self._make_room(scheduled, cubin, fixed):
+                return Kernels(module, source, cubin)
+            module = self._lower(scheduled, None)
+
+    def _make_room(self, scheduled: ModuleOp, cubin: cuda.Cubin, fixed: set[str]) -> bool:
+        """Give kernels whose registers spill a smaller tile; whether any got one. `fixed` cannot get one."""
         changed = False
-        for group in [g for g in scheduled.body.block.ops if isinstance(g, GroupOp)]:
+        for group in groups_of(find_pipeline(scheduled)):
             name = kernel_name(group)
-            group.attributes["registers"] = IntegerAttr(built.registers[name], 64)
-            spilled = built.spill_bytes[name]
-            if not spilled or name in self._stuck:
+            group.attributes["registers"] = IntegerAttr(cubin.registers[name], 64)
+            spilled = cubin.spill_bytes[name]
+            if not spilled or name in fixed:
                 continue
             group.attributes["spill_bytes"] = IntegerAttr(spilled, 64)
             try:
-                ValidateOccupancy(self._settings.backend.machine, fix=True).apply(new_context(), self._scheduled)
+                validate = ValidateOccupancy(self._settings.backend.machine, fix=True)
+                validate.apply(new_context(), scheduled)
                 changed = True
             except PipelineError:
-                self._stuck.add(name)  # no smaller tile: better slow than not at all
+                fixed.add(name)  # no smaller tile: better slow than not at all
             group.attributes.pop("spill_bytes", None)
-        if changed:
-            self.module = run_passes(self._scheduled, lowering_passes(warps=True))
-            self._sources.clear()
         return changed
-
-    def functions(self, names: list[str], device: int, index_bits: int) -> list[Any]:
-        """Kernels loaded on a GPU."""
-        return cuda.load_functions(self.cubin(cuda.architecture(device), index_bits), names, device)
-
-    def kernel_names(self) -> list[str]:
-        """The names of all kernels, in order of launch."""
-        return [kernel_name(g) for g in self.groups]

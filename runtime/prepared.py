@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Protocol
 
+from tilefuse.runtime import cuda
 from tilefuse.runtime.arrays import Device
 from tilefuse.runtime.boxes import CallBoxes
 from tilefuse.runtime.compiled import Compiled
@@ -39,9 +40,15 @@ class PreparedKernels:
         device: Device,
         spare: list[Any],
     ):
-        self.compiled = compiled
         self.out_shapes = out_shapes
-        self.plan = plan = make_plan(compiled.pipeline, boxes, inputs, outputs, params)
+        self.compiled = compiled
+        plan = make_plan(compiled.pipeline, boxes, inputs, outputs, params)
+        arch = None if device[0] == "cpu" else cuda.architecture(device[1])
+        self.kernels = kernels = compiled.kernels(plan.index_bits, arch)
+        if kernels.module is not compiled.module:
+            # Tiles have become smaller since.
+            plan = make_plan(kernels.pipeline, boxes, inputs, outputs, params)
+        self.plan = plan
         self._boxes = boxes
         self._scalars: tuple[dict[str, Number], Sequence[Number]] | None = None
         self._runner: Runner
@@ -49,7 +56,8 @@ class PreparedKernels:
             self._runner = CpuRunner(plan, compiled.library(plan.index_bits), outputs, spare)
         else:
             names = [launch.name for launch in plan.launches]
-            functions = compiled.functions(names, device[1], plan.index_bits)
+            assert kernels.cubin is not None
+            functions = cuda.load_functions(kernels.cubin, names, device[1])
             self._runner = CudaRunner(plan, functions, outputs, device[1])
 
     def run(self, pointers: list[int], params: dict[str, Number], stream: int | None) -> None:

@@ -17,8 +17,8 @@ from tilefuse.runtime.arrays import CPU, CUPY, NUMPY, TORCH, ArrayKind, ArrayVie
 from tilefuse.runtime.backend import find_backend
 from tilefuse.runtime.binding import Signature, check_devices, check_output, overlaps
 from tilefuse.runtime.boxes import Request, resolve
-from tilefuse.runtime.compiled import Compiled, Settings
-from tilefuse.runtime.errors import CallError
+from tilefuse.runtime.compiled import Compiled, Kernels, Settings
+from tilefuse.runtime.errors import CallError, TargetError
 from tilefuse.runtime.guess import likely_specs
 from tilefuse.runtime.layouts import (
     ALIGNMENT,
@@ -33,6 +33,7 @@ from tilefuse.runtime.prepared import Prepared, PreparedKernels, PreparedReferen
 from tilefuse.runtime.reference import ReferenceRunner
 from tilefuse.runtime.scalars import Number, params_in_boxes
 from tilefuse.runtime.specialize import find_pipeline, give_outputs_stages, specialize
+from tilefuse.targets.gpus import gpu
 
 _MOST_PREPARED = 128
 """Kinds of call that a program keeps prepared."""
@@ -161,16 +162,15 @@ class Program:
 
     def source(self) -> str:
         """The CUDA or C text of the last call's kernels (before any call: of a likely call's)."""
-        plan = self._last.plan if isinstance(self._last, PreparedKernels) else None
-        return self._current().source(plan.index_bits if plan else 32)
+        return self._current_kernels().source
 
     @property
     def kernels(self) -> list[reporting.Kernel]:
         """What is known of each kernel, in the order of launch."""
         if self._settings.backend.name == "reference":
             return []
-        last = self._last if isinstance(self._last, PreparedKernels) else None
-        return reporting.kernels(self._current(), last.plan if last else None, self._settings.backend)
+        plan = self._last.plan if isinstance(self._last, PreparedKernels) else None
+        return reporting.kernels(self._current_kernels(), plan)
 
     def report(self) -> str:
         """Kernels, their tiles and memory, and the time of the last call (on a GPU: of the last `time`)."""
@@ -283,9 +283,22 @@ class Program:
         if self._settings.backend.name == "cpu":
             compiled.library(32)
         elif cuda.available():
-            compiled.cubin(cuda.architecture(cuda.current_device()))
+            compiled.kernels(32, cuda.architecture(cuda.current_device()))
+
+    def _current_kernels(self) -> Kernels:
+        if isinstance(self._last, PreparedKernels):
+            return self._last.kernels
+        compiled = self._current()
+        if self._settings.backend.name == "cuda" and not cuda.available():
+            try:
+                return compiled.kernels(32, gpu(self._settings.backend.machine).arch)
+            except TargetError:  # nor is there NVRTC: then the text, and no figures
+                pass
+        return compiled.latest()
 
     def _current(self) -> Compiled:
+        if isinstance(self._last, PreparedKernels):
+            return self._last.compiled
         if self._latest is None:
             raise CallError(
                 "target 'reference' evaluates the pipeline as it is: there are no passes or kernels"

@@ -6,10 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tilefuse.lowering.abi import kernel_name, threads
-from tilefuse.runtime import cuda
-from tilefuse.runtime.backend import Backend
-from tilefuse.runtime.compiled import Compiled
-from tilefuse.runtime.errors import TargetError
+from tilefuse.runtime.compiled import Kernels, groups_of
 from tilefuse.runtime.plan import Plan
 
 
@@ -31,18 +28,12 @@ class Kernel:
     """Per thread."""
 
 
-def kernels(compiled: Compiled, plan: Plan | None, backend: Backend) -> list[Kernel]:
+def kernels(built: Kernels, plan: Plan | None) -> list[Kernel]:
     """All kernels, in the order of launch; `plan` is that of the last call."""
-    cubin = None
-    if backend.name == "cuda":
-        try:
-            arch = _architecture(backend)
-            cubin = compiled.cubin(arch, plan.index_bits if plan else 32)
-        except TargetError:
-            cubin = None
+    cubin = built.cubin
     grids = {launch.name: launch.grid for launch in plan.launches} if plan else {}
     found = []
-    for group in compiled.groups:
+    for group in groups_of(built.pipeline):
         name = kernel_name(group)
         assert group.schedule is not None
         found.append(
@@ -58,14 +49,6 @@ def kernels(compiled: Compiled, plan: Plan | None, backend: Backend) -> list[Ker
             )
         )
     return found
-
-
-def _architecture(backend: Backend) -> str:
-    if cuda.available():
-        return cuda.architecture(cuda.current_device())
-    from tilefuse.targets.gpus import gpu
-
-    return gpu(backend.machine).arch
 
 
 def text(pipeline: str, target: str, found: Sequence[Kernel], seconds: float | None) -> str:
