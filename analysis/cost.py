@@ -185,7 +185,7 @@ def _note_load(
 ) -> None:
     """Remember, per dimension, (coordinates a tile touches, coordinates that no other tile touches)."""
     spans: list[list[int]] = []
-    for access in model.nodes[consumer].accesses:
+    for access in model.nodes[consumer].hull:
         if access.producer != producer:
             continue
         for d, index in enumerate(access.indices):

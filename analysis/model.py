@@ -7,7 +7,7 @@ distinct reads. Nothing here refers back into a rewrite: passes decide on the mo
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import networkx as nx
 from xdsl.dialects import arith, math
@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import AnyFloat, IndexType
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from tilefuse.analysis.bounds import flat_ops
-from tilefuse.analysis.index import AnyIndex, GeneralIndex, classify
+from tilefuse.analysis.index import AnyIndex, GeneralIndex, Index, classify
 from tilefuse.dialects.img.attrs import BoundaryKind
 from tilefuse.dialects.img.ops import (
     BoundaryOp,
@@ -97,6 +97,9 @@ class Node:
     instructions: float = 0.0
     """Thread instructions per point beside the reads."""
     accesses: list[Access] = field(default_factory=list)
+    hull: list[Access] = field(default_factory=list)
+    """At most two accesses per way of reading a producer: the least and the greatest offsets. Footprints
+    follow from these alone."""
     bounds: tuple[tuple[int, int] | None, ...] = ()
     is_output: bool = False
     element_bytes: tuple[int, ...] = ()
@@ -188,6 +191,26 @@ def extract(pipeline: PipelineOp) -> PipelineModel:
     return model
 
 
+def _hull(accesses: Sequence[Access]) -> list[Access]:
+    ways: dict[object, list[Access]] = {}
+    for a in accesses:
+        way = tuple(
+            (i.var, i.num, i.den) if isinstance(i, Index) and i.var is not None else i for i in a.indices
+        )
+        ways.setdefault((a.producer, a.source, way), []).append(a)
+    hull: list[Access] = []
+    for same in ways.values():
+        for extreme in (min, max) if len(same) > 1 else (min,):
+            indices = [
+                replace(i, offset=extreme(a.indices[d].offset for a in same))  # type: ignore[union-attr]
+                if isinstance(i, Index) and i.var is not None
+                else i
+                for d, i in enumerate(same[0].indices)
+            ]
+            hull.append(replace(same[0], indices=tuple(indices)))
+    return hull
+
+
 def _read_body(
     op: StageOp, node: Node, model: PipelineModel, boundary: dict[SSAValue, BoundaryKind | None]
 ) -> None:
@@ -208,6 +231,7 @@ def _read_body(
                 model.graph.add_edge(access.producer, node.id)
         elif not isinstance(inner, YieldOp | ParamOp):
             node.instructions += instruction_cost(inner)
+    node.hull = _hull(node.accesses)
 
 
 def is_float(type: object) -> bool:

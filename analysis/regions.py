@@ -74,7 +74,7 @@ def follow_chain(model: PipelineModel, members: Iterable[int], output: int) -> d
         mine = follow.get(id)
         if mine is None:
             raise NotFusable(f"'{model.nodes[id].name}' is not needed by '{out.name}'")
-        for access in model.nodes[id].accesses:
+        for access in model.nodes[id].hull:
             if access.producer not in inside:
                 continue
             producer = model.nodes[access.producer]
@@ -126,7 +126,7 @@ def regions(
     }
     for id in sorted(inside, reverse=True):
         mine = spans[id]
-        for access in model.nodes[id].accesses:
+        for access in model.nodes[id].hull:
             p = access.producer
             if p not in inside:
                 continue

@@ -36,7 +36,7 @@ def _windows(model: PipelineModel, members: Sequence[int], layout: WarpLayout) -
     """Registers that the live rows of the stages take, at 4 bytes each."""
     rows: dict[int, tuple[int, int]] = {}
     for id in members:
-        for access in model.nodes[id].accesses:
+        for access in model.nodes[id].hull:
             if access.producer in layout.stages:
                 dy = access.indices[1].offset  # type: ignore[union-attr]
                 low, high = rows.get(access.producer, (dy, dy))

@@ -101,7 +101,7 @@ def warp_layout(
     ahead: dict[int, list[tuple[Held, int]]] = {id: [] for id in members}
     for id in members:
         mine = stages[id]
-        for access in model.nodes[id].accesses:
+        for access in model.nodes[id].hull:
             if access.producer in inside:
                 x, y = access.indices[0], access.indices[1]
                 assert isinstance(x, Index) and isinstance(y, Index)

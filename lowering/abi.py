@@ -16,7 +16,7 @@ from xdsl.dialects.builtin import IntegerType, Signedness
 from xdsl.ir import Attribute, SSAValue
 
 from tilefuse.analysis.bounds import Box
-from tilefuse.analysis.model import extract
+from tilefuse.analysis.model import PipelineModel, extract
 from tilefuse.analysis.regions import alignment, follow_chain
 from tilefuse.dialects.img.attrs import Shape
 from tilefuse.dialects.img.ops import (
@@ -144,9 +144,9 @@ def block_tile(group: GroupOp) -> tuple[int, ...]:
     return tile
 
 
-def origin_alignment(group: GroupOp) -> tuple[int, ...]:
+def origin_alignment(group: GroupOp, model: PipelineModel | None = None) -> tuple[int, ...]:
     """Tile origins are multiples of this, per dimension (more than 1 for scaled accesses)."""
-    model = extract(pipeline_of(group))
+    model = model or extract(pipeline_of(group))
     members = [model.node_of[s.funcs[0]] for s in group.stages]
     output = model.node_of[group.output_stage.funcs[0]]
     return alignment(follow_chain(model, members, output), group.output_stage.rank)

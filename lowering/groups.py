@@ -15,7 +15,7 @@ from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.passes import ModulePass
 
 from tilefuse.analysis.index import BoundedIndex, Index, classify
-from tilefuse.analysis.model import extract
+from tilefuse.analysis.model import PipelineModel, extract
 from tilefuse.analysis.regions import NotFusable, follow_chain, regions
 from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.img.attrs import Shape
@@ -108,15 +108,12 @@ def _model_of(group: GroupOp, warps: bool) -> type[BlockTile] | type[WarpTile]:
     return EXECUTION_MODELS[group.schedule.execution] if warps else BlockTile
 
 
-def lower_group(group: GroupOp, warps: bool = True) -> list[func.FuncOp]:
+def lower_group(group: GroupOp, model: PipelineModel, warps: bool = True) -> list[func.FuncOp]:
     """The tile body and the kernel of one group."""
     if group.schedule is None:
         raise PipelineError(
             f"group '{group.sym_name.data}' has no schedule; run tile, or write one by hand", group
         )
-    pipeline = group.parent_op()
-    assert isinstance(pipeline, PipelineOp)
-    model = extract(pipeline)
     rank = group.output_stage.rank
     try:
         body = _Function(group, [(f"{_AXES[d] if d < 4 else d}0", INDEX) for d in range(rank)] + [("border", i1)])
@@ -128,7 +125,7 @@ def lower_group(group: GroupOp, warps: bool = True) -> list[func.FuncOp]:
     e.effect(func.ReturnOp())
     tile_func = func.FuncOp(_tile_name(group), (body.types, []), Region(body.block))
     tile_func.attributes["kernel.inline"] = UnitAttr()
-    return [tile_func, _kernel(group, warps)]
+    return [tile_func, _kernel(group, model, warps)]
 
 
 @dataclass(frozen=True)
@@ -142,10 +139,8 @@ class _Reach:
     denominator: int
 
 
-def _boundary_reach(group: GroupOp) -> dict[_Reach, tuple[int, int]]:
-    pipeline = group.parent_op()
-    assert isinstance(pipeline, PipelineOp) and group.schedule is not None
-    model = extract(pipeline)
+def _boundary_reach(group: GroupOp, model: PipelineModel) -> dict[_Reach, tuple[int, int]]:
+    assert group.schedule is not None
     ids = {s: model.node_of[s.funcs[0]] for s in group.stages}
     output = ids[group.output_stage]
     follow = follow_chain(model, ids.values(), output)
@@ -177,13 +172,13 @@ def _boundary_reach(group: GroupOp) -> dict[_Reach, tuple[int, int]]:
     return reach
 
 
-def _kernel(group: GroupOp, warps: bool) -> func.FuncOp:
+def _kernel(group: GroupOp, model: PipelineModel, warps: bool) -> func.FuncOp:
     assert group.schedule is not None
     kernel = _Function(group, [])
     e = Emitter(kernel.block)
     rank = group.output_stage.rank
     sizes = block_tile(group)
-    align = origin_alignment(group)
+    align = origin_alignment(group, model)
     out = kernel.outputs[0]
     firsts = [e.mul(e.floordiv(out.mins[d], align[d]), align[d]) for d in range(rank)]
     counts: list[Num] = []
@@ -209,7 +204,7 @@ def _kernel(group: GroupOp, warps: bool) -> func.FuncOp:
         origin = [
             e.add(firsts[d], e.mul(blocks[d], sizes[d]), f"{_AXES[d] if d < 4 else d}0") for d in range(rank)
         ]
-        interior = _interior(e, group, kernel, origin, warps)
+        interior = _interior(e, group, model, kernel, origin, warps)
         arguments = [*kernel.block.args, *(e.value(o) for o in origin)]
         name = SymbolRefAttr(_tile_name(group))
         yes = e.op(arith.ConstantOp.from_int_and_width(1, 1))
@@ -228,18 +223,23 @@ def _kernel(group: GroupOp, warps: bool) -> func.FuncOp:
 
 
 def _interior(
-    e: Emitter, group: GroupOp, kernel: _Function, origin: list[Num], warps: bool
+    e: Emitter,
+    group: GroupOp,
+    model: PipelineModel,
+    kernel: _Function,
+    origin: list[Num],
+    warps: bool,
 ) -> SSAValue:
     out, sizes = kernel.outputs[0], block_tile(group)
     inside: SSAValue | None = None
-    align = origin_alignment(group)
+    align = origin_alignment(group, model)
     for d, x0 in enumerate(origin):
         end = e.add(out.mins[d], out.extent(d, e))
         inside = e.both(inside, e.compare("sle", e.add(x0, sizes[d]), end))
         if align[d] > 1:
             inside = e.both(inside, e.compare("sge", x0, out.mins[d]))
     tile = Tile(origin, e.true(), kernel.buffers, kernel.scalars)
-    for r, (low, high) in _boundary_reach(group).items():
+    for r, (low, high) in _boundary_reach(group, model).items():
         if r.boundary.mins:
             position = r.boundary.dimensions.index(r.dim)
             first = scalar_index(e, tile, r.boundary.mins[position])
@@ -252,9 +252,7 @@ def _interior(
             start = e.floordiv(e.mul(origin[r.out_dim], r.numerator), r.denominator)
         inside = e.both(inside, e.compare("sge", e.add(start, low), first))
         inside = e.both(inside, e.compare("slt", e.add(start, high), e.add(first, extent)))
-    pipeline = group.parent_op()
-    assert isinstance(pipeline, PipelineOp)
-    more = _model_of(group, warps).interior(group, extract(pipeline), e, kernel.buffers, origin)
+    more = _model_of(group, warps).interior(group, model, e, kernel.buffers, origin)
     inside = e.both(inside, more)
     return e.true() if inside is None else inside
 
@@ -271,6 +269,7 @@ class LowerGroups(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for pipeline in [p for p in op.body.block.ops if isinstance(p, PipelineOp)]:
             groups = [g for g in pipeline.body.block.ops if isinstance(g, GroupOp)]
+            model = extract(pipeline)
             for group in groups:
-                for function in lower_group(group, self.warps):
+                for function in lower_group(group, model, self.warps):
                     op.body.block.insert_op_before(function, pipeline)

@@ -1,4 +1,4 @@
-"""Printers of the kernel level: CUDA C++ and C with OpenMP. They write down what the IR says and decide nothing."""
+"""Printers of the kernel level as CUDA C++ and as C with OpenMP. They decide nothing."""
 
 from tilefuse.lowering.printers.c import CTarget, print_c
 from tilefuse.lowering.printers.cuda import CudaTarget, print_cuda

@@ -12,12 +12,13 @@ from xdsl.ir import Operation
 from xdsl.utils.target import Target
 
 from tilefuse.lowering.printers import expr
-from tilefuse.lowering.printers.c_family import FunctionPrinter, ModulePrinter
+from tilefuse.lowering.printers.c_family import FunctionPrinter
 from tilefuse.lowering.printers.c_types import SIGNED, UNSIGNED, byte_size, lanes, short_name, storage_type
 from tilefuse.lowering.printers.checks import check_barriers
 from tilefuse.lowering.printers.expr import MUL, Expr
 from tilefuse.lowering.printers.language import Language
 from tilefuse.lowering.printers.library import COMMON, Helper
+from tilefuse.lowering.printers.module_printer import ModulePrinter
 from tilefuse.lowering.printers.vectors import Vector, wrapped
 
 
@@ -52,7 +53,7 @@ class CTarget(Target):
 def _to_int() -> dict[str, Helper]:
     """float -> int, saturating, NaN as 0, without branches so that loops vectorise.
 
-    C leaves conversions out of range undefined, so the float is clamped first, to the largest float that fits.
+    C leaves conversions out of range undefined, so the float is clamped first, to what fits.
     """
     found: dict[str, Helper] = {}
     for source, t, digits, f in (("f32", "float", 24, "f"), ("f64", "double", 53, "")):
@@ -81,7 +82,7 @@ def _to_int() -> dict[str, Helper]:
 
 
 def _extrema() -> dict[str, Helper]:
-    """The number if the other is NaN, and -0 below +0, as the GPU has it: equal values differ in the sign at most."""
+    """The number if the other is NaN, and -0 below +0, as on the GPU."""
     found: dict[str, Helper] = {}
     for short, t, u in (("f32", "float", "u32"), ("f64", "double", "u64")):
         to, back = f"bitcast_{short}_{u}", f"bitcast_{u}_{short}"
@@ -130,7 +131,8 @@ _HALF = {
     ),
     "f32_to_f16": Helper(
         "unsigned short f32_to_f16(float a) {\n"
-        "  const _Float16 h = (_Float16)a;\n  unsigned short b;\n  __builtin_memcpy(&b, &h, 2);\n  return b;\n}"
+        "  const _Float16 h = (_Float16)a;\n  unsigned short b;\n"
+        "  __builtin_memcpy(&b, &h, 2);\n  return b;\n}"
     ),
     "round_f16_f64": Helper("float round_f16_f64(double a) { return (float)(_Float16)a; }"),
 }
@@ -147,7 +149,14 @@ class C(Language):
     aligned_qualifier = ""
     barrier = None
     shuffle = None
-    library: ClassVar[dict[str, Helper]] = {**COMMON, **_to_int(), **_extrema(), **_bitcasts(), **_bits(), **_HALF}
+    library: ClassVar[dict[str, Helper]] = {
+        **COMMON,
+        **_to_int(),
+        **_extrema(),
+        **_bitcasts(),
+        **_bits(),
+        **_HALF,
+    }
 
     def head(self, includes: set[str]) -> list[str]:
         """`#include <math.h>` and `<stdbool.h>`."""
@@ -205,7 +214,9 @@ class C(Language):
         splat = wrapped(f"  return ({short}){{", ["a"] * n, "};\n}")
         helpers = {
             "type": Helper(f"typedef {t} {short} __attribute__((vector_size({size})));"),
-            "load": Helper(f"{short} load_{short}(const {t}* p) {{ {short} v; {copy}(&v, p, sizeof v); return v; }}"),
+            "load": Helper(
+                f"{short} load_{short}(const {t}* p) {{ {short} v; {copy}(&v, p, sizeof v); return v; }}"
+            ),
             "store": Helper(f"void store_{short}({t}* p, {short} v) {{ {copy}(p, &v, sizeof v); }}"),
             "make": Helper(wrapped(f"{short} make_{short}(", params, ") {") + "\n" + make),
             "splat": Helper(f"{short} splat_{short}({t} a) {{\n{splat}"),

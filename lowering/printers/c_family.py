@@ -1,6 +1,6 @@
 """The kernel level as text, in what CUDA C++ and C have in common.
 
-Each operation is a row of a table: `EXPRESSIONS` (op name -> C expression) or `STATEMENTS` (op name -> lines).
+Each operation is a row of a table: `EXPRESSIONS` (op name to C expression) or `STATEMENTS` (to lines).
 A pure value that is used once becomes part of the expression that uses it; every other value becomes a
 `const` variable named by its SSA name hint. A load is never printed after a store, barrier, call or loop that
 stands after it in the IR.
@@ -9,7 +9,7 @@ stands after it in the IR.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from typing import cast as as_type
 
 from xdsl.dialects import func, scf
@@ -17,7 +17,6 @@ from xdsl.dialects.builtin import (
     IndexType,
     IntegerType,
     MemRefType,
-    ModuleOp,
     StringAttr,
     UnregisteredOp,
     VectorType,
@@ -25,7 +24,6 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from tilefuse.dialects.diagnostics import PipelineError
-from tilefuse.dialects.gpu_shuffle import ShuffleOp
 from tilefuse.lowering.printers import expr
 from tilefuse.lowering.printers.c_types import (
     SIGNED,
@@ -38,16 +36,21 @@ from tilefuse.lowering.printers.c_types import (
     unsigned_range,
     width_of,
 )
-from tilefuse.lowering.printers.checks import constant_value
-from tilefuse.lowering.printers.expr import ADD, Expr
+from tilefuse.lowering.printers.control_flow import (
+    print_barrier,
+    print_call,
+    print_for,
+    print_if,
+    print_return,
+    print_shuffle,
+    print_yield,
+)
+from tilefuse.lowering.printers.expr import Expr
 from tilefuse.lowering.printers.floats import FLOAT_ROWS
-from tilefuse.lowering.printers.integers import INTEGER_ROWS, Row, signed, unsigned
-from tilefuse.lowering.printers.language import Language
-from tilefuse.lowering.printers.library import Helper
+from tilefuse.lowering.printers.integers import INTEGER_ROWS, Row
 from tilefuse.lowering.printers.memory import (
     MEMORY_ROWS,
     Memory,
-    memory_of,
     parameter,
     print_alloca,
     print_metadata,
@@ -57,7 +60,11 @@ from tilefuse.lowering.printers.memory import (
     written_arguments,
 )
 from tilefuse.lowering.printers.names import Names, is_legal_symbol
+from tilefuse.lowering.printers.readings import unsigned
 from tilefuse.lowering.printers.vectors import VECTOR_ROWS, Vector
+
+if TYPE_CHECKING:
+    from tilefuse.lowering.printers.module_printer import ModulePrinter
 
 # A longer expression becomes a variable: it could not be read. What is stored may be longer, it ends there.
 _LONGEST_INLINE = 52
@@ -68,73 +75,6 @@ _WIDEST_SIGNATURE = 100
 def op_name(op: Operation) -> str:
     """The name of an operation, also of one that xDSL does not know."""
     return op.op_name.data if isinstance(op, UnregisteredOp) else op.name
-
-
-class ModulePrinter:
-    """Prints the functions of a module, callees first, after the helpers that they use."""
-
-    def __init__(self, language: Language, index_bits: int) -> None:
-        if index_bits not in (32, 64):
-            raise PipelineError(f"index_bits must be 32 or 64, got {index_bits}")
-        self.language = language
-        self.index_bits = index_bits
-        self.functions: dict[str, func.FuncOp] = {}
-        self._types: dict[str, str] = {}
-        self._helpers: dict[str, str] = {}
-        self.includes: set[str] = set()
-
-    def print_module(self, module: ModuleOp) -> str:
-        """The text of all functions of `module`."""
-        found = [op for op in module.body.block.ops if isinstance(op, func.FuncOp)]
-        self.functions = {f.sym_name.data: f for f in found}
-        bodies = []
-        for function in self._callees_first(found):
-            if "kernel.threads" in function.attributes:
-                self.language.check(function, self.functions)
-            bodies.append(FunctionPrinter(self, function).print_function())
-        index = "int" if self.index_bits == 32 else "long long"
-        head = [
-            *self.language.head(self.includes),
-            f"typedef {index} idx;",
-            f"typedef unsigned {index} uidx;",
-        ]
-        parts = ["\n".join(head), *self._types.values()]
-        if self._helpers:
-            parts.append("\n".join(self._helpers.values()))
-        return "\n\n".join([*parts, *bodies]) + "\n"
-
-    def require(self, name: str, helper: Helper) -> None:
-        """Print this helper function, and first those it calls."""
-        if name not in self._helpers:
-            for other in helper.needs:
-                if not (needed := self.language.library[other]).alias:
-                    self.require(other, needed)
-            self._helpers[name] = f"{self.language.helper_qualifier} {helper.text}"
-
-    def require_type(self, name: str, text: str) -> None:
-        """Print this type definition."""
-        self._types[name] = text
-
-    def _callees_first(self, functions: Sequence[func.FuncOp]) -> list[func.FuncOp]:
-        order: list[func.FuncOp] = []
-        active: list[str] = []
-
-        def visit(function: func.FuncOp) -> None:
-            name = function.sym_name.data
-            if name in active:
-                raise PipelineError(f"@{name} calls itself; kernels cannot recurse", function)
-            if function in order or function.is_declaration:
-                return
-            active.append(name)
-            for op in function.walk():
-                if isinstance(op, func.CallOp) and (callee := self.functions.get(op.callee.string_value())):
-                    visit(callee)
-            active.pop()
-            order.append(function)
-
-        for function in functions:
-            visit(function)
-        return order
 
 
 class FunctionPrinter:
@@ -221,7 +161,7 @@ class FunctionPrinter:
         return self._values[value]
 
     def converted(self, value: SSAValue) -> Expr:
-        """The expression of a value for a place that has the value's C type, such as a variable or an element."""
+        """The expression of a value for a variable or an element of the value's C type."""
         a = self.use(value)
         if isinstance(a.const, int) and isinstance(value.type, IntegerType) and a.ctype != "bool":
             return unsigned(a, width_of(value.type, self.op))
@@ -413,161 +353,9 @@ def _variable_type(a: Expr, width: int) -> str:
     return SIGNED[width] if expr.within(interval, signed_range(width)) else UNSIGNED[width]
 
 
-# --- control flow -------------------------------------------------------------------------------------------
-
-
-def _print_for(p: FunctionPrinter, op: Operation) -> None:
-    op = as_type(scf.ForOp, op)
-    level = op.attributes.get("kernel.level")
-    if isinstance(level, StringAttr):
-        if level.data not in LEVELS:
-            raise PipelineError(
-                f"scf.for: kernel.level must be one of {', '.join(LEVELS)}, not {level.data}", op
-            )
-        if op.iter_args:
-            raise PipelineError(
-                f"scf.for: a {level.data} loop cannot carry values from one iteration to the next", op
-            )
-        if builtin := p.language.hardware_index(level.data):
-            _print_hardware_loop(p, op, builtin)
-            return
-    induction, *carried = op.body.block.args
-    lower, upper, step = (_bound(p, value) for value in (op.lb, op.ub, op.step))
-    inits = [p.converted(value) for value in op.iter_args]
-    p.flush_reads()
-    targets = [p.variable(arg, result.name_hint) for arg, result in zip(carried, op.results, strict=True)]
-    for target, init, arg, result in zip(targets, inits, carried, op.results, strict=True):
-        p.line(f"{target.ctype} {target.text} = {init.text};")
-        p.set_value(arg, target)
-        p.set_value(result, target)
-    for pragma in p.language.loop_pragmas(op, p):
-        p.line(pragma)
-    p.names.push()
-    ctype = "idx" if isinstance(induction.type, IndexType) else SIGNED[width_of(induction.type, op)]
-    i = expr.name(p.names.fresh(induction.name_hint or "i"), ctype)
-    p.set_value(induction, i)
-    advance = f"++{i.text}" if step.const == 1 else f"{i.text} += {step.text}"
-    p.line(f"for ({ctype} {i.text} = {lower.text}; {i.text} < {upper.wrapped(ADD)}; {advance}) {{")
-    p.scope(op.body.block)
-    p.line("}")
-    p.names.pop()
-
-
-def _bound(p: FunctionPrinter, value: SSAValue) -> Expr:
-    a = p.use(value)
-    return a if isinstance(value.type, IndexType) else signed(a, width_of(value.type, p.op))
-
-
-def _print_hardware_loop(p: FunctionPrinter, op: scf.ForOp, builtin: str) -> None:
-    """A loop that the grid or the block runs: `const idx tx = threadIdx.x;`."""
-    if constant_value(op.lb) != 0 or constant_value(op.step) != 1:
-        raise PipelineError("scf.for: a block or thread loop must run from 0 with step 1", op)
-    p.flush_reads()
-    induction = op.body.block.args[0]
-
-    def index() -> None:
-        name = p.names.fresh(induction.name_hint or "i")
-        p.set_value(induction, expr.name(name, "idx"))
-        if p.uses.get(induction):
-            p.line(f"const idx {name} = {builtin};")
-
-    following = op.next_op
-    if following is None or following.next_op is None:
-        # Last before the terminator: the scope around it ends here too.
-        index()
-        p._print_block(op.body.block)
-        return
-    p.line("{")
-    p.scope(op.body.block, index)
-    p.line("}")
-
-
-def _print_if(p: FunctionPrinter, op: Operation) -> None:
-    op = as_type(scf.IfOp, op)
-    condition = p.use(op.cond)
-    p.flush_reads()
-    for result in op.results:
-        if p.uses.get(result):
-            target = p.variable(result, None)
-            p.set_value(result, target)
-            p.line(f"{target.ctype} {target.text};")
-    then, otherwise = op.true_region.blocks, op.false_region.blocks
-    empty_then = len(then) == 0 or (isinstance(then[0].first_op, scf.YieldOp) and not then[0].first_op.operands)
-    if empty_then and otherwise:
-        condition = expr.unary("!", condition, "bool")
-        then, otherwise = otherwise, then
-    p.line(f"if ({condition.text}) {{")
-    if then:
-        p.scope(then[0])
-    if otherwise and not (isinstance(end := otherwise[0].first_op, scf.YieldOp) and not end.operands):
-        p.line("} else {")
-        p.scope(otherwise[0])
-    p.line("}")
-
-
-def _print_yield(p: FunctionPrinter, op: Operation) -> None:
-    parent = op.parent_op()
-    if isinstance(parent, scf.ForOp):
-        targets = [p.use(arg) for arg in parent.body.block.args[1:]]
-        p.assign(targets, op.operands)
-    elif isinstance(parent, scf.IfOp):
-        live = [i for i, result in enumerate(parent.results) if p.uses.get(result)]
-        p.assign([p.use(parent.results[i]) for i in live], [op.operands[i] for i in live])
-    else:
-        raise PipelineError(f"scf.yield inside {parent.name if parent else 'nothing'} is not printed", op)
-
-
-def _print_call(p: FunctionPrinter, op: Operation) -> None:
-    op = as_type(func.CallOp, op)
-    callee = op.callee.string_value()
-    function = p.module.functions.get(callee)
-    if function is None or "kernel.inline" not in function.attributes:
-        raise PipelineError(f"func.call: @{callee} is not a function of this module with kernel.inline", op)
-    args: list[str] = []
-    for operand in op.operands:
-        if isinstance(operand.type, MemRefType):
-            args.extend(memory_of(p, operand, op).passed)
-        else:
-            args.append(p.converted(operand).text)
-    p.flush_reads()
-    text = f"{callee}({', '.join(args)})"
-    if op.results and p.uses.get(op.results[0]):
-        result = op.results[0]
-        p.set_value(result, p.bind(Expr(text, expr.POSTFIX, p.ctype(result.type)), result))
-    else:
-        p.line(f"{text};")
-
-
-def _print_return(p: FunctionPrinter, op: Operation) -> None:
-    if op.operands:
-        p.line(f"return {p.converted(op.operands[0]).text};")
-
-
-def _print_barrier(p: FunctionPrinter, op: Operation) -> None:
-    p.flush_reads()
-    if p.language.barrier:
-        p.line(p.language.barrier)
-
-
-def _print_shuffle(p: FunctionPrinter, op: Operation) -> None:
-    """A statement of its own: a shuffle must not move under a condition."""
-    assert isinstance(op, ShuffleOp)
-    if p.language.shuffle is None:
-        raise PipelineError(
-            f"gpu.shuffle cannot be printed as {p.language.name}; lower the group with lower-groups{{warps=false}}",
-            op,
-        )
-    function = f"{p.language.shuffle}_{op.mode.data.value}_sync"
-    args = [Expr("0xffffffffu", expr.PRIMARY, "unsigned int"), *(p.converted(v) for v in op.operands)]
-    a = expr.call(function.replace("_idx_", "_"), args, p.ctype(op.value.type))
-    p.set_value(op.shuffle_result, p.bind(a, op.shuffle_result))
-
-
 def _poison(p: FunctionPrinter, op: Operation) -> Expr:
     raise PipelineError("ub.poison is only printed as the start of a chain of vector.insert", op)
 
-
-LEVELS = tuple(f"{unit}_{axis}" for unit in ("block", "thread") for axis in "xyz")
 
 EXPRESSIONS: dict[str, Row] = {
     **INTEGER_ROWS,
@@ -582,12 +370,12 @@ STATEMENTS: dict[str, Callable[[FunctionPrinter, Operation], None]] = {
     "memref.alloca": print_alloca,
     "memref.view": print_view,
     "vector.store": print_vector_store,
-    "scf.for": _print_for,
-    "scf.if": _print_if,
-    "scf.yield": _print_yield,
-    "func.call": _print_call,
-    "func.return": _print_return,
-    "gpu.barrier": _print_barrier,
-    "gpu.shuffle": _print_shuffle,
+    "scf.for": print_for,
+    "scf.if": print_if,
+    "scf.yield": print_yield,
+    "func.call": print_call,
+    "func.return": print_return,
+    "gpu.barrier": print_barrier,
+    "gpu.shuffle": print_shuffle,
     "memref.extract_strided_metadata": print_metadata,
 }

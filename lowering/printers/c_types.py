@@ -52,7 +52,7 @@ def signed_range(width: int) -> Interval:
 def width_of(type_: Attribute, op: Operation) -> int:
     """Bits of an integer type; PipelineError at `op` for a width that C has no type for."""
     assert isinstance(type_, IntegerType)
-    width = type_.width.data
+    width = int(type_.width.data)
     if width not in UNSIGNED:
         raise PipelineError(f"{op.name}: i{width} has no C type; use i1, i8, i16, i32 or i64", op)
     return width
@@ -125,4 +125,4 @@ def lanes(type_: Attribute, op: Operation) -> int:
     shape = type_.get_shape()
     if len(shape) != 1 or byte_size(type_.element_type, op) * shape[0] not in (2, 4, 8, 16):
         raise PipelineError(f"{op.name}: {type_} is not a vector of rank 1 of 2, 4, 8 or 16 bytes", op)
-    return shape[0]
+    return int(shape[0])

@@ -24,12 +24,13 @@ def constant_value(value: SSAValue) -> int | None:
 
 
 def block_threads(kernel: func.FuncOp) -> tuple[int, int, int]:
-    """The thread counts of the block, `kernel.threads`; PipelineError unless three positive ones, at most 1024."""
+    """The sizes of the block, `kernel.threads`; PipelineError unless three, of 1024 threads at most."""
     attribute = kernel.attributes.get("kernel.threads")
     sizes = tuple(attribute.get_values()) if isinstance(attribute, DenseArrayBase) else ()
     if len(sizes) != 3 or any(int(n) < 1 for n in sizes) or prod(sizes) > _MOST_THREADS:
         raise PipelineError(
-            f"@{kernel.sym_name.data}: kernel.threads must be array<i64: x, y, z> with 1 to {_MOST_THREADS} threads",
+            f"@{kernel.sym_name.data}: kernel.threads must be array<i64: x, y, z>, "
+            f"1 to {_MOST_THREADS} threads",
             kernel,
         )
     return int(sizes[0]), int(sizes[1]), int(sizes[2])
@@ -58,14 +59,14 @@ def _walk(block: Block, levels: frozenset[str], functions: dict[str, func.FuncOp
 
 
 def check_barriers(kernel: func.FuncOp, functions: dict[str, func.FuncOp]) -> None:
-    """A barrier stands between thread loops, not in one: else the CPU would not wait for the other threads."""
+    """A barrier stands between thread loops, not in one: the CPU runs one thread after the other."""
     for place in _walk(kernel.body.block, frozenset(), functions):
         if isinstance(place.op, gpu.BarrierOp) and _threads_of(place.levels):
             raise PipelineError("gpu.barrier inside a thread loop; put it between thread loops", place.op)
 
 
 def check_threads(kernel: func.FuncOp, functions: dict[str, func.FuncOp]) -> None:
-    """Thread loops cover the block exactly, and what is shared is stored to inside them, by one thread each."""
+    """Thread loops cover the block exactly; what is shared is stored to inside them, by one thread each."""
     threads = block_threads(kernel)
     sizes = {f"thread_{axis}": size for axis, size in zip("xyz", threads, strict=True)}
     needed = {level for level, size in sizes.items() if size > 1}
@@ -75,8 +76,8 @@ def check_threads(kernel: func.FuncOp, functions: dict[str, func.FuncOp]) -> Non
             if (upper := constant_value(place.op.ub)) != sizes[level.data]:
                 found = "a bound that is not constant" if upper is None else f"{upper} iterations"
                 raise PipelineError(
-                    f"scf.for: the {level.data} loop has {found}, but kernel.threads of @{kernel.sym_name.data} "
-                    f"says {sizes[level.data]}",
+                    f"scf.for: the {level.data} loop has {found}, but kernel.threads of "
+                    f"@{kernel.sym_name.data} says {sizes[level.data]}",
                     place.op,
                 )
         target = _stored(place.op)
@@ -91,7 +92,7 @@ def check_threads(kernel: func.FuncOp, functions: dict[str, func.FuncOp]) -> Non
 def check_static_shared(kernel: func.FuncOp, functions: dict[str, func.FuncOp]) -> None:
     """CUDA gives 48 KiB of shared memory to arrays of static size; more must be asked for at the launch."""
     arrays = {
-        place.op: bytes_of(place.op.memref.type, place.op)  # type: ignore[arg-type]
+        place.op: bytes_of(place.op.memref.type, place.op)
         for place in _walk(kernel.body.block, frozenset(), functions)
         if isinstance(place.op, memref.AllocaOp) and space_of(place.op.memref.type) == SHARED
     }

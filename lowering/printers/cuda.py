@@ -13,7 +13,7 @@ from xdsl.ir import Operation
 from xdsl.utils.target import Target
 
 from tilefuse.lowering.printers import expr
-from tilefuse.lowering.printers.c_family import FunctionPrinter, ModulePrinter
+from tilefuse.lowering.printers.c_family import FunctionPrinter
 from tilefuse.lowering.printers.c_types import SIGNED, UNSIGNED, byte_size, lanes, short_name, storage_type
 from tilefuse.lowering.printers.checks import (
     block_threads,
@@ -24,6 +24,7 @@ from tilefuse.lowering.printers.checks import (
 from tilefuse.lowering.printers.expr import Expr
 from tilefuse.lowering.printers.language import Language
 from tilefuse.lowering.printers.library import COMMON, Helper, alias
+from tilefuse.lowering.printers.module_printer import ModulePrinter
 from tilefuse.lowering.printers.vectors import Vector, wrapped
 
 
@@ -55,7 +56,7 @@ class CudaTarget(Target):
 
 
 def _to_int() -> dict[str, Helper]:
-    """float -> int, saturating, NaN as 0. The instructions saturate, but give no 0 for NaN to or from 64 bits."""
+    """float -> int, saturating, NaN as 0; with 64 bits on either side the instructions give no 0."""
     found: dict[str, Helper] = {}
     for source, t, prefix in (("f32", "float", "__float2"), ("f64", "double", "__double2")):
         for sign, types, kind in (("s", SIGNED, "int"), ("u", UNSIGNED, "uint")):
@@ -73,7 +74,7 @@ def _to_int() -> dict[str, Helper]:
             )
             for width in (8, 16):
                 low, high = (-(2 ** (width - 1)), 2 ** (width - 1) - 1) if sign == "s" else (0, 2**width - 1)
-                inner = f"min({'max(' if low else ''}{word}(a){f', {low})' if low else ''}, {high}{'' if low else 'u'})"
+                inner = f"min(max({word}(a), {low}), {high})" if low else f"min({word}(a), {high}u)"
                 found[f"{source}_to_{sign}{width}"] = Helper(
                     f"{types[width]} {source}_to_{sign}{width}({t} a) {{ return {guard}{inner}; }}"
                 )
@@ -105,7 +106,8 @@ _HALF = {
     ),
     "round_f16_f64": Helper(
         "float round_f16_f64(double a) {\n"
-        '  unsigned short h;\n  asm("cvt.rn.f16.f64 %0, %1;" : "=h"(h) : "d"(a));\n  return f16_to_f32(h);\n}',
+        '  unsigned short h;\n  asm("cvt.rn.f16.f64 %0, %1;" : "=h"(h) : "d"(a));\n'
+        "  return f16_to_f32(h);\n}",
         ("f16_to_f32",),
     ),
 }
@@ -215,7 +217,7 @@ class Cuda(Language):
         return f"extern __shared__ __align__(16) unsigned char {name}[];"
 
     def vector(self, type_: VectorType, op: Operation) -> Vector:
-        """`float4` and its like; smaller elements in a union with words, so that one instruction moves them."""
+        """`float4` and its like; smaller elements in a union with words, for one instruction to move."""
         n, element, short = lanes(type_, op), type_.element_type, short_name(type_, op)
         t = storage_type(element, op)
         params, values = [f"{t} a{i}" for i in range(n)], [f"a{i}" for i in range(n)]
@@ -223,16 +225,18 @@ class Cuda(Language):
             ctype, lane, whole = builtin, tuple(f".{c}" for c in "xyzw"[:n]), builtin
             definition, make = "", f" return make_{builtin}({', '.join(values)}); }}"
             splat = f" return make_{builtin}({', '.join(['a'] * n)}); }}"
-            load, store = f"return *reinterpret_cast<const {whole}*>(p);", f"*reinterpret_cast<{whole}*>(p) = v;"
+            load, store = (
+                f"return *reinterpret_cast<const {whole}*>(p);",
+                f"*reinterpret_cast<{whole}*>(p) = v;",
+            )
         else:
             size = byte_size(element, op) * n
             ctype, lane, whole = short, tuple(f".lane[{i}]" for i in range(n)), _WORDS[size]
             definition = f"union __align__({size}) {short} {{ {whole} words; {t} lane[{n}]; }};"
             fill = [f"  v.lane[{i}] = a{i};" for i in range(n)]
             make = "\n".join([f"\n  {short} v;", *fill, "  return v;\n}"])
-            splat = (
-                f"\n  {short} v;\n  #pragma unroll\n  for (int i = 0; i < {n}; ++i) v.lane[i] = a;\n  return v;\n}}"
-            )
+            loop = f"for (int i = 0; i < {n}; ++i) v.lane[i] = a;"
+            splat = f"\n  {short} v;\n  #pragma unroll\n  {loop}\n  return v;\n}}"
             load = f"{short} v; v.words = *reinterpret_cast<const {whole}*>(p); return v;"
             store = f"*reinterpret_cast<{whole}*>(p) = v.words;"
         helpers = {

@@ -146,5 +146,5 @@ def within(inner: Interval, outer: Interval) -> bool:
 
 
 def int_arithmetic(a: Expr, b: Expr, interval: Interval) -> bool:
-    """Whether C computes an operation on `a` and `b` in `int`, with a result in `interval`, without overflow."""
+    """Whether C computes on `a` and `b` in `int`, without overflow if the result is in `interval`."""
     return promotes_to_int(a.ctype) and promotes_to_int(b.ctype) and within(interval, INT_RANGE)

@@ -1,7 +1,7 @@
 """Float operations of `arith` and `math` as C expressions.
 
-f16 and bf16 live in `float` registers and are rounded after each operation: for + - * / and sqrt that gives the
-correctly rounded half, since a float has more than twice its digits.
+f16 and bf16 live in `float` registers and are rounded after each operation: for + - * / and sqrt that gives
+the correctly rounded half, since a float has more than twice its digits.
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ from tilefuse.lowering.printers.c_types import (
     width_of,
 )
 from tilefuse.lowering.printers.expr import ADD, EQ, MUL, PRIMARY, REL, UNARY, Expr
-from tilefuse.lowering.printers.integers import Row, literal, signed, unsigned
+from tilefuse.lowering.printers.integers import Row
+from tilefuse.lowering.printers.readings import literal, signed, unsigned
 
 if TYPE_CHECKING:
     from tilefuse.lowering.printers.c_family import FunctionPrinter
@@ -256,7 +257,10 @@ def _bitcast_name(source: Attribute, result: Attribute, op: Operation) -> str:
     return f"bitcast_{short_name(source, op)}_{short_name(result, op)}"
 
 
-_CALLS = "acos acosh asin asinh atan atanh atan2 cbrt cos cosh erf exp exp2 expm1 fma log log10 log1p log2 sin sinh tan tanh"
+_CALLS = (
+    "acos acosh asin asinh atan atanh atan2 cbrt cos cosh erf exp exp2 expm1 fma log log10 log1p log2 "
+    "sin sinh tan tanh"
+)
 
 FLOAT_ROWS: dict[str, Row] = {
     "arith.constant": _constant,

@@ -1,7 +1,7 @@
 """Integer, index and i1 operations of `arith` and `math` as C expressions.
 
-Rows of the table at the end are `(printer, op) -> Expr`; see `expr.py` for how wrap-around and signedness stay
-right. Arithmetic on `index` is plain signed C arithmetic: coordinates are promised not to overflow.
+Rows of the table at the end are `(printer, op) -> Expr`; see `expr.py` for how wrap-around and signedness
+stay right. Arithmetic on `index` is plain signed C arithmetic: coordinates are promised not to overflow.
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ from tilefuse.lowering.printers.c_types import (
     promotes_to_int,
     signed_range,
     type_range,
-    unsigned_range,
     width_of,
 )
 from tilefuse.lowering.printers.expr import (
@@ -36,58 +35,15 @@ from tilefuse.lowering.printers.expr import (
     MUL,
     REL,
     SHIFT,
-    UNARY,
     XOR,
     Expr,
 )
+from tilefuse.lowering.printers.readings import PRECEDENCE, literal, modular, signed, unsigned
 
 if TYPE_CHECKING:
     from tilefuse.lowering.printers.c_family import FunctionPrinter
 
 Row = Callable[["FunctionPrinter", Operation], Expr]
-
-_PREC = {"+": ADD, "-": ADD, "*": MUL}
-
-
-# --- literals, and the two readings of a value --------------------------------------------------------------
-
-
-def literal(value: int, width: int) -> Expr:
-    """An integer constant whose C value is `value`, of a C type that holds it."""
-    wide = width == 64
-    if value == -(2**63):
-        return Expr("(-9223372036854775807ll - 1)", expr.PRIMARY, "long long", (value, value), value)
-    if value == -(2**31) and not wide:
-        return Expr("(-2147483647 - 1)", expr.PRIMARY, "int", (value, value), value)
-    if -(2**31) < value < 2**31:
-        suffix, ctype = "", "int"
-    elif wide:
-        suffix, ctype = ("ull", UNSIGNED[64]) if value >= 2**63 else ("ll", SIGNED[64])
-    else:
-        suffix, ctype = "u", UNSIGNED[32]
-    return Expr(f"{value}{suffix}", UNARY if value < 0 else expr.PRIMARY, ctype, (value, value), value)
-
-
-def unsigned(a: Expr, width: int) -> Expr:
-    """`a` with the C value of its `width` bits read as unsigned."""
-    if isinstance(a.const, int):
-        return literal(a.const % 2**width, width)
-    if expr.within(a.interval(), unsigned_range(width)):
-        return a
-    return expr.cast(UNSIGNED[width], a, unsigned_range(width))
-
-
-def signed(a: Expr, width: int) -> Expr:
-    """`a` with the C value of its `width` bits read as signed, in a type that C compares as signed."""
-    low, high = signed_range(width)
-    if isinstance(a.const, int):
-        return literal((a.const - low) % 2**width + low, width)
-    if width == 1:
-        return expr.unary("-", a, "int", (-1, 0))
-    fits = expr.within(a.interval(), (low, high))
-    if fits and a.ctype not in (UNSIGNED[32], UNSIGNED[64]):
-        return a
-    return expr.cast(SIGNED[width], a, a.interval() if fits else (low, high))
 
 
 def _read(p: FunctionPrinter, value: SSAValue, op: Operation, reading: Callable[[Expr, int], Expr]) -> Expr:
@@ -114,37 +70,7 @@ def _no_bool(op: Operation) -> None:
         raise PipelineError(f"{op.name} on i1 is not printed; use arith.andi, ori, xori or select", op)
 
 
-# --- arithmetic modulo 2^n ----------------------------------------------------------------------------------
-
-
-def _interval(symbol: str, a: Interval, b: Interval) -> Interval:
-    if symbol == "+":
-        return a[0] + b[0], a[1] + b[1]
-    if symbol == "-":
-        return a[0] - b[1], a[1] - b[0]
-    corners = [x * y for x in a for y in b]
-    return min(corners), max(corners)
-
-
-def modular(a: Expr, symbol: str, b: Expr, width: int) -> Expr:
-    """`a + b`, `a - b` or `a * b` modulo 2^width: in `int` where that cannot overflow, else in unsigned."""
-    if symbol == "+" and isinstance(b.const, int) and b.const < 0:
-        symbol, b = "-", literal(-b.const, width)
-    elif symbol == "-" and isinstance(a.const, int) and width < 32:
-        # 255 - x, not -1 - x.
-        a = unsigned(a, width)
-    prec, interval = _PREC[symbol], _interval(symbol, a.interval(), b.interval())
-    if expr.int_arithmetic(a, b, interval):
-        return expr.binary(a, symbol, b, prec, "int", interval)
-    wide = UNSIGNED[max(width, 32)]
-    exact = (
-        a.interval()[0] >= 0
-        and b.interval()[0] >= 0
-        and expr.within(interval, unsigned_range(max(width, 32)))
-    )
-    if wide not in (a.ctype, b.ctype):
-        a = expr.cast(wide, a)
-    return expr.binary(a, symbol, b, prec, wide, interval if exact else None)
+# --- arithmetic and bits ------------------------------------------------------------------------------------
 
 
 def _arithmetic(symbol: str) -> Row:
@@ -154,7 +80,7 @@ def _arithmetic(symbol: str) -> Row:
         if isinstance(type_, IndexType):
             if symbol == "+" and isinstance(b.const, int) and b.const < 0:
                 return expr.binary(a, "-", literal(-b.const, 64), ADD, "idx")
-            return expr.binary(a, symbol, b, _PREC[symbol], "idx")
+            return expr.binary(a, symbol, b, PRECEDENCE[symbol], "idx")
         if _is_bool(type_):
             same = symbol == "*"
             return expr.binary(a, "&" if same else "!=", b, BITAND if same else EQ, "bool", (0, 1))

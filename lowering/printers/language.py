@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Language(ABC):
-    """One output language of the printer family. Methods return text, or lines of it; none decides anything."""
+    """One output language of the printer family. Methods return text, or lines of it; none decides."""
 
     name: ClassVar[str]
     helper_qualifier: ClassVar[str]

@@ -54,7 +54,8 @@ def _nan_propagating() -> dict[str, Helper]:
     """minimum and maximum: NaN if one is NaN; minnum and maxnum (in each language) prefer the number."""
     return {
         f"{name}imum_{short}": Helper(
-            f"{t} {name}imum_{short}({t} a, {t} b) {{ return a != a ? a : b != b ? b : {name}num_{short}(a, b); }}",
+            f"{t} {name}imum_{short}({t} a, {t} b) "
+            f"{{ return a != a ? a : b != b ? b : {name}num_{short}(a, b); }}",
             (f"{name}num_{short}",),
         )
         for name in ("min", "max")

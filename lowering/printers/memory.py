@@ -16,7 +16,8 @@ from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.lowering.printers import expr
 from tilefuse.lowering.printers.c_types import byte_size, is_half, register_type, short_name
 from tilefuse.lowering.printers.expr import ADD, EQ, MUL, POSTFIX, Expr
-from tilefuse.lowering.printers.integers import Row, literal
+from tilefuse.lowering.printers.integers import Row
+from tilefuse.lowering.printers.readings import literal
 
 if TYPE_CHECKING:
     from tilefuse.lowering.printers.c_family import FunctionPrinter
@@ -156,7 +157,7 @@ def _declare(p: FunctionPrinter, value: SSAValue, name: str) -> None:
 def print_alloca(p: FunctionPrinter, op: Operation) -> None:
     """`__shared__ float tile[18][34];`, or a private array."""
     op = as_type(memref.AllocaOp, op)
-    type_ = as_type(MemRefType[Any], op.memref.type)
+    type_ = op.memref.type
     space = space_of(type_)
     if space not in (SHARED, PRIVATE):
         raise PipelineError("memref.alloca: the memory space must be 3 (block) or 5 (thread)", op)
@@ -180,7 +181,7 @@ def print_alloca(p: FunctionPrinter, op: Operation) -> None:
 def print_view(p: FunctionPrinter, op: Operation) -> None:
     """A part of a byte array as an array of its own."""
     op = as_type(memref.ViewOp, op)
-    type_ = as_type(MemRefType[Any], op.result.type)
+    type_ = op.result.type
     source = memory_of(p, op.source, op)
     start = p.use(op.byte_shift)
     where = source.name if start.const == 0 else f"({source.name} + {start.wrapped(MUL)})"
@@ -268,7 +269,7 @@ def _address(a: Expr) -> Expr:
 
 def _vector_load(p: FunctionPrinter, op: Operation) -> Expr:
     op = as_type(vector.LoadOp, op)
-    v = p.vector(as_type(VectorType[Any], op.result.type), op)
+    v = p.vector(op.result.type, op)
     return _reading(expr.call(v.helper(p, "load"), (_address(element(p, op.base, op.indices, op)),), v.ctype))
 
 

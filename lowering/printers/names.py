@@ -37,7 +37,7 @@ _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 
 
 def legal_symbol(name: str) -> str:
-    """`name` as the name of a kernel: an identifier that is no keyword and no library function of C or CUDA."""
+    """`name` as a kernel's: an identifier that is no keyword and no library function of C or CUDA."""
     legal = _identifier(name)
     return f"{legal}_kernel" if legal in KEYWORDS or legal in LIBRARY else legal
 

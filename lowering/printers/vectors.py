@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Vector:
-    """How one vector type is written. The helpers load, store and make one; `lane_texts` select an element."""
+    """How one vector type is written. The helpers load, store and make one; `lane_texts` select a lane."""
 
     ctype: str
     element: Attribute

@@ -1,0 +1,182 @@
+"""Statements of `scf`, `func` and `gpu`: loops, branches, calls, barriers and shuffles."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from typing import cast as as_type
+
+from xdsl.dialects import func, scf
+from xdsl.dialects.builtin import IndexType, MemRefType, StringAttr
+from xdsl.ir import Block, Operation, SSAValue
+
+from tilefuse.dialects.diagnostics import PipelineError
+from tilefuse.dialects.gpu_shuffle import ShuffleOp
+from tilefuse.lowering.printers import expr
+from tilefuse.lowering.printers.c_types import SIGNED, width_of
+from tilefuse.lowering.printers.checks import constant_value
+from tilefuse.lowering.printers.expr import ADD, Expr
+from tilefuse.lowering.printers.memory import memory_of
+from tilefuse.lowering.printers.readings import signed
+
+if TYPE_CHECKING:
+    from tilefuse.lowering.printers.c_family import FunctionPrinter
+
+LEVELS = tuple(f"{unit}_{axis}" for unit in ("block", "thread") for axis in "xyz")
+
+
+def print_for(p: FunctionPrinter, op: Operation) -> None:
+    """A loop, with variables for the values that it carries; or the index that replaces it on the GPU."""
+    op = as_type(scf.ForOp, op)
+    level = op.attributes.get("kernel.level")
+    if isinstance(level, StringAttr):
+        if level.data not in LEVELS:
+            raise PipelineError(
+                f"scf.for: kernel.level must be one of {', '.join(LEVELS)}, not {level.data}", op
+            )
+        if op.iter_args:
+            raise PipelineError(
+                f"scf.for: a {level.data} loop cannot carry values from one iteration to the next", op
+            )
+        if builtin := p.language.hardware_index(level.data):
+            _print_hardware_loop(p, op, builtin)
+            return
+    induction, *carried = op.body.block.args
+    lower, upper, step = (_bound(p, value) for value in (op.lb, op.ub, op.step))
+    inits = [p.converted(value) for value in op.iter_args]
+    p.flush_reads()
+    targets = [p.variable(arg, result.name_hint) for arg, result in zip(carried, op.results, strict=True)]
+    for target, init, arg, result in zip(targets, inits, carried, op.results, strict=True):
+        p.line(f"{target.ctype} {target.text} = {init.text};")
+        p.set_value(arg, target)
+        p.set_value(result, target)
+    for pragma in p.language.loop_pragmas(op, p):
+        p.line(pragma)
+    p.names.push()
+    ctype = "idx" if isinstance(induction.type, IndexType) else SIGNED[width_of(induction.type, op)]
+    i = expr.name(p.names.fresh(induction.name_hint or "i"), ctype)
+    p.set_value(induction, i)
+    advance = f"++{i.text}" if step.const == 1 else f"{i.text} += {step.text}"
+    p.line(f"for ({ctype} {i.text} = {lower.text}; {i.text} < {upper.wrapped(ADD)}; {advance}) {{")
+    p.scope(op.body.block)
+    p.line("}")
+    p.names.pop()
+
+
+def _bound(p: FunctionPrinter, value: SSAValue) -> Expr:
+    a = p.use(value)
+    return a if isinstance(value.type, IndexType) else signed(a, width_of(value.type, p.op))
+
+
+def _print_hardware_loop(p: FunctionPrinter, op: scf.ForOp, builtin: str) -> None:
+    """A loop that the grid or the block runs: `const idx tx = threadIdx.x;`."""
+    if constant_value(op.lb) != 0 or constant_value(op.step) != 1:
+        raise PipelineError("scf.for: a block or thread loop must run from 0 with step 1", op)
+    p.flush_reads()
+    induction = op.body.block.args[0]
+
+    def index() -> None:
+        name = p.names.fresh(induction.name_hint or "i")
+        p.set_value(induction, expr.name(name, "idx"))
+        if p.uses.get(induction):
+            p.line(f"const idx {name} = {builtin};")
+
+    following = op.next_op
+    if following is None or following.next_op is None:
+        # Last before the terminator: the scope around it ends here too.
+        index()
+        p._print_block(op.body.block)
+        return
+    p.line("{")
+    p.scope(op.body.block, index)
+    p.line("}")
+
+
+def print_if(p: FunctionPrinter, op: Operation) -> None:
+    """A branch; its results are variables that both sides assign to."""
+    op = as_type(scf.IfOp, op)
+    condition = p.use(op.cond)
+    p.flush_reads()
+    for result in op.results:
+        if p.uses.get(result):
+            target = p.variable(result, None)
+            p.set_value(result, target)
+            p.line(f"{target.ctype} {target.text};")
+    then, otherwise = op.true_region.blocks, op.false_region.blocks
+    empty_then = not then or _only_yields_nothing(then[0])
+    if empty_then and otherwise:
+        condition = expr.unary("!", condition, "bool")
+        then, otherwise = otherwise, then
+    p.line(f"if ({condition.text}) {{")
+    if then:
+        p.scope(then[0])
+    if otherwise and not _only_yields_nothing(otherwise[0]):
+        p.line("} else {")
+        p.scope(otherwise[0])
+    p.line("}")
+
+
+def _only_yields_nothing(block: Block) -> bool:
+    return isinstance(first := block.first_op, scf.YieldOp) and not first.operands
+
+
+def print_yield(p: FunctionPrinter, op: Operation) -> None:
+    """Assign to the variables of the loop or branch around."""
+    parent = op.parent_op()
+    if isinstance(parent, scf.ForOp):
+        targets = [p.use(arg) for arg in parent.body.block.args[1:]]
+        p.assign(targets, op.operands)
+    elif isinstance(parent, scf.IfOp):
+        live = [i for i, result in enumerate(parent.results) if p.uses.get(result)]
+        p.assign([p.use(parent.results[i]) for i in live], [op.operands[i] for i in live])
+    else:
+        raise PipelineError(f"scf.yield inside {parent.name if parent else 'nothing'} is not printed", op)
+
+
+def print_call(p: FunctionPrinter, op: Operation) -> None:
+    """A call of a device function; a memref is passed as pointer, extents and strides."""
+    op = as_type(func.CallOp, op)
+    callee = op.callee.string_value()
+    function = p.module.functions.get(callee)
+    if function is None or "kernel.inline" not in function.attributes:
+        raise PipelineError(f"func.call: @{callee} is not a function of this module with kernel.inline", op)
+    args: list[str] = []
+    for operand in op.operands:
+        if isinstance(operand.type, MemRefType):
+            args.extend(memory_of(p, operand, op).passed)
+        else:
+            args.append(p.converted(operand).text)
+    p.flush_reads()
+    text = f"{callee}({', '.join(args)})"
+    if op.results and p.uses.get(op.results[0]):
+        result = op.results[0]
+        p.set_value(result, p.bind(Expr(text, expr.POSTFIX, p.ctype(result.type)), result))
+    else:
+        p.line(f"{text};")
+
+
+def print_return(p: FunctionPrinter, op: Operation) -> None:
+    """`return value;`, or nothing."""
+    if op.operands:
+        p.line(f"return {p.converted(op.operands[0]).text};")
+
+
+def print_barrier(p: FunctionPrinter, op: Operation) -> None:
+    """`__syncthreads();` where threads run at once."""
+    p.flush_reads()
+    if p.language.barrier:
+        p.line(p.language.barrier)
+
+
+def print_shuffle(p: FunctionPrinter, op: Operation) -> None:
+    """A statement of its own: a shuffle must not move under a condition."""
+    assert isinstance(op, ShuffleOp)
+    if p.language.shuffle is None:
+        raise PipelineError(
+            f"gpu.shuffle cannot be printed as {p.language.name}; "
+            "lower the group with lower-groups{warps=false}",
+            op,
+        )
+    function = f"{p.language.shuffle}_{op.mode.data.value}_sync"
+    args = [Expr("0xffffffffu", expr.PRIMARY, "unsigned int"), *(p.converted(v) for v in op.operands)]
+    a = expr.call(function.replace("_idx_", "_"), args, p.ctype(op.value.type))
+    p.set_value(op.shuffle_result, p.bind(a, op.shuffle_result))
