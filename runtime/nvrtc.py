@@ -1,7 +1,7 @@
 """Compiling CUDA source with NVRTC, and what the compiler says about each kernel. No GPU is needed.
 
-The figures are ptxas' own, from its verbose report. (The cubin's section of shared memory would not do: from sm_90
-on it counts what the driver reserves.)
+The figures are ptxas' own, from its verbose report. (The cubin's section of shared memory would not do: from
+sm_90 on it counts what the driver reserves.)
 """
 
 from __future__ import annotations
@@ -75,7 +75,8 @@ def compile_report(source: str, arch: str, options: Sequence[str] = ()) -> Compi
         nvrtc.nvrtcDestroyProgram(ctypes.byref(program))
     figures = dict(_figures(log))
     registers, spills, stack, shared = (
-        {name: figure[key] for name, figure in figures.items()} for key in ("registers", "spills", "stack", "shared")
+        {name: figure[key] for name, figure in figures.items()}
+        for key in ("registers", "spills", "stack", "shared")
     )
     return CompileReport(cubin, registers, spills, stack, shared, log)
 
@@ -117,14 +118,18 @@ def _candidates() -> Iterator[str]:
     """The wheels' libraries first (CUDA 12 and 13 have different folders), then the system's."""
     spec = find_spec("nvidia")
     for folder in (spec.submodule_search_locations or []) if spec else []:
-        for pattern in ("cuda_nvrtc/lib/libnvrtc.so.*", "cu1*/lib/libnvrtc.so.*", "cuda_nvrtc/bin/nvrtc64*.dll"):
+        for pattern in (
+            "cuda_nvrtc/lib/libnvrtc.so.*",
+            "cu1*/lib/libnvrtc.so.*",
+            "cuda_nvrtc/bin/nvrtc64*.dll",
+        ):
             found = sorted(path for path in Path(folder).glob(pattern) if "builtins" not in path.name)
             yield from (str(path) for path in reversed(found) if ".alt." not in path.name)
     if system := ctypes.util.find_library("nvrtc"):
         yield system
     yield from ("libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so")
-    for folder in sorted(Path("/usr/local").glob("cuda*/lib64"), reverse=True):
-        yield str(folder / "libnvrtc.so")
+    for toolkit in sorted(Path("/usr/local").glob("cuda*/lib64"), reverse=True):
+        yield str(toolkit / "libnvrtc.so")
 
 
 def _check(nvrtc: ctypes.CDLL, status: int, what: str) -> None:

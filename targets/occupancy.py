@@ -8,7 +8,7 @@ from tilefuse.targets.gpus import Gpu
 
 
 class OccupancyError(ValueError):
-    """A block that does not fit on an SM at all. `limits` has one sentence for each limit that is exceeded."""
+    """A block that does not fit on an SM at all. `limits` has one sentence for each exceeded limit."""
 
     def __init__(self, gpu: Gpu, limits: tuple[str, ...]) -> None:
         super().__init__(f"the block does not fit on {gpu.name} ({gpu.arch}): {'; '.join(limits)}")
@@ -24,7 +24,7 @@ class Occupancy:
     fraction: float
     """Of the warps that the SM could hold."""
     limited_by: str
-    """`warps`, `blocks`, `registers` or `shared memory`: what allows the fewest blocks; the first if several."""
+    """`warps`, `blocks`, `registers` or `shared memory`: what allows the fewest blocks."""
 
 
 def occupancy(gpu: Gpu, threads: int, registers_per_thread: int, shared_bytes: int) -> Occupancy:

@@ -22,7 +22,16 @@ from tilefuse.lowering.printers import print_c, print_cuda
 from tilefuse.runtime.nvrtc import CompileReport, compile_report, supported_archs
 
 INPUTS = Path(__file__).parents[2] / "lit_tests" / "lowering" / "Inputs"
-C_FLAGS = ("-O3", "-march=native", "-fopenmp", "-std=c11", "-fPIC", "-shared", "-fno-math-errno", "-ffp-contract=off")
+C_FLAGS = (
+    "-O3",
+    "-march=native",
+    "-fopenmp",
+    "-std=c11",
+    "-fPIC",
+    "-shared",
+    "-fno-math-errno",
+    "-ffp-contract=off",
+)
 STRICT_FLAGS = ("-Wall", "-Werror", "-Wno-unknown-pragmas")
 
 
@@ -51,7 +60,7 @@ def parse(text: str) -> ModuleOp:
 
 
 class Kernels:
-    """A module in the kernel level: its text, its prints, and its functions as Python callables (compiled C)."""
+    """A module in the kernel level: its text, its prints, its functions as Python callables."""
 
     def __init__(self, text: str, folder: Path) -> None:
         self.text = text
@@ -115,7 +124,9 @@ class CLibrary:
                 assert isinstance(arg, np.ndarray)
                 expanded.append(ctypes.c_void_p(arg.ctypes.data))
                 shape = type_.get_shape()
-                expanded += [self._index(n) for n, d in zip(arg.shape, shape, strict=True) if d == DYNAMIC_INDEX]
+                expanded += [
+                    self._index(n) for n, d in zip(arg.shape, shape, strict=True) if d == DYNAMIC_INDEX
+                ]
                 strides = type_.get_strides() if not isinstance(type_.layout, builtin.NoneAttr) else ()
                 for stride, fixed in zip(arg.strides, strides or (), strict=False):
                     if fixed is None:
@@ -125,7 +136,9 @@ class CLibrary:
             elif isinstance(type_, IndexType):
                 expanded.append(self._index(arg))
             elif isinstance(type_, IntegerType):
-                expanded.append({1: ctypes.c_bool, 32: ctypes.c_uint, 64: ctypes.c_ulonglong}[type_.width.data](arg))
+                expanded.append(
+                    {1: ctypes.c_bool, 32: ctypes.c_uint, 64: ctypes.c_ulonglong}[type_.width.data](arg)
+                )
             else:
                 expanded.append(ctypes.c_float(arg))
         getattr(self._library, name)(*expanded)
@@ -141,7 +154,7 @@ class CLibrary:
 
 @pytest.fixture
 def kernels(tmp_path: Path) -> Callable[[str], Kernels]:
-    """`kernels("blur")` is the module in lit_tests/lowering/Inputs/blur.mlir; `kernels(text)` one given as text."""
+    """`kernels("blur")` is lit_tests/lowering/Inputs/blur.mlir; `kernels(text)` a module given as text."""
 
     def load(name_or_text: str) -> Kernels:
         if "\n" in name_or_text:

@@ -1,7 +1,7 @@
-"""Random integer expressions over all widths: the C text against Python's integers, with no undefined behaviour.
+"""Random integer expressions over all widths: the C text against Python's integers; nothing undefined.
 
-This is what tests the removal of casts: the printer leaves a value in `int`, wider than the IR's type, wherever
-it believes that nothing can tell.
+This is what tests the removal of casts: the printer leaves a value in `int`, wider than the IR's type,
+wherever it believes that nothing can tell.
 """
 
 from __future__ import annotations
@@ -97,7 +97,9 @@ class Writer:
     def step(self) -> None:
         rng = self.rng
         a, width, x = self.pick()
-        kind = rng.choice(["binary"] * 4 + ["constant"] * 3 + ["convert"] * 3 + ["select", "unary", "literal", "index"])
+        kind = rng.choice(
+            ["binary"] * 4 + ["constant"] * 3 + ["convert"] * 3 + ["select", "unary", "literal", "index"]
+        )
         if kind == "binary":
             name = rng.choice(list(BINARY))
             b, _, y = self.pick(width)
@@ -133,9 +135,7 @@ class Writer:
             name = rng.choice(list(COMPARE))
             test = f"%c{len(self.lines)}"
             self.lines.append(f"{test} = arith.cmpi {name}, {c}, {d} : i{other}")
-            data = [
-                p if COMPARE[name](s, t, other) else q for p, q, s, t in zip(x, y, z, u, strict=True)
-            ]
+            data = [p if COMPARE[name](s, t, other) else q for p, q, s, t in zip(x, y, z, u, strict=True)]
             self.add(f"arith.select {test}, {a}, {b} : i{width}", width, data)
         else:
             to = rng.choice([w for w in WIDTHS if w != width])
@@ -153,7 +153,9 @@ def edge_values(width: int, rng: random.Random) -> list[int]:
     return [rng.choice(edges) if rng.random() < 0.5 else rng.getrandbits(width) for _ in range(LENGTH)]
 
 
-def random_module(seed: int, functions: int = 100) -> tuple[str, list[tuple[str, int, list[int]]], dict[int, list[int]]]:
+def random_module(
+    seed: int, functions: int = 100
+) -> tuple[str, list[tuple[str, int, list[int]]], dict[int, list[int]]]:
     """A module, what each function stores (its name, width, values), and the inputs by width."""
     rng = random.Random(seed)
     inputs = {width: edge_values(width, rng) for width in WIDTHS}
@@ -171,7 +173,8 @@ def random_module(seed: int, functions: int = 100) -> tuple[str, list[tuple[str,
         name, width, data = writer.values[-1]
         body = "\n        ".join(writer.lines)
         text.append(f"""
-func.func @f{number}({params}, %out: memref<?xi{width}>) attributes {{kernel.threads = array<i64: 1, 1, 1>}} {{
+func.func @f{number}({params}, %out: memref<?xi{width}>)
+    attributes {{kernel.threads = array<i64: 1, 1, 1>}} {{
   %zero = arith.constant 0 : index
   %one = arith.constant 1 : index
   %last = arith.constant {LENGTH - 1} : index

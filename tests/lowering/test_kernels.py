@@ -6,7 +6,7 @@ import pytest
 RNG = np.random.default_rng(1)
 
 
-@pytest.mark.parametrize("name", ["blur", "sharpen_u8", "rows", "choose", "vectors"])
+@pytest.mark.parametrize("name", ["blur", "sharpen_u8", "rows", "choose", "vectors", "phases"])
 def test_every_kernel_is_mlir_and_compiles_for_the_gpu_without_spills(kernels, name):
     module = kernels(name)
     module.check_with_mlir_opt()
@@ -44,7 +44,9 @@ def test_saturating_arithmetic_on_bytes(kernels):
         np.testing.assert_array_equal(out, expected)
         with np.errstate(invalid="ignore"):
             scaled = image.astype(np.float32) * np.float32(gain)
-        np.testing.assert_array_equal(bright, np.clip(np.nan_to_num(scaled, nan=0.0), 0, 255).astype(np.uint8))
+        np.testing.assert_array_equal(
+            bright, np.clip(np.nan_to_num(scaled, nan=0.0), 0, 255).astype(np.uint8)
+        )
 
 
 def test_carried_values_are_assigned_at_once(kernels):
@@ -80,3 +82,12 @@ def test_vectors_and_views(kernels):
     np.testing.assert_array_equal(out, expected)
     sixteen = raw.reshape(32, 16)
     np.testing.assert_array_equal(inverted, np.repeat(255 - sixteen[:, 0] + sixteen[:, 15], 16))
+
+
+def test_loads_stay_before_the_stores_that_follow_them(kernels):
+    x = RNG.random(64, dtype=np.float32)
+    changed, summed = x.copy(), np.zeros_like(x)
+    kernels("phases").c()("phases", changed, summed)
+    mirrored = (x + np.arange(64, dtype=np.float32))[::-1]
+    np.testing.assert_array_equal(changed, mirrored)
+    np.testing.assert_array_equal(summed, x + mirrored)

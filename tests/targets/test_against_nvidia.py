@@ -1,4 +1,4 @@
-"""Occupancy against NVIDIA's own code, `cuda_occupancy.h`, on random blocks; where a CUDA toolkit is installed."""
+"""Occupancy against NVIDIA's own `cuda_occupancy.h`, on random blocks; where a CUDA toolkit is installed."""
 
 import os
 import random
@@ -16,8 +16,8 @@ PROGRAM = r"""
 #include <cstdio>
 int main() {
   int major, minor, threads_sm, shared_sm, optin, reserved, threads, registers, shared;
-  while (scanf("%d %d %d %d %d %d %d %d %d", &major, &minor, &threads_sm, &shared_sm, &optin, &reserved, &threads,
-               &registers, &shared) == 9) {
+  while (scanf("%d %d %d %d %d %d %d %d %d", &major, &minor, &threads_sm, &shared_sm, &optin, &reserved,
+               &threads, &registers, &shared) == 9) {
     cudaOccDeviceProp device;
     device.computeMajor = major;
     device.computeMinor = minor;
@@ -42,7 +42,7 @@ int main() {
     state.cacheConfig = CACHE_PREFER_SHARED;
     state.carveoutConfig = SHAREDMEM_CARVEOUT_MAX_SHARED;
     cudaOccResult result;
-    const int error = cudaOccMaxActiveBlocksPerMultiprocessor(&result, &device, &kernel, &state, threads, shared);
+    int error = cudaOccMaxActiveBlocksPerMultiprocessor(&result, &device, &kernel, &state, threads, shared);
     printf("%d\n", error ? -1 : result.activeBlocksPerMultiprocessor);
   }
 }
