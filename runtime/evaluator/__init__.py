@@ -1,6 +1,7 @@
-"""The meaning of the IR, in NumPy: `evaluate` computes a pipeline of level 1, 2 or 3 as docs/semantics.md says.
+"""The meaning of the IR, in NumPy: `evaluate` computes a pipeline of level 1, 2 or 3.
 
-It shares no code with the analyses, passes and kernels that it is the judge of.
+docs/semantics.md says the same in words. It shares no code with the analyses, passes and kernels that it
+judges.
 """
 
 from tilefuse.runtime.evaluator.errors import EvaluationError

@@ -65,8 +65,8 @@ def resolve(
                 for dim, (first, extent) in _continued(op, boxes, scalars).items():
                     if extent <= 0:
                         raise EvaluationError(
-                            f"img.boundary {op.kind.data} has an empty box, {extent} points in dimension {dim}; "
-                            "there is nothing to continue",
+                            f"img.boundary {op.kind.data.value}: {extent} points in dimension {dim}, "
+                            "so there is nothing to continue",
                             op,
                         )
                     at[dim] = np.asarray(CONTINUATIONS[op.kind.data](at[dim], first, extent))
@@ -110,7 +110,8 @@ def values_at(
     if access.spans is None:
         found = access.exteriors[-1].value
     else:
-        assert values is not None and box is not None
+        assert values is not None
+        assert box is not None
         indices = access.indices
         spans = zip(access.spans, box, strict=True)
         if any(first < low or last >= low + extent for (first, last), (low, extent) in spans):
@@ -139,8 +140,9 @@ def _check_points(access: Access, box: Box, grid: Box, reader: Operation, reader
     source = access.func.owner
     assert isinstance(source, InputOp)
     raise EvaluationError(
-        f"{reader_name} at {_point(point)} reads input '{source.sym_name.data}' at {_point(read)}, outside of its box "
-        f"{describe_box(box)}; give a larger input, ask for less, or put a boundary condition between",
+        f"{reader_name} at {_point(point)} reads input '{source.sym_name.data}' at {_point(read)}, "
+        f"outside of its box {describe_box(box)}; give a larger input, ask for "
+        "less, or put a boundary condition between",
         reader,
     )
 

@@ -44,9 +44,13 @@ def bound_inputs(
         if name not in inputs:
             raise EvaluationError(f"no array is given for input '{name}'", op)
         array = np.asarray(inputs[name])
-        if array.dtype.name != dtype_name(type.element) or not array.dtype.isnative:
+        wanted, given = (
+            dtype_name(type.element),
+            array.dtype.name if array.dtype.isnative else array.dtype.str,
+        )
+        if given != wanted:
             raise EvaluationError(
-                f"input '{name}' takes an array of {dtype_name(type.element)}, not of {array.dtype.str if not array.dtype.isnative else array.dtype.name}",
+                f"input '{name}' takes an array of {wanted}, not of {given}",
                 op,
             )
         if array.ndim != type.rank.data:
@@ -61,8 +65,8 @@ def bound_inputs(
         for dim, (have, fixed) in enumerate(zip(box, declared, strict=True)):
             if fixed is not None and fixed != have:
                 raise EvaluationError(
-                    f"input '{name}' is bound to {fixed[1]} points from {fixed[0]} in dimension {dim}, the array "
-                    f"has {have[1]} from {have[0]}",
+                    f"input '{name}' is bound to {fixed[1]} points from {fixed[0]} in dimension {dim}, "
+                    f"the array has {have[1]} from {have[0]}",
                     op,
                 )
         yield op, carry_array(array, type.element), box
@@ -98,7 +102,7 @@ def output_box(
     box = tuple((int(low), int(extent)) for low, extent in boxes[name])
     if len(box) != rank or any(extent <= 0 for _, extent in box):
         raise EvaluationError(
-            f"the box {describe_box(box)} of output '{name}' must have {rank} dimensions with positive extents",
+            f"output '{name}': box {describe_box(box)} needs {rank} dimensions with positive extents",
             pipeline.return_op,
         )
     return box

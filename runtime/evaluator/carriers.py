@@ -1,7 +1,7 @@
 """How values travel through the evaluator: the NumPy dtype of every IR type, and rounding to it.
 
-arith is signless, so integers are carried unsigned and a rule reads them as signed where its op says so. i1 is
-bool, index is int64. bf16, which NumPy lacks, is carried in float32 that hold only bf16 values.
+arith is signless, so integers are carried unsigned and a rule reads them as signed where its op says so.
+i1 is bool, index is int64. bf16, which NumPy lacks, is carried in float32 that hold only bf16 values.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def carried(values: np.ndarray, type: Attribute) -> np.ndarray:
 
 
 def odd_rounded_sum(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """a + b of float64 rounded to odd: rounding that once more to at most 51 bits gives the correct result."""
+    """a + b of float64 rounded to odd, so that rounding once more, to 51 bits or fewer, is still correct."""
     total = a + b
     # Knuth's TwoSum: total + error is exactly a + b.
     virtual = total - a

@@ -1,7 +1,7 @@
 """Evaluating a pipeline: backwards for the boxes that are asked for, then forwards, whole arrays at a time.
 
 Where an index is computed from data, the box that it asks for is known only when the data are. Then the way
-forwards finds out that a function is needed on a larger box, and both ways are gone again, until nothing grows.
+forwards finds out that a stage is needed on a larger box, and both ways are gone again, until none grows.
 """
 
 from __future__ import annotations
@@ -276,8 +276,8 @@ def _stage_box(stage: StageOp, spans: Spans) -> Box:
     points = math.prod(extent for _, extent in box)
     if points > _MOST_POINTS:
         raise EvaluationError(
-            f"stage '{name}' is asked for {points} points, on the box {describe_box(box)}; clamp the indices that "
-            "it is read at",
+            f"stage '{name}' is asked for {points} points, on the box {describe_box(box)}; clamp the "
+            "indices that it is read at",
             stage,
         )
     return box

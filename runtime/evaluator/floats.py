@@ -46,7 +46,7 @@ def _per_element(function: Callable[..., float]) -> Callable[..., Array]:
 def _exact_fma(a: float, b: float, c: float) -> float:
     """a * b + c, rounded once."""
     if not (libm.isfinite(a) and libm.isfinite(b) and libm.isfinite(c)):
-        # With an infinity or NaN there is nothing to round; a product of finite numbers must not overflow, though.
+        # Nothing to round with an infinity or NaN, but a finite product must not overflow into one.
         return a * b + c if not (libm.isfinite(a) and libm.isfinite(b)) else c
     exact = Fraction(a) * Fraction(b) + Fraction(c)
     if exact == 0:
@@ -54,7 +54,7 @@ def _exact_fma(a: float, b: float, c: float) -> float:
     try:
         return float(exact)
     except OverflowError:
-        return libm.copysign(libm.inf, exact)
+        return libm.inf if exact > 0 else -libm.inf
 
 
 _fma_f64 = _per_element(_exact_fma)

@@ -17,7 +17,7 @@ Array = np.ndarray
 
 
 def coordinates(box: Sequence[tuple[int, int]]) -> list[Array]:
-    """Per dimension of a (min, extent) box, x first, its coordinates, shaped to broadcast along their axis."""
+    """The coordinates of a (min, extent) box, per dimension, x first, shaped to broadcast."""
     rank = len(box)
     found = []
     for dim, (low, extent) in enumerate(box):

@@ -32,7 +32,7 @@ def _bits(function: Callable[[Array, Array], Array]) -> Rule:
     return lambda op, a, b: function(a, b)
 
 
-# --- division: NumPy's floor_divide and remainder give 0 for a divisor of 0, and wrap for the least number by -1
+# --- division: NumPy's gives 0 for a divisor of 0, and wraps for the least number by -1
 
 
 def _truncated(a: Array, b: Array) -> Array:
@@ -45,7 +45,7 @@ def _ceiled(a: Array, b: Array) -> Array:
 
 
 def _euclidean_quotient(a: Array, b: Array) -> Array:
-    # floor_divide leaves a remainder of the divisor's sign: one more multiple of a negative divisor makes it positive.
+    # The remainder has the divisor's sign: one more multiple of a negative divisor makes it positive.
     return np.floor_divide(a, b) + ((np.remainder(a, b) != 0) & (b < 0))
 
 

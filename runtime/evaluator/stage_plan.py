@@ -19,7 +19,7 @@ class Step:
 
 @dataclass(frozen=True)
 class StagePlan:
-    """The ops that the values of a stage need; what is not needed is not computed, and nothing is read for it."""
+    """The ops that the values of a stage need; nothing is computed or read for what is not needed."""
 
     steps: tuple[Step, ...]
     index_steps: tuple[Step, ...]

@@ -23,14 +23,14 @@ def compute(op: Operation, operands: list[np.ndarray]) -> list[np.ndarray]:
     rule = RULES.get(type(op))
     if rule is None:
         raise EvaluationError(
-            f"the evaluator has no meaning for {op.name}; give it a row in RULES of tilefuse.runtime.evaluator",
+            f"the evaluator has no meaning for {op.name}; add a row to tilefuse.runtime.evaluator.RULES",
             op,
         )
     for value in (*op.operands, *op.results):
         if value.type not in CARRIERS:
             raise EvaluationError(
-                f"{op.name}: values of type {value.type} cannot be computed; use i1, i8, i16, i32, i64, index, f16, bf16, "
-                "f32 or f64",
+                f"{op.name}: values of type {value.type} cannot be computed; use i1, i8, i16, i32, i64, "
+                "index, f16, bf16, f32 or f64",
                 op,
             )
     with np.errstate(all="ignore"):
