@@ -323,7 +323,7 @@ def test_sizes_share_what_is_compiled(on_cpu):
 def test_inspection(on_cpu):
     program = on_cpu(blur(), verify=True)
     assert program.passes[0] == "input"
-    assert program.passes[-1] == "lower-groups"
+    assert "lower-groups" in program.passes
     assert "img.group" not in program.ir("input")
     assert "img.group" in program.ir("tile")
     assert "func.func @blur_blur_y" in program.ir()
@@ -338,14 +338,14 @@ def test_inspection(on_cpu):
     assert kernel.stages == ("blur_x", "blur_y")
     assert kernel.grid is not None
     assert kernel.name in program.report()
-    assert "us" in program.report()
+    assert "not timed yet" not in program.report()
 
 
 def test_the_reference_has_no_kernels(parse):
     program = compile_pipeline(parse(blur()), "reference")
     assert program.kernels == []
     assert "0 kernels" in program.report()
-    with pytest.raises(CallError, match="without passes or kernels"):
+    with pytest.raises(CallError, match="there are no passes or kernels"):
         program.ir()
 
 
@@ -354,3 +354,39 @@ def test_the_module_is_left_as_it_is(parse):
     before = str(module)
     compile_pipeline(module, "cpu")(photo(4, 4))
     assert str(module) == before
+
+
+def test_a_pipeline_without_inputs(compiled):
+    text = """
+img.pipeline @ramp {
+  %ramp = img.stage "ramp" (%x, %y) -> si32 {
+    %a = arith.index_cast %x : index to i32
+    %b = arith.index_cast %y : index to i32
+    %r = arith.addi %a, %b : i32
+    img.yield %r : i32
+  }
+  img.return "ramp" = %ramp : !img.func<2xsi32>
+}
+"""
+    result = compiled(text)(sizes=(5, 3), mins={"ramp": (-1, 10)})
+    np.testing.assert_array_equal(result, np.add.outer(np.arange(10, 13), np.arange(-1, 4)))
+
+
+def test_many_threads_share_a_program(on_cpu):
+    from concurrent.futures import ThreadPoolExecutor
+
+    program = on_cpu(CHAIN, algorithm="none")
+    photos = [photo(30, 40) for _ in range(16)]
+    with ThreadPoolExecutor(4) as pool:
+        for a, result in zip(photos, pool.map(program, photos), strict=True):
+            np.testing.assert_allclose(result, chained(a), rtol=1e-5, atol=1e-3)
+
+
+@pytest.mark.parametrize("dtype", ["u1", "i2", "u4", "i8", "f2", "f8", "bool"])
+def test_every_dtype_is_carried(compiled, dtype):
+    elements = {"u1": "ui8", "i2": "si16", "u4": "ui32", "i8": "si64", "f2": "f16", "f8": "f64", "bool": "i1"}
+    text = AS_IT_IS.replace("f32", elements[dtype])
+    a = photo(7, 9).astype(dtype)
+    for result in compiled(text)(a):
+        assert result.dtype == a.dtype
+        np.testing.assert_array_equal(result, a)

@@ -1,0 +1,115 @@
+"""The C compiler: found, missing, too old for OpenMP; its libraries: cached, damaged, not storable."""
+
+import ctypes
+import os
+import shutil
+import stat
+
+import pytest
+from runtime_pipelines import blur
+
+from tilefuse.runtime import cache, cpu
+from tilefuse.runtime.errors import BuildError, TargetError
+from tilefuse.runtime.program import compile_pipeline
+
+SOURCE = "int answer(void) { return 42; }\n"
+
+
+@pytest.fixture(autouse=True)
+def fresh(tmp_path, monkeypatch):
+    monkeypatch.setenv("TILEFUSE_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.delenv("CC", raising=False)
+
+
+def compiler_that(path, script):
+    """A compiler that does `script` first."""
+    path.write_text(f'#!/bin/sh\n{script}\nexec {shutil.which("cc")} "$@"\n')
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    return path
+
+
+def test_no_compiler(monkeypatch, tmp_path, parse):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(TargetError, match="none of cc, gcc, clang is on PATH; install one"):
+        compile_pipeline(parse(blur()), "cpu")
+
+
+def test_without_compiler_and_gpu_auto_is_the_reference(monkeypatch, tmp_path, parse):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr("tilefuse.runtime.cuda._missing", lambda: "no GPU")
+    assert compile_pipeline(parse(blur()), "auto").target == "reference"
+
+
+def test_cc_names_what_is_missing(monkeypatch):
+    monkeypatch.setenv("CC", "no-such-cc -m64")
+    with pytest.raises(TargetError, match=r"\$CC names 'no-such-cc', which is not on this machine's PATH"):
+        cpu.find_compiler()
+
+
+def test_cc_that_does_not_work(monkeypatch, tmp_path):
+    monkeypatch.setenv("CC", str(compiler_that(tmp_path / "broken", "echo no licence >&2; exit 3")))
+    with pytest.raises(TargetError, match="broken --version' fails: no licence"):
+        cpu.find_compiler()
+
+
+def test_cc_may_have_options(monkeypatch):
+    monkeypatch.setenv("CC", "cc -DANSWER=7")
+    library = cpu.load_library("int f(void) { return ANSWER; }", strict_float=False)
+    assert library.f() == 7
+
+
+def test_a_compiler_without_openmp_is_used_without_it(monkeypatch, tmp_path):
+    script = 'for a in "$@"; do [ "$a" = -fopenmp ] && { echo "unknown -fopenmp" >&2; exit 1; }; done'
+    monkeypatch.setenv("CC", str(compiler_that(tmp_path / "plain", script)))
+    assert "-fopenmp" not in cpu.find_compiler().flags
+    assert cpu.load_library(SOURCE, strict_float=False).answer() == 42
+
+
+def test_strict_float_turns_contraction_off():
+    compiler = cpu.find_compiler()
+    assert "-ffp-contract=off" in cpu.build_flags(compiler, True)
+    assert "-ffp-contract=fast" in cpu.build_flags(compiler, False)
+    fma = "double f(double a, double b, double c) { return a * b + c; }"
+    found = []
+    for strict in (True, False):
+        f = cpu.load_library(fma, strict_float=strict).f
+        f.restype, f.argtypes = ctypes.c_double, [ctypes.c_double] * 3
+        found.append(f(1 + 2**-30, 1 - 2**-30, -1.0))
+    assert found[0] == 0.0
+    if "fma" in cpu._processor():
+        assert found[1] == -(2.0**-60)
+
+
+def test_a_refused_source_comes_with_the_compilers_words():
+    with pytest.raises(BuildError, match=r"(?s)refuses the generated source \(.*-O3.*nonsense"):
+        cpu.load_library("int f(void) { return nonsense; }", strict_float=False)
+
+
+def the_library(folder):
+    [path] = folder.rglob("*.so")
+    return path
+
+
+def test_a_library_is_built_once_and_a_damaged_one_again(monkeypatch, tmp_path):
+    assert cpu.load_library(SOURCE, strict_float=False).answer() == 42
+    path = the_library(tmp_path / "cache")
+
+    def forget():
+        cpu._libraries.clear()
+
+    with monkeypatch.context() as patch:
+        patch.setattr(cpu, "_compile", None)
+        forget()
+        assert cpu.load_library(SOURCE, strict_float=False).answer() == 42
+    data = path.read_bytes()
+    path.unlink()  # the old library is still mapped, so the damaged one is another file
+    path.write_bytes(data[: len(data) // 2])
+    forget()
+    assert cpu.load_library(SOURCE, strict_float=False).answer() == 42
+    assert cache.read(path) is not None
+
+
+@pytest.mark.skipif(os.name != "posix", reason="folders by path")
+def test_a_cache_folder_that_cannot_be_written(monkeypatch, tmp_path):
+    (tmp_path / "cache").write_text("in the way")
+    assert cpu.load_library(SOURCE, strict_float=False).answer() == 42

@@ -1,0 +1,100 @@
+"""Parameters, and the scalars that are computed of them once per call."""
+
+import struct
+
+import numpy as np
+import pytest
+from runtime_pipelines import CHAIN, SCALED
+from xdsl.dialects.builtin import IndexType, IntegerType, bf16, f16, f32, f64
+
+from tilefuse.dialects.img.ops import ParamOp, PipelineOp, StageOp
+from tilefuse.dialects.img.types import i1, si8, ui8, ui64
+from tilefuse.runtime.errors import CallError, CallTypeError
+from tilefuse.runtime.scalars import checked, evaluate_scalars, params_in_boxes, word
+from tilefuse.runtime.specialize import find_pipeline
+
+
+@pytest.mark.parametrize(
+    ("element", "value", "expected"),
+    [
+        (ui8, 255, 255),
+        (si8, np.int64(-128), -128),
+        (ui64, 2**64 - 1, 2**64 - 1),
+        (i1, True, True),
+        (i1, np.bool_(False), False),
+        (f32, 3, 3.0),
+        (f32, np.array(2.5), 2.5),
+        (f32, float("inf"), float("inf")),
+        (f16, 65504, 65504.0),
+    ],
+)
+def test_values_that_fit(element, value, expected):
+    found = checked(ParamOp("k", element), value)
+    assert found == expected
+    assert type(found) is type(expected)
+
+
+@pytest.mark.parametrize(
+    ("element", "value", "error"),
+    [
+        (ui8, 256, CallError),
+        (ui8, -1, CallError),
+        (si8, 128, CallError),
+        (i1, 2, CallError),
+        (ui8, 1.0, CallTypeError),
+        (ui8, None, CallTypeError),
+        (f16, 65536, CallError),
+        (bf16, 3.4e38, CallError),
+        (f32, 1 + 0j, CallTypeError),
+        (f32, np.ones(2), CallTypeError),
+    ],
+)
+def test_values_that_do_not_fit(element, value, error):
+    with pytest.raises(error, match="param 'k'"):
+        checked(ParamOp("k", element), value)
+
+
+def test_words_hold_what_a_kernel_reads_from_their_low_bytes():
+    def low(value, type, layout):
+        data = word(value, type).to_bytes(8, "little")
+        return struct.unpack_from(layout, data)[0]
+
+    assert low(-3, IndexType(), "<q") == -3
+    assert low(-3, IndexType(), "<i") == -3
+    assert low(250, IntegerType(8), "<B") == 250
+    assert low(1.5, f32, "<f") == 1.5
+    assert low(0.1, f64, "<d") == 0.1
+    assert low(1.5, f16, "<f") == 1.5
+    assert low(1e39, f32, "<f") == float("inf")
+
+
+def test_scalars_mean_what_they_mean_in_a_stage(parse):
+    pipeline = find_pipeline(parse(SCALED))
+    stage = next(op for op in pipeline.body.block.ops if isinstance(op, StageOp))
+    outside = [v for op in stage.body.block.ops for v in op.operands if v.owner.parent_op() is pipeline]
+    scalars = [v for v in outside if not isinstance(v.owner, ParamOp) and v.type == IntegerType(16)]
+    assert evaluate_scalars(scalars, {}, {"gain": 1.0, "offset": 32767}) == [32769]
+    assert evaluate_scalars(scalars, {}, {"gain": 1.0, "offset": -5}) == [2**16 - 3]
+
+
+def test_sizes_are_scalars_too(parse):
+    pipeline = find_pipeline(parse(CHAIN))
+    sizes = [op.results[0] for op in pipeline.body.block.ops if op.name == "img.extent"]
+    assert evaluate_scalars(sizes, {"photo": ((-2, 7), (0, 9))}, {}) == [7, 9]
+
+
+def test_only_some_parameters_decide_boxes(parse):
+    text = SCALED.replace(
+        "%scaled =",
+        """%low = img.param "low" of si32 : i32
+        %high = img.param "high" of si32 : i32
+        %two = arith.constant 2 : i32
+        %higher = arith.addi %high, %two : i32
+        %min = arith.index_cast %low : i32 to index
+        %extent = arith.index_cast %higher : i32 to index
+        %part = img.boundary repeat_edge %photo dims [0] in [%min] by [%extent] : !img.func<2xui8>
+        %scaled =""",
+    )
+    pipeline = find_pipeline(parse(text))
+    assert isinstance(pipeline, PipelineOp)
+    assert params_in_boxes(pipeline) == {"low", "high"}
