@@ -53,7 +53,7 @@ def resolve(
     while True:
         match func.owner:
             case GroupOp() as group:
-                func = group.yield_op.values[group.funcs.index(func)]  # type: ignore[arg-type]
+                func = group.yield_op.values[group.funcs.index(func)]
             case BoundaryOp(kind=kind) as op if kind.data is BoundaryKind.ConstantExterior:
                 assert op.exterior is not None
                 exterior = _inside(at, _continued(op, boxes, scalars), scalars[op.exterior])

@@ -12,19 +12,19 @@ Array = np.ndarray
 
 
 def _repeat_edge(x: Array, first: int, extent: int) -> Array:
-    return np.clip(x, first, first + extent - 1)
+    return np.asarray(np.clip(x, first, first + extent - 1))
 
 
 def _mirror_image(x: Array, first: int, extent: int) -> Array:
     t = (x - first) % (2 * extent)
-    return first + np.minimum(t, 2 * extent - 1 - t)
+    return np.asarray(first + np.minimum(t, 2 * extent - 1 - t))
 
 
 def _mirror_interior(x: Array, first: int, extent: int) -> Array:
     period = max(2 * extent - 2, 1)
     t = (x - first) % period
     # One point has the period 1, and every t is 0.
-    return first + np.minimum(t, period - t)
+    return np.asarray(first + np.minimum(t, period - t))
 
 
 def _repeat_image(x: Array, first: int, extent: int) -> Array:

@@ -60,7 +60,7 @@ def odd_rounded_sum(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     error = (a - (total - virtual)) + (b - virtual)
     even = (total.view(np.int64) & 1) == 0
     inexact = np.isfinite(total) & np.isfinite(error) & (error != 0)
-    return np.where(inexact & even, np.nextafter(total, np.copysign(np.inf, error)), total)
+    return np.asarray(np.where(inexact & even, np.nextafter(total, np.copysign(np.inf, error)), total))
 
 
 def _odd_rounded_f32(a: np.ndarray) -> np.ndarray:
@@ -119,7 +119,7 @@ def carry_array(array: np.ndarray, element: Attribute) -> np.ndarray:
 def pixels(values: np.ndarray, element: Attribute) -> np.ndarray:
     """Carried values as a new C-contiguous array of pixels. ImportError for bf16 without ml_dtypes."""
     if isinstance(element, BFloat16Type):
-        from ml_dtypes import bfloat16
+        from ml_dtypes import bfloat16  # type: ignore[import-not-found, unused-ignore]
 
         return np.array(values, dtype=bfloat16, order="C")
     dtype = ELEMENT_DTYPES[element]

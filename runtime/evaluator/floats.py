@@ -34,7 +34,7 @@ def _wide(function: Callable[..., Array]) -> Rule:
 def _round_away(a: Array) -> Array:
     whole = np.trunc(a)
     half = np.abs(a - whole) >= a.dtype.type(0.5)
-    return np.where(half, whole + np.copysign(a.dtype.type(1), a), whole)
+    return np.asarray(np.where(half, whole + np.copysign(a.dtype.type(1), a), whole))
 
 
 def _per_element(function: Callable[..., float]) -> Callable[..., Array]:
@@ -69,7 +69,7 @@ def _fma(op: Operation, a: Array, b: Array, c: Array) -> Array:
 
 
 def _unordered(a: Array, b: Array) -> Array:
-    return np.isnan(a) | np.isnan(b)
+    return np.asarray(np.isnan(a) | np.isnan(b))
 
 
 _PREDICATES: tuple[Callable[[Array, Array], Array], ...] = (

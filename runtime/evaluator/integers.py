@@ -37,21 +37,21 @@ def _bits(function: Callable[[Array, Array], Array]) -> Rule:
 
 def _truncated(a: Array, b: Array) -> Array:
     quotient = np.floor_divide(a, b)
-    return quotient + ((np.remainder(a, b) != 0) & ((a < 0) != (b < 0)))
+    return np.asarray(quotient + ((np.remainder(a, b) != 0) & ((a < 0) != (b < 0))))
 
 
 def _ceiled(a: Array, b: Array) -> Array:
-    return np.floor_divide(a, b) + (np.remainder(a, b) != 0)
+    return np.asarray(np.floor_divide(a, b) + (np.remainder(a, b) != 0))
 
 
 def _euclidean_quotient(a: Array, b: Array) -> Array:
     # The remainder has the divisor's sign: one more multiple of a negative divisor makes it positive.
-    return np.floor_divide(a, b) + ((np.remainder(a, b) != 0) & (b < 0))
+    return np.asarray(np.floor_divide(a, b) + ((np.remainder(a, b) != 0) & (b < 0)))
 
 
 def _euclidean_remainder(a: Array, b: Array) -> Array:
     rest = np.remainder(a, b)
-    return np.where(rest < 0, rest - b, rest)
+    return np.asarray(np.where(rest < 0, rest - b, rest))
 
 
 def _halide(of_signed: Callable[[Array, Array], Array], of_unsigned: Callable[[Array, Array], Array]) -> Rule:
@@ -66,19 +66,18 @@ def _halide(of_signed: Callable[[Array, Array], Array], of_unsigned: Callable[[A
 
 def _shift_left(op: Operation, a: Array, by: Array) -> Array:
     width, a, by = width_of(op.results[0].type), unsigned(a), unsigned(by)
-    return np.where(by < width, a << np.minimum(by, by.dtype.type(width - 1)), a.dtype.type(0))
+    return np.asarray(np.where(by < width, a << np.minimum(by, by.dtype.type(width - 1)), a.dtype.type(0)))
 
 
 def _shift_right(op: Operation, a: Array, by: Array) -> Array:
     width, a, by = width_of(op.results[0].type), unsigned(a), unsigned(by)
-    return np.where(by < width, a >> np.minimum(by, by.dtype.type(width - 1)), a.dtype.type(0))
+    return np.asarray(np.where(by < width, a >> np.minimum(by, by.dtype.type(width - 1)), a.dtype.type(0)))
 
 
 def _shift_right_signed(op: Operation, a: Array, by: Array) -> Array:
-    by = unsigned(by)
-    return signed(a) >> np.minimum(by, by.dtype.type(width_of(op.results[0].type) - 1)).astype(
-        signed(a).dtype
-    )
+    a, by = signed(a), unsigned(by)
+    last = by.dtype.type(width_of(op.results[0].type) - 1)
+    return np.asarray(a >> np.minimum(by, last).astype(a.dtype))
 
 
 # --- comparison
@@ -121,7 +120,7 @@ def _high_half(a: Array, b: Array) -> Array:
     a0, a1, b0, b1 = a & low, a >> half, b & low, b >> half
     cross = a1 * b0 + ((a0 * b0) >> half)
     middle = a0 * b1 + (cross & low)
-    return a1 * b1 + (cross >> half) + (middle >> half)
+    return np.asarray(a1 * b1 + (cross >> half) + (middle >> half))
 
 
 def _extended_product(op: Operation, a: Array, b: Array) -> tuple[Array, Array]:

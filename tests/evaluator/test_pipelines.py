@@ -1,6 +1,8 @@
 """Whole pipelines: boxes, groups, scalars, indices computed from data, sizes, memory."""
 
+import sys
 import tracemalloc
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -296,3 +298,24 @@ def test_bad_arguments(parse, photo):
     )
     with pytest.raises(EvaluationError, match="values of type i24 cannot be computed"):
         evaluate(odd, {"in": photo}, {}, box)
+
+
+def test_bfloat16_pixels_need_ml_dtypes(parse, photo, monkeypatch):
+    """NumPy has no such dtype."""
+    text = FLAT.replace(
+        'img.return "out" = %by : !img.func<2xf32>',
+        """%half = img.stage "half" (%x, %y) -> bf16 {
+          %v = img.read %by[%x, %y] : !img.func<2xf32>
+          %r = arith.truncf %v : f32 to bf16
+          img.yield %r : bf16
+        }
+        img.return "out" = %half : !img.func<2xbf16>""",
+    )
+    monkeypatch.setitem(sys.modules, "ml_dtypes", None)
+    with pytest.raises(EvaluationError, match="output 'out' is bf16, which NumPy lacks; install ml_dtypes"):
+        evaluate(parse(text), {"in": photo}, {}, {"out": [(1, 1), (1, 1)]})
+    monkeypatch.setitem(sys.modules, "ml_dtypes", SimpleNamespace(bfloat16=np.float32))
+    got = evaluate(parse(text), {"in": photo}, {}, {"out": [(1, 7), (1, 5)]})["out"]
+    exact = blurred(photo)
+    assert (got.view(np.uint32) & 0xFFFF == 0).all()
+    np.testing.assert_allclose(got, exact, rtol=2.0**-8)
