@@ -16,7 +16,7 @@ from tilefuse.analysis.index import Index
 from tilefuse.analysis.machine import Machine
 from tilefuse.analysis.model import PipelineModel
 from tilefuse.analysis.placement import Placement, place_stages, shared_bytes
-from tilefuse.analysis.regions import SMALL_DIMENSION, Follow, Region, alignment, follow_chain, regions
+from tilefuse.analysis.regions import SMALL_DIMENSION, Follow, Region, alignment, fixed_span, follow_chain, regions
 from tilefuse.analysis.warp_cost import warp_candidates
 from tilefuse.dialects.img.attrs import Level, Memory, Shape
 
@@ -209,6 +209,19 @@ def _note_load(
     )
 
 
+def _whole_where_fixed(
+    model: PipelineModel, output: int, tile: Sequence[int], threads: Sequence[int], vector: int
+) -> tuple[tuple[int, ...], tuple[int, ...], int]:
+    """A candidate with all of each small declared dimension in one tile, done by one thread."""
+    sizes, counts = list(tile), list(threads)
+    for d in range(len(sizes)):
+        fixed = fixed_span(model, output, d)
+        if fixed is not None:
+            sizes[d], counts[d] = fixed[1] - fixed[0] + 1, 1
+            vector = vector if d else 1
+    return tuple(sizes), tuple(counts), vector
+
+
 def best_schedule(
     model: PipelineModel,
     members: Sequence[int],
@@ -235,6 +248,7 @@ def best_schedule(
     box = nominal_box(model, output, extent)
     bounds = model.nodes[output].bounds
     for tile, threads, vector in _tile_candidates(machine, box, bounds, model.nodes[output].bytes):
+        tile, threads, vector = _whole_where_fixed(model, output, tile, threads, vector)
         if any(t % a for t, a in zip(tile, align, strict=True)):
             continue
         candidate = estimate(model, members, output, follow, machine, box, tile, threads, vector)

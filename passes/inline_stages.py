@@ -85,8 +85,11 @@ def _index_value(expr: AffineExpr, operands: list[SSAValue], before: Operation) 
     raise AssertionError(f"not an img index: {expr}")
 
 
-def _substitute(read: ReadOp, coordinates: dict[SSAValue, AffineExpr], outer: list[SSAValue]) -> None:
-    """Rewrite the indices of `read` in terms of `outer`, where they are coordinates of its old stage."""
+def _substitute(read: ReadOp, coordinates: dict[SSAValue, AffineExpr], outer: list[SSAValue]) -> SSAValue:
+    """Rewrite the indices of `read` in terms of `outer`, where they are coordinates of its old stage.
+
+    Gives the value that stands for the old one.
+    """
     operands = list(outer)
     replacements: list[AffineExpr] = []
     for value in read.indices:
@@ -109,6 +112,7 @@ def _substitute(read: ReadOp, coordinates: dict[SSAValue, AffineExpr], outer: li
     new.value.name_hint = read.value.name_hint
     read.detach()
     read.erase()
+    return new.value
 
 
 def _inline_at(stage: StageOp, site: _ReadSite, move: bool) -> None:
@@ -151,11 +155,9 @@ def _inline_at(stage: StageOp, site: _ReadSite, move: bool) -> None:
     for op in placed:
         if isinstance(op, ReadOp):
             if any(v in coordinates for v in op.indices):
-                # a result that another placed op or the yield names must follow the new read
-                old = op.value
-                position = [i for i, v in enumerate(values) if v is old]
-                _substitute(op, coordinates, outer)
-                del position
+                old, new_value = op.value, _substitute(op, coordinates, outer)
+                # the stage may yield what it reads
+                values = [new_value if v is old else v for v in values]
             continue
         for i, operand in enumerate(op.operands):
             if operand in coordinates:
