@@ -161,6 +161,7 @@ AS_IT_IS = """
 img.pipeline @same {
   %photo = img.input "photo" : !img.func<2xf32>
   %clamped = img.boundary repeat_edge %photo dims [0, 1] : !img.func<2xf32>
-  img.return "a" = %photo : !img.func<2xf32>, "b" = %clamped : !img.func<2xf32>, "c" = %photo : !img.func<2xf32>
+  img.return "a" = %photo : !img.func<2xf32>, "b" = %clamped : !img.func<2xf32>,
+    "c" = %photo : !img.func<2xf32>
 }
 """

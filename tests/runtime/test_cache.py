@@ -1,4 +1,4 @@
-"""The disk cache: what is written is read, what is damaged is built again, writers do not disturb each other."""
+"""The disk cache: what is written is read, what is damaged is built again, writers leave whole entries."""
 
 import multiprocessing
 
@@ -29,7 +29,8 @@ def test_an_entry_is_built_once(folder):
 
 
 @pytest.mark.parametrize(
-    "damage", [lambda data: data[:-1], lambda data: b"x" + data[1:], lambda data: b"", lambda data: data + b"x"]
+    "damage",
+    [lambda data: data[:-1], lambda data: b"x" + data[1:], lambda data: b"", lambda data: data + b"x"],
 )
 def test_a_damaged_entry_is_built_again(folder, damage):
     path = cache.entry("c", cache.digest("source"))

@@ -72,7 +72,7 @@ def test_strict_float_turns_contraction_off():
 
 def test_what_nvrtc_refuses():
     pytest.importorskip("nvidia.cuda_nvrtc")
-    with pytest.raises(BuildError, match="(?s)NVRTC refuses the generated source: .*nonsense"):
+    with pytest.raises(BuildError, match=r"(?s)NVRTC refuses the generated source: .*nonsense"):
         cuda.build("nonsense;", "sm_90", strict_float=False)
     with pytest.raises(TargetError, match="does not know sm_20"):
         cuda.build("", "sm_20", strict_float=False)
