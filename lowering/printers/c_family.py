@@ -202,7 +202,7 @@ class FunctionPrinter:
 
     def bind(self, a: Expr, value: SSAValue) -> Expr:
         """Give `a` a variable, named after `value`."""
-        name = self.names.fresh(value.name_hint or ("i" if isinstance(value.type, IndexType) else "v"))
+        name = self.names.fresh(value.name_hint or _plain_name(value.type))
         if not isinstance(value.type, IntegerType):
             ctype = "idx" if isinstance(value.type, IndexType) else a.ctype
             self.line(f"const {ctype} {name} = {a.text};")
@@ -256,7 +256,7 @@ class FunctionPrinter:
             for text in self._comment_lines(op, ""):
                 self.line(text)
             self._values[result] = self.bind(a, result)
-        elif a.is_atom and not a.mutable:
+        elif (a.is_atom or a.is_negated_name) and not a.mutable:
             self._values[result] = a
         elif self.uses[result] == 1 and self._may_wait(op, a):
             self._pending[result] = a
@@ -337,6 +337,13 @@ class FunctionPrinter:
         for target, source in zip(targets, sources, strict=True):
             if target.text != source.text:
                 self.line(f"{target.text} = {source.text};")
+
+
+def _plain_name(type_: Attribute) -> str:
+    """For a value without a name hint."""
+    if isinstance(type_, IntegerType) and type_.width.data == 1:
+        return "test"
+    return "i" if isinstance(type_, IndexType) else "v"
 
 
 def _variable_type(a: Expr, width: int) -> str:

@@ -44,6 +44,11 @@ class Expr:
         """A name or a literal: printing it twice costs nothing."""
         return self.prec == PRIMARY or self.const is not None
 
+    @property
+    def is_negated_name(self) -> bool:
+        """`!border`, which needs no variable of its own."""
+        return self.text[:1] == "!" and self.text[1:].isidentifier()
+
     def interval(self) -> Interval:
         """Bounds of the C value, at worst those of its C type."""
         return self.range if self.range is not None else type_range(self.ctype)
