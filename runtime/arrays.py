@@ -79,8 +79,9 @@ def numpy_dtype(name: str, what: str) -> np.dtype:
             raise CallTypeError(
                 f"{what} is bfloat16, which NumPy and CuPy lack; install ml_dtypes, or use torch tensors"
             ) from None
-        return np.dtype(bfloat16)
-    return np.dtype(name)
+        name = bfloat16
+    dtype: np.dtype = np.dtype(name)
+    return dtype
 
 
 class NumpyKind:

@@ -9,7 +9,7 @@ import numpy as np
 from xdsl.dialects.builtin import BFloat16Type, FloatAttr, IntegerAttr
 
 from tilefuse.dialects.diagnostics import PipelineError
-from tilefuse.dialects.img.ops import ParamOp, PipelineOp
+from tilefuse.dialects.img.ops import InputOp, ParamOp, PipelineOp
 from tilefuse.dialects.img.types import ELEMENT_DTYPES, FuncType, element_bytes
 from tilefuse.runtime.arrays import ArrayView, Device, device_name
 from tilefuse.runtime.boxes import input_ops, rank_of
@@ -59,7 +59,8 @@ class Signature:
         self.params = {op.sym_name.data: op for op in pipeline.body.block.ops if isinstance(op, ParamOp)}
         self.defaults = {name: _default(op) for name, op in self.params.items() if DEFAULT in op.attributes}
         self._input_names = [slot.name for slot in self.inputs]
-        for op in (*input_ops(pipeline), *self.params.values()):
+        named: list[InputOp | ParamOp] = [*input_ops(pipeline), *self.params.values()]
+        for op in named:
             if op.sym_name.data in RESERVED:
                 raise PipelineError(
                     f"'{op.sym_name.data}' is a keyword of a call ({', '.join(RESERVED)}); rename it", op

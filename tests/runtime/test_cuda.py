@@ -6,12 +6,21 @@ from runtime_pipelines import blur, invert
 from tilefuse.runtime import cuda
 from tilefuse.runtime.backend import Backend, find_backend
 from tilefuse.runtime.errors import BuildError, CallError, TargetError
+from tilefuse.runtime.nvrtc import NvrtcNotFound, nvrtc_version
 from tilefuse.runtime.program import compile_pipeline
 
 
 @pytest.fixture
 def no_gpu(monkeypatch):
     monkeypatch.setattr(cuda, "_missing", lambda: "CuPy cannot be imported; " + cuda._INSTALL)
+
+
+@pytest.fixture
+def nvrtc():
+    try:
+        nvrtc_version()
+    except NvrtcNotFound as error:
+        pytest.skip(str(error))
 
 
 def test_cuda_without_a_gpu(no_gpu, parse):
@@ -36,8 +45,7 @@ def test_unknown_targets(target):
         find_backend(target)
 
 
-def test_a_named_gpu_can_be_compiled_for_without_one(no_gpu, parse):
-    pytest.importorskip("nvidia.cuda_nvrtc")
+def test_a_named_gpu_can_be_compiled_for_without_one(no_gpu, nvrtc, parse):
     program = compile_pipeline(parse(blur()), "cuda:sm_80")
     [kernel] = program.kernels
     assert kernel.registers > 0
@@ -54,8 +62,7 @@ def test_arrays_of_the_wrong_side(no_gpu, parse):
         compile_pipeline(parse(invert()), "h200")(np.zeros((8, 8, 3), np.uint8))
 
 
-def test_cubins_are_cached_with_their_figures(monkeypatch):
-    pytest.importorskip("nvidia.cuda_nvrtc")
+def test_cubins_are_cached_with_their_figures(monkeypatch, nvrtc):
     source = 'extern "C" __global__ void twice(float* a) { a[threadIdx.x] *= 2; }'
     first = cuda.build(source, "sm_90", strict_float=False)
     monkeypatch.setattr(cuda.cache, "_memory", {})
@@ -70,8 +77,7 @@ def test_strict_float_turns_contraction_off():
     assert cuda.options(False) == ("--ftz=false", "--fmad=true")
 
 
-def test_what_nvrtc_refuses():
-    pytest.importorskip("nvidia.cuda_nvrtc")
+def test_what_nvrtc_refuses(nvrtc):
     with pytest.raises(BuildError, match=r"(?s)NVRTC refuses the generated source: .*nonsense"):
         cuda.build("nonsense;", "sm_90", strict_float=False)
     with pytest.raises(TargetError, match="does not know sm_20"):

@@ -396,3 +396,11 @@ def test_every_dtype_is_carried(compiled, dtype):
     for result in compiled(text)(a):
         assert result.dtype == a.dtype
         np.testing.assert_array_equal(result, a)
+
+
+@pytest.mark.parametrize("rank", [1, 2, 4])
+def test_any_rank(compiled, rank):
+    a = photo(*(5, 4, 3, 6)[:rank], dtype=np.uint8)
+    result = compiled(invert(rank=rank))(a)
+    assert result.shape == a.shape
+    np.testing.assert_array_equal(result, 255 - a)
