@@ -24,6 +24,10 @@ OVERLAP_MISS = 0.15
 """Share of the overlapping part of input tiles that comes from DRAM and not from a cache."""
 RESIDENT_THREADS = 768
 """Threads per multiprocessor from which latency is hidden."""
+BLOCK_MEMORY = 1.6
+"""Memory time of block tiles over the roofline: their loads are narrow and not all in flight at once."""
+ISSUE_OVERHEAD = 1.35
+"""Instructions issued over instructions counted."""
 INDEX_COST = 1.5
 """Instructions of address arithmetic per load that the threads do not share."""
 
@@ -155,6 +159,8 @@ def estimate(
     memory_us = tiles * bytes / machine.bytes_per_us
     compute_us = tiles * instructions / machine.instructions_per_us
     if machine.is_gpu:
+        memory_us *= BLOCK_MEMORY
+        compute_us *= ISSUE_OVERHEAD
         registers += per_thread_points * model.nodes[output].bytes / 4 * 2
         resident = min(
             machine.max_threads_per_core,

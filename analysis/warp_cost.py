@@ -13,8 +13,18 @@ from tilefuse.analysis.warp_layout import LANES, WarpLayout, check_warp_group, w
 
 WARPS = 4
 """Warps of a block; they share nothing, so a small block fills multiprocessors evenly."""
-REGISTER_LIMIT = 200
+REGISTER_LIMIT = 190
 """Estimated registers per thread beyond which a candidate is dropped: the estimate is not exact, 255 is."""
+BASE_REGISTERS = 16
+"""Registers of a thread beside the rows it holds."""
+CODE_LIMIT = 1000
+"""Instructions of one thread's straight-line code from which fetching them costs."""
+CODE_PENALTY = 0.4
+"""What each further CODE_LIMIT of instructions adds, as a share."""
+ISSUE_OVERHEAD = 1.35
+"""Instructions issued over instructions counted: addresses, moves, waits."""
+CACHE_OVER_DRAM = 1.3
+"""Rate of the L2 cache, read and written together, over that of DRAM."""
 IN_FLIGHT = 64 * 1024
 """Bytes of loads in flight per multiprocessor from which DRAM is saturated (anchors: 75 to 100 KB)."""
 OVERLAP_MISS = 0.15
@@ -103,7 +113,7 @@ def _estimate(
     tile = (width, rows, *box[2:])
     tiles = -(-box[0] // width) * -(-box[1] // (rows * WARPS)) * WARPS
     instructions = 40.0  # finding the tile, per lane
-    registers = 32.0 + _windows(model, members, layout)
+    registers = BASE_REGISTERS + _windows(model, members, layout)
     fresh = width * rows * depth * model.nodes[output].bytes
     extra = 0.0
     in_flight = 0.0
@@ -134,12 +144,23 @@ def _estimate(
             instructions += held.count * deep * sum(held.reach) * (1 + 2 * narrow)
     if registers > REGISTER_LIMIT:
         return None
-    memory_us = tiles * (fresh + extra * OVERLAP_MISS) / machine.bytes_per_us
-    compute_us = tiles * LANES * instructions / machine.instructions_per_us
+    stored = width * rows * depth * model.nodes[output].bytes
+    loaded = sum(
+        LANES * v * h.count * math.prod(b - a + 1 for a, b in h.rest) * h.bytes for h in layout.sources.values()
+    )
+    dram_us = tiles * (fresh + extra * OVERLAP_MISS) / machine.bytes_per_us
+    cache_us = tiles * (stored + loaded) / (machine.bytes_per_us * CACHE_OVER_DRAM)
+    code = 1.0 + CODE_PENALTY * max(0.0, instructions / CODE_LIMIT - 1.0)
+    compute_us = tiles * LANES * instructions * ISSUE_OVERHEAD * code / machine.instructions_per_us
     threads = LANES * WARPS
-    resident = min(machine.max_threads_per_core, int(machine.registers_per_core / registers) // threads * threads)
-    resident = max(threads, min(resident, LANES * -(-tiles // machine.cores)))
-    memory_us *= max(1.0, IN_FLIGHT / max(1.0, resident * in_flight)) ** 0.5
-    compute_us *= max(1.0, 256 / resident) ** 0.5
-    total = max(memory_us, compute_us) + 0.15 * min(memory_us, compute_us) + machine.launch_us
+    capacity = min(machine.max_threads_per_core, int(machine.registers_per_core / registers) // threads * threads)
+    capacity = max(capacity, threads)
+    per_core = LANES * -(-tiles // machine.cores)
+    resident = min(capacity, per_core)
+    memory_us = max(dram_us, cache_us) * max(1.0, IN_FLIGHT / max(1.0, resident * in_flight)) ** 0.5
+    compute_us *= max(1.0, 448 / resident) ** 0.7
+    # with one wave of blocks, loading and computing follow one another; with many they overlap
+    waves = per_core / capacity
+    apart = min(0.6, max(0.1, 0.6 / max(waves, 1.0)))
+    total = max(memory_us, compute_us) + apart * min(memory_us, compute_us) + machine.launch_us
     return WarpCandidate(tile, (LANES, WARPS, *([1] * (len(box) - 2))), v, total, registers)

@@ -151,7 +151,8 @@ class InputOp(IRDLOperation):
     layout = opt_prop_def(StridedLayoutAttr)
     func = result_def(FuncType)
 
-    traits = traits_def(Pure(), HasParent(PipelineOp))
+    # not Pure: an input that nothing reads still belongs to the call
+    traits = traits_def(HasParent(PipelineOp))
     assembly_format = (
         "$sym_name (`bounds` qualified($bounds)^)? (`layout` qualified($layout)^)? attr-dict `:` type($func)"
     )
@@ -191,7 +192,8 @@ class ParamOp(IRDLOperation):
     element = prop_def()
     value = result_def()
 
-    traits = traits_def(Pure(), HasParent(PipelineOp))
+    # not Pure: an input that nothing reads still belongs to the call
+    traits = traits_def(HasParent(PipelineOp))
     assembly_format = "$sym_name `of` $element attr-dict `:` type($value)"
 
     def __init__(self, name: str, element: Attribute):
