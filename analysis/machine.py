@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tilefuse.dialects.diagnostics import PipelineError
 
 @dataclass(frozen=True)
 class Machine:
@@ -26,7 +27,10 @@ class Machine:
 
 
 def machine(target: str) -> Machine:
-    """The machine of a target name: `cpu`, or a GPU's model or arch (`h200`, `sm_90`)."""
+    """The machine of a target name: `cpu`, or a GPU's model or arch (`h200`, `sm_90`).
+
+    Raises PipelineError, with the names that are known.
+    """
     if target == "cpu":
         from tilefuse.targets.cpus import host_cpu
 
@@ -35,9 +39,12 @@ def machine(target: str) -> Machine:
             "cpu", False, 8e3 * max(1, cpu.cores // 2), cpu.cores * 3e3 * cpu.vector_bytes / 4,
             5.0, cpu.l2_bytes // 2, cpu.cores, cpu.l2_bytes, 1, 10**9,
         )  # fmt: skip
-    from tilefuse.targets.gpus import gpu
+    from tilefuse.targets.gpus import UnknownGpu, gpu
 
-    g = gpu(target)
+    try:
+        g = gpu(target)
+    except UnknownGpu as error:
+        raise PipelineError(f"{error}; or cpu") from error
     # 0.72: the share of the issue rate that hand-written stencil kernels reach (see docs/cost-model.md)
     issue = g.sms * g.fp32_lanes_per_sm * g.clock_ghz * 1e3 * 0.72
     return Machine(
