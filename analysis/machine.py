@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from tilefuse.dialects.diagnostics import PipelineError
 
+
 @dataclass(frozen=True)
 class Machine:
     """Rates in units per microsecond; sizes in bytes."""
