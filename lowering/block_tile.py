@@ -178,7 +178,8 @@ class BlockTile:
                 for array, r in zip(arrays, results, strict=True):
                     e.store(e.load(r, [j]), array, [flat(at(j))])
 
-        self._share_out([*extents[:1], *(rows // per_item for _ in extents[1:2]), *extents[2:]], per_item, compute)
+        items = [*extents[:1], *(rows // per_item for _ in extents[1:2]), *extents[2:]]
+        self._share_out(items, per_item, compute)
 
         def load(array: SSAValue):  # type: ignore[no-untyped-def]
             def at(e: Emitter, relative: Sequence[Num]) -> SSAValue:
@@ -313,8 +314,8 @@ class BlockTile:
                     e.store(value, r, list(k)[::-1])
         for k in self._points(sizes):
             where = [tile.absolute(e, f, c) for f, c in zip(follow, relative(k), strict=True)]
-            for i, buffer in enumerate(self.outputs):
-                with e.when(self._needed(where, buffer)):
+            with e.when(self._needed(where)):
+                for i, buffer in enumerate(self.outputs):
                     value = kept[i] if single else e.load(results[i], list(k)[::-1])
                     e.store(value, buffer.memref, buffer.index(where, e))
 
@@ -359,9 +360,10 @@ class BlockTile:
         for f, array in zip(stage.funcs, arrays, strict=True):
             tile.resident[f] = Resident(load(array))
 
-    def _needed(self, where: Sequence[Num], buffer: Buffer) -> SSAValue | None:
-        """Whether a point lies in an output; true in interior tiles."""
+    def _needed(self, where: Sequence[Num]) -> SSAValue | None:
+        """Whether a point lies in the output (all results have one box); true in interior tiles."""
         e = self.e
+        buffer = self.outputs[0]
         inside: SSAValue | None = None
         for d, x in enumerate(where):
             index = e.sub(x, buffer.mins[d])
