@@ -175,9 +175,12 @@ def required_spans(
                 for name, func in op.outputs:
                     need(func, spans_of(output_boxes[name]))
             case GroupOp():
+                asked = [needed[f] for f in op.funcs if f in needed]
                 for result, inner in zip(op.funcs, op.yield_op.values, strict=True):
-                    if result in needed:
-                        need(inner, needed[result])
+                    # one kernel computes all results of a stage over one box
+                    for spans in asked:
+                        need(result, spans)
+                        need(inner, spans)
             case BoundaryOp() if op.func in needed:
                 spans: Spans | None = list(needed[op.func])
                 for dim, box in boundary_box(op, input_boxes, scalars).items():

@@ -48,7 +48,8 @@ SMALL_DIMENSION = 16
 
 def fixed_span(model: PipelineModel, output: int, dim: int) -> Span | None:
     """(first, last) of an output dimension that is declared and small, so never tiled."""
-    declared = model.nodes[output].bounds[dim]
+    bounds = model.nodes[output].bounds
+    declared = bounds[dim] if dim < len(bounds) else None
     if declared is None or declared[1] > SMALL_DIMENSION:
         return None
     return (declared[0], declared[0] + declared[1] - 1)

@@ -179,11 +179,11 @@ def _kernel(group: GroupOp, model: PipelineModel, warps: bool) -> func.FuncOp:
     rank = group.output_stage.rank
     sizes = block_tile(group)
     align = origin_alignment(group, model)
-    lows, ends = _output_hull(e, kernel, rank)
-    firsts = [e.mul(e.floordiv(lows[d], align[d]), align[d]) for d in range(rank)]
+    out = kernel.outputs[0]  # all results of a stage have one box
+    firsts = [e.mul(e.floordiv(out.mins[d], align[d]), align[d]) for d in range(rank)]
     counts: list[Num] = []
     for d in range(rank):
-        extent = e.sub(ends[d], firsts[d])
+        extent = e.sub(e.add(out.mins[d], out.extent(d, e)), firsts[d])
         counts.append(e.ceildiv(extent, sizes[d], f"tiles_{_AXES[d] if d < 4 else d}"))
     depth: Num = 1
     for n in counts[2:]:
@@ -222,17 +222,6 @@ def _kernel(group: GroupOp, model: PipelineModel, warps: bool) -> func.FuncOp:
     return result
 
 
-def _output_hull(e: Emitter, kernel: _Function, rank: int) -> tuple[list[Num], list[Num]]:
-    """(first, end) per dimension of the box around all results: a tuple's may be asked for in different boxes."""
-    lows: list[Num] = list(kernel.outputs[0].mins)
-    ends: list[Num] = [e.add(kernel.outputs[0].mins[d], kernel.outputs[0].extent(d, e)) for d in range(rank)]
-    for out in kernel.outputs[1:]:
-        for d in range(rank):
-            lows[d] = e.min(lows[d], out.mins[d])
-            ends[d] = e.max(ends[d], e.add(out.mins[d], out.extent(d, e)))
-    return lows, ends
-
-
 def _interior(
     e: Emitter,
     group: GroupOp,
@@ -241,16 +230,14 @@ def _interior(
     origin: list[Num],
     warps: bool,
 ) -> SSAValue:
-    sizes = block_tile(group)
+    sizes, out = block_tile(group), kernel.outputs[0]
     inside: SSAValue | None = None
     align = origin_alignment(group, model)
-    several = len(kernel.outputs) > 1
-    for out in kernel.outputs:
-        for d, x0 in enumerate(origin):
-            end = e.add(out.mins[d], out.extent(d, e))
-            inside = e.both(inside, e.compare("sle", e.add(x0, sizes[d]), end))
-            if align[d] > 1 or several:
-                inside = e.both(inside, e.compare("sge", x0, out.mins[d]))
+    for d, x0 in enumerate(origin):
+        end = e.add(out.mins[d], out.extent(d, e))
+        inside = e.both(inside, e.compare("sle", e.add(x0, sizes[d]), end))
+        if align[d] > 1:
+            inside = e.both(inside, e.compare("sge", x0, out.mins[d]))
     tile = Tile(origin, e.true(), kernel.buffers, kernel.scalars)
     for r, (low, high) in _boundary_reach(group, model).items():
         if r.boundary.mins:
