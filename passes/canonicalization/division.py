@@ -76,6 +76,7 @@ class DivideByPositiveConstant(RewritePattern):
         mod, signed = isinstance(op, ModOp), op.signed is not None
         if (k := log2_exact(divisor)) is not None:
             amount = _constant(divisor - 1 if mod else k, op)
+            amount.result.name_hint = f"c{divisor - 1 if mod else k}"
             kind = arith.AndIOp if mod else arith.ShRSIOp if signed else arith.ShRUIOp
             rewriter.replace(op, [amount, kind(op.lhs, amount.result)])
         elif not signed:

@@ -1,0 +1,134 @@
+// RUN: pipeline-opt %s --split-input-file -p inline-stages | filecheck %s
+// RUN: pipeline-opt %s --split-input-file -p inline-stages,inline-stages | filecheck %s
+// RUN: pipeline-opt %s --split-input-file -p 'inline-stages{cheap=0 reads=0}' | filecheck %s --check-prefix=NONE
+
+// A product is cheaper to compute twice than to store; the indices compose.
+
+// CHECK-LABEL: img.pipeline @cheap
+// CHECK-NOT:     img.stage "square"
+// CHECK:         img.stage "edges" (%x) -> f32 {
+// CHECK-NEXT:      [[A:%.*]] = 
+// CHECK-NEXT:      [[AA:%.*]] = arith.mulf [[A]], [[A]] : f32
+// CHECK-NEXT:      [[B:%.*]] = img.read %in[%x * 2] : !img.func<1xf32>
+// CHECK-NEXT:      [[BB:%.*]] = arith.mulf [[B]], [[B]] : f32
+// CHECK-NEXT:      [[D:%.*]] = arith.subf [[AA]], [[BB]] : f32
+// CHECK-NEXT:      img.yield [[D]] : f32
+// NONE-LABEL:  img.pipeline @cheap
+// NONE:          img.stage "square"
+img.pipeline @cheap {
+  %in = img.input "in" : !img.func<1xf32>
+  %square = img.stage "square" (%x) -> f32 {
+    %v = img.read %in[%x] : !img.func<1xf32>
+    %s = arith.mulf %v, %v : f32
+    img.yield %s : f32
+  }
+  %edges = img.stage "edges" (%x) -> f32 {
+    %a = img.read %square[2 * %x + 1] : !img.func<1xf32>
+    %b = img.read %square[2 * %x] : !img.func<1xf32>
+    %d = arith.subf %a, %b : f32
+    img.yield %d : f32
+  }
+  img.return "edges" = %edges : !img.func<1xf32>
+}
+
+// -----
+
+// Read at one place: nothing is computed twice, so no cost is too high. Coordinates used as values follow.
+
+// CHECK-LABEL: img.pipeline @once
+// CHECK:         img.stage "g" (%x) -> f32 {
+// CHECK-NEXT:      [[READ:%.*]] = img.read %in[%x - 3]
+// CHECK:           [[AT:%.*]] = arith.addi %x, {{%.*}} : index
+// CHECK:           arith.index_cast [[AT]] : index to i32
+// CHECK:           math.powf
+// NONE-LABEL:  img.pipeline @once
+// NONE:          img.stage "g"
+// NONE-NOT:      img.stage "f"
+img.pipeline @once {
+  %in = img.input "in" : !img.func<1xf32>
+  %f = img.stage "f" (%x) -> f32 {
+    %v = img.read %in[%x - 1] : !img.func<1xf32>
+    %i = arith.index_cast %x : index to i32
+    %w = arith.sitofp %i : i32 to f32
+    %p = math.powf %v, %w : f32
+    %q = math.powf %p, %w : f32
+    img.yield %q : f32
+  }
+  %g = img.stage "g" (%x) -> f32 {
+    %v = img.read %f[%x - 2] : !img.func<1xf32>
+    img.yield %v : f32
+  }
+  img.return "g" = %g : !img.func<1xf32>
+}
+
+// -----
+
+// A stage that yields what it reads.
+
+// CHECK-LABEL: img.pipeline @copy
+// CHECK:         img.stage "g" (%x) -> f32 {
+// CHECK-NEXT:      [[V:%.*]] = img.read %in[%x + 3] : !img.func<1xf32>
+// CHECK-NEXT:      img.yield [[V]] : f32
+// NONE-LABEL:  img.pipeline @copy
+// NONE-NOT:      img.stage "f"
+img.pipeline @copy {
+  %in = img.input "in" : !img.func<1xf32>
+  %f = img.stage "f" (%x) -> f32 {
+    %v = img.read %in[%x + 1] : !img.func<1xf32>
+    img.yield %v : f32
+  }
+  %g = img.stage "g" (%x) -> f32 {
+    %v = img.read %f[%x + 2] : !img.func<1xf32>
+    img.yield %v : f32
+  }
+  img.return "g" = %g : !img.func<1xf32>
+}
+
+// -----
+
+// What stays: an output, a stage under a boundary, one placed by hand, and dear ones read at several places.
+
+// CHECK-LABEL: img.pipeline @stays
+// CHECK:         img.stage "output"
+// CHECK:         img.stage "bounded"
+// CHECK:         img.stage "placed"
+// CHECK:         img.stage "dear"
+// CHECK:         img.stage "last"
+// NONE-LABEL:  img.pipeline @stays
+// NONE:          img.stage "last"
+img.pipeline @stays {
+  %in = img.input "in" : !img.func<1xf32>
+  %zero = arith.constant 0 : index
+  %four = arith.constant 4 : index
+  %output = img.stage "output" (%x) -> f32 {
+    %v = img.read %in[%x] : !img.func<1xf32>
+    img.yield %v : f32
+  }
+  %bounded = img.stage "bounded" (%x) -> f32 {
+    %v = img.read %in[%x] : !img.func<1xf32>
+    img.yield %v : f32
+  }
+  %edged = img.boundary repeat_edge %bounded dims [0] in [%zero] by [%four] : !img.func<1xf32>
+  %placed = img.stage "placed" (%x) -> f32 place #img.place<block, shared> {
+    %v = img.read %in[%x] : !img.func<1xf32>
+    img.yield %v : f32
+  }
+  %dear = img.stage "dear" (%x) -> f32 {
+    %v = img.read %in[%x] : !img.func<1xf32>
+    %p = math.powf %v, %v : f32
+    img.yield %p : f32
+  }
+  %last = img.stage "last" (%x) -> f32 {
+    %a = img.read %output[%x] : !img.func<1xf32>
+    %b = img.read %edged[%x] : !img.func<1xf32>
+    %c = img.read %placed[%x] : !img.func<1xf32>
+    %d = img.read %dear[%x] : !img.func<1xf32>
+    %e = img.read %dear[%x + 1] : !img.func<1xf32>
+    %ab = arith.addf %a, %b : f32
+    %cd = arith.addf %c, %d : f32
+    %abcd = arith.addf %ab, %cd : f32
+    %r = arith.addf %abcd, %e : f32
+    img.yield %r : f32
+  }
+  img.return "output" = %output : !img.func<1xf32>, "last" = %last : !img.func<1xf32>
+}
