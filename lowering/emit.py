@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from xdsl.dialects import arith, memref, scf
@@ -296,6 +296,15 @@ class Emitter:
         with self._nested(block):
             yield
             block.add_op(scf.YieldOp())
+
+    def choose(self, condition: SSAValue, then: Callable[[], None], otherwise: Callable[[], None]) -> None:
+        """An scf.if with what the two functions emit."""
+        blocks = (Block(), Block())
+        self.block.add_op(scf.IfOp(condition, [], Region(blocks[0]), Region(blocks[1])))
+        for block, emit in zip(blocks, (then, otherwise), strict=True):
+            with self._nested(block):
+                emit()
+                block.add_op(scf.YieldOp())
 
     def branch(self, condition: SSAValue, then: Operation, otherwise: Operation) -> None:
         """An scf.if with one op on each side."""

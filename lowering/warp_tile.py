@@ -220,17 +220,13 @@ class WarpTile:
                     for v in range(self.vector):
                         e.store(e.op(vector.ExtractOp(loaded, [v], element)), array, [*k, row, left + v])
 
-        with e.when(tile.border):
-            scalars(border=True)
-        with e.when(e.negate(tile.border)):
+        def interior() -> None:
             if self._can_vectorise(base, bytes):
-                aligned = self._aligned(buffer, bytes)
-                with e.when(aligned):
-                    vectors()
-                with e.when(e.negate(aligned)):
-                    scalars(border=False)
+                e.choose(self._aligned(buffer, bytes), vectors, lambda: scalars(border=False))
             else:
                 scalars(border=False)
+
+        e.choose(tile.border, lambda: scalars(border=True), interior)
 
     # --- rows
 
@@ -301,18 +297,14 @@ class WarpTile:
                 packed = e.op(vector.InsertOp(e.load(values, [v]), packed, [v]))
             e.effect(vector.StoreOp(packed, buffer.memref, [e.value(i) for i in index(0)]))
 
+        def interior() -> None:
+            if self._can_vectorise(out, bytes):
+                e.choose(self._aligned(buffer, bytes), whole, lambda: scalars(guard=False))
+            else:
+                scalars(guard=False)
+
         with e.when(alive):
-            with e.when(tile.border):
-                scalars(guard=True)
-            with e.when(e.negate(tile.border)):
-                if self._can_vectorise(out, bytes):
-                    aligned = self._aligned(buffer, bytes)
-                    with e.when(aligned):
-                        whole()
-                    with e.when(e.negate(aligned)):
-                        scalars(guard=False)
-                else:
-                    scalars(guard=False)
+            e.choose(tile.border, lambda: scalars(guard=True), interior)
 
     # --- what the kernel asks before it calls the interior body
 
