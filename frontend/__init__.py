@@ -2,3 +2,33 @@
 
 if __name__ != "tilefuse.frontend":
     raise ImportError("import this package as tilefuse.frontend")
+
+from tilefuse.dialects.diagnostics import PipelineError
+from tilefuse.frontend import functions
+from tilefuse.frontend.boundary import BoundaryConditions
+from tilefuse.frontend.expr import Expr, Var
+from tilefuse.frontend.func import Func
+from tilefuse.frontend.functions import *  # noqa: F403
+from tilefuse.frontend.inputs import Buffer, ImageParam, Param
+from tilefuse.frontend.pipeline import Pipeline
+from tilefuse.frontend.reduction import RDom, RVar, maximum, minimum, product, sum
+from tilefuse.frontend.sources import Tuple
+from tilefuse.frontend.types import BFloat, Bool, Float, Int, Type, UInt
+
+
+def vars(names: str) -> tuple[Var, ...]:
+    """`x, y = vars("x y")`: Vars by their names."""
+    return tuple(Var(name) for name in names.split())
+
+
+def funcs(names: str) -> tuple[Func, ...]:
+    """`f, g = funcs("f g")`: Funcs by their names."""
+    return tuple(Func(name) for name in names.split())
+
+
+# The names of functions are those of Halide, so some hide Python's own: `from tilefuse import *` would too.
+__all__ = [
+    "BFloat", "Bool", "BoundaryConditions", "Buffer", "Expr", "Float", "Func", "ImageParam", "Int", "Param",
+    "Pipeline", "PipelineError", "RDom", "RVar", "Tuple", "Type", "UInt", "Var", "funcs", "maximum",
+    "minimum", "product", "sum", "vars", *functions.__all__,
+]  # fmt: skip

@@ -1,0 +1,116 @@
+"""Lowering the expressions of one Func, or of the scalars between the stages, into a block."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import IndexType, IntegerAttr, i32
+from xdsl.ir import Block, SSAValue
+from xdsl.ir.affine import AffineExpr, AffineMap
+
+from tilefuse.dialects.img import ops as img
+from tilefuse.frontend.emit import Emitter
+from tilefuse.frontend.expr import Expr, postorder
+from tilefuse.frontend.index_form import Linear, Quotient, linear_forms
+
+if TYPE_CHECKING:
+    from tilefuse.frontend.build import PipelineScope
+
+INDEX = IndexType()
+
+
+class BodyBuilder:
+    """Computes values in `block`. Each node is computed once, however often it is used."""
+
+    def __init__(self, block: Block, scope: PipelineScope, coordinates: Mapping[str, SSAValue] | None = None):
+        self._emit = Emitter(block)
+        self._scope = scope
+        self._coordinates = coordinates or {}
+        self._values: dict[int, SSAValue] = {}
+        self._forms: dict[int, list[Linear]] = {}
+        self._indices: dict[int, SSAValue] = {}
+        self._numbers: dict[object, SSAValue] = {}
+
+    def values(self, exprs: Sequence[Expr]) -> list[SSAValue]:
+        """The values of expressions, in arith's signless types."""
+        for e in postorder(exprs, self._children):
+            if id(e) not in self._values:
+                self._values[id(e)] = self._value(e)
+        return [self._values[id(e)] for e in exprs]
+
+    def index(self, e: Expr) -> SSAValue:
+        """The value of an int32 expression, as an `index` computed by arith."""
+        return self._index_sum(linear_forms([e])[0])
+
+    def _children(self, e: Expr) -> Sequence[Expr]:
+        if e.op != "call":
+            return e.args
+        forms = linear_forms(e.args)
+        self._forms[id(e)] = forms
+        return [leaf for form in forms for leaf in form.leaves() if not self._is_index(leaf)]
+
+    @staticmethod
+    def _is_index(e: Expr) -> bool:
+        return e.op in ("var", "image_min", "image_extent")
+
+    def _value(self, e: Expr) -> SSAValue:
+        if e.op == "const":
+            return self._emit.constant(e.type(), e.data)
+        if e.op == "param":
+            return self._scope.param(e.data)
+        if self._is_index(e):
+            # By what it is: each Var("x") is the same coordinate.
+            key = e.data if e.op == "var" else (e.op, e.data)
+            if key not in self._numbers:
+                self._numbers[key] = self._emit.add(arith.IndexCastOp(self._index_leaf(e), i32))
+            return self._numbers[key]
+        if e.op == "call":
+            return self._read(e)
+        return self._emit.node(e, [self._values[id(a)] for a in e.args])
+
+    def _read(self, e: Expr) -> SSAValue:
+        source, value_index = e.data
+        positions: dict[SSAValue, int] = {}
+
+        def dimension(leaf: Expr) -> AffineExpr:
+            value = self._index_leaf(leaf)
+            return AffineExpr.dimension(positions.setdefault(value, len(positions)))
+
+        results = tuple(form.affine(dimension) for form in self._forms.pop(id(e)))
+        map = AffineMap(len(positions), 0, results)
+        return self._emit.add(img.ReadOp(self._scope.function(source, value_index), list(positions), map))
+
+    def _index_leaf(self, e: Expr) -> SSAValue:
+        if e.op == "var":
+            return self._coordinates[e.data]
+        if e.op in ("image_min", "image_extent"):
+            return self._scope.box(e)
+        if id(e) not in self._indices:
+            self._indices[id(e)] = self._emit.add(arith.IndexCastOp(self.values([e])[0], INDEX))
+        return self._indices[id(e)]
+
+    def _index_constant(self, value: int) -> SSAValue:
+        return self._emit.add(arith.ConstantOp(IntegerAttr(value, INDEX)))
+
+    def _index_sum(self, form: Linear) -> SSAValue:
+        total: SSAValue | None = None
+        for leaf, coefficient in form.terms.values():
+            part = self._index_quotient(leaf) if isinstance(leaf, Quotient) else self._index_leaf(leaf)
+            if coefficient != 1:
+                part = self._emit.add(arith.MuliOp(part, self._index_constant(coefficient)))
+            total = part if total is None else self._emit.add(arith.AddiOp(total, part))
+        if total is None:
+            return self._index_constant(form.constant)
+        if form.constant:
+            total = self._emit.add(arith.AddiOp(total, self._index_constant(form.constant)))
+        return total
+
+    def _index_quotient(self, quotient: Quotient) -> SSAValue:
+        value = self._index_sum(quotient.form)
+        divisor = self._index_constant(quotient.divisor)
+        floor = self._emit.add(arith.FloorDivSIOp(value, divisor))
+        if not quotient.remainder:
+            return floor
+        return self._emit.add(arith.SubiOp(value, self._emit.add(arith.MuliOp(floor, divisor))))

@@ -1,0 +1,198 @@
+"""From Funcs to a module of level 1: the stages that the outputs need, producers first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from xdsl.dialects.builtin import FileLineColLoc, FloatAttr, IntegerAttr, ModuleOp, StringAttr, f64, i64
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+
+from tilefuse.dialects.diagnostics import SourcePosition
+from tilefuse.dialects.img import ops as img
+from tilefuse.dialects.img.attrs import BoxAttr
+from tilefuse.dialects.img.types import FuncType
+from tilefuse.frontend.body import INDEX, BodyBuilder
+from tilefuse.frontend.errors import fail, location
+from tilefuse.frontend.expr import Expr
+from tilefuse.frontend.func import Func
+from tilefuse.frontend.inputs import Image, Param
+from tilefuse.frontend.names import Names, spell_names
+from tilefuse.frontend.sources import Source
+
+LAYOUT_ATTRIBUTE = "img.array_layout"
+DEFAULT_ATTRIBUTE = "img.default"
+
+
+def reachable(outputs: Sequence[Source]) -> list[Source]:
+    """What the outputs need, and they, each after all that it reads."""
+    seen: set[int] = set()
+    order: list[Source] = []
+    for output in outputs:
+        if id(output) in seen:
+            continue
+        seen.add(id(output))
+        stack: list[tuple[Source, Iterator[Source]]] = [(output, iter(_read_by(output)))]
+        while stack:
+            current, rest = stack[-1]
+            for source in rest:
+                if id(source) not in seen:
+                    seen.add(id(source))
+                    stack.append((source, iter(_read_by(source))))
+                    break
+            else:
+                stack.pop()
+                order.append(current)
+    return order
+
+
+def _read_by(source: Source) -> Sequence[Source]:
+    return source.reads().sources if isinstance(source, Func) else ()
+
+
+def inputs_of(sources: Sequence[Source]) -> tuple[list[Image], list[Param]]:
+    """The images and Params of a pipeline, each in the order they were made in."""
+    images = [s for s in sources if isinstance(s, Image)]
+    params = {id(p): p for s in sources if isinstance(s, Func) for p in s.reads().params}
+    return sorted(images, key=lambda i: i.order), sorted(params.values(), key=lambda p: p.order)
+
+
+class PipelineScope:
+    """The block of a pipeline while it is filled, and what stands in it."""
+
+    def __init__(self, names: Names):
+        self.block = Block()
+        self._names = names
+        self._functions: dict[int, tuple[SSAValue, ...]] = {}
+        self._params: dict[int, SSAValue] = {}
+        self._boxes: dict[tuple[str, int, int], SSAValue] = {}
+        self._locations: dict[SourcePosition, FileLineColLoc] = {}
+
+    def location(self, position: SourcePosition) -> FileLineColLoc:
+        """The location of `position`, made once."""
+        if position not in self._locations:
+            self._locations[position] = location(position)
+        return self._locations[position]
+
+    def add(self, op: Operation, position: SourcePosition) -> None:
+        """Append `op`, which comes from the user's line `position`."""
+        op.location = self.location(position)
+        self.block.add_op(op)
+
+    def function(self, source: Source, value_index: int) -> SSAValue:
+        """A function that stands in the pipeline; `value_index` of those of a tuple-valued Func."""
+        return self._functions[id(source)][value_index]
+
+    def functions(self, source: Source) -> tuple[SSAValue, ...]:
+        """All functions of a source."""
+        return self._functions[id(source)]
+
+    def param(self, param: Param) -> SSAValue:
+        """The value of a Param."""
+        return self._params[id(param)]
+
+    def box(self, e: Expr) -> SSAValue:
+        """The min or extent of an image, as an index."""
+        image, dim = e.data
+        key = (e.op, id(image), dim)
+        if key not in self._boxes:
+            kind = img.MinOp if e.op == "image_min" else img.ExtentOp
+            op = kind(self.function(image, 0), dim)
+            self.add(op, image.position)
+            self._boxes[key] = op.value
+        return self._boxes[key]
+
+    def add_input(self, image: Image) -> None:
+        """An `img.input`."""
+        bounds = BoxAttr(tuple(image.bounds)) if any(image.bounds) else None
+        op = img.InputOp(self._names[image], FuncType(image.rank(), image.type().element), bounds)
+        if image.layout != "auto":
+            op.attributes[LAYOUT_ATTRIBUTE] = StringAttr(image.layout)
+        self.add(op, image.position)
+        self._functions[id(image)] = (op.func,)
+
+    def add_param(self, param: Param) -> None:
+        """An `img.param`."""
+        op = img.ParamOp(self._names[param], param.type().element)
+        default = param.default()
+        if default is not None:
+            is_float = param.type().is_float()
+            value: Attribute = FloatAttr(float(default), f64) if is_float else IntegerAttr(int(default), i64)
+            op.attributes[DEFAULT_ATTRIBUTE] = value
+        self.add(op, param.position)
+        self._params[id(param)] = op.value
+
+    def add_boundary(self, func: Func) -> None:
+        """An `img.boundary` for each value of the source, after the scalars of its box and exterior."""
+        assert func.continuation is not None
+        kind, source, box, exterior, _ = func.continuation
+        scalars = Block()
+        builder = BodyBuilder(scalars, self)
+        pairs = [(d, p) for d, p in enumerate(box or ()) if p is not None]
+        dims = [d for d, _ in pairs] if box is not None else None
+        mins = [builder.index(low) for _, (low, _) in pairs]
+        extents = [builder.index(extent) for _, (_, extent) in pairs]
+        outside = builder.values(exterior or ())
+        for op in list(scalars.ops):
+            op.detach()
+            self.add(op, func.position)
+        results = []
+        for i, function in enumerate(self.functions(source)):
+            boundary = img.BoundaryOp(kind, function, dims, mins, extents, outside[i] if outside else None)
+            self.add(boundary, func.position)
+            results.append(boundary.func)
+        self._functions[id(func)] = tuple(results)
+
+    def add_stage(self, func: Func) -> None:
+        """An `img.stage`."""
+        assert func.definition is not None
+        args, values, _ = func.definition
+        block = Block(arg_types=[INDEX] * len(args))
+        for arg, name in zip(block.args, args, strict=True):
+            arg.name_hint = name if SSAValue.is_valid_name(name) else None
+        builder = BodyBuilder(block, self, dict(zip(args, block.args, strict=True)))
+        block.add_op(img.YieldOp(builder.values(values)))
+        where = self.location(func.position)
+        for op in block.ops:
+            op.location = where
+        bounds = BoxAttr(tuple(func.bounds.get(a) for a in args)) if func.bounds else None
+        elements = [v.type().element for v in values]
+        stage = img.StageOp(self._names[func], elements, Region(block), bounds)
+        self.add(stage, func.position)
+        self._functions[id(func)] = tuple(stage.funcs)
+
+
+def build_module(outputs: Sequence[Source], name: str | None = None) -> ModuleOp:
+    """A module with the pipeline that computes `outputs`; its name is that of the first unless given."""
+    for output in outputs:
+        output.check_readable()
+    if len({id(o) for o in outputs}) != len(outputs):
+        fail("a Func stands twice among the outputs of a Pipeline")
+    order = reachable(outputs)
+    images, params = inputs_of(order)
+    names = spell_names(images, params, outputs, [s for s in order if isinstance(s, Func)])
+    scope = PipelineScope(names)
+    for image in images:
+        scope.add_input(image)
+    for param in params:
+        scope.add_param(param)
+    for source in order:
+        if isinstance(source, Func):
+            if source.continuation is not None:
+                scope.add_boundary(source)
+            else:
+                scope.add_stage(source)
+    position = outputs[0].position
+    returned: list[tuple[str, SSAValue]] = []
+    for output in outputs:
+        functions = scope.functions(output)
+        own = (
+            [names[output]]
+            if len(functions) == 1
+            else [f"{names[output]}.{i}" for i in range(len(functions))]
+        )
+        returned += zip(own, functions, strict=True)
+    scope.add(img.ReturnOp(returned), position)
+    pipeline = img.PipelineOp(name or names[outputs[0]], Region(scope.block))
+    module = ModuleOp([pipeline])
+    pipeline.location = module.location = scope.location(position)
+    return module

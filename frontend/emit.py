@@ -1,0 +1,168 @@
+"""One operation per node: from typed expressions to arith, math and img."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from xdsl.dialects import arith, math
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr, IntegerType, i32, i64
+from xdsl.ir import Block, Operation, SSAValue
+
+from tilefuse.dialects.img import ops as img
+from tilefuse.frontend.expr import COMPARISONS, Expr
+from tilefuse.frontend.types import Type
+
+_Binary = Callable[[SSAValue, SSAValue], Operation]
+
+_FLOAT: dict[str, _Binary] = {
+    "add": arith.AddfOp,
+    "sub": arith.SubfOp,
+    "mul": arith.MulfOp,
+    "div": arith.DivfOp,
+    "min": arith.MinnumfOp,
+    "max": arith.MaxnumfOp,
+}
+
+_INT: dict[str, _Binary] = {
+    "add": arith.AddiOp,
+    "sub": arith.SubiOp,
+    "mul": arith.MuliOp,
+    "and": arith.AndIOp,
+    "or": arith.OrIOp,
+    "xor": arith.XOrIOp,
+    "shl": arith.ShLIOp,
+}
+
+_SIGNED: dict[str, _Binary] = {
+    "min": arith.MinSIOp,
+    "max": arith.MaxSIOp,
+    "shr": arith.ShRSIOp,
+    "div": lambda a, b: img.DivOp(a, b, True),
+    "mod": lambda a, b: img.ModOp(a, b, True),
+}
+
+_UNSIGNED: dict[str, _Binary] = {
+    "min": arith.MinUIOp,
+    "max": arith.MaxUIOp,
+    "shr": arith.ShRUIOp,
+    "div": lambda a, b: img.DivOp(a, b, False),
+    "mod": lambda a, b: img.ModOp(a, b, False),
+}
+
+_MATH: dict[str, Callable[..., Operation]] = {
+    "sqrt": math.SqrtOp,
+    "exp": math.ExpOp,
+    "log": math.LogOp,
+    "pow": math.PowFOp,
+    "sin": math.SinOp,
+    "cos": math.CosOp,
+    "tan": math.TanOp,
+    "sinh": math.SinhOp,
+    "cosh": math.CoshOp,
+    "tanh": math.TanhOp,
+    "asin": math.AsinOp,
+    "acos": math.AcosOp,
+    "atan": math.AtanOp,
+    "asinh": math.AsinhOp,
+    "acosh": math.AcoshOp,
+    "atanh": math.AtanhOp,
+    "atan2": math.Atan2Op,
+    "erf": math.ErfOp,
+    "floor": math.FloorOp,
+    "ceil": math.CeilOp,
+    "round": math.RoundEvenOp,
+    "trunc": math.TruncOp,
+    "rsqrt": math.RsqrtOp,
+}
+
+
+class Emitter:
+    """Appends operations to a block; equal constants are made once."""
+
+    def __init__(self, block: Block):
+        self.block = block
+        self._constants: dict[tuple[Type, str], SSAValue] = {}
+
+    def add(self, op: Operation) -> SSAValue:
+        """Append `op`; its first result."""
+        self.block.add_op(op)
+        return op.results[0]
+
+    def constant(self, type: Type, value: float) -> SSAValue:
+        """A constant of `type`."""
+        # By text, so that 0.0 and -0.0 stay two and a NaN is found again.
+        key = (type, repr(value))
+        if key not in self._constants:
+            if type.is_float():
+                attribute: FloatAttr | IntegerAttr = FloatAttr(float(value), type.storage)  # type: ignore[arg-type]
+            else:
+                attribute = IntegerAttr(int(value), type.storage)  # type: ignore[arg-type]
+            self._constants[key] = self.add(arith.ConstantOp(attribute))
+        return self._constants[key]
+
+    def node(self, e: Expr, args: Sequence[SSAValue]) -> SSAValue:
+        """The value of one node (not of a leaf or call), its operands given."""
+        type = e.args[0].type()
+        match e.op:
+            case "cast":
+                return self.cast(args[0], type, e.type())
+            case "select":
+                return self.add(arith.SelectOp(*args))
+            case "math":
+                return self.add(_MATH[e.data](*args))
+            case "abs":
+                return self.add(math.AbsFOp(*args) if type.is_float() else math.AbsIOp(*args))
+            case "bits":
+                return self.add(arith.BitcastOp(args[0], e.type().storage))
+        if e.op in COMPARISONS:
+            return self._compare(e.op, type, *args)
+        if type.is_float():
+            return self._float(e.op, type, *args)
+        table = _INT if e.op in _INT else _SIGNED if type.is_int() else _UNSIGNED
+        return self.add(table[e.op](*args))
+
+    def _compare(self, op: str, type: Type, a: SSAValue, b: SSAValue) -> SSAValue:
+        if type.is_float():
+            return self.add(arith.CmpfOp(a, b, "une" if op == "ne" else f"o{op}"))
+        sign = "" if op in ("eq", "ne") else "s" if type.is_int() else "u"
+        return self.add(arith.CmpiOp(a, b, sign + op))
+
+    def _float(self, op: str, type: Type, a: SSAValue, b: SSAValue) -> SSAValue:
+        if op == "mod":
+            # Halide's: a - b * floor(a / b)
+            floor = self.add(math.FloorOp(self.add(arith.DivfOp(a, b))))
+            return self.add(arith.SubfOp(a, self.add(arith.MulfOp(b, floor))))
+        return self.add(_FLOAT[op](a, b))
+
+    def cast(self, value: SSAValue, source: Type, target: Type) -> SSAValue:
+        """`value` of type `source` as a `target`; integers wrap, floats are truncated towards zero."""
+        if source.storage == target.storage:
+            return value
+        if target.is_bool():
+            return self._compare("ne", source, value, self.constant(source, 0))
+        if source.is_float() and target.is_float():
+            return self._float_to_float(value, source, target)
+        if source.is_float():
+            wide = i64 if target.bits() == 64 else i32
+            to_int = arith.FPToSIOp if target.is_int() else arith.FPToUIOp
+            return self._resize(self.add(to_int(value, wide)), wide, target, target.is_int())
+        if target.is_float():
+            to_float = arith.SIToFPOp if source.is_int() else arith.UIToFPOp
+            return self.add(to_float(value, target.storage))  # type: ignore[arg-type]
+        assert isinstance(source.storage, IntegerType)
+        return self._resize(value, source.storage, target, source.is_int())
+
+    def _float_to_float(self, value: SSAValue, source: Type, target: Type) -> SSAValue:
+        if source.bits() == target.bits():
+            # float16 and bfloat16: neither holds the other.
+            value, source = self.add(arith.ExtFOp(value, Type("float", 32).storage)), Type("float", 32)  # type: ignore[arg-type]
+        op = arith.ExtFOp if target.bits() > source.bits() else arith.TruncFOp
+        return self.add(op(value, target.storage))  # type: ignore[arg-type]
+
+    def _resize(self, value: SSAValue, width: IntegerType, target: Type, signed: bool) -> SSAValue:
+        assert isinstance(target.storage, IntegerType)
+        if target.bits() == width.width.data:
+            return value
+        if target.bits() < width.width.data:
+            return self.add(arith.TruncIOp(value, target.storage))
+        return self.add((arith.ExtSIOp if signed else arith.ExtUIOp)(value, target.storage))

@@ -1,0 +1,430 @@
+"""Expressions: a DAG of nodes, typed by Halide's rules while it is built."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from tilefuse.frontend.errors import fail
+from tilefuse.frontend.types import Bool, Float, Int, Type, UInt, type_of_dtype
+
+I32, I64, F32, BOOL = Int(32), Int(64), Float(32), Bool()
+
+COMPARISONS = frozenset(("eq", "ne", "lt", "le", "gt", "ge"))
+
+_FOLD: dict[str, Callable[[int, int], int]] = {
+    "add": lambda a, b: a + b,
+    "sub": lambda a, b: a - b,
+    "mul": lambda a, b: a * b,
+    "min": min,
+    "max": max,
+    "div": lambda a, b: 0 if b == 0 else (a // b if b > 0 else -(a // -b)),
+    "mod": lambda a, b: 0 if b == 0 else a % abs(b),
+}
+
+
+class Expr:
+    """A value at a point: made from Vars, Params, calls of Funcs and numbers by operators and functions.
+
+    `Expr(3)` is an int32, `Expr(0.5)` a float32, `Expr(True)` a bool.
+    """
+
+    __slots__ = ("_type", "args", "data", "op")
+
+    _type: Type
+    op: str
+    """What the node does: `const`, `var`, `add`, `cast`, `call`, ..."""
+    args: tuple[Expr, ...]
+    data: Any
+    """What the op needs besides its operands: the value of a constant, the Func of a call."""
+
+    def __init__(self, value: Any):
+        made = as_expr(value)
+        self._type, self.op, self.args, self.data = made._type, made.op, made.args, made.data
+
+    def type(self) -> Type:
+        """The type of the value."""
+        return self._type
+
+    def defined(self) -> bool:
+        """Always true: there are no undefined Exprs."""
+        return True
+
+    def __repr__(self) -> str:
+        return f"<tilefuse.Expr of type {self._type}: {describe(self)}>"
+
+    def __bool__(self) -> bool:
+        raise ValueError(
+            "an Expr has no truth value in Python: use & | ~ for and, or, not, and select(...) for if"
+        )
+
+    __hash__ = object.__hash__
+    # Without this NumPy would take an Expr for a scalar and make an array of Exprs.
+    __array_ufunc__ = None
+
+    def __add__(self, other: Any) -> Expr:
+        return arithmetic("add", self, other)
+
+    def __radd__(self, other: Any) -> Expr:
+        return arithmetic("add", other, self)
+
+    def __sub__(self, other: Any) -> Expr:
+        return arithmetic("sub", self, other)
+
+    def __rsub__(self, other: Any) -> Expr:
+        return arithmetic("sub", other, self)
+
+    def __mul__(self, other: Any) -> Expr:
+        return arithmetic("mul", self, other)
+
+    def __rmul__(self, other: Any) -> Expr:
+        return arithmetic("mul", other, self)
+
+    def __truediv__(self, other: Any) -> Expr:
+        return arithmetic("div", self, other)
+
+    def __rtruediv__(self, other: Any) -> Expr:
+        return arithmetic("div", other, self)
+
+    def __floordiv__(self, other: Any) -> Expr:
+        return _floor_division(self, other)
+
+    def __rfloordiv__(self, other: Any) -> Expr:
+        return _floor_division(other, self)
+
+    def __mod__(self, other: Any) -> Expr:
+        return arithmetic("mod", self, other)
+
+    def __rmod__(self, other: Any) -> Expr:
+        return arithmetic("mod", other, self)
+
+    def __pow__(self, other: Any) -> Expr:
+        return power(self, as_expr(other))
+
+    def __rpow__(self, other: Any) -> Expr:
+        return power(as_expr(other), self)
+
+    def __and__(self, other: Any) -> Expr:
+        return bitwise("and", self, other)
+
+    def __rand__(self, other: Any) -> Expr:
+        return bitwise("and", other, self)
+
+    def __or__(self, other: Any) -> Expr:
+        return bitwise("or", self, other)
+
+    def __ror__(self, other: Any) -> Expr:
+        return bitwise("or", other, self)
+
+    def __xor__(self, other: Any) -> Expr:
+        return bitwise("xor", self, other)
+
+    def __rxor__(self, other: Any) -> Expr:
+        return bitwise("xor", other, self)
+
+    def __lshift__(self, other: Any) -> Expr:
+        return shift("shl", self, other)
+
+    def __rlshift__(self, other: Any) -> Expr:
+        return shift("shl", as_expr(other), self)
+
+    def __rshift__(self, other: Any) -> Expr:
+        return shift("shr", self, other)
+
+    def __rrshift__(self, other: Any) -> Expr:
+        return shift("shr", as_expr(other), self)
+
+    def __invert__(self) -> Expr:
+        if self._type.is_float():
+            fail(f"~ takes a bool or an integer, not {self._type}")
+        ones = constant(self._type, 1 if self._type.is_bool() else self._type.wrapped(-1))
+        return binary("xor", self, ones)
+
+    def __neg__(self) -> Expr:
+        return binary("sub", constant(self._type, 0), self)
+
+    def __pos__(self) -> Expr:
+        return self
+
+    def __abs__(self) -> Expr:
+        return absolute(self)
+
+    def __eq__(self, other: Any) -> Expr:  # type: ignore[override]
+        return arithmetic("eq", self, other)
+
+    def __ne__(self, other: Any) -> Expr:  # type: ignore[override]
+        return arithmetic("ne", self, other)
+
+    def __lt__(self, other: Any) -> Expr:
+        return arithmetic("lt", self, other)
+
+    def __le__(self, other: Any) -> Expr:
+        return arithmetic("le", self, other)
+
+    def __gt__(self, other: Any) -> Expr:
+        return arithmetic("gt", self, other)
+
+    def __ge__(self, other: Any) -> Expr:
+        return arithmetic("ge", self, other)
+
+
+class Var(Expr):
+    """A coordinate of a Func, known by its name: two Vars called "x" are the same."""
+
+    __slots__ = ()
+    _count = 0
+
+    def __init__(self, name: str | None = None):
+        if name is None:
+            name, Var._count = f"v{Var._count}", Var._count + 1
+        self._type, self.op, self.args, self.data = I32, "var", (), name
+
+    def name(self) -> str:
+        """Its name."""
+        return str(self.data)
+
+
+def node(op: str, type: Type, args: Sequence[Expr], data: Any = None) -> Expr:
+    """A new node, as it is: no checks and no folding."""
+    made = Expr.__new__(Expr)
+    made._type, made.op, made.args, made.data = type, op, tuple(args), data
+    return made
+
+
+def constant(type: Type, value: float) -> Expr:
+    """A constant of `type`; integers wrap, floats are rounded to the type."""
+    if type.is_float():
+        return node("const", type, (), type.rounded(value))
+    return node("const", type, (), int(value) if type.is_bool() else type.wrapped(int(value)))
+
+
+def as_expr(value: Any) -> Expr:
+    """An Expr as it is; a number as Halide takes it: bool, int32 (int64 if large), float32."""
+    if isinstance(value, Expr):
+        return value
+    if isinstance(value, np.generic) and not isinstance(value, float):
+        return constant(type_of_dtype(value.dtype), value.item())
+    if isinstance(value, bool):
+        return constant(BOOL, value)
+    if isinstance(value, int):
+        type = I32 if I32.can_represent(value) else I64
+        if not type.can_represent(value):
+            fail(f"{value} is too large for a 64-bit integer")
+        return constant(type, value)
+    if isinstance(value, float):
+        return constant(F32, value)
+    convert = getattr(value, "as_expr", None)
+    if convert is None:
+        fail(f"a {type_name(value)} is no value of an expression; use a number or an Expr")
+    return convert()  # type: ignore[no-any-return]
+
+
+def type_name(value: object) -> str:
+    """The name of the Python type of `value`."""
+    return type(value).__name__
+
+
+def literal(type: Type, value: int) -> Expr:
+    """A Python integer as a value of `type`, which it must fit."""
+    if not type.is_float() and not type.can_represent(value):
+        low, high = type.limits()
+        fail(
+            f"the integer {value} does not fit {type} ({low} to {high}), the type of the other operand; "
+            "cast that operand to a wider type"
+        )
+    return constant(type, value)
+
+
+def _is_literal(value: Any) -> bool:
+    return isinstance(value, int) and I32.can_represent(value)
+
+
+def operands(a: Any, b: Any) -> tuple[Expr, Expr]:
+    """Both sides of an operator in one type: an integer literal takes the other's, else `match_types`."""
+    if _is_literal(b) and isinstance(a, Expr):
+        return a, literal(a._type, b)
+    if _is_literal(a) and isinstance(b, Expr):
+        return literal(b._type, a), b
+    return match_types(as_expr(a), as_expr(b))
+
+
+def match_types(a: Expr, b: Expr) -> tuple[Expr, Expr]:
+    """Both in the type that Halide computes in: float wins, else the wider; signed if either is."""
+    s, t = a._type, b._type
+    if s == t:
+        return a, b
+    if s.is_float() != t.is_float():
+        common = s if s.is_float() else t
+    elif s.is_float():
+        common = s if s.bits() > t.bits() else t
+    else:
+        bits = max(s.bits(), t.bits())
+        common = UInt(bits) if s.is_uint() and t.is_uint() else Int(bits)
+    return cast_to(common, a), cast_to(common, b)
+
+
+def arithmetic(op: str, a: Any, b: Any) -> Expr:
+    """`a op b` after type promotion."""
+    return binary(op, *operands(a, b))
+
+
+def binary(op: str, a: Expr, b: Expr) -> Expr:
+    """`a op b` of two values of one type. Integer constants are folded, unless that overflows."""
+    if a.op == "const" and b.op == "const" and op in _FOLD and a._type.bits() > 1 and not a._type.is_float():
+        value = _FOLD[op](a.data, b.data)
+        if a._type.can_represent(value):
+            return constant(a._type, value)
+    return node(op, BOOL if op in COMPARISONS else a._type, (a, b))
+
+
+def _floor_division(a: Any, b: Any) -> Expr:
+    quotient = arithmetic("div", a, b)
+    return math_call("floor", quotient) if quotient._type.is_float() else quotient
+
+
+def bitwise(op: str, a: Any, b: Any) -> Expr:
+    """`a & b`, `a | b`, `a ^ b`: of bools, or of integers of one signedness, in the wider type."""
+    if _is_literal(b) and isinstance(a, Expr):
+        a, b = a, literal(a._type, b)
+    elif _is_literal(a) and isinstance(b, Expr):
+        a, b = literal(b._type, a), b
+    else:
+        a, b = as_expr(a), as_expr(b)
+    s, t = a._type, b._type
+    if s.is_float() or t.is_float():
+        fail(f"& | ^ take bools or integers, not {s} and {t}")
+    if s.is_int() != t.is_int() and not (s.is_bool() or t.is_bool()):
+        fail(f"& | ^ take two signed or two unsigned integers, not {s} and {t}; cast one of them")
+    bits = max(s.bits(), t.bits())
+    common = Int(bits) if bits > 1 and (s.is_int() or t.is_int()) else UInt(bits)
+    return binary(op, cast_to(common, a), cast_to(common, b))
+
+
+def shift(op: str, a: Expr, by: Any) -> Expr:
+    """`a << by` or `a >> by` in the wider of both widths; a negative `by` shifts the other way."""
+    if a._type.is_float() or a._type.is_bool():
+        fail(f"<< and >> take integers, not {a._type}")
+    if _is_literal(by):
+        if by < 0:
+            op, by = ("shr" if op == "shl" else "shl"), -by
+        by = constant(UInt(a._type.bits()), by) if by < a._type.bits() else _too_far(by, a._type)
+        return node(op, a._type, (a, by))
+    by = as_expr(by)
+    if by._type.is_float() or by._type.is_bool():
+        fail(f"<< and >> shift by an integer, not by {by._type}")
+    bits = max(a._type.bits(), by._type.bits())
+    a, by = cast_to(a._type.with_bits(bits), a), cast_to(by._type.with_bits(bits), by)
+    if by.op == "const":
+        if abs(by.data) >= bits:
+            _too_far(by.data, a._type)
+        return shift(op, a, by.data)
+    if by._type.is_uint():
+        return node(op, a._type, (a, by))
+    other = "shr" if op == "shl" else "shl"
+    unsigned = UInt(bits)
+    forth = node(op, a._type, (a, cast_to(unsigned, by)))
+    back = node(other, a._type, (a, cast_to(unsigned, -by)))
+    return node("select", a._type, (by >= 0, forth, back))
+
+
+def _too_far(by: int, type: Type) -> Expr:
+    fail(f"a shift by {by} bits is undefined for {type}")
+
+
+def cast_to(type: Type, value: Expr) -> Expr:
+    """`value` converted to `type`; of a constant, a constant."""
+    if value._type == type:
+        return value
+    if value.op == "const":
+        number = value.data
+        if type.is_float():
+            return constant(type, number)
+        if isinstance(number, int):
+            return constant(type, number != 0 if type.is_bool() else number)
+        if not type.is_bool() and type.can_represent(float(int(number)) if abs(number) < 2**63 else 0.5):
+            return constant(type, int(number))
+    return node("cast", type, (value,))
+
+
+def math_call(name: str, *args: Expr) -> Expr:
+    """A function of floating-point values of one type."""
+    return node("math", args[0]._type, args, name)
+
+
+def absolute(a: Expr) -> Expr:
+    """|a|; of a signed integer, an unsigned one."""
+    if a._type.is_uint():
+        return a
+    return node("abs", UInt(a._type.bits()) if a._type.is_int() else a._type, (a,))
+
+
+def power(a: Expr, b: Expr) -> Expr:
+    """`a ** b`: a constant signed integer exponent multiplies, in the type of `a`; else in floating point."""
+    if b.op == "const" and b._type.is_int():
+        return _integer_power(a, b.data)
+    type = a._type if a._type.is_float() and a._type.bits() in (16, 64) else F32
+    return math_call("pow", cast_to(type, a), cast_to(type, b))
+
+
+def _integer_power(a: Expr, n: int) -> Expr:
+    if n < 0:
+        return arithmetic("div", constant(a._type, 1), _integer_power(a, -n))
+    if n == 0:
+        return constant(a._type, 1)
+    result = a
+    for bit in bin(n)[3:]:
+        result = binary("mul", result, result)
+        if bit == "1":
+            result = binary("mul", result, a)
+    return result
+
+
+def postorder(
+    roots: Sequence[Expr], children: Callable[[Expr], Sequence[Expr]] = lambda e: e.args
+) -> Iterator[Expr]:
+    """Every node below `roots` once, operands first. Iterative: there may be more than Python's stack holds."""
+    seen: set[int] = set()
+    for root in roots:
+        if id(root) in seen:
+            continue
+        seen.add(id(root))
+        stack = [(root, iter(children(root)))]
+        while stack:
+            current, rest = stack[-1]
+            for child in rest:
+                if id(child) not in seen:
+                    seen.add(id(child))
+                    stack.append((child, iter(children(child))))
+                    break
+            else:
+                stack.pop()
+                yield current
+
+
+_SYMBOLS = {
+    "add": "+", "sub": "-", "mul": "*", "div": "/", "mod": "%", "and": "&", "or": "|", "xor": "^",
+    "shl": "<<", "shr": ">>", "eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">=",
+}  # fmt: skip
+
+
+def describe(expr: Expr, depth: int = 6) -> str:
+    """A short text of an expression for messages; `...` below `depth`."""
+    if expr.op == "const":
+        return str(bool(expr.data)) if expr._type.is_bool() else str(expr.data)
+    if expr.op in ("var", "rvar"):
+        return str(expr.data if expr.op == "var" else expr.data[2])
+    if expr.op == "param":
+        return str(expr.data.name())
+    if expr.op in ("image_min", "image_extent"):
+        return f"{expr.data[0].name()}.dim({expr.data[1]}).{expr.op[6:]}()"
+    if depth == 0:
+        return "..."
+    inner = [describe(a, depth - 1) for a in expr.args]
+    if expr.op in _SYMBOLS:
+        return f"({inner[0]} {_SYMBOLS[expr.op]} {inner[1]})"
+    name = {"cast": str(expr._type), "math": expr.data}.get(expr.op, expr.op)
+    if expr.op == "call":
+        name = expr.data[0].name()
+    return f"{name}({', '.join(inner)})"

@@ -1,0 +1,202 @@
+"""Func: a pure function over the integer grid, by its value at a point."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from tilefuse.dialects.img.types import MAX_RANK
+from tilefuse.frontend.errors import fail, user_position
+from tilefuse.frontend.expr import Expr, Var, as_expr, describe, postorder
+from tilefuse.frontend.inputs import Param, checked_bounds
+from tilefuse.frontend.sources import Source, Tuple, as_key
+from tilefuse.frontend.types import Type
+
+if TYPE_CHECKING:
+    from tilefuse.frontend.boundary import Continuation
+    from tilefuse.frontend.pipeline import Pipeline
+
+_SCHEDULING = frozenset(
+    """align_bounds align_storage async_ bound_extent compute_at compute_inline compute_root compute_with
+    copy_to_device copy_to_host fold_storage fuse gpu_blocks gpu_lanes gpu_single_thread gpu_threads gpu_tile
+    hexagon hoist_storage hoist_storage_root in_ memoize parallel prefetch reorder reorder_storage
+    set_estimate set_estimates split store_at store_in store_root tile trace_loads trace_stores unroll
+    vectorize""".split()
+)
+
+
+class Definition(NamedTuple):
+    """`f[args] = values`, checked."""
+
+    args: tuple[str, ...]
+    values: tuple[Expr, ...]
+    reads: Reads
+
+
+class Reads(NamedTuple):
+    """What expressions need besides coordinates, in order of first use."""
+
+    sources: tuple[Source, ...]
+    params: tuple[Param, ...]
+
+
+def find_reads(values: tuple[Expr, ...], args: tuple[str, ...], what: str) -> Reads:
+    """The functions and Params in `values`; PipelineError for a coordinate that is not one of `args`."""
+    sources: dict[int, Source] = {}
+    params: dict[int, Param] = {}
+    for expr in postorder(values):
+        if expr.op == "call" or expr.op in ("image_min", "image_extent"):
+            sources.setdefault(id(expr.data[0]), expr.data[0])
+        elif expr.op == "param":
+            params.setdefault(id(expr.data), expr.data)
+        elif expr.op == "var" and expr.data not in args:
+            known = ", ".join(args) or "none"
+            fail(f"{what} uses the Var '{expr.data}', which is not one of its coordinates ({known})")
+        elif expr.op == "rvar":
+            fail(
+                f"{what} uses {describe(expr)} of an RDom outside of sum, product, minimum or maximum; "
+                "update definitions are not there yet"
+            )
+    return Reads(tuple(sources.values()), tuple(params.values()))
+
+
+class Func(Source):
+    """A stage of a pipeline: `f = Func("f"); f[x, y] = g[x - 1, y] + g[x + 1, y]`.
+
+    It is defined once, by an Expr, or by a tuple of Exprs for several values at each point.
+    """
+
+    def __init__(self, name: str | None = None):
+        super().__init__("Func", name, "f")
+        self.definition: Definition | None = None
+        self.continuation: Continuation | None = None
+        """What it continues, if BoundaryConditions made it."""
+        self.bounds: dict[str, tuple[int, int]] = {}
+        self._pipeline: Pipeline | None = None
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        name = self._name
+        args = tuple(self._argument(k) for k in as_key(key))
+        if self.defined():
+            fail(
+                f"Func '{name}' is already defined, at {self.position}; update definitions are not there "
+                "yet, so give the new values a Func of their own"
+            )
+        if len(set(args)) != len(args):
+            fail(f"Func '{name}' names a coordinate twice: {', '.join(args)}")
+        if len(args) > MAX_RANK:
+            fail(f"Func '{name}' has {len(args)} dimensions; at most {MAX_RANK} are possible")
+        values = tuple(value) if isinstance(value, tuple | list | Tuple) else (value,)
+        if not values:
+            fail(f"Func '{name}' is defined by an empty tuple")
+        exprs = tuple(as_expr(v) for v in values)
+        self.definition = Definition(args, exprs, find_reads(exprs, args, f"Func '{name}'"))
+        self.position = user_position()
+
+    def _argument(self, key: Any) -> str:
+        if isinstance(key, Var):
+            return key.name()
+        fail(
+            f"Func '{self._name}' is defined at Vars, as in {self._name}[x, y] = ..., not at {key!r}; "
+            "update definitions are not there yet"
+        )
+
+    def check_readable(self) -> None:
+        if not self.defined():
+            fail(
+                f"Func '{self._name}' is read before it is defined; define it first ({self._name}[x, y] = ...)"
+                ". A Func cannot read itself, and update definitions (+=) are not there yet"
+            )
+
+    def defined(self) -> bool:
+        """Whether it has a definition."""
+        return self.definition is not None or self.continuation is not None
+
+    def value_types(self) -> tuple[Type, ...]:
+        if self.continuation is not None:
+            return self.continuation.source.value_types()
+        assert self.definition is not None
+        return tuple(v.type() for v in self.definition.values)
+
+    def rank(self) -> int:
+        if self.continuation is not None:
+            return self.continuation.source.rank()
+        assert self.definition is not None
+        return len(self.definition.args)
+
+    def reads(self) -> Reads:
+        """The functions and Params that its definition needs."""
+        if self.continuation is not None:
+            return self.continuation.reads
+        self.check_readable()
+        assert self.definition is not None
+        return self.definition.reads
+
+    def types(self) -> list[Type]:
+        """The types of its values."""
+        self.check_readable()
+        return list(self.value_types())
+
+    def type(self) -> Type:
+        """The type of its value; PipelineError if it has several."""
+        types = self.types()
+        if len(types) != 1:
+            fail(f"Func '{self._name}' has {len(types)} values; use types()")
+        return types[0]
+
+    def dimensions(self) -> int:
+        """The number of dimensions."""
+        self.check_readable()
+        return self.rank()
+
+    def outputs(self) -> int:
+        """The number of values at a point."""
+        return len(self.types())
+
+    def args(self) -> list[Var]:
+        """The coordinates that it is defined at."""
+        return [Var(a) for a in self.definition.args] if self.definition else []
+
+    def value(self) -> Expr:
+        """The Expr that defines it; PipelineError if there are several."""
+        values = self.values()
+        if len(values) != 1:
+            fail(f"Func '{self._name}' has {len(values)} values; use values()")
+        return values[0]
+
+    def values(self) -> Tuple:
+        """The Exprs that define it."""
+        if self.definition is None:
+            fail(f"Func '{self._name}' is not defined by expressions")
+        return Tuple(*self.definition.values)
+
+    def bound(self, var: Var, min: int, extent: int) -> Func:
+        """Promise that only coordinates from `min` to `min + extent - 1` of `var` are ever asked for."""
+        if self.definition is None:
+            fail(f"Func '{self._name}' is bound after it is defined, and not if it is a boundary condition")
+        if not isinstance(var, Var) or var.name() not in self.definition.args:
+            known = ", ".join(self.definition.args)
+            fail(f"Func '{self._name}' has no coordinate {var!r}; there are {known}")
+        self.bounds[var.name()] = checked_bounds(self._name, min, extent)
+        return self
+
+    def realize(self, sizes: Any = None, target: str = "auto", **options: Any) -> Any:
+        """Compile and run: the values on [0, sizes), as an array (a tuple of arrays for several values).
+
+        `sizes`: extents, x first; without it, as many points as the inputs allow. Buffers, and the arrays
+        and values that were `set`, are the inputs.
+        """
+        from tilefuse.frontend.pipeline import Pipeline
+
+        if self._pipeline is None:
+            self._pipeline = Pipeline(self)
+        return self._pipeline.realize(sizes, target, **options)
+
+    def __getattr__(self, name: str) -> Any:
+        if name in _SCHEDULING:
+            raise AttributeError(
+                f"Func '{self._name}' has no {name}(): the schedule is found automatically, or written as "
+                "attributes of the IR; leave the call out"
+            )
+        if name in ("update", "define_extern", "rvars", "update_value"):
+            raise AttributeError(f"Func '{self._name}' has no {name}(): that is not there yet")
+        raise AttributeError(f"a Func has no attribute '{name}'")

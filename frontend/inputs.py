@@ -1,0 +1,225 @@
+"""What the caller of a pipeline gives: ImageParam, Buffer and Param."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tilefuse.dialects.diagnostics import SourcePosition
+from tilefuse.dialects.img.types import MAX_RANK
+from tilefuse.frontend.errors import fail, user_position
+from tilefuse.frontend.expr import I32, Expr, node, type_name
+from tilefuse.frontend.sources import Source
+from tilefuse.frontend.types import Type, type_of_dtype
+
+LAYOUTS = ("auto", "planar", "interleaved")
+
+
+class Dimension:
+    """One dimension of an input: its box, as Exprs that are known at the call."""
+
+    def __init__(self, image: Image, index: int):
+        self._image, self._index = image, index
+
+    def min(self) -> Expr:
+        """The first coordinate."""
+        return node("image_min", I32, (), (self._image, self._index))
+
+    def extent(self) -> Expr:
+        """How many points there are."""
+        return node("image_extent", I32, (), (self._image, self._index))
+
+    def max(self) -> Expr:
+        """The last coordinate."""
+        return self.min() + self.extent() - 1
+
+    def set_bounds(self, min: int, extent: int) -> Dimension:
+        """Promise that the box has this min and extent: they are constants for the compiler."""
+        self._image.bounds[self._index] = checked_bounds(self._image.name(), min, extent)
+        return self
+
+
+def checked_bounds(name: str, min: Any, extent: Any) -> tuple[int, int]:
+    """(min, extent) as integers; PipelineError unless they are, with a positive extent."""
+    if not isinstance(min, int) or not isinstance(extent, int):
+        fail(f"the bounds of '{name}' are two integers (min, extent), not {min!r} and {extent!r}")
+    if extent <= 0:
+        fail(f"the bounds of '{name}' have the extent {extent}; it must be positive")
+    return min, extent
+
+
+class Image(Source):
+    """Common part of ImageParam and Buffer: a function with a box, given by an array."""
+
+    def __init__(self, kind: str, type: Type, dimensions: int, name: str | None, prefix: str, layout: str):
+        super().__init__(kind, name, prefix)
+        if not isinstance(type, Type):
+            fail(f"{kind} '{self._name}' takes a type, as UInt(8), not {type!r}")
+        if not isinstance(dimensions, int) or not 0 <= dimensions <= MAX_RANK:
+            fail(f"{kind} '{self._name}' has 0 to {MAX_RANK} dimensions, not {dimensions!r}")
+        if layout not in LAYOUTS:
+            fail(f"{kind} '{self._name}': the layout '{layout}' is unknown; use {', '.join(LAYOUTS)}")
+        if layout == "interleaved" and dimensions != 3:
+            fail(f"{kind} '{self._name}': only pictures of 3 dimensions (x, y, channel) can be interleaved")
+        self._type, self._rank = type, dimensions
+        self.layout = layout
+        self.bounds: list[tuple[int, int] | None] = [None] * dimensions
+        """(min, extent) of the dimensions that are fixed."""
+        self.array: Any = None
+        """The array that `realize` reads."""
+
+    def value_types(self) -> tuple[Type, ...]:
+        return (self._type,)
+
+    def rank(self) -> int:
+        return self._rank
+
+    def type(self) -> Type:
+        """The type of a pixel."""
+        return self._type
+
+    def dimensions(self) -> int:
+        """The number of dimensions."""
+        return self._rank
+
+    def defined(self) -> bool:
+        """Always true."""
+        return True
+
+    def dim(self, index: int) -> Dimension:
+        """Dimension `index`, 0 is x."""
+        if not 0 <= index < self._rank:
+            fail(f"{self._kind} '{self._name}' has {self._rank} dimensions; there is no dim({index})")
+        return Dimension(self, index)
+
+    def width(self) -> Expr:
+        """The extent in x."""
+        return self.dim(0).extent()
+
+    def height(self) -> Expr:
+        """The extent in y."""
+        return self.dim(1).extent()
+
+    def channels(self) -> Expr:
+        """The extent of the third dimension; 1 if there is none, as in Halide."""
+        return self.dim(2).extent() if self._rank > 2 else Expr(1)
+
+    def left(self) -> Expr:
+        """The first x."""
+        return self.dim(0).min()
+
+    def right(self) -> Expr:
+        """The last x."""
+        return self.dim(0).max()
+
+    def top(self) -> Expr:
+        """The first y."""
+        return self.dim(1).min()
+
+    def bottom(self) -> Expr:
+        """The last y."""
+        return self.dim(1).max()
+
+
+class ImageParam(Image):
+    """A picture given at each call.
+
+    `type`: of a pixel. `dimensions`: 2 for (x, y), 3 for (x, y, channel). `layout`: how an array of three
+    axes is read, `planar` as (channel, height, width), `interleaved` as (height, width, channel); `auto` goes by
+    the shape. Neither is a copy.
+    """
+
+    def __init__(self, type: Type, dimensions: int, name: str | None = None, layout: str = "auto"):
+        super().__init__("ImageParam", type, dimensions, name, "p", layout)
+
+    def set(self, array: Any) -> None:
+        """The array that `realize` reads (a Buffer, or an array of any library)."""
+        self.array = array.array if isinstance(array, Buffer) else array
+
+    def get(self) -> Any:
+        """The array that was set; None if none was."""
+        return self.array
+
+    def reset(self) -> None:
+        """Forget the array."""
+        self.array = None
+
+
+class Buffer(Image):
+    """An array as an input of a pipeline: `Buffer(array)`, or `Buffer(type, [width, height])` for zeros.
+
+    The array's axes are reversed: x is the last one (but see `layout` of ImageParam). It is not copied.
+    """
+
+    def __init__(
+        self,
+        array: Any,
+        sizes: list[int] | tuple[int, ...] | str | None = None,
+        name: str | None = None,
+        layout: str = "auto",
+    ):
+        if isinstance(sizes, str):
+            sizes, name = None, sizes
+        if isinstance(array, Type):
+            if sizes is None:
+                fail("Buffer(type, sizes) takes the sizes too, x first")
+            array = np.zeros(tuple(reversed(sizes)), _dtype(array))
+        if isinstance(array, list | tuple | int | float):
+            fail(f"a Buffer wraps an array, not a {type_name(array)}; use numpy.asarray(...) with a dtype")
+        given = np.asarray(array)
+        super().__init__("Buffer", type_of_dtype(given.dtype), given.ndim, name, "b", layout)
+        self.array = given
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
+        return np.array(self.array, dtype=dtype, copy=True) if copy else np.asarray(self.array, dtype=dtype)
+
+
+def _dtype(type: Type) -> np.dtype:
+    if type.is_bfloat():
+        fail("NumPy has no bfloat16")
+    if type.is_bool():
+        return np.dtype(np.bool_)
+    return np.dtype(f"{'f' if type.is_float() else 'i' if type.is_int() else 'u'}{type.bytes()}")
+
+
+class Param(Expr):
+    """A scalar given at each call: `Param(type)`, `Param(type, name)`, `Param(type, default)`, or all."""
+
+    __slots__ = ("_default", "_name", "_value", "named", "order", "position")
+
+    def __init__(self, type: Type, name: Any = None, default: Any = None):
+        if name is not None and not isinstance(name, str):
+            name, default = None, name
+        if not isinstance(type, Type):
+            fail(f"a Param takes a type, as Float(32), not {type!r}")
+        source = Source("Param", name, "k")
+        self._type, self.op, self.args, self.data = type, "param", (), self
+        self._name, self.named, self.order = source.name(), source.named, source.order
+        self.position: SourcePosition = user_position()
+        self._default = None if default is None else self._checked(default)
+        self._value: Any = None
+
+    def _checked(self, value: Any) -> int | float:
+        type = self._type
+        if type.is_float():
+            return float(value)
+        if int(value) != value or not type.can_represent(int(value)):
+            fail(f"Param '{self._name}' is of type {type}, which {value!r} is not")
+        return int(value)
+
+    def name(self) -> str:
+        """Its name, by which a compiled pipeline takes the value."""
+        return self._name
+
+    def default(self) -> int | float | None:
+        """Its value where a call gives none."""
+        return self._default
+
+    def set(self, value: Any) -> None:
+        """The value that `realize` uses."""
+        self._value = self._checked(value)
+
+    def get(self) -> int | float | None:
+        """The value that was set, else the default."""
+        return self._default if self._value is None else self._value

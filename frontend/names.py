@@ -1,0 +1,57 @@
+"""Names in a pipeline: those of inputs and Params are the caller's, those of Funcs are made unique."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tilefuse.frontend.errors import fail
+from tilefuse.frontend.func import Func
+from tilefuse.frontend.inputs import Image, Param
+from tilefuse.frontend.sources import Source
+
+
+class Names:
+    """The name of each thing in one pipeline."""
+
+    def __init__(self) -> None:
+        self._names: dict[int, str] = {}
+        self._taken: dict[str, Source | Param] = {}
+
+    def __getitem__(self, thing: Source | Param) -> str:
+        return self._names[id(thing)]
+
+    def take(self, thing: Source | Param) -> None:
+        """Give `thing` its own name; PipelineError if another has it: a caller must tell them apart."""
+        name = thing.name()
+        if name in self._taken:
+            fail(
+                f"two inputs, Params or outputs of a pipeline are called '{name}'; rename one of them",
+                thing.position,
+            )
+        self._names[id(thing)], self._taken[name] = name, thing
+
+    def spell(self, thing: Source | Param) -> None:
+        """Give `thing` its name, with a number behind it if that is taken."""
+        if id(thing) in self._names:
+            return
+        name, n = thing.name(), 0
+        while name in self._taken:
+            n += 1
+            name = f"{thing.name()}_{n}"
+        self._names[id(thing)], self._taken[name] = name, thing
+
+
+def spell_names(
+    images: Sequence[Image], params: Sequence[Param], outputs: Sequence[Source], funcs: Sequence[Func]
+) -> Names:
+    """Names for all that stands in a pipeline."""
+    names = Names()
+    for thing in (*images, *params):
+        names.take(thing)
+    for output in outputs:
+        if output not in images:
+            names.take(output)
+    for func in funcs:
+        if func.continuation is None:
+            names.spell(func)
+    return names

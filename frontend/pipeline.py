@@ -1,0 +1,84 @@
+"""Pipeline: Funcs to compute together, as a module of the img dialect or compiled."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from xdsl.dialects.builtin import ModuleOp
+
+from tilefuse.frontend.build import build_module, inputs_of, reachable
+from tilefuse.frontend.errors import fail
+from tilefuse.frontend.func import Func
+
+
+class Pipeline:
+    """What one call computes: a Func, or a list of Funcs."""
+
+    def __init__(self, outputs: Any):
+        funcs = list(outputs) if isinstance(outputs, list | tuple) else [outputs]
+        if not funcs:
+            fail("a Pipeline has at least one output")
+        for func in funcs:
+            if not isinstance(func, Func):
+                fail(f"the output of a Pipeline is a Func, not {func!r}")
+        self._outputs: tuple[Func, ...] = tuple(funcs)
+        self._programs: dict[Any, Any] = {}
+
+    def outputs(self) -> list[Func]:
+        """The Funcs that it computes."""
+        return list(self._outputs)
+
+    def to_module(self, name: str | None = None) -> ModuleOp:
+        """The algorithm as IR of level 1: an `img.pipeline` called `name`, else as the first output is.
+
+        PipelineError for a Func that is not defined, or two inputs of one name.
+        """
+        return build_module(self._outputs, name)
+
+    def compile(self, target: str = "auto", **options: Any) -> Any:
+        """Compile for `cuda`, `cpu`, `reference` or `auto`; gives a program that is called with arrays.
+
+        The program takes inputs by position, in the order in which the ImageParams and Buffers were made, or
+        by name, and Params by name. `options` are those of `tilefuse.runtime.program.compile_pipeline`.
+        """
+        from tilefuse.runtime.program import compile_pipeline
+
+        return compile_pipeline(self.to_module(), target=target, **options)
+
+    def realize(self, sizes: Any = None, target: str = "auto", **options: Any) -> Any:
+        """Compile, and run on the arrays of Buffers and on what was `set`: an array, or a tuple of arrays.
+
+        `sizes`: extents of every output from 0, x first; without it, as many points as the inputs allow.
+        """
+        images, params = inputs_of(reachable(self._outputs))
+        given: dict[str, Any] = {}
+        for image in images:
+            if image.array is None:
+                name = image.name()
+                fail(f"ImageParam '{name}' has no array: call {name}.set(array) before realize")
+            given[image.name()] = image.array
+        for param in params:
+            value = param.get()
+            if value is None:
+                fail(f"Param '{param.name()}' has no value: call set(value) first, or give a default")
+            given[param.name()] = value
+        if sizes is None:
+            return self._program(target, options)(**given)
+        names = [name for name, _ in self._output_names()]
+        size = tuple(sizes) if isinstance(sizes, list | tuple) else (sizes,)
+        mins = {name: (0,) * len(size) for name in names}
+        return self._program(target, options)(**given, sizes={n: size for n in names}, mins=mins)
+
+    def _output_names(self) -> list[tuple[str, Func]]:
+        return [
+            (f.name() if f.outputs() == 1 else f"{f.name()}.{i}", f)
+            for f in self._outputs
+            for i in range(f.outputs())
+        ]
+
+    def _program(self, target: str, options: dict[str, Any]) -> Any:
+        # By text: bounds that are set after a run make another program.
+        key = (str(self.to_module()), target, repr(sorted(options.items())))
+        if key not in self._programs:
+            self._programs[key] = self.compile(target, **options)
+        return self._programs[key]

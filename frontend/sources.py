@@ -1,0 +1,113 @@
+"""What can be called at a point: the common part of Funcs, ImageParams and Buffers; and tuples of values."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from tilefuse.dialects.diagnostics import SourcePosition
+from tilefuse.frontend.errors import fail, user_position
+from tilefuse.frontend.expr import I32, Expr, as_expr, cast_to, describe, node, type_name
+from tilefuse.frontend.types import Type
+
+_counter = itertools.count()
+
+
+class Tuple(Sequence[Expr]):
+    """Several values at one point: the value of a tuple-valued Func, or what defines one."""
+
+    def __init__(self, *values: Any):
+        if len(values) == 1 and isinstance(values[0], tuple | list | Tuple):
+            values = tuple(values[0])
+        self._values = tuple(as_expr(v) for v in values)
+        if not self._values:
+            fail("a Tuple has at least one value")
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._values[index]
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __iter__(self) -> Iterator[Expr]:
+        return iter(self._values)
+
+    def size(self) -> int:
+        """How many values there are."""
+        return len(self._values)
+
+    def __repr__(self) -> str:
+        return f"<tilefuse.Tuple of size {len(self)}>"
+
+    def as_expr(self) -> Expr:
+        """For messages: a Tuple is no single value."""
+        fail(f"a Tuple of {len(self)} values stands where one value is needed; take one of them: t[0]")
+
+
+class Source:
+    """A function over the integer grid that has a name and can be called: `f[x - 1, y]`."""
+
+    def __init__(self, kind: str, name: str | None, prefix: str):
+        if name is not None and (not isinstance(name, str) or not name):
+            fail(f"the name of {kind} is a text, not {name!r}")
+        self.order = next(_counter)
+        """When it was made, against the others."""
+        self.named = name is not None
+        self._kind = kind
+        self._name = name if name is not None else f"{prefix}{self.order}"
+        self.position: SourcePosition = user_position()
+        """The user's line that defines it."""
+
+    def name(self) -> str:
+        """Its name."""
+        return self._name
+
+    def value_types(self) -> tuple[Type, ...]:
+        """The types of its values."""
+        raise NotImplementedError
+
+    def rank(self) -> int:
+        """Its number of dimensions."""
+        raise NotImplementedError
+
+    def check_readable(self) -> None:
+        """PipelineError if it has no value yet."""
+
+    def __getitem__(self, key: Any) -> Any:
+        self.check_readable()
+        indices = tuple(self._index(k) for k in as_key(key))
+        if len(indices) != self.rank():
+            fail(
+                f"{self._kind} '{self._name}' has {self.rank()} dimensions, but is called with "
+                f"{len(indices)} indices: {', '.join(describe(i) for i in indices) or 'none'}"
+            )
+        values = [node("call", t, indices, (self, i)) for i, t in enumerate(self.value_types())]
+        return values[0] if len(values) == 1 else Tuple(*values)
+
+    def _index(self, index: Any) -> Expr:
+        if isinstance(index, slice):
+            fail(f"{self._kind} '{self._name}' is called at a point; slices are not there")
+        expr = as_expr(index)
+        if expr.type().is_float():
+            fail(
+                f"{self._kind} '{self._name}': the index {describe(expr)} is of type {expr.type()}; an index "
+                "is an integer, so cast it: i32(...)"
+            )
+        return cast_to(I32, expr)
+
+    def __iter__(self) -> Iterator[Any]:
+        # Without this Python would iterate by calling at 0, 1, 2, ... without end.
+        raise TypeError(f"{self._kind} '{self._name}' is a function over the grid; it has no iterator")
+
+    def as_expr(self) -> Expr:
+        """For messages: a function is no value."""
+        fail(f"{self._kind} '{self._name}' is no value; call it at a point, as in {self._name}[x, y]")
+
+    def __repr__(self) -> str:
+        return f"<tilefuse.{type_name(self)} '{self._name}'>"
+
+
+def as_key(key: Any) -> tuple[Any, ...]:
+    """What stands between the brackets, as a tuple."""
+    return key if isinstance(key, tuple) else (key,)

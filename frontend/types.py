@@ -1,0 +1,199 @@
+"""Scalar types under Halide's names: `UInt(8)`, `Int(16)`, `Float(32)`, `Bool()`."""
+
+from __future__ import annotations
+
+import math
+import struct
+from typing import TYPE_CHECKING
+
+import numpy as np
+from xdsl.dialects.builtin import IntegerType, Signedness, bf16, f16, f32, f64, i1
+from xdsl.ir import Attribute
+
+from tilefuse.dialects.img.types import storage_type
+from tilefuse.frontend.errors import fail
+
+if TYPE_CHECKING:
+    from tilefuse.frontend.expr import Expr
+
+_FLOATS = {("float", 16): f16, ("bfloat", 16): bf16, ("float", 32): f32, ("float", 64): f64}
+_FLOAT_FORMATS = {16: "<e", 32: "<f", 64: "<d"}
+
+
+class Type:
+    """The type of an expression or pixel: a code (`int`, `uint`, `float`, `bfloat`) and a number of bits."""
+
+    __slots__ = ("_bits", "_code", "element", "storage")
+
+    element: Attribute
+    """The type of a pixel in the img dialect: `ui8`, `si16`, `f32`, `i1`."""
+    storage: Attribute
+    """The signless type that arithmetic is done in: `i8`, `i16`, `f32`, `i1`."""
+
+    def __init__(self, code: str, bits: int):
+        self._code, self._bits = code, bits
+        if code in ("float", "bfloat"):
+            self.element = _FLOATS[code, bits]
+        elif bits == 1:
+            self.element = i1
+        else:
+            self.element = IntegerType(bits, Signedness.SIGNED if code == "int" else Signedness.UNSIGNED)
+        self.storage = storage_type(self.element)
+
+    def bits(self) -> int:
+        """Width in bits; 1 for a bool."""
+        return self._bits
+
+    def bytes(self) -> int:
+        """Bytes in memory; 1 for a bool."""
+        return max(1, self._bits // 8)
+
+    def is_bool(self) -> bool:
+        """Whether this is `Bool()`, which is `UInt(1)`."""
+        return self._bits == 1
+
+    def is_int(self) -> bool:
+        """Whether this is a signed integer type."""
+        return self._code == "int"
+
+    def is_uint(self) -> bool:
+        """Whether this is an unsigned integer type; a bool is one, as in Halide."""
+        return self._code == "uint"
+
+    def is_float(self) -> bool:
+        """Whether this is a floating-point type."""
+        return self._code in ("float", "bfloat")
+
+    def is_bfloat(self) -> bool:
+        """Whether this is `BFloat(16)`."""
+        return self._code == "bfloat"
+
+    def with_bits(self, bits: int) -> Type:
+        """The type of the same kind with another width."""
+        return _TYPES[self._code, bits]
+
+    def min(self) -> Expr:
+        """The least value, as an Expr of this type."""
+        from tilefuse.frontend.expr import constant
+
+        return constant(self, self.limits()[0])
+
+    def max(self) -> Expr:
+        """The largest value, as an Expr of this type; infinity for floats, as in Halide."""
+        from tilefuse.frontend.expr import constant
+
+        return constant(self, self.limits()[1])
+
+    def limits(self) -> tuple[float, float]:
+        """(min, max) as Python numbers: integers for integer types, infinities for floats."""
+        if self.is_float():
+            return -math.inf, math.inf
+        if self.is_int():
+            return -(1 << (self._bits - 1)), (1 << (self._bits - 1)) - 1
+        return 0, (1 << self._bits) - 1
+
+    def can_represent(self, other: Type | int | float) -> bool:
+        """Whether each value of a type, or one number, is a value of this type without change."""
+        if isinstance(other, Type):
+            if other.is_float():
+                return self == other or (self.is_float() and other.bits() < self._bits)
+            low, high = other.limits()
+            if self.is_float():
+                mantissa = {16: 8 if self.is_bfloat() else 11, 32: 24, 64: 53}[self._bits]
+                return other.bits() - other.is_int() <= mantissa
+            own_low, own_high = self.limits()
+            return own_low <= low and high <= own_high
+        if self.is_float():
+            return self.rounded(other) == other
+        low, high = self.limits()
+        return other == int(other) and low <= other <= high
+
+    def rounded(self, value: float) -> float:
+        """`value` rounded to this floating-point type; infinite where it is too large."""
+        value = float(value)
+        if self.is_bfloat():
+            return _bfloat(value)
+        try:
+            format = _FLOAT_FORMATS[self._bits]
+            return float(struct.unpack(format, struct.pack(format, value))[0])
+        except OverflowError:
+            return math.copysign(math.inf, value)
+
+    def wrapped(self, value: int) -> int:
+        """`value` modulo 2^bits as this integer type has it."""
+        value &= (1 << self._bits) - 1
+        return value - (1 << self._bits) if self.is_int() and value >> (self._bits - 1) else value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Type) and (self._code, self._bits) == (other._code, other._bits)
+
+    def __hash__(self) -> int:
+        return hash((self._code, self._bits))
+
+    def __str__(self) -> str:
+        return "bool" if self._bits == 1 else f"{self._code}{self._bits}"
+
+    def __repr__(self) -> str:
+        return f"<tilefuse.Type {self}>"
+
+
+def _bfloat(value: float) -> float:
+    if not math.isfinite(value):
+        return value
+    bits = struct.unpack("<I", struct.pack("<f", np.float32(value)))[0]
+    bits = (bits + 0x7FFF + (bits >> 16 & 1)) & 0xFFFF0000
+    return float(struct.unpack("<f", struct.pack("<I", bits))[0])
+
+
+_TYPES = {
+    **{(code, bits): Type(code, bits) for code in ("int", "uint") for bits in (8, 16, 32, 64)},
+    ("uint", 1): Type("uint", 1),
+    **{key: Type(*key) for key in _FLOATS},
+}
+
+_BY_DTYPE = {
+    **{np.dtype(f"{c[0]}{b // 8}"): _TYPES[c, b] for c in ("int", "uint") for b in (8, 16, 32, 64)},
+    **{np.dtype(f"f{b // 8}"): _TYPES["float", b] for b in (16, 32, 64)},
+    np.dtype(np.bool_): _TYPES["uint", 1],
+}
+
+
+def _find(code: str, bits: int, name: str) -> Type:
+    try:
+        return _TYPES[code, bits]
+    except KeyError:
+        widths = ", ".join(str(b) for c, b in _TYPES if c == code)
+        fail(f"there is no {name}({bits}); widths are {widths}")
+
+
+def Int(bits: int) -> Type:
+    """A signed integer of 8, 16, 32 or 64 bits."""
+    return _find("int", bits, "Int")
+
+
+def UInt(bits: int) -> Type:
+    """An unsigned integer of 1 (a bool), 8, 16, 32 or 64 bits."""
+    return _find("uint", bits, "UInt")
+
+
+def Float(bits: int) -> Type:
+    """A floating-point number of 16, 32 or 64 bits."""
+    return _find("float", bits, "Float")
+
+
+def BFloat(bits: int) -> Type:
+    """The 16-bit brain float."""
+    return _find("bfloat", bits, "BFloat")
+
+
+def Bool() -> Type:
+    """True or false."""
+    return _TYPES["uint", 1]
+
+
+def type_of_dtype(dtype: np.dtype) -> Type:
+    """The type of the elements of a NumPy array; PipelineError for dtypes that are no pixel types."""
+    found = _BY_DTYPE.get(dtype.newbyteorder("="))
+    if found is None:
+        fail(f"arrays of {dtype} cannot be pixels; use bool, (u)int8 to (u)int64, or float16 to float64")
+    return found
