@@ -36,10 +36,10 @@ def integer_constant(value: SSAValue) -> int | None:
     op = value.owner
     if not isinstance(op, arith.ConstantOp) or not isinstance(op.value, IntegerAttr):
         return None
-    number = op.value.value.data
+    number: int = op.value.value.data
     if not isinstance(value.type, IntegerType):
         return number
-    half = 1 << (value.type.width.data - 1)
+    half: int = 1 << (value.type.width.data - 1)
     return ((number + half) & (2 * half - 1)) - half
 
 

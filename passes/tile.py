@@ -16,8 +16,9 @@ from xdsl.passes import ModulePass
 
 from tilefuse.analysis.cost import best_schedule
 from tilefuse.analysis.machine import machine
-from tilefuse.analysis.model import extract
-from tilefuse.analysis.regions import NotFusable
+from tilefuse.analysis.model import PipelineModel, extract
+from tilefuse.analysis.regions import NotFusable, follow_chain, regions
+from tilefuse.analysis.warp_layout import LANES, warp_layout
 from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.img.attrs import ScheduleAttr, Shape
 from tilefuse.dialects.img.ops import GroupOp, PipelineOp
@@ -34,7 +35,7 @@ class Tile(ModulePass):
     shape: Literal["auto", "block_tile", "warp_tile"] = "auto"
     """The execution model; auto: the cheapest."""
     sizes: tuple[int, ...] = ()
-    """Tile per dimension, x first, instead of searching."""
+    """Tile per dimension, x first, instead of searching. With warp_tile, 0 for x means what the lanes cover."""
     threads: tuple[int, ...] = ()
     """Threads per dimension; needed with sizes."""
     vector: int = 1
@@ -53,15 +54,15 @@ class Tile(ModulePass):
                     names.append(group.sym_name.data)
                     if group.schedule is not None or self.only not in (None, group.sym_name.data):
                         continue
-                    if self.sizes:
-                        group.schedule = self._by_hand(group)
-                        continue
                     model = model or extract(pipeline)
+                    if self.sizes:
+                        group.schedule = self._by_hand(group, model)
+                        continue
                     self._search(group, model)
         if self.only is not None and self.only not in names:
             raise PipelineError(f"tile: no group is called '{self.only}'; there are {', '.join(names) or 'none'}")
 
-    def _by_hand(self, group: GroupOp) -> ScheduleAttr:
+    def _by_hand(self, group: GroupOp, model: PipelineModel) -> ScheduleAttr:
         rank = group.output_stage.rank
         if len(self.sizes) != len(self.threads):
             raise PipelineError(
@@ -70,12 +71,26 @@ class Tile(ModulePass):
             )
         tail = [d[1] if d is not None else 1 for d in _bounds(group)[len(self.sizes) :]]
         sizes = [*self.sizes, *tail][:rank]
+        if sizes[0] == 0 and self.shape == "warp_tile":
+            sizes[0] = self._warp_width(group, model, sizes)
         shape = Shape.BlockTile if self.shape == "auto" else Shape(self.shape)
         return ScheduleAttr(
             shape, sizes, [*self.threads, *([1] * rank)][:rank], self.vector
         )
 
-    def _search(self, group: GroupOp, model) -> None:  # type: ignore[no-untyped-def]
+    def _warp_width(self, group: GroupOp, model: PipelineModel, sizes: list[int]) -> int:
+        """The columns that the live lanes of a warp cover."""
+        members = [model.node_of[s.funcs[0]] for s in group.stages]
+        output = model.node_of[group.output_stage.funcs[0]]
+        tile = [LANES * self.vector, *sizes[1:]]
+        try:
+            follow = follow_chain(model, members, output)
+            region = regions(model, members, output, tile, follow)
+            return warp_layout(model, members, output, follow, region, tile, self.vector).width
+        except NotFusable as error:
+            raise PipelineError(f"group '{group.sym_name.data}': {error}", group) from error
+
+    def _search(self, group: GroupOp, model: PipelineModel) -> None:
         members = [model.node_of[s.funcs[0]] for s in group.stages]
         output = model.node_of[group.output_stage.funcs[0]]
         try:

@@ -29,7 +29,7 @@ def halide_divmod(a: int, b: int) -> tuple[int, int]:
 
 def _width(op: DivOp | ModOp) -> int:
     assert isinstance(op.result.type, IntegerType)
-    return op.result.type.width.data
+    return int(op.result.type.width.data)
 
 
 def _number(value: SSAValue, op: DivOp | ModOp) -> int | None:
@@ -48,21 +48,21 @@ def _constant(number: int, op: DivOp | ModOp) -> arith.ConstantOp:
 
 
 class FoldConstants(RewritePattern):
-    """Both operands are constants, or the divisor is 0 or 1."""
+    """Both operands are constants, or the dividend is 0, or the divisor is 0, 1 or -1."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: DivOp | ModOp, rewriter: PatternRewriter) -> None:
-        divisor = _number(op.rhs, op)
-        if divisor is None:
-            return
-        dividend = _number(op.lhs, op)
+        dividend, divisor = _number(op.lhs, op), _number(op.rhs, op)
         mod = isinstance(op, ModOp)
-        if dividend is not None:
+        if dividend is not None and divisor is not None:
             rewriter.replace(op, _constant(halide_divmod(dividend, divisor)[mod], op))
-        elif divisor == 0 or (mod and divisor == 1):
+        elif dividend == 0 or divisor == 0 or (mod and divisor in (1, -1)):
             rewriter.replace(op, _constant(0, op))
         elif divisor == 1:
             rewriter.replace(op, (), (op.lhs,))
+        elif divisor == -1:
+            zero = _constant(0, op)
+            rewriter.replace(op, [zero, arith.SubiOp(zero.result, op.lhs)])
 
 
 class DivideByPositiveConstant(RewritePattern):
