@@ -2,7 +2,8 @@
 
 A `Number` carries the range of its value and how far two right implementations of default floats (FMA
 contraction allowed) can each be from the exact result. What would amplify that without bound is not made:
-no comparison and no conversion to integer of a float that may have an error, no square root near 0.
+no comparison and no conversion to integer of a float that may have an error, no square root near 0, and
+nothing that makes a range much smaller but leaves the error (clamps, roots) before the value is scaled down.
 """
 
 from __future__ import annotations
@@ -249,6 +250,9 @@ class Expressions:
         kind = self.rng.choices(kinds, [5, 4, 3, 1, 1])[0]
         if kind is arith.MulfOp and a.size * b.size > 2.0**20:
             kind = arith.AddfOp
+        if kind in (arith.MinimumfOp, arith.MaxnumfOp) and (a.error or b.error):
+            if 4 * max(map(abs, self._picked(kind, a, b))) < max(a.size, b.size):
+                kind = arith.SubfOp
         value = self.emit(kind(a.value, b.value))
         whole = a.whole and b.whole
         if kind is arith.AddfOp:
@@ -259,8 +263,13 @@ class Expressions:
             ends = [x * y for x in (a.low, a.high) for y in (b.low, b.high)]
             error = a.size * b.error + b.size * a.error + a.error * b.error
             return self._rounded(value, min(ends), max(ends), error, whole)
+        return Number(value, f32, *self._picked(kind, a, b), max(a.error, b.error), whole)
+
+    @staticmethod
+    def _picked(kind: type[Operation], a: Number, b: Number) -> tuple[float, float]:
+        """The range of a min or max."""
         pick = min if kind is arith.MinimumfOp else max
-        return Number(value, f32, pick(a.low, b.low), pick(a.high, b.high), max(a.error, b.error), whole)
+        return pick(a.low, b.low), pick(a.high, b.high)
 
     def _rounded(self, value: SSAValue, low: float, high: float, error: float, whole: bool) -> Number:
         """A float result after one rounding; none happens between small whole numbers."""
@@ -325,6 +334,7 @@ class Expressions:
 
     def _square_root(self, a: Number) -> Number:
         """sqrt(1 + |a|): its slope is at most one half."""
+        a = self.tamed(a, 1.0) if a.error else a
         magnitude = self.emit(math.AbsFOp(a.value))
         one = self.constant(f32, 1.0)
         total = self._rounded(
@@ -334,14 +344,15 @@ class Expressions:
         return self._rounded(root, 1.0, pymath.sqrt(total.high), total.error / 2, False)
 
     def _clamped(self, a: Number) -> Number:
+        a = self.tamed(a, 1.0) if a.error else a
         low, high = self.constant(f32, -0.5), self.constant(f32, 0.75)
         value = self.emit(arith.MaximumfOp(a.value, low.value))
         value = self.emit(arith.MinnumfOp(value, high.value))
         return Number(value, f32, -0.5, 0.75, a.error, False)
 
-    def tamed(self, a: Number) -> Number:
-        """A float scaled, exactly, so that the next stages cannot overflow."""
-        if not a.is_float or a.size <= LARGEST:
+    def tamed(self, a: Number, largest: float = LARGEST) -> Number:
+        """A float scaled, exactly but for underflow, to at most 1 if it may be larger than `largest`."""
+        if not a.is_float or a.size <= largest:
             return a
         factor = 2.0 ** -pymath.ceil(pymath.log2(a.size))
         value = self.emit(arith.MulfOp(a.value, self.constant(f32, factor).value))

@@ -154,6 +154,14 @@ def test_constants_fold(kind):
             assert constant.value.value.data == expected[0], (dividend, divisor)
 
 
+@pytest.mark.parametrize("kind", [k for k in MEANINGS if "signed" in k])
+def test_a_dividend_of_zero_folds(kind):
+    module = module_of(kind, dividend=0)
+    CanonicalizePass().apply(new_context(), module)
+    assert names(module) == ["constant"]
+    np.testing.assert_array_equal(run(module, A, B), 0 * B)
+
+
 def names(module):
     return [op.name.removeprefix("arith.") for op in body(module).ops][:-1]
 
@@ -165,6 +173,11 @@ def test_length_of_the_code(type):
         ExpandDivision().apply(new_context(), module)
         return [n for n in names(module) if n != "constant"]
 
+    def canonical(kind, divisor):
+        module = module_of(kind, divisor, type=type)
+        CanonicalizePass().apply(new_context(), module)
+        return [n for n in names(module) if n != "constant"]
+
     assert expanded("floordivsi", 8) == ["shrsi"]
     assert expanded("floordivsi", 1) == []
     assert expanded("floordivsi", 3) == ["remsi", "cmpi", "divsi", "addi", "select"]
@@ -173,6 +186,18 @@ def test_length_of_the_code(type):
         assert expanded("mod signed", 8) == ["andi"]
         assert expanded("mod signed", 3) == ["remsi", "cmpi", "addi", "select"]
         assert expanded("div unsigned", 3) == ["divui"]
+        assert canonical("div signed", 3) == ["floordivsi"]
+        assert canonical("mod signed", 3) == ["img.mod"]
+        assert canonical("div signed", 8) == ["shrsi"]
+        assert canonical("mod signed", 8) == ["andi"]
+        assert canonical("div unsigned", 3) == ["divui"]
+        assert canonical("mod unsigned", 3) == ["remui"]
+        for divisor in (0, 1, -1):
+            assert canonical("mod signed", divisor) == []
+        assert canonical("div signed", 0) == canonical("div signed", 1) == []
+        assert canonical("div signed", -1) == ["subi"]
+        # Read as unsigned, -1 is the largest number.
+        assert canonical("div unsigned", -1) == ["divui"]
 
 
 @pytest.mark.parametrize("signed", [False, True])
