@@ -19,7 +19,7 @@ from tilefuse.analysis.model import PipelineModel, extract
 from tilefuse.analysis.regions import NotFusable, follow_chain, regions
 from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.img.attrs import Shape
-from tilefuse.dialects.img.ops import BoundaryOp, GroupOp, PipelineOp, ReadOp
+from tilefuse.dialects.img.ops import BoundaryOp, GroupOp, PipelineOp, ReadOp, StageOp
 from tilefuse.dialects.img.types import FuncType
 from tilefuse.lowering.abi import (
     base_of,
@@ -267,9 +267,21 @@ class LowerGroups(ModulePass):
     """Whether the machine has warps; without, every group is lowered by phases over plain memory."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        present = {f.sym_name.data for f in op.body.block.ops if isinstance(f, func.FuncOp)}
         for pipeline in [p for p in op.body.block.ops if isinstance(p, PipelineOp)]:
             groups = [g for g in pipeline.body.block.ops if isinstance(g, GroupOp)]
+            for stage in pipeline.body.block.ops:
+                if isinstance(stage, StageOp):
+                    raise PipelineError(
+                        f"stage '{stage.sym_name.data}' is in no group; run group-stages before lower-groups", stage
+                    )
             model = extract(pipeline)
             for group in groups:
+                if (name := kernel_name(group)) in present:
+                    raise PipelineError(
+                        f"group '{group.sym_name.data}': there is a function @{name} already; "
+                        "a module is lowered once",
+                        group,
+                    )
                 for function in lower_group(group, model, self.warps):
                     op.body.block.insert_op_before(function, pipeline)
