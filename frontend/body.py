@@ -12,8 +12,9 @@ from xdsl.ir.affine import AffineExpr, AffineMap
 
 from tilefuse.dialects.img import ops as img
 from tilefuse.frontend.emit import Emitter
-from tilefuse.frontend.expr import Expr, postorder
+from tilefuse.frontend.expr import Expr
 from tilefuse.frontend.index_form import Linear, Quotient, linear_forms
+from tilefuse.frontend.walk import postorder
 
 if TYPE_CHECKING:
     from tilefuse.frontend.build import PipelineScope

@@ -6,11 +6,12 @@ from typing import Any, NamedTuple
 
 from tilefuse.dialects.img.attrs import BoundaryKind
 from tilefuse.frontend.errors import fail
-from tilefuse.frontend.expr import I32, Expr, as_expr, cast_to, describe, literal
+from tilefuse.frontend.expr import I32, Expr, as_expr, cast_to, literal
 from tilefuse.frontend.func import Func, Reads, find_reads
 from tilefuse.frontend.inputs import Image
 from tilefuse.frontend.sources import Source, Tuple
 from tilefuse.frontend.types import Type
+from tilefuse.frontend.walk import describe
 
 Bounds = list[tuple[Any, Any] | None]
 
@@ -117,7 +118,5 @@ def _of_type(f: Source, value: Any, type: Type) -> Expr:
     expr = as_expr(value)
     if expr.type() != type and not (expr.op == "const" and type.can_represent(expr.data)):
         if not (type.is_float() and expr.op == "const"):
-            fail(
-                f"constant_exterior of '{f.name()}': the value is {expr.type()}, the pixels are {type}; cast it"
-            )
+            fail(f"constant_exterior of '{f.name()}': the value is {expr.type()}, a pixel is {type}; cast it")
     return cast_to(type, expr)

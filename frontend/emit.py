@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import FloatAttr, IntegerAttr, IntegerType, i32, i64
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr, IntegerType, f32, i32, i64
 from xdsl.ir import Block, Operation, SSAValue
 
 from tilefuse.dialects.img import ops as img
 from tilefuse.frontend.expr import COMPARISONS, Expr
-from tilefuse.frontend.types import Type
+from tilefuse.frontend.types import Float, Type
 
 _Binary = Callable[[SSAValue, SSAValue], Operation]
 
@@ -94,9 +94,9 @@ class Emitter:
         key = (type, repr(value))
         if key not in self._constants:
             if type.is_float():
-                attribute: FloatAttr | IntegerAttr = FloatAttr(float(value), type.storage)  # type: ignore[arg-type]
+                attribute: FloatAttr | IntegerAttr = FloatAttr(float(value), type.storage)  # type: ignore[call-overload]
             else:
-                attribute = IntegerAttr(int(value), type.storage)  # type: ignore[arg-type]
+                attribute = IntegerAttr(int(value), type.storage)  # type: ignore[call-overload]
             self._constants[key] = self.add(arith.ConstantOp(attribute))
         return self._constants[key]
 
@@ -111,7 +111,7 @@ class Emitter:
             case "math":
                 return self.add(_MATH[e.data](*args))
             case "abs":
-                return self.add(math.AbsFOp(*args) if type.is_float() else math.AbsIOp(*args))
+                return self.add(math.AbsFOp(args[0]) if type.is_float() else math.AbsIOp(args[0]))
             case "bits":
                 return self.add(arith.BitcastOp(args[0], e.type().storage))
         if e.op in COMPARISONS:
@@ -135,11 +135,9 @@ class Emitter:
         return self.add(_FLOAT[op](a, b))
 
     def cast(self, value: SSAValue, source: Type, target: Type) -> SSAValue:
-        """`value` of type `source` as a `target`; integers wrap, floats are truncated towards zero."""
+        """`value` of type `source` as a `target`; integers wrap (a bool is the lowest bit), floats are cut towards zero."""
         if source.storage == target.storage:
             return value
-        if target.is_bool():
-            return self._compare("ne", source, value, self.constant(source, 0))
         if source.is_float() and target.is_float():
             return self._float_to_float(value, source, target)
         if source.is_float():
@@ -155,9 +153,9 @@ class Emitter:
     def _float_to_float(self, value: SSAValue, source: Type, target: Type) -> SSAValue:
         if source.bits() == target.bits():
             # float16 and bfloat16: neither holds the other.
-            value, source = self.add(arith.ExtFOp(value, Type("float", 32).storage)), Type("float", 32)  # type: ignore[arg-type]
+            value, source = self.add(arith.ExtFOp(value, f32)), Float(32)
         op = arith.ExtFOp if target.bits() > source.bits() else arith.TruncFOp
-        return self.add(op(value, target.storage))  # type: ignore[arg-type]
+        return self.add(op(value, target.storage))
 
     def _resize(self, value: SSAValue, width: IntegerType, target: Type, signed: bool) -> SSAValue:
         assert isinstance(target.storage, IntegerType)

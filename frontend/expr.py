@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from math import isfinite
 from typing import Any
 
 import numpy as np
 
 from tilefuse.frontend.errors import fail
 from tilefuse.frontend.types import Bool, Float, Int, Type, UInt, type_of_dtype
+from tilefuse.frontend.walk import describe
 
 I32, I64, F32, BOOL = Int(32), Int(64), Float(32), Bool()
 
@@ -139,7 +141,7 @@ class Expr:
     def __invert__(self) -> Expr:
         if self._type.is_float():
             fail(f"~ takes a bool or an integer, not {self._type}")
-        ones = constant(self._type, 1 if self._type.is_bool() else self._type.wrapped(-1))
+        ones = constant(self._type, -1)
         return binary("xor", self, ones)
 
     def __neg__(self) -> Expr:
@@ -197,7 +199,7 @@ def constant(type: Type, value: float) -> Expr:
     """A constant of `type`; integers wrap, floats are rounded to the type."""
     if type.is_float():
         return node("const", type, (), type.rounded(value))
-    return node("const", type, (), int(value) if type.is_bool() else type.wrapped(int(value)))
+    return node("const", type, (), type.wrapped(int(value)))
 
 
 def as_expr(value: Any) -> Expr:
@@ -342,8 +344,8 @@ def cast_to(type: Type, value: Expr) -> Expr:
         if type.is_float():
             return constant(type, number)
         if isinstance(number, int):
-            return constant(type, number != 0 if type.is_bool() else number)
-        if not type.is_bool() and type.can_represent(float(int(number)) if abs(number) < 2**63 else 0.5):
+            return constant(type, number)
+        if isfinite(number) and type.can_represent(int(number)):
             return constant(type, int(number))
     return node("cast", type, (value,))
 
@@ -379,52 +381,3 @@ def _integer_power(a: Expr, n: int) -> Expr:
         if bit == "1":
             result = binary("mul", result, a)
     return result
-
-
-def postorder(
-    roots: Sequence[Expr], children: Callable[[Expr], Sequence[Expr]] = lambda e: e.args
-) -> Iterator[Expr]:
-    """Every node below `roots` once, operands first. Iterative: there may be more than Python's stack holds."""
-    seen: set[int] = set()
-    for root in roots:
-        if id(root) in seen:
-            continue
-        seen.add(id(root))
-        stack = [(root, iter(children(root)))]
-        while stack:
-            current, rest = stack[-1]
-            for child in rest:
-                if id(child) not in seen:
-                    seen.add(id(child))
-                    stack.append((child, iter(children(child))))
-                    break
-            else:
-                stack.pop()
-                yield current
-
-
-_SYMBOLS = {
-    "add": "+", "sub": "-", "mul": "*", "div": "/", "mod": "%", "and": "&", "or": "|", "xor": "^",
-    "shl": "<<", "shr": ">>", "eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">=",
-}  # fmt: skip
-
-
-def describe(expr: Expr, depth: int = 6) -> str:
-    """A short text of an expression for messages; `...` below `depth`."""
-    if expr.op == "const":
-        return str(bool(expr.data)) if expr._type.is_bool() else str(expr.data)
-    if expr.op in ("var", "rvar"):
-        return str(expr.data if expr.op == "var" else expr.data[2])
-    if expr.op == "param":
-        return str(expr.data.name())
-    if expr.op in ("image_min", "image_extent"):
-        return f"{expr.data[0].name()}.dim({expr.data[1]}).{expr.op[6:]}()"
-    if depth == 0:
-        return "..."
-    inner = [describe(a, depth - 1) for a in expr.args]
-    if expr.op in _SYMBOLS:
-        return f"({inner[0]} {_SYMBOLS[expr.op]} {inner[1]})"
-    name = {"cast": str(expr._type), "math": expr.data}.get(expr.op, expr.op)
-    if expr.op == "call":
-        name = expr.data[0].name()
-    return f"{name}({', '.join(inner)})"

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tilefuse.dialects.img.types import MAX_RANK
 from tilefuse.frontend.errors import fail, user_position
-from tilefuse.frontend.expr import Expr, Var, as_expr, describe, postorder
+from tilefuse.frontend.expr import Expr, Var, as_expr
 from tilefuse.frontend.inputs import Param, checked_bounds
 from tilefuse.frontend.sources import Source, Tuple, as_key
 from tilefuse.frontend.types import Type
+from tilefuse.frontend.walk import describe, postorder
 
 if TYPE_CHECKING:
     from tilefuse.frontend.boundary import Continuation
@@ -103,7 +104,7 @@ class Func(Source):
     def check_readable(self) -> None:
         if not self.defined():
             fail(
-                f"Func '{self._name}' is read before it is defined; define it first ({self._name}[x, y] = ...)"
+                f"Func '{self._name}' is read before it is defined; write {self._name}[x, y] = ... first"
                 ". A Func cannot read itself, and update definitions (+=) are not there yet"
             )
 
@@ -161,7 +162,7 @@ class Func(Source):
         values = self.values()
         if len(values) != 1:
             fail(f"Func '{self._name}' has {len(values)} values; use values()")
-        return values[0]
+        return self.definition.values[0]  # type: ignore[union-attr]
 
     def values(self) -> Tuple:
         """The Exprs that define it."""

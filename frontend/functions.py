@@ -15,7 +15,6 @@ from tilefuse.frontend.expr import (
     binary,
     cast_to,
     constant,
-    describe,
     literal,
     match_types,
     math_call,
@@ -25,15 +24,16 @@ from tilefuse.frontend.expr import (
 from tilefuse.frontend.lerp import blend
 from tilefuse.frontend.sources import Tuple
 from tilefuse.frontend.types import Float, Int, Type, UInt
+from tilefuse.frontend.walk import describe
 
 
 def cast(type: Type, value: Any) -> Expr:
-    """`value` as a `type`: integers wrap, floats are truncated towards zero."""
+    """`value` as a `type`: integers wrap (a bool is the lowest bit), floats are truncated towards zero."""
     if not isinstance(type, Type):
         fail(f"cast takes a type first, as in cast(UInt(8), value), not {type!r}")
     # A Python number goes straight to the type: f64(0.1) is not rounded to float32 first.
-    if isinstance(value, int | float) and not (isinstance(value, float) and not type.is_float()):
-        return constant(type, value if type.is_float() or not type.is_bool() else value != 0)
+    if isinstance(value, int) or (isinstance(value, float) and type.is_float()):
+        return constant(type, value)
     return cast_to(type, as_expr(value))
 
 
@@ -115,10 +115,10 @@ def select(condition: Any, value: Any, *rest: Any) -> Any:
         fail("select takes conditions with their values, and one value for when none holds: select(c, a, b)")
     other = select(*rest) if len(rest) > 1 else rest[0]
     if isinstance(value, Tuple | tuple) or isinstance(other, Tuple | tuple):
-        a, b = Tuple(value), Tuple(other)
-        if len(a) != len(b):
-            fail(f"select of tuples of {len(a)} and {len(b)} values")
-        return Tuple([select(condition, p, q) for p, q in zip(a, b, strict=True)])
+        first, second = Tuple(value), Tuple(other)
+        if len(first) != len(second):
+            fail(f"select of tuples of {len(first)} and {len(second)} values")
+        return Tuple([select(condition, p, q) for p, q in zip(first, second, strict=True)])
     a, b = as_expr(value), as_expr(other)
     c = as_expr(condition)
     if c.op == "const":
@@ -253,8 +253,8 @@ trunc = _floating("trunc", "The whole part, towards zero, as a float.")
 
 def fract(value: Any) -> Expr:
     """`value - trunc(value)`."""
-    x = trunc(value).args[0]
-    return binary("sub", x, math_call("trunc", x))
+    whole: Expr = trunc(value)
+    return binary("sub", whole.args[0], whole)
 
 
 def is_nan(value: Any) -> Expr:

@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 from xdsl.ir.affine import AffineExpr
 
-from tilefuse.frontend.expr import I32, Expr, postorder
+from tilefuse.frontend.expr import I32, Expr
+from tilefuse.frontend.walk import postorder
 
 _AFFINE_OPS = frozenset(("add", "sub", "mul", "div", "mod"))
 

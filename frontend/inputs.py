@@ -126,8 +126,8 @@ class ImageParam(Image):
     """A picture given at each call.
 
     `type`: of a pixel. `dimensions`: 2 for (x, y), 3 for (x, y, channel). `layout`: how an array of three
-    axes is read, `planar` as (channel, height, width), `interleaved` as (height, width, channel); `auto` goes by
-    the shape. Neither is a copy.
+    axes is read, `planar` as (channel, height, width), `interleaved` as (height, width, channel); `auto`
+    goes by the shape. Neither is a copy.
     """
 
     def __init__(self, type: Type, dimensions: int, name: str | None = None, layout: str = "auto"):

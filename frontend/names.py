@@ -46,8 +46,10 @@ def spell_names(
 ) -> Names:
     """Names for all that stands in a pipeline."""
     names = Names()
-    for thing in (*images, *params):
-        names.take(thing)
+    for image in images:
+        names.take(image)
+    for param in params:
+        names.take(param)
     for output in outputs:
         if output not in images:
             names.take(output)

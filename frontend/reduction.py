@@ -8,7 +8,8 @@ from math import prod
 from typing import Any
 
 from tilefuse.frontend.errors import fail
-from tilefuse.frontend.expr import I32, Expr, as_expr, binary, cast_to, constant, node, postorder
+from tilefuse.frontend.expr import I32, Expr, as_expr, binary, cast_to, constant, node
+from tilefuse.frontend.walk import postorder
 
 MOST_POINTS = 4096
 """A reduction over more points would make an expression that no compiler likes."""
@@ -104,29 +105,29 @@ class RDom:
         """PipelineError: predicates are not there yet."""
         fail(f"RDom '{self._name}': where(...) is not there yet; use select(...) in the reduced expression")
 
-    def as_expr(self) -> Expr:
+    def as_expr(self) -> RVar:
         """The one dimension of a 1-D domain as a value."""
         if len(self._vars) != 1:
             fail(f"RDom '{self._name}' has {len(self._vars)} dimensions; name one of them: {self._name}.x")
         return self._vars[0]
 
     def __add__(self, other: Any) -> Expr:
-        return self.as_expr() + other
+        return self.as_expr() + as_expr(other)
 
     def __radd__(self, other: Any) -> Expr:
-        return other + self.as_expr()
+        return as_expr(other) + self.as_expr()
 
     def __sub__(self, other: Any) -> Expr:
-        return self.as_expr() - other
+        return self.as_expr() - as_expr(other)
 
     def __rsub__(self, other: Any) -> Expr:
-        return other - self.as_expr()
+        return as_expr(other) - self.as_expr()
 
     def __mul__(self, other: Any) -> Expr:
-        return self.as_expr() * other
+        return self.as_expr() * as_expr(other)
 
     def __rmul__(self, other: Any) -> Expr:
-        return other * self.as_expr()
+        return as_expr(other) * self.as_expr()
 
 
 def sum(*args: Any) -> Expr:
@@ -172,7 +173,7 @@ def _reduced(what: str, args: tuple[Any, ...], combine: Callable[[Expr, Expr], E
 
 
 def _domain(what: str, nodes: list[Expr]) -> RDom:
-    domains = {id(e.data[0]): e.data[0] for e in nodes if e.op == "rvar"}
+    domains: dict[int, RDom] = {id(e.data[0]): e.data[0] for e in nodes if e.op == "rvar"}
     if len(domains) != 1:
         names = ", ".join(d.name() for d in domains.values()) or "none"
         fail(f"{what}(expr) reduces over the one RDom in it; there are {names}. Use {what}(rdom, expr)")

@@ -8,8 +8,9 @@ from typing import Any
 
 from tilefuse.dialects.diagnostics import SourcePosition
 from tilefuse.frontend.errors import fail, user_position
-from tilefuse.frontend.expr import I32, Expr, as_expr, cast_to, describe, node, type_name
+from tilefuse.frontend.expr import I32, Expr, as_expr, cast_to, node, type_name
 from tilefuse.frontend.types import Type
+from tilefuse.frontend.walk import describe
 
 _counter = itertools.count()
 

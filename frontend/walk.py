@@ -1,0 +1,61 @@
+"""Walking over expressions, and saying what they are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tilefuse.frontend.expr import Expr
+
+
+def postorder(
+    roots: Sequence[Expr], children: Callable[[Expr], Sequence[Expr]] = lambda e: e.args
+) -> Iterator[Expr]:
+    """Every node below `roots` once, operands first.
+
+    Iterative: an expression may be deeper than Python's stack.
+    """
+    seen: set[int] = set()
+    for root in roots:
+        if id(root) in seen:
+            continue
+        seen.add(id(root))
+        stack = [(root, iter(children(root)))]
+        while stack:
+            current, rest = stack[-1]
+            for child in rest:
+                if id(child) not in seen:
+                    seen.add(id(child))
+                    stack.append((child, iter(children(child))))
+                    break
+            else:
+                stack.pop()
+                yield current
+
+
+_SYMBOLS = {
+    "add": "+", "sub": "-", "mul": "*", "div": "/", "mod": "%", "and": "&", "or": "|", "xor": "^",
+    "shl": "<<", "shr": ">>", "eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">=",
+}  # fmt: skip
+
+
+def describe(expr: Expr, depth: int = 6) -> str:
+    """A short text of an expression for messages; `...` below `depth`."""
+    if expr.op == "const":
+        return str(bool(expr.data)) if expr.type().is_bool() else str(expr.data)
+    if expr.op in ("var", "rvar"):
+        return str(expr.data if expr.op == "var" else expr.data[2])
+    if expr.op == "param":
+        return str(expr.data.name())
+    if expr.op in ("image_min", "image_extent"):
+        return f"{expr.data[0].name()}.dim({expr.data[1]}).{expr.op[6:]}()"
+    if depth == 0:
+        return "..."
+    inner = [describe(a, depth - 1) for a in expr.args]
+    if expr.op in _SYMBOLS:
+        return f"({inner[0]} {_SYMBOLS[expr.op]} {inner[1]})"
+    name = {"cast": str(expr.type()), "math": expr.data}.get(expr.op, expr.op)
+    if expr.op == "call":
+        name = expr.data[0].name()
+    return f"{name}({', '.join(inner)})"
