@@ -135,7 +135,7 @@ class Emitter:
         return self.add(_FLOAT[op](a, b))
 
     def cast(self, value: SSAValue, source: Type, target: Type) -> SSAValue:
-        """`value` of type `source` as a `target`; integers wrap (a bool is the lowest bit), floats are cut towards zero."""
+        """`value` of type `source` as a `target`: integers wrap, a bool is the lowest bit."""
         if source.storage == target.storage:
             return value
         if source.is_float() and target.is_float():

@@ -297,10 +297,10 @@ def bitwise(op: str, a: Any, b: Any) -> Expr:
     s, t = a._type, b._type
     if s.is_float() or t.is_float():
         fail(f"& | ^ take bools or integers, not {s} and {t}")
-    if s.is_int() != t.is_int() and not (s.is_bool() or t.is_bool()):
+    if s.is_int() != t.is_int():
         fail(f"& | ^ take two signed or two unsigned integers, not {s} and {t}; cast one of them")
     bits = max(s.bits(), t.bits())
-    common = Int(bits) if bits > 1 and (s.is_int() or t.is_int()) else UInt(bits)
+    common = s.with_bits(bits)
     return binary(op, cast_to(common, a), cast_to(common, b))
 
 

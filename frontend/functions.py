@@ -213,10 +213,10 @@ def likely(value: Any) -> Expr:
 
 def logical_not(value: Any) -> Expr:
     """Not, of a bool."""
-    value = as_expr(value)
-    if not value.type().is_bool():
-        fail(f"logical_not takes a bool, not {value.type()}")
-    return ~value
+    given = as_expr(value)
+    if not given.type().is_bool():
+        fail(f"logical_not takes a bool, not {given.type()}")
+    return ~given
 
 
 def _floating(name: str, doc: str) -> Callable[[Any], Expr]:
