@@ -97,6 +97,8 @@ def eval_index(value: SSAValue, boxes: Mapping[str, Box], scalars: Mapping[str, 
                 return min(a, b)
             case arith.MaxSIOp() | arith.MaxUIOp():
                 return max(a, b)
+            case arith.DivSIOp() if (a < 0) != (b < 0):
+                return -(-a // b) if b else 0
             case arith.FloorDivSIOp() | arith.DivUIOp() | arith.DivSIOp():
                 return a // b if b else 0
         if op.name == "img.div":
