@@ -1,0 +1,173 @@
+"""Measuring on the GPU. CuPy, and torch, are imported by what needs them."""
+
+from __future__ import annotations
+
+import signal
+import statistics
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+COPY_BYTES = 1 << 30
+L2_SETS = 8
+"""Sets of buffers that a small picture rotates over, so that none is still in L2 at its turn."""
+
+_COPY = r"""
+extern "C" __global__ void __launch_bounds__(256) copy16(
+    const uint4* __restrict__ from, uint4* __restrict__ to, unsigned long long n) {
+  unsigned long long i = (unsigned long long)blockIdx.x * 256 + threadIdx.x;
+  if (i < n) to[i] = from[i];
+}
+"""
+
+
+class OutOfTime(Exception):
+    """What was to be done took longer than it may."""
+
+
+@contextmanager
+def at_most(seconds: float, what: str) -> Iterator[None]:
+    """Raise OutOfTime in the block after `seconds` (at the next step of Python)."""
+
+    def stop(*_: object) -> None:
+        raise OutOfTime(f"{what} took more than {seconds:g} s")
+
+    previous = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, previous)
+
+
+def cupy_graph_us(calls: Sequence[Callable[[], Any]], repeat: int) -> float:
+    """Median device time of a call in microseconds: all `calls` in one CUDA graph, launched `repeat` times."""
+    import cupy
+
+    stream = cupy.cuda.Stream(non_blocking=True)
+    cupy.cuda.Device().synchronize()
+    with stream:
+        keep = [call() for call in calls]
+        stream.synchronize()
+        del keep
+        stream.begin_capture()
+        try:
+            # Results are kept, or each call would write where the one before did.
+            keep = [call() for call in calls]
+        finally:
+            graph = stream.end_capture()
+        begin, end = cupy.cuda.Event(), cupy.cuda.Event()
+        times = []
+        for _ in range(repeat + 3):
+            begin.record(stream)
+            graph.launch(stream)
+            end.record(stream)
+            end.synchronize()
+            times.append(float(cupy.cuda.get_elapsed_time(begin, end)))
+        del keep
+    return statistics.median(times[3:]) * 1e3 / len(calls)
+
+
+def torch_graph_us(run: Callable[[Any], Any], pictures: Sequence[Any], repeat: int) -> float:
+    """The same for a function on torch tensors."""
+    import torch
+
+    stream = torch.cuda.Stream()
+    stream.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(stream):
+        for _ in range(3):
+            run(pictures[0])
+    stream.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph, stream=stream):
+        keep = [run(p) for p in pictures]
+    begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+    times = []
+    with torch.cuda.stream(stream):
+        for _ in range(repeat + 3):
+            begin.record()
+            graph.replay()
+            end.record()
+            end.synchronize()
+            times.append(begin.elapsed_time(end))
+    del keep, graph
+    return statistics.median(times[3:]) * 1e3 / len(pictures)
+
+
+def call_us(call: Callable[[], Any], synchronize: Callable[[], Any], most: int = 200) -> float:
+    """Time of a call as its user sees it: a loop, then one wait. About a second of calls, `most` at most."""
+    call()
+    synchronize()
+    start = time.perf_counter()
+    call()
+    synchronize()
+    count = max(5, min(most, int(1 / (time.perf_counter() - start))))
+    start = time.perf_counter()
+    for _ in range(count):
+        call()
+    synchronize()
+    return (time.perf_counter() - start) / count * 1e6
+
+
+def copy_us(total_bytes: int, sets: int, repeat: int) -> float:
+    """Device time of a kernel that copies: `total_bytes` are read and written together."""
+    import cupy
+
+    kernel = cupy.RawKernel(_COPY, "copy16")
+    chunks = max(1, total_bytes // 32)
+    buffers = [
+        (cupy.zeros(chunks * 4, cupy.uint32), cupy.zeros(chunks * 4, cupy.uint32)) for _ in range(sets)
+    ]
+    blocks = (chunks + 255) // 256
+    calls = [lambda a=a, b=b: kernel((blocks,), (256,), (a, b, cupy.uint64(chunks))) for a, b in buffers]
+    return cupy_graph_us(calls, repeat)
+
+
+def copy_bandwidth(repeat: int) -> float:
+    """Bytes per second, read and written, of a copy of 1 GiB on the device: the best of kernel and memcpy."""
+    import cupy
+
+    best = 2 * COPY_BYTES / copy_us(2 * COPY_BYTES, 1, repeat) * 1e6
+    source, target = (cupy.zeros(COPY_BYTES, cupy.uint8) for _ in range(2))
+    stream = cupy.cuda.get_current_stream()
+    begin, end = cupy.cuda.Event(), cupy.cuda.Event()
+    times = []
+    for _ in range(repeat + 3):
+        begin.record(stream)
+        target.data.copy_from_device_async(source.data, COPY_BYTES, stream)
+        end.record(stream)
+        end.synchronize()
+        times.append(cupy.cuda.get_elapsed_time(begin, end) * 1e-3)
+    return max(best, 2 * COPY_BYTES / statistics.median(times[3:]))
+
+
+def poison(array: Any) -> None:
+    """Fill an array of CuPy with bytes of ones: NaN, or the largest integer."""
+    array.data.memset_async(0xFF, array.nbytes)
+
+
+def is_usable() -> bool:
+    """Whether the GPU still answers; after an illegal access it does not, until the process ends."""
+    import cupy
+
+    try:
+        cupy.cuda.runtime.deviceSynchronize()
+        cupy.zeros(1).get()
+    except Exception:  # whatever CuPy raises: the answer is no
+        return False
+    return True
+
+
+def facts() -> dict[str, Any]:
+    """GPU, driver and versions."""
+    import cupy
+
+    runtime = cupy.cuda.runtime
+    return {
+        "gpu": runtime.getDeviceProperties(cupy.cuda.Device().id)["name"].decode(),
+        "driver_cuda": runtime.driverGetVersion(),
+        "runtime_cuda": runtime.runtimeGetVersion(),
+        "cupy": cupy.__version__,
+    }

@@ -1,0 +1,178 @@
+"""One case on the GPU: tilefuse, checked, then its rivals on the same pictures."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import gc
+import subprocess
+import time
+from collections.abc import Callable
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+import device
+import numpy as np
+import rivals
+from cases import Case, disagreement
+
+_LEAST_CALLS = 24
+"""In a graph of short kernels, so that its ends do not count."""
+
+
+def version_of(package: str) -> str | None:
+    """Of an installed distribution; None if there is none."""
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+def driver_version() -> str:
+    """The driver's version as nvidia-smi says it."""
+    command = ["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=20)
+    except (OSError, subprocess.SubprocessError):
+        return "unknown"
+    return done.stdout.split("\n")[0].strip()
+
+
+def measure(
+    case: Case, options: argparse.Namespace, passes: list[Any] | None, bandwidth: float, entry: dict[str, Any]
+) -> None:
+    """Fill `entry` with figures per size; what was measured before a failure stays in it."""
+    pipeline = case.pipeline()
+    start = time.perf_counter()
+    program = pipeline.compile("cuda", passes=passes)
+    entry["compile_seconds"] = time.perf_counter() - start
+    start = time.perf_counter()
+    reference = None if options.no_check else pipeline.compile("cpu")
+    entry["compile_cpu_seconds"] = time.perf_counter() - start
+    for size in options.sizes:
+        figures: dict[str, Any] = {}
+        entry[size] = figures
+        try:
+            _measure_size(case, size, options, program, reference, bandwidth, figures)
+        except Exception as error:  # the other size still runs
+            figures["error"] = _reason(error)
+        gc.collect()
+        _free_memory()
+
+
+def _measure_size(
+    case: Case,
+    size: str,
+    options: argparse.Namespace,
+    program: Any,
+    reference: Any,
+    bandwidth: float,
+    figures: dict[str, Any],
+) -> None:
+    import cupy
+
+    sets = device.L2_SETS if size == "small" else 1
+    pictures = [case.picture(size, seed) for seed in range(min(sets, 2))]
+    inputs = [cupy.asarray(pictures[i % len(pictures)]) for i in range(sets)]
+    start = time.perf_counter()
+    first = program(inputs[0])
+    cupy.cuda.Device().synchronize()
+    figures["first_call_seconds"] = time.perf_counter() - start
+    outputs = [cupy.empty_like(first) for _ in inputs]
+    del first
+    for output in outputs:
+        device.poison(output)
+    for given, output in zip(inputs, outputs, strict=True):
+        program(given, out=output)
+    results = [outputs[i].get() for i in range(len(pictures))]
+    expected = [reference(p) for p in pictures] if reference is not None else results
+    for got, want in zip(results, expected, strict=True):
+        figures["wrong"] = figures.get("wrong") or disagreement(got, want, case)
+    figures["checked"] = reference is not None
+
+    total = inputs[0].nbytes + outputs[0].nbytes
+    figures["bytes"] = total
+    figures["floor_us"] = total / bandwidth * 1e6
+    figures["copy_us"] = device.copy_us(total, sets, options.repeat)
+    rounds = -(-_LEAST_CALLS // sets) if size == "small" else 2
+    calls = [lambda a=a, b=b: program(a, out=b) for a, b in zip(inputs, outputs, strict=True)] * rounds
+    figures["us"] = device.cupy_graph_us(calls, options.repeat)
+    figures["call_us"] = device.call_us(lambda: program(inputs[0]), cupy.cuda.Device().synchronize)
+    figures["kernels"] = [dataclasses.asdict(kernel) for kernel in program.kernels]
+    if not all(np.array_equal(outputs[i].get(), r, equal_nan=True) for i, r in enumerate(results)):
+        figures["wrong"] = figures["wrong"] or "the result differs from launch to launch"
+    if options.no_rivals:
+        return
+    figures["rivals"] = {}
+    # Rivals are checked, with room for their own rounding, so that no one is compared with something else.
+    for name, run in _rivals(case, inputs, options.repeat):
+        _free_memory()
+        try:
+            with device.at_most(options.rival_limit, name):
+                found = run()
+            got = found.pop("result")
+            found["wrong"] = disagreement(got, expected[0], case, rtol=1e-3)
+        except Exception as error:  # a rival that is missing or fails is reported
+            found = {"error": _reason(error)}
+        figures["rivals"][name] = found
+        gc.collect()
+
+
+def _rivals(case: Case, inputs: list[Any], repeat: int) -> list[tuple[str, Callable[[], dict[str, Any]]]]:
+    def with_torch(compiled: bool) -> dict[str, Any]:
+        import torch
+
+        B = rivals.TorchNamespace()
+
+        def plain(x: Any) -> Any:
+            return case.rival(B, x)
+
+        start = time.perf_counter()
+        run = torch.compile(plain, dynamic=False) if compiled else plain
+        signed = [x.view("int16") if x.dtype == "uint16" else x for x in inputs]
+        tensors = [torch.from_dlpack(x) for x in signed]
+        result = run(tensors[0])
+        torch.cuda.synchronize()
+        found: dict[str, Any] = {"first_call_seconds": time.perf_counter() - start}
+        found["result"] = result.cpu().numpy()
+        del result
+        found["us"] = torch_us = device.torch_graph_us(run, tensors, repeat)
+        found["call_us"] = device.call_us(lambda: run(tensors[0]), torch.cuda.synchronize)
+        if compiled:
+            torch.compiler.reset()
+        assert torch_us > 0
+        return found
+
+    def with_cupy() -> dict[str, Any]:
+        import cupy
+
+        B = rivals.ArrayNamespace(cupy)
+        start = time.perf_counter()
+        result = case.rival(B, inputs[0])
+        cupy.cuda.Device().synchronize()
+        found: dict[str, Any] = {"first_call_seconds": time.perf_counter() - start, "result": result.get()}
+        del result
+        found["us"] = device.cupy_graph_us([lambda x=x: case.rival(B, x) for x in inputs], repeat)
+        found["call_us"] = device.call_us(lambda: case.rival(B, inputs[0]), cupy.cuda.Device().synchronize)
+        return found
+
+    return [
+        ("torch", lambda: with_torch(False)),
+        ("torch.compile", lambda: with_torch(True)),
+        ("cupy", with_cupy),
+    ]
+
+
+def _free_memory() -> None:
+    import cupy
+
+    cupy.get_default_memory_pool().free_all_blocks()
+    try:
+        import torch
+    except ImportError:
+        return
+    torch.cuda.empty_cache()
+
+
+def _reason(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}".split("\n")[0][:300]

@@ -1,0 +1,116 @@
+"""Figures as text and as a chart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+SIZES = ("small", "large")
+RIVALS = ("torch", "torch.compile", "cupy")
+
+
+def failed(entry: dict[str, Any]) -> bool:
+    """Whether a case could not be measured, or gave a wrong result."""
+    parts = [entry, *(entry.get(size, {}) for size in SIZES)]
+    return any(part.get("error") or part.get("wrong") for part in parts)
+
+
+def lines(name: str, entry: dict[str, Any]) -> Iterator[str]:
+    """What is said of a case as soon as it is measured."""
+    if "error" in entry:
+        yield f"{name}: FAILED: {entry['error']}"
+    for size in SIZES:
+        figures = entry.get(size)
+        if figures is None:
+            continue
+        if "error" in figures:
+            yield f"{name} {size}: FAILED: {figures['error']}"
+        if figures.get("wrong"):
+            yield f"{name} {size}: WRONG: {figures['wrong']}"
+        if "us" in figures:
+            yield (
+                f"{name} {size}: {figures['us']:.1f} us, a call {figures.get('call_us', 0):.1f} us; "
+                f"floor {figures['floor_us']:.1f}, copy {figures['copy_us']:.1f}"
+            )
+        for kernel in figures.get("kernels", [])[:4]:
+            tile, threads = ("x".join(map(str, kernel[k])) for k in ("tile", "threads"))
+            yield (
+                f"    {kernel['name']}: tile {tile}, {threads} threads, {kernel['registers']} registers, "
+                f"{kernel['shared_bytes']} bytes shared, {kernel['spill_bytes']} spilled"
+            )
+        for rival, found in figures.get("rivals", {}).items():
+            if "error" in found:
+                yield f"    {rival}: {found['error']}"
+            else:
+                wrong = f", WRONG: {found['wrong']}" if found.get("wrong") else ""
+                yield f"    {rival}: {found['us']:.1f} us, a call {found['call_us']:.1f} us{wrong}"
+
+
+def table(results: dict[str, Any]) -> str:
+    """One row per case and size. A ratio is a rival's time over ours, device time both."""
+    heads = ["pipeline", "size", "us", "call us", "% floor", "% copy", *(f"/ {r}" for r in RIVALS)]
+    rows = [[*heads, "kernels", "registers"]]
+    for name, entry in results["cases"].items():
+        for size in SIZES:
+            figures = entry.get(size)
+            if figures is None or "us" not in figures:
+                if figures is not None or ("error" in entry and size == SIZES[0]):
+                    rows.append([name, size if figures else "", "failed"])
+                continue
+            us, kernels = figures["us"], figures.get("kernels", [])
+            ratios = [figures.get("rivals", {}).get(r, {}) for r in RIVALS]
+            registers = sorted({k["registers"] for k in kernels if k["registers"] is not None})
+            rows.append(
+                [
+                    name,
+                    size,
+                    f"{us:.1f}" + ("!" if figures.get("wrong") else ""),
+                    f"{figures['call_us']:.1f}" if "call_us" in figures else "-",
+                    f"{100 * figures['floor_us'] / us:.0f}",
+                    f"{100 * figures['copy_us'] / us:.0f}",
+                    *(
+                        f"{r['us'] / us:.1f}" + "?" * bool(r.get("wrong")) if "us" in r else "-"
+                        for r in ratios
+                    ),
+                    str(len(kernels)),
+                    "-".join(map(str, {registers[0]: 0, registers[-1]: 0} if registers else {})),
+                ]
+            )
+    widths = [max(len(row[i]) for row in rows if i < len(row)) for i in range(len(rows[0]))]
+    text = [
+        "  ".join(c.ljust(w) if i < 2 else c.rjust(w) for i, (c, w) in enumerate(zip(row, widths))).rstrip()
+        for row in rows
+    ]
+    return "\n".join([*text, "! wrong result   ? the rival's result differs from ours"])
+
+
+def plot(results: dict[str, Any], path: Path) -> None:
+    """Bars of the fraction of the floor, ours and the rivals', one panel per size."""
+    try:
+        import matplotlib
+
+        matplotlib.use("Agg")
+        from matplotlib import pyplot
+    except ImportError as error:
+        print(f"--plot needs matplotlib: {error}")
+        return
+    sizes = [s for s in SIZES if any("us" in e.get(s, {}) for e in results["cases"].values())]
+    if not sizes:
+        print("--plot: nothing was measured")
+        return
+    figure, panels = pyplot.subplots(len(sizes), 1, figsize=(11, 3.6 * len(sizes)), squeeze=False)
+    for size, panel in zip(sizes, panels[:, 0], strict=True):
+        cases = {n: e[size] for n, e in results["cases"].items() if "us" in e.get(size, {})}
+        for i, rival in enumerate(("tilefuse", *RIVALS)):
+            heights = []
+            for figures in cases.values():
+                found = figures if rival == "tilefuse" else figures.get("rivals", {}).get(rival, {})
+                heights.append(figures["floor_us"] / found["us"] if "us" in found else 0)
+            panel.bar([x + 0.2 * i - 0.3 for x in range(len(cases))], heights, 0.2, label=rival)
+        panel.set_xticks(range(len(cases)), list(cases), rotation=20)
+        panel.set_ylabel("floor / time")
+        panel.set_title(f"{size}: 1 is a copy of the same bytes at full bandwidth")
+        panel.legend()
+    figure.tight_layout()
+    figure.savefig(path)
