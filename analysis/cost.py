@@ -16,7 +16,7 @@ from tilefuse.analysis.index import Index
 from tilefuse.analysis.machine import Machine
 from tilefuse.analysis.model import PipelineModel
 from tilefuse.analysis.placement import Placement, place_stages, shared_bytes
-from tilefuse.analysis.regions import SMALL_DIMENSION, Follow, Region, alignment, fixed_span, follow_chain, regions
+from tilefuse.analysis.regions import SMALL_DIMENSION, Follow, NotFusable, Region, alignment, fixed_span, follow_chain, regions
 from tilefuse.analysis.warp_cost import warp_candidates
 from tilefuse.dialects.img.attrs import Level, Memory, Shape
 
@@ -240,6 +240,10 @@ def best_schedule(
 
     Raises NotFusable for an illegal group.
     """
+    if model.nodes[output].rank == 0:
+        if len(members) > 1:
+            raise NotFusable("a single value is a kernel of its own")
+        return Candidate(Shape.BlockTile, (), (), 1, {}, machine.launch_us, 0)
     best: Candidate | None = None
     follow = follow_chain(model, members, output)
     if machine.is_gpu and (shape is None or shape is Shape.WarpTile):

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 import networkx as nx
 from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import AnyFloat, IndexType
+from xdsl.dialects.builtin import AnyFloat, DenseArrayBase, IndexType
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from tilefuse.analysis.bounds import flat_ops
@@ -102,6 +102,8 @@ class Node:
     follow from these alone."""
     bounds: tuple[tuple[int, int] | None, ...] = ()
     is_output: bool = False
+    aligned: bool = True
+    """Whether every row in memory starts at a multiple of 16 bytes (the runtime says where it does not)."""
     element_bytes: tuple[int, ...] = ()
     storage: tuple[Attribute, ...] = ()
     """The signless type of each value."""
@@ -130,8 +132,21 @@ class PipelineModel:
         return [n for n in self.nodes if not n.is_input]
 
 
+_BY_CONSTANT: dict[type[Operation], float] = {
+    arith.DivUIOp: 2, arith.FloorDivSIOp: 3, arith.DivSIOp: 3, DivOp: 3,
+    arith.RemUIOp: 3, arith.RemSIOp: 4, ModOp: 4,
+}  # fmt: skip
+"""Divisions by a constant are a multiplication and a shift."""
+_PRODUCTS = (arith.MulfOp, arith.MuliOp)
+_SUMS = (arith.AddfOp, arith.SubfOp, arith.AddiOp, arith.SubiOp)
+
+
 def instruction_cost(op: Operation) -> float:
-    """Thread instructions of one op, about."""
+    """Thread instructions of one op, about. A product that only feeds sums costs nothing: they fuse."""
+    if isinstance(op, _PRODUCTS) and all(isinstance(u.operation, _SUMS) for u in op.results[0].uses):
+        return 0.0
+    if type(op) in _BY_CONSTANT and isinstance(op.operands[1].owner, arith.ConstantOp):
+        return _BY_CONSTANT[type(op)]
     cost = _OP_COST.get(type(op))
     if cost is not None:
         return cost
@@ -186,8 +201,12 @@ def extract(pipeline: PipelineOp) -> PipelineModel:
             case StageOp():
                 node = add(op, op.funcs)
                 _read_body(op, node, model, boundary)
-    for func in pipeline.return_op.funcs:
-        model.nodes[model.node_of[func]].is_output = True
+    aligns = pipeline.return_op.attributes.get("output_aligns")
+    known = aligns.get_values() if isinstance(aligns, DenseArrayBase) else ()
+    for i, func in enumerate(pipeline.return_op.funcs):
+        node = model.nodes[model.node_of[func]]
+        node.is_output = True
+        node.aligned = i >= len(known) or int(known[i]) >= 16
     return model
 
 

@@ -252,8 +252,8 @@ class BlockTile:
             e.loop(counts[0] if rank > 0 else 1, "tx", level=levels[0]) as tx,
         ):
             lanes = [tx, ty, tz][:rank] + [0] * (rank - 3)
-            one_thread = math.prod(counts) == 1
-            chunk = [vector, *points[1:]]
+            one_thread = math.prod(counts) == 1 and rank > 0
+            chunk = [vector, *points[1:]] if rank else []
             if one_thread:
                 # no lanes to keep coalesced: rows outermost, x innermost and vectorised
                 self._output_rows(points)
