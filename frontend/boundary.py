@@ -11,7 +11,7 @@ from tilefuse.frontend.func import Func, Reads, find_reads
 from tilefuse.frontend.inputs import Image
 from tilefuse.frontend.sources import Source, Tuple
 from tilefuse.frontend.types import Type
-from tilefuse.frontend.walk import describe
+from tilefuse.frontend.walk import describe, postorder
 
 Bounds = list[tuple[Any, Any] | None]
 
@@ -74,16 +74,16 @@ def _continued(kind: BoundaryKind, f: Any, bounds: Bounds | None, exterior: Any 
     exprs = tuple(e for pair in box or () if pair is not None for e in pair) + (outside or ())
     what = f"{kind.value} of '{f.name()}'"
     reads = find_reads(exprs, (), what)
-    for source in reads.sources:
-        if not isinstance(source, Image):
-            fail(f"{what}: bounds and exterior are known before pixels; they cannot call '{source.name()}'")
+    for e in postorder(exprs):
+        if e.op == "call":
+            fail(f"{what}: bounds and exterior come before pixels; they cannot read '{e.data[0].name()}'")
     func = Func(f"{f.name()}_{kind.value}" if f.named else None)
     func.continuation = Continuation(kind, f, box, outside, Reads((f, *reads.sources), reads.params))
     return func
 
 
 def _box(kind: BoundaryKind, f: Source, bounds: Any) -> tuple[tuple[Expr, Expr] | None, ...]:
-    pairs = [None if p is None or tuple(p) == (None, None) else tuple(p) for p in bounds]
+    pairs = [None if p is None or all(v is None for v in p) else tuple(p) for p in bounds]
     if len(pairs) > f.rank():
         fail(f"{kind.value} of '{f.name()}': bounds for {len(pairs)} dimensions, but it has {f.rank()}")
     pairs += [None] * (f.rank() - len(pairs))

@@ -6,7 +6,6 @@ from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
 
-from tilefuse.frontend.build import build_module, inputs_of, reachable
 from tilefuse.frontend.errors import fail
 from tilefuse.frontend.func import Func
 
@@ -33,6 +32,9 @@ class Pipeline:
 
         PipelineError for a Func that is not defined, or two inputs of one name.
         """
+        # Late: arith and math take as long to import as all the rest of the language.
+        from tilefuse.frontend.build import build_module
+
         return build_module(self._outputs, name)
 
     def compile(self, target: str = "auto", **options: Any) -> Any:
@@ -50,6 +52,8 @@ class Pipeline:
 
         `sizes`: extents of every output from 0, x first; without it, as many points as the inputs allow.
         """
+        from tilefuse.frontend.build import inputs_of, reachable
+
         images, params = inputs_of(reachable(self._outputs))
         given: dict[str, Any] = {}
         for image in images:
