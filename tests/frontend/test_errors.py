@@ -205,7 +205,7 @@ CASES = {
     select_of_number: "the condition of select is a bool, not int32: x",
     select_of_two_types: "the values of select have one type, not uint8 and uint16; cast one of them",
     select_literal: "the integer 300 does not fit uint8",
-    clamp_to_another_type: "clamp: the high bound 300 is of type int32, which does not fit the type of the value",
+    clamp_to_another_type: "clamp: the high bound 300 is of type int32, which does not fit the type of the",
     func_as_value: "Func 'f' is no value; call it at a point, as in f[x, y]",
     text_as_value: "a str is no value of an expression",
     tuple_as_value: "a Tuple of 2 values stands where one value is needed; take one of them: t[0]",

@@ -72,7 +72,8 @@ hl.lerp(u8, hl.u8(u16), unit); hl.lerp(u8, hl.u8(u16), u8); hl.lerp(u8, hl.u8(u1
 hl.lerp(u8, hl.u8(u16), u32); hl.lerp(u16, hl.u16(i16), u8); hl.lerp(u16, hl.u16(i16), unit)
 hl.lerp(i8, hl.i8(u16), unit); hl.lerp(i16, hl.i16(u16), u8); hl.lerp(u32, hl.u32(i32), unit)
 x * y + 1; hl.f32(x) / y; (x - 20) / 3 + (x - 20) % 3; (i8 > 0) & (u8 < 100) | ~(u16 > 9)
-(i8 > 0) ^ (u8 < 100); (i8 > 0) < (u8 < 100); (i8 > 0) + (u8 < 100); hl.cast(hl.Float(16), f32) * 2 + hl.cast(hl.Float(16), unit)
+(i8 > 0) ^ (u8 < 100); (i8 > 0) < (u8 < 100); (i8 > 0) + (u8 < 100)
+hl.cast(hl.Float(16), f32) * 2 + hl.cast(hl.Float(16), unit)
 """
 
 # Relative bounds: Halide's own exp, log, ... are polynomials, and its fast ones are rough.
