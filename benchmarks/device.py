@@ -43,7 +43,7 @@ def at_most(seconds: float, what: str) -> Iterator[None]:
 
 
 def cupy_graph_us(calls: Sequence[Callable[[], Any]], repeat: int) -> float:
-    """Median device time of a call in microseconds: all `calls` in one CUDA graph, launched `repeat` times."""
+    """Median device time of a call in microseconds: `calls` in one CUDA graph, launched `repeat` times."""
     import cupy
 
     stream = cupy.cuda.Stream(non_blocking=True)

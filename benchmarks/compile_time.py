@@ -1,0 +1,203 @@
+"""Measure the compiler itself, pass by pass, without the C compiler and NVRTC: see README.md.
+
+python benchmarks/compile_time.py [--only chain_300] [--repeat 5] [--profile lower-groups]
+"""
+
+from __future__ import annotations
+
+import argparse
+import cProfile
+import datetime
+import itertools
+import json
+import math
+import pstats
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from cases import CASES
+
+STAGES = (10, 30, 100, 300, 1000)
+GOALS = {"harris": 0.5, "stencil_chain": 1.5}
+"""Seconds in all, with the import."""
+
+_IMPORT = """
+import time
+start = time.process_time(); import tilefuse; first = time.process_time()
+import tilefuse.runtime.program, tilefuse.lowering.groups, tilefuse.lowering.printers
+print(first - start, time.process_time() - first)
+"""
+
+
+def small_chain(stages: int) -> Any:
+    """`stages` stencils of three points in turn along x and y, from 16 bits to 16 bits."""
+    import tilefuse as hl
+
+    x, y = hl.Var("x"), hl.Var("y")
+    current: Any = hl.BoundaryConditions.repeat_edge(hl.ImageParam(hl.UInt(16), 2, "image"))
+    for i in range(stages):
+        stage = hl.Func(f"stage_{i}")
+        dx, dy = (1, 0) if i % 2 == 0 else (0, 1)
+        stage[x, y] = current[x - dx, y - dy] + 2 * current[x, y] + current[x + dx, y + dy]
+        current = stage
+    return hl.Pipeline(current)
+
+
+def subjects() -> dict[str, Callable[[], Any]]:
+    """What is compiled: name to pipeline."""
+    found: dict[str, Callable[[], Any]] = {
+        case.name: case.pipeline for case in CASES if case.name in ("harris", "stencil_chain")
+    }
+    for stages in STAGES:
+        found[f"chain_{stages}"] = lambda stages=stages: small_chain(stages)
+    return found
+
+
+def steps(build: Callable[[], Any], target: str) -> Iterator[tuple[str, Callable[[], Any]]]:
+    """Names and thunks, to be run in order: each gets what the ones before it made."""
+    from tilefuse.dialects.verification import verify
+    from tilefuse.lowering import lowering_passes
+    from tilefuse.lowering.printers import print_cuda
+    from tilefuse.passes.pipeline import new_context, standard_passes
+
+    made: dict[str, Any] = {}
+
+    def front_end() -> None:
+        made["module"] = build().to_module()
+
+    yield "frontend", front_end
+    yield "verify", lambda: verify(made["module"])
+    ctx = new_context()
+    for p in [*standard_passes(target), *lowering_passes(warps=True)]:
+        yield p.name, lambda p=p: p.apply(ctx, made["module"])
+    yield "print", lambda: print_cuda(made["module"])
+
+
+def measure(build: Callable[[], Any], target: str, repeat: int) -> dict[str, float]:
+    """Seconds of processor time per step, the least of `repeat` runs.
+
+    The compiler has one thread: on an idle machine this is the time that passes.
+    """
+    best: dict[str, float] = {}
+    for _ in range(repeat):
+        for name, step in steps(build, target):
+            start = time.process_time()
+            step()
+            seconds = time.process_time() - start
+            best[name] = min(seconds, best.get(name, math.inf))
+    return best
+
+
+def import_seconds(repeat: int) -> dict[str, float]:
+    """Of `import tilefuse`, and of what the first compilation imports; each in a new process."""
+    runs = []
+    for _ in range(repeat):
+        done = subprocess.run([sys.executable, "-c", _IMPORT], capture_output=True, text=True, check=True)
+        runs.append([float(word) for word in done.stdout.split()])
+    first, rest = (min(column) for column in zip(*runs, strict=True))
+    return {"import tilefuse": first, "import of the compiler": rest}
+
+
+def profile(build: Callable[[], Any], target: str, wanted: str) -> None:
+    """Print where one step spends its time."""
+    profiler = cProfile.Profile()
+    names = []
+    for name, step in steps(build, target):
+        names.append(name)
+        if name == wanted:
+            profiler.runcall(step)
+        else:
+            step()
+    if wanted not in names:
+        raise SystemExit(f"--profile: no step '{wanted}'; there are {', '.join(names)}")
+    pstats.Stats(profiler).sort_stats("tottime").print_stats(30)
+
+
+def exponents(seconds: dict[int, float]) -> dict[str, float]:
+    """Of growth between chains: 1 is linear; from 10 to 1000 stages n log n is 1.24."""
+    known = sorted(seconds)
+    pairs = [*itertools.pairwise(known), *([(known[0], known[-1])] if len(known) > 2 else [])]
+    return {f"{a} to {b}": math.log(seconds[b] / seconds[a]) / math.log(b / a) for a, b in pairs}
+
+
+def table(results: dict[str, Any]) -> str:
+    """Milliseconds: a column per subject, a row per step."""
+    timed = {n: s for n, s in results["subjects"].items() if "error" not in s}
+    rows = list(dict.fromkeys(step for found in timed.values() for step in found))
+    width = max(map(len, [*rows, "total, with imports"])) + 2
+    text = ["ms".ljust(width) + "".join(name.rjust(15) for name in timed)]
+    for row in rows:
+        text.append(row.ljust(width) + "".join(f"{found[row] * 1e3:15.1f}" for found in timed.values()))
+    imports = sum(results["imports"].values())
+    totals = {name: sum(found.values()) for name, found in timed.items()}
+    text.append("total".ljust(width) + "".join(f"{t * 1e3:15.1f}" for t in totals.values()))
+    text.append(
+        "total, with imports".ljust(width) + "".join(f"{(t + imports) * 1e3:15.1f}" for t in totals.values())
+    )
+    text.append("imports: " + ", ".join(f"{k} {v * 1e3:.0f} ms" for k, v in results["imports"].items()))
+    for step, found in results["growth"].items():
+        text.append(f"growth of {step}: " + ", ".join(f"{k} n^{v:.2f}" for k, v in found.items()))
+    for name, goal in GOALS.items():
+        if name in totals:
+            met = "met" if totals[name] + imports <= goal else "NOT met"
+            text.append(f"goal of {name}, {goal} s with imports: {met}")
+    return "\n".join(text)
+
+
+def growth(timed: dict[str, dict[str, float]]) -> dict[str, dict[str, float]]:
+    """Exponents of the whole and of each step over the small chains."""
+    chains = {stages: timed[f"chain_{stages}"] for stages in STAGES if f"chain_{stages}" in timed}
+    if len(chains) < 2:
+        return {}
+    found = {"total": exponents({n: sum(steps.values()) for n, steps in chains.items()})}
+    for step in next(iter(chains.values())):
+        found[step] = exponents({n: max(steps[step], 1e-6) for n, steps in chains.items()})
+    return found
+
+
+def main() -> int:
+    """Exit status: 1 if something did not compile."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    known = subjects()
+    parser.add_argument("--only", action="append", choices=list(known), metavar="NAME", help=", ".join(known))
+    parser.add_argument("--repeat", type=int, default=5, help="runs, of which the least counts (default 5)")
+    parser.add_argument("--target", default="h200", help="to compile for (default h200)")
+    parser.add_argument("--profile", metavar="STEP", help="print where one step of --only spends its time")
+    parser.add_argument("--output", type=Path, help="write JSON")
+    options = parser.parse_args()
+    chosen = {name: build for name, build in known.items() if not options.only or name in options.only}
+    if options.profile:
+        for build in chosen.values():
+            profile(build, options.target, options.profile)
+        return 0
+    results: dict[str, Any] = {
+        "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        "python": sys.version.split()[0],
+        "target": options.target,
+        "repeat": options.repeat,
+        "imports": import_seconds(options.repeat),
+        "subjects": {},
+    }
+    for name, build in chosen.items():
+        # Long runs vary less, and there is no time for many.
+        repeat = min(options.repeat, 2) if name == f"chain_{STAGES[-1]}" else options.repeat
+        try:
+            results["subjects"][name] = measure(build, options.target, repeat)
+        except Exception as error:  # the rest still runs
+            results["subjects"][name] = {"error": f"{type(error).__name__}: {error}".split("\n")[0][:300]}
+            print(f"{name}: FAILED: {results['subjects'][name]['error']}")
+    timed = {n: s for n, s in results["subjects"].items() if "error" not in s}
+    results["growth"] = growth(timed)
+    print(table(results))
+    if options.output:
+        options.output.parent.mkdir(parents=True, exist_ok=True)
+        options.output.write_text(json.dumps(results, indent=1) + "\n")
+    return 1 if len(timed) < len(chosen) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
