@@ -13,11 +13,11 @@ from typing import NamedTuple
 from xdsl.ir import Attribute, SSAValue
 
 from tilefuse.analysis.bounds import Box, required_boxes
-from tilefuse.dialects.img.ops import GroupOp, PipelineOp
+from tilefuse.dialects.img.ops import GroupOp, InputOp, PipelineOp
 from tilefuse.dialects.img.types import FuncType, element_bytes
 from tilefuse.lowering.abi import KernelArg, grid, kernel_args, kernel_name, static_strides, threads
 from tilefuse.runtime.arena import Lifetime, arrange
-from tilefuse.runtime.boxes import CallBoxes, input_ops
+from tilefuse.runtime.boxes import CallBoxes, input_ops, rank_of
 from tilefuse.runtime.layouts import Picture, reach, storage_strides
 from tilefuse.runtime.scalars import Number
 
@@ -103,7 +103,11 @@ def make_plan(
         box = next(needed[f] for f in group.funcs if f in needed)
         # A kernel writes all results of its stage, also those that nothing asks for.
         needed |= {f: box for f in group.funcs}
-    buffers, copies, arena_bytes = _assign_buffers(pipeline, groups, needed, boxes, inputs, outputs)
+    # A read outside of the box is loaded before it is thrown away: there must be one point to load.
+    read = dict.fromkeys(a.value for g in groups for a in kernel_args(g) if a.kind == "input")
+    unneeded = [f for f in read if f not in needed and not isinstance(f.owner, InputOp)]
+    needed |= {f: ((0, 1),) * rank_of(f.type) for f in unneeded}
+    buffers, copies, arena_bytes = _assign_buffers(pipeline, groups, unneeded, needed, boxes, inputs, outputs)
     scalars: dict[SSAValue, int] = {}
     launches = tuple(_launch(g, needed, buffers, scalars) for g in groups)
     far = max((_reach(b) for b in buffers.values()), default=0)
@@ -124,6 +128,7 @@ def _itemsize(value: SSAValue) -> int:
 def _assign_buffers(
     pipeline: PipelineOp,
     groups: Sequence[GroupOp],
+    unneeded: Sequence[SSAValue],
     needed: Mapping[SSAValue, Box],
     boxes: CallBoxes,
     inputs: Sequence[Picture],
@@ -139,7 +144,7 @@ def _assign_buffers(
         else:
             larger.append((number, func, boxes.outputs[name]))
     kept = {func for _, func, _ in larger}
-    temporaries = [f for g in groups for f in g.funcs if f not in buffers]
+    temporaries = [f for f in (*(f for g in groups for f in g.funcs), *unneeded) if f not in buffers]
     lives = [_life(f, groups, f in kept, needed) for f in temporaries]
     offsets, size = arrange(lives)
     arena = len(inputs) + len(outputs)
@@ -180,10 +185,9 @@ def _launch(
             slots.append(ScalarSlot(len(words), scalars.setdefault(arg.value, len(scalars)), arg.value.type))
             words.append(0)
             continue
-        buffer = buffers.get(arg.value)
-        if buffer is not None:
-            addresses.append(Address(len(words), buffer.number, buffer.offset))
-        words.extend(buffer_words(arg, buffer.box if buffer else None, buffer.strides if buffer else ()))
+        buffer = buffers[arg.value]
+        addresses.append(Address(len(words), buffer.number, buffer.offset))
+        words.extend(buffer_words(arg, buffer.box, buffer.strides))
     return KernelLaunch(
         kernel_name(group),
         group,
@@ -195,15 +199,9 @@ def _launch(
     )
 
 
-def buffer_words(arg: KernelArg, box: Box | None, strides: Sequence[int]) -> list[int]:
-    """The arguments of one buffer: address (0), extents and dynamic strides (axes in NumPy order), mins.
-
-    Without a box, the buffer is never read: all is 0.
-    """
+def buffer_words(arg: KernelArg, box: Box, strides: Sequence[int]) -> list[int]:
+    """The arguments of one buffer: address (0), extents and dynamic strides (axes in NumPy order), mins."""
     fixed = static_strides(arg.value)
-    rank = len(fixed)
-    if box is None:
-        box, strides = ((0, 0),) * rank, [s or 0 for s in fixed]
     for s, f in zip(strides, fixed, strict=True):
         assert f is None or s == f, f"{arg.value}: compiled for strides {fixed}, called with {strides}"
     extents = [n for _, n in reversed(box)]
