@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
-import networkx as nx
 from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import AnyFloat, DenseArrayBase, IndexType
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -30,6 +30,9 @@ from tilefuse.dialects.img.ops import (
     YieldOp,
 )
 from tilefuse.dialects.img.types import FuncType, element_bytes, storage_type
+
+if TYPE_CHECKING:
+    import networkx as nx
 
 # Instructions that one op costs a thread, about, on an NVIDIA SM. Sources: the throughput table of the CUDA
 # C++ programming guide (results per clock per SM against 128 for FADD) and the SASS of sample kernels.
@@ -111,20 +114,43 @@ class Node:
 
 @dataclass
 class PipelineModel:
-    """Nodes in program order (producers first) and the graph of who reads whom."""
+    """Nodes in program order (producers first), and who reads whom."""
 
     name: str
-    nodes: list[Node]
-    graph: nx.DiGraph
-    node_of: dict[SSAValue, int]
+    nodes: list[Node] = field(default_factory=list)
+    node_of: dict[SSAValue, int] = field(default_factory=dict)
+    _consumers: list[list[int]] = field(default_factory=list)
+    _producers: list[list[int]] = field(default_factory=list)
 
     def consumers(self, id: int) -> Sequence[int]:
         """The stages that read node `id`, in program order."""
-        return sorted(self.graph.successors(id))
+        return self._consumers[id]
 
     def producers(self, id: int) -> Sequence[int]:
         """The functions that node `id` reads, in program order."""
-        return sorted(self.graph.predecessors(id))
+        return self._producers[id]
+
+    def graph(self) -> nx.DiGraph:
+        """The same as a graph of networkx, for its algorithms; importing it takes time."""
+        import networkx as nx
+
+        graph = nx.DiGraph(name=self.name)
+        for node in self.nodes:
+            graph.add_node(node.id, node=node)
+        graph.add_edges_from((p, id) for id, found in enumerate(self._producers) for p in found)
+        return graph
+
+    def add(self, node: Node) -> None:
+        """Add a node, whose `id` is the count so far, that reads nothing yet."""
+        self.nodes.append(node)
+        self._consumers.append([])
+        self._producers.append([])
+
+    def add_reads(self, id: int, producers: set[int]) -> None:
+        """Say what node `id`, the last one, reads."""
+        self._producers[id] = sorted(producers)
+        for producer in producers:
+            self._consumers[producer].append(id)
 
     @property
     def stages(self) -> list[Node]:
@@ -161,7 +187,7 @@ def _cheap_math(op: Operation) -> bool:
 
 def extract(pipeline: PipelineOp) -> PipelineModel:
     """The model of a pipeline at level 1, 2 or 3, in one walk."""
-    model = PipelineModel(pipeline.sym_name.data, [], nx.DiGraph(), {})
+    model = PipelineModel(pipeline.sym_name.data)
     boundary: dict[SSAValue, BoundaryKind | None] = {}
 
     def add(op: InputOp | StageOp, funcs: Sequence[SSAValue]) -> Node:
@@ -178,8 +204,7 @@ def extract(pipeline: PipelineOp) -> PipelineModel:
             element_bytes=tuple(element_bytes(e) for e in elements),
             storage=tuple(storage_type(e) for e in elements),
         )
-        model.nodes.append(node)
-        model.graph.add_node(node.id)
+        model.add(node)
         for f in funcs:
             model.node_of[f] = node.id
         return node
@@ -247,9 +272,9 @@ def _read_body(
             if access not in seen:
                 seen.add(access)
                 node.accesses.append(access)
-                model.graph.add_edge(access.producer, node.id)
         elif not isinstance(inner, YieldOp | ParamOp):
             node.instructions += instruction_cost(inner)
+    model.add_reads(node.id, {a.producer for a in node.accesses})
     node.hull = _hull(node.accesses)
 
 

@@ -41,7 +41,7 @@ def place_stages(
     in_thread = {output}
     micro = regions(model, members, output, micro_tile, follow)
     for id in sorted(inside - {output}, reverse=True):
-        consumers = [c for c in model.graph.successors(id) if c in inside]
+        consumers = [c for c in model.consumers(id) if c in inside]
         needed = min(micro[c].points for c in consumers)
         stays = all(c in in_thread for c in consumers) and all(
             f.dim is None or f.ratio == 1 for f in follow[id]
@@ -50,12 +50,12 @@ def place_stages(
             in_thread.add(id)
     places: dict[int, Placement] = {}
     last_use = {
-        id: max(c for c in model.graph.successors(id) if c in inside) for id in inside if id != output
+        id: max(c for c in model.consumers(id) if c in inside) for id in inside if id != output
     }
     # A register stage reads its producers when the output is computed, not before.
     for id in sorted(inside - {output}, reverse=True):
         if id not in in_thread:
-            consumers = [c for c in model.graph.successors(id) if c in inside]
+            consumers = [c for c in model.consumers(id) if c in inside]
             last_use[id] = max(output if c in in_thread else c for c in consumers)
     free_at: list[tuple[int, tuple[Attribute, ...]]] = []
     for id in sorted(inside - {output}):

@@ -57,7 +57,7 @@ def greedy_groups(model: PipelineModel, costs: _Costs) -> _Groups:
     def saving(producer: int) -> tuple[float, int] | None:
         """(negated saving, consumer group) of merging the group whose output is `producer`."""
         node = model.nodes[producer]
-        targets = {group_of[c] for c in model.graph.successors(producer)}
+        targets = {group_of[c] for c in model.consumers(producer)}
         if node.is_output or len(targets) != 1:
             return None
         (target,) = targets
@@ -89,7 +89,7 @@ def greedy_groups(model: PipelineModel, costs: _Costs) -> _Groups:
         for id in merged:
             group_of[id] = target
         # what reads or feeds the new group has a new saving
-        feeding = {group_of[p] for id in merged for p in model.graph.predecessors(id) if p in group_of}
+        feeding = {group_of[p] for id in merged for p in model.producers(id) if p in group_of}
         for id in sorted((feeding - {target}) | {target}):
             push(id)
     return sorted(((m, output) for output, m in members.items()), key=lambda g: g[1])
@@ -106,7 +106,7 @@ def dp_groups(model: PipelineModel, costs: _Costs) -> _Groups:
             part = stages[start:end]
             inside = set(part)
             escapes = any(
-                model.nodes[id].is_output or any(c not in inside for c in model.graph.successors(id))
+                model.nodes[id].is_output or any(c not in inside for c in model.consumers(id))
                 for id in part[:-1]
             )
             if escapes:

@@ -5,8 +5,10 @@
 
 from __future__ import annotations
 
+import gc
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from xdsl.context import Context
@@ -76,6 +78,19 @@ def standard_passes(
     ]
 
 
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Without Python's cycle collector: it would visit all of the IR again and again, and find it in use."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+@_no_collection()
 def run_passes(
     module: ModuleOp,
     passes: Sequence[ModulePass],
