@@ -11,12 +11,22 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from tilefuse.analysis.index import Index
 from tilefuse.analysis.machine import Machine
 from tilefuse.analysis.model import PipelineModel
 from tilefuse.analysis.placement import Placement, place_stages, shared_bytes
-from tilefuse.analysis.regions import SMALL_DIMENSION, Follow, NotFusable, Region, alignment, fixed_span, follow_chain, regions
+from tilefuse.analysis.regions import (
+    SMALL_DIMENSION,
+    Follow,
+    NotFusable,
+    Region,
+    alignment,
+    fixed_span,
+    follow_chain,
+    regions,
+)
 from tilefuse.analysis.warp_cost import warp_candidates
 from tilefuse.dialects.img.attrs import Level, Memory, Shape
 
@@ -85,14 +95,15 @@ def _tile_candidates(
                 yield tuple(tile), tuple([tx, *([ty] if rank > 1 else []), *([1] * (rank - 2))]), vector
 
 
-def _shared_loads(reads: Sequence[tuple[int, ...]], micro: Sequence[int]) -> float:
+@lru_cache(maxsize=4096)
+def _shared_loads(reads: tuple[tuple[int, ...], ...], rows_per_thread: int) -> float:
     """Loads per point of distinct offsets, when a thread keeps what its neighbouring points share."""
     if not reads:
         return 0.0
     rows: dict[tuple[int, ...], set[int]] = {}
     for offset in reads:
         rows.setdefault(tuple(offset[:1]) + tuple(offset[2:]), set()).add(offset[1] if len(offset) > 1 else 0)
-    p = micro[1] if len(micro) > 1 else 1
+    p = rows_per_thread
     return sum(len({y + j for y in ys for j in range(p)}) for ys in rows.values()) / p
 
 
@@ -137,14 +148,10 @@ def estimate(
             points, rows = float(region[id].points), [1, 4]
             instructions += points * (3.0 if machine.is_gpu else 0.5)
         per_point = node.instructions
-        by_producer: dict[int, list[tuple[int, ...]]] = {}
-        for access in node.accesses:
-            offsets = tuple(i.offset if isinstance(i, Index) else 0 for i in access.indices)
-            by_producer.setdefault(access.producer, []).append(offsets)
-        for p, offsets in by_producer.items():
+        for p, offsets in node.offsets.items():
             from_register = p in inside and places[p].memory is Memory.Register
             if not from_register:
-                loads = _shared_loads(offsets, rows)
+                loads = _shared_loads(offsets, rows[1] if len(rows) > 1 else 1)
                 per_point += loads * (1 + INDEX_COST)
             if p not in inside:
                 _note_load(model, loaded, id, p, region[id], tile)

@@ -103,6 +103,8 @@ class Node:
     hull: list[Access] = field(default_factory=list)
     """At most two accesses per way of reading a producer: the least and the greatest offsets. Footprints
     follow from these alone."""
+    offsets: dict[int, tuple[tuple[int, ...], ...]] = field(default_factory=dict)
+    """The constant offsets of the accesses, per producer; 0 where an index is general."""
     bounds: tuple[tuple[int, int] | None, ...] = ()
     is_output: bool = False
     aligned: bool = True
@@ -276,6 +278,11 @@ def _read_body(
             node.instructions += instruction_cost(inner)
     model.add_reads(node.id, {a.producer for a in node.accesses})
     node.hull = _hull(node.accesses)
+    offsets: dict[int, list[tuple[int, ...]]] = {}
+    for access in node.accesses:
+        of_indices = tuple(i.offset if isinstance(i, Index) else 0 for i in access.indices)
+        offsets.setdefault(access.producer, []).append(of_indices)
+    node.offsets = {producer: tuple(found) for producer, found in offsets.items()}
 
 
 def is_float(type: object) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from math import prod
 
@@ -44,23 +43,32 @@ class _Place:
     levels: frozenset[str]
 
 
-def _walk(block: Block, levels: frozenset[str], functions: dict[str, func.FuncOp]) -> Iterator[_Place]:
-    for op in block.ops:
-        yield _Place(op, levels)
-        inner = levels
-        if isinstance(op, scf.ForOp) and isinstance(level := op.attributes.get("kernel.level"), StringAttr):
-            inner = levels | {level.data}
-        if isinstance(op, func.CallOp) and (callee := functions.get(op.callee.string_value())):
-            if not callee.is_declaration:
-                yield from _walk(callee.body.block, levels, functions)
-        for region in op.regions:
-            for child in region.blocks:
-                yield from _walk(child, inner, functions)
+def _walk(kernel: func.FuncOp, functions: dict[str, func.FuncOp]) -> list[_Place]:
+    """All operations of a kernel, and of what it calls at each call."""
+    found: list[_Place] = []
+
+    def visit(block: Block, levels: frozenset[str]) -> None:
+        for op in block.ops:
+            found.append(_Place(op, levels))
+            if op.regions:
+                inner = levels
+                level = op.attributes.get("kernel.level")
+                if isinstance(level, StringAttr) and isinstance(op, scf.ForOp):
+                    inner = levels | {level.data}
+                for region in op.regions:
+                    for child in region.blocks:
+                        visit(child, inner)
+            elif type(op) is func.CallOp and (callee := functions.get(op.callee.string_value())):
+                if not callee.is_declaration:
+                    visit(callee.body.block, levels)
+
+    visit(kernel.body.block, frozenset())
+    return found
 
 
 def check_barriers(kernel: func.FuncOp, functions: dict[str, func.FuncOp]) -> None:
     """A barrier stands between thread loops, not in one: the CPU runs one thread after the other."""
-    for place in _walk(kernel.body.block, frozenset(), functions):
+    for place in _walk(kernel, functions):
         if isinstance(place.op, gpu.BarrierOp) and _threads_of(place.levels):
             raise PipelineError("gpu.barrier inside a thread loop; put it between thread loops", place.op)
 
@@ -70,9 +78,9 @@ def check_threads(kernel: func.FuncOp, functions: dict[str, func.FuncOp]) -> Non
     threads = block_threads(kernel)
     sizes = {f"thread_{axis}": size for axis, size in zip("xyz", threads, strict=True)}
     needed = {level for level, size in sizes.items() if size > 1}
-    for place in _walk(kernel.body.block, frozenset(), functions):
+    for place in _walk(kernel, functions):
         level = place.op.attributes.get("kernel.level")
-        if isinstance(place.op, scf.ForOp) and isinstance(level, StringAttr) and level.data in sizes:
+        if isinstance(level, StringAttr) and level.data in sizes and isinstance(place.op, scf.ForOp):
             if (upper := constant_value(place.op.ub)) != sizes[level.data]:
                 found = "a bound that is not constant" if upper is None else f"{upper} iterations"
                 raise PipelineError(
@@ -93,7 +101,7 @@ def check_static_shared(kernel: func.FuncOp, functions: dict[str, func.FuncOp]) 
     """CUDA gives 48 KiB of shared memory to arrays of static size; more must be asked for at the launch."""
     arrays = {
         place.op: bytes_of(place.op.memref.type, place.op)
-        for place in _walk(kernel.body.block, frozenset(), functions)
+        for place in _walk(kernel, functions)
         if isinstance(place.op, memref.AllocaOp) and space_of(place.op.memref.type) == SHARED
     }
     dynamic = [op for op in arrays if "kernel.dynamic" in op.attributes]
