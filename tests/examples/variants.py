@@ -1,0 +1,27 @@
+"""Every example, with the chain shorter where only its kind of stage matters; and how much larger inputs are."""
+
+import dataclasses
+
+import stencil_chain
+from _all import EXAMPLES
+
+SHORT = dataclasses.replace(
+    EXAMPLES["stencil_chain"],
+    name="stencil_chain_4",
+    pipeline=lambda: stencil_chain.pipeline(4),
+    algorithm=lambda image, hl: stencil_chain.stencil_chain(image, hl, 4),
+)
+QUICK = {**{n: e for n, e in EXAMPLES.items() if n != "stencil_chain"}, SHORT.name: SHORT}
+
+INPUT_IS_LARGER = {"blur_f32": 2, "blur_u8": 2, "blur_u16": 2, "harris": 4}
+"""By how many points in x and y, for those without a boundary condition."""
+
+SIZES = [(1, 1), (2, 3), (7, 1), (31, 61), (67, 129), (140, 263)]
+"""Of outputs, (height, width): one point, primes, odd sizes, several tiles."""
+
+
+def expected_shape(name, photo):
+    """The shape of the output for a photograph (height, width, 3)."""
+    less = INPUT_IS_LARGER.get(name, 0)
+    shape = (photo.shape[0] - less, photo.shape[1] - less)
+    return (*shape, 3) if name == "unsharp" else shape
