@@ -11,8 +11,17 @@ from dataclasses import dataclass
 from typing import Literal
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, IntAttr, MemRefType, NoneAttr, StridedLayoutAttr
-from xdsl.dialects.builtin import IntegerType, Signedness
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    ArrayAttr,
+    IntAttr,
+    IntegerType,
+    MemRefType,
+    NoneAttr,
+    Signedness,
+    StridedLayoutAttr,
+    StringAttr,
+)
 from xdsl.ir import Attribute, SSAValue
 
 from tilefuse.analysis.bounds import Box
@@ -53,7 +62,10 @@ def pipeline_of(group: GroupOp) -> PipelineOp:
 
 
 def kernel_name(group: GroupOp) -> str:
-    """The C name of the kernel: pipeline and group."""
+    """The C name of the kernel: pipeline and group; that of another group where one kernel serves both."""
+    shared = group.attributes.get("kernel")
+    if isinstance(shared, StringAttr):
+        return shared.data
     return f"{identifier(pipeline_of(group).sym_name.data)}_{identifier(group.sym_name.data)}"
 
 

@@ -6,6 +6,7 @@ boundary's box around what it reads. It calls the tile body with the flag as a c
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -32,6 +33,7 @@ from tilefuse.lowering.abi import (
     threads,
 )
 from tilefuse.lowering.block_tile import BlockTile
+from tilefuse.lowering.duplicates import fingerprint
 from tilefuse.lowering.emit import INDEX, Emitter, Num
 from tilefuse.lowering.reads import Buffer, Tile, scalar_index
 from tilefuse.lowering.warp_tile import WarpTile
@@ -276,6 +278,7 @@ class LowerGroups(ModulePass):
                         f"stage '{stage.sym_name.data}' is in no group; run group-stages before lower-groups", stage
                     )
             model = extract(pipeline)
+            kernels: dict[Hashable, str] = {}
             for group in groups:
                 if (name := kernel_name(group)) in present:
                     raise PipelineError(
@@ -283,5 +286,9 @@ class LowerGroups(ModulePass):
                         "a module is lowered once",
                         group,
                     )
+                found = kernels.setdefault(fingerprint(group), name)
+                if found != name:
+                    group.attributes["kernel"] = StringAttr(found)
+                    continue
                 for function in lower_group(group, model, self.warps):
                     op.body.block.insert_op_before(function, pipeline)

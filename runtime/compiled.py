@@ -135,15 +135,18 @@ class Compiled:
         while True:
             source = self._print(module, index_bits)
             cubin = cuda.build(source, arch, strict_float=self._settings.strict_float)
-            if not self._make_room(scheduled, cubin, fixed):
+            names = [kernel_name(g) for g in groups_of(find_pipeline(module))]
+            if not self._make_room(scheduled, names, cubin, fixed):
                 return Kernels(module, source, cubin)
             module = self._lower(scheduled, None)
 
-    def _make_room(self, scheduled: ModuleOp, cubin: cuda.Cubin, fixed: set[str]) -> bool:
-        """Give kernels whose registers spill a smaller tile; whether any got one. `fixed` cannot get one."""
+    def _make_room(self, scheduled: ModuleOp, names: list[str], cubin: cuda.Cubin, fixed: set[str]) -> bool:
+        """Give kernels whose registers spill a smaller tile; whether any got one. `fixed` cannot get one.
+
+        `names`: the kernel of each group; like groups share one.
+        """
         changed = False
-        for group in groups_of(find_pipeline(scheduled)):
-            name = kernel_name(group)
+        for group, name in zip(groups_of(find_pipeline(scheduled)), names, strict=True):
             group.attributes["registers"] = IntegerAttr(cubin.registers[name], 64)
             spilled = cubin.spill_bytes[name]
             if not spilled or name in fixed:

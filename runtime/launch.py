@@ -38,7 +38,8 @@ def entry_point(name: str) -> str:
 def c_entry_points(groups: Sequence[GroupOp]) -> str:
     """C text of an entry point for each kernel, to stand after the kernels."""
     text = ["", "// Called by the runtime: the arguments of a kernel, as an array of 64-bit words."]
-    for group in groups:
+    # groups that one kernel serves have one entry point
+    for group in {kernel_name(g): g for g in groups}.values():
         arguments: list[str] = []
         lines: list[str] = []
         count = 0

@@ -1,0 +1,67 @@
+"""Groups that become the same kernel: a chain of like stages is compiled once and launched many times.
+
+Two groups are alike when they differ only in names: same schedule, places and bodies, over functions that lie
+alike in memory and under like boundaries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import AffineMapAttr
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from tilefuse.dialects.img.ops import BoundaryOp, GroupOp, StageOp
+from tilefuse.dialects.img.types import FuncType
+from tilefuse.lowering.abi import memref_type
+
+_NAMES = ("sym_name", "kernel.comment", "occupancy", "registers")
+"""What an op may be called, or was told, without changing its kernel."""
+
+
+def fingerprint(group: GroupOp) -> Hashable:
+    """Equal for two groups of a pipeline exactly if one kernel serves both."""
+    numbers: dict[SSAValue, Hashable] = {}
+
+    def facts(op: Operation) -> Hashable:
+        attributes = {**op.attributes, **op.properties}
+        return (
+            op.name,
+            tuple(sorted((k, _hashable(a)) for k, a in attributes.items() if k not in _NAMES)),
+            tuple(str(t) for t in op.result_types),
+        )
+
+    def outside(value: SSAValue) -> Hashable:
+        owner = value.owner
+        if isinstance(owner, BoundaryOp):
+            return (facts(owner), tuple(number(v) for v in owner.operands))
+        if isinstance(value.type, FuncType):
+            return (len(numbers), str(memref_type(value)), str(value.type))
+        if isinstance(owner, arith.ConstantOp):
+            return facts(owner)
+        return (len(numbers), str(value.type))
+
+    def number(value: SSAValue) -> Hashable:
+        if value not in numbers:
+            numbers[value] = outside(value)
+        return numbers[value]
+
+    def add(op: Operation) -> Hashable:
+        for region in op.regions:
+            for arg in region.block.args:
+                numbers[arg] = len(numbers)
+        inner = tuple(add(o) for region in op.regions for o in region.block.ops)
+        found = (facts(op), tuple(number(v) for v in op.operands), inner)
+        for result in op.results:
+            numbers[result] = len(numbers)
+        return found
+
+    body = tuple(add(op) for op in group.body.block.ops)
+    bounds = tuple(str(s.bounds) for s in group.stages if isinstance(s, StageOp))
+    return (facts(group), body, bounds, tuple(str(memref_type(f)) for f in group.funcs))
+
+
+def _hashable(attribute: Attribute) -> Hashable:
+    # an affine map holds expressions that hash by structure; everything else is hashable as it is
+    return str(attribute) if isinstance(attribute, AffineMapAttr) else attribute
