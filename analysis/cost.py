@@ -38,6 +38,8 @@ BLOCK_MEMORY = 1.6
 """Memory time of block tiles over the roofline: their loads are narrow and not all in flight at once."""
 ISSUE_OVERHEAD = 1.35
 """Instructions issued over instructions counted."""
+CPU_BORDER = 4.0
+"""Extra time of a border tile on a CPU, over that of an interior one: its selects keep it from vectorising."""
 INDEX_COST = 1.5
 """Instructions of address arithmetic per load that the threads do not share."""
 
@@ -181,8 +183,11 @@ def estimate(
         compute_us *= slow
         if tiles < machine.cores:
             compute_us *= machine.cores / tiles
-    elif tiles < machine.cores:
-        compute_us *= machine.cores / tiles
+    else:
+        inner = math.prod(max(0, -(-n // t) - 2) / -(-n // t) for n, t in zip(box, tile, strict=True) if n > t)
+        compute_us *= 1.0 + CPU_BORDER * (1.0 - inner)
+        if tiles < machine.cores:
+            compute_us *= machine.cores / tiles
     # memory and arithmetic overlap, but not perfectly
     total = max(memory_us, compute_us) + 0.15 * min(memory_us, compute_us) + machine.launch_us
     return Candidate(Shape.BlockTile, tuple(tile), tuple(threads), vector, places, total, shared)
