@@ -1,4 +1,4 @@
-"""A 9-point stencil, the mean of 3x3 points, iterated; outside of the picture there are zeros in each iteration."""
+"""A 9-point stencil, the mean of 3x3 points, iterated; in each iteration zeros surround the picture."""
 
 from _run import Example, gray_floats, main
 

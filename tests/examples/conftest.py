@@ -1,4 +1,4 @@
-"""The examples are scripts in `examples/`, not a package: tests import them as the scripts import each other."""
+"""The examples are scripts in `examples/`, not a package: tests import them as they import each other."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The same algorithm text under Halide's Python bindings, compiled by its CPU JIT, computes the same pictures."""
+"""The same algorithm text under Halide's Python bindings and its CPU JIT computes the same pictures."""
 
 import warnings
 

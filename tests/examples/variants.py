@@ -1,4 +1,4 @@
-"""Every example, with the chain shorter where only its kind of stage matters; and how much larger inputs are."""
+"""Every example, the chain shorter where the kind of its stages is the point; and the sizes of pictures."""
 
 import dataclasses
 
