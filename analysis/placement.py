@@ -87,3 +87,23 @@ def shared_bytes(
         size = elements * model.nodes[id].bytes
         slots[place.slot] = max(slots.get(place.slot, 0), size)
     return sum(-(-size // 16) * 16 for size in slots.values())
+
+
+def bank_padding(row: int, bytes: int, threads_x: int, rows_per_thread: int) -> int:
+    """Elements to add to shared rows of `row` elements so that a warp's reads fall into different banks.
+
+    A warp reads `threads_x` neighbours in each of several rows, `rows_per_thread` apart; shared memory has 32
+    banks of 4 bytes. The smallest padding (under a bank row) with the fewest lanes per bank.
+    """
+    if threads_x >= 32 or 32 % threads_x:
+        return 0
+
+    def conflicts(pad: int) -> int:
+        words: dict[int, set[int]] = {}
+        for lane in range(32):
+            x, y = lane % threads_x, lane // threads_x
+            word = (y * rows_per_thread * (row + pad) + x) * bytes // 4
+            words.setdefault(word % 32, set()).add(word)
+        return max(len(w) for w in words.values())
+
+    return min(range(32), key=lambda pad: (conflicts(pad), pad))

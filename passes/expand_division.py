@@ -21,26 +21,12 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType, ModuleOp
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.dialects.builtin import IntegerType, ModuleOp
+from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.traits import IsolatedFromAbove
 
-from tilefuse.dialects.img.ops import DivOp, ModOp, StageOp
-
-_Constants = dict[tuple[int, Attribute], SSAValue]
-
-
-def integer_constant(value: SSAValue) -> int | None:
-    """The integer, in signed representation, if `value` is a constant."""
-    op = value.owner
-    if not isinstance(op, arith.ConstantOp) or not isinstance(op.value, IntegerAttr):
-        return None
-    number: int = op.value.value.data
-    if not isinstance(value.type, IntegerType):
-        return number
-    half: int = 1 << (value.type.width.data - 1)
-    return ((number + half) & (2 * half - 1)) - half
+from tilefuse.dialects.img.ops import DivOp, ModOp
+from tilefuse.passes.expansion import Constants, Expansion, expand_ops, integer_constant
 
 
 def log2_exact(value: int) -> int | None:
@@ -48,35 +34,8 @@ def log2_exact(value: int) -> int | None:
     return value.bit_length() - 1 if value > 0 and value & (value - 1) == 0 else None
 
 
-class _Expansion:
-    """Emits what replaces one op, before that op; constants in scope are used again."""
-
-    def __init__(self, anchor: Operation, constants: _Constants):
-        self.anchor = anchor
-        self.constants = constants
-        self.type = anchor.results[0].type
-
-    def emit(self, op: Operation) -> SSAValue:
-        op.location = self.anchor.location
-        block = self.anchor.parent
-        assert block is not None
-        block.insert_op_before(op, self.anchor)
-        return op.results[0]
-
-    def constant(self, number: int) -> SSAValue:
-        key = (number, self.type)
-        if key not in self.constants:
-            assert isinstance(self.type, IntegerType | IndexType)
-            value = self.emit(arith.ConstantOp(IntegerAttr(number, self.type)))
-            value.name_hint = f"c{number}" if number >= 0 else f"cm{-number}"
-            self.constants[key] = value
-        return self.constants[key]
-
-    def compare(self, predicate: str, a: SSAValue, b: int) -> SSAValue:
-        return self.emit(arith.CmpiOp(a, self.constant(b), predicate))
-
-    def select(self, condition: SSAValue, a: SSAValue, b: SSAValue) -> SSAValue:
-        return self.emit(arith.SelectOp(condition, a, b))
+class _Division(Expansion):
+    """What replaces one division."""
 
     def shifted_if(self, condition: SSAValue, value: SSAValue, by: int) -> SSAValue:
         """`value + by` where `condition`, else `value`."""
@@ -193,8 +152,8 @@ class _Expansion:
         return self.select(zero, self.constant(0), self.emit(arith.DivUIOp(a, safe)))
 
 
-def _expanded(op: Operation, constants: _Constants) -> SSAValue:
-    e = _Expansion(op, constants)
+def _expanded(op: Operation, constants: Constants) -> SSAValue:
+    e = _Division(op, constants)
     a, b = op.operands
     c = integer_constant(b)
     match op:
@@ -217,28 +176,6 @@ def _expanded(op: Operation, constants: _Constants) -> SSAValue:
 _DIVISIONS = (DivOp, ModOp, arith.FloorDivSIOp, arith.CeilDivSIOp)
 
 
-def _expand_block(block: Block, constants: _Constants) -> None:
-    """Expand the divisions of `block` and below; `constants` are those that dominate it."""
-    for op in list(block.ops):
-        if isinstance(op, arith.ConstantOp):
-            if (number := integer_constant(op.result)) is not None:
-                constants.setdefault((number, op.result.type), op.result)
-        elif isinstance(op, _DIVISIONS):
-            if not isinstance(op.results[0].type, IntegerType | IndexType):
-                continue
-            result = _expanded(op, constants)
-            if result.name_hint is None:
-                result.name_hint = op.results[0].name_hint
-            op.results[0].replace_all_uses_with(result)
-            op.detach()
-            op.erase()
-        # A constant outside a stage would become an argument of its kernel.
-        closed = isinstance(op, StageOp) or op.has_trait(IsolatedFromAbove)
-        for region in op.regions:
-            for inner in region.blocks:
-                _expand_block(inner, {} if closed else dict(constants))
-
-
 @dataclass(frozen=True)
 class ExpandDivision(ModulePass):
     """Write Halide's and the rounding integer divisions as plain arith ops that are never undefined."""
@@ -246,5 +183,4 @@ class ExpandDivision(ModulePass):
     name = "expand-division"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for block in op.body.blocks:
-            _expand_block(block, {})
+        expand_ops(op, _DIVISIONS, _expanded)

@@ -2,23 +2,26 @@
 
 Shared memory for what a block computes together, registers for what each thread computes around its own
 points; stages whose lifetimes do not overlap share a slot; rows are padded against bank conflicts.
+With `stage_inputs`, inputs become stages of the group too (`passes/input_staging.py`).
 A place written by hand is kept.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from tilefuse.analysis.model import extract
-from tilefuse.analysis.placement import Placement, place_stages
-from tilefuse.analysis.regions import NotFusable, follow_chain
+from tilefuse.analysis.placement import Placement, bank_padding, place_stages
+from tilefuse.analysis.regions import NotFusable, follow_chain, regions
 from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.img.attrs import Level, Memory, PlaceAttr, ScheduleAttr, Shape
 from tilefuse.dialects.img.ops import GroupOp, PipelineOp
+from tilefuse.passes.input_staging import stage_input, stageable
 
 
 def micro_tile(schedule: ScheduleAttr) -> list[int]:
@@ -35,6 +38,9 @@ class PromoteMemory(ModulePass):
 
     name = "promote-memory"
 
+    stage_inputs: bool = False
+    """Read pictures that a block-tiled group needs at several places once per tile, into a stage of their own."""
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for pipeline in op.body.block.ops:
             if not isinstance(pipeline, PipelineOp):
@@ -46,9 +52,18 @@ class PromoteMemory(ModulePass):
                     raise PipelineError(
                         f"group '{group.sym_name.data}' has no schedule; run tile before promote-memory", group
                     )
+                assert model is not None
+                block = group.schedule.execution is Shape.BlockTile
+                if self.stage_inputs and block and all(s.place is None for s in group.stages):
+                    try:
+                        sources = stageable(model, group)
+                    except NotFusable as error:
+                        raise PipelineError(f"group '{group.sym_name.data}': {error}", group) from error
+                    for source in sources:
+                        stage_input(group, source)
+                    model = extract(pipeline) if sources else model
                 if len(group.stages) == 1:
                     continue
-                assert model is not None
                 ids = {model.node_of[s.funcs[0]]: s for s in group.stages}
                 output = model.node_of[group.output_stage.funcs[0]]
                 try:
@@ -60,6 +75,14 @@ class PromoteMemory(ModulePass):
                     places = {id: warp for id in ids if id != output}
                 else:
                     places = place_stages(model, list(ids), output, follow, micro_tile(group.schedule))
+                    region = regions(model, list(ids), output, group.schedule.tile_sizes, follow)
+                    threads_x = group.schedule.thread_counts[0] if group.schedule.thread_counts else 1
+                    for id, place in places.items():
+                        if place.memory is Memory.Shared and math.prod(group.schedule.thread_counts) > 1:
+                            extents = region[id].extents
+                            rows = micro_tile(group.schedule)[1] if len(extents) > 1 else 1
+                            pad = bank_padding(extents[0], model.nodes[id].element_bytes[0], threads_x, rows)
+                            places[id] = replace(place, pad=pad)
                 for id, place in places.items():
                     if ids[id].place is None:
                         ids[id].place = PlaceAttr(place.level, place.memory, place.slot, place.pad)

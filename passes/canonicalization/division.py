@@ -16,7 +16,8 @@ from xdsl.ir import SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from tilefuse.dialects.img.ops import DivOp, ModOp
-from tilefuse.passes.expand_division import integer_constant, log2_exact
+from tilefuse.passes.expand_division import log2_exact
+from tilefuse.passes.expansion import integer_constant
 
 
 def halide_divmod(a: int, b: int) -> tuple[int, int]:

@@ -1,0 +1,91 @@
+"""`expand-shifts`: a shift whose count may reach the width of its type gets a meaning of its own.
+
+    %r = arith.shrui %a, %b : i32
+      =>
+    %k = arith.minui %b, %c31 : i32
+    %s = arith.shrui %a, %k : i32
+    %f = arith.cmpi ult, %b, %c32 : i32
+    %r = arith.select %f, %s, %c0 : i32
+
+By the width or more nothing is left but the sign: 0 for `shli` and `shrui`; for `shrsi` the minui alone does
+it. MLIR and C leave such shifts undefined. Shifts by a constant or masked count below the width stay as they
+are. An index is shifted as i64, for kernels compute it in 32 bits or in 64. Shifts of vectors stay.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import IndexType, IntegerType, ModuleOp, i64
+from xdsl.ir import Operation, SSAValue
+from xdsl.passes import ModulePass
+
+from tilefuse.passes.expansion import Constants, Expansion, expand_ops, integer_constant
+
+_SHIFTS = (arith.ShLIOp, arith.ShRUIOp, arith.ShRSIOp)
+_INDEX_BITS = 32
+
+
+class _Shift(Expansion):
+    """What replaces one shift."""
+
+    def by_constant(self, op: Operation, a: SSAValue, count: int, width: int) -> SSAValue | None:
+        if count < width:
+            return None
+        if isinstance(op, arith.ShRSIOp):
+            return self.emit(arith.ShRSIOp(a, self.constant(width - 1, a.type)))
+        return self.constant(0, a.type)
+
+    def of_bool(self, op: Operation, a: SSAValue, count: SSAValue) -> SSAValue:
+        if isinstance(op, arith.ShRSIOp):
+            return a
+        # By nothing, or away.
+        return self.emit(arith.AndIOp(a, self.emit(arith.XOrIOp(count, self.constant(-1)))))
+
+    def guarded(self, op: Operation, a: SSAValue, count: SSAValue, width: int) -> SSAValue:
+        kind = next(k for k in _SHIFTS if isinstance(op, k))
+        held = self.emit(arith.MinUIOp(count, self.constant(width - 1, count.type)))
+        shifted = self.emit(kind(a, held))
+        if isinstance(op, arith.ShRSIOp):
+            return shifted
+        return self.select(self.compare("ult", count, width), shifted, self.constant(0, a.type))
+
+
+def _is_below(count: SSAValue, width: int) -> bool:
+    """Whether the op that makes `count` shows that it is less than `width`, unsigned."""
+    op = count.owner
+    if not isinstance(op, arith.AndIOp | arith.MinUIOp | arith.RemUIOp):
+        return False
+    bounds = [op.rhs] if isinstance(op, arith.RemUIOp) else op.operands
+    most = width if isinstance(op, arith.RemUIOp) else width - 1
+    return any(number is not None and 0 <= number <= most for number in map(integer_constant, bounds))
+
+
+def _expanded(op: Operation, constants: Constants) -> SSAValue | None:
+    e = _Shift(op, constants)
+    a, count = op.operands
+    if isinstance(e.type, IntegerType):
+        width = e.type.width.data
+        if width == 1:
+            return e.of_bool(op, a, count)
+        number = integer_constant(count)
+        if number is not None:
+            return e.by_constant(op, a, number & ((1 << width) - 1), width)
+        return None if _is_below(count, width) else e.guarded(op, a, count, width)
+    number = integer_constant(count)
+    if (number is not None and 0 <= number < _INDEX_BITS) or _is_below(count, _INDEX_BITS):
+        return None
+    wide, wide_count = (e.emit(arith.IndexCastOp(v, i64)) for v in (a, count))
+    return e.emit(arith.IndexCastOp(e.guarded(op, wide, wide_count, 64), IndexType()))
+
+
+@dataclass(frozen=True)
+class ExpandShifts(ModulePass):
+    """Give shifts by the width of their type or more a meaning: nothing is left but the sign."""
+
+    name = "expand-shifts"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        expand_ops(op, _SHIFTS, _expanded)

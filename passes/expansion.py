@@ -1,0 +1,107 @@
+"""What passes share that write one op as several plainer ones, in one walk.
+
+A pass gives `expand_ops` the ops to expand and a function that emits what replaces one. Constants in scope
+are used again, and what is emitted has the location of the op that it replaces.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType, ModuleOp
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.traits import IsolatedFromAbove
+
+from tilefuse.dialects.img.ops import StageOp
+
+Constants = dict[tuple[int, Attribute], SSAValue]
+
+
+def integer_constant(value: SSAValue) -> int | None:
+    """The integer, in signed representation, if `value` is a constant."""
+    op = value.owner
+    if not isinstance(op, arith.ConstantOp) or not isinstance(op.value, IntegerAttr):
+        return None
+    number: int = op.value.value.data
+    if not isinstance(value.type, IntegerType):
+        return number
+    half: int = 1 << (value.type.width.data - 1)
+    return ((number + half) & (2 * half - 1)) - half
+
+
+class Expansion:
+    """Emits what replaces one op, `anchor`, before that op."""
+
+    def __init__(self, anchor: Operation, constants: Constants):
+        self.anchor = anchor
+        self.constants = constants
+        self.type = anchor.results[0].type
+
+    def emit(self, op: Operation) -> SSAValue:
+        """Insert `op`; gives its result."""
+        op.location = self.anchor.location
+        block = self.anchor.parent
+        assert block is not None
+        block.insert_op_before(op, self.anchor)
+        return op.results[0]
+
+    def constant(self, number: int, type: Attribute | None = None) -> SSAValue:
+        """A constant of `type`, by default that of the anchor's result."""
+        type = type or self.type
+        key = (number, type)
+        if key not in self.constants:
+            assert isinstance(type, IntegerType | IndexType)
+            value = self.emit(arith.ConstantOp(IntegerAttr(number, type)))
+            value.name_hint = f"c{number}" if number >= 0 else f"cm{-number}"
+            self.constants[key] = value
+        return self.constants[key]
+
+    def compare(self, predicate: str, a: SSAValue, b: int) -> SSAValue:
+        """`a` compared with a constant."""
+        return self.emit(arith.CmpiOp(a, self.constant(b, a.type), predicate))
+
+    def select(self, condition: SSAValue, a: SSAValue, b: SSAValue) -> SSAValue:
+        """`a` where `condition`, else `b`."""
+        return self.emit(arith.SelectOp(condition, a, b))
+
+
+def expand_ops(
+    module: ModuleOp,
+    kinds: tuple[type[Operation], ...],
+    expand: Callable[[Operation, Constants], SSAValue | None],
+) -> None:
+    """Replace each scalar integer op of `kinds` by the value that `expand` emits; None leaves it."""
+    for block in module.body.blocks:
+        _expand_block(block, {}, kinds, expand)
+
+
+def _expand_block(
+    block: Block,
+    constants: Constants,
+    kinds: tuple[type[Operation], ...],
+    expand: Callable[[Operation, Constants], SSAValue | None],
+) -> None:
+    """`constants` are those that dominate the block."""
+    for op in list(block.ops):
+        if isinstance(op, arith.ConstantOp):
+            if (number := integer_constant(op.result)) is not None:
+                constants.setdefault((number, op.result.type), op.result)
+        elif isinstance(op, kinds):
+            # arith compares no vectors here, so theirs stay.
+            if not isinstance(op.results[0].type, IntegerType | IndexType):
+                continue
+            result = expand(op, constants)
+            if result is None:
+                continue
+            if result.name_hint is None:
+                result.name_hint = op.results[0].name_hint
+            op.results[0].replace_all_uses_with(result)
+            op.detach()
+            op.erase()
+            continue
+        # A constant outside a stage would become an argument of its kernel.
+        closed = isinstance(op, StageOp) or op.has_trait(IsolatedFromAbove)
+        for region in op.regions:
+            for inner in region.blocks:
+                _expand_block(inner, {} if closed else dict(constants), kinds, expand)

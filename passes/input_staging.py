@@ -1,0 +1,75 @@
+"""Staging of inputs: a group reads a picture once per tile into a stage of its own.
+
+Part of `promote-memory{stage_inputs=true}`. The new stage is an identity, so everything else (regions, places,
+lowering) treats it like any other:
+
+    %in_tile = img.stage "in_tile" (%x, %y) -> f32 { %v = img.read %in[%x, %y]; img.yield %v }
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from xdsl.dialects.builtin import IndexType
+from xdsl.ir import Block, Region, SSAValue
+from xdsl.ir.affine import AffineMap
+
+from tilefuse.analysis.bounds import stage_name
+from tilefuse.analysis.index import GeneralIndex, Index
+from tilefuse.analysis.model import PipelineModel
+from tilefuse.analysis.regions import Follow, follow_chain
+from tilefuse.dialects.img.ops import GroupOp, ReadOp, StageOp, YieldOp
+from tilefuse.dialects.img.types import FuncType
+
+
+def stageable(model: PipelineModel, group: GroupOp) -> list[SSAValue]:
+    """The functions from outside that the group reads at several places, all moving with the tile alike."""
+    ids = {model.node_of[s.funcs[0]] for s in group.stages}
+    follow = follow_chain(model, ids, model.node_of[group.output_stage.funcs[0]])
+    ways: dict[SSAValue, set[tuple[Follow, ...]]] = {}
+    places: dict[SSAValue, int] = {}
+    for id in sorted(ids):
+        for access in model.nodes[id].accesses:
+            if access.producer in ids:
+                continue
+            way = []
+            for index in access.indices:
+                if isinstance(index, GeneralIndex):
+                    break
+                via = follow[id][index.var] if isinstance(index, Index) and index.var is not None else None
+                if via is None or via.dim is None:
+                    way.append(Follow(None))
+                else:
+                    assert isinstance(index, Index)
+                    way.append(Follow(via.dim, via.ratio * Fraction(index.num, index.den)))
+            ways.setdefault(access.source, set()).add(
+                tuple(way) if len(way) == len(access.indices) else ()
+            )
+            places[access.source] = places.get(access.source, 0) + 1
+    return [s for s, way in ways.items() if places[s] > 1 and len(way) == 1 and way != {()}]
+
+
+def stage_input(group: GroupOp, source: SSAValue) -> StageOp:
+    """Put a stage that copies `source` in front of the group's stages, and read it instead."""
+    type = source.type
+    assert isinstance(type, FuncType)
+    rank = type.rank.data
+    block = Block(arg_types=[IndexType()] * rank)
+    read = ReadOp(source, list(block.args), AffineMap.identity(rank))
+    block.add_ops([read, YieldOp([read.value])])
+    taken = {s.sym_name.data for s in group.parent_op().walk() if isinstance(s, StageOp)}  # type: ignore[union-attr]
+    name = base = f"{stage_name(source)}_tile"
+    count = 1
+    while name in taken:
+        count += 1
+        name = f"{base}_{count}"
+    stage = StageOp(name, [type.element], Region(block))
+    stage.location = group.location
+    for other in group.stages:
+        for op in other.body.block.ops:
+            if isinstance(op, ReadOp) and op.source is source:
+                op.operands[0] = stage.funcs[0]
+    first = group.body.block.first_op
+    assert first is not None
+    group.body.block.insert_op_before(stage, first)
+    return stage
