@@ -9,7 +9,7 @@ light model of the pipeline; the IR is rewritten once at the end.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -20,7 +20,7 @@ from xdsl.passes import ModulePass
 
 from tilefuse.analysis.cost import best_schedule
 from tilefuse.analysis.machine import Machine, machine
-from tilefuse.analysis.model import PipelineModel, extract
+from tilefuse.analysis.model import Node, PipelineModel, extract
 from tilefuse.analysis.regions import NotFusable
 from tilefuse.dialects.img.ops import BoundaryOp, GroupOp, PipelineOp, StageOp, YieldOp
 
@@ -31,15 +31,32 @@ _Groups = list[tuple[list[int], int]]
 
 
 class _Costs:
-    """Cost of a set of stages as one group, remembered."""
+    """Cost of a set of stages as one group, remembered for all sets that look alike."""
 
     def __init__(self, model: PipelineModel, on: Machine, extent: Sequence[int]):
         self.model, self.machine, self.extent = model, on, extent
-        self._known: dict[tuple[int, ...], float | None] = {}
+        self._known: dict[Hashable, float | None] = {}
+        self._kinds: dict[Hashable, int] = {}
+        self._kind_of = {n.id: self._kind(n) for n in model.nodes}
+
+    def _kind(self, node: Node) -> int:
+        """A number for all that a cost depends on in one stage; who it reads counts by distance."""
+        reads = tuple(
+            (
+                node.id - a.producer,
+                a.indices,
+                a.boundary,
+                self.model.nodes[a.producer].element_bytes,
+                self.model.nodes[a.producer].is_input,
+            )
+            for a in node.accesses
+        )
+        facts = (node.rank, node.storage, node.instructions, node.bounds, node.aligned, reads)
+        return self._kinds.setdefault(facts, len(self._kinds))
 
     def of(self, members: Sequence[int], output: int) -> float | None:
         """Microseconds, or None if the stages cannot share a kernel."""
-        key = tuple(members)
+        key = tuple((output - id, self._kind_of[id]) for id in members)
         if key not in self._known:
             try:
                 found = best_schedule(self.model, members, output, self.machine, self.extent)
