@@ -37,15 +37,16 @@ class Pipeline:
 
         return build_module(self._outputs, name)
 
-    def compile(self, target: str = "auto", **options: Any) -> Any:
+    def compile(self, target: str = "auto", *, name: str | None = None, **options: Any) -> Any:
         """Compile for `cuda`, `cpu`, `reference` or `auto`; gives a program that is called with arrays.
 
         The program takes inputs by position, in the order in which the ImageParams and Buffers were made, or
-        by name, and Params by name. `options` are those of `tilefuse.runtime.program.compile_pipeline`.
+        by name, and Params by name. `name`: of the pipeline, which begins the names of its kernels; else that
+        of the first output. `options` are those of `tilefuse.runtime.program.compile_pipeline`.
         """
         from tilefuse.runtime.program import compile_pipeline
 
-        return compile_pipeline(self.to_module(), target=target, **options)
+        return compile_pipeline(self.to_module(name), target=target, **options)
 
     def realize(self, sizes: Any = None, target: str = "auto", **options: Any) -> Any:
         """Compile, and run on the arrays of Buffers and on what was `set`: an array, or a tuple of arrays.

@@ -103,6 +103,9 @@ def load_library(source: str, *, strict_float: bool) -> ctypes.CDLL:
                 binary = _compile(source, compiler, flags)
                 if not cache.write(path, binary):
                     path = _private_copy(path.name, binary)
+            # Waiting threads that spin cost milliseconds a call where cores are shared; OpenMP reads this once,
+            # when it is loaded.
+            os.environ.setdefault("OMP_WAIT_POLICY", "passive")
             try:
                 library = ctypes.CDLL(str(path))
             except OSError as error:
