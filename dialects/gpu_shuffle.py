@@ -9,6 +9,7 @@ from xdsl.dialects.gpu import GPU
 from xdsl.dialects.utils import EnumAttribute
 from xdsl.ir import Dialect, Operation, SpacedOpaqueSyntaxAttribute, SSAValue
 from xdsl.irdl import (
+    AnyAttr,
     IRDLOperation,
     VarConstraint,
     irdl_attr_definition,
@@ -17,7 +18,6 @@ from xdsl.irdl import (
     prop_def,
     result_def,
 )
-from xdsl.irdl import AnyAttr
 from xdsl.utils.str_enum import StrEnum
 
 
@@ -55,7 +55,11 @@ class ShuffleOp(IRDLOperation):
     assembly_format = "$mode $value `,` $offset `,` $width attr-dict `:` type($value)"
 
     def __init__(
-        self, value: SSAValue | Operation, offset: SSAValue | Operation, width: SSAValue | Operation, mode: ShuffleMode
+        self,
+        value: SSAValue | Operation,
+        offset: SSAValue | Operation,
+        width: SSAValue | Operation,
+        mode: ShuffleMode,
     ):
         super().__init__(
             operands=[value, offset, width],
@@ -64,6 +68,4 @@ class ShuffleOp(IRDLOperation):
         )
 
 
-GPU_WITH_SHUFFLE = Dialect(
-    "gpu", [*GPU.operations, ShuffleOp], [*GPU.attributes, ShuffleModeAttr]
-)
+GPU_WITH_SHUFFLE = Dialect("gpu", [*GPU.operations, ShuffleOp], [*GPU.attributes, ShuffleModeAttr])

@@ -1,0 +1,48 @@
+"""Operations of the img dialect, one idea per file.
+
+A pipeline is a graph of functions over the integer grid. `img.input` and `img.stage` make functions,
+`img.boundary` continues one outside its box, `img.read` takes a value of one at a point, and `img.return`
+names the outputs. `img.group` gathers the stages that one kernel computes, and carries its schedule.
+"""
+
+from xdsl.ir import Operation
+
+from tilefuse.dialects.img.ops.boundary import BoundaryOp
+from tilefuse.dialects.img.ops.division import DivOp, ModOp
+from tilefuse.dialects.img.ops.group import GroupOp
+from tilefuse.dialects.img.ops.pipeline import PipelineOp, ReturnOp
+from tilefuse.dialects.img.ops.sources import ExtentOp, InputOp, MinOp, ParamOp
+from tilefuse.dialects.img.ops.stage import ReadOp, StageOp, YieldOp
+
+OPERATIONS: list[type[Operation]] = [
+    BoundaryOp,
+    DivOp,
+    ExtentOp,
+    GroupOp,
+    InputOp,
+    MinOp,
+    ModOp,
+    ParamOp,
+    PipelineOp,
+    ReadOp,
+    ReturnOp,
+    StageOp,
+    YieldOp,
+]
+
+__all__ = [
+    "OPERATIONS",
+    "BoundaryOp",
+    "DivOp",
+    "ExtentOp",
+    "GroupOp",
+    "InputOp",
+    "MinOp",
+    "ModOp",
+    "ParamOp",
+    "PipelineOp",
+    "ReadOp",
+    "ReturnOp",
+    "StageOp",
+    "YieldOp",
+]

@@ -1,0 +1,132 @@
+"""Groups: the stages of one kernel, and its schedule."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import (
+    StringAttr,
+)
+from xdsl.ir import Attribute, Region, SSAValue
+from xdsl.irdl import (
+    IRDLOperation,
+    irdl_op_definition,
+    lazy_traits_def,
+    opt_prop_def,
+    prop_def,
+    region_def,
+    var_result_def,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import (
+    Pure,
+)
+from xdsl.utils.exceptions import VerifyException
+
+from tilefuse.dialects.img.attrs import ScheduleAttr
+from tilefuse.dialects.img.ops.boundary import BoundaryOp
+from tilefuse.dialects.img.ops.parents import in_pipeline
+from tilefuse.dialects.img.ops.stage import StageOp, YieldOp, parse_attribute_of
+from tilefuse.dialects.img.types import FuncType
+
+
+@irdl_op_definition
+class GroupOp(IRDLOperation):
+    """The stages that one kernel computes, and how.
+
+    ```
+    %blur_y = img.group "blur_y" schedule #img.schedule<block_tile, tile = [128, 16], threads = [32, 8]> {
+      %blur_x = img.stage "blur_x" (%x, %y) -> f32 place #img.place<block, shared> { ... }
+      %blur_y = img.stage "blur_y" (%x, %y) -> f32 { ... }
+      img.yield %blur_y : !img.func<2xf32>
+    } : !img.func<2xf32>
+    ```
+    The yielded functions are results of one stage, the group's output; the others stay inside.
+    """
+
+    name = "img.group"
+
+    sym_name = prop_def(StringAttr)
+    schedule = opt_prop_def(ScheduleAttr)
+    body = region_def("single_block")
+    funcs = var_result_def(FuncType)
+
+    traits = lazy_traits_def(lambda: (Pure(), in_pipeline()))
+
+    def __init__(
+        self, name: str, types: Sequence[Attribute], body: Region, schedule: ScheduleAttr | None = None
+    ):
+        super().__init__(
+            properties={"sym_name": StringAttr(name), "schedule": schedule},
+            result_types=[list(types)],
+            regions=[body],
+        )
+        for func in self.funcs:
+            func.name_hint = name if SSAValue.is_valid_name(name) else None
+
+    @property
+    def yield_op(self) -> YieldOp:
+        """The terminator."""
+        op = self.body.block.last_op
+        assert isinstance(op, YieldOp)
+        return op
+
+    @property
+    def output_stage(self) -> StageOp:
+        """The stage whose values leave the group."""
+        op = self.yield_op.values[0].owner
+        assert isinstance(op, StageOp)
+        return op
+
+    @property
+    def stages(self) -> list[StageOp]:
+        """All stages, producers first."""
+        return [op for op in self.body.block.ops if isinstance(op, StageOp)]
+
+    @classmethod
+    def parse(cls, parser: Parser) -> GroupOp:
+        name = parser.parse_str_literal()
+        schedule = None
+        if parser.parse_optional_keyword("schedule"):
+            schedule = parse_attribute_of(parser, ScheduleAttr)
+        attrs = parser.parse_optional_attr_dict_with_keyword(("sym_name", "schedule"))
+        body = parser.parse_region()
+        parser.parse_punctuation(":")
+        types = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
+        op = cls(name, types, body, schedule)
+        if attrs is not None:
+            op.attributes |= attrs.data
+        return op
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_attribute(self.sym_name)
+        if self.schedule is not None:
+            printer.print_string(" schedule ")
+            printer.print_attribute(self.schedule)
+        printer.print_op_attributes(self.attributes, print_keyword=True)
+        printer.print_string(" ")
+        printer.print_region(self.body)
+        printer.print_string(" : ")
+        printer.print_list(self.result_types, printer.print_attribute)
+
+    def verify_(self) -> None:
+        name = self.sym_name.data
+        if not isinstance(self.body.block.last_op, YieldOp):
+            raise VerifyException(f"group '{name}' must end in img.yield")
+        values = self.yield_op.values
+        if [v.type for v in values] != list(self.result_types) or not values:
+            raise VerifyException(f"group '{name}': the types of img.yield and of the group differ")
+        owners = {v.owner for v in values}
+        if len(owners) != 1 or not all(isinstance(o, StageOp) and o.parent_op() is self for o in owners):
+            raise VerifyException(f"group '{name}': one stage of the group gives all its results")
+        for op in self.body.block.ops:
+            if not isinstance(op, StageOp | BoundaryOp | YieldOp):
+                raise VerifyException(f"group '{name}': {op.name} cannot stand in a group")
+        rank = self.output_stage.rank
+        if self.schedule is not None and len(self.schedule.tile_sizes) != rank:
+            raise VerifyException(
+                f"group '{name}': the schedule tiles {len(self.schedule.tile_sizes)} dimensions, "
+                f"stage '{self.output_stage.sym_name.data}' has {rank}"
+            )
