@@ -14,8 +14,9 @@ def lowering_passes(*, warps: bool) -> list[ModulePass]:
     """
     from tilefuse.lowering.groups import LowerGroups
     from tilefuse.passes.expand_division import ExpandDivision
+    from tilefuse.passes.expand_shifts import ExpandShifts
 
-    return [LowerGroups(warps=warps), ExpandDivision()]
+    return [LowerGroups(warps=warps), ExpandDivision(), ExpandShifts()]
 
 
 def lower(module: ModuleOp, *, warps: bool = True) -> ModuleOp:

@@ -231,7 +231,9 @@ class Expressions:
         choices: list[type[Operation]] = [arith.AddiOp, arith.SubiOp, arith.MuliOp]
         choices += [arith.MinSIOp, arith.MaxSIOp] if signed else [arith.MinUIOp, arith.MaxUIOp]
         choices += [arith.AndIOp, arith.OrIOp, arith.XOrIOp, DivOp, ModOp]
-        weights = [6, 4, 2, 2, 2, 1, 1, 1, 1, 1]
+        # By counts of any size.
+        choices += [arith.ShLIOp, arith.ShRSIOp if signed else arith.ShRUIOp]
+        weights = [6, 4, 2, 2, 2, 1, 1, 1, 1, 1, 0.5, 0.5]
         kind = self.rng.choices(choices, weights)[0]
         arguments = (signed,) if kind in (DivOp, ModOp) else ()
         return self._integer(kind(a.value, b.value, *arguments), a.element)

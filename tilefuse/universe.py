@@ -35,6 +35,7 @@ UNIVERSE = Universe(
     all_dialects={"img": _dialect},
     all_passes={
         "expand-division": _pass("expand_division", "ExpandDivision"),
+        "expand-shifts": _pass("expand_shifts", "ExpandShifts"),
         "group-stages": _pass("group_stages", "GroupStages"),
         "inline-stages": _pass("inline_stages", "InlineStages"),
         "lower-groups": _lowering("groups", "LowerGroups"),

@@ -6,6 +6,7 @@ from random_pipelines import random_pipeline
 
 from tilefuse.dialects.verification import verify
 from tilefuse.passes.expand_division import ExpandDivision
+from tilefuse.passes.expand_shifts import ExpandShifts
 from tilefuse.passes.group_stages import GroupStages
 from tilefuse.passes.pipeline import new_context, standard_passes
 from tilefuse.passes.promote_memory import PromoteMemory
@@ -54,5 +55,5 @@ def test_other_groupings(seed, algorithm):
 
 
 @pytest.mark.parametrize("seed", range(200, 230))
-def test_divisions_expanded(seed):
-    run_and_compare(seed, [ExpandDivision()])
+def test_divisions_and_shifts_expanded(seed):
+    run_and_compare(seed, [ExpandDivision(), ExpandShifts()])
