@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import IndexType, IntegerAttr
+from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Operation, SSAValue
 
 from tilefuse.analysis.index import GeneralIndex, Index, Span, classify, expr_span
@@ -111,9 +111,7 @@ def eval_index(value: SSAValue, boxes: Mapping[str, Box], scalars: Mapping[str, 
     )
 
 
-def boundary_box(
-    op: BoundaryOp, boxes: Mapping[str, Box], scalars: Mapping[str, int | float]
-) -> dict[int, Span]:
+def boundary_box(op: BoundaryOp, boxes: Mapping[str, Box], scalars: Mapping[str, int | float]) -> dict[int, Span]:
     """(first, last) of each dimension that `op` continues."""
     if op.mins:
         spans = {}
@@ -184,16 +182,16 @@ def required_spans(
                         need(result, spans)
                         need(inner, spans)
             case BoundaryOp() if op.func in needed:
-                spans: Spans | None = list(needed[op.func])
+                reached: Spans | None = list(needed[op.func])
                 for dim, box in boundary_box(op, input_boxes, scalars).items():
                     inside = through_boundary(op.kind.data, needed[op.func][dim], box)
                     if inside is None:
-                        spans = None
+                        reached = None
                         break
-                    assert spans is not None
-                    spans[dim] = inside
-                if spans is not None:
-                    need(op.source, spans)
+                    assert reached is not None
+                    reached[dim] = inside
+                if reached is not None:
+                    need(op.source, reached)
             case StageOp():
                 asked = [needed[f] for f in op.funcs if f in needed]
                 if not asked:
@@ -282,7 +280,7 @@ def default_output_boxes(
                 valid[op.func] = spans
             case StageOp():
                 spans = [(None, None)] * op.rank
-                args = {a: i for i, a in enumerate(op.body.block.args)}
+                args: dict[SSAValue, int] = {a: i for i, a in enumerate(op.body.block.args)}
                 for inner in op.body.block.ops:
                     if not isinstance(inner, ReadOp):
                         continue
@@ -301,10 +299,7 @@ def default_output_boxes(
             case GroupOp():
                 for result, inner_value in zip(op.funcs, op.yield_op.values, strict=True):
                     valid[result] = valid[inner_value]
-    return {
-        name: _close(name, pipeline, func, valid[func], input_boxes)
-        for name, func in pipeline.return_op.outputs
-    }
+    return {name: _close(name, pipeline, func, valid[func], input_boxes) for name, func in pipeline.return_op.outputs}
 
 
 def _close(
@@ -342,8 +337,3 @@ def _close(
             )
         box.append((low, high - low + 1))
     return tuple(box)
-
-
-def index_type_like(value: SSAValue) -> bool:
-    """Whether a pipeline-level scalar is of type index, and so part of a box."""
-    return isinstance(value.type, IndexType)

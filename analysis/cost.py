@@ -71,9 +71,7 @@ def _tile_candidates(
 ) -> Iterator[tuple[tuple[int, ...], tuple[int, ...], int]]:
     """(tile, threads, vector): warps along x, powers of two elsewhere (the space of Anderson 2021)."""
     rank = len(box)
-    tail = [
-        box[d] if bounds[d] is not None and box[d] <= SMALL_DIMENSION else 1 for d in range(rank)
-    ]
+    tail = [box[d] if bounds[d] is not None and box[d] <= SMALL_DIMENSION else 1 for d in range(rank)]
     if rank and bounds[0] is not None and box[0] <= SMALL_DIMENSION and rank > 1:
         # a small innermost dimension (interleaved channels): the next ones carry the threads
         small = box[0]
@@ -160,7 +158,7 @@ def estimate(
         instructions += points * per_point
         if id == output:
             instructions += points * (1 + INDEX_COST)
-    bytes = out_points * model.nodes[output].bytes
+    bytes: float = out_points * model.nodes[output].bytes
     for p, spans in loaded.items():
         fresh = math.prod(max(1.0, s[1]) for s in spans)
         touched = math.prod(max(1, s[0]) for s in spans)
@@ -218,12 +216,12 @@ def _note_load(
             else:
                 spans[d][0] = min(spans[d][0], low)
                 spans[d][1] = max(spans[d][1], high)
-    sizes = [(high - low + 1, min(fresh, high - low + 1) if fresh > 1 else high - low + 1) for low, high, fresh in spans]
+    sizes = [
+        (high - low + 1, min(fresh, high - low + 1) if fresh > 1 else high - low + 1) for low, high, fresh in spans
+    ]
     old = loaded.get(producer)
     loaded[producer] = (
-        sizes
-        if old is None
-        else [(max(a[0], b[0]), max(a[1], b[1])) for a, b in zip(old, sizes, strict=True)]
+        sizes if old is None else [(max(a[0], b[0]), max(a[1], b[1])) for a, b in zip(old, sizes, strict=True)]
     )
 
 

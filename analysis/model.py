@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import AnyFloat, DenseArrayBase, IndexType
+from xdsl.dialects.builtin import DenseArrayBase, IndexType
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from tilefuse.analysis.bounds import flat_ops
@@ -29,7 +29,7 @@ from tilefuse.dialects.img.ops import (
     StageOp,
     YieldOp,
 )
-from tilefuse.dialects.img.types import FuncType, element_bytes, storage_type
+from tilefuse.dialects.img.types import element_bytes, storage_type
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -184,7 +184,15 @@ def instruction_cost(op: Operation) -> float:
 
 
 def _cheap_math(op: Operation) -> bool:
-    return op.name in ("math.absf", "math.absi", "math.floor", "math.ceil", "math.trunc", "math.fma", "math.roundeven")
+    return op.name in (
+        "math.absf",
+        "math.absi",
+        "math.floor",
+        "math.ceil",
+        "math.trunc",
+        "math.fma",
+        "math.roundeven",
+    )
 
 
 def extract(pipeline: PipelineOp) -> PipelineModel:
@@ -240,9 +248,7 @@ def extract(pipeline: PipelineOp) -> PipelineModel:
 def _hull(accesses: Sequence[Access]) -> list[Access]:
     ways: dict[object, list[Access]] = {}
     for a in accesses:
-        way = tuple(
-            (i.var, i.num, i.den) if isinstance(i, Index) and i.var is not None else i for i in a.indices
-        )
+        way = tuple((i.var, i.num, i.den) if isinstance(i, Index) and i.var is not None else i for i in a.indices)
         ways.setdefault((a.producer, a.source, way), []).append(a)
     hull: list[Access] = []
     for same in ways.values():
@@ -257,10 +263,8 @@ def _hull(accesses: Sequence[Access]) -> list[Access]:
     return hull
 
 
-def _read_body(
-    op: StageOp, node: Node, model: PipelineModel, boundary: dict[SSAValue, BoundaryKind | None]
-) -> None:
-    args = {a: i for i, a in enumerate(op.body.block.args)}
+def _read_body(op: StageOp, node: Node, model: PipelineModel, boundary: dict[SSAValue, BoundaryKind | None]) -> None:
+    args: dict[SSAValue, int] = {a: i for i, a in enumerate(op.body.block.args)}
     seen: set[Access] = set()
     for inner in op.body.block.ops:
         if isinstance(inner, ReadOp):
@@ -283,8 +287,3 @@ def _read_body(
         of_indices = tuple(i.offset if isinstance(i, Index) else 0 for i in access.indices)
         offsets.setdefault(access.producer, []).append(of_indices)
     node.offsets = {producer: tuple(found) for producer, found in offsets.items()}
-
-
-def is_float(type: object) -> bool:
-    """Whether a pixel type is a floating-point one."""
-    return isinstance(type, AnyFloat) or (isinstance(type, FuncType) and isinstance(type.element, AnyFloat))

@@ -43,15 +43,11 @@ def place_stages(
     for id in sorted(inside - {output}, reverse=True):
         consumers = [c for c in model.consumers(id) if c in inside]
         needed = min(micro[c].points for c in consumers)
-        stays = all(c in in_thread for c in consumers) and all(
-            f.dim is None or f.ratio == 1 for f in follow[id]
-        )
+        stays = all(c in in_thread for c in consumers) and all(f.dim is None or f.ratio == 1 for f in follow[id])
         if stays and micro[id].points <= CHEAP_RECOMPUTE * needed:
             in_thread.add(id)
     places: dict[int, Placement] = {}
-    last_use = {
-        id: max(c for c in model.consumers(id) if c in inside) for id in inside if id != output
-    }
+    last_use = {id: max(c for c in model.consumers(id) if c in inside) for id in inside if id != output}
     # A register stage reads its producers when the output is computed, not before.
     for id in sorted(inside - {output}, reverse=True):
         if id not in in_thread:
@@ -74,9 +70,7 @@ def place_stages(
     return places
 
 
-def shared_bytes(
-    model: PipelineModel, places: Mapping[int, Placement], region: Mapping[int, Region]
-) -> int:
+def shared_bytes(model: PipelineModel, places: Mapping[int, Placement], region: Mapping[int, Region]) -> int:
     """Shared memory of a block: for each slot the largest stage in it."""
     slots: dict[int, int] = {}
     for id, place in places.items():

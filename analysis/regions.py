@@ -67,9 +67,7 @@ def follow_chain(model: PipelineModel, members: Iterable[int], output: int) -> d
     inside = set(members)
     out = model.nodes[output]
     follow: dict[int, tuple[Follow, ...]] = {
-        output: tuple(
-            Follow(d) if fixed_span(model, output, d) is None else Follow(None) for d in range(out.rank)
-        )
+        output: tuple(Follow(d) if fixed_span(model, output, d) is None else Follow(None) for d in range(out.rank))
     }
     for id in sorted(inside, reverse=True):
         mine = follow.get(id)
@@ -88,9 +86,7 @@ def follow_chain(model: PipelineModel, members: Iterable[int], output: int) -> d
             for d, index in enumerate(access.indices):
                 if isinstance(index, Index) and index.var is not None:
                     via = mine[index.var]
-                    theirs.append(
-                        Follow(via.dim, via.ratio * index.ratio) if via.dim is not None else Follow(None)
-                    )
+                    theirs.append(Follow(via.dim, via.ratio * index.ratio) if via.dim is not None else Follow(None))
                 else:
                     theirs.append(Follow(None))
                 if theirs[d].dim is None:
@@ -122,9 +118,7 @@ def regions(
     if follow is None:
         follow = follow_chain(model, members, output)
     inside = set(members)
-    spans: dict[int, list[Span]] = {
-        output: [fixed_span(model, output, d) or (0, t - 1) for d, t in enumerate(tile)]
-    }
+    spans: dict[int, list[Span]] = {output: [fixed_span(model, output, d) or (0, t - 1) for d, t in enumerate(tile)]}
     for id in sorted(inside, reverse=True):
         mine = spans[id]
         for access in model.nodes[id].hull:

@@ -101,9 +101,7 @@ def warp_candidates(
             tile = [1, rows, *box[2:]]
             try:
                 probe = regions(model, members, output, [LANES * vector, *tile[1:]], follow)
-                layout = warp_layout(
-                    model, members, output, follow, probe, [LANES * vector, *tile[1:]], vector
-                )
+                layout = warp_layout(model, members, output, follow, probe, [LANES * vector, *tile[1:]], vector)
             except NotFusable:
                 break
             found = _estimate(model, members, output, layout, machine, box, rows)
@@ -143,9 +141,7 @@ def _estimate(
         deep = math.prod(b - a + 1 for a, b in held.rest)
         # reads are of registers; one that is not staged is a load
         unstaged = sum(
-            1
-            for a in node.accesses
-            if a.producer not in layout.stages and (a.producer, a.source) not in layout.sources
+            1 for a in node.accesses if a.producer not in layout.stages and (a.producer, a.source) not in layout.sources
         )
         instructions += held.count * deep * v * (node.instructions + 5 * unstaged)
         if id == output:

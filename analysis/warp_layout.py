@@ -95,7 +95,11 @@ def warp_layout(
     for id in members:
         (x0, x1), (y0, y1), *rest = region[id].spans
         stages[id] = Held(
-            (y0, y1), rest=tuple(rest), left=max(0, -x0), right=max(0, x1 - tile[0] + 1), bytes=model.nodes[id].bytes
+            (y0, y1),
+            rest=tuple(rest),
+            left=max(0, -x0),
+            right=max(0, x1 - tile[0] + 1),
+            bytes=model.nodes[id].bytes,
         )
     sources: dict[tuple[int, object], Held] = {}
     ahead: dict[int, list[tuple[Held, int]]] = {id: [] for id in members}
@@ -104,25 +108,25 @@ def warp_layout(
         for access in model.nodes[id].hull:
             if access.producer in inside:
                 x, y = access.indices[0], access.indices[1]
-                assert isinstance(x, Index) and isinstance(y, Index)
+                assert isinstance(x, Index)
+                assert isinstance(y, Index)
                 theirs = stages[access.producer]
             else:
                 if not is_staged(access.indices):
                     continue
                 x, y = access.indices[0], access.indices[1]
-                assert isinstance(x, Index) and isinstance(y, Index)
+                assert isinstance(x, Index)
+                assert isinstance(y, Index)
                 key = (access.producer, access.source)
-                rest = tuple(i.span(region[id].spans) for i in access.indices[2:])  # type: ignore[union-attr]
+                deep = tuple(i.span(region[id].spans) for i in access.indices[2:])  # type: ignore[union-attr]
                 rows = (mine.rows[0] + y.offset, mine.rows[1] + y.offset)
                 theirs = sources.get(key)  # type: ignore[assignment]
                 if theirs is None:
-                    theirs = sources[key] = Held(
-                        rows, rest=rest, bytes=model.nodes[access.producer].element_bytes[0]
-                    )
+                    theirs = sources[key] = Held(rows, rest=deep, bytes=model.nodes[access.producer].element_bytes[0])
                 else:
                     theirs.rows = (min(theirs.rows[0], rows[0]), max(theirs.rows[1], rows[1]))
                     theirs.rest = tuple(
-                        (min(a[0], b[0]), max(a[1], b[1])) for a, b in zip(theirs.rest, rest, strict=True)
+                        (min(a[0], b[0]), max(a[1], b[1])) for a, b in zip(theirs.rest, deep, strict=True)
                     )
                 theirs.left = max(theirs.left, mine.left - x.offset)
                 theirs.right = max(theirs.right, mine.right + x.offset)
@@ -137,9 +141,7 @@ def warp_layout(
     right = math.ceil(max(h.right for h in everything) / vector)
     if left + right > LANES // 2:
         raise NotFusable("the halo takes more than half of the lanes of a warp")
-    return WarpLayout(
-        vector, stages, sources, left, right, max(h.lag + h.count for h in everything)
-    )
+    return WarpLayout(vector, stages, sources, left, right, max(h.lag + h.count for h in everything))
 
 
 def is_staged(indices: Sequence[object]) -> bool:

@@ -15,14 +15,12 @@ from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     ArrayAttr,
     IntAttr,
-    IntegerType,
     MemRefType,
     NoneAttr,
-    Signedness,
     StridedLayoutAttr,
     StringAttr,
 )
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import SSAValue
 
 from tilefuse.analysis.bounds import Box
 from tilefuse.analysis.model import PipelineModel, extract
@@ -35,7 +33,6 @@ from tilefuse.dialects.img.ops import (
     PipelineOp,
     ReadOp,
     ReturnOp,
-    StageOp,
 )
 from tilefuse.dialects.img.types import FuncType
 
@@ -98,7 +95,7 @@ def kernel_args(group: GroupOp) -> list[KernelArg]:
                     continue
                 assert isinstance(op, ReadOp)
                 base, boundaries = base_of(value)
-                if base.owner.parent_op() is not group:  # type: ignore[union-attr]
+                if base.owner.parent_op() is not group:
                     inputs[base] = None
                 for b in boundaries:
                     for v in (*b.mins, *b.extents, *([b.exterior] if b.exterior is not None else [])):
@@ -135,9 +132,7 @@ def memref_type(value: SSAValue) -> MemRefType:
     type = value.type
     assert isinstance(type, FuncType)
     strides = [NoneAttr() if s is None else IntAttr(s) for s in reversed(static_strides(value))]
-    return MemRefType(
-        type.storage, [DYNAMIC_INDEX] * type.rank.data, StridedLayoutAttr(ArrayAttr(strides), IntAttr(0))
-    )
+    return MemRefType(type.storage, [DYNAMIC_INDEX] * type.rank.data, StridedLayoutAttr(ArrayAttr(strides), IntAttr(0)))
 
 
 def threads(group: GroupOp) -> tuple[int, int, int]:
@@ -181,8 +176,3 @@ def grid(group: GroupOp, output_box: Box) -> tuple[int, int, int]:
     for n in counts[2:]:
         z *= n
     return (counts[0] if counts else 1, counts[1] if len(counts) > 1 else 1, z)
-
-
-def is_signed(element: Attribute) -> bool:
-    """Whether a pixel type is a signed integer."""
-    return isinstance(element, IntegerType) and element.signedness.data == Signedness.SIGNED

@@ -71,10 +71,9 @@ class BlockTile:
 
     def emit(self) -> None:
         """The whole body."""
-        written: set[int] = set()
         arrays = self._allocate()
         for stage in self.block_stages:
-            self._separate(stage, arrays, written)
+            self._separate(stage, arrays)
             self._block_phase(stage, arrays[stage])
         if self.block_stages:
             self.e.effect(gpu.BarrierOp())
@@ -82,7 +81,11 @@ class BlockTile:
 
     @staticmethod
     def interior(
-        group: GroupOp, model: PipelineModel, e: Emitter, buffers: dict[SSAValue, Buffer], origin: Sequence[Num]
+        group: GroupOp,
+        model: PipelineModel,
+        e: Emitter,
+        buffers: dict[SSAValue, Buffer],
+        origin: Sequence[Num],
     ) -> SSAValue | None:
         """What an interior tile needs beside full tiles and boundary boxes: nothing."""
         return None
@@ -120,8 +123,8 @@ class BlockTile:
         self._read_since: set[SSAValue] = set()
         return result
 
-    def _separate(self, stage: StageOp, arrays: dict[StageOp, list[SSAValue]], written: set[int]) -> None:
-        """A barrier, if the phase of `stage` reads what was written, or overwrites what was read, since the last."""
+    def _separate(self, stage: StageOp, arrays: dict[StageOp, list[SSAValue]]) -> None:
+        """A barrier, if this phase reads what was written, or overwrites what was read, since the last one."""
         model = self.model
         reads = {
             array
@@ -156,10 +159,7 @@ class BlockTile:
 
         def compute(first: list[Num]) -> None:
             """The points (first[0], first[1] .. + per_item, ...) in region coordinates."""
-            results = [
-                e.alloca([per_item], f.type.storage, PRIVATE, f"r_{stage.sym_name.data}")
-                for f in stage.funcs
-            ]
+            results = [e.alloca([per_item], f.type.storage, PRIVATE, f"r_{stage.sym_name.data}") for f in stage.funcs]
 
             def at(j: Num) -> list[Num]:
                 local = list(first)

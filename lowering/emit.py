@@ -67,7 +67,7 @@ class Emitter:
 
     def _binary(self, kind: type[Operation], a: Num, b: Num, hint: str | None = None) -> SSAValue:
         x, y = self.value(a), self.value(b)
-        return self._memo((kind, x, y), lambda: kind(x, y), hint)  # type: ignore[call-arg]
+        return self._memo((kind, x, y), lambda: kind(x, y), hint)  # type: ignore[arg-type, call-arg]
 
     def _terms(self, a: Num) -> tuple[dict[SSAValue, int], int]:
         if isinstance(a, int):
@@ -208,7 +208,7 @@ class Emitter:
                         return self.add(a, b)
                     case AffineBinaryOpKind.Mul:
                         return self.mul(a, b)
-                assert isinstance(b, int) and b > 0
+                assert isinstance(b, int)
                 match kind:
                     case AffineBinaryOpKind.FloorDiv:
                         return self.floordiv(a, b)
@@ -308,6 +308,4 @@ class Emitter:
 
     def branch(self, condition: SSAValue, then: Operation, otherwise: Operation) -> None:
         """An scf.if with one op on each side."""
-        self.block.add_op(
-            scf.IfOp(condition, [], [then, scf.YieldOp()], [otherwise, scf.YieldOp()])
-        )
+        self.block.add_op(scf.IfOp(condition, [], [then, scf.YieldOp()], [otherwise, scf.YieldOp()]))

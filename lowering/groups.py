@@ -113,9 +113,7 @@ def _model_of(group: GroupOp, warps: bool) -> type[BlockTile] | type[WarpTile]:
 def lower_group(group: GroupOp, model: PipelineModel, warps: bool = True) -> list[func.FuncOp]:
     """The tile body and the kernel of one group."""
     if group.schedule is None:
-        raise PipelineError(
-            f"group '{group.sym_name.data}' has no schedule; run tile, or write one by hand", group
-        )
+        raise PipelineError(f"group '{group.sym_name.data}' has no schedule; run tile, or write one by hand", group)
     rank = group.output_stage.rank
     try:
         body = _Function(group, [(f"{_AXES[d] if d < 4 else d}0", INDEX) for d in range(rank)] + [("border", i1)])
@@ -149,7 +147,7 @@ def _boundary_reach(group: GroupOp, model: PipelineModel) -> dict[_Reach, tuple[
     region = regions(model, list(ids.values()), output, block_tile(group), follow)
     reach: dict[_Reach, tuple[int, int]] = {}
     for stage, id in ids.items():
-        coordinate = {a: i for i, a in enumerate(stage.body.block.args)}
+        coordinate: dict[SSAValue, int] = {a: i for i, a in enumerate(stage.body.block.args)}
         for op in stage.body.block.ops:
             if not isinstance(op, ReadOp):
                 continue
@@ -203,9 +201,7 @@ def _kernel(group: GroupOp, model: PipelineModel, warps: bool) -> func.FuncOp:
             rest = quotient
         if rank > 2:
             blocks.append(rest)
-        origin = [
-            e.add(firsts[d], e.mul(blocks[d], sizes[d]), f"{_AXES[d] if d < 4 else d}0") for d in range(rank)
-        ]
+        origin = [e.add(firsts[d], e.mul(blocks[d], sizes[d]), f"{_AXES[d] if d < 4 else d}0") for d in range(rank)]
         interior = _interior(e, group, model, kernel, origin, warps)
         arguments = [*kernel.block.args, *(e.value(o) for o in origin)]
         name = SymbolRefAttr(_tile_name(group))
@@ -275,15 +271,15 @@ class LowerGroups(ModulePass):
             for stage in pipeline.body.block.ops:
                 if isinstance(stage, StageOp):
                     raise PipelineError(
-                        f"stage '{stage.sym_name.data}' is in no group; run group-stages before lower-groups", stage
+                        f"stage '{stage.sym_name.data}' is in no group; run group-stages before lower-groups",
+                        stage,
                     )
             model = extract(pipeline)
             kernels: dict[Hashable, str] = {}
             for group in groups:
                 if (name := kernel_name(group)) in present:
                     raise PipelineError(
-                        f"group '{group.sym_name.data}': there is a function @{name} already; "
-                        "a module is lowered once",
+                        f"group '{group.sym_name.data}': there is a function @{name} already; a module is lowered once",
                         group,
                     )
                 found = kernels.setdefault(fingerprint(group), name)

@@ -78,7 +78,7 @@ def emit_stage(e: Emitter, tile: Tile, stage: StageOp, point: Point) -> list[SSA
     """The values of `stage` at `point`."""
     absolute = [tile.absolute(e, f, r) for f, r in zip(point.follow, point.relative, strict=True)]
     values: dict[SSAValue, SSAValue] = dict(tile.scalars)
-    coordinate = {a: i for i, a in enumerate(stage.body.block.args)}
+    coordinate: dict[SSAValue, int] = {a: i for i, a in enumerate(stage.body.block.args)}
 
     def number(value: SSAValue) -> SSAValue:
         if value in coordinate:
@@ -130,7 +130,8 @@ def _emit_read(
     # inside a group only constant exteriors stand over a computed stage; an outer one hides the inner ones
     for b in reversed(boundaries):
         _, condition = _apply_boundary(e, tile, b, where, None if always else tile.border)
-        assert condition is not None and b.exterior is not None
+        assert condition is not None
+        assert b.exterior is not None
         value = e.select(condition, value, number(b.exterior))
     return value
 
@@ -147,9 +148,7 @@ def _relative(e: Emitter, indices: Sequence[AnyIndex], point: Point, where: Sequ
     ]
 
 
-def read_global(
-    e: Emitter, tile: Tile, source: SSAValue, where: Sequence[Num], border: SSAValue | None
-) -> SSAValue:
+def read_global(e: Emitter, tile: Tile, source: SSAValue, where: Sequence[Num], border: SSAValue | None) -> SSAValue:
     """The value of `source`, a function in global memory under boundaries, at absolute coordinates.
 
     With `border` None the boundaries are always applied.
@@ -221,6 +220,7 @@ def _apply_boundary(
 
 
 def scalar_index(e: Emitter, tile: Tile, value: SSAValue) -> Num:
+    """A scalar of type index that stands between the stages, inside the kernel."""
     if isinstance(value.owner, arith.ConstantOp):
         return int(value.owner.value.value.data)  # type: ignore[union-attr]
     return tile.scalars[value]

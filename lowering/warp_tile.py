@@ -42,9 +42,7 @@ class WarpTile:
         self.follow = follow_chain(model, members, output)
         self.size = schedule.tile_sizes
         self.region = regions(model, members, output, self.size, self.follow)
-        self.layout = warp_layout(
-            model, members, output, self.follow, self.region, self.size, schedule.vector_width
-        )
+        self.layout = warp_layout(model, members, output, self.follow, self.region, self.size, schedule.vector_width)
         self.vector = schedule.vector_width
         if self.size[0] != self.layout.width or schedule.thread_counts[0] != LANES:
             raise PipelineError(
@@ -70,7 +68,7 @@ class WarpTile:
             sources: list[tuple[SSAValue, Held, SSAValue]] = []
             for (_, source), held in layout.sources.items():
                 assert isinstance(source, SSAValue)
-                array = self._array(held, source.type.storage, source.name_hint or "in")  # type: ignore[attr-defined]
+                array = self._array(held, source.type.storage, source.name_hint or "in")
                 sources.append((source, held, array))
                 self.tile.staged[source] = Resident(self._loader(held, array))
             for source, held, array in sources:
@@ -80,9 +78,7 @@ class WarpTile:
                 if stage is self.output:
                     continue
                 held = layout.stages[id]
-                arrays[stage] = [
-                    self._array(held, f.type.storage, stage.sym_name.data) for f in stage.funcs
-                ]
+                arrays[stage] = [self._array(held, f.type.storage, stage.sym_name.data) for f in stage.funcs]
                 for f, array in zip(stage.funcs, arrays[stage], strict=True):
                     self.tile.resident[f] = Resident(self._loader(held, array))
             with e.loop(layout.steps, "t", unroll=True) as t:
@@ -141,8 +137,7 @@ class WarpTile:
         """Unrolled loops over the further dimensions, last one first, as arrays index them."""
         with ExitStack() as stack:
             yield [
-                stack.enter_context(self.e.loop(high - low + 1, "c", unroll=True))
-                for low, high in reversed(held.rest)
+                stack.enter_context(self.e.loop(high - low + 1, "c", unroll=True)) for low, high in reversed(held.rest)
             ]
 
     def _exchange(self, array: SSAValue, held: Held, where: Sequence[Num]) -> None:
@@ -150,10 +145,16 @@ class WarpTile:
         e, v = self.e, self.vector
         left, right = held.reach
         for j in range(-left, 0):
-            e.store(self._shuffle(e.load(array, [*where, left + j % v]), -(j // v), ShuffleMode.Up), array, [*where, left + j])
+            e.store(
+                self._shuffle(e.load(array, [*where, left + j % v]), -(j // v), ShuffleMode.Up),
+                array,
+                [*where, left + j],
+            )
         for j in range(v, v + right):
             e.store(
-                self._shuffle(e.load(array, [*where, left + j % v]), j // v, ShuffleMode.Down), array, [*where, left + j]
+                self._shuffle(e.load(array, [*where, left + j % v]), j // v, ShuffleMode.Down),
+                array,
+                [*where, left + j],
             )
 
     def _shuffle(self, value: SSAValue, lanes: int, mode: ShuffleMode) -> SSAValue:
@@ -267,11 +268,18 @@ class WarpTile:
                 self._store_row(buffer, results[i], i, held, row, k, alive)
 
     def _store_row(
-        self, buffer: Buffer, values: SSAValue, which: int, held: Held, row: Num, k: Sequence[Num], alive: SSAValue | None
+        self,
+        buffer: Buffer,
+        values: SSAValue,
+        which: int,
+        held: Held,
+        row: Num,
+        k: Sequence[Num],
+        alive: SSAValue | None,
     ) -> None:
         e, tile = self.e, self.tile
         out = self.group.funcs[which]
-        bytes = element_bytes(out.type.element)  # type: ignore[attr-defined]
+        bytes = element_bytes(out.type.element)
 
         def index(v: Num) -> list[Num]:
             p = self._point(self.output, held, v, row, k)
@@ -290,7 +298,7 @@ class WarpTile:
                     e.store(e.load(values, [v]), buffer.memref, at)
 
         def whole() -> None:
-            element = out.type.storage  # type: ignore[attr-defined]
+            element = out.type.storage
             type = VectorType(element, [self.vector])
             packed = e.op(ub.PoisonOp(type))
             for v in range(self.vector):
@@ -310,7 +318,11 @@ class WarpTile:
 
     @staticmethod
     def interior(
-        group: GroupOp, model: PipelineModel, e: Emitter, buffers: dict[SSAValue, Buffer], origin: Sequence[Num]
+        group: GroupOp,
+        model: PipelineModel,
+        e: Emitter,
+        buffers: dict[SSAValue, Buffer],
+        origin: Sequence[Num],
     ) -> SSAValue | None:
         """Every load of every lane, dead ones too, lies inside its buffer."""
         plan = WarpTile(group, model, e, Tile(list(origin), e.true(), buffers, {}), [])
@@ -330,4 +342,3 @@ class WarpTile:
                 inside = e.both(inside, e.compare("sge", e.add(start, low), 0))
                 inside = e.both(inside, e.compare("slt", e.add(start, high), buffer.extent(d, e)))
         return inside
-

@@ -123,8 +123,7 @@ def dp_groups(model: PipelineModel, costs: _Costs) -> _Groups:
             part = stages[start:end]
             inside = set(part)
             escapes = any(
-                model.nodes[id].is_output or any(c not in inside for c in model.consumers(id))
-                for id in part[:-1]
+                model.nodes[id].is_output or any(c not in inside for c in model.consumers(id)) for id in part[:-1]
             )
             if escapes:
                 continue
@@ -166,9 +165,7 @@ def form_group(model: PipelineModel, members: Sequence[int], output: int) -> Gro
             continue
         while inner_boundaries:
             boundary = inner_boundaries.pop(0)
-            inner_boundaries += [
-                u.operation for u in boundary.func.uses if isinstance(u.operation, BoundaryOp)
-            ]
+            inner_boundaries += [u.operation for u in boundary.func.uses if isinstance(u.operation, BoundaryOp)]
             boundary.detach()
             body.add_op(boundary)
     for inner, result in zip(last.funcs, group.funcs, strict=True):

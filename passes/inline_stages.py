@@ -134,7 +134,7 @@ def _inline_at(stage: StageOp, site: _ReadSite, move: bool) -> None:
     target = consumer.body.block
     outer = list(indices)
     args = stage.body.block.args
-    coordinates = dict(zip(args, map.results, strict=True))
+    coordinates: dict[SSAValue, AffineExpr] = dict(zip(args, map.results, strict=True))
     mapper: dict[SSAValue, SSAValue] = {}
     placed: list[Operation] = []
     values: list[SSAValue] = []
@@ -164,7 +164,7 @@ def _inline_at(stage: StageOp, site: _ReadSite, move: bool) -> None:
                 if operand not in made:
                     made[operand] = _index_value(coordinates[operand], outer, op)
                 op.operands[i] = made[operand]
-    results = dict(zip(stage.funcs, values, strict=True))
+    results: dict[SSAValue, SSAValue] = dict(zip(stage.funcs, values, strict=True))
     for read in reads:
         read.value.replace_all_uses_with(results[read.source])
         read.detach()

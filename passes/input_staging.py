@@ -42,9 +42,7 @@ def stageable(model: PipelineModel, group: GroupOp) -> list[SSAValue]:
                 else:
                     assert isinstance(index, Index)
                     way.append(Follow(via.dim, via.ratio * Fraction(index.num, index.den)))
-            ways.setdefault(access.source, set()).add(
-                tuple(way) if len(way) == len(access.indices) else ()
-            )
+            ways.setdefault(access.source, set()).add(tuple(way) if len(way) == len(access.indices) else ())
             places[access.source] = places.get(access.source, 0) + 1
     return [s for s, way in ways.items() if places[s] > 1 and len(way) == 1 and way != {()}]
 

@@ -50,7 +50,8 @@ class PromoteMemory(ModulePass):
             for group in groups:
                 if group.schedule is None:
                     raise PipelineError(
-                        f"group '{group.sym_name.data}' has no schedule; run tile before promote-memory", group
+                        f"group '{group.sym_name.data}' has no schedule; run tile before promote-memory",
+                        group,
                     )
                 assert model is not None
                 block = group.schedule.execution is Shape.BlockTile

@@ -74,9 +74,7 @@ class Tile(ModulePass):
         if sizes[0] == 0 and self.shape == "warp_tile":
             sizes[0] = self._warp_width(group, model, sizes)
         shape = Shape.BlockTile if self.shape == "auto" else Shape(self.shape)
-        return ScheduleAttr(
-            shape, sizes, [*self.threads, *([1] * rank)][:rank], self.vector
-        )
+        return ScheduleAttr(shape, sizes, [*self.threads, *([1] * rank)][:rank], self.vector)
 
     def _warp_width(self, group: GroupOp, model: PipelineModel, sizes: list[int]) -> int:
         """The columns that the live lanes of a warp cover."""

@@ -58,9 +58,7 @@ def _check_shape(group: GroupOp, model: PipelineModel) -> None:
         follow = follow_chain(model, ids, output)
         if schedule.execution is Shape.WarpTile:
             region = regions(model, ids, output, schedule.tile_sizes, follow)
-            layout = warp_layout(
-                model, ids, output, follow, region, schedule.tile_sizes, schedule.vector_width
-            )
+            layout = warp_layout(model, ids, output, follow, region, schedule.tile_sizes, schedule.vector_width)
             if schedule.tile_sizes[0] != layout.width or schedule.thread_counts[0] != LANES:
                 raise _complain(
                     group,
@@ -74,7 +72,9 @@ def _check_shape(group: GroupOp, model: PipelineModel) -> None:
         fixed = fixed_span(model, output, d)
         if fixed is not None and tile != fixed[1] - fixed[0] + 1:
             raise _complain(group, f"dimension {d} has {fixed[1] - fixed[0] + 1} points and is not tiled by {tile}")
-        if tile % threads or (d == 0 and (tile // threads) % schedule.vector_width and math.prod(schedule.thread_counts) > 1):
+        if tile % threads or (
+            d == 0 and (tile // threads) % schedule.vector_width and math.prod(schedule.thread_counts) > 1
+        ):
             raise _complain(
                 group,
                 f"a tile of {tile} in dimension {d} is not shared evenly by {threads} threads"
@@ -82,7 +82,9 @@ def _check_shape(group: GroupOp, model: PipelineModel) -> None:
             )
         if d > 2 and threads > 1:
             raise _complain(group, f"threads lie in the first three dimensions; dimension {d} has {threads}")
-    for d, (tile, step) in enumerate(zip(schedule.tile_sizes, alignment(follow, len(schedule.tile_sizes)), strict=True)):
+    for d, (tile, step) in enumerate(
+        zip(schedule.tile_sizes, alignment(follow, len(schedule.tile_sizes)), strict=True)
+    ):
         if tile % step:
             raise _complain(group, f"scaled accesses need a tile of a multiple of {step} in dimension {d}, not {tile}")
 
