@@ -1,0 +1,65 @@
+"""Random pipelines as programs: which passes to compile them with, how to call them, what must come out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Literal
+
+import numpy as np
+from random_case import RandomPipeline, is_interleaved
+from xdsl.passes import ModulePass
+
+from tilefuse.dialects.img.ops import InputOp
+from tilefuse.passes.pipeline import standard_passes
+from tilefuse.passes.tile import Tile
+from tilefuse.runtime.evaluator import evaluate
+from tilefuse.runtime.program import Program
+
+Shape = Literal["auto", "block_tile", "warp_tile"]
+
+
+def passes(target: str, *, shape: Shape = "auto", algorithm: str = "greedy") -> list[ModulePass]:
+    """The standard passes for `target`, with one execution model for all groups."""
+    return [
+        replace(p, shape=shape) if isinstance(p, Tile) else p
+        for p in standard_passes(target, algorithm=algorithm)
+    ]
+
+
+def evaluated(case: RandomPipeline) -> dict[str, np.ndarray]:
+    """What the evaluator gives for each output: axes reversed against the dimensions."""
+    return evaluate(case.module, case.grids, case.params, case.output_boxes, case.mins)
+
+
+def call(program: Program, case: RandomPipeline) -> dict[str, np.ndarray]:
+    """The program's outputs for the arrays of `case`, as planar views like `evaluated`."""
+    found = program(**case.inputs, **case.params, sizes=case.sizes, mins=case.mins)
+    arrays: Sequence[np.ndarray] = found if isinstance(found, tuple) else (found,)
+    inputs = [op for op in case.pipeline.body.block.ops if isinstance(op, InputOp)]
+    pictures = [op for op in inputs if op.func.type.rank.data == 3]
+    # Outputs with channels lie like the first input that has channels.
+    interleaved = bool(pictures) and is_interleaved(pictures[0])
+    names = [name for name, _ in case.pipeline.return_op.outputs]
+    return {
+        name: array.transpose(2, 0, 1) if interleaved and array.ndim == 3 else array
+        for name, array in zip(names, arrays, strict=True)
+    }
+
+
+def assert_equal(
+    found: dict[str, np.ndarray],
+    expected: dict[str, np.ndarray],
+    where: str,
+    tolerance: dict[str, float] | None = None,
+) -> None:
+    """Bit for bit (NaN equals NaN); with `tolerance`, f32 outputs within it, absolutely."""
+    assert found.keys() == expected.keys(), where
+    for name, wanted in expected.items():
+        got, what = found[name], f"{where}, output '{name}'"
+        assert got.dtype == wanted.dtype, what
+        allowed = tolerance[name] if tolerance is not None else 0.0
+        if allowed and got.dtype == np.float32:
+            np.testing.assert_allclose(got, wanted, rtol=0, atol=allowed, err_msg=what)
+        else:
+            np.testing.assert_array_equal(got, wanted, err_msg=what)
