@@ -115,20 +115,44 @@ def _smaller(group: GroupOp, model: PipelineModel) -> ScheduleAttr | None:
     assert schedule is not None
     output = model.node_of[group.output_stage.funcs[0]]
     tile, threads = list(schedule.tile_sizes), list(schedule.thread_counts)
-    order = [1, 0] if schedule.execution is Shape.BlockTile else [1]
-    for d in order:
+    if schedule.execution is Shape.WarpTile:
+        return _smaller_warp_tile(group, model)
+    for d in (1, 0):
         if d >= len(tile) or fixed_span(model, output, d) is not None or tile[d] % 2:
             continue
         minimum = schedule.vector_width if d == 0 else 1
         if (tile[d] // 2) % threads[d] == 0 and tile[d] // 2 // threads[d] >= minimum:
             tile[d] //= 2
-        elif schedule.execution is Shape.BlockTile and threads[d] % 2 == 0:
+        elif threads[d] % 2 == 0:
             tile[d] //= 2
             threads[d] //= 2
         else:
             continue
         return ScheduleAttr.new_from(schedule, tile=tile, threads=threads)
     return None
+
+
+def _smaller_warp_tile(group: GroupOp, model: PipelineModel) -> ScheduleAttr | None:
+    """Half the rows per warp; from one row on half the columns per lane, with four rows again."""
+    schedule = group.schedule
+    assert schedule is not None
+    tile, vector = list(schedule.tile_sizes), schedule.vector_width
+    if tile[1] > 1:
+        tile[1] //= 2
+        return ScheduleAttr.new_from(schedule, tile=tile)
+    if vector == 1:
+        return None
+    vector //= 2
+    tile[:2] = [LANES * vector, 4]
+    ids = [model.node_of[s.funcs[0]] for s in group.stages]
+    output = model.node_of[group.output_stage.funcs[0]]
+    try:
+        follow = follow_chain(model, ids, output)
+        layout = warp_layout(model, ids, output, follow, regions(model, ids, output, tile, follow), tile, vector)
+    except NotFusable:
+        return None
+    tile[0] = layout.width
+    return ScheduleAttr.new_from(schedule, tile=tile, vector=vector)
 
 
 @dataclass(frozen=True)
