@@ -1,0 +1,73 @@
+"""Random pipelines compile under NVRTC with no spills, whatever tiles they get; no GPU is needed."""
+
+import pytest
+from random_pipelines import random_pipeline
+from random_programs import Shape, passes
+
+from tilefuse.dialects.img.attrs import Shape as ShapeKind
+from tilefuse.runtime.compiled import groups_of
+from tilefuse.runtime.nvrtc import NvrtcNotFound, supported_archs
+from tilefuse.runtime.program import compile_pipeline
+
+SHARED_BYTES = 48 * 1024
+"""What a block has without asking the driver for more, on every architecture."""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def own_cache(tmp_path_factory):
+    try:
+        supported_archs()
+    except NvrtcNotFound as error:
+        pytest.skip(str(error))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TILEFUSE_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
+def check(seed: int, machine: str, arch: str, shape: Shape, algorithm: str = "greedy") -> set[ShapeKind]:
+    """Compile as a call would, after the loop that makes room for registers; the execution models used."""
+    case = random_pipeline(seed)
+    schedule = passes(machine, shape=shape, algorithm=algorithm)
+    program = compile_pipeline(case.module, f"cuda:{machine}", passes=schedule, verify=True)
+    built = program._current().kernels(32, arch)
+    assert built.cubin is not None
+    for name, registers in built.cubin.registers.items():
+        spilled, shared = built.cubin.spill_bytes[name], built.cubin.shared_bytes[name]
+        where = f"seed {seed}, {machine} for {arch}, {shape}, {algorithm}, kernel {name}"
+        assert 0 < registers < 255, where
+        assert spilled == 0, f"{where}: {spilled} bytes\n{built.source}"
+        assert shared <= SHARED_BYTES, f"{where}: {shared} bytes\n{built.source}"
+    return {group.schedule.execution for group in groups_of(built.pipeline) if group.schedule is not None}
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_block_tiles(seed):
+    assert check(seed, "h200", "sm_90", "block_tile") == {ShapeKind.BlockTile}
+
+
+# Of these, the groups that cannot be warp-tiled are tiled by blocks.
+@pytest.mark.parametrize("seed", range(10, 22))
+def test_the_cheapest_tiles(seed):
+    check(seed, "h200", "sm_90", "auto", ("greedy", "all", "dp")[seed % 3])
+
+
+@pytest.mark.parametrize("seed", [16, 23, 30, 44])
+def test_warp_tiles(seed):
+    assert check(seed, "h200", "sm_90", "warp_tile") == {ShapeKind.WarpTile}
+
+
+@pytest.mark.parametrize("seed", [24, 31, 38])
+def test_sm_80(seed):
+    check(seed, "sm_80", "sm_80", "auto", "all")
+
+
+@pytest.mark.parametrize("seed", [25, 32, 39])
+def test_the_oldest_architecture(seed):
+    check(
+        seed, "sm_70", "sm_70" if "sm_70" in supported_archs() else supported_archs()[0], "block_tile", "all"
+    )
+
+
+def test_warp_tiles_on_the_oldest_architecture():
+    oldest = "sm_70" if "sm_70" in supported_archs() else supported_archs()[0]
+    assert ShapeKind.WarpTile in check(26, "sm_70", oldest, "auto")

@@ -1,0 +1,90 @@
+"""Random pipelines give the evaluator's results from the CPU back end, whatever passes they went through.
+
+The generator's floats use only + - * /, square roots, min, max, comparisons, roundings and casts, so with
+strict floats everything is compared bit for bit; default floats are held to the generator's proved bound.
+"""
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from random_pipelines import random_pipeline, random_pipelines
+from random_programs import assert_equal, call, evaluated, passes
+
+from tilefuse.dialects.diagnostics import PipelineError
+from tilefuse.runtime.program import compile_pipeline
+
+# Schedules of a GPU run on the CPU too: blocks by OpenMP, phases of a block one after the other.
+SCHEDULES = {
+    "none": lambda: passes("cpu", algorithm="none"),
+    "all": lambda: passes("cpu", algorithm="all"),
+    "dp": lambda: passes("cpu", algorithm="dp"),
+    "blocks": lambda: passes("h200", shape="block_tile"),
+    "blocks-all": lambda: passes("h200", shape="block_tile", algorithm="all"),
+    "blocks-sm_70": lambda: passes("sm_70", shape="block_tile", algorithm="dp"),
+}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def own_cache(tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TILEFUSE_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
+def check(case, where, schedule=None, *, strict_float=True):
+    program = compile_pipeline(case.module, "cpu", strict_float=strict_float, passes=schedule, verify=True)
+    assert_equal(call(program, case), evaluated(case), where, None if strict_float else case.tolerance)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_reference(seed):
+    case = random_pipeline(seed)
+    assert_equal(call(compile_pipeline(case.module, "reference"), case), evaluated(case), f"seed {seed}")
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_standard_passes(seed):
+    check(random_pipeline(seed), f"seed {seed}")
+
+
+# The C compiler takes most of the time, so each seed meets one of the schedules.
+@pytest.mark.parametrize("seed", range(30, 80))
+def test_other_schedules(seed):
+    name = list(SCHEDULES)[seed % len(SCHEDULES)]
+    check(random_pipeline(seed), f"seed {seed}, {name}", SCHEDULES[name]())
+
+
+@pytest.mark.parametrize("seed", range(100, 110))
+def test_default_floats_are_within_the_bound(seed):
+    check(random_pipeline(seed), f"seed {seed}", strict_float=False)
+
+
+# Why a pipeline may have no warp tiles.
+NO_WARP_TILE = ("as warp tiles must", "third dimension that is tiled", "half of the lanes", "no tile fits")
+
+
+def test_warp_tiles_by_phases():
+    """Warp tiles have no lanes on a CPU; they give the same points all the same."""
+    checked = 0
+    for seed in range(200, 240):
+        case = random_pipeline(seed, stages=4)
+        try:
+            check(case, f"seed {seed}", passes("h200", shape="warp_tile"))
+        except PipelineError as error:
+            if not any(reason in str(error) for reason in NO_WARP_TILE):
+                raise
+            continue
+        checked += 1
+        if checked == 10:
+            return
+    raise AssertionError(f"only {checked} of 40 pipelines can be warp-tiled")
+
+
+@settings(
+    max_examples=15,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+@given(random_pipelines(stages=4))
+def test_any_pipeline(case):
+    check(case, "standard passes")
