@@ -27,6 +27,12 @@ class Machine:
     registers_per_core: int
 
 
+def check_extent(extent: tuple[int, ...], where: str) -> None:
+    """Raise PipelineError, naming `where`, unless `extent` is a size of picture."""
+    if not extent or min(extent) < 1:
+        raise PipelineError(f"{where}: extent is {extent}; give positive sizes, x first, as in extent=1536,2560")
+
+
 def machine(target: str) -> Machine:
     """The machine of a target name: `cpu`, or a GPU's model or arch (`h200`, `sm_90`).
 

@@ -19,13 +19,16 @@ from xdsl.ir import Block, Region
 from xdsl.passes import ModulePass
 
 from tilefuse.analysis.cost import best_schedule
-from tilefuse.analysis.machine import Machine, machine
+from tilefuse.analysis.machine import Machine, check_extent, machine
 from tilefuse.analysis.model import Node, PipelineModel, extract
 from tilefuse.analysis.regions import NotFusable
+from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.img.ops import BoundaryOp, GroupOp, PipelineOp, StageOp, YieldOp
 
 MAX_GROUP = 16
 """Stages of one group that the search considers at most; longer chains never paid on the machines measured."""
+
+ALGORITHMS = ("greedy", "dp", "none", "all")
 
 _Groups = list[tuple[list[int], int]]
 
@@ -189,6 +192,11 @@ class GroupStages(ModulePass):
     """Size of picture to optimise for, x first."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        check_extent(self.extent, self.name)
+        if self.algorithm not in ALGORITHMS:
+            raise PipelineError(
+                f"{self.name}: no algorithm is called '{self.algorithm}'; there are {', '.join(ALGORITHMS)}"
+            )
         for pipeline in op.body.block.ops:
             if not isinstance(pipeline, PipelineOp):
                 continue

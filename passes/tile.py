@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from tilefuse.analysis.cost import best_schedule
-from tilefuse.analysis.machine import machine
+from tilefuse.analysis.machine import check_extent, machine
 from tilefuse.analysis.model import PipelineModel, extract
 from tilefuse.analysis.regions import NotFusable, follow_chain, regions
 from tilefuse.analysis.warp_layout import LANES, warp_layout
@@ -46,6 +46,7 @@ class Tile(ModulePass):
     """Size of picture to optimise for, x first."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        check_extent(self.extent, self.name)
         names = []
         for pipeline in op.body.block.ops:
             if isinstance(pipeline, PipelineOp):

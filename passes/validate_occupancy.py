@@ -165,6 +165,8 @@ class ValidateOccupancy(ModulePass):
     """A GPU's model or arch; cpu has no limits to check."""
     fix: bool = False
     """Make tiles smaller until they fit, instead of an error."""
+    keep: tuple[str, ...] = ()
+    """Groups, by name, that `fix` does not change: those scheduled by hand."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         on = None
@@ -192,12 +194,12 @@ class ValidateOccupancy(ModulePass):
             problems = self._problems(group, model, on)
             if not problems:
                 break
-            smaller = _smaller(group, model) if self.fix else None
+            kept = group.sym_name.data in self.keep
+            smaller = _smaller(group, model) if self.fix and not kept else None
             if smaller is None:
                 raise _complain(
                     group,
-                    f"{'; '.join(problems)} on {on.name}. "
-                    + ("No smaller tile is left" if self.fix else "Use a smaller tile, or fix=true"),
+                    f"{'; '.join(problems)} on {on.name}. " + self._remedy(kept),
                 )
             group.schedule = smaller
             # what was reported belongs to the old tile
@@ -209,6 +211,11 @@ class ValidateOccupancy(ModulePass):
             f"{found.blocks_per_sm} blocks per SM, {found.fraction:.0%} of the warps, limited by {found.limited_by}; "
             f"{need.shared} shared bytes"
         )
+
+    def _remedy(self, kept: bool) -> str:
+        if not self.fix:
+            return "Use a smaller tile, or fix=true"
+        return "Its schedule is kept; write a smaller tile" if kept else "No smaller tile is left"
 
     def _problems(self, group: GroupOp, model: PipelineModel, on: Gpu) -> list[str]:
         need = _need(group, model)

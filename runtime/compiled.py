@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp
 from xdsl.passes import ModulePass
@@ -68,6 +68,8 @@ class Compiled:
         self._lock = threading.RLock()
         self._kernels: dict[tuple[int, str | None], Kernels] = {}
         self._latest: Kernels | None = None
+        groups = groups_of(find_pipeline(module))
+        self._by_hand = tuple(g.sym_name.data for g in groups if g.schedule is not None)
         self._scheduled = self._schedule(None)
         self.module = self._lower(self._scheduled, None)
         """Level 4, before machine code has been made of it."""
@@ -77,6 +79,8 @@ class Compiled:
         passes = s.passes
         if passes is None:
             passes = standard_passes(s.backend.machine, **s.options)  # type: ignore[arg-type]
+        # Schedules written by hand are validated, but not changed.
+        passes = [replace(p, keep=self._by_hand) if isinstance(p, ValidateOccupancy) else p for p in passes]
         return run_passes(self._input, passes, trace=trace, check=verify if s.verify else None)
 
     def _lower(self, scheduled: ModuleOp, trace: PassTrace | None) -> ModuleOp:
@@ -130,7 +134,6 @@ class Compiled:
     def _fit_registers(self, index_bits: int, arch: str) -> Kernels:
         """Compile; give kernels that the compiler says spill a smaller tile, and compile again."""
         scheduled, module = self._scheduled.clone(), self.module
-        # Written by hand: validated, but not changed.
         fixed = {kernel_name(g) for g in groups_of(find_pipeline(self._input)) if g.schedule is not None}
         while True:
             source = self._print(module, index_bits)
@@ -155,7 +158,7 @@ class Compiled:
                 continue
             group.attributes["spill_bytes"] = IntegerAttr(spilled, 64)
             try:
-                validate = ValidateOccupancy(self._settings.backend.machine, fix=True)
+                validate = ValidateOccupancy(self._settings.backend.machine, fix=True, keep=self._by_hand)
                 validate.apply(new_context(), scheduled)
                 changed = True
             except PipelineError:

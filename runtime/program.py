@@ -18,7 +18,7 @@ from tilefuse.runtime.backend import find_backend
 from tilefuse.runtime.binding import Signature, check_devices, check_output, overlaps
 from tilefuse.runtime.boxes import Request, resolve
 from tilefuse.runtime.compiled import Compiled, Kernels, Settings
-from tilefuse.runtime.errors import CallError, TargetError
+from tilefuse.runtime.errors import CallError, CallTypeError, TargetError
 from tilefuse.runtime.guess import likely_specs
 from tilefuse.runtime.layouts import (
     ALIGNMENT,
@@ -34,6 +34,9 @@ from tilefuse.runtime.reference import ReferenceRunner
 from tilefuse.runtime.scalars import Number, params_in_boxes
 from tilefuse.runtime.specialize import find_pipeline, give_outputs_stages, specialize
 from tilefuse.targets.gpus import gpu
+
+_OPTIONS = ("extent", "algorithm")
+"""What `compile_pipeline` passes on to `standard_passes`."""
 
 _MOST_PREPARED = 128
 """Kinds of call that a program keeps prepared."""
@@ -58,6 +61,13 @@ def compile_pipeline(
 
     Raises PipelineError for a pipeline that is wrong, TargetError for a target that this machine lacks.
     """
+    if unknown := sorted(options.keys() - _OPTIONS):
+        raise CallTypeError(
+            f"compile has no option '{unknown[0]}'; there are strict_float, verify, passes, {', '.join(_OPTIONS)}"
+        )
+    extent = options.get("extent", ())
+    if not isinstance(extent, tuple | list) or not all(isinstance(n, int) for n in extent):
+        raise CallTypeError(f"extent= takes sizes as a tuple of integers, x first, not {extent!r}")
     verify_module(module)
     return Program(module, Settings(find_backend(target), strict_float, verify, passes, options))
 
