@@ -245,8 +245,11 @@ def best_schedule(
     machine: Machine,
     extent: Sequence[int],
     shape: Shape | None = None,
+    exchange: bool | None = None,
 ) -> Candidate | None:
     """The cheapest schedule of a group, of one execution model or of any; None if none fits.
+
+    `exchange`: whether rows of a warp tile go from warp to warp; None for what is cheaper.
 
     Raises NotFusable for an illegal group.
     """
@@ -258,9 +261,13 @@ def best_schedule(
     follow = follow_chain(model, members, output)
     if machine.is_gpu and (shape is None or shape is Shape.WarpTile):
         box = nominal_box(model, output, extent)
-        for w in warp_candidates(model, members, output, follow, machine, box):
+        for w in warp_candidates(model, members, output, follow, machine, box, exchange):
             if best is None or w.microseconds < best.microseconds:
-                places = {id: Placement(Level.Warp, Memory.Register) for id in members if id != output}
+                places = {
+                    id: Placement(Level.Block if id in w.exchanged else Level.Warp, Memory.Register)
+                    for id in members
+                    if id != output
+                }
                 best = Candidate(Shape.WarpTile, w.tile, w.threads, w.vector, places, w.microseconds, 0)
         if shape is Shape.WarpTile:
             return best

@@ -12,10 +12,23 @@ from dataclasses import dataclass
 from tilefuse.analysis.machine import Machine
 from tilefuse.analysis.model import PipelineModel
 from tilefuse.analysis.regions import Follow, NotFusable, regions
-from tilefuse.analysis.warp_layout import LANES, WarpLayout, check_warp_group, warp_layout
+from tilefuse.analysis.warp_layout import (
+    LANES,
+    WarpLayout,
+    check_warp_group,
+    exchange_bytes,
+    row_readers,
+    warp_layout,
+)
 
 WARPS = 4
 """Warps of a block; they share nothing, so a small block fills multiprocessors evenly."""
+EXCHANGE_WARPS = 8
+"""Warps of a block that pass rows to one another: what is lost is at the block's top and bottom only."""
+EXCHANGE_ROW = 6
+"""Instructions to write, or read, a lane's part of a row that goes from warp to warp."""
+BARRIER = 60
+"""What waiting at a barrier costs, in instructions of a thread."""
 REGISTER_LIMIT = 190
 """Estimated registers per thread beyond which a candidate is dropped: the estimate is not exact, 255 is."""
 BASE_REGISTERS = 11
@@ -52,6 +65,8 @@ class WarpCandidate:
     vector: int
     microseconds: float
     registers: float
+    exchanged: tuple[int, ...] = ()
+    """Stages whose rows go from warp to warp."""
 
 
 def _windows(model: PipelineModel, members: Sequence[int], layout: WarpLayout) -> float:
@@ -64,12 +79,16 @@ def _windows(model: PipelineModel, members: Sequence[int], layout: WarpLayout) -
                 low, high = rows.get(access.producer, (dy, dy))
                 rows[access.producer] = (min(low, dy), max(high, dy))
     total = 0.0
+    whole = 0.0
     for id, (low, high) in rows.items():
         held = layout.stages[id]
+        depth = math.prod(b - a + 1 for a, b in held.rest) * model.nodes[id].values
         width = layout.vector + sum(held.reach)
-        depth = math.prod(b - a + 1 for a, b in held.rest)
-        total += (high - low + 1) * width * depth * model.nodes[id].values
-    return total
+        total += (high - low + 1) * width * depth
+        if held.exchanged_rows():
+            # all of it waits at the barrier
+            whole = max(whole, (layout.pitch + held.exchanged_rows()) * layout.vector * depth)
+    return total if not whole else whole + total / max(1, len(rows)) * 2
 
 
 def warp_candidates(
@@ -79,10 +98,14 @@ def warp_candidates(
     follow: Mapping[int, tuple[Follow, ...]],
     machine: Machine,
     box: Sequence[int],
+    exchange: bool | None = None,
 ) -> Iterator[WarpCandidate]:
-    """All warp-tile schedules worth comparing; none if the group cannot be warp-tiled."""
+    """All warp-tile schedules worth comparing; none if the group cannot be warp-tiled.
+
+    `exchange`: whether rows go from warp to warp; None to try both.
+    """
     try:
-        check_warp_group(model, members, output, follow)
+        check_warp_group(model, members, follow)
     except NotFusable:
         return
     out = model.nodes[output]
@@ -93,20 +116,29 @@ def warp_candidates(
         if model.nodes[a.producer].is_input or a.producer not in follow
     ]
     largest = max([*out.element_bytes, *widths])
+    readers = row_readers(model, members)
+    ways: list[tuple[tuple[int, ...], int]] = []
+    if exchange is not True or not readers:
+        ways.append(((), WARPS))
+    if exchange is not False and readers:
+        ways.append((tuple(readers), EXCHANGE_WARPS))
     for bytes in (16, 8) if out.aligned else (16, 8, 4):
         vector = bytes // largest
         if vector < 1:
             continue
-        for rows in (1, 2, 4, 6, 8, 12, 16):
-            tile = [1, rows, *box[2:]]
-            try:
-                probe = regions(model, members, output, [LANES * vector, *tile[1:]], follow)
-                layout = warp_layout(model, members, output, follow, probe, [LANES * vector, *tile[1:]], vector)
-            except NotFusable:
-                break
-            found = _estimate(model, members, output, layout, machine, box, rows)
-            if found is not None:
-                yield found
+        width = LANES * vector
+        region = regions(model, members, output, [width, 1, *box[2:]], follow)
+        for exchanged, warps in ways:
+            for pitch in (4, 6, 8, 12, 16) if exchanged else (1, 2, 4, 6, 8, 12, 16):
+                try:
+                    layout = warp_layout(
+                        model, members, output, follow, region, width, vector, warps, pitch=pitch, exchanged=exchanged
+                    )
+                except NotFusable:
+                    continue
+                found = _estimate(model, members, output, layout, machine, box, exchanged)
+                if found is not None:
+                    yield found
 
 
 def _estimate(
@@ -116,26 +148,31 @@ def _estimate(
     layout: WarpLayout,
     machine: Machine,
     box: Sequence[int],
-    rows: int,
+    exchanged: tuple[int, ...],
 ) -> WarpCandidate | None:
-    v, width = layout.vector, layout.width
+    v, width, height, warps, pitch = layout.vector, layout.width, layout.height, layout.warps, layout.pitch
     depth = math.prod(box[2:])
-    tile = (width, rows, *box[2:])
-    tiles = -(-box[0] // width) * -(-box[1] // (rows * WARPS)) * WARPS
+    tile = (width, height, *box[2:])
+    blocks = -(-box[0] // width) * -(-box[1] // height)
+    tiles = blocks * warps
+    own = width * height / warps  # output points of a warp
     instructions = 40.0  # finding the tile, per lane
     registers = BASE_REGISTERS + _windows(model, members, layout)
-    fresh = width * rows * depth * model.nodes[output].bytes
+    fresh = own * depth * model.nodes[output].bytes
     extra = 0.0
     in_flight = 0.0
+    barriers = 0
     for held in layout.sources.values():
         deep = math.prod(b - a + 1 for a, b in held.rest)
-        loads = held.count * deep
+        loads = held.rows(pitch) * deep
         narrow = 1.0 if held.bytes < 4 else 0.0
         instructions += loads * (3 + sum(held.reach) * (1 + 2 * narrow) + v * narrow)
         registers += loads * v * (1.0 if held.bytes <= 4 else 2.0)
         in_flight += loads * v * held.bytes
-        fresh += width * rows * deep * held.bytes
-        extra += (LANES * v * held.count - width * rows) * deep * held.bytes
+        fresh += own * deep * held.bytes
+        # rows that the warps of a block load twice come from the first-level cache
+        rows = (warps * pitch + held.above + held.below) / warps if exchanged else held.rows(pitch)
+        extra += max(0.0, LANES * v * rows - own) * deep * held.bytes
     for id in members:
         node, held = model.nodes[id], layout.stages[id]
         deep = math.prod(b - a + 1 for a, b in held.rest)
@@ -143,26 +180,36 @@ def _estimate(
         unstaged = sum(
             1 for a in node.accesses if a.producer not in layout.stages and (a.producer, a.source) not in layout.sources
         )
-        instructions += held.count * deep * v * (node.instructions + 5 * unstaged)
+        narrow = 1.0 if node.bytes < 4 else 0.0
+        count = held.rows(pitch)
+        instructions += count * deep * v * (node.instructions + 5 * unstaged)
         if id == output:
-            narrow = 1.0 if node.bytes < 4 else 0.0
-            instructions += held.count * deep * (4 + v * narrow)
-        else:
-            narrow = 1.0 if node.bytes < 4 else 0.0
-            instructions += held.count * deep * sum(held.reach) * (1 + 2 * narrow)
+            instructions += count * deep * (4 + v * narrow)
+            continue
+        if rows := held.exchanged_rows():
+            barriers += 1
+            instructions += rows * deep * 2 * EXCHANGE_ROW * (1 + narrow)
+            count += rows
+        instructions += count * deep * sum(held.reach) * (1 + 2 * narrow)
     if registers > REGISTER_LIMIT:
         return None
-    stored = width * rows * depth * model.nodes[output].bytes
+    shared = exchange_bytes(model, layout)
+    stored = own * depth * model.nodes[output].bytes
     if not model.nodes[output].aligned:
         stored *= v
     dram_us = tiles * (fresh + extra * OVERLAP_MISS) / machine.bytes_per_us
     store_us = tiles * stored / (machine.bytes_per_us * STORE_OVER_DRAM)
     code = 1.0 + CODE_PENALTY * max(0.0, instructions / CODE_LIMIT - 1.0)
+    instructions += barriers * BARRIER
     compute_us = tiles * LANES * instructions * ISSUE_OVERHEAD * code / machine.instructions_per_us
-    threads = LANES * WARPS
+    threads = LANES * warps
     capacity = min(machine.max_threads_per_core, int(machine.registers_per_core / registers) // threads * threads)
+    if shared:
+        if shared > machine.fast_bytes:
+            return None
+        capacity = min(capacity, machine.fast_bytes_per_core // shared * threads)
     capacity = max(capacity, threads)
-    per_core = LANES * -(-tiles // machine.cores)
+    per_core = threads * -(-blocks // machine.cores)
     resident = min(capacity, per_core)
     memory_us = max(dram_us, store_us) * max(1.0, IN_FLIGHT / max(1.0, resident * in_flight)) ** 0.5
     compute_us *= max(1.0, FULL_ISSUE_THREADS / resident) ** FULL_ISSUE_POWER
@@ -172,4 +219,4 @@ def _estimate(
     masked = any(a.boundary and a.producer in layout.stages for id in members for a in model.nodes[id].hull)
     tail_us = instructions * TAIL_US * (MASKED_TAIL if masked else 1.0)
     total = max(memory_us, compute_us) + apart * min(memory_us, compute_us) + tail_us + machine.launch_us
-    return WarpCandidate(tile, (LANES, WARPS, *([1] * (len(box) - 2))), v, total, registers)
+    return WarpCandidate(tile, (LANES, warps, *([1] * (len(box) - 2))), v, total, registers, exchanged)

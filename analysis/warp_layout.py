@@ -1,21 +1,23 @@
-"""The layout of a warp-tiled group: values in registers over lanes (x) and rows (y).
+"""The layout of a warp-tiled group: values in registers over lanes (x), rows (y) and warps.
 
 Lane l of a warp holds `vector` consecutive x-points of every stage, at the same columns for all stages, and
-the rows that the warp's tile needs. The x halo is whole dead lanes at each side, so loads and stores stay
-aligned (Jangda 2020, an overlapped tile per warp). Neighbours in x come by shuffles, in y from registers.
-Rows are computed in one sweep: at step t every stage computes the row that has just become possible, so only
-a window of rows is live.
+`pitch` rows of its own. The x halo is whole dead lanes at each side, so loads and stores stay aligned
+(Jangda 2020, an overlapped tile per warp). Neighbours in x come by shuffles. Of the rows beside its own, a warp
+either computes (or loads) again what it needs, or takes them from the neighbouring warps: the latter for the
+*exchanged* stages, whose outer rows in the block are then no longer valid, so that the tile is less high.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from tilefuse.analysis.index import BoundedIndex, Index
 from tilefuse.analysis.model import PipelineModel
-from tilefuse.analysis.regions import Follow, NotFusable, Region
+from tilefuse.analysis.regions import Follow, NotFusable, Region, follow_chain, regions
+from tilefuse.dialects.img.attrs import Level
+from tilefuse.dialects.img.ops import GroupOp
 
 LANES = 32
 
@@ -24,23 +26,29 @@ LANES = 32
 class Held:
     """One function held in registers: a stage, or an input as it is loaded."""
 
-    rows: tuple[int, int]
-    """(first, last) row, relative to the warp's tile."""
+    above: int = 0
+    """Rows computed above a warp's own; negative where its first rows are not needed."""
+    below: int = 0
+    """Rows computed below a warp's own."""
+    wide: tuple[int, int] = (0, 0)
+    """The same of the rows held, with those that come from other warps."""
     reach: tuple[int, int] = (0, 0)
     """Columns that consumers read left and right of their own (not negative)."""
     rest: tuple[tuple[int, int], ...] = ()
     """(first, last) of every further dimension; absolute, since those are not tiled."""
-    lag: int = 0
-    """Its row 0 is computed at this step of the sweep."""
     left: int = 0
     right: int = 0
     """Columns needed outside the tile."""
     bytes: int = 4
+    exchanged: bool = False
 
-    @property
-    def count(self) -> int:
-        """Number of rows."""
-        return self.rows[1] - self.rows[0] + 1
+    def rows(self, pitch: int) -> int:
+        """Rows computed or loaded by a warp with `pitch` of its own."""
+        return pitch + self.above + self.below
+
+    def exchanged_rows(self) -> int:
+        """Rows that come from other warps."""
+        return self.wide[0] - self.above + self.wide[1] - self.below
 
 
 @dataclass
@@ -48,24 +56,31 @@ class WarpLayout:
     """Layout of all functions of a group."""
 
     vector: int
+    warps: int
+    pitch: int
+    """Rows of a warp."""
     stages: dict[int, Held]
     sources: dict[tuple[int, object], Held]
     """Inputs, per (node, function as read with its boundaries)."""
     dead_left: int
     """Dead lanes."""
     dead_right: int
-    steps: int
-    """Steps of the sweep."""
+    top: int
+    """Rows of the block whose output is not valid, at the top."""
+    bottom: int
 
     @property
     def width(self) -> int:
-        """Columns of the valid tile."""
+        """Columns of the block's tile."""
         return (LANES - self.dead_left - self.dead_right) * self.vector
 
+    @property
+    def height(self) -> int:
+        """Rows of the block's tile."""
+        return self.warps * self.pitch - self.top - self.bottom
 
-def check_warp_group(
-    model: PipelineModel, members: Sequence[int], output: int, follow: Mapping[int, tuple[Follow, ...]]
-) -> None:
+
+def check_warp_group(model: PipelineModel, members: Sequence[int], follow: Mapping[int, tuple[Follow, ...]]) -> None:
     """Raise NotFusable unless every stage moves with the warp's tile one to one in x and y."""
     for id in members:
         node = model.nodes[id]
@@ -76,72 +91,138 @@ def check_warp_group(
             raise NotFusable(f"'{node.name}' has a third dimension that is tiled; declare it small with bound")
 
 
+def row_readers(model: PipelineModel, members: Collection[int]) -> list[int]:
+    """The members that another one reads in rows beside its own: those that can be exchanged."""
+    found = set()
+    for id in members:
+        for access in model.nodes[id].hull:
+            if access.producer in members and access.indices[1].offset:  # type: ignore[union-attr]
+                found.add(access.producer)
+    return sorted(found)
+
+
 def warp_layout(
     model: PipelineModel,
     members: Sequence[int],
     output: int,
     follow: Mapping[int, tuple[Follow, ...]],
     region: Mapping[int, Region],
-    tile: Sequence[int],
+    width: int,
     vector: int,
+    warps: int,
+    *,
+    height: int | None = None,
+    pitch: int = 1,
+    exchanged: Collection[int] = (),
 ) -> WarpLayout:
-    """The layout for one warp computing `tile` points, given the members' regions for that tile.
+    """The layout for blocks of `warps` warps, given the members' regions for a tile of `width` columns.
 
-    Raises NotFusable where the group cannot be warp-tiled.
+    With `height`, rows of the block's tile, the rows of a warp follow from it; else they are `pitch`.
+    Raises NotFusable where the group cannot be warp-tiled so.
     """
-    check_warp_group(model, members, output, follow)
+    check_warp_group(model, members, follow)
     inside = set(members)
     stages: dict[int, Held] = {}
-    for id in members:
-        (x0, x1), (y0, y1), *rest = region[id].spans
-        stages[id] = Held(
-            (y0, y1),
-            rest=tuple(rest),
-            left=max(0, -x0),
-            right=max(0, x1 - tile[0] + 1),
-            bytes=model.nodes[id].bytes,
-        )
     sources: dict[tuple[int, object], Held] = {}
-    ahead: dict[int, list[tuple[Held, int]]] = {id: [] for id in members}
-    for id in members:
-        mine = stages[id]
+    for id in sorted(members, reverse=True):
+        (x0, x1), _, *rest = region[id].spans
+        mine = stages.setdefault(id, Held())
+        mine.rest = tuple(rest)
+        mine.left, mine.right = max(0, -x0), max(0, x1 - width + 1)
+        mine.bytes = model.nodes[id].bytes
+        mine.exchanged = id in exchanged
+        # consumers came first and left in `wide` what they need
+        if mine.exchanged:
+            mine.wide = (max(0, mine.wide[0]), max(0, mine.wide[1]))
+        else:
+            mine.above, mine.below = mine.wide
         for access in model.nodes[id].hull:
+            x, y = access.indices[0], access.indices[1] if len(access.indices) > 1 else None
+            need = (mine.above, mine.below)
             if access.producer in inside:
-                x, y = access.indices[0], access.indices[1]
-                assert isinstance(x, Index)
-                assert isinstance(y, Index)
-                theirs = stages[access.producer]
-            else:
-                if not is_staged(access.indices):
-                    continue
-                x, y = access.indices[0], access.indices[1]
-                assert isinstance(x, Index)
-                assert isinstance(y, Index)
+                assert isinstance(x, Index) and isinstance(y, Index)
+                first = access.producer not in stages
+                theirs = stages.setdefault(access.producer, Held())
+            elif is_staged(access.indices):
+                assert isinstance(x, Index) and isinstance(y, Index)
                 key = (access.producer, access.source)
                 deep = tuple(i.span(region[id].spans) for i in access.indices[2:])  # type: ignore[union-attr]
-                rows = (mine.rows[0] + y.offset, mine.rows[1] + y.offset)
-                theirs = sources.get(key)  # type: ignore[assignment]
-                if theirs is None:
-                    theirs = sources[key] = Held(rows, rest=deep, bytes=model.nodes[access.producer].element_bytes[0])
-                else:
-                    theirs.rows = (min(theirs.rows[0], rows[0]), max(theirs.rows[1], rows[1]))
-                    theirs.rest = tuple(
-                        (min(a[0], b[0]), max(a[1], b[1])) for a, b in zip(theirs.rest, deep, strict=True)
-                    )
+                first = key not in sources
+                if first:
+                    sources[key] = Held(rest=deep, bytes=model.nodes[access.producer].element_bytes[0])
+                theirs = sources[key]
+                theirs.rest = tuple((min(a[0], b[0]), max(a[1], b[1])) for a, b in zip(theirs.rest, deep, strict=True))
                 theirs.left = max(theirs.left, mine.left - x.offset)
                 theirs.right = max(theirs.right, mine.right + x.offset)
+            else:
+                continue
+            need = (need[0] - y.offset, need[1] + y.offset)
+            theirs.wide = need if first else (max(theirs.wide[0], need[0]), max(theirs.wide[1], need[1]))
             theirs.reach = (max(theirs.reach[0], -x.offset), max(theirs.reach[1], x.offset))
-            ahead[id].append((theirs, y.offset))
-    for id in sorted(members):
-        mine = stages[id]
-        for theirs, dy in ahead[id]:
-            mine.lag = max(mine.lag, theirs.lag + mine.rows[0] + dy - theirs.rows[0])
+    for held in sources.values():
+        held.above, held.below = held.wide
+    top, bottom = _invalid(model, stages, sources, output)
+    if height is not None:
+        pitch, left_over = divmod(height + top + bottom, warps)
+        if left_over:
+            raise NotFusable(
+                f"a tile of {height} rows, with {top} and {bottom} more that the halo makes invalid, does not lie "
+                f"evenly on {warps} warps; the next larger tile has {height + warps - left_over} rows"
+            )
+    if any(max(h.wide) > pitch for h in stages.values() if h.exchanged) or 2 * (top + bottom) > warps * pitch:
+        raise NotFusable(f"{warps} warps of {pitch} rows are too small for this halo")
     everything = [*stages.values(), *sources.values()]
     left = math.ceil(max(h.left for h in everything) / vector)
     right = math.ceil(max(h.right for h in everything) / vector)
     if left + right > LANES // 2:
         raise NotFusable("the halo takes more than half of the lanes of a warp")
-    return WarpLayout(vector, stages, sources, left, right, max(h.lag + h.count for h in everything))
+    return WarpLayout(vector, warps, pitch, stages, sources, left, right, top, bottom)
+
+
+def _invalid(
+    model: PipelineModel, stages: Mapping[int, Held], sources: Mapping[tuple[int, object], Held], output: int
+) -> tuple[int, int]:
+    """Rows of the block, at its top and bottom, where the output is not what it should be.
+
+    A row that came from outside the block is undefined, and so is what is computed from it.
+    """
+    # per function: the first valid row, counted from the block's first; and the same from the bottom
+    invalid: dict[int, tuple[int, int]] = {}
+    for id in sorted(stages):
+        mine = stages[id]
+        top, bottom = -mine.above, -mine.below
+        for access in model.nodes[id].hull:
+            if access.producer not in invalid:
+                continue
+            dy = access.indices[1].offset  # type: ignore[union-attr]
+            theirs = invalid[access.producer]
+            top, bottom = max(top, theirs[0] - dy), max(bottom, theirs[1] + dy)
+        invalid[id] = (top, bottom)
+    return invalid[output]
+
+
+def group_layout(group: GroupOp, model: PipelineModel) -> WarpLayout:
+    """The layout that a group's schedule and places describe. Raises NotFusable if they describe none."""
+    schedule = group.schedule
+    assert schedule is not None
+    ids = {model.node_of[s.funcs[0]]: s for s in group.stages}
+    members, output = list(ids), model.node_of[group.output_stage.funcs[0]]
+    tile, threads, vector = schedule.tile_sizes, schedule.thread_counts, schedule.vector_width
+    follow = follow_chain(model, members, output)
+    check_warp_group(model, members, follow)
+    exchanged = [id for id, s in ids.items() if s.place is not None and s.place.where[0] is Level.Block]
+    region = regions(model, members, output, tile, follow)
+    layout = warp_layout(
+        model, members, output, follow, region, tile[0], vector, threads[1], height=tile[1], exchanged=exchanged
+    )
+    if tile[0] != layout.width or threads[0] != LANES:
+        raise NotFusable(
+            f"a warp tile of {LANES} lanes x {vector} points with this halo is {layout.width} wide, not {tile[0]}; "
+            f"threads start with {LANES}"
+        )
+    if math.prod(threads[2:]) != 1:
+        raise NotFusable(f"threads of a warp tile are lanes and warps, not {list(threads)}")
+    return layout
 
 
 def is_staged(indices: Sequence[object]) -> bool:
@@ -156,3 +237,28 @@ def is_staged(indices: Sequence[object]) -> bool:
         and (y.var, y.num, y.den) == (1, 1, 1)
         and all(isinstance(i, Index | BoundedIndex) for i in rest)
     )
+
+
+def exchange_bytes(model: PipelineModel, layout: WarpLayout) -> int:
+    """Shared memory, in bytes per block, through which rows go from warp to warp.
+
+    Stages that become ready together are exchanged in one round; two buffers take turns, so that one barrier per
+    round is enough.
+    """
+    rounds: dict[int, int] = {}
+    need: dict[int, int] = {}
+    for id in sorted(layout.stages):
+        rounds[id] = max(
+            (
+                rounds[p] + (layout.stages[p].exchanged_rows() > 0)
+                for p in model.producers(id)
+                if p in layout.stages
+            ),
+            default=0,
+        )
+        held = layout.stages[id]
+        if rows := held.exchanged_rows():
+            depth = math.prod(b - a + 1 for a, b in held.rest)
+            row = LANES * layout.vector * held.bytes
+            need[rounds[id]] = need.get(rounds[id], 0) + layout.warps * rows * depth * row
+    return sum(max((n for r, n in need.items() if r % 2 == parity), default=0) for parity in (0, 1))

@@ -10,13 +10,14 @@ if __name__ != "tilefuse.lowering":
 def lowering_passes(*, warps: bool) -> list[ModulePass]:
     """From a scheduled module (level 3) to what the printers take (level 4).
 
-    `warps`: whether the machine has warps; a CPU has none and runs warp tiles by phases.
+    `warps`: whether the machine has warps; on a CPU, which has none, warp tiles are arrays.
     """
     from tilefuse.lowering.groups import LowerGroups
+    from tilefuse.lowering.warp_tiles import LowerWarpTiles
     from tilefuse.passes.expand_division import ExpandDivision
     from tilefuse.passes.expand_shifts import ExpandShifts
 
-    return [LowerGroups(warps=warps), ExpandDivision(), ExpandShifts()]
+    return [LowerGroups(), LowerWarpTiles(warps=warps), ExpandDivision(), ExpandShifts()]
 
 
 def lower(module: ModuleOp, *, warps: bool = True) -> ModuleOp:

@@ -25,7 +25,6 @@ from xdsl.ir import SSAValue
 from tilefuse.analysis.bounds import Box
 from tilefuse.analysis.model import PipelineModel, extract
 from tilefuse.analysis.regions import alignment, follow_chain
-from tilefuse.dialects.img.attrs import Shape
 from tilefuse.dialects.img.ops import (
     BoundaryOp,
     GroupOp,
@@ -145,10 +144,7 @@ def threads(group: GroupOp) -> tuple[int, int, int]:
 def block_tile(group: GroupOp) -> tuple[int, ...]:
     """Output points that one block computes, per dimension, x first."""
     assert group.schedule is not None
-    tile = group.schedule.tile_sizes
-    if group.schedule.execution is Shape.WarpTile and len(tile) > 1:
-        return (tile[0], tile[1] * group.schedule.thread_counts[1], *tile[2:])
-    return tile
+    return group.schedule.tile_sizes
 
 
 def origin_alignment(group: GroupOp, model: PipelineModel | None = None) -> tuple[int, ...]:

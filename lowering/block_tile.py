@@ -16,7 +16,7 @@ from xdsl.ir import SSAValue
 from tilefuse.analysis.model import PipelineModel
 from tilefuse.analysis.regions import Region, follow_chain, regions
 from tilefuse.dialects.diagnostics import PipelineError
-from tilefuse.dialects.img.attrs import Level, Memory, Shape
+from tilefuse.dialects.img.attrs import Level, Memory
 from tilefuse.dialects.img.ops import GroupOp, StageOp
 from tilefuse.lowering.abi import block_tile
 from tilefuse.lowering.emit import Emitter, Num
@@ -48,14 +48,12 @@ class BlockTile:
         self.schedule = group.schedule
         self.ids = {s: model.node_of[s.funcs[0]] for s in group.stages}
         self.output = group.output_stage
-        shared = ((Level.Block, Memory.Shared), (Level.Warp, Memory.Register))
-        self.block_stages = [s for s in group.stages if self._where(s) in shared]
+        self.block_stages = [s for s in group.stages if self._where(s) == (Level.Block, Memory.Shared)]
         self.thread_stages = [s for s in group.stages if self._where(s) == (Level.Thread, Memory.Register)]
         members = list(self.ids.values())
         self.follow = follow_chain(model, members, self.ids[self.output])
         self.tile_sizes = block_tile(group)
-        by_warps = self.schedule.execution is Shape.WarpTile
-        self.thread_counts = [1] * len(self.tile_sizes) if by_warps else list(self.schedule.thread_counts)
+        self.thread_counts = list(self.schedule.thread_counts)
         self.regions = regions(model, members, self.ids[self.output], self.tile_sizes, self.follow)
 
     def _where(self, stage: StageOp) -> tuple[Level, Memory]:
@@ -94,9 +92,6 @@ class BlockTile:
 
     def _slot(self, stage: StageOp) -> int:
         assert stage.place is not None
-        # what lives in a warp's registers shares nothing
-        if stage.place.where[1] is Memory.Register:
-            return -1 - self.ids[stage]
         return stage.place.slot.data
 
     def _allocate(self) -> dict[StageOp, list[SSAValue]]:

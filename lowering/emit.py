@@ -65,6 +65,10 @@ class Emitter:
         """The constant true."""
         return self._memo("true", lambda: arith.ConstantOp(IntegerAttr(1, i1)))
 
+    def false(self) -> SSAValue:
+        """The constant false."""
+        return self._memo("false", lambda: arith.ConstantOp(IntegerAttr(0, i1)))
+
     def _binary(self, kind: type[Operation], a: Num, b: Num, hint: str | None = None) -> SSAValue:
         x, y = self.value(a), self.value(b)
         return self._memo((kind, x, y), lambda: kind(x, y), hint)  # type: ignore[arg-type, call-arg]
@@ -245,7 +249,8 @@ class Emitter:
     # --- control flow
 
     @contextmanager
-    def _nested(self, block: Block) -> Iterator[None]:
+    def nested(self, block: Block) -> Iterator[None]:
+        """Append to `block`, which will stand inside the current one."""
         outer, self.block = self.block, block
         self._scopes.append({})
         try:
@@ -281,7 +286,7 @@ class Emitter:
         if simd:
             op.attributes["kernel.simd"] = UnitAttr()
         self.block.add_op(op)
-        with self._nested(block):
+        with self.nested(block):
             yield block.args[0]
             block.add_op(scf.YieldOp())
 
@@ -293,7 +298,7 @@ class Emitter:
             return
         block = Block()
         self.block.add_op(scf.IfOp(condition, [], Region(block)))
-        with self._nested(block):
+        with self.nested(block):
             yield
             block.add_op(scf.YieldOp())
 
@@ -302,7 +307,7 @@ class Emitter:
         blocks = (Block(), Block())
         self.block.add_op(scf.IfOp(condition, [], Region(blocks[0]), Region(blocks[1])))
         for block, emit in zip(blocks, (then, otherwise), strict=True):
-            with self._nested(block):
+            with self.nested(block):
                 emit()
                 block.add_op(scf.YieldOp())
 

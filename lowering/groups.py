@@ -1,5 +1,7 @@
 """`lower-groups`: every scheduled group becomes a kernel and its tile body (level 3 to level 4).
 
+A warp-tiled body is left in operations on whole tiles, which `lower-warp-tiles` lowers.
+
 The kernel finds the origin of its tile and whether the tile is interior: inside the output, with every
 boundary's box around what it reads. It calls the tile body with the flag as a constant.
 """
@@ -105,12 +107,12 @@ def _tile_name(group: GroupOp) -> str:
     return f"{kernel_name(group)}_tile"
 
 
-def _model_of(group: GroupOp, warps: bool) -> type[BlockTile] | type[WarpTile]:
+def _model_of(group: GroupOp) -> type[BlockTile] | type[WarpTile]:
     assert group.schedule is not None
-    return EXECUTION_MODELS[group.schedule.execution] if warps else BlockTile
+    return EXECUTION_MODELS[group.schedule.execution]
 
 
-def lower_group(group: GroupOp, model: PipelineModel, warps: bool = True) -> list[func.FuncOp]:
+def lower_group(group: GroupOp, model: PipelineModel) -> list[func.FuncOp]:
     """The tile body and the kernel of one group."""
     if group.schedule is None:
         raise PipelineError(f"group '{group.sym_name.data}' has no schedule; run tile, or write one by hand", group)
@@ -119,13 +121,13 @@ def lower_group(group: GroupOp, model: PipelineModel, warps: bool = True) -> lis
         body = _Function(group, [(f"{_AXES[d] if d < 4 else d}0", INDEX) for d in range(rank)] + [("border", i1)])
         e = Emitter(body.block)
         tile = Tile(list(body.extra[:rank]), body.extra[rank], body.buffers, body.scalars)
-        _model_of(group, warps)(group, model, e, tile, body.outputs).emit()
+        _model_of(group)(group, model, e, tile, body.outputs).emit()
     except NotFusable as error:
         raise PipelineError(f"group '{group.sym_name.data}': {error}", group) from error
     e.effect(func.ReturnOp())
     tile_func = func.FuncOp(_tile_name(group), (body.types, []), Region(body.block))
     tile_func.attributes["kernel.inline"] = UnitAttr()
-    return [tile_func, _kernel(group, model, warps)]
+    return [tile_func, _kernel(group, model)]
 
 
 @dataclass(frozen=True)
@@ -172,7 +174,7 @@ def _boundary_reach(group: GroupOp, model: PipelineModel) -> dict[_Reach, tuple[
     return reach
 
 
-def _kernel(group: GroupOp, model: PipelineModel, warps: bool) -> func.FuncOp:
+def _kernel(group: GroupOp, model: PipelineModel) -> func.FuncOp:
     assert group.schedule is not None
     kernel = _Function(group, [])
     e = Emitter(kernel.block)
@@ -202,7 +204,7 @@ def _kernel(group: GroupOp, model: PipelineModel, warps: bool) -> func.FuncOp:
         if rank > 2:
             blocks.append(rest)
         origin = [e.add(firsts[d], e.mul(blocks[d], sizes[d]), f"{_AXES[d] if d < 4 else d}0") for d in range(rank)]
-        interior = _interior(e, group, model, kernel, origin, warps)
+        interior = _interior(e, group, model, kernel, origin)
         arguments = [*kernel.block.args, *(e.value(o) for o in origin)]
         name = SymbolRefAttr(_tile_name(group))
         yes = e.op(arith.ConstantOp.from_int_and_width(1, 1))
@@ -226,7 +228,6 @@ def _interior(
     model: PipelineModel,
     kernel: _Function,
     origin: list[Num],
-    warps: bool,
 ) -> SSAValue:
     sizes, out = block_tile(group), kernel.outputs[0]
     inside: SSAValue | None = None
@@ -250,7 +251,7 @@ def _interior(
             start = e.floordiv(e.mul(origin[r.out_dim], r.numerator), r.denominator)
         inside = e.both(inside, e.compare("sge", e.add(start, low), first))
         inside = e.both(inside, e.compare("slt", e.add(start, high), e.add(first, extent)))
-    more = _model_of(group, warps).interior(group, model, e, kernel.buffers, origin)
+    more = _model_of(group).interior(group, model, e, kernel.buffers, origin)
     inside = e.both(inside, more)
     return e.true() if inside is None else inside
 
@@ -260,9 +261,6 @@ class LowerGroups(ModulePass):
     """Lower every scheduled group to a kernel and its tile body, in standard dialects."""
 
     name = "lower-groups"
-
-    warps: bool = True
-    """Whether the machine has warps; without, every group is lowered by phases over plain memory."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         present = {f.sym_name.data for f in op.body.block.ops if isinstance(f, func.FuncOp)}
@@ -286,5 +284,5 @@ class LowerGroups(ModulePass):
                 if found != name:
                     group.attributes["kernel"] = StringAttr(found)
                     continue
-                for function in lower_group(group, model, self.warps):
+                for function in lower_group(group, model):
                     op.body.block.insert_op_before(function, pipeline)

@@ -5,7 +5,7 @@ All border handling hangs on the tile's `border` flag, so the compiler drops it 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -49,6 +49,9 @@ class Tile:
     """Functions computed by the group so far, by the inner SSA value."""
     staged: dict[SSAValue, Resident] = field(default_factory=dict)
     """Inputs on chip, by the function as it is read, boundaries applied (see `warp_layout.is_staged`)."""
+    safe_reads: bool = False
+    """Whether points that nobody needs are computed in interior tiles too, so that every read of global memory
+    must stay inside its buffer."""
 
     def absolute(self, e: Emitter, follow: Follow, relative: Num) -> Num:
         """A coordinate on the grid from one relative to the tile."""
@@ -125,11 +128,12 @@ def _emit_read(
     base, boundaries = base_of(op.source)
     resident = tile.resident.get(base)
     if resident is None:
-        return read_global(e, tile, op.source, where, None if always else tile.border)
+        return read_global(e, tile, op.source, where, None if always or tile.safe_reads else tile.border)
     value = resident.load(e, _relative(e, indices, point, where))
     # inside a group only constant exteriors stand over a computed stage; an outer one hides the inner ones
     for b in reversed(boundaries):
-        _, condition = _apply_boundary(e, tile, b, where, None if always else tile.border)
+        _, conditions = _apply_boundary(e, tile, b, where, None if always else tile.border)
+        condition = _all(e, conditions.values())
         assert condition is not None
         assert b.exterior is not None
         value = e.select(condition, value, number(b.exterior))
@@ -148,22 +152,32 @@ def _relative(e: Emitter, indices: Sequence[AnyIndex], point: Point, where: Sequ
     ]
 
 
-def read_global(e: Emitter, tile: Tile, source: SSAValue, where: Sequence[Num], border: SSAValue | None) -> SSAValue:
-    """The value of `source`, a function in global memory under boundaries, at absolute coordinates.
+@dataclass
+class Located:
+    """Where a point of an input lies in memory."""
 
-    With `border` None the boundaries are always applied.
+    index: list[Num]
+    """memref indices."""
+    inside: list[tuple[dict[int, SSAValue], SSAValue]]
+    """Per constant exterior, outermost first: what must hold per dimension, and the value where it does not."""
+
+
+def locate(e: Emitter, tile: Tile, source: SSAValue, where: Sequence[Num], border: SSAValue | None) -> Located:
+    """Where the point of `source`, a function in global memory under boundaries, at absolute coordinates lies.
+
+    With `border` None the boundaries are always applied. The index is inside the buffer in border tiles.
     """
     base, boundaries = base_of(source)
-    exteriors: list[tuple[SSAValue, SSAValue]] = []
+    exteriors: list[tuple[dict[int, SSAValue], SSAValue]] = []
     in_box: set[int] = set()
     where = list(where)
     for b in boundaries:
         if not b.mins and b.kind.data is not BoundaryKind.ConstantExterior:
             in_box |= set(b.dimensions)
-        where, condition = _apply_boundary(e, tile, b, where, border)
-        if condition is not None:
+        where, conditions = _apply_boundary(e, tile, b, where, border)
+        if conditions:
             assert b.exterior is not None
-            exteriors.append((condition, _exterior(e, tile, b.exterior)))
+            exteriors.append((conditions, _exterior(e, tile, b.exterior)))
     buffer = tile.buffers[base]
     index = buffer.index(where, e)
     rank = len(index)
@@ -174,11 +188,53 @@ def read_global(e: Emitter, tile: Tile, source: SSAValue, where: Sequence[Num], 
         last = e.sub(buffer.extent(rank - 1 - axis, e), 1)
         clamped = e.clamp(index[axis], 0, last)
         index[axis] = clamped if border is None else e.pick(border, clamped, index[axis])
-    value = e.load(buffer.memref, index)
+    return Located(index, exteriors)
+
+
+def read_global(e: Emitter, tile: Tile, source: SSAValue, where: Sequence[Num], border: SSAValue | None) -> SSAValue:
+    """The value of `source`, a function in global memory under boundaries, at absolute coordinates."""
+    at = locate(e, tile, source, where, border)
+    value = e.load(tile.buffers[base_of(source)[0]].memref, at.index)
     # an outer constant exterior hides the inner ones
-    for condition, other in reversed(exteriors):
+    for conditions, other in reversed(at.inside):
+        condition = _all(e, conditions.values())
+        assert condition is not None
         value = e.select(condition, value, other)
     return value
+
+
+def row_of(
+    e: Emitter, tile: Tile, source: SSAValue, where: Sequence[Num], count: int
+) -> tuple[SSAValue, list[Num], tuple[SSAValue, SSAValue] | None] | None:
+    """How to read `count` points of `source` from `where` on along x at once, in a border tile.
+
+    Gives whether that can be done (they are neighbours in memory); the indices of the first; and, where there is
+    a constant exterior, whether the row is inside it and the value where it is not. None where it never can.
+    """
+    buffer = tile.buffers[base_of(source)[0]]
+    whole: SSAValue | None = None
+    first = locate(e, tile, source, where, None)
+    if len(first.inside) > 1:
+        return None
+    for x in (where[0], e.add(where[0], count - 1)):
+        at = locate(e, tile, source, [x, *where[1:]], None)
+        whole = e.both(whole, e.compare("eq", at.index[-1], e.sub(x, buffer.mins[0])))
+        for conditions, _ in at.inside:
+            whole = e.both(whole, conditions.get(0))
+    assert whole is not None
+    keep = None
+    for conditions, value in first.inside:
+        inside = _all(e, (c for d, c in conditions.items() if d))
+        if inside is not None:
+            keep = (inside, value)
+    return whole, first.index, keep
+
+
+def _all(e: Emitter, conditions: Iterable[SSAValue]) -> SSAValue | None:
+    result: SSAValue | None = None
+    for condition in conditions:
+        result = e.both(result, condition)
+    return result
 
 
 def _exterior(e: Emitter, tile: Tile, value: SSAValue) -> SSAValue:
@@ -194,10 +250,10 @@ def _apply_boundary(
     op: BoundaryOp,
     where: list[Num],
     border: SSAValue | None,
-) -> tuple[list[Num], SSAValue | None]:
-    """The coordinates that `op` reads for `where`, and, for a constant exterior, whether inside."""
+) -> tuple[list[Num], dict[int, SSAValue]]:
+    """The coordinates that `op` reads for `where`; for a constant exterior, per dimension, whether inside."""
     where = list(where)
-    condition: SSAValue | None = None
+    conditions: dict[int, SSAValue] = {}
     kind = op.kind.data
     for position, d in enumerate(op.dimensions):
         if op.mins:
@@ -210,13 +266,12 @@ def _apply_boundary(
         last = e.sub(e.add(first, extent), 1)
         if kind is BoundaryKind.ConstantExterior:
             ok = e.both(e.compare("sge", x, first), e.compare("sle", x, last))
-            condition = e.both(condition, ok)
+            assert ok is not None
+            conditions[d] = ok if border is None else e.either(e.negate(border), ok)
             continue
         moved = _MOVES[kind](e, x, first, extent, last)
         where[d] = moved if border is None else e.pick(border, moved, x)
-    if condition is not None and border is not None:
-        condition = e.either(e.negate(border), condition)
-    return where, condition
+    return where, conditions
 
 
 def scalar_index(e: Emitter, tile: Tile, value: SSAValue) -> Num:

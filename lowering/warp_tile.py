@@ -1,31 +1,26 @@
-"""Execution model `warp_tile`: one overlapped tile per warp, held in registers; no barrier, no shared memory.
+"""Execution model `warp_tile`: a tile held in the registers of a block's warps, as operations on whole tiles.
 
-After Jangda 2020, taken to registers: lane l holds `vector` columns, the halo in x is dead lanes, neighbours
-in x come by shuffles of edge elements, neighbours in y are the lane's own registers. All loads of the tile
-are issued first; then one sweep over the rows computes every stage as soon as its inputs are there
-(`analysis/warp_layout.py`).
+After Jangda 2020, taken to registers: lane l holds `vector` columns, the halo in x is dead lanes. What each stage
+computes, and what a warp takes from its neighbours, stands in the types (`dialects/warp`); `lower-warp-tiles`
+then decides on registers and shuffles. The layout is that of `analysis/warp_layout.py`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Sequence
 
-from xdsl.dialects import arith, memref, ub, vector
-from xdsl.dialects.builtin import IntegerType, VectorType, i32
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute, Block, Region, SSAValue
 
 from tilefuse.analysis.model import PipelineModel
-from tilefuse.analysis.regions import follow_chain, regions
-from tilefuse.analysis.warp_layout import LANES, Held, warp_layout
-from tilefuse.dialects.diagnostics import PipelineError
-from tilefuse.dialects.gpu_shuffle import ShuffleMode, ShuffleOp
+from tilefuse.analysis.regions import follow_chain
+from tilefuse.analysis.warp_layout import LANES, Held, group_layout
 from tilefuse.dialects.img.ops import GroupOp, StageOp
-from tilefuse.dialects.img.types import element_bytes
-from tilefuse.lowering.abi import base_of, static_strides
-from tilefuse.lowering.block_tile import PRIVATE
-from tilefuse.lowering.emit import Emitter, Num
-from tilefuse.lowering.reads import Buffer, Point, Resident, Tile, emit_stage, read_global
+from tilefuse.dialects.img.ops.stage import computes_values_only
+from tilefuse.dialects.warp import AtOp, LoadOp, MapOp, NeighboursOp, StoreOp, YieldOp
+from tilefuse.dialects.warp.layout import Layout, TileType
+from tilefuse.lowering.abi import base_of
+from tilefuse.lowering.emit import INDEX, Emitter, Num
+from tilefuse.lowering.reads import Buffer, Point, Resident, Tile, emit_stage, read_global, row_of
 
 
 class WarpTile:
@@ -34,285 +29,128 @@ class WarpTile:
     def __init__(self, group: GroupOp, model: PipelineModel, e: Emitter, tile: Tile, outputs: list[Buffer]):
         assert group.schedule is not None
         self.group, self.model, self.e, self.tile, self.outputs = group, model, e, tile, outputs
-        schedule = group.schedule
         self.ids = {s: model.node_of[s.funcs[0]] for s in group.stages}
         self.output = group.output_stage
-        output = self.ids[self.output]
-        members = list(self.ids.values())
-        self.follow = follow_chain(model, members, output)
-        self.size = schedule.tile_sizes
-        self.region = regions(model, members, output, self.size, self.follow)
-        self.layout = warp_layout(model, members, output, self.follow, self.region, self.size, schedule.vector_width)
-        self.vector = schedule.vector_width
-        if self.size[0] != self.layout.width or schedule.thread_counts[0] != LANES:
-            raise PipelineError(
-                f"group '{group.sym_name.data}': a warp tile of {LANES} lanes x {self.vector} points with this "
-                f"halo is {self.layout.width} wide, not {self.size[0]}; threads start with {LANES}",
-                group,
-            )
-        self.rows: dict[SSAValue, list[SSAValue]] = {}
-
-    # --- the body
+        self.follow = follow_chain(model, list(self.ids.values()), self.ids[self.output])
+        self.held = group_layout(group, model)
+        # lanes outside the tile read what is not staged, too
+        tile.safe_reads = True
 
     def emit(self) -> None:
-        """The whole body: loads, then the sweep."""
-        e, layout = self.e, self.layout
-        warps = self.group.schedule.thread_counts[1]  # type: ignore[union-attr]
-        with (
-            e.loop(warps, "warp", level="thread_y") as warp,
-            e.loop(LANES, "lane", level="thread_x") as lane,
-        ):
-            self.lane = lane
-            self.x = e.sub(e.mul(lane, self.vector), layout.dead_left * self.vector, "x")
-            self.y = e.mul(warp, self.size[1], "y")
-            sources: list[tuple[SSAValue, Held, SSAValue]] = []
-            for (_, source), held in layout.sources.items():
-                assert isinstance(source, SSAValue)
-                array = self._array(held, source.type.storage, source.name_hint or "in")
-                sources.append((source, held, array))
-                self.tile.staged[source] = Resident(self._loader(held, array))
-            for source, held, array in sources:
-                self._load_source(source, held, array)
-            arrays: dict[StageOp, list[SSAValue]] = {}
-            for stage, id in self.ids.items():
-                if stage is self.output:
-                    continue
-                held = layout.stages[id]
-                arrays[stage] = [self._array(held, f.type.storage, stage.sym_name.data) for f in stage.funcs]
-                for f, array in zip(stage.funcs, arrays[stage], strict=True):
-                    self.tile.resident[f] = Resident(self._loader(held, array))
-            with e.loop(layout.steps, "t", unroll=True) as t:
-                for _, held, array in sources:
-                    if any(held.reach):
-                        with self._at_step(t, held) as row:
-                            for k in self._rest(held):
-                                self._exchange(array, held, [*k, row])
-                for stage, id in self.ids.items():
-                    held = layout.stages[id]
-                    with self._at_step(t, held) as row:
-                        if stage is self.output:
-                            self._output_row(held, row)
-                        else:
-                            self._stage_row(stage, held, row, arrays[stage])
+        """The whole body: all loads, then the stages, then the stores."""
+        for (_, source), held in self.held.sources.items():
+            assert isinstance(source, SSAValue)
+            loaded = self._load(source, held)
+            self.tile.staged[source] = self._resident(self._beside(loaded, held))
+        for stage, id in self.ids.items():
+            held = self.held.stages[id]
+            results = self._map(stage, held)
+            if stage is self.output:
+                self._store(results)
+                continue
+            for f, result in zip(stage.funcs, results, strict=True):
+                self.tile.resident[f] = self._resident(self._beside(result, held))
 
-    def _at_step(self, t: Num, held: Held):  # type: ignore[no-untyped-def]
-        """Open the code of the steps at which `held` has a row; gives the row, counted from its first."""
-        e = self.e
-        row = e.sub(t, held.lag)
-        condition: SSAValue | None = None
-        if held.lag > 0:
-            condition = e.compare("sge", t, held.lag)
-        if held.lag + held.count < self.layout.steps:
-            condition = e.both(condition, e.compare("slt", t, held.lag + held.count))
-        stack = ExitStack()
-        stack.enter_context(e.when(condition))
+    # --- layouts
 
-        class _Opened:
-            def __enter__(self) -> Num:
-                return row
+    def _layout(self, held: Held) -> Layout:
+        """Of a function as it is computed or loaded."""
+        at = self.held
+        return Layout(
+            (-at.dead_left * at.vector, -at.top),
+            (LANES, at.vector),
+            (at.warps, at.pitch),
+            (0, at.vector),
+            (-held.above, at.pitch + held.below),
+            tuple((low, high + 1) for low, high in held.rest),
+        )
 
-            def __exit__(self, *error: object) -> None:
-                stack.__exit__(*error)  # type: ignore[arg-type]
+    def _beside(self, tile: SSAValue, held: Held) -> SSAValue:
+        """`tile` with all that consumers read of it."""
+        at = self.held
+        assert isinstance(tile.type, TileType)
+        rows = (-held.wide[0], at.pitch + held.wide[1]) if held.exchanged else None
+        layout = tile.type.spread.with_spans((-held.reach[0], at.vector + held.reach[1]), rows)
+        return tile if layout == tile.type.spread else self.e.op(NeighboursOp(tile, layout), tile.name_hint)
 
-        return _Opened()
-
-    # --- registers
-
-    def _array(self, held: Held, element: Attribute, name: str) -> SSAValue:
-        width = held.reach[0] + self.vector + held.reach[1]
-        depth = [high - low + 1 for low, high in held.rest]
-        return self.e.alloca([*depth[::-1], held.count, width], element, PRIVATE, f"w_{name}")
-
-    def _loader(self, held: Held, array: SSAValue) -> Callable[[Emitter, Sequence[Num]], SSAValue]:
+    def _resident(self, tile: SSAValue) -> Resident:
         def load(e: Emitter, relative: Sequence[Num]) -> SSAValue:
-            x, y, *rest = relative
-            column = e.add(e.sub(x, self.x), held.reach[0])
-            row = e.sub(e.sub(y, self.y), held.rows[0])
-            deep = [e.sub(c, low) for c, (low, _) in zip(rest, held.rest, strict=True)]
-            return e.load(array, [*deep[::-1], row, column])
+            x, y, *deep = relative
+            dx, dy = e.sub(x, self.here[0]), e.sub(y, self.here[1])
+            assert isinstance(dx, int)
+            assert isinstance(dy, int)
+            return e.op(AtOp(tile, (dx, dy), [e.value(d) for d in deep]))
 
-        return load
+        return Resident(load)
 
-    def _rest(self, held: Held) -> Iterator[list[Num]]:
-        """Unrolled loops over the further dimensions, last one first, as arrays index them."""
-        with ExitStack() as stack:
-            yield [
-                stack.enter_context(self.e.loop(high - low + 1, "c", unroll=True)) for low, high in reversed(held.rest)
-            ]
+    # --- the operations
 
-    def _exchange(self, array: SSAValue, held: Held, where: Sequence[Num]) -> None:
-        """Fill the columns beside a lane's own with its neighbours' edge elements."""
-        e, v = self.e, self.vector
-        left, right = held.reach
-        for j in range(-left, 0):
-            e.store(
-                self._shuffle(e.load(array, [*where, left + j % v]), -(j // v), ShuffleMode.Up),
-                array,
-                [*where, left + j],
-            )
-        for j in range(v, v + right):
-            e.store(
-                self._shuffle(e.load(array, [*where, left + j % v]), j // v, ShuffleMode.Down),
-                array,
-                [*where, left + j],
-            )
+    def _region(self, rank: int, body: Callable[[list[Num]], list[SSAValue]]) -> Region:
+        block = Block(arg_types=[INDEX] * rank)
+        for arg, name in zip(block.args, "xyzwabcd", strict=False):
+            arg.name_hint = name
+        with self.e.nested(block):
+            self.here: list[Num] = list(block.args)
+            block.add_op(YieldOp(*body(self.here)))
+        # coordinates that nothing needs
+        for op in reversed(list(block.ops)):
+            if op.results and computes_values_only(op) and not any(r.uses for r in op.results):
+                op.detach()
+                op.erase()
+        return Region(block)
 
-    def _shuffle(self, value: SSAValue, lanes: int, mode: ShuffleMode) -> SSAValue:
-        e = self.e
-        narrow = value.type if isinstance(value.type, IntegerType) and value.type.width.data < 32 else None
-        if narrow is not None:
-            value = e.op(arith.ExtUIOp(value, i32))
-        offset = e.op(arith.ConstantOp.from_int_and_width(lanes, i32))
-        width = e.op(arith.ConstantOp.from_int_and_width(LANES, i32))
-        value = e.op(ShuffleOp(value, offset, width, mode))
-        return value if narrow is None else e.op(arith.TruncIOp(value, narrow))
+    def _origin(self, buffer: Buffer) -> list[SSAValue]:
+        first = [*self.tile.origin[:2], *([0] * (len(buffer.mins) - 2))]
+        return [self.e.value(i) for i in buffer.index(first, self.e)]
 
-    # --- global memory
+    def _absolute(self, relative: Sequence[Num]) -> list[Num]:
+        x, y, *deep = relative
+        return [self.e.add(self.tile.origin[0], x), self.e.add(self.tile.origin[1], y), *deep]
 
-    def _aligned(self, buffer: Buffer, bytes: int) -> SSAValue:
-        """Whether the lanes' pieces of every row start at a multiple of their size."""
-        e = self.e
-        size = self.vector * bytes
-        pointer = e.op(memref.ExtractAlignedPointerAsIndexOp.get(buffer.memref))
-        metadata = memref.ExtractStridedMetaDataOp(buffer.memref)
-        e.effect(metadata)
-        low: Num = pointer
-        for stride in list(metadata.strides)[:-1]:
-            low = e.op(arith.OrIOp(e.value(low), e.value(e.mul(stride, bytes))))
-        first = e.sub(e.add(self.tile.origin[0], -self.layout.dead_left * self.vector), buffer.mins[0])
-        low = e.op(arith.OrIOp(e.value(low), e.value(e.mul(first, bytes))))
-        rest = e.op(arith.AndIOp(e.value(low), e.value(size - 1)))
-        return e.compare("eq", rest, 0)
-
-    def _can_vectorise(self, value: SSAValue, bytes: int) -> bool:
-        size = self.vector * bytes
-        return self.vector > 1 and size in (2, 4, 8, 16) and static_strides(value)[0] == 1
-
-    def _load_source(self, source: SSAValue, held: Held, array: SSAValue) -> None:
-        """All rows of an input into registers: vectors in interior tiles, guarded scalars in border tiles."""
+    def _load(self, source: SSAValue, held: Held) -> SSAValue:
         e, tile = self.e, self.tile
         base, _ = base_of(source)
         buffer = tile.buffers[base]
-        bytes = held.bytes
-        left = held.reach[0]
-        element = source.type.storage  # type: ignore[attr-defined]
+        rank = 2 + len(held.rest)
 
-        def where(column: Num, row: Num, k: Sequence[Num]) -> list[Num]:
-            x = e.add(tile.origin[0], e.add(self.x, column))
-            y = e.add(tile.origin[1], e.add(self.y, e.add(row, held.rows[0])))
-            deep = [e.add(c, low) for c, (low, _) in zip(reversed(k), held.rest, strict=True)]
-            return [x, y, *deep]
+        def points(relative: list[Num]) -> list[SSAValue]:
+            return [read_global(e, tile, source, self._absolute(relative), None)]
 
-        def scalars(border: bool) -> None:
-            for k in self._rest(held):
-                with e.loop(held.count, "r", unroll=True) as row, e.loop(self.vector, "v", unroll=True) as v:
-                    if border:
-                        value = read_global(e, tile, source, where(v, row, k), tile.border)
-                    else:
-                        value = e.load(buffer.memref, buffer.index(where(v, row, k), e))
-                    e.store(value, array, [*k, row, e.add(v, left)])
+        def rows(relative: list[Num]) -> list[SSAValue]:
+            found = row_of(e, tile, source, self._absolute(relative), self.held.vector)
+            if found is None:
+                return [e.false(), *(e.value(0) for _ in range(rank))]
+            whole, index, keep = found
+            return [whole, *(e.value(i) for i in index), *(keep or ())]
 
-        def vectors() -> None:
-            type = VectorType(element, [self.vector])
-            for k in self._rest(held):
-                with e.loop(held.count, "r", unroll=True) as row:
-                    index = [e.value(i) for i in buffer.index(where(0, row, k), e)]
-                    loaded = e.op(vector.LoadOp(buffer.memref, index, type))
-                    for v in range(self.vector):
-                        e.store(e.op(vector.ExtractOp(loaded, [v], element)), array, [*k, row, left + v])
-
-        def interior() -> None:
-            if self._can_vectorise(base, bytes):
-                e.choose(self._aligned(buffer, bytes), vectors, lambda: scalars(border=False))
-            else:
-                scalars(border=False)
-
-        e.choose(tile.border, lambda: scalars(border=True), interior)
-
-    # --- rows
-
-    def _point(self, stage: StageOp, held: Held, column: Num, row: Num, k: Sequence[Num]) -> Point:
-        e = self.e
-        deep = [e.add(c, low) for c, (low, _) in zip(reversed(k), held.rest, strict=True)]
-        relative = [e.add(self.x, column), e.add(self.y, e.add(row, held.rows[0])), *deep]
-        return Point(self.follow[self.ids[stage]], relative)
-
-    def _stage_row(self, stage: StageOp, held: Held, row: Num, arrays: Sequence[SSAValue]) -> None:
-        e = self.e
-        for k in self._rest(held):
-            with e.loop(self.vector, "v", unroll=True) as v:
-                values = emit_stage(e, self.tile, stage, self._point(stage, held, v, row, k))
-                for value, array in zip(values, arrays, strict=True):
-                    e.store(value, array, [*k, row, e.add(v, held.reach[0])])
-            if any(held.reach):
-                for array in arrays:
-                    self._exchange(array, held, [*k, row])
-
-    def _output_row(self, held: Held, row: Num) -> None:
-        e, tile = self.e, self.tile
-        lane = e.value(self.lane)
-        alive = e.both(
-            e.compare("sge", lane, self.layout.dead_left),
-            e.compare("slt", lane, LANES - self.layout.dead_right),
+        op = LoadOp(
+            buffer.memref,
+            self._origin(buffer),
+            self._layout(held),
+            tile.border,
+            self._region(rank, rows),
+            self._region(rank, points),
         )
-        for k in self._rest(held):
-            results = [
-                e.alloca([self.vector], f.type.storage, PRIVATE, f"r_{self.output.sym_name.data}")
-                for f in self.output.funcs
-            ]
-            with e.loop(self.vector, "v", unroll=True) as v:
-                values = emit_stage(e, tile, self.output, self._point(self.output, held, v, row, k))
-                for value, r in zip(values, results, strict=True):
-                    e.store(value, r, [v])
-            for i, buffer in enumerate(self.outputs):
-                self._store_row(buffer, results[i], i, held, row, k, alive)
+        return e.op(op, source.name_hint or base.name_hint or "in")
 
-    def _store_row(
-        self,
-        buffer: Buffer,
-        values: SSAValue,
-        which: int,
-        held: Held,
-        row: Num,
-        k: Sequence[Num],
-        alive: SSAValue | None,
-    ) -> None:
-        e, tile = self.e, self.tile
-        out = self.group.funcs[which]
-        bytes = element_bytes(out.type.element)
+    def _map(self, stage: StageOp, held: Held) -> list[SSAValue]:
+        def body(relative: list[Num]) -> list[SSAValue]:
+            return emit_stage(self.e, self.tile, stage, Point(self.follow[self.ids[stage]], relative))
 
-        def index(v: Num) -> list[Num]:
-            p = self._point(self.output, held, v, row, k)
-            where = [tile.absolute(e, f, c) for f, c in zip(p.follow, p.relative, strict=True)]
-            return buffer.index(where, e)
+        elements: list[Attribute] = [f.type.storage for f in stage.funcs]
+        op = MapOp(self._region(stage.rank, body), elements, self._layout(held))
+        self.e.effect(op)
+        for result in op.tiles:
+            name = stage.sym_name.data
+            result.name_hint = name if SSAValue.is_valid_name(name) else None
+        return list(op.tiles)
 
-        def scalars(guard: bool) -> None:
-            with e.loop(self.vector, "v", unroll=True) as v:
-                at = index(v)
-                inside: SSAValue | None = None
-                if guard:
-                    for axis, i in enumerate(at):
-                        inside = e.both(inside, e.compare("sge", i, 0))
-                        inside = e.both(inside, e.compare("slt", i, e.dim(buffer.memref, axis)))
-                with e.when(inside):
-                    e.store(e.load(values, [v]), buffer.memref, at)
-
-        def whole() -> None:
-            element = out.type.storage
-            type = VectorType(element, [self.vector])
-            packed = e.op(ub.PoisonOp(type))
-            for v in range(self.vector):
-                packed = e.op(vector.InsertOp(e.load(values, [v]), packed, [v]))
-            e.effect(vector.StoreOp(packed, buffer.memref, [e.value(i) for i in index(0)]))
-
-        def interior() -> None:
-            if self._can_vectorise(out, bytes):
-                e.choose(self._aligned(buffer, bytes), whole, lambda: scalars(guard=False))
-            else:
-                scalars(guard=False)
-
-        with e.when(alive):
-            e.choose(tile.border, lambda: scalars(guard=True), interior)
+    def _store(self, results: Sequence[SSAValue]) -> None:
+        columns, rows = (0, self.held.width), (0, self.held.height)
+        for buffer, result in zip(self.outputs, results, strict=True):
+            self.e.effect(
+                StoreOp(result, buffer.memref, self._origin(buffer), columns, rows, self.tile.border)
+            )
 
     # --- what the kernel asks before it calls the interior body
 
@@ -325,16 +163,14 @@ class WarpTile:
         origin: Sequence[Num],
     ) -> SSAValue | None:
         """Every load of every lane, dead ones too, lies inside its buffer."""
-        plan = WarpTile(group, model, e, Tile(list(origin), e.true(), buffers, {}), [])
-        warps = group.schedule.thread_counts[1]  # type: ignore[union-attr]
-        layout, v = plan.layout, plan.vector
+        at = group_layout(group, model)
         inside: SSAValue | None = None
-        for (_, source), held in layout.sources.items():
+        for (_, source), held in at.sources.items():
             assert isinstance(source, SSAValue)
             buffer = buffers[base_of(source)[0]]
             spans = [
-                (-layout.dead_left * v, (LANES - layout.dead_left) * v - 1),
-                (held.rows[0], held.rows[1] + (warps - 1) * plan.size[1]),
+                (-at.dead_left * at.vector, (LANES - at.dead_left) * at.vector - 1),
+                (-at.top - held.above, at.height + at.bottom + held.below - 1),
                 *held.rest,
             ]
             for d, (low, high) in enumerate(spans):

@@ -52,11 +52,12 @@ def new_context() -> Context:
 
     from tilefuse.dialects.gpu_shuffle import GPU_WITH_SHUFFLE
     from tilefuse.dialects.img import IMG
+    from tilefuse.dialects.warp import WARP
 
     ctx = Context()
     for dialect in (
         builtin.Builtin, arith.Arith, func.Func, GPU_WITH_SHUFFLE, math.Math,
-        memref.MemRef, scf.Scf, ub.UB, vector.Vector, IMG,
+        memref.MemRef, scf.Scf, ub.UB, vector.Vector, IMG, WARP,
     ):  # fmt: skip
         ctx.load_dialect(dialect)
     return ctx

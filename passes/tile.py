@@ -18,9 +18,9 @@ from tilefuse.analysis.cost import best_schedule
 from tilefuse.analysis.machine import check_extent, machine
 from tilefuse.analysis.model import PipelineModel, extract
 from tilefuse.analysis.regions import NotFusable, follow_chain, regions
-from tilefuse.analysis.warp_layout import LANES, warp_layout
+from tilefuse.analysis.warp_layout import LANES, WarpLayout, check_warp_group, row_readers, warp_layout
 from tilefuse.dialects.diagnostics import PipelineError
-from tilefuse.dialects.img.attrs import ScheduleAttr, Shape
+from tilefuse.dialects.img.attrs import Level, Memory, PlaceAttr, ScheduleAttr, Shape
 from tilefuse.dialects.img.ops import GroupOp, PipelineOp
 
 
@@ -35,11 +35,17 @@ class Tile(ModulePass):
     shape: Literal["auto", "block_tile", "warp_tile"] = "auto"
     """The execution model; auto: the cheapest."""
     sizes: tuple[int, ...] = ()
-    """Tile per dimension, x first, instead of searching. With warp_tile, 0 for x means what the lanes cover."""
+    """Tile of a block per dimension, x first, instead of searching. With warp_tile, 0 for x means what the lanes
+    cover, and 0 for y what the warps do with `rows` each."""
     threads: tuple[int, ...] = ()
     """Threads per dimension; needed with sizes."""
     vector: int = 1
     """Consecutive x-points per thread, with sizes."""
+    rows: int = 4
+    """Rows of a warp, with a size of 0 in y."""
+    exchange: bool | None = None
+    """Whether stages of a warp tile that are read in rows beside their own pass these from warp to warp, instead of
+    each warp computing what it needs. Left out: what the search finds cheaper; never, with sizes."""
     only: str | None = None
     """The one group to tile."""
     extent: tuple[int, ...] = (1536, 2560)
@@ -72,20 +78,38 @@ class Tile(ModulePass):
             )
         tail = [d[1] if d is not None else 1 for d in _bounds(group)[len(self.sizes) :]]
         sizes = [*self.sizes, *tail][:rank]
-        if sizes[0] == 0 and self.shape == "warp_tile":
-            sizes[0] = self._warp_width(group, model, sizes)
+        if self.shape == "warp_tile":
+            layout = self._warp_layout(group, model, sizes)
+            sizes[0] = sizes[0] or layout.width
+            if rank > 1:
+                sizes[1] = sizes[1] or layout.height
         shape = Shape.BlockTile if self.shape == "auto" else Shape(self.shape)
         return ScheduleAttr(shape, sizes, [*self.threads, *([1] * rank)][:rank], self.vector)
 
-    def _warp_width(self, group: GroupOp, model: PipelineModel, sizes: list[int]) -> int:
-        """The columns that the live lanes of a warp cover."""
-        members = [model.node_of[s.funcs[0]] for s in group.stages]
-        output = model.node_of[group.output_stage.funcs[0]]
-        tile = [LANES * self.vector, *sizes[1:]]
+    def _warp_layout(self, group: GroupOp, model: PipelineModel, sizes: list[int]) -> WarpLayout:
+        """What the live lanes of the warps cover; marks the stages whose rows go from warp to warp."""
+        stages = {model.node_of[s.funcs[0]]: s for s in group.stages}
+        members, output = list(stages), model.node_of[group.output_stage.funcs[0]]
+        width = LANES * self.vector
+        exchanged = row_readers(model, members) if self.exchange else []
         try:
             follow = follow_chain(model, members, output)
-            region = regions(model, members, output, tile, follow)
-            return warp_layout(model, members, output, follow, region, tile, self.vector).width
+            region = regions(model, members, output, [width, *sizes[1:]], follow)
+            layout = warp_layout(
+                model, members, output, follow, region, width, self.vector, self.threads[1],
+                height=sizes[1] or None, pitch=self.rows, exchanged=exchanged,
+            )  # fmt: skip
+        except NotFusable as error:
+            raise PipelineError(f"group '{group.sym_name.data}': {error}", group) from error
+        for id in exchanged:
+            stages[id].place = PlaceAttr(Level.Block, Memory.Register)
+        return layout
+
+    def _check_warp_group(self, group: GroupOp, model: PipelineModel) -> None:
+        members = [model.node_of[s.funcs[0]] for s in group.stages]
+        follow = follow_chain(model, members, model.node_of[group.output_stage.funcs[0]])
+        try:
+            check_warp_group(model, members, follow)
         except NotFusable as error:
             raise PipelineError(f"group '{group.sym_name.data}': {error}", group) from error
 
@@ -94,9 +118,12 @@ class Tile(ModulePass):
         output = model.node_of[group.output_stage.funcs[0]]
         try:
             shape = None if self.shape == "auto" else Shape(self.shape)
-            best = best_schedule(model, members, output, machine(self.target), self.extent, shape)
+            best = best_schedule(model, members, output, machine(self.target), self.extent, shape, self.exchange)
         except NotFusable as error:
             raise PipelineError(f"group '{group.sym_name.data}': {error}", group) from error
+        if best is None and shape is Shape.WarpTile:
+            # says why, where there is a reason beside size
+            self._check_warp_group(group, model)
         if best is None:
             raise PipelineError(
                 f"group '{group.sym_name.data}': no tile fits {self.target}; its stages need more shared "
@@ -104,6 +131,11 @@ class Tile(ModulePass):
                 group,
             )
         group.schedule = ScheduleAttr(best.shape, best.tile, best.threads, best.vector)
+        for stage in group.stages:
+            place = best.places.get(model.node_of[stage.funcs[0]])
+            if place is not None and (place.level, place.memory) == (Level.Block, Memory.Register):
+                # the tile's height follows from it
+                stage.place = PlaceAttr(place.level, place.memory)
 
 
 def _bounds(group: GroupOp) -> tuple[tuple[int, int] | None, ...]:

@@ -19,7 +19,7 @@ from xdsl.passes import ModulePass
 from tilefuse.analysis.model import PipelineModel, extract
 from tilefuse.analysis.placement import Placement, shared_bytes
 from tilefuse.analysis.regions import NotFusable, alignment, fixed_span, follow_chain, regions
-from tilefuse.analysis.warp_layout import LANES, warp_layout
+from tilefuse.analysis.warp_layout import LANES, exchange_bytes, group_layout, warp_layout
 from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.img.attrs import Memory, ScheduleAttr, Shape
 from tilefuse.dialects.img.ops import GroupOp, PipelineOp
@@ -57,14 +57,7 @@ def _check_shape(group: GroupOp, model: PipelineModel) -> None:
     try:
         follow = follow_chain(model, ids, output)
         if schedule.execution is Shape.WarpTile:
-            region = regions(model, ids, output, schedule.tile_sizes, follow)
-            layout = warp_layout(model, ids, output, follow, region, schedule.tile_sizes, schedule.vector_width)
-            if schedule.tile_sizes[0] != layout.width or schedule.thread_counts[0] != LANES:
-                raise _complain(
-                    group,
-                    f"a warp tile of {LANES} lanes x {schedule.vector_width} points is {layout.width} wide with "
-                    f"this halo, not {schedule.tile_sizes[0]}",
-                )
+            group_layout(group, model)
             return
     except NotFusable as error:
         raise _complain(group, str(error)) from error
@@ -97,7 +90,7 @@ def _need(group: GroupOp, model: PipelineModel) -> _Need:
     registers = _int(group, "registers") or ASSUMED_REGISTERS
     threads = math.prod(schedule.thread_counts)
     if schedule.execution is Shape.WarpTile:
-        return _Need(threads, registers, 0, group.sym_name.data)
+        return _Need(threads, registers, exchange_bytes(model, group_layout(group, model)), group.sym_name.data)
     region = regions(model, list(ids), output, schedule.tile_sizes)
     places = {
         id: Placement(*s.place.where, s.place.slot.data, s.place.pad.data)
@@ -136,23 +129,27 @@ def _smaller_warp_tile(group: GroupOp, model: PipelineModel) -> ScheduleAttr | N
     """Half the rows per warp; from one row on half the columns per lane, with four rows again."""
     schedule = group.schedule
     assert schedule is not None
-    tile, vector = list(schedule.tile_sizes), schedule.vector_width
-    if tile[1] > 1:
-        tile[1] //= 2
-        return ScheduleAttr.new_from(schedule, tile=tile)
-    if vector == 1:
-        return None
-    vector //= 2
-    tile[:2] = [LANES * vector, 4]
     ids = [model.node_of[s.funcs[0]] for s in group.stages]
     output = model.node_of[group.output_stage.funcs[0]]
-    try:
-        follow = follow_chain(model, ids, output)
-        layout = warp_layout(model, ids, output, follow, regions(model, ids, output, tile, follow), tile, vector)
-    except NotFusable:
-        return None
-    tile[0] = layout.width
-    return ScheduleAttr.new_from(schedule, tile=tile, vector=vector)
+    old = group_layout(group, model)
+    exchanged = [id for id, held in old.stages.items() if held.exchanged]
+    pitch, vector = old.pitch // 2, old.vector
+    while vector:
+        width = LANES * vector
+        try:
+            follow = follow_chain(model, ids, output)
+            region = regions(model, ids, output, [width, *schedule.tile_sizes[1:]], follow)
+            layout = warp_layout(
+                model, ids, output, follow, region, width, vector, old.warps,
+                pitch=max(1, pitch), exchanged=exchanged,
+            )  # fmt: skip
+        except NotFusable:
+            layout = None
+        if pitch and layout is not None:
+            tile = [layout.width, layout.height, *schedule.tile_sizes[2:]]
+            return ScheduleAttr.new_from(schedule, tile=tile, vector=vector)
+        vector, pitch = vector // 2, 4
+    return None
 
 
 @dataclass(frozen=True)

@@ -16,13 +16,17 @@ from tilefuse.passes.tile import Tile
 from tilefuse.runtime.evaluator import evaluate
 from tilefuse.runtime.program import Program
 
-Shape = Literal["auto", "block_tile", "warp_tile"]
+Shape = Literal["auto", "block_tile", "warp_tile", "warp_exchange"]
+"""An execution model for all groups; warp_exchange: warp tiles whose rows go from warp to warp."""
 
 
 def passes(target: str, *, shape: Shape = "auto", algorithm: str = "greedy") -> list[ModulePass]:
     """The standard passes for `target`, with one execution model for all groups."""
+    forced: dict[str, object] = {"shape": shape}
+    if shape in ("warp_tile", "warp_exchange"):
+        forced = {"shape": "warp_tile", "exchange": shape == "warp_exchange"}
     return [
-        replace(p, shape=shape) if isinstance(p, Tile) else p
+        replace(p, **forced) if isinstance(p, Tile) else p
         for p in standard_passes(target, algorithm=algorithm)
     ]
 

@@ -13,10 +13,8 @@ from xdsl.universe import Universe
 from xdsl.utils.target import Target
 
 
-def _dialect() -> Dialect:
-    from tilefuse.dialects.img import IMG
-
-    return IMG
+def _dialect(name: str) -> Callable[[], Dialect]:
+    return lambda: getattr(import_module(f"tilefuse.dialects.{name}"), name.upper())
 
 
 def _pass(module: str, name: str) -> Callable[[], type[ModulePass]]:
@@ -32,13 +30,14 @@ def _printer(name: str) -> Callable[[], type[Target]]:
 
 
 UNIVERSE = Universe(
-    all_dialects={"img": _dialect},
+    all_dialects={"img": _dialect("img"), "warp": _dialect("warp")},
     all_passes={
         "expand-division": _pass("expand_division", "ExpandDivision"),
         "expand-shifts": _pass("expand_shifts", "ExpandShifts"),
         "group-stages": _pass("group_stages", "GroupStages"),
         "inline-stages": _pass("inline_stages", "InlineStages"),
         "lower-groups": _lowering("groups", "LowerGroups"),
+        "lower-warp-tiles": _lowering("warp_tiles", "LowerWarpTiles"),
         "promote-memory": _pass("promote_memory", "PromoteMemory"),
         "tile": _pass("tile", "Tile"),
         "validate-occupancy": _pass("validate_occupancy", "ValidateOccupancy"),

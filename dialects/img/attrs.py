@@ -82,6 +82,7 @@ class Memory(StrEnum):
 
 _PLACES = {
     (Level.Block, Memory.Shared),
+    (Level.Block, Memory.Register),
     (Level.Warp, Memory.Register),
     (Level.Thread, Memory.Register),
     (Level.Thread, Memory.Global),
@@ -92,6 +93,8 @@ _PLACES = {
 class PlaceAttr(ParametrizedAttribute):
     """`#img.place<block, shared, slot = 1, pad = 1>`: where a stage of a group is computed and stored.
 
+    In registers, `warp` means that each warp computes all that it needs, and `block` that each point is computed
+    once per block, and rows beside a warp's own come from its neighbours through shared memory.
     Stages of one `slot` use the same shared memory one after another (their lifetimes must not overlap).
     `pad` is the number of unused elements at the end of each row, against shared-memory bank conflicts.
     """
@@ -154,8 +157,7 @@ class Shape(StrEnum):
 class ScheduleAttr(ParametrizedAttribute):
     """`#img.schedule<block_tile, tile = [128, 16], threads = [32, 8], vector = 1>`: how a group runs.
 
-    `tile`: points of the group's output that one block (block_tile) or one warp (warp_tile) computes, per
-    dimension, x first. `threads`: threads of a block per dimension (for warp_tile: lanes in x, warps in y).
+    `tile`: points of the group's output that one block computes, per dimension, x first. `threads`: threads of a block per dimension (for warp_tile: lanes in x, warps in y).
     `vector`: consecutive x-points that a thread loads, computes and stores together.
     """
 

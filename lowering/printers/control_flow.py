@@ -173,7 +173,7 @@ def print_shuffle(p: FunctionPrinter, op: Operation) -> None:
     if p.language.shuffle is None:
         raise PipelineError(
             f"gpu.shuffle cannot be printed as {p.language.name}; "
-            "lower the group with lower-groups{warps=false}",
+            "lower the tiles with lower-warp-tiles{warps=false}",
             op,
         )
     function = f"{p.language.shuffle}_{op.mode.data.value}_sync"

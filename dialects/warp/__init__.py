@@ -1,0 +1,8 @@
+"""The warp dialect: tiles held in the registers of a block's warps, and what is done with them as wholes."""
+
+from xdsl.ir import Dialect
+
+from tilefuse.dialects.warp.layout import LayoutAttr, TileType
+from tilefuse.dialects.warp.ops import AtOp, LoadOp, MapOp, NeighboursOp, StoreOp, YieldOp
+
+WARP = Dialect("warp", [AtOp, LoadOp, MapOp, NeighboursOp, StoreOp, YieldOp], [LayoutAttr, TileType])

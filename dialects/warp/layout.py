@@ -1,0 +1,154 @@
+"""How a tile lies over lanes, registers and warps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from xdsl.dialects.builtin import f32
+from xdsl.ir import Attribute, Data, ParametrizedAttribute, TypeAttribute
+from xdsl.irdl import irdl_attr_definition
+from xdsl.parser import AttrParser
+from xdsl.printer import Printer
+from xdsl.utils.exceptions import VerifyException
+
+Span = tuple[int, int]
+"""(first, end): a half-open interval."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Which points of the grid a lane of a warp holds.
+
+    Lane l of warp w holds the columns origin x + l * vector + `columns` and the rows origin y + w * pitch +
+    `rows`, counted from the first point of the block's tile; and all of `depth`, the further dimensions.
+    Columns 0 to vector and rows 0 to pitch are its own; others are copies of its neighbours'.
+    """
+
+    origin: tuple[int, int]
+    """(x, y) of lane 0's and warp 0's first own point, relative to the tile."""
+    lanes: tuple[int, int]
+    """Lanes of a warp, and the consecutive columns of each."""
+    warps: tuple[int, int]
+    """Warps of a block, and the consecutive rows of each."""
+    columns: Span
+    rows: Span
+    depth: tuple[Span, ...] = ()
+
+    @property
+    def vector(self) -> int:
+        """Own columns of a lane."""
+        return self.lanes[1]
+
+    @property
+    def pitch(self) -> int:
+        """Own rows of a warp."""
+        return self.warps[1]
+
+    @property
+    def reach(self) -> tuple[int, int]:
+        """Columns held left and right of a lane's own."""
+        return (-self.columns[0], self.columns[1] - self.vector)
+
+    @property
+    def height(self) -> int:
+        """Rows that a lane holds."""
+        return self.rows[1] - self.rows[0]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Elements that a lane holds: further dimensions (last one first), rows, columns."""
+        return (*(b - a for a, b in reversed(self.depth)), self.height, self.columns[1] - self.columns[0])
+
+    def same_threads(self, other: Layout) -> bool:
+        """Whether two tiles are spread over the same lanes and warps at the same place."""
+        return (self.origin, self.lanes, self.warps) == (other.origin, other.lanes, other.warps)
+
+    def covers(self, other: Layout) -> bool:
+        """Whether a lane holds here all that it holds there."""
+        pairs = zip(
+            (self.columns, self.rows, *self.depth), (other.columns, other.rows, *other.depth), strict=True
+        )
+        return len(self.depth) == len(other.depth) and all(a[0] <= b[0] and b[1] <= a[1] for a, b in pairs)
+
+    def with_spans(self, columns: Span | None = None, rows: Span | None = None) -> Layout:
+        """The same threads, with other columns or rows held."""
+        return replace(self, columns=columns or self.columns, rows=rows or self.rows)
+
+
+@irdl_attr_definition
+class LayoutAttr(Data[Layout]):
+    """`#warp.layout<origin = [-4, -1], lanes = [32, 4], warps = [8, 8], columns = [-1, 5], rows = [-1, 9]>`.
+
+    See `Layout`; `depth = [[0, 3]]` follows where there are further dimensions.
+    """
+
+    name = "warp.layout"
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> Layout:
+        def pair() -> tuple[int, int]:
+            at = parser.pos
+            found = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_integer)
+            if len(found) != 2:
+                parser.raise_error("expected two integers", at)
+            return (found[0], found[1])
+
+        def named(key: str) -> tuple[int, int]:
+            parser.parse_keyword(key)
+            parser.parse_punctuation("=")
+            return pair()
+
+        with parser.in_angle_brackets():
+            values = []
+            for i, key in enumerate(("origin", "lanes", "warps", "columns", "rows")):
+                if i:
+                    parser.parse_punctuation(",")
+                values.append(named(key))
+            depth: Sequence[tuple[int, int]] = ()
+            if parser.parse_optional_punctuation(","):
+                parser.parse_keyword("depth")
+                parser.parse_punctuation("=")
+                depth = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, pair)
+        return Layout(*values, depth=tuple(depth))
+
+    def print_parameter(self, printer: Printer) -> None:
+        a = self.data
+        pairs = {
+            "origin": a.origin, "lanes": a.lanes, "warps": a.warps, "columns": a.columns, "rows": a.rows,
+        }  # fmt: skip
+        text = ", ".join(f"{key} = [{x}, {y}]" for key, (x, y) in pairs.items())
+        if a.depth:
+            text += f", depth = [{', '.join(f'[{x}, {y}]' for x, y in a.depth)}]"
+        printer.print_string(f"<{text}>")
+
+    def verify(self) -> None:
+        a = self.data
+        if min(*a.lanes, *a.warps) < 1:
+            raise VerifyException("lanes and warps, and the points of each, must be positive")
+        if a.lanes[0] & (a.lanes[0] - 1) or a.lanes[0] > 64:
+            raise VerifyException(f"a warp has a power of two of lanes, at most 64, not {a.lanes[0]}")
+        for low, high in (a.columns, a.rows, *a.depth):
+            if low >= high:
+                raise VerifyException(f"[{low}, {high}] holds nothing; a span is [first, end]")
+        if a.columns[0] > 0 or a.columns[1] < a.vector:
+            raise VerifyException(f"columns {list(a.columns)} leave out some of a lane's own, [0, {a.vector}]")
+
+
+@irdl_attr_definition
+class TileType(ParametrizedAttribute, TypeAttribute):
+    """`!warp.tile<f32, #warp.layout<...>>`: values of one function, spread over the registers of a block."""
+
+    name = "warp.tile"
+
+    element: Attribute
+    layout: LayoutAttr
+
+    def __init__(self, element: Attribute = f32, layout: Layout | LayoutAttr | None = None):
+        assert layout is not None
+        super().__init__(element, LayoutAttr(layout) if isinstance(layout, Layout) else layout)
+
+    @property
+    def spread(self) -> Layout:
+        """The layout."""
+        return self.layout.data

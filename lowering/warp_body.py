@@ -1,0 +1,139 @@
+"""What both lowerings of warp-tiled bodies share: points, arrays, and what stands in regions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+
+from xdsl.dialects import func
+from xdsl.ir import Block, Operation, SSAValue
+
+from tilefuse.dialects.warp import AtOp, StoreOp, YieldOp
+from tilefuse.dialects.warp.layout import Layout
+from tilefuse.lowering.emit import Emitter, Num
+from tilefuse.lowering.warp_schedule import held_spans, layout_of, root
+
+
+@dataclass(frozen=True)
+class Where:
+    """A point that a lane of a warp holds."""
+
+    warp: Num
+    lane: Num
+    column: Num
+    """From the lane's first own column."""
+    row: Num
+    """From the warp's first own row."""
+    deep: tuple[Num, ...] = ()
+    """Further coordinates."""
+
+    def coordinates(self, layout: Layout, e: Emitter) -> list[Num]:
+        """Relative to the block's tile, x first."""
+        x = e.add(e.add(e.mul(self.lane, layout.vector), self.column), layout.origin[0])
+        y = e.add(e.add(e.mul(self.warp, layout.pitch), self.row), layout.origin[1])
+        return [x, y, *self.deep]
+
+
+class Body:
+    """The warp operations of one function, taken out of it, and an emitter at its end."""
+
+    def __init__(self, function: func.FuncOp):
+        block = function.body.block
+        self.ops = [op for op in block.ops if op.dialect_name() == "warp"]
+        if not self.ops:
+            return
+        self.spans = held_spans(self.ops)
+        self._last = block.last_op
+        assert self._last is not None
+        for op in (*self.ops, self._last):
+            op.detach()
+        self.e = Emitter(block)
+        self.arrays: dict[SSAValue, SSAValue] = {}
+
+    def finish(self) -> None:
+        """Drop what has been lowered."""
+        assert self._last is not None
+        self.e.effect(self._last)
+        for op in reversed(self.ops):
+            op.erase(safe_erase=False)
+
+    def array(self, tile: SSAValue) -> tuple[SSAValue, Layout]:
+        """Where the values of a tile are, and all that is held there."""
+        at = root(tile)
+        return self.arrays[at], self.spans[at]
+
+    @contextmanager
+    def depths(self, layout: Layout) -> Iterator[tuple[Num, ...]]:
+        """Unrolled loops over the further coordinates."""
+        with ExitStack() as stack:
+            found = [
+                self.e.add(stack.enter_context(self.e.loop(high - low, "c", unroll=True)), low)
+                for low, high in reversed(layout.depth)
+            ]
+            yield tuple(reversed(found))
+
+    def run(self, block: Block, at: Where, layout: Layout) -> list[SSAValue]:
+        """What a region yields at a point."""
+        e = self.e
+        values: dict[SSAValue, SSAValue] = {
+            arg: e.value(c) for arg, c in zip(block.args, at.coordinates(layout, e), strict=True)
+        }
+
+        def number(value: SSAValue) -> SSAValue:
+            return values.get(value, value)
+
+        for op in block.ops:
+            if isinstance(op, YieldOp):
+                return [number(v) for v in op.values]
+            if isinstance(op, AtOp):
+                dx, dy = op.offsets
+                deep = tuple(number(d) for d in op.deep)
+                beside = Where(at.warp, at.lane, e.add(at.column, dx), e.add(at.row, dy), deep)
+                values[op.value] = self.load(op.tile, beside)
+                continue
+            copy = op.clone(values)
+            e.effect(copy)
+            for old, new in zip(op.results, copy.results, strict=True):
+                values[old] = new
+                new.name_hint = old.name_hint
+        raise AssertionError("a region of the warp dialect ends in warp.yield")
+
+    def load(self, tile: SSAValue, at: Where) -> SSAValue:
+        """The value of a tile at a point."""
+        raise NotImplementedError
+
+    def memory_index(self, indices: Sequence[SSAValue], at: Where, layout: Layout) -> list[Num]:
+        """memref indices of a point, from those of the tile's first."""
+        relative = at.coordinates(layout, self.e)
+        return [self.e.add(i, c) for i, c in zip(indices, reversed(relative), strict=True)]
+
+    def in_box(self, op: StoreOp, at: Where, columns: bool) -> SSAValue | None:
+        """Whether a point is to be stored; None for always. Columns are compared only if asked for."""
+        e, layout = self.e, layout_of(op.tile)
+        x, y, *_ = at.coordinates(layout, e)
+        (x0, x1), (y0, y1) = op.within
+        inside: SSAValue | None = None
+        if columns:
+            inside = e.both(e.compare("sge", x, x0), e.compare("slt", x, x1))
+        if y0 > layout.origin[1] + layout.rows[0]:
+            inside = e.both(inside, e.compare("sge", y, y0))
+        if y1 < layout.origin[1] + layout.warps[0] * layout.pitch:
+            inside = e.both(inside, e.compare("slt", y, y1))
+        return inside
+
+    def in_buffer(self, buffer: SSAValue, index: Sequence[Num]) -> SSAValue | None:
+        """Whether memref indices lie inside the buffer."""
+        e = self.e
+        inside: SSAValue | None = None
+        for axis, i in enumerate(index):
+            inside = e.both(inside, e.compare("sge", i, 0))
+            inside = e.both(inside, e.compare("slt", i, e.dim(buffer, axis)))
+        return inside
+
+
+def has_warp_ops(function: Operation) -> bool:
+    """Whether there is something to lower in a function."""
+    return isinstance(function, func.FuncOp) and any(
+        op.dialect_name() == "warp" for block in function.body.blocks for op in block.ops
+    )
