@@ -1,8 +1,13 @@
-"""Temporaries of a call in one block of memory: those whose lifetimes do not meet share bytes."""
+"""Temporaries of a call: those whose lifetimes do not meet share bytes.
+
+What fits lives in the memory of an output until the output itself is written, the rest in one block, the
+arena. So a chain of any length needs one block of the size of its output besides, and a small picture's
+buffers stay in a GPU's L2 cache together.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 ARENA_ALIGNMENT = 256
@@ -17,19 +22,62 @@ class Lifetime(NamedTuple):
     last: int
 
 
+class Lodging(NamedTuple):
+    """Memory that is there anyway: its bytes, all free before kernel `until`."""
+
+    size: int
+    until: int
+
+
+class Place(NamedTuple):
+    """Where a temporary lives: the number of the lodging, or None for the arena; and the offset in bytes."""
+
+    lodging: int | None
+    offset: int
+
+
+_Placed = tuple[int, int, Lifetime]
+"""First byte, end, lifetime."""
+
+
+def place(temporaries: Sequence[Lifetime], lodgings: Sequence[Lodging] = ()) -> tuple[list[Place], int]:
+    """The place of each temporary, and the bytes of the arena."""
+    places: list[Place | None] = [None] * len(temporaries)
+    guests: list[list[_Placed]] = [[] for _ in lodgings]
+    # Latest first: of a chain it is the last but one that can live where the result will be, then every other.
+    for index in sorted(range(len(temporaries)), key=lambda i: (-temporaries[i].last, -temporaries[i].size)):
+        t = temporaries[index]
+        for number, lodging in enumerate(lodgings):
+            offset = _lowest(guests[number], t)
+            if t.last < lodging.until and offset + t.size <= lodging.size:
+                guests[number].append((offset, offset + t.size, t))
+                places[index] = Place(number, offset)
+                break
+    rest = [i for i, p in enumerate(places) if p is None]
+    offsets, size = arrange([temporaries[i] for i in rest])
+    for index, offset in zip(rest, offsets, strict=True):
+        places[index] = Place(None, offset)
+    return [p for p in places if p is not None], size
+
+
 def arrange(temporaries: Sequence[Lifetime]) -> tuple[list[int], int]:
-    """The offset of each temporary, and the size of the block.
+    """The offset of each temporary in one block, and the bytes of the block.
 
     Largest first, each at the lowest offset that is free for all of its life.
     """
     offsets = [0] * len(temporaries)
-    placed: list[tuple[int, int, Lifetime]] = []
+    placed: list[_Placed] = []
     for index in sorted(range(len(temporaries)), key=lambda i: -temporaries[i].size):
         t = temporaries[index]
-        offset = 0
-        for start, end, other in sorted(placed):
-            if other.first <= t.last and t.first <= other.last and offset + t.size > start:
-                offset = max(offset, -(-end // ARENA_ALIGNMENT) * ARENA_ALIGNMENT)
-        offsets[index] = offset
+        offsets[index] = offset = _lowest(placed, t)
         placed.append((offset, offset + t.size, t))
     return offsets, max((end for _, end, _ in placed), default=0)
+
+
+def _lowest(placed: Iterable[_Placed], t: Lifetime) -> int:
+    """The lowest offset that is free for all of the life of `t`."""
+    offset = 0
+    for start, end, other in sorted(placed):
+        if other.first <= t.last and t.first <= other.last and offset + t.size > start:
+            offset = max(offset, -(-end // ARENA_ALIGNMENT) * ARENA_ALIGNMENT)
+    return offset

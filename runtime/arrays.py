@@ -1,18 +1,20 @@
 """Kinds of array: one row per library, each giving an `ArrayView` of an array and making new ones.
 
-To add a kind, write a class with the three methods of `ArrayKind` and a case in `_find_kind`. Nothing here
+To add a kind, write a class with the methods of `ArrayKind` and a case in `_find_kind`. Nothing here
 copies pixels, and no array library but NumPy is imported unless an array of it is given.
 """
 
 from __future__ import annotations
 
+import functools
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from tilefuse.runtime.errors import CallTypeError
+from tilefuse.runtime.layouts import ALIGNMENT
 
 Device = tuple[str, int]
 """("cpu", 0) or ("cuda", ordinal)."""
@@ -50,6 +52,9 @@ class ArrayKind(Protocol):
     def view(self, array: Any, what: str) -> ArrayView:
         """Where `array` lies; CallTypeError, naming it `what`, if its memory cannot be used as it is."""
 
+    def glance(self, array: Any) -> tuple[int, Hashable] | None:
+        """The address of an array, and all else that `view` tells of it; None if it must be viewed each time."""
+
     def empty(self, shape: Sequence[int], dtype: str, device: Device, stream: int | None, like: Any) -> Any:
         """A new contiguous array that may be written on `stream`."""
 
@@ -70,6 +75,7 @@ def dtype_name(dtype: Any) -> str:
     return name
 
 
+@functools.cache
 def numpy_dtype(name: str, what: str) -> np.dtype:
     """The NumPy dtype of an element; bfloat16 comes from the package ml_dtypes if that is there."""
     if name == "bfloat16":
@@ -96,11 +102,24 @@ class NumpyKind:
         dtype = dtype_name(array.dtype)
         return ArrayView(pointer, array.shape, array.strides, dtype, CPU, array.flags.writeable, self, array)
 
+    def glance(self, array: Any) -> tuple[int, Hashable] | None:
+        if type(array) is not np.ndarray:
+            return None
+        layout = (array.shape, array.strides, array.dtype, array.flags.writeable)
+        return array.__array_interface__["data"][0], layout
+
     def empty(self, shape: Sequence[int], dtype: str, device: Device, stream: int | None, like: Any) -> Any:
         return np.empty(shape, numpy_dtype(dtype, "an output"))
 
     def current_stream(self, device: Device) -> int | None:
         return None
+
+
+@functools.cache
+def _cupy() -> Any:
+    import cupy
+
+    return cupy
 
 
 class CupyKind:
@@ -114,9 +133,12 @@ class CupyKind:
         dtype = dtype_name(array.dtype)
         return ArrayView(data.ptr, array.shape, array.strides, dtype, device, True, self, array)
 
-    def empty(self, shape: Sequence[int], dtype: str, device: Device, stream: int | None, like: Any) -> Any:
-        import cupy
+    def glance(self, array: Any) -> tuple[int, Hashable] | None:
+        data = array.data
+        return data.ptr, (array.shape, array.strides, array.dtype, data.device_id)
 
+    def empty(self, shape: Sequence[int], dtype: str, device: Device, stream: int | None, like: Any) -> Any:
+        cupy = _cupy()
         if cupy.cuda.runtime.getDevice() == device[1] and stream == self.current_stream(device):
             return cupy.empty(tuple(shape), numpy_dtype(dtype, "an output"))
         from tilefuse.runtime.cuda import on_stream
@@ -126,9 +148,14 @@ class CupyKind:
             return cupy.empty(tuple(shape), numpy_dtype(dtype, "an output"))
 
     def current_stream(self, device: Device) -> int | None:
-        import cupy
+        return int(_cupy().cuda.get_current_stream(device[1]).ptr)
 
-        return int(cupy.cuda.get_current_stream(device[1]).ptr)
+
+@functools.cache
+def _strided() -> Any:
+    import torch
+
+    return torch.strided
 
 
 class TorchKind:
@@ -151,6 +178,11 @@ class TorchKind:
         device = CPU if where.type == "cpu" else ("cuda", where.index)
         shape, dtype = tuple(array.shape), dtype_name(array.dtype)
         return ArrayView(array.data_ptr(), shape, strides, dtype, device, True, self, array)
+
+    def glance(self, array: Any) -> tuple[int, Hashable] | None:
+        if array.requires_grad or array.is_neg() or array.layout is not _strided():
+            return None
+        return array.data_ptr(), (array.shape, array.stride(), array.dtype, array.device)
 
     def empty(self, shape: Sequence[int], dtype: str, device: Device, stream: int | None, like: Any) -> Any:
         import torch
@@ -181,6 +213,9 @@ class CudaInterfaceKind(CupyKind):
         found = super().view(cupy.asarray(array), what)
         return found._replace(writable=writable, owner=(array, found.owner))
 
+    def glance(self, array: Any) -> tuple[int, Hashable] | None:
+        return None
+
 
 class DLPackKind:
     """Anything with `__dlpack__`; results come back through the library's own `from_dlpack`."""
@@ -202,6 +237,9 @@ class DLPackKind:
         else:
             raise CallTypeError(f"{what} lies on a device that is neither CPU nor CUDA (DLPack type {code})")
         return inner._replace(kind=self, owner=(array, inner.owner))
+
+    def glance(self, array: Any) -> tuple[int, Hashable] | None:
+        return None
 
     def empty(self, shape: Sequence[int], dtype: str, device: Device, stream: int | None, like: Any) -> Any:
         made = (NUMPY if device == CPU else CUPY).empty(shape, dtype, device, stream, None)
@@ -244,6 +282,19 @@ def _find_kind(array: Any, what: str) -> ArrayKind:
         f"{what} is a {type(array).__name__}, not an array; pass numpy.asarray(...) of it, or any array with "
         "__dlpack__ or __cuda_array_interface__"
     )
+
+
+def glance(arrays: Sequence[Any]) -> tuple[list[int], Hashable] | None:
+    """The addresses of arrays, and a key of all else about them; None if one must be viewed each time."""
+    pointers, key = [], []
+    for array in arrays:
+        kind = _KINDS.get(type(array))
+        found = None if kind is None else kind.glance(array)
+        if found is None:
+            return None
+        pointers.append(found[0])
+        key.append((kind, found[0] % ALIGNMENT, found[1]))
+    return pointers, tuple(key)
 
 
 def view(array: Any, what: str) -> ArrayView:

@@ -195,6 +195,17 @@ def check_output(slot: Slot, view: ArrayView, p: Picture) -> None:
         covered += step * (n - 1)
 
 
+def check_overlaps(signature: Signature, inputs: Sequence[ArrayView], given: Mapping[str, ArrayView]) -> None:
+    """CallError if an output that the caller gives shares memory with an input or another one."""
+    items = {slot.name: slot.itemsize for slot in signature.outputs}
+    others = [(slot.what, v, slot.itemsize) for slot, v in zip(signature.inputs, inputs, strict=True)]
+    for name, v in given.items():
+        for what, other, itemsize in others:
+            if overlaps(v, other, items[name], itemsize):
+                raise CallError(f"output '{name}': the array given as out= shares memory with {what}")
+        others.append((f"output '{name}'", v, items[name]))
+
+
 def overlaps(a: ArrayView, b: ArrayView, a_item: int, b_item: int) -> bool:
     """Whether two arrays on one device share a byte."""
     if a.device != b.device:
@@ -208,11 +219,17 @@ def overlaps(a: ArrayView, b: ArrayView, a_item: int, b_item: int) -> bool:
         return True
 
 
+def span(view: ArrayView, itemsize: int) -> tuple[int, int]:
+    """Bytes from the address of an array to its lowest and behind its highest; both 0 if it has none."""
+    if 0 in view.shape:
+        return 0, 0
+    steps = [(n - 1) * s for n, s in zip(view.shape, view.strides, strict=True)]
+    return sum(s for s in steps if s < 0), sum(s for s in steps if s > 0) + itemsize
+
+
 def _byte_range(v: ArrayView, itemsize: int) -> tuple[int, int]:
-    if 0 in v.shape:
-        return v.pointer, v.pointer
-    steps = [(n - 1) * s for n, s in zip(v.shape, v.strides, strict=True)]
-    return v.pointer + sum(s for s in steps if s < 0), v.pointer + sum(s for s in steps if s > 0) + itemsize
+    low, high = span(v, itemsize)
+    return v.pointer + low, v.pointer + high
 
 
 class _Addresses:

@@ -16,6 +16,7 @@ from tilefuse.dialects.verification import verify
 from tilefuse.lowering import lowering_passes
 from tilefuse.lowering.abi import kernel_name
 from tilefuse.lowering.printers import print_c, print_cuda
+from tilefuse.passes.chain_kernels import ChainKernels
 from tilefuse.passes.pipeline import PassTrace, new_context, run_passes, standard_passes
 from tilefuse.passes.validate_occupancy import ValidateOccupancy
 from tilefuse.runtime import cpu, cuda
@@ -85,7 +86,10 @@ class Compiled:
 
     def _lower(self, scheduled: ModuleOp, trace: PassTrace | None) -> ModuleOp:
         check = verify if self._settings.verify else None
-        return run_passes(scheduled, lowering_passes(warps=self._is_gpu), trace=trace, check=check)
+        passes = lowering_passes(warps=self._is_gpu)
+        if self._is_gpu:
+            passes.append(ChainKernels())
+        return run_passes(scheduled, passes, trace=trace, check=check)
 
     def trace(self) -> PassTrace:
         """The IR after each pass. Runs the passes again, since keeping it costs more than they do.

@@ -1,13 +1,12 @@
-"""Running a plan: addresses into the arguments, kernels in order.
+"""Running a plan on the CPU: addresses into the arguments, kernels in order.
 
-`CpuRunner` calls the entry points of a C library, `CudaRunner` launches through the driver. Each is made
-once per plan, so that a call does no more than fill in addresses.
+A runner is made once per plan, so that a call does no more than fill in addresses. `CudaRunner`, for GPUs, is
+in cuda_runner.py.
 """
 
 from __future__ import annotations
 
 import ctypes
-import threading
 from collections.abc import Sequence
 from typing import Any, Protocol
 
@@ -20,14 +19,16 @@ from tilefuse.lowering.abi import kernel_args, kernel_name, static_strides
 from tilefuse.runtime.arena import ARENA_ALIGNMENT
 from tilefuse.runtime.layouts import Picture
 from tilefuse.runtime.plan import CopyOut, KernelLaunch, Plan
-from tilefuse.runtime.scalars import Number, word
 
 
 class Runner(Protocol):
     """Runs one plan."""
 
-    def run(self, pointers: list[int], scalars: Sequence[Number], stream: int | None) -> None:
-        """Run with the addresses of inputs and outputs, on `stream` (a raw pointer) if on a GPU."""
+    def run(self, pointers: list[int], scalars: Sequence[int], stream: int | None) -> None:
+        """Run with the addresses of inputs and outputs, on `stream` (a raw pointer) if on a GPU.
+
+        `scalars`: those of the plan, as kernels take them (`scalars.word`).
+        """
 
 
 def entry_point(name: str) -> str:
@@ -108,7 +109,7 @@ class CpuRunner:
             template = (ctypes.c_uint64 * len(launch.words))(*launch.words)
             self._kernels.append((function, template, launch))
 
-    def run(self, pointers: list[int], scalars: Sequence[Number], stream: int | None) -> None:
+    def run(self, pointers: list[int], scalars: Sequence[int], stream: int | None) -> None:
         """Run the kernels one after the other; the call returns when all is written."""
         arena = self._take_arena()
         if arena is not None:
@@ -117,7 +118,7 @@ class CpuRunner:
         for function, template, launch in self._kernels:
             # A copy, because other threads may run the same plan.
             words = type(template).from_buffer_copy(template)
-            _fill(words, launch, pointers, scalars)
+            fill(words, launch, pointers, scalars)
             function(ctypes.addressof(words))
         for copy in self._plan.copies:
             self._copy(copy, pointers)
@@ -144,68 +145,9 @@ class CpuRunner:
         numpy_at(pointers[outputs_from + copy.output], target, copy.itemsize)[...] = source
 
 
-def _fill(words: Any, launch: KernelLaunch, pointers: Sequence[int], scalars: Sequence[Number]) -> None:
+def fill(words: Any, launch: KernelLaunch, pointers: Sequence[int], scalars: Sequence[int]) -> None:
+    """Write addresses and scalars into the arguments of a kernel."""
     for slot, buffer, offset in launch.addresses:
         words[slot] = pointers[buffer] + offset
-    for slot, number, type_ in launch.scalars:
-        words[slot] = word(scalars[number], type_)
-
-
-class CudaRunner:
-    """Runs a plan on a GPU. `functions` are the kernels of the plan's launches, as CuPy functions."""
-
-    def __init__(self, plan: Plan, functions: Sequence[Any], outputs: Sequence[Picture], device: int):
-        import cupy
-
-        self._cupy = cupy
-        self._launch = cupy.cuda.driver.launchKernel
-        self._plan = plan
-        self._outputs = tuple(outputs)
-        self._device = device
-        # The driver reads arguments at the launch, so one set of them serves every call, under a lock.
-        self._lock = threading.Lock()
-        self._kernels = []
-        for launch, function in zip(plan.launches, functions, strict=True):
-            words = (ctypes.c_uint64 * len(launch.words))(*launch.words)
-            base = ctypes.addressof(words)
-            params = (ctypes.c_void_p * len(words))(*range(base, base + 8 * len(words), 8))
-            fixed = (function.ptr, *launch.grid, *launch.threads, 0)
-            self._kernels.append((fixed, words, ctypes.addressof(params), launch, (params, function)))
-
-    def run(self, pointers: list[int], scalars: Sequence[Number], stream: int | None) -> None:
-        """Launch the kernels on `stream`; the call returns while they run."""
-        cupy = self._cupy
-        if cupy.cuda.runtime.getDevice() != self._device:
-            with cupy.cuda.Device(self._device):
-                self.run(pointers, scalars, stream)
-            return
-        if self._plan.arena_bytes:
-            from tilefuse.runtime.cuda import on_stream
-
-            # From the pool of the stream that uses it: so it may be given back at once after the last launch.
-            with on_stream(self._device, stream):
-                arena = cupy.cuda.alloc(self._plan.arena_bytes)
-                self._run([*pointers, arena.ptr], scalars, stream or 0)
-                for copy in self._plan.copies:
-                    self._copy(copy, pointers, arena)
-        else:
-            self._run(pointers, scalars, stream or 0)
-
-    def _run(self, pointers: Sequence[int], scalars: Sequence[Number], stream: int) -> None:
-        start = self._launch
-        with self._lock:
-            for fixed, words, params, launch, _ in self._kernels:
-                _fill(words, launch, pointers, scalars)
-                start(*fixed, stream, params, 0)
-
-    def _copy(self, copy: CopyOut, pointers: Sequence[int], arena: Any) -> None:
-        p = self._outputs[copy.output]
-        outputs_from = len(pointers) - len(self._outputs)
-        target = self._at(pointers[outputs_from + copy.output], p.extents, p.strides, copy.itemsize)
-        target[...] = self._at(arena.ptr + copy.offset, p.extents, copy.strides, copy.itemsize)
-
-    def _at(self, pointer: int, extents: tuple[int, ...], strides: tuple[int, ...], itemsize: int) -> Any:
-        cupy = self._cupy
-        memory = cupy.cuda.UnownedMemory(pointer, itemsize, None, self._device)
-        steps = tuple(s * itemsize for s in strides)
-        return cupy.ndarray(extents, f"u{itemsize}", cupy.cuda.MemoryPointer(memory, 0), strides=steps)
+    for slot, number in launch.scalars:
+        words[slot] = scalars[number]

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import NamedTuple
 
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import SSAValue
 
 from tilefuse.analysis.bounds import Box, required_boxes
 from tilefuse.dialects.img.ops import GroupOp, InputOp, PipelineOp
 from tilefuse.dialects.img.types import FuncType, element_bytes
 from tilefuse.lowering.abi import KernelArg, grid, kernel_args, kernel_name, static_strides, threads
-from tilefuse.runtime.arena import Lifetime, arrange
+from tilefuse.runtime.arena import Lifetime, Lodging, place
 from tilefuse.runtime.boxes import CallBoxes, input_ops, rank_of
 from tilefuse.runtime.layouts import Picture, reach, storage_strides
 from tilefuse.runtime.scalars import Number
@@ -36,11 +37,10 @@ class Address(NamedTuple):
 
 
 class ScalarSlot(NamedTuple):
-    """Argument `slot` is the scalar `number` of the plan, of this type."""
+    """Argument `slot` is the scalar `number` of the plan."""
 
     slot: int
     number: int
-    type: Attribute
 
 
 @dataclass(frozen=True)
@@ -93,8 +93,12 @@ def make_plan(
     inputs: Sequence[Picture],
     outputs: Sequence[Picture],
     params: Mapping[str, Number],
+    lodging: Sequence[bool] = (),
 ) -> Plan:
-    """The plan of a scheduled pipeline for buffers that lie like this."""
+    """The plan of a scheduled pipeline for buffers that lie like this.
+
+    `lodging` says which outputs may hold temporaries until they are written: those at aligned addresses.
+    """
     needed = required_boxes(pipeline, boxes.outputs, boxes.inputs, params)
     # A group is dead in this call if, say, all reads of it fall outside of a constant_exterior's box.
     groups = [op for op in pipeline.body.block.ops if isinstance(op, GroupOp)]
@@ -107,7 +111,9 @@ def make_plan(
     read = dict.fromkeys(a.value for g in groups for a in kernel_args(g) if a.kind == "input")
     unneeded = [f for f in read if f not in needed and not isinstance(f.owner, InputOp)]
     needed |= {f: ((0, 1),) * rank_of(f.type) for f in unneeded}
-    buffers, copies, arena_bytes = _assign_buffers(pipeline, groups, unneeded, needed, boxes, inputs, outputs)
+    buffers, copies, arena_bytes = _assign_buffers(
+        pipeline, groups, unneeded, needed, boxes, inputs, outputs, lodging or [False] * len(outputs)
+    )
     scalars: dict[SSAValue, int] = {}
     launches = tuple(_launch(g, needed, buffers, scalars) for g in groups)
     far = max((_reach(b) for b in buffers.values()), default=0)
@@ -133,25 +139,32 @@ def _assign_buffers(
     boxes: CallBoxes,
     inputs: Sequence[Picture],
     outputs: Sequence[Picture],
+    lodging: Sequence[bool],
 ) -> tuple[dict[SSAValue, _Buffer], list[CopyOut], int]:
     buffers: dict[SSAValue, _Buffer] = {}
     for number, (op, p) in enumerate(zip(input_ops(pipeline), inputs, strict=True)):
         buffers[op.func] = _Buffer(number, boxes.inputs[op.sym_name.data], p.strides)
     larger: list[tuple[int, SSAValue, Box]] = []
+    lodgings: list[Lodging] = []
+    hosts: list[int] = []
     for number, ((name, func), p) in enumerate(zip(pipeline.return_op.outputs, outputs, strict=True)):
         if needed[func] == boxes.outputs[name]:
             buffers[func] = _Buffer(len(inputs) + number, boxes.outputs[name], p.strides)
+            if lodging[number]:
+                written = next(i for i, g in enumerate(groups) if func in g.funcs)
+                lodgings.append(Lodging(_dense_bytes(p, _itemsize(func)), written))
+                hosts.append(len(inputs) + number)
         else:
             larger.append((number, func, boxes.outputs[name]))
     kept = {func for _, func, _ in larger}
     temporaries = [f for f in (*(f for g in groups for f in g.funcs), *unneeded) if f not in buffers]
     lives = [_life(f, groups, f in kept, needed) for f in temporaries]
-    offsets, size = arrange(lives)
+    places, size = place(lives, lodgings)
     arena = len(inputs) + len(outputs)
-    for f, offset in zip(temporaries, offsets, strict=True):
+    for f, (host, offset) in zip(temporaries, places, strict=True):
         box = needed[f]
         strides, _ = storage_strides([n for _, n in box], _itemsize(f))
-        buffers[f] = _Buffer(arena, box, strides, offset)
+        buffers[f] = _Buffer(arena if host is None else hosts[host], box, strides, offset)
     copies = []
     for number, func, box in larger:
         b = buffers[func]
@@ -159,6 +172,12 @@ def _assign_buffers(
         item = _itemsize(func)
         copies.append(CopyOut(b.offset + skip * item, b.strides, number, item))
     return buffers, copies, size
+
+
+def _dense_bytes(p: Picture, itemsize: int) -> int:
+    """The bytes of a buffer that has no gaps and begins at its address; 0 of any other."""
+    low, high = reach(p.extents, p.strides)
+    return (high + 1) * itemsize if low == 0 and high + 1 == prod(p.extents) else 0
 
 
 def _life(func: SSAValue, groups: Sequence[GroupOp], kept: bool, needed: Mapping[SSAValue, Box]) -> Lifetime:
@@ -182,7 +201,7 @@ def _launch(
     slots: list[ScalarSlot] = []
     for arg in kernel_args(group):
         if arg.kind == "scalar":
-            slots.append(ScalarSlot(len(words), scalars.setdefault(arg.value, len(scalars)), arg.value.type))
+            slots.append(ScalarSlot(len(words), scalars.setdefault(arg.value, len(scalars))))
             words.append(0)
             continue
         buffer = buffers[arg.value]

@@ -9,11 +9,12 @@ from tilefuse.runtime import cuda
 from tilefuse.runtime.arrays import Device
 from tilefuse.runtime.boxes import CallBoxes
 from tilefuse.runtime.compiled import Compiled
-from tilefuse.runtime.launch import CpuRunner, CudaRunner, Runner
+from tilefuse.runtime.cuda_runner import CudaRunner
+from tilefuse.runtime.launch import CpuRunner, Runner
 from tilefuse.runtime.layouts import Picture
 from tilefuse.runtime.plan import make_plan
 from tilefuse.runtime.reference import ReferenceRunner
-from tilefuse.runtime.scalars import Number, evaluate_scalars
+from tilefuse.runtime.scalars import Number, evaluate_scalars, word
 
 
 class Prepared(Protocol):
@@ -39,35 +40,41 @@ class PreparedKernels:
         params: dict[str, Number],
         device: Device,
         spare: list[Any],
+        lodging: Sequence[bool],
     ):
         self.out_shapes = out_shapes
         self.compiled = compiled
-        plan = make_plan(compiled.pipeline, boxes, inputs, outputs, params)
+        plan = make_plan(compiled.pipeline, boxes, inputs, outputs, params, lodging)
         arch = None if device[0] == "cpu" else cuda.architecture(device[1])
         self.kernels = kernels = compiled.kernels(plan.index_bits, arch)
         if kernels.module is not compiled.module:
             # Tiles have become smaller since.
-            plan = make_plan(kernels.pipeline, boxes, inputs, outputs, params)
+            plan = make_plan(kernels.pipeline, boxes, inputs, outputs, params, lodging)
         self.plan = plan
         self._boxes = boxes
-        self._scalars: tuple[dict[str, Number], Sequence[Number]] | None = None
+        self._scalars: tuple[list[int | str], Sequence[int]] | None = None
         self._runner: Runner
         if device[0] == "cpu":
             self._runner = CpuRunner(plan, compiled.library(plan.index_bits), outputs, spare)
         else:
             names = [launch.name for launch in plan.launches]
             assert kernels.cubin is not None
+            assert arch is not None
             functions = cuda.load_functions(kernels.cubin, names, device[1])
-            self._runner = CudaRunner(plan, functions, outputs, device[1])
+            self._runner = CudaRunner(plan, functions, outputs, device[1], arch)
 
     def run(self, pointers: list[int], params: dict[str, Number], stream: int | None) -> None:
         """Launch the kernels."""
-        self._runner.run(pointers, self._scalar_values(params) if self.plan.scalars else (), stream)
+        self._runner.run(pointers, self._scalar_words(params) if self.plan.scalars else (), stream)
 
-    def _scalar_values(self, params: dict[str, Number]) -> Sequence[Number]:
+    def _scalar_words(self, params: dict[str, Number]) -> Sequence[int]:
+        # Floats by their text: -0.0 equals 0.0, and NaN does not equal itself.
+        key = [v.hex() if isinstance(v, float) else v for v in params.values()]
         known = self._scalars
-        if known is None or known[0] != params:
-            known = (params, evaluate_scalars(self.plan.scalars, self._boxes.inputs, params))
+        if known is None or known[0] != key:
+            scalars = self.plan.scalars
+            numbers = evaluate_scalars(scalars, self._boxes.inputs, params)
+            known = (key, [word(n, s.type) for n, s in zip(numbers, scalars, strict=True)])
             self._scalars = known
         return known[1]
 

@@ -32,6 +32,7 @@ def _printer(name: str) -> Callable[[], type[Target]]:
 UNIVERSE = Universe(
     all_dialects={"img": _dialect("img"), "warp": _dialect("warp")},
     all_passes={
+        "chain-kernels": _pass("chain_kernels", "ChainKernels"),
         "expand-division": _pass("expand_division", "ExpandDivision"),
         "expand-shifts": _pass("expand_shifts", "ExpandShifts"),
         "group-stages": _pass("group_stages", "GroupStages"),

@@ -149,6 +149,14 @@ for _name in ("bf16_to_f32", "f32_to_bf16", "round_bf16_f64"):
         _LIBRARY[_name].needs,
     )
 
+_CHAINED = [
+    "#if __CUDA_ARCH__ >= 900",
+    '  asm volatile("griddepcontrol.launch_dependents;");',
+    # Nothing is read or written before it: the clobber keeps accesses below.
+    '  asm volatile("griddepcontrol.wait;" ::: "memory");',
+    "#endif",
+]
+
 _BUILTIN_VECTORS = {
     ("float", 2): "float2",
     ("float", 4): "float4",
@@ -183,6 +191,10 @@ class Cuda(Language):
         if isinstance(blocks := function.attributes.get("kernel.min_blocks"), IntegerAttr):
             bounds += f", {blocks.value.data}"
         return f'extern "C" __global__ void __launch_bounds__({bounds})'
+
+    def kernel_start(self, function: func.FuncOp) -> list[str]:
+        """For `kernel.chained`: let the next kernel start, and wait for the one before. See docs/runtime.md."""
+        return _CHAINED if "kernel.chained" in function.attributes else []
 
     def check(self, function: func.FuncOp, functions: dict[str, func.FuncOp]) -> None:
         """Thread loops match the block; static shared memory fits."""

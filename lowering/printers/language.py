@@ -42,6 +42,10 @@ class Language(ABC):
     def kernel_qualifier(self, function: func.FuncOp) -> str:
         """What stands in front of the name of a kernel, `void` included."""
 
+    def kernel_start(self, function: func.FuncOp) -> list[str]:
+        """Lines that stand first in a kernel."""
+        return []
+
     @abstractmethod
     def check(self, function: func.FuncOp, functions: dict[str, func.FuncOp]) -> None:
         """Raise PipelineError if this kernel cannot mean in this language what its IR says."""

@@ -202,7 +202,7 @@ def test_a_call_costs_little(cupy, on_gpu):
         for call in (lambda: program(device, out=out), lambda: program(device))
     ]
     print("microseconds per call, with and without out=:", [round(s * 1e6, 1) for s in seconds])
-    assert max(seconds) < 40e-6
+    assert max(seconds) < 20e-6
 
 
 def test_time_and_report(cupy, on_gpu):

@@ -191,8 +191,8 @@ def test_temporaries_live_no_longer_than_needed(on_cpu):
     program = on_cpu(CHAIN, algorithm="none")
     np.testing.assert_allclose(program(a), chained(a), rtol=1e-5, atol=1e-3)
     assert [k.stages for k in program.kernels] == [("s1",), ("s2",), ("s3",)]
-    size = program._last.plan.arena_bytes
-    assert 2 * 50 * 60 * 4 <= size < 2 * 50 * 60 * 4 + 512
+    # The first one lives where the result will be.
+    assert program._last.plan.arena_bytes == 50 * 60 * 4
 
 
 # --- parameters ---------------------------------------------------------------------------------------------
