@@ -65,6 +65,8 @@ class WarpLayout:
     dead_left: int
     """Dead lanes."""
     dead_right: int
+    slack: int
+    """Columns left of the tile that are valid too: so that stores may be shifted to where vectors lie well."""
     top: int
     """Rows of the block whose output is not valid, at the top."""
     bottom: int
@@ -172,11 +174,12 @@ def warp_layout(
     if any(max(h.wide) > pitch for h in stages.values() if h.exchanged) or 2 * (top + bottom) > warps * pitch:
         raise NotFusable(f"{warps} warps of {pitch} rows are too small for this halo")
     everything = [*stages.values(), *sources.values()]
-    left = math.ceil(max(h.left for h in everything) / vector)
+    slack = 0 if model.nodes[output].aligned else vector - 1
+    left = math.ceil((max(h.left for h in everything) + slack) / vector)
     right = math.ceil(max(h.right for h in everything) / vector)
     if left + right > LANES // 2:
         raise NotFusable("the halo takes more than half of the lanes of a warp")
-    return WarpLayout(vector, warps, pitch, stages, sources, left, right, top, bottom)
+    return WarpLayout(vector, warps, pitch, stages, sources, left, right, slack, top, bottom)
 
 
 def _invalid(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 from xdsl.dialects import gpu
 from xdsl.ir import SSAValue
@@ -86,6 +87,23 @@ class BlockTile:
         origin: Sequence[Num],
     ) -> SSAValue | None:
         """What an interior tile needs beside full tiles and boundary boxes: nothing."""
+        return None
+
+    @staticmethod
+    def slack(group: GroupOp, model: PipelineModel) -> int:
+        """Columns left of the tile that it may store, too."""
+        return 0
+
+    @staticmethod
+    def aligned(
+        group: GroupOp,
+        model: PipelineModel,
+        e: Emitter,
+        buffers: dict[SSAValue, Buffer],
+        outputs: Sequence[Buffer],
+        origin: Sequence[Num],
+    ) -> SSAValue | None:
+        """What vector accesses need: there are none."""
         return None
 
     # --- shared memory
@@ -282,7 +300,7 @@ class BlockTile:
         e, tile = self.e, self.tile
         ids = [self.ids[s] for s in (*self.thread_stages, self.output)]
         local = regions(self.model, ids, self.ids[self.output], sizes)
-        inner = Tile(tile.origin, tile.border, tile.buffers, tile.scalars, dict(tile.resident), tile.staged)
+        inner = replace(tile, resident=dict(tile.resident))
         for stage in self.thread_stages:
             self._thread_stage(inner, stage, local[self.ids[stage]], start)
         results = [
@@ -361,9 +379,7 @@ class BlockTile:
         buffer = self.outputs[0]
         inside: SSAValue | None = None
         for d, x in enumerate(where):
-            index = e.sub(x, buffer.mins[d])
-            inside = e.both(inside, e.compare("sge", index, 0))
-            inside = e.both(inside, e.compare("slt", index, buffer.extent(d, e)))
+            inside = e.both(inside, e.within(e.sub(x, buffer.mins[d]), buffer.extent(d, e)))
         if inside is None:
             return None
         return e.either(e.negate(self.tile.border), inside)

@@ -175,6 +175,10 @@ class Emitter:
         x, y = self.value(a), self.value(b)
         return self._memo(("cmp", predicate, x, y), lambda: arith.CmpiOp(x, y, predicate))
 
+    def within(self, a: Num, count: Num) -> SSAValue:
+        """0 <= a < count, for a count that is not negative: one comparison of unsigned numbers"""
+        return self.compare("ult", a, count)
+
     def both(self, a: SSAValue | None, b: SSAValue | None) -> SSAValue | None:
         """a and b; None stands for true"""
         if a is None or b is None:

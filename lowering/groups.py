@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import arith, func
-from xdsl.dialects.builtin import DenseArrayBase, ModuleOp, StringAttr, SymbolRefAttr, UnitAttr, i1, i64
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, ModuleOp, StringAttr, SymbolRefAttr, UnitAttr, i1, i64
 from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.passes import ModulePass
 
@@ -37,7 +37,7 @@ from tilefuse.lowering.abi import (
 from tilefuse.lowering.block_tile import BlockTile
 from tilefuse.lowering.duplicates import fingerprint
 from tilefuse.lowering.emit import INDEX, Emitter, Num
-from tilefuse.lowering.reads import Buffer, Tile, scalar_index
+from tilefuse.lowering.reads import Buffer, Tile, scalar_index, shared_masks
 from tilefuse.lowering.warp_tile import WarpTile
 
 EXECUTION_MODELS: dict[Shape, type[BlockTile] | type[WarpTile]] = {
@@ -118,9 +118,11 @@ def lower_group(group: GroupOp, model: PipelineModel) -> list[func.FuncOp]:
         raise PipelineError(f"group '{group.sym_name.data}' has no schedule; run tile, or write one by hand", group)
     rank = group.output_stage.rank
     try:
-        body = _Function(group, [(f"{_AXES[d] if d < 4 else d}0", INDEX) for d in range(rank)] + [("border", i1)])
+        origin: list[tuple[str, Attribute]] = [(f"{_AXES[d] if d < 4 else d}0", INDEX) for d in range(rank)]
+        body = _Function(group, [*origin, ("border", i1), ("aligned", i1)])
         e = Emitter(body.block)
-        tile = Tile(list(body.extra[:rank]), body.extra[rank], body.buffers, body.scalars)
+        tile = Tile(list(body.extra[:rank]), body.extra[rank], body.buffers, body.scalars, masks=shared_masks(group))
+        tile.aligned = body.extra[rank + 1]
         _model_of(group)(group, model, e, tile, body.outputs).emit()
     except NotFusable as error:
         raise PipelineError(f"group '{group.sym_name.data}': {error}", group) from error
@@ -147,6 +149,7 @@ def _boundary_reach(group: GroupOp, model: PipelineModel) -> dict[_Reach, tuple[
     output = ids[group.output_stage]
     follow = follow_chain(model, ids.values(), output)
     region = regions(model, list(ids.values()), output, block_tile(group), follow)
+    slack = _model_of(group).slack(group, model)
     reach: dict[_Reach, tuple[int, int]] = {}
     for stage, id in ids.items():
         coordinate: dict[SSAValue, int] = {a: i for i, a in enumerate(stage.body.block.args)}
@@ -169,6 +172,8 @@ def _boundary_reach(group: GroupOp, model: PipelineModel) -> dict[_Reach, tuple[
                     else:
                         ratio = via.ratio * index.ratio  # type: ignore[union-attr]
                         key = _Reach(b, d, via.dim, ratio.numerator, ratio.denominator)
+                    if key.out_dim == 0:
+                        span = (span[0] - slack, span[1])
                     old = reach.get(key, span)
                     reach[key] = (min(old[0], span[0]), max(old[1], span[1]))
     return reach
@@ -207,16 +212,26 @@ def _kernel(group: GroupOp, model: PipelineModel) -> func.FuncOp:
         interior = _interior(e, group, model, kernel, origin)
         arguments = [*kernel.block.args, *(e.value(o) for o in origin)]
         name = SymbolRefAttr(_tile_name(group))
-        yes = e.op(arith.ConstantOp.from_int_and_width(1, 1))
-        no = e.op(arith.ConstantOp.from_int_and_width(0, 1))
-        e.branch(
-            interior,
-            func.CallOp(name, [*arguments, no], []),
-            func.CallOp(name, [*arguments, yes], []),
-        )
+        yes, no = e.true(), e.false()
+
+        def call(border: SSAValue, aligned: SSAValue) -> None:
+            e.effect(func.CallOp(name, [*arguments, border, aligned], []))
+
+        # called with constants, so that the compiler makes a version for each case
+        aligned = _model_of(group).aligned(group, model, e, kernel.buffers, kernel.outputs, origin)
+        if aligned is None:
+            e.choose(interior, lambda: call(no, no), lambda: call(yes, no))
+        else:
+            e.choose(
+                interior,
+                lambda: e.choose(aligned, lambda: call(no, yes), lambda: call(no, no)),
+                lambda: call(yes, aligned),
+            )
     e.effect(func.ReturnOp())
     result = func.FuncOp(kernel_name(group), (kernel.types, []), Region(kernel.block))
     result.attributes["kernel.threads"] = DenseArrayBase.from_list(i64, list(threads(group)))
+    if group.schedule.resident_blocks:
+        result.attributes["kernel.min_blocks"] = IntegerAttr(group.schedule.resident_blocks, i64)
     chain = ", ".join(s.sym_name.data for s in group.stages)
     result.attributes["kernel.comment"] = StringAttr(f"{chain}: {group.schedule}")
     return result
@@ -232,11 +247,13 @@ def _interior(
     sizes, out = block_tile(group), kernel.outputs[0]
     inside: SSAValue | None = None
     align = origin_alignment(group, model)
+    slack = _model_of(group).slack(group, model)
     for d, x0 in enumerate(origin):
         end = e.add(out.mins[d], out.extent(d, e))
-        inside = e.both(inside, e.compare("sle", e.add(x0, sizes[d]), end))
-        if align[d] > 1:
-            inside = e.both(inside, e.compare("sge", x0, out.mins[d]))
+        more = 0 if d else slack
+        inside = e.both(inside, e.compare("sle", e.add(x0, sizes[d] + more), end))
+        if align[d] > 1 or more:
+            inside = e.both(inside, e.compare("sge", e.sub(x0, more), out.mins[d]))
     tile = Tile(origin, e.true(), kernel.buffers, kernel.scalars)
     for r, (low, high) in _boundary_reach(group, model).items():
         if r.boundary.mins:
@@ -251,8 +268,7 @@ def _interior(
             start = e.floordiv(e.mul(origin[r.out_dim], r.numerator), r.denominator)
         inside = e.both(inside, e.compare("sge", e.add(start, low), first))
         inside = e.both(inside, e.compare("slt", e.add(start, high), e.add(first, extent)))
-    more = _model_of(group).interior(group, model, e, kernel.buffers, origin)
-    inside = e.both(inside, more)
+    inside = e.both(inside, _model_of(group).interior(group, model, e, kernel.buffers, origin))
     return e.true() if inside is None else inside
 
 

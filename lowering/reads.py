@@ -16,7 +16,7 @@ from tilefuse.analysis.index import AnyIndex, BoundedIndex, Index, classify
 from tilefuse.analysis.regions import Follow
 from tilefuse.analysis.warp_layout import is_staged
 from tilefuse.dialects.img.attrs import BoundaryKind
-from tilefuse.dialects.img.ops import BoundaryOp, ReadOp, StageOp, YieldOp
+from tilefuse.dialects.img.ops import BoundaryOp, GroupOp, ReadOp, StageOp, YieldOp
 from tilefuse.lowering.abi import base_of
 from tilefuse.lowering.emit import Emitter, Num
 
@@ -49,6 +49,10 @@ class Tile:
     """Functions computed by the group so far, by the inner SSA value."""
     staged: dict[SSAValue, Resident] = field(default_factory=dict)
     """Inputs on chip, by the function as it is read, boundaries applied (see `warp_layout.is_staged`)."""
+    masks: dict[SSAValue, list[BoundaryOp]] = field(default_factory=dict)
+    """Functions of the group whose values are replaced outside a box once, as they are computed (`shared_masks`)."""
+    aligned: SSAValue | None = None
+    """Whether the pieces of rows that threads load and store at once lie at multiples of their size."""
     safe_reads: bool = False
     """Whether points that nobody needs are computed in interior tiles too, so that every read of global memory
     must stay inside its buffer."""
@@ -77,6 +81,43 @@ class Point:
     relative: Sequence[Num]
 
 
+def shared_masks(group: GroupOp) -> dict[SSAValue, list[BoundaryOp]]:
+    """The stages that all consumers read through the same constant exteriors, outermost first.
+
+    It is cheaper to apply these where a value is computed than at each of its reads.
+    """
+    found: dict[SSAValue, list[BoundaryOp] | None] = {}
+    inside = {f for s in group.stages for f in s.funcs}
+    for stage in group.stages:
+        for op in stage.body.block.ops:
+            if not isinstance(op, ReadOp):
+                continue
+            base, boundaries = base_of(op.source)
+            if base in inside and _same(found.setdefault(base, boundaries), boundaries) is False:
+                found[base] = None
+    return {f: boundaries for f, boundaries in found.items() if boundaries}
+
+
+def _same(a: list[BoundaryOp] | None, b: list[BoundaryOp]) -> bool:
+    def facts(op: BoundaryOp) -> object:
+        return (op.kind, op.dims, tuple(op.mins), tuple(op.extents), op.exterior)
+
+    return a is not None and [facts(op) for op in a] == [facts(op) for op in b]
+
+
+def _masked(
+    e: Emitter, tile: Tile, boundaries: Sequence[BoundaryOp], where: Sequence[Num], value: SSAValue
+) -> SSAValue:
+    """`value`, computed at `where`, under constant exteriors, which is all that stands over a stage of a group."""
+    for b in reversed(boundaries):  # an outer one hides the inner ones
+        _, conditions = _apply_boundary(e, tile, b, list(where), tile.border)
+        condition = _all(e, conditions.values())
+        assert condition is not None
+        assert b.exterior is not None
+        value = e.select(condition, value, _exterior(e, tile, b.exterior))
+    return value
+
+
 def emit_stage(e: Emitter, tile: Tile, stage: StageOp, point: Point) -> list[SSAValue]:
     """The values of `stage` at `point`."""
     absolute = [tile.absolute(e, f, r) for f, r in zip(point.follow, point.relative, strict=True)]
@@ -94,7 +135,10 @@ def emit_stage(e: Emitter, tile: Tile, stage: StageOp, point: Point) -> list[SSA
 
     for op in stage.body.block.ops:
         if isinstance(op, YieldOp):
-            return [number(v) for v in op.values]
+            return [
+                _masked(e, tile, tile.masks.get(f, ()), absolute, number(v))
+                for f, v in zip(stage.funcs, op.values, strict=True)
+            ]
         if isinstance(op, ReadOp):
             values[op.value] = _emit_read(e, tile, op, point, absolute, coordinate, number)
             continue
@@ -130,14 +174,7 @@ def _emit_read(
     if resident is None:
         return read_global(e, tile, op.source, where, None if always or tile.safe_reads else tile.border)
     value = resident.load(e, _relative(e, indices, point, where))
-    # inside a group only constant exteriors stand over a computed stage; an outer one hides the inner ones
-    for b in reversed(boundaries):
-        _, conditions = _apply_boundary(e, tile, b, where, None if always else tile.border)
-        condition = _all(e, conditions.values())
-        assert condition is not None
-        assert b.exterior is not None
-        value = e.select(condition, value, number(b.exterior))
-    return value
+    return value if base in tile.masks else _masked(e, tile, boundaries, where, value)
 
 
 def _relative(e: Emitter, indices: Sequence[AnyIndex], point: Point, where: Sequence[Num]) -> list[Num]:
@@ -265,8 +302,7 @@ def _apply_boundary(
         x = where[d]
         last = e.sub(e.add(first, extent), 1)
         if kind is BoundaryKind.ConstantExterior:
-            ok = e.both(e.compare("sge", x, first), e.compare("sle", x, last))
-            assert ok is not None
+            ok = e.within(e.sub(x, first), extent)
             conditions[d] = ok if border is None else e.either(e.negate(border), ok)
             continue
         moved = _MOVES[kind](e, x, first, extent, last)

@@ -127,8 +127,7 @@ class Body:
         e = self.e
         inside: SSAValue | None = None
         for axis, i in enumerate(index):
-            inside = e.both(inside, e.compare("sge", i, 0))
-            inside = e.both(inside, e.compare("slt", i, e.dim(buffer, axis)))
+            inside = e.both(inside, e.within(i, e.dim(buffer, axis)))
         return inside
 
 

@@ -199,40 +199,16 @@ class RegisterBody(Body):
 
     # --- global memory
 
-    def _vectors(self, buffer: SSAValue, layout: Layout) -> bool:
-        """Whether a lane's row may be one access, alignment granted."""
-        type = buffer.type
-        assert isinstance(type, MemRefType)
-        size = layout.vector * element_bytes(type.element_type)
-        strides = type.get_strides()
-        return layout.vector > 1 and size in (2, 4, 8, 16) and strides is not None and strides[-1] == 1
-
-    def _aligned(self, buffer: SSAValue, indices: Sequence[SSAValue], layout: Layout) -> SSAValue:
-        """Whether the lanes' pieces of every row start at a multiple of their size."""
-        e = self.e
-        type = buffer.type
-        assert isinstance(type, MemRefType)
-        bytes = element_bytes(type.element_type)
-        metadata = memref.ExtractStridedMetaDataOp(buffer)
-        low: SSAValue = e.op(memref.ExtractAlignedPointerAsIndexOp.get(buffer))
-        e.effect(metadata)
-        first = e.add(indices[-1], layout.origin[0])
-        for n in (*list(metadata.strides)[:-1], first):
-            low = e.op(arith.OrIOp(low, e.value(e.mul(n, bytes))))
-        rest = e.op(arith.AndIOp(low, e.value(layout.vector * bytes - 1)))
-        return e.compare("eq", rest, 0)
-
     def _load(self, op: LoadOp) -> None:
         """All rows of an input: vectors where they lie well, scalars elsewhere, guarded ones in border tiles."""
         e, layout = self.e, layout_of(op.tile)
-        vectors = self._vectors(op.buffer, layout)
-        aligned = self._aligned(op.buffer, op.indices, layout) if vectors else None
+        aligned = op.aligned
 
         def row_loop(emit: Callable[[Num, tuple[Num, ...]], None]) -> None:
             with self.depths(layout) as deep, e.loop(layout.height, "r", unroll=True) as r:
                 emit(e.add(r, layout.rows[0]), deep)
 
-        def whole(row: Num, deep: tuple[Num, ...]) -> None:
+        def together(row: Num, deep: tuple[Num, ...]) -> None:
             at = self._here(0, row, deep)
             self._load_vector(op, self.memory_index(op.indices, at, layout), at, None)
 
@@ -246,28 +222,33 @@ class RegisterBody(Body):
                 at = self._here(v, row, deep)
                 self._put(self.run(op.points, at, layout)[0], op.tile, at)
 
-        def border(row: Num, deep: tuple[Num, ...]) -> None:
-            if aligned is None:
-                guarded(row, deep)
-                return
+        def moved(row: Num, deep: tuple[Num, ...]) -> None:
             at = self._here(0, row, deep)
-            is_whole, *found = self.run(op.rows, at, layout)
+            _, *found = self.run(op.rows, at, layout)
             rank = len(op.indices)
             keep = (found[rank], found[rank + 1]) if len(found) > rank else None
-            both = e.both(is_whole, aligned)
-            assert both is not None
-            e.choose(both, lambda: self._load_vector(op, found[:rank], at, keep), lambda: guarded(row, deep))
+            self._load_vector(op, found[:rank], at, keep)
+
+        def border() -> None:
+            if aligned is None:
+                row_loop(guarded)
+                return
+            first = self._here(0, layout.rows[0], tuple(low for low, _ in layout.depth))
+            # one branch for all rows, so that all loads are on their way before the first is needed
+            whole = e.both(self.run(op.rows, first, layout)[0], aligned)
+            assert whole is not None
+            e.choose(whole, lambda: row_loop(moved), lambda: row_loop(guarded))
 
         def interior() -> None:
             if aligned is None:
                 row_loop(apart)
             else:
-                e.choose(aligned, lambda: row_loop(whole), lambda: row_loop(apart))
+                e.choose(aligned, lambda: row_loop(together), lambda: row_loop(apart))
 
         if op.border is None:
             interior()
         else:
-            e.choose(op.border, lambda: row_loop(border), interior)
+            e.choose(op.border, border, interior)
 
     def _load_vector(
         self, op: LoadOp, index: Sequence[Num], at: Where, keep: tuple[SSAValue, SSAValue] | None
@@ -289,8 +270,7 @@ class RegisterBody(Body):
         (x0, x1), _ = op.within
         (first, left), (end, right) = (divmod(x - layout.origin[0], layout.vector) for x in (x0, x1))
         by_lanes = not left and not right
-        vectors = by_lanes and self._vectors(op.buffer, layout)
-        aligned = self._aligned(op.buffer, op.indices, layout) if vectors else None
+        aligned = op.aligned if by_lanes else None
 
         with self.depths(layout) as deep:
             at = self._here(0, row, deep)
@@ -315,7 +295,9 @@ class RegisterBody(Body):
                 e.effect(vector.StoreOp(self._pack(values), op.buffer, index))
 
             def interior() -> None:
-                if aligned is None:
+                if x0 < 0 and self._is_vector(op.buffer, layout):
+                    self._store_shifted(op, row, deep)
+                elif aligned is None:
                     scalars(guard=False)
                 else:
                     e.choose(aligned, whole, lambda: scalars(guard=False))
@@ -334,6 +316,56 @@ class RegisterBody(Body):
 
             with e.when(alive):
                 e.choose(op.border, border, interior)
+
+    def _is_vector(self, buffer: SSAValue, layout: Layout) -> bool:
+        """Whether a lane's row of a buffer is one access, where it lies well."""
+        type = buffer.type
+        assert isinstance(type, MemRefType)
+        strides = type.get_strides()
+        size = layout.vector * element_bytes(type.element_type)
+        return size in (2, 4, 8, 16) and layout.vector > 1 and strides is not None and strides[-1] == 1
+
+    def _store_shifted(self, op: StoreOp, row: Num, deep: tuple[Num, ...]) -> None:
+        """A row as vectors where these lie in memory: it moves up to `vector - 1` columns to the right over the lanes.
+
+        How far is the same for all lanes of a row, so the branches are uniform; powers of two make up any distance.
+        """
+        e, layout = self.e, layout_of(op.tile)
+        element = op.tile.type.element  # type: ignore[attr-defined]
+        count = layout.vector
+        shift = self._misalignment(op, row, deep)
+        values = e.alloca([count], element, PRIVATE, "shifted")
+        for v in range(count):
+            e.store(self.load(op.tile, self._here(v, row, deep)), values, [v])
+        by = 1
+        while by < count:
+            with e.when(e.compare("ne", e.op(arith.AndIOp(shift, e.value(by))), 0)):
+                own = [e.load(values, [v]) for v in range(count)]
+                across = [self._shuffle(own[v], 1, ShuffleMode.Up, layout.lanes[0]) for v in range(count - by, count)]
+                for v, value in enumerate([*across, *own[: count - by]]):
+                    e.store(value, values, [v])
+            by *= 2
+        (_, x1), _ = op.within
+        first, end = (-(-(x - layout.origin[0]) // count) for x in (0, x1))
+        with e.when(e.both(e.compare("sge", self.lane, first), e.compare("slt", self.lane, end))):
+            index = self.memory_index(op.indices, self._here(0, row, deep), layout)
+            index[-1] = e.sub(index[-1], shift)
+            packed = self._pack([e.load(values, [v]) for v in range(count)])
+            e.effect(vector.StoreOp(packed, op.buffer, [e.value(i) for i in index]))
+
+    def _misalignment(self, op: StoreOp, row: Num, deep: tuple[Num, ...]) -> SSAValue:
+        """Elements from the last place before a lane's row where a vector may lie; the same for all lanes."""
+        e, layout = self.e, layout_of(op.tile)
+        element = op.tile.type.element  # type: ignore[attr-defined]
+        metadata = memref.ExtractStridedMetaDataOp(op.buffer)
+        pointer = e.op(memref.ExtractAlignedPointerAsIndexOp.get(op.buffer))
+        e.effect(metadata)
+        first = self.memory_index(op.indices, Where(self.warp, 0, 0, row, deep), layout)
+        place: Num = e.op(arith.DivUIOp(pointer, e.value(element_bytes(element))))
+        for i, stride in zip(first[:-1], metadata.strides, strict=False):
+            place = e.add(place, e.mul(i, stride))
+        place = e.value(e.add(place, first[-1]))
+        return e.op(arith.AndIOp(place, e.value(layout.vector - 1)))
 
 
 def _padded(bytes: int) -> int:

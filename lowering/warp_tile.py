@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from xdsl.dialects import arith, memref
 from xdsl.ir import Attribute, Block, Region, SSAValue
 
 from tilefuse.analysis.model import PipelineModel
@@ -18,7 +19,8 @@ from tilefuse.dialects.img.ops import GroupOp, StageOp
 from tilefuse.dialects.img.ops.stage import computes_values_only
 from tilefuse.dialects.warp import AtOp, LoadOp, MapOp, NeighboursOp, StoreOp, YieldOp
 from tilefuse.dialects.warp.layout import Layout, TileType
-from tilefuse.lowering.abi import base_of
+from tilefuse.dialects.img.types import FuncType, element_bytes
+from tilefuse.lowering.abi import base_of, static_strides
 from tilefuse.lowering.emit import INDEX, Emitter, Num
 from tilefuse.lowering.reads import Buffer, Point, Resident, Tile, emit_stage, read_global, row_of
 
@@ -127,6 +129,7 @@ class WarpTile:
             buffer.memref,
             self._origin(buffer),
             self._layout(held),
+            self._aligned(base),
             tile.border,
             self._region(rank, rows),
             self._region(rank, points),
@@ -146,13 +149,19 @@ class WarpTile:
         return list(op.tiles)
 
     def _store(self, results: Sequence[SSAValue]) -> None:
-        columns, rows = (0, self.held.width), (0, self.held.height)
-        for buffer, result in zip(self.outputs, results, strict=True):
+        columns, rows = (-self.held.slack, self.held.width), (0, self.held.height)
+        for buffer, f, result in zip(self.outputs, self.group.funcs, results, strict=True):
+            # shifted stores find out for themselves, row by row
+            aligned = None if self.held.slack else self._aligned(f)
             self.e.effect(
-                StoreOp(result, buffer.memref, self._origin(buffer), columns, rows, self.tile.border)
+                StoreOp(result, buffer.memref, self._origin(buffer), columns, rows, self.tile.border, aligned)
             )
 
-    # --- what the kernel asks before it calls the interior body
+    def _aligned(self, value: SSAValue) -> SSAValue | None:
+        """Whether a lane's piece of a row is one access; None if it never is."""
+        return self.tile.aligned if vector_bytes(value, self.held.vector) else None
+
+    # --- what the kernel asks before it calls the body
 
     @staticmethod
     def interior(
@@ -178,3 +187,45 @@ class WarpTile:
                 inside = e.both(inside, e.compare("sge", e.add(start, low), 0))
                 inside = e.both(inside, e.compare("slt", e.add(start, high), buffer.extent(d, e)))
         return inside
+
+    @staticmethod
+    def slack(group: GroupOp, model: PipelineModel) -> int:
+        """Columns left of the tile that it may store, too."""
+        return group_layout(group, model).slack
+
+    @staticmethod
+    def aligned(
+        group: GroupOp,
+        model: PipelineModel,
+        e: Emitter,
+        buffers: dict[SSAValue, Buffer],
+        outputs: Sequence[Buffer],
+        origin: Sequence[Num],
+    ) -> SSAValue | None:
+        """The lanes' pieces of every row of every buffer start at a multiple of their size."""
+        at = group_layout(group, model)
+        bases = dict.fromkeys(base_of(source)[0] for _, source in at.sources)  # type: ignore[arg-type]
+        accessed = [(b, buffers[b]) for b in bases]
+        if not at.slack:
+            accessed += zip(group.funcs, outputs, strict=True)
+        result: SSAValue | None = None
+        for value, buffer in accessed:
+            if not (size := vector_bytes(value, at.vector)):
+                continue
+            bytes = size // at.vector
+            metadata = memref.ExtractStridedMetaDataOp(buffer.memref)
+            low: SSAValue = e.op(memref.ExtractAlignedPointerAsIndexOp.get(buffer.memref))
+            e.effect(metadata)
+            first = e.add(e.sub(origin[0], buffer.mins[0]), -at.dead_left * at.vector)
+            for n in (*list(metadata.strides)[:-1], first):
+                low = e.op(arith.OrIOp(low, e.value(e.mul(n, bytes))))
+            rest = e.op(arith.AndIOp(low, e.value(size - 1)))
+            result = e.both(result, e.compare("eq", rest, 0))
+        return result
+
+
+def vector_bytes(value: SSAValue, vector: int) -> int:
+    """Bytes of `vector` points of a function in memory, if one access can move them; else 0."""
+    assert isinstance(value.type, FuncType)
+    size = vector * element_bytes(value.type.element)
+    return size if vector > 1 and size in (2, 4, 8, 16) and static_strides(value)[0] == 1 else 0

@@ -46,6 +46,8 @@ class Tile(ModulePass):
     exchange: bool | None = None
     """Whether stages of a warp tile that are read in rows beside their own pass these from warp to warp, instead of
     each warp computing what it needs. Left out: what the search finds cheaper; never, with sizes."""
+    blocks: int = 0
+    """Blocks that share a multiprocessor, with sizes: registers are held to that; 0 leaves it to the compiler."""
     only: str | None = None
     """The one group to tile."""
     extent: tuple[int, ...] = (1536, 2560)
@@ -84,7 +86,7 @@ class Tile(ModulePass):
             if rank > 1:
                 sizes[1] = sizes[1] or layout.height
         shape = Shape.BlockTile if self.shape == "auto" else Shape(self.shape)
-        return ScheduleAttr(shape, sizes, [*self.threads, *([1] * rank)][:rank], self.vector)
+        return ScheduleAttr(shape, sizes, [*self.threads, *([1] * rank)][:rank], self.vector, self.blocks)
 
     def _warp_layout(self, group: GroupOp, model: PipelineModel, sizes: list[int]) -> WarpLayout:
         """What the live lanes of the warps cover; marks the stages whose rows go from warp to warp."""

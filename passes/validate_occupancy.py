@@ -125,6 +125,20 @@ def _smaller(group: GroupOp, model: PipelineModel) -> ScheduleAttr | None:
     return None
 
 
+def _fewer_blocks(group: GroupOp, on: Gpu) -> ScheduleAttr | None:
+    """The schedule with registers shared by fewer blocks, if that may be what makes them spill."""
+    schedule = group.schedule
+    assert schedule is not None
+    blocks = schedule.resident_blocks
+    if schedule.execution is not Shape.WarpTile or blocks == 1:
+        return None
+    # what was given, and what was missing, at 4 bytes each
+    need = (_int(group, "registers") or ASSUMED_REGISTERS) + (_int(group, "spill_bytes") or 0) // 4
+    enough = on.registers_per_sm // (need * math.prod(schedule.thread_counts))
+    # left to itself (0), a compiler may spill to make room for more blocks than it is asked for
+    return ScheduleAttr.new_from(schedule, blocks=max(1, min(enough, blocks - 1) if blocks else enough))
+
+
 def _smaller_warp_tile(group: GroupOp, model: PipelineModel) -> ScheduleAttr | None:
     """Half the rows per warp; from one row on half the columns per lane, with four rows again."""
     schedule = group.schedule
@@ -192,7 +206,11 @@ class ValidateOccupancy(ModulePass):
             if not problems:
                 break
             kept = group.sym_name.data in self.keep
-            smaller = _smaller(group, model) if self.fix and not kept else None
+            smaller = None
+            if self.fix and not kept:
+                if _int(group, "spill_bytes") and len(problems) == 1:
+                    smaller = _fewer_blocks(group, on)
+                smaller = smaller or _smaller(group, model)
             if smaller is None:
                 raise _complain(
                     group,

@@ -155,10 +155,11 @@ class Shape(StrEnum):
 
 @irdl_attr_definition
 class ScheduleAttr(ParametrizedAttribute):
-    """`#img.schedule<block_tile, tile = [128, 16], threads = [32, 8], vector = 1>`: how a group runs.
+    """`#img.schedule<warp_tile, tile = [120, 28], threads = [32, 8], vector = 4, blocks = 3>`: how a group runs.
 
     `tile`: points of the group's output that one block computes, per dimension, x first. `threads`: threads of a block per dimension (for warp_tile: lanes in x, warps in y).
-    `vector`: consecutive x-points that a thread loads, computes and stores together.
+    `vector`: consecutive x-points that a thread loads, computes and stores together. `blocks`: how many blocks
+    the compiler has to leave registers for on a multiprocessor; 0 for what it likes.
     """
 
     name = "img.schedule"
@@ -167,13 +168,17 @@ class ScheduleAttr(ParametrizedAttribute):
     tile: Attribute
     threads: Attribute
     vector: IntAttr
+    blocks: IntAttr
 
-    def __init__(self, shape: Shape, tile: Sequence[int], threads: Sequence[int], vector: int = 1):
+    def __init__(
+        self, shape: Shape, tile: Sequence[int], threads: Sequence[int], vector: int = 1, blocks: int = 0
+    ):
         super().__init__(
             StringAttr(shape.value),
             DenseArrayBase.from_list(i64, list(tile)),
             DenseArrayBase.from_list(i64, list(threads)),
             IntAttr(vector),
+            IntAttr(blocks),
         )
 
     @property
@@ -196,14 +201,20 @@ class ScheduleAttr(ParametrizedAttribute):
         """Consecutive x-points per thread."""
         return self.vector.data
 
+    @property
+    def resident_blocks(self) -> int:
+        """Blocks that a multiprocessor must have registers for; 0 if that is left to the compiler."""
+        return self.blocks.data
+
     @classmethod
     def new_from(cls, other: Self, **changes: object) -> Self:
-        """A copy of `other` with some of `shape`, `tile`, `threads`, `vector` changed."""
+        """A copy of `other` with some of `shape`, `tile`, `threads`, `vector`, `blocks` changed."""
         values: dict[str, object] = {
             "shape": other.execution,
             "tile": other.tile_sizes,
             "threads": other.thread_counts,
             "vector": other.vector_width,
+            "blocks": other.resident_blocks,
         }
         return cls(**(values | changes))  # type: ignore[arg-type]
 
@@ -219,21 +230,24 @@ class ScheduleAttr(ParametrizedAttribute):
             shape = parser.parse_str_enum(Shape)
             tile = int_list("tile")
             threads = int_list("threads")
-            vector = 1
-            if parser.parse_optional_punctuation(","):
-                parser.parse_keyword("vector")
+            numbers = {"vector": 1, "blocks": 0}
+            while parser.parse_optional_punctuation(","):
+                key = parser.parse_optional_keyword_in(numbers)
+                if key is None:
+                    parser.raise_error("expected 'vector' or 'blocks'")
                 parser.parse_punctuation("=")
-                vector = parser.parse_integer(allow_negative=False)
-        return cls(shape, tile, threads, vector).parameters
+                numbers[key] = parser.parse_integer(allow_negative=False)
+        return cls(shape, tile, threads, **numbers).parameters
 
     def print_parameters(self, printer: Printer) -> None:
         def ints(values: Sequence[int]) -> str:
             return "[" + ", ".join(map(str, values)) + "]"
 
         vector = f", vector = {self.vector_width}" if self.vector_width != 1 else ""
+        blocks = f", blocks = {self.resident_blocks}" if self.resident_blocks else ""
         printer.print_string(
             f"<{self.execution.value}, tile = {ints(self.tile_sizes)}, "
-            f"threads = {ints(self.thread_counts)}{vector}>"
+            f"threads = {ints(self.thread_counts)}{vector}{blocks}>"
         )
 
     def verify(self) -> None:

@@ -46,6 +46,18 @@ def _yielded(op: Operation, block: Block) -> list[Attribute]:
     return [v.type for v in last.values]
 
 
+def _parse_flag(parser: Parser, keyword: str) -> SSAValue | None:
+    if not parser.parse_optional_keyword(keyword):
+        return None
+    return parser.resolve_operand(parser.parse_unresolved_operand(), i1)
+
+
+def _print_flag(printer: Printer, keyword: str, flag: SSAValue | None) -> None:
+    if flag is not None:
+        printer.print_string(f" {keyword} ")
+        printer.print_ssa_value(flag)
+
+
 @irdl_op_definition
 class LoadOp(IRDLOperation):
     """A tile of a buffer in memory.
@@ -62,16 +74,18 @@ class LoadOp(IRDLOperation):
       warp.yield %v : f32
     } : memref<?x?xf32> -> !warp.tile<f32, ...>
     ```
-    The indices are those of the tile's first point, in the memref's order. Where `border` holds, a point is
+    The indices are those of the tile's first point, in the memref's order. With `aligned %yes` after them, a lane's
+    own columns of a row may be one access where that holds: they start at a multiple of their size. Where `border` holds, a point is
     what `points` computes of its coordinates relative to the tile; and where `rows`, given the coordinates of
     a lane's first own column in a row, yields true, the lane's own columns are consecutive elements from the
-    indices that it yields. Two more values, i1 and the element, replace the row by the element where false.
+    indices that it yields; that must be the same for all rows. Two more values, i1 and the element, replace the row by the element where false.
     """
 
     name = "warp.load"
 
     buffer = operand_def(MemRefType)
     indices = var_operand_def(_INDEX)
+    aligned = opt_operand_def(i1)
     border = opt_operand_def(i1)
     bodies = var_region_def("single_block")
     tile = result_def(TileType)
@@ -83,13 +97,14 @@ class LoadOp(IRDLOperation):
         buffer: SSAValue,
         indices: Sequence[SSAValue],
         layout: Layout,
+        aligned: SSAValue | None = None,
         border: SSAValue | None = None,
         rows: Region | None = None,
         points: Region | None = None,
     ):
         assert isinstance(buffer.type, MemRefType)
         super().__init__(
-            operands=[buffer, list(indices), border],
+            operands=[buffer, list(indices), aligned, border],
             result_types=[TileType(buffer.type.element_type, layout)],
             regions=[[r for r in (rows, points) if r is not None]],
         )
@@ -129,6 +144,7 @@ class LoadOp(IRDLOperation):
     def parse(cls, parser: Parser) -> LoadOp:
         buffer = parser.parse_unresolved_operand()
         indices = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_unresolved_operand)
+        aligned = _parse_flag(parser, "aligned")
         border = rows = points = None
         if parser.parse_optional_keyword("border"):
             border = parser.resolve_operand(parser.parse_unresolved_operand(), i1)
@@ -147,7 +163,7 @@ class LoadOp(IRDLOperation):
         if not isinstance(tile, TileType):
             parser.raise_error("expected a !warp.tile", at)
         operands = [parser.resolve_operand(i, _INDEX) for i in indices]
-        op = cls(parser.resolve_operand(buffer, type), operands, tile.spread, border, rows, points)
+        op = cls(parser.resolve_operand(buffer, type), operands, tile.spread, aligned, border, rows, points)
         op.tile.name_hint = None
         return op
 
@@ -156,6 +172,7 @@ class LoadOp(IRDLOperation):
         printer.print_ssa_value(self.buffer)
         with printer.in_square_brackets():
             printer.print_list(self.indices, printer.print_ssa_value)
+        _print_flag(printer, "aligned", self.aligned)
         if self.border is not None:
             printer.print_string(" border ")
             printer.print_ssa_value(self.border)
@@ -356,7 +373,10 @@ class StoreOp(IRDLOperation):
     """`warp.store %a to %out[%j, %i] within [0, 120, 0, 56] border %border : !warp.tile<...>, memref<...>`
 
     Stores the points with first <= x < end and first <= y < end (relative to the tile; x first). The indices
-    are those of the tile's first point. Where `border` holds, points outside the buffer are left out.
+    are those of the tile's first point. Where `border` holds, points outside the buffer are left out. `aligned`,
+    which may stand before it, is as in warp.load. If the first column is less than 0, by d, the tile to the right
+    stores the same columns too: then all columns of a row may be stored, or all but up to d at either end, as suits
+    where vectors lie in memory.
     """
 
     name = "warp.store"
@@ -364,8 +384,11 @@ class StoreOp(IRDLOperation):
     tile = operand_def(TileType)
     buffer = operand_def(MemRefType)
     indices = var_operand_def(_INDEX)
+    aligned = opt_operand_def(i1)
     border = operand_def(i1)
     box = prop_def(DenseArrayBase)
+
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
 
     def __init__(
         self,
@@ -375,9 +398,10 @@ class StoreOp(IRDLOperation):
         columns: tuple[int, int],
         rows: tuple[int, int],
         border: SSAValue,
+        aligned: SSAValue | None = None,
     ):
         super().__init__(
-            operands=[tile, buffer, list(indices), border],
+            operands=[tile, buffer, list(indices), aligned, border],
             properties={"box": DenseArrayBase.from_list(i64, [*columns, *rows])},
         )
 
@@ -416,6 +440,7 @@ class StoreOp(IRDLOperation):
         box = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_integer)
         if len(box) != 4:
             parser.raise_error("expected [x first, x end, y first, y end]", at)
+        aligned = _parse_flag(parser, "aligned")
         parser.parse_keyword("border")
         border = parser.resolve_operand(parser.parse_unresolved_operand(), i1)
         parser.parse_punctuation(":")
@@ -429,6 +454,7 @@ class StoreOp(IRDLOperation):
             (box[0], box[1]),
             (box[2], box[3]),
             border,
+            aligned,
         )
 
     def print(self, printer: Printer) -> None:
@@ -439,8 +465,9 @@ class StoreOp(IRDLOperation):
         with printer.in_square_brackets():
             printer.print_list(self.indices, printer.print_ssa_value)
         (x0, x1), (y0, y1) = self.within
-        printer.print_string(f" within [{x0}, {x1}, {y0}, {y1}] border ")
-        printer.print_ssa_value(self.border)
+        printer.print_string(f" within [{x0}, {x1}, {y0}, {y1}]")
+        _print_flag(printer, "aligned", self.aligned)
+        _print_flag(printer, "border", self.border)
         printer.print_string(" : ")
         printer.print_attribute(self.tile.type)
         printer.print_string(", ")
