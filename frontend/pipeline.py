@@ -7,7 +7,10 @@ from typing import Any
 from xdsl.dialects.builtin import ModuleOp
 
 from tilefuse.frontend.errors import fail
+from tilefuse.frontend.expr import Expr
 from tilefuse.frontend.func import Func
+from tilefuse.frontend.inputs import Buffer
+from tilefuse.frontend.walk import describe
 
 
 class Pipeline:
@@ -70,7 +73,7 @@ class Pipeline:
         if sizes is None:
             return self._program(target, options)(**given)
         names = [name for name, _ in self._output_names()]
-        size = tuple(sizes) if isinstance(sizes, list | tuple) else (sizes,)
+        size = _checked_sizes(sizes, target)
         mins = {name: (0,) * len(size) for name in names}
         return self._program(target, options)(**given, sizes={n: size for n in names}, mins=mins)
 
@@ -87,3 +90,19 @@ class Pipeline:
         if key not in self._programs:
             self._programs[key] = self.compile(target, **options)
         return self._programs[key]
+
+
+def _checked_sizes(sizes: Any, target: Any) -> tuple[Any, ...]:
+    """`sizes` as a tuple, x first; PipelineError for what Halide's `realize` takes and this one does not."""
+    if not isinstance(target, str):
+        fail("realize takes the sizes as one list, x first: realize([width, height])")
+    if isinstance(sizes, Buffer):
+        fail("realize writes into no Buffer: give it the sizes, and take the NumPy array that it returns")
+    size = tuple(sizes) if isinstance(sizes, list | tuple) else (sizes,)
+    for extent in size:
+        if isinstance(extent, Expr):
+            fail(
+                f"realize takes numbers as sizes, and {describe(extent)} is an Expr; take them from the "
+                "shape of the array, or leave the sizes out"
+            )
+    return size
