@@ -84,6 +84,8 @@ class Func(Source):
             )
         if len(set(args)) != len(args):
             fail(f"Func '{name}' names a coordinate twice: {', '.join(args)}")
+        if not args:
+            fail(f"Func '{name}' is defined without coordinates; give it one, as in {name}[x] = ...")
         if len(args) > MAX_RANK:
             fail(f"Func '{name}' has {len(args)} dimensions; at most {MAX_RANK} are possible")
         values = tuple(value) if isinstance(value, tuple | list | Tuple) else (value,)

@@ -80,6 +80,10 @@ def compile_pipeline(
     if not isinstance(extent, tuple | list) or not all(isinstance(n, int) for n in extent):
         raise CallTypeError(f"extent= takes sizes as a tuple of integers, x first, not {extent!r}")
     verify_module(module)
+    if wrong := [p for p in passes or () if not isinstance(p, ModulePass)]:
+        raise CallTypeError(
+            f"passes= takes pass objects, as in [*standard_passes('cpu'), Mine()], not {wrong[0]!r}"
+        )
     return Program(module, Settings(find_backend(target), strict_float, verify, passes, options))
 
 
