@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import UNKNOWN_LOC, FileLineColLoc, IntAttr, ModuleOp, StringAttr
-from xdsl.ir import Attribute, AttributeInvT, Operation, SSAValue, TypeAttribute
+from xdsl.ir import Attribute, AttributeInvT, Block, Operation, SSAValue, TypeAttribute
 from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.universe import Universe
 from xdsl.utils.exceptions import ParseError, VerifyException
@@ -74,6 +74,12 @@ class LocatedParser(Parser):
             hint = f"; did you mean '{near[0]}'?" if near else ""
             self.raise_error(f"unknown operation '{name}'{hint}", start, start + len(name))
 
+    def _parse_block(self) -> Block:
+        # What stands where neither an operation, a label nor the end of the region does: xDSL does not say so.
+        if self._current_token.kind != MLIRTokenKind.CARET_IDENT:
+            self.raise_error("expected an operation or '}'")
+        return super()._parse_block()
+
     def parse_optional_attribute(self) -> Attribute | None:
         return self._with_place(super().parse_optional_attribute)
 
@@ -85,7 +91,7 @@ class LocatedParser(Parser):
         start = self.pos
         try:
             return parse()
-        except (VerifyException, NotImplementedError) as error:
+        except (VerifyException, NotImplementedError, ValueError) as error:  # ValueError: integers too large
             message = " ".join(str(error).split())
             raise ParseError(Span(start, start, self.lexer.input), message) from error
 

@@ -181,6 +181,8 @@ class Var(Expr):
     def __init__(self, name: str | None = None):
         if name is None:
             name, Var._count = f"v{Var._count}", Var._count + 1
+        elif not isinstance(name, str) or not name:
+            fail(f"the name of a Var is a text, not {name!r}")
         self._type, self.op, self.args, self.data = I32, "var", (), name
 
     def name(self) -> str:

@@ -202,9 +202,15 @@ class Param(Expr):
 
     def _checked(self, value: Any) -> int | float:
         type = self._type
-        if type.is_float():
-            return float(value)
-        if int(value) != value or not type.can_represent(int(value)):
+        if isinstance(value, str) or np.ndim(value):
+            fail(f"Param '{self._name}' takes a number of type {type}, not a {type_name(value)}")
+        try:
+            if type.is_float():
+                return float(value)
+            fits = int(value) == value and type.can_represent(int(value))
+        except (TypeError, ValueError, OverflowError):  # no number; nan and inf are no integers
+            fits = False
+        if not fits:
             fail(f"Param '{self._name}' is of type {type}, which {value!r} is not")
         return int(value)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 from tilefuse.dialects.diagnostics import SourcePosition
 from tilefuse.frontend.errors import fail, user_position
@@ -26,7 +26,10 @@ class Tuple(Sequence[Expr]):
             fail("a Tuple has at least one value")
 
     def __getitem__(self, index: Any) -> Any:
-        return self._values[index]
+        try:
+            return self._values[index]
+        except (IndexError, TypeError):
+            fail(f"a Tuple of {len(self)} values has no [{index!r}]; they are [0] to [{len(self) - 1}]")
 
     def __len__(self) -> int:
         return len(self._values)
@@ -96,6 +99,9 @@ class Source:
                 "is an integer, so cast it: i32(...)"
             )
         return cast_to(I32, expr)
+
+    def __call__(self, *_: Any, **__: Any) -> NoReturn:
+        fail(f"{self._kind} '{self._name}' is called with square brackets, as in {self._name}[x, y]")
 
     def __iter__(self) -> Iterator[Any]:
         # Without this Python would iterate by calling at 0, 1, 2, ... without end.

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from tilefuse.runtime.errors import CallTypeError
+from tilefuse.runtime.errors import CallError, CallTypeError
 from tilefuse.runtime.layouts import ALIGNMENT
 
 Device = tuple[str, int]
@@ -201,14 +201,23 @@ class TorchKind:
         return None if device == CPU else int(torch.cuda.current_stream(device[1]).cuda_stream)
 
 
+def _cupy_to_read(what: str) -> Any:
+    try:
+        return _cupy()
+    except ImportError as error:
+        raise CallTypeError(
+            f"{what} is on a GPU, and CuPy, through which its address is found, cannot be imported ({error}); "
+            "install CuPy with pip install 'tilefuse[cuda12]' (or [cuda13]), or copy the array to the CPU"
+        ) from None
+
+
 class CudaInterfaceKind(CupyKind):
     """Anything with `__cuda_array_interface__` (a Numba device array, say); results are CuPy arrays."""
 
     name = "__cuda_array_interface__"
 
     def view(self, array: Any, what: str) -> ArrayView:
-        import cupy
-
+        cupy = _cupy_to_read(what)
         writable = not array.__cuda_array_interface__["data"][1]
         found = super().view(cupy.asarray(array), what)
         return found._replace(writable=writable, owner=(array, found.owner))
@@ -231,9 +240,7 @@ class DLPackKind:
             except (BufferError, RuntimeError) as error:
                 raise CallTypeError(f"{what} cannot be shared through DLPack: {error}") from None
         elif code in (2, 13):
-            import cupy
-
-            inner = CUPY.view(cupy.from_dlpack(array), what)
+            inner = CUPY.view(_cupy_to_read(what).from_dlpack(array), what)
         else:
             raise CallTypeError(f"{what} lies on a device that is neither CPU nor CUDA (DLPack type {code})")
         return inner._replace(kind=self, owner=(array, inner.owner))
@@ -307,10 +314,23 @@ def view(array: Any, what: str) -> ArrayView:
 
 
 def allocate(
-    kind: ArrayKind, shape: Sequence[int], dtype: str, device: Device, stream: int | None, like: Any
+    kind: ArrayKind,
+    shape: Sequence[int],
+    dtype: str,
+    device: Device,
+    stream: int | None,
+    like: Any,
+    what: str = "an output",
 ) -> tuple[ArrayView, Callable[[], Any]]:
-    """A new array, and the function that gives what the caller gets once it is written."""
-    made = kind.empty(shape, dtype, device, stream, like)
+    """A new array, and the function that gives what the caller gets once it is written.
+
+    `what` names it in errors. CallError for a size that no array of this library can have; one that is only
+    more than this machine has free is the library's own error of memory.
+    """
+    try:
+        made = kind.empty(shape, dtype, device, stream, like)
+    except (ValueError, OverflowError):
+        raise CallError(f"{what} is too large for an array: {tuple(shape)} of {dtype}") from None
     if isinstance(made, _Converted):
         return view(made.array, "an output"), lambda: made.convert(made.array)
     return view(made, "an output"), lambda: made

@@ -30,6 +30,8 @@ def find_backend(target: str) -> Backend:
     or a GPU's name (`h200`): scheduled for that one; without a GPU the source can be read, not run. Raises
     TargetError if the machine lacks what the target needs, or the name is unknown.
     """
+    if not isinstance(target, str):
+        raise TargetError(f"a target is a text, as 'auto', 'cpu', 'cuda' or 'h200', not {target!r}")
     if target == "auto":
         if cuda.available():
             return _current_gpu()

@@ -143,6 +143,8 @@ def _output_boxes(
             raise CallError(f"sizes of output '{name}': {len(size)} numbers for {rank} dimensions")
         if size is not None and any(n <= 0 for n in size):
             raise CallError(f"sizes of output '{name}' are {size}; they must be positive")
+        if shape is not None and 0 in shape:
+            raise CallError(f"output '{name}': the array given as out= holds no points: its shape is {shape}")
         if shape is not None:
             extents[name] = tuple(shape[a] for a in orders[name])
             if size is not None and size != extents[name]:

@@ -79,6 +79,11 @@ def compile_pipeline(
     extent = options.get("extent", ())
     if not isinstance(extent, tuple | list) or not all(isinstance(n, int) for n in extent):
         raise CallTypeError(f"extent= takes sizes as a tuple of integers, x first, not {extent!r}")
+    if not isinstance(module, ModuleOp):
+        raise CallTypeError(
+            f"compile_pipeline takes a module, not a {type(module).__name__}; make one with parse_module(text) "
+            "or Pipeline.to_module()"
+        )
     verify_module(module)
     if wrong := [p for p in passes or () if not isinstance(p, ModulePass)]:
         raise CallTypeError(
@@ -162,7 +167,7 @@ class Program:
             for slot, shape in zip(signature.outputs, prepared.out_shapes, strict=True):
                 if slot.name not in given:
                     given[slot.name], finish[slot.name] = allocate(
-                        kind, shape, slot.dtype, device, raw, inputs
+                        kind, shape, slot.dtype, device, raw, inputs, slot.what
                     )
             if any(given[name].pointer % ALIGNMENT for name in finish):
                 # Kernels count on aligned new arrays; this library's allocator does not give them.

@@ -172,6 +172,42 @@ def param_out_of_range():
     hl.Param(hl.UInt(8), "k", 256)
 
 
+def param_of_no_number():
+    hl.Param(hl.Int(32), "k").set(float("nan"))
+
+
+def param_beyond_integers():
+    hl.Param(hl.Int(32), "k", float("inf"))
+
+
+def param_of_an_array():
+    hl.Param(F32, "k").set(np.ones(3))
+
+
+def param_of_none():
+    hl.Param(F32, "k").set(None)
+
+
+def param_of_text():
+    hl.Param(F32, "k").set("1")
+
+
+def no_such_value():
+    f = hl.Func("f")
+    f[x] = (x, x)
+    f[x][2]
+
+
+def round_brackets():
+    f = hl.Func("f")
+    f[x] = x
+    f(x)
+
+
+def name_of_a_var():
+    hl.Var(3)
+
+
 def complex_pixels():
     hl.Buffer(np.zeros(3, np.complex64))
 
@@ -222,6 +258,14 @@ CASES = {
     array_not_set: "ImageParam 'p' has no array: call p.set(array) before realize",
     param_not_set: "Param 'k' has no value: call set(value) first, or give a default",
     param_out_of_range: "Param 'k' is of type uint8, which 256 is not",
+    param_of_no_number: "Param 'k' is of type int32, which nan is not",
+    param_beyond_integers: "Param 'k' is of type int32, which inf is not",
+    param_of_an_array: "Param 'k' takes a number of type float32, not a ndarray",
+    param_of_none: "Param 'k' is of type float32, which None is not",
+    param_of_text: "Param 'k' takes a number of type float32, not a str",
+    no_such_value: "a Tuple of 2 values has no [2]; they are [0] to [1]",
+    round_brackets: "Func 'f' is called with square brackets, as in f[x, y]",
+    name_of_a_var: "the name of a Var is a text, not 3",
     complex_pixels: "arrays of complex64 cannot be pixels",
     layout: "ImageParam 'p': the layout 'hwc' is unknown; use auto, planar, interleaved",
     shift_too_far: "a shift by 8 bits is undefined for uint8",

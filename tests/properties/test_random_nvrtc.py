@@ -51,7 +51,7 @@ def test_the_cheapest_tiles(seed):
     check(seed, "h200", "sm_90", "auto", ("greedy", "all", "dp")[seed % 3])
 
 
-@pytest.mark.parametrize("seed", [16, 23, 30, 44])
+@pytest.mark.parametrize("seed", [10, 16, 23, 44])
 def test_warp_tiles(seed):
     assert check(seed, "h200", "sm_90", "warp_tile") == {ShapeKind.WarpTile}
 
@@ -70,4 +70,4 @@ def test_the_oldest_architecture(seed):
 
 def test_warp_tiles_on_the_oldest_architecture():
     oldest = "sm_70" if "sm_70" in supported_archs() else supported_archs()[0]
-    assert ShapeKind.WarpTile in check(26, "sm_70", oldest, "auto")
+    assert check(33, "sm_70", oldest, "warp_tile") == {ShapeKind.WarpTile}
