@@ -6,6 +6,7 @@ The lowering and the runtime both ask here, so there is one description of a lau
 from __future__ import annotations
 
 import re
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -45,8 +46,10 @@ class KernelArg:
 
 
 def identifier(name: str) -> str:
-    """`name` as a C identifier."""
-    text = re.sub(r"\W", "_", name)
+    """`name` as a C identifier; names that differ get identifiers that differ."""
+    text = re.sub(r"\W", "_", name, flags=re.ASCII)
+    if text != name:
+        text += f"_{zlib.crc32(name.encode()):08x}"
     return f"f_{text}" if not text or text[0].isdigit() else text
 
 

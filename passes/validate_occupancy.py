@@ -235,6 +235,14 @@ class ValidateOccupancy(ModulePass):
     def _problems(self, group: GroupOp, model: PipelineModel, on: Gpu) -> list[str]:
         need = _need(group, model)
         problems = list(exceeded_limits(on, need.threads, need.registers, need.shared))
+        schedule = group.schedule
+        assert schedule is not None
+        warps = -(-need.threads // on.warp_size)
+        most = min(on.max_blocks_per_sm, on.max_warps_per_sm // warps)
+        if not problems and schedule.resident_blocks > most:
+            problems.append(
+                f"blocks = {schedule.resident_blocks}, where a multiprocessor holds {most} of {need.threads} threads"
+            )
         if need.shared > on.shared_bytes_per_block:
             problems.append(
                 f"{need.shared} bytes of shared memory, most of them for stage '{need.largest}', where a block has "

@@ -105,6 +105,11 @@ TEXTS = {
     "no threads": (grouped("128", "0"), 3, "tile, threads and vector must be positive"),
     "negative tile": (grouped("-128", "32"), 3, "tile, threads and vector must be positive"),
     "no vector": (grouped("128", "32", ", vector = 0"), 3, "tile, threads and vector must be positive"),
+    "too many blocks": (
+        grouped("128", "64", ", blocks = 40"),
+        3,
+        "blocks = 40, where a multiprocessor holds 32 of 64 threads on ",
+    ),
     "unknown field": (grouped("128", "32", ", vectr = 4"), 3, "expected 'vector' or 'blocks'"),
     "tile of too many bits": (grouped(str(2**64), "32"), 3, f"{2**64} is out of range for type i64"),
     "tile of another rank": (
@@ -350,3 +355,11 @@ def test_no_compiler_through_the_front_end(monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(TargetError, match="none of cc, gcc, clang is on PATH; install one"):
         two_outputs().compile("cpu")
+
+
+def test_names_that_no_c_has_are_kept_apart():
+    funcs = [hl.Func(name) for name in ("größe", "gr__e", "a b", "a_b")]
+    for factor, func in enumerate(funcs):
+        func[x] = factor * x
+    for factor, values in enumerate(hl.Pipeline(funcs).realize([4], "cpu")):
+        np.testing.assert_array_equal(values, factor * np.arange(4))

@@ -41,13 +41,13 @@ def test_reference(seed):
     assert_equal(call(compile_pipeline(case.module, "reference"), case), evaluated(case), f"seed {seed}")
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", range(20))
 def test_standard_passes(seed):
     check(random_pipeline(seed), f"seed {seed}")
 
 
 # The C compiler takes most of the time, so each seed meets one of the schedules.
-@pytest.mark.parametrize("seed", range(30, 80))
+@pytest.mark.parametrize("seed", range(30, 54))
 def test_other_schedules(seed):
     name = list(SCHEDULES)[seed % len(SCHEDULES)]
     check(random_pipeline(seed), f"seed {seed}, {name}", SCHEDULES[name]())
@@ -74,7 +74,7 @@ def test_warp_tiles_by_phases():
                 raise
             continue
         checked += 1
-        if checked == 10:
+        if checked == 7:
             return
     raise AssertionError(f"only {checked} of 40 pipelines can be warp-tiled")
 
