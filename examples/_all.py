@@ -1,5 +1,6 @@
 """All examples in one list. As a script: write the IR of each beside it, as `<name>.mlir`."""
 
+import binomial
 import blur
 import canny
 import harris
@@ -10,7 +11,7 @@ from _run import HERE, Example
 
 EXAMPLES: dict[str, Example] = {
     example.name: example
-    for module in (blur, unsharp, harris, canny, stencil9, stencil_chain)
+    for module in (blur, binomial, unsharp, harris, canny, stencil9, stencil_chain)
     for example in module.EXAMPLES
 }
 
