@@ -1,6 +1,6 @@
 // The 3x3 blur with schedules written by hand; the passes keep them and check them.
 //
-//   pipeline-opt examples/hand_schedule.mlir --split-input-file -p 'validate-occupancy{target=h200},lower-groups,expand-division' -t cuda
+//   pipeline-opt examples/hand_schedule.mlir --split-input-file -p 'validate-occupancy{target=h200},lower-groups,lower-warp-tiles,expand-division' -t cuda
 //
 // @in_shared: tiles of 128 x 16 points by 32 x 8 threads; the rows are blurred once per tile, into shared memory.
 img.pipeline @in_shared {
@@ -33,10 +33,10 @@ img.pipeline @in_shared {
 
 // -----
 
-// @in_registers: every warp has a tile of 62 x 4 points of its own, two columns per lane; the rows stay in registers.
+// @in_registers: tiles of 62 x 16 points by four warps of 32 lanes: two columns per lane, four rows per warp, in registers.
 img.pipeline @in_registers {
   %image = img.input "image" : !img.func<2xf32>
-  %out = img.group "blur_y" schedule #img.schedule<warp_tile, tile = [62, 4], threads = [32, 4], vector = 2> {
+  %out = img.group "blur_y" schedule #img.schedule<warp_tile, tile = [62, 16], threads = [32, 4], vector = 2> {
     %blur_x = img.stage "blur_x" (%x, %y) -> f32 place #img.place<warp, register> {
       %a = img.read %image[%x, %y] : !img.func<2xf32>
       %b = img.read %image[%x + 1, %y] : !img.func<2xf32>

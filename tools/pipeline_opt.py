@@ -13,6 +13,7 @@ from io import BytesIO
 from typing import IO, Any, ClassVar, NoReturn
 
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Dialect
 from xdsl.passes import PassPipeline
 from xdsl.utils.exceptions import ParseError, ShrinkException
 from xdsl.utils.target import Target
@@ -50,6 +51,8 @@ class PipelineOpt(xDSLOptMain):
         for name, factory in UNIVERSE.all_dialects.items():
             if name not in self.ctx.registered_dialect_names:
                 self.ctx.register_dialect(name, factory)
+        # In place of xDSL's own, which lacks gpu.shuffle; no public method replaces a registered dialect.
+        self.ctx._registered_dialects["gpu"] = _gpu
 
     def register_all_passes(self) -> None:
         super().register_all_passes()
@@ -266,6 +269,12 @@ class PipelineOpt(xDSLOptMain):
         if not self.args.disable_verify:
             with self.timing.measure("verification"):
                 verify(module)
+
+
+def _gpu() -> Dialect:
+    from tilefuse.dialects.gpu_shuffle import GPU_WITH_SHUFFLE
+
+    return GPU_WITH_SHUFFLE
 
 
 def _usage_error(message: str) -> NoReturn:

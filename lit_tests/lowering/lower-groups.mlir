@@ -1,5 +1,5 @@
-// RUN: pipeline-opt %s --split-input-file -p lower-groups --verify-diagnostics | filecheck %s
-// RUN: pipeline-opt %s --split-input-file -p 'lower-groups{warps=false}' --verify-diagnostics | filecheck %s --check-prefix=PHASES
+// RUN: pipeline-opt %s --split-input-file -p lower-groups,lower-warp-tiles --verify-diagnostics | filecheck %s
+// RUN: pipeline-opt %s --split-input-file -p 'lower-groups,lower-warp-tiles{warps=false}' --verify-diagnostics | filecheck %s --check-prefix=PHASES
 
 // The real mlir-opt takes the kernels; what is left of img is unknown to it.
 // RUN: pipeline-opt %S/Inputs/scheduled.mlir -p lower-groups,expand-division --print-op-generic | mlir-opt --allow-unregistered-dialect | filecheck %s --check-prefix=MLIR
@@ -15,12 +15,13 @@
 // MLIR:   func.call @p_blur_tile
 // MLIR: "img.pipeline"()
 
-// The tile body: a buffer in, its min per dimension; the same out; the tile's origin; whether it is at a border.
+// The tile body: a buffer in, its min per dimension; the same out; the tile's origin; whether it is at a border, and whether
+// every row lies so that lanes can move vectors.
 
 // CHECK-LABEL: func.func @block_double_tile(
 // CHECK-SAME:    %photo: memref<?x?xf32, strided<[?, 1]>>, %photo_min_x: index, %photo_min_y: index,
 // CHECK-SAME:    %out_double: memref<?x?xf32, strided<[?, 1]>>, %out_double_min_x: index, %out_double_min_y: index,
-// CHECK-SAME:    %gain: f32, %x0: index, %y0: index, %border: i1) attributes {kernel.inline} {
+// CHECK-SAME:    %gain: f32, %x0: index, %y0: index, %border: i1, %aligned: i1) attributes {kernel.inline} {
 // CHECK:         arith.mulf {{%.*}}, %gain : f32
 // CHECK:         scf.if
 // CHECK:         memref.store {{%.*}}, %out_double[

@@ -68,7 +68,7 @@ img.pipeline @scaled {
 
 img.pipeline @lanes {
   %photo = img.input "photo" : !img.func<2xf32>
-  // expected-error @below {{group 'g': a warp tile of 32 lanes x 4 points is 120 wide with this halo, not 128}}
+  // expected-error @below {{group 'g': a warp tile of 32 lanes x 4 points with this halo is 120 wide, not 128; threads start with 32}}
   %g = img.group "g" schedule #img.schedule<warp_tile, tile = [128, 16], threads = [32, 4], vector = 4> {
     %e = img.stage "e" (%x, %y) -> f32 place #img.place<warp, register> {
       %v = img.read %photo[%x, %y] : !img.func<2xf32>

@@ -1,10 +1,11 @@
 // The whole way, from the algorithm to the text of kernels.
 
 // RUN: pipeline-opt %s -p 'cse,canonicalize,inline-stages,group-stages{target=sm_80},tile{target=sm_80 shape=block_tile},promote-memory,validate-occupancy{target=sm_80 fix=true},lower-groups,expand-division' -t cuda | filecheck %s --check-prefix=BLOCKS
-// RUN: pipeline-opt %s -p 'cse,canonicalize,inline-stages,group-stages{target=h200},tile{target=h200 shape=warp_tile},promote-memory,validate-occupancy{target=h200 fix=true},lower-groups,expand-division' -t cuda | filecheck %s --check-prefix=WARPS
-// RUN: pipeline-opt %s -p 'cse,canonicalize,inline-stages,group-stages{target=cpu},tile{target=cpu},promote-memory,validate-occupancy{target=cpu fix=true},lower-groups{warps=false},expand-division' -t c | filecheck %s --check-prefix=C
+// RUN: pipeline-opt %s -p 'cse,canonicalize,inline-stages,group-stages{target=h200},tile{target=h200 shape=warp_tile exchange=false},promote-memory,validate-occupancy{target=h200 fix=true},lower-groups,lower-warp-tiles,expand-division' -t cuda | filecheck %s --check-prefix=WARPS
+// RUN: pipeline-opt %s -p 'cse,canonicalize,inline-stages,group-stages{target=h200},tile{target=h200 shape=warp_tile exchange=true},promote-memory,validate-occupancy{target=h200 fix=true},lower-groups,lower-warp-tiles,expand-division' -t cuda | filecheck %s --check-prefix=EXCHANGE
+// RUN: pipeline-opt %s -p 'cse,canonicalize,inline-stages,group-stages{target=cpu},tile{target=cpu},promote-memory,validate-occupancy{target=cpu fix=true},lower-groups,lower-warp-tiles{warps=false},expand-division' -t c | filecheck %s --check-prefix=C
 
-// One kernel: each neighbour of the second stage is a neighbour in shared memory, or in a lane.
+// One kernel: each neighbour of the second stage is a neighbour in shared memory, or in a lane; or in a lane or another warp.
 
 // BLOCKS:     __shared__
 // BLOCKS:     __syncthreads();
@@ -15,6 +16,12 @@
 // WARPS:      __shfl_up_sync(
 // WARPS:      __global__ void __launch_bounds__({{[0-9]+}}) sharpen_out(
 // WARPS-NOT:  __global__
+
+// EXCHANGE:     __shared__ __align__(16) unsigned char exchange[
+// EXCHANGE:     __shfl_up_sync(
+// EXCHANGE:     __syncthreads();
+// EXCHANGE:     __global__ void __launch_bounds__({{[0-9]+}}) sharpen_out(
+// EXCHANGE-NOT: __global__
 
 // C-NOT:      __
 // C:          #pragma omp parallel for

@@ -18,10 +18,10 @@
 
 // Places; slot 0 and no padding are not written.
 
-// CHECK: places = [#img.place<block, shared>, #img.place<block, shared, slot = 2, pad = 1>, #img.place<warp, register>, #img.place<thread, register>, #img.place<block, shared>]
-"test.op"() {places = [#img.place<block, shared>, #img.place<block, shared, slot = 2, pad = 1>, #img.place<warp, register>, #img.place<thread, register>, #img.place<block, shared, pad = 0, slot = 0>]} : () -> ()
+// CHECK: places = [#img.place<block, shared>, #img.place<block, shared, slot = 2, pad = 1>, #img.place<warp, register>, #img.place<block, register>, #img.place<thread, register>, #img.place<block, shared>]
+"test.op"() {places = [#img.place<block, shared>, #img.place<block, shared, slot = 2, pad = 1>, #img.place<warp, register>, #img.place<block, register>, #img.place<thread, register>, #img.place<block, shared, pad = 0, slot = 0>]} : () -> ()
 
-// Schedules; a vector width of one is not written.
+// Schedules; a vector width of one is not written, nor no number of blocks.
 
-// CHECK: schedules = [#img.schedule<block_tile, tile = [128, 16], threads = [32, 8]>, #img.schedule<block_tile, tile = [128, 16], threads = [32, 8], vector = 4>, #img.schedule<warp_tile, tile = [64], threads = [32]>, #img.schedule<block_tile, tile = [8], threads = [8]>]
-"test.op"() {schedules = [#img.schedule<block_tile, tile = [128, 16], threads = [32, 8]>, #img.schedule<block_tile, tile = [128, 16], threads = [32, 8], vector = 4>, #img.schedule<warp_tile, tile = [64], threads = [32]>, #img.schedule<block_tile, tile = [8], threads = [8], vector = 1>]} : () -> ()
+// CHECK: schedules = [#img.schedule<block_tile, tile = [128, 16], threads = [32, 8]>, #img.schedule<block_tile, tile = [128, 16], threads = [32, 8], vector = 4>, #img.schedule<warp_tile, tile = [64], threads = [32]>, #img.schedule<warp_tile, tile = [120, 28], threads = [32, 8], vector = 4, blocks = 3>, #img.schedule<warp_tile, tile = [120, 28], threads = [32, 8], blocks = 3>, #img.schedule<block_tile, tile = [8], threads = [8]>]
+"test.op"() {schedules = [#img.schedule<block_tile, tile = [128, 16], threads = [32, 8]>, #img.schedule<block_tile, tile = [128, 16], threads = [32, 8], vector = 4>, #img.schedule<warp_tile, tile = [64], threads = [32]>, #img.schedule<warp_tile, tile = [120, 28], threads = [32, 8], vector = 4, blocks = 3>, #img.schedule<warp_tile, tile = [120, 28], threads = [32, 8], blocks = 3>, #img.schedule<block_tile, tile = [8], threads = [8], vector = 1>]} : () -> ()

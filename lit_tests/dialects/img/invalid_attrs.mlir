@@ -38,8 +38,8 @@
 
 // #img.place
 
-// expected-error @below {{a stage computed per block cannot live in register memory; use}}
-"test.op"() {p = #img.place<block, register>} : () -> ()
+// expected-error @below {{a stage computed per warp cannot live in shared memory; use block/register, block/shared, thread/global, thread/register, warp/register}}
+"test.op"() {p = #img.place<warp, shared>} : () -> ()
 
 // -----
 
