@@ -55,6 +55,8 @@ class Candidate:
     places: dict[int, Placement]
     microseconds: float
     shared: int
+    blocks: int = 0
+    """Blocks per multiprocessor that there should be registers for; 0 to leave it to the compiler."""
 
 
 def nominal_box(model: PipelineModel, output: int, extent: Sequence[int]) -> tuple[int, ...]:
@@ -268,7 +270,7 @@ def best_schedule(
                     for id in members
                     if id != output
                 }
-                best = Candidate(Shape.WarpTile, w.tile, w.threads, w.vector, places, w.microseconds, 0)
+                best = Candidate(Shape.WarpTile, w.tile, w.threads, w.vector, places, w.microseconds, 0, w.blocks)
         if shape is Shape.WarpTile:
             return best
     align = alignment(follow, model.nodes[output].rank)

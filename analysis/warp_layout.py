@@ -242,24 +242,44 @@ def is_staged(indices: Sequence[object]) -> bool:
     )
 
 
+def exchange_rounds(model: PipelineModel, layout: WarpLayout) -> dict[int, int]:
+    """For each stage, how many barriers stand before it: stages that become ready together share one."""
+    rounds: dict[int, int] = {}
+    for id in sorted(layout.stages):
+        rounds[id] = max(
+            (rounds[p] + (layout.stages[p].exchanged_rows() > 0) for p in model.producers(id) if p in layout.stages),
+            default=0,
+        )
+    return rounds
+
+
+def live_at_barriers(model: PipelineModel, layout: WarpLayout) -> int:
+    """Values that a thread keeps across the barrier where it keeps most."""
+    rounds = exchange_rounds(model, layout)
+    kept = [0] * (max(rounds.values(), default=0) + 1)
+    needed: dict[object, int] = {}
+    for id in layout.stages:
+        for access in model.nodes[id].hull:
+            key: object = access.producer if access.producer in layout.stages else (access.producer, access.source)
+            needed[key] = max(needed.get(key, 0), rounds[id])
+    functions = [(id, h, rounds[id], model.nodes[id].values) for id, h in layout.stages.items()]
+    functions += [(key, h, 0, 1) for key, h in layout.sources.items()]  # type: ignore[list-item, misc]
+    for key, held, first, values in functions:
+        points = held.rows(layout.pitch) * layout.vector * math.prod(b - a + 1 for a, b in held.rest) * values
+        for n in range(first, needed.get(key, first)):
+            kept[n] += points
+    return max(kept)
+
+
 def exchange_bytes(model: PipelineModel, layout: WarpLayout) -> int:
     """Shared memory, in bytes per block, through which rows go from warp to warp.
 
     Stages that become ready together are exchanged in one round; two buffers take turns, so that one barrier per
     round is enough.
     """
-    rounds: dict[int, int] = {}
+    rounds = exchange_rounds(model, layout)
     need: dict[int, int] = {}
-    for id in sorted(layout.stages):
-        rounds[id] = max(
-            (
-                rounds[p] + (layout.stages[p].exchanged_rows() > 0)
-                for p in model.producers(id)
-                if p in layout.stages
-            ),
-            default=0,
-        )
-        held = layout.stages[id]
+    for id, held in layout.stages.items():
         if rows := held.exchanged_rows():
             depth = math.prod(b - a + 1 for a, b in held.rest)
             row = LANES * layout.vector * held.bytes

@@ -132,7 +132,7 @@ class Tile(ModulePass):
                 "memory or registers than there are. Cut the group, or inline fewer stages",
                 group,
             )
-        group.schedule = ScheduleAttr(best.shape, best.tile, best.threads, best.vector)
+        group.schedule = ScheduleAttr(best.shape, best.tile, best.threads, best.vector, best.blocks)
         for stage in group.stages:
             place = best.places.get(model.node_of[stage.funcs[0]])
             if place is not None and (place.level, place.memory) == (Level.Block, Memory.Register):
