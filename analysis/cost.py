@@ -240,6 +240,47 @@ def _whole_where_fixed(
     return tuple(sizes), tuple(counts), vector
 
 
+def schedules(
+    model: PipelineModel,
+    members: Sequence[int],
+    output: int,
+    machine: Machine,
+    extent: Sequence[int],
+    shape: Shape | None = None,
+    exchange: bool | None = None,
+) -> Iterator[Candidate]:
+    """Every schedule of a group that the search compares, with its cost; options as for `best_schedule`.
+
+    Raises NotFusable for an illegal group.
+    """
+    if model.nodes[output].rank == 0:
+        if len(members) > 1:
+            raise NotFusable("a single value is a kernel of its own")
+        yield Candidate(Shape.BlockTile, (), (), 1, {}, machine.launch_us, 0)
+        return
+    follow = follow_chain(model, members, output)
+    box = nominal_box(model, output, extent)
+    if machine.is_gpu and (shape is None or shape is Shape.WarpTile):
+        for w in warp_candidates(model, members, output, follow, machine, box, exchange):
+            places = {
+                id: Placement(Level.Block if id in w.exchanged else Level.Warp, Memory.Register)
+                for id in members
+                if id != output
+            }
+            yield Candidate(Shape.WarpTile, w.tile, w.threads, w.vector, places, w.microseconds, 0, w.blocks)
+    if shape is Shape.WarpTile:
+        return
+    align = alignment(follow, model.nodes[output].rank)
+    bounds = model.nodes[output].bounds
+    for tile, threads, vector in _tile_candidates(machine, box, bounds, model.nodes[output].bytes):
+        tile, threads, vector = _whole_where_fixed(model, output, tile, threads, vector)
+        if any(t % a for t, a in zip(tile, align, strict=True)):
+            continue
+        candidate = estimate(model, members, output, follow, machine, box, tile, threads, vector)
+        if candidate is not None:
+            yield candidate
+
+
 def best_schedule(
     model: PipelineModel,
     members: Sequence[int],
@@ -255,32 +296,5 @@ def best_schedule(
 
     Raises NotFusable for an illegal group.
     """
-    if model.nodes[output].rank == 0:
-        if len(members) > 1:
-            raise NotFusable("a single value is a kernel of its own")
-        return Candidate(Shape.BlockTile, (), (), 1, {}, machine.launch_us, 0)
-    best: Candidate | None = None
-    follow = follow_chain(model, members, output)
-    if machine.is_gpu and (shape is None or shape is Shape.WarpTile):
-        box = nominal_box(model, output, extent)
-        for w in warp_candidates(model, members, output, follow, machine, box, exchange):
-            if best is None or w.microseconds < best.microseconds:
-                places = {
-                    id: Placement(Level.Block if id in w.exchanged else Level.Warp, Memory.Register)
-                    for id in members
-                    if id != output
-                }
-                best = Candidate(Shape.WarpTile, w.tile, w.threads, w.vector, places, w.microseconds, 0, w.blocks)
-        if shape is Shape.WarpTile:
-            return best
-    align = alignment(follow, model.nodes[output].rank)
-    box = nominal_box(model, output, extent)
-    bounds = model.nodes[output].bounds
-    for tile, threads, vector in _tile_candidates(machine, box, bounds, model.nodes[output].bytes):
-        tile, threads, vector = _whole_where_fixed(model, output, tile, threads, vector)
-        if any(t % a for t, a in zip(tile, align, strict=True)):
-            continue
-        candidate = estimate(model, members, output, follow, machine, box, tile, threads, vector)
-        if candidate is not None and (best is None or candidate.microseconds < best.microseconds):
-            best = candidate
-    return best
+    found = schedules(model, members, output, machine, extent, shape, exchange)
+    return min(found, key=lambda c: c.microseconds, default=None)
