@@ -161,13 +161,18 @@ def warp_candidates(
         width = LANES * vector
         region = regions(model, members, output, [width, 1, *box[2:]], follow)
         for exchanged, warps in ways:
-            for pitch in (4, 6, 8) if exchanged else (1, 2, 4, 6, 8, 12, 16):
+            pitches = (8, 6, 4) if exchanged else (1, 2, 4, 6, 8, 12, 16)
+            try:
+                first = warp_layout(
+                    model, members, output, follow, region, width, vector, warps, pitch=pitches[0], exchanged=exchanged
+                )
+            except NotFusable:
+                continue
+            for pitch in pitches:
                 try:
-                    layout = warp_layout(
-                        model, members, output, follow, region, width, vector, warps, pitch=pitch, exchanged=exchanged
-                    )
+                    layout = first.at_pitch(pitch)
                 except NotFusable:
-                    continue
+                    break
                 found = _estimate(model, members, output, layout, machine, box, exchanged)
                 if found is not None:
                     yield found

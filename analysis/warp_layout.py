@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tilefuse.analysis.index import BoundedIndex, Index
 from tilefuse.analysis.model import PipelineModel
@@ -80,6 +80,13 @@ class WarpLayout:
     def height(self) -> int:
         """Rows of the block's tile."""
         return self.warps * self.pitch - self.top - self.bottom
+
+    def at_pitch(self, pitch: int) -> WarpLayout:
+        """The same with other rows per warp; raises NotFusable if these are too few."""
+        reach = max((max(h.wide) for h in self.stages.values() if h.exchanged), default=0)
+        if reach > pitch or 2 * (self.top + self.bottom) > self.warps * pitch:
+            raise NotFusable(f"{self.warps} warps of {pitch} rows are too small for this halo")
+        return replace(self, pitch=pitch)
 
 
 def check_warp_group(model: PipelineModel, members: Sequence[int], follow: Mapping[int, tuple[Follow, ...]]) -> None:
@@ -171,15 +178,13 @@ def warp_layout(
                 f"a tile of {height} rows, with {top} and {bottom} more that the halo makes invalid, does not lie "
                 f"evenly on {warps} warps; the next larger tile has {height + warps - left_over} rows"
             )
-    if any(max(h.wide) > pitch for h in stages.values() if h.exchanged) or 2 * (top + bottom) > warps * pitch:
-        raise NotFusable(f"{warps} warps of {pitch} rows are too small for this halo")
     everything = [*stages.values(), *sources.values()]
     slack = 0 if model.nodes[output].aligned else vector - 1
     left = math.ceil((max(h.left for h in everything) + slack) / vector)
     right = math.ceil(max(h.right for h in everything) / vector)
     if left + right > LANES // 2:
         raise NotFusable("the halo takes more than half of the lanes of a warp")
-    return WarpLayout(vector, warps, pitch, stages, sources, left, right, slack, top, bottom)
+    return WarpLayout(vector, warps, pitch, stages, sources, left, right, slack, top, bottom).at_pitch(pitch)
 
 
 def _invalid(

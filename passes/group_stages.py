@@ -2,8 +2,8 @@
 
 `greedy` (Sioutas 2020): every stage starts as its own group; the merge of a producer into the group of all
 its consumers that saves most time is done, until none saves any. `dp`: the best cut of the program order
-into consecutive groups, by dynamic programming (after Jangda 2020). Both ask the same cost model, on the
-light model of the pipeline; the IR is rewritten once at the end.
+into consecutive groups, by dynamic programming (after Jangda 2020). `both`, the default, takes the cheaper. All
+ask the same cost model, on the light model of the pipeline; the IR is rewritten once at the end.
 """
 
 from __future__ import annotations
@@ -23,12 +23,18 @@ from tilefuse.analysis.machine import Machine, check_extent, machine
 from tilefuse.analysis.model import Node, PipelineModel, extract
 from tilefuse.analysis.regions import NotFusable
 from tilefuse.dialects.diagnostics import PipelineError
+from tilefuse.dialects.img.attrs import Shape
 from tilefuse.dialects.img.ops import BoundaryOp, GroupOp, PipelineOp, StageOp, YieldOp
+
+PATIENCE = 4
+"""Groups that the dynamic programming tries, each a stage longer than the last, while all are dearer than the best."""
+MARGIN = 0.1
+"""By how much of its own cost a group must be dearer for that."""
 
 MAX_GROUP = 16
 """Stages of one group that the search considers at most; longer chains never paid on the machines measured."""
 
-ALGORITHMS = ("greedy", "dp", "none", "all")
+ALGORITHMS = ("both", "greedy", "dp", "none", "all")
 
 _Groups = list[tuple[list[int], int]]
 
@@ -62,7 +68,12 @@ class _Costs:
         key = tuple((output - id, self._kind_of[id]) for id in members)
         if key not in self._known:
             try:
-                found = best_schedule(self.model, members, output, self.machine, self.extent)
+                found = None
+                if self.machine.is_gpu and len(members) > 1:
+                    # where warp tiles can be had, block tiles are hardly ever better, and take longer to search
+                    found = best_schedule(self.model, members, output, self.machine, self.extent, Shape.WarpTile)
+                if found is None:
+                    found = best_schedule(self.model, members, output, self.machine, self.extent)
             except NotFusable:
                 found = None
             self._known[key] = None if found is None else found.microseconds
@@ -122,6 +133,7 @@ def dp_groups(model: PipelineModel, costs: _Costs) -> _Groups:
     for end in range(1, len(stages) + 1):
         choice: tuple[float, int] | None = None
         output = stages[end - 1]
+        dearer = 0
         for start in range(end - 1, max(-1, end - 1 - MAX_GROUP), -1):
             part = stages[start:end]
             inside = set(part)
@@ -133,6 +145,12 @@ def dp_groups(model: PipelineModel, costs: _Costs) -> _Groups:
             cost = costs.of(part, output)
             if cost is not None and (choice is None or best[start][0] + cost < choice[0]):
                 choice = (best[start][0] + cost, start)
+                dearer = 0
+                continue
+            # longer groups only take more memory and more recomputation
+            dearer += cost is None or choice is None or best[start][0] + cost > choice[0] + MARGIN * cost
+            if dearer == PATIENCE:
+                break
         if choice is None:
             # nothing fits: a group of its own, which later passes report on
             choice = (best[end - 1][0] + 1e9, end - 1)
@@ -144,6 +162,16 @@ def dp_groups(model: PipelineModel, costs: _Costs) -> _Groups:
         groups.append((stages[start:end], stages[end - 1]))
         end = start
     return groups[::-1]
+
+
+def cheaper_groups(model: PipelineModel, costs: _Costs) -> _Groups:
+    """What dynamic programming finds among consecutive stages, or what merging finds, if that is cheaper."""
+
+    def total(groups: _Groups) -> float:
+        found = [costs.of(members, output) for members, output in groups]
+        return sum(1e9 if c is None else c for c in found)
+
+    return min(dp_groups(model, costs), greedy_groups(model, costs), key=total)
 
 
 def form_group(model: PipelineModel, members: Sequence[int], output: int) -> GroupOp:
@@ -186,8 +214,9 @@ class GroupStages(ModulePass):
 
     target: str = "h200"
     """The machine to group for: a GPU's model or arch, or cpu."""
-    algorithm: Literal["greedy", "dp", "none", "all"] = "greedy"
-    """`none`: a kernel per stage. `all`: as few kernels as legal."""
+    algorithm: Literal["both", "greedy", "dp", "none", "all"] = "both"
+    """`both`: what `greedy` or `dp` finds, whichever is cheaper. `none`: a kernel per stage. `all`: as few kernels as
+    legal."""
     extent: tuple[int, ...] = (1536, 2560)
     """Size of picture to optimise for, x first."""
 
@@ -210,6 +239,8 @@ class GroupStages(ModulePass):
         if self.algorithm == "none":
             return [([n.id], n.id) for n in model.stages]
         costs = _Costs(model, machine(self.target), self.extent)
+        if self.algorithm == "both":
+            return cheaper_groups(model, costs)
         if self.algorithm == "dp":
             return dp_groups(model, costs)
         if self.algorithm == "all":

@@ -64,7 +64,7 @@ def new_context() -> Context:
 
 
 def standard_passes(
-    target: str, *, extent: Sequence[int] = (1536, 2560), algorithm: str = "greedy"
+    target: str, *, extent: Sequence[int] = (1536, 2560), algorithm: str = "both"
 ) -> list[ModulePass]:
     """From the algorithm to a full schedule for `target` (`cpu`, or a GPU's model or arch)."""
     size = tuple(extent)
@@ -123,7 +123,7 @@ def schedule(
     target: str = "h200",
     *,
     extent: Sequence[int] = (1536, 2560),
-    algorithm: str = "greedy",
+    algorithm: str = "both",
     passes: Sequence[ModulePass] | None = None,
     trace: PassTrace | None = None,
 ) -> ModuleOp:

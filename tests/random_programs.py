@@ -20,7 +20,7 @@ Shape = Literal["auto", "block_tile", "warp_tile", "warp_exchange"]
 """An execution model for all groups; warp_exchange: warp tiles whose rows go from warp to warp."""
 
 
-def passes(target: str, *, shape: Shape = "auto", algorithm: str = "greedy") -> list[ModulePass]:
+def passes(target: str, *, shape: Shape = "auto", algorithm: str = "both") -> list[ModulePass]:
     """The standard passes for `target`, with one execution model for all groups."""
     forced: dict[str, object] = {"shape": shape}
     if shape in ("warp_tile", "warp_exchange"):

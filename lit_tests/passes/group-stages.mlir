@@ -8,7 +8,7 @@
 // RUN: not pipeline-opt %s -p 'group-stages{algorithm=best}' 2>&1 | filecheck %s --check-prefix=OPTION
 
 // TARGET: error: unknown GPU 'pentium'
-// OPTION: error: option 'algorithm' of pass 'group-stages' takes greedy | dp | none | all, not best
+// OPTION: error: option 'algorithm' of pass 'group-stages' takes both | greedy | dp | none | all, not best
 
 // FUSED-LABEL: img.pipeline @blur
 // FUSED:         %blur_y = img.group "blur_y" {

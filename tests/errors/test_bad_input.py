@@ -178,7 +178,7 @@ def test_the_tool_says_the_same(name, tmp_path, monkeypatch, capsys):
     [
         (
             {"algorithm": "best"},
-            "group-stages: no algorithm is called 'best'; there are greedy, dp, none, all",
+            "group-stages: no algorithm is called 'best'; there are both, greedy, dp, none, all",
         ),
         (
             {"extents": (64, 64)},
