@@ -100,6 +100,7 @@ CASES = (
     # As from a camera, of 12 bits: sums of three fit in torch's int16.
     Case("blur_u16", "blur", rivals.blur_integer, pixel=("UInt", 16), dtype="uint16", top=4096),
     Case("blur_u8", "blur", rivals.blur_bytes, pixel=("UInt", 8), dtype="uint8"),
+    Case("binomial", "binomial", rivals.binomial, dtype="uint8"),
     Case("unsharp", "unsharp", rivals.unsharp, channels=3),
     Case("harris", "harris", rivals.harris, channels=3),
     Case("canny", "canny", rivals.canny, differing=1e-4),

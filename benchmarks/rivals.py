@@ -111,6 +111,14 @@ def blur_bytes(B: Any, x: Array) -> Array:
     return B.cast(blur_integer(B, B.cast(x, "int16")), "uint8")
 
 
+def binomial(B: Any, x: Array) -> Array:
+    """5-tap binomial weights in x and y, rounded, in integers."""
+    x = B.pad_edge(B.cast(x, "int32"), 2)
+    rows = x[:, :-4] + x[:, 4:] + 4 * (x[:, 1:-3] + x[:, 3:-1]) + 6 * x[:, 2:-2]
+    sums = rows[:-4] + rows[4:] + 4 * (rows[1:-3] + rows[3:-1]) + 6 * rows[2:-2]
+    return B.cast((sums + 128) >> 8, "uint8")
+
+
 def unsharp(B: Any, x: Array) -> Array:
     """Each channel times the sharpened gray over gray; Gaussian of sigma 1.5 and 7 taps."""
     k = [math.exp(-i * i / (2 * 1.5 * 1.5)) / (math.sqrt(2 * math.pi) * 1.5) for i in range(4)]
