@@ -19,6 +19,7 @@ from xdsl.passes import ModulePass
 
 from tilefuse.analysis.index import BoundedIndex, Index, classify
 from tilefuse.analysis.model import PipelineModel, extract
+from tilefuse.analysis.places import check_places
 from tilefuse.analysis.regions import NotFusable, follow_chain, regions
 from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.img.attrs import Shape
@@ -116,6 +117,7 @@ def lower_group(group: GroupOp, model: PipelineModel) -> list[func.FuncOp]:
     """The tile body and the kernel of one group."""
     if group.schedule is None:
         raise PipelineError(f"group '{group.sym_name.data}' has no schedule; run tile, or write one by hand", group)
+    check_places(group, model)
     rank = group.output_stage.rank
     try:
         origin: list[tuple[str, Attribute]] = [(f"{_AXES[d] if d < 4 else d}0", INDEX) for d in range(rank)]

@@ -18,6 +18,7 @@ from xdsl.passes import ModulePass
 
 from tilefuse.analysis.model import PipelineModel, extract
 from tilefuse.analysis.placement import Placement, shared_bytes
+from tilefuse.analysis.places import check_places
 from tilefuse.analysis.regions import NotFusable, alignment, fixed_span, follow_chain, regions
 from tilefuse.analysis.warp_layout import LANES, exchange_bytes, group_layout, warp_layout
 from tilefuse.dialects.diagnostics import PipelineError
@@ -52,6 +53,7 @@ def _check_shape(group: GroupOp, model: PipelineModel) -> None:
     """Whether the schedule can be lowered at all."""
     schedule = group.schedule
     assert schedule is not None
+    check_places(group, model)
     ids = [model.node_of[s.funcs[0]] for s in group.stages]
     output = model.node_of[group.output_stage.funcs[0]]
     try:
