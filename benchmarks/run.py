@@ -41,7 +41,13 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--repeat", type=int, default=15, help="launches, whose median counts (default 15)")
     parser.add_argument("--rival-limit", type=float, default=90, help="seconds for one rival at one size")
     parser.add_argument("--output", type=Path, help="JSON (default: benchmarks/results/<date>-<gpu>.json)")
-    parser.add_argument("--plot", type=Path, help="a bar chart; needs matplotlib")
+    parser.add_argument(
+        "--plot",
+        type=Path,
+        nargs="?",
+        const=Path(),
+        help="a bar chart (default: like --output, but .png); needs matplotlib",
+    )
     parser.add_argument("--dry-run", action="store_true", help="no GPU: compile, and check on the CPU")
     parser.add_argument("--machine", default="h200", help="to compile for in a dry run (default h200)")
     parser.add_argument("--traceback", action="store_true", help="print where a failure comes from")
@@ -123,15 +129,34 @@ def in_new_process(names: list[str], argv: list[str], results: dict[str, Any]) -
         path = Path(folder) / "rest.json"
         kept, skip = [], False
         for argument in argv:
-            skip_next = argument in ("--only", "--output", "--plot")
-            if not skip and not skip_next and not argument.startswith(("--only=", "--output=", "--plot=")):
+            value = skip and not argument.startswith("-")
+            skip = argument in ("--only", "--output", "--plot")
+            if not skip and not value and not argument.startswith(("--only=", "--output=", "--plot=")):
                 kept.append(argument)
-            skip = skip_next
         only = [word for name in names for word in ("--only", name)]
         subprocess.run([sys.executable, __file__, *kept, *only, "--output", str(path)], check=False)
         found = json.loads(path.read_text())["cases"] if path.exists() else {}
     for name in names:
         results["cases"][name] = found.get(name, {"error": "not measured: the new process ended before"})
+
+
+def require_gpu() -> str:
+    """The model of the GPU; empty, after saying why, if there is none."""
+    from tilefuse.runtime import cuda
+    from tilefuse.runtime.errors import TargetError
+
+    try:
+        cuda.require("cuda")
+    except TargetError as error:
+        print(f"{error}; a dry run checks without a GPU", file=sys.stderr)
+        return ""
+    return cuda.model(cuda.current_device())
+
+
+def result_path(facts: dict[str, Any], what: str = "", suffix: str = ".json") -> Path:
+    """`results/<date>-<gpu>[-<what>]<suffix>`."""
+    gpu = re.sub(r"[^a-z0-9]+", "-", facts["gpu"].lower()).strip("-")
+    return HERE / "results" / ("-".join([facts["date"][:10], gpu, *([what] if what else [])]) + suffix)
 
 
 def reason(error: BaseException) -> str:
@@ -156,13 +181,8 @@ def main(argv: list[str] | None = None) -> int:
                     traceback.print_exc()
         return 1 if failed else 0
 
-    from tilefuse.runtime import cuda
-    from tilefuse.runtime.errors import TargetError
-
-    try:
-        cuda.require("cuda")
-    except TargetError as error:
-        print(f"{error}; --dry-run checks without a GPU", file=sys.stderr)
+    model = require_gpu()
+    if not model:
         return 2
     facts = environment()
     bandwidth = device.copy_bandwidth(options.repeat)
@@ -172,11 +192,10 @@ def main(argv: list[str] | None = None) -> int:
         "shape": options.shape or "auto",
         "cases": {},
     }
-    gpu = re.sub(r"[^a-z0-9]+", "-", facts["gpu"].lower()).strip("-")
-    output = options.output or HERE / "results" / f"{facts['date'][:10]}-{gpu}.json"
+    output = options.output or result_path(facts)
     output.parent.mkdir(parents=True, exist_ok=True)
     print(f"{facts['gpu']}, driver {facts['driver']}, copy {bandwidth / 1e9:.0f} GB/s", flush=True)
-    passes = passes_for(cuda.model(cuda.current_device()), options.shape)
+    passes = passes_for(model, options.shape)
     for i, case in enumerate(chosen):
         entry: dict[str, Any] = {}
         results["cases"][case.name] = entry
@@ -197,8 +216,9 @@ def main(argv: list[str] | None = None) -> int:
             break
     print(report.table(results), flush=True)
     print(f"written to {output}")
-    if options.plot:
-        report.plot(results, options.plot)
+    if options.plot is not None:
+        path = output.with_suffix(".png") if options.plot == Path() else options.plot
+        report.plot(results, path)
     return 1 if any(report.failed(entry) for entry in results["cases"].values()) else 0
 
 

@@ -1,0 +1,116 @@
+"""A pass in the place of `tile`: schedules drawn from those that the search compares, with their cost."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from tilefuse.analysis.cost import Candidate, schedules
+from tilefuse.analysis.machine import Machine, machine
+from tilefuse.analysis.model import PipelineModel, extract
+from tilefuse.dialects.img.attrs import Level, Memory, PlaceAttr, ScheduleAttr, Shape
+from tilefuse.dialects.img.ops import GroupOp, PipelineOp
+from tilefuse.passes.pipeline import standard_passes
+from tilefuse.passes.tile import Tile
+
+KINDS = ("block_tile", "warp_tile", "warp_exchange")
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """Which schedule each group gets; like groups get like ones."""
+
+    kind: str = ""
+    """One of KINDS, where a group has such a schedule."""
+    position: float = 0.0
+    """Where in the list of the search, from 0 to 1."""
+    best: int | None = None
+    """Instead: the cheapest at the size of this number."""
+    rank: int = 0
+    """With `best`: not the cheapest but the one with so many before it."""
+
+
+def kind_of(candidate: Candidate) -> str:
+    """One of KINDS."""
+    if candidate.shape is Shape.BlockTile:
+        return KINDS[0]
+    exchanged = any(p.level is Level.Block for p in candidate.places.values())
+    return KINDS[2] if exchanged else KINDS[1]
+
+
+def compared(
+    group: GroupOp, model: PipelineModel, on: Machine, sizes: Sequence[tuple[int, int]]
+) -> list[tuple[Candidate, list[float]]]:
+    """The search's schedules of a group, each with microseconds at every size."""
+    members = [model.node_of[s.funcs[0]] for s in group.stages]
+    output = model.node_of[group.output_stage.funcs[0]]
+    found: dict[Any, tuple[Candidate, list[float]]] = {}
+    for size in sizes:
+        for c in schedules(model, members, output, on, size):
+            key = (kind_of(c), c.tile, c.threads, c.vector)
+            found.setdefault(key, (c, []))[1].append(c.microseconds)
+    return [(c, us) for c, us in found.values() if len(us) == len(sizes)]
+
+
+@dataclass(frozen=True)
+class Draw(ModulePass):
+    """Give every group the schedule that `drawing` says, and remember its cost."""
+
+    name = "draw"
+
+    target: str
+    sizes: tuple[tuple[int, int], ...]
+    """Pictures to predict for, x first."""
+    drawing: Drawing
+    record: dict[str, Any] = field(default_factory=dict, compare=False)
+    """Of the last application: `predicted_us` per size (kernels added), and `schedules`."""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        on = machine(self.target)
+        total, drawn = [0.0] * len(self.sizes), []
+        for pipeline in [o for o in op.body.block.ops if isinstance(o, PipelineOp)]:
+            model = extract(pipeline)
+            for group in [g for g in pipeline.body.block.ops if isinstance(g, GroupOp)]:
+                candidate, microseconds = self._choose(compared(group, model, on, self.sizes))
+                total = [a + b for a, b in zip(total, microseconds, strict=True)]
+                group.schedule = ScheduleAttr(
+                    candidate.shape, candidate.tile, candidate.threads, candidate.vector, candidate.blocks
+                )
+                for stage in group.stages:
+                    place = candidate.places.get(model.node_of[stage.funcs[0]])
+                    if place is not None and (place.level, place.memory) == (Level.Block, Memory.Register):
+                        stage.place = PlaceAttr(place.level, place.memory)
+                drawn.append([kind_of(candidate), candidate.tile, candidate.threads, candidate.vector])
+        self.record.update(predicted_us=total, schedules=drawn)
+
+    def _choose(self, found: list[tuple[Candidate, list[float]]]) -> tuple[Candidate, list[float]]:
+        d = self.drawing
+        if d.best is not None:
+            by_cost = sorted(found, key=lambda f: f[1][d.best])  # type: ignore[index]
+            return by_cost[min(d.rank, len(by_cost) - 1)]
+        alike = [f for f in found if kind_of(f[0]) == d.kind] or found
+        return alike[int(d.position * len(alike))]
+
+
+def passes_with(target: str, draw: Draw) -> list[ModulePass]:
+    """The standard passes, with the drawn schedules for `tile`'s."""
+    return [draw if isinstance(p, Tile) else p for p in standard_passes(target)]
+
+
+def kinds_in(module: ModuleOp, target: str, sizes: tuple[tuple[int, int], ...]) -> list[str]:
+    """The kinds of schedule that the search compares for any group of a pipeline."""
+    from tilefuse.passes.pipeline import run_passes
+
+    before = [p for p in standard_passes(target)]
+    cut = next(i for i, p in enumerate(before) if isinstance(p, Tile))
+    grouped, on, kinds = run_passes(module, before[:cut]), machine(target), set()
+    for pipeline in [o for o in grouped.body.block.ops if isinstance(o, PipelineOp)]:
+        model = extract(pipeline)
+        for group in [g for g in pipeline.body.block.ops if isinstance(g, GroupOp)]:
+            kinds |= {kind_of(c) for c, _ in compared(group, model, on, sizes)}
+    return [k for k in KINDS if k in kinds]
