@@ -14,16 +14,16 @@
 
 // WARPS-NOT:  __shared__
 // WARPS:      __shfl_up_sync(
-// WARPS:      __global__ void __launch_bounds__({{[0-9]+}}) sharpen_out(
+// WARPS:      __global__ void __launch_bounds__({{[0-9, ]+}}) sharpen_out(
 // WARPS-NOT:  __global__
 
 // EXCHANGE:     __shared__ __align__(16) unsigned char exchange[
 // EXCHANGE:     __shfl_up_sync(
 // EXCHANGE:     __syncthreads();
-// EXCHANGE:     __global__ void __launch_bounds__({{[0-9]+}}) sharpen_out(
+// EXCHANGE:     __global__ void __launch_bounds__({{[0-9, ]+}}) sharpen_out(
 // EXCHANGE-NOT: __global__
 
-// C-NOT:      __
+// C-NOT:      {{__(shared|global|device|launch_bounds|sync|shfl)}}
 // C:          #pragma omp parallel for
 img.pipeline @sharpen {
   %photo = img.input "photo" : !img.func<2xf32>
