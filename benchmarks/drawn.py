@@ -68,7 +68,7 @@ class Draw(ModulePass):
     """Pictures to predict for, x first."""
     drawing: Drawing
     record: dict[str, Any] = field(default_factory=dict, compare=False)
-    """Of the last application: `predicted_us` per size (kernels added), and `schedules`."""
+    """Of the last application: `predicted_us` per size (kernels added), and the different `schedules`."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         on = machine(self.target)
@@ -86,7 +86,9 @@ class Draw(ModulePass):
                     if place is not None and (place.level, place.memory) == (Level.Block, Memory.Register):
                         stage.place = PlaceAttr(place.level, place.memory)
                 drawn.append([kind_of(candidate), candidate.tile, candidate.threads, candidate.vector])
-        self.record.update(predicted_us=total, schedules=drawn)
+        self.record.update(
+            predicted_us=total, schedules=[d for i, d in enumerate(drawn) if d not in drawn[:i]]
+        )
 
     def _choose(self, found: list[tuple[Candidate, list[float]]]) -> tuple[Candidate, list[float]]:
         d = self.drawing

@@ -160,8 +160,8 @@ def result_path(facts: dict[str, Any], what: str = "", suffix: str = ".json") ->
 
 
 def reason(error: BaseException) -> str:
-    """One line."""
-    return f"{type(error).__name__}: {error}".split("\n")[0][:300]
+    """One line, with paths from the root of the repository."""
+    return f"{type(error).__name__}: {error}".replace(f"{HERE.parent}/", "").split("\n")[0][:300]
 
 
 def main(argv: list[str] | None = None) -> int:
