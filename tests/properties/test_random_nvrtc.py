@@ -51,9 +51,18 @@ def test_the_cheapest_tiles(seed):
     check(seed, "h200", "sm_90", "auto", ("greedy", "all", "dp")[seed % 3])
 
 
-@pytest.mark.parametrize("seed", [10, 16, 23, 44])
-def test_warp_tiles(seed):
-    assert check(seed, "h200", "sm_90", "warp_tile") == {ShapeKind.WarpTile}
+@pytest.mark.parametrize(
+    ("seed", "shape"),
+    [
+        (10, "warp_tile"),
+        (16, "warp_tile"),
+        (23, "warp_exchange"),
+        (33, "warp_exchange"),
+        (44, "warp_exchange"),
+    ],
+)
+def test_warp_tiles(seed, shape):
+    assert check(seed, "h200", "sm_90", shape) == {ShapeKind.WarpTile}
 
 
 @pytest.mark.parametrize("seed", [24, 31, 38])
