@@ -81,6 +81,11 @@ class WarpLayout:
         """Rows of the block's tile."""
         return self.warps * self.pitch - self.top - self.bottom
 
+    def without_slack(self) -> WarpLayout:
+        """The same with stores that are not shifted: as few dead lanes as the halo needs."""
+        halo = max(h.left for h in (*self.stages.values(), *self.sources.values()))
+        return replace(self, slack=0, dead_left=math.ceil(halo / self.vector))
+
     def at_pitch(self, pitch: int) -> WarpLayout:
         """The same with other rows per warp; raises NotFusable if these are too few."""
         reach = max((max(h.wide) for h in self.stages.values() if h.exchanged), default=0)
@@ -149,11 +154,13 @@ def warp_layout(
             x, y = access.indices[0], access.indices[1] if len(access.indices) > 1 else None
             need = (mine.above, mine.below)
             if access.producer in inside:
-                assert isinstance(x, Index) and isinstance(y, Index)
+                assert isinstance(x, Index)
+                assert isinstance(y, Index)
                 first = access.producer not in stages
                 theirs = stages.setdefault(access.producer, Held())
             elif is_staged(access.indices):
-                assert isinstance(x, Index) and isinstance(y, Index)
+                assert isinstance(x, Index)
+                assert isinstance(y, Index)
                 key = (access.producer, access.source)
                 deep = tuple(i.span(region[id].spans) for i in access.indices[2:])  # type: ignore[union-attr]
                 first = key not in sources
@@ -223,6 +230,10 @@ def group_layout(group: GroupOp, model: PipelineModel) -> WarpLayout:
     layout = warp_layout(
         model, members, output, follow, region, tile[0], vector, threads[1], height=tile[1], exchanged=exchanged
     )
+    if tile[0] != layout.width:
+        # A tile written by hand may leave no columns to shift stores by; its rows are tested for alignment then.
+        unshifted = layout.without_slack()
+        layout = unshifted if tile[0] == unshifted.width else layout
     if tile[0] != layout.width or threads[0] != LANES:
         raise NotFusable(
             f"a warp tile of {LANES} lanes x {vector} points with this halo is {layout.width} wide, not {tile[0]}; "
