@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tilefuse.analysis.calibration import DEFAULTS, Calibration, calibration
 from tilefuse.dialects.diagnostics import PipelineError
 
 
@@ -25,6 +26,8 @@ class Machine:
     fast_bytes_per_core: int
     max_threads_per_core: int
     registers_per_core: int
+    calibration: Calibration = DEFAULTS
+    """What the cost of warp tiles was fitted to."""
 
 
 def check_extent(extent: tuple[int, ...], where: str) -> None:
@@ -57,4 +60,5 @@ def machine(target: str) -> Machine:
     return Machine(
         g.name, True, g.dram_gbps * 1e3, issue, g.launch_us, g.shared_bytes_per_block,
         g.sms, g.shared_bytes_per_sm, g.max_threads_per_sm, g.registers_per_sm,
+        calibration(g.name),
     )  # fmt: skip

@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from tilefuse.analysis.calibration import Calibration
 from tilefuse.analysis.machine import Machine
 from tilefuse.analysis.model import PipelineModel
 from tilefuse.analysis.regions import Follow, NotFusable, regions
@@ -28,56 +29,8 @@ WARPS = 4
 """Warps of a block; they share nothing, so a small block fills multiprocessors evenly."""
 EXCHANGE_WARPS = 8
 """Warps of a block that pass rows to one another: what is lost is at the block's top and bottom only."""
-EXCHANGE_ROW = 2.1
-"""Instructions to write, or read, a lane's part of a row that goes from warp to warp."""
-BARRIER = 160
-"""What waiting at a barrier costs, in instructions of a thread, where one block has a multiprocessor to itself."""
 REGISTER_LIMIT = 190
 """Estimated registers per thread beyond which a candidate is dropped: the estimate is not exact, 255 is."""
-BASE_REGISTERS = 17
-"""Registers of a thread beside what it computes with."""
-LEAST_REGISTERS = 40
-"""Registers of a thread that the compiler is always left."""
-LIVE_WINDOW = 0.28
-"""Registers that a sweep needs, per value of the windows of rows: sums take the place of rows."""
-LIVE_LOADS = 1.25
-"""The same per value loaded."""
-LIVE_TERMS = 0.28
-"""The same per value read by the stage that reads most: the compiler mixes neighbouring points."""
-AT_BARRIER = 0.93
-"""Where rows are exchanged: registers per value that waits at a barrier."""
-EARLY_LOADS = 0.7
-"""Where rows are exchanged: registers per value loaded."""
-AT_BARRIER_TERMS = 0.5
-"""Where rows are exchanged: registers per value read by the stage that reads most."""
-CODE_LIMIT = 3800
-"""Instructions of one thread's straight-line code from which fetching them costs."""
-CODE_PENALTY = 0.62
-"""What each further CODE_LIMIT of instructions adds, as a share."""
-ISSUE_OVERHEAD = 0.71
-"""Instructions issued over instructions counted: addresses, moves, waits."""
-TAIL_US = 0.0025
-"""Microseconds that the last block takes per instruction of a thread: nothing hides its latency."""
-MASKED_TAIL = 1.3
-"""How much longer that is where border tiles mask computed stages."""
-FULL_ISSUE_THREADS = 537
-"""Threads resident on a multiprocessor from which instructions issue at full rate."""
-FULL_ISSUE_POWER = 0.4
-"""How the rate falls with fewer."""
-CACHE_OVER_DRAM = 1.4
-"""Rate of the L2 cache over that of DRAM, read and written together (anchors: 6.1 against 4.28 TB/s)."""
-LOAD_BYTES_PER_INSTRUCTION = 1.4
-"""Bytes that the first-level caches give in the time of one thread instruction: 128 against 128 x 0.72 a cycle."""
-STORE_OVER_DRAM = 1.8
-"""Rate at which the L2 cache takes stores, over that of DRAM."""
-IN_FLIGHT = 64 * 1024
-"""Bytes of loads in flight per multiprocessor from which DRAM is saturated."""
-APART = 0.66
-"""Share of the shorter of loading and computing that does not overlap with the other in a single wave of blocks."""
-APART_AT_LEAST = 0.42
-"""The same with many waves."""
-OVERLAP_MISS = 0.02
-"""Share of the overlapping part of input tiles that comes from DRAM and not from a cache."""
 
 
 @dataclass(frozen=True)
@@ -113,14 +66,15 @@ def _windows(model: PipelineModel, members: Sequence[int], layout: WarpLayout) -
 
 
 def _registers(
-    model: PipelineModel, members: Sequence[int], layout: WarpLayout, loaded: float, exchanges: bool
+    model: PipelineModel, members: Sequence[int], layout: WarpLayout, loaded: float, exchanges: bool, c: Calibration
 ) -> float:
     """Registers per thread, about, of which `loaded` hold what was loaded."""
     terms = layout.vector * max(len(model.nodes[id].accesses) for id in members)
     if exchanges:
-        most = max(EARLY_LOADS * loaded, AT_BARRIER * live_at_barriers(model, layout))
-        return BASE_REGISTERS + most + AT_BARRIER_TERMS * terms
-    return BASE_REGISTERS + LIVE_WINDOW * _windows(model, members, layout) + LIVE_LOADS * loaded + LIVE_TERMS * terms
+        most = max(c.early_loads * loaded, c.at_barrier * live_at_barriers(model, layout))
+        return c.base_registers + most + c.at_barrier_terms * terms
+    windows = c.live_window * _windows(model, members, layout)
+    return c.base_registers + windows + c.live_loads * loaded + c.live_terms * terms
 
 
 def warp_candidates(
@@ -187,6 +141,7 @@ def _estimate(
     box: Sequence[int],
     exchanged: tuple[int, ...],
 ) -> WarpCandidate | None:
+    c = machine.calibration
     v, width, height, warps, pitch = layout.vector, layout.width, layout.height, layout.warps, layout.pitch
     depth = math.prod(box[2:])
     tile = (width, height, *box[2:])
@@ -227,44 +182,44 @@ def _estimate(
             instructions += count * deep * (4 + v * narrow)
             continue
         if rows := held.exchanged_rows():
-            instructions += rows * deep * 2 * EXCHANGE_ROW * (1 + narrow)
+            instructions += rows * deep * 2 * c.exchange_row * (1 + narrow)
             count += rows
         instructions += count * deep * sum(held.reach) * (1 + 2 * narrow)
-    registers = _registers(model, members, layout, loaded, bool(exchanged))
+    registers = _registers(model, members, layout, loaded, bool(exchanged), c)
     if registers > REGISTER_LIMIT:
         return None
     shared = exchange_bytes(model, layout)
     stored = own * depth * model.nodes[output].bytes
     fresh += sum(own_bytes for own_bytes, _ in traffic.values())
     extra = sum(other for _, other in traffic.values())
-    dram_us = tiles * (fresh + extra * OVERLAP_MISS) / machine.bytes_per_us
-    store_us = tiles * stored / (machine.bytes_per_us * STORE_OVER_DRAM)
-    code = 1.0 + CODE_PENALTY * max(0.0, instructions / CODE_LIMIT - 1.0)
+    dram_us = tiles * (fresh + extra * c.overlap_miss) / machine.bytes_per_us
+    store_us = tiles * stored / (machine.bytes_per_us * c.store_over_dram)
+    code = 1.0 + c.code_penalty * max(0.0, instructions / c.code_limit - 1.0)
     threads = LANES * warps
-    given = max(LEAST_REGISTERS, -(-int(registers) // 8) * 8)
+    given = max(int(c.least_registers), -(-int(registers) // 8) * 8)
     fit = max(1, min(machine.max_threads_per_core // threads, machine.registers_per_core // (given * threads)))
     capacity = fit * threads
     if exchanged:
         # with few other blocks there is little to do while the warps of one wait for each other
         rounds = max(exchange_rounds(model, layout).values())
-        instructions += rounds * BARRIER / fit
+        instructions += rounds * c.barrier / fit
     if shared:
         if shared > machine.fast_bytes:
             return None
         capacity = min(capacity, machine.fast_bytes_per_core // shared * threads)
     capacity = max(capacity, threads)
-    compute_us = tiles * LANES * instructions * ISSUE_OVERHEAD * code / machine.instructions_per_us
+    compute_us = tiles * LANES * instructions * c.issue_overhead * code / machine.instructions_per_us
     per_core = threads * -(-blocks // machine.cores)
     resident = min(capacity, per_core)
-    cache_us = tiles * (fresh + loaded_bytes) / (machine.bytes_per_us * CACHE_OVER_DRAM)
-    memory_us = max(dram_us, store_us, cache_us) * max(1.0, IN_FLIGHT / max(1.0, resident * in_flight)) ** 0.5
-    compute_us *= max(1.0, FULL_ISSUE_THREADS / resident) ** FULL_ISSUE_POWER
+    cache_us = tiles * (fresh + loaded_bytes) / (machine.bytes_per_us * c.cache_over_dram)
+    memory_us = max(dram_us, store_us, cache_us) * max(1.0, c.in_flight / max(1.0, resident * in_flight)) ** 0.5
+    compute_us *= max(1.0, c.full_issue_threads / resident) ** c.full_issue_power
     # with one wave of blocks, loading and computing follow one another; with many they overlap
     waves = per_core / capacity
-    apart = min(APART, max(APART_AT_LEAST, APART / max(waves, 1.0)))
+    apart = min(c.apart, max(c.apart_at_least, c.apart / max(waves, 1.0)))
     masked = any(a.boundary and a.producer in layout.stages for id in members for a in model.nodes[id].hull)
-    tail_us = instructions * TAIL_US * (MASKED_TAIL if masked else 1.0)
-    load_us = tiles * LANES * in_flight / (machine.instructions_per_us * LOAD_BYTES_PER_INSTRUCTION)
+    tail_us = instructions * c.tail_us * (c.masked_tail if masked else 1.0)
+    load_us = tiles * LANES * in_flight / (machine.instructions_per_us * c.load_bytes_per_instruction)
     shorter = min(memory_us, compute_us) + load_us
     total = max(memory_us, compute_us) + apart * shorter + tail_us + machine.launch_us
     return WarpCandidate(tile, (LANES, warps, *([1] * (len(box) - 2))), v, total, registers, exchanged, fit)

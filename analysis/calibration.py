@@ -1,0 +1,115 @@
+"""The constants of the cost of warp tiles: fitted to timings, per GPU where there is a file of them.
+
+A file is TOML, one `name = number` a line; what it leaves out keeps its default. `targets/calibration/<model>.toml`
+comes with the package; the user's own, `calibration/<model>.toml` in the user's configuration folder, goes before it.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass, fields
+from functools import cache
+from pathlib import Path
+
+from tilefuse.dialects.diagnostics import PipelineError
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """Constants of `warp_cost`; the defaults were fitted on an H200."""
+
+    exchange_row: float = 2.1
+    """Instructions to write, or read, a lane's part of a row that goes from warp to warp."""
+    barrier: float = 160.0
+    """What waiting at a barrier costs, in instructions of a thread, where one block has a multiprocessor to itself."""
+    base_registers: float = 17.0
+    """Registers of a thread beside what it computes with."""
+    least_registers: float = 40.0
+    """Registers of a thread that the compiler is always left."""
+    live_window: float = 0.28
+    """Registers that a sweep needs, per value of the windows of rows: sums take the place of rows."""
+    live_loads: float = 1.25
+    """The same per value loaded."""
+    live_terms: float = 0.28
+    """The same per value read by the stage that reads most: the compiler mixes neighbouring points."""
+    at_barrier: float = 0.93
+    """Where rows are exchanged: registers per value that waits at a barrier."""
+    early_loads: float = 0.7
+    """Where rows are exchanged: registers per value loaded."""
+    at_barrier_terms: float = 0.5
+    """Where rows are exchanged: registers per value read by the stage that reads most."""
+    code_limit: float = 3800.0
+    """Instructions of one thread's straight-line code from which fetching them costs."""
+    code_penalty: float = 0.62
+    """What each further CODE_LIMIT of instructions adds, as a share."""
+    issue_overhead: float = 0.71
+    """Instructions issued over instructions counted: addresses, moves, waits."""
+    tail_us: float = 0.0025
+    """Microseconds that the last block takes per instruction of a thread: nothing hides its latency."""
+    masked_tail: float = 1.3
+    """How much longer that is where border tiles mask computed stages."""
+    full_issue_threads: float = 537.0
+    """Threads resident on a multiprocessor from which instructions issue at full rate."""
+    full_issue_power: float = 0.4
+    """How the rate falls with fewer."""
+    cache_over_dram: float = 1.4
+    """Rate of the L2 cache over that of DRAM, read and written together (anchors: 6.1 against 4.28 TB/s)."""
+    load_bytes_per_instruction: float = 1.4
+    """Bytes that the first-level caches give in the time of one thread instruction: 128 against 128 x 0.72 a cycle."""
+    store_over_dram: float = 1.8
+    """Rate at which the L2 cache takes stores, over that of DRAM."""
+    in_flight: float = 65536.0
+    """Bytes of loads in flight per multiprocessor from which DRAM is saturated."""
+    apart: float = 0.66
+    """Share of the shorter of loading and computing that does not overlap with the other in a single wave of blocks."""
+    apart_at_least: float = 0.42
+    """The same with many waves."""
+    overlap_miss: float = 0.02
+    """Share of the overlapping part of input tiles that comes from DRAM and not from a cache."""
+
+
+DEFAULTS = Calibration()
+
+
+def user_file(model: str) -> Path:
+    """Where the user's own constants for a GPU are, if there are any."""
+    from platformdirs import user_config_dir
+
+    return Path(user_config_dir("tilefuse")) / "calibration" / f"{model}.toml"
+
+
+@cache
+def calibration(model: str) -> Calibration:
+    """The constants for a GPU of `targets/gpus.toml`, by its name there.
+
+    Raises PipelineError, naming the file, for one that cannot be read.
+    """
+    from tilefuse import targets
+
+    shipped = Path(targets.__file__).parent / "calibration" / f"{model}.toml"
+    return next((read_calibration(path) for path in (user_file(model), shipped) if path.exists()), DEFAULTS)
+
+
+def read_calibration(path: Path) -> Calibration:
+    """The constants of a file. Raises PipelineError, naming the file, where it is wrong."""
+    try:
+        found = tomllib.loads(path.read_text())
+    except (OSError, ValueError) as error:
+        raise PipelineError(
+            f"{path}: {error}; mend the file, or remove it for the default constants"
+        ) from error
+    known = {f.name for f in fields(Calibration)}
+    for name, value in found.items():
+        if name not in known:
+            raise PipelineError(
+                f"{path}: no constant is called '{name}'; there are {', '.join(sorted(known))}"
+            )
+        if isinstance(value, bool) or not isinstance(value, int | float) or value < 0:
+            raise PipelineError(f"{path}: {name} is {value!r}; it takes a number that is not negative")
+    return Calibration(**{name: float(value) for name, value in found.items()})
+
+
+def calibration_text(constants: Calibration, origin: str) -> str:
+    """A file that gives `constants`, with a comment that says where they come from."""
+    lines = [f"{f.name} = {getattr(constants, f.name):.5g}" for f in fields(constants)]
+    return "\n".join([f"# {origin}", *lines]) + "\n"
