@@ -1,0 +1,37 @@
+// Tiles of warps by hand: rows of a stage are computed by each warp that reads them, or go from warp to warp.
+
+// RUN: pipeline-opt %s -p 'tile{shape=warp_tile sizes=0,0 threads=32,4 vector=4 rows=8 exchange=false}' | filecheck %s --check-prefix=RECOMPUTE
+// RUN: pipeline-opt %s -p 'tile{shape=warp_tile sizes=0,0 threads=32,4 vector=4 rows=8 exchange=true}' | filecheck %s --check-prefix=EXCHANGE
+// RUN: pipeline-opt %s -p 'tile{shape=warp_tile sizes=0,34 threads=32,4 vector=4 exchange=true}' | filecheck %s --check-prefix=HEIGHT
+// RUN: not pipeline-opt %s -p 'tile{shape=warp_tile sizes=0,31 threads=32,4 vector=4 exchange=true}' 2>&1 | filecheck %s --check-prefix=UNEVEN-EXCHANGE
+// RUN: not pipeline-opt %s -p 'tile{shape=warp_tile sizes=0,31 threads=32,4 vector=4 exchange=false}' 2>&1 | filecheck %s --check-prefix=UNEVEN
+// RUN: not pipeline-opt %s -p 'tile{shape=warp_tile sizes=0,0 threads=32,1 vector=4 rows=1 exchange=true}' 2>&1 | filecheck %s --check-prefix=SMALL
+
+// RECOMPUTE:       img.group "blur" schedule #img.schedule<warp_tile, tile = [120, 32], threads = [32, 4], vector = 4> {
+// RECOMPUTE-NOT:   #img.place<block, register>
+// EXCHANGE:        img.group "blur" schedule #img.schedule<warp_tile, tile = [120, 30], threads = [32, 4], vector = 4> {
+// EXCHANGE-NEXT:   img.stage "rows" (%x, %y) -> f32 place #img.place<block, register> {
+// HEIGHT:          tile = [120, 34], threads = [32, 4], vector = 4
+// UNEVEN-EXCHANGE: error: group 'blur': a tile of 31 rows, with 1 and 1 more that the halo makes invalid, does not lie evenly on 4 warps; the next larger tile has 34 rows
+// UNEVEN:          error: group 'blur': a tile of 31 rows, with 0 and 0 more that the halo makes invalid, does not lie evenly on 4 warps; the next larger tile has 32 rows
+// SMALL:           error: group 'blur': 1 warps of 1 rows are too small for this halo
+img.pipeline @p {
+  %photo = img.input "photo" : !img.func<2xf32>
+  %clamped = img.boundary repeat_edge %photo dims [0, 1] : !img.func<2xf32>
+  %out = img.group "blur" {
+    %rows = img.stage "rows" (%x, %y) -> f32 {
+      %a = img.read %clamped[%x - 1, %y] : !img.func<2xf32>
+      %b = img.read %clamped[%x + 1, %y] : !img.func<2xf32>
+      %s = arith.addf %a, %b : f32
+      img.yield %s : f32
+    }
+    %blur = img.stage "blur" (%x, %y) -> f32 {
+      %a = img.read %rows[%x, %y - 1] : !img.func<2xf32>
+      %b = img.read %rows[%x, %y + 1] : !img.func<2xf32>
+      %s = arith.addf %a, %b : f32
+      img.yield %s : f32
+    }
+    img.yield %blur : !img.func<2xf32>
+  } : !img.func<2xf32>
+  img.return "out" = %out : !img.func<2xf32>
+}
