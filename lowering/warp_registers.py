@@ -163,11 +163,16 @@ class RegisterBody(Body):
         old, new = layout_of(op.tile), layout_of(op.wider)
         above = old.rows[0] - new.rows[0]
         rows = [*range(old.rows[1] - above, old.rows[1]), *range(new.rows[1] - old.rows[1])]
+        piece = _piece(new.vector, op.tile.type.element)  # type: ignore[attr-defined]
         with self.depths(new) as deep:
             for slot, row in enumerate(rows):
-                values = [self.load(op.tile, self._here(v, row, deep)) for v in range(new.vector)]
-                index = self._slot(new, self.warp, deep, slot)
-                self.e.effect(vector.StoreOp(self._pack(values), buffer, index))
+                for first in range(0, new.vector, piece):
+                    values = [self.load(op.tile, self._here(first + v, row, deep)) for v in range(piece)]
+                    index = self._slot(new, self.warp, deep, slot, first)
+                    if piece == 1:
+                        self.e.store(values[0], buffer, index)
+                    else:
+                        self.e.effect(vector.StoreOp(self._pack(values), buffer, [self.e.value(i) for i in index]))
 
     def _receive(self, op: NeighboursOp, buffer: SSAValue) -> None:
         """The rows above from the warp above, those below from the warp below."""
@@ -176,20 +181,25 @@ class RegisterBody(Body):
         above, below = old.rows[0] - new.rows[0], new.rows[1] - old.rows[1]
         up, down = e.max(e.sub(self.warp, 1), 0), e.min(e.add(self.warp, 1), new.warps[0] - 1)
         element = op.tile.type.element  # type: ignore[attr-defined]
-        type = VectorType(element, [new.vector])
+        piece = _piece(new.vector, element)
+        type = VectorType(element, [piece])
         with self.depths(new) as deep:
             for slot in range(above + below):
                 row = new.rows[0] + slot if slot < above else old.rows[1] + slot - above
-                index = self._slot(new, up if slot < above else down, deep, slot)
-                loaded = e.op(vector.LoadOp(buffer, index, type))
-                for v in range(new.vector):
-                    value = e.op(vector.ExtractOp(loaded, [v], element))
-                    self._put(value, op.wider, self._here(v, row, deep))
+                for first in range(0, new.vector, piece):
+                    index = self._slot(new, up if slot < above else down, deep, slot, first)
+                    if piece == 1:
+                        self._put(e.load(buffer, index), op.wider, self._here(first, row, deep))
+                        continue
+                    loaded = e.op(vector.LoadOp(buffer, [e.value(i) for i in index], type))
+                    for v in range(piece):
+                        value = e.op(vector.ExtractOp(loaded, [v], element))
+                        self._put(value, op.wider, self._here(first + v, row, deep))
 
-    def _slot(self, layout: Layout, warp: Num, deep: tuple[Num, ...], slot: int) -> list[SSAValue]:
+    def _slot(self, layout: Layout, warp: Num, deep: tuple[Num, ...], slot: int, column: int) -> list[Num]:
         e = self.e
         inner = [e.sub(c, low) for c, (low, _) in zip(deep, layout.depth, strict=True)]
-        return [e.value(i) for i in (warp, *reversed(inner), slot, e.mul(self.lane, layout.vector))]
+        return [warp, *reversed(inner), slot, e.add(e.mul(self.lane, layout.vector), column)]
 
     def _pack(self, values: Sequence[SSAValue]) -> SSAValue:
         packed = self.e.op(ub.PoisonOp(VectorType(values[0].type, [len(values)])))
@@ -255,7 +265,7 @@ class RegisterBody(Body):
     ) -> None:
         """A lane's row; with `keep`, (condition, value where it does not hold)."""
         e, layout = self.e, layout_of(op.tile)
-        element = op.tile.type.element  # type: ignore[attr-defined]
+        element = op.tile.type.element
         type = VectorType(element, [layout.vector])
         loaded = e.op(vector.LoadOp(op.buffer, [e.value(i) for i in index], type))
         for v in range(layout.vector):
@@ -366,6 +376,14 @@ class RegisterBody(Body):
             place = e.add(place, e.mul(i, stride))
         place = e.value(e.add(place, first[-1]))
         return e.op(arith.AndIOp(place, e.value(layout.vector - 1)))
+
+
+def _piece(count: int, element: Attribute) -> int:
+    """Elements that one access of at most 16 bytes moves, such that `count` elements take a whole number of them."""
+    piece = 16 // element_bytes(element)
+    while piece > 1 and (count % piece or piece * element_bytes(element) < 2):
+        piece //= 2
+    return max(piece, 1)
 
 
 def _padded(bytes: int) -> int:
