@@ -57,7 +57,7 @@ def _check_slots(group: GroupOp, model: PipelineModel, shared: list[StageOp]) ->
                 first, second = earlier.sym_name.data, later.sym_name.data
                 raise PipelineError(
                     f"stages '{first}' and '{second}' of group '{group.sym_name.data}' share slot {slot} of shared "
-                    f"memory, but '{first}' is still read when '{second}' is computed or after; write slot = {free} in the "
-                    f"place of '{second}'",
+                    f"memory, but '{first}' is still read when '{second}' is computed or after; write slot = {free} in "
+                    f"the place of '{second}'",
                     later,
                 )

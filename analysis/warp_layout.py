@@ -279,7 +279,7 @@ def live_at_barriers(model: PipelineModel, layout: WarpLayout) -> int:
             key: object = access.producer if access.producer in layout.stages else (access.producer, access.source)
             needed[key] = max(needed.get(key, 0), rounds[id])
     functions = [(id, h, rounds[id], model.nodes[id].values) for id, h in layout.stages.items()]
-    functions += [(key, h, 0, 1) for key, h in layout.sources.items()]  # type: ignore[list-item, misc]
+    functions += [(key, h, 0, 1) for key, h in layout.sources.items()]  # type: ignore[misc]
     for key, held, first, values in functions:
         points = held.rows(layout.pitch) * layout.vector * math.prod(b - a + 1 for a, b in held.rest) * values
         for n in range(first, needed.get(key, first)):

@@ -103,14 +103,14 @@ class ArrayBody(Body):
         if above or below:
             with e.loop(new.warps[0], "warp") as warp, self.depths(new) as deep:
                 up, down = e.max(e.sub(warp, 1), 0), e.min(e.add(warp, 1), new.warps[0] - 1)
-                for count, row, other, shift in (
+                for count, start, other, shift in (
                     (above, new.rows[0], up, new.pitch),
                     (below, old.rows[1], down, -new.pitch),
                 ):
                     if not count:
                         continue
                     with e.loop(count, "r") as r, e.loop(width, "x", simd=True) as x:
-                        here = e.add(r, row)
+                        here = e.add(r, start)
                         value = self.load(op.tile, Where(other, 0, x, e.add(here, shift), deep))
                         self._put(value, op.wider, Where(warp, 0, x, here, deep))
         left, right = new.reach

@@ -17,9 +17,9 @@ from tilefuse.analysis.regions import follow_chain
 from tilefuse.analysis.warp_layout import LANES, Held, group_layout
 from tilefuse.dialects.img.ops import GroupOp, StageOp
 from tilefuse.dialects.img.ops.stage import computes_values_only
+from tilefuse.dialects.img.types import FuncType, element_bytes
 from tilefuse.dialects.warp import AtOp, LoadOp, MapOp, NeighboursOp, StoreOp, YieldOp
 from tilefuse.dialects.warp.layout import Layout, TileType
-from tilefuse.dialects.img.types import FuncType, element_bytes
 from tilefuse.lowering.abi import base_of, static_strides
 from tilefuse.lowering.emit import INDEX, Emitter, Num
 from tilefuse.lowering.reads import Buffer, Point, Resident, Tile, emit_stage, read_global, row_of

@@ -157,7 +157,8 @@ class Shape(StrEnum):
 class ScheduleAttr(ParametrizedAttribute):
     """`#img.schedule<warp_tile, tile = [120, 28], threads = [32, 8], vector = 4, blocks = 3>`: how a group runs.
 
-    `tile`: points of the group's output that one block computes, per dimension, x first. `threads`: threads of a block per dimension (for warp_tile: lanes in x, warps in y).
+    `tile`: points of the group's output that one block computes, per dimension, x first. `threads`: threads
+    of a block per dimension (for warp_tile: lanes in x, warps in y).
     `vector`: consecutive x-points that a thread loads, computes and stores together. `blocks`: how many blocks
     the compiler has to leave registers for on a multiprocessor; 0 for what it likes.
     """

@@ -6,3 +6,7 @@ from tilefuse.dialects.warp.layout import LayoutAttr, TileType
 from tilefuse.dialects.warp.ops import AtOp, LoadOp, MapOp, NeighboursOp, StoreOp, YieldOp
 
 WARP = Dialect("warp", [AtOp, LoadOp, MapOp, NeighboursOp, StoreOp, YieldOp], [LayoutAttr, TileType])
+
+__all__ = [
+    "WARP", "AtOp", "LayoutAttr", "LoadOp", "MapOp", "NeighboursOp", "StoreOp", "TileType", "YieldOp",
+]  # fmt: skip

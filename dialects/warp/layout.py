@@ -100,7 +100,7 @@ class LayoutAttr(Data[Layout]):
             return pair()
 
         with parser.in_angle_brackets():
-            values = []
+            values: list[tuple[int, int]] = []
             for i, key in enumerate(("origin", "lanes", "warps", "columns", "rows")):
                 if i:
                     parser.parse_punctuation(",")
@@ -110,7 +110,8 @@ class LayoutAttr(Data[Layout]):
                 parser.parse_keyword("depth")
                 parser.parse_punctuation("=")
                 depth = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, pair)
-        return Layout(*values, depth=tuple(depth))
+        origin, lanes, warps, columns, rows = values
+        return Layout(origin, lanes, warps, columns, rows, depth=tuple(depth))
 
     def print_parameter(self, printer: Printer) -> None:
         a = self.data

@@ -7,6 +7,7 @@ for a machine without warps, plain arrays.
 from __future__ import annotations
 
 from collections.abc import Sequence
+
 from xdsl.dialects.builtin import DenseArrayBase, IndexType, MemRefType, i1, i64
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.irdl import (
@@ -31,6 +32,11 @@ from xdsl.utils.exceptions import VerifyException
 from tilefuse.dialects.warp.layout import Layout, TileType
 
 _INDEX = IndexType()
+
+
+def _tile_type(value: SSAValue) -> TileType:
+    assert isinstance(value.type, TileType)
+    return value.type
 
 
 def _check_coordinates(op: Operation, block: Block, layout: Layout) -> None:
@@ -75,10 +81,11 @@ class LoadOp(IRDLOperation):
     } : memref<?x?xf32> -> !warp.tile<f32, ...>
     ```
     The indices are those of the tile's first point, in the memref's order. With `aligned %yes` after them, a lane's
-    own columns of a row may be one access where that holds: they start at a multiple of their size. Where `border` holds, a point is
-    what `points` computes of its coordinates relative to the tile; and where `rows`, given the coordinates of
-    a lane's first own column in a row, yields true, the lane's own columns are consecutive elements from the
-    indices that it yields; that must be the same for all rows. Two more values, i1 and the element, replace the row by the element where false.
+    own columns of a row may be one access where that holds: they start at a multiple of their size. Where `border`
+    holds, a point is what `points` computes of its coordinates relative to the tile; and where `rows`, given the
+    coordinates of a lane's first own column in a row, yields true, the lane's own columns are consecutive elements
+    from the indices that it yields; that must be the same for all rows. Two more values, i1 and the element,
+    replace the row by the element where false.
     """
 
     name = "warp.load"
@@ -120,13 +127,14 @@ class LoadOp(IRDLOperation):
         return self.bodies[1].block
 
     def verify_(self) -> None:
-        layout, type = self.tile.type.spread, self.buffer.type
+        layout, type = _tile_type(self.tile).spread, self.buffer.type
         assert isinstance(type, MemRefType)
         rank = 2 + len(layout.depth)
         if len(type.get_shape()) != rank or len(self.indices) != rank:
             raise VerifyException(f"warp.load: a tile of {rank} dimensions needs a buffer and indices of as many")
-        if self.tile.type.element != type.element_type:
-            raise VerifyException(f"warp.load: a buffer of {type.element_type} gives no {self.tile.type.element}")
+        element = _tile_type(self.tile).element
+        if element != type.element_type:
+            raise VerifyException(f"warp.load: a buffer of {type.element_type} gives no {element}")
         if (self.border is not None) != (len(self.bodies) == 2):
             raise VerifyException("warp.load: border comes with two regions, rows and points")
         if self.border is None:
@@ -281,9 +289,9 @@ class AtOp(IRDLOperation):
         around = self.parent_op()
         if not isinstance(around, MapOp):
             raise VerifyException("warp.at: stands in the region of a warp.map")
-        layout, mine = self.tile.type.spread, around.layout
-        if self.value.type != self.tile.type.element:
-            raise VerifyException(f"warp.at: the tile holds {self.tile.type.element}, not {self.value.type}")
+        layout, mine = _tile_type(self.tile).spread, around.layout
+        if self.value.type != _tile_type(self.tile).element:
+            raise VerifyException(f"warp.at: the tile holds {_tile_type(self.tile).element}, not {self.value.type}")
         if not layout.same_threads(mine):
             raise VerifyException("warp.at: the tile is spread otherwise than the one computed from it")
         if len(self.deep) != len(layout.depth):
@@ -291,7 +299,8 @@ class AtOp(IRDLOperation):
         dx, dy = self.offsets
         left, right = layout.reach
         if dx < -left or dx > right:
-            raise VerifyException(f"warp.at: a lane holds columns {list(layout.columns)} of the tile, not those at {dx}")
+            held = list(layout.columns)
+            raise VerifyException(f"warp.at: a lane holds columns {held} of the tile, not those at {dx}")
         if mine.rows[0] + dy < layout.rows[0] or mine.rows[1] + dy > layout.rows[1]:
             raise VerifyException(
                 f"warp.at: rows {list(mine.rows)} read rows at {dy}, but the tile holds rows {list(layout.rows)}"
@@ -347,11 +356,11 @@ class NeighboursOp(IRDLOperation):
     @property
     def exchanges_rows(self) -> bool:
         """Whether rows come from other warps."""
-        return self.wider.type.spread.rows != self.tile.type.spread.rows
+        return _tile_type(self.wider).spread.rows != _tile_type(self.tile).spread.rows
 
     def verify_(self) -> None:
-        old, new = self.tile.type.spread, self.wider.type.spread
-        if self.tile.type.element != self.wider.type.element or not new.same_threads(old):
+        old, new = _tile_type(self.tile).spread, _tile_type(self.wider).spread
+        if _tile_type(self.tile).element != _tile_type(self.wider).element or not new.same_threads(old):
             raise VerifyException("warp.neighbours: only the columns and rows held may change")
         if old.depth != new.depth or not new.covers(old):
             raise VerifyException("warp.neighbours: the result holds all that the operand does")
@@ -412,13 +421,13 @@ class StoreOp(IRDLOperation):
         return (x0, x1), (y0, y1)
 
     def verify_(self) -> None:
-        layout, type = self.tile.type.spread, self.buffer.type
+        layout, type = _tile_type(self.tile).spread, self.buffer.type
         assert isinstance(type, MemRefType)
         rank = 2 + len(layout.depth)
         if len(type.get_shape()) != rank or len(self.indices) != rank:
             raise VerifyException(f"warp.store: a tile of {rank} dimensions needs a buffer and indices of as many")
-        if self.tile.type.element != type.element_type:
-            raise VerifyException(f"warp.store: {self.tile.type.element} does not go into {type.element_type}")
+        if _tile_type(self.tile).element != type.element_type:
+            raise VerifyException(f"warp.store: {_tile_type(self.tile).element} does not go into {type.element_type}")
         if len(self.box) != 4:
             raise VerifyException("warp.store: within is [x first, x end, y first, y end]")
         (x0, x1), (y0, y1) = self.within
