@@ -95,15 +95,11 @@ def read_calibration(path: Path) -> Calibration:
     try:
         found = tomllib.loads(path.read_text())
     except (OSError, ValueError) as error:
-        raise PipelineError(
-            f"{path}: {error}; mend the file, or remove it for the default constants"
-        ) from error
+        raise PipelineError(f"{path}: {error}; mend the file, or remove it for the default constants") from error
     known = {f.name for f in fields(Calibration)}
     for name, value in found.items():
         if name not in known:
-            raise PipelineError(
-                f"{path}: no constant is called '{name}'; there are {', '.join(sorted(known))}"
-            )
+            raise PipelineError(f"{path}: no constant is called '{name}'; there are {', '.join(sorted(known))}")
         if isinstance(value, bool) or not isinstance(value, int | float) or value < 0:
             raise PipelineError(f"{path}: {name} is {value!r}; it takes a number that is not negative")
     return Calibration(**{name: float(value) for name, value in found.items()})

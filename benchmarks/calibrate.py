@@ -143,9 +143,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--machine", help="the GPU that it was measured on (default: as the JSON says)")
     parser.add_argument("--seconds", type=float, default=60, help="for the search (default 60)")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument(
-        "--output", type=Path, help="TOML (default: what tilefuse reads for this user and GPU)"
-    )
+    parser.add_argument("--output", type=Path, help="TOML (default: what tilefuse reads for this user and GPU)")
     options = parser.parse_args(argv)
     facts = json.loads(options.measured.read_text()).get("environment", {})
     on = machine(options.machine or facts.get("gpu", "h200"))

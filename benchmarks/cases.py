@@ -47,9 +47,7 @@ class Case:
             sys.path.insert(0, str(EXAMPLES))  # they share a module
         spec = importlib.util.spec_from_file_location(f"example_{self.example}", path)
         if spec is None or spec.loader is None or not path.exists():
-            raise FileNotFoundError(
-                f"case '{self.name}' needs examples/{self.example}.py, which is not there"
-            )
+            raise FileNotFoundError(f"case '{self.name}' needs examples/{self.example}.py, which is not there")
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
         arguments = dict(self.arguments)

@@ -135,9 +135,7 @@ def table(results: dict[str, Any]) -> str:
     imports = sum(results["imports"].values())
     totals = {name: sum(found.values()) for name, found in timed.items()}
     text.append("total".ljust(width) + "".join(f"{t * 1e3:15.1f}" for t in totals.values()))
-    text.append(
-        "total, with imports".ljust(width) + "".join(f"{(t + imports) * 1e3:15.1f}" for t in totals.values())
-    )
+    text.append("total, with imports".ljust(width) + "".join(f"{(t + imports) * 1e3:15.1f}" for t in totals.values()))
     text.append("imports: " + ", ".join(f"{k} {v * 1e3:.0f} ms" for k, v in results["imports"].items()))
     for step, found in results["growth"].items():
         text.append(f"growth of {step}: " + ", ".join(f"{k} n^{v:.2f}" for k, v in found.items()))

@@ -35,18 +35,12 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--only", action="append", choices=[c.name for c in ALL], metavar="NAME")
-    parser.add_argument(
-        "--count", type=int, default=200, help="random schedules of all examples (default 200)"
-    )
+    parser.add_argument("--count", type=int, default=200, help="random schedules of all examples (default 200)")
     parser.add_argument("--seconds", type=float, default=180, help="begin no schedule after (default 180)")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--repeat", type=int, default=7, help="launches, whose median counts (default 7)")
-    parser.add_argument(
-        "--workers", type=int, default=workers.default_workers(), help="processes that compile"
-    )
-    parser.add_argument(
-        "--output", type=Path, help="JSON (default: benchmarks/results/<date>-<gpu>-cost-model.json)"
-    )
+    parser.add_argument("--workers", type=int, default=workers.default_workers(), help="processes that compile")
+    parser.add_argument("--output", type=Path, help="JSON (default: benchmarks/results/<date>-<gpu>-cost-model.json)")
     parser.add_argument("--dry", action="store_true", help="no GPU: compile as far as CUDA text")
     parser.add_argument("--machine", default="h200", help="to compile for in a dry run (default h200)")
     options = parser.parse_args(argv)
@@ -138,9 +132,7 @@ def _compile(case: Case, draw: Draw, task: Task) -> Any:
     return print_cuda(run_passes(pipeline.to_module(), [*passes, *lowering_passes(warps=True)]))
 
 
-def _measure(
-    case: Case, program: Any, task: Task, arrays: dict[str, Any], reference: Any, row: dict[str, Any]
-) -> Any:
+def _measure(case: Case, program: Any, task: Task, arrays: dict[str, Any], reference: Any, row: dict[str, Any]) -> Any:
     import cupy
 
     row["us"] = []
@@ -212,11 +204,7 @@ def summarise(cases: dict[str, Any]) -> dict[str, Any]:
         correlations = [c["spearman"] for c in per_case if not math.isnan(c["spearman"])]
         overall = summary(rows, i)
         found[size] = {
-            **{
-                k: overall[k]
-                for k in ("schedules", "spearman", "rms_log_error", "mean_log_error")
-                if k in overall
-            },
+            **{k: overall[k] for k in ("schedules", "spearman", "rms_log_error", "mean_log_error") if k in overall},
             "mean_spearman_per_example": float(np.mean(correlations)) if correlations else math.nan,
             "median_loss": float(np.median(losses)) if losses else math.nan,
             "worst_loss": max(losses, default=math.nan),
@@ -290,11 +278,7 @@ def main(argv: list[str] | None = None) -> int:
         print(table(results["summary"]))
         print(f"written to {output}")
     entries = results["cases"].values()
-    return (
-        1
-        if any(e.get("error") or e["failed"] or any(r.get("wrong") for r in e["rows"]) for e in entries)
-        else 0
-    )
+    return 1 if any(e.get("error") or e["failed"] or any(r.get("wrong") for r in e["rows"]) for e in entries) else 0
 
 
 if __name__ == "__main__":

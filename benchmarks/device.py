@@ -117,9 +117,7 @@ def copy_us(total_bytes: int, sets: int, repeat: int) -> float:
 
     kernel = cupy.RawKernel(_COPY, "copy16")
     chunks = max(1, total_bytes // 32)
-    buffers = [
-        (cupy.zeros(chunks * 4, cupy.uint32), cupy.zeros(chunks * 4, cupy.uint32)) for _ in range(sets)
-    ]
+    buffers = [(cupy.zeros(chunks * 4, cupy.uint32), cupy.zeros(chunks * 4, cupy.uint32)) for _ in range(sets)]
     blocks = (chunks + 255) // 256
     calls = [lambda a=a, b=b: kernel((blocks,), (256,), (a, b, cupy.uint64(chunks))) for a, b in buffers]
     return cupy_graph_us(calls, repeat)

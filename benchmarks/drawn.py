@@ -86,9 +86,7 @@ class Draw(ModulePass):
                     if place is not None and (place.level, place.memory) == (Level.Block, Memory.Register):
                         stage.place = PlaceAttr(place.level, place.memory)
                 drawn.append([kind_of(candidate), candidate.tile, candidate.threads, candidate.vector])
-        self.record.update(
-            predicted_us=total, schedules=[d for i, d in enumerate(drawn) if d not in drawn[:i]]
-        )
+        self.record.update(predicted_us=total, schedules=[d for i, d in enumerate(drawn) if d not in drawn[:i]])
 
     def _choose(self, found: list[tuple[Candidate, list[float]]]) -> tuple[Candidate, list[float]]:
         d = self.drawing

@@ -39,12 +39,8 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--seconds", type=float, default=200, help="begin no pipeline after (default 200)")
     parser.add_argument("--seed", type=int, default=0, help="of the first pipeline; others follow")
     parser.add_argument("--repeat", type=int, default=7, help="launches, whose median counts (default 7)")
-    parser.add_argument(
-        "--workers", type=int, default=workers.default_workers(), help="processes that compile"
-    )
-    parser.add_argument(
-        "--output", type=Path, help="JSON (default: benchmarks/results/<date>-<gpu>-random.json)"
-    )
+    parser.add_argument("--workers", type=int, default=workers.default_workers(), help="processes that compile")
+    parser.add_argument("--output", type=Path, help="JSON (default: benchmarks/results/<date>-<gpu>-random.json)")
     parser.add_argument("--dry", action="store_true", help="no GPU: compile as far as CUDA text")
     parser.add_argument("--machine", default="h200", help="to compile for in a dry run (default h200)")
     options = parser.parse_args(argv)
@@ -102,9 +98,7 @@ def _measure(task: Task, entry: dict[str, Any]) -> None:
             if task.dry:
                 programs[shape] = _cuda_text(large.case.module, passes)
             else:
-                programs[shape] = compile_pipeline(
-                    large.case.module, "cuda", strict_float=True, passes=passes
-                )
+                programs[shape] = compile_pipeline(large.case.module, "cuda", strict_float=True, passes=passes)
         except PipelineError as error:
             if shape == "auto":
                 raise
@@ -161,9 +155,7 @@ def _time(task: Task, large: LargePipeline, programs: dict[str, Any], entry: dic
             entry["us"][shape] = entry["us"][same]  # the same kernels
             entry["same_as"] = same if shape == "auto" else entry.get("same_as")
             continue
-        calls = [
-            lambda a=a, b=b, p=program: p(**a, **keywords, out=b) for a, b in zip(inputs, outs, strict=True)
-        ] * 2
+        calls = [lambda a=a, b=b, p=program: p(**a, **keywords, out=b) for a, b in zip(inputs, outs, strict=True)] * 2
         entry["us"][shape] = device.cupy_graph_us(calls, task.repeat)
     entry["kernels"] = len(programs["auto"].kernels)
     entry["checked_with"] = "another shape" if independent else "cpu"
@@ -183,9 +175,7 @@ def _same(a: Any, b: Any) -> bool:
     return bool(cupy.array_equal(a, b, equal_nan=a.dtype.kind == "f"))
 
 
-def _check_cpu(
-    large: LargePipeline, inputs: dict[str, Any], got: dict[str, Any], entry: dict[str, Any]
-) -> None:
+def _check_cpu(large: LargePipeline, inputs: dict[str, Any], got: dict[str, Any], entry: dict[str, Any]) -> None:
     """Where only block tiles are legal. Functions such as exp may differ by rounding."""
     from tilefuse.runtime.program import compile_pipeline
 
@@ -224,9 +214,7 @@ def summarise(pipelines: dict[str, Any]) -> dict[str, Any]:
             "chosen_within_5_percent": float((losses <= 0.05).mean()),
             "median_fraction_of_floor": float(np.median(fractions)),
             "median_fraction_of_floor_of_the_best": float(np.median(best)),
-            "best_shape": {
-                s: sum(bool(u) and min(u, key=u.__getitem__) == s for u in forced_only) for s in SHAPES[1:]
-            },
+            "best_shape": {s: sum(bool(u) and min(u, key=u.__getitem__) == s for u in forced_only) for s in SHAPES[1:]},
             "legal": {s: sum(s in u for u in forced_only) for s in SHAPES[1:]},
         }
     return found

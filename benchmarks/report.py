@@ -69,10 +69,7 @@ def table(results: dict[str, Any]) -> str:
                     f"{figures['call_us']:.1f}" if "call_us" in figures else "-",
                     f"{100 * figures['floor_us'] / us:.0f}",
                     f"{100 * figures['copy_us'] / us:.0f}",
-                    *(
-                        f"{r['us'] / us:.1f}" + "?" * bool(r.get("wrong")) if "us" in r else "-"
-                        for r in ratios
-                    ),
+                    *(f"{r['us'] / us:.1f}" + "?" * bool(r.get("wrong")) if "us" in r else "-" for r in ratios),
                     str(len(kernels)),
                     "-".join(map(str, {registers[0]: 0, registers[-1]: 0} if registers else {})),
                 ]

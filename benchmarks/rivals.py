@@ -53,9 +53,7 @@ class TorchNamespace:
         if x.is_floating_point():
             pad = (n, n, n, n)
             return self.torch.nn.functional.pad(x[None], pad, mode="replicate")[0]
-        rows, columns = (
-            self.torch.arange(-n, size + n, device=x.device).clamp(0, size - 1) for size in x.shape[-2:]
-        )
+        rows, columns = (self.torch.arange(-n, size + n, device=x.device).clamp(0, size - 1) for size in x.shape[-2:])
         return x[..., rows[:, None], columns[None]]
 
     def pad_zero(self, x: Array, n: int) -> Array:

@@ -61,9 +61,7 @@ def passes_for(machine: str, shape: str | None) -> list[Any] | None:
     from tilefuse.passes.pipeline import standard_passes
     from tilefuse.passes.tile import Tile
 
-    return [
-        dataclasses.replace(p, shape=shape) if isinstance(p, Tile) else p for p in standard_passes(machine)
-    ]
+    return [dataclasses.replace(p, shape=shape) if isinstance(p, Tile) else p for p in standard_passes(machine)]
 
 
 def dry_run(case: Case, options: argparse.Namespace) -> None:

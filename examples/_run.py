@@ -68,9 +68,7 @@ def read_photo(path: str | None) -> np.ndarray:
 
     photo = np.asarray(imageio.v3.imread(path))
     if photo.dtype != np.uint8:
-        raise SystemExit(
-            f"{path}: pixels are {photo.dtype}; the examples take pictures of 8 bits per channel"
-        )
+        raise SystemExit(f"{path}: pixels are {photo.dtype}; the examples take pictures of 8 bits per channel")
     if photo.ndim == 2:
         return np.stack([photo] * 3, axis=-1)
     if photo.ndim == 3 and photo.shape[2] in (3, 4):

@@ -185,11 +185,7 @@ def build_module(outputs: Sequence[Source], name: str | None = None) -> ModuleOp
     returned: list[tuple[str, SSAValue]] = []
     for output in outputs:
         functions = scope.functions(output)
-        own = (
-            [names[output]]
-            if len(functions) == 1
-            else [f"{names[output]}.{i}" for i in range(len(functions))]
-        )
+        own = [names[output]] if len(functions) == 1 else [f"{names[output]}.{i}" for i in range(len(functions))]
         returned += zip(own, functions, strict=True)
     scope.add(img.ReturnOp(returned), position)
     pipeline = img.PipelineOp(name or names[outputs[0]], Region(scope.block))

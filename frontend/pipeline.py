@@ -79,9 +79,7 @@ class Pipeline:
 
     def _output_names(self) -> list[tuple[str, Func]]:
         return [
-            (f.name() if f.outputs() == 1 else f"{f.name()}.{i}", f)
-            for f in self._outputs
-            for i in range(f.outputs())
+            (f.name() if f.outputs() == 1 else f"{f.name()}.{i}", f) for f in self._outputs for i in range(f.outputs())
         ]
 
     def _program(self, target: str, options: dict[str, Any]) -> Any:

@@ -9,9 +9,7 @@ if TYPE_CHECKING:
     from tilefuse.frontend.expr import Expr
 
 
-def postorder(
-    roots: Sequence[Expr], children: Callable[[Expr], Sequence[Expr]] = lambda e: e.args
-) -> Iterator[Expr]:
+def postorder(roots: Sequence[Expr], children: Callable[[Expr], Sequence[Expr]] = lambda e: e.args) -> Iterator[Expr]:
     """Every node below `roots` once, operands first.
 
     Iterative: an expression may be deeper than Python's stack.

@@ -260,9 +260,7 @@ class RegisterBody(Body):
         else:
             e.choose(op.border, border, interior)
 
-    def _load_vector(
-        self, op: LoadOp, index: Sequence[Num], at: Where, keep: tuple[SSAValue, SSAValue] | None
-    ) -> None:
+    def _load_vector(self, op: LoadOp, index: Sequence[Num], at: Where, keep: tuple[SSAValue, SSAValue] | None) -> None:
         """A lane's row; with `keep`, (condition, value where it does not hold)."""
         e, layout = self.e, layout_of(op.tile)
         element = op.tile.type.element

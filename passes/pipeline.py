@@ -63,9 +63,7 @@ def new_context() -> Context:
     return ctx
 
 
-def standard_passes(
-    target: str, *, extent: Sequence[int] = (1536, 2560), algorithm: str = "both"
-) -> list[ModulePass]:
+def standard_passes(target: str, *, extent: Sequence[int] = (1536, 2560), algorithm: str = "both") -> list[ModulePass]:
     """From the algorithm to a full schedule for `target` (`cpu`, or a GPU's model or arch)."""
     size = tuple(extent)
     return [

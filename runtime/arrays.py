@@ -166,9 +166,7 @@ class TorchKind:
     def view(self, array: Any, what: str) -> ArrayView:
         where = array.device
         if where.type not in ("cpu", "cuda"):
-            raise CallTypeError(
-                f"{what} is a torch tensor on '{where}'; only cpu and cuda tensors can be used"
-            )
+            raise CallTypeError(f"{what} is a torch tensor on '{where}'; only cpu and cuda tensors can be used")
         if array.requires_grad:
             raise CallTypeError(f"{what} requires grad, which would be lost; pass tensor.detach()")
         if str(array.layout) != "torch.strided" or array.is_neg():

@@ -62,7 +62,6 @@ def _known_gpu(name: str, target: str) -> str:
         gpu(name)
     except UnknownGpu as error:
         raise TargetError(
-            f"target '{target}' is unknown; use auto, cpu, reference, cuda, or a GPU as in cuda:sm_90 or "
-            f"h200 ({error})"
+            f"target '{target}' is unknown; use auto, cpu, reference, cuda, or a GPU as in cuda:sm_90 or h200 ({error})"
         ) from None
     return name

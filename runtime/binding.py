@@ -103,16 +103,12 @@ class Signature:
         if isinstance(value, Mapping):
             unknown = [n for n in value if n not in names]
             if unknown:
-                raise CallTypeError(
-                    f"{keyword}=: no output is called '{unknown[0]}'; there are {_listed(names)}"
-                )
+                raise CallTypeError(f"{keyword}=: no output is called '{unknown[0]}'; there are {_listed(names)}")
             return {n: v for n, v in value.items() if v is not None}
         if not isinstance(value, tuple | list):
             value = [value]
         if len(value) != len(names):
-            raise CallTypeError(
-                f"{keyword}= gives {len(value)}, but there are {len(names)} outputs: {_listed(names)}"
-            )
+            raise CallTypeError(f"{keyword}= gives {len(value)}, but there are {len(names)} outputs: {_listed(names)}")
         return {n: v for n, v in zip(names, value, strict=True) if v is not None}
 
     def sizes(self, value: Any) -> dict[str, tuple[int, ...]]:
@@ -127,14 +123,10 @@ class Signature:
             return {}
         known = [*self._input_names, *(slot.name for slot in self.outputs)]
         if not isinstance(value, Mapping):
-            raise CallTypeError(
-                f"mins= takes a dict by name of {_listed(known)}, as in {{'{known[0]}': (0, 0)}}"
-            )
+            raise CallTypeError(f"mins= takes a dict by name of {_listed(known)}, as in {{'{known[0]}': (0, 0)}}")
         for name in value:
             if name not in known:
-                raise CallTypeError(
-                    f"mins=: no input or output is called '{name}'; there are {_listed(known)}"
-                )
+                raise CallTypeError(f"mins=: no input or output is called '{name}'; there are {_listed(known)}")
         return {n: _integers(v, f"mins= of '{n}'") for n, v in value.items()}
 
 
@@ -159,9 +151,7 @@ def _listed(names: Sequence[str]) -> str:
     return ", ".join(f"'{n}'" for n in names) or "none"
 
 
-def check_devices(
-    views: Sequence[ArrayView], slots: Sequence[Slot], kind: str, target: str, default: Device
-) -> Device:
+def check_devices(views: Sequence[ArrayView], slots: Sequence[Slot], kind: str, target: str, default: Device) -> Device:
     """The device of a call, which all arrays must be on; `kind` is what the target runs on: cpu or cuda."""
     device = views[0].device if views else default
     for view, slot in zip(views, slots, strict=True):

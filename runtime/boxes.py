@@ -149,8 +149,7 @@ def _output_boxes(
             extents[name] = tuple(shape[a] for a in orders[name])
             if size is not None and size != extents[name]:
                 raise CallError(
-                    f"out= of output '{name}' has shape {shape}, but sizes= asks for "
-                    f"{array_shape(size, orders[name])}"
+                    f"out= of output '{name}' has shape {shape}, but sizes= asks for {array_shape(size, orders[name])}"
                 )
         elif size is not None:
             extents[name] = size

@@ -32,9 +32,7 @@ class Arguments:
         self.words = (ctypes.c_uint64 * len(launch.words))(*launch.words)
         base = ctypes.addressof(self.words)
         self._addresses = (ctypes.c_void_p * len(self.words))(*range(base, base + 8 * len(self.words), 8))
-        self.node = KernelNodeParams(
-            function.ptr, launch.grid, launch.threads, 0, ctypes.addressof(self._addresses)
-        )
+        self.node = KernelNodeParams(function.ptr, launch.grid, launch.threads, 0, ctypes.addressof(self._addresses))
 
     def fill(self, pointers: Sequence[int], scalars: Sequence[int]) -> None:
         """Write the addresses of buffers, and scalars."""
@@ -94,9 +92,7 @@ class PlanGraph:
 class CudaRunner:
     """Runs a plan on a GPU of architecture `arch`; `functions` are the kernels of its launches, from CuPy."""
 
-    def __init__(
-        self, plan: Plan, functions: Sequence[Any], outputs: Sequence[Picture], device: int, arch: str
-    ):
+    def __init__(self, plan: Plan, functions: Sequence[Any], outputs: Sequence[Picture], device: int, arch: str):
         import cupy
 
         self._cupy = cupy

@@ -116,9 +116,7 @@ def launch_kernel(kernel: KernelNodeParams, stream: int, *, overlapping: bool) -
     """Launch a kernel; `overlapping`: before the one before it on the stream has ended, which it waits for."""
     attribute = LaunchAttribute(_PROGRAMMATIC_STREAM_SERIALIZATION, 0, (1,))
     attributes = ctypes.pointer(attribute)
-    config = LaunchConfig(
-        kernel.grid, kernel.threads, kernel.shared_bytes, stream, attributes, int(overlapping)
-    )
+    config = LaunchConfig(kernel.grid, kernel.threads, kernel.shared_bytes, stream, attributes, int(overlapping))
     status = _driver().cuLaunchKernelEx(byref(config), kernel.function, kernel.arguments, None)
     _check("cuLaunchKernelEx", status)
 

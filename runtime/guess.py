@@ -23,9 +23,7 @@ _EXTENT = 1024
 _CHANNELS = 3
 
 
-def likely_specs(
-    pipeline: PipelineOp, signature: Signature
-) -> tuple[dict[str, BufferSpec], list[BufferSpec]] | None:
+def likely_specs(pipeline: PipelineOp, signature: Signature) -> tuple[dict[str, BufferSpec], list[BufferSpec]] | None:
     """Specs of a call with contiguous arrays, planar RGB if pictures; None if such a call is not possible."""
     if (signature.params.keys() - signature.defaults.keys()) & params_in_boxes(pipeline):
         return None
@@ -42,12 +40,8 @@ def likely_specs(
     def spec(box: Box, order: AxisOrder, itemsize: int) -> BufferSpec:
         return describe(contiguous([n for _, n in box], order, itemsize), box, 0, itemsize)
 
-    inputs = {
-        s.name: spec(boxes.inputs[s.name], boxes.input_orders[s.name], s.itemsize) for s in signature.inputs
-    }
-    outputs = [
-        spec(boxes.outputs[s.name], boxes.output_orders[s.name], s.itemsize) for s in signature.outputs
-    ]
+    inputs = {s.name: spec(boxes.inputs[s.name], boxes.input_orders[s.name], s.itemsize) for s in signature.inputs}
+    outputs = [spec(boxes.outputs[s.name], boxes.output_orders[s.name], s.itemsize) for s in signature.outputs]
     return inputs, outputs
 
 

@@ -54,9 +54,7 @@ def c_entry_points(groups: Sequence[GroupOp]) -> str:
                 if kind is None:
                     number()
                     continue
-                lines.append(
-                    f"  {kind} v{count}; __builtin_memcpy(&v{count}, a + {len(arguments)}, sizeof v{count});"
-                )
+                lines.append(f"  {kind} v{count}; __builtin_memcpy(&v{count}, a + {len(arguments)}, sizeof v{count});")
                 arguments.append(f"v{count}")
                 count += 1
                 continue

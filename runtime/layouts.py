@@ -61,9 +61,7 @@ def axis_order(op: InputOp, shape: Sequence[int]) -> AxisOrder | None:
     rank = len(shape)
     declared = declared_layout(op)
     if declared not in ("auto", "planar", "interleaved"):
-        raise CallError(
-            f"input '{op.sym_name.data}': layout '{declared}' is unknown; use auto, planar, interleaved"
-        )
+        raise CallError(f"input '{op.sym_name.data}': layout '{declared}' is unknown; use auto, planar, interleaved")
     if rank != 3 or declared != "auto":
         return INTERLEAVED if declared == "interleaved" and rank == 3 else planar(rank)
     channels = op.bounds.data[2] if op.bounds is not None else None

@@ -75,8 +75,7 @@ def compile_report(source: str, arch: str, options: Sequence[str] = ()) -> Compi
         nvrtc.nvrtcDestroyProgram(ctypes.byref(program))
     figures = dict(_figures(log))
     registers, spills, stack, shared = (
-        {name: figure[key] for name, figure in figures.items()}
-        for key in ("registers", "spills", "stack", "shared")
+        {name: figure[key] for name, figure in figures.items()} for key in ("registers", "spills", "stack", "shared")
     )
     return CompileReport(cubin, registers, spills, stack, shared, log)
 

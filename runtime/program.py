@@ -86,9 +86,7 @@ def compile_pipeline(
         )
     verify_module(module)
     if wrong := [p for p in passes or () if not isinstance(p, ModulePass)]:
-        raise CallTypeError(
-            f"passes= takes pass objects, as in [*standard_passes('cpu'), Mine()], not {wrong[0]!r}"
-        )
+        raise CallTypeError(f"passes= takes pass objects, as in [*standard_passes('cpu'), Mine()], not {wrong[0]!r}")
     return Program(module, Settings(find_backend(target), strict_float, verify, passes, options))
 
 
@@ -265,9 +263,7 @@ class Program:
         names = [slot.name for slot in self._signature.outputs]
         named["out"] = dict(zip(names, out if len(names) > 1 else [out], strict=True))
         if self._settings.backend.name == "cuda":
-            self._seconds = timing.device_seconds(
-                lambda stream: self(*arrays, **{**named, "stream": stream}), repeat
-            )
+            self._seconds = timing.device_seconds(lambda stream: self(*arrays, **{**named, "stream": stream}), repeat)
         else:
             self._seconds = timing.wall_seconds(lambda: self(*arrays, **named), repeat)
         return self._seconds
@@ -384,9 +380,7 @@ class Program:
         if isinstance(self._last, PreparedKernels):
             return self._last.compiled
         if self._latest is None:
-            raise CallError(
-                "target 'reference' evaluates the pipeline as it is: there are no passes or kernels"
-            )
+            raise CallError("target 'reference' evaluates the pipeline as it is: there are no passes or kernels")
         return self._latest
 
     def _device(self, views: Sequence[ArrayView]) -> Device:

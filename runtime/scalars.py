@@ -140,9 +140,7 @@ def evaluate_scalars(
     return [results[v] for v in values]
 
 
-def _evaluate(
-    values: Sequence[SSAValue], boxes: Mapping[str, Box], params: Mapping[str, Number]
-) -> list[Number]:
+def _evaluate(values: Sequence[SSAValue], boxes: Mapping[str, Box], params: Mapping[str, Number]) -> list[Number]:
     from tilefuse.runtime.evaluator import evaluate
 
     head: list[Operation] = []
@@ -153,9 +151,7 @@ def _evaluate(
         if isinstance(op, MinOp | ExtentOp):
             assert isinstance(op.input.owner, InputOp)
             low, extent = boxes[op.input.owner.sym_name.data][op.dim.value.data]
-            new: Operation = arith.ConstantOp(
-                IntegerAttr(extent if isinstance(op, ExtentOp) else low, IndexType())
-            )
+            new: Operation = arith.ConstantOp(IntegerAttr(extent if isinstance(op, ExtentOp) else low, IndexType()))
             copies[op.value] = new.results[0]
         else:
             new = op.clone(copies)

@@ -64,9 +64,7 @@ class SeenCalls:
         self._most = most
         self._lock = threading.Lock()
 
-    def key(
-        self, inputs: Sequence[Any], out: Any, params: Mapping[str, Number]
-    ) -> tuple[list[int], Hashable] | None:
+    def key(self, inputs: Sequence[Any], out: Any, params: Mapping[str, Number]) -> tuple[list[int], Hashable] | None:
         """The addresses of inputs and given outputs, and the key of such a call in `calls`.
 
         None if an array must be viewed each time, or outputs are given by name or in part.

@@ -36,9 +36,7 @@ def find_pipeline(module: ModuleOp) -> PipelineOp:
     """The one pipeline of a module; PipelineError if there is none or several."""
     found = [op for op in module.body.block.ops if isinstance(op, PipelineOp)]
     if len(found) != 1:
-        raise PipelineError(
-            f"a program is compiled from one img.pipeline; this module has {len(found)}", module
-        )
+        raise PipelineError(f"a program is compiled from one img.pipeline; this module has {len(found)}", module)
     return found[0]
 
 

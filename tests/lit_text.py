@@ -12,9 +12,7 @@ def prefixes(text: str) -> set[str]:
     """The check prefixes that the RUN lines use."""
     found = {p for names in _PREFIXES.findall(text) for p in names.split(",")}
     runs = [line for line in text.split("\n") if "RUN:" in line]
-    reads_default = any(
-        "ROUNDTRIP" in run or ("filecheck %s" in run and "--check-prefix" not in run) for run in runs
-    )
+    reads_default = any("ROUNDTRIP" in run or ("filecheck %s" in run and "--check-prefix" not in run) for run in runs)
     return found | ({"CHECK"} if reads_default else set())
 
 

@@ -102,9 +102,7 @@ class Expressions:
     def random_constant(self, element: Attribute) -> Number:
         """A small constant, sometimes one of the corners of its type."""
         if element == f32:
-            return self.constant(
-                f32, self.rng.choice([1.0, 2.0, 0.5, -1.0, 3.0, 0.25, -0.375, 0.1015625, 7.0])
-            )
+            return self.constant(f32, self.rng.choice([1.0, 2.0, 0.5, -1.0, 3.0, 0.25, -0.375, 0.1015625, 7.0]))
         low, high = range_of(element)
         if self.chance(0.1):
             return self.constant(element, self.rng.choice([low, high]))
@@ -131,9 +129,7 @@ class Expressions:
     def _to_float(self, number: Number) -> Number:
         if number.size > EXACT_INTEGERS:
             mask = self.constant(number.element, 1023)
-            number = replace(
-                number, value=self.emit(arith.AndIOp(number.value, mask.value)), low=0, high=1023
-            )
+            number = replace(number, value=self.emit(arith.AndIOp(number.value, mask.value)), low=0, high=1023)
         kind = arith.SIToFPOp if is_signed(number.element) else arith.UIToFPOp
         return replace(number, value=self.emit(kind(number.value, f32)), element=f32)
 
@@ -192,9 +188,7 @@ class Expressions:
         if a.is_float:
             if a.error or b.error:
                 return None
-            return self.emit(
-                arith.CmpfOp(a.value, b.value, self.rng.choice(["olt", "oge", "oeq", "une", "ogt"]))
-            )
+            return self.emit(arith.CmpfOp(a.value, b.value, self.rng.choice(["olt", "oge", "oeq", "une", "ogt"])))
         order = ["slt", "sge", "sgt"] if is_signed(a.element) else ["ult", "uge", "ule"]
         return self.emit(arith.CmpiOp(a.value, b.value, self.rng.choice([*order, "eq", "ne"])))
 
@@ -339,9 +333,7 @@ class Expressions:
         a = self.tamed(a, 1.0) if a.error else a
         magnitude = self.emit(math.AbsFOp(a.value))
         one = self.constant(f32, 1.0)
-        total = self._rounded(
-            self.emit(arith.AddfOp(magnitude, one.value)), 1.0, 1.0 + a.size, a.error, a.whole
-        )
+        total = self._rounded(self.emit(arith.AddfOp(magnitude, one.value)), 1.0, 1.0 + a.size, a.error, a.whole)
         root = self.emit(math.SqrtOp(total.value))
         return self._rounded(root, 1.0, pymath.sqrt(total.high), total.error / 2, False)
 

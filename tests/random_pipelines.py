@@ -267,9 +267,7 @@ class _Builder:
                 pattern = "point"
             self.halvings = max(0, self.halvings - 1)
         taps: dict[tuple[AffineExpr, ...], Number] = {}
-        for _ in range(
-            {"point": 1, "stencil": self.rng.choice([2, 3, 5, 9])}.get(pattern, self.rng.choice([1, 2, 4]))
-        ):
+        for _ in range({"point": 1, "stencil": self.rng.choice([2, 3, 5, 9])}.get(pattern, self.rng.choice([1, 2, 4]))):
             indices = [self._index(pattern, d) for d in range(self.rank)]
             if view.channels is not None:
                 indices.append(self._channel(view, channels is not None))

@@ -25,10 +25,7 @@ def passes(target: str, *, shape: Shape = "auto", algorithm: str = "both") -> li
     forced: dict[str, object] = {"shape": shape}
     if shape in ("warp_tile", "warp_exchange"):
         forced = {"shape": "warp_tile", "exchange": shape == "warp_exchange"}
-    return [
-        replace(p, **forced) if isinstance(p, Tile) else p
-        for p in standard_passes(target, algorithm=algorithm)
-    ]
+    return [replace(p, **forced) if isinstance(p, Tile) else p for p in standard_passes(target, algorithm=algorithm)]
 
 
 def evaluated(case: RandomPipeline) -> dict[str, np.ndarray]:

@@ -50,9 +50,7 @@ def test_directives_are_spelt_right(name):
     ],
 )
 def test_misspelt_directives_are_seen(line):
-    run = (
-        "// RUN: pipeline-opt %s | filecheck %s\n// RUN: pipeline-opt %s | filecheck %s --check-prefix=ODD\n"
-    )
+    run = "// RUN: pipeline-opt %s | filecheck %s\n// RUN: pipeline-opt %s | filecheck %s --check-prefix=ODD\n"
     fine = "// CHECK-LABEL: a\n// ODD-NOT: b\n// Words: not one.\n// expected-error @+1 {{c}}\n"
     assert lit_text.misspelt_directives(run + fine) == []
     assert lit_text.misspelt_directives(run + fine + line) == [line]

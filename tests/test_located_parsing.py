@@ -37,9 +37,7 @@ def test_every_op_knows_its_place():
 
 
 def test_the_generic_form_has_places_too():
-    module = parse_module(
-        '"img.pipeline"() <{sym_name = "p"}> ({\n  "test.pureop"() : () -> ()\n' + RETURN, "g.mlir"
-    )
+    module = parse_module('"img.pipeline"() <{sym_name = "p"}> ({\n  "test.pureop"() : () -> ()\n' + RETURN, "g.mlir")
     first = module.body.block.first_op.body.block.first_op
     assert located(first, "m") == "g.mlir:2:3: error: m"
 

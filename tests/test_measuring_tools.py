@@ -55,9 +55,7 @@ def test_calibration_fits_constants_to_what_was_measured(tmp_path):
         row |= {"us": [2 * us for us in row["predicted_us"]], "changed": False}
     path.write_text(json.dumps(found))
     output = tmp_path / "h200.toml"
-    code, said = run(
-        "calibrate.py", str(path), "--machine", "h200", "--seconds", "3", "--output", str(output)
-    )
+    code, said = run("calibrate.py", str(path), "--machine", "h200", "--seconds", "3", "--output", str(output))
     assert code == 0, said
     assert read_calibration(output) != read_calibration(Path(os.devnull))
     words = said.split("error ")[1].split()

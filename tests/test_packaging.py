@@ -18,9 +18,7 @@ pytestmark = pytest.mark.slow
 
 
 def _run(*command, cwd, **env):
-    done = subprocess.run(
-        command, cwd=cwd, env={**os.environ, **env}, capture_output=True, text=True, timeout=300
-    )
+    done = subprocess.run(command, cwd=cwd, env={**os.environ, **env}, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 

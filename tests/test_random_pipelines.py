@@ -58,9 +58,7 @@ def test_same_seed_same_pipeline():
 def test_arrays_fit_the_types_and_hold_what_is_read(cases):
     for seed, case in zip(SEEDS, cases, strict=True):
         grids = case.grids
-        boxes = {
-            name: tuple(zip(case.mins[name], array.shape[::-1], strict=True)) for name, array in grids.items()
-        }
+        boxes = {name: tuple(zip(case.mins[name], array.shape[::-1], strict=True)) for name, array in grids.items()}
         needed = required_boxes(case.pipeline, case.output_boxes, boxes, case.params)
         for op in case.pipeline.body.block.ops:
             if not isinstance(op, InputOp):

@@ -44,9 +44,7 @@ def parse_expectations(text: str, filename: str) -> list[Expectation]:
         for match in _EXPECTED.finditer(line):
             position = SourcePosition(filename, number, match.start() + 1)
             if match["kind"] != "error":
-                raise PipelineError(
-                    "only expected-error is known: passes give no other kind", position=position
-                )
+                raise PipelineError("only expected-error is known: passes give no other kind", position=position)
             target = _target_line(match["where"], number, lines)
             found.append(Expectation(match["text"], bool(match["re"]), target, position))
     return found
@@ -69,9 +67,7 @@ def _target_line(where: str | None, number: int, lines: Sequence[str]) -> int | 
             return number + int(offset)
 
 
-def check_expectations(
-    expectations: Sequence[Expectation], errors: Sequence[PipelineError]
-) -> list[PipelineError]:
+def check_expectations(expectations: Sequence[Expectation], errors: Sequence[PipelineError]) -> list[PipelineError]:
     """What is wrong: errors that nothing expected, and expectations that nothing met. Empty if all match."""
     open_ones = list(expectations)
     wrong = []
@@ -82,7 +78,5 @@ def check_expectations(
         else:
             open_ones.remove(met)
     for missing in open_ones:
-        wrong.append(
-            PipelineError(f'expected error "{missing.text}" was not given', position=missing.position)
-        )
+        wrong.append(PipelineError(f'expected error "{missing.text}" was not given', position=missing.position))
     return wrong

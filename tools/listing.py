@@ -21,9 +21,7 @@ def list_passes(available: Mapping[str, Callable[[], type[ModulePass]]]) -> str:
         lines.extend(f"    {option}" for option in describe_options(kind))
     names = ", ".join(sorted(available.keys() & XDSL_UNIVERSE.all_passes.keys()))
     lines.append("passes of xDSL:")
-    lines.append(
-        textwrap.fill(names, 100, initial_indent="    ", subsequent_indent="    ", break_on_hyphens=False)
-    )
+    lines.append(textwrap.fill(names, 100, initial_indent="    ", subsequent_indent="    ", break_on_hyphens=False))
     return "\n".join(lines)
 
 

@@ -122,9 +122,7 @@ class PipelineOpt(xDSLOptMain):
         spec = specs[0]
         if spec.name not in self.available_targets:
             known = ", ".join(self.available_targets)
-            raise PipelineError(
-                f"{unknown('target', spec.name, self.available_targets)}; the targets are {known}"
-            )
+            raise PipelineError(f"{unknown('target', spec.name, self.available_targets)}; the targets are {known}")
         entry: Callable[..., Any] = self.available_targets[spec.name]
         if inspect.signature(entry).parameters:  # a plain function (module, stream): no options
             return text

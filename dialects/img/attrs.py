@@ -171,9 +171,7 @@ class ScheduleAttr(ParametrizedAttribute):
     vector: IntAttr
     blocks: IntAttr
 
-    def __init__(
-        self, shape: Shape, tile: Sequence[int], threads: Sequence[int], vector: int = 1, blocks: int = 0
-    ):
+    def __init__(self, shape: Shape, tile: Sequence[int], threads: Sequence[int], vector: int = 1, blocks: int = 0):
         super().__init__(
             StringAttr(shape.value),
             DenseArrayBase.from_list(i64, list(tile)),

@@ -31,9 +31,7 @@ _PRECEDENCE = {
 }
 
 
-def _print_expr(
-    printer: Printer, expr: AffineExpr, operands: Sequence[SSAValue], precedence: int = 0
-) -> None:
+def _print_expr(printer: Printer, expr: AffineExpr, operands: Sequence[SSAValue], precedence: int = 0) -> None:
     """Print `expr` with dimension i written as `operands[i]`; parenthesised if it binds weaker."""
     match expr:
         case AffineConstantExpr(value):

@@ -66,9 +66,7 @@ class Layout:
 
     def covers(self, other: Layout) -> bool:
         """Whether a lane holds here all that it holds there."""
-        pairs = zip(
-            (self.columns, self.rows, *self.depth), (other.columns, other.rows, *other.depth), strict=True
-        )
+        pairs = zip((self.columns, self.rows, *self.depth), (other.columns, other.rows, *other.depth), strict=True)
         return len(self.depth) == len(other.depth) and all(a[0] <= b[0] and b[1] <= a[1] for a, b in pairs)
 
     def with_spans(self, columns: Span | None = None, rows: Span | None = None) -> Layout:

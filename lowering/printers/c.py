@@ -45,9 +45,7 @@ class CTarget(Target):
         """Write the source to `output`."""
         contract = "off" if self.strict_float else "fast"
         text = print_c(module, index_bits=self.index_bits)
-        output.write(
-            f"// compile with: cc -O3 -march=native -fopenmp -fno-math-errno -ffp-contract={contract}\n{text}"
-        )
+        output.write(f"// compile with: cc -O3 -march=native -fopenmp -fno-math-errno -ffp-contract={contract}\n{text}")
 
 
 def _to_int() -> dict[str, Helper]:
@@ -116,12 +114,8 @@ def _bits() -> dict[str, Helper]:
         found[f"clz_u{width}"] = Helper(
             f"int clz_u{width}({t} a) {{ return a ? __builtin_clz{ll}(a){pad} : {width}; }}"
         )
-        found[f"ctz_u{width}"] = Helper(
-            f"int ctz_u{width}({t} a) {{ return a ? __builtin_ctz{ll}(a) : {width}; }}"
-        )
-        found[f"popcount_u{width}"] = Helper(
-            f"int popcount_u{width}({t} a) {{ return __builtin_popcount{ll}(a); }}"
-        )
+        found[f"ctz_u{width}"] = Helper(f"int ctz_u{width}({t} a) {{ return a ? __builtin_ctz{ll}(a) : {width}; }}")
+        found[f"popcount_u{width}"] = Helper(f"int popcount_u{width}({t} a) {{ return __builtin_popcount{ll}(a); }}")
     return found
 
 
@@ -195,9 +189,7 @@ class C(Language):
         """C has none: `1.0f / sqrtf(a)`."""
         double = ctype == "double"
         one = Expr("1.0" if double else "1.0f", expr.PRIMARY, ctype)
-        return expr.binary(
-            one, "/", expr.call(printer.math("sqrt" if double else "sqrtf"), (a,), ctype), MUL, ctype
-        )
+        return expr.binary(one, "/", expr.call(printer.math("sqrt" if double else "sqrtf"), (a,), ctype), MUL, ctype)
 
     def dynamic_shared(self, name: str, type_: MemRefType, op: Operation) -> None:
         """An array as any other."""
@@ -214,9 +206,7 @@ class C(Language):
         splat = wrapped(f"  return ({short}){{", ["a"] * n, "};\n}")
         helpers = {
             "type": Helper(f"typedef {t} {short} __attribute__((vector_size({size})));"),
-            "load": Helper(
-                f"{short} load_{short}(const {t}* p) {{ {short} v; {copy}(&v, p, sizeof v); return v; }}"
-            ),
+            "load": Helper(f"{short} load_{short}(const {t}* p) {{ {short} v; {copy}(&v, p, sizeof v); return v; }}"),
             "store": Helper(f"void store_{short}({t}* p, {short} v) {{ {copy}(p, &v, sizeof v); }}"),
             "make": Helper(wrapped(f"{short} make_{short}(", params, ") {") + "\n" + make),
             "splat": Helper(f"{short} splat_{short}({t} a) {{\n{splat}"),

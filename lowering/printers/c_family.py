@@ -103,18 +103,12 @@ class FunctionPrinter:
         function, name = self.function, self.function.sym_name.data
         kernel, inline = ("kernel.threads" in function.attributes), ("kernel.inline" in function.attributes)
         if kernel == inline:
-            raise PipelineError(
-                f"@{name} must have one of the attributes kernel.threads and kernel.inline", function
-            )
+            raise PipelineError(f"@{name} must have one of the attributes kernel.threads and kernel.inline", function)
         if not is_legal_symbol(name):
-            raise PipelineError(
-                f"@{name} is a keyword or library function of C or CUDA; rename the function", function
-            )
+            raise PipelineError(f"@{name} is a keyword or library function of C or CUDA; rename the function", function)
         results = function.function_type.outputs.data
         if len(results) > (0 if kernel else 1):
-            raise PipelineError(
-                f"@{name}: a kernel returns nothing and a device function at most one value", function
-            )
+            raise PipelineError(f"@{name}: a kernel returns nothing and a device function at most one value", function)
         if len(function.body.blocks) != 1:
             raise PipelineError(f"@{name}: the body must be one block; loops are scf.for", function)
         if kernel:
@@ -238,11 +232,7 @@ class FunctionPrinter:
 
     def _is_dead_yield(self, op: Operation, i: int) -> bool:
         parent = op.parent_op()
-        return (
-            isinstance(op, scf.YieldOp)
-            and isinstance(parent, scf.IfOp)
-            and not self.uses.get(parent.results[i])
-        )
+        return isinstance(op, scf.YieldOp) and isinstance(parent, scf.IfOp) and not self.uses.get(parent.results[i])
 
     def _hardware_index(self, op: Operation) -> str | None:
         """What replaces a block or thread loop; then its bounds are not printed."""
@@ -303,11 +293,7 @@ class FunctionPrinter:
 
     def _comment_lines(self, op: Operation, prefix: str) -> list[str]:
         comment = op.attributes.get("kernel.comment")
-        return (
-            [f"{prefix}// {text}" for text in comment.data.splitlines()]
-            if isinstance(comment, StringAttr)
-            else []
-        )
+        return [f"{prefix}// {text}" for text in comment.data.splitlines()] if isinstance(comment, StringAttr) else []
 
     def scope(self, block: Block, before: Callable[[], None] | None = None) -> None:
         """Print a block one level deeper."""

@@ -28,8 +28,7 @@ def block_threads(kernel: func.FuncOp) -> tuple[int, int, int]:
     sizes = tuple(attribute.get_values()) if isinstance(attribute, DenseArrayBase) else ()
     if len(sizes) != 3 or any(int(n) < 1 for n in sizes) or prod(sizes) > _MOST_THREADS:
         raise PipelineError(
-            f"@{kernel.sym_name.data}: kernel.threads must be array<i64: x, y, z>, "
-            f"1 to {_MOST_THREADS} threads",
+            f"@{kernel.sym_name.data}: kernel.threads must be array<i64: x, y, z>, 1 to {_MOST_THREADS} threads",
             kernel,
         )
     return int(sizes[0]), int(sizes[1]), int(sizes[2])

@@ -30,13 +30,9 @@ def print_for(p: FunctionPrinter, op: Operation) -> None:
     level = op.attributes.get("kernel.level")
     if isinstance(level, StringAttr):
         if level.data not in LEVELS:
-            raise PipelineError(
-                f"scf.for: kernel.level must be one of {', '.join(LEVELS)}, not {level.data}", op
-            )
+            raise PipelineError(f"scf.for: kernel.level must be one of {', '.join(LEVELS)}, not {level.data}", op)
         if op.iter_args:
-            raise PipelineError(
-                f"scf.for: a {level.data} loop cannot carry values from one iteration to the next", op
-            )
+            raise PipelineError(f"scf.for: a {level.data} loop cannot carry values from one iteration to the next", op)
         if builtin := p.language.hardware_index(level.data):
             _print_hardware_loop(p, op, builtin)
             return
@@ -172,8 +168,7 @@ def print_shuffle(p: FunctionPrinter, op: Operation) -> None:
     assert isinstance(op, ShuffleOp)
     if p.language.shuffle is None:
         raise PipelineError(
-            f"gpu.shuffle cannot be printed as {p.language.name}; "
-            "lower the tiles with lower-warp-tiles{warps=false}",
+            f"gpu.shuffle cannot be printed as {p.language.name}; lower the tiles with lower-warp-tiles{{warps=false}}",
             op,
         )
     function = f"{p.language.shuffle}_{op.mode.data.value}_sync"

@@ -88,9 +88,7 @@ def _bits() -> dict[str, Helper]:
         pad = f" - {32 - width}" if width < 32 else ""
         guard = f"a | 0x{1 << width:x}u" if width < 32 else "a"
         found[f"clz_u{width}"] = Helper(f"int clz_u{width}({t} a) {{ return __clz{wide}(a){pad}; }}")
-        found[f"ctz_u{width}"] = Helper(
-            f"int ctz_u{width}({t} a) {{ return __clz{wide}(__brev{wide}({guard})); }}"
-        )
+        found[f"ctz_u{width}"] = Helper(f"int ctz_u{width}({t} a) {{ return __clz{wide}(__brev{wide}({guard})); }}")
         found[f"popcount_u{width}"] = Helper(f"int popcount_u{width}({t} a) {{ return __popc{wide}(a); }}")
     return found
 
@@ -124,9 +122,7 @@ _LIBRARY: dict[str, Helper] = {
     # minimum and maximum call these by their aliases.
     **{
         name: Helper(
-            helper.text.replace(f"{name[:3]}num_f32", f"f{name[:3]}f").replace(
-                f"{name[:3]}num_f64", f"f{name[:3]}"
-            )
+            helper.text.replace(f"{name[:3]}num_f32", f"f{name[:3]}f").replace(f"{name[:3]}num_f64", f"f{name[:3]}")
         )
         for name, helper in COMMON.items()
         if name[3:].startswith("imum_")
@@ -212,9 +208,7 @@ class Cuda(Language):
         unroll = loop.attributes.get("kernel.unroll")
         if unroll is None:
             return []
-        return [
-            f"#pragma unroll {unroll.value.data}" if isinstance(unroll, IntegerAttr) else "#pragma unroll"
-        ]
+        return [f"#pragma unroll {unroll.value.data}" if isinstance(unroll, IntegerAttr) else "#pragma unroll"]
 
     def math(self, function: str) -> str:
         """The same names; square roots are asked for correctly rounded."""

@@ -12,9 +12,7 @@ from dataclasses import dataclass, replace
 
 from tilefuse.lowering.printers.c_types import Interval, promotes_to_int, type_range
 
-PRIMARY, POSTFIX, UNARY, MUL, ADD, SHIFT, REL, EQ, BITAND, XOR, BITOR, LAND, LOR, COND, ASSIGN = range(
-    15, 0, -1
-)
+PRIMARY, POSTFIX, UNARY, MUL, ADD, SHIFT, REL, EQ, BITAND, XOR, BITOR, LAND, LOR, COND, ASSIGN = range(15, 0, -1)
 
 INT_RANGE: Interval = (-(2**31), 2**31 - 1)
 # Operators that readers and -Wparentheses want explicit parentheses around: all operands bind tightly.
@@ -129,9 +127,7 @@ def call(
 ) -> Expr:
     """`function(args)`."""
     args = tuple(args)
-    return derived(
-        f"{function}({', '.join(a.text for a in args)})", POSTFIX, ctype, args, interval, cheap=cheap
-    )
+    return derived(f"{function}({', '.join(a.text for a in args)})", POSTFIX, ctype, args, interval, cheap=cheap)
 
 
 def cast(ctype: str, a: Expr, interval: Interval | None = None, *, cheap: bool | None = None) -> Expr:

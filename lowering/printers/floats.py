@@ -192,9 +192,7 @@ def _from_int(reading: Any) -> Row:
         source, result = op.operands[0].type, op.results[0].type
         width = width_of(source, op)
         if isinstance(result, BFloat16Type) and width > 16:
-            raise PipelineError(
-                f"{op.name}: i{width} to bf16 is not printed; convert to f32 and truncate", op
-            )
+            raise PipelineError(f"{op.name}: i{width} to bf16 is not printed; convert to f32 and truncate", op)
         a = reading(p.use(op.operands[0]), width)
         return rounded(p, expr.cast(_ctype(op), a, cheap=False), result, op)
 
@@ -258,8 +256,7 @@ def _bitcast_name(source: Attribute, result: Attribute, op: Operation) -> str:
 
 
 _CALLS = (
-    "acos acosh asin asinh atan atanh atan2 cbrt cos cosh erf exp exp2 expm1 fma log log10 log1p log2 "
-    "sin sinh tan tanh"
+    "acos acosh asin asinh atan atanh atan2 cbrt cos cosh erf exp exp2 expm1 fma log log10 log1p log2 sin sinh tan tanh"
 )
 
 FLOAT_ROWS: dict[str, Row] = {

@@ -96,18 +96,13 @@ def _bitwise(symbol: str) -> Row:
         type_ = op.results[0].type
         if _is_bool(type_):
             return _logical(p, op, symbol, prec)
-        a, b = (
-            _read(p, operand, op, signed if isinstance(type_, IndexType) else unsigned)
-            for operand in op.operands
-        )
+        a, b = (_read(p, operand, op, signed if isinstance(type_, IndexType) else unsigned) for operand in op.operands)
         if isinstance(type_, IndexType):
             return expr.binary(a, symbol, b, prec, "idx")
         highs = a.interval()[1], b.interval()[1]
         high = min(highs) if symbol == "&" else 2 ** max(highs).bit_length() - 1
         ctype = (
-            "int"
-            if promotes_to_int(a.ctype) and promotes_to_int(b.ctype)
-            else UNSIGNED[max(width_of(type_, op), 32)]
+            "int" if promotes_to_int(a.ctype) and promotes_to_int(b.ctype) else UNSIGNED[max(width_of(type_, op), 32)]
         )
         return expr.binary(a, symbol, b, prec, ctype, (0, high))
 
@@ -250,9 +245,7 @@ def _compare(p: FunctionPrinter, op: Operation) -> Expr:
     return expr.binary(a, symbol, b, EQ if predicate < 2 else REL, "bool", (0, 1))
 
 
-def _same_reading(
-    p: FunctionPrinter, op: Operation, x: SSAValue, y: SSAValue, type_: Attribute
-) -> tuple[Expr, Expr]:
+def _same_reading(p: FunctionPrinter, op: Operation, x: SSAValue, y: SSAValue, type_: Attribute) -> tuple[Expr, Expr]:
     """Two integers of one type, both read as signed or both as unsigned, whichever needs no cast."""
     a, b = p.use(x), p.use(y)
     if isinstance(type_, IndexType):

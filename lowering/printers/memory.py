@@ -127,9 +127,7 @@ def _product(sizes: Iterable[Expr]) -> Expr:
 def _array_shape(type_: MemRefType[Any], op: Operation) -> tuple[int, ...]:
     shape = type_.get_shape()
     if DYNAMIC_INDEX in shape or not isinstance(type_.layout, NoneAttr):
-        raise PipelineError(
-            f"{op.name}: memory in space {space_of(type_)} needs a static shape, got {type_}", op
-        )
+        raise PipelineError(f"{op.name}: memory in space {space_of(type_)} needs a static shape, got {type_}", op)
     return tuple(shape) or (1,)
 
 
@@ -141,11 +139,7 @@ def _pointer_to_row(p: FunctionPrinter, type_: MemRefType[Any], declarator: str)
     """`float (*tile)[34]`, or `float* line` if there is one dimension."""
     shape = _array_shape(type_, p.op)
     element = p.storage(type_.element_type)
-    return (
-        f"{element} (*{declarator}){_brackets(shape[1:])}"
-        if shape[1:]
-        else f"{element}* {declarator}".rstrip()
-    )
+    return f"{element} (*{declarator}){_brackets(shape[1:])}" if shape[1:] else f"{element}* {declarator}".rstrip()
 
 
 def _declare(p: FunctionPrinter, value: SSAValue, name: str) -> None:
@@ -196,9 +190,7 @@ def print_view(p: FunctionPrinter, op: Operation) -> None:
 def memory_of(p: FunctionPrinter, value: SSAValue, op: Operation) -> Memory:
     """What is known of a memref; PipelineError if it came from an op that is not printed."""
     if value not in p.memories:
-        raise PipelineError(
-            f"{op.name}: its memref must be an argument, a memref.alloca or a memref.view", op
-        )
+        raise PipelineError(f"{op.name}: its memref must be an argument, a memref.alloca or a memref.view", op)
     return p.memories[value]
 
 

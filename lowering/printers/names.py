@@ -28,9 +28,7 @@ logb lrint lround modf nan nearbyint nextafter pow remainder remquo rint round r
 sincos sinh sqrt tan tanh tgamma trunc y0 y1 yn
 """
 KEYWORDS = frozenset((_C_KEYWORDS + _CPP_KEYWORDS).split())
-LIBRARY = frozenset(_CUDA_NAMES.split()) | {
-    f"{name}{end}" for name in _MATH.split() for end in ("", "f", "l")
-}
+LIBRARY = frozenset(_CUDA_NAMES.split()) | {f"{name}{end}" for name in _MATH.split() for end in ("", "f", "l")}
 # Names that a local variable may shadow without harm: the text calls only the forms with an f, or none.
 _SHADOWABLE = frozenset({"gamma", "y0", "y1", "j0", "j1", "yn", "jn", "nan", "clock", "saturate", "free"})
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")

@@ -67,11 +67,7 @@ def modular(a: Expr, symbol: str, b: Expr, width: int) -> Expr:
     if expr.int_arithmetic(a, b, interval):
         return expr.binary(a, symbol, b, prec, "int", interval)
     wide = UNSIGNED[max(width, 32)]
-    exact = (
-        a.interval()[0] >= 0
-        and b.interval()[0] >= 0
-        and expr.within(interval, unsigned_range(max(width, 32)))
-    )
+    exact = a.interval()[0] >= 0 and b.interval()[0] >= 0 and expr.within(interval, unsigned_range(max(width, 32)))
     if wide not in (a.ctype, b.ctype):
         a = expr.cast(wide, a)
     return expr.binary(a, symbol, b, prec, wide, interval if exact else None)

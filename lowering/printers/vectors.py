@@ -55,9 +55,7 @@ class Vector:
     def into(self, p: FunctionPrinter, element: Expr, op: Operation) -> Expr:
         """A scalar as it is kept in a vector (halves as 16 bits)."""
         if is_half(self.element):
-            return expr.call(
-                p.library(f"f32_to_{short_name(self.element, op)}"), (element,), "unsigned short"
-            )
+            return expr.call(p.library(f"f32_to_{short_name(self.element, op)}"), (element,), "unsigned short")
         return element
 
     def lane(self, p: FunctionPrinter, a: Expr, index: int, op: Operation) -> Expr:

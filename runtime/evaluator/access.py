@@ -81,9 +81,7 @@ def _continued(
     """(first, extent) of the dimensions that `op` continues."""
     if op.mins:
         bounds = zip(op.mins, op.extents, strict=True)
-        return {
-            d: (int(scalars[m]), int(scalars[e])) for d, (m, e) in zip(op.dimensions, bounds, strict=True)
-        }
+        return {d: (int(scalars[m]), int(scalars[e])) for d, (m, e) in zip(op.dimensions, bounds, strict=True)}
     return {d: boxes[op.source][d] for d in op.dimensions}
 
 

@@ -54,9 +54,7 @@ def bound_inputs(
                 op,
             )
         if array.ndim != type.rank.data:
-            raise EvaluationError(
-                f"input '{name}' has {type.rank.data} dimensions, the array has {array.ndim}", op
-            )
+            raise EvaluationError(f"input '{name}' has {type.rank.data} dimensions, the array has {array.ndim}", op)
         declared = op.bounds.data if op.bounds is not None else (None,) * array.ndim
         low = tuple(mins[name]) if name in mins else tuple(d[0] if d else 0 for d in declared)
         if len(low) != array.ndim:
@@ -88,9 +86,7 @@ def bound_param(op: ParamOp, params: Mapping[str, int | float | bool]) -> Array:
     return np.array(number % 2**width, np.uint64).astype(CARRIERS[op.value.type])
 
 
-def output_box(
-    pipeline: PipelineOp, name: str, func: SSAValue, boxes: Mapping[str, Sequence[tuple[int, int]]]
-) -> Box:
+def output_box(pipeline: PipelineOp, name: str, func: SSAValue, boxes: Mapping[str, Sequence[tuple[int, int]]]) -> Box:
     """The box of one output."""
     assert isinstance(func.type, FuncType)
     rank = func.type.rank.data

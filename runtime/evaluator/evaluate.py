@@ -61,9 +61,7 @@ def evaluate(
     coordinates of the inputs' first elements, where they are neither declared nor 0. Results are new
     C-contiguous arrays. EvaluationError says what is missing, or which read leaves an input's box.
     """
-    return _Evaluation(
-        find_pipeline(pipeline), inputs, params or {}, output_boxes or {}, input_mins or {}
-    ).run()
+    return _Evaluation(find_pipeline(pipeline), inputs, params or {}, output_boxes or {}, input_mins or {}).run()
 
 
 class _Evaluation:
@@ -77,8 +75,7 @@ class _Evaluation:
     ):
         self.pipeline = pipeline
         self.outputs = [
-            (name, func, output_box(pipeline, name, func, output_boxes))
-            for name, func in pipeline.return_op.outputs
+            (name, func, output_box(pipeline, name, func, output_boxes)) for name, func in pipeline.return_op.outputs
         ]
         # Of every function that is known: its values, and the box that they are of.
         self.values: dict[SSAValue, Array] = {}

@@ -95,8 +95,7 @@ def test_nothing_is_read_where_an_exterior_decides_everywhere(parse):
 def test_boundary_over_boundary(parse):
     text = pipeline("repeat_edge").replace(
         "%o = ",
-        "%c = img.boundary constant_exterior %b dims [0, 1] in [%m, %m] by [%n, %n] value %k"
-        " : !img.func<2xui8>\n%o = ",
+        "%c = img.boundary constant_exterior %b dims [0, 1] in [%m, %m] by [%n, %n] value %k : !img.func<2xui8>\n%o = ",
     )
     text = text.replace('"direct" = %b', '"direct" = %c')
     photo = np.array([[1, 2], [3, 4]], np.uint8)
@@ -106,10 +105,6 @@ def test_boundary_over_boundary(parse):
 
 
 def test_an_empty_box_has_nothing_to_continue(parse):
-    text = pipeline("mirror_image", "in [%m, %m] by [%m, %e]").replace(
-        "%n =", "%e = arith.constant 0 : index\n%n ="
-    )
+    text = pipeline("mirror_image", "in [%m, %m] by [%m, %e]").replace("%n =", "%e = arith.constant 0 : index\n%n =")
     with pytest.raises(EvaluationError, match="mirror_image: 0 points in dimension 1"):
-        evaluate(
-            parse(text), {"in": np.zeros((3, 3), np.uint8)}, {}, {"direct": [(0, 1)] * 2, "out": [(0, 1)] * 2}
-        )
+        evaluate(parse(text), {"in": np.zeros((3, 3), np.uint8)}, {}, {"direct": [(0, 1)] * 2, "out": [(0, 1)] * 2})

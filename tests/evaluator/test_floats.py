@@ -38,9 +38,7 @@ def test_arithmetic_is_correctly_rounded_and_keeps_denormals(pointwise, op, dtyp
         "mulf": Fraction.__mul__,
         "divf": Fraction.__truediv__,
     }
-    expected = [
-        nearest(exact[op](Fraction(float(x)), Fraction(float(y))), dtype) for x, y in zip(a, b, strict=True)
-    ]
+    expected = [nearest(exact[op](Fraction(float(x)), Fraction(float(y))), dtype) for x, y in zip(a, b, strict=True)]
     t = f"f{a.dtype.itemsize * 8}"
     got = pointwise(f"%r = arith.{op} %a, %b : {t}", t, a=a, b=b)
     np.testing.assert_array_equal(got.view(np.uint8), np.array(expected, dtype).view(np.uint8))
@@ -104,8 +102,7 @@ PREDICATES = {
 def test_compare(pointwise, predicate):
     a, b = (g.reshape(-1) for g in np.meshgrid(ODDITIES, ODDITIES))
     expected = [
-        PREDICATES[predicate](x, y, math.isnan(x) or math.isnan(y))
-        for x, y in zip(a.tolist(), b.tolist(), strict=True)
+        PREDICATES[predicate](x, y, math.isnan(x) or math.isnan(y)) for x, y in zip(a.tolist(), b.tolist(), strict=True)
     ]
     assert pointwise(f"%r = arith.cmpf {predicate}, %a, %b : f32", "i1", a=a, b=b).tolist() == expected
 
@@ -178,9 +175,7 @@ log log10 log1p log2 sin sinh sqrt tan tanh"""
 
 @pytest.mark.parametrize("function", UNARY.split())
 def test_functions_are_within_one_rounding(pointwise, function):
-    a = np.linspace(1.0 if function == "acosh" else 0.01, 1.5 if function == "acosh" else 0.99, 97).astype(
-        np.float32
-    )
+    a = np.linspace(1.0 if function == "acosh" else 0.01, 1.5 if function == "acosh" else 0.99, 97).astype(np.float32)
     got = pointwise(f"%r = math.{function} %a : f32", "f32", a=a)
     if function in ("cbrt", "exp2"):
         exact = [v ** (1 / 3) if function == "cbrt" else 2.0**v for v in a.tolist()]

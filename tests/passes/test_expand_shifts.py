@@ -141,9 +141,7 @@ def test_the_cpu_shifts_as_the_evaluator_does():
       img.return "l" = %o#0 : !img.func<1xT>, "u" = %o#1 : !img.func<1xT>, "s" = %o#2 : !img.func<1xT>
     }"""
     for bits in (32, 64):
-        a, b = (
-            np.ascontiguousarray(g.ravel().astype(f"i{bits // 8}")) for g in np.meshgrid(numbers, numbers)
-        )
+        a, b = (np.ascontiguousarray(g.ravel().astype(f"i{bits // 8}")) for g in np.meshgrid(numbers, numbers))
         written = text.replace("T", f"si{bits}").replace("I", f"i{bits}")
         module = LocatedParser(new_context(), written, "p.mlir").parse_module()
         expected = evaluate(module, {"a": a, "b": b}, {}, {name: [(0, a.size)] for name in "lus"})

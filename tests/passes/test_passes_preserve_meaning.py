@@ -49,9 +49,7 @@ def test_standard_order(seed):
 @pytest.mark.parametrize("seed", range(100, 120))
 @pytest.mark.parametrize("algorithm", ["dp", "none", "all"])
 def test_other_groupings(seed, algorithm):
-    run_and_compare(
-        seed, [GroupStages(target="h200", algorithm=algorithm), Tile(target="h200"), PromoteMemory()]
-    )
+    run_and_compare(seed, [GroupStages(target="h200", algorithm=algorithm), Tile(target="h200"), PromoteMemory()])
 
 
 @pytest.mark.parametrize("seed", range(200, 230))

@@ -72,9 +72,7 @@ def test_sm_80(seed):
 
 @pytest.mark.parametrize("seed", [25, 32, 39])
 def test_the_oldest_architecture(seed):
-    check(
-        seed, "sm_70", "sm_70" if "sm_70" in supported_archs() else supported_archs()[0], "block_tile", "all"
-    )
+    check(seed, "sm_70", "sm_70" if "sm_70" in supported_archs() else supported_archs()[0], "block_tile", "all")
 
 
 def test_warp_tiles_on_the_oldest_architecture():

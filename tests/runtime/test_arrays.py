@@ -77,9 +77,7 @@ def test_a_device_that_is_neither_cpu_nor_cuda():
 def test_subclasses_of_numpy_arrays(tmp_path, parse):
     a = np.memmap(tmp_path / "pixels", np.float32, "w+", shape=(6, 5))
     a[...] = np.arange(30).reshape(6, 5)
-    np.testing.assert_allclose(
-        compile_pipeline(parse(blur()), "cpu")(a), blurred_edges(np.array(a)), rtol=1e-6
-    )
+    np.testing.assert_allclose(compile_pipeline(parse(blur()), "cpu")(a), blurred_edges(np.array(a)), rtol=1e-6)
 
 
 def test_importing_the_runtime_imports_no_array_library():

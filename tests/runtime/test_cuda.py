@@ -32,9 +32,7 @@ def test_auto_without_a_gpu_is_the_cpu(no_gpu):
     assert find_backend("auto") == Backend("cpu", "cpu")
 
 
-@pytest.mark.parametrize(
-    ("target", "machine"), [("cuda:sm_80", "sm_80"), ("h200", "h200"), ("cuda:a100", "a100")]
-)
+@pytest.mark.parametrize(("target", "machine"), [("cuda:sm_80", "sm_80"), ("h200", "h200"), ("cuda:a100", "a100")])
 def test_named_gpus(target, machine):
     assert find_backend(target) == Backend("cuda", machine)
 

@@ -288,9 +288,7 @@ def test_refused_calls_write_nothing(compiled, arrays, named, message):
 
 def test_two_outputs_may_not_share_memory(compiled):
     a, buffer = photo(20, 30), np.zeros((20, 30), np.float32)
-    with pytest.raises(
-        CallError, match="output 'step': the array given as out= shares memory with output 'twice'"
-    ):
+    with pytest.raises(CallError, match="output 'step': the array given as out= shares memory with output 'twice'"):
         compiled(TWO_OUTPUTS)(a, out=(buffer, buffer[:, 1:]))
     assert not buffer.any()
 

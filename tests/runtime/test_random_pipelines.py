@@ -14,9 +14,7 @@ def check(seed, **options):
     wanted = evaluate(case.module, case.grids, case.params, case.output_boxes, case.mins)
     program = compile_pipeline(case.module, "cpu", **options)
     found = program(*case.inputs.values(), **case.params, sizes=case.sizes, mins=case.mins)
-    for (name, expected), got in zip(
-        wanted.items(), found if isinstance(found, tuple) else (found,), strict=True
-    ):
+    for (name, expected), got in zip(wanted.items(), found if isinstance(found, tuple) else (found,), strict=True):
         if got.shape != expected.shape:
             got = np.moveaxis(got, 2, 0)  # an interleaved picture
         assert got.dtype == expected.dtype

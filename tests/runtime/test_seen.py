@@ -47,9 +47,7 @@ def test_a_second_call_views_nothing(on_cpu, views):
 def test_results_are_new_each_time(on_cpu):
     program = on_cpu(TWO_OUTPUTS)
     a = photo(6, 8)
-    results = [r for _ in range(3) for r in program(a, sizes=(7, 6))] + [
-        r for _ in range(3) for r in program(a)
-    ]
+    results = [r for _ in range(3) for r in program(a, sizes=(7, 6))] + [r for _ in range(3) for r in program(a)]
     assert len({r.__array_interface__["data"][0] for r in results}) == len(results)
 
 

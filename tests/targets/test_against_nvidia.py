@@ -83,7 +83,5 @@ def test_random_blocks(tmp_path):
         str(tmp_path / "occupancy"),
     ]
     subprocess.run(command, check=True)
-    done = subprocess.run(
-        [tmp_path / "occupancy"], input="\n".join(cases), capture_output=True, text=True, check=True
-    )
+    done = subprocess.run([tmp_path / "occupancy"], input="\n".join(cases), capture_output=True, text=True, check=True)
     assert [int(line) for line in done.stdout.split()] == expected

@@ -158,6 +158,4 @@ class BoundaryOp(IRDLOperation):
         if needs_value != (self.exterior is not None):
             raise VerifyException("img.boundary: constant_exterior needs 'value', the other kinds take none")
         if self.exterior is not None and self.exterior.type != type.storage:
-            raise VerifyException(
-                f"img.boundary: the exterior of {type} is {type.storage}, not {self.exterior.type}"
-            )
+            raise VerifyException(f"img.boundary: the exterior of {type} is {type.storage}, not {self.exterior.type}")

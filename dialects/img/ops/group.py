@@ -54,9 +54,7 @@ class GroupOp(IRDLOperation):
 
     traits = lazy_traits_def(lambda: (Pure(), in_pipeline()))
 
-    def __init__(
-        self, name: str, types: Sequence[Attribute], body: Region, schedule: ScheduleAttr | None = None
-    ):
+    def __init__(self, name: str, types: Sequence[Attribute], body: Region, schedule: ScheduleAttr | None = None):
         super().__init__(
             properties={"sym_name": StringAttr(name), "schedule": schedule},
             result_types=[list(types)],

@@ -88,9 +88,7 @@ class PipelineOp(IRDLOperation):
                     raise VerifyException(f"two groups are called '{op.sym_name.data}'")
                 groups.add(op.sym_name.data)
             elif not isinstance(op, StageOp) and not computes_values_only(op):
-                raise VerifyException(
-                    f"{op.name} cannot stand in a pipeline: it does more than compute values"
-                )
+                raise VerifyException(f"{op.name} cannot stand in a pipeline: it does more than compute values")
 
 
 @irdl_op_definition

@@ -172,9 +172,7 @@ class StageOp(IRDLOperation):
                     f"stage '{name}' has {len(args)} coordinates but a result of rank {f.type.rank.data}"
                 )
         if self.bounds is not None and len(self.bounds.data) != len(args):
-            raise VerifyException(
-                f"stage '{name}': bounds name {len(self.bounds.data)} dimensions of {len(args)}"
-            )
+            raise VerifyException(f"stage '{name}': bounds name {len(self.bounds.data)} dimensions of {len(args)}")
         for op in self.body.walk():
             if op is not self and isinstance(op, StageOp | BoundaryOp | InputOp | ParamOp):
                 raise VerifyException(f"stage '{name}': {op.name} cannot stand inside a stage")
