@@ -314,7 +314,3 @@ class Emitter:
             with self.nested(block):
                 emit()
                 block.add_op(scf.YieldOp())
-
-    def branch(self, condition: SSAValue, then: Operation, otherwise: Operation) -> None:
-        """An scf.if with one op on each side."""
-        self.block.add_op(scf.IfOp(condition, [], [then, scf.YieldOp()], [otherwise, scf.YieldOp()]))
