@@ -101,7 +101,7 @@ def segments(ops: Sequence[Operation]) -> list[Segment]:
         step = Step(op, layout.rows)
         for tile, dy in reads_of(op):
             before = step_of.get(tile)
-            if before is not None and number[tile] == n and not (isinstance(op, NeighboursOp) and op.exchanges_rows):
+            if before is not None and number[tile] == n:
                 step.lag = max(step.lag, before.lag + step.rows[0] + dy - before.rows[0])
         for result in op.results:
             step_of[result] = step

@@ -92,13 +92,15 @@ class Tile(ModulePass):
         """What the live lanes of the warps cover; marks the stages whose rows go from warp to warp."""
         stages = {model.node_of[s.funcs[0]]: s for s in group.stages}
         members, output = list(stages), model.node_of[group.output_stage.funcs[0]]
+        self._check_warp_group(group, model)
         width = LANES * self.vector
+        warps = self.threads[1] if len(self.threads) > 1 else 1
         exchanged = row_readers(model, members) if self.exchange else []
         try:
             follow = follow_chain(model, members, output)
             region = regions(model, members, output, [width, *sizes[1:]], follow)
             layout = warp_layout(
-                model, members, output, follow, region, width, self.vector, self.threads[1],
+                model, members, output, follow, region, width, self.vector, warps,
                 height=sizes[1] or None, pitch=self.rows, exchanged=exchanged,
             )  # fmt: skip
         except NotFusable as error:
