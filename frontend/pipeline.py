@@ -6,6 +6,7 @@ from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
 
+from tilefuse.collector import collector_off
 from tilefuse.frontend.errors import fail
 from tilefuse.frontend.expr import Expr
 from tilefuse.frontend.func import Func
@@ -30,6 +31,7 @@ class Pipeline:
         """The Funcs that it computes."""
         return list(self._outputs)
 
+    @collector_off()
     def to_module(self, name: str | None = None) -> ModuleOp:
         """The algorithm as IR of level 1: an `img.pipeline` called `name`, else as the first output is.
 
@@ -40,6 +42,7 @@ class Pipeline:
 
         return build_module(self._outputs, name)
 
+    @collector_off()
     def compile(self, target: str = "auto", *, name: str | None = None, **options: Any) -> Any:
         """Compile for `cuda`, `cpu`, `reference` or `auto`; gives a program that is called with arrays.
 

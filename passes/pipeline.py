@@ -5,10 +5,8 @@
 
 from __future__ import annotations
 
-import gc
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from xdsl.context import Context
@@ -17,6 +15,7 @@ from xdsl.passes import ModulePass
 from xdsl.transforms.canonicalize import CanonicalizePass
 from xdsl.transforms.common_subexpression_elimination import CommonSubexpressionElimination
 
+from tilefuse.collector import collector_off
 from tilefuse.passes.group_stages import GroupStages
 from tilefuse.passes.inline_stages import InlineStages
 from tilefuse.passes.promote_memory import PromoteMemory
@@ -77,19 +76,7 @@ def standard_passes(target: str, *, extent: Sequence[int] = (1536, 2560), algori
     ]
 
 
-@contextmanager
-def _no_collection() -> Iterator[None]:
-    """Without Python's cycle collector: it would visit all of the IR again and again, and find it in use."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
-
-
-@_no_collection()
+@collector_off()
 def run_passes(
     module: ModuleOp,
     passes: Sequence[ModulePass],

@@ -6,11 +6,11 @@ processes see an entry or none. A file that is not what was written is built aga
 
 from __future__ import annotations
 
-import hashlib
 import os
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from platformdirs import user_cache_dir
 
@@ -22,14 +22,21 @@ def cache_dir() -> Path:
     return Path(os.environ.get("TILEFUSE_CACHE_DIR") or user_cache_dir("tilefuse", appauthor=False))
 
 
+def _sha256(data: bytes = b"") -> Any:
+    import hashlib  # late: it loads OpenSSL
+
+    return hashlib.sha256(data)
+
+
 def digest(*parts: str | bytes) -> str:
     """A hash of the parts and of where each one ends."""
-    state = hashlib.sha256()
+    state = _sha256()
     for part in parts:
         data = part.encode() if isinstance(part, str) else part
         state.update(len(data).to_bytes(8, "little"))
         state.update(data)
-    return state.hexdigest()
+    found: str = state.hexdigest()
+    return found
 
 
 def read(path: Path) -> bytes | None:
@@ -39,7 +46,7 @@ def read(path: Path) -> bytes | None:
     except OSError:
         return None
     payload, trailer = data[: -len(_TRAILER) - 32], data[-len(_TRAILER) - 32 :]
-    return payload if trailer == hashlib.sha256(payload).digest() + _TRAILER else None
+    return payload if trailer == _sha256(payload).digest() + _TRAILER else None
 
 
 def write(path: Path, payload: bytes) -> bool:
@@ -47,7 +54,7 @@ def write(path: Path, payload: bytes) -> bool:
 
     The check stands behind the payload, where the loader of shared libraries does not mind it.
     """
-    return _replace_file(path, payload + hashlib.sha256(payload).digest() + _TRAILER)
+    return _replace_file(path, payload + _sha256(payload).digest() + _TRAILER)
 
 
 def _replace_file(path: Path, data: bytes) -> bool:

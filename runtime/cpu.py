@@ -8,14 +8,16 @@ import os
 import platform
 import shlex
 import shutil
-import subprocess
 import tempfile
 import threading
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from tilefuse.runtime import cache
 from tilefuse.runtime.errors import BuildError, TargetError
+
+if TYPE_CHECKING:
+    import subprocess
 
 _FLAGS = ("-O3", "-march=native", "-fPIC", "-shared", "-std=c11", "-fno-math-errno", "-fno-trapping-math")
 
@@ -59,6 +61,8 @@ def _probe(given: tuple[str, ...] | None, path: str) -> Compiler:
 
 
 def _run(command: list[str], cwd: str | None = None) -> subprocess.CompletedProcess[str]:
+    import subprocess  # late: who compiles for a GPU starts no process
+
     try:
         return subprocess.run(command, capture_output=True, text=True, errors="replace", cwd=cwd, check=False)
     except OSError as error:

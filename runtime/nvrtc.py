@@ -7,7 +7,6 @@ sm_90 on it counts what the driver reserves.)
 from __future__ import annotations
 
 import ctypes
-import ctypes.util
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -124,7 +123,9 @@ def _candidates() -> Iterator[str]:
         ):
             found = sorted(path for path in Path(folder).glob(pattern) if "builtins" not in path.name)
             yield from (str(path) for path in reversed(found) if ".alt." not in path.name)
-    if system := ctypes.util.find_library("nvrtc"):
+    from ctypes.util import find_library  # late: it brings all that starting processes needs
+
+    if system := find_library("nvrtc"):
         yield system
     yield from ("libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so")
     for toolkit in sorted(Path("/usr/local").glob("cuda*/lib64"), reverse=True):

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import statistics
 import time
 from collections.abc import Callable
 from typing import Any
+
+import numpy as np
 
 _BATCH_SECONDS = 5e-4
 """A measured batch takes at least this long, so that the clock's grain and the gaps at its ends are small."""
@@ -19,7 +20,7 @@ def wall_seconds(call: Callable[[], Any], repeat: int) -> float:
         start = time.perf_counter()
         call()
         times.append(time.perf_counter() - start)
-    return statistics.median(times)
+    return float(np.median(times))
 
 
 def device_seconds(call: Callable[[Any], Any], repeat: int) -> float:
@@ -39,7 +40,7 @@ def device_seconds(call: Callable[[Any], Any], repeat: int) -> float:
     batch = max(1, min(100, round(_BATCH_SECONDS / max(one, 1e-6))))
     graph = _record(call, stream, batch)
     _graph_seconds(graph, stream, start, end)
-    return statistics.median(_graph_seconds(graph, stream, start, end) / batch for _ in range(repeat))
+    return float(np.median([_graph_seconds(graph, stream, start, end) / batch for _ in range(repeat)]))
 
 
 def _record(call: Callable[[Any], Any], stream: Any, count: int) -> Any:

@@ -16,7 +16,10 @@ def __getattr__(name: str) -> Any:
 
     if name.startswith("__") and name != "__all__":
         raise AttributeError(name)
-    vocabulary = import_module("tilefuse.frontend")
+    from tilefuse.collector import collector_off
+
+    with collector_off():
+        vocabulary = import_module("tilefuse.frontend")
     if name == "__all__" or name in vocabulary.__all__:
         return getattr(vocabulary, name)
     raise AttributeError(f"module 'tilefuse' has no attribute '{name}'")
