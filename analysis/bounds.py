@@ -1,55 +1,55 @@
 """Bounds inference: which box of every function a call needs, backwards from the outputs.
 
-Exact for affine accesses with one coordinate per index; the boxes are those of the call at hand, so one
-compiled program serves any size. `default_output_boxes` goes the other way: the largest outputs whose
-reads stay inside the inputs.
+Exact for affine accesses with one coordinate per index. One inference serves the numbers of a call
+(`required_boxes`; so one compiled program serves any size) and the symbols of every call (`symbolic_regions`).
+`default_output_boxes` goes the other way: the largest outputs whose reads stay inside the inputs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from typing import cast
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Operation, SSAValue
 
 from tilefuse.analysis.index import GeneralIndex, Index, Span, classify, expr_span
+from tilefuse.analysis.sizes import AnySizes, AnySpan, CallSizes, Sizes
+from tilefuse.analysis.sizes import Box as Box
 from tilefuse.analysis.value_range import is_unbounded, value_range
 from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.img.attrs import BoundaryKind
 from tilefuse.dialects.img.ops import (
     BoundaryOp,
+    DivOp,
     ExtentOp,
     GroupOp,
     InputOp,
     MinOp,
+    ModOp,
+    ParamOp,
     PipelineOp,
     ReadOp,
     ReturnOp,
     StageOp,
 )
+from tilefuse.dialects.img.symbolic import Num, Role, greatest, least, surely_le, symbol
+from tilefuse.dialects.img.types import FuncType
 
-Box = tuple[tuple[int, int], ...]
-"""(min, extent) per dimension, x first."""
-
-Spans = list[Span]
+Spans = list[AnySpan]
 
 
-def spans_of(box: Box) -> Spans:
+def spans_of(box: Box) -> list[Span]:
     """(first, last) per dimension."""
     return [(low, low + extent - 1) for low, extent in box]
-
-
-def box_of(spans: Spans) -> Box:
-    """The inverse of `spans_of`."""
-    return tuple((low, high - low + 1) for low, high in spans)
 
 
 def union(a: Spans | None, b: Spans) -> Spans:
     """The smallest box around both."""
     if a is None:
         return list(b)
-    return [(min(p[0], q[0]), max(p[1], q[1])) for p, q in zip(a, b, strict=True)]
+    return [(least(p[0], q[0]), greatest(p[1], q[1])) for p, q in zip(a, b, strict=True)]
 
 
 def flat_ops(pipeline: PipelineOp) -> Iterator[Operation]:
@@ -70,22 +70,24 @@ def stage_name(value: SSAValue) -> str:
     return value.name_hint or "?"
 
 
-def eval_index(value: SSAValue, boxes: Mapping[str, Box], scalars: Mapping[str, int | float]) -> int:
+def eval_index(value: SSAValue, sizes: Sizes) -> Num:
     """A scalar of type index (or an integer it comes from) that stands between the stages."""
     op = value.owner
     match op:
         case MinOp() | ExtentOp():
             source = op.input.owner
             assert isinstance(source, InputOp)
-            return boxes[source.sym_name.data][op.dim.value.data][1 if isinstance(op, ExtentOp) else 0]
+            return sizes.interval(source, op.dim.value.data)[isinstance(op, ExtentOp)]
+        case ParamOp():
+            number = sizes.param(op)
+            assert number is not None
+            return number
         case arith.ConstantOp(value=IntegerAttr() as attr):
             return int(attr.value.data)
         case arith.IndexCastOp() | arith.ExtSIOp() | arith.ExtUIOp() | arith.TruncIOp():
-            return eval_index(op.operands[0], boxes, scalars)
-    if isinstance(op, Operation) and op.name == "img.param":
-        return int(scalars[op.sym_name.data])  # type: ignore[attr-defined]
+            return eval_index(op.operands[0], sizes)
     if isinstance(op, Operation) and len(op.operands) == 2:
-        a, b = (eval_index(v, boxes, scalars) for v in op.operands)
+        a, b = (eval_index(v, sizes) for v in op.operands)
         match op:
             case arith.AddiOp():
                 return a + b
@@ -94,45 +96,55 @@ def eval_index(value: SSAValue, boxes: Mapping[str, Box], scalars: Mapping[str, 
             case arith.MuliOp():
                 return a * b
             case arith.MinSIOp() | arith.MinUIOp():
-                return min(a, b)
+                return least(a, b)
             case arith.MaxSIOp() | arith.MaxUIOp():
-                return max(a, b)
-            case arith.DivSIOp() if (a < 0) != (b < 0):
-                return -(-a // b) if b else 0
-            case arith.FloorDivSIOp() | arith.DivUIOp() | arith.DivSIOp():
-                return a // b if b else 0
-        if op.name == "img.div":
-            return a // b if b > 0 else (-(a // -b) if b < 0 else 0)
-        if op.name == "img.mod":
-            return a % abs(b) if b else 0
+                return greatest(a, b)
+            case arith.FloorDivSIOp() | arith.DivUIOp():
+                return a // b if b != 0 else 0
+            case arith.DivSIOp() | DivOp() | ModOp():
+                return _divided(op, a, b)
     raise PipelineError(
         "the box of a boundary must be computed from sizes, params and constants by + - * / min max",
         op if isinstance(op, Operation) else None,
     )
 
 
-def boundary_box(op: BoundaryOp, boxes: Mapping[str, Box], scalars: Mapping[str, int | float]) -> dict[int, Span]:
+def _divided(op: Operation, a: Num, b: Num) -> Num:
+    """The divisions that look at the sign of the divisor: towards zero, or with a remainder that is not negative."""
+    if b == 0:
+        return 0
+    negative = surely_le(b, 0)
+    if not negative and not surely_le(0, b):
+        raise PipelineError(
+            "the divisor of a boundary's box may be negative or positive; write which by max or min", op
+        )
+    by = -b if negative else b
+    if isinstance(op, ModOp):
+        return a % by
+    # towards zero is: the positive part and the negative part by themselves
+    quotient = a // by if isinstance(op, DivOp) else greatest(a, 0) // by - greatest(-a, 0) // by
+    return -quotient if negative else quotient
+
+
+def boundary_box(op: BoundaryOp, sizes: Sizes) -> dict[int, AnySpan]:
     """(first, last) of each dimension that `op` continues."""
     if op.mins:
-        spans = {}
-        for dim, low, extent in zip(op.dimensions, op.mins, op.extents, strict=True):
-            first = eval_index(low, boxes, scalars)
-            spans[dim] = (first, first + eval_index(extent, boxes, scalars) - 1)
-        return spans
-    source = op.source.owner
-    assert isinstance(source, InputOp)
-    box = spans_of(boxes[source.sym_name.data])
-    return {d: box[d] for d in op.dimensions}
+        pairs = [(eval_index(m, sizes), eval_index(n, sizes)) for m, n in zip(op.mins, op.extents, strict=True)]
+    else:
+        source = op.source.owner
+        assert isinstance(source, InputOp)
+        pairs = [sizes.interval(source, d) for d in op.dimensions]
+    return {d: (low, low + extent - 1) for d, (low, extent) in zip(op.dimensions, pairs, strict=True)}
 
 
-def read_spans(op: ReadOp, stage: StageOp, region: Spans) -> Spans:
+def read_spans(op: ReadOp, stage: StageOp, region: Sequence[AnySpan], sizes: Sizes) -> Spans:
     """The box that a read touches while the coordinates of `stage` run over `region`."""
-    coordinates: dict[SSAValue, Span] = dict(zip(stage.body.block.args, region, strict=True))
+    coordinates: dict[SSAValue, AnySpan] = dict(zip(stage.body.block.args, region, strict=True))
     operands = []
     for value in op.indices:
         span = coordinates.get(value)
         if span is None:
-            span = value_range(value, coordinates)
+            span = value_range(value, coordinates, sizes)
             if is_unbounded(span):
                 raise PipelineError(
                     f"stage '{stage.sym_name.data}' reads '{stage_name(op.source)}' at an index computed "
@@ -143,27 +155,36 @@ def read_spans(op: ReadOp, stage: StageOp, region: Spans) -> Spans:
     return [expr_span(e, operands) for e in op.map.data.results]
 
 
-def through_boundary(kind: BoundaryKind, wanted: Span, box: Span) -> Span | None:
+def through_boundary(kind: BoundaryKind, wanted: AnySpan, box: AnySpan) -> AnySpan | None:
     """The coordinates inside `box` that a boundary reads for those of `wanted`; None if it reads none."""
-    if box[1] < box[0]:
+    first, last = box
+    low, high = wanted
+    if surely_le(last + 1, first):
         return None
-    low, high = max(wanted[0], box[0]), min(wanted[1], box[1])
+
+    def clamped(x: Num) -> Num:
+        return greatest(least(x, last), first)
+
     match kind:
         case BoundaryKind.ConstantExterior:
-            return (low, high) if low <= high else None
+            low, high = greatest(low, first), least(high, last)
+            return None if surely_le(high + 1, low) else (low, high)
         case BoundaryKind.RepeatEdge:
-            return (min(low, box[1]), max(high, box[0]))
-    # the mirrors and the repetition: exact while inside, else at most the box
-    return wanted if (low, high) == wanted else box
+            return (clamped(low), clamped(high))
+        case BoundaryKind.MirrorImage:
+            # what lies outside on one side comes back from there, as far as it went
+            return (clamped(least(low, 2 * last + 1 - high)), clamped(greatest(high, 2 * first - 1 - low)))
+        case BoundaryKind.MirrorInterior:
+            return (clamped(least(low, 2 * last - high)), clamped(greatest(high, 2 * first - low)))
+    # the repetition: exact while inside, else at most the box
+    return wanted if surely_le(first, low) and surely_le(high, last) else box
 
 
-def required_spans(
-    pipeline: PipelineOp,
-    output_boxes: Mapping[str, Box],
-    input_boxes: Mapping[str, Box],
-    scalars: Mapping[str, int | float],
-) -> dict[SSAValue, Spans]:
-    """(first, last) per dimension of every function that the outputs need; those not needed are absent."""
+def required_spans(pipeline: PipelineOp, outputs: Mapping[str, Spans], sizes: Sizes) -> dict[SSAValue, Spans]:
+    """(first, last) per dimension of every function that the outputs need; those not needed are absent.
+
+    `outputs`: the same of the outputs, by name. By symbols, a function may be there that some calls do not need.
+    """
     needed: dict[SSAValue, Spans] = {}
 
     def need(value: SSAValue, spans: Spans) -> None:
@@ -173,7 +194,7 @@ def required_spans(
         match op:
             case ReturnOp():
                 for name, func in op.outputs:
-                    need(func, spans_of(output_boxes[name]))
+                    need(func, outputs[name])
             case GroupOp():
                 asked = [needed[f] for f in op.funcs if f in needed]
                 for result, inner in zip(op.funcs, op.yield_op.values, strict=True):
@@ -183,7 +204,7 @@ def required_spans(
                         need(inner, spans)
             case BoundaryOp() if op.func in needed:
                 reached: Spans | None = list(needed[op.func])
-                for dim, box in boundary_box(op, input_boxes, scalars).items():
+                for dim, box in boundary_box(op, sizes).items():
                     inside = through_boundary(op.kind.data, needed[op.func][dim], box)
                     if inside is None:
                         reached = None
@@ -204,7 +225,7 @@ def required_spans(
                 _check_declared(op, region)
                 for inner in op.body.block.ops:
                     if isinstance(inner, ReadOp):
-                        need(inner.source, read_spans(inner, op, region))
+                        need(inner.source, read_spans(inner, op, region, sizes))
     return needed
 
 
@@ -213,9 +234,10 @@ def _check_declared(op: StageOp, region: Spans) -> None:
         if declared is None:
             continue
         first, last = declared[0], declared[0] + declared[1] - 1
-        if region[d][0] < first or region[d][1] > last:
+        low, high = region[d]
+        if surely_le(low, first - 1) or surely_le(last + 1, high):
             raise PipelineError(
-                f"stage '{op.sym_name.data}' is needed at {region[d][0]}..{region[d][1]} in dimension {d}, "
+                f"stage '{op.sym_name.data}' is needed at {low}..{high} in dimension {d}, "
                 f"but is bound to {first}..{last}; widen its bound or read less",
                 op,
             )
@@ -228,8 +250,26 @@ def required_boxes(
     scalars: Mapping[str, int | float],
 ) -> dict[SSAValue, Box]:
     """(min, extent) per dimension of every function that the outputs need. See `required_spans`."""
-    spans = required_spans(pipeline, output_boxes, input_boxes, scalars)
-    return {value: box_of(s) for value, s in spans.items()}
+    outputs = {name: cast(Spans, spans_of(box)) for name, box in output_boxes.items()}
+    spans = required_spans(pipeline, outputs, CallSizes(input_boxes, scalars))
+    # numbers in, numbers out
+    found = cast(dict[SSAValue, list[Span]], spans)
+    return {value: tuple((low, high - low + 1) for low, high in s) for value, s in found.items()}
+
+
+def symbolic_regions(pipeline: PipelineOp) -> dict[SSAValue, Spans]:
+    """The same by the mins and extents of the outputs and inputs, and the parameters, of any call.
+
+    Never less than a call needs, and exactly that, unless it reads through `mod`, repeats an image, or asks
+    nothing of what lies inside a constant exterior.
+    """
+    outputs: dict[str, Spans] = {}
+    for name, func in pipeline.return_op.outputs:
+        assert isinstance(func.type, FuncType)
+        mins = [symbol(Role.Output, name, d) for d in range(func.type.rank.data)]
+        extents = [symbol(Role.Output, name, d, extent=True) for d in range(func.type.rank.data)]
+        outputs[name] = [(low, low + extent - 1) for low, extent in zip(mins, extents, strict=True)]
+    return required_spans(pipeline, outputs, AnySizes())
 
 
 OpenSpan = tuple[int | None, int | None]

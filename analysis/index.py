@@ -18,6 +18,8 @@ from xdsl.ir.affine import (
     AffineExpr,
 )
 
+from tilefuse.analysis.sizes import AnySpan
+
 Span = tuple[int, int]
 """(first, last) coordinate, both inside."""
 
@@ -124,29 +126,28 @@ def classify(expr: AffineExpr, coordinates: Sequence[int | None]) -> AnyIndex:
     return GeneralIndex(expr, data)
 
 
-def expr_span(expr: AffineExpr, spans: Sequence[Span]) -> Span:
+def expr_span(expr: AffineExpr, spans: Sequence[AnySpan]) -> AnySpan:
     """The values of `expr` while its dimensions run over `spans`; exact where each occurs once."""
     match expr:
         case AffineConstantExpr(value):
             return (value, value)
         case AffineDimExpr(position):
             return spans[position]
-        case AffineBinaryOpExpr(kind, lhs, rhs):
-            a = expr_span(lhs, spans)
-            b = expr_span(rhs, spans)
+        case AffineBinaryOpExpr(AffineBinaryOpKind.Add, lhs, rhs):
+            a, b = expr_span(lhs, spans), expr_span(rhs, spans)
+            return (a[0] + b[0], a[1] + b[1])
+        case AffineBinaryOpExpr(AffineBinaryOpKind.Mul, AffineConstantExpr(factor), other) | AffineBinaryOpExpr(
+            AffineBinaryOpKind.Mul, other, AffineConstantExpr(factor)
+        ):
+            low, high = expr_span(other, spans)
+            return (low * factor, high * factor) if factor >= 0 else (high * factor, low * factor)
+        case AffineBinaryOpExpr(kind, other, AffineConstantExpr(by)):
+            low, high = expr_span(other, spans)
             match kind:
-                case AffineBinaryOpKind.Add:
-                    return (a[0] + b[0], a[1] + b[1])
-                case AffineBinaryOpKind.Mul:
-                    ends = [x * y for x in a for y in b]
                 case AffineBinaryOpKind.FloorDiv:
-                    ends = [x // b[0] for x in a]
+                    return (low // by, high // by)
                 case AffineBinaryOpKind.CeilDiv:
-                    ends = [-(-x // b[0]) for x in a]
+                    return (-(-low // by), -(-high // by))
                 case AffineBinaryOpKind.Mod:
-                    m = b[0]
-                    if a[0] // m == a[1] // m:
-                        return (a[0] % m, a[1] % m)
-                    return (0, m - 1)
-            return (min(ends), max(ends))
-    raise AssertionError(f"no symbols in img accesses: {expr}")
+                    return (low % by, high % by) if low // by == high // by else (0, by - 1)
+    raise AssertionError(f"img accesses multiply and divide by constants, without symbols: {expr}")

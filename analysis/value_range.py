@@ -2,6 +2,8 @@
 
 Interval arithmetic over arith. Values are read as signed, whatever the op that made them: a `ui8` pixel is an
 i8 from -128 to 127 until `extui` makes it 0 to 255. A value that may wrap has the whole range of its type.
+With the sizes of a call, the mins, extents and parameters in it are known; symbols of 32 bits and more are taken
+not to wrap.
 """
 
 from __future__ import annotations
@@ -9,22 +11,23 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType
+from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType, Signedness
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from tilefuse.analysis.index import Span
-from tilefuse.dialects.img.ops import DivOp, ModOp, ReadOp
+from tilefuse.analysis.sizes import AnySpan, Sizes
+from tilefuse.dialects.img.ops import DivOp, ExtentOp, InputOp, MinOp, ModOp, ParamOp, ReadOp
+from tilefuse.dialects.img.symbolic import Num, greatest, least, surely_le
 
-UNBOUNDED: Span = (-(2**31), 2**31 - 1)
+UNBOUNDED: tuple[int, int] = (-(2**31), 2**31 - 1)
 """The range of a 32-bit integer that nothing bounds; wider ranges count as unbounded too."""
 
 
-def is_unbounded(span: Span) -> bool:
+def is_unbounded(span: AnySpan) -> bool:
     """Whether a range says nothing about an index."""
-    return span[1] - span[0] >= 2**31 - 1
+    return surely_le(2**31 - 1, span[1] - span[0])
 
 
-def value_range(value: SSAValue, known: Mapping[SSAValue, Span]) -> Span:
+def value_range(value: SSAValue, known: Mapping[SSAValue, AnySpan], sizes: Sizes | None = None) -> AnySpan:
     """The values that `value` can take, as signed integers, while `known` values lie in their spans."""
     found = dict(known)
     # A stack of our own: bodies may be long, and a value is visited once however often it is used.
@@ -39,13 +42,38 @@ def value_range(value: SSAValue, known: Mapping[SSAValue, Span]) -> Span:
             stack.extend(waiting)
             continue
         if top not in found:
-            span = _op_range(op, top.type, found.__getitem__) if isinstance(op, Operation) else None
+            span = None
+            if isinstance(op, Operation):
+                number = None if sizes is None else _given(op, sizes)
+                span = (number, number) if number is not None else _op_range(op, top.type, found.__getitem__)
             found[top] = _type_range(top.type) if span is None else span
         stack.pop()
     return found[value]
 
 
-def _type_range(type: Attribute) -> Span:
+def _given(op: Operation, sizes: Sizes) -> Num | None:
+    """What a call says that the result is, read as signed; None if it does not."""
+    match op:
+        case MinOp() | ExtentOp():
+            source = op.input.owner
+            assert isinstance(source, InputOp)
+            return sizes.interval(source, op.dim.value.data)[isinstance(op, ExtentOp)]
+        case arith.ExtUIOp() if isinstance(op.input.owner, ParamOp):
+            return sizes.param(op.input.owner) if _is_unsigned(op.input.owner) else None
+        case ParamOp() if isinstance(op.value.type, IntegerType):
+            number = sizes.param(op)
+            half: int = 1 << (op.value.type.width.data - 1)
+            if isinstance(number, int):
+                return (number + half) % (2 * half) - half
+            return None if _is_unsigned(op) and half < 2**31 else number
+    return None
+
+
+def _is_unsigned(op: ParamOp) -> bool:
+    return isinstance(op.element, IntegerType) and op.element.signedness.data is not Signedness.SIGNED
+
+
+def _type_range(type: Attribute) -> tuple[int, int]:
     if not isinstance(type, IntegerType):
         return UNBOUNDED
     half = 1 << (type.width.data - 1)
@@ -57,25 +85,30 @@ def _unsigned_limit(type: Attribute) -> int | None:
     return 1 << type.width.data if isinstance(type, IntegerType) else None
 
 
-def _fit(span: Span, type: Attribute) -> Span | None:
+def _fit(span: AnySpan, type: Attribute) -> AnySpan | None:
     """`span` if values of `type` hold it; else they wrap."""
     if isinstance(type, IndexType):
         return span
     low, high = _type_range(type)
-    return span if low <= span[0] and span[1] <= high else None
+    wide = high >= 2**31 - 1
+    fits = [
+        surely_le(a, b) or (wide and not (isinstance(a, int) and isinstance(b, int)))
+        for a, b in ((low, span[0]), (span[1], high))
+    ]
+    return span if all(fits) else None
 
 
-def _as_unsigned(span: Span, type: Attribute) -> Span | None:
+def _as_unsigned(span: AnySpan, type: Attribute) -> AnySpan | None:
     """The same values read as unsigned."""
-    if span[0] >= 0:
+    if surely_le(0, span[0]):
         return span
     limit = _unsigned_limit(type)
     if limit is None:
         return None
-    return (span[0] + limit, span[1] + limit) if span[1] < 0 else (0, limit - 1)
+    return (span[0] + limit, span[1] + limit) if surely_le(span[1], -1) else (0, limit - 1)
 
 
-def _op_range(op: Operation, type: Attribute, of: Callable[[SSAValue], Span]) -> Span | None:
+def _op_range(op: Operation, type: Attribute, of: Callable[[SSAValue], AnySpan]) -> AnySpan | None:
     """The range of the result; None where nothing better than the type's is known."""
     match op:
         case arith.ConstantOp(value=IntegerAttr() as attr):
@@ -91,13 +124,13 @@ def _op_range(op: Operation, type: Attribute, of: Callable[[SSAValue], Span]) ->
             return _fit(_ring(op, of(op.lhs), of(op.rhs)), type)
         case arith.SelectOp():
             a, b = of(op.lhs), of(op.rhs)
-            return (min(a[0], b[0]), max(a[1], b[1]))
+            return (least(a[0], b[0]), greatest(a[1], b[1]))
         case arith.MinSIOp():
             a, b = of(op.lhs), of(op.rhs)
-            return (min(a[0], b[0]), min(a[1], b[1]))
+            return (least(a[0], b[0]), least(a[1], b[1]))
         case arith.MaxSIOp():
             a, b = of(op.lhs), of(op.rhs)
-            return (max(a[0], b[0]), max(a[1], b[1]))
+            return (greatest(a[0], b[0]), greatest(a[1], b[1]))
         case arith.MinUIOp() | arith.MaxUIOp() | arith.AndIOp():
             return _unsigned_pick(op, of(op.lhs), of(op.rhs))
         case arith.ShRUIOp() | arith.ShRSIOp() | arith.DivUIOp() | arith.DivSIOp():
@@ -107,37 +140,40 @@ def _op_range(op: Operation, type: Attribute, of: Callable[[SSAValue], Span]) ->
     return None
 
 
-def _ring(op: Operation, a: Span, b: Span) -> Span:
+def _ring(op: Operation, a: AnySpan, b: AnySpan) -> AnySpan:
     match op:
         case arith.AddiOp():
             return (a[0] + b[0], a[1] + b[1])
         case arith.SubiOp():
             return (a[0] - b[1], a[1] - b[0])
     ends = [x * y for x in a for y in b]
-    return (min(ends), max(ends))
+    return (least(*ends), greatest(*ends))
 
 
-def _unsigned_pick(op: Operation, a: Span, b: Span) -> Span:
+def _unsigned_pick(op: Operation, a: AnySpan, b: AnySpan) -> AnySpan | None:
     """`minui`, `maxui`, `andi`: a number that is not negative bounds the smaller of two unsigned ones."""
-    not_negative = [s for s in (a, b) if s[0] >= 0]
-    low = 0
+    not_negative = [s for s in (a, b) if surely_le(0, s[0])]
+    low: Num = 0
     if len(not_negative) == 2:
         if isinstance(op, arith.MaxUIOp):
-            return (max(a[0], b[0]), max(a[1], b[1]))
-        low = min(a[0], b[0]) if isinstance(op, arith.MinUIOp) else 0
+            return (greatest(a[0], b[0]), greatest(a[1], b[1]))
+        low = least(a[0], b[0]) if isinstance(op, arith.MinUIOp) else 0
     if not_negative and not isinstance(op, arith.MaxUIOp):
-        return (low, min(s[1] for s in not_negative))
+        return (low, least(*(s[1] for s in not_negative)))
     if isinstance(op, arith.AndIOp):
         # Of two negative numbers the and is negative, and may be below both.
-        bits = max(-a[0] - 1, -b[0] - 1, a[1], b[1]).bit_length()
+        ends = [-a[0] - 1, -b[0] - 1, a[1], b[1]]
+        if any(not isinstance(end, int) for end in ends):
+            return None
+        bits = max(end for end in ends if isinstance(end, int)).bit_length()
         return (-(1 << bits), (1 << bits) - 1)
-    return (min(a[0], b[0]), max(a[1], b[1]))
+    return (least(a[0], b[0]), greatest(a[1], b[1]))
 
 
-def _quotient(op: Operation, a: Span, b: Span, type: Attribute) -> Span | None:
+def _quotient(op: Operation, a: AnySpan, b: AnySpan, type: Attribute) -> AnySpan | None:
     """Divisions, remainders and shifts by a constant that is not negative."""
     by = b[0]
-    if b[0] != b[1] or by < 0:
+    if b[0] != b[1] or not isinstance(by, int) or by < 0:
         return None
     shift = isinstance(op, arith.ShRUIOp | arith.ShRSIOp)
     if not shift and by == 0:
@@ -148,11 +184,10 @@ def _quotient(op: Operation, a: Span, b: Span, type: Attribute) -> Span | None:
         if positive is None:
             return (0, by - 1) if isinstance(op, arith.RemUIOp) else None
         a = positive
-    elif isinstance(op, arith.DivSIOp | arith.RemSIOp) and a[0] < 0:
+    elif isinstance(op, arith.DivSIOp | arith.RemSIOp) and not surely_le(0, a[0]):
         return None
     if isinstance(op, arith.RemUIOp | arith.RemSIOp | ModOp):
         return (0, by - 1)
     if shift:
-        by = min(by, 64)
-        return _fit((a[0] >> by, a[1] >> by), type)
+        by = 1 << min(by, 64)
     return _fit((a[0] // by, a[1] // by), type)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from xdsl.dialects.builtin import FileLineColLoc, FloatAttr, IntegerAttr, ModuleOp, StringAttr, f64, i64
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
@@ -49,7 +50,7 @@ def _read_by(source: Source) -> Sequence[Source]:
     return source.reads().sources if isinstance(source, Func) else ()
 
 
-def inputs_of(sources: Sequence[Source]) -> tuple[list[Image], list[Param]]:
+def inputs_of(sources: Sequence[Source]) -> tuple[list[Image[Any]], list[Param]]:
     """The images and Params of a pipeline, each in the order they were made in."""
     images = [s for s in sources if isinstance(s, Image)]
     params = {id(p): p for s in sources if isinstance(s, Func) for p in s.reads().params}
@@ -101,7 +102,7 @@ class PipelineScope:
             self._boxes[key] = op.value
         return self._boxes[key]
 
-    def add_input(self, image: Image) -> None:
+    def add_input(self, image: Image[Any]) -> None:
         """An `img.input`."""
         bounds = BoxAttr(tuple(image.bounds)) if any(image.bounds) else None
         op = img.InputOp(self._names[image], FuncType(image.rank(), image.type().element), bounds)

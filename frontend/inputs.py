@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
 from tilefuse.dialects.diagnostics import SourcePosition
+from tilefuse.dialects.img.axes import axis_order
 from tilefuse.dialects.img.types import MAX_RANK
 from tilefuse.frontend.errors import fail, user_position
 from tilefuse.frontend.expr import I32, Expr, node, type_name
@@ -16,25 +17,30 @@ from tilefuse.frontend.types import Type, type_of_dtype
 LAYOUTS = ("auto", "planar", "interleaved")
 
 
-class Dimension:
-    """One dimension of an input: its box, as Exprs that are known at the call."""
+Size = TypeVar("Size", Expr, int)
+"""Of an ImageParam sizes are Exprs, known at the call; of a Buffer they are numbers."""
 
-    def __init__(self, image: Image, index: int):
-        self._image, self._index = image, index
 
-    def min(self) -> Expr:
+class Dimension(Generic[Size]):
+    """One dimension of an input: its box."""
+
+    def __init__(self, image: Image[Size], index: int):
+        self._image: Image[Size] = image
+        self._index = index
+
+    def min(self) -> Size:
         """The first coordinate."""
-        return node("image_min", I32, (), (self._image, self._index))
+        return self._image.interval(self._index)[0]
 
-    def extent(self) -> Expr:
+    def extent(self) -> Size:
         """How many points there are."""
-        return node("image_extent", I32, (), (self._image, self._index))
+        return self._image.interval(self._index)[1]
 
-    def max(self) -> Expr:
+    def max(self) -> Size:
         """The last coordinate."""
         return self.min() + self.extent() - 1
 
-    def set_bounds(self, min: int, extent: int) -> Dimension:
+    def set_bounds(self, min: int, extent: int) -> Dimension[Size]:
         """Promise that the box has this min and extent: they are constants for the compiler."""
         self._image.bounds[self._index] = checked_bounds(self._image.name(), min, extent)
         return self
@@ -49,7 +55,7 @@ def checked_bounds(name: str, min: Any, extent: Any) -> tuple[int, int]:
     return min, extent
 
 
-class Image(Source):
+class Image(Source, Generic[Size]):
     """Common part of ImageParam and Buffer: a function with a box, given by an array."""
 
     def __init__(self, kind: str, type: Type, dimensions: int, name: str | None, prefix: str, layout: str):
@@ -87,42 +93,42 @@ class Image(Source):
         """Always true."""
         return True
 
-    def dim(self, index: int) -> Dimension:
+    def interval(self, index: int) -> tuple[Size, Size]:
+        """(min, extent) of a dimension."""
+        raise NotImplementedError
+
+    def dim(self, index: int) -> Dimension[Size]:
         """Dimension `index`, 0 is x."""
         if not 0 <= index < self._rank:
             fail(f"{self._kind} '{self._name}' has {self._rank} dimensions; there is no dim({index})")
         return Dimension(self, index)
 
-    def width(self) -> Expr:
+    def width(self) -> Size:
         """The extent in x."""
         return self.dim(0).extent()
 
-    def height(self) -> Expr:
+    def height(self) -> Size:
         """The extent in y."""
         return self.dim(1).extent()
 
-    def channels(self) -> Expr:
-        """The extent of the third dimension; 1 if there is none, as in Halide."""
-        return self.dim(2).extent() if self._rank > 2 else Expr(1)
-
-    def left(self) -> Expr:
+    def left(self) -> Size:
         """The first x."""
         return self.dim(0).min()
 
-    def right(self) -> Expr:
+    def right(self) -> Size:
         """The last x."""
         return self.dim(0).max()
 
-    def top(self) -> Expr:
+    def top(self) -> Size:
         """The first y."""
         return self.dim(1).min()
 
-    def bottom(self) -> Expr:
+    def bottom(self) -> Size:
         """The last y."""
         return self.dim(1).max()
 
 
-class ImageParam(Image):
+class ImageParam(Image[Expr]):
     """A picture given at each call.
 
     `type`: of a pixel. `dimensions`: 2 for (x, y), 3 for (x, y, channel). `layout`: how an array of three
@@ -132,6 +138,15 @@ class ImageParam(Image):
 
     def __init__(self, type: Type, dimensions: int, name: str | None = None, layout: str = "auto"):
         super().__init__("ImageParam", type, dimensions, name, "p", layout)
+
+    def interval(self, index: int) -> tuple[Expr, Expr]:
+        """(min, extent) of a dimension, known at the call."""
+        data = (self, index)
+        return node("image_min", I32, (), data), node("image_extent", I32, (), data)
+
+    def channels(self) -> Expr:
+        """The extent of the third dimension; 1 if there is none, as in Halide."""
+        return self.dim(2).extent() if self._rank > 2 else Expr(1)
 
     def set(self, array: Any) -> None:
         """The array that `realize` reads (a Buffer, or an array of any library)."""
@@ -146,7 +161,7 @@ class ImageParam(Image):
         self.array = None
 
 
-class Buffer(Image):
+class Buffer(Image[int]):
     """An array as an input of a pipeline: `Buffer(array)`, or `Buffer(type, [width, height])` for zeros.
 
     The array's axes are reversed: x is the last one (but see `layout` of ImageParam). It is not copied.
@@ -170,6 +185,24 @@ class Buffer(Image):
         given = np.asarray(array)
         super().__init__("Buffer", type_of_dtype(given.dtype), given.ndim, name, "b", layout)
         self.array = given
+
+    def interval(self, index: int) -> tuple[int, int]:
+        """(min, extent) of a dimension: the min is 0, unless `set_bounds` says otherwise."""
+        fixed = self.bounds[index]
+        if fixed is not None:
+            return fixed
+        channels = self.bounds[2] if self._rank == 3 else None
+        order = axis_order(self.layout, self.array.shape, None if channels is None else channels[1])
+        if order is None:
+            fail(
+                f"Buffer '{self._name}' of shape {self.array.shape} may be planar (channel first) or interleaved "
+                "(channel last); say which with layout='interleaved' or layout='planar'"
+            )
+        return 0, int(self.array.shape[order[index]])
+
+    def channels(self) -> int:
+        """The extent of the third dimension; 1 if there is none, as in Halide."""
+        return self.dim(2).extent() if self._rank > 2 else 1
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
         return np.array(self.array, dtype=dtype, copy=True) if copy else np.asarray(self.array, dtype=dtype)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from tilefuse.frontend.errors import fail
 from tilefuse.frontend.func import Func
@@ -42,7 +43,7 @@ class Names:
 
 
 def spell_names(
-    images: Sequence[Image], params: Sequence[Param], outputs: Sequence[Source], funcs: Sequence[Func]
+    images: Sequence[Image[Any]], params: Sequence[Param], outputs: Sequence[Source], funcs: Sequence[Func]
 ) -> Names:
     """Names for all that stands in a pipeline."""
     names = Names()

@@ -24,30 +24,22 @@ from typing import NamedTuple
 
 from xdsl.dialects.builtin import StringAttr
 
+from tilefuse.dialects.img import axes
 from tilefuse.dialects.img.attrs import Interval
+from tilefuse.dialects.img.axes import INTERLEAVED as INTERLEAVED
+from tilefuse.dialects.img.axes import SMALL
+from tilefuse.dialects.img.axes import AxisOrder as AxisOrder
+from tilefuse.dialects.img.axes import planar as planar
 from tilefuse.dialects.img.ops import InputOp
 from tilefuse.runtime.errors import CallError
 
 ALIGNMENT = 16
 """Bytes: the widest load and store of a thread."""
 
-SMALL = 4
-"""A dimension of at most this extent, from the third on, is specialised to (channels)."""
-
 ARRAY_LAYOUT = "img.array_layout"
 INPUT_ALIGN = "img.align"
 OUTPUT_LAYOUTS = "output_layouts"
 OUTPUT_ALIGNS = "output_aligns"
-
-AxisOrder = tuple[int, ...]
-"""The axis of an array that each dimension is, x first."""
-
-INTERLEAVED: AxisOrder = (1, 0, 2)
-
-
-def planar(rank: int) -> AxisOrder:
-    """Dimensions are the axes in reverse."""
-    return tuple(range(rank - 1, -1, -1))
 
 
 def declared_layout(op: InputOp) -> str:
@@ -58,20 +50,11 @@ def declared_layout(op: InputOp) -> str:
 
 def axis_order(op: InputOp, shape: Sequence[int]) -> AxisOrder | None:
     """How an array of this shape is read; None if both ways are possible and only the reads can tell."""
-    rank = len(shape)
     declared = declared_layout(op)
     if declared not in ("auto", "planar", "interleaved"):
         raise CallError(f"input '{op.sym_name.data}': layout '{declared}' is unknown; use auto, planar, interleaved")
-    if rank != 3 or declared != "auto":
-        return INTERLEAVED if declared == "interleaved" and rank == 3 else planar(rank)
-    channels = op.bounds.data[2] if op.bounds is not None else None
-    if channels is not None:
-        first, last = shape[0] == channels[1], shape[2] == channels[1]
-    else:
-        first, last = shape[0] <= SMALL, shape[2] <= SMALL
-    if first and last:
-        return None
-    return INTERLEAVED if last else planar(rank)
+    fixed = op.bounds.data[2] if op.bounds is not None and len(shape) == 3 else None
+    return axes.axis_order(declared, shape, None if fixed is None else fixed[1])
 
 
 class Picture(NamedTuple):

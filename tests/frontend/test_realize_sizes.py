@@ -16,8 +16,9 @@ def brighter() -> tuple[hl.Func, hl.Buffer]:
     return f, photo
 
 
-def test_extents_of_a_buffer_are_no_sizes():
-    f, photo = brighter()
+def test_extents_of_an_image_param_are_no_sizes():
+    f, _ = brighter()
+    photo = hl.ImageParam(hl.UInt(8), 2)
     with pytest.raises(PipelineError, match=r"is an Expr; take them from the shape of the array"):
         f.realize([photo.width(), photo.height()])
 

@@ -1,0 +1,56 @@
+"""The sizes that bounds are computed from: the numbers of a call, or symbols for those of any call."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Protocol
+
+from tilefuse.dialects.img.ops import InputOp, ParamOp
+from tilefuse.dialects.img.symbolic import Num, Role, symbol
+
+Box = tuple[tuple[int, int], ...]
+"""(min, extent) per dimension, x first."""
+
+AnySpan = tuple[Num, Num]
+"""(first, last) coordinate, both inside; as numbers or as expressions."""
+
+
+class Sizes(Protocol):
+    """What stands for `img.min`, `img.extent` and `img.param`."""
+
+    def interval(self, op: InputOp, dim: int) -> tuple[Num, Num]:
+        """(min, extent) of a dimension of an input."""
+
+    def param(self, op: ParamOp) -> Num | None:
+        """An integer parameter, as its element type has it; None if it is not known."""
+
+
+class CallSizes:
+    """The numbers of one call."""
+
+    def __init__(self, boxes: Mapping[str, Box], params: Mapping[str, int | float]):
+        self._boxes, self._params = boxes, params
+
+    def interval(self, op: InputOp, dim: int) -> tuple[int, int]:
+        """(min, extent) of a dimension of an input."""
+        return self._boxes[op.sym_name.data][dim]
+
+    def param(self, op: ParamOp) -> int | None:
+        """An integer parameter; None if the call gives none."""
+        value = self._params.get(op.sym_name.data)
+        return None if value is None else int(value)
+
+
+class AnySizes:
+    """Symbols: the numbers of every call. What `bounds` of an input fixes is a number."""
+
+    def interval(self, op: InputOp, dim: int) -> tuple[Num, Num]:
+        """(min, extent) of a dimension of an input."""
+        name, declared = op.sym_name.data, op.bounds.data[dim] if op.bounds is not None else None
+        if declared is not None:
+            return declared
+        return symbol(Role.Input, name, dim), symbol(Role.Input, name, dim, extent=True)
+
+    def param(self, op: ParamOp) -> Num:
+        """A parameter."""
+        return symbol(Role.Param, op.sym_name.data)

@@ -1,0 +1,35 @@
+"""Which axis of an array each dimension of a function is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+SMALL = 4
+"""A dimension of at most this extent, from the third on, counts as channels."""
+
+AxisOrder = tuple[int, ...]
+"""The axis of an array that each dimension is, x first."""
+
+INTERLEAVED: AxisOrder = (1, 0, 2)
+
+
+def planar(rank: int) -> AxisOrder:
+    """Dimensions are the axes in reverse."""
+    return tuple(range(rank - 1, -1, -1))
+
+
+def axis_order(layout: str, shape: Sequence[int], channels: int | None = None) -> AxisOrder | None:
+    """How an array of this shape is read; None if both ways are possible and only the reads can tell.
+
+    `layout`: auto, planar or interleaved. `channels`: the extent of the third dimension, if it is known.
+    """
+    rank = len(shape)
+    if rank != 3 or layout != "auto":
+        return INTERLEAVED if layout == "interleaved" and rank == 3 else planar(rank)
+    if channels is not None:
+        first, last = shape[0] == channels, shape[2] == channels
+    else:
+        first, last = shape[0] <= SMALL, shape[2] <= SMALL
+    if first and last:
+        return None
+    return INTERLEAVED if last else planar(rank)
