@@ -10,6 +10,7 @@ from tilefuse.frontend.expr import Expr, Var
 from tilefuse.frontend.func import Func
 from tilefuse.frontend.functions import *  # noqa: F403
 from tilefuse.frontend.inputs import Buffer, ImageParam, Param
+from tilefuse.frontend.ir import compile
 from tilefuse.frontend.pipeline import Pipeline
 from tilefuse.frontend.reduction import RDom, RVar, maximum, minimum, product, sum
 from tilefuse.frontend.sources import Tuple
@@ -29,6 +30,6 @@ def funcs(names: str) -> tuple[Func, ...]:
 # The names of functions are those of Halide, so some hide Python's own: `from tilefuse import *` would too.
 __all__ = [
     "BFloat", "Bool", "BoundaryConditions", "Buffer", "Expr", "Float", "Func", "ImageParam", "Int", "Param",
-    "Pipeline", "PipelineError", "RDom", "RVar", "Tuple", "Type", "UInt", "Var", "funcs", "maximum",
+    "Pipeline", "PipelineError", "RDom", "RVar", "Tuple", "Type", "UInt", "Var", "compile", "funcs", "maximum",
     "minimum", "product", "sum", "vars", *functions.__all__,
 ]  # fmt: skip
