@@ -6,6 +6,7 @@ once per block into shared memory. Stages whose lifetimes do not overlap share a
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -70,34 +71,52 @@ def place_stages(
     return places
 
 
-def shared_bytes(model: PipelineModel, places: Mapping[int, Placement], region: Mapping[int, Region]) -> int:
-    """Shared memory of a block: for each slot the largest stage in it."""
+def shared_row(region: Region, pad: int, piece: int) -> tuple[int, int]:
+    """(first column, elements) of a row in shared memory, where threads move `piece` columns at once.
+
+    Rows begin and end at multiples of `piece` from the tile's origin, so that pieces lie where vectors may.
+    """
+    low, high = region.spans[0]
+    first = low // piece * piece
+    return first, -(-(high + 1 - first) // piece) * piece + pad
+
+
+def shared_elements(region: Region, pad: int, piece: int) -> int:
+    """Elements that a region takes in shared memory."""
+    return shared_row(region, pad, piece)[1] * math.prod(region.extents[1:]) if region.spans else 1
+
+
+def shared_bytes(
+    model: PipelineModel, places: Mapping[int, Placement], region: Mapping[int, Region], piece: int
+) -> int:
+    """Shared memory of a block whose threads move `piece` columns at once: for each slot the largest stage in it."""
     slots: dict[int, int] = {}
     for id, place in places.items():
         if place.memory is not Memory.Shared:
             continue
-        extents = region[id].extents
-        elements = (extents[0] + place.pad) * (region[id].points // extents[0]) if extents else 1
-        size = elements * model.nodes[id].bytes
+        size = shared_elements(region[id], place.pad, piece) * model.nodes[id].bytes
         slots[place.slot] = max(slots.get(place.slot, 0), size)
     return sum(-(-size // 16) * 16 for size in slots.values())
 
 
-def bank_padding(row: int, bytes: int, threads_x: int, rows_per_thread: int) -> int:
+def bank_padding(row: int, bytes: int, threads_x: int, rows_per_thread: int, piece: int) -> int:
     """Elements to add to shared rows of `row` elements so that a warp's reads fall into different banks.
 
-    A warp reads `threads_x` neighbours in each of several rows, `rows_per_thread` apart; shared memory has 32
-    banks of 4 bytes. The smallest padding (under a bank row) with the fewest lanes per bank.
+    A warp reads `threads_x` neighbouring pieces in each of several rows, `rows_per_thread` apart; shared memory has
+    32 banks of 4 bytes and serves 128 bytes at a time. The smallest padding (under a bank row) with the fewest lanes
+    per bank.
     """
     if threads_x >= 32 or 32 % threads_x:
         return 0
+    lanes = max(1, min(32, 128 // (piece * bytes)))
 
     def conflicts(pad: int) -> int:
         words: dict[int, set[int]] = {}
-        for lane in range(32):
+        for lane in range(lanes):
             x, y = lane % threads_x, lane // threads_x
-            word = (y * rows_per_thread * (row + pad) + x) * bytes // 4
-            words.setdefault(word % 32, set()).add(word)
+            start = (y * rows_per_thread * (row + pad) + x * piece) * bytes // 4
+            for word in range(start, start + max(1, piece * bytes // 4)):
+                words.setdefault(word % 32, set()).add(word)
         return max(len(w) for w in words.values())
 
-    return min(range(32), key=lambda pad: (conflicts(pad), pad))
+    return min(range(0, 32, piece), key=lambda pad: (conflicts(pad), pad))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
-from xdsl.dialects import arith, memref, scf
-from xdsl.dialects.builtin import IndexType, IntegerAttr, MemRefType, StringAttr, UnitAttr, i1
+from xdsl.dialects import arith, memref, scf, ub, vector
+from xdsl.dialects.builtin import IndexType, IntegerAttr, MemRefType, StringAttr, UnitAttr, VectorType, i1, i64
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.ir.affine import (
     AffineBinaryOpExpr,
@@ -19,6 +19,8 @@ from xdsl.ir.affine import (
 INDEX = IndexType()
 Num = int | SSAValue
 """An index: known now, or known when the kernel runs."""
+SHARED, PRIVATE = 3, 5
+"""Memory spaces of kernel-level memrefs: of a block, and of a thread."""
 
 
 class Emitter:
@@ -79,6 +81,10 @@ class Emitter:
         return self._linear.get(a, ({a: 1}, 0))
 
     def _sum(self, a: Num, b: Num, sign: int, hint: str | None) -> Num:
+        if isinstance(b, int) and b == 0:
+            return a
+        if isinstance(a, int) and a == 0 and sign > 0:
+            return b
         (ta, ca), (tb, cb) = self._terms(a), self._terms(b)
         terms = dict(ta)
         for value, n in tb.items():
@@ -241,6 +247,21 @@ class Emitter:
         """memref.store"""
         self.effect(memref.StoreOp.get(value, target, [self.value(i) for i in indices]))
 
+    def load_vector(self, source: SSAValue, indices: Sequence[Num], count: int) -> list[SSAValue]:
+        """`count` neighbours along the last axis by one vector.load, taken apart."""
+        type = source.type
+        assert isinstance(type, MemRefType)
+        element = type.element_type
+        loaded = self.op(vector.LoadOp(source, [self.value(i) for i in indices], VectorType(element, [count])))
+        return [self.op(vector.ExtractOp(loaded, [v], element)) for v in range(count)]
+
+    def store_vector(self, values: Sequence[SSAValue], target: SSAValue, indices: Sequence[Num]) -> None:
+        """Neighbours along the last axis by one vector.store."""
+        packed = self.op(ub.PoisonOp(VectorType(values[0].type, [len(values)])))
+        for v, value in enumerate(values):
+            packed = self.op(vector.InsertOp(value, packed, [v]))
+        self.effect(vector.StoreOp(packed, target, [self.value(i) for i in indices]))
+
     def dim(self, source: SSAValue, axis: int, hint: str | None = None) -> Num:
         """The extent of an axis."""
         type = source.type
@@ -272,10 +293,13 @@ class Emitter:
         start: Num = 0,
         step: int = 1,
         level: str | None = None,
-        unroll: bool = False,
+        unroll: bool | int = False,
         simd: bool = False,
     ) -> Iterator[Num]:
-        """An scf.for around what is emitted inside; a loop of one round is none at all."""
+        """An scf.for around what is emitted inside; a loop of one round is none at all.
+
+        `unroll`: True for all rounds, or how many of them.
+        """
         if isinstance(stop, int) and isinstance(start, int) and stop - start <= step:
             assert stop > start, "an empty loop"
             yield start
@@ -286,7 +310,7 @@ class Emitter:
         if level is not None:
             op.attributes["kernel.level"] = StringAttr(level)
         if unroll:
-            op.attributes["kernel.unroll"] = UnitAttr()
+            op.attributes["kernel.unroll"] = UnitAttr() if unroll is True else IntegerAttr(unroll, i64)
         if simd:
             op.attributes["kernel.simd"] = UnitAttr()
         self.block.add_op(op)

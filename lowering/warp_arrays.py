@@ -9,8 +9,7 @@ from xdsl.ir import SSAValue
 
 from tilefuse.dialects.warp import LoadOp, MapOp, NeighboursOp, StoreOp
 from tilefuse.dialects.warp.layout import Layout
-from tilefuse.lowering.block_tile import SHARED
-from tilefuse.lowering.emit import Num
+from tilefuse.lowering.emit import SHARED, Num
 from tilefuse.lowering.warp_body import Body, Where
 from tilefuse.lowering.warp_schedule import layout_of
 

@@ -16,20 +16,12 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from tilefuse.analysis.model import extract
-from tilefuse.analysis.placement import Placement, bank_padding, place_stages
+from tilefuse.analysis.placement import Placement, bank_padding, place_stages, shared_row
 from tilefuse.analysis.regions import NotFusable, follow_chain, regions
 from tilefuse.dialects.diagnostics import PipelineError
-from tilefuse.dialects.img.attrs import Level, Memory, PlaceAttr, ScheduleAttr, Shape
+from tilefuse.dialects.img.attrs import Level, Memory, PlaceAttr, Shape
 from tilefuse.dialects.img.ops import GroupOp, PipelineOp
 from tilefuse.passes.input_staging import stage_input, stageable
-
-
-def micro_tile(schedule: ScheduleAttr) -> list[int]:
-    """Points that one thread computes around one another, x first."""
-    points = [s // t for s, t in zip(schedule.tile_sizes, schedule.thread_counts, strict=True)]
-    if all(t == 1 for t in schedule.thread_counts):
-        return [1] * len(points)
-    return [min(schedule.vector_width, points[0]), *points[1:]]
 
 
 @dataclass(frozen=True)
@@ -75,14 +67,14 @@ class PromoteMemory(ModulePass):
                     warp = Placement(Level.Warp, Memory.Register)
                     places = {id: warp for id in ids if id != output}
                 else:
-                    places = place_stages(model, list(ids), output, follow, micro_tile(group.schedule))
+                    places = place_stages(model, list(ids), output, follow, group.schedule.micro_tile)
                     region = regions(model, list(ids), output, group.schedule.tile_sizes, follow)
                     threads_x = group.schedule.thread_counts[0] if group.schedule.thread_counts else 1
                     for id, place in places.items():
                         if place.memory is Memory.Shared and math.prod(group.schedule.thread_counts) > 1:
-                            extents = region[id].extents
-                            rows = micro_tile(group.schedule)[1] if len(extents) > 1 else 1
-                            pad = bank_padding(extents[0], model.nodes[id].element_bytes[0], threads_x, rows)
+                            piece, bytes = group.schedule.piece, model.nodes[id].element_bytes[0]
+                            rows = group.schedule.micro_tile[1] if len(region[id].extents) > 1 else 1
+                            pad = bank_padding(shared_row(region[id], 0, piece)[1], bytes, threads_x, rows, piece)
                             places[id] = replace(place, pad=pad)
                 for id, place in places.items():
                     if ids[id].place is None:

@@ -13,6 +13,7 @@ from typing import Literal
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
+from xdsl.utils.exceptions import VerifyException
 
 from tilefuse.analysis.cost import best_schedule
 from tilefuse.analysis.machine import check_extent, machine
@@ -41,6 +42,8 @@ class Tile(ModulePass):
     """Threads per dimension; needed with sizes."""
     vector: int = 1
     """Consecutive x-points per thread, with sizes."""
+    unroll: tuple[int, ...] = ()
+    """Rounds of a thread's loops that are written out, per dimension, with sizes. Left out: all."""
     rows: int = 4
     """Rows of a warp, with a size of 0 in y."""
     exchange: bool | None = None
@@ -86,7 +89,13 @@ class Tile(ModulePass):
             if rank > 1:
                 sizes[1] = sizes[1] or layout.height
         shape = Shape.BlockTile if self.shape == "auto" else Shape(self.shape)
-        return ScheduleAttr(shape, sizes, [*self.threads, *([1] * rank)][:rank], self.vector, self.blocks)
+        threads = [*self.threads, *([1] * rank)][:rank]
+        rounds = [size // count for size, count in zip(sizes, threads, strict=True)]
+        unroll = [*self.unroll, *rounds[len(self.unroll) :]][:rank] if self.unroll else ()
+        try:
+            return ScheduleAttr(shape, sizes, threads, self.vector, self.blocks, unroll)
+        except VerifyException as error:
+            raise PipelineError(f"tile: group '{group.sym_name.data}': {error}", group) from error
 
     def _warp_layout(self, group: GroupOp, model: PipelineModel, sizes: list[int]) -> WarpLayout:
         """What the live lanes of the warps cover; marks the stages whose rows go from warp to warp."""

@@ -101,7 +101,7 @@ def _need(group: GroupOp, model: PipelineModel) -> _Need:
     }
     shared = [id for id, p in places.items() if p.memory is Memory.Shared]
     largest = max(shared, key=lambda id: region[id].points * model.nodes[id].bytes, default=output)
-    return _Need(threads, registers, shared_bytes(model, places, region), ids[largest].sym_name.data)
+    return _Need(threads, registers, shared_bytes(model, places, region, schedule.piece), ids[largest].sym_name.data)
 
 
 def _smaller(group: GroupOp, model: PipelineModel) -> ScheduleAttr | None:

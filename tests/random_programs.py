@@ -12,6 +12,7 @@ from xdsl.passes import ModulePass
 
 from tilefuse.dialects.img.ops import InputOp
 from tilefuse.passes.pipeline import standard_passes
+from tilefuse.passes.promote_memory import PromoteMemory
 from tilefuse.passes.tile import Tile
 from tilefuse.runtime.evaluator import evaluate
 from tilefuse.runtime.program import Program
@@ -26,6 +27,12 @@ def passes(target: str, *, shape: Shape = "auto", algorithm: str = "both") -> li
     if shape in ("warp_tile", "warp_exchange"):
         forced = {"shape": "warp_tile", "exchange": shape == "warp_exchange"}
     return [replace(p, **forced) if isinstance(p, Tile) else p for p in standard_passes(target, algorithm=algorithm)]
+
+
+def pieces(target: str, tile: Tile, *, stage_inputs: bool = False) -> list[ModulePass]:
+    """The standard passes for `target`, with all groups tiled by hand."""
+    change = {"tile": tile, "promote-memory": PromoteMemory(stage_inputs=stage_inputs)}
+    return [change.get(p.name, p) for p in standard_passes(target)]
 
 
 def evaluated(case: RandomPipeline) -> dict[str, np.ndarray]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Self
 
@@ -161,6 +162,11 @@ class ScheduleAttr(ParametrizedAttribute):
     of a block per dimension (for warp_tile: lanes in x, warps in y).
     `vector`: consecutive x-points that a thread loads, computes and stores together. `blocks`: how many blocks
     the compiler has to leave registers for on a multiprocessor; 0 for what it likes.
+
+    `unroll = [2, 4]`, for block_tile: how many rounds of a thread's loop over each dimension are written out, x
+    first. A thread has `tile / threads` points; in x a round is `vector` of them, in the other dimensions one. Rows
+    that are written out are computed together, and what they read in common is loaded once. Left out: all rounds, but
+    one in a block of a single thread, whose loop over x the compiler vectorises.
     """
 
     name = "img.schedule"
@@ -169,14 +175,24 @@ class ScheduleAttr(ParametrizedAttribute):
     tile: Attribute
     threads: Attribute
     vector: IntAttr
+    unroll: Attribute
     blocks: IntAttr
 
-    def __init__(self, shape: Shape, tile: Sequence[int], threads: Sequence[int], vector: int = 1, blocks: int = 0):
+    def __init__(
+        self,
+        shape: Shape,
+        tile: Sequence[int],
+        threads: Sequence[int],
+        vector: int = 1,
+        blocks: int = 0,
+        unroll: Sequence[int] = (),
+    ):
         super().__init__(
             StringAttr(shape.value),
             DenseArrayBase.from_list(i64, list(tile)),
             DenseArrayBase.from_list(i64, list(threads)),
             IntAttr(vector),
+            DenseArrayBase.from_list(i64, list(unroll)),
             IntAttr(blocks),
         )
 
@@ -201,13 +217,46 @@ class ScheduleAttr(ParametrizedAttribute):
         return self.vector.data
 
     @property
+    def unroll_factors(self) -> tuple[int, ...]:
+        """Rounds of a thread's loops that are written out, x first; empty if all are."""
+        return tuple(int(v) for v in self.unroll.get_values())  # type: ignore[attr-defined]
+
+    @property
+    def one_thread(self) -> bool:
+        """Whether a block is a single thread, as on CPUs."""
+        return math.prod(self.thread_counts) == 1
+
+    @property
+    def piece(self) -> int:
+        """Consecutive x-points that a thread of a block tile computes together."""
+        if self.one_thread or not self.tile_sizes:
+            return 1
+        return max(1, min(self.vector_width, self.tile_sizes[0] // self.thread_counts[0]))
+
+    @property
+    def rounds(self) -> tuple[int, ...]:
+        """Rounds of a thread's loops over its points of a block tile, x first."""
+        points = [size // count for size, count in zip(self.tile_sizes, self.thread_counts, strict=True)]
+        return tuple(n if d else n // self.piece for d, n in enumerate(points))
+
+    @property
+    def micro_tile(self) -> tuple[int, ...]:
+        """Points that a thread of a block tile computes together, x first."""
+        if self.one_thread:
+            return self.unroll_factors or (1,) * len(self.tile_sizes)
+        return (self.piece, *(self.unroll_factors or self.rounds)[1:])[: len(self.tile_sizes)]
+
+    @property
     def resident_blocks(self) -> int:
         """Blocks that a multiprocessor must have registers for; 0 if that is left to the compiler."""
         return self.blocks.data
 
     @classmethod
     def new_from(cls, other: Self, **changes: object) -> Self:
-        """A copy of `other` with some of `shape`, `tile`, `threads`, `vector`, `blocks` changed."""
+        """A copy of `other` with some of `shape`, `tile`, `threads`, `vector`, `unroll`, `blocks` changed.
+
+        Factors of `unroll` that no longer divide become the largest that do.
+        """
         values: dict[str, object] = {
             "shape": other.execution,
             "tile": other.tile_sizes,
@@ -215,38 +264,49 @@ class ScheduleAttr(ParametrizedAttribute):
             "vector": other.vector_width,
             "blocks": other.resident_blocks,
         }
-        return cls(**(values | changes))  # type: ignore[arg-type]
+        new = cls(**(values | {"unroll": ()} | changes))  # type: ignore[arg-type]
+        if "unroll" in changes or not other.unroll_factors or new.execution is Shape.WarpTile:
+            return new
+        factors = [math.gcd(f, n) for f, n in zip(other.unroll_factors, new.rounds, strict=True)]
+        return cls.new_from(new, unroll=factors)
 
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
-        def int_list(keyword: str) -> list[int]:
-            parser.parse_punctuation(",")
-            parser.parse_keyword(keyword)
+        def int_list() -> list[int]:
             parser.parse_punctuation("=")
             return parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_integer)
 
         with parser.in_angle_brackets():
             shape = parser.parse_str_enum(Shape)
-            tile = int_list("tile")
-            threads = int_list("threads")
+            parser.parse_punctuation(",")
+            parser.parse_keyword("tile")
+            tile = int_list()
+            parser.parse_punctuation(",")
+            parser.parse_keyword("threads")
+            threads = int_list()
+            unroll: list[int] = []
             numbers = {"vector": 1, "blocks": 0}
             while parser.parse_optional_punctuation(","):
+                if parser.parse_optional_keyword("unroll"):
+                    unroll = int_list()
+                    continue
                 key = parser.parse_optional_keyword_in(numbers)
                 if key is None:
-                    parser.raise_error("expected 'vector' or 'blocks'")
+                    parser.raise_error("expected 'vector', 'unroll' or 'blocks'")
                 parser.parse_punctuation("=")
                 numbers[key] = parser.parse_integer(allow_negative=False)
-        return cls(shape, tile, threads, **numbers).parameters
+        return cls(shape, tile, threads, unroll=unroll, **numbers).parameters
 
     def print_parameters(self, printer: Printer) -> None:
         def ints(values: Sequence[int]) -> str:
             return "[" + ", ".join(map(str, values)) + "]"
 
         vector = f", vector = {self.vector_width}" if self.vector_width != 1 else ""
+        unroll = f", unroll = {ints(self.unroll_factors)}" if self.unroll_factors else ""
         blocks = f", blocks = {self.resident_blocks}" if self.resident_blocks else ""
         printer.print_string(
             f"<{self.execution.value}, tile = {ints(self.tile_sizes)}, "
-            f"threads = {ints(self.thread_counts)}{vector}{blocks}>"
+            f"threads = {ints(self.thread_counts)}{vector}{unroll}{blocks}>"
         )
 
     def verify(self) -> None:
@@ -255,3 +315,20 @@ class ScheduleAttr(ParametrizedAttribute):
             raise VerifyException(f"tile has {len(tile)} dimensions but threads has {len(threads)}")
         if any(t <= 0 for t in (*tile, *threads)) or self.vector_width <= 0:
             raise VerifyException("tile, threads and vector must be positive")
+        self._verify_unroll()
+
+    def _verify_unroll(self) -> None:
+        factors = self.unroll_factors
+        if not factors:
+            return
+        if self.execution is Shape.WarpTile:
+            raise VerifyException(
+                "a warp_tile takes no unroll: its rows and columns are registers, which only unrolled code can name"
+            )
+        if len(factors) != len(self.tile_sizes):
+            raise VerifyException(f"tile has {len(self.tile_sizes)} dimensions but unroll has {len(factors)}")
+        for d, (factor, rounds) in enumerate(zip(factors, self.rounds, strict=True)):
+            if factor <= 0 or rounds % factor:
+                raise VerifyException(
+                    f"unroll = {factor} in dimension {d} does not divide the {rounds} rounds of a thread's loop there"
+                )

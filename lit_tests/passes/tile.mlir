@@ -5,13 +5,16 @@
 // RUN: pipeline-opt %s -p 'tile{sizes=64,16 threads=32,8 vector=2}' | filecheck %s --check-prefixes=HAND,KEPT
 // RUN: pipeline-opt %s -p 'tile{sizes=64,16 threads=32,8 vector=2},tile{sizes=8,8 threads=8,8}' | filecheck %s --check-prefixes=HAND,KEPT
 // RUN: pipeline-opt %s -p 'tile{sizes=64,16 threads=32,8 only=channels}' | filecheck %s --check-prefixes=ONLY,KEPT
+// RUN: pipeline-opt %s -p 'tile{sizes=64,16 threads=16,4 vector=2 unroll=2,1}' | filecheck %s --check-prefixes=UNROLL,KEPT
 
+// RUN: not pipeline-opt %s -p 'tile{sizes=64,16 threads=32,8 unroll=3,1}' 2>&1 | filecheck %s --check-prefix=ROUNDS
 // RUN: not pipeline-opt %s -p 'tile{target=pentium}' 2>&1 | filecheck %s --check-prefix=TARGET
 // RUN: not pipeline-opt %s -p 'tile{only=blurr}' 2>&1 | filecheck %s --check-prefix=NAME
 // RUN: not pipeline-opt %s -p 'tile{sizes=64 threads=32,8}' 2>&1 | filecheck %s --check-prefix=COUNT
 
 // TARGET: error: unknown GPU 'pentium'
 // NAME:   error: tile: no group is called 'blurr'; there are blur, channels, by_hand
+// ROUNDS: tile.mlir:{{.*}}: error: tile: group 'blur': unroll = 3 in dimension 0 does not divide the 2 rounds of a thread's loop there
 // COUNT:  tile.mlir:{{.*}}: error: tile: 1 sizes but 2 threads; give one of each per dimension
 
 // Every dimension has a tile; one that is declared and small is held whole by it, and by one thread.
@@ -24,6 +27,8 @@
 // CPU:    img.group "blur" schedule #img.schedule<block_tile, tile = [{{[0-9]+, [0-9]+}}], threads = [1, 1]> {
 // HAND:   img.group "blur" schedule #img.schedule<block_tile, tile = [64, 16], threads = [32, 8], vector = 2> {
 // HAND:   img.group "channels" schedule #img.schedule<block_tile, tile = [64, 16, 3], threads = [32, 8, 1], vector = 2> {
+// UNROLL: img.group "blur" schedule #img.schedule<block_tile, tile = [64, 16], threads = [16, 4], vector = 2, unroll = [2, 1]> {
+// UNROLL: img.group "channels" schedule #img.schedule<block_tile, tile = [64, 16, 3], threads = [16, 4, 1], vector = 2, unroll = [2, 1, 3]> {
 // ONLY:   img.group "blur" {
 // ONLY:   img.group "channels" schedule #img.schedule<block_tile, tile = [64, 16, 3], threads = [32, 8, 1]> {
 // KEPT:   img.group "by_hand" schedule #img.schedule<block_tile, tile = [40, 2], threads = [8, 2]> {

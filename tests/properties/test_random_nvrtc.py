@@ -2,9 +2,10 @@
 
 import pytest
 from random_pipelines import random_pipeline
-from random_programs import Shape, passes
+from random_programs import Shape, passes, pieces
 
 from tilefuse.dialects.img.attrs import Shape as ShapeKind
+from tilefuse.passes.tile import Tile
 from tilefuse.runtime.compiled import groups_of
 from tilefuse.runtime.nvrtc import NvrtcNotFound, supported_archs
 from tilefuse.runtime.program import compile_pipeline
@@ -43,6 +44,16 @@ def check(seed: int, machine: str, arch: str, shape: Shape, algorithm: str = "gr
 @pytest.mark.parametrize("seed", range(10))
 def test_block_tiles(seed):
     assert check(seed, "h200", "sm_90", "block_tile") == {ShapeKind.BlockTile}
+
+
+@pytest.mark.parametrize("seed", range(300, 306))
+def test_pieces_of_rows(seed):
+    tile = Tile(sizes=(64, 16), threads=(16, 8), vector=4, unroll=(1, 1 + seed % 2))
+    case = random_pipeline(seed)
+    program = compile_pipeline(case.module, "cuda:h200", passes=pieces("h200", tile), verify=True)
+    built = program._current().kernels(32, "sm_90")
+    assert built.cubin is not None
+    assert set(built.cubin.spill_bytes.values()) == {0}, built.source
 
 
 # Of these, the groups that cannot be warp-tiled are tiled by blocks.

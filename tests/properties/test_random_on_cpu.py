@@ -7,9 +7,10 @@ strict floats everything is compared bit for bit; default floats are held to the
 import pytest
 from hypothesis import HealthCheck, given, settings
 from random_pipelines import random_pipeline, random_pipelines
-from random_programs import assert_equal, call, evaluated, passes
+from random_programs import assert_equal, call, evaluated, passes, pieces
 
 from tilefuse.dialects.diagnostics import PipelineError
+from tilefuse.passes.tile import Tile
 from tilefuse.runtime.program import compile_pipeline
 
 # Schedules of a GPU run on the CPU too: blocks by OpenMP, phases of a block one after the other.
@@ -56,6 +57,21 @@ def test_other_schedules(seed):
 @pytest.mark.parametrize("seed", range(100, 110))
 def test_default_floats_are_within_the_bound(seed):
     check(random_pipeline(seed), f"seed {seed}", strict_float=False)
+
+
+PIECES = {
+    "vectors": Tile(sizes=(32, 8), threads=(8, 4), vector=4),
+    "wide": Tile(sizes=(64, 8), threads=(4, 4), vector=8, unroll=(1, 2)),
+    "narrow": Tile(sizes=(16, 8), threads=(4, 2), vector=2, unroll=(2, 1)),
+    "one thread": Tile(sizes=(32, 8), threads=(1, 1), unroll=(2, 4)),
+}
+"""Block tiles whose threads compute several columns and rows at once."""
+
+
+@pytest.mark.parametrize("seed", range(300, 316))
+def test_pieces_of_rows(seed):
+    name = list(PIECES)[seed % len(PIECES)]
+    check(random_pipeline(seed), f"seed {seed}, {name}", pieces("h200", PIECES[name]))
 
 
 # Why a pipeline may have no warp tiles.

@@ -25,3 +25,8 @@
 
 // CHECK: schedules = [#img.schedule<block_tile, tile = [128, 16], threads = [32, 8]>, #img.schedule<block_tile, tile = [128, 16], threads = [32, 8], vector = 4>, #img.schedule<warp_tile, tile = [64], threads = [32]>, #img.schedule<warp_tile, tile = [120, 28], threads = [32, 8], vector = 4, blocks = 3>, #img.schedule<warp_tile, tile = [120, 28], threads = [32, 8], blocks = 3>, #img.schedule<block_tile, tile = [8], threads = [8]>]
 "test.op"() {schedules = [#img.schedule<block_tile, tile = [128, 16], threads = [32, 8]>, #img.schedule<block_tile, tile = [128, 16], threads = [32, 8], vector = 4>, #img.schedule<warp_tile, tile = [64], threads = [32]>, #img.schedule<warp_tile, tile = [120, 28], threads = [32, 8], vector = 4, blocks = 3>, #img.schedule<warp_tile, tile = [120, 28], threads = [32, 8], blocks = 3>, #img.schedule<block_tile, tile = [8], threads = [8], vector = 1>]} : () -> ()
+
+// What is unrolled stands between vector and blocks; by default all is.
+
+// CHECK: unrolled = [#img.schedule<block_tile, tile = [128, 16], threads = [32, 8], unroll = [2, 1]>, #img.schedule<block_tile, tile = [256, 16], threads = [32, 8], vector = 4, unroll = [1, 2], blocks = 2>, #img.schedule<block_tile, tile = [64, 16], threads = [1, 1], unroll = [1, 4]>, #img.schedule<block_tile, tile = [8], threads = [8]>]
+"test.op"() {unrolled = [#img.schedule<block_tile, tile = [128, 16], threads = [32, 8], unroll = [2, 1]>, #img.schedule<block_tile, tile = [256, 16], threads = [32, 8], blocks = 2, unroll = [1, 2], vector = 4>, #img.schedule<block_tile, tile = [64, 16], threads = [1, 1], unroll = [1, 4]>, #img.schedule<block_tile, tile = [8], threads = [8], unroll = []>]} : () -> ()
