@@ -68,6 +68,12 @@ class Calibration:
     """Share of the overlapping part of input tiles that comes from DRAM and not from a cache."""
 
 
+REGISTER_CONSTANTS = (
+    "base_registers", "least_registers", "live_window", "live_loads", "live_terms", "at_barrier", "early_loads",
+    "at_barrier_terms",
+)  # fmt: skip
+"""Those of registers, not of time."""
+
 DEFAULTS = Calibration()
 
 

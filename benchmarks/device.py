@@ -9,9 +9,12 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from tilefuse.tools.calibration.gpu import L2_SETS, cupy_graph_us, facts, is_usable, poison
+
+__all__ = ["L2_SETS", "OutOfTime", "at_most", "call_us", "copy_bandwidth", "copy_us", "cupy_graph_us", "facts",
+           "is_usable", "poison", "torch_graph_us"]  # fmt: skip
+
 COPY_BYTES = 1 << 30
-L2_SETS = 8
-"""Sets of buffers that a small picture rotates over, so that none is still in L2 at its turn."""
 
 _COPY = r"""
 extern "C" __global__ void __launch_bounds__(256) copy16(
@@ -40,34 +43,6 @@ def at_most(seconds: float, what: str) -> Iterator[None]:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, previous)
-
-
-def cupy_graph_us(calls: Sequence[Callable[[], Any]], repeat: int) -> float:
-    """Median device time of a call in microseconds: `calls` in one CUDA graph, launched `repeat` times."""
-    import cupy
-
-    stream = cupy.cuda.Stream(non_blocking=True)
-    cupy.cuda.Device().synchronize()
-    with stream:
-        keep = [call() for call in calls]
-        stream.synchronize()
-        del keep
-        stream.begin_capture()
-        try:
-            # Results are kept, or each call would write where the one before did.
-            keep = [call() for call in calls]
-        finally:
-            graph = stream.end_capture()
-        begin, end = cupy.cuda.Event(), cupy.cuda.Event()
-        times = []
-        for _ in range(repeat + 3):
-            begin.record(stream)
-            graph.launch(stream)
-            end.record(stream)
-            end.synchronize()
-            times.append(float(cupy.cuda.get_elapsed_time(begin, end)))
-        del keep
-    return statistics.median(times[3:]) * 1e3 / len(calls)
 
 
 def torch_graph_us(run: Callable[[Any], Any], pictures: Sequence[Any], repeat: int) -> float:
@@ -139,33 +114,3 @@ def copy_bandwidth(repeat: int) -> float:
         end.synchronize()
         times.append(cupy.cuda.get_elapsed_time(begin, end) * 1e-3)
     return max(best, 2 * COPY_BYTES / statistics.median(times[3:]))
-
-
-def poison(array: Any) -> None:
-    """Fill an array of CuPy with bytes of ones: NaN, or the largest integer."""
-    array.data.memset_async(0xFF, array.nbytes)
-
-
-def is_usable() -> bool:
-    """Whether the GPU still answers; after an illegal access it does not, until the process ends."""
-    import cupy
-
-    try:
-        cupy.cuda.runtime.deviceSynchronize()
-        cupy.zeros(1).get()
-    except Exception:  # whatever CuPy raises: the answer is no
-        return False
-    return True
-
-
-def facts() -> dict[str, Any]:
-    """GPU, driver and versions."""
-    import cupy
-
-    runtime = cupy.cuda.runtime
-    return {
-        "gpu": runtime.getDeviceProperties(cupy.cuda.Device().id)["name"].decode(),
-        "driver_cuda": runtime.driverGetVersion(),
-        "runtime_cuda": runtime.runtimeGetVersion(),
-        "cupy": cupy.__version__,
-    }

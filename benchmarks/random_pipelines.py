@@ -21,8 +21,9 @@ from typing import Any
 import device
 import numpy as np
 import run
-import workers
 from large_pipelines import SIDE, LargePipeline, usable_seeds
+
+from tilefuse.tools.calibration import workers
 
 SHAPES = ("auto", "block_tile", "warp_tile", "warp_exchange")
 """The choice, and what it is compared with: all groups as block tiles, as warp tiles whose warps compute all that
@@ -35,18 +36,9 @@ MOST_SETS = 6
 def parse(argv: list[str] | None) -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--count", type=int, default=200, help="pipelines (default 200)")
-    parser.add_argument("--seconds", type=float, default=200, help="begin no pipeline after (default 200)")
-    parser.add_argument("--seed", type=int, default=0, help="of the first pipeline; others follow")
-    parser.add_argument("--repeat", type=int, default=7, help="launches, whose median counts (default 7)")
-    parser.add_argument("--workers", type=int, default=workers.default_workers(), help="processes that compile")
     parser.add_argument("--output", type=Path, help="JSON (default: benchmarks/results/<date>-<gpu>-random.json)")
-    parser.add_argument("--dry", action="store_true", help="no GPU: compile as far as CUDA text")
-    parser.add_argument("--machine", default="h200", help="to compile for in a dry run (default h200)")
-    options = parser.parse_args(argv)
-    if options.count < 1 or options.workers < 1:
-        parser.error("--count and --workers are 1 at least")
-    return options
+    workers.add_options(parser, "pipelines, whose seeds follow on --seed", 200, 200)
+    return parser.parse_args(argv)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-ROOMS = sorted(link.name for link in (ROOT / "tilefuse").iterdir() if link.is_symlink())
+ROOMS = sorted(link.name for link in (ROOT / "tilefuse").iterdir() if link.is_symlink() and link.name != "examples")
 
 pytestmark = pytest.mark.slow
 
@@ -72,6 +72,11 @@ def test_the_wheel_holds_the_table_of_gpus(names):
     assert {"tilefuse/targets/gpus.toml", "tilefuse/py.typed", "tilefuse/universe.py"} <= names
 
 
+def test_the_wheel_holds_the_text_of_the_examples_and_nothing_else_of_them(names):
+    texts = {f"tilefuse/examples/{path.name}" for path in (ROOT / "examples").glob("*.mlir")}
+    assert {name for name in names if name.startswith("tilefuse/examples/")} == texts
+
+
 def test_nothing_generic_stands_at_the_top(names):
     tops = {name.split("/")[0] for name in names}
     assert {top for top in tops if not top.endswith(".dist-info")} == {"tilefuse"}
@@ -82,7 +87,10 @@ def test_the_entry_points_are_there(wheel):
     (path,) = [n for n in archive.namelist() if n.endswith("entry_points.txt")]
     entries = configparser.ConfigParser()
     entries.read_string(archive.read(path).decode())
-    assert dict(entries["console_scripts"]) == {"pipeline-opt": "tilefuse.tools.pipeline_opt:main"}
+    assert dict(entries["console_scripts"]) == {
+        "pipeline-opt": "tilefuse.tools.pipeline_opt:main",
+        "tilefuse-calibrate": "tilefuse.tools.calibrate:main",
+    }
     assert dict(entries["xdsl.universe"]) == {"tilefuse": "tilefuse.universe:UNIVERSE"}
 
 
@@ -99,6 +107,14 @@ def test_import_is_quick_and_leaves_the_gpu_alone(site):
     assert [gpu for _, gpu, _ in runs] == [[], [], []]
     # CPU seconds, and the best of three: the machine may be busy with other tests.
     assert min(took for took, _, _ in runs) < 0.5
+
+
+def test_calibration_finds_its_pipelines_in_the_wheel(site):
+    code = (
+        "from tilefuse.tools.calibration.pipelines import PIPELINES, Subject\n"
+        "print(sum(len(Subject(name).module().body.block.ops) for name in PIPELINES))"
+    )
+    assert int(_python(site, code)) == 8
 
 
 def test_the_tool_runs_from_the_wheel(site):

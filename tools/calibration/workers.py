@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import multiprocessing
 import os
 import time
@@ -27,6 +28,24 @@ def turn() -> AbstractContextManager[Any]:
 def default_workers() -> int:
     """One per core, 12 at most: each has a CUDA context of its own."""
     return max(1, min(12, os.cpu_count() or 1))
+
+
+def add_options(parser: argparse.ArgumentParser, what: str, count: int, seconds: float) -> None:
+    """The options of a tool that measures `count` of `what` in at most `seconds`."""
+    parser.add_argument("--count", type=at_least_one, default=count, help=f"{what} (default {count})")
+    parser.add_argument("--seconds", type=float, default=seconds, help=f"begin none after (default {seconds:g})")
+    parser.add_argument("--seed", type=int, default=0, help="of what is random (default 0)")
+    parser.add_argument("--repeat", type=at_least_one, default=7, help="launches, whose median counts (default 7)")
+    parser.add_argument("--workers", type=at_least_one, default=default_workers(), help="processes that compile")
+    parser.add_argument("--dry", action="store_true", help="no GPU: compile as far as CUDA text")
+    parser.add_argument("--machine", default="h200", help="to compile for in a dry run (default h200)")
+
+
+def at_least_one(text: str) -> int:
+    """A number of things, for argparse."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"it is 1 at least, not {text}")
+    return int(text)
 
 
 def each(

@@ -1,0 +1,157 @@
+"""tilefuse-calibrate: fit the cost model to this machine's GPU, so that schedules are chosen by its own numbers."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from tilefuse.analysis.calibration import Calibration, calibration_text, user_file
+from tilefuse.analysis.machine import machine
+from tilefuse.dialects.diagnostics import PipelineError
+from tilefuse.tools.calibration import fitting, gpu, measuring, workers
+from tilefuse.tools.calibration.drawn import KINDS
+from tilefuse.tools.calibration.pipelines import PIPELINES, QUICK, Subject
+
+KEPT = 0.7
+"""Share of the schedules that the constants are fitted to when the others are to be predicted."""
+
+
+class NoBetter(Exception):
+    """Fitted constants predict schedules that they were not fitted to worse than those there were; with the report."""
+
+
+def parse(argv: Sequence[str] | None) -> argparse.Namespace:
+    """The command line."""
+    parser = argparse.ArgumentParser(
+        prog="tilefuse-calibrate",
+        description="Measure schedules of the examples on this GPU, fit the constants of the cost model to them, and "
+        "write these where tilefuse finds them.",
+    )
+    parser.add_argument(
+        "--quick", action="store_true", help="a third of the schedules and of the time, for a first look"
+    )
+    parser.add_argument("--out", type=Path, help="TOML to write (default: what tilefuse reads for this user and GPU)")
+    parser.add_argument("--measured", type=Path, help="JSON to write: what was measured, as --from takes it")
+    parser.add_argument("--from", dest="source", type=Path, help="fit to this JSON, and measure nothing")
+    parser.add_argument("--fit-seconds", type=float, help="for each of two searches (default 40, quick 10)")
+    workers.add_options(parser, "random schedules of all examples", 160, 150)
+    parser.set_defaults(machine=None)
+    options = parser.parse_args(argv)
+    if options.quick:
+        options.count, options.seconds = min(options.count, 60), min(options.seconds, 45)
+    if options.fit_seconds is None:
+        options.fit_seconds = 10.0 if options.quick else 40.0
+    return options
+
+
+def measured(options: argparse.Namespace, target: str) -> dict[str, Any]:
+    """Times of drawn warp tiles on this machine's GPU; says how far it is, and what went wrong."""
+    subjects = [Subject(name) for name in (QUICK if options.quick else PIPELINES)]
+    results: dict[str, Any] = {"seed": options.seed, "cases": {}}
+    if not options.dry:
+        results["environment"] = gpu.environment()
+    tasks = measuring.tasks(
+        subjects, options.count, options.seed, target, options.seconds,
+        repeat=options.repeat, dry=options.dry, kinds=KINDS[1:],
+    )  # fmt: skip
+    for task, entry in measuring.run(tasks, options.workers):
+        results["cases"][task.subject.name] = entry
+        print(measuring.said(task, entry), flush=True)
+    return results
+
+
+def calibrate(results: dict[str, Any], target: str, options: argparse.Namespace) -> tuple[Calibration, str]:
+    """Constants fitted to all that was measured, and the report on them.
+
+    PipelineError if there is nothing to fit to; NoBetter if what was fitted predicts others worse than before.
+    """
+    on = machine(target)
+    examples = fitting.read_examples(results, target)
+    all_points = fitting.points(examples, on)
+    if not all_points:
+        raise PipelineError(
+            "there are no timings of warp tiles of pipelines that are one kernel: nothing to fit to. "
+            "tilefuse-calibrate without --from measures some"
+        )
+    kept, held = fitting.split(examples, KEPT, options.seed)
+    lines = [f"{len(all_points)} timings of {len(examples)} pipelines on {on.name}; errors are of the logarithm"]
+    start = on.calibration
+    if fitting.points(kept, on) and (others := fitting.points(held, on)):
+        # The second search begins where the first ended: no time is lost by holding some out.
+        start = fitting.fit(kept, on, start, options.fit_seconds, options.seed)
+        before, after = (fitting.quality(p) for p in (others, fitting.points(held, fitting.with_constants(on, start))))
+        lines.append(
+            f"held out, {len(others)} timings that constants fitted to the others predict: {changed(before, after)}"
+        )
+        if after.error > before.error:
+            raise NoBetter("\n".join(lines))
+    best = fitting.fit(examples, on, start, options.fit_seconds, options.seed + 1)
+    final = fitting.quality(fitting.points(examples, fitting.with_constants(on, best)))
+    lines.append(f"all, fitted to all of them: {changed(fitting.quality(all_points), final)}")
+    return best, "\n".join(lines)
+
+
+def changed(before: fitting.Quality, after: fitting.Quality) -> str:
+    """Both, in words."""
+    text = f"error {before.error:.3f} before, {after.error:.3f} after"
+    if not math.isnan(before.correlation) and not math.isnan(after.correlation):
+        text += f"; rank correlation {before.correlation:.2f} before, {after.correlation:.2f} after"
+    return text
+
+
+def run(options: argparse.Namespace) -> int:
+    """Measure or read, fit, write, report."""
+    if options.source is not None:
+        try:
+            results = json.loads(options.source.read_text())
+        except (OSError, ValueError) as error:
+            raise PipelineError(f"--from {options.source}: {error}") from error
+        target = options.machine or results.get("environment", {}).get("gpu", "h200")
+    else:
+        target = options.machine or "h200"
+        if not options.dry:
+            from tilefuse.runtime import cuda
+
+            cuda.require("cuda")
+            target = cuda.model(cuda.current_device())
+        results = measured(options, target)
+        if options.measured is not None:
+            options.measured.write_text(json.dumps(results, indent=1) + "\n")
+        if options.dry:
+            return 0 if all(map(measuring.is_sound, results["cases"].values())) else 1
+    best, report = calibrate(results, target, options)
+    print(report)
+    model = machine(target).name
+    output = options.out or user_file(model)
+    origin = f"{model}, measured {results.get('environment', {}).get('date', 'on an unknown day')}"
+    try:
+        output.parent.mkdir(parents=True, exist_ok=True)
+        output.write_text(calibration_text(best, "\n# ".join([origin, *report.split("\n")])))
+    except OSError as error:
+        raise PipelineError(f"the constants cannot be written: {error}; name another file with --out") from error
+    print(f"written to {output}")
+    return 0
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the tool; gives the exit status: 0, 1 if a dry run failed or nothing better was found, 2 after an error."""
+    from tilefuse.runtime.errors import TargetError
+
+    options = parse(argv)
+    try:
+        return run(options)
+    except NoBetter as report:
+        print(f"{report}\nnothing is written: the constants that there were predict better; measure more (--count)")
+        return 1
+    except (PipelineError, TargetError) as error:
+        print(f"tilefuse-calibrate: {error}", file=sys.stderr)
+        return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main())

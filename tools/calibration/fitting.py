@@ -1,0 +1,164 @@
+"""Fitting the constants of the cost of warp tiles to what was measured."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from random import Random
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tilefuse.analysis.calibration import REGISTER_CONSTANTS, Calibration
+from tilefuse.analysis.cost import schedules
+from tilefuse.analysis.machine import Machine
+from tilefuse.dialects.img.attrs import Shape
+from tilefuse.tools.calibration.drawn import KINDS, kind_of
+from tilefuse.tools.calibration.measuring import EXTENTS
+from tilefuse.tools.calibration.pipelines import PIPELINES, Grouped, Subject, grouped
+
+FITTED = tuple(f.name for f in dataclasses.fields(Calibration) if f.name not in REGISTER_CONSTANTS)
+"""Those of time. The others would have to be fitted to the compiler's report."""
+STEPS = (0.5, 0.7, 0.85, 0.93, 1.07, 1.18, 1.4, 2.0)
+MOST_ERROR = 0.6
+"""Logarithm from which an error counts as no larger: a schedule that is far off for its own reasons."""
+FARTHEST = 4.0
+"""How many times more, or less, than at the start a constant may become: few timings tell little of some."""
+SHARES = ("apart", "apart_at_least", "overlap_miss")
+"""At most 1."""
+
+Key = tuple[str, tuple[int, ...], tuple[int, ...], int]
+"""A schedule: kind, tile, threads, vector."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Example:
+    """A pipeline of one kernel, and what was measured: microseconds per size of EXTENTS."""
+
+    name: str
+    grouped: Grouped
+    measured: Mapping[Key, Sequence[float]]
+
+
+class Point(NamedTuple):
+    """One schedule at one size."""
+
+    example: str
+    size: int
+    predicted: float
+    measured: float
+    weight: float
+    """Greater for good schedules: of bad ones only that they are bad has to be known."""
+
+
+class Quality(NamedTuple):
+    """How predictions and measurements agree."""
+
+    error: float
+    """Weighted root mean square of log(predicted / measured)."""
+    correlation: float
+    """Spearman's rank correlation, the mean of those per example and size; nan if there are too few points."""
+
+
+def read_examples(results: Mapping[str, Any], target: str) -> list[Example]:
+    """The warp tiles of PIPELINES in what was measured, as `measuring` and benchmarks/cost_model.py write it."""
+    found = []
+    for name, case in results.get("cases", {}).items():
+        measured = {
+            (kind, tuple(tile), tuple(threads), vector): row["us"]
+            for row in case["rows"]
+            if "us" in row and len(row["schedules"]) == 1 and not row["changed"] and not row.get("wrong")
+            for kind, tile, threads, vector in row["schedules"]
+            if kind != KINDS[0]
+        }
+        if measured and name in PIPELINES and (seen := grouped(Subject(name).module(), target)) is not None:
+            found.append(Example(name, seen, measured))
+    return found
+
+
+def points(examples: Sequence[Example], on: Machine) -> list[Point]:
+    """Predicted and measured times of all schedules that the search for `on` compares."""
+    found = []
+    for e in examples:
+        for i, size in enumerate(EXTENTS):
+            best = min(us[i] for us in e.measured.values())
+            for c in schedules(e.grouped.model, e.grouped.members, e.grouped.output, on, size, Shape.WarpTile):
+                us = e.measured.get((kind_of(c), c.tile, c.threads, c.vector))
+                if us is not None:
+                    found.append(Point(e.name, i, c.microseconds, us[i], (best / us[i]) ** 1.5))
+    return found
+
+
+def quality(found: Sequence[Point]) -> Quality:
+    """Of at least one point."""
+    total = sum(p.weight * min(abs(math.log(p.predicted / p.measured)), MOST_ERROR) ** 2 for p in found)
+    groups = itertools.groupby(sorted(found), key=lambda p: (p.example, p.size))
+    alike = [list(group) for _, group in groups]
+    correlations = [spearman([p.predicted for p in g], [p.measured for p in g]) for g in alike if len(g) > 2]
+    return Quality(
+        math.sqrt(total / sum(p.weight for p in found)), float(np.mean(correlations)) if correlations else math.nan
+    )
+
+
+def spearman(a: Sequence[float], b: Sequence[float]) -> float:
+    """Rank correlation; nan for fewer than three points, or if all of one side are equal."""
+    if len(a) < 3 or len(set(a)) == 1 or len(set(b)) == 1:
+        return math.nan
+
+    def ranks(values: Sequence[float]) -> np.ndarray:
+        array = np.asarray(values)
+        return np.array([(array < v).sum() + ((array == v).sum() - 1) / 2 for v in array])
+
+    return float(np.corrcoef(ranks(a), ranks(b))[0, 1])
+
+
+def with_constants(on: Machine, constants: Calibration) -> Machine:
+    """The machine, with other constants of the cost model."""
+    return dataclasses.replace(on, calibration=constants)
+
+
+def fit(examples: Sequence[Example], on: Machine, start: Calibration, seconds: float, seed: int) -> Calibration:
+    """The constants around those of `on` with the least error that a search from `start` finds."""
+
+    def score(constants: Calibration) -> float:
+        return quality(points(examples, with_constants(on, constants))).error
+
+    return search(on.calibration, start, score, seconds, seed)
+
+
+def search(
+    around: Calibration, start: Calibration, score: Callable[[Calibration], float], seconds: float, seed: int
+) -> Calibration:
+    """Random steps of one to three constants from `start`; those that lower the score are kept."""
+    random, deadline = Random(seed), time.monotonic() + seconds
+    best, least = start, score(start)
+    while time.monotonic() < deadline:
+        changed = {}
+        for name in random.sample(FITTED, random.choice([1, 1, 2, 3])):
+            first = getattr(around, name)
+            value = getattr(best, name) * random.choice(STEPS)
+            value = min(max(value, first / FARTHEST), first * FARTHEST)
+            changed[name] = min(value, 1.0) if name in SHARES else value
+        new = dataclasses.replace(best, **changed)
+        found = score(new)
+        if found < least:
+            best, least = new, found
+    return best
+
+
+def split(examples: Sequence[Example], share: float, seed: int) -> tuple[list[Example], list[Example]]:
+    """Of every example a random `share` of the schedules, and the rest."""
+    random = Random(seed)
+    kept: list[Example] = []
+    held: list[Example] = []
+    for e in examples:
+        keys = sorted(e.measured)
+        random.shuffle(keys)
+        cut = round(share * len(keys))
+        for part, to in ((keys[:cut], kept), (keys[cut:], held)):
+            if part:
+                to.append(dataclasses.replace(e, measured={k: e.measured[k] for k in part}))
+    return kept, held

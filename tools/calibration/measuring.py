@@ -1,0 +1,188 @@
+"""Measuring drawn schedules of pipelines: compiled in many processes, timed in one at a time."""
+
+from __future__ import annotations
+
+import dataclasses
+import gc
+import json
+import time
+from collections.abc import Sequence
+from random import Random
+from typing import Any, Protocol
+
+import numpy as np
+from xdsl.dialects.builtin import ModuleOp
+
+from tilefuse.tools.calibration import gpu, workers
+from tilefuse.tools.calibration.drawn import KINDS, Draw, Drawing, kinds_in, passes_with
+
+SIZES = {"small": (1536, 2560), "large": (8192, 8192)}
+"""Width and height."""
+NAMES = tuple(SIZES)
+EXTENTS = tuple(SIZES.values())
+NEXT_BEST = 3
+"""Schedules measured beside the random ones: those that the model puts behind its choice."""
+
+
+class Measurable(Protocol):
+    """A pipeline, pictures for it, and when two results of it differ. Sent to other processes."""
+
+    @property
+    def name(self) -> str: ...
+
+    def module(self) -> ModuleOp: ...
+
+    def pictures(self, width: int, height: int, seed: int) -> list[np.ndarray]: ...
+
+    def differs(self, got: np.ndarray, expected: np.ndarray) -> str | None: ...
+
+
+@dataclasses.dataclass(frozen=True)
+class Task:
+    """One pipeline, and which of its schedules to measure."""
+
+    subject: Measurable
+    count: int
+    seed: int
+    target: str
+    deadline: float
+    """Of `time.time()`: no schedule is begun after it."""
+    repeat: int = 7
+    dry: bool = False
+    """Compile as far as CUDA text."""
+    kinds: tuple[str, ...] = KINDS
+
+
+def tasks(
+    subjects: Sequence[Measurable], count: int, seed: int, target: str, seconds: float, **rest: Any
+) -> list[Task]:
+    """One per pipeline, with equal parts of `count` schedules and all of `seconds` from now."""
+    deadline = time.time() + seconds
+    shares = [count // len(subjects) + (i < count % len(subjects)) for i in range(len(subjects))]
+    return [Task(s, share, seed, target, deadline, **rest) for s, share in zip(subjects, shares, strict=True)]
+
+
+def drawings(task: Task) -> list[Drawing]:
+    """The model's choice at each size, those behind it, and random ones of every kind in equal parts."""
+    kinds = [k for k in kinds_in(task.subject.module(), task.target, EXTENTS) if k in task.kinds]
+    random = Random(f"{task.seed} {task.subject.name}")
+    found = []
+    for i, kind in enumerate(kinds):
+        share = task.count // len(kinds) + (i < task.count % len(kinds))
+        # one of each equal part of the list, so that none comes twice where there are enough
+        found += [Drawing(kind, (j + random.random()) / share) for j in range(share)]
+    random.shuffle(found)
+    chosen = [Drawing(best=i) for i in range(len(EXTENTS))]
+    return [*chosen, *(Drawing(best=0, rank=r + 1) for r in range(NEXT_BEST)), *found]
+
+
+def measure(task: Task) -> dict[str, Any]:
+    """Rows of one pipeline: drawn schedule, predicted and measured microseconds per size."""
+    entry: dict[str, Any] = {"rows": [], "changed": 0, "repeated": 0, "failed": []}
+    seen: set[str] = set()
+    reference = None
+    try:
+        plan = drawings(task)
+    except Exception as error:  # the other pipelines still run
+        return {**entry, "error": reason(error)}
+    arrays: dict[str, Any] = {}
+    for drawing in plan:
+        if workers.remaining(task.deadline) < 0:
+            entry["cut"] = True
+            break
+        draw = Draw(task.target, EXTENTS, drawing)
+        try:
+            program = _compile(task, draw)
+            key = json.dumps(draw.record["schedules"])
+            if key in seen and drawing.best is None:
+                entry["repeated"] += 1
+                continue
+            seen.add(key)
+            row: dict[str, Any] = {"drawing": dataclasses.asdict(drawing), **draw.record}
+            if task.dry:
+                entry["rows"].append(row)
+                continue
+            with workers.turn():
+                reference = _time(task, program, arrays, reference, row)
+            # a schedule whose registers spilled was made smaller: another one than was predicted
+            drawn = {tuple(s[1]) for s in row["schedules"]}
+            row["changed"] = any(tuple(k.tile) not in drawn for k in program.kernels)
+            row["registers"] = max((k.registers or 0) for k in program.kernels)
+            row["spill_bytes"] = max((k.spill_bytes or 0) for k in program.kernels)
+            entry["changed"] += row["changed"]
+            entry["rows"].append(row)
+        except Exception as error:  # the other schedules still run
+            entry["failed"].append({"drawing": dataclasses.asdict(drawing), "error": reason(error)})
+            if not task.dry and not gpu.is_usable():
+                entry["error"] = "the GPU does not answer any more"
+                break
+    return entry
+
+
+def _compile(task: Task, draw: Draw) -> Any:
+    passes = passes_with(task.target, draw)
+    if not task.dry:
+        from tilefuse.runtime.program import compile_pipeline
+
+        return compile_pipeline(task.subject.module(), "cuda", passes=passes)
+    from tilefuse.lowering import lowering_passes
+    from tilefuse.lowering.printers import print_cuda
+    from tilefuse.passes.pipeline import run_passes
+
+    return print_cuda(run_passes(task.subject.module(), [*passes, *lowering_passes(warps=True)]))
+
+
+def _time(task: Task, program: Any, arrays: dict[str, Any], reference: Any, row: dict[str, Any]) -> Any:
+    import cupy
+
+    row["us"] = []
+    for name in NAMES:
+        sets = gpu.L2_SETS if name == "small" else 1
+        if name not in arrays:
+            pictures = [
+                [cupy.asarray(a) for a in task.subject.pictures(*SIZES[name], seed)] for seed in range(min(sets, 2))
+            ]
+            inputs = [[a.copy() for a in pictures[i % len(pictures)]] for i in range(sets)]
+            first = program(*inputs[0])
+            arrays[name] = (inputs, [cupy.empty_like(first) for _ in inputs])
+        inputs, outputs = arrays[name]
+        for given, output in zip(inputs, outputs, strict=True):
+            gpu.poison(output)
+            program(*given, out=output)
+        if name == "small":
+            got = outputs[0].get()
+            reference = got if reference is None else reference
+            row["wrong"] = task.subject.differs(got, reference)
+        rounds = 3 if name == "small" else 2
+        calls = [lambda a=a, b=b: program(*a, out=b) for a, b in zip(inputs, outputs, strict=True)] * rounds
+        row["us"].append(gpu.cupy_graph_us(calls, task.repeat))
+    gc.collect()
+    cupy.get_default_memory_pool().free_all_blocks()
+    return reference
+
+
+def reason(error: BaseException) -> str:
+    """One line."""
+    return f"{type(error).__name__}: {error}".split("\n")[0][:300]
+
+
+def said(task: Task, entry: dict[str, Any]) -> str:
+    """A line on what became of a task, and its first errors."""
+    wrong = sum(bool(r.get("wrong")) for r in entry["rows"])
+    text = (
+        f"{task.subject.name}: {len(entry['rows'])} schedules, {entry['changed']} made smaller, {wrong} wrong, "
+        f"{len(entry['failed'])} failed{', cut short' if entry.get('cut') else ''}"
+    )
+    errors = [f["error"] for f in entry["failed"][:3]] + ([entry["error"]] if "error" in entry else [])
+    return "\n    ".join([text, *errors])
+
+
+def is_sound(entry: dict[str, Any]) -> bool:
+    """Whether all of its schedules ran, and rightly."""
+    return not (entry.get("error") or entry["failed"] or any(r.get("wrong") for r in entry["rows"]))
+
+
+def run(given: Sequence[Task], workers_count: int) -> Any:
+    """(task, entry) as they are done; an entry has all keys, also of a process that died."""
+    for task, entry in workers.each(measure, given, workers_count):
+        yield task, {"rows": [], "changed": 0, "repeated": 0, "failed": [], **entry}

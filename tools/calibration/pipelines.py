@@ -1,0 +1,96 @@
+"""The examples that calibration measures: their text comes with the package."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from xdsl.dialects.builtin import ModuleOp
+
+import tilefuse
+from tilefuse.analysis.model import PipelineModel, extract
+from tilefuse.dialects.img.ops import GroupOp, InputOp, PipelineOp
+from tilefuse.dialects.img.types import ELEMENT_DTYPES
+from tilefuse.dialects.parsing import parse_module
+from tilefuse.passes.pipeline import run_passes, standard_passes
+from tilefuse.passes.tile import Tile
+from tilefuse.runtime.binding import Signature
+from tilefuse.runtime.guess import likely_specs
+from tilefuse.runtime.specialize import find_pipeline, give_outputs_stages, specialize
+
+PIPELINES = {
+    "blur_f32": "blur_f32.mlir",
+    "blur_u16": "blur_u16.mlir",
+    "blur_u8": "blur_u8.mlir",
+    "binomial": "binomial.mlir",
+    "unsharp": "unsharp.mlir",
+    "harris": "harris.mlir",
+    "canny": "canny.mlir",
+    "box_x4": "stencil9.mlir",
+}
+"""Those that become one kernel: what several kernels took together says little of each."""
+QUICK = ("blur_f32", "blur_u16", "binomial", "harris", "box_x4")
+
+CHANNELS = 3
+
+
+@dataclass(frozen=True)
+class Subject:
+    """One of PIPELINES, and pictures for it."""
+
+    name: str
+
+    def module(self) -> ModuleOp:
+        """The algorithm."""
+        path = Path(tilefuse.__file__).parent / "examples" / PIPELINES[self.name]
+        return parse_module(path.read_text(), path.name)
+
+    def pictures(self, width: int, height: int, seed: int) -> list[np.ndarray]:
+        """One array per input, random."""
+        random = np.random.default_rng(seed)
+        made = []
+        for op in [op for op in find_pipeline(self.module()).body.block.ops if isinstance(op, InputOp)]:
+            shape = (height, width) if op.func.type.rank.data == 2 else (CHANNELS, height, width)
+            dtype = ELEMENT_DTYPES[op.func.type.element]
+            if dtype.kind == "f":
+                made.append(random.random(shape, np.float32).astype(dtype, copy=False))
+            else:
+                made.append(random.integers(0, np.iinfo(dtype).max, shape, dtype))
+        return made
+
+    def differs(self, got: np.ndarray, expected: np.ndarray) -> str | None:
+        """Why another schedule's result is wrong; floats are contracted differently, and compared with thresholds."""
+        if got.dtype.kind != "f":
+            wrong = int(np.count_nonzero(got != expected))
+            return f"{wrong} of {got.size} pixels differ" if wrong else None
+        off = np.abs(got - expected) > 1e-4 * (np.abs(expected) + np.abs(expected).max())
+        wrong = int(np.count_nonzero(off))
+        return f"{wrong} of {got.size} pixels differ" if wrong > 1e-4 * got.size else None
+
+
+@dataclass
+class Grouped:
+    """What the search for a schedule sees of a pipeline that is one kernel."""
+
+    model: PipelineModel
+    members: Sequence[int] = field(default_factory=list)
+    output: int = -1
+
+
+def grouped(module: ModuleOp, target: str) -> Grouped | None:
+    """The pipeline after `group-stages`, for arrays that lie as usual; None if it is not one kernel."""
+    pipeline = find_pipeline(module)
+    give_outputs_stages(pipeline)
+    specs = likely_specs(pipeline, Signature(pipeline))
+    passes = standard_passes(target)
+    before = passes[: next(i for i, p in enumerate(passes) if isinstance(p, Tile))]
+    done = run_passes(specialize(module, *specs) if specs else module, before)
+    (found,) = [op for op in done.body.block.ops if isinstance(op, PipelineOp)]
+    groups = [op for op in found.body.block.ops if isinstance(op, GroupOp)]
+    if len(groups) != 1:
+        return None
+    model = extract(found)
+    members = [model.node_of[s.funcs[0]] for s in groups[0].stages]
+    return Grouped(model, members, model.node_of[groups[0].output_stage.funcs[0]])
