@@ -10,19 +10,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import DenseArrayBase, IndexType
+from xdsl.dialects.builtin import DenseArrayBase
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from tilefuse.analysis.bounds import flat_ops
-from tilefuse.analysis.index import AnyIndex, GeneralIndex, Index, classify
+from tilefuse.analysis.index import AnyIndex, GeneralIndex, Index, Span, classify
+from tilefuse.analysis.instructions import instruction_cost
+from tilefuse.analysis.subwords import of_type, pair_cost, pairs_pay, subword_intervals
 from tilefuse.dialects.img.attrs import BoundaryKind
 from tilefuse.dialects.img.ops import (
     BoundaryOp,
-    DivOp,
     GroupOp,
     InputOp,
-    ModOp,
     ParamOp,
     PipelineOp,
     ReadOp,
@@ -33,39 +32,6 @@ from tilefuse.dialects.img.types import element_bytes, storage_type
 
 if TYPE_CHECKING:
     import networkx as nx
-
-# Instructions that one op costs a thread, about, on an NVIDIA SM. Sources: the throughput table of the CUDA
-# C++ programming guide (results per clock per SM against 128 for FADD) and the SASS of sample kernels.
-_OP_COST: dict[type[Operation], float] = {
-    arith.ConstantOp: 0,
-    arith.IndexCastOp: 0,
-    arith.DivfOp: 9,
-    arith.DivSIOp: 20,
-    arith.DivUIOp: 6,
-    arith.FloorDivSIOp: 8,
-    arith.RemSIOp: 20,
-    arith.RemUIOp: 8,
-    DivOp: 22,
-    ModOp: 22,
-    arith.ExtUIOp: 0.5,
-    arith.ExtSIOp: 0.5,
-    arith.TruncIOp: 0.5,
-    arith.SIToFPOp: 2,
-    arith.UIToFPOp: 2,
-    arith.FPToSIOp: 2,
-    arith.FPToUIOp: 2,
-    math.SqrtOp: 8,
-    math.RsqrtOp: 6,
-    math.ExpOp: 10,
-    math.Exp2Op: 6,
-    math.LogOp: 20,
-    math.PowFOp: 60,
-    math.SinOp: 30,
-    math.CosOp: 30,
-    math.TanhOp: 20,
-    math.AtanOp: 25,
-    math.Atan2Op: 40,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +65,8 @@ class Node:
     op: Operation
     instructions: float = 0.0
     """Thread instructions per point beside the reads."""
+    pair_instructions: float | None = None
+    """The same where two points share a register; None where they cannot, or had better not."""
     accesses: list[Access] = field(default_factory=list)
     hull: list[Access] = field(default_factory=list)
     """At most two accesses per way of reading a producer: the least and the greatest offsets. Footprints
@@ -160,45 +128,11 @@ class PipelineModel:
         return [n for n in self.nodes if not n.is_input]
 
 
-_BY_CONSTANT: dict[type[Operation], float] = {
-    arith.DivUIOp: 2, arith.FloorDivSIOp: 3, arith.DivSIOp: 3, DivOp: 3,
-    arith.RemUIOp: 3, arith.RemSIOp: 4, ModOp: 4,
-}  # fmt: skip
-"""Divisions by a constant are a multiplication and a shift."""
-_PRODUCTS = (arith.MulfOp, arith.MuliOp)
-_SUMS = (arith.AddfOp, arith.SubfOp, arith.AddiOp, arith.SubiOp)
-
-
-def instruction_cost(op: Operation) -> float:
-    """Thread instructions of one op, about. A product that only feeds sums costs nothing: they fuse."""
-    if isinstance(op, _PRODUCTS) and all(isinstance(u.operation, _SUMS) for u in op.results[0].uses):
-        return 0.0
-    if type(op) in _BY_CONSTANT and isinstance(op.operands[1].owner, arith.ConstantOp):
-        return _BY_CONSTANT[type(op)]
-    cost = _OP_COST.get(type(op))
-    if cost is not None:
-        return cost
-    if op.results and isinstance(op.results[0].type, IndexType):
-        return 0.5
-    return 10.0 if op.name.startswith("math.") and not _cheap_math(op) else 1.0
-
-
-def _cheap_math(op: Operation) -> bool:
-    return op.name in (
-        "math.absf",
-        "math.absi",
-        "math.floor",
-        "math.ceil",
-        "math.trunc",
-        "math.fma",
-        "math.roundeven",
-    )
-
-
 def extract(pipeline: PipelineOp) -> PipelineModel:
     """The model of a pipeline at level 1, 2 or 3, in one walk."""
     model = PipelineModel(pipeline.sym_name.data)
     boundary: dict[SSAValue, BoundaryKind | None] = {}
+    spans: dict[SSAValue, Span] = {}  # of functions of 8 and 16 bits
 
     def add(op: InputOp | StageOp, funcs: Sequence[SSAValue]) -> Node:
         elements = [f.type.element for f in funcs]  # type: ignore[attr-defined]
@@ -215,8 +149,10 @@ def extract(pipeline: PipelineOp) -> PipelineModel:
             storage=tuple(storage_type(e) for e in elements),
         )
         model.add(node)
-        for f in funcs:
+        for f, type in zip(funcs, node.storage, strict=True):
             model.node_of[f] = node.id
+            if (span := of_type(type)) is not None:
+                spans[f] = span
         return node
 
     for op in flat_ops(pipeline):
@@ -230,12 +166,17 @@ def extract(pipeline: PipelineOp) -> PipelineModel:
                 # two boundaries over one another count as the one that moves coordinates
                 moving = [k for k in kinds if k is not BoundaryKind.ConstantExterior]
                 boundary[op.func] = moving[0] if moving else op.kind.data
+                if (span := of_type(model.nodes[model.node_of[op.source]].storage[0])) is not None:
+                    spans[op.func] = span if op.exterior is not None else spans[op.source]
             case GroupOp():
                 for result, value in zip(op.funcs, op.yield_op.values, strict=True):
                     model.node_of[result] = model.node_of[value]
+                    if value in spans:
+                        spans[result] = spans[value]
             case StageOp():
                 node = add(op, op.funcs)
                 _read_body(op, node, model, boundary)
+                _read_pairs(op, node, spans)
     aligns = pipeline.return_op.attributes.get("output_aligns")
     known = aligns.get_values() if isinstance(aligns, DenseArrayBase) else ()
     for i, func in enumerate(pipeline.return_op.funcs):
@@ -287,3 +228,19 @@ def _read_body(op: StageOp, node: Node, model: PipelineModel, boundary: dict[SSA
         of_indices = tuple(i.offset if isinstance(i, Index) else 0 for i in access.indices)
         offsets.setdefault(access.producer, []).append(of_indices)
     node.offsets = {producer: tuple(found) for producer, found in offsets.items()}
+
+
+def _read_pairs(op: StageOp, node: Node, spans: dict[SSAValue, Span]) -> None:
+    """Whether a stage can be computed two points to a register, and what that costs."""
+
+    def read(inner: Operation) -> Span | None:
+        return spans.get(inner.source) if isinstance(inner, ReadOp) else None
+
+    block = op.body.block
+    if any(f not in spans for f in op.funcs) or (found := subword_intervals(block, read)) is None:
+        return
+    last = block.last_op
+    assert isinstance(last, YieldOp)
+    spans.update({f: found[v] for f, v in zip(op.funcs, last.values, strict=True) if v in found})
+    if pairs_pay(block, found):
+        node.pair_instructions = sum(pair_cost(o, found) for o in block.ops if o.results and o.results[0] in found) / 2

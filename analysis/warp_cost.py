@@ -16,6 +16,7 @@ from tilefuse.analysis.model import PipelineModel
 from tilefuse.analysis.regions import Follow, NotFusable, regions
 from tilefuse.analysis.warp_layout import (
     LANES,
+    Held,
     WarpLayout,
     check_warp_group,
     exchange_bytes,
@@ -61,7 +62,7 @@ def _windows(model: PipelineModel, members: Sequence[int], layout: WarpLayout) -
     for id, (low, high) in rows.items():
         held = layout.stages[id]
         depth = math.prod(b - a + 1 for a, b in held.rest) * model.nodes[id].values
-        total += (high - low + 1) * (layout.vector + sum(held.reach)) * depth
+        total += (high - low + 1) * (layout.vector / (2 if held.paired else 1) + sum(held.reach)) * depth
     return total
 
 
@@ -69,7 +70,9 @@ def _registers(
     model: PipelineModel, members: Sequence[int], layout: WarpLayout, loaded: float, exchanges: bool, c: Calibration
 ) -> float:
     """Registers per thread, about, of which `loaded` hold what was loaded."""
-    terms = layout.vector * max(len(model.nodes[id].accesses) for id in members)
+    terms = layout.vector * max(
+        len(model.nodes[id].accesses) / (2 if layout.stages[id].paired else 1) for id in members
+    )
     if exchanges:
         most = max(c.early_loads * loaded, c.at_barrier * live_at_barriers(model, layout))
         return c.base_registers + most + c.at_barrier_terms * terms
@@ -132,6 +135,16 @@ def warp_candidates(
                     yield found
 
 
+def _edge(held: Held) -> float:
+    """Instructions to get an element of the next lane."""
+    return 1.0 if held.bytes >= 4 else 2.0 if held.paired else 3.0
+
+
+def _split(held: Held) -> float:
+    """Instructions per point to take a row out of memory apart, or to join one."""
+    return 0.0 if held.bytes >= 4 else (0.75 if held.bytes == 1 else 0.5) if held.paired else 1.0
+
+
 def _estimate(
     model: PipelineModel,
     members: Sequence[int],
@@ -157,9 +170,8 @@ def _estimate(
     for (producer, _), held in layout.sources.items():
         deep = math.prod(b - a + 1 for a, b in held.rest)
         loads = held.rows(pitch) * deep
-        narrow = 1.0 if held.bytes < 4 else 0.0
-        instructions += loads * (3 + sum(held.reach) * (1 + 2 * narrow) + v * narrow)
-        loaded += loads * v * (1.0 if held.bytes <= 4 else 2.0)
+        instructions += loads * (3 + sum(held.reach) * _edge(held) + v * _split(held))
+        loaded += loads * v * (0.5 if held.paired else 1.0 if held.bytes <= 4 else 2.0)
         in_flight += loads * v * held.bytes
         # rows that several warps of a block load come from memory once
         rows = (warps * pitch + held.above + held.below) / warps
@@ -175,16 +187,16 @@ def _estimate(
         unstaged = sum(
             1 for a in node.accesses if a.producer not in layout.stages and (a.producer, a.source) not in layout.sources
         )
-        narrow = 1.0 if node.bytes < 4 else 0.0
         count = held.rows(pitch)
-        instructions += count * deep * v * (node.instructions + 5 * unstaged)
+        each = node.pair_instructions if held.paired and node.pair_instructions is not None else node.instructions
+        instructions += count * deep * v * (each + 5 * unstaged)
         if id == output:
-            instructions += count * deep * (4 + v * narrow)
+            instructions += count * deep * (4 + v * _split(held))
             continue
         if rows := held.exchanged_rows():
-            instructions += rows * deep * 2 * c.exchange_row * (1 + narrow)
+            instructions += rows * deep * 2 * c.exchange_row * (2 if held.bytes < 4 else 1)
             count += rows
-        instructions += count * deep * sum(held.reach) * (1 + 2 * narrow)
+        instructions += count * deep * sum(held.reach) * _edge(held)
     registers = _registers(model, members, layout, loaded, bool(exchanged), c)
     if registers > REGISTER_LIMIT:
         return None

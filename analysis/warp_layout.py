@@ -41,6 +41,8 @@ class Held:
     """Columns needed outside the tile."""
     bytes: int = 4
     exchanged: bool = False
+    paired: bool = False
+    """Two points of a row share a register (`pack-subwords`)."""
 
     def rows(self, pitch: int) -> int:
         """Rows computed or loaded by a warp with `pitch` of its own."""
@@ -177,6 +179,7 @@ def warp_layout(
             theirs.reach = (max(theirs.reach[0], -x.offset), max(theirs.reach[1], x.offset))
     for held in sources.values():
         held.above, held.below = held.wide
+    _pair(model, members, stages, sources, vector)
     top, bottom = _invalid(model, stages, sources, output)
     if height is not None:
         pitch, left_over = divmod(height + top + bottom, warps)
@@ -244,6 +247,30 @@ def group_layout(group: GroupOp, model: PipelineModel) -> WarpLayout:
     return layout
 
 
+def _pair(
+    model: PipelineModel,
+    members: Sequence[int],
+    stages: Mapping[int, Held],
+    sources: Mapping[tuple[int, object], Held],
+    vector: int,
+) -> None:
+    """What `pack-subwords` will compute two points at a time: see there."""
+    accesses = {id: model.nodes[id].accesses for id in members}
+    masked = {a.producer for id in members for a in accesses[id] if a.boundary and a.producer in stages}
+    for id in members:
+        node = model.nodes[id]
+        if node.pair_instructions is None or id in masked:
+            continue
+        near = [stages.get(a.producer) or sources.get((a.producer, a.source)) for a in accesses[id]]
+        smallest = min(node.element_bytes + tuple(model.nodes[a.producer].element_bytes[0] for a in accesses[id]))
+        if vector % (4 // smallest) or any(h is None or 2 * max(h.reach) > vector for h in (*near, stages[id])):
+            continue
+        stages[id].paired = True
+        for a in accesses[id]:
+            if (held := sources.get((a.producer, a.source))) is not None:
+                held.paired = True
+
+
 def is_staged(indices: Sequence[object]) -> bool:
     """Whether an input read like this is loaded once per tile into registers: x and y one to one."""
     if len(indices) < 2:
@@ -269,10 +296,10 @@ def exchange_rounds(model: PipelineModel, layout: WarpLayout) -> dict[int, int]:
     return rounds
 
 
-def live_at_barriers(model: PipelineModel, layout: WarpLayout) -> int:
+def live_at_barriers(model: PipelineModel, layout: WarpLayout) -> float:
     """Values that a thread keeps across the barrier where it keeps most."""
     rounds = exchange_rounds(model, layout)
-    kept = [0] * (max(rounds.values(), default=0) + 1)
+    kept = [0.0] * (max(rounds.values(), default=0) + 1)
     needed: dict[object, int] = {}
     for id in layout.stages:
         for access in model.nodes[id].hull:
@@ -281,7 +308,8 @@ def live_at_barriers(model: PipelineModel, layout: WarpLayout) -> int:
     functions = [(id, h, rounds[id], model.nodes[id].values) for id, h in layout.stages.items()]
     functions += [(key, h, 0, 1) for key, h in layout.sources.items()]  # type: ignore[misc]
     for key, held, first, values in functions:
-        points = held.rows(layout.pitch) * layout.vector * math.prod(b - a + 1 for a, b in held.rest) * values
+        registers = layout.vector * values / (2 if held.paired else 1)
+        points = held.rows(layout.pitch) * registers * math.prod(b - a + 1 for a, b in held.rest)
         for n in range(first, needed.get(key, first)):
             kept[n] += points
     return max(kept)
@@ -298,6 +326,6 @@ def exchange_bytes(model: PipelineModel, layout: WarpLayout) -> int:
     for id, held in layout.stages.items():
         if rows := held.exchanged_rows():
             depth = math.prod(b - a + 1 for a, b in held.rest)
-            row = LANES * layout.vector * held.bytes
+            row = LANES * layout.vector * (2 if held.paired else held.bytes)
             need[rounds[id]] = need.get(rounds[id], 0) + layout.warps * rows * depth * row
     return sum(max((n for r, n in need.items() if r % 2 == parity), default=0) for parity in (0, 1))

@@ -13,11 +13,12 @@ def lowering_passes(*, warps: bool) -> list[ModulePass]:
     `warps`: whether the machine has warps; on a CPU, which has none, warp tiles are arrays.
     """
     from tilefuse.lowering.groups import LowerGroups
+    from tilefuse.lowering.pack_subwords import PackSubwords
     from tilefuse.lowering.warp_tiles import LowerWarpTiles
     from tilefuse.passes.expand_division import ExpandDivision
     from tilefuse.passes.expand_shifts import ExpandShifts
 
-    return [LowerGroups(), LowerWarpTiles(warps=warps), ExpandDivision(), ExpandShifts()]
+    return [LowerGroups(), PackSubwords(), LowerWarpTiles(warps=warps), ExpandDivision(), ExpandShifts()]
 
 
 def lower(module: ModuleOp, *, warps: bool = True) -> ModuleOp:

@@ -240,19 +240,32 @@ def read_global(e: Emitter, tile: Tile, source: SSAValue, where: Sequence[Num], 
     return value
 
 
-def row_of(
-    e: Emitter, tile: Tile, source: SSAValue, where: Sequence[Num], count: int
-) -> tuple[SSAValue, list[Num], tuple[SSAValue, SSAValue] | None] | None:
-    """How to read `count` points of `source` from `where` on along x at once, in a border tile.
+@dataclass
+class Row:
+    """How a lane reads consecutive points of an input along x at once, in a border tile."""
 
-    Gives whether that can be done (they are neighbours in memory); the indices of the first; and, where there is
-    a constant exterior, whether the row is inside it and the value where it is not. None where it never can.
-    """
-    buffer = tile.buffers[base_of(source)[0]]
-    whole: SSAValue | None = None
+    whole: SSAValue
+    """Whether that can be done."""
+    index: list[Num]
+    """memref indices of the first."""
+    edges: tuple[SSAValue, SSAValue] | None = None
+    """Whether all points are as the first of these, or as the last."""
+    keep: tuple[SSAValue, SSAValue] | None = None
+    """Whether the points are inside a constant exterior, and the value where not."""
+
+
+def row_of(e: Emitter, tile: Tile, source: SSAValue, where: Sequence[Num], count: int) -> Row | None:
+    """How to read `count` points of `source` from `where` on along x; None where it never can be done at once."""
     first = locate(e, tile, source, where, None)
     if len(first.inside) > 1:
         return None
+    base, boundaries = base_of(source)
+    along = [b for b in boundaries if 0 in b.dimensions]
+    in_pieces = (BoundaryKind.RepeatEdge, BoundaryKind.ConstantExterior)
+    if count & (count - 1) == 0 and (not along or (len(along) == 1 and along[0].kind.data in in_pieces)):
+        return _piece_of_row(e, tile, tile.buffers[base], along[0] if along else None, where[0], count, first)
+    buffer = tile.buffers[base]
+    whole: SSAValue | None = None
     for x in (where[0], e.add(where[0], count - 1)):
         at = locate(e, tile, source, [x, *where[1:]], None)
         whole = e.both(whole, e.compare("eq", at.index[-1], e.sub(x, buffer.mins[0])))
@@ -264,7 +277,34 @@ def row_of(
         inside = _all(e, (c for d, c in conditions.items() if d))
         if inside is not None:
             keep = (inside, value)
-    return whole, first.index, keep
+    return Row(whole, first.index, None, keep)
+
+
+def _piece_of_row(
+    e: Emitter, tile: Tile, buffer: Buffer, boundary: BoundaryOp | None, x: Num, count: int, first: Located
+) -> Row:
+    """Where the box begins and ends between the lanes' pieces of a row, a piece lies inside or outside as a whole."""
+    low: Num = buffer.mins[0]
+    size = buffer.extent(0, e)
+    start, extent = (low, size) if boundary is None else _box(e, tile, boundary, boundary.dimensions.index(0))
+    offset = e.sub(x, start)
+    rest = e.op(arith.AndIOp(e.op(arith.OrIOp(e.value(offset), e.value(extent))), e.value(count - 1)))
+    whole = e.both(e.compare("eq", rest, 0), e.compare("sge", extent, count))
+    if boundary is not None and boundary.mins:
+        whole = e.both(whole, e.compare("sge", start, low))
+        whole = e.both(whole, e.compare("sle", e.add(start, extent), e.add(low, size)))
+    assert whole is not None
+    edges = None
+    if boundary is not None and boundary.kind.data is BoundaryKind.RepeatEdge:
+        edges = (e.compare("slt", offset, 0), e.compare("sge", offset, extent))
+        low, size = start, extent
+    moved = e.clamp(x, low, e.sub(e.add(low, size), count))
+    keep = None
+    for conditions, value in first.inside:
+        inside = _all(e, conditions.values())
+        assert inside is not None
+        keep = (inside, value)
+    return Row(whole, [*first.index[:-1], e.sub(moved, buffer.mins[0])], edges, keep)
 
 
 def _all(e: Emitter, conditions: Iterable[SSAValue]) -> SSAValue | None:
@@ -293,12 +333,7 @@ def _apply_boundary(
     conditions: dict[int, SSAValue] = {}
     kind = op.kind.data
     for position, d in enumerate(op.dimensions):
-        if op.mins:
-            first: Num = scalar_index(e, tile, op.mins[position])
-            extent: Num = scalar_index(e, tile, op.extents[position])
-        else:
-            buffer = tile.buffers[op.source]
-            first, extent = buffer.mins[d], buffer.extent(d, e)
+        first, extent = _box(e, tile, op, position)
         x = where[d]
         last = e.sub(e.add(first, extent), 1)
         if kind is BoundaryKind.ConstantExterior:
@@ -308,6 +343,14 @@ def _apply_boundary(
         moved = _MOVES[kind](e, x, first, extent, last)
         where[d] = moved if border is None else e.pick(border, moved, x)
     return where, conditions
+
+
+def _box(e: Emitter, tile: Tile, op: BoundaryOp, position: int) -> tuple[Num, Num]:
+    """(first, extent) of the box of a boundary in the dimension at `position` of its own."""
+    if op.mins:
+        return scalar_index(e, tile, op.mins[position]), scalar_index(e, tile, op.extents[position])
+    buffer, d = tile.buffers[op.source], op.dimensions[position]
+    return buffer.mins[d], buffer.extent(d, e)
 
 
 def scalar_index(e: Emitter, tile: Tile, value: SSAValue) -> Num:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from xdsl.dialects import func
 from xdsl.ir import Block, Operation, SSAValue
@@ -27,6 +27,10 @@ class Where:
     """From the warp's first own row."""
     deep: tuple[Num, ...] = ()
     """Further coordinates."""
+
+    def moved(self, columns: Num, e: Emitter) -> Where:
+        """The point so many columns to the right."""
+        return replace(self, column=e.add(self.column, columns))
 
     def coordinates(self, layout: Layout, e: Emitter) -> list[Num]:
         """Relative to the block's tile, x first."""

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 
-from xdsl.dialects import arith, gpu, memref, ub, vector
-from xdsl.dialects.builtin import IntegerType, MemRefType, VectorType, i8, i32
-from xdsl.ir import Attribute, SSAValue
+from xdsl.dialects import arith, gpu, memref, vector
+from xdsl.dialects.builtin import IntegerAttr, IntegerType, MemRefType, VectorType, i8, i16, i32
+from xdsl.ir import Attribute, BlockArgument, SSAValue
 
 from tilefuse.dialects.gpu_shuffle import ShuffleMode, ShuffleOp
 from tilefuse.dialects.img.types import element_bytes
-from tilefuse.dialects.warp import LoadOp, MapOp, NeighboursOp, StoreOp
+from tilefuse.dialects.warp import AtOp, LoadOp, MapOp, NeighboursOp, StoreOp
 from tilefuse.dialects.warp.layout import Layout
-from tilefuse.lowering.block_tile import PRIVATE, SHARED
-from tilefuse.lowering.emit import Num
+from tilefuse.lowering import pairs
+from tilefuse.lowering.emit import PRIVATE, SHARED, Num
+from tilefuse.lowering.pairs import PAIR
 from tilefuse.lowering.warp_body import Body, Where
 from tilefuse.lowering.warp_schedule import Segment, Step, layout_of, segments
 
@@ -29,7 +30,8 @@ class RegisterBody(Body):
         parts = segments(self.ops)
         for tile, layout in self.spans.items():
             name = tile.name_hint or "tile"
-            self.arrays[tile] = e.alloca(layout.shape, tile.type.element, PRIVATE, f"w_{name}")  # type: ignore[attr-defined]
+            element = PAIR if layout.packed == 2 else tile.type.element  # type: ignore[attr-defined]
+            self.arrays[tile] = e.alloca(layout.shape, element, PRIVATE, f"w_{name}")
         exchange = self._exchange_buffers(parts)
         some = next(iter(self.spans.values()))
         for number, part in enumerate(parts):
@@ -51,18 +53,59 @@ class RegisterBody(Body):
     # --- registers
 
     def load(self, tile: SSAValue, at: Where) -> SSAValue:
-        array, index = self._register(tile, at)
-        return self.e.load(array, index)
-
-    def _register(self, tile: SSAValue, at: Where) -> tuple[SSAValue, list[Num]]:
         array, held = self.array(tile)
+        if held.packed == 1:
+            return self.e.load(array, self._index(held, at))
+        assert isinstance(at.column, int), "of a pair, which half is known"
+        half = int(at.column >= held.vector // 2)
+        pair = self._load_pair(tile, at.moved(-half * (held.vector // 2), self.e))
+        return pairs.half_of(self.e, pair, half, tile.type.element)  # type: ignore[attr-defined]
+
+    def _load_pair(self, tile: SSAValue, at: Where) -> SSAValue:
+        """The values at a column and half a lane's columns to its right."""
+        array, held = self.array(tile)
+        if held.packed == 2:
+            return self.e.load(array, self._index(held, at))
+        low, high = (self.load(tile, at.moved(c, self.e)) for c in (0, held.vector // 2))
+        return pairs.pair_of(self.e, low, high)
+
+    def _index(self, held: Layout, at: Where) -> list[Num]:
+        """Of a register in the array of a tile."""
         e = self.e
         deep = [e.sub(c, low) for c, (low, _) in zip(at.deep, held.depth, strict=True)]
-        return array, [*reversed(deep), e.sub(at.row, held.rows[0]), e.sub(at.column, held.columns[0])]
+        return [*reversed(deep), e.sub(at.row, held.rows[0]), e.sub(at.column, held.columns[0])]
 
     def _put(self, value: SSAValue, tile: SSAValue, at: Where) -> None:
-        array, index = self._register(tile, at)
-        self.e.store(value, array, index)
+        """Keep a value, or a pair of them, in its register."""
+        array, held = self.array(tile)
+        self.e.store(value, array, self._index(held, at))
+
+    def _put_points(self, tile: SSAValue, row: Num, deep: tuple[Num, ...], point: Callable[[Where], SSAValue]) -> None:
+        """A lane's own columns of a row, one by one."""
+        e, layout = self.e, layout_of(tile)
+        registers = layout.vector // layout.packed
+        with e.loop(registers, "v", unroll=True) as v:
+            at = self._here(v, row, deep)
+            value = point(at)
+            if layout.packed == 2:
+                value = pairs.pair_of(e, value, point(at.moved(registers, e)))
+            self._put(value, tile, at)
+
+    def _put_row(self, row: SSAValue, tile: SSAValue, at: Where, keep: tuple[SSAValue, SSAValue] | None) -> None:
+        """A lane's own columns of a row, as they lie in memory; with `keep`, (condition, value where not)."""
+        e, layout = self.e, layout_of(tile)
+        element = tile.type.element  # type: ignore[attr-defined]
+        if layout.packed == 2:
+            values = pairs.split_row(e, row)
+            other = keep and pairs.pair_of(e, keep[1], keep[1])
+        else:
+            values = [e.op(vector.ExtractOp(row, [v], element)) for v in range(layout.vector)]
+            other = keep and keep[1]
+        for v, value in enumerate(values):
+            if keep is not None:
+                assert other is not None
+                value = e.select(keep[0], value, other)
+            self._put(value, tile, self._here(v, at.row, at.deep))
 
     def _here(self, column: Num, row: Num, deep: tuple[Num, ...]) -> Where:
         return Where(self.warp, self.lane, column, row, deep)
@@ -94,10 +137,36 @@ class RegisterBody(Body):
             yield e.add(t, step.rows[0] - step.lag)
 
     def _map_row(self, op: MapOp, row: Num) -> None:
-        with self.depths(op.layout) as deep, self.e.loop(op.layout.vector, "v", unroll=True) as v:
-            at = self._here(v, row, deep)
-            for value, tile in zip(self.run(op.body.block, at, op.layout), op.tiles, strict=True):
-                self._put(value, tile, at)
+        e, layout = self.e, op.layout
+        with self.depths(layout) as deep:
+            if layout.packed == 2:
+                with e.loop(layout.vector // 2, "v", unroll=True) as v:
+                    here = self._here(v, row, deep)
+                    found = pairs.compute_pair(e, op.body.block, lambda at: self._load_pair(*self._read(at, here)))
+                    for value, tile in zip(found, op.tiles, strict=True):
+                        self._put(value, tile, here)
+                return
+            # of a pair, which half is known only column by column
+            apart = any(self.array(o.tile)[1].packed == 2 for o in op.body.block.ops if isinstance(o, AtOp))
+            with nullcontext() if apart else e.loop(layout.vector, "v", unroll=True) as loop:
+                for v in range(layout.vector) if loop is None else [loop]:
+                    here = self._here(v, row, deep)
+                    for value, tile in zip(self.run(op.body.block, here, layout), op.tiles, strict=True):
+                        self._put(value, tile, here)
+
+    def _read(self, op: AtOp, here: Where) -> tuple[SSAValue, Where]:
+        """The tile, and the place in it, that a packed body reads."""
+        e, (dx, dy) = self.e, op.offsets
+        deep: list[Num] = []
+        for d in op.deep:
+            constant = d.owner
+            if isinstance(constant, arith.ConstantOp):
+                assert isinstance(constant.value, IntegerAttr)
+                deep.append(int(constant.value.value.data))
+            else:
+                assert isinstance(d, BlockArgument)
+                deep.append(here.deep[d.index - 2])
+        return op.tile, Where(here.warp, here.lane, e.add(here.column, dx), e.add(here.row, dy), tuple(deep))
 
     # --- neighbours
 
@@ -111,10 +180,33 @@ class RegisterBody(Body):
         v = layout.vector
         with self.depths(layout) as deep:
             for column in [*range(-left, -old_left), *range(v + old_right, v + right)]:
+                if layout.packed == 2:
+                    self._edge_pair(op, column, row, deep)
+                    continue
                 own = self.load(op.tile, self._here(column % v, row, deep))
                 mode = ShuffleMode.Up if column < 0 else ShuffleMode.Down
                 value = self._shuffle(own, abs(column // v), mode, layout.lanes[0])
                 self._put(value, op.wider, self._here(column, row, deep))
+
+    def _edge_pair(self, op: NeighboursOp, column: int, row: Num, deep: tuple[Num, ...]) -> None:
+        """A pair of which one half is the neighbour's outermost, and the other the half of an own pair."""
+        e, layout = self.e, layout_of(op.wider)
+        half = layout.vector // 2
+        left = column < 0
+        own = self._load_pair(op.tile, self._here(column + half if left else column - 2 * half, row, deep))
+        if left:
+            pair = self._from_left(own, layout)
+        else:
+            pair = pairs.shuffle(e, own, self._shuffle_pair(own, ShuffleMode.Down, layout), [1, 2])
+        self._put(pair, op.wider, self._here(column if left else column - half, row, deep))
+
+    def _from_left(self, own: SSAValue, layout: Layout) -> SSAValue:
+        """(the second of the left lane's pair, the first of this lane's)"""
+        return pairs.shuffle(self.e, self._shuffle_pair(own, ShuffleMode.Up, layout), own, [1, 2])
+
+    def _shuffle_pair(self, pair: SSAValue, mode: ShuffleMode, layout: Layout) -> SSAValue:
+        e = self.e
+        return pairs.as_pair(e, self._shuffle(pairs.as_word(e, pair), 1, mode, layout.lanes[0]))
 
     def _shuffle(self, value: SSAValue, lanes: int, mode: ShuffleMode, warp: int) -> SSAValue:
         e = self.e
@@ -140,7 +232,7 @@ class RegisterBody(Body):
                 rows = new.height - old.height
                 deep = [b - a for a, b in reversed(new.depth)]
                 shape = [new.warps[0], *deep, rows, new.lanes[0] * new.vector]
-                element = op.tile.type.element  # type: ignore[attr-defined]
+                element = i16 if new.packed == 2 else op.tile.type.element  # type: ignore[attr-defined]
                 shapes[op] = (shape, element)
                 total += _padded(math.prod(shape) * element_bytes(element))
             need[number % 2] = max(need[number % 2], total)
@@ -163,16 +255,23 @@ class RegisterBody(Body):
         old, new = layout_of(op.tile), layout_of(op.wider)
         above = old.rows[0] - new.rows[0]
         rows = [*range(old.rows[1] - above, old.rows[1]), *range(new.rows[1] - old.rows[1])]
-        piece = _piece(new.vector, op.tile.type.element)  # type: ignore[attr-defined]
+        element = i16 if new.packed == 2 else op.tile.type.element  # type: ignore[attr-defined]
+        piece = _piece(new.vector, element)
         with self.depths(new) as deep:
             for slot, row in enumerate(rows):
                 for first in range(0, new.vector, piece):
-                    values = [self.load(op.tile, self._here(first + v, row, deep)) for v in range(piece)]
-                    index = self._slot(new, self.warp, deep, slot, first)
+                    index = [self.e.value(i) for i in self._slot(new, self.warp, deep, slot, first)]
+                    # pairs lie in shared memory as they do in registers
+                    places = [self._here(c // new.packed, row, deep) for c in range(first, first + piece, new.packed)]
+                    if new.packed == 2:
+                        whole = pairs.joined(self.e, [self._load_pair(op.tile, at) for at in places])
+                        self.e.effect(vector.StoreOp(whole, buffer, index))
+                        continue
+                    values = [self.load(op.tile, at) for at in places]
                     if piece == 1:
                         self.e.store(values[0], buffer, index)
                     else:
-                        self.e.effect(vector.StoreOp(self._pack(values), buffer, [self.e.value(i) for i in index]))
+                        self.e.effect(vector.StoreOp(pairs.together(self.e, values), buffer, index))
 
     def _receive(self, op: NeighboursOp, buffer: SSAValue) -> None:
         """The rows above from the warp above, those below from the warp below."""
@@ -180,7 +279,7 @@ class RegisterBody(Body):
         old, new = layout_of(op.tile), layout_of(op.wider)
         above, below = old.rows[0] - new.rows[0], new.rows[1] - old.rows[1]
         up, down = e.max(e.sub(self.warp, 1), 0), e.min(e.add(self.warp, 1), new.warps[0] - 1)
-        element = op.tile.type.element  # type: ignore[attr-defined]
+        element = i16 if new.packed == 2 else op.tile.type.element  # type: ignore[attr-defined]
         piece = _piece(new.vector, element)
         type = VectorType(element, [piece])
         with self.depths(new) as deep:
@@ -192,20 +291,17 @@ class RegisterBody(Body):
                         self._put(e.load(buffer, index), op.wider, self._here(first, row, deep))
                         continue
                     loaded = e.op(vector.LoadOp(buffer, [e.value(i) for i in index], type))
-                    for v in range(piece):
-                        value = e.op(vector.ExtractOp(loaded, [v], element))
-                        self._put(value, op.wider, self._here(first + v, row, deep))
+                    for v in range(0, piece, new.packed):
+                        if new.packed == 2:
+                            value = loaded if piece == 2 else pairs.shuffle(e, loaded, loaded, [v, v + 1])
+                        else:
+                            value = e.op(vector.ExtractOp(loaded, [v], element))
+                        self._put(value, op.wider, self._here((first + v) // new.packed, row, deep))
 
     def _slot(self, layout: Layout, warp: Num, deep: tuple[Num, ...], slot: int, column: int) -> list[Num]:
         e = self.e
         inner = [e.sub(c, low) for c, (low, _) in zip(deep, layout.depth, strict=True)]
         return [warp, *reversed(inner), slot, e.add(e.mul(self.lane, layout.vector), column)]
-
-    def _pack(self, values: Sequence[SSAValue]) -> SSAValue:
-        packed = self.e.op(ub.PoisonOp(VectorType(values[0].type, [len(values)])))
-        for v, value in enumerate(values):
-            packed = self.e.op(vector.InsertOp(value, packed, [v]))
-        return packed
 
     # --- global memory
 
@@ -214,40 +310,31 @@ class RegisterBody(Body):
         e, layout = self.e, layout_of(op.tile)
         aligned = op.aligned
 
-        def row_loop(emit: Callable[[Num, tuple[Num, ...]], None]) -> None:
+        first = self._here(0, layout.rows[0], tuple(low for low, _ in layout.depth))
+
+        def row_loop(emit: Callable[[Where], None]) -> None:
             with self.depths(layout) as deep, e.loop(layout.height, "r", unroll=True) as r:
-                emit(e.add(r, layout.rows[0]), deep)
+                emit(self._here(0, e.add(r, layout.rows[0]), deep))
 
-        def together(row: Num, deep: tuple[Num, ...]) -> None:
-            at = self._here(0, row, deep)
-            self._load_vector(op, self.memory_index(op.indices, at, layout), at, None)
+        def together(at: Where) -> None:
+            self._put_row(self._load_row(op, self.memory_index(op.indices, at, layout)), op.tile, at, None)
 
-        def apart(row: Num, deep: tuple[Num, ...]) -> None:
-            with e.loop(layout.vector, "v", unroll=True) as v:
-                at = self._here(v, row, deep)
-                self._put(e.load(op.buffer, self.memory_index(op.indices, at, layout)), op.tile, at)
+        def apart(at: Where) -> None:
+            self._put_points(
+                op.tile, at.row, at.deep, lambda there: e.load(op.buffer, self.memory_index(op.indices, there, layout))
+            )
 
-        def guarded(row: Num, deep: tuple[Num, ...]) -> None:
-            with e.loop(layout.vector, "v", unroll=True) as v:
-                at = self._here(v, row, deep)
-                self._put(self.run(op.points, at, layout)[0], op.tile, at)
-
-        def moved(row: Num, deep: tuple[Num, ...]) -> None:
-            at = self._here(0, row, deep)
-            _, *found = self.run(op.rows, at, layout)
-            rank = len(op.indices)
-            keep = (found[rank], found[rank + 1]) if len(found) > rank else None
-            self._load_vector(op, found[:rank], at, keep)
+        def guarded(at: Where) -> None:
+            self._put_points(op.tile, at.row, at.deep, lambda there: self.run(op.points, there, layout)[0])
 
         def border() -> None:
             if aligned is None:
                 row_loop(guarded)
                 return
-            first = self._here(0, layout.rows[0], tuple(low for low, _ in layout.depth))
             # one branch for all rows, so that all loads are on their way before the first is needed
             whole = e.both(self.run(op.rows, first, layout)[0], aligned)
             assert whole is not None
-            e.choose(whole, lambda: row_loop(moved), lambda: row_loop(guarded))
+            e.choose(whole, lambda: self._load_pieces(op, first, row_loop), lambda: row_loop(guarded))
 
         def interior() -> None:
             if aligned is None:
@@ -260,17 +347,45 @@ class RegisterBody(Body):
         else:
             e.choose(op.border, border, interior)
 
-    def _load_vector(self, op: LoadOp, index: Sequence[Num], at: Where, keep: tuple[SSAValue, SSAValue] | None) -> None:
-        """A lane's row; with `keep`, (condition, value where it does not hold)."""
+    def _load_row(self, op: LoadOp, index: Sequence[Num]) -> SSAValue:
+        type = VectorType(op.tile.type.element, [layout_of(op.tile).vector])
+        return self.e.op(vector.LoadOp(op.buffer, [self.e.value(i) for i in index], type))
+
+    def _load_pieces(self, op: LoadOp, first: Where, row_loop: Callable[[Callable[[Where], None]], None]) -> None:
+        """Rows of a border tile whose pieces lie inside or outside of the box as wholes."""
         e, layout = self.e, layout_of(op.tile)
+        rank = len(op.indices)
+
+        def keep(found: Sequence[SSAValue]) -> tuple[SSAValue, SSAValue] | None:
+            return (found[-2], found[-1]) if op.replaces else None
+
+        def moved(at: Where) -> None:
+            found = self.run(op.rows, at, layout)
+            self._put_row(self._load_row(op, found[1 : 1 + rank]), op.tile, at, keep(found))
+
+        if not op.fills:
+            row_loop(moved)
+            return
+        # rows wait as they are in memory, so that filling them is cheap
         element = op.tile.type.element
         type = VectorType(element, [layout.vector])
-        loaded = e.op(vector.LoadOp(op.buffer, [e.value(i) for i in index], type))
-        for v in range(layout.vector):
-            value = e.op(vector.ExtractOp(loaded, [v], element))
-            if keep is not None:
-                value = e.select(keep[0], value, keep[1])
-            self._put(value, op.tile, self._here(v, at.row, at.deep))
+        waiting = e.alloca(layout.shape[:-1], type, PRIVATE, "rows")
+
+        def place(at: Where) -> list[Num]:
+            return self._index(layout, at)[:-1]
+
+        def fill(at: Where) -> None:
+            row = e.load(waiting, place(at))
+            ends = [e.op(vector.ExtractOp(row, [v], element)) for v in (0, layout.vector - 1)]
+            e.store(e.op(vector.BroadcastOp(e.select(before, *ends), type)), waiting, place(at))
+
+        row_loop(
+            lambda at: e.store(self._load_row(op, self.run(op.rows, at, layout)[1 : 1 + rank]), waiting, place(at))
+        )
+        before, after = self.run(op.rows, first, layout)[1 + rank : 3 + rank]
+        with e.when(e.either(before, after)):
+            row_loop(fill)
+        row_loop(lambda at: self._put_row(e.load(waiting, place(at)), op.tile, at, keep(self.run(op.rows, at, layout))))
 
     def _store_row(self, op: StoreOp, row: Num) -> None:
         """A row of the result: the lanes in the box store vectors where they lie well, else scalars."""
@@ -287,20 +402,26 @@ class RegisterBody(Body):
                 lane = e.both(e.compare("sge", self.lane, first), e.compare("slt", self.lane, end))
                 alive = e.both(alive, lane)
 
+            def scalar(v: Num, guard: bool) -> None:
+                there = self._here(v, row, deep)
+                index = self.memory_index(op.indices, there, layout)
+                inside = None if by_lanes else self.in_box(op, there, columns=True)
+                if guard:
+                    inside = e.both(inside, self.in_buffer(op.buffer, index))
+                with e.when(inside):
+                    e.store(self.load(op.tile, there), op.buffer, index)
+
             def scalars(guard: bool) -> None:
+                if layout.packed == 2:
+                    for column in range(layout.vector):
+                        scalar(column, guard)
+                    return
                 with e.loop(layout.vector, "v", unroll=True) as v:
-                    there = self._here(v, row, deep)
-                    index = self.memory_index(op.indices, there, layout)
-                    inside = None if by_lanes else self.in_box(op, there, columns=True)
-                    if guard:
-                        inside = e.both(inside, self.in_buffer(op.buffer, index))
-                    with e.when(inside):
-                        e.store(self.load(op.tile, there), op.buffer, index)
+                    scalar(v, guard)
 
             def whole() -> None:
-                values = [self.load(op.tile, self._here(v, row, deep)) for v in range(layout.vector)]
                 index = [e.value(i) for i in self.memory_index(op.indices, at, layout)]
-                e.effect(vector.StoreOp(self._pack(values), op.buffer, index))
+                e.effect(vector.StoreOp(self._row(op.tile, row, deep), op.buffer, index))
 
             def interior() -> None:
                 if x0 < 0 and self._is_vector(op.buffer, layout):
@@ -311,6 +432,9 @@ class RegisterBody(Body):
                     e.choose(aligned, whole, lambda: scalars(guard=False))
 
             def border() -> None:
+                if x0 < 0 and self._is_vector(op.buffer, layout):
+                    self._store_shifted(op, row, deep, guard=True)
+                    return
                 if aligned is None:
                     scalars(guard=True)
                     return
@@ -325,6 +449,14 @@ class RegisterBody(Body):
             with e.when(alive):
                 e.choose(op.border, border, interior)
 
+    def _row(self, tile: SSAValue, row: Num, deep: tuple[Num, ...]) -> SSAValue:
+        """A lane's own columns of a row, as they lie in memory."""
+        layout = layout_of(tile)
+        if layout.packed == 1:
+            return pairs.together(self.e, [self.load(tile, self._here(v, row, deep)) for v in range(layout.vector)])
+        found = [self._load_pair(tile, self._here(v, row, deep)) for v in range(layout.vector // 2)]
+        return pairs.row_of_pairs(self.e, found, tile.type.element)  # type: ignore[attr-defined]
+
     def _is_vector(self, buffer: SSAValue, layout: Layout) -> bool:
         """Whether a lane's row of a buffer is one access, where it lies well."""
         type = buffer.type
@@ -333,33 +465,60 @@ class RegisterBody(Body):
         size = layout.vector * element_bytes(type.element_type)
         return size in (2, 4, 8, 16) and layout.vector > 1 and strides is not None and strides[-1] == 1
 
-    def _store_shifted(self, op: StoreOp, row: Num, deep: tuple[Num, ...]) -> None:
+    def _store_shifted(self, op: StoreOp, row: Num, deep: tuple[Num, ...], guard: bool = False) -> None:
         """A row as vectors where these lie in memory: it moves up to `vector - 1` columns to the right over the lanes.
 
         How far is the same for all lanes of a row, so the branches are uniform; powers of two make up any distance.
         """
         e, layout = self.e, layout_of(op.tile)
         element = op.tile.type.element  # type: ignore[attr-defined]
-        count = layout.vector
+        paired = layout.packed == 2
+        count = layout.vector // layout.packed  # registers
         shift = self._misalignment(op, row, deep)
-        values = e.alloca([count], element, PRIVATE, "shifted")
+        values = e.alloca([count], PAIR if paired else element, PRIVATE, "shifted")
+        read = self._load_pair if paired else self.load
         for v in range(count):
-            e.store(self.load(op.tile, self._here(v, row, deep)), values, [v])
+            e.store(read(op.tile, self._here(v, row, deep)), values, [v])
         by = 1
-        while by < count:
+        while by < layout.vector:
             with e.when(e.compare("ne", e.op(arith.AndIOp(shift, e.value(by))), 0)):
                 own = [e.load(values, [v]) for v in range(count)]
-                across = [self._shuffle(own[v], 1, ShuffleMode.Up, layout.lanes[0]) for v in range(count - by, count)]
-                for v, value in enumerate([*across, *own[: count - by]]):
+                last = own[count - by :]
+                if paired:
+                    moved = [self._from_left(value, layout) for value in last]
+                else:
+                    moved = [self._shuffle(value, 1, ShuffleMode.Up, layout.lanes[0]) for value in last]
+                for v, value in enumerate([*moved, *own[: count - by]]):
                     e.store(value, values, [v])
             by *= 2
         (_, x1), _ = op.within
-        first, end = (-(-(x - layout.origin[0]) // count) for x in (0, x1))
+        first, end = (-(-(x - layout.origin[0]) // layout.vector) for x in (0, x1))
         with e.when(e.both(e.compare("sge", self.lane, first), e.compare("slt", self.lane, end))):
             index = self.memory_index(op.indices, self._here(0, row, deep), layout)
             index[-1] = e.sub(index[-1], shift)
-            packed = self._pack([e.load(values, [v]) for v in range(count)])
-            e.effect(vector.StoreOp(packed, op.buffer, [e.value(i) for i in index]))
+
+            def whole() -> None:
+                found = [e.load(values, [v]) for v in range(count)]
+                row = pairs.row_of_pairs(e, found, element) if paired else pairs.together(e, found)
+                e.effect(vector.StoreOp(row, op.buffer, [e.value(i) for i in index]))
+
+            def column(c: int) -> list[Num]:
+                return [*index[:-1], e.add(index[-1], c)]
+
+            def points() -> None:
+                for c in range(layout.vector):
+                    with e.when(self.in_buffer(op.buffer, column(c))):
+                        value = e.load(values, [c % count])
+                        value = pairs.half_of(e, value, c // count, element) if paired else value
+                        e.store(value, op.buffer, column(c))
+
+            if not guard:
+                whole()
+                return
+            ends = [self.in_buffer(op.buffer, column(c)) for c in (0, layout.vector - 1)]
+            inside = e.both(*ends)
+            assert inside is not None
+            e.choose(inside, whole, points)
 
     def _misalignment(self, op: StoreOp, row: Num, deep: tuple[Num, ...]) -> SSAValue:
         """Elements from the last place before a lane's row where a vector may lie; the same for all lanes."""

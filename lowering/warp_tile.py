@@ -122,8 +122,8 @@ class WarpTile:
             found = row_of(e, tile, source, self._absolute(relative), self.held.vector)
             if found is None:
                 return [e.false(), *(e.value(0) for _ in range(rank))]
-            whole, index, keep = found
-            return [whole, *(e.value(i) for i in index), *(keep or ())]
+            index = (e.value(i) for i in found.index)
+            return [found.whole, *index, *(found.edges or ()), *(found.keep or ())]
 
         op = LoadOp(
             buffer.memref,

@@ -27,7 +27,7 @@ from xdsl.ir.affine import (
 from xdsl.passes import ModulePass
 from xdsl.transforms.common_subexpression_elimination import cse
 
-from tilefuse.analysis.model import instruction_cost
+from tilefuse.analysis.instructions import instruction_cost
 from tilefuse.dialects.img.ops import GroupOp, PipelineOp, ReadOp, StageOp, YieldOp
 
 _ReadSite = tuple[StageOp, AffineMap, tuple[SSAValue, ...]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from xdsl.dialects.builtin import f32
+from xdsl.dialects.builtin import f32, i8, i16
 from xdsl.ir import Attribute, Data, ParametrizedAttribute, TypeAttribute
 from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
@@ -34,6 +34,8 @@ class Layout:
     columns: Span
     rows: Span
     depth: tuple[Span, ...] = ()
+    packed: int = 1
+    """Points in one register: with 2, a lane's columns c and c + vector / 2 are the 16-bit halves of one."""
 
     @property
     def vector(self) -> int:
@@ -57,8 +59,13 @@ class Layout:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Elements that a lane holds: further dimensions (last one first), rows, columns."""
-        return (*(b - a for a, b in reversed(self.depth)), self.height, self.columns[1] - self.columns[0])
+        """Registers of a lane: further dimensions (last one first), rows, columns or pairs of them."""
+        return (*(b - a for a, b in reversed(self.depth)), self.height, self.width)
+
+    @property
+    def width(self) -> int:
+        """Registers that a lane holds of a row."""
+        return self.vector // self.packed + sum(self.reach)
 
     def same_threads(self, other: Layout) -> bool:
         """Whether two tiles are spread over the same lanes and warps at the same place."""
@@ -78,7 +85,8 @@ class Layout:
 class LayoutAttr(Data[Layout]):
     """`#warp.layout<origin = [-4, -1], lanes = [32, 4], warps = [8, 8], columns = [-1, 5], rows = [-1, 9]>`.
 
-    See `Layout`; `depth = [[0, 3]]` follows where there are further dimensions.
+    See `Layout`; `depth = [[0, 3]]` follows where there are further dimensions, `packed = 2` where two points
+    share a register.
     """
 
     name = "warp.layout"
@@ -104,12 +112,18 @@ class LayoutAttr(Data[Layout]):
                     parser.parse_punctuation(",")
                 values.append(named(key))
             depth: Sequence[tuple[int, int]] = ()
-            if parser.parse_optional_punctuation(","):
-                parser.parse_keyword("depth")
+            packed = 1
+            while parser.parse_optional_punctuation(","):
+                if not depth and parser.parse_optional_keyword("depth"):
+                    parser.parse_punctuation("=")
+                    depth = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, pair)
+                    continue
+                parser.parse_keyword("packed")
                 parser.parse_punctuation("=")
-                depth = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, pair)
+                packed = parser.parse_integer()
+                break
         origin, lanes, warps, columns, rows = values
-        return Layout(origin, lanes, warps, columns, rows, depth=tuple(depth))
+        return Layout(origin, lanes, warps, columns, rows, depth=tuple(depth), packed=packed)
 
     def print_parameter(self, printer: Printer) -> None:
         a = self.data
@@ -119,6 +133,8 @@ class LayoutAttr(Data[Layout]):
         text = ", ".join(f"{key} = [{x}, {y}]" for key, (x, y) in pairs.items())
         if a.depth:
             text += f", depth = [{', '.join(f'[{x}, {y}]' for x, y in a.depth)}]"
+        if a.packed != 1:
+            text += f", packed = {a.packed}"
         printer.print_string(f"<{text}>")
 
     def verify(self) -> None:
@@ -132,6 +148,13 @@ class LayoutAttr(Data[Layout]):
                 raise VerifyException(f"[{low}, {high}] holds nothing; a span is [first, end]")
         if a.columns[0] > 0 or a.columns[1] < a.vector:
             raise VerifyException(f"columns {list(a.columns)} leave out some of a lane's own, [0, {a.vector}]")
+        if a.packed not in (1, 2):
+            raise VerifyException(f"a register holds 1 point, or packed = 2, not {a.packed}")
+        if a.packed == 2 and (a.vector % 2 or max(a.reach) > a.vector // 2):
+            raise VerifyException(
+                f"packed = 2 takes an even number of columns per lane, and at most half as many of its neighbours', "
+                f"not {a.vector} and {max(a.reach)}"
+            )
 
 
 @irdl_attr_definition
@@ -146,6 +169,10 @@ class TileType(ParametrizedAttribute, TypeAttribute):
     def __init__(self, element: Attribute = f32, layout: Layout | LayoutAttr | None = None):
         assert layout is not None
         super().__init__(element, LayoutAttr(layout) if isinstance(layout, Layout) else layout)
+
+    def verify(self) -> None:
+        if self.spread.packed == 2 and self.element not in (i8, i16):
+            raise VerifyException(f"two points share a register if they have at most 16 bits, not as {self.element}")
 
     @property
     def spread(self) -> Layout:

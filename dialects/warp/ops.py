@@ -84,7 +84,8 @@ class LoadOp(IRDLOperation):
     own columns of a row may be one access where that holds: they start at a multiple of their size. Where `border`
     holds, a point is what `points` computes of its coordinates relative to the tile; and where `rows`, given the
     coordinates of a lane's first own column in a row, yields true, the lane's own columns are consecutive elements
-    from the indices that it yields; that must be the same for all rows. Two more values, i1 and the element,
+    from the indices that it yields; that must be the same for all rows. Two more values of i1 say that all of the
+    lane's columns are to be as the first of these elements, or as the last; then two more, i1 and the element,
     replace the row by the element where false.
     """
 
@@ -126,6 +127,21 @@ class LoadOp(IRDLOperation):
         """What computes a point, in border tiles."""
         return self.bodies[1].block
 
+    @property
+    def fills(self) -> bool:
+        """Whether `rows` says where a row is all as its first or as its last element."""
+        more = self._more()
+        return more[:2] == [i1, i1]
+
+    @property
+    def replaces(self) -> bool:
+        """Whether `rows` says where a row is replaced by one value."""
+        return bool(more := self._more()) and more[-1] != i1
+
+    def _more(self) -> list[Attribute]:
+        """The types of what `rows` yields beside the place."""
+        return [] if self.border is None else _yielded(self, self.rows)[1 + len(self.indices) :]
+
     def verify_(self) -> None:
         layout, type = _tile_type(self.tile).spread, self.buffer.type
         assert isinstance(type, MemRefType)
@@ -142,9 +158,12 @@ class LoadOp(IRDLOperation):
         for block in (self.rows, self.points):
             _check_coordinates(self, block, layout)
         element = type.element_type
-        row = [i1, *[_INDEX] * rank]
-        if _yielded(self, self.rows) not in (row, [*row, i1, element]):
-            raise VerifyException(f"warp.load: rows yields i1, {rank} indices and perhaps i1 and {element}")
+        row: list[Attribute] = [i1, *[_INDEX] * rank]
+        more: list[list[Attribute]] = [[], [i1, i1], [i1, element], [i1, i1, i1, element]]
+        if _yielded(self, self.rows) not in [[*row, *types] for types in more]:
+            raise VerifyException(
+                f"warp.load: rows yields i1, {rank} indices, perhaps i1 and i1, and perhaps i1 and {element}"
+            )
         if _yielded(self, self.points) != [element]:
             raise VerifyException(f"warp.load: points yields {element}")
 
@@ -362,7 +381,7 @@ class NeighboursOp(IRDLOperation):
         old, new = _tile_type(self.tile).spread, _tile_type(self.wider).spread
         if _tile_type(self.tile).element != _tile_type(self.wider).element or not new.same_threads(old):
             raise VerifyException("warp.neighbours: only the columns and rows held may change")
-        if old.depth != new.depth or not new.covers(old):
+        if old.depth != new.depth or old.packed != new.packed or not new.covers(old):
             raise VerifyException("warp.neighbours: the result holds all that the operand does")
         if max(new.reach) > new.vector * new.lanes[0]:
             raise VerifyException("warp.neighbours: columns come from the same warp")

@@ -211,7 +211,7 @@ class C(Language):
             "make": Helper(wrapped(f"{short} make_{short}(", params, ") {") + "\n" + make),
             "splat": Helper(f"{short} splat_{short}({t} a) {{\n{splat}"),
         }
-        return Vector(short, type_.element_type, tuple(f"[{i}]" for i in range(n)), helpers, short)
+        return Vector(short, type_.element_type, tuple(f"{{}}[{i}]" for i in range(n)), helpers, short)
 
 
 def _is_block_loop(op: Operation | None) -> bool:

@@ -60,6 +60,7 @@ from tilefuse.lowering.printers.memory import (
     written_arguments,
 )
 from tilefuse.lowering.printers.names import Names, is_legal_symbol
+from tilefuse.lowering.printers.pairs import PAIR_ROWS, ROW_ROWS, is_pair, print_extended_product
 from tilefuse.lowering.printers.readings import unsigned
 from tilefuse.lowering.printers.vectors import VECTOR_ROWS, Vector
 
@@ -271,7 +272,8 @@ class FunctionPrinter:
         for op in block.ops:
             self.op = op
             name = op_name(op)
-            if row := EXPRESSIONS.get(name):
+            rows = PAIR_ROWS if self.language.pairs and is_pair(op) and name in PAIR_ROWS else EXPRESSIONS
+            if row := rows.get(name):
                 if self.uses.get(op.results[0]) and not self._part_of_chain(op):
                     self._define(op, row(self, op))
             elif statement := STATEMENTS.get(name):
@@ -355,6 +357,7 @@ EXPRESSIONS: dict[str, Row] = {
     **INTEGER_ROWS,
     **FLOAT_ROWS,
     **VECTOR_ROWS,
+    **ROW_ROWS,
     **MEMORY_ROWS,
     "ub.poison": _poison,
 }
@@ -372,4 +375,5 @@ STATEMENTS: dict[str, Callable[[FunctionPrinter, Operation], None]] = {
     "gpu.barrier": print_barrier,
     "gpu.shuffle": print_shuffle,
     "memref.extract_strided_metadata": print_metadata,
+    "arith.mului_extended": print_extended_product,
 }

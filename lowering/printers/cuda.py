@@ -8,7 +8,7 @@ from typing import IO
 
 from xdsl.context import Context
 from xdsl.dialects import func, scf
-from xdsl.dialects.builtin import IntegerAttr, MemRefType, ModuleOp, VectorType
+from xdsl.dialects.builtin import IntegerAttr, IntegerType, MemRefType, ModuleOp, VectorType
 from xdsl.ir import Operation
 from xdsl.utils.target import Target
 
@@ -110,11 +110,23 @@ _HALF = {
     ),
 }
 
+_PAIRS = {
+    "mul_u16x2": Helper(
+        "unsigned int mul_u16x2(unsigned int a, unsigned int b) {\n"
+        "  return __byte_perm((a & 0xffffu) * (b & 0xffffu), (a >> 16) * (b >> 16), 0x5410);\n}"
+    ),
+    "upper_u16x2": Helper(
+        "unsigned int upper_u16x2(unsigned int a, unsigned int b) {\n"
+        "  return __byte_perm((a & 0xffffu) * (b & 0xffffu), (a >> 16) * (b >> 16), 0x7632);\n}"
+    ),
+}
+
 _LIBRARY: dict[str, Helper] = {
     **COMMON,
     **_to_int(),
     **_bits(),
     **_HALF,
+    **_PAIRS,
     "minnum_f32": alias("fminf"),
     "maxnum_f32": alias("fmaxf"),
     "minnum_f64": alias("fmin"),
@@ -175,6 +187,7 @@ class Cuda(Language):
     aligned_qualifier = "__align__(16) "
     barrier = "__syncthreads();"
     shuffle = "__shfl"
+    pairs = True
     library = _LIBRARY
 
     def head(self, includes: set[str]) -> list[str]:
@@ -223,33 +236,46 @@ class Cuda(Language):
         return f"extern __shared__ __align__(16) unsigned char {name}[];"
 
     def vector(self, type_: VectorType, op: Operation) -> Vector:
-        """`float4` and its like; smaller elements in a union with words, for one instruction to move."""
+        """`float4` and its like; smaller elements lie in words of 32 bits."""
         n, element, short = lanes(type_, op), type_.element_type, short_name(type_, op)
-        t = storage_type(element, op)
+        t, size = storage_type(element, op), byte_size(element, op)
         params, values = [f"{t} a{i}" for i in range(n)], [f"a{i}" for i in range(n)]
+        words: tuple[str, ...] = ()
         if builtin := _BUILTIN_VECTORS.get((t, n)):
-            ctype, lane, whole = builtin, tuple(f".{c}" for c in "xyzw"[:n]), builtin
-            definition, make = "", f" return make_{builtin}({', '.join(values)}); }}"
+            ctype, lane = builtin, tuple(f"{{}}.{c}" for c in "xyzw"[:n])
+            make = f" return make_{builtin}({', '.join(values)}); }}"
             splat = f" return make_{builtin}({', '.join(['a'] * n)}); }}"
-            load, store = (
-                f"return *reinterpret_cast<const {whole}*>(p);",
-                f"*reinterpret_cast<{whole}*>(p) = v;",
-            )
         else:
-            size = byte_size(element, op) * n
-            ctype, lane, whole = short, tuple(f".lane[{i}]" for i in range(n)), _WORDS[size]
-            definition = f"union __align__({size}) {short} {{ {whole} words; {t} lane[{n}]; }};"
-            fill = [f"  v.lane[{i}] = a{i};" for i in range(n)]
-            make = "\n".join([f"\n  {short} v;", *fill, "  return v;\n}"])
-            loop = f"for (int i = 0; i < {n}; ++i) v.lane[i] = a;"
-            splat = f"\n  {short} v;\n  #pragma unroll\n  {loop}\n  return v;\n}}"
-            load = f"{short} v; v.words = *reinterpret_cast<const {whole}*>(p); return v;"
-            store = f"*reinterpret_cast<{whole}*>(p) = v.words;"
+            ctype, per_word = _WORDS[size * n], 4 // size
+            words = ("{}",) if size * n <= 4 else tuple(f"{{}}.{c}" for c in "xyzw"[: size * n // 4])
+            lane = tuple(_lane(words[i // per_word], t, 8 * size * (i % per_word)) for i in range(n))
+            sums = [
+                " | ".join(_placed(f"a{i}", 8 * size * (i % per_word)) for i in range(first, min(first + per_word, n)))
+                for first in range(0, n, per_word)
+            ]
+            whole = f"make_{ctype}({', '.join(sums)})" if len(sums) > 1 else sums[0]
+            make = f"\n  return {whole};\n}}"
+            factor = {1: "0x01010101u", 2: "0x10001u", 4: "1u"}[size]
+            word = "w" if len(sums) == 1 else f"make_{ctype}({', '.join(['w'] * len(sums))})"
+            splat = f"\n  const unsigned int w = a * {factor};\n  return {word};\n}}"
+        load = f"return *reinterpret_cast<const {ctype}*>(p);"
+        store = f"*reinterpret_cast<{ctype}*>(p) = v;"
         helpers = {
-            "type": Helper(definition),
+            "type": Helper(""),
             "load": Helper(f"{ctype} load_{short}(const {t}* p) {{ {load} }}"),
             "store": Helper(f"void store_{short}({t}* p, {ctype} v) {{ {store} }}"),
             "make": Helper(wrapped(f"{ctype} make_{short}(", params, ") {") + make),
             "splat": Helper(f"{ctype} splat_{short}({t} a) {{{splat}"),
         }
-        return Vector(ctype, element, lane, helpers, short)
+        integers = words if isinstance(element, IntegerType) else ()
+        return Vector(ctype, element, lane, helpers, short, integers)
+
+
+def _lane(word: str, ctype: str, shift: int) -> str:
+    """An element of a word."""
+    return f"({ctype})({word} >> {shift})" if shift else f"({ctype}){word}" if ctype != "unsigned int" else word
+
+
+def _placed(element: str, shift: int) -> str:
+    """An element at its place in a word."""
+    return f"(unsigned int){element} << {shift}" if shift else f"(unsigned int){element}"

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Vector:
-    """How one vector type is written. The helpers load, store and make one; `lane_texts` select a lane."""
+    """How one vector type is written. The helpers load, store and make one; `lane_texts` select a lane of `{}`."""
 
     ctype: str
     element: Attribute
@@ -32,6 +32,14 @@ class Vector:
     helpers: dict[str, Helper]
     """`type` (its definition, may be empty), `load`, `store`, `make` and `splat`."""
     short: str
+    word_texts: tuple[str, ...] = ()
+    """Select the 32-bit words of `{}`, where a vector of integers is made of them."""
+
+    def from_words(self, words: Sequence[str]) -> str:
+        """The vector made of these words."""
+        if len(words) > 1:
+            return f"make_{self.ctype}({', '.join(words)})"
+        return words[0] if self.ctype == "unsigned int" else f"({self.ctype}){words[0]}"
 
     def helper(self, p: FunctionPrinter, kind: str) -> str:
         """Have the helper printed; its name."""
@@ -50,6 +58,8 @@ class Vector:
 
     def make(self, p: FunctionPrinter, elements: Sequence[Expr]) -> Expr:
         """A vector of these values."""
+        if self.word_texts and len(elements) == 1:
+            return elements[0]
         return expr.call(self.helper(p, "make"), elements, self.ctype)
 
     def into(self, p: FunctionPrinter, element: Expr, op: Operation) -> Expr:
@@ -61,11 +71,12 @@ class Vector:
     def lane(self, p: FunctionPrinter, a: Expr, index: int, op: Operation) -> Expr:
         """Element `index` as a scalar."""
         ctype = register_type(self.element, op)
-        text = f"{a.wrapped(expr.POSTFIX)}{self.lane_texts[index]}"
+        text = self.lane_texts[index].format(a.wrapped(expr.POSTFIX))
+        prec = expr.UNARY if text.startswith("(") else expr.POSTFIX
         if is_half(self.element):
-            bits = expr.derived(text, expr.POSTFIX, "unsigned short", (a,), cheap=False)
+            bits = expr.derived(text, prec, "unsigned short", (a,), cheap=False)
             return expr.call(p.library(f"{short_name(self.element, op)}_to_f32"), (bits,), ctype)
-        return expr.derived(text, expr.POSTFIX, ctype, (a,), cheap=True)
+        return expr.derived(text, prec, ctype, (a,), cheap=True)
 
 
 def wrapped(head: str, items: Sequence[str], tail: str, indent: str = "    ") -> str:

@@ -93,7 +93,7 @@ func.func @f(%m: memref<?x?xf32>, %i: index, %b: i1, %v: f32) {
 // -----
 
 func.func @f(%m: memref<?x?xf32>, %i: index, %b: i1, %v: f32) {
-  // expected-error @below {{warp.load: rows yields i1, 2 indices and perhaps i1 and f32}}
+  // expected-error @below {{warp.load: rows yields i1, 2 indices, perhaps i1 and i1, and perhaps i1 and f32}}
   %t = warp.load %m[%i, %i] border %b rows {
   ^bb0(%x: index, %y: index):
     warp.yield %i, %i : index, index
@@ -107,7 +107,7 @@ func.func @f(%m: memref<?x?xf32>, %i: index, %b: i1, %v: f32) {
 // -----
 
 func.func @f(%m: memref<?x?xf32>, %i: index, %b: i1, %v: f32) {
-  // expected-error @below {{warp.load: rows yields i1, 2 indices and perhaps i1 and f32}}
+  // expected-error @below {{warp.load: rows yields i1, 2 indices, perhaps i1 and i1, and perhaps i1 and f32}}
   %t = warp.load %m[%i, %i] border %b rows {
   ^bb0(%x: index, %y: index):
     warp.yield %b, %i, %i, %b : i1, index, index, i1
@@ -508,3 +508,18 @@ func.func @f(%a: !warp.tile<f32, #warp.layout<origin = [0, 0], lanes = [32, 4], 
   warp.store %a to %m[%i, %i] within [0, 128, 4, 4] border %b : !warp.tile<f32, #warp.layout<origin = [0, 0], lanes = [32, 4], warps = [4, 2], columns = [0, 4], rows = [0, 2]>>, memref<?x?xf32>
   func.return
 }
+
+// -----
+
+// expected-error @below {{packed = 2 takes an even number of columns per lane, and at most half as many of its neighbours', not 4 and 3}}
+"test.op"() {a = #warp.layout<origin = [0, 0], lanes = [32, 4], warps = [2, 2], columns = [-3, 5], rows = [0, 2], packed = 2>} : () -> ()
+
+// -----
+
+// expected-error @below {{a register holds 1 point, or packed = 2, not 3}}
+"test.op"() {a = #warp.layout<origin = [0, 0], lanes = [32, 4], warps = [2, 2], columns = [0, 4], rows = [0, 2], packed = 3>} : () -> ()
+
+// -----
+
+// expected-error @below {{two points share a register if they have at most 16 bits, not as f32}}
+"test.op"() {a = !warp.tile<f32, #warp.layout<origin = [0, 0], lanes = [32, 4], warps = [2, 2], columns = [0, 4], rows = [0, 2], packed = 2>>} : () -> ()

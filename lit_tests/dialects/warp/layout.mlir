@@ -15,3 +15,8 @@
 
 // CHECK: types = [!warp.tile<f32, #warp.layout<origin = [0, 0], lanes = [32, 1], warps = [1, 1], columns = [0, 1], rows = [0, 1]>>, !warp.tile<i8, #warp.layout<origin = [0, 0], lanes = [32, 4], warps = [2, 2], columns = [0, 4], rows = [0, 2], depth = {{\[\[}}0, 2]]>>]
 "test.op"() {types = [!warp.tile<f32, #warp.layout<origin = [0, 0], lanes = [32, 1], warps = [1, 1], columns = [0, 1], rows = [0, 1]>>, !warp.tile<i8, #warp.layout<origin = [0, 0], lanes = [32, 4], warps = [2, 2], columns = [0, 4], rows = [0, 2], depth = [[0, 2]]>>]} : () -> ()
+
+// Two points in a register.
+
+// CHECK: types = [!warp.tile<i8, #warp.layout<origin = [0, 0], lanes = [32, 4], warps = [2, 2], columns = [-2, 6], rows = [0, 2], packed = 2>>, !warp.tile<i16, #warp.layout<origin = [0, 0], lanes = [32, 4], warps = [2, 2], columns = [-2, 6], rows = [0, 2], depth = {{\[\[}}0, 2]], packed = 2>>]
+"test.op"() {types = [!warp.tile<i8, #warp.layout<origin = [0, 0], lanes = [32, 4], warps = [2, 2], columns = [-2, 6], rows = [0, 2], packed = 2>>, !warp.tile<i16, #warp.layout<origin = [0, 0], lanes = [32, 4], warps = [2, 2], columns = [-2, 6], rows = [0, 2], depth = [[0, 2]], packed = 2>>]} : () -> ()

@@ -6,20 +6,16 @@
 // CHECK-NEXT: typedef int idx;
 // CHECK-NEXT: typedef unsigned int uidx;
 // CHECK-EMPTY:
-// CHECK-NEXT: union __align__(16) u8x16 { uint4 words; unsigned char lane[16]; };
-// CHECK-EMPTY:
 // CHECK-NEXT: static __device__ __forceinline__ float4 load_f32x4(const float* p) { return *reinterpret_cast<const float4*>(p); }
 // CHECK-NEXT: static __device__ __forceinline__ void store_f32x4(float* p, float4 v) { *reinterpret_cast<float4*>(p) = v; }
 // CHECK-NEXT: static __device__ __forceinline__ float4 splat_f32x4(float a) { return make_float4(a, a, a, a); }
 // CHECK-NEXT: static __device__ __forceinline__ float4 make_f32x4(float a0, float a1, float a2, float a3) { return make_float4(a0, a1, a2, a3); }
-// CHECK-NEXT: static __device__ __forceinline__ u8x16 load_u8x16(const unsigned char* p) { u8x16 v; v.words = *reinterpret_cast<const uint4*>(p); return v; }
-// CHECK-NEXT: static __device__ __forceinline__ u8x16 splat_u8x16(unsigned char a) {
-// CHECK-NEXT:   u8x16 v;
-// CHECK-NEXT:   #pragma unroll
-// CHECK-NEXT:   for (int i = 0; i < 16; ++i) v.lane[i] = a;
-// CHECK-NEXT:   return v;
+// CHECK-NEXT: static __device__ __forceinline__ uint4 load_u8x16(const unsigned char* p) { return *reinterpret_cast<const uint4*>(p); }
+// CHECK-NEXT: static __device__ __forceinline__ uint4 splat_u8x16(unsigned char a) {
+// CHECK-NEXT:   const unsigned int w = a * 0x01010101u;
+// CHECK-NEXT:   return make_uint4(w, w, w, w);
 // CHECK-NEXT: }
-// CHECK-NEXT: static __device__ __forceinline__ void store_u8x16(unsigned char* p, u8x16 v) { *reinterpret_cast<uint4*>(p) = v.words; }
+// CHECK-NEXT: static __device__ __forceinline__ void store_u8x16(unsigned char* p, uint4 v) { *reinterpret_cast<uint4*>(p) = v; }
 // CHECK-EMPTY:
 // CHECK-NEXT: extern "C" __global__ void __launch_bounds__(32) vectors(
 // CHECK-NEXT:     const float* __restrict__ in, idx in_n0, idx in_n1, idx in_s0,
@@ -48,6 +44,7 @@
 // CHECK-NEXT:   const float4 whole = load_f32x4(&pixel[0]);
 // CHECK-NEXT:   store_f32x4(&out[by * out_s0 + x], make_f32x4(whole.w, whole.z, whole.y, pixel[0]));
 // CHECK-NEXT:   const idx at = tx * 16;
-// CHECK-NEXT:   const u8x16 bs = load_u8x16(&bytes[at]);
-// CHECK-NEXT:   store_u8x16(&inverted[at], splat_u8x16(255 - bs.lane[0] + bs.lane[15]));
+// CHECK-NEXT:   const uint4 bs = load_u8x16(&bytes[at]);
+// CHECK-NEXT:   const unsigned char n15 = 255 - (unsigned char)bs.x + (unsigned char)(bs.w >> 24);
+// CHECK-NEXT:   store_u8x16(&inverted[at], splat_u8x16(n15));
 // CHECK-NEXT: }

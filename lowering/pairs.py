@@ -1,0 +1,185 @@
+"""Two points of 16 bits in one register: `vector<2xi16>`, made of rows in memory, computed on, and put back.
+
+A lane's columns c and c + n/2 of n share a register, so that a column's neighbour is another register, and
+only the outermost ones need a half of the next lane's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from xdsl.dialects import arith, ub, vector
+from xdsl.dialects.builtin import (
+    DenseArrayBase,
+    DenseIntOrFPElementsAttr,
+    IndexType,
+    IntegerAttr,
+    VectorType,
+    i8,
+    i16,
+    i32,
+    i64,
+)
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+
+from tilefuse.analysis.subwords import constant_of
+from tilefuse.dialects.warp import AtOp, YieldOp
+from tilefuse.lowering.emit import Emitter
+
+PAIR = VectorType(i16, [2])
+_WORD = VectorType(i32, [1])
+_BYTES = VectorType(i8, [4])
+NO_WRAP = arith.IntegerOverflowAttr([arith.IntegerOverflowFlag.NUW])
+
+
+def constant_pair(e: Emitter, number: int) -> SSAValue:
+    """The same number of 16 bits twice."""
+    number &= 0xFFFF
+    number -= (number >> 15) << 16
+    return e.op(arith.ConstantOp(DenseIntOrFPElementsAttr.from_list(PAIR, [number]), PAIR))
+
+
+def pair_of(e: Emitter, low: SSAValue, high: SSAValue) -> SSAValue:
+    """A register of two points, of 8 or 16 bits."""
+    if low.type != i16:
+        low, high = e.op(arith.ExtUIOp(low, i16)), e.op(arith.ExtUIOp(high, i16))
+    return together(e, [low, high])
+
+
+def half_of(e: Emitter, pair: SSAValue, half: int, element: Attribute) -> SSAValue:
+    """One of two points, as an element of 8 or 16 bits."""
+    value = e.op(vector.ExtractOp(pair, [half], i16))
+    return value if element == i16 else e.op(arith.TruncIOp(value, i8))
+
+
+def together(e: Emitter, values: Sequence[SSAValue]) -> SSAValue:
+    """A vector of scalars."""
+    packed = e.op(ub.PoisonOp(VectorType(values[0].type, [len(values)])))
+    for i, value in enumerate(values):
+        packed = e.op(vector.InsertOp(value, packed, [i]))
+    return packed
+
+
+def as_word(e: Emitter, pair: SSAValue) -> SSAValue:
+    """A pair as an i32."""
+    return e.op(vector.ExtractOp(e.op(vector.BitcastOp(pair, _WORD)), [0], i32))
+
+
+def as_pair(e: Emitter, word: SSAValue) -> SSAValue:
+    """An i32 as a pair."""
+    return e.op(vector.BitcastOp(together(e, [word]), PAIR))
+
+
+def shuffle(e: Emitter, a: SSAValue, b: SSAValue, mask: Sequence[int]) -> SSAValue:
+    """Elements of two vectors."""
+    assert isinstance(a.type, VectorType)
+    type = VectorType(a.type.element_type, [len(mask)])
+    return e.op(vector.ShuffleOp(a, b, DenseArrayBase.from_list(i64, list(mask)), result_type=type))
+
+
+def joined(e: Emitter, parts: Sequence[SSAValue]) -> SSAValue:
+    """Vectors of the same length, one after the other; as many as a power of two."""
+    while len(parts) > 1:
+        type = parts[0].type
+        assert isinstance(type, VectorType)
+        n = type.get_shape()[0]
+        parts = [shuffle(e, a, b, range(2 * n)) for a, b in zip(parts[::2], parts[1::2], strict=True)]
+    return parts[0]
+
+
+def split_row(e: Emitter, row: SSAValue) -> list[SSAValue]:
+    """A lane's row as it lies in memory, as pairs of columns c and c + n/2."""
+    type = row.type
+    assert isinstance(type, VectorType)
+    half = type.get_shape()[0] // 2
+    if type.element_type == i16:
+        return [row] if half == 1 else [shuffle(e, row, row, [c, c + half]) for c in range(half)]
+    pairs: list[SSAValue] = []
+    for c in range(0, half, 2):
+        both = e.op(vector.BitcastOp(shuffle(e, row, row, [c, c + 1, c + half, c + half + 1]), PAIR))
+        pairs.append(e.op(arith.AndIOp(both, constant_pair(e, 0xFF))))
+        pairs.append(e.op(arith.ShRUIOp(both, constant_pair(e, 8))))
+    return pairs
+
+
+def row_of_pairs(e: Emitter, pairs: Sequence[SSAValue], element: Attribute) -> SSAValue:
+    """The row, as it lies in memory, of pairs of columns c and c + n/2."""
+    if element == i16:
+        if len(pairs) == 1:
+            return pairs[0]
+        lows, highs = [], []
+        for a, b in zip(pairs[::2], pairs[1::2], strict=True):
+            lows.append(shuffle(e, a, b, [0, 2]))
+            highs.append(shuffle(e, a, b, [1, 3]))
+        return joined(e, [*lows, *highs])
+    quads: list[SSAValue] = []  # columns c, c + 1, c + n/2, c + n/2 + 1
+    for a, b in zip(pairs[::2], pairs[1::2], strict=True):
+        x, y = (e.op(vector.BitcastOp(pair, _BYTES)) for pair in (a, b))
+        quads.append(shuffle(e, x, y, [0, 4, 2, 6]))
+    if len(quads) == 1:
+        return quads[0]
+    lows = [shuffle(e, a, b, [0, 1, 4, 5]) for a, b in zip(quads[::2], quads[1::2], strict=True)]
+    highs = [shuffle(e, a, b, [2, 3, 6, 7]) for a, b in zip(quads[::2], quads[1::2], strict=True)]
+    return joined(e, [*lows, *highs])
+
+
+def compute_pair(e: Emitter, block: Block, read: Callable[[AtOp], SSAValue]) -> list[SSAValue]:
+    """What a body of `pack-subwords` yields at two points at once; `read` gives the pair that an access reads."""
+    pairs: dict[SSAValue, SSAValue] = {}
+    for op in block.ops:
+        match op:
+            case YieldOp():
+                return [pairs[v] for v in op.values]
+            case AtOp():
+                pairs[op.value] = read(op)
+            case arith.ConstantOp() if isinstance(op.result.type, IndexType):
+                continue
+            case arith.ConstantOp():
+                assert isinstance(op.value, IntegerAttr)
+                pairs[op.result] = constant_pair(e, int(op.value.value.data))
+            case arith.ExtUIOp() | arith.TruncIOp():
+                pairs[op.results[0]] = pairs[op.operands[0]]  # a byte is kept in 16 bits
+            case arith.DivUIOp():
+                by = constant_of(op.rhs)
+                assert by is not None
+                pairs[op.result] = _divided(e, pairs[op.lhs], by)
+            case _:
+                pairs[op.results[0]] = e.op(_on_pairs(op, [pairs[v] for v in op.operands]), op.results[0].name_hint)
+    raise AssertionError("a region of the warp dialect ends in warp.yield")
+
+
+def _on_pairs(op: Operation, operands: Sequence[SSAValue]) -> Operation:
+    return type(op).create(operands=operands, result_types=[PAIR], properties=dict(op.properties))
+
+
+def _divided(e: Emitter, a: SSAValue, by: int) -> SSAValue:
+    """a / by, by the upper half of a product (Granlund and Montgomery 1994)."""
+    if by == 1:
+        return a
+    if by & (by - 1) == 0:
+        return _shifted(e, a, by.bit_length() - 1)
+    if (found := _small_factor(by)) is not None:
+        return _shifted(e, _upper(e, a, found[0]), found[1])
+    shift = (by - 1).bit_length()
+    upper = _upper(e, a, -(-(1 << (16 + shift)) // by) - (1 << 16))
+    rest = _shifted(e, e.op(arith.SubiOp(a, upper, overflow=NO_WRAP)), 1)
+    return _shifted(e, e.op(arith.AddiOp(rest, upper, overflow=NO_WRAP)), shift - 1)
+
+
+def _small_factor(by: int) -> tuple[int, int] | None:
+    """(factor, shift) with a factor of 16 bits that divides every number of 16 bits exactly, if there is one."""
+    for shift in range((by - 1).bit_length()):
+        factor = -(-(1 << (16 + shift)) // by)
+        if factor <= 0xFFFF and factor * by - (1 << (16 + shift)) <= 1 << shift:
+            return factor, shift
+    return None
+
+
+def _upper(e: Emitter, a: SSAValue, factor: int) -> SSAValue:
+    product = arith.MulUIExtendedOp(a, constant_pair(e, factor))
+    e.effect(product)
+    return product.high
+
+
+def _shifted(e: Emitter, a: SSAValue, by: int) -> SSAValue:
+    return e.op(arith.ShRUIOp(a, constant_pair(e, by))) if by else a
