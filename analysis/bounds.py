@@ -34,7 +34,7 @@ from tilefuse.dialects.img.ops import (
     ReturnOp,
     StageOp,
 )
-from tilefuse.dialects.img.symbolic import Num, Role, greatest, least, surely_le, symbol
+from tilefuse.dialects.img.symbolic import Num, Role, greatest, is_sum, least, surely_le, symbol
 from tilefuse.dialects.img.types import FuncType
 
 Spans = list[AnySpan]
@@ -165,18 +165,20 @@ def through_boundary(kind: BoundaryKind, wanted: AnySpan, box: AnySpan) -> AnySp
     def clamped(x: Num) -> Num:
         return greatest(least(x, last), first)
 
+    # A reflection makes each end depend on both; of ends that are limited already the forms would grow without limit.
+    exact = is_sum(low) and is_sum(high)
     match kind:
         case BoundaryKind.ConstantExterior:
             low, high = greatest(low, first), least(high, last)
             return None if surely_le(high + 1, low) else (low, high)
         case BoundaryKind.RepeatEdge:
             return (clamped(low), clamped(high))
-        case BoundaryKind.MirrorImage:
+        case BoundaryKind.MirrorImage if exact:
             # what lies outside on one side comes back from there, as far as it went
             return (clamped(least(low, 2 * last + 1 - high)), clamped(greatest(high, 2 * first - 1 - low)))
-        case BoundaryKind.MirrorInterior:
+        case BoundaryKind.MirrorInterior if exact:
             return (clamped(least(low, 2 * last - high)), clamped(greatest(high, 2 * first - low)))
-    # the repetition: exact while inside, else at most the box
+    # exact while inside, else at most the box
     return wanted if surely_le(first, low) and surely_le(high, last) else box
 
 
@@ -260,8 +262,8 @@ def required_boxes(
 def symbolic_regions(pipeline: PipelineOp) -> dict[SSAValue, Spans]:
     """The same by the mins and extents of the outputs and inputs, and the parameters, of any call.
 
-    Never less than a call needs, and exactly that, unless it reads through `mod`, repeats an image, or asks
-    nothing of what lies inside a constant exterior.
+    Never less than a call needs, and exactly that, unless it reads through `mod`, repeats an image, mirrors what
+    another boundary limits, or asks nothing of what lies inside a constant exterior.
     """
     outputs: dict[str, Spans] = {}
     for name, func in pipeline.return_op.outputs:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import product
 from typing import TypeAlias, TypeVar
 
@@ -194,10 +195,11 @@ def least(*values: Num) -> Num:
     ints = [v for v in values if isinstance(v, int)]
     if len(ints) == len(values):
         return min(ints)
+    kept = _reduced(set(values), surely_le, _key)
     found: list[list[Sum]] = [[]]
-    for value in values:
+    for value in kept:
         found = [[*a, *b] for a, b in product(found, _clauses(value))]
-    return _num(found)
+    return kept[0] if len(kept) == 1 else _num(found)
 
 
 def greatest(*values: Num) -> Num:
@@ -205,7 +207,8 @@ def greatest(*values: Num) -> Num:
     ints = [v for v in values if isinstance(v, int)]
     if len(ints) == len(values):
         return max(ints)
-    return _num([list(clause) for value in values for clause in _clauses(value)])
+    kept = _reduced(set(values), lambda a, b: surely_le(b, a), _key)
+    return kept[0] if len(kept) == 1 else _num([clause for value in kept for clause in _clauses(value)])
 
 
 def surely_le(a: Num, b: Num) -> bool:
@@ -213,6 +216,11 @@ def surely_le(a: Num, b: Num) -> bool:
     if isinstance(a, int) and isinstance(b, int):
         return a <= b
     return all(any(_clause_le(x, y) for y in _clauses(b)) for x in _clauses(a))
+
+
+def is_sum(value: Num) -> bool:
+    """Whether a value is one affine sum, with no least or greatest in it."""
+    return isinstance(value, int) or (len(value.clauses) == 1 and len(value.clauses[0]) == 1)
 
 
 def evaluate(value: Num, numbers: Callable[[Symbol], int]) -> int:
@@ -270,6 +278,7 @@ def _least(value: Num) -> int | None:
     return max(known) if known else None
 
 
+@lru_cache(maxsize=1 << 14)
 def _sum_le(a: Sum, b: Sum) -> bool:
     difference = b.plus(a, -1).least()
     return difference is not None and difference >= 0

@@ -1,0 +1,100 @@
+"""What `infer-bounds` writes, evaluated at the numbers of calls, is what each call infers for itself."""
+
+from random import Random
+
+import pytest
+from random_pipelines import random_pipeline
+
+from tilefuse.analysis.bounds import boundary_box, required_boxes, symbolic_regions
+from tilefuse.analysis.sizes import CallSizes
+from tilefuse.dialects.diagnostics import PipelineError
+from tilefuse.dialects.img.attrs import BoundaryKind
+from tilefuse.dialects.img.ops import BoundaryOp, InputOp, ReadOp, StageOp
+from tilefuse.dialects.img.symbolic import Role, evaluate, is_sum
+from tilefuse.dialects.parsing import parse_module
+from tilefuse.passes.infer_bounds import REQUIRED, InferBounds
+from tilefuse.passes.pipeline import new_context, standard_passes
+
+
+def moved(rng, box, fixed):
+    """Another box of the same rank; dimensions that are fixed stay."""
+    return tuple(
+        old if keep is not None else (rng.randint(-20, 20), rng.choice([1, 2, 5, 31, 64, 100]))
+        for old, keep in zip(box, fixed, strict=True)
+    )
+
+
+MIRRORS = (BoundaryKind.MirrorImage, BoundaryKind.MirrorInterior)
+
+
+def loosely(pipeline, symbolic, needed, sizes):
+    """Whether the numbers of a call say more than symbols can: see `symbolic_regions`."""
+    for op in pipeline.walk():
+        if isinstance(op, ReadOp) and " mod " in str(op.map):
+            return True
+        if not isinstance(op, BoundaryOp) or op.func not in needed:
+            continue
+        if op.kind.data is BoundaryKind.RepeatImage:
+            return True
+        if op.kind.data in MIRRORS and not all(is_sum(end) for span in symbolic[op.func] for end in span):
+            return True
+        for dim, (first, last) in boundary_box(op, sizes).items():
+            low, extent = needed[op.func][dim]
+            if last < low or low + extent <= first:
+                return True
+    return False
+
+
+def check(pipeline, symbolic, outputs, inputs, params):
+    """Compare at one call; gives how many functions were equal, None if the call is not possible."""
+    try:
+        needed = required_boxes(pipeline, outputs, inputs, params)
+    except PipelineError:  # a stage is bound to less than this call asks of it
+        return None
+
+    def number(symbol):
+        if symbol.role is Role.Param:
+            return int(params[symbol.name])
+        boxes = outputs if symbol.role is Role.Output else inputs
+        return boxes[symbol.name][symbol.dim][symbol.extent]
+
+    exact = not loosely(pipeline, symbolic, needed, CallSizes(inputs, params))
+    equal = 0
+    for op in pipeline.walk():
+        if not isinstance(op, InputOp | StageOp) or op.results[0] not in needed:
+            continue
+        box = needed[op.results[0]]
+        spans = [tuple(evaluate(end, number) for end in span) for span in op.attributes[REQUIRED].data]
+        wanted = [(low, low + extent - 1) for low, extent in box]
+        if exact:
+            assert spans == wanted, op
+            equal += 1
+        else:
+            assert all(a <= c and d <= b for (a, b), (c, d) in zip(spans, wanted, strict=True)), op
+    return equal
+
+
+@pytest.mark.parametrize("grouped", [False, True], ids=["algorithm", "scheduled"])
+@pytest.mark.parametrize("part", range(6))
+def test_random_pipelines_at_random_sizes(part, grouped):
+    equal = 0
+    for seed in range(part * 10, part * 10 + 10):
+        case = random_pipeline(seed)
+        module = case.module.clone()
+        context = new_context()
+        for p in [*(standard_passes("h200") if grouped else []), InferBounds()]:
+            p.apply(context, module)
+        module = parse_module(str(module))
+        pipeline = module.body.block.first_op
+        symbolic = symbolic_regions(pipeline)
+        fixed = {op.sym_name.data: op.bounds for op in pipeline.body.block.ops if isinstance(op, InputOp)}
+        inputs = {
+            name: tuple(zip(case.mins[name], reversed(array.shape), strict=True)) for name, array in case.grids.items()
+        }
+        assert check(pipeline, symbolic, case.output_boxes, inputs, case.params) is not None
+        rng = Random(seed)
+        for _ in range(6):
+            there = {n: moved(rng, b, fixed[n].data if fixed[n] else [None] * len(b)) for n, b in inputs.items()}
+            outputs = {n: moved(rng, b, [None] * len(b)) for n, b in case.output_boxes.items()}
+            equal += check(pipeline, symbolic, outputs, there, case.params) or 0
+    assert equal > 20
