@@ -125,7 +125,7 @@ def estimate(
     region = regions(model, members, output, tile, follow)
     micro = [min(vector, tile[0]) if d == 0 else t // n for d, (t, n) in enumerate(zip(tile, threads))]
     places = place_stages(model, members, output, follow, micro if machine.is_gpu else [1] * len(tile))
-    shared = shared_bytes(model, places, region, micro[0] if machine.is_gpu else 1)
+    shared = shared_bytes(model, places, region, dict.fromkeys(places, micro[0] if machine.is_gpu else 1))
     if shared > machine.fast_bytes:
         return None
     count = math.prod(threads)

@@ -11,10 +11,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.ir import Attribute
+from xdsl.ir.affine import AffineMap
 
 from tilefuse.analysis.model import PipelineModel
 from tilefuse.analysis.regions import Follow, Region, regions
-from tilefuse.dialects.img.attrs import Level, Memory
+from tilefuse.dialects.img.attrs import Level, Memory, ScheduleAttr
+from tilefuse.dialects.img.ops import ReadOp, StageOp
+from tilefuse.dialects.img.types import element_bytes
 
 CHEAP_RECOMPUTE = 1.3
 """A stage stays in registers if its threads then compute at most this many times the points they need."""
@@ -71,40 +74,61 @@ def place_stages(
     return places
 
 
-def shared_row(region: Region, pad: int, piece: int) -> tuple[int, int]:
-    """(first column, elements) of a row in shared memory, where threads move `piece` columns at once.
+def copied_read(stage: StageOp) -> ReadOp | None:
+    """The one read of a stage that is a copy of another function at its own points; None for any other stage."""
+    read, *rest = stage.body.block.ops
+    if not isinstance(read, ReadOp) or len(rest) != 1 or list(stage.yield_op.values) != [read.value]:
+        return None
+    own = list(read.indices) == list(stage.body.block.args) and read.map.data == AffineMap.identity(stage.rank)
+    return read if own and stage.rank else None
 
-    Rows begin and end at multiples of `piece` from the tile's origin, so that pieces lie where vectors may.
+
+def row_step(stage: StageOp, schedule: ScheduleAttr) -> int:
+    """Elements to a multiple of which rows of a stage in shared memory begin and end.
+
+    Threads move pieces of the schedule's vector width; copies are moved by 16 bytes.
+    """
+    if schedule.one_thread:
+        return 1
+    if copied_read(stage) is None:
+        return schedule.piece
+    return math.lcm(schedule.piece, max(1, 16 // element_bytes(stage.funcs[0].type.element)))
+
+
+def shared_row(region: Region, pad: int, step: int) -> tuple[int, int]:
+    """(first column, elements) of a row in shared memory.
+
+    Rows begin and end at multiples of `step` from the tile's origin, so that pieces lie where vectors may.
     """
     low, high = region.spans[0]
-    first = low // piece * piece
-    return first, -(-(high + 1 - first) // piece) * piece + pad
+    first = low // step * step
+    return first, -(-(high + 1 - first) // step) * step + pad
 
 
-def shared_elements(region: Region, pad: int, piece: int) -> int:
+def shared_elements(region: Region, pad: int, step: int) -> int:
     """Elements that a region takes in shared memory."""
-    return shared_row(region, pad, piece)[1] * math.prod(region.extents[1:]) if region.spans else 1
+    return shared_row(region, pad, step)[1] * math.prod(region.extents[1:]) if region.spans else 1
 
 
 def shared_bytes(
-    model: PipelineModel, places: Mapping[int, Placement], region: Mapping[int, Region], piece: int
+    model: PipelineModel, places: Mapping[int, Placement], region: Mapping[int, Region], steps: Mapping[int, int]
 ) -> int:
-    """Shared memory of a block whose threads move `piece` columns at once: for each slot the largest stage in it."""
+    """Shared memory of a block: for each slot the largest stage in it. `steps`: see `row_step`."""
     slots: dict[int, int] = {}
     for id, place in places.items():
         if place.memory is not Memory.Shared:
             continue
-        size = shared_elements(region[id], place.pad, piece) * model.nodes[id].bytes
+        size = shared_elements(region[id], place.pad, steps[id]) * model.nodes[id].bytes
         slots[place.slot] = max(slots.get(place.slot, 0), size)
     return sum(-(-size // 16) * 16 for size in slots.values())
 
 
-def bank_padding(row: int, bytes: int, threads_x: int, rows_per_thread: int, piece: int) -> int:
+def bank_padding(row: int, bytes: int, threads_x: int, rows_per_thread: int, piece: int, step: int) -> int:
     """Elements to add to shared rows of `row` elements so that a warp's reads fall into different banks.
 
     A warp reads `threads_x` neighbouring pieces in each of several rows, `rows_per_thread` apart; shared memory has
-    32 banks of 4 bytes and serves 128 bytes at a time. The smallest padding (under a bank row) with the fewest lanes
-    per bank.
+    32 banks of 4 bytes and serves 128 bytes at a time. The smallest multiple of `step` (under a bank row) with the
+    fewest lanes per bank.
     """
     if threads_x >= 32 or 32 % threads_x:
         return 0
@@ -119,4 +143,4 @@ def bank_padding(row: int, bytes: int, threads_x: int, rows_per_thread: int, pie
                 words.setdefault(word % 32, set()).add(word)
         return max(len(w) for w in words.values())
 
-    return min(range(0, 32, piece), key=lambda pad: (conflicts(pad), pad))
+    return min(range(0, 32, step), key=lambda pad: (conflicts(pad), pad))

@@ -11,50 +11,31 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import replace
 
 from xdsl.dialects import gpu
 from xdsl.ir import SSAValue
 
 from tilefuse.analysis.model import PipelineModel
-from tilefuse.analysis.placement import shared_elements, shared_row
+from tilefuse.analysis.placement import row_step, shared_elements
 from tilefuse.analysis.regions import Follow, Region, follow_chain, regions
 from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.img.attrs import Level, Memory
 from tilefuse.dialects.img.ops import GroupOp, StageOp
+from tilefuse.dialects.nvgpu import DeviceAsyncCreateGroupOp, DeviceAsyncWaitOp
 from tilefuse.lowering.abi import block_tile
+from tilefuse.lowering.block_phases import Phases, copied_source
 from tilefuse.lowering.emit import PRIVATE, SHARED, Emitter, Num
 from tilefuse.lowering.pieces import (
     Alignment,
     Gather,
     Reader,
     SharedRows,
-    access_width,
+    access_widths,
     pieced_inputs,
-    reads_by_pieces,
     unrolled,
 )
 from tilefuse.lowering.reads import Buffer, Point, Resident, Tile, emit_stage
-
-ROWS_PER_ITEM = 4
-"""Rows of a block-level region that a thread computes together, so that it loads shared rows once."""
-
-
-@dataclass(frozen=True)
-class _Items:
-    """Boxes of equal size that make up (part of) a stage's region, shared out among the threads of a block."""
-
-    counts: list[int]
-    """Boxes per dimension, x first."""
-    sizes: list[int]
-    """Points of each."""
-    column: Callable[[Num], Num]
-    """The first column, relative to the tile, of the boxes at a place in x."""
-
-    @property
-    def number(self) -> int:
-        return math.prod(self.counts)
 
 
 class BlockTile:
@@ -64,6 +45,7 @@ class BlockTile:
         assert group.schedule is not None
         self.group, self.model, self.e, self.tile, self.outputs = group, model, e, tile, outputs
         self.schedule = group.schedule
+        self._copying = False
         self.ids = {s: model.node_of[s.funcs[0]] for s in group.stages}
         self.output = group.output_stage
         self.block_stages = [s for s in group.stages if self._where(s) == (Level.Block, Memory.Shared)]
@@ -76,7 +58,8 @@ class BlockTile:
         self.piece = self.schedule.piece
         self.alignment = Alignment(e)
         self.shared: dict[SSAValue, SharedRows] = {}
-        self.gather = Gather(e, tile, self.alignment, self.shared, self.piece)
+        gather = Gather(e, tile, self.alignment, self.shared, self.piece)
+        self.gather, self.phases = gather, Phases(e, tile, self.schedule, self.alignment, gather)
 
     def _where(self, stage: StageOp) -> tuple[Level, Memory]:
         if stage is self.output:
@@ -91,14 +74,13 @@ class BlockTile:
 
     def emit(self) -> None:
         """The whole body."""
-        if self.piece > 1:
-            self._align()
+        self._align()
         arrays = self._allocate()
         for stage in self.block_stages:
             self._separate(stage, arrays)
             self._block_phase(stage, arrays[stage])
         if self.block_stages:
-            self.e.effect(gpu.BarrierOp())
+            self._barrier()
         self._output_phase()
 
     @staticmethod
@@ -130,12 +112,18 @@ class BlockTile:
         return None
 
     def _align(self) -> None:
-        """What there is to know of the rows of global memory."""
+        """What there is to know of the rows of global memory that are moved by more than an element."""
         tile, out = self.tile, self.follow[self.ids[self.output]]
-        for f, buffer in zip(self.group.funcs, self.outputs, strict=True):
-            self.alignment.add(f, buffer, tile.absolute(self.e, out[0], 0))
-        inputs = pieced_inputs(self.group.stages, {s: self.follow[id] for s, id in self.ids.items()})
-        for base, follow in dict.fromkeys(inputs):
+        moved: dict[tuple[SSAValue, Follow], None] = {}
+        for stage in self.block_stages:
+            region = self.regions[self.ids[stage]]
+            if (source := copied_source(stage, self.schedule, region)) is not None:
+                moved[source, region.follow[0]] = None
+        if self.piece > 1:
+            for f, buffer in zip(self.group.funcs, self.outputs, strict=True):
+                self.alignment.add(f, buffer, tile.absolute(self.e, out[0], 0))
+            moved |= dict.fromkeys(pieced_inputs(self.group.stages, {s: self.follow[id] for s, id in self.ids.items()}))
+        for base, follow in moved:
             self.alignment.add(base, tile.buffers[base], tile.absolute(self.e, follow, 0))
 
     # --- shared memory
@@ -149,7 +137,7 @@ class BlockTile:
         sizes: dict[tuple[int, int, object], int] = {}
         for stage in self.block_stages:
             assert stage.place is not None
-            n = shared_elements(self.regions[self.ids[stage]], stage.place.pad.data, self.piece)
+            n = shared_elements(self.regions[self.ids[stage]], stage.place.pad.data, row_step(stage, self.schedule))
             for i, f in enumerate(stage.funcs):
                 key = (self._slot(stage), i, f.type.storage)
                 sizes[key] = max(sizes.get(key, 0), n)
@@ -179,31 +167,27 @@ class BlockTile:
         }
         writes = set(arrays[stage])
         if reads & self._pending or writes & (self._read_since | self._pending):
-            self.e.effect(gpu.BarrierOp())
+            self._barrier()
             self._pending, self._read_since = set(), set()
         self._pending |= writes
         self._read_since |= reads
 
+    def _barrier(self) -> None:
+        """All that the block has computed and copied is there for all of its threads."""
+        if self._copying:
+            self.e.effect(DeviceAsyncWaitOp(self.e.op(DeviceAsyncCreateGroupOp())))
+            self._copying = False
+        self.e.effect(gpu.BarrierOp())
+
     def _block_phase(self, stage: StageOp, arrays: Sequence[SSAValue]) -> None:
-        """The threads of the block share out the region of a stage: pieces, and the columns beside them one by one."""
+        """The threads of the block share out the region of a stage."""
         region = self.regions[self.ids[stage]]
-        assert stage.place is not None
-        first, pitch = shared_row(region, stage.place.pad.data, self.piece)
-        strides = [1, pitch]
-        for n in region.extents[1:-1]:
-            strides.append(strides[-1] * n)
-        rows = [
-            SharedRows(
-                array,
-                [first, *(low for low, _ in region.spans[1:])],
-                strides[: len(region.extents)],
-                access_width(f, self.piece) if pitch % self.piece == 0 else 1,
-            )
-            for f, array in zip(stage.funcs, arrays, strict=True)
-        ]
-        self._share_out(
-            [(items, partial(self._compute, stage, region, rows, items)) for items in self._items(stage, region)]
-        )
+        rows = self.phases.rows(stage, region, arrays)
+        self._copying |= self.phases.emit(stage, region, rows)
+        self._reside(stage, rows)
+
+    def _reside(self, stage: StageOp, rows: Sequence[SharedRows]) -> None:
+        """Have a stage read from shared memory from now on."""
 
         def load(rows: SharedRows) -> Callable[[Emitter, Sequence[Num]], SSAValue]:
             return lambda e, relative: e.load(rows.array, rows.index(e, relative))
@@ -212,125 +196,6 @@ class BlockTile:
             self.tile.resident[f] = Resident(load(r))
             if self.piece > 1:
                 self.shared[f] = r
-
-    def _items(self, stage: StageOp, region: Region) -> list[_Items]:
-        """How the region of a stage is cut up: into pieces, then the columns left over."""
-        (low, high), *rest = region.spans
-        rows = rest[0][1] - rest[0][0] + 1 if rest else 1
-        most = self.schedule.micro_tile[1] if self.schedule.unroll_factors and rest else ROWS_PER_ITEM
-        heights = [p for p in range(most, 0, -1) if rows % p == 0]
-        deep = [b - a + 1 for a, b in rest[1:]]
-
-        def items(columns: int, width: int, height: int, column: Callable[[Num], Num]) -> _Items:
-            counts = [columns, *([rows // height] if rest else []), *deep]
-            return _Items(counts, [width, *([height] if rest else []), *(1 for _ in deep)], column)
-
-        piece, e = self.piece, self.e
-        start, end = -(-low // piece) * piece, (high + 1) // piece * piece
-        if piece == 1 or start >= end or not rest or not reads_by_pieces(stage, region.follow):
-            return [items(high + 1 - low, 1, heights[0], lambda i: e.add(i, low))]
-        pieces = (end - start) // piece
-        threads = math.prod(self.thread_counts)
-
-        def work(height: int) -> tuple[int, int]:
-            # rounds of a thread by what it does in each, counting the rows beside its own as read
-            return -(-(pieces * rows * math.prod(deep)) // (height * threads)) * (height + 1), -height
-
-        found = [items(pieces, piece, min(heights, key=work), lambda i: e.add(e.mul(i, piece), start))]
-        left, right = start - low, high + 1 - end
-
-        def beside(i: Num) -> Num:
-            if not right:
-                return e.add(i, low)
-            if not left:
-                return e.add(i, end)
-            return e.pick(e.compare("slt", i, left), e.add(i, low), e.add(i, end - left))
-
-        if left + right:
-            found.append(items(left + right, 1, heights[0], beside))
-        return found
-
-    def _compute(
-        self, stage: StageOp, region: Region, rows: Sequence[SharedRows], items: _Items, at: Sequence[Num]
-    ) -> None:
-        """One item of a phase, into shared memory."""
-        e = self.e
-        sizes = items.sizes
-        origin = [items.column(at[0])]
-        for i, n, (low, _) in zip(at[1:], sizes[1:], region.spans[1:], strict=True):
-            origin.append(e.add(e.mul(i, n), low))
-        inner = self.tile
-        if sizes[0] > 1:
-            reader = Reader(stage, region.follow, origin, [(0, n - 1) for n in sizes])
-            inner = replace(inner, staged=self.gather.load([reader]))
-        results = [
-            e.alloca(
-                sizes[1:2] + sizes[:1] if sizes[0] > 1 else [math.prod(sizes)],
-                f.type.storage,
-                PRIVATE,
-                f"r_{stage.sym_name.data}",
-            )
-            for f in stage.funcs
-        ]
-
-        def own(k: Sequence[Num]) -> list[Num]:
-            return [k[1], k[0]] if sizes[0] > 1 else list(k[1:2]) or [0]
-
-        with unrolled(e, sizes) as k:
-            relative = [e.add(o, c) for o, c in zip(origin, k, strict=True)]
-            for value, r in zip(emit_stage(e, inner, stage, Point(region.follow, relative)), results, strict=True):
-                e.store(value, r, own(k))
-        with unrolled(e, [1, *sizes[1:]]) as k:
-            for r, target in zip(results, rows, strict=True):
-                for v in range(0, sizes[0], width := min(target.width, sizes[0])):
-                    values = [e.load(r, own([v + w, *k[1:]])) for w in range(width)]
-                    where = target.index(e, [e.add(o, c) for o, c in zip(origin, [v, *k[1:]], strict=True)])
-                    if width == 1:
-                        e.store(values[0], target.array, where)
-                    else:
-                        e.store_vector(values, target.array, where)
-
-    def _share_out(self, jobs: Sequence[tuple[_Items, Callable[[list[Num]], None]]]) -> None:
-        """Run each job once for every one of its items, shared among the threads of the block."""
-        e = self.e
-        counts = [*self.thread_counts, 1, 1, 1][:3]
-        total = math.prod(counts)
-        if total == 1:
-            for items, compute in jobs:
-                self._nested(items.counts, compute)
-            return
-        with (
-            e.loop(counts[2], "tz", level="thread_z") as tz,
-            e.loop(counts[1], "ty", level="thread_y") as ty,
-            e.loop(counts[0], "tx", level="thread_x") as tx,
-        ):
-            t = e.add(e.mul(e.add(e.mul(tz, counts[1]), ty), counts[0]), tx, "t")
-            for number, (items, compute) in enumerate(jobs):
-                # the last threads have least of the first job, so they begin with the next
-                start = e.sub(total - 1, t) if number else t
-                # A flat walk keeps all lanes busy, whatever the region's width.
-                with e.loop(items.number, "i", start=start, step=total) as i:
-                    rest: Num = i
-                    at: list[Num] = []
-                    for size in items.counts[:-1]:
-                        rest, part = e.div_rem(rest, size)
-                        at.append(part)
-                    compute([*at, rest])
-
-    def _nested(self, counts: Sequence[int], compute: Callable[[list[Num]], None]) -> None:
-        """One thread: plain loops, x innermost."""
-        e = self.e
-        at: list[Num] = [0] * len(counts)
-
-        def go(d: int) -> None:
-            if d < 0:
-                compute(list(at))
-                return
-            with e.loop(counts[d], "xyzw"[d] if d < 4 else f"d{d}", simd=d == 0) as i:
-                at[d] = i
-                go(d - 1)
-
-        go(len(counts) - 1)
 
     # --- the output
 
@@ -347,7 +212,7 @@ class BlockTile:
                 e.loop(1, "tx", level="thread_x"),
             ):
                 steps = [n // m for n, m in zip(rounds, micro, strict=True)]
-                self._nested(
+                self.phases.threads.nested(
                     steps, lambda at: self._micro_tile([e.mul(i, m) for i, m in zip(at, micro, strict=True)], micro)
                 )
             return
@@ -444,7 +309,7 @@ class BlockTile:
                         else:
                             e.store_vector(values, buffer.memref, where)
 
-                self.alignment.choose(f, buffer, access_width(f, self.piece), store)
+                self.alignment.choose(f, buffer, access_widths(f, self.piece), store)
 
         ends = [self._inside(absolute([x, *rest])) for x in (0, self.piece - 1)]
         inside = e.both(*ends)

@@ -75,10 +75,12 @@ class SharedRows:
     """Elements from one to the next, x first."""
     width: int
     """Elements of one access."""
+    offset: Num = 0
+    """Where the stage begins in the array."""
 
     def index(self, e: Emitter, relative: Sequence[Num]) -> list[Num]:
         """Where a point lies."""
-        result: Num = 0
+        result: Num = self.offset
         for c, first, stride in zip(relative, self.firsts, self.strides, strict=True):
             result = e.add(result, e.mul(e.sub(c, first), stride))
         return [result]
@@ -112,25 +114,26 @@ class Alignment:
             bits = e.op(arith.OrIOp(bits, e.value(e.mul(n, size))))
         self._bits[buffer.memref] = bits
 
-    def holds(self, func: SSAValue, buffer: Buffer, width: int) -> SSAValue | None:
-        """Whether accesses of `width` elements may be used; None if never."""
+    def choose(self, func: SSAValue, buffer: Buffer, widths: Sequence[int], emit: Callable[[int], None]) -> None:
+        """`emit` with the number of elements of an access: the first of `widths` that rows lie well for, else 1."""
         bits = self._bits.get(buffer.memref)
-        if bits is None or width == 1:
-            return None
-        assert isinstance(func.type, FuncType)
-        e, size = self.e, width * element_bytes(func.type.element)
-        return e.compare("eq", e.op(arith.AndIOp(bits, e.value(size - 1))), 0)
-
-    def choose(self, func: SSAValue, buffer: Buffer, width: int, emit: Callable[[int], None]) -> None:
-        """`emit` with the number of elements of an access: `width`, half of it, or 1, as the rows lie."""
-        condition = self.holds(func, buffer, width)
-        if condition is None:
+        if bits is None or not widths or widths[0] == 1:
             emit(1)
             return
-        # rows of pictures whose widths are even are often at multiples of 8 bytes but not of 16
         assert isinstance(func.type, FuncType)
-        narrower = width // 2 if width * element_bytes(func.type.element) == 16 else 1
-        self.e.choose(condition, lambda: emit(width), lambda: self.choose(func, buffer, narrower, emit))
+        e, size = self.e, widths[0] * element_bytes(func.type.element)
+        condition = e.compare("eq", e.op(arith.AndIOp(bits, e.value(size - 1))), 0)
+        e.choose(condition, lambda: emit(widths[0]), lambda: self.choose(func, buffer, widths[1:], emit))
+
+
+def access_widths(func: SSAValue, piece: int) -> list[int]:
+    """`access_width`, and half of it where it is 16 bytes.
+
+    Rows of pictures whose widths are even are often at multiples of 8 bytes but not of 16.
+    """
+    assert isinstance(func.type, FuncType)
+    width = access_width(func, piece)
+    return [width, width // 2] if width * element_bytes(func.type.element) == 16 else [width]
 
 
 @contextmanager
@@ -187,7 +190,8 @@ def _window(reader: Reader, indices: Sequence[AnyIndex]) -> _Window | None:
     return window
 
 
-def _moves_by_pieces(follow: Follow) -> bool:
+def moves_by_pieces(follow: Follow) -> bool:
+    """Whether columns begin at a multiple of any piece for tiles that do."""
     return follow.dim == 0 and follow.ratio.denominator == 1
 
 
@@ -205,7 +209,7 @@ def reads_by_pieces(stage: StageOp, follow: Sequence[Follow]) -> bool:
             continue
         if any(isinstance(i, GeneralIndex) or (isinstance(i, Index) and i.var == 0) for i in indices):
             return False
-    return _moves_by_pieces(follow[0])
+    return moves_by_pieces(follow[0])
 
 
 def pieced_inputs(
@@ -216,7 +220,7 @@ def pieced_inputs(
     for stage in stages:
         for op, indices in _reads(stage):
             base, _ = base_of(op.source)
-            if base not in inside and is_staged(indices) and _moves_by_pieces(follow[stage][0]):
+            if base not in inside and is_staged(indices) and moves_by_pieces(follow[stage][0]):
                 yield base, follow[stage][0]
 
 
@@ -228,7 +232,7 @@ def windows(readers: Sequence[Reader]) -> dict[SSAValue, _Window]:
             if not is_staged(indices):
                 continue
             window = _window(reader, indices)
-            if window is None or not _moves_by_pieces(window.follow[0]):
+            if window is None or not moves_by_pieces(window.follow[0]):
                 found[op.source] = None
             elif op.source not in found:
                 found[op.source] = window
@@ -335,7 +339,7 @@ class Gather:
             def fill(width: int) -> None:
                 self._fill(array, window, width, buffer.memref, lambda r: buffer.index(absolute(r), e))
 
-            self.alignment.choose(base, buffer, access_width(base, self.piece), fill)
+            self.alignment.choose(base, buffer, access_widths(base, self.piece), fill)
 
         e.choose(tile.border, border, interior)
         return resident

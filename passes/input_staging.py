@@ -53,6 +53,8 @@ def stage_input(group: GroupOp, source: SSAValue) -> StageOp:
     assert isinstance(type, FuncType)
     rank = type.rank.data
     block = Block(arg_types=[IndexType()] * rank)
+    for arg, name in zip(block.args, "xyzw", strict=False):
+        arg.name_hint = name
     read = ReadOp(source, list(block.args), AffineMap.identity(rank))
     block.add_ops([read, YieldOp([read.value])])
     taken = {s.sym_name.data for s in group.parent_op().walk() if isinstance(s, StageOp)}  # type: ignore[union-attr]

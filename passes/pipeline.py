@@ -51,12 +51,13 @@ def new_context() -> Context:
 
     from tilefuse.dialects.gpu_shuffle import GPU_WITH_SHUFFLE
     from tilefuse.dialects.img import IMG
+    from tilefuse.dialects.nvgpu import NVGPU
     from tilefuse.dialects.warp import WARP
 
     ctx = Context()
     for dialect in (
         builtin.Builtin, arith.Arith, func.Func, GPU_WITH_SHUFFLE, math.Math,
-        memref.MemRef, scf.Scf, ub.UB, vector.Vector, IMG, WARP,
+        memref.MemRef, scf.Scf, ub.UB, vector.Vector, IMG, NVGPU, WARP,
     ):  # fmt: skip
         ctx.load_dialect(dialect)
     return ctx

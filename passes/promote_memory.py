@@ -16,7 +16,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from tilefuse.analysis.model import extract
-from tilefuse.analysis.placement import Placement, bank_padding, place_stages, shared_row
+from tilefuse.analysis.placement import Placement, bank_padding, place_stages, row_step, shared_row
 from tilefuse.analysis.regions import NotFusable, follow_chain, regions
 from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.img.attrs import Level, Memory, PlaceAttr, Shape
@@ -74,7 +74,9 @@ class PromoteMemory(ModulePass):
                         if place.memory is Memory.Shared and math.prod(group.schedule.thread_counts) > 1:
                             piece, bytes = group.schedule.piece, model.nodes[id].element_bytes[0]
                             rows = group.schedule.micro_tile[1] if len(region[id].extents) > 1 else 1
-                            pad = bank_padding(shared_row(region[id], 0, piece)[1], bytes, threads_x, rows, piece)
+                            step = row_step(ids[id], group.schedule)
+                            row = shared_row(region[id], 0, step)[1]
+                            pad = bank_padding(row, bytes, threads_x, rows, piece, step)
                             places[id] = replace(place, pad=pad)
                 for id, place in places.items():
                     if ids[id].place is None:

@@ -12,6 +12,7 @@ from xdsl.ir import Operation
 from xdsl.utils.target import Target
 
 from tilefuse.lowering.printers import expr
+from tilefuse.lowering.printers.async_copies import c_copies
 from tilefuse.lowering.printers.c_family import FunctionPrinter
 from tilefuse.lowering.printers.c_types import SIGNED, UNSIGNED, byte_size, lanes, short_name, storage_type
 from tilefuse.lowering.printers.checks import check_barriers
@@ -150,6 +151,7 @@ class C(Language):
         **_bitcasts(),
         **_bits(),
         **_HALF,
+        **c_copies(),
     }
 
     def head(self, includes: set[str]) -> list[str]:

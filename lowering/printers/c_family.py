@@ -25,6 +25,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.lowering.printers import expr
+from tilefuse.lowering.printers.async_copies import print_async_copy, print_async_group, print_async_wait
 from tilefuse.lowering.printers.c_types import (
     SIGNED,
     UNSIGNED,
@@ -376,4 +377,7 @@ STATEMENTS: dict[str, Callable[[FunctionPrinter, Operation], None]] = {
     "gpu.shuffle": print_shuffle,
     "memref.extract_strided_metadata": print_metadata,
     "arith.mului_extended": print_extended_product,
+    "nvgpu.device_async_copy": print_async_copy,
+    "nvgpu.device_async_create_group": print_async_group,
+    "nvgpu.device_async_wait": print_async_wait,
 }

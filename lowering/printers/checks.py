@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, StringAttr
 from xdsl.ir import Block, Operation, SSAValue
 
 from tilefuse.dialects.diagnostics import PipelineError
+from tilefuse.dialects.nvgpu import DeviceAsyncCopyOp
 from tilefuse.lowering.printers.memory import PRIVATE, SHARED, STATIC_SHARED_LIMIT, bytes_of, space_of
 
 _MOST_THREADS = 1024
@@ -125,5 +126,7 @@ def _stored(op: Operation) -> SSAValue | None:
             return op.memref
         case vector.StoreOp():
             return op.base
+        case DeviceAsyncCopyOp():
+            return op.dst
         case _:
             return None

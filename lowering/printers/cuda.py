@@ -13,6 +13,7 @@ from xdsl.ir import Operation
 from xdsl.utils.target import Target
 
 from tilefuse.lowering.printers import expr
+from tilefuse.lowering.printers.async_copies import cuda_copies
 from tilefuse.lowering.printers.c_family import FunctionPrinter
 from tilefuse.lowering.printers.c_types import SIGNED, UNSIGNED, byte_size, lanes, short_name, storage_type
 from tilefuse.lowering.printers.checks import (
@@ -127,6 +128,7 @@ _LIBRARY: dict[str, Helper] = {
     **_bits(),
     **_HALF,
     **_PAIRS,
+    **cuda_copies(),
     "minnum_f32": alias("fminf"),
     "maxnum_f32": alias("fmaxf"),
     "minnum_f64": alias("fmin"),

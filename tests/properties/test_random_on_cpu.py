@@ -66,12 +66,24 @@ PIECES = {
     "one thread": Tile(sizes=(32, 8), threads=(1, 1), unroll=(2, 4)),
 }
 """Block tiles whose threads compute several columns and rows at once."""
+STAGED = {
+    "scalars": Tile(sizes=(16, 8), threads=(8, 4)),
+    "vectors": Tile(sizes=(16, 8), threads=(4, 4), vector=4),
+    "one thread": Tile(sizes=(16, 8), threads=(1, 1)),
+}
+"""Block tiles of inputs that are copied to shared memory first."""
 
 
 @pytest.mark.parametrize("seed", range(300, 316))
 def test_pieces_of_rows(seed):
     name = list(PIECES)[seed % len(PIECES)]
     check(random_pipeline(seed), f"seed {seed}, {name}", pieces("h200", PIECES[name]))
+
+
+@pytest.mark.parametrize("seed", range(400, 411))
+def test_staged_inputs(seed):
+    name = list(STAGED)[seed % len(STAGED)]
+    check(random_pipeline(seed), f"seed {seed}, {name}", pieces("h200", STAGED[name], stage_inputs=True))
 
 
 # Why a pipeline may have no warp tiles.

@@ -1,0 +1,55 @@
+// RUN: pipeline-opt %s -p 'promote-memory{stage_inputs=true}' | filecheck %s --check-prefix=STAGES
+// RUN: pipeline-opt %s -p 'promote-memory{stage_inputs=true},lower-groups,expand-division' -t cuda | filecheck %s
+// RUN: pipeline-opt %s -p 'promote-memory{stage_inputs=true},lower-groups,expand-division' -t c | filecheck %s --check-prefix=C
+// RUN: pipeline-opt %s -p 'promote-memory{stage_inputs=true},lower-groups,expand-division' --print-op-generic | mlir-opt --allow-unregistered-dialect -o /dev/null
+
+// An input that is read at several places is a stage of its own, in shared memory.
+
+// STAGES:      img.stage "photo_tile" (%x, %y) -> f32 place #img.place<block, shared> {
+// STAGES-NEXT:   {{%.*}} = img.read %clamped[%x, %y]
+// STAGES:      img.stage "blur"
+// STAGES:        img.read %photo_tile[%x{{.*}} - 2, %y{{.*}}]
+
+// In border tiles it is read point by point; in interior ones it is copied beside the threads, by 16 bytes where rows of
+// the picture lie so, and by 4 beside the whole pieces. Rows in shared memory begin 4 columns before the tile.
+
+// CHECK-LABEL: void copies_blur_tile(
+// CHECK:         __shared__ __align__(16) float sh_photo_tile[2448];
+// CHECK:         if (border) {
+// CHECK:           sh_photo_tile[{{.*}}] = r_photo_tile[ky];
+// CHECK:         } else {
+// CHECK-NEXT:      if (({{.*}} & 15) == 0) {
+// CHECK-NEXT:        for (idx [[I:.*]] = t; [[I]] < 576; [[I]] += 256) {
+// CHECK-NEXT:          const idx [[ROW:.*]] = (idx)((uidx)[[I]] / 32);
+// CHECK-NEXT:          const idx [[COLUMN:.*]] = (idx)((uidx)[[I]] % 32) * 4;
+// CHECK-NEXT:          copy_async_16_l2(&sh_photo_tile[{{.*}}], &photo[{{.*}}]);
+// CHECK:             } else {
+// CHECK-NEXT:          if (({{.*}} & 7) == 0) {
+// CHECK:                 copy_async_8(
+// CHECK:               } else {
+// CHECK:                 copy_async_4(
+// CHECK:             for (idx [[I:.*]] = 255 - t; [[I]] < 72; [[I]] += 256) {
+// CHECK:               copy_async_4(
+// CHECK:       commit_copies();
+// CHECK-NEXT:  wait_copies_0();
+// CHECK-NEXT:  __syncthreads();
+
+// C has no such copies, and nothing to wait for.
+// C:      copy_async_16_l2(void* to, const void* from) { __builtin_memcpy(to, from, 16); }
+// C-LABEL: void copies_blur_tile(
+// C-NOT:     commit_copies
+// C-NOT:     wait_copies
+img.pipeline @copies {
+  %photo = img.input "photo" : !img.func<2xf32>
+  %clamped = img.boundary repeat_edge %photo dims [0, 1] : !img.func<2xf32>
+  %blur = img.group "blur" schedule #img.schedule<block_tile, tile = [128, 16], threads = [32, 8]> {
+    %blur = img.stage "blur" (%x, %y) -> f32 {
+      %a = img.read %clamped[%x - 2, %y] : !img.func<2xf32>
+      %b = img.read %clamped[%x + 2, %y + 2] : !img.func<2xf32>
+      %r = arith.addf %a, %b : f32
+      img.yield %r : f32
+    }
+    img.yield %blur : !img.func<2xf32>
+  } : !img.func<2xf32>
+  img.return "blur" = %blur : !img.func<2xf32>
+}

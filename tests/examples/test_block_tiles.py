@@ -1,0 +1,42 @@
+"""Block tiles with pieces of rows, staged inputs and unrolling, on the CPU back end: bit for bit what is meant."""
+
+import numpy as np
+import pytest
+from variants import INPUT_IS_LARGER, QUICK
+
+from tilefuse.passes.pipeline import standard_passes
+from tilefuse.passes.promote_memory import PromoteMemory
+from tilefuse.passes.tile import Tile
+from tilefuse.runtime.program import compile_pipeline
+
+TILES = {
+    "pieces": Tile(sizes=(64, 16), threads=(16, 8), vector=4),
+    "unrolled": Tile(sizes=(64, 16), threads=(8, 4), vector=4, unroll=(1, 2)),
+    "bytes": Tile(sizes=(128, 16), threads=(8, 8), vector=16),
+}
+
+
+@pytest.mark.parametrize("staged", [False, True], ids=["", "staged"])
+@pytest.mark.parametrize(
+    ("name", "tile"),
+    [
+        ("blur_f32", "pieces"),
+        ("blur_u8", "bytes"),
+        ("blur_u16", "unrolled"),
+        ("harris", "unrolled"),
+        ("unsharp", "pieces"),
+        ("canny", "pieces"),
+        ("stencil_chain_4", "unrolled"),
+    ],
+)
+def test_bit_for_bit(name, tile, staged, photo):
+    example = QUICK[name]
+    module = example.pipeline().to_module(name)
+    change = {"tile": TILES[tile], "promote-memory": PromoteMemory(stage_inputs=staged)}
+    passes = [change.get(p.name, p) for p in standard_passes("h200")]
+    program = compile_pipeline(module, "cpu", strict_float=True, passes=passes)
+    meaning = compile_pipeline(module, "reference")
+    more = INPUT_IS_LARGER.get(name, 0)
+    for height, width in ((67, 129), (70, 260)):
+        picture = example.prepare(photo(height + more, width + more))
+        np.testing.assert_array_equal(program(picture), meaning(picture), err_msg=f"{height}x{width}")
