@@ -166,8 +166,9 @@ def extract(pipeline: PipelineOp) -> PipelineModel:
                 # two boundaries over one another count as the one that moves coordinates
                 moving = [k for k in kinds if k is not BoundaryKind.ConstantExterior]
                 boundary[op.func] = moving[0] if moving else op.kind.data
-                if (span := of_type(model.nodes[model.node_of[op.source]].storage[0])) is not None:
-                    spans[op.func] = span if op.exterior is not None else spans[op.source]
+                if (span := spans.get(op.source)) is not None:
+                    type = storage_type(op.func.type.element)
+                    spans[op.func] = span if op.exterior is None else of_type(type) or span
             case GroupOp():
                 for result, value in zip(op.funcs, op.yield_op.values, strict=True):
                     model.node_of[result] = model.node_of[value]

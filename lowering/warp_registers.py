@@ -485,14 +485,23 @@ class RegisterBody(Body):
                 own = [e.load(values, [v]) for v in range(count)]
                 last = own[count - by :]
                 if paired:
-                    moved = [self._from_left(value, layout) for value in last]
+                    beside = [self._from_left(value, layout) for value in last]
                 else:
-                    moved = [self._shuffle(value, 1, ShuffleMode.Up, layout.lanes[0]) for value in last]
-                for v, value in enumerate([*moved, *own[: count - by]]):
+                    beside = [self._shuffle(value, 1, ShuffleMode.Up, layout.lanes[0]) for value in last]
+                for v, value in enumerate([*beside, *own[: count - by]]):
                     e.store(value, values, [v])
             by *= 2
         (_, x1), _ = op.within
         first, end = (-(-(x - layout.origin[0]) // layout.vector) for x in (0, x1))
+        if guard:
+            # the last columns of the last lane have moved out of it, and there may be no tile to the right
+            with e.when(e.compare("eq", self.lane, end - 1)):
+                for c in range(1, layout.vector):
+                    there = self._here(c, row, deep)
+                    index = self.memory_index(op.indices, there, layout)
+                    moved_out = e.compare("sge", e.add(shift, c), layout.vector)
+                    with e.when(e.both(moved_out, self.in_buffer(op.buffer, index))):
+                        e.store(self.load(op.tile, there), op.buffer, index)
         with e.when(e.both(e.compare("sge", self.lane, first), e.compare("slt", self.lane, end))):
             index = self.memory_index(op.indices, self._here(0, row, deep), layout)
             index[-1] = e.sub(index[-1], shift)
