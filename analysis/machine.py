@@ -36,6 +36,17 @@ def check_extent(extent: tuple[int, ...], where: str) -> None:
         raise PipelineError(f"{where}: extent is {extent}; give positive sizes, x first, as in extent=1536,2560")
 
 
+def check_target(target: str, where: str) -> None:
+    """Raise PipelineError, naming `where`, unless `machine` knows the target."""
+    if target != "cpu":
+        from tilefuse.targets.gpus import UnknownGpu, gpu
+
+        try:
+            gpu(target)
+        except UnknownGpu as error:
+            raise PipelineError(f"{where}: {error}; or cpu") from error
+
+
 def machine(target: str) -> Machine:
     """The machine of a target name: `cpu`, or a GPU's model or arch (`h200`, `sm_90`).
 

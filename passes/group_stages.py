@@ -19,7 +19,7 @@ from xdsl.ir import Block, Region
 from xdsl.passes import ModulePass
 
 from tilefuse.analysis.cost import best_schedule
-from tilefuse.analysis.machine import Machine, check_extent, machine
+from tilefuse.analysis.machine import Machine, check_extent, check_target, machine
 from tilefuse.analysis.model import Node, PipelineModel, extract
 from tilefuse.analysis.regions import NotFusable
 from tilefuse.dialects.diagnostics import PipelineError
@@ -222,6 +222,7 @@ class GroupStages(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         check_extent(self.extent, self.name)
+        check_target(self.target, self.name)
         if self.algorithm not in ALGORITHMS:
             raise PipelineError(
                 f"{self.name}: no algorithm is called '{self.algorithm}'; there are {', '.join(ALGORITHMS)}"

@@ -15,6 +15,7 @@ from xdsl.passes import ModulePass
 from xdsl.transforms.canonicalize import CanonicalizePass
 from xdsl.transforms.common_subexpression_elimination import CommonSubexpressionElimination
 
+from tilefuse.analysis.machine import check_target
 from tilefuse.collector import collector_off
 from tilefuse.passes.group_stages import GroupStages
 from tilefuse.passes.inline_stages import InlineStages
@@ -65,6 +66,7 @@ def new_context() -> Context:
 
 def standard_passes(target: str, *, extent: Sequence[int] = (1536, 2560), algorithm: str = "both") -> list[ModulePass]:
     """From the algorithm to a full schedule for `target` (`cpu`, or a GPU's model or arch)."""
+    check_target(target, "standard_passes")
     size = tuple(extent)
     return [
         CommonSubexpressionElimination(),

@@ -16,7 +16,7 @@ from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import VerifyException
 
 from tilefuse.analysis.cost import best_schedule
-from tilefuse.analysis.machine import check_extent, machine
+from tilefuse.analysis.machine import check_extent, check_target, machine
 from tilefuse.analysis.model import PipelineModel, extract
 from tilefuse.analysis.regions import NotFusable, follow_chain, regions
 from tilefuse.analysis.warp_layout import LANES, WarpLayout, check_warp_group, row_readers, warp_layout
@@ -58,6 +58,7 @@ class Tile(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         check_extent(self.extent, self.name)
+        check_target(self.target, self.name)
         names = []
         for pipeline in op.body.block.ops:
             if isinstance(pipeline, PipelineOp):

@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from tilefuse.dialects.verification import verify as verify_module
+from tilefuse.passes.pipeline import PassTrace
 from tilefuse.runtime import cuda, reporting, timing
 from tilefuse.runtime.arrays import (
     CPU,
@@ -232,12 +233,12 @@ class Program:
     @property
     def passes(self) -> list[str]:
         """The names of the passes that ran, in order; `input` is what they began with."""
-        return self._current().trace().passes
+        return self._trace().passes
 
     def ir(self, after: str | None = None) -> str:
         """The IR after a pass (see `passes`), or the scheduled one with its kernels at the end."""
         try:
-            return self._current().trace().ir(after)
+            return self._trace().ir(after)
         except KeyError as error:
             raise ValueError(error.args[0]) from None
 
@@ -380,8 +381,13 @@ class Program:
         if isinstance(self._last, PreparedKernels):
             return self._last.compiled
         if self._latest is None:
-            raise CallError("target 'reference' evaluates the pipeline as it is: there are no passes or kernels")
+            raise CallError("target 'reference' evaluates the pipeline as it is: there are no kernels")
         return self._latest
+
+    def _trace(self) -> PassTrace:
+        if self._settings.backend.name == "reference":
+            return PassTrace([("input", self._module)])  # evaluated as it is
+        return self._current().trace()
 
     def _device(self, views: Sequence[ArrayView]) -> Device:
         if views:

@@ -15,7 +15,7 @@ from tilefuse.lowering.printers import expr
 from tilefuse.lowering.printers.async_copies import c_copies
 from tilefuse.lowering.printers.c_family import FunctionPrinter
 from tilefuse.lowering.printers.c_types import SIGNED, UNSIGNED, byte_size, lanes, short_name, storage_type
-from tilefuse.lowering.printers.checks import check_barriers
+from tilefuse.lowering.printers.checks import check_barriers, check_kernels
 from tilefuse.lowering.printers.expr import MUL, Expr
 from tilefuse.lowering.printers.language import Language
 from tilefuse.lowering.printers.library import COMMON, Helper
@@ -44,6 +44,7 @@ class CTarget(Target):
 
     def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
         """Write the source to `output`."""
+        check_kernels(module)
         contract = "off" if self.strict_float else "fast"
         text = print_c(module, index_bits=self.index_bits)
         output.write(f"// compile with: cc -O3 -march=native -fopenmp -fno-math-errno -ffp-contract={contract}\n{text}")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from math import prod
 
 from xdsl.dialects import arith, func, gpu, memref, scf, vector
-from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, StringAttr
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, ModuleOp, StringAttr
 from xdsl.ir import Block, Operation, SSAValue
 
 from tilefuse.dialects.diagnostics import PipelineError
@@ -33,6 +33,18 @@ def block_threads(kernel: func.FuncOp) -> tuple[int, int, int]:
             kernel,
         )
     return int(sizes[0]), int(sizes[1]), int(sizes[2])
+
+
+def check_kernels(module: ModuleOp) -> None:
+    """PipelineError if a module has no function: a printer would give a file without kernels."""
+    if not any(isinstance(op, func.FuncOp) for op in module.body.block.ops):
+        from tilefuse.lowering import lowering_passes
+
+        names = ",".join(p.name for p in lowering_passes(warps=True))
+        raise PipelineError(
+            f"no kernels to print; run inline-stages,group-stages,tile,promote-memory,{names} first",
+            next((op for op in module.body.block.ops), None),
+        )
 
 
 @dataclass(frozen=True)

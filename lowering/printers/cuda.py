@@ -19,6 +19,7 @@ from tilefuse.lowering.printers.c_types import SIGNED, UNSIGNED, byte_size, lane
 from tilefuse.lowering.printers.checks import (
     block_threads,
     check_barriers,
+    check_kernels,
     check_static_shared,
     check_threads,
 )
@@ -51,6 +52,7 @@ class CudaTarget(Target):
 
     def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
         """Write the source to `output`."""
+        check_kernels(module)
         text = print_cuda(module, index_bits=self.index_bits)
         strict = " --fmad=false" if self.strict_float else ""
         output.write(f"// compile with: nvrtc --std=c++17 --gpu-architecture={self.arch}{strict}\n{text}")

@@ -349,8 +349,17 @@ def test_the_reference_has_no_kernels(parse):
     program = compile_pipeline(parse(blur()), "reference")
     assert program.kernels == []
     assert "0 kernels" in program.report()
-    with pytest.raises(CallError, match="there are no passes or kernels"):
-        program.ir()
+    with pytest.raises(CallError, match="there are no kernels"):
+        program.source()
+
+
+def test_the_reference_runs_no_passes(parse):
+    program = compile_pipeline(parse(blur()), "reference")
+    assert program.passes == ["input"]
+    assert program.ir() == program.ir("input")
+    assert 'img.stage "blur_y"' in program.ir()
+    with pytest.raises(ValueError, match="no pass 'tile' ran; the passes were input"):
+        program.ir("tile")
 
 
 def test_the_module_is_left_as_it_is(parse):
