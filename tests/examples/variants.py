@@ -1,9 +1,12 @@
-"""Every example, the chain shorter where the kind of its stages is the point; and the sizes of pictures."""
+"""Every example, the chain shorter where the kind of its stages is the point; sizes of pictures; forced schedules."""
 
 import dataclasses
+from collections.abc import Callable
 
+import random_programs
 import stencil_chain
 from _all import EXAMPLES
+from xdsl.passes import ModulePass
 
 SHORT = dataclasses.replace(
     EXAMPLES["stencil_chain"],
@@ -25,3 +28,27 @@ def expected_shape(name, photo):
     less = INPUT_IS_LARGER.get(name, 0)
     shape = (photo.shape[0] - less, photo.shape[1] - less)
     return (*shape, 3) if name == "unsharp" else shape
+
+
+@dataclasses.dataclass(frozen=True)
+class Forced:
+    """Passes for an H200 with one execution model for all groups."""
+
+    passes: Callable[[], list[ModulePass]]
+    schedule: str = ""
+    """What the schedule of every group begins with."""
+    place: str = ""
+    """A place that some stage has, in an example of more than one stage."""
+
+
+SHAPES = {
+    "auto": Forced(lambda: random_programs.passes("h200")),
+    "block_tile": Forced(lambda: random_programs.passes("h200", shape="block_tile"), "block_tile"),
+    "warp_tile": Forced(
+        lambda: random_programs.passes("h200", shape="warp_tile"), "warp_tile", "#img.place<warp, register>"
+    ),
+    "warp_exchange": Forced(
+        lambda: random_programs.passes("h200", shape="warp_exchange"), "warp_tile", "#img.place<block, register>"
+    ),
+}
+"""Each way to run a group. `auto` is what the search finds for each."""
