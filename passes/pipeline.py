@@ -20,6 +20,7 @@ from tilefuse.collector import collector_off
 from tilefuse.passes.group_stages import GroupStages
 from tilefuse.passes.inline_stages import InlineStages
 from tilefuse.passes.promote_memory import PromoteMemory
+from tilefuse.passes.separate_kernels import SeparateKernels
 from tilefuse.passes.tile import Tile
 from tilefuse.passes.validate_occupancy import ValidateOccupancy
 
@@ -64,13 +65,19 @@ def new_context() -> Context:
     return ctx
 
 
-def standard_passes(target: str, *, extent: Sequence[int] = (1536, 2560), algorithm: str = "both") -> list[ModulePass]:
-    """From the algorithm to a full schedule for `target` (`cpu`, or a GPU's model or arch)."""
+def standard_passes(
+    target: str, *, extent: Sequence[int] = (1536, 2560), algorithm: str = "both", fast_math: bool = False
+) -> list[ModulePass]:
+    """From the algorithm to a full schedule for `target` (`cpu`, or a GPU's model or arch).
+
+    `fast_math`: sums of floats may be regrouped.
+    """
     check_target(target, "standard_passes")
     size = tuple(extent)
     return [
         CommonSubexpressionElimination(),
         CanonicalizePass(),
+        SeparateKernels(float=fast_math),
         InlineStages(),
         GroupStages(target=target, algorithm=algorithm, extent=size),  # type: ignore[arg-type]
         Tile(target=target, extent=size),

@@ -47,7 +47,7 @@ from tilefuse.runtime.seen import SeenCall, SeenCalls
 from tilefuse.runtime.specialize import find_pipeline, give_outputs_stages, specialize
 from tilefuse.targets.gpus import gpu
 
-_OPTIONS = ("extent", "algorithm")
+_OPTIONS = ("extent", "algorithm", "fast_math")
 """What `compile_pipeline` passes on to `standard_passes`."""
 
 _MOST_PREPARED = 128
@@ -69,13 +69,20 @@ def compile_pipeline(
 
     `target`: `auto`, `cuda`, a GPU as in `cuda:sm_80` or `h200`, `cpu` or `reference`. `strict_float`: no
     contraction to fused multiply-adds. `verify`: verify the IR after each pass. `passes`: these instead of
-    the standard ones. `options`: of the standard passes (`extent`, `algorithm`).
+    the standard ones. `options`: of the standard passes: `extent`, `algorithm`, and `fast_math`, under which sums of
+    floats may be regrouped.
 
     Raises PipelineError for a pipeline that is wrong, TargetError for a target that this machine lacks.
     """
     if unknown := sorted(options.keys() - _OPTIONS):
         raise CallTypeError(
             f"compile has no option '{unknown[0]}'; there are strict_float, verify, passes, {', '.join(_OPTIONS)}"
+        )
+    if options.get("fast_math") and (strict_float or passes is not None):
+        raise CallTypeError(
+            "fast_math=True regroups sums of floats, and strict_float=True forbids it; choose one"
+            if strict_float
+            else "fast_math=True is of the standard passes; with passes= put SeparateKernels(float=True) among them"
         )
     extent = options.get("extent", ())
     if not isinstance(extent, tuple | list) or not all(isinstance(n, int) for n in extent):

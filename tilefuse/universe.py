@@ -42,6 +42,7 @@ UNIVERSE = Universe(
         "pack-subwords": _lowering("pack_subwords", "PackSubwords"),
         "lower-warp-tiles": _lowering("warp_tiles", "LowerWarpTiles"),
         "promote-memory": _pass("promote_memory", "PromoteMemory"),
+        "separate-kernels": _pass("separate_kernels", "SeparateKernels"),
         "tile": _pass("tile", "Tile"),
         "validate-occupancy": _pass("validate_occupancy", "ValidateOccupancy"),
         "verify-dominance": _pass("verify_dominance", "VerifyDominance"),

@@ -1,0 +1,242 @@
+"""`separate-kernels`: sums over a rectangle of points become sums along y, then along x.
+
+A sum of K x K neighbours of a function whose coefficients are a product, c[j] * d[i] (boxes, binomials, Gaussians),
+takes 2 K instructions a point instead of K * K if a stage of its own sums along y and the sum along x is of that stage:
+
+    %s = ... sum of c[j] * d[i] * %f[%x + i, %y + j] ...
+      =>  %f_along_y = img.stage (%x, %y) -> ui16 { ... sum of c[j] * %f[%x, %y + j] ... }
+          %s = ... sum of d[i] * %f_along_y[%x + i, %y] ...
+
+Along y first: in a warp tile rows are in the lane's own registers, and neighbouring columns take shuffles, of which
+there are then no more than before. Integers wrap around, so they may be summed in any order: no bit changes. Floats are
+separated with `float=true` only (`fast_math=True` in Python), since sums of floats depend on their order. Equal sums
+along y of one function share a stage. Stages with a `place`, and those inside groups, stay as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from xdsl.builder import Builder
+from xdsl.context import Context
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import (
+    Float32Type,
+    Float64Type,
+    FloatAttr,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    ModuleOp,
+    Signedness,
+)
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir.affine import AffineExpr, AffineMap
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint
+
+from tilefuse.analysis.linear import Factors, LinearForm, Number, Offset, Taps, factors, linear_forms
+from tilefuse.dialects.img.ops import BoundaryOp, GroupOp, InputOp, PipelineOp, ReadOp, StageOp, YieldOp
+
+_AXES = "xyzw"
+WIDENED = 3
+"""Instructions that it has to save beside where what is read is narrower: its sums take more registers than it."""
+
+
+@dataclass(frozen=True)
+class SeparateKernels(ModulePass):
+    """Sum along y, then along x, where a sum over a rectangle has coefficients that are a product."""
+
+    name = "separate-kernels"
+
+    float: bool = False
+    """Floats too, whose results then differ by rounding."""
+    least: int = 3
+    """Instructions per point that it has to save: 3 x 3 points save 4, 5 x 5 points 16."""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for pipeline in op.body.block.ops:
+            if isinstance(pipeline, PipelineOp):
+                made = _Stages(pipeline)
+                for stage in [s for s in pipeline.body.walk() if isinstance(s, StageOp)]:
+                    if stage.place is None and not isinstance(stage.parent_op(), GroupOp):
+                        self._separate(stage, made)
+
+    def _separate(self, stage: StageOp, made: _Stages) -> None:
+        block = stage.body.block
+        changed = False
+        for root, form in linear_forms(block, self.float).items():
+            found = {}
+            for taps, kernel in form.kernels.items():
+                best = max(
+                    (f for d in _order(len(taps.scales)) if (f := factors(kernel, d)) is not None),
+                    key=lambda f: _saved(kernel, f), default=None,
+                )  # fmt: skip
+                if best is not None and _saved(kernel, best) >= self.least + (WIDENED if taps.cast else 0):
+                    found[taps] = best
+            if found:
+                _rewrite(root, form, found, made)
+                changed = True
+        if changed:
+            for op in reversed(list(block.ops)):
+                if op.results and not any(True for r in op.results for _ in r.uses):
+                    op.detach()
+                    op.erase()
+
+
+def _order(rank: int) -> Iterable[int]:
+    """Dimensions to sum along first, in the order of preference: not x, whose neighbours are other lanes."""
+    return (*range(1, rank), 0) if rank else ()
+
+
+def _saved(kernel: dict[Offset, Number], found: Factors) -> int:
+    """Instructions per point: a sum of n terms takes n - 1, products being part of them."""
+    return len(kernel) - len(found.along) - len(found.across) + 1
+
+
+class _Stages:
+    """The stages that sum along one dimension; there is one for equal sums."""
+
+    def __init__(self, pipeline: PipelineOp):
+        self._names = {s.sym_name.data for s in pipeline.body.walk() if isinstance(s, StageOp)}
+        self._known: dict[Any, SSAValue] = {}
+
+    def along(self, taps: Taps, found: Factors, type: Attribute, location: Operation) -> SSAValue:
+        """The function whose value is the sum, of arith type `type`."""
+        key = (taps.source, taps.cast, taps.scales[found.dim], found.dim, type, tuple(sorted(found.along.items())))
+        if key not in self._known:
+            self._known[key] = self._make(taps, found, type, location)
+        return self._known[key]
+
+    def _make(self, taps: Taps, found: Factors, type: Attribute, root: Operation) -> SSAValue:
+        rank = len(taps.scales)
+        block = Block(arg_types=[IndexType()] * rank)
+        for arg, axis in zip(block.args, _AXES, strict=False):
+            arg.name_hint = axis
+        build = _Body(InsertPoint.at_end(block), root)
+        scales = tuple(s if d == found.dim else 1 for d, s in enumerate(taps.scales))
+        terms = [
+            (c, build.read(taps.source, block.args, scales, _at(found.dim, i, rank), taps.cast, type))
+            for i, c in sorted(found.along.items())
+        ]
+        build.emit(YieldOp([build.sum(terms, 0, type)]))
+        element = IntegerType(type.width.data, Signedness.UNSIGNED) if isinstance(type, IntegerType) else type
+        stage = StageOp(self._name(taps.source, found.dim), [element], Region(block))
+        stage.location = root.location
+        _insert_after(taps.source, stage, root)
+        return stage.funcs[0]
+
+    def _name(self, source: SSAValue, dim: int) -> str:
+        axis = _AXES[dim] if dim < len(_AXES) else str(dim)
+        name = base = f"{_label(source)}_along_{axis}"
+        number = 1
+        while name in self._names:
+            number += 1
+            name = f"{base}_{number}"
+        self._names.add(name)
+        return name
+
+
+def _label(source: SSAValue) -> str:
+    """The name of what a function is of."""
+    op = source.owner
+    if isinstance(op, BoundaryOp):
+        return _label(op.source)
+    return op.sym_name.data if isinstance(op, StageOp | InputOp) else "sums"
+
+
+def _insert_after(source: SSAValue, stage: StageOp, root: Operation) -> None:
+    """Put `stage` where the source is known, before whoever reads it."""
+    if isinstance(source.owner, Operation):
+        block = source.owner.parent_block()
+        assert block is not None
+        block.insert_op_after(stage, source.owner)
+    else:
+        source.owner.insert_op_before(stage, source.owner.first_op)  # type: ignore[arg-type]
+
+
+def _at(dim: int, offset: int, rank: int) -> Offset:
+    return tuple(offset if d == dim else 0 for d in range(rank))
+
+
+@dataclass
+class _Body:
+    """Emits ops of a stage's body."""
+
+    at: InsertPoint
+    like: Operation
+    """Whose location they get."""
+    _builder: Builder = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._builder = Builder(self.at)
+
+    def emit(self, op: Operation) -> None:
+        """Insert `op`."""
+        op.location = self.like.location
+        self._builder.insert(op)
+
+    def value(self, op: Operation) -> SSAValue:
+        """Insert `op`; gives its result."""
+        self.emit(op)
+        return op.results[0]
+
+    def read(
+        self, source: SSAValue, coordinates: Iterable[SSAValue], scales: tuple[int, ...], offset: Offset,
+        cast: Callable[..., Operation] | None, type: Attribute,
+    ) -> SSAValue:  # fmt: skip
+        """The source at `scales * coordinates + offset`, as a number of `type`."""
+        results = tuple(AffineExpr.dimension(d) * s + o for d, (s, o) in enumerate(zip(scales, offset, strict=True)))
+        value = self.value(ReadOp(source, list(coordinates), AffineMap(len(scales), 0, results)))
+        return value if cast is None else self.value(cast(value, type))
+
+    def constant(self, number: Number, type: Attribute) -> SSAValue:
+        """A constant of `type`."""
+        if isinstance(type, IntegerType):
+            return self.value(arith.ConstantOp(IntegerAttr(int(number), type)))
+        assert isinstance(type, Float32Type | Float64Type)
+        return self.value(arith.ConstantOp(FloatAttr(float(number), type)))
+
+    def sum(self, terms: Iterable[tuple[Number, SSAValue]], constant: Number, type: Attribute) -> SSAValue:
+        """The sum of the terms, each with its coefficient, and of a constant."""
+        integer = isinstance(type, IntegerType)
+        add, subtract = (arith.AddiOp, arith.SubiOp) if integer else (arith.AddfOp, arith.SubfOp)
+        multiply = arith.MuliOp if integer else arith.MulfOp
+        total = None
+        # One with coefficient 1 first, if there is any: it begins the sum as it is.
+        for c, value in sorted(terms, key=lambda term: term[0] != 1):
+            if total is not None and c == -1:
+                total = self.value(subtract(total, value))
+                continue
+            product = value if c == 1 else self.value(multiply(value, self.constant(c, type)))
+            total = product if total is None else self.value(add(total, product))
+        if total is None:
+            return self.constant(constant, type)
+        return total if constant == 0 else self.value(add(total, self.constant(constant, type)))
+
+
+def _rewrite(root: SSAValue, form: LinearForm, found: dict[Taps, Factors], made: _Stages) -> None:
+    """Compute `root` from sums along one dimension of what `found` says, and from the other terms as before."""
+    op = root.owner
+    assert isinstance(op, Operation)
+    stage = op.parent_op()
+    assert isinstance(stage, StageOp)
+    coordinates, type = stage.body.block.args, root.type
+    build = _Body(InsertPoint.before(op), op)
+    terms: list[tuple[Number, SSAValue]] = []
+    for taps, kernel in form.kernels.items():
+        separated = found.get(taps)
+        if separated is None:
+            for offset, c in kernel.items():
+                terms.append((c, build.read(taps.source, coordinates, taps.scales, offset, taps.cast, type)))
+            continue
+        source = made.along(taps, separated, type, op)
+        scales = tuple(1 if d == separated.dim else s for d, s in enumerate(taps.scales))
+        for offset, c in separated.across.items():
+            terms.append((c, build.read(source, coordinates, scales, offset, None, type)))
+    terms += [(c, value) for value, c in form.others.items()]
+    new = build.sum(terms, form.constant, type)
+    new.name_hint = root.name_hint
+    root.replace_all_uses_with(new)
