@@ -7,7 +7,7 @@ once per block into shared memory. Stages whose lifetimes do not overlap share a
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.ir import Attribute
@@ -16,7 +16,7 @@ from xdsl.ir.affine import AffineMap
 from tilefuse.analysis.model import PipelineModel
 from tilefuse.analysis.regions import Follow, Region, regions
 from tilefuse.dialects.img.attrs import Level, Memory, ScheduleAttr
-from tilefuse.dialects.img.ops import ReadOp, StageOp
+from tilefuse.dialects.img.ops import BoundaryOp, GroupOp, ReadOp, StageOp
 from tilefuse.dialects.img.types import element_bytes
 
 CHEAP_RECOMPUTE = 1.3
@@ -83,6 +83,24 @@ def copied_read(stage: StageOp) -> ReadOp | None:
     return read if own and stage.rank else None
 
 
+def prefetched(group: GroupOp) -> list[StageOp]:
+    """Copies of inputs in shared memory that a block which computes several tiles begins a tile ahead."""
+    schedule = group.schedule
+    if schedule is None or schedule.tiles_per_block == 1 or schedule.one_thread:
+        return []
+    found = []
+    for stage in group.stages:
+        read = copied_read(stage)
+        if read is None or stage.place is None or stage.place.where != (Level.Block, Memory.Shared):
+            continue
+        source = read.source
+        while isinstance(source.owner, BoundaryOp):
+            source = source.owner.source
+        if source.owner.parent_op() is not group:
+            found.append(stage)
+    return found
+
+
 def row_step(stage: StageOp, schedule: ScheduleAttr) -> int:
     """Elements to a multiple of which rows of a stage in shared memory begin and end.
 
@@ -111,14 +129,24 @@ def shared_elements(region: Region, pad: int, step: int) -> int:
 
 
 def shared_bytes(
-    model: PipelineModel, places: Mapping[int, Placement], region: Mapping[int, Region], steps: Mapping[int, int]
+    model: PipelineModel,
+    places: Mapping[int, Placement],
+    region: Mapping[int, Region],
+    steps: Mapping[int, int],
+    twice: Collection[int] = (),
 ) -> int:
-    """Shared memory of a block: for each slot the largest stage in it. `steps`: see `row_step`."""
+    """Shared memory of a block: for each slot the largest stage in it. `steps`: see `row_step`.
+
+    Stages in `twice` have two places of their own, for this tile and for the next.
+    """
     slots: dict[int, int] = {}
     for id, place in places.items():
         if place.memory is not Memory.Shared:
             continue
         size = shared_elements(region[id], place.pad, steps[id]) * model.nodes[id].bytes
+        if id in twice:
+            slots[-1 - id] = 2 * size
+            continue
         slots[place.slot] = max(slots.get(place.slot, 0), size)
     return sum(-(-size // 16) * 16 for size in slots.values())
 

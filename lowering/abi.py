@@ -170,7 +170,10 @@ def tiles(group: GroupOp, output_box: Box, align: Sequence[int] | None = None) -
 
 def grid(group: GroupOp, output_box: Box) -> tuple[int, int, int]:
     """Blocks: x, y, z (z counts all dimensions from the third on)."""
+    assert group.schedule is not None
     counts = tiles(group, output_box)
+    if len(counts) > 1:
+        counts[1] = -(-counts[1] // group.schedule.tiles_per_block)
     z = 1
     for n in counts[2:]:
         z *= n

@@ -14,13 +14,14 @@ from contextlib import ExitStack
 from dataclasses import replace
 
 from xdsl.dialects import gpu
+from xdsl.dialects.builtin import IntegerAttr, MemRefType
 from xdsl.ir import SSAValue
 
 from tilefuse.analysis.model import PipelineModel
-from tilefuse.analysis.placement import row_step, shared_elements
+from tilefuse.analysis.placement import prefetched, row_step, shared_elements
 from tilefuse.analysis.regions import Follow, Region, follow_chain, regions
 from tilefuse.dialects.diagnostics import PipelineError
-from tilefuse.dialects.img.attrs import Level, Memory
+from tilefuse.dialects.img.attrs import Level, Memory, ScheduleAttr
 from tilefuse.dialects.img.ops import GroupOp, StageOp
 from tilefuse.dialects.nvgpu import DeviceAsyncCreateGroupOp, DeviceAsyncWaitOp
 from tilefuse.lowering.abi import block_tile
@@ -36,6 +37,11 @@ from tilefuse.lowering.pieces import (
     unrolled,
 )
 from tilefuse.lowering.reads import Buffer, Point, Resident, Tile, emit_stage
+
+
+def _elements(stage: StageOp, region: Region, schedule: ScheduleAttr) -> int:
+    assert stage.place is not None
+    return shared_elements(region, stage.place.pad.data, row_step(stage, schedule))
 
 
 class BlockTile:
@@ -59,6 +65,7 @@ class BlockTile:
         self.alignment = Alignment(e)
         self.shared: dict[SSAValue, SharedRows] = {}
         gather = Gather(e, tile, self.alignment, self.shared, self.piece)
+        self.prefetched = prefetched(group)
         self.gather, self.phases = gather, Phases(e, tile, self.schedule, self.alignment, gather)
 
     def _where(self, stage: StageOp) -> tuple[Level, Memory]:
@@ -75,13 +82,40 @@ class BlockTile:
     def emit(self) -> None:
         """The whole body."""
         self._align()
+        for stage, array in zip(self.prefetched, self.tile.prefetched, strict=True):
+            self._reside(stage, self._prefetched_rows(stage, array))
         arrays = self._allocate()
-        for stage in self.block_stages:
+        for stage in arrays:
             self._separate(stage, arrays)
             self._block_phase(stage, arrays[stage])
-        if self.block_stages:
+        if arrays:
             self._barrier()
         self._output_phase()
+
+    def emit_fetch(self) -> None:
+        """Only the copies of inputs for a tile, into the arrays that are given."""
+        self._align()
+        for stage, array in zip(self.prefetched, self.tile.prefetched, strict=True):
+            self.phases.emit(stage, self.regions[self.ids[stage]], self._prefetched_rows(stage, array))
+
+    @staticmethod
+    def prefetch_arrays(group: GroupOp, model: PipelineModel) -> list[tuple[str, MemRefType]]:
+        """Name and type of what is shared by the tiles of a block: two places for each input that is staged."""
+        assert group.schedule is not None
+        ids = [model.node_of[s.funcs[0]] for s in group.stages]
+        region = regions(model, ids, model.node_of[group.output_stage.funcs[0]], block_tile(group))
+        found = []
+        for stage in prefetched(group):
+            (f,) = stage.funcs
+            n = 2 * _elements(stage, region[model.node_of[f]], group.schedule)
+            type = MemRefType(f.type.storage, [n], memory_space=IntegerAttr(SHARED, 64))
+            found.append((f"sh_{stage.sym_name.data}", type))
+        return found
+
+    def _prefetched_rows(self, stage: StageOp, array: SSAValue) -> list[SharedRows]:
+        region = self.regions[self.ids[stage]]
+        offset = self.e.mul(self.tile.parity, _elements(stage, region, self.schedule))
+        return self.phases.rows(stage, region, [array], offset)
 
     @staticmethod
     def interior(
@@ -135,16 +169,15 @@ class BlockTile:
     def _allocate(self) -> dict[StageOp, list[SSAValue]]:
         """One array per value of each block-level stage; stages of one slot share theirs."""
         sizes: dict[tuple[int, int, object], int] = {}
-        for stage in self.block_stages:
-            assert stage.place is not None
-            n = shared_elements(self.regions[self.ids[stage]], stage.place.pad.data, row_step(stage, self.schedule))
+        stages = [s for s in self.block_stages if s not in self.prefetched]
+        for stage in stages:
+            n = _elements(stage, self.regions[self.ids[stage]], self.schedule)
             for i, f in enumerate(stage.funcs):
                 key = (self._slot(stage), i, f.type.storage)
                 sizes[key] = max(sizes.get(key, 0), n)
         arrays: dict[tuple[int, int, object], SSAValue] = {}
         result: dict[StageOp, list[SSAValue]] = {}
-        for stage in self.block_stages:
-            assert stage.place is not None
+        for stage in stages:
             result[stage] = []
             for i, f in enumerate(stage.funcs):
                 key = (self._slot(stage), i, f.type.storage)
@@ -161,7 +194,7 @@ class BlockTile:
         model = self.model
         reads = {
             array
-            for other in self.block_stages
+            for other in arrays
             if any(a.producer == self.ids[other] for a in model.nodes[self.ids[stage]].accesses)
             for array in arrays[other]
         }

@@ -8,7 +8,7 @@ boundary's box around what it reads. It calls the tile body with the flag as a c
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -19,6 +19,7 @@ from xdsl.passes import ModulePass
 
 from tilefuse.analysis.index import BoundedIndex, Index, classify
 from tilefuse.analysis.model import PipelineModel, extract
+from tilefuse.analysis.placement import prefetched
 from tilefuse.analysis.places import check_places
 from tilefuse.analysis.regions import NotFusable, follow_chain, regions
 from tilefuse.dialects.diagnostics import PipelineError
@@ -37,8 +38,9 @@ from tilefuse.lowering.abi import (
 )
 from tilefuse.lowering.block_tile import BlockTile
 from tilefuse.lowering.duplicates import fingerprint
-from tilefuse.lowering.emit import INDEX, Emitter, Num
+from tilefuse.lowering.emit import INDEX, SHARED, Emitter, Num
 from tilefuse.lowering.reads import Buffer, Tile, scalar_index, shared_masks
+from tilefuse.lowering.stream import emit_stream
 from tilefuse.lowering.warp_tile import WarpTile
 
 EXECUTION_MODELS: dict[Shape, type[BlockTile] | type[WarpTile]] = {
@@ -108,6 +110,10 @@ def _tile_name(group: GroupOp) -> str:
     return f"{kernel_name(group)}_tile"
 
 
+def _fetch_name(group: GroupOp) -> str:
+    return f"{kernel_name(group)}_fetch"
+
+
 def _model_of(group: GroupOp) -> type[BlockTile] | type[WarpTile]:
     assert group.schedule is not None
     return EXECUTION_MODELS[group.schedule.execution]
@@ -118,20 +124,41 @@ def lower_group(group: GroupOp, model: PipelineModel) -> list[func.FuncOp]:
     if group.schedule is None:
         raise PipelineError(f"group '{group.sym_name.data}' has no schedule; run tile, or write one by hand", group)
     check_places(group, model)
+    emitted = [_body(group, model, fetch=False), _kernel(group, model)]
+    if prefetched(group):
+        emitted.insert(0, _body(group, model, fetch=True))
+    return emitted
+
+
+def _body(group: GroupOp, model: PipelineModel, *, fetch: bool) -> func.FuncOp:
+    """The tile body; with `fetch`, the copies of the inputs of a tile that is computed later."""
     rank = group.output_stage.rank
+    origin: list[tuple[str, Attribute]] = [(f"{_AXES[d] if d < 4 else d}0", INDEX) for d in range(rank)]
+    ahead = _prefetch_arguments(group, model)
+    body = _Function(group, [*origin, ("border", i1), ("aligned", i1), *ahead])
+    e = Emitter(body.block)
+    tile = Tile(list(body.extra[:rank]), body.extra[rank], body.buffers, body.scalars, masks=shared_masks(group))
+    tile.aligned = body.extra[rank + 1]
+    if ahead:
+        *tile.prefetched, tile.parity = body.extra[rank + 2 :]
     try:
-        origin: list[tuple[str, Attribute]] = [(f"{_AXES[d] if d < 4 else d}0", INDEX) for d in range(rank)]
-        body = _Function(group, [*origin, ("border", i1), ("aligned", i1)])
-        e = Emitter(body.block)
-        tile = Tile(list(body.extra[:rank]), body.extra[rank], body.buffers, body.scalars, masks=shared_masks(group))
-        tile.aligned = body.extra[rank + 1]
-        _model_of(group)(group, model, e, tile, body.outputs).emit()
+        emitter = _model_of(group)(group, model, e, tile, body.outputs)
+        if fetch:
+            assert isinstance(emitter, BlockTile)
+            emitter.emit_fetch()
+        else:
+            emitter.emit()
     except NotFusable as error:
         raise PipelineError(f"group '{group.sym_name.data}': {error}", group) from error
     e.effect(func.ReturnOp())
-    tile_func = func.FuncOp(_tile_name(group), (body.types, []), Region(body.block))
-    tile_func.attributes["kernel.inline"] = UnitAttr()
-    return [tile_func, _kernel(group, model)]
+    function = func.FuncOp(_fetch_name(group) if fetch else _tile_name(group), (body.types, []), Region(body.block))
+    function.attributes["kernel.inline"] = UnitAttr()
+    return function
+
+
+def _prefetch_arguments(group: GroupOp, model: PipelineModel) -> list[tuple[str, Attribute]]:
+    arrays: list[tuple[str, Attribute]] = [*BlockTile.prefetch_arrays(group, model)] if prefetched(group) else []
+    return [*arrays, ("parity", INDEX)] if arrays else []
 
 
 @dataclass(frozen=True)
@@ -194,41 +221,56 @@ def _kernel(group: GroupOp, model: PipelineModel) -> func.FuncOp:
     for d in range(rank):
         extent = e.sub(e.add(out.mins[d], out.extent(d, e)), firsts[d])
         counts.append(e.ceildiv(extent, sizes[d], f"tiles_{_AXES[d] if d < 4 else d}"))
+    stream = group.schedule.tiles_per_block
+    ahead = BlockTile.prefetch_arrays(group, model) if prefetched(group) else []
     depth: Num = 1
     for n in counts[2:]:
         depth = e.mul(depth, n)
     with (
         e.loop(depth, "bz", level="block_z") as bz,
-        e.loop(counts[1] if rank > 1 else 1, "by", level="block_y") as by,
+        e.loop(e.ceildiv(counts[1], stream) if rank > 1 else 1, "by", level="block_y") as by,
         e.loop(counts[0] if rank > 0 else 1, "bx", level="block_x") as bx,
     ):
-        blocks: list[Num] = [bx, by][:rank]
         rest: Num = bz
+        deep: list[Num] = []
         for n in counts[2:-1]:
             quotient = e.op(arith.DivUIOp(e.value(rest), e.value(n)))
-            blocks.append(e.sub(rest, e.mul(quotient, n)))
+            deep.append(e.sub(rest, e.mul(quotient, n)))
             rest = quotient
         if rank > 2:
-            blocks.append(rest)
-        origin = [e.add(firsts[d], e.mul(blocks[d], sizes[d]), f"{_AXES[d] if d < 4 else d}0") for d in range(rank)]
-        interior = _interior(e, group, model, kernel, origin)
-        arguments = [*kernel.block.args, *(e.value(o) for o in origin)]
-        name = SymbolRefAttr(_tile_name(group))
-        yes, no = e.true(), e.false()
+            deep.append(rest)
 
-        def call(border: SSAValue, aligned: SSAValue) -> None:
-            e.effect(func.CallOp(name, [*arguments, border, aligned], []))
+        def call(function: str, row: Num, more: Sequence[SSAValue] = ()) -> None:
+            """Run a function for the tile in row `row` of tiles, with constants, so that each case has its version."""
+            places = [bx, row, *deep][:rank]
+            origin = [e.add(firsts[d], e.mul(places[d], sizes[d]), f"{_AXES[d] if d < 4 else d}0") for d in range(rank)]
+            interior = _interior(e, group, model, kernel, origin)
+            arguments = [*kernel.block.args, *(e.value(o) for o in origin)]
+            yes, no = e.true(), e.false()
 
-        # called with constants, so that the compiler makes a version for each case
-        aligned = _model_of(group).aligned(group, model, e, kernel.buffers, kernel.outputs, origin)
-        if aligned is None:
-            e.choose(interior, lambda: call(no, no), lambda: call(yes, no))
+            def run(border: SSAValue, aligned: SSAValue) -> None:
+                e.effect(func.CallOp(SymbolRefAttr(function), [*arguments, border, aligned, *more], []))
+
+            aligned = _model_of(group).aligned(group, model, e, kernel.buffers, kernel.outputs, origin)
+            if aligned is None:
+                e.choose(interior, lambda: run(no, no), lambda: run(yes, no))
+            else:
+                e.choose(
+                    interior,
+                    lambda: e.choose(aligned, lambda: run(no, yes), lambda: run(no, no)),
+                    lambda: run(yes, aligned),
+                )
+
+        if stream == 1:
+            call(_tile_name(group), by)
         else:
-            e.choose(
-                interior,
-                lambda: e.choose(aligned, lambda: call(no, yes), lambda: call(no, no)),
-                lambda: call(yes, aligned),
-            )
+            first = e.mul(by, stream)
+            arrays = [e.alloca(t.get_shape(), t.element_type, SHARED, name) for name, t in ahead]
+            emit_stream(
+                e, first, e.min(e.sub(counts[1], first), stream), arrays,
+                lambda row, more: call(_fetch_name(group), row, more),
+                lambda row, more: call(_tile_name(group), row, more),
+            )  # fmt: skip
     e.effect(func.ReturnOp())
     result = func.FuncOp(kernel_name(group), (kernel.types, []), Region(kernel.block))
     result.attributes["kernel.threads"] = DenseArrayBase.from_list(i64, list(threads(group)))

@@ -53,6 +53,10 @@ class Tile:
     """Functions of the group whose values are replaced outside a box once, as they are computed (`shared_masks`)."""
     aligned: SSAValue | None = None
     """Whether the pieces of rows that threads load and store at once lie at multiples of their size."""
+    prefetched: Sequence[SSAValue] = ()
+    """Shared arrays with the inputs of this tile in one half and of the next in the other."""
+    parity: Num = 0
+    """Which half is this tile's."""
     safe_reads: bool = False
     """Whether points that nobody needs are computed in interior tiles too, so that every read of global memory
     must stay inside its buffer."""

@@ -44,6 +44,8 @@ class Tile(ModulePass):
     """Consecutive x-points per thread, with sizes."""
     unroll: tuple[int, ...] = ()
     """Rounds of a thread's loops that are written out, per dimension, with sizes. Left out: all."""
+    stream: int = 1
+    """Tiles that a block computes one after the other along y, with sizes."""
     rows: int = 4
     """Rows of a warp, with a size of 0 in y."""
     exchange: bool | None = None
@@ -93,8 +95,9 @@ class Tile(ModulePass):
         threads = [*self.threads, *([1] * rank)][:rank]
         rounds = [size // count for size, count in zip(sizes, threads, strict=True)]
         unroll = [*self.unroll, *rounds[len(self.unroll) :]][:rank] if self.unroll else ()
+        stream = self.stream if rank > 1 else 1
         try:
-            return ScheduleAttr(shape, sizes, threads, self.vector, self.blocks, unroll)
+            return ScheduleAttr(shape, sizes, threads, self.vector, self.blocks, unroll, stream)
         except VerifyException as error:
             raise PipelineError(f"tile: group '{group.sym_name.data}': {error}", group) from error
 

@@ -18,7 +18,7 @@ from xdsl.passes import ModulePass
 
 from tilefuse.analysis.machine import check_target
 from tilefuse.analysis.model import PipelineModel, extract
-from tilefuse.analysis.placement import Placement, row_step, shared_bytes
+from tilefuse.analysis.placement import Placement, prefetched, row_step, shared_bytes
 from tilefuse.analysis.places import check_places
 from tilefuse.analysis.regions import NotFusable, alignment, fixed_span, follow_chain, regions
 from tilefuse.analysis.warp_layout import LANES, exchange_bytes, group_layout, warp_layout
@@ -101,9 +101,10 @@ def _need(group: GroupOp, model: PipelineModel) -> _Need:
         if s.place is not None
     }
     steps = {id: row_step(s, schedule) for id, s in ids.items()}
+    twice = {model.node_of[s.funcs[0]] for s in prefetched(group)}
     shared = [id for id, p in places.items() if p.memory is Memory.Shared]
     largest = max(shared, key=lambda id: region[id].points * model.nodes[id].bytes, default=output)
-    return _Need(threads, registers, shared_bytes(model, places, region, steps), ids[largest].sym_name.data)
+    return _Need(threads, registers, shared_bytes(model, places, region, steps, twice), ids[largest].sym_name.data)
 
 
 def _smaller(group: GroupOp, model: PipelineModel) -> ScheduleAttr | None:

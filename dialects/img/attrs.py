@@ -167,6 +167,9 @@ class ScheduleAttr(ParametrizedAttribute):
     first. A thread has `tile / threads` points; in x a round is `vector` of them, in the other dimensions one. Rows
     that are written out are computed together, and what they read in common is loaded once. Left out: all rounds, but
     one in a block of a single thread, whose loop over x the compiler vectorises.
+
+    `stream = 4`, for block_tile: a block computes up to 4 tiles one after the other along y. Inputs that are stages of
+    the group in shared memory then have two places there: the next tile's are copied while the present is computed.
     """
 
     name = "img.schedule"
@@ -177,6 +180,7 @@ class ScheduleAttr(ParametrizedAttribute):
     vector: IntAttr
     unroll: Attribute
     blocks: IntAttr
+    stream: IntAttr
 
     def __init__(
         self,
@@ -186,6 +190,7 @@ class ScheduleAttr(ParametrizedAttribute):
         vector: int = 1,
         blocks: int = 0,
         unroll: Sequence[int] = (),
+        stream: int = 1,
     ):
         super().__init__(
             StringAttr(shape.value),
@@ -194,6 +199,7 @@ class ScheduleAttr(ParametrizedAttribute):
             IntAttr(vector),
             DenseArrayBase.from_list(i64, list(unroll)),
             IntAttr(blocks),
+            IntAttr(stream),
         )
 
     @property
@@ -251,9 +257,14 @@ class ScheduleAttr(ParametrizedAttribute):
         """Blocks that a multiprocessor must have registers for; 0 if that is left to the compiler."""
         return self.blocks.data
 
+    @property
+    def tiles_per_block(self) -> int:
+        """Tiles that a block computes one after the other, along y."""
+        return self.stream.data
+
     @classmethod
     def new_from(cls, other: Self, **changes: object) -> Self:
-        """A copy of `other` with some of `shape`, `tile`, `threads`, `vector`, `unroll`, `blocks` changed.
+        """A copy of `other` with some of `shape`, `tile`, `threads`, `vector`, `unroll`, `blocks`, `stream` changed.
 
         Factors of `unroll` that no longer divide become the largest that do.
         """
@@ -263,6 +274,7 @@ class ScheduleAttr(ParametrizedAttribute):
             "threads": other.thread_counts,
             "vector": other.vector_width,
             "blocks": other.resident_blocks,
+            "stream": other.tiles_per_block,
         }
         new = cls(**(values | {"unroll": ()} | changes))  # type: ignore[arg-type]
         if "unroll" in changes or not other.unroll_factors or new.execution is Shape.WarpTile:
@@ -285,14 +297,14 @@ class ScheduleAttr(ParametrizedAttribute):
             parser.parse_keyword("threads")
             threads = int_list()
             unroll: list[int] = []
-            numbers = {"vector": 1, "blocks": 0}
+            numbers = {"vector": 1, "blocks": 0, "stream": 1}
             while parser.parse_optional_punctuation(","):
                 if parser.parse_optional_keyword("unroll"):
                     unroll = int_list()
                     continue
                 key = parser.parse_optional_keyword_in(numbers)
                 if key is None:
-                    parser.raise_error("expected 'vector', 'unroll' or 'blocks'")
+                    parser.raise_error("expected 'vector', 'unroll', 'blocks' or 'stream'")
                 parser.parse_punctuation("=")
                 numbers[key] = parser.parse_integer(allow_negative=False)
         return cls(shape, tile, threads, unroll=unroll, **numbers).parameters
@@ -304,9 +316,10 @@ class ScheduleAttr(ParametrizedAttribute):
         vector = f", vector = {self.vector_width}" if self.vector_width != 1 else ""
         unroll = f", unroll = {ints(self.unroll_factors)}" if self.unroll_factors else ""
         blocks = f", blocks = {self.resident_blocks}" if self.resident_blocks else ""
+        stream = f", stream = {self.tiles_per_block}" if self.tiles_per_block != 1 else ""
         printer.print_string(
             f"<{self.execution.value}, tile = {ints(self.tile_sizes)}, "
-            f"threads = {ints(self.thread_counts)}{vector}{unroll}{blocks}>"
+            f"threads = {ints(self.thread_counts)}{vector}{unroll}{blocks}{stream}>"
         )
 
     def verify(self) -> None:
@@ -315,6 +328,11 @@ class ScheduleAttr(ParametrizedAttribute):
             raise VerifyException(f"tile has {len(tile)} dimensions but threads has {len(threads)}")
         if any(t <= 0 for t in (*tile, *threads)) or self.vector_width <= 0:
             raise VerifyException("tile, threads and vector must be positive")
+        if self.tiles_per_block != 1:
+            if self.execution is Shape.WarpTile:
+                raise VerifyException("a warp_tile takes no stream; block_tile does")
+            if self.tiles_per_block < 1 or len(tile) < 2:
+                raise VerifyException("stream is a number of tiles along y, 1 or more")
         self._verify_unroll()
 
     def _verify_unroll(self) -> None:

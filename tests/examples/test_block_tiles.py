@@ -13,6 +13,7 @@ TILES = {
     "pieces": Tile(sizes=(64, 16), threads=(16, 8), vector=4),
     "unrolled": Tile(sizes=(64, 16), threads=(8, 4), vector=4, unroll=(1, 2)),
     "bytes": Tile(sizes=(128, 16), threads=(8, 8), vector=16),
+    "streamed": Tile(sizes=(64, 16), threads=(16, 8), vector=4, stream=3),
 }
 
 
@@ -23,7 +24,9 @@ TILES = {
         ("blur_f32", "pieces"),
         ("blur_u8", "bytes"),
         ("blur_u16", "unrolled"),
+        ("blur_f32", "streamed"),
         ("harris", "unrolled"),
+        ("harris", "streamed"),
         ("unsharp", "pieces"),
         ("canny", "pieces"),
         ("stencil_chain_4", "unrolled"),

@@ -30,3 +30,8 @@
 
 // CHECK: unrolled = [#img.schedule<block_tile, tile = [128, 16], threads = [32, 8], unroll = [2, 1]>, #img.schedule<block_tile, tile = [256, 16], threads = [32, 8], vector = 4, unroll = [1, 2], blocks = 2>, #img.schedule<block_tile, tile = [64, 16], threads = [1, 1], unroll = [1, 4]>, #img.schedule<block_tile, tile = [8], threads = [8]>]
 "test.op"() {unrolled = [#img.schedule<block_tile, tile = [128, 16], threads = [32, 8], unroll = [2, 1]>, #img.schedule<block_tile, tile = [256, 16], threads = [32, 8], blocks = 2, unroll = [1, 2], vector = 4>, #img.schedule<block_tile, tile = [64, 16], threads = [1, 1], unroll = [1, 4]>, #img.schedule<block_tile, tile = [8], threads = [8], unroll = []>]} : () -> ()
+
+// The number of tiles that a block computes one after the other is last.
+
+// CHECK: streamed = [#img.schedule<block_tile, tile = [128, 16], threads = [32, 8], vector = 4, blocks = 2, stream = 4>, #img.schedule<block_tile, tile = [128, 16], threads = [32, 8]>]
+"test.op"() {streamed = [#img.schedule<block_tile, tile = [128, 16], threads = [32, 8], stream = 4, blocks = 2, vector = 4>, #img.schedule<block_tile, tile = [128, 16], threads = [32, 8], stream = 1>]} : () -> ()

@@ -115,5 +115,20 @@
 
 // -----
 
-// expected-error @below {{expected 'vector', 'unroll' or 'blocks'}}
+// expected-error @below {{expected 'vector', 'unroll', 'blocks' or 'stream'}}
 "test.op"() {s = #img.schedule<block_tile, tile = [8], threads = [8], unrolled = 2>} : () -> ()
+
+// -----
+
+// expected-error @below {{a warp_tile takes no stream; block_tile does}}
+"test.op"() {s = #img.schedule<warp_tile, tile = [120, 28], threads = [32, 8], vector = 4, stream = 2>} : () -> ()
+
+// -----
+
+// expected-error @below {{stream is a number of tiles along y, 1 or more}}
+"test.op"() {s = #img.schedule<block_tile, tile = [128, 16], threads = [32, 8], stream = 0>} : () -> ()
+
+// -----
+
+// expected-error @below {{stream is a number of tiles along y, 1 or more}}
+"test.op"() {s = #img.schedule<block_tile, tile = [128], threads = [32], stream = 2>} : () -> ()
