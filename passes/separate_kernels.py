@@ -39,10 +39,9 @@ from xdsl.rewriter import InsertPoint
 
 from tilefuse.analysis.linear import Factors, LinearForm, Number, Offset, Taps, factors, linear_forms
 from tilefuse.dialects.img.ops import BoundaryOp, GroupOp, InputOp, PipelineOp, ReadOp, StageOp, YieldOp
+from tilefuse.dialects.img.types import FuncType
 
 _AXES = "xyzw"
-WIDENED = 3
-"""Instructions that it has to save beside where what is read is narrower: its sums take more registers than it."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +73,7 @@ class SeparateKernels(ModulePass):
                     (f for d in _order(len(taps.scales)) if (f := factors(kernel, d)) is not None),
                     key=lambda f: _saved(kernel, f), default=None,
                 )  # fmt: skip
-                if best is not None and _saved(kernel, best) >= self.least + (WIDENED if taps.cast else 0):
+                if best is not None and _saved(kernel, best) >= self.least:
                     found[taps] = best
             if found:
                 _rewrite(root, form, found, made)
@@ -96,6 +95,34 @@ def _saved(kernel: dict[Offset, Number], found: Factors) -> int:
     return len(kernel) - len(found.along) - len(found.across) + 1
 
 
+@dataclass(frozen=True)
+class _Stored:
+    """How the sums along a dimension are computed and stored."""
+
+    computed: Attribute
+    element: Attribute
+    cast: type[Operation] | None = None
+    """What makes numbers of the whole sum's type of them."""
+
+
+def _stored(taps: Taps, found: Factors, type: Attribute) -> _Stored:
+    """In 16 bits where bytes are summed in more and 16 suffice; else as the whole sum."""
+    if not isinstance(type, IntegerType):
+        return _Stored(type, type)
+    source = taps.source.type
+    assert isinstance(source, FuncType)
+    if taps.cast is not None and isinstance(source.element, IntegerType) and type.width.data > 16:
+        bits, signed = source.element.width.data, taps.cast is arith.ExtSIOp
+        low, high = (-(1 << bits - 1), (1 << bits - 1) - 1) if signed else (0, (1 << bits) - 1)
+        ends = [sorted((int(u) * low, int(u) * high)) for u in found.along.values()]
+        least, most = sum(e[0] for e in ends), sum(e[1] for e in ends)
+        if least >= 0 and most < 1 << 16:
+            return _Stored(IntegerType(16), IntegerType(16, Signedness.UNSIGNED), arith.ExtUIOp)
+        if least >= -(1 << 15) and most < 1 << 15:
+            return _Stored(IntegerType(16), IntegerType(16, Signedness.SIGNED), arith.ExtSIOp)
+    return _Stored(type, IntegerType(type.width.data, Signedness.UNSIGNED))
+
+
 class _Stages:
     """The stages that sum along one dimension; there is one for equal sums."""
 
@@ -103,15 +130,15 @@ class _Stages:
         self._names = {s.sym_name.data for s in pipeline.body.walk() if isinstance(s, StageOp)}
         self._known: dict[Any, SSAValue] = {}
 
-    def along(self, taps: Taps, found: Factors, type: Attribute, location: Operation) -> SSAValue:
-        """The function whose value is the sum, of arith type `type`."""
-        key = (taps.source, taps.cast, taps.scales[found.dim], found.dim, type, tuple(sorted(found.along.items())))
+    def along(self, taps: Taps, found: Factors, stored: _Stored, root: Operation) -> SSAValue:
+        """The function whose value is the sum."""
+        key = (taps.source, taps.cast, taps.scales[found.dim], found.dim, stored, tuple(sorted(found.along.items())))
         if key not in self._known:
-            self._known[key] = self._make(taps, found, type, location)
+            self._known[key] = self._make(taps, found, stored, root)
         return self._known[key]
 
-    def _make(self, taps: Taps, found: Factors, type: Attribute, root: Operation) -> SSAValue:
-        rank = len(taps.scales)
+    def _make(self, taps: Taps, found: Factors, stored: _Stored, root: Operation) -> SSAValue:
+        rank, type = len(taps.scales), stored.computed
         block = Block(arg_types=[IndexType()] * rank)
         for arg, axis in zip(block.args, _AXES, strict=False):
             arg.name_hint = axis
@@ -122,8 +149,7 @@ class _Stages:
             for i, c in sorted(found.along.items())
         ]
         build.emit(YieldOp([build.sum(terms, 0, type)]))
-        element = IntegerType(type.width.data, Signedness.UNSIGNED) if isinstance(type, IntegerType) else type
-        stage = StageOp(self._name(taps.source, found.dim), [element], Region(block))
+        stage = StageOp(self._name(taps.source, found.dim), [stored.element], Region(block))
         stage.location = root.location
         _insert_after(taps.source, stage, root)
         return stage.funcs[0]
@@ -232,10 +258,11 @@ def _rewrite(root: SSAValue, form: LinearForm, found: dict[Taps, Factors], made:
             for offset, c in kernel.items():
                 terms.append((c, build.read(taps.source, coordinates, taps.scales, offset, taps.cast, type)))
             continue
-        source = made.along(taps, separated, type, op)
+        stored = _stored(taps, separated, type)
+        source = made.along(taps, separated, stored, op)
         scales = tuple(1 if d == separated.dim else s for d, s in enumerate(taps.scales))
         for offset, c in separated.across.items():
-            terms.append((c, build.read(source, coordinates, scales, offset, None, type)))
+            terms.append((c, build.read(source, coordinates, scales, offset, stored.cast, type)))
     terms += [(c, value) for value, c in form.others.items()]
     new = build.sum(terms, form.constant, type)
     new.name_hint = root.name_hint

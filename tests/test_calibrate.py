@@ -137,3 +137,14 @@ def test_each_pipeline_has_pictures(name):
 @pytest.mark.slow
 def test_a_dry_run_compiles_every_kind_of_warp_tile():
     assert main(["--dry", "--quick", "--count", "5", "--workers", "1"]) == 0
+
+
+@pytest.mark.gpu
+def test_a_few_schedules_are_measured_on_this_gpu(tmp_path):
+    rows = tmp_path / "rows.json"
+    # whether so few make anything better is open
+    assert main(["--quick", "--count", "5", "--seconds", "30", "--fit-seconds", "1", "--measured", str(rows),
+                 "--out", str(tmp_path / "gpu.toml")]) in (0, 1)  # fmt: skip
+    cases = json.loads(rows.read_text())["cases"]
+    assert all(case["rows"] and not case["failed"] for case in cases.values())
+    assert not [row["wrong"] for case in cases.values() for row in case["rows"] if row["wrong"]]

@@ -95,6 +95,34 @@ def test_what_is_widened_and_narrowed_again(wide):
     np.testing.assert_array_equal(evaluated(after, given_picture), evaluated(module, given_picture))
 
 
+@pytest.mark.parametrize(
+    ("source", "wide", "weights", "element"),
+    [
+        (hl.UInt(8), hl.UInt(32), [1, 4, 6, 4, 1], "ui16"),
+        (hl.UInt(8), hl.Int(32), [1, 255, 1], "ui16"),
+        (hl.UInt(8), hl.Int(32), [1, 256, 1], "ui32"),  # up to 65790
+        (hl.UInt(8), hl.Int(32), [-1, 2, -1], "si16"),
+        (hl.Int(8), hl.Int(32), [1, 254, 1], "si16"),  # down to -32768
+        (hl.Int(8), hl.Int(64), [1, 255, 1], "ui64"),
+        (hl.UInt(16), hl.UInt(32), [1, 1, 1], "ui32"),
+    ],
+)
+@pytest.mark.parametrize("target", ["reference", "cpu"])
+def test_sums_of_bytes_are_stored_in_16_bits_if_they_fit(source, wide, weights, element, target):
+    image, f = hl.ImageParam(source, 2, "image"), hl.Func("f")
+    f[x, y] = weighted(hl.BoundaryConditions.repeat_edge(image), [3, 1, 2], weights, wide)
+    module, after = separated(hl.Pipeline(f))
+    (stage,) = [op for op in after.walk() if isinstance(op, StageOp) and op.sym_name.data == "image_along_y"]
+    assert str(stage.funcs[0].type.element) == element
+    # ends of the source's range beside one another, where sums are least and largest
+    ends = [np.iinfo(f"{'u' if source.is_uint() else 'i'}{source.bytes()}").min, 0, -1]
+    p = np.tile(np.array(ends).astype(picture(source, 0).dtype), (9, 4))
+    p[3:] = np.iinfo(p.dtype).max
+    p[6:] = ends[0]
+    found = compile_pipeline(after, target)(p)
+    np.testing.assert_array_equal(found, evaluated(module, p))
+
+
 def test_what_is_no_product_stays():
     image, f = hl.ImageParam(hl.UInt(16), 2, "image"), hl.Func("f")
     laplacian = {(i, j): 1 for i in range(3) for j in range(3)} | {(1, 1): 7}
