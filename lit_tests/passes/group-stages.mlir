@@ -7,7 +7,7 @@
 // RUN: not pipeline-opt %s -p 'group-stages{target=pentium}' 2>&1 | filecheck %s --check-prefix=TARGET
 // RUN: not pipeline-opt %s -p 'group-stages{algorithm=best}' 2>&1 | filecheck %s --check-prefix=OPTION
 
-// TARGET: error: unknown GPU 'pentium'
+// TARGET: error: group-stages: unknown GPU 'pentium'
 // OPTION: error: option 'algorithm' of pass 'group-stages' takes both | greedy | dp | none | all, not best
 
 // FUSED-LABEL: img.pipeline @blur

@@ -12,7 +12,7 @@
 // RUN: not pipeline-opt %s -p 'tile{only=blurr}' 2>&1 | filecheck %s --check-prefix=NAME
 // RUN: not pipeline-opt %s -p 'tile{sizes=64 threads=32,8}' 2>&1 | filecheck %s --check-prefix=COUNT
 
-// TARGET: error: unknown GPU 'pentium'
+// TARGET: error: tile: unknown GPU 'pentium'
 // NAME:   error: tile: no group is called 'blurr'; there are blur, channels, by_hand
 // ROUNDS: tile.mlir:{{.*}}: error: tile: group 'blur': unroll = 3 in dimension 0 does not divide the 2 rounds of a thread's loop there
 // COUNT:  tile.mlir:{{.*}}: error: tile: 1 sizes but 2 threads; give one of each per dimension

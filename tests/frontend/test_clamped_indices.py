@@ -36,6 +36,15 @@ def lesson_7():
     return blurred(image, clamped)
 
 
+def by_params():
+    """The same, with the last coordinates given as Params: those are no boundary, but are checked too."""
+    image = hl.ImageParam(hl.UInt(8), 2, name="input")
+    right, bottom = hl.Param(hl.Int(32), "right"), hl.Param(hl.Int(32), "bottom")
+    clamped = hl.Func("clamped")
+    clamped[x, y] = image[hl.clamp(x, 0, right), hl.clamp(y, 0, bottom)]
+    return blurred(image, clamped)
+
+
 def photo(height, width):
     return np.random.default_rng(height * 1000 + width).integers(0, 256, (height, width), dtype=np.uint8)
 
@@ -53,6 +62,27 @@ def test_lesson_7(schedule, expected):
     program = lesson_7().compile("cpu", passes=SCHEDULES[schedule]())
     for size, wanted in expected.items():
         np.testing.assert_array_equal(program(photo(*size)), wanted, err_msg=f"{schedule}, {size}")
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_ends_that_are_parameters(schedule, expected):
+    program = by_params().compile("cpu", passes=SCHEDULES[schedule]())
+    assert "img.boundary" not in program.ir("canonicalize")
+    for (height, width), wanted in expected.items():
+        found = program(photo(height, width), right=width - 1, bottom=height - 1)
+        np.testing.assert_array_equal(found, wanted, err_msg=f"{schedule}, {height} x {width}")
+
+
+def test_a_clamp_to_the_image_becomes_a_boundary():
+    text = lesson_7().compile("h200").ir("canonicalize")
+    assert "img.boundary repeat_edge %input dims [0, 1]" in text
+    assert "arith.minsi" not in text
+
+
+def test_an_image_without_points():
+    program = lesson_7().compile("cpu")
+    with pytest.raises(CallError):
+        program(np.zeros((0, 5), np.uint8), sizes=(5, 5))
 
 
 def test_lesson_7_in_the_evaluator(expected):
