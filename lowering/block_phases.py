@@ -160,10 +160,7 @@ class Phases:
                 for v in range(0, sizes[0], width := min(target.width, sizes[0])):
                     values = [e.load(r, own([v + w, *k[1:]])) for w in range(width)]
                     where = target.index(e, [e.add(o, c) for o, c in zip(origin, [v, *k[1:]], strict=True)])
-                    if width == 1:
-                        e.store(values[0], target.array, where)
-                    else:
-                        e.store_vector(values, target.array, where)
+                    e.store_vector(values, target.array, where)
 
     # --- copying
 

@@ -337,10 +337,7 @@ class BlockTile:
                     for first in range(0, self.piece, width):
                         values = [e.load(r, [*rest[::-1], first + v]) for v in range(width)]
                         where = buffer.index(absolute([first, *rest]), e)
-                        if width == 1:
-                            e.store(values[0], buffer.memref, where)
-                        else:
-                            e.store_vector(values, buffer.memref, where)
+                        e.store_vector(values, buffer.memref, where)
 
                 self.alignment.choose(f, buffer, access_widths(f, self.piece), store)
 

@@ -248,7 +248,9 @@ class Emitter:
         self.effect(memref.StoreOp.get(value, target, [self.value(i) for i in indices]))
 
     def load_vector(self, source: SSAValue, indices: Sequence[Num], count: int) -> list[SSAValue]:
-        """`count` neighbours along the last axis by one vector.load, taken apart."""
+        """`count` neighbours along the last axis by one vector.load, taken apart; one by a memref.load."""
+        if count == 1:
+            return [self.load(source, indices)]
         type = source.type
         assert isinstance(type, MemRefType)
         element = type.element_type
@@ -256,7 +258,10 @@ class Emitter:
         return [self.op(vector.ExtractOp(loaded, [v], element)) for v in range(count)]
 
     def store_vector(self, values: Sequence[SSAValue], target: SSAValue, indices: Sequence[Num]) -> None:
-        """Neighbours along the last axis by one vector.store."""
+        """Neighbours along the last axis by one vector.store; one by a memref.store."""
+        if len(values) == 1:
+            self.store(values[0], target, indices)
+            return
         packed = self.op(ub.PoisonOp(VectorType(values[0].type, [len(values)])))
         for v, value in enumerate(values):
             packed = self.op(vector.InsertOp(value, packed, [v]))

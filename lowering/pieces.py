@@ -2,7 +2,8 @@
 
 A thread computes a small box of points, `vector` along x. What these read of a function, a box again, goes to
 registers first: from global memory by vectors of up to 16 bytes where rows lie at multiples of them, else by scalars;
-in border tiles point by point under the boundaries. Shared memory is laid out so that vectors always fit.
+in border tiles so too where no boundary moves a column, else point by point. Shared memory is laid out so that
+vectors always fit.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from tilefuse.dialects.img.ops import ReadOp, StageOp
 from tilefuse.dialects.img.types import FuncType, element_bytes
 from tilefuse.lowering.abi import base_of, static_strides
 from tilefuse.lowering.emit import PRIVATE, Emitter, Num
-from tilefuse.lowering.reads import Buffer, Resident, Tile, read_global
+from tilefuse.lowering.reads import Buffer, Resident, Row, Tile, inside_row, read_global
 
 MOST_POINTS = 64
 """Points of one function that a thread holds in registers; what needs more is read where it is used. (On an H200 80
@@ -115,16 +116,22 @@ class Alignment:
             bits = e.op(arith.OrIOp(bits, e.value(e.mul(n, size))))
         self._bits[buffer.memref] = bits
 
+    def holds(self, func: SSAValue, buffer: Buffer, width: int) -> SSAValue | None:
+        """Whether rows lie well for accesses of `width` elements; None if never."""
+        bits = self._bits.get(buffer.memref)
+        if bits is None or width == 1:
+            return None
+        assert isinstance(func.type, FuncType)
+        e, size = self.e, width * element_bytes(func.type.element)
+        return e.compare("eq", e.op(arith.AndIOp(bits, e.value(size - 1))), 0)
+
     def choose(self, func: SSAValue, buffer: Buffer, widths: Sequence[int], emit: Callable[[int], None]) -> None:
         """`emit` with the number of elements of an access: the first of `widths` that rows lie well for, else 1."""
-        bits = self._bits.get(buffer.memref)
-        if bits is None or not widths or widths[0] == 1:
+        condition = self.holds(func, buffer, widths[0]) if widths else None
+        if condition is None:
             emit(1)
             return
-        assert isinstance(func.type, FuncType)
-        e, size = self.e, widths[0] * element_bytes(func.type.element)
-        condition = e.compare("eq", e.op(arith.AndIOp(bits, e.value(size - 1))), 0)
-        e.choose(condition, lambda: emit(widths[0]), lambda: self.choose(func, buffer, widths[1:], emit))
+        self.e.choose(condition, lambda: emit(widths[0]), lambda: self.choose(func, buffer, widths[1:], emit))
 
 
 def access_widths(func: SSAValue, piece: int) -> list[int]:
@@ -305,8 +312,7 @@ class Gather:
                 return
             for first, count in runs(low, high, width):
                 where = index(self._at(window, k, first))
-                values = [e.load(memory, where)] if count == 1 else e.load_vector(memory, where, count)
-                for v, value in enumerate(values):
+                for v, value in enumerate(e.load_vector(memory, where, count)):
                     e.store(value, array, [*rest, first - low + v])
 
         self._rows(window, row)
@@ -321,18 +327,42 @@ class Gather:
         base, _ = base_of(source)
         buffer = tile.buffers[base]
         array, resident = self._array(source, window)
-        low, high = window.spans[0]
+        (low, high), width = window.spans[0], access_width(base, self.piece)
 
         def absolute(relative: Sequence[Num]) -> list[Num]:
             return [tile.absolute(e, f, c) for f, c in zip(window.follow, relative, strict=True)]
 
-        def border() -> None:
+        def guarded() -> None:
             def row(k: list[Num]) -> None:
                 with e.loop(high + 1 - low, "kx", unroll=True) as x:
                     where = absolute(self._at(window, k, e.add(x, low)))
                     e.store(read_global(e, tile, source, where, None), array, [*[*k[1:]][::-1], x])
 
             self._rows(window, row)
+
+        def row_at(k: Sequence[Num]) -> Row | None:
+            return inside_row(e, tile, source, absolute(self._at(window, k, low)), high + 1 - low)
+
+        def moved() -> None:
+            def row(k: list[Num]) -> None:
+                at = row_at(k)
+                assert at is not None
+                for first, count in runs(low, high, width):
+                    where = [*at.index[:-1], e.add(at.index[-1], first - low)]
+                    for v, value in enumerate(e.load_vector(buffer.memref, where, count)):
+                        kept = value if at.keep is None else e.select(at.keep[0], value, at.keep[1])
+                        e.store(kept, array, [*[*k[1:]][::-1], first - low + v])
+
+            self._rows(window, row)
+
+        def border() -> None:
+            # most pieces of a border tile lie inside along x: only whole rows of theirs are moved
+            fits, row = self.alignment.holds(base, buffer, width), row_at([0] * len(window.spans))
+            together = None if fits is None or row is None else e.both(fits, row.whole)
+            if together is None:
+                guarded()
+            else:
+                e.choose(together, moved, guarded)
 
         def interior() -> None:
             def fill(width: int) -> None:

@@ -268,7 +268,15 @@ def row_of(e: Emitter, tile: Tile, source: SSAValue, where: Sequence[Num], count
     in_pieces = (BoundaryKind.RepeatEdge, BoundaryKind.ConstantExterior)
     if count & (count - 1) == 0 and (not along or (len(along) == 1 and along[0].kind.data in in_pieces)):
         return _piece_of_row(e, tile, tile.buffers[base], along[0] if along else None, where[0], count, first)
-    buffer = tile.buffers[base]
+    return inside_row(e, tile, source, where, count)
+
+
+def inside_row(e: Emitter, tile: Tile, source: SSAValue, where: Sequence[Num], count: int) -> Row | None:
+    """The same for any `count`: at once where no boundary moves a point along x."""
+    first = locate(e, tile, source, where, None)
+    if len(first.inside) > 1:
+        return None
+    buffer = tile.buffers[base_of(source)[0]]
     whole: SSAValue | None = None
     for x in (where[0], e.add(where[0], count - 1)):
         at = locate(e, tile, source, [x, *where[1:]], None)

@@ -14,8 +14,9 @@
 // The region is 128 columns and one on each side: pieces first, then the columns beside.
 // CHECK:         for (idx [[I:.*]] = t; [[I]] < 544; [[I]] += 256) {
 // CHECK:           if (border) {
-// CHECK:           } else {
-// CHECK-NEXT:        if (([[IN]] & 15) == 0) {
+// CHECK:             if (([[IN]] & 15) == 0 && test) {
+// CHECK:               load_f32x4(&photo[
+// CHECK:             if (([[IN]] & 15) == 0) {
 // CHECK:               p_clamped[ky][0] = photo[
 // CHECK-NEXT:          const float4 [[V:.*]] = load_f32x4(&photo[
 // CHECK:               p_clamped[ky][5] = photo[
