@@ -76,8 +76,8 @@ def standard_passes(
     size = tuple(extent)
     return [
         CommonSubexpressionElimination(),
+        SeparateKernels(float=fast_math),  # first: it leaves less for the others
         CanonicalizePass(),
-        SeparateKernels(float=fast_math),
         InlineStages(),
         GroupStages(target=target, algorithm=algorithm, extent=size),  # type: ignore[arg-type]
         Tile(target=target, extent=size),
