@@ -18,59 +18,63 @@ from tilefuse.dialects.diagnostics import PipelineError
 class Calibration:
     """Constants of `warp_cost`; the defaults were fitted on an H200."""
 
-    exchange_row: float = 2.1
+    exchange_row: float = 1.07
     """Instructions to write, or read, a lane's part of a row that goes from warp to warp."""
-    barrier: float = 160.0
+    barrier: float = 154.0
     """What waiting at a barrier costs, in instructions of a thread, where one block has a multiprocessor to itself."""
-    base_registers: float = 17.0
+    base_registers: float = 12.0
     """Registers of a thread beside what it computes with."""
+    exchange_registers: float = 22.5
+    """The same at a barrier, where rows are exchanged."""
     least_registers: float = 40.0
     """Registers of a thread that the compiler is always left."""
-    live_window: float = 0.28
+    live_window: float = 0.42
     """Registers that a sweep needs, per value of the windows of rows: sums take the place of rows."""
-    live_loads: float = 1.25
+    live_loads: float = 1.06
     """The same per value loaded."""
-    live_terms: float = 0.28
+    live_terms: float = 0.07
     """The same per value read by the stage that reads most: the compiler mixes neighbouring points."""
-    at_barrier: float = 0.93
+    at_barrier: float = 1.13
     """Where rows are exchanged: registers per value that waits at a barrier."""
-    early_loads: float = 0.7
-    """Where rows are exchanged: registers per value loaded."""
-    at_barrier_terms: float = 0.5
+    at_barrier_terms: float = 0.07
     """Where rows are exchanged: registers per value read by the stage that reads most."""
-    code_limit: float = 3800.0
+    code_limit: float = 2120.0
     """Instructions of one thread's straight-line code from which fetching them costs."""
-    code_penalty: float = 0.62
+    code_penalty: float = 0.626
     """What each further CODE_LIMIT of instructions adds, as a share."""
-    issue_overhead: float = 0.71
+    issue_overhead: float = 0.76
     """Instructions issued over instructions counted: addresses, moves, waits."""
-    tail_us: float = 0.0025
+    tail_us: float = 0.0017
     """Microseconds that the last block takes per instruction of a thread: nothing hides its latency."""
-    masked_tail: float = 1.3
+    masked_tail: float = 1.38
     """How much longer that is where border tiles mask computed stages."""
-    full_issue_threads: float = 537.0
+    full_issue_threads: float = 980.0
     """Threads resident on a multiprocessor from which instructions issue at full rate."""
-    full_issue_power: float = 0.4
+    full_issue_power: float = 0.226
     """How the rate falls with fewer."""
-    cache_over_dram: float = 1.4
+    cache_over_dram: float = 1.19
     """Rate of the L2 cache over that of DRAM, read and written together (anchors: 6.1 against 4.28 TB/s)."""
-    load_bytes_per_instruction: float = 1.4
+    load_bytes_per_instruction: float = 2.91
     """Bytes that the first-level caches give in the time of one thread instruction: 128 against 128 x 0.72 a cycle."""
-    store_over_dram: float = 1.8
+    store_over_dram: float = 1.78
     """Rate at which the L2 cache takes stores, over that of DRAM."""
-    in_flight: float = 65536.0
+    in_flight: float = 29700.0
     """Bytes of loads in flight per multiprocessor from which DRAM is saturated."""
-    apart: float = 0.66
+    narrow_rows: float = 0.0574
+    """How much longer DRAM takes, as a share, in tall blocks with rows half as long as 16 bytes per lane."""
+    apart: float = 0.4
     """Share of the shorter of loading and computing that does not overlap with the other in a single wave of blocks."""
-    apart_at_least: float = 0.42
-    """The same with many waves."""
-    overlap_miss: float = 0.02
+    apart_later: float = 0.184
+    """The same in later waves, whose blocks are at different places, with 1024 threads on a multiprocessor."""
+    apart_power: float = 0.369
+    """How it grows with fewer threads."""
+    overlap_miss: float = 0.00125
     """Share of the overlapping part of input tiles that comes from DRAM and not from a cache."""
 
 
 REGISTER_CONSTANTS = (
-    "base_registers", "least_registers", "live_window", "live_loads", "live_terms", "at_barrier", "early_loads",
-    "at_barrier_terms",
+    "base_registers", "exchange_registers", "least_registers", "live_window", "live_loads", "live_terms",
+    "at_barrier", "at_barrier_terms",
 )  # fmt: skip
 """Those of registers, not of time."""
 

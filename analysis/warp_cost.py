@@ -1,6 +1,6 @@
 """The cost of a warp-tiled group: instructions per lane, registers, bytes in flight. Terms: docs/cost-model.md.
 
-The constants are fitted to 241 schedules of 14 pipelines at two sizes on an H200 (2026-11-21): 12 % root mean
+The constants are fitted to 490 timings of 245 schedules of 8 pipelines on an H200 (2026-11-21): 11 % root mean
 square error, near the best of each.
 """
 
@@ -30,6 +30,8 @@ WARPS = 4
 """Warps of a block; they share nothing, so a small block fills multiprocessors evenly."""
 EXCHANGE_WARPS = 8
 """Warps of a block that pass rows to one another: what is lost is at the block's top and bottom only."""
+FULL_THREADS = 1024
+"""Threads resident on a multiprocessor for which `apart_later` is given."""
 REGISTER_LIMIT = 190
 """Estimated registers per thread beyond which a candidate is dropped: the estimate is not exact, 255 is."""
 
@@ -74,8 +76,8 @@ def _registers(
         len(model.nodes[id].accesses) / (2 if layout.stages[id].paired else 1) for id in members
     )
     if exchanges:
-        most = max(c.early_loads * loaded, c.at_barrier * live_at_barriers(model, layout))
-        return c.base_registers + most + c.at_barrier_terms * terms
+        waiting = c.exchange_registers + c.at_barrier * live_at_barriers(model, layout)
+        return max(c.base_registers + c.live_loads * loaded, waiting) + c.at_barrier_terms * terms
     windows = c.live_window * _windows(model, members, layout)
     return c.base_registers + windows + c.live_loads * loaded + c.live_terms * terms
 
@@ -118,7 +120,7 @@ def warp_candidates(
         width = LANES * vector
         region = regions(model, members, output, [width, 1, *box[2:]], follow)
         for exchanged, warps in ways:
-            pitches = (8, 6, 4) if exchanged else (1, 2, 4, 6, 8, 12, 16)
+            pitches = (12, 8, 6, 4) if exchanged else (1, 2, 4, 6, 8, 12, 16)
             try:
                 first = warp_layout(
                     model, members, output, follow, region, width, vector, warps, pitch=pitches[0], exchanged=exchanged
@@ -223,15 +225,19 @@ def _estimate(
     compute_us = tiles * LANES * instructions * c.issue_overhead * code / machine.instructions_per_us
     per_core = threads * -(-blocks // machine.cores)
     resident = min(capacity, per_core)
+    together = min(1.0, capacity / per_core)  # the share of the blocks that are in the first wave
     cache_us = tiles * (fresh + loaded_bytes) / (machine.bytes_per_us * c.cache_over_dram)
+    # neighbours in x share the ends of rows, and drift apart while they go down tall tiles
+    piece = LANES * v * max(h.bytes for h in (*layout.sources.values(), layout.stages[output]))
+    drift = (1.0 - together) * min(1.0, max(0.0, (warps * pitch - 8) / 24))
+    dram_us *= 1.0 + c.narrow_rows * max(0.0, 16 * LANES / piece - 1.0) * drift
     memory_us = max(dram_us, store_us, cache_us) * max(1.0, c.in_flight / max(1.0, resident * in_flight)) ** 0.5
     compute_us *= max(1.0, c.full_issue_threads / resident) ** c.full_issue_power
     # with one wave of blocks, loading and computing follow one another; with many they overlap
-    waves = per_core / capacity
-    apart = min(c.apart, max(c.apart_at_least, c.apart / max(waves, 1.0)))
+    apart = c.apart * together + c.apart_later * (1.0 - together) * (FULL_THREADS / resident) ** c.apart_power
     masked = any(a.boundary and a.producer in layout.stages for id in members for a in model.nodes[id].hull)
     tail_us = instructions * c.tail_us * (c.masked_tail if masked else 1.0)
     load_us = tiles * LANES * in_flight / (machine.instructions_per_us * c.load_bytes_per_instruction)
     shorter = min(memory_us, compute_us) + load_us
-    total = max(memory_us, compute_us) + apart * shorter + tail_us + machine.launch_us
+    total = max(memory_us, compute_us) + min(apart, 1.0) * shorter + tail_us + machine.launch_us
     return WarpCandidate(tile, (LANES, warps, *([1] * (len(box) - 2))), v, total, registers, exchanged, fit)

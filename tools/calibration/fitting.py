@@ -27,7 +27,7 @@ MOST_ERROR = 0.6
 """Logarithm from which an error counts as no larger: a schedule that is far off for its own reasons."""
 FARTHEST = 4.0
 """How many times more, or less, than at the start a constant may become: few timings tell little of some."""
-SHARES = ("apart", "apart_at_least", "overlap_miss")
+SHARES = ("apart", "apart_later", "overlap_miss")
 """At most 1."""
 
 Key = tuple[str, tuple[int, ...], tuple[int, ...], int]
