@@ -25,9 +25,9 @@ from tilefuse.lowering.abi import base_of, static_strides
 from tilefuse.lowering.emit import PRIVATE, Emitter, Num
 from tilefuse.lowering.reads import Buffer, Resident, Row, Tile, inside_row, read_global
 
-MOST_POINTS = 64
-"""Points of one function that a thread holds in registers; what needs more is read where it is used. (On an H200 80
-of them took so many registers that too few threads were left: unsharp in 790 us instead of 540.)"""
+MOST_POINTS = 48
+"""Points of one function that a thread holds in registers; what needs more is read where it is used, as registers are
+better spent on more threads (3x3 blur of bytes on an H200, 60 points: 73 us instead of 65)."""
 
 
 def access_width(func: SSAValue, piece: int) -> int:
