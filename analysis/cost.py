@@ -30,16 +30,24 @@ from tilefuse.analysis.regions import (
 from tilefuse.analysis.warp_cost import warp_candidates
 from tilefuse.dialects.img.attrs import Level, Memory, Shape
 
+MOST_HELD = 48
+"""Values of one function that a thread loads ahead (`lowering/pieces.py`)."""
 OVERLAP_MISS = 0.15
 """Share of the overlapping part of input tiles that comes from DRAM and not from a cache."""
-RESIDENT_THREADS = 768
+RESIDENT_THREADS = 640
 """Threads per multiprocessor from which latency is hidden."""
-BLOCK_MEMORY = 1.6
-"""Memory time of block tiles over the roofline: their loads are narrow and not all in flight at once."""
-ISSUE_OVERHEAD = 1.35
+BLOCK_MEMORY = 1.15
+"""Memory time over the roofline where threads move one point at a time."""
+ISSUE_OVERHEAD = 1.2
 """Instructions issued over instructions counted."""
 CPU_BORDER = 4.0
 """Extra time of a border tile on a CPU, over that of an interior one: its selects keep it from vectorising."""
+BLOCK_TAIL = 2.0
+"""Microseconds in which the last blocks of a kernel leave most of the machine idle."""
+FLATTERED = 1.25
+"""The cheapest of many block tiles takes longer than the model says by about this: it is the one most flattered."""
+PHASE_COST = 40.0
+"""Instructions of each thread for each stage in shared memory: a barrier, and lanes without work before it."""
 INDEX_COST = 1.5
 """Instructions of address arithmetic per load that the threads do not share."""
 
@@ -89,9 +97,10 @@ def _tile_candidates(
                 tile = [x, *([y] if rank > 1 else []), *tail[2:]]
                 yield tuple(tile), (1,) * rank, 1
         return
-    vector = {1: 4, 2: 2}.get(bytes, 1)
+    # (vector, points along x): pieces of 16 bytes take registers, so single points of 4 bytes are tried, too
+    widths = {1: ((4, 4), (4, 8)), 2: ((2, 2), (2, 4)), 4: ((1, 1), (1, 2), (4, 4))}.get(bytes, ((1, 1), (1, 2)))
     for tx, ty in ((32, 4), (32, 8), (64, 4)) if rank > 1 else ((128, 1), (256, 1)):
-        for px in (vector, 2 * vector):
+        for vector, px in widths:
             for py in (1, 2, 4, 8) if rank > 1 else (1,):
                 tile = [tx * px, *([ty * py] if rank > 1 else []), *tail[2:]]
                 yield tuple(tile), tuple([tx, *([ty] if rank > 1 else []), *([1] * (rank - 2))]), vector
@@ -109,6 +118,28 @@ def _shared_loads(reads: tuple[tuple[int, ...], ...], rows_per_thread: int) -> f
     return sum(len({y + j for y in ys for j in range(p)}) for ys in rows.values()) / p
 
 
+@lru_cache(maxsize=4096)
+def _piece_loads(reads: tuple[tuple[int, ...], ...], piece: int, rows_per_thread: int, bytes: int) -> tuple[float, int]:
+    """(loads per point, values held) of a thread that computes `piece` points along x of each of its rows.
+
+    What these read is loaded by accesses of at most 16 bytes, once; (0, 0) for what is too much to be held.
+    """
+    windows: dict[tuple[int, ...], list[tuple[int, int]]] = {}
+    if not all(reads):
+        return 0.0, 0
+    for x, *rest in reads:
+        windows.setdefault(tuple(rest[1:]), []).append((x, rest[0] if rest else 0))
+    loads, values = 0, 0
+    for offsets in windows.values():
+        xs, ys = [x for x, _ in offsets], [y for _, y in offsets]
+        rows = max(ys) - min(ys) + rows_per_thread
+        values += (max(xs) - min(xs) + piece) * rows
+        # whole accesses, and narrower ones at the ends
+        beside = max(0, -min(xs)).bit_count() + max(0, max(xs)).bit_count()
+        loads += (max(1, piece * bytes // 16) + beside) * rows
+    return (loads / (piece * rows_per_thread), values) if values <= MOST_HELD else (0.0, 0)
+
+
 def estimate(
     model: PipelineModel,
     members: Sequence[int],
@@ -124,8 +155,9 @@ def estimate(
     inside = set(members)
     region = regions(model, members, output, tile, follow)
     micro = [min(vector, tile[0]) if d == 0 else t // n for d, (t, n) in enumerate(zip(tile, threads))]
+    piece = micro[0] if machine.is_gpu and micro else 1
     places = place_stages(model, members, output, follow, micro if machine.is_gpu else [1] * len(tile))
-    shared = shared_bytes(model, places, region, dict.fromkeys(places, micro[0] if machine.is_gpu else 1))
+    shared = shared_bytes(model, places, region, dict.fromkeys(places, piece))
     if shared > machine.fast_bytes:
         return None
     count = math.prod(threads)
@@ -148,18 +180,23 @@ def estimate(
             registers += micro_regions[id].points * node.bytes / 4
         else:
             points, rows = float(region[id].points), [1, 4]
-            instructions += points * (3.0 if machine.is_gpu else 0.5)
+            instructions += PHASE_COST * count if machine.is_gpu else 0
+            instructions += points * ((1.0 + 2.0 / micro[0]) if machine.is_gpu else 0.5)
         per_point = node.instructions
         for p, offsets in node.offsets.items():
             from_register = p in inside and places[p].memory is Memory.Register
             if not from_register:
-                loads = _shared_loads(offsets, rows[1] if len(rows) > 1 else 1)
-                per_point += loads * (1 + INDEX_COST)
+                together = rows[1] if len(rows) > 1 else 1
+                loads, held = 0.0, 0
+                if piece > 1:
+                    loads, held = _piece_loads(offsets, piece, together, model.nodes[p].element_bytes[0])
+                    registers += held if id == output or in_registers else 0
+                per_point += (loads or _shared_loads(offsets, together)) * (1 + INDEX_COST)
             if p not in inside:
                 _note_load(model, loaded, id, p, region[id], tile)
         instructions += points * per_point
         if id == output:
-            instructions += points * (1 + INDEX_COST)
+            instructions += points * (1 + INDEX_COST) / piece
     bytes: float = out_points * model.nodes[output].bytes
     for p, spans in loaded.items():
         fresh = math.prod(max(1.0, s[1]) for s in spans)
@@ -168,7 +205,7 @@ def estimate(
     memory_us = tiles * bytes / machine.bytes_per_us
     compute_us = tiles * instructions / machine.instructions_per_us
     if machine.is_gpu:
-        memory_us *= BLOCK_MEMORY
+        memory_us *= BLOCK_MEMORY if piece == 1 else 1.0
         compute_us *= ISSUE_OVERHEAD
         registers += per_thread_points * model.nodes[output].bytes / 4 * 2
         resident = min(
@@ -190,6 +227,8 @@ def estimate(
             compute_us *= machine.cores / tiles
     # memory and arithmetic overlap, but not perfectly
     total = max(memory_us, compute_us) + 0.15 * min(memory_us, compute_us) + machine.launch_us
+    if machine.is_gpu:
+        total = (total + BLOCK_TAIL) * FLATTERED
     return Candidate(Shape.BlockTile, tuple(tile), tuple(threads), vector, places, total, shared)
 
 
