@@ -341,6 +341,8 @@ def _variable_type(a: Expr, width: int) -> str:
     interval = a.interval()
     if width == 1:
         return "bool"
+    if a.reads and a.ctype == UNSIGNED[32]:
+        return a.ctype  # of registers: it may wrap later
     if width == 32 and promotes_to_int(a.ctype):
         return "int"
     if width == 64 and a.ctype in ("long long", "int") and interval[0] < 0:

@@ -192,6 +192,7 @@ class Cuda(Language):
     barrier = "__syncthreads();"
     shuffle = "__shfl"
     pairs = True
+    wide_registers = True
     library = _LIBRARY
 
     def head(self, includes: set[str]) -> list[str]:

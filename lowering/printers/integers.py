@@ -15,6 +15,7 @@ from xdsl.dialects.builtin import IndexType, IntegerType
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from tilefuse.dialects.diagnostics import PipelineError
+from tilefuse.dialects.gpu_shuffle import ShuffleOp
 from tilefuse.lowering.printers import expr
 from tilefuse.lowering.printers.c_types import (
     SIGNED,
@@ -274,8 +275,19 @@ def _select(p: FunctionPrinter, op: Operation) -> Expr:
     return expr.conditional(test, a, b, a.ctype if a.const is None else b.ctype)
 
 
+def _only_travels(op: Operation) -> bool:
+    """Whether an extended value goes to another lane and is cut off again there: then its upper bits are free."""
+    use = op.results[0].get_user_of_unique_use()
+    narrow = op.operands[0].type
+    return isinstance(use, ShuffleOp) and all(
+        isinstance(u.operation, arith.TruncIOp) and u.operation.result.type == narrow for u in use.shuffle_result.uses
+    )
+
+
 def _extend(reading: Callable[[Expr, int], Expr]) -> Row:
     def row(p: FunctionPrinter, op: Operation) -> Expr:
+        if _only_travels(op):
+            return p.use(op.operands[0])
         a = _read(p, op.operands[0], op, reading)
         width = width_of(op.results[0].type, op)
         if isinstance(a.const, int):

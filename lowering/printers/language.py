@@ -32,6 +32,8 @@ class Language(ABC):
     barrier: ClassVar[str | None]
     shuffle: ClassVar[str | None]
     """What the names of the warp shuffles begin with, or None where there are none."""
+    wide_registers: ClassVar[bool] = False
+    """Whether registers are 32 bits wide at least, so that wrapping to fewer is an instruction."""
     pairs: ClassVar[bool] = False
     """Whether vectors of two 16-bit integers are computed in one register."""
     library: ClassVar[dict[str, Helper]]

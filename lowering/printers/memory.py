@@ -14,7 +14,7 @@ from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
 from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.lowering.printers import expr
-from tilefuse.lowering.printers.c_types import byte_size, is_half, register_type, short_name
+from tilefuse.lowering.printers.c_types import UNSIGNED, byte_size, is_half, register_type, short_name
 from tilefuse.lowering.printers.expr import ADD, EQ, MUL, POSTFIX, Expr
 from tilefuse.lowering.printers.integers import Row
 from tilefuse.lowering.printers.readings import literal
@@ -37,6 +37,8 @@ class Memory:
     """In elements; None for a C array."""
     passed: tuple[str, ...]
     """What a call passes for it."""
+    wide: bool = False
+    """Elements are kept in 32 bits, of which the upper ones mean nothing."""
 
 
 def space_of(type_: Attribute) -> int:
@@ -142,10 +144,23 @@ def _pointer_to_row(p: FunctionPrinter, type_: MemRefType[Any], declarator: str)
     return f"{element} (*{declarator}){_brackets(shape[1:])}" if shape[1:] else f"{element}* {declarator}".rstrip()
 
 
-def _declare(p: FunctionPrinter, value: SSAValue, name: str) -> None:
+def _declare(p: FunctionPrinter, value: SSAValue, name: str, wide: bool = False) -> None:
     type_ = as_type(MemRefType[Any], value.type)
     extents = tuple(literal(n, 64) for n in type_.get_shape())
-    p.memories[value] = Memory(name, type_, extents, None, (name,))
+    p.memories[value] = Memory(name, type_, extents, None, (name,), wide)
+
+
+def _is_wide(p: FunctionPrinter, array: SSAValue) -> bool:
+    """Whether a private array is registers: then wrapping to 8 or 16 bits waits until a value is used."""
+    type_ = as_type(MemRefType[Any], array.type)
+    element = type_.element_type
+    return (
+        p.language.wide_registers
+        and space_of(type_) == PRIVATE
+        and isinstance(element, IntegerType)
+        and element.width.data in (8, 16)
+        and all(isinstance(use.operation, memref.LoadOp | memref.StoreOp) for use in array.uses)
+    )
 
 
 def print_alloca(p: FunctionPrinter, op: Operation) -> None:
@@ -157,14 +172,15 @@ def print_alloca(p: FunctionPrinter, op: Operation) -> None:
         raise PipelineError("memref.alloca: the memory space must be 3 (block) or 5 (thread)", op)
     shape = _array_shape(type_, op)
     name = p.names.fresh(op.memref.name_hint or ("tile" if space == SHARED else "local"))
-    _declare(p, op.memref, name)
+    wide = _is_wide(p, op.memref)
+    _declare(p, op.memref, name, wide)
     if "kernel.dynamic" in op.attributes:
         raw = p.language.dynamic_shared(f"{name}_bytes", type_, op)
         if raw is not None:
             p.line(raw)
             p.line(f"{_pointer_to_row(p, type_, name)} = ({_pointer_to_row(p, type_, '')}){name}_bytes;")
             return
-    array = f"{p.storage(type_.element_type)} {name}{_brackets(shape)}"
+    array = f"{UNSIGNED[32] if wide else p.storage(type_.element_type)} {name}{_brackets(shape)}"
     if space == SHARED:
         p.line(f"{p.language.shared_qualifier}{array}{p.language.shared_suffix};")
     else:
@@ -219,7 +235,7 @@ def element(p: FunctionPrinter, value: SSAValue, indices: Iterable[SSAValue], op
     """`in[y * in_s0 + x]` or `tile[y][x]`, an lvalue."""
     memory = memory_of(p, value, op)
     where = [p.use(index) for index in indices]
-    ctype = p.storage(memory.type.element_type)
+    ctype = UNSIGNED[32] if memory.wide else p.storage(memory.type.element_type)
     if memory.strides is None:
         text = memory.name + "".join(f"[{index.text}]" for index in where or [literal(0, 64)])
         return expr.derived(text, POSTFIX, ctype, where, cheap=False)
