@@ -7,8 +7,9 @@ from dataclasses import replace
 
 import pytest
 from random_pipelines import random_pipeline
-from random_programs import Shape, assert_equal, call, evaluated, passes
+from random_programs import Shape, assert_equal, call, evaluated, passes, pieces
 
+from tilefuse.passes.tile import Tile
 from tilefuse.runtime.program import compile_pipeline
 
 pytestmark = pytest.mark.gpu
@@ -21,6 +22,13 @@ SCHEDULES = {
 }
 TILES: dict[str, Shape] = {"warps": "warp_tile", "warps-exchange": "warp_exchange"}
 """Not every pipeline has such tiles."""
+PIECES = {
+    "vectors": (Tile(sizes=(32, 8), threads=(8, 4), vector=4), False),
+    "unrolled": (Tile(sizes=(64, 8), threads=(8, 4), vector=4, unroll=(1, 2)), False),
+    "copied": (Tile(sizes=(16, 8), threads=(4, 4), vector=4), True),
+    "a tile ahead": (Tile(sizes=(16, 4), threads=(4, 4), vector=2, stream=3), True),
+}
+"""Block tiles by hand, and whether inputs are copied to shared memory first."""
 WARP_SEEDS = (10, 16, 23, 33, 44, 300)
 
 
@@ -45,5 +53,15 @@ def test_random_pipelines(seed, schedule):
 def test_warp_tiles(seed, tiles):
     case = random_pipeline(seed)
     schedule = passes("h200", shape=TILES[tiles])
+    program = compile_pipeline(case.module, "cuda", strict_float=True, passes=schedule)
+    assert_equal(on_gpu(program, case), evaluated(case), f"seed {seed}, {tiles}")
+
+
+@pytest.mark.parametrize("tiles", PIECES)
+@pytest.mark.parametrize("seed", range(400, 406))
+def test_pieces_of_rows(seed, tiles):
+    case = random_pipeline(seed)
+    tile, staged = PIECES[tiles]
+    schedule = pieces("h200", tile, stage_inputs=staged)
     program = compile_pipeline(case.module, "cuda", strict_float=True, passes=schedule)
     assert_equal(on_gpu(program, case), evaluated(case), f"seed {seed}, {tiles}")
