@@ -120,7 +120,7 @@ def warp_candidates(
         width = LANES * vector
         region = regions(model, members, output, [width, 1, *box[2:]], follow)
         for exchanged, warps in ways:
-            pitches = (12, 8, 6, 4) if exchanged else (1, 2, 4, 6, 8, 12, 16)
+            pitches = (8, 6, 4) if exchanged else (1, 2, 4, 6, 8, 12, 16)
             try:
                 first = warp_layout(
                     model, members, output, follow, region, width, vector, warps, pitch=pitches[0], exchanged=exchanged
