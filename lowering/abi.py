@@ -5,6 +5,7 @@ The lowering and the runtime both ask here, so there is one description of a lau
 
 from __future__ import annotations
 
+import math
 import re
 import zlib
 from collections.abc import Sequence
@@ -151,11 +152,24 @@ def block_tile(group: GroupOp) -> tuple[int, ...]:
 
 
 def origin_alignment(group: GroupOp, model: PipelineModel | None = None) -> tuple[int, ...]:
-    """Tile origins are multiples of this, per dimension (more than 1 for scaled accesses)."""
+    """Tile origins are multiples of this, per dimension: more than 1 for scaled accesses, and along x for vectors.
+
+    Temporaries lie in memory so that columns which are multiples of a vector do at multiples of its size.
+    """
     model = model or extract(pipeline_of(group))
     members = [model.node_of[s.funcs[0]] for s in group.stages]
     output = model.node_of[group.output_stage.funcs[0]]
-    return alignment(follow_chain(model, members, output), group.output_stage.rank)
+    along_x, *others = (*alignment(follow_chain(model, members, output), group.output_stage.rank), 1)
+    if group.schedule is not None and touches_temporaries(group):
+        along_x = math.lcm(along_x, group.schedule.vector_width)
+    return (along_x, *others)[: group.output_stage.rank]
+
+
+def touches_temporaries(group: GroupOp) -> bool:
+    """Whether a kernel reads or writes what is neither an input nor an output of the pipeline."""
+    outputs = set(pipeline_of(group).return_op.funcs)
+    read = (a.value for a in kernel_args(group) if a.kind == "input")
+    return any(not isinstance(f.owner, InputOp) and f not in outputs for f in (*read, *group.funcs))
 
 
 def tiles(group: GroupOp, output_box: Box, align: Sequence[int] | None = None) -> list[int]:

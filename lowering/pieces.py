@@ -97,6 +97,7 @@ class Alignment:
     def __init__(self, e: Emitter):
         self.e = e
         self._bits: dict[SSAValue, SSAValue] = {}
+        self._pointers: dict[SSAValue, SSAValue] = {}
 
     def add(self, func: SSAValue, buffer: Buffer, first: Num) -> None:
         """Note a function that is accessed by pieces, from the column `first` (on the grid) on."""
@@ -105,15 +106,17 @@ class Alignment:
             return
         e, size = self.e, element_bytes(func.type.element)
         start = e.sub(first, buffer.mins[0])
-        terms: list[Num] = [start]
         bits = self._bits.get(buffer.memref)
+        terms: list[Num] = []
         if bits is None:
             metadata = memref.ExtractStridedMetaDataOp(buffer.memref)
-            bits = e.op(memref.ExtractAlignedPointerAsIndexOp.get(buffer.memref))
+            self._pointers[buffer.memref] = e.op(memref.ExtractAlignedPointerAsIndexOp.get(buffer.memref))
             e.effect(metadata)
-            terms = [*list(metadata.strides)[:-1], start]
+            terms = [e.mul(n, size) for n in list(metadata.strides)[:-1]]
+        terms.append(e.add(self._pointers[buffer.memref], e.mul(start, size)))
         for n in terms:
-            bits = e.op(arith.OrIOp(bits, e.value(e.mul(n, size))))
+            bits = e.value(n) if bits is None else e.op(arith.OrIOp(bits, e.value(n)))
+        assert bits is not None
         self._bits[buffer.memref] = bits
 
     def holds(self, func: SSAValue, buffer: Buffer, width: int) -> SSAValue | None:

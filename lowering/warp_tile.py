@@ -214,10 +214,11 @@ class WarpTile:
                 continue
             bytes = size // at.vector
             metadata = memref.ExtractStridedMetaDataOp(buffer.memref)
-            low: SSAValue = e.op(memref.ExtractAlignedPointerAsIndexOp.get(buffer.memref))
+            pointer = e.op(memref.ExtractAlignedPointerAsIndexOp.get(buffer.memref))
             e.effect(metadata)
             first = e.add(e.sub(origin[0], buffer.mins[0]), -at.dead_left * at.vector)
-            for n in (*list(metadata.strides)[:-1], first):
+            low = e.value(e.add(pointer, e.mul(first, bytes)))
+            for n in list(metadata.strides)[:-1]:
                 low = e.op(arith.OrIOp(low, e.value(e.mul(n, bytes))))
             rest = e.op(arith.AndIOp(low, e.value(size - 1)))
             result = e.both(result, e.compare("eq", rest, 0))

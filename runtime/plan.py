@@ -19,7 +19,7 @@ from tilefuse.dialects.img.types import FuncType, element_bytes
 from tilefuse.lowering.abi import KernelArg, grid, kernel_args, kernel_name, static_strides, threads
 from tilefuse.runtime.arena import Lifetime, Lodging, place
 from tilefuse.runtime.boxes import CallBoxes, input_ops, rank_of
-from tilefuse.runtime.layouts import Picture, reach, storage_strides
+from tilefuse.runtime.layouts import ALIGNMENT, Picture, reach, storage_strides
 from tilefuse.runtime.scalars import Number
 
 _INT32_REACH = 2**31 - 2**20
@@ -162,9 +162,8 @@ def _assign_buffers(
     places, size = place(lives, lodgings)
     arena = len(inputs) + len(outputs)
     for f, (host, offset) in zip(temporaries, places, strict=True):
-        box = needed[f]
-        strides, _ = storage_strides([n for _, n in box], _itemsize(f))
-        buffers[f] = _Buffer(arena if host is None else hosts[host], box, strides, offset)
+        lead, strides, _ = _storage(needed[f], _itemsize(f))
+        buffers[f] = _Buffer(arena if host is None else hosts[host], needed[f], strides, offset + lead)
     copies = []
     for number, func, box in larger:
         b = buffers[func]
@@ -172,6 +171,19 @@ def _assign_buffers(
         item = _itemsize(func)
         copies.append(CopyOut(b.offset + skip * item, b.strides, number, item))
     return buffers, copies, size
+
+
+def _storage(box: Box, itemsize: int) -> tuple[int, tuple[int, ...], int]:
+    """How a temporary lies: bytes before its first element, strides in elements, bytes in all.
+
+    Columns that are multiples of 16 bytes lie at such multiples, so that kernels whose boxes begin elsewhere agree.
+    """
+    lead = box[0][0] % max(1, ALIGNMENT // itemsize) if box else 0
+    extents = [n for _, n in box]
+    if extents:
+        extents[0] += lead
+    strides, size = storage_strides(extents, itemsize)
+    return lead * itemsize, strides, size
 
 
 def _dense_bytes(p: Picture, itemsize: int) -> int:
@@ -186,7 +198,7 @@ def _life(func: SSAValue, groups: Sequence[GroupOp], kept: bool, needed: Mapping
         for i, g in enumerate(groups)
         if func in g.funcs or any(a.value is func for a in kernel_args(g) if a.kind == "input")
     ]
-    _, size = storage_strides([n for _, n in needed[func]], _itemsize(func))
+    *_, size = _storage(needed[func], _itemsize(func))
     return Lifetime(size, min(users), len(groups) if kept else max(users))
 
 

@@ -41,9 +41,7 @@ def pipeline(seed: int) -> tuple[hl.Pipeline, np.ndarray]:
     x, y = hl.Var("x"), hl.Var("y")
     kind = random.choice(list(_TYPES))
     image = hl.ImageParam(_TYPES[kind], 2, "image")
-    continued = random.choice(
-        [hl.BoundaryConditions.repeat_edge, hl.BoundaryConditions.mirror_image]
-    )
+    continued = random.choice([hl.BoundaryConditions.repeat_edge, hl.BoundaryConditions.mirror_image])
     current: hl.Func = (
         hl.BoundaryConditions.constant_exterior(image, random.randrange(256))
         if random.randrange(3) == 0

@@ -8,7 +8,7 @@
 // beside a piece by what fits. Rows of shared memory always do.
 
 // CHECK-LABEL: void pieces_blur_tile(
-// CHECK:         const idx [[IN:i_[0-9]+]] = (idx)(unsigned long long)photo |
+// CHECK:         const idx [[IN:i_[0-9]+]] = (photo_s0 * 4) |
 // CHECK:         __shared__ __align__(16) float sh_blur_x[4624];
 
 // The region is 128 columns and one on each side: pieces first, then the columns beside.
