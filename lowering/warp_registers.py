@@ -363,7 +363,7 @@ class RegisterBody(Body):
             found = self.run(op.rows, at, layout)
             self._put_row(self._load_row(op, found[1 : 1 + rank]), op.tile, at, keep(found))
 
-        if not op.fills:
+        if not op.fills and not op.replaces:
             row_loop(moved)
             return
         # rows wait as they are in memory, so that filling them is cheap
@@ -382,9 +382,10 @@ class RegisterBody(Body):
         row_loop(
             lambda at: e.store(self._load_row(op, self.run(op.rows, at, layout)[1 : 1 + rank]), waiting, place(at))
         )
-        before, after = self.run(op.rows, first, layout)[1 + rank : 3 + rank]
-        with e.when(e.either(before, after)):
-            row_loop(fill)
+        if op.fills:
+            before, after = self.run(op.rows, first, layout)[1 + rank : 3 + rank]
+            with e.when(e.either(before, after)):
+                row_loop(fill)
         row_loop(lambda at: self._put_row(e.load(waiting, place(at)), op.tile, at, keep(self.run(op.rows, at, layout))))
 
     def _store_row(self, op: StoreOp, row: Num) -> None:
