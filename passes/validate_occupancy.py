@@ -3,8 +3,9 @@
 Checks, per group: the schedule is well-formed for its execution model; threads, shared memory and registers of
 a block are within the target's limits, by NVIDIA's allocation rules (`targets/occupancy.py`); at least one
 block fits a multiprocessor. Registers and spills are known where a compiler's report has put `registers` and
-`spill_bytes` on the group. Too much of anything is an error that names the limit and the stage; with
-`fix=true` the tile is made smaller instead. The result stands on the group as `occupancy`.
+`spill_bytes` on the group. On a CPU the arrays of a tile lie on a thread's stack and have to fit there. Too much
+of anything is an error that names the limit and the stage; with `fix=true` the tile is made smaller instead. The
+result stands on the group as `occupancy` (for a GPU).
 """
 
 from __future__ import annotations
@@ -30,6 +31,9 @@ from tilefuse.targets.occupancy import exceeded_limits, occupancy
 
 ASSUMED_REGISTERS = 32
 """Registers per thread counted with where no compiler has reported any."""
+
+STACK_BYTES = 4 << 20
+"""Most that the arrays of a CPU's tile may take: half of what Linux gives the stack of a thread."""
 
 
 @dataclass(frozen=True)
@@ -107,6 +111,24 @@ def _need(group: GroupOp, model: PipelineModel) -> _Need:
     return _Need(threads, registers, shared_bytes(model, places, region, steps, twice), ids[largest].sym_name.data)
 
 
+def _arrays(group: GroupOp, model: PipelineModel) -> tuple[int, str]:
+    """Bytes that the arrays of a tile take on a CPU, and the stage, or input, that takes most of them."""
+    schedule = group.schedule
+    assert schedule is not None
+    if schedule.execution is Shape.BlockTile:
+        need = _need(group, model)
+        return need.shared, need.largest
+    layout = group_layout(group, model)
+    arrays = [(model.nodes[id].name, held) for id, held in layout.stages.items()]
+    arrays += [(model.nodes[id].name, held) for (id, _), held in layout.sources.items()]
+    sizes = []
+    for name, held in arrays:
+        rows, columns = layout.pitch + sum(held.wide), LANES * layout.vector + sum(held.reach)
+        points = layout.warps * rows * columns * math.prod(b - a + 1 for a, b in held.rest)
+        sizes.append((points * held.bytes, name))
+    return sum(size for size, _ in sizes), max(sizes)[1]
+
+
 def _smaller(group: GroupOp, model: PipelineModel) -> ScheduleAttr | None:
     """The schedule with half the rows (then half the columns) per block; None if there is nothing to halve."""
     schedule = group.schedule
@@ -178,7 +200,7 @@ class ValidateOccupancy(ModulePass):
     name = "validate-occupancy"
 
     target: str = "h200"
-    """A GPU's model or arch; cpu has no limits to check."""
+    """A GPU's model or arch, or cpu."""
     fix: bool = False
     """Make tiles smaller until they fit, instead of an error."""
     keep: tuple[str, ...] = ()
@@ -200,27 +222,27 @@ class ValidateOccupancy(ModulePass):
 
     def _validate(self, group: GroupOp, model: PipelineModel, on: Gpu | None) -> None:
         _check_shape(group, model)
-        if on is None:
-            return
         while True:
-            problems = self._problems(group, model, on)
+            problems = self._problems(group, model, on) if on is not None else self._cpu_problems(group, model)
             if not problems:
                 break
             kept = group.sym_name.data in self.keep
             smaller = None
             if self.fix and not kept:
-                if _int(group, "spill_bytes") and len(problems) == 1:
+                if on is not None and _int(group, "spill_bytes") and len(problems) == 1:
                     smaller = _fewer_blocks(group, on)
                 smaller = smaller or _smaller(group, model)
             if smaller is None:
                 raise _complain(
                     group,
-                    f"{'; '.join(problems)} on {on.name}. " + self._remedy(kept),
+                    f"{'; '.join(problems)} on {on.name if on is not None else 'a CPU'}. " + self._remedy(kept),
                 )
             group.schedule = smaller
             # what was reported belongs to the old tile
             group.attributes.pop("registers", None)
             group.attributes.pop("spill_bytes", None)
+        if on is None:
+            return
         need = _need(group, model)
         found = occupancy(on, need.threads, need.registers, need.shared)
         group.attributes["occupancy"] = StringAttr(
@@ -232,6 +254,12 @@ class ValidateOccupancy(ModulePass):
         if not self.fix:
             return "Use a smaller tile, or fix=true"
         return "Its schedule is kept; write a smaller tile" if kept else "No smaller tile is left"
+
+    def _cpu_problems(self, group: GroupOp, model: PipelineModel) -> list[str]:
+        size, largest = _arrays(group, model)
+        if size <= STACK_BYTES:
+            return []
+        return [f"{size} bytes of stack, most of them for '{largest}', where a tile has {STACK_BYTES}"]
 
     def _problems(self, group: GroupOp, model: PipelineModel, on: Gpu) -> list[str]:
         need = _need(group, model)
