@@ -111,12 +111,36 @@ def known_dialects() -> Context:
     from tilefuse.dialects.img import IMG
 
     ctx = Context()
-    for name, factory in Universe.get_multiverse().all_dialects.items():
+    try:
+        universe = Universe.get_multiverse()
+    except Exception as error:
+        raise broken_package(error) from error
+    for name, factory in universe.all_dialects.items():
         ctx.register_dialect(name, factory)
     # A checkout on the path that was never installed has no entry point.
     if IMG.name not in ctx.registered_dialect_names:
         ctx.register_dialect(IMG.name, lambda: IMG)
     return ctx
+
+
+def broken_package(error: Exception) -> PipelineError:
+    """`error`, of looking at the packages with an entry point `xdsl.universe`, as one that names the package."""
+    from importlib.metadata import entry_points  # late: slow, and seldom needed
+
+    for point in entry_points(group="xdsl.universe"):
+        try:
+            found = point.load()
+        except Exception as why:
+            return PipelineError(
+                f"the package '{point.name}' ({point.value}), which the entry point xdsl.universe announces, cannot "
+                f"be loaded: {type(why).__name__}: {why}; repair or uninstall it"
+            )
+        if not isinstance(found, Universe):
+            return PipelineError(
+                f"the package '{point.name}' announces {point.value} by the entry point xdsl.universe, which is a "
+                f"{type(found).__name__}, not a Universe"
+            )
+    return PipelineError(f"two packages do not go together by the entry point xdsl.universe: {error}")
 
 
 def parse_module(text: str, filename: str = "<string>", ctx: Context | None = None) -> ModuleOp:

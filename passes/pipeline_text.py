@@ -17,6 +17,7 @@ from xdsl.utils.hints import isa, type_repr
 from tilefuse.dialects.diagnostics import PipelineError, SourcePosition
 
 _Built = TypeVar("_Built", bound=ArgSpecConvertible)
+_Loaded = TypeVar("_Loaded")
 
 _WRAPPED = re.compile(r"\s*(?:builtin\.module|any)\s*\((.*)\)\s*", re.DOTALL)
 
@@ -41,9 +42,23 @@ def parse_passes(
         at += len(spec.name)
         if spec.name not in available:
             raise PipelineError(unknown("pass", spec.name, available), position=position)
-        kind = available[spec.name]()
+        kind = loaded(f"pass '{spec.name}'", available[spec.name], position)
+        if kind.name != spec.name:
+            raise PipelineError(
+                f"pass '{spec.name}' is called '{kind.name}' by its class {kind.__module__}.{kind.__name__}; "
+                "give the class and its row among the passes the same name",
+                position=position,
+            )
         passes.append(build(kind, spec, f"pass '{spec.name}'", position))
     return tuple(passes)
+
+
+def loaded(what: str, factory: Callable[[], _Loaded], position: SourcePosition | None = None) -> _Loaded:
+    """What a row of a `Universe` makes; PipelineError if its module cannot be imported, or lacks it."""
+    try:
+        return factory()
+    except Exception as error:
+        raise PipelineError(f"{what} cannot be loaded: {type(error).__name__}: {error}", position=position) from error
 
 
 def parse_specs(text: str, source: str) -> list[ArgSpec]:

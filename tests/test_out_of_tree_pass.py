@@ -88,3 +88,55 @@ def test_without_the_package_the_pass_is_unknown(tmp_path):
     done = _run(tmp_path, "-p", "prefix-stages{prefix=a}")
     assert done.returncode == 1
     assert "unknown pass 'prefix-stages'" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (
+            'all_passes={"prefix-stages"',
+            'all_passes={"tile"',
+            "two packages do not go together by the entry point xdsl.universe: "
+            "Duplicate definition of tile in ['prefix_stages', 'tilefuse'].",
+        ),
+        (
+            "from dataclasses",
+            "import nowhere\nfrom dataclasses",
+            "the package 'prefix_stages' (prefix_stages:UNIVERSE), which the entry point xdsl.universe announces, "
+            "cannot be loaded: ModuleNotFoundError: No module named 'nowhere'; repair or uninstall it",
+        ),
+        (
+            "UNIVERSE = Universe",
+            "UNIVERSE = dict",
+            "the package 'prefix_stages' announces prefix_stages:UNIVERSE by the entry point xdsl.universe, which is a "
+            "dict, not a Universe",
+        ),
+    ],
+)
+def test_a_package_that_cannot_be_used_is_named(installed, old, new, message):
+    module = installed / "prefix_stages.py"
+    assert old in module.read_text()
+    module.write_text(module.read_text().replace(old, new))
+    done = _run(installed, "-p", "cse")
+    assert (done.returncode, done.stderr) == (1, f"pipeline-opt: error: {message}\n")
+    path = os.pathsep.join(filter(None, [str(installed), os.environ.get("PYTHONPATH")]))
+    compiled = subprocess.run(
+        [sys.executable, "-c", "import sys, tilefuse; tilefuse.compile(sys.stdin.read(), target='reference')"],
+        input=SOURCE,
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert f"PipelineError: error: {message}\n" in compiled.stderr
+
+
+def test_a_pass_is_called_as_its_class_says(installed):
+    module = installed / "prefix_stages.py"
+    module.write_text(module.read_text().replace('all_passes={"prefix-stages"', 'all_passes={"prefix"'))
+    done = _run(installed, "-p", "cse,prefix{prefix=a}")
+    assert done.returncode == 1
+    assert done.stderr.startswith(
+        "--pass-pipeline:1:5: error: pass 'prefix' is called 'prefix-stages' by its class prefix_stages.PrefixStages; "
+        "give the class and its row among the passes the same name\n"
+    )

@@ -140,6 +140,22 @@ def test_unlocated_errors_can_be_expected(tmp_path, monkeypatch):
     assert main([str(path), "-p", "act", "--verify-diagnostics"]) == 0
 
 
+def test_rows_that_cannot_be_loaded(source, monkeypatch, capsys):
+    def row():
+        raise ModuleNotFoundError("No module named 'llvmlite'")
+
+    said = "cannot be loaded: ModuleNotFoundError: No module named 'llvmlite'\n"
+    monkeypatch.setitem(UNIVERSE.all_passes, "act", row)
+    monkeypatch.setitem(UNIVERSE.all_targets, "llvm-too", row)
+    for arguments, expected in (
+        (["-t", "llvm-too"], f"pipeline-opt: error: target 'llvm-too' {said}"),
+        (["-p", "cse,act"], f"--pass-pipeline:1:5: error: pass 'act' {said}cse,act\n    ^\n"),
+        (["--list-passes"], f"pipeline-opt: error: pass 'act' {said}"),
+    ):
+        assert main([source, *arguments]) == 1
+        assert capsys.readouterr().err == expected
+
+
 def test_a_checkout_that_was_never_installed(source, monkeypatch, capsys):
     monkeypatch.setattr(Universe, "get_multiverse", staticmethod(lambda: XDSL_UNIVERSE))
     assert main([source]) == 0

@@ -9,14 +9,14 @@ from collections.abc import Callable, Mapping
 from xdsl.passes import ModulePass
 from xdsl.universe import XDSL_UNIVERSE
 
-from tilefuse.passes.pipeline_text import describe_options
+from tilefuse.passes.pipeline_text import describe_options, loaded
 
 
 def list_passes(available: Mapping[str, Callable[[], type[ModulePass]]]) -> str:
     """The passes of tilefuse and of plug-ins in full; of xDSL's own only the names, to load none of them."""
     lines = []
     for name in sorted(available.keys() - XDSL_UNIVERSE.all_passes.keys()):
-        kind = available[name]()
+        kind = loaded(f"pass '{name}'", available[name])
         lines.append(f"{name}: {summary(kind)}")
         lines.extend(f"    {option}" for option in describe_options(kind))
     names = ", ".join(sorted(available.keys() & XDSL_UNIVERSE.all_passes.keys()))

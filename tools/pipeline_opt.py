@@ -20,9 +20,9 @@ from xdsl.utils.target import Target
 from xdsl.xdsl_opt_main import xDSLOptMain
 
 from tilefuse.dialects.diagnostics import PipelineError
-from tilefuse.dialects.parsing import LocatedParser
+from tilefuse.dialects.parsing import LocatedParser, broken_package
 from tilefuse.dialects.verification import verify
-from tilefuse.passes.pipeline_text import build, normalised, parse_passes, parse_specs, unknown
+from tilefuse.passes.pipeline_text import build, loaded, normalised, parse_passes, parse_specs, unknown
 from tilefuse.tools.diagnostics import InternalError, diagnosed, render
 from tilefuse.tools.expected import check_expectations, parse_expectations
 from tilefuse.tools.instrumentation import Dumps, Timing
@@ -47,7 +47,10 @@ class PipelineOpt(xDSLOptMain):
     # The rows of tilefuse come by its entry point; a checkout on the path, never installed, has none.
 
     def register_all_dialects(self) -> None:
-        super().register_all_dialects()
+        try:
+            super().register_all_dialects()
+        except Exception as error:
+            raise broken_package(error) from error
         for name, factory in UNIVERSE.all_dialects.items():
             if name not in self.ctx.registered_dialect_names:
                 self.ctx.register_dialect(name, factory)
@@ -126,7 +129,7 @@ class PipelineOpt(xDSLOptMain):
         entry: Callable[..., Any] = self.available_targets[spec.name]
         if inspect.signature(entry).parameters:  # a plain function (module, stream): no options
             return text
-        kind: type[Target] = entry()
+        kind: type[Target] = loaded(f"target '{spec.name}'", entry)
         return str(build(kind, spec, f"target '{spec.name}'"))
 
     def setup_pipeline(self) -> None:
