@@ -58,7 +58,10 @@ class Expr:
         return f"<tilefuse.Expr of type {self._type}: {describe(self)}>"
 
     def __bool__(self) -> bool:
-        raise ValueError("an Expr has no truth value in Python: use & | ~ for and, or, not, and select(...) for if")
+        raise ValueError(
+            "an Expr has no truth value in Python: use & | ~ for and, or, not, select(...) for if, and tilefuse's own "
+            "min(...) and max(...)"
+        )
 
     __hash__ = object.__hash__
     # Without this NumPy would take an Expr for a scalar and make an array of Exprs.

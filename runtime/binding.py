@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -72,7 +73,7 @@ class Signature:
             return arrays, {}
         if len(arrays) > len(self.inputs):
             raise CallTypeError(
-                f"{len(arrays)} arrays given, but there are {len(self.inputs)} inputs "
+                f"{_counted(len(arrays), 'array')} given, but there {_are(len(self.inputs), 'input')} "
                 f"({_listed(self._input_names)}); the array of an output goes into out="
             )
         bound = dict(zip(self._input_names, arrays, strict=False))
@@ -89,10 +90,13 @@ class Signature:
                 bound[name] = value
         missing = [n for n in self._input_names if n not in bound]
         if missing:
-            raise CallTypeError(f"input {_listed(missing)} is missing: pass an array for it")
+            if len(missing) == 1:
+                raise CallTypeError(f"input {_listed(missing)} is missing: pass an array for it")
+            raise CallTypeError(f"inputs {_listed(missing)} are missing: pass an array for each")
         missing = [n for n in self.params if n not in params]
         if missing:
-            raise CallTypeError(f"param {_listed(missing)} is missing: pass {missing[0]}=...")
+            said = f"param {_listed(missing)} is" if len(missing) == 1 else f"params {_listed(missing)} are"
+            raise CallTypeError(f"{said} missing: pass {', '.join(f'{n}=...' for n in missing)}")
         return [bound[n] for n in self._input_names], params
 
     def per_output(self, value: Any, keyword: str) -> dict[str, Any]:
@@ -108,12 +112,14 @@ class Signature:
         if not isinstance(value, tuple | list):
             value = [value]
         if len(value) != len(names):
-            raise CallTypeError(f"{keyword}= gives {len(value)}, but there are {len(names)} outputs: {_listed(names)}")
+            raise CallTypeError(
+                f"{keyword}= gives {len(value)}, but there {_are(len(names), 'output')}: {_listed(names)}"
+            )
         return {n: v for n, v in zip(names, value, strict=True) if v is not None}
 
     def sizes(self, value: Any) -> dict[str, tuple[int, ...]]:
-        """`sizes=` by output name, extents x first. A plain tuple of integers is meant for every output."""
-        if isinstance(value, tuple | list) and all(_is_integer(v) for v in value):
+        """`sizes=` by output name, extents x first. A plain tuple of numbers is meant for every output."""
+        if isinstance(value, tuple | list) and all(isinstance(v, Real) for v in value):
             value = {slot.name: value for slot in self.outputs}
         return {n: _integers(v, f"sizes= of '{n}'") for n, v in self.per_output(value, "sizes").items()}
 
@@ -145,6 +151,14 @@ def _integers(value: Any, what: str) -> tuple[int, ...]:
     if not isinstance(value, tuple | list) or not all(_is_integer(v) for v in value):
         raise CallTypeError(f"{what} takes a tuple of integers, x first, not {value!r}")
     return tuple(int(v) for v in value)
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"
+
+
+def _are(count: int, what: str) -> str:
+    return f"{'is' if count == 1 else 'are'} {_counted(count, what)}"
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -113,7 +113,7 @@ def _mins(request: Request, name: str, rank: int, op: InputOp | None = None) -> 
     given = request.mins.get(name)
     if given is not None:
         if len(given) != rank:
-            raise CallError(f"mins of '{name}': {len(given)} numbers for {rank} dimensions")
+            raise CallError(f"mins of '{name}' take {rank} numbers, not {len(given)}")
         return given
     declared = op.bounds.data if op is not None and op.bounds is not None else (None,) * rank
     return tuple(0 if d is None else d[0] for d in declared)
@@ -140,7 +140,7 @@ def _output_boxes(
         rank = rank_of(func.type)
         shape, size = request.out_shapes.get(name), request.sizes.get(name)
         if size is not None and len(size) != rank:
-            raise CallError(f"sizes of output '{name}': {len(size)} numbers for {rank} dimensions")
+            raise CallError(f"sizes of output '{name}' take {rank} numbers, not {len(size)}")
         if size is not None and any(n <= 0 for n in size):
             raise CallError(f"sizes of output '{name}' are {size}; they must be positive")
         if shape is not None and 0 in shape:

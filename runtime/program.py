@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
@@ -93,8 +93,12 @@ def compile_pipeline(
             "or Pipeline.to_module()"
         )
     verify_module(module)
-    if wrong := [p for p in passes or () if not isinstance(p, ModulePass)]:
-        raise CallTypeError(f"passes= takes pass objects, as in [*standard_passes('cpu'), Mine()], not {wrong[0]!r}")
+    if passes is not None:
+        listed = isinstance(passes, Iterable) and not isinstance(passes, str)
+        if wrong := [p for p in passes if not isinstance(p, ModulePass)] if listed else [passes]:
+            raise CallTypeError(
+                f"passes= takes a list of pass objects, as in [*standard_passes('cpu'), Mine()], not {wrong[0]!r}"
+            )
     return Program(module, Settings(find_backend(target), strict_float, verify, passes, options))
 
 

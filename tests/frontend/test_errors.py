@@ -290,7 +290,7 @@ def test_mistake(mistake):
 
 
 def test_an_expr_has_no_truth_value():
-    with pytest.raises(ValueError, match="use & \\| ~ for and, or, not, and select"):
+    with pytest.raises(ValueError, match=r"use & \| ~ for and, or, not, select.*tilefuse's own min"):
         bool(x > 1)
 
 

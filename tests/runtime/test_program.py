@@ -212,6 +212,7 @@ def test_parameters(compiled):
     ("named", "message"),
     [
         ({"gain": 1.0}, "param 'offset' is missing: pass offset=..."),
+        ({}, "params 'gain', 'offset' are missing: pass gain=..., offset=..."),
         ({"gain": 1.0, "offset": 40000}, "param 'offset' is 40000, outside of si16: -32768 to 32767"),
         ({"gain": 1.0, "offset": 1.5}, "param 'offset' takes an integer of type si16, not 1.5"),
         ({"gain": "2", "offset": 1}, "param 'gain' takes a number of type f32, not a str"),
@@ -239,7 +240,7 @@ A = np.ones((20, 30), np.float32)
     ("arrays", "named", "message"),
     [
         ((), {}, "input 'photo' is missing: pass an array for it"),
-        ((A, A), {}, r"2 arrays given, but there are 1 inputs \('photo'\)"),
+        ((A, A), {}, r"2 arrays given, but there is 1 input \('photo'\)"),
         ((A,), {"photo": A}, "input 'photo' is given twice"),
         ((A.astype(np.float64),), {}, "input 'photo' takes float32, not float64"),
         ((A.astype(">f4"),), {}, "input 'photo' takes float32, not >f4"),
@@ -254,7 +255,8 @@ A = np.ones((20, 30), np.float32)
         ((A[:2],), {}, r"input 'photo' is too small: 2 points in dimension 1 \(y\), .* needs 3"),
         ((A[:0],), {}, r"input 'photo' is too small: 0 points in dimension 1 \(y\), .* needs 3"),
         ((A,), {"sizes": (40, 4)}, r"'photo' is read at 0 to 41 in dimension 0 \(x\), but holds 0 to 29"),
-        ((A,), {"sizes": (4,)}, "sizes of output 'blur_y': 1 numbers for 2 dimensions"),
+        ((A,), {"sizes": (4,)}, "sizes of output 'blur_y' take 2 numbers, not 1"),
+        ((A,), {"sizes": (4.0, 4)}, r"sizes= of 'blur_y' takes a tuple of integers, x first, not \(4.0, 4\)"),
         ((A,), {"sizes": (0, 4)}, r"sizes of output 'blur_y' are \(0, 4\); they must be positive"),
         ((A,), {"sizes": "big"}, "sizes= of 'blur_y' takes a tuple of integers, x first, not 'big'"),
         ((A,), {"sizes": {"blur": (3, 3)}}, "sizes=: no output is called 'blur'; there are 'blur_y'"),
@@ -264,7 +266,7 @@ A = np.ones((20, 30), np.float32)
         ((A,), {"out": np.empty((18, 28))}, "output 'blur_y' takes float32, not float64"),
         ((A,), {"out": np.empty((18, 28, 1), np.float32)}, "output 'blur_y' takes 2 dimensions, not 3"),
         ((A,), {"out": np.empty((20, 28), np.float32)}, r"'photo' is read at 0 to 21 in dimension 1 \(y\)"),
-        ((A,), {"out": [A, A]}, "out= gives 2, but there are 1 outputs: 'blur_y'"),
+        ((A,), {"out": [A, A]}, "out= gives 2, but there is 1 output: 'blur_y'"),
         ((A,), {"out": read_only(np.empty((18, 28), np.float32))}, "out= is read-only"),
         ((A,), {"out": A[1:-1, 1:-1]}, "output 'blur_y': the array given as out= shares memory with input"),
         (
