@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 import tilefuse as hl
+from tilefuse.runtime.errors import TargetError
 
 HERE = Path(__file__).resolve().parent
 OUT = HERE.parent / "out"
@@ -102,7 +103,10 @@ def main(examples: Sequence[Example], argv: Sequence[str] | None = None) -> None
     if arguments.mlir:
         print(example.ir(), end="")
         return
-    run(example, arguments.target, arguments.input, arguments.output or OUT / f"{name}.png")
+    try:
+        run(example, arguments.target, arguments.input, arguments.output or OUT / f"{name}.png")
+    except (TargetError, ImportError, OSError) as error:  # what this machine, or the command, lacks
+        raise SystemExit(f"error: {error}") from None
 
 
 def run(example: Example, target: str, source: str | None, path: Path) -> None:

@@ -56,6 +56,21 @@ def test_mlir_prints_the_algorithm():
     assert run("blur.py", "--mlir", "--variant", "blur_u8").stdout == EXAMPLES["blur_u8"].ir()
 
 
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--target", "h300"], "target 'h300' is unknown"),
+        (["--target", "cpu", "--input", "nowhere.png"], "nowhere.png"),
+    ],
+)
+def test_what_is_lacking_is_said_in_one_line(arguments, message):
+    ran = run("blur.py", *arguments, check=False)
+    assert (ran.returncode, ran.stdout) == (1, "")
+    assert ran.stderr.startswith("error: ")
+    assert message in ran.stderr
+    assert ran.stderr.count("\n") == 1
+
+
 def test_an_unknown_variant_is_refused():
     ran = run("blur.py", "--variant", "blur_f64", check=False)
     assert ran.returncode == 2
