@@ -1,10 +1,17 @@
-"""The Python of the README and of the language's page runs as it stands."""
+"""What the pages show runs as it stands: Python, command lines on the examples, IR."""
 
 import re
+import shlex
 from pathlib import Path
 
 import numpy as np
 import pytest
+
+from tilefuse.dialects.parsing import parse_module
+from tilefuse.lowering.groups import LowerGroups
+from tilefuse.passes.pipeline import new_context
+from tilefuse.passes.validate_occupancy import ValidateOccupancy
+from tilefuse.tools.pipeline_opt import main
 
 ROOT = Path(__file__).parents[1]
 
@@ -17,3 +24,33 @@ def test_python_blocks_run(page):
     names = {"__name__": "reader", "array": np.arange(12 * 16, dtype=np.uint8).reshape(12, 16)}
     for block in blocks:
         exec(compile(block, page, "exec"), names)
+
+
+def _commands(page):
+    """What follows `pipeline-opt` in a page's blocks of shell, where it reads an example."""
+    blocks = re.findall(r"^```sh\n(.*?)^```", (ROOT / page).read_text(), re.MULTILINE | re.DOTALL)
+    lines = "".join(blocks).replace("\\\n", " ").splitlines()
+    return [line.removeprefix("pipeline-opt ") for line in lines if line.startswith("pipeline-opt examples/")]
+
+
+@pytest.mark.parametrize("page", ["README.md", "examples/README.md"])
+def test_command_lines_run(page, monkeypatch, capsys):
+    monkeypatch.chdir(ROOT)
+    commands = _commands(page)
+    assert commands
+    for command in commands:
+        assert main(shlex.split(command, comments=True)) == 0, (command, capsys.readouterr().err)
+        assert capsys.readouterr().out
+
+
+def test_the_text_of_levels_1_to_3_parses():
+    first, second = re.findall(r"^```mlir\n(.*?)^```", (ROOT / "docs/architecture.md").read_text(), re.M | re.S)[:2]
+    body = re.search(r"-> f32 \{\n(.*?)\n  \}", first, re.DOTALL)[1]
+    along_y = re.sub(r"%clamped\[%x( [-+] 1)?, %y\]", r"%bx[%x, %y\1]", body)
+    group = second.replace("{ ... }", f"{{\n{body}\n}}", 1).replace("{ ... }", f"{{\n{along_y}\n}}", 1)
+    head = first.partition("  %blur_x")[0]
+    module = parse_module(f'{head}{group}  img.return "blur_y" = %out : !img.func<2xf32>\n}}')
+    parse_module(first)
+    ValidateOccupancy(target="h200").apply(new_context(), module)
+    LowerGroups().apply(new_context(), module)
+    assert "within [0, 120, 0, 30]" in str(module)
