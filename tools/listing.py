@@ -1,7 +1,9 @@
-"""`--list-passes`: each pass with its first docstring line and its options."""
+"""`--list-passes`: each pass with its first docstring line, its options, and the text below each of these."""
 
 from __future__ import annotations
 
+import ast
+import inspect
 import sys
 import textwrap
 from collections.abc import Callable, Mapping
@@ -18,11 +20,30 @@ def list_passes(available: Mapping[str, Callable[[], type[ModulePass]]]) -> str:
     for name in sorted(available.keys() - XDSL_UNIVERSE.all_passes.keys()):
         kind = loaded(f"pass '{name}'", available[name])
         lines.append(f"{name}: {summary(kind)}")
-        lines.extend(f"    {option}" for option in describe_options(kind))
+        texts = option_texts(kind)
+        for option in describe_options(kind):
+            lines.append(f"    {option}")
+            text = texts.get(option.partition(":")[0], "")
+            lines += textwrap.wrap(text, 100, initial_indent=" " * 8, subsequent_indent=" " * 8, break_on_hyphens=False)
     names = ", ".join(sorted(available.keys() & XDSL_UNIVERSE.all_passes.keys()))
     lines.append("passes of xDSL:")
     lines.append(textwrap.fill(names, 100, initial_indent="    ", subsequent_indent="    ", break_on_hyphens=False))
     return "\n".join(lines)
+
+
+def option_texts(kind: type[ModulePass]) -> dict[str, str]:
+    """The string below each field of a pass, by the field's name; none where the source is not at hand."""
+    try:
+        (body,) = ast.parse(textwrap.dedent(inspect.getsource(kind))).body
+    except (OSError, TypeError, SyntaxError):
+        return {}
+    assert isinstance(body, ast.ClassDef)
+    found = {}
+    for field, below in zip(body.body, body.body[1:], strict=False):
+        match field, below:
+            case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str() as text)):
+                found[name] = " ".join(text.split())
+    return found
 
 
 def summary(kind: type[ModulePass]) -> str:
