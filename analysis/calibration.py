@@ -16,11 +16,11 @@ from tilefuse.dialects.diagnostics import PipelineError
 
 @dataclass(frozen=True)
 class Calibration:
-    """Constants of `warp_cost`; the defaults were fitted on an H200."""
+    """Constants of `warp_cost` and `warp_time`; the defaults were fitted on an H200."""
 
-    exchange_row: float = 1.07
+    exchange_row: float = 1.0
     """Instructions to write, or read, a lane's part of a row that goes from warp to warp."""
-    barrier: float = 154.0
+    barrier: float = 130.1
     """What waiting at a barrier costs, in instructions of a thread, where one block has a multiprocessor to itself."""
     base_registers: float = 12.0
     """Registers of a thread beside what it computes with."""
@@ -38,37 +38,37 @@ class Calibration:
     """Where rows are exchanged: registers per value that waits at a barrier."""
     at_barrier_terms: float = 0.07
     """Where rows are exchanged: registers per value read by the stage that reads most."""
-    code_limit: float = 2120.0
+    code_limit: float = 2944.0
     """Instructions of one thread's straight-line code from which fetching them costs."""
-    code_penalty: float = 0.626
+    code_penalty: float = 0.647
     """What each further CODE_LIMIT of instructions adds, as a share."""
-    issue_overhead: float = 0.76
+    issue_overhead: float = 0.8035
     """Instructions issued over instructions counted: addresses, moves, waits."""
-    tail_us: float = 0.0017
+    tail_us: float = 0.00094
     """Microseconds that the last block takes per instruction of a thread: nothing hides its latency."""
-    masked_tail: float = 1.38
-    """How much longer that is where border tiles mask computed stages."""
-    full_issue_threads: float = 980.0
+    full_issue_threads: float = 1152.0
     """Threads resident on a multiprocessor from which instructions issue at full rate."""
-    full_issue_power: float = 0.226
+    full_issue_power: float = 0.181
     """How the rate falls with fewer."""
-    cache_over_dram: float = 1.19
+    cache_over_dram: float = 2.2
     """Rate of the L2 cache over that of DRAM, read and written together (anchors: 6.1 against 4.28 TB/s)."""
-    load_bytes_per_instruction: float = 2.91
+    load_bytes_per_instruction: float = 1.0
     """Bytes that the first-level caches give in the time of one thread instruction: 128 against 128 x 0.72 a cycle."""
-    store_over_dram: float = 1.78
+    store_over_dram: float = 1.0
     """Rate at which the L2 cache takes stores, over that of DRAM."""
-    in_flight: float = 29700.0
+    in_flight: float = 29400.0
     """Bytes of loads in flight per multiprocessor from which DRAM is saturated."""
-    narrow_rows: float = 0.0574
+    narrow_rows: float = 0.0913
     """How much longer DRAM takes, as a share, in tall blocks with rows half as long as 16 bytes per lane."""
     apart: float = 0.4
-    """Share of the shorter of loading and computing that does not overlap with the other in a single wave of blocks."""
-    apart_later: float = 0.184
-    """The same in later waves, whose blocks are at different places, with 1024 threads on a multiprocessor."""
-    apart_power: float = 0.369
-    """How it grows with fewer threads."""
-    overlap_miss: float = 0.00125
+    """Share of the shorter of loading and computing that a single wave of blocks does not hide behind the other."""
+    overlap: float = 3.94
+    """How well the shorter hides behind the longer: the power of their mean, with 1024 threads on a multiprocessor."""
+    overlap_power: float = 0.629
+    """How that grows with the threads."""
+    imbalance: float = 1.82
+    """How much of the share of multiprocessors' time that a last wave leaves idle is lost."""
+    overlap_miss: float = 0.0001
     """Share of the overlapping part of input tiles that comes from DRAM and not from a cache."""
 
 

@@ -27,7 +27,7 @@ from tilefuse.analysis.regions import (
     follow_chain,
     regions,
 )
-from tilefuse.analysis.warp_cost import warp_candidates
+from tilefuse.analysis.warp_cost import Kind, warp_candidates
 from tilefuse.dialects.img.attrs import Level, Memory, Shape
 
 MOST_HELD = 48
@@ -287,6 +287,8 @@ def schedules(
     extent: Sequence[int],
     shape: Shape | None = None,
     exchange: bool | None = None,
+    needs: Mapping[Kind, int] | None = None,
+    thorough: bool = True,
 ) -> Iterator[Candidate]:
     """Every schedule of a group that the search compares, with its cost; options as for `best_schedule`.
 
@@ -300,7 +302,7 @@ def schedules(
     follow = follow_chain(model, members, output)
     box = nominal_box(model, output, extent)
     if machine.is_gpu and (shape is None or shape is Shape.WarpTile):
-        for w in warp_candidates(model, members, output, follow, machine, box, exchange):
+        for w in warp_candidates(model, members, output, follow, machine, box, exchange, needs, thorough):
             places = {
                 id: Placement(Level.Block if id in w.exchanged else Level.Warp, Memory.Register)
                 for id in members
@@ -328,12 +330,15 @@ def best_schedule(
     extent: Sequence[int],
     shape: Shape | None = None,
     exchange: bool | None = None,
+    needs: Mapping[Kind, int] | None = None,
+    thorough: bool = True,
 ) -> Candidate | None:
     """The cheapest schedule of a group, of one execution model or of any; None if none fits.
 
-    `exchange`: whether rows of a warp tile go from warp to warp; None for what is cheaper.
+    `exchange`: whether rows of a warp tile go from warp to warp; None for what is cheaper. `needs`: registers that
+    warp tiles were found to need. Not `thorough`: without blocks of other numbers of warps, to compare groups.
 
     Raises NotFusable for an illegal group.
     """
-    found = schedules(model, members, output, machine, extent, shape, exchange)
+    found = schedules(model, members, output, machine, extent, shape, exchange, needs, thorough)
     return min(found, key=lambda c: c.microseconds, default=None)

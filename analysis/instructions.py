@@ -52,7 +52,7 @@ _SUMS = (arith.AddfOp, arith.SubfOp, arith.AddiOp, arith.SubiOp)
 
 def instruction_cost(op: Operation) -> float:
     """Thread instructions of one op, about. A product that only feeds sums costs nothing: they fuse."""
-    if isinstance(op, _PRODUCTS) and all(isinstance(u.operation, _SUMS) for u in op.results[0].uses):
+    if isinstance(op, _PRODUCTS) and all(_absorbs(u.operation, u.index) for u in op.results[0].uses):
         return 0.0
     if type(op) in _BY_CONSTANT and isinstance(op.operands[1].owner, arith.ConstantOp):
         return _BY_CONSTANT[type(op)]
@@ -62,6 +62,11 @@ def instruction_cost(op: Operation) -> float:
     if op.results and isinstance(op.results[0].type, IndexType):
         return 0.5
     return 10.0 if op.name.startswith("math.") and not _cheap_math(op) else 1.0
+
+
+def _absorbs(op: Operation, operand: int) -> bool:
+    """Whether a sum and the product that is this operand of it are one instruction: of two products, the second."""
+    return isinstance(op, _SUMS) and (operand == 1 or not isinstance(op.operands[1].owner, _PRODUCTS))
 
 
 def _cheap_math(op: Operation) -> bool:

@@ -16,7 +16,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from tilefuse.analysis.bounds import flat_ops
 from tilefuse.analysis.index import AnyIndex, GeneralIndex, Index, Span, classify
 from tilefuse.analysis.instructions import instruction_cost
-from tilefuse.analysis.subwords import of_type, pair_cost, pairs_pay, subword_intervals
+from tilefuse.analysis.subwords import HALF_RATE, of_type, pair_slots, pairs_pay, subword_intervals
 from tilefuse.dialects.img.attrs import BoundaryKind
 from tilefuse.dialects.img.ops import (
     BoundaryOp,
@@ -65,6 +65,9 @@ class Node:
     op: Operation
     instructions: float = 0.0
     """Thread instructions per point beside the reads."""
+    shared_instructions: float = 0.0
+    """Of these, what does not depend on the dimensions after x and y: a thread that computes all of them does it
+    once."""
     pair_instructions: float | None = None
     """The same where two points share a register; None where they cannot, or had better not."""
     accesses: list[Access] = field(default_factory=list)
@@ -208,7 +211,11 @@ def _hull(accesses: Sequence[Access]) -> list[Access]:
 def _read_body(op: StageOp, node: Node, model: PipelineModel, boundary: dict[SSAValue, BoundaryKind | None]) -> None:
     args: dict[SSAValue, int] = {a: i for i, a in enumerate(op.body.block.args)}
     seen: set[Access] = set()
+    deep: set[SSAValue] = set(op.body.block.args[2:])
+    """What depends on dimensions after x and y."""
     for inner in op.body.block.ops:
+        if not deep.isdisjoint(inner.operands):
+            deep.update(inner.results)
         if isinstance(inner, ReadOp):
             coords = [args.get(v) for v in inner.indices]
             access = Access(
@@ -221,7 +228,9 @@ def _read_body(op: StageOp, node: Node, model: PipelineModel, boundary: dict[SSA
                 seen.add(access)
                 node.accesses.append(access)
         elif not isinstance(inner, YieldOp | ParamOp):
-            node.instructions += instruction_cost(inner)
+            cost = instruction_cost(inner)
+            node.instructions += cost
+            node.shared_instructions += cost if deep.isdisjoint(inner.results) else 0.0
     model.add_reads(node.id, {a.producer for a in node.accesses})
     node.hull = _hull(node.accesses)
     offsets: dict[int, list[tuple[int, ...]]] = {}
@@ -244,4 +253,17 @@ def _read_pairs(op: StageOp, node: Node, spans: dict[SSAValue, Span]) -> None:
     assert isinstance(last, YieldOp)
     spans.update({f: found[v] for f, v in zip(op.funcs, last.values, strict=True) if v in found})
     if pairs_pay(block, found):
-        node.pair_instructions = sum(pair_cost(o, found) for o in block.ops if o.results and o.results[0] in found) / 2
+        costs = (
+            pair_slots(o, found) for o in block.ops if o.results and o.results[0] in found and not isinstance(o, ReadOp)
+        )
+        node.pair_instructions = (sum(costs) + HALF_RATE * _joined_rows(node)) / 2
+
+
+def _joined_rows(node: Node) -> int:
+    """Rows of producers of which points an odd number of columns away are read: there pairs are joined anew."""
+    rows = set()
+    for a in node.accesses:
+        x = a.indices[0] if a.indices else None
+        if isinstance(x, Index) and x.offset % 2:
+            rows.add((a.producer, a.source, a.indices[1:]))
+    return len(rows)

@@ -1,11 +1,11 @@
-"""The cost of a warp-tiled group: instructions per lane, registers, bytes in flight. Terms: docs/cost-model.md.
+"""The cost of a warp-tiled group: which schedules there are, their instructions, registers and bytes.
 
-The constants are fitted to 490 timings of 245 schedules of 8 pipelines on an H200 (2026-11-21): 11 % root mean
-square error, near the best of each.
+Their time follows in `warp_time.py`; terms: docs/cost-model.md.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,15 +25,23 @@ from tilefuse.analysis.warp_layout import (
     row_readers,
     warp_layout,
 )
+from tilefuse.analysis.warp_time import Work, microseconds
 
-WARPS = 4
-"""Warps of a block; they share nothing, so a small block fills multiprocessors evenly."""
-EXCHANGE_WARPS = 8
+WARPS = (4, 2, 8)
+"""Warps of a block that share nothing: small blocks fill multiprocessors evenly, large ones are fewer."""
+EXCHANGE_WARPS = (8, 4, 16)
 """Warps of a block that pass rows to one another: what is lost is at the block's top and bottom only."""
-FULL_THREADS = 1024
-"""Threads resident on a multiprocessor for which `apart_later` is given."""
+PITCHES = (1, 2, 4, 6, 8, 12, 16)
+"""Rows of a warp that computes, and loads, again what it needs of its neighbours' rows."""
+EXCHANGE_PITCHES = (8, 6, 4, 16, 12)
+"""Rows of a warp where rows are exchanged."""
+QUICK_PITCHES = (8, 6, 4)
+"""Those of EXCHANGE_PITCHES by which groups are compared."""
 REGISTER_LIMIT = 190
 """Estimated registers per thread beyond which a candidate is dropped: the estimate is not exact, 255 is."""
+
+Kind = tuple[tuple[int, ...], tuple[int, ...], int, bool]
+"""A warp-tile schedule: tile, threads, vector, whether rows are exchanged."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +57,8 @@ class WarpCandidate:
     """Stages whose rows go from warp to warp."""
     blocks: int = 0
     """Blocks per multiprocessor that there should be registers for."""
+    work: Work | None = None
+    """What `microseconds` follows from."""
 
 
 def _windows(model: PipelineModel, members: Sequence[int], layout: WarpLayout) -> float:
@@ -90,10 +100,14 @@ def warp_candidates(
     machine: Machine,
     box: Sequence[int],
     exchange: bool | None = None,
+    needs: Mapping[Kind, int] | None = None,
+    thorough: bool = True,
 ) -> Iterator[WarpCandidate]:
     """All warp-tile schedules worth comparing; none if the group cannot be warp-tiled.
 
-    `exchange`: whether rows go from warp to warp; None to try both.
+    `exchange`: whether rows go from warp to warp; None to try both. `needs`: registers per thread that schedules
+    were found to need; the estimates of those like them are corrected by as much. Not `thorough`: one number of
+    warps per block, enough to compare groups.
     """
     try:
         check_warp_group(model, members, follow)
@@ -107,34 +121,45 @@ def warp_candidates(
         if model.nodes[a.producer].is_input or a.producer not in follow
     ]
     largest = max([*out.element_bytes, *widths])
-    readers = row_readers(model, members)
-    ways: list[tuple[tuple[int, ...], int]] = []
+    readers = tuple(row_readers(model, members))
+    ways: list[tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]] = []
     if exchange is not True or not readers:
-        ways.append(((), WARPS))
+        ways.append(((), WARPS, PITCHES))
     if exchange is not False and readers:
-        ways.append((tuple(readers), EXCHANGE_WARPS))
+        ways.append((readers, EXCHANGE_WARPS, EXCHANGE_PITCHES if thorough else QUICK_PITCHES))
     for bytes in (16, 8, 4):
         vector = bytes // largest
         if vector < 1:
             continue
         width = LANES * vector
         region = regions(model, members, output, [width, 1, *box[2:]], follow)
-        for exchanged, warps in ways:
-            pitches = (8, 6, 4) if exchanged else (1, 2, 4, 6, 8, 12, 16)
+        for exchanged, warps, pitches in ways:
+            sizes = list(itertools.product(warps if thorough else warps[:1], pitches))
             try:
                 first = warp_layout(
-                    model, members, output, follow, region, width, vector, warps, pitch=pitches[0], exchanged=exchanged
-                )
+                    model, members, output, follow, region, width, vector, max(warps),
+                    pitch=max(pitches), exchanged=exchanged,
+                )  # fmt: skip
             except NotFusable:
                 continue
-            for pitch in pitches:
+            layouts = []
+            for size in sizes:
                 try:
-                    layout = first.at_pitch(pitch)
+                    layouts.append(first.of_size(*size))
                 except NotFusable:
-                    break
-                found = _estimate(model, members, output, layout, machine, box, exchanged)
-                if found is not None:
-                    yield found
+                    continue
+            found = [_estimate(model, members, output, layout, machine, box, exchanged, 1.0) for layout in layouts]
+            if needs and (more := _underestimate(found, needs)) > 1.0:
+                found = [_estimate(model, members, output, layout, machine, box, exchanged, more) for layout in layouts]
+            yield from (c for c in found if c is not None)
+
+
+def _underestimate(found: Sequence[WarpCandidate | None], needs: Mapping[Kind, int]) -> float:
+    """How many times more registers than estimated are needed; 1 where nothing is known."""
+    known = (
+        needs.get((c.tile, c.threads, c.vector, bool(c.exchanged)), 0) / c.registers for c in found if c is not None
+    )
+    return max([1.0, *known])
 
 
 def _edge(held: Held) -> float:
@@ -144,7 +169,7 @@ def _edge(held: Held) -> float:
 
 def _split(held: Held) -> float:
     """Instructions per point to take a row out of memory apart, or to join one."""
-    return 0.0 if held.bytes >= 4 else (0.75 if held.bytes == 1 else 0.5) if held.paired else 1.0
+    return 0.0 if held.bytes >= 4 else (0.5 if held.bytes == 1 else 0.0) if held.paired else 1.0
 
 
 def _estimate(
@@ -155,19 +180,18 @@ def _estimate(
     machine: Machine,
     box: Sequence[int],
     exchanged: tuple[int, ...],
+    underestimate: float,
 ) -> WarpCandidate | None:
     c = machine.calibration
     v, width, height, warps, pitch = layout.vector, layout.width, layout.height, layout.warps, layout.pitch
     depth = math.prod(box[2:])
     tile = (width, height, *box[2:])
     blocks = -(-box[0] // width) * -(-box[1] // height)
-    tiles = blocks * warps
     own = width * height / warps  # output points of a warp
+    own_bytes = own * depth * model.nodes[output].bytes
     instructions = 40.0  # finding the tile, per lane
-    fresh = own * depth * model.nodes[output].bytes
+    exchanges = in_flight = 0.0
     traffic: dict[int, tuple[float, float]] = {}  # per input: bytes of its own points, and of others
-    loaded_bytes = 0.0  # of other tiles' points, from a cache
-    in_flight = 0.0
     loaded = 0.0  # registers
     for (producer, _), held in layout.sources.items():
         deep = math.prod(b - a + 1 for a, b in held.rest)
@@ -177,10 +201,9 @@ def _estimate(
         in_flight += loads * v * held.bytes
         # rows that several warps of a block load come from memory once
         rows = (warps * pitch + held.above + held.below) / warps
-        # an input read through several boundaries comes from memory once
+        # an input read through several boundaries comes from memory once, and then from the first-level cache
         old = traffic.get(producer, (0.0, 0.0))
         more = max(0.0, LANES * v * rows - own)
-        loaded_bytes += more * deep * held.bytes
         traffic[producer] = (max(old[0], own * deep * held.bytes), max(old[1], more * deep * held.bytes))
     for id in members:
         node, held = model.nodes[id], layout.stages[id]
@@ -190,54 +213,45 @@ def _estimate(
             1 for a in node.accesses if a.producer not in layout.stages and (a.producer, a.source) not in layout.sources
         )
         count = held.rows(pitch)
-        each = node.pair_instructions if held.paired and node.pair_instructions is not None else node.instructions
-        instructions += count * deep * v * (each + 5 * unstaged)
+        if held.paired and node.pair_instructions is not None:
+            per_column = deep * node.pair_instructions
+        else:
+            per_column = deep * node.instructions - (deep - 1) * node.shared_instructions
+        instructions += count * v * (per_column + deep * 5 * unstaged)
         if id == output:
             instructions += count * deep * (4 + v * _split(held))
             continue
         if rows := held.exchanged_rows():
-            instructions += rows * deep * 2 * c.exchange_row * (2 if held.bytes < 4 else 1)
+            exchanges += rows * deep * 2 * (2 if held.bytes < 4 else 1)
             count += rows
         instructions += count * deep * sum(held.reach) * _edge(held)
-    registers = _registers(model, members, layout, loaded, bool(exchanged), c)
-    if registers > REGISTER_LIMIT:
-        return None
-    shared = exchange_bytes(model, layout)
-    stored = own * depth * model.nodes[output].bytes
-    fresh += sum(own_bytes for own_bytes, _ in traffic.values())
-    extra = sum(other for _, other in traffic.values())
-    dram_us = tiles * (fresh + extra * c.overlap_miss) / machine.bytes_per_us
-    store_us = tiles * stored / (machine.bytes_per_us * c.store_over_dram)
-    code = 1.0 + c.code_penalty * max(0.0, instructions / c.code_limit - 1.0)
+    registers = underestimate * _registers(model, members, layout, loaded, bool(exchanged), c)
     threads = LANES * warps
-    given = max(int(c.least_registers), -(-int(registers) // 8) * 8)
-    fit = max(1, min(machine.max_threads_per_core // threads, machine.registers_per_core // (given * threads)))
-    capacity = fit * threads
-    if exchanged:
-        # with few other blocks there is little to do while the warps of one wait for each other
-        rounds = max(exchange_rounds(model, layout).values())
-        instructions += rounds * c.barrier / fit
-    if shared:
+    given = max(int(c.least_registers), math.ceil(registers / 8) * 8)
+    if given > REGISTER_LIMIT:
+        return None
+    fit = min(machine.max_threads_per_core // threads, machine.registers_per_core // (given * threads))
+    if fit == 0:
+        return None
+    resident = fit
+    if shared := exchange_bytes(model, layout):
         if shared > machine.fast_bytes:
             return None
-        capacity = min(capacity, machine.fast_bytes_per_core // shared * threads)
-    capacity = max(capacity, threads)
-    compute_us = tiles * LANES * instructions * c.issue_overhead * code / machine.instructions_per_us
-    per_core = threads * -(-blocks // machine.cores)
-    resident = min(capacity, per_core)
-    together = min(1.0, capacity / per_core)  # the share of the blocks that are in the first wave
-    cache_us = tiles * (fresh + loaded_bytes) / (machine.bytes_per_us * c.cache_over_dram)
-    # neighbours in x share the ends of rows, and drift apart while they go down tall tiles
-    piece = LANES * v * max(h.bytes for h in (*layout.sources.values(), layout.stages[output]))
-    drift = (1.0 - together) * min(1.0, max(0.0, (warps * pitch - 8) / 24))
-    dram_us *= 1.0 + c.narrow_rows * max(0.0, 16 * LANES / piece - 1.0) * drift
-    memory_us = max(dram_us, store_us, cache_us) * max(1.0, c.in_flight / max(1.0, resident * in_flight)) ** 0.5
-    compute_us *= max(1.0, c.full_issue_threads / resident) ** c.full_issue_power
-    # with one wave of blocks, loading and computing follow one another; with many they overlap
-    apart = c.apart * together + c.apart_later * (1.0 - together) * (FULL_THREADS / resident) ** c.apart_power
-    masked = any(a.boundary and a.producer in layout.stages for id in members for a in model.nodes[id].hull)
-    tail_us = instructions * c.tail_us * (c.masked_tail if masked else 1.0)
-    load_us = tiles * LANES * in_flight / (machine.instructions_per_us * c.load_bytes_per_instruction)
-    shorter = min(memory_us, compute_us) + load_us
-    total = max(memory_us, compute_us) + min(apart, 1.0) * shorter + tail_us + machine.launch_us
-    return WarpCandidate(tile, (LANES, warps, *([1] * (len(box) - 2))), v, total, registers, exchanged, fit)
+        resident = min(resident, max(1, machine.fast_bytes_per_core // shared))
+    work = Work(
+        blocks=blocks,
+        warps=warps,
+        resident_blocks=resident,
+        instructions=instructions,
+        exchanges=exchanges,
+        barriers=max(exchange_rounds(model, layout).values()) if exchanged else 0,
+        own_bytes=own_bytes + sum(mine for mine, _ in traffic.values()),
+        other_bytes=sum(others for _, others in traffic.values()),
+        stored_bytes=own_bytes,
+        loaded_bytes=in_flight,
+        row_bytes=LANES * v * max(h.bytes for h in (*layout.sources.values(), layout.stages[output])),
+        rows=warps * pitch,
+    )
+    return WarpCandidate(
+        tile, (LANES, warps, *([1] * (len(box) - 2))), v, microseconds(work, machine), registers, exchanged, fit, work
+    )

@@ -88,12 +88,12 @@ class WarpLayout:
         halo = max(h.left for h in (*self.stages.values(), *self.sources.values()))
         return replace(self, slack=0, dead_left=math.ceil(halo / self.vector))
 
-    def at_pitch(self, pitch: int) -> WarpLayout:
-        """The same with other rows per warp; raises NotFusable if these are too few."""
+    def of_size(self, warps: int, pitch: int) -> WarpLayout:
+        """The same with other warps, and rows per warp; raises NotFusable if these are too few."""
         reach = max((max(h.wide) for h in self.stages.values() if h.exchanged), default=0)
-        if reach > pitch or 2 * (self.top + self.bottom) > self.warps * pitch:
-            raise NotFusable(f"{self.warps} warps of {pitch} rows are too small for this halo")
-        return replace(self, pitch=pitch)
+        if reach > pitch or 2 * (self.top + self.bottom) > warps * pitch:
+            raise NotFusable(f"{warps} warps of {pitch} rows are too small for this halo")
+        return replace(self, warps=warps, pitch=pitch)
 
 
 def check_warp_group(model: PipelineModel, members: Sequence[int], follow: Mapping[int, tuple[Follow, ...]]) -> None:
@@ -194,7 +194,7 @@ def warp_layout(
     right = math.ceil(max(h.right for h in everything) / vector)
     if left + right > LANES // 2:
         raise NotFusable("the halo takes more than half of the lanes of a warp")
-    return WarpLayout(vector, warps, pitch, stages, sources, left, right, slack, top, bottom).at_pitch(pitch)
+    return WarpLayout(vector, warps, pitch, stages, sources, left, right, slack, top, bottom).of_size(warps, pitch)
 
 
 def _invalid(

@@ -60,7 +60,7 @@ class _Costs:
             )
             for a in node.accesses
         )
-        facts = (node.rank, node.storage, node.instructions, node.bounds, node.aligned, reads)
+        facts = (node.rank, node.storage, node.instructions, node.shared_instructions, node.bounds, node.aligned, reads)
         return self._kinds.setdefault(facts, len(self._kinds))
 
     def of(self, members: Sequence[int], output: int) -> float | None:
@@ -71,9 +71,11 @@ class _Costs:
                 found = None
                 if self.machine.is_gpu and len(members) > 1:
                     # where warp tiles can be had, block tiles are hardly ever better, and take longer to search
-                    found = best_schedule(self.model, members, output, self.machine, self.extent, Shape.WarpTile)
+                    found = best_schedule(
+                        self.model, members, output, self.machine, self.extent, Shape.WarpTile, thorough=False
+                    )
                 if found is None:
-                    found = best_schedule(self.model, members, output, self.machine, self.extent)
+                    found = best_schedule(self.model, members, output, self.machine, self.extent, thorough=False)
             except NotFusable:
                 found = None
             self._known[key] = None if found is None else found.microseconds

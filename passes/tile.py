@@ -2,7 +2,8 @@
 
 The search walks the tiling space (block, thread and serial levels; Anderson 2021) under the analytical cost
 (`analysis/cost.py`) on the light model. A schedule that stands in the IR already is kept. `sizes`, `threads`
-and `vector` set one by hand, for all groups or for `only`.
+and `vector` set one by hand, for all groups or for `only`. Warp tiles that a compiler was found not to have
+registers for stand on the group as `register_needs`, and count as what they need.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, ModuleOp
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import VerifyException
 
@@ -19,10 +20,13 @@ from tilefuse.analysis.cost import best_schedule
 from tilefuse.analysis.machine import check_extent, check_target, machine
 from tilefuse.analysis.model import PipelineModel, extract
 from tilefuse.analysis.regions import NotFusable, follow_chain, regions
+from tilefuse.analysis.warp_cost import Kind
 from tilefuse.analysis.warp_layout import LANES, WarpLayout, check_warp_group, row_readers, warp_layout
 from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.img.attrs import Level, Memory, PlaceAttr, ScheduleAttr, Shape
 from tilefuse.dialects.img.ops import GroupOp, PipelineOp
+
+REGISTER_NEEDS = "register_needs"
 
 
 @dataclass(frozen=True)
@@ -135,7 +139,9 @@ class Tile(ModulePass):
         output = model.node_of[group.output_stage.funcs[0]]
         try:
             shape = None if self.shape == "auto" else Shape(self.shape)
-            best = best_schedule(model, members, output, machine(self.target), self.extent, shape, self.exchange)
+            best = best_schedule(
+                model, members, output, machine(self.target), self.extent, shape, self.exchange, register_needs(group)
+            )
         except NotFusable as error:
             raise PipelineError(f"group '{group.sym_name.data}': {error}", group) from error
         if best is None and shape is Shape.WarpTile:
@@ -153,6 +159,41 @@ class Tile(ModulePass):
             if place is not None and (place.level, place.memory) == (Level.Block, Memory.Register):
                 # the tile's height follows from it
                 stage.place = PlaceAttr(place.level, place.memory)
+
+
+def register_needs(group: GroupOp) -> dict[Kind, int]:
+    """The registers per thread that warp tiles of the group are known to need."""
+    found = group.attributes.get(REGISTER_NEEDS)
+    if found is None:
+        return {}
+    needs: dict[Kind, int] = {}
+    try:
+        for need in found:  # type: ignore[attr-defined]
+            schedule, exchanged, registers = (need.data[k] for k in ("schedule", "exchanged", "registers"))
+            kind = (schedule.tile_sizes, schedule.thread_counts, schedule.vector_width, bool(exchanged.value.data))
+            needs[kind] = max(needs.get(kind, 0), registers.value.data)
+    except (TypeError, AttributeError, KeyError) as error:
+        raise PipelineError(
+            f"tile: group '{group.sym_name.data}': {REGISTER_NEEDS} is not a list of "
+            "{schedule, exchanged, registers}",
+            group,
+        ) from error
+    return needs
+
+
+def add_register_need(group: GroupOp, registers: int) -> None:
+    """Note on a scheduled group that its warp tile needs so many registers per thread."""
+    assert group.schedule is not None
+    exchanged = any(s.place is not None and s.place.where[0] is Level.Block for s in group.stages)
+    need = DictionaryAttr(
+        {
+            "schedule": group.schedule,
+            "exchanged": IntegerAttr.from_bool(exchanged),
+            "registers": IntegerAttr(registers, 64),
+        }
+    )
+    old = group.attributes.get(REGISTER_NEEDS)
+    group.attributes[REGISTER_NEEDS] = ArrayAttr([*(old or ()), need])  # type: ignore[misc]
 
 
 def _bounds(group: GroupOp) -> tuple[tuple[int, int] | None, ...]:

@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import IntegerAttr, ModuleOp
 from xdsl.passes import ModulePass
 
 from tilefuse.dialects.diagnostics import PipelineError
+from tilefuse.dialects.img.attrs import Shape
 from tilefuse.dialects.img.ops import GroupOp, PipelineOp
 from tilefuse.dialects.verification import verify
 from tilefuse.lowering import lowering_passes
@@ -18,6 +19,7 @@ from tilefuse.lowering.abi import kernel_name
 from tilefuse.lowering.printers import print_c, print_cuda
 from tilefuse.passes.chain_kernels import ChainKernels
 from tilefuse.passes.pipeline import PassTrace, new_context, run_passes, standard_passes
+from tilefuse.passes.tile import REGISTER_NEEDS, Tile, add_register_need
 from tilefuse.passes.validate_occupancy import ValidateOccupancy
 from tilefuse.runtime import cpu, cuda
 from tilefuse.runtime.backend import Backend
@@ -75,14 +77,17 @@ class Compiled:
         self.module = self._lower(self._scheduled, None)
         """Level 4, before machine code has been made of it."""
 
-    def _schedule(self, trace: PassTrace | None) -> ModuleOp:
+    def _passes(self) -> list[ModulePass]:
         s = self._settings
         passes = s.passes
         if passes is None:
             passes = standard_passes(s.backend.machine, **s.options)  # type: ignore[arg-type]
         # Schedules written by hand are validated, but not changed.
-        passes = [replace(p, keep=self._by_hand) if isinstance(p, ValidateOccupancy) else p for p in passes]
-        return run_passes(self._input, passes, trace=trace, check=verify if s.verify else None)
+        return [replace(p, keep=self._by_hand) if isinstance(p, ValidateOccupancy) else p for p in passes]
+
+    def _schedule(self, trace: PassTrace | None) -> ModuleOp:
+        check = verify if self._settings.verify else None
+        return run_passes(self._input, self._passes(), trace=trace, check=check)
 
     def _lower(self, scheduled: ModuleOp, trace: PassTrace | None) -> ModuleOp:
         check = verify if self._settings.verify else None
@@ -94,7 +99,7 @@ class Compiled:
     def trace(self) -> PassTrace:
         """The IR after each pass. Runs the passes again, since keeping it costs more than they do.
 
-        `fit-registers` stands last where the compiler's report has made tiles smaller.
+        `fit-registers` stands last where the compiler's report has changed tiles.
         """
         trace, lowering = PassTrace(), PassTrace()
         self._lower(self._schedule(trace), lowering)
@@ -106,7 +111,7 @@ class Compiled:
 
     @property
     def pipeline(self) -> PipelineOp:
-        """The scheduled pipeline; that of `kernels` may have smaller tiles."""
+        """The scheduled pipeline; that of `kernels` may have other tiles, for want of registers."""
         return find_pipeline(self.module)
 
     def latest(self) -> Kernels:
@@ -136,16 +141,50 @@ class Compiled:
         return print_c(module, index_bits=index_bits) + c_entry_points(groups_of(find_pipeline(module)))
 
     def _fit_registers(self, index_bits: int, arch: str) -> Kernels:
-        """Compile; give kernels that the compiler says spill a smaller tile, and compile again."""
+        """Compile; tile again the kernels that the compiler says spill, with what it says, and compile again."""
         scheduled, module = self._scheduled.clone(), self.module
         fixed = {kernel_name(g) for g in groups_of(find_pipeline(self._input)) if g.schedule is not None}
+        searched = True
         while True:
             source = self._print(module, index_bits)
             cubin = cuda.build(source, arch, strict_float=self._settings.strict_float)
             names = [kernel_name(g) for g in groups_of(find_pipeline(module))]
-            if not self._make_room(scheduled, names, cubin, fixed):
-                return Kernels(module, source, cubin)
+            again = self._tile_again(scheduled, names, cubin, fixed) if searched else None
+            if again is None:
+                # what the search has nothing better for is made smaller, and searched for no more
+                searched = False
+                if not self._make_room(scheduled, names, cubin, fixed):
+                    return Kernels(module, source, cubin)
+            else:
+                scheduled = again
             module = self._lower(scheduled, None)
+
+    def _tile_again(self, scheduled: ModuleOp, names: list[str], cubin: cuda.Cubin, fixed: set[str]) -> ModuleOp | None:
+        """All scheduled anew, with what the spilling kernels need noted for the `tile` pass.
+
+        None if no kernel spills, or none of these gets another schedule by that.
+        """
+        spilling: dict[str, GroupOp] = {}
+        for group, name in zip(groups_of(find_pipeline(scheduled)), names, strict=True):
+            spilled = cubin.spill_bytes.get(name)
+            if spilled and name not in fixed and group.schedule is not None:
+                if group.schedule.execution is Shape.WarpTile:
+                    add_register_need(group, cubin.registers[name] + -(-spilled // 8))
+                spilling[group.sym_name.data] = group
+        passes = self._passes()
+        first = next((i for i, p in enumerate(passes) if isinstance(p, Tile)), None)
+        if not spilling or first is None:
+            return None
+        grouped = run_passes(self._input, passes[:first])
+        for old, new in zip(groups_of(find_pipeline(scheduled)), groups_of(find_pipeline(grouped)), strict=True):
+            if REGISTER_NEEDS in old.attributes:
+                new.attributes[REGISTER_NEEDS] = old.attributes[REGISTER_NEEDS]
+        again = run_passes(grouped, passes[first:], check=verify if self._settings.verify else None)
+        changed = any(
+            g.sym_name.data in spilling and g.schedule != spilling[g.sym_name.data].schedule
+            for g in groups_of(find_pipeline(again))
+        )
+        return again if changed else None
 
     def _make_room(self, scheduled: ModuleOp, names: list[str], cubin: cuda.Cubin, fixed: set[str]) -> bool:
         """Give kernels whose registers spill a smaller tile; whether any got one. `fixed` cannot get one.

@@ -26,6 +26,8 @@ class Kernel:
     """Per thread."""
     spill_bytes: int | None
     """Per thread."""
+    resident_blocks: int = 0
+    """Blocks per multiprocessor that registers are held to; 0: the compiler's choice."""
 
 
 def kernels(built: Kernels, plan: Plan | None) -> list[Kernel]:
@@ -46,6 +48,7 @@ def kernels(built: Kernels, plan: Plan | None) -> list[Kernel]:
                 cubin.shared_bytes.get(name) if cubin else None,
                 cubin.registers.get(name) if cubin else None,
                 cubin.spill_bytes.get(name) if cubin else None,
+                group.schedule.resident_blocks,
             )
         )
     return found

@@ -68,11 +68,12 @@ class Draw(ModulePass):
     """Pictures to predict for, x first."""
     drawing: Drawing
     record: dict[str, Any] = field(default_factory=dict, compare=False)
-    """Of the last application: `predicted_us` per size (kernels added), and the different `schedules`."""
+    """Of the last application: `predicted_us` per size (kernels added), the different `schedules`, and their
+    `resident_blocks`."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         on = machine(self.target)
-        total, drawn = [0.0] * len(self.sizes), []
+        total, drawn, blocks = [0.0] * len(self.sizes), [], set()
         for pipeline in [o for o in op.body.block.ops if isinstance(o, PipelineOp)]:
             model = extract(pipeline)
             for group in [g for g in pipeline.body.block.ops if isinstance(g, GroupOp)]:
@@ -85,8 +86,10 @@ class Draw(ModulePass):
                     place = candidate.places.get(model.node_of[stage.funcs[0]])
                     if place is not None and (place.level, place.memory) == (Level.Block, Memory.Register):
                         stage.place = PlaceAttr(place.level, place.memory)
+                blocks.add(candidate.blocks)
                 drawn.append([kind_of(candidate), candidate.tile, candidate.threads, candidate.vector])
         self.record.update(predicted_us=total, schedules=[d for i, d in enumerate(drawn) if d not in drawn[:i]])
+        self.record["resident_blocks"] = sorted(blocks)
 
     def _choose(self, found: list[tuple[Candidate, list[float]]]) -> tuple[Candidate, list[float]]:
         d = self.drawing

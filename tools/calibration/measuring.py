@@ -104,9 +104,11 @@ def measure(task: Task) -> dict[str, Any]:
                 continue
             with workers.turn():
                 reference = _time(task, program, arrays, reference, row)
-            # a schedule whose registers spilled was made smaller: another one than was predicted
+            # a schedule whose registers spilled got fewer blocks or rows: another one than was predicted
             drawn = {tuple(s[1]) for s in row["schedules"]}
-            row["changed"] = any(tuple(k.tile) not in drawn for k in program.kernels)
+            row["changed"] = any(
+                tuple(k.tile) not in drawn or k.resident_blocks not in row["resident_blocks"] for k in program.kernels
+            )
             row["registers"] = max((k.registers or 0) for k in program.kernels)
             row["spill_bytes"] = max((k.spill_bytes or 0) for k in program.kernels)
             entry["changed"] += row["changed"]

@@ -1,0 +1,76 @@
+"""The time of a kernel of warp tiles, from what its tiles do. Terms and sources: docs/cost-model.md."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from tilefuse.analysis.machine import Machine
+from tilefuse.analysis.warp_layout import LANES
+
+FULL_THREADS = 1024
+"""Threads resident on a multiprocessor for which `overlap` is given."""
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What a kernel of warp tiles does. A tile is a warp's; bytes are per tile where nothing else is said."""
+
+    blocks: int
+    warps: int
+    """Warps, and tiles, of a block."""
+    resident_blocks: int
+    """Blocks that a multiprocessor has registers, threads and shared memory for."""
+    instructions: float
+    """Of one lane, beside those that pass rows from warp to warp."""
+    exchanges: float
+    """Writes and reads of rows that go from warp to warp, of one lane."""
+    barriers: int
+    own_bytes: float
+    """Points that no other tile reads or writes."""
+    other_bytes: float
+    """Points of neighbouring blocks' tiles that are loaded too."""
+    stored_bytes: float
+    loaded_bytes: float
+    """Of one lane, all in flight at once."""
+    row_bytes: int
+    """Of a warp."""
+    rows: int
+    """Of a block, with the halo."""
+
+
+def microseconds(work: Work, machine: Machine) -> float:
+    """How long the kernel takes, with its launch."""
+    c = machine.calibration
+    tiles, threads = work.blocks * work.warps, LANES * work.warps
+    capacity = work.resident_blocks * threads
+    per_core = threads * -(-work.blocks // machine.cores)
+    resident = min(capacity, per_core)
+    together = min(1.0, capacity / per_core)  # the share of the blocks that are in the first wave
+
+    # with few other blocks there is little to do while the warps of one wait for each other
+    waiting = work.barriers * c.barrier / work.resident_blocks
+    instructions = work.instructions + work.exchanges * c.exchange_row + waiting
+    code = 1.0 + c.code_penalty * max(0.0, instructions / c.code_limit - 1.0)
+    compute = tiles * LANES * instructions * c.issue_overhead * code / machine.instructions_per_us
+    compute *= math.pow(max(1.0, c.full_issue_threads / resident), c.full_issue_power)
+    # some multiprocessors have a block more than others
+    compute *= 1.0 + c.imbalance * (-(-work.blocks // machine.cores) * machine.cores / work.blocks - 1.0)
+
+    dram = tiles * (work.own_bytes + work.other_bytes * c.overlap_miss) / machine.bytes_per_us
+    # neighbours in x share the ends of rows, and drift apart while they go down tall tiles
+    drift = (1.0 - together) * min(1.0, max(0.0, (work.rows - 8) / 24))
+    dram *= 1.0 + c.narrow_rows * max(0.0, 16 * LANES / work.row_bytes - 1.0) * drift
+    store = tiles * work.stored_bytes / (machine.bytes_per_us * c.store_over_dram)
+    cache = tiles * (work.own_bytes + work.other_bytes) / (machine.bytes_per_us * c.cache_over_dram)
+    in_flight = max(1.0, resident * work.loaded_bytes)
+    memory = max(dram, store, cache) * math.sqrt(max(1.0, c.in_flight / in_flight))
+
+    # the shorter of the two hides behind the longer, the better the more threads there are; a first wave of blocks
+    # loads together and computes together
+    load = tiles * LANES * work.loaded_bytes / (machine.instructions_per_us * c.load_bytes_per_instruction)
+    longer, shorter = max(memory, compute), min(memory, compute)
+    power = c.overlap * math.pow(resident / FULL_THREADS, c.overlap_power)
+    both = longer * math.pow(1.0 + math.pow((shorter + load) / longer, power), 1.0 / power)
+    in_first_wave = min(1.0, c.apart * together) * shorter
+    return both + in_first_wave + instructions * c.tail_us + machine.launch_us

@@ -1,0 +1,106 @@
+"""What the compiler says of registers changes schedules: spilled ones are searched for again, or made smaller."""
+
+import re
+
+import pytest
+from runtime_pipelines import blur
+
+from tilefuse.dialects.diagnostics import PipelineError
+from tilefuse.dialects.parsing import parse_module
+from tilefuse.passes.pipeline import run_passes, standard_passes
+from tilefuse.passes.tile import REGISTER_NEEDS, Tile, add_register_need
+from tilefuse.runtime import cuda
+from tilefuse.runtime.backend import Backend
+from tilefuse.runtime.compiled import Compiled, Settings, groups_of
+from tilefuse.runtime.specialize import find_pipeline
+
+
+def pipeline():
+    return parse_module(blur(), "blur.mlir")
+
+
+def compiled(passes=None):
+    return Compiled(pipeline(), Settings(Backend("cuda", "h200"), passes=passes))
+
+
+def schedules(module):
+    return [g.schedule for g in groups_of(find_pipeline(module))]
+
+
+def report(spilled, registers=64):
+    """In the place of the compiler: as many bytes are spilled as `spilled` says for each further source."""
+    calls = []
+
+    def build(source, arch, *, strict_float):
+        names = re.findall(r"__launch_bounds__\([^)]*\) (\w+)\(", source)
+        assert names
+        calls.append(source)
+        left = spilled[min(len(calls), len(spilled)) - 1]
+        return cuda.Cubin(b"", dict.fromkeys(names, registers), dict.fromkeys(names, left), dict.fromkeys(names, 0))
+
+    return build, calls
+
+
+def test_a_spilled_tile_is_searched_for_again(monkeypatch):
+    build, calls = report([64, 0], registers=120)
+    monkeypatch.setattr(cuda, "build", build)
+    made = compiled()
+    before = schedules(made.module)
+    after = made.kernels(32, "sm_90")
+    assert len(calls) == 2
+    assert schedules(after.module) != before
+    assert schedules(after.module)[0].execution == before[0].execution
+
+
+def test_what_does_not_spill_stays(monkeypatch):
+    build, calls = report([0])
+    monkeypatch.setattr(cuda, "build", build)
+    made = compiled()
+    assert schedules(made.kernels(32, "sm_90").module) == schedules(made.module)
+    assert len(calls) == 1
+
+
+def test_given_sizes_get_fewer_blocks_and_rows(monkeypatch):
+    tile = Tile(target="h200", shape="warp_tile", sizes=(0, 0), threads=(32, 4), vector=4, rows=8, blocks=4)
+    passes = [tile if p.name == "tile" else p for p in standard_passes("h200")]
+    build, calls = report([64, 64, 0], registers=100)
+    monkeypatch.setattr(cuda, "build", build)
+    made = compiled(passes)
+    (before,), (after,) = schedules(made.module), schedules(made.kernels(32, "sm_90").module)
+    assert len(calls) == 3
+    assert after.resident_blocks < before.resident_blocks or after.tile_sizes < before.tile_sizes
+
+
+def test_spills_without_end_are_kept(monkeypatch):
+    build, _ = report([64], registers=255)
+    monkeypatch.setattr(cuda, "build", build)
+    kernels = compiled().kernels(32, "sm_90")
+    assert set(kernels.cubin.spill_bytes.values()) == {64}
+
+
+def tiled(registers):
+    """The schedule of a group whose best warp tile needs so many registers, noted in text that is parsed again."""
+    passes = standard_passes("h200")
+    cut = next(i for i, p in enumerate(passes) if isinstance(p, Tile))
+    module = run_passes(pipeline(), passes[:cut])
+    (noted,) = groups_of(find_pipeline(run_passes(module, [passes[cut]])))
+    add_register_need(noted, registers)
+    (group,) = groups_of(find_pipeline(module))
+    group.attributes[REGISTER_NEEDS] = noted.attributes[REGISTER_NEEDS]
+    (schedule,) = schedules(run_passes(parse_module(str(module), "noted.mlir"), [passes[cut]]))
+    return schedule
+
+
+def test_needs_stand_in_the_ir():
+    cheap, dear = tiled(1), tiled(200)
+    assert (cheap.tile_sizes, cheap.vector_width) != (dear.tile_sizes, dear.vector_width)
+
+
+def test_malformed_needs_are_reported():
+    passes = standard_passes("h200")
+    cut = next(i for i, p in enumerate(passes) if isinstance(p, Tile))
+    module = run_passes(pipeline(), passes[:cut])
+    (group,) = groups_of(find_pipeline(module))
+    group.attributes[REGISTER_NEEDS] = group.sym_name
+    with pytest.raises(PipelineError, match="register_needs is not a list"):
+        run_passes(module, [passes[cut]])
