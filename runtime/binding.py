@@ -67,6 +67,15 @@ class Signature:
                     f"'{op.sym_name.data}' is a keyword of a call ({', '.join(RESERVED)}); rename it", op
                 )
 
+    def __str__(self) -> str:
+        """As a Python signature: `(photo: uint8 2d, gain: f32 = 2.0) -> blurred: float32 2d`."""
+        takes = [f"{slot.name}: {slot.dtype} {slot.rank}d" for slot in self.inputs]
+        for name, op in self.params.items():
+            value = f" = {self.defaults[name]}" if name in self.defaults else ""
+            takes.append(f"{name}: {op.element}{value}")
+        gives = [f"{slot.name}: {slot.dtype} {slot.rank}d" for slot in self.outputs]
+        return f"({', '.join(takes)}) -> {', '.join(gives)}"
+
     def bind(self, arrays: tuple[Any, ...], named: dict[str, Any]) -> tuple[Sequence[Any], dict[str, Number]]:
         """The input arrays in order, and the parameters, each as its type has it."""
         if not named and len(arrays) == len(self.inputs) and not self.params:

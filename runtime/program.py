@@ -123,6 +123,9 @@ class Program:
         if settings.backend.name != "reference":
             self._compile_ahead()
 
+    def __repr__(self) -> str:
+        return f"<tilefuse.Program {self._signature}, for {self.target}>"
+
     def __call__(
         self,
         *arrays: Any,

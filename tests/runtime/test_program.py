@@ -208,6 +208,14 @@ def test_parameters(compiled):
     np.testing.assert_allclose(program(a, gain=1, offset=32767), wrapped, rtol=1e-6)
 
 
+def test_a_program_shows_how_it_is_called(parse):
+    source = SCALED.replace('"gain" of f32', '"gain" of f32 {img.default = 2.5 : f64}')
+    program = compile_pipeline(parse(source), "reference")
+    assert repr(program) == (
+        "<tilefuse.Program (photo: uint8 2d, gain: f32 = 2.5, offset: si16) -> scaled: float32 2d, for reference>"
+    )
+
+
 @pytest.mark.parametrize(
     ("named", "message"),
     [
