@@ -14,11 +14,13 @@ def lowering_passes(*, warps: bool) -> list[ModulePass]:
     """
     from tilefuse.lowering.groups import LowerGroups
     from tilefuse.lowering.pack_subwords import PackSubwords
+    from tilefuse.lowering.roll_stages import RollStages
     from tilefuse.lowering.warp_tiles import LowerWarpTiles
     from tilefuse.passes.expand_division import ExpandDivision
     from tilefuse.passes.expand_shifts import ExpandShifts
 
-    return [LowerGroups(), PackSubwords(), LowerWarpTiles(warps=warps), ExpandDivision(), ExpandShifts()]
+    tiles: list[ModulePass] = [PackSubwords(), RollStages(), LowerWarpTiles(warps=warps)]
+    return [LowerGroups(), *tiles, ExpandDivision(), ExpandShifts()]
 
 
 def lower(module: ModuleOp, *, warps: bool = True) -> ModuleOp:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from xdsl.ir import SSAValue
@@ -11,31 +11,50 @@ from tilefuse.dialects.warp import LoadOp, MapOp, NeighboursOp, StoreOp
 from tilefuse.dialects.warp.layout import Layout
 from tilefuse.lowering.emit import SHARED, Num
 from tilefuse.lowering.warp_body import Body, Where
-from tilefuse.lowering.warp_schedule import layout_of
+from tilefuse.lowering.warp_schedule import Loop, Stretch, layout_of
 
 
 class ArrayBody(Body):
     """Lowers one body. Lanes lie side by side in an array, so neighbouring columns are there already."""
 
+    by_segments = False
+
     def lower(self) -> None:
         """Replace the warp operations of the function."""
-        for tile, layout in self.spans.items():
+        for tile, layout in self.storage.spans.items():
             left, right = layout.reach
             deep = [b - a for a, b in reversed(layout.depth)]
             shape = [layout.warps[0], *deep, layout.height, layout.lanes[0] * layout.vector + left + right]
             name = f"w_{tile.name_hint or 'tile'}"
             self.arrays[tile] = self.e.alloca(shape, tile.type.element, SHARED, name)  # type: ignore[attr-defined]
-        for op in self.ops:
-            match op:
-                case LoadOp():
-                    self._load(op)
-                case MapOp():
-                    self._map(op)
-                case NeighboursOp():
-                    self._neighbours(op)
-                case StoreOp():
-                    self._store(op)
+        self._emit(self.plan)
         self.finish()
+
+    def _emit(self, items: Sequence[Stretch | Loop]) -> None:
+        for item in items:
+            if isinstance(item, Loop):
+                with self.iterations(item):
+                    self._emit(item.body)
+                continue
+            for op in item.ops:
+                match op:
+                    case LoadOp():
+                        self._load(op)
+                    case MapOp():
+                        self._map(op)
+                    case NeighboursOp():
+                        self._neighbours(op)
+                    case StoreOp():
+                        self._store(op)
+
+    def copy(self, pairs: Sequence[tuple[SSAValue, SSAValue]]) -> None:
+        e, layout = self.e, layout_of(pairs[0][1])
+        left, right = layout.reach
+        width = layout.lanes[0] * layout.vector + left + right
+        with self._rows(layout) as (warp, row, deep), e.loop(width, "x", simd=True) as x:
+            at = Where(warp, 0, e.sub(x, left), row, deep)
+            for value, tile in [(self.load(source, at), tile) for source, tile in pairs]:
+                self._put(value, tile, at)
 
     def load(self, tile: SSAValue, at: Where) -> SSAValue:
         array, index = self._element(tile, at)

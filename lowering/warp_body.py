@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
-from xdsl.dialects import func
+from xdsl.dialects import arith, func, scf
 from xdsl.ir import Block, Operation, SSAValue
 
 from tilefuse.dialects.warp import AtOp, StoreOp, YieldOp
 from tilefuse.dialects.warp.layout import Layout
 from tilefuse.lowering.emit import Emitter, Num
-from tilefuse.lowering.warp_schedule import held_spans, layout_of, root
+from tilefuse.lowering.warp_schedule import Loop, is_tile_op, layout_of, plan
+from tilefuse.lowering.warp_storage import Storage
 
 
 @dataclass(frozen=True)
@@ -42,12 +44,17 @@ class Where:
 class Body:
     """The warp operations of one function, taken out of it, and an emitter at its end."""
 
+    by_segments: ClassVar[bool]
+    """Whether operations of a segment run side by side, as `Storage` has it."""
+
     def __init__(self, function: func.FuncOp):
         block = function.body.block
-        self.ops = [op for op in block.ops if op.dialect_name() == "warp"]
+        self.ops = [op for op in block.ops if is_tile_op(op)]
         if not self.ops:
             return
-        self.spans = held_spans(self.ops)
+        self.plan = plan(self.ops)
+        self.storage = Storage(self.by_segments)
+        self.storage.add(self.plan)
         self._last = block.last_op
         assert self._last is not None
         for op in (*self.ops, self._last):
@@ -59,13 +66,46 @@ class Body:
         """Drop what has been lowered."""
         assert self._last is not None
         self.e.effect(self._last)
+        bounds = {v for op in self.ops if isinstance(op, scf.ForOp) for v in (op.lb, op.ub, op.step)}
         for op in reversed(self.ops):
             op.erase(safe_erase=False)
+        for value in bounds:
+            if isinstance(value.owner, arith.ConstantOp) and not value.uses:
+                value.owner.detach()
+                value.owner.erase()
 
     def array(self, tile: SSAValue) -> tuple[SSAValue, Layout]:
         """Where the values of a tile are, and all that is held there."""
-        at = root(tile)
-        return self.arrays[at], self.spans[at]
+        at = self.storage.array_of(tile)
+        return self.arrays[at], self.storage.spans[at]
+
+    @contextmanager
+    def iterations(self, loop: Loop, unroll: int | bool = False) -> Iterator[Num]:
+        """The loop, with what is in it that is not on tiles; gives the number of the iteration."""
+        self._copy_all(self.storage.copies(loop, first=True))
+        body, e = loop.op.body.block, self.e
+        with e.loop(loop.count, body.args[0].name_hint or "k", unroll=unroll) as k:
+            if body.args[0].uses:
+                body.args[0].replace_all_uses_with(e.value(k))
+            for op in list(body.ops):
+                if not is_tile_op(op) and op is not body.last_op:
+                    op.detach()
+                    e.effect(op)
+            yield k
+            self._copy_all(self.storage.copies(loop, first=False))
+
+    def _copy_all(self, pairs: Sequence[tuple[SSAValue, SSAValue]]) -> None:
+        """Copies as if all at once: first into what no other one reads, then those that go round."""
+        waiting = list(pairs)
+        while waiting:
+            read = [self.storage.array_of(source) for source, _ in waiting]
+            free = next((p for p in waiting if self.storage.array_of(p[1]) not in read), None)
+            self.copy([free] if free else waiting)
+            waiting = [p for p in waiting if free and p is not free]
+
+    def copy(self, pairs: Sequence[tuple[SSAValue, SSAValue]]) -> None:
+        """Copy what tiles of one layout hold into others, point by point all at once."""
+        raise NotImplementedError
 
     @contextmanager
     def depths(self, layout: Layout) -> Iterator[tuple[Num, ...]]:
@@ -138,5 +178,5 @@ class Body:
 def has_warp_ops(function: Operation) -> bool:
     """Whether there is something to lower in a function."""
     return isinstance(function, func.FuncOp) and any(
-        op.dialect_name() == "warp" for block in function.body.blocks for op in block.ops
+        is_tile_op(op) for block in function.body.blocks for op in block.ops
     )

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 
 from xdsl.dialects import arith, gpu, memref, vector
-from xdsl.dialects.builtin import IntegerAttr, IntegerType, MemRefType, VectorType, i8, i16, i32
+from xdsl.dialects.builtin import IntegerAttr, IntegerType, MemRefType, VectorType, i32
 from xdsl.ir import Attribute, BlockArgument, SSAValue
 
 from tilefuse.dialects.gpu_shuffle import ShuffleMode, ShuffleOp
@@ -15,40 +14,74 @@ from tilefuse.dialects.img.types import element_bytes
 from tilefuse.dialects.warp import AtOp, LoadOp, MapOp, NeighboursOp, StoreOp
 from tilefuse.dialects.warp.layout import Layout
 from tilefuse.lowering import pairs
-from tilefuse.lowering.emit import PRIVATE, SHARED, Num
+from tilefuse.lowering.emit import PRIVATE, Num
 from tilefuse.lowering.pairs import PAIR
 from tilefuse.lowering.warp_body import Body, Where
-from tilefuse.lowering.warp_schedule import Segment, Step, layout_of, segments
+from tilefuse.lowering.warp_exchange import Exchange, exchanged_element
+from tilefuse.lowering.warp_schedule import Loop, Segment, Step, Stretch, layout_of
 
 
 class RegisterBody(Body):
     """Lowers one body."""
 
+    by_segments = True
+
     def lower(self) -> None:
         """Replace the warp operations of the function."""
         e = self.e
-        parts = segments(self.ops)
-        for tile, layout in self.spans.items():
+        for tile, layout in self.storage.spans.items():
             name = tile.name_hint or "tile"
             element = PAIR if layout.packed == 2 else tile.type.element  # type: ignore[attr-defined]
             self.arrays[tile] = e.alloca(layout.shape, element, PRIVATE, f"w_{name}")
-        exchange = self._exchange_buffers(parts)
-        some = next(iter(self.spans.values()))
-        for number, part in enumerate(parts):
-            if number:
-                e.effect(gpu.BarrierOp())
-            with (
-                e.loop(some.warps[0], "warp", level="thread_y") as self.warp,
-                e.loop(some.lanes[0], "lane", level="thread_x") as self.lane,
-            ):
-                for op in part.receives:
-                    self._receive(op, exchange[op])
-                for load in part.loads:
-                    self._load(load)
-                self._sweep(part)
-                for op in part.sends:
-                    self._send(op, exchange[op])
+        self.exchange = Exchange(self.plan, e)
+        self._emit(self.plan, 0)
         self.finish()
+
+    def _emit(self, items: Sequence[Stretch | Loop], turn: Num) -> None:
+        """`turn`: how many rounds of exchange there have been."""
+        for item in items:
+            if isinstance(item, Loop):
+                # rolled code is short code: the printed loop stays one
+                with self.iterations(item, unroll=1) as k:
+                    self._emit(item.body, self.e.add(turn, k) if item.rounds % 2 else turn)
+                turn = self.e.add(turn, item.rounds * item.count)
+                continue
+            buffers = self.exchange.views(item, turn)
+            for number, part in enumerate(item.parts):
+                if number:
+                    self.e.effect(gpu.BarrierOp())
+                with self._threads():
+                    for op in part.receives:
+                        self._receive(op, buffers[op])
+                    for load in part.loads:
+                        self._load(load)
+                    self._sweep(part)
+                    for op in part.sends:
+                        self._send(op, buffers[op])
+            turn = self.e.add(turn, item.rounds)
+
+    @contextmanager
+    def _threads(self) -> Iterator[None]:
+        """What every lane of every warp does."""
+        some = next(iter(self.storage.spans.values()))
+        with (
+            self.e.loop(some.warps[0], "warp", level="thread_y") as self.warp,
+            self.e.loop(some.lanes[0], "lane", level="thread_x") as self.lane,
+        ):
+            yield
+
+    def copy(self, pairs: Sequence[tuple[SSAValue, SSAValue]]) -> None:
+        e, layout = self.e, layout_of(pairs[0][1])
+        with (
+            self._threads(),
+            self.depths(layout) as deep,
+            e.loop(layout.height, "r", unroll=True) as r,
+            e.loop(layout.width, "v", unroll=True) as v,
+        ):
+            at = self._here(e.add(v, layout.columns[0]), e.add(r, layout.rows[0]), deep)
+            read = self._load_pair if layout.packed == 2 else self.load
+            for value, tile in [(read(source, at), tile) for source, tile in pairs]:
+                self._put(value, tile, at)
 
     # --- registers
 
@@ -220,42 +253,12 @@ class RegisterBody(Body):
 
     # --- rows from warp to warp
 
-    def _exchange_buffers(self, parts: Sequence[Segment]) -> dict[NeighboursOp, SSAValue]:
-        """Shared memory for each exchange; rounds take turns with two pieces of it."""
-        e = self.e
-        shapes: dict[NeighboursOp, tuple[list[int], Attribute]] = {}
-        need = [0, 0]
-        for number, part in enumerate(parts):
-            total = 0
-            for op in part.sends:
-                old, new = layout_of(op.tile), layout_of(op.wider)
-                rows = new.height - old.height
-                deep = [b - a for a, b in reversed(new.depth)]
-                shape = [new.warps[0], *deep, rows, new.lanes[0] * new.vector]
-                element = i16 if new.packed == 2 else op.tile.type.element  # type: ignore[attr-defined]
-                shapes[op] = (shape, element)
-                total += _padded(math.prod(shape) * element_bytes(element))
-            need[number % 2] = max(need[number % 2], total)
-        if not any(need):
-            return {}
-        memory = e.alloca([sum(need)], i8, SHARED, "exchange")
-        found: dict[NeighboursOp, SSAValue] = {}
-        for number, part in enumerate(parts):
-            start = need[0] * (number % 2)
-            for op in part.sends:
-                shape, element = shapes[op]
-                type = MemRefType(element, shape, memory_space=memory.type.memory_space)  # type: ignore[attr-defined]
-                view = memref.ViewOp(memory, e.value(start), [], type)
-                found[op] = e.op(view, f"x_{op.tile.name_hint or 'tile'}")
-                start += _padded(math.prod(shape) * element_bytes(element))
-        return found
-
     def _send(self, op: NeighboursOp, buffer: SSAValue) -> None:
         """A warp's last rows, which the warp below reads above its own; then its first."""
         old, new = layout_of(op.tile), layout_of(op.wider)
         above = old.rows[0] - new.rows[0]
         rows = [*range(old.rows[1] - above, old.rows[1]), *range(new.rows[1] - old.rows[1])]
-        element = i16 if new.packed == 2 else op.tile.type.element  # type: ignore[attr-defined]
+        element = exchanged_element(op)
         piece = _piece(new.vector, element)
         with self.depths(new) as deep:
             for slot, row in enumerate(rows):
@@ -279,7 +282,7 @@ class RegisterBody(Body):
         old, new = layout_of(op.tile), layout_of(op.wider)
         above, below = old.rows[0] - new.rows[0], new.rows[1] - old.rows[1]
         up, down = e.max(e.sub(self.warp, 1), 0), e.min(e.add(self.warp, 1), new.warps[0] - 1)
-        element = i16 if new.packed == 2 else op.tile.type.element  # type: ignore[attr-defined]
+        element = exchanged_element(op)
         piece = _piece(new.vector, element)
         type = VectorType(element, [piece])
         with self.depths(new) as deep:
@@ -551,10 +554,6 @@ def _piece(count: int, element: Attribute) -> int:
     while piece > 1 and (count % piece or piece * element_bytes(element) < 2):
         piece //= 2
     return max(piece, 1)
-
-
-def _padded(bytes: int) -> int:
-    return -(-bytes // 16) * 16
 
 
 @contextmanager

@@ -2,7 +2,8 @@
 
 Where rows go from warp to warp, all of a tile must be there first: a barrier, which ends a segment. Within a
 segment one sweep over the rows computes each operation's row as soon as its inputs are there, so that only a
-window of rows is live.
+window of rows is live. A loop that carries tiles is a sequence of segments of its own, between what stands before
+and behind it.
 """
 
 from __future__ import annotations
@@ -10,8 +11,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from xdsl.ir import Operation, SSAValue
+from xdsl.dialects import arith, scf
+from xdsl.dialects.builtin import IntegerAttr
+from xdsl.ir import BlockArgument, Operation, SSAValue
 
+from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.warp import AtOp, LoadOp, MapOp, NeighboursOp, StoreOp
 from tilefuse.dialects.warp.layout import Layout, Span, TileType
 
@@ -84,7 +88,8 @@ def segments(ops: Sequence[Operation]) -> list[Segment]:
         return found[n]
 
     for op in ops:
-        n = max((number[t] for t, _ in reads_of(op)), default=0)
+        # a tile from elsewhere is there
+        n = max((number.get(t, 0) for t, _ in reads_of(op)), default=0)
         if isinstance(op, NeighboursOp) and op.exchanges_rows:
             segment(n).sends.append(op)
             n += 1
@@ -101,7 +106,7 @@ def segments(ops: Sequence[Operation]) -> list[Segment]:
         step = Step(op, layout.rows)
         for tile, dy in reads_of(op):
             before = step_of.get(tile)
-            if before is not None and number[tile] == n:
+            if before is not None and number.get(tile, 0) == n:
                 step.lag = max(step.lag, before.lag + step.rows[0] + dy - before.rows[0])
         for result in op.results:
             step_of[result] = step
@@ -109,15 +114,82 @@ def segments(ops: Sequence[Operation]) -> list[Segment]:
     return found
 
 
-def held_spans(ops: Sequence[Operation]) -> dict[SSAValue, Layout]:
-    """Per root tile, all that some operation holds of it."""
-    spans: dict[SSAValue, Layout] = {}
+@dataclass
+class Stretch:
+    """Operations without a loop among them."""
+
+    ops: list[Operation]
+    parts: list[Segment]
+
+    @property
+    def rounds(self) -> int:
+        """How often rows are exchanged: once before each segment but the first."""
+        return len(self.parts) - 1
+
+
+@dataclass
+class Loop:
+    """A loop that carries tiles from one iteration to the next."""
+
+    op: scf.ForOp
+    count: int
+    body: list[Stretch | Loop]
+
+    @property
+    def rounds(self) -> int:
+        """How often one iteration exchanges rows."""
+        return rounds_of(self.body)
+
+    @property
+    def carried(self) -> list[tuple[SSAValue, BlockArgument, SSAValue, SSAValue]]:
+        """(initial value, argument of the body, what it yields, result) of each carried tile."""
+        block = self.op.body.block
+        last = block.last_op
+        assert last is not None
+        return list(zip(self.op.iter_args, block.args[1:], last.operands, self.op.results, strict=True))
+
+
+def rounds_of(items: Sequence[Stretch | Loop]) -> int:
+    """How often rows are exchanged in all."""
+    return sum(i.rounds * (i.count if isinstance(i, Loop) else 1) for i in items)
+
+
+def is_tile_op(op: Operation) -> bool:
+    """Whether `lower-warp-tiles` takes an operation of a function: one on tiles, or a loop around such."""
+    if isinstance(op, scf.ForOp):
+        return any(is_tile_op(o) for o in op.body.block.ops)
+    return op.dialect_name() == "warp"
+
+
+def plan(ops: Sequence[Operation]) -> list[Stretch | Loop]:
+    """Stretches and loops, in order. PipelineError for a loop that does not run from 0 by 1 to a constant."""
+    found: list[Stretch | Loop] = []
+    waiting: list[Operation] = []
+
+    def end() -> None:
+        if waiting:
+            found.append(Stretch(list(waiting), segments(waiting)))
+            waiting.clear()
+
     for op in ops:
-        for tile in op.results:
-            at, new = root(tile), layout_of(tile)
-            old = spans.setdefault(at, new)
-            spans[at] = new.with_spans(
-                (min(old.columns[0], new.columns[0]), max(old.columns[1], new.columns[1])),
-                (min(old.rows[0], new.rows[0]), max(old.rows[1], new.rows[1])),
+        if not isinstance(op, scf.ForOp):
+            waiting.append(op)
+            continue
+        end()
+        first, count, step = (_constant(v) for v in (op.lb, op.ub, op.step))
+        if first != 0 or step != 1 or count is None or count < 1:
+            raise PipelineError(
+                "scf.for around operations on tiles: must run from 0 by 1 to a constant, at least 1", op
             )
-    return spans
+        if not all(isinstance(a.type, TileType) for a in op.iter_args):
+            raise PipelineError("scf.for around operations on tiles: carries tiles only", op)
+        found.append(Loop(op, count, plan([o for o in op.body.block.ops if is_tile_op(o)])))
+    end()
+    return found
+
+
+def _constant(value: SSAValue) -> int | None:
+    owner = value.owner
+    if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
+        return int(owner.value.value.data)
+    return None

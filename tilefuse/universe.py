@@ -40,6 +40,7 @@ UNIVERSE = Universe(
         "inline-stages": _pass("inline_stages", "InlineStages"),
         "lower-groups": _lowering("groups", "LowerGroups"),
         "pack-subwords": _lowering("pack_subwords", "PackSubwords"),
+        "roll-stages": _lowering("roll_stages", "RollStages"),
         "lower-warp-tiles": _lowering("warp_tiles", "LowerWarpTiles"),
         "promote-memory": _pass("promote_memory", "PromoteMemory"),
         "separate-kernels": _pass("separate_kernels", "SeparateKernels"),

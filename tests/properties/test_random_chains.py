@@ -1,0 +1,76 @@
+"""Chains of like stages in warp tiles, as loops where they are long: bit for bit the evaluator's results."""
+
+from random import Random
+
+import numpy as np
+import pytest
+import random_chains
+from random_programs import passes
+
+from tilefuse.lowering.groups import LowerGroups
+from tilefuse.lowering.pack_subwords import PackSubwords
+from tilefuse.lowering.roll_stages import RollStages
+from tilefuse.passes.pipeline import run_passes
+from tilefuse.passes.tile import Tile
+
+SEEDS = range(12)
+ON_GPU = range(40)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def own_cache(tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TILEFUSE_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
+def schedule(seed, vector):
+    """All steps in one group, whose rows go from warp to warp; tiles as high as the halo needs."""
+    random = Random(seed)
+    tile = Tile(
+        target="h200",
+        shape="warp_tile",
+        sizes=(0, 0),
+        threads=(32, random.choice([4, 6, 8])),
+        vector=vector,
+        rows=random.choice([8, 12]),
+        exchange=True,
+    )
+    return [tile if p.name == "tile" else p for p in passes("h200", algorithm="all")]
+
+
+def run(seed, target, to_device=np.asarray):
+    pipeline, picture, vector = random_chains.pipeline(seed)
+    chosen = schedule(seed, vector) if target != "reference" else None
+    return pipeline.compile(target=target, passes=chosen, strict_float=True)(to_device(picture))
+
+
+def rolled(seed, roll):
+    """The tiles of a chain after `roll-stages`, as text."""
+    pipeline, _, vector = random_chains.pipeline(seed)
+    return str(run_passes(pipeline.to_module(), [*schedule(seed, vector), LowerGroups(), PackSubwords(), roll]))
+
+
+def test_most_become_loops():
+    loops = sum("iter_args" in rolled(seed, RollStages()) for seed in SEEDS)
+    assert loops >= len(SEEDS) // 2
+
+
+def test_loops_can_be_asked_for():
+    def loops(least):
+        return sum("iter_args" in rolled(seed, RollStages(repetitions=least, instructions=0)) for seed in SEEDS)
+
+    assert loops(2) > loops(6) > loops(99) == 0
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_on_cpu(seed):
+    np.testing.assert_array_equal(run(seed, "cpu"), run(seed, "reference"))
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("seed", ON_GPU)
+def test_on_gpu(seed):
+    import cupy
+
+    np.testing.assert_array_equal(cupy.asnumpy(run(seed, "cuda", cupy.asarray)), run(seed, "reference"))
