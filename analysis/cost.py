@@ -28,6 +28,7 @@ from tilefuse.analysis.regions import (
     regions,
 )
 from tilefuse.analysis.warp_cost import Kind, warp_candidates
+from tilefuse.analysis.warp_time import Work
 from tilefuse.dialects.img.attrs import Level, Memory, Shape
 
 MOST_HELD = 48
@@ -65,6 +66,8 @@ class Candidate:
     shared: int
     blocks: int = 0
     """Blocks per multiprocessor that there should be registers for; 0 to leave it to the compiler."""
+    work: Work | None = None
+    """Of a warp tile: what its time follows from."""
 
 
 def nominal_box(model: PipelineModel, output: int, extent: Sequence[int]) -> tuple[int, ...]:
@@ -308,7 +311,7 @@ def schedules(
                 for id in members
                 if id != output
             }
-            yield Candidate(Shape.WarpTile, w.tile, w.threads, w.vector, places, w.microseconds, 0, w.blocks)
+            yield Candidate(Shape.WarpTile, w.tile, w.threads, w.vector, places, w.microseconds, 0, w.blocks, w.work)
     if shape is Shape.WarpTile:
         return
     align = alignment(follow, model.nodes[output].rank)

@@ -102,6 +102,10 @@ def _measure_size(
     figures["kernels"] = [dataclasses.asdict(kernel) for kernel in program.kernels]
     if not all(np.array_equal(outputs[i].get(), r, equal_nan=True) for i, r in enumerate(results)):
         figures["wrong"] = figures["wrong"] or "the result differs from launch to launch"
+    if not options.no_unaligned:
+        del outputs, calls
+        _free_memory()
+        _measure_unaligned(case, size, options, program, pictures, results, figures)
     if options.no_rivals:
         return
     figures["rivals"] = {}
@@ -117,6 +121,45 @@ def _measure_size(
             found = {"error": _reason(error)}
         figures["rivals"][name] = found
         gc.collect()
+
+
+def _measure_unaligned(
+    case: Case,
+    size: str,
+    options: argparse.Namespace,
+    program: Any,
+    pictures: list[np.ndarray],
+    results: list[np.ndarray],
+    figures: dict[str, Any],
+) -> None:
+    """The same pictures where rows do not start at multiples of 16 bytes: one column less, and one element later."""
+    sets = device.L2_SETS if size == "small" else 1
+    rounds = -(-_LEAST_CALLS // sets) if size == "small" else 2
+    for name, narrower, later in (("odd_us", 1, 0), ("unaligned_us", 0, 1)):
+        inputs = [_moved(pictures[i % len(pictures)], narrower, later) for i in range(sets)]
+        outputs = [_moved(results[i % len(results)], narrower, later) for i in range(sets)]
+        for given, output in zip(inputs, outputs, strict=True):
+            device.poison(output)
+            program(given, out=output)
+        if later:
+            # aligned or not, the result is the same
+            for got, want in zip(outputs, results, strict=False):
+                if not np.array_equal(got.get(), want, equal_nan=True):
+                    figures["wrong"] = figures["wrong"] or "the result differs in arrays that lie one element later"
+        calls = [lambda a=a, b=b: program(a, out=b) for a, b in zip(inputs, outputs, strict=True)] * rounds
+        figures[name] = device.cupy_graph_us(calls, options.repeat)
+        del inputs, outputs, calls
+        _free_memory()
+
+
+def _moved(array: np.ndarray, narrower: int, later: int) -> Any:
+    """A copy on the GPU, so many columns narrower, that starts so many elements after where its memory does."""
+    import cupy
+
+    kept = array[..., : array.shape[-1] - narrower]
+    moved = cupy.empty(kept.size + later, kept.dtype)[later:].reshape(kept.shape)
+    moved.set(np.ascontiguousarray(kept))
+    return moved
 
 
 def _rivals(case: Case, inputs: list[Any], repeat: int) -> list[tuple[str, Callable[[], dict[str, Any]]]]:

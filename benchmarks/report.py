@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 SIZES = ("small", "large")
+UNALIGNED = ("odd_us", "unaligned_us")
 RIVALS = ("torch", "torch.compile", "cupy")
 
 
@@ -49,7 +50,7 @@ def lines(name: str, entry: dict[str, Any]) -> Iterator[str]:
 
 def table(results: dict[str, Any]) -> str:
     """One row per case and size. A ratio is a rival's time over ours, device time both."""
-    heads = ["pipeline", "size", "us", "call us", "% floor", "% copy", *(f"/ {r}" for r in RIVALS)]
+    heads = ["pipeline", "size", "us", "call us", "% floor", "% copy", "odd %", "unal. %", *(f"/ {r}" for r in RIVALS)]
     rows = [[*heads, "kernels", "registers"]]
     for name, entry in results["cases"].items():
         for size in SIZES:
@@ -69,6 +70,7 @@ def table(results: dict[str, Any]) -> str:
                     f"{figures['call_us']:.1f}" if "call_us" in figures else "-",
                     f"{100 * figures['floor_us'] / us:.0f}",
                     f"{100 * figures['copy_us'] / us:.0f}",
+                    *(f"{100 * figures[k] / us - 100:+.0f}" if k in figures else "-" for k in UNALIGNED),
                     *(f"{r['us'] / us:.1f}" + "?" * bool(r.get("wrong")) if "us" in r else "-" for r in ratios),
                     str(len(kernels)),
                     "-".join(map(str, {registers[0]: 0, registers[-1]: 0} if registers else {})),

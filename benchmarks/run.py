@@ -37,6 +37,7 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--sizes", nargs="+", choices=("small", "large"), default=["small", "large"])
     parser.add_argument("--shape", choices=("auto", "block_tile", "warp_tile"), help="of the tile pass")
     parser.add_argument("--no-rivals", action="store_true", help="measure tilefuse alone")
+    parser.add_argument("--no-unaligned", action="store_true", help="measure no odd widths and unaligned pointers")
     parser.add_argument("--no-check", action="store_true", help="do not compare with the CPU back end")
     parser.add_argument("--repeat", type=int, default=15, help="launches, whose median counts (default 15)")
     parser.add_argument("--rival-limit", type=float, default=90, help="seconds for one rival at one size")

@@ -88,7 +88,7 @@ def calibrate(results: dict[str, Any], target: str, options: argparse.Namespace)
         lines.append(
             f"held out, {len(others)} timings that constants fitted to the others predict: {changed(before, after)}"
         )
-        if after.error > before.error:
+        if after.error + fitting.LOSS_WEIGHT * after.loss > before.error + fitting.LOSS_WEIGHT * before.loss:
             raise NoBetter("\n".join(lines))
     best = fitting.fit(examples, on, start, options.fit_seconds, options.seed + 1)
     final = fitting.quality(fitting.points(examples, fitting.with_constants(on, best)))
@@ -98,7 +98,10 @@ def calibrate(results: dict[str, Any], target: str, options: argparse.Namespace)
 
 def changed(before: fitting.Quality, after: fitting.Quality) -> str:
     """Both, in words."""
-    text = f"error {before.error:.3f} before, {after.error:.3f} after"
+    text = (
+        f"error {before.error:.3f} before, {after.error:.3f} after; the choice loses {100 * before.loss:.1f} % before, "
+    )
+    text += f"{100 * after.loss:.1f} % after"
     if not math.isnan(before.correlation) and not math.isnan(after.correlation):
         text += f"; rank correlation {before.correlation:.2f} before, {after.correlation:.2f} after"
     return text

@@ -15,6 +15,7 @@ import numpy as np
 from tilefuse.analysis.calibration import REGISTER_CONSTANTS, Calibration
 from tilefuse.analysis.cost import schedules
 from tilefuse.analysis.machine import Machine
+from tilefuse.analysis.warp_time import Work, microseconds
 from tilefuse.dialects.img.attrs import Shape
 from tilefuse.tools.calibration.drawn import KINDS, kind_of
 from tilefuse.tools.calibration.measuring import EXTENTS
@@ -27,7 +28,11 @@ MOST_ERROR = 0.6
 """Logarithm from which an error counts as no larger: a schedule that is far off for its own reasons."""
 FARTHEST = 4.0
 """How many times more, or less, than at the start a constant may become: few timings tell little of some."""
-SHARES = ("apart", "apart_later", "overlap_miss")
+SAME = 0.01
+"""Share by which predictions may differ and the schedules still count alike as the model's choice."""
+LOSS_WEIGHT = 0.7
+"""Of the loss of the choice, beside the error, in what is fitted."""
+SHARES = ("apart", "overlap_miss")
 """At most 1."""
 
 Key = tuple[str, tuple[int, ...], tuple[int, ...], int]
@@ -54,6 +59,16 @@ class Point(NamedTuple):
     """Greater for good schedules: of bad ones only that they are bad has to be known."""
 
 
+class Timed(NamedTuple):
+    """One schedule at one size: what it does, and how long it took."""
+
+    example: str
+    size: int
+    work: Work
+    measured: float
+    weight: float
+
+
 class Quality(NamedTuple):
     """How predictions and measurements agree."""
 
@@ -61,6 +76,9 @@ class Quality(NamedTuple):
     """Weighted root mean square of log(predicted / measured)."""
     correlation: float
     """Spearman's rank correlation, the mean of those per example and size; nan if there are too few points."""
+    loss: float
+    """How much slower than the best the schedules predicted best are, as a share: the mean per example and size, where
+    those predicted hardly worse count too."""
 
 
 def read_examples(results: Mapping[str, Any], target: str) -> list[Example]:
@@ -79,8 +97,8 @@ def read_examples(results: Mapping[str, Any], target: str) -> list[Example]:
     return found
 
 
-def points(examples: Sequence[Example], on: Machine) -> list[Point]:
-    """Predicted and measured times of all schedules that the search for `on` compares."""
+def timed(examples: Sequence[Example], on: Machine) -> list[Timed]:
+    """All measured schedules that the search for `on` compares; what they do does not depend on FITTED."""
     found = []
     for e in examples:
         for i, size in enumerate(EXTENTS):
@@ -88,8 +106,19 @@ def points(examples: Sequence[Example], on: Machine) -> list[Point]:
             for c in schedules(e.grouped.model, e.grouped.members, e.grouped.output, on, size, Shape.WarpTile):
                 us = e.measured.get((kind_of(c), c.tile, c.threads, c.vector))
                 if us is not None:
-                    found.append(Point(e.name, i, c.microseconds, us[i], (best / us[i]) ** 1.5))
+                    assert c.work is not None
+                    found.append(Timed(e.name, i, c.work, us[i], (best / us[i]) ** 1.5))
     return found
+
+
+def predicted(schedules: Sequence[Timed], on: Machine) -> list[Point]:
+    """Their predicted and measured times."""
+    return [Point(t.example, t.size, microseconds(t.work, on), t.measured, t.weight) for t in schedules]
+
+
+def points(examples: Sequence[Example], on: Machine) -> list[Point]:
+    """Predicted and measured times of all schedules that the search for `on` compares."""
+    return predicted(timed(examples, on), on)
 
 
 def quality(found: Sequence[Point]) -> Quality:
@@ -99,8 +128,16 @@ def quality(found: Sequence[Point]) -> Quality:
     alike = [list(group) for _, group in groups]
     correlations = [spearman([p.predicted for p in g], [p.measured for p in g]) for g in alike if len(g) > 2]
     return Quality(
-        math.sqrt(total / sum(p.weight for p in found)), float(np.mean(correlations)) if correlations else math.nan
+        math.sqrt(total / sum(p.weight for p in found)),
+        float(np.mean(correlations)) if correlations else math.nan,
+        float(np.mean([_loss(g) for g in alike])),
     )
+
+
+def _loss(found: Sequence[Point]) -> float:
+    best, least = min(p.measured for p in found), min(p.predicted for p in found)
+    shares = [math.exp((1.0 - p.predicted / least) / SAME) for p in found]
+    return sum(s * (p.measured / best - 1.0) for s, p in zip(shares, found, strict=True)) / sum(shares)
 
 
 def spearman(a: Sequence[float], b: Sequence[float]) -> float:
@@ -121,10 +158,13 @@ def with_constants(on: Machine, constants: Calibration) -> Machine:
 
 
 def fit(examples: Sequence[Example], on: Machine, start: Calibration, seconds: float, seed: int) -> Calibration:
-    """The constants around those of `on` with the least error that a search from `start` finds."""
+    """The constants around those of `on` with the least error, and loss of the choice, that a search finds."""
+
+    known = timed(examples, on)
 
     def score(constants: Calibration) -> float:
-        return quality(points(examples, with_constants(on, constants))).error
+        found = quality(predicted(known, with_constants(on, constants)))
+        return found.error + LOSS_WEIGHT * found.loss
 
     return search(on.calibration, start, score, seconds, seed)
 
