@@ -8,7 +8,7 @@ if __name__ != "tilefuse.lowering":
 
 
 def lowering_passes(*, warps: bool) -> list[ModulePass]:
-    """From a scheduled module (level 3) to what the printers take (level 4).
+    """From a scheduled module (level 3) to what the printers take (level 5).
 
     `warps`: whether the machine has warps; on a CPU, which has none, warp tiles are arrays.
     """
