@@ -237,10 +237,11 @@ def group_layout(group: GroupOp, model: PipelineModel) -> WarpLayout:
         # A tile written by hand may leave no columns to shift stores by; its rows are tested for alignment then.
         unshifted = layout.without_slack()
         layout = unshifted if tile[0] == unshifted.width else layout
-    if tile[0] != layout.width or threads[0] != LANES:
+    if threads[0] != LANES:
+        raise NotFusable(f"threads of a warp tile start with the {LANES} lanes of a warp, not with {threads[0]}")
+    if tile[0] != layout.width:
         raise NotFusable(
-            f"a warp tile of {LANES} lanes x {vector} points with this halo is {layout.width} wide, not {tile[0]}; "
-            f"threads start with {LANES}"
+            f"a warp tile of {LANES} lanes x {vector} points with this halo is {layout.width} wide, not {tile[0]}"
         )
     if math.prod(threads[2:]) != 1:
         raise NotFusable(f"threads of a warp tile are lanes and warps, not {list(threads)}")

@@ -44,7 +44,8 @@ def require(target: str) -> Any:
     """The module cupy. TargetError, naming `target`, if CuPy or a GPU is missing."""
     reason = _missing()
     if reason is not None:
-        raise TargetError(f"target '{target}': {reason}")
+        named = "; a GPU's name, as in target='h200', compiles without having it" if target == "cuda" else ""
+        raise TargetError(f"target '{target}': {reason}{named}")
     import cupy
 
     return cupy

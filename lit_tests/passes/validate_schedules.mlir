@@ -68,8 +68,29 @@ img.pipeline @scaled {
 
 img.pipeline @lanes {
   %photo = img.input "photo" : !img.func<2xf32>
-  // expected-error @below {{group 'g': a warp tile of 32 lanes x 4 points with this halo is 120 wide, not 128; threads start with 32}}
+  // expected-error @below {{group 'g': a warp tile of 32 lanes x 4 points with this halo is 120 wide, not 128}}
   %g = img.group "g" schedule #img.schedule<warp_tile, tile = [128, 16], threads = [32, 4], vector = 4> {
+    %e = img.stage "e" (%x, %y) -> f32 place #img.place<warp, register> {
+      %v = img.read %photo[%x, %y] : !img.func<2xf32>
+      img.yield %v : f32
+    }
+    %f = img.stage "f" (%x, %y) -> f32 {
+      %a = img.read %e[%x - 1, %y] : !img.func<2xf32>
+      %b = img.read %e[%x + 1, %y] : !img.func<2xf32>
+      %r = arith.addf %a, %b : f32
+      img.yield %r : f32
+    }
+    img.yield %f : !img.func<2xf32>
+  } : !img.func<2xf32>
+  img.return "g" = %g : !img.func<2xf32>
+}
+
+// -----
+
+img.pipeline @half_a_warp {
+  %photo = img.input "photo" : !img.func<2xf32>
+  // expected-error @below {{group 'g': threads of a warp tile start with the 32 lanes of a warp, not with 16}}
+  %g = img.group "g" schedule #img.schedule<warp_tile, tile = [120, 16], threads = [16, 4], vector = 4> {
     %e = img.stage "e" (%x, %y) -> f32 place #img.place<warp, register> {
       %v = img.read %photo[%x, %y] : !img.func<2xf32>
       img.yield %v : f32
