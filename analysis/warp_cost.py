@@ -35,8 +35,12 @@ PITCHES = (1, 2, 4, 6, 8, 12, 16)
 """Rows of a warp that computes, and loads, again what it needs of its neighbours' rows."""
 EXCHANGE_PITCHES = (8, 6, 4, 16, 12)
 """Rows of a warp where rows are exchanged."""
-QUICK_PITCHES = (8, 6, 4)
-"""Those of EXCHANGE_PITCHES by which groups are compared."""
+QUICK_PITCHES = (1, 2, 4, 8, 12)
+"""Those of PITCHES by which groups are compared."""
+QUICK_EXCHANGE_PITCHES, DEEP_EXCHANGE_PITCHES = (8, 6, 4), (16, 12, 8)
+"""Those of EXCHANGE_PITCHES by which groups are compared: where the halo is small, and where it is not."""
+DEEP_HALO = 8
+"""Rows of a block, at its top and bottom, from which a halo is not small."""
 REGISTER_LIMIT = 190
 """Estimated registers per thread beyond which a candidate is dropped: the estimate is not exact, 255 is."""
 
@@ -126,7 +130,7 @@ def warp_candidates(
     if exchange is not True or not readers:
         ways.append(((), WARPS, PITCHES))
     if exchange is not False and readers:
-        ways.append((readers, EXCHANGE_WARPS, EXCHANGE_PITCHES if thorough else QUICK_PITCHES))
+        ways.append((readers, EXCHANGE_WARPS, EXCHANGE_PITCHES))
     for bytes in (16, 8, 4):
         vector = bytes // largest
         if vector < 1:
@@ -134,7 +138,6 @@ def warp_candidates(
         width = LANES * vector
         region = regions(model, members, output, [width, 1, *box[2:]], follow)
         for exchanged, warps, pitches in ways:
-            sizes = list(itertools.product(warps if thorough else warps[:1], pitches))
             try:
                 first = warp_layout(
                     model, members, output, follow, region, width, vector, max(warps),
@@ -142,8 +145,13 @@ def warp_candidates(
                 )  # fmt: skip
             except NotFusable:
                 continue
+            if not thorough:
+                deep = first.top + first.bottom >= DEEP_HALO
+                warps, pitches = warps[:1], QUICK_PITCHES
+                if exchanged:
+                    pitches = DEEP_EXCHANGE_PITCHES if deep else QUICK_EXCHANGE_PITCHES
             layouts = []
-            for size in sizes:
+            for size in itertools.product(warps, pitches):
                 try:
                     layouts.append(first.of_size(*size))
                 except NotFusable:
@@ -205,7 +213,10 @@ def _estimate(
         old = traffic.get(producer, (0.0, 0.0))
         more = max(0.0, LANES * v * rows - own)
         traffic[producer] = (max(old[0], own * deep * held.bytes), max(old[1], more * deep * held.bytes))
+    code = instructions
+    kinds: set[object] = set()
     for id in members:
+        before = instructions
         node, held = model.nodes[id], layout.stages[id]
         deep = math.prod(b - a + 1 for a, b in held.rest)
         # reads are of registers; one that is not staged is a load
@@ -220,11 +231,16 @@ def _estimate(
         instructions += count * v * (per_column + deep * 5 * unstaged)
         if id == output:
             instructions += count * deep * (4 + v * _split(held))
+            code += instructions - before
             continue
         if rows := held.exchanged_rows():
             exchanges += rows * deep * 2 * (2 if held.bytes < 4 else 1)
             count += rows
         instructions += count * deep * sum(held.reach) * _edge(held)
+        kind = (node.instructions, held.above, held.below, held.wide, held.reach, held.rest, held.paired)
+        if kind not in kinds:
+            code += instructions - before
+        kinds.add(kind)
     registers = underestimate * _registers(model, members, layout, loaded, bool(exchanged), c)
     threads = LANES * warps
     given = max(int(c.least_registers), math.ceil(registers / 8) * 8)
@@ -243,6 +259,7 @@ def _estimate(
         warps=warps,
         resident_blocks=resident,
         instructions=instructions,
+        code=code,
         exchanges=exchanges,
         barriers=max(exchange_rounds(model, layout).values()) if exchanged else 0,
         own_bytes=own_bytes + sum(mine for mine, _ in traffic.values()),

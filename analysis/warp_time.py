@@ -23,6 +23,8 @@ class Work:
     """Blocks that a multiprocessor has registers, threads and shared memory for."""
     instructions: float
     """Of one lane, beside those that pass rows from warp to warp."""
+    code: float
+    """Instructions of the text: like stages are one loop (`roll-stages`)."""
     exchanges: float
     """Writes and reads of rows that go from warp to warp, of one lane."""
     barriers: int
@@ -51,7 +53,7 @@ def microseconds(work: Work, machine: Machine) -> float:
     # with few other blocks there is little to do while the warps of one wait for each other
     waiting = work.barriers * c.barrier / work.resident_blocks
     instructions = work.instructions + work.exchanges * c.exchange_row + waiting
-    code = 1.0 + c.code_penalty * max(0.0, instructions / c.code_limit - 1.0)
+    code = 1.0 + c.code_penalty * max(0.0, work.code / c.code_limit - 1.0)
     compute = tiles * LANES * instructions * c.issue_overhead * code / machine.instructions_per_us
     compute *= math.pow(max(1.0, c.full_issue_threads / resident), c.full_issue_power)
     # some multiprocessors have a block more than others
