@@ -13,6 +13,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from tilefuse.dialects.warp import AtOp, StoreOp, YieldOp
 from tilefuse.dialects.warp.layout import Layout
 from tilefuse.lowering.emit import Emitter, Num
+from tilefuse.lowering.vector_roots import is_vector_root, vector_roots
 from tilefuse.lowering.warp_schedule import Loop, is_tile_op, layout_of, plan
 from tilefuse.lowering.warp_storage import Storage
 
@@ -119,28 +120,34 @@ class Body:
 
     def run(self, block: Block, at: Where, layout: Layout) -> list[SSAValue]:
         """What a region yields at a point."""
+        return self.run_together(block, [at], layout)[0]
+
+    def run_together(self, block: Block, places: Sequence[Where], layout: Layout) -> list[list[SSAValue]]:
+        """What a region yields at several points, computed op by op for all of them: what is a vector op is one."""
         e = self.e
-        values: dict[SSAValue, SSAValue] = {
-            arg: e.value(c) for arg, c in zip(block.args, at.coordinates(layout, e), strict=True)
-        }
-
-        def number(value: SSAValue) -> SSAValue:
-            return values.get(value, value)
-
+        found: list[dict[SSAValue, SSAValue]] = [
+            {arg: e.value(c) for arg, c in zip(block.args, at.coordinates(layout, e), strict=True)} for at in places
+        ]
         for op in block.ops:
             if isinstance(op, YieldOp):
-                return [number(v) for v in op.values]
-            if isinstance(op, AtOp):
-                dx, dy = op.offsets
-                deep = tuple(number(d) for d in op.deep)
-                beside = Where(at.warp, at.lane, e.add(at.column, dx), e.add(at.row, dy), deep)
-                values[op.value] = self.load(op.tile, beside)
+                return [[values.get(v, v) for v in op.values] for values in found]
+            if len(places) > 1 and is_vector_root(op):
+                arguments = [values.get(op.operands[0], op.operands[0]) for values in found]
+                for values, root in zip(found, vector_roots(e, arguments), strict=True):
+                    values[op.results[0]] = root
                 continue
-            copy = op.clone(values)
-            e.effect(copy)
-            for old, new in zip(op.results, copy.results, strict=True):
-                values[old] = new
-                new.name_hint = old.name_hint
+            for at, values in zip(places, found, strict=True):
+                if isinstance(op, AtOp):
+                    dx, dy = op.offsets
+                    deep = tuple(values.get(d, d) for d in op.deep)
+                    beside = Where(at.warp, at.lane, e.add(at.column, dx), e.add(at.row, dy), deep)
+                    values[op.value] = self.load(op.tile, beside)
+                    continue
+                copy = op.clone(values)
+                e.effect(copy)
+                for old, new in zip(op.results, copy.results, strict=True):
+                    values[old] = new
+                    new.name_hint = old.name_hint
         raise AssertionError("a region of the warp dialect ends in warp.yield")
 
     def load(self, tile: SSAValue, at: Where) -> SSAValue:

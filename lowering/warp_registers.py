@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 
 from xdsl.dialects import arith, gpu, memref, vector
-from xdsl.dialects.builtin import IntegerAttr, IntegerType, MemRefType, VectorType, i32
+from xdsl.dialects.builtin import IntegerAttr, IntegerType, MemRefType, VectorType, i1, i32
 from xdsl.ir import Attribute, BlockArgument, SSAValue
 
 from tilefuse.dialects.gpu_shuffle import ShuffleMode, ShuffleOp
@@ -16,6 +16,7 @@ from tilefuse.dialects.warp.layout import Layout
 from tilefuse.lowering import pairs
 from tilefuse.lowering.emit import PRIVATE, Num
 from tilefuse.lowering.pairs import PAIR
+from tilefuse.lowering.vector_roots import has_vector_roots
 from tilefuse.lowering.warp_body import Body, Where
 from tilefuse.lowering.warp_exchange import Exchange, exchanged_element
 from tilefuse.lowering.warp_schedule import Loop, Segment, Step, Stretch, layout_of
@@ -146,6 +147,10 @@ class RegisterBody(Body):
     # --- the sweep
 
     def _sweep(self, part: Segment) -> None:
+        # A store under a mask costs less than one in a branch. But where nothing else branches ptxas moves such stores
+        # to the end of all rows, and keeps their values till then.
+        maps = [step.op for step in part.sweep if isinstance(step.op, MapOp)]
+        self.masks_stores = any(has_vector_roots(op.body.block) for op in maps)
         with self.e.loop(part.steps, "t", unroll=True) if part.steps else _nothing() as t:
             for step in part.sweep:
                 with self._at_step(t, step, part.steps) as row:
@@ -176,6 +181,12 @@ class RegisterBody(Body):
                 with e.loop(layout.vector // 2, "v", unroll=True) as v:
                     here = self._here(v, row, deep)
                     found = pairs.compute_pair(e, op.body.block, lambda at: self._load_pair(*self._read(at, here)))
+                    for value, tile in zip(found, op.tiles, strict=True):
+                        self._put(value, tile, here)
+                return
+            if has_vector_roots(op.body.block) and layout.vector > 1:
+                places = [self._here(v, row, deep) for v in range(layout.vector)]
+                for here, found in zip(places, self.run_together(op.body.block, places, layout), strict=True):
                     for value, tile in zip(found, op.tiles, strict=True):
                         self._put(value, tile, here)
                 return
@@ -450,8 +461,24 @@ class RegisterBody(Body):
                 assert inside is not None
                 e.choose(inside, whole, lambda: scalars(guard=True))
 
-            with e.when(alive):
-                e.choose(op.border, border, interior)
+            def masked() -> None:
+                assert alive is not None
+                mask = e.op(vector.BroadcastOp(alive, VectorType(i1, [layout.vector])))
+                index = [e.value(i) for i in self.memory_index(op.indices, at, layout)]
+                e.effect(vector.MaskedStoreOp(op.buffer, index, mask, self._row(op.tile, row, deep)))
+
+            def where_alive(emit: Callable[[], None]) -> Callable[[], None]:
+                def inside() -> None:
+                    with e.when(alive):
+                        emit()
+
+                return inside
+
+            if aligned is not None and alive is not None and self.masks_stores:
+                apart = where_alive(lambda: scalars(guard=False))
+                e.choose(op.border, where_alive(border), lambda: e.choose(aligned, masked, apart))
+            else:
+                where_alive(lambda: e.choose(op.border, border, interior))()
 
     def _row(self, tile: SSAValue, row: Num, deep: tuple[Num, ...]) -> SSAValue:
         """A lane's own columns of a row, as they lie in memory."""

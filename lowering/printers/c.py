@@ -139,6 +139,7 @@ class C(Language):
 
     name = "C"
     helper_qualifier = "static inline"
+    rare_qualifier = "static"
     inline_qualifier = "static inline __attribute__((always_inline))"
     shared_qualifier = ""
     shared_suffix = " __attribute__((aligned(64)))"
@@ -214,6 +215,10 @@ class C(Language):
             "make": Helper(wrapped(f"{short} make_{short}(", params, ") {") + "\n" + make),
             "splat": Helper(f"{short} splat_{short}({t} a) {{\n{splat}"),
         }
+        if t in ("float", "double"):
+            root = "sqrtf" if t == "float" else "sqrt"
+            roots = wrapped(f"  return ({short}){{", [f"{root}(a[{i}])" for i in range(n)], "};\n}")
+            helpers["sqrt"] = Helper(f"{short} sqrt_{short}({short} a) {{\n{roots}")
         return Vector(short, type_.element_type, tuple(f"{{}}[{i}]" for i in range(n)), helpers, short)
 
 

@@ -136,7 +136,7 @@ def _stored(op: Operation) -> SSAValue | None:
     match op:
         case memref.StoreOp():
             return op.memref
-        case vector.StoreOp():
+        case vector.StoreOp() | vector.MaskedStoreOp():
             return op.base
         case DeviceAsyncCopyOp():
             return op.dst

@@ -23,6 +23,7 @@ from tilefuse.lowering.printers.checks import (
     check_static_shared,
     check_threads,
 )
+from tilefuse.lowering.printers.cuda_vectors import roots, store_if
 from tilefuse.lowering.printers.expr import Expr
 from tilefuse.lowering.printers.language import Language
 from tilefuse.lowering.printers.library import COMMON, Helper, alias
@@ -185,6 +186,7 @@ class Cuda(Language):
 
     name = "CUDA"
     helper_qualifier = "static __device__ __forceinline__"
+    rare_qualifier = "static __device__ __noinline__"
     inline_qualifier = "static __device__ __forceinline__"
     shared_qualifier = "__shared__ __align__(16) "
     shared_suffix = ""
@@ -272,6 +274,9 @@ class Cuda(Language):
             "make": Helper(wrapped(f"{ctype} make_{short}(", params, ") {") + make),
             "splat": Helper(f"{ctype} splat_{short}({t} a) {{{splat}"),
         }
+        helpers["store_if"] = store_if(short, t, ctype)
+        if t in ("float", "double"):
+            helpers |= roots(short, t, ctype, n)
         integers = words if isinstance(element, IntegerType) else ()
         return Vector(ctype, element, lane, helpers, short, integers)
 

@@ -141,6 +141,18 @@ def _math(function: str, *, exact: bool = False) -> Row:
     return row
 
 
+def _sqrt(p: FunctionPrinter, op: Operation) -> Expr:
+    """Of a vector by a helper: lanes go to the slow path of f32 together."""
+    type_ = op.results[0].type
+    if not isinstance(type_, VectorType):
+        return _math("sqrt")(p, op)
+    v = p.vector(type_, op)
+    if "sqrt" not in v.helpers:
+        raise PipelineError(f"math.sqrt on {type_} is not printed; compute on scalars", op)
+    p.math("sqrt")
+    return expr.call(v.helper(p, "sqrt"), (p.use(op.operands[0]),), v.ctype)
+
+
 def _rsqrt(p: FunctionPrinter, op: Operation) -> Expr:
     ctype = _ctype(op)
     return rounded(p, p.language.rsqrt(p, p.use(op.operands[0]), ctype), op.results[0].type, op)
@@ -280,7 +292,7 @@ FLOAT_ROWS: dict[str, Row] = {
     "arith.bitcast": _bitcast,
     **{f"math.{function}": _math(function) for function in _CALLS.split()},
     "math.powf": _math("pow"),
-    "math.sqrt": _math("sqrt"),
+    "math.sqrt": _sqrt,
     "math.rsqrt": _rsqrt,
     "math.absf": _math("fabs", exact=True),
     "math.ceil": _math("ceil", exact=True),

@@ -22,6 +22,8 @@ class Language(ABC):
 
     name: ClassVar[str]
     helper_qualifier: ClassVar[str]
+    rare_qualifier: ClassVar[str]
+    """In front of a helper that should not be inlined."""
     inline_qualifier: ClassVar[str]
     shared_qualifier: ClassVar[str]
     """In front of an array in space 3."""

@@ -18,6 +18,8 @@ class Helper(NamedTuple):
     needs: tuple[str, ...] = ()
     alias: str = ""
     """A built-in function to call in its place; then there is no text."""
+    rare: bool = False
+    """Called so seldom that its text should stand once, out of the way."""
 
 
 def alias(function: str) -> Helper:

@@ -70,7 +70,7 @@ def written_arguments(function: func.FuncOp, functions: dict[str, func.FuncOp]) 
         match op:
             case memref.StoreOp():
                 found.add(root(op.memref))
-            case vector.StoreOp():
+            case vector.StoreOp() | vector.MaskedStoreOp():
                 found.add(root(op.base))
             case func.CallOp() if (callee := functions.get(op.callee.string_value())) not in (None, function):
                 inner = written_arguments(callee, functions)
@@ -184,7 +184,8 @@ def print_alloca(p: FunctionPrinter, op: Operation) -> None:
     if space == SHARED:
         p.line(f"{p.language.shared_qualifier}{array}{p.language.shared_suffix};")
     else:
-        whole = any(isinstance(use.operation, (vector.LoadOp, vector.StoreOp)) for use in op.memref.uses)
+        accesses = (vector.LoadOp, vector.StoreOp, vector.MaskedStoreOp)
+        whole = any(isinstance(use.operation, accesses) for use in op.memref.uses)
         p.line(f"{p.language.aligned_qualifier if whole else ''}{array};")
 
 
@@ -289,6 +290,24 @@ def print_vector_store(p: FunctionPrinter, op: Operation) -> None:
     value = p.use(op.vector)
     p.flush_reads()
     p.line(f"{v.helper(p, 'store')}({target.text}, {value.text});")
+
+
+def print_masked_store(p: FunctionPrinter, op: Operation) -> None:
+    """`store_if_f32x4(condition, &out[i], v);` in global memory, where the language has it; else a branch.
+
+    Raises PipelineError if the mask is not one condition for all lanes.
+    """
+    op = as_type(vector.MaskedStoreOp, op)
+    if not isinstance(op.mask.owner, vector.BroadcastOp):
+        raise PipelineError("vector.maskedstore: the mask must be the vector.broadcast of one condition", op)
+    v = p.vector(as_type(VectorType[Any], op.value_to_store.type), op)
+    target = _address(element(p, op.base, op.indices, op))
+    mask, value = p.use(op.mask), p.use(op.value_to_store)
+    p.flush_reads()
+    if "store_if" in v.helpers and space_of(op.base.type) not in (SHARED, PRIVATE):
+        p.line(f"{v.helper(p, 'store_if')}({mask.text}, {target.text}, {value.text});")
+    else:
+        p.line(f"if ({mask.text}) {v.helper(p, 'store')}({target.text}, {value.text});")
 
 
 def _dim(p: FunctionPrinter, op: Operation) -> Expr:

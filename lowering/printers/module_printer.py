@@ -52,7 +52,8 @@ class ModulePrinter:
             for other in helper.needs:
                 if not (needed := self.language.library[other]).alias:
                     self.require(other, needed)
-            self._helpers[name] = f"{self.language.helper_qualifier} {helper.text}"
+            qualifier = self.language.rare_qualifier if helper.rare else self.language.helper_qualifier
+            self._helpers[name] = f"{qualifier} {helper.text}"
 
     def require_type(self, name: str, text: str) -> None:
         """Print this type definition."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from typing import cast as as_type
 
 from xdsl.dialects import vector
-from xdsl.dialects.builtin import VectorType
+from xdsl.dialects.builtin import VectorType, i1
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from tilefuse.dialects.diagnostics import PipelineError
@@ -30,7 +30,7 @@ class Vector:
     element: Attribute
     lane_texts: tuple[str, ...]
     helpers: dict[str, Helper]
-    """`type` (its definition, may be empty), `load`, `store`, `make` and `splat`."""
+    """`type` (its definition, may be empty), `load`, `store`, `make` and `splat`; some have `store_if`, and `sqrt`."""
     short: str
     word_texts: tuple[str, ...] = ()
     """Select the 32-bit words of `{}`, where a vector of integers is made of them."""
@@ -42,9 +42,12 @@ class Vector:
         return words[0] if self.ctype == "unsigned int" else f"({self.ctype}){words[0]}"
 
     def helper(self, p: FunctionPrinter, kind: str) -> str:
-        """Have the helper printed; its name."""
+        """Have the helper printed, after those of this vector that it needs; its name."""
         self.declare(p)
-        p.module.require(name := f"{kind}_{self.short}", self.helpers[kind])
+        helper = self.helpers[kind]
+        for other in helper.needs:
+            self.helper(p, other)
+        p.module.require(name := f"{kind}_{self.short}", helper._replace(needs=()))
         return name
 
     def declare(self, p: FunctionPrinter) -> None:
@@ -128,6 +131,8 @@ def _broadcast(p: FunctionPrinter, op: Operation) -> Expr:
     op = as_type(vector.BroadcastOp, op)
     if isinstance(op.source.type, VectorType):
         raise PipelineError("vector.broadcast: only scalars are broadcast", op)
+    if op.source.type == i1:
+        return p.use(op.source)  # a mask is printed as the one condition of all lanes
     v = p.vector(op.vector.type, op)
     return v.splat(p, v.into(p, p.converted(op.source), op))
 

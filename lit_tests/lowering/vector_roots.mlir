@@ -1,0 +1,49 @@
+// Square roots of f32 that a lane takes of its columns are one vector op, whose slow path is one branch.
+// Where there are such branches, whole rows are stored under a mask, outside of any branch of their own.
+
+// RUN: pipeline-opt %s -p 'tile{shape=warp_tile sizes=0,0 threads=32,4 vector=2 rows=2 exchange=false},promote-memory,lower-groups,lower-warp-tiles' | filecheck %s
+// RUN: pipeline-opt %s -p 'tile{shape=warp_tile sizes=0,0 threads=32,4 vector=2 rows=2 exchange=false},promote-memory,lower-groups,lower-warp-tiles{warps=false}' | filecheck %s --check-prefix=ARRAYS
+// RUN: pipeline-opt %s -p 'tile{shape=warp_tile sizes=0,0 threads=32,4 vector=2 rows=2 exchange=false},promote-memory,lower-groups,lower-warp-tiles' -t cuda | filecheck %s --check-prefix=CUDA
+
+// CHECK:       func.func @p_length_tile(
+// CHECK:       [[ROOTS:%[0-9]+]] = math.sqrt %{{[0-9]+}} : vector<2xf32>
+// CHECK-NEXT:  [[A:%[0-9]+]] = vector.extract [[ROOTS]][0] : f32 from vector<2xf32>
+// CHECK-NEXT:  [[B:%[0-9]+]] = vector.extract [[ROOTS]][1] : f32 from vector<2xf32>
+// CHECK-NOT:   math.sqrt
+// CHECK:       scf.if %border {
+// CHECK:         scf.if [[ALIVE:%[0-9]+]] {
+// CHECK:       } else {
+// CHECK:         scf.if %aligned {
+// CHECK-NOT:     scf.if
+// CHECK:         [[MASK:%[0-9]+]] = vector.broadcast [[ALIVE]] : i1 to vector<2xi1>
+// CHECK:         vector.maskedstore %out_length[{{.*}}], [[MASK]], %{{[0-9]+}} : memref<?x?xf32, strided<[?, 1]>>, vector<2xi1>, vector<2xf32>
+// CHECK-NEXT:  } else {
+// CHECK:         scf.if [[ALIVE]] {
+// CHECK:       func.func @p_length(
+
+// ARRAYS-NOT:  vector<
+// ARRAYS:      math.sqrt %{{.*}} : f32
+// ARRAYS-NOT:  vector<
+
+// CUDA:        static __device__ __noinline__ float2 sqrt_any_f32x2(float2 a) {
+// CUDA:        static __device__ __forceinline__ float2 sqrt_f32x2(float2 a) {
+// CUDA:        = sqrt_f32x2(
+// CUDA:        store_if_f32x2(test{{.*}}, &out
+
+img.pipeline @p {
+  %photo = img.input "photo" : !img.func<2xf32>
+  %clamped = img.boundary repeat_edge %photo dims [0, 1] : !img.func<2xf32>
+  %out = img.group "length" {
+    %length = img.stage "length" (%x, %y) -> f32 {
+      %a = img.read %clamped[%x - 1, %y] : !img.func<2xf32>
+      %b = img.read %clamped[%x + 1, %y] : !img.func<2xf32>
+      %aa = arith.mulf %a, %a : f32
+      %bb = arith.mulf %b, %b : f32
+      %s = arith.addf %aa, %bb : f32
+      %r = math.sqrt %s : f32
+      img.yield %r : f32
+    }
+    img.yield %length : !img.func<2xf32>
+  } : !img.func<2xf32>
+  img.return "out" = %out : !img.func<2xf32>
+}

@@ -1,0 +1,59 @@
+"""Helpers of CUDA's vectors that are more than a line: square roots of all lanes, stores under a condition."""
+
+from __future__ import annotations
+
+from tilefuse.lowering.printers.library import Helper
+
+_REGISTERS = {"float": ("f", "f32"), "double": ("d", "f64"), "unsigned long long": ("l", "b64")}
+"""Per type of an element in a vector of several words: the letter of asm, the type in PTX."""
+_SMALL = {"unsigned short": ("h", "b16"), "unsigned int": ("r", "b32")}
+"""Of vectors in one word."""
+
+
+def store_if(short: str, element: str, ctype: str) -> Helper:
+    """A store under a predicate.
+
+    Not a branch: the compiler would move into it all that only the store needs, and compute the address anew in each.
+    """
+    if ctype in _SMALL:
+        (letter, kind), values, several = _SMALL[ctype], ["v"], ""
+    else:
+        letter, kind = _REGISTERS.get(element, ("r", "b32"))
+        count = int(ctype[-1])
+        values, several = [f"v.{c}" for c in "xyzw"[:count]], f".v{count}"
+    places = ", ".join(f"%{i + 2}" for i in range(len(values)))
+    places = f"{{{places}}}" if several else places
+    inputs = ", ".join(f'"{letter}"({value})' for value in values)
+    return Helper(
+        f"void store_if_{short}(bool condition, {element}* p, {ctype} v) {{\n"
+        f'  asm volatile("{{ .reg .pred q; setp.ne.b32 q, %0, 0; @q st.global{several}.{kind} [%1], {places}; }}"\n'
+        f'    :: "r"((int)condition), "l"(p), {inputs} : "memory");\n'
+        "}"
+    )
+
+
+def roots(short: str, element: str, ctype: str, count: int) -> dict[str, Helper]:
+    """`sqrt`, correctly rounded.
+
+    In f32 that is NVIDIA's own sequence: an approximate 1/sqrt(a), and a step of Newton's from that. It is right
+    where no intermediate result leaves the normal numbers: where a * rsqrt(a), itself near the root, is at least 2^-50
+    (of 0, infinity, denormals and negative numbers it is NaN). `__fsqrt_rn` asks for that number by number, and
+    branches; here one branch does for all lanes, so that their instructions overlap. Zeros are common: flat regions.
+    """
+    lanes = "xyzw"[:count]
+    if element == "double":
+        each = ", ".join(f"__dsqrt_rn(a.{c})" for c in lanes)
+        return {"sqrt": Helper(f"{ctype} sqrt_{short}({ctype} a) {{ return make_{ctype}({each}); }}")}
+    each = ",\n    ".join(f"a.{c} == 0.0f ? a.{c} : __fsqrt_rn(a.{c})" for c in lanes)
+    slow = f"{ctype} sqrt_any_{short}({ctype} a) {{\n  return make_{ctype}(\n    {each});\n}}"
+    lines = [f"{ctype} y, s, r;"]
+    lines += [f'asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(y.{c}) : "f"(a.{c}));' for c in lanes]
+    lines += [f"s.{c} = __fmul_rn(a.{c}, y.{c});" for c in lanes]
+    lines += [f"r.{c} = __fmaf_rn(__fmaf_rn(-s.{c}, s.{c}, a.{c}), __fmul_rn(0.5f, y.{c}), s.{c});" for c in lanes]
+    inside = " && ".join(f"s.{c} >= 0x1p-50f" for c in lanes)
+    lines.append(f"return {inside} ? r : sqrt_any_{short}(a);")
+    body = "".join(f"  {line}\n" for line in lines)
+    return {
+        "sqrt_any": Helper(slow, rare=True),
+        "sqrt": Helper(f"{ctype} sqrt_{short}({ctype} a) {{\n{body}}}", ("sqrt_any",)),
+    }
