@@ -299,6 +299,8 @@ def _interior(
         if align[d] > 1 or more:
             inside = e.both(inside, e.compare("sge", e.sub(x0, more), out.mins[d]))
     tile = Tile(origin, e.true(), kernel.buffers, kernel.scalars)
+    # of stages with the same box, the one that reaches furthest says it all
+    reach: dict[tuple[Num, Num, Num], tuple[int, int]] = {}
     for r, (low, high) in _boundary_reach(group, model).items():
         if r.boundary.mins:
             position = r.boundary.dimensions.index(r.dim)
@@ -310,6 +312,9 @@ def _interior(
         start: Num = 0
         if r.out_dim is not None:
             start = e.floordiv(e.mul(origin[r.out_dim], r.numerator), r.denominator)
+        old = reach.get((start, first, extent), (low, high))
+        reach[start, first, extent] = (min(low, old[0]), max(high, old[1]))
+    for (start, first, extent), (low, high) in reach.items():
         inside = e.both(inside, e.compare("sge", e.add(start, low), first))
         inside = e.both(inside, e.compare("slt", e.add(start, high), e.add(first, extent)))
     inside = e.both(inside, _model_of(group).interior(group, model, e, kernel.buffers, origin))

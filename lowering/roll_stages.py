@@ -24,7 +24,7 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import arith, func, scf
-from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp
+from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp, i1
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
@@ -42,10 +42,10 @@ class RollStages(ModulePass):
 
     repetitions: int = 3
     """How often operations must repeat, at least, to become a loop."""
-    instructions: int = 600
-    """How many instructions per lane they must be, at least, when written out; about."""
-    steps: int = 1
-    """Repetitions in one iteration of the loop; what is left over stands behind it."""
+    instructions: int = 2000
+    """How many instructions per lane they must be, at least, when written out; about. Shorter code is faster so."""
+    steps: int = 2
+    """Repetitions in one iteration of the loop, where there are twice as many; what is left over stands behind it."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in list(op.body.block.ops):
@@ -71,9 +71,10 @@ def written_out(ops: Sequence[Operation]) -> int:
 def _instructions(op: Operation) -> int:
     match op:
         case MapOp():
-            free = (AtOp, YieldOp, arith.ConstantOp)
+            # coordinates and what is compared with them cost nothing in a tile inside
             each = sum(
-                not isinstance(o, free) and not isinstance(o.results[0].type, IndexType) for o in op.body.block.ops
+                not isinstance(o, AtOp | YieldOp | arith.ConstantOp) and o.results[0].type not in (IndexType(), i1)
+                for o in op.body.block.ops
             )
             return each * _registers(op.layout, op.layout.height)
         case NeighboursOp():

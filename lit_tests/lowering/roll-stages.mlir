@@ -1,8 +1,8 @@
 // Operations on tiles that repeat become a loop that carries tiles; others are left as they are.
 
-// RUN: pipeline-opt %s -p 'roll-stages{instructions=0}' --split-input-file | filecheck %s
-// RUN: pipeline-opt %s -p 'roll-stages{instructions=0}' --split-input-file | pipeline-opt --split-input-file | filecheck %s
-// RUN: pipeline-opt %s -p 'roll-stages{instructions=0 steps=2}' --split-input-file | filecheck %s --check-prefix=TWO
+// RUN: pipeline-opt %s -p 'roll-stages{instructions=0 steps=1}' --split-input-file | filecheck %s
+// RUN: pipeline-opt %s -p 'roll-stages{instructions=0 steps=1}' --split-input-file | pipeline-opt --split-input-file | filecheck %s
+// RUN: pipeline-opt %s -p 'roll-stages{instructions=0}' --split-input-file | filecheck %s --check-prefix=TWO
 // RUN: pipeline-opt %s -p roll-stages --split-input-file | filecheck %s --check-prefix=SHORT
 // RUN: pipeline-opt %s -p 'roll-stages{instructions=0 repetitions=6}' --split-input-file | filecheck %s --check-prefix=SHORT
 
