@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from xdsl.dialects.builtin import DenseArrayBase
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from tilefuse.analysis.bounds import flat_ops
@@ -79,7 +79,7 @@ class Node:
     bounds: tuple[tuple[int, int] | None, ...] = ()
     is_output: bool = False
     aligned: bool = True
-    """Whether every row in memory starts at a multiple of 16 bytes (the runtime says where it does not)."""
+    """Whether every row in memory starts at a multiple of 16 bytes; the runtime says which inputs and outputs do."""
     element_bytes: tuple[int, ...] = ()
     storage: tuple[Attribute, ...] = ()
     """The signless type of each value."""
@@ -161,7 +161,8 @@ def extract(pipeline: PipelineOp) -> PipelineModel:
     for op in flat_ops(pipeline):
         match op:
             case InputOp():
-                add(op, [op.func])
+                align = op.attributes.get("img.align")
+                add(op, [op.func]).aligned = not isinstance(align, IntegerAttr) or align.value.data >= 16
             case BoundaryOp():
                 model.node_of[op.func] = model.node_of[op.source]
                 inner = boundary.get(op.source)

@@ -14,7 +14,7 @@ from xdsl.ir import Attribute, Block, Region, SSAValue
 
 from tilefuse.analysis.model import PipelineModel
 from tilefuse.analysis.regions import follow_chain
-from tilefuse.analysis.warp_layout import LANES, Held, group_layout
+from tilefuse.analysis.warp_layout import LANES, Held, WarpLayout, group_layout
 from tilefuse.dialects.img.ops import GroupOp, StageOp
 from tilefuse.dialects.img.ops.stage import computes_values_only
 from tilefuse.dialects.img.types import FuncType, element_bytes
@@ -23,6 +23,7 @@ from tilefuse.dialects.warp.layout import Layout, TileType
 from tilefuse.lowering.abi import base_of, static_strides
 from tilefuse.lowering.emit import INDEX, Emitter, Num
 from tilefuse.lowering.reads import Buffer, Point, Resident, Tile, emit_stage, read_global, row_of
+from tilefuse.lowering.warp_shifts import can_shift
 
 
 class WarpTile:
@@ -133,6 +134,7 @@ class WarpTile:
             tile.border,
             self._region(rank, rows),
             self._region(rank, points),
+            self._shifted(base, held),
         )
         return e.op(op, source.name_hint or base.name_hint or "in")
 
@@ -161,6 +163,9 @@ class WarpTile:
         """Whether a lane's piece of a row is one access; None if it never is."""
         return self.tile.aligned if vector_bytes(value, self.held.vector) else None
 
+    def _shifted(self, base: SSAValue, held: Held) -> bool:
+        return is_shifted(self.held, held, base, self.model) and self._aligned(base) is not None
+
     # --- what the kernel asks before it calls the body
 
     @staticmethod
@@ -176,9 +181,12 @@ class WarpTile:
         inside: SSAValue | None = None
         for (_, source), held in at.sources.items():
             assert isinstance(source, SSAValue)
-            buffer = buffers[base_of(source)[0]]
+            base, _ = base_of(source)
+            buffer = buffers[base]
+            # shifted loads begin up to so many columns before
+            before = at.vector - 1 if is_shifted(at, held, base, model) else 0
             spans = [
-                (-at.dead_left * at.vector, (LANES - at.dead_left) * at.vector - 1),
+                (-at.dead_left * at.vector - before, (LANES - at.dead_left) * at.vector - 1),
                 (-at.top - held.above, at.height + at.bottom + held.below - 1),
                 *held.rest,
             ]
@@ -223,6 +231,14 @@ class WarpTile:
             rest = e.op(arith.AndIOp(low, e.value(size - 1)))
             result = e.both(result, e.compare("eq", rest, 0))
         return result
+
+
+def is_shifted(layout: WarpLayout, source: Held, base: SSAValue, model: PipelineModel) -> bool:
+    """Whether rows of an input are loaded from where vectors lie, and moved, where they do not lie there themselves."""
+    assert isinstance(base.type, FuncType)
+    if model.nodes[model.node_of[base]].aligned or not layout.has_room(source):
+        return False
+    return can_shift(base.type.storage, layout.vector)
 
 
 def vector_bytes(value: SSAValue, vector: int) -> int:

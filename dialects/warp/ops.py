@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import DenseArrayBase, IndexType, MemRefType, i1, i64
+from xdsl.dialects.builtin import DenseArrayBase, IndexType, MemRefType, UnitAttr, i1, i64
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
@@ -16,6 +16,7 @@ from xdsl.irdl import (
     irdl_op_definition,
     operand_def,
     opt_operand_def,
+    opt_prop_def,
     prop_def,
     region_def,
     result_def,
@@ -81,7 +82,9 @@ class LoadOp(IRDLOperation):
     } : memref<?x?xf32> -> !warp.tile<f32, ...>
     ```
     The indices are those of the tile's first point, in the memref's order. With `aligned %yes` after them, a lane's
-    own columns of a row may be one access where that holds: they start at a multiple of their size. Where `border`
+    own columns of a row may be one access where that holds: they start at a multiple of their size. With `shifted`
+    after that, nothing reads the last lane's columns but the first, and columns before the first lane's may be read:
+    where `aligned` does not hold, rows are loaded from where vectors lie, and move over the lanes. Where `border`
     holds, a point is what `points` computes of its coordinates relative to the tile; and where `rows`, given the
     coordinates of a lane's first own column in a row, yields true, the lane's own columns are consecutive elements
     from the indices that it yields; that must be the same for all rows. Two more values of i1 say that all of the
@@ -95,6 +98,7 @@ class LoadOp(IRDLOperation):
     indices = var_operand_def(_INDEX)
     aligned = opt_operand_def(i1)
     border = opt_operand_def(i1)
+    shifted = opt_prop_def(UnitAttr)
     bodies = var_region_def("single_block")
     tile = result_def(TileType)
 
@@ -109,10 +113,12 @@ class LoadOp(IRDLOperation):
         border: SSAValue | None = None,
         rows: Region | None = None,
         points: Region | None = None,
+        shifted: bool = False,
     ):
         assert isinstance(buffer.type, MemRefType)
         super().__init__(
             operands=[buffer, list(indices), aligned, border],
+            properties={"shifted": UnitAttr() if shifted else None},
             result_types=[TileType(buffer.type.element_type, layout)],
             regions=[[r for r in (rows, points) if r is not None]],
         )
@@ -151,6 +157,8 @@ class LoadOp(IRDLOperation):
         element = _tile_type(self.tile).element
         if element != type.element_type:
             raise VerifyException(f"warp.load: a buffer of {type.element_type} gives no {element}")
+        if self.shifted is not None and self.aligned is None:
+            raise VerifyException("warp.load: shifted says what is done where aligned does not hold; add aligned")
         if (self.border is not None) != (len(self.bodies) == 2):
             raise VerifyException("warp.load: border comes with two regions, rows and points")
         if self.border is None:
@@ -172,6 +180,7 @@ class LoadOp(IRDLOperation):
         buffer = parser.parse_unresolved_operand()
         indices = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_unresolved_operand)
         aligned = _parse_flag(parser, "aligned")
+        shifted = parser.parse_optional_keyword("shifted") is not None
         border = rows = points = None
         if parser.parse_optional_keyword("border"):
             border = parser.resolve_operand(parser.parse_unresolved_operand(), i1)
@@ -190,7 +199,7 @@ class LoadOp(IRDLOperation):
         if not isinstance(tile, TileType):
             parser.raise_error("expected a !warp.tile", at)
         operands = [parser.resolve_operand(i, _INDEX) for i in indices]
-        op = cls(parser.resolve_operand(buffer, type), operands, tile.spread, aligned, border, rows, points)
+        op = cls(parser.resolve_operand(buffer, type), operands, tile.spread, aligned, border, rows, points, shifted)
         op.tile.name_hint = None
         return op
 
@@ -200,6 +209,8 @@ class LoadOp(IRDLOperation):
         with printer.in_square_brackets():
             printer.print_list(self.indices, printer.print_ssa_value)
         _print_flag(printer, "aligned", self.aligned)
+        if self.shifted is not None:
+            printer.print_string(" shifted")
         if self.border is not None:
             printer.print_string(" border ")
             printer.print_ssa_value(self.border)

@@ -1,0 +1,185 @@
+"""Rows that do not lie where vectors do: they are moved over the lanes, so that memory sees vectors all the same.
+
+How far a row lies from where vectors do is the same for all lanes, so the branches are uniform; powers of two make up
+any distance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from xdsl.dialects import arith, memref, vector
+from xdsl.dialects.builtin import VectorType, i8, i16, i32, i64
+from xdsl.ir import Attribute, SSAValue
+
+from tilefuse.dialects.gpu_shuffle import ShuffleMode
+from tilefuse.dialects.img.types import element_bytes
+from tilefuse.dialects.warp import LoadOp, StoreOp
+from tilefuse.lowering import pairs
+from tilefuse.lowering.emit import PRIVATE, Emitter, Num
+from tilefuse.lowering.pairs import PAIR
+from tilefuse.lowering.warp_body import Where
+from tilefuse.lowering.warp_schedule import layout_of
+
+if TYPE_CHECKING:
+    from tilefuse.lowering.warp_registers import RegisterBody
+
+_WORD = VectorType(i32, [1])
+WORD_BYTES = 4
+
+
+def misalignment(body: RegisterBody, op: LoadOp | StoreOp, row: Num, deep: tuple[Num, ...]) -> SSAValue:
+    """Elements from the last place before a lane's row where a vector may lie; the same for all lanes."""
+    e, layout = body.e, layout_of(op.tile)
+    element = op.tile.type.element  # type: ignore[attr-defined]
+    metadata = memref.ExtractStridedMetaDataOp(op.buffer)
+    pointer = e.op(memref.ExtractAlignedPointerAsIndexOp.get(op.buffer))
+    e.effect(metadata)
+    first = body.memory_index(op.indices, Where(body.warp, 0, 0, row, deep), layout)
+    place: Num = e.op(arith.DivUIOp(pointer, e.value(element_bytes(element))))
+    for i, stride in zip(first[:-1], metadata.strides, strict=False):
+        place = e.add(place, e.mul(i, stride))
+    place = e.value(e.add(place, first[-1]))
+    return e.op(arith.AndIOp(place, e.value(layout.vector - 1)))
+
+
+def load_shifted(
+    body: RegisterBody, op: LoadOp, row_loop: Callable[[Callable[[Where], None]], None], put: Callable[..., None]
+) -> None:
+    """All rows as the vectors before them, which then move up to `vector - 1` columns to the left over the lanes.
+
+    The last lane's last `vector - 1` columns are not defined. `put` keeps a row, as it lies in memory, in registers.
+    """
+    e, layout = body.e, layout_of(op.tile)
+    element = op.tile.type.element
+    type = VectorType(element, [layout.vector])
+    waiting = e.alloca(layout.shape[:-1], type, PRIVATE, "rows")
+    size = element_bytes(element)
+    in_word = WORD_BYTES // size if element in (i8, i16) else 1  # elements
+
+    def place(at: Where) -> list[Num]:
+        return body.register_index(layout, at)[:-1]
+
+    def fetch(at: Where) -> None:
+        index = body.memory_index(op.indices, at, layout)
+        index[-1] = e.sub(index[-1], misalignment(body, op, at.row, at.deep))
+        e.store(e.op(vector.LoadOp(op.buffer, [e.value(i) for i in index], type)), waiting, place(at))
+
+    def from_right(value: SSAValue) -> SSAValue:
+        return body.shuffle(value, 1, ShuffleMode.Down, layout.lanes[0])
+
+    def move(at: Where) -> None:
+        shift = misalignment(body, op, at.row, at.deep)
+        words = _words(e, e.load(waiting, place(at)), element, layout.vector)
+        count = len(words)
+        values = e.alloca([count], words[0].type, PRIVATE, "shifted")
+        for i, word in enumerate(words):
+            e.store(word, values, [i])
+        by = 1
+        while by < count:
+            with e.when(e.compare("ne", e.op(arith.AndIOp(shift, e.value(by * in_word))), 0)):
+                own = [e.load(values, [i]) for i in range(count)]
+                for i, word in enumerate([*own[by:], *(from_right(word) for word in own[:by])]):
+                    e.store(word, values, [i])
+            by *= 2
+        words = [e.load(values, [i]) for i in range(count)]
+        if in_word > 1:
+            bits = e.mul(e.op(arith.AndIOp(shift, e.value(in_word - 1))), 8 * size)
+            words = [_funnel(e, low, high, bits) for low, high in zip(words, [*words[1:], from_right(words[0])])]
+        put(_row(e, words, element), op.tile, at, None)
+
+    row_loop(fetch)
+    row_loop(move)
+
+
+def store_shifted(body: RegisterBody, op: StoreOp, row: Num, deep: tuple[Num, ...], guard: bool = False) -> None:
+    """A row as vectors where these lie in memory: it moves up to `vector - 1` columns to the right over the lanes."""
+    e, layout = body.e, layout_of(op.tile)
+    element = op.tile.type.element  # type: ignore[attr-defined]
+    paired = layout.packed == 2
+    count = layout.vector // layout.packed  # registers
+    shift = misalignment(body, op, row, deep)
+    values = e.alloca([count], PAIR if paired else element, PRIVATE, "shifted")
+    read = body.load_pair if paired else body.load
+    for v in range(count):
+        e.store(read(op.tile, body.here(v, row, deep)), values, [v])
+    by = 1
+    while by < layout.vector:
+        with e.when(e.compare("ne", e.op(arith.AndIOp(shift, e.value(by))), 0)):
+            own = [e.load(values, [v]) for v in range(count)]
+            last = own[count - by :]
+            if paired:
+                beside = [body.from_left(value, layout) for value in last]
+            else:
+                beside = [body.shuffle(value, 1, ShuffleMode.Up, layout.lanes[0]) for value in last]
+            for v, value in enumerate([*beside, *own[: count - by]]):
+                e.store(value, values, [v])
+        by *= 2
+    (_, x1), _ = op.within
+    first, end = (-(-(x - layout.origin[0]) // layout.vector) for x in (0, x1))
+    if guard:
+        # the last columns of the last lane have moved out of it, and there may be no tile to the right
+        with e.when(e.compare("eq", body.lane, end - 1)):
+            for c in range(1, layout.vector):
+                there = body.here(c, row, deep)
+                index = body.memory_index(op.indices, there, layout)
+                moved_out = e.compare("sge", e.add(shift, c), layout.vector)
+                with e.when(e.both(moved_out, body.in_buffer(op.buffer, index))):
+                    e.store(body.load(op.tile, there), op.buffer, index)
+    with e.when(e.both(e.compare("sge", body.lane, first), e.compare("slt", body.lane, end))):
+        index = body.memory_index(op.indices, body.here(0, row, deep), layout)
+        index[-1] = e.sub(index[-1], shift)
+
+        def whole() -> None:
+            found = [e.load(values, [v]) for v in range(count)]
+            row = pairs.row_of_pairs(e, found, element) if paired else pairs.together(e, found)
+            e.effect(vector.StoreOp(row, op.buffer, [e.value(i) for i in index]))
+
+        def column(c: int) -> list[Num]:
+            return [*index[:-1], e.add(index[-1], c)]
+
+        def points() -> None:
+            for c in range(layout.vector):
+                with e.when(body.in_buffer(op.buffer, column(c))):
+                    value = e.load(values, [c % count])
+                    value = pairs.half_of(e, value, c // count, element) if paired else value
+                    e.store(value, op.buffer, column(c))
+
+        if not guard:
+            whole()
+            return
+        ends = [body.in_buffer(op.buffer, column(c)) for c in (0, layout.vector - 1)]
+        inside = e.both(*ends)
+        assert inside is not None
+        e.choose(inside, whole, points)
+
+
+def can_shift(element: Attribute, vector: int) -> bool:
+    """Whether a lane's row is made of whole words, or of larger elements."""
+    size = element_bytes(element)
+    return vector > 1 and size * vector % WORD_BYTES == 0
+
+
+def _words(e: Emitter, row: SSAValue, element: Attribute, count: int) -> list[SSAValue]:
+    """A row as words of 32 bits, or as larger elements."""
+    if element not in (i8, i16):
+        return [e.op(vector.ExtractOp(row, [v], element)) for v in range(count)]
+    in_word = WORD_BYTES // element_bytes(element)
+    parts = [pairs.shuffle(e, row, row, range(v, v + in_word)) for v in range(0, count, in_word)]
+    return [e.op(vector.ExtractOp(e.op(vector.BitcastOp(part, _WORD)), [0], i32)) for part in parts]
+
+
+def _row(e: Emitter, words: Sequence[SSAValue], element: Attribute) -> SSAValue:
+    if element not in (i8, i16):
+        return pairs.together(e, words)
+    type = VectorType(element, [WORD_BYTES // element_bytes(element)])
+    return pairs.joined(e, [e.op(vector.BitcastOp(pairs.together(e, [word]), type)) for word in words])
+
+
+def _funnel(e: Emitter, low: SSAValue, high: SSAValue, bits: Num) -> SSAValue:
+    """The word that begins `bits` after the beginning of `low`."""
+    wide = e.op(arith.ShLIOp(e.op(arith.ExtUIOp(high, i64)), e.op(arith.ConstantOp.from_int_and_width(32, i64))))
+    both = e.op(arith.OrIOp(wide, e.op(arith.ExtUIOp(low, i64))))
+    by = e.op(arith.IndexCastOp(e.value(bits), i64))
+    return e.op(arith.TruncIOp(e.op(arith.ShRUIOp(both, by)), i32))
