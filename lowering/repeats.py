@@ -143,7 +143,7 @@ def _kind(op: Operation) -> Hashable:
     def operand(value: SSAValue) -> Hashable:
         if isinstance(value.type, TileType):
             return value.type
-        return inside[value] if value in inside else _outside(value)
+        return inside[value] if value in inside else outside_key(value)
 
     def of(one: Operation) -> Hashable:
         key = (
@@ -169,9 +169,9 @@ def _kind(op: Operation) -> Hashable:
     return of(op)
 
 
-def _outside(value: SSAValue) -> Hashable:
+def outside_key(value: SSAValue) -> Hashable:
     """A value from outside of the operation: by what computes it, so that equal constants are equal."""
     if isinstance(value, OpResult) and not value.op.regions and is_side_effect_free(value.op):
         properties = tuple(sorted(value.op.properties.items(), key=lambda item: item[0]))
-        return (value.op.name, properties, value.type, value.index, tuple(_outside(v) for v in value.op.operands))
+        return (value.op.name, properties, value.type, value.index, tuple(outside_key(v) for v in value.op.operands))
     return value

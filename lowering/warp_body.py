@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from typing import ClassVar
@@ -143,12 +143,25 @@ class Body:
                     beside = Where(at.warp, at.lane, e.add(at.column, dx), e.add(at.row, dy), deep)
                     values[op.value] = self.load(op.tile, beside)
                     continue
+                if self.skips(op):
+                    continue
+                if (value := self.instead(op, values, at)) is not None:
+                    values[op.results[0]] = value
+                    continue
                 copy = op.clone(values)
                 e.effect(copy)
                 for old, new in zip(op.results, copy.results, strict=True):
                     values[old] = new
                     new.name_hint = old.name_hint
         raise AssertionError("a region of the warp dialect ends in warp.yield")
+
+    def skips(self, op: Operation) -> bool:
+        """Whether an operation in a region is not needed."""
+        return False
+
+    def instead(self, op: Operation, values: Mapping[SSAValue, SSAValue], at: Where) -> SSAValue | None:
+        """The result of an operation in a region at a point, where that is got otherwise than by a copy of it."""
+        return None
 
     def load(self, tile: SSAValue, at: Where) -> SSAValue:
         """The value of a tile at a point."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 
-from xdsl.dialects import arith, gpu, memref, vector
+from xdsl.dialects import arith, gpu, vector
 from xdsl.dialects.builtin import IntegerAttr, IntegerType, MemRefType, VectorType, i1, i32
-from xdsl.ir import Attribute, BlockArgument, SSAValue
+from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
 from tilefuse.dialects.gpu_shuffle import ShuffleMode, ShuffleOp
 from tilefuse.dialects.img.types import element_bytes
@@ -19,7 +19,9 @@ from tilefuse.lowering.pairs import PAIR
 from tilefuse.lowering.vector_roots import has_vector_roots
 from tilefuse.lowering.warp_body import Body, Where
 from tilefuse.lowering.warp_exchange import Exchange, exchanged_element
+from tilefuse.lowering.warp_masks import Masks
 from tilefuse.lowering.warp_schedule import Loop, Segment, Step, Stretch, layout_of
+from tilefuse.lowering.warp_shifts import load_shifted, store_shifted
 
 
 class RegisterBody(Body):
@@ -35,11 +37,15 @@ class RegisterBody(Body):
             element = PAIR if layout.packed == 2 else tile.type.element  # type: ignore[attr-defined]
             self.arrays[tile] = e.alloca(layout.shape, element, PRIVATE, f"w_{name}")
         self.exchange = Exchange(self.plan, e)
+        # masks are shared before the first barrier of those for the rows
+        self.masks = Masks(self.ops if self.exchange.memory is not None else [], e)
+        self.masks.declare()
         self._emit(self.plan, 0)
         self.finish()
 
     def _emit(self, items: Sequence[Stretch | Loop], turn: Num) -> None:
         """`turn`: how many rounds of exchange there have been."""
+        first = self.plan[0].parts[0] if isinstance(self.plan[0], Stretch) else None
         for item in items:
             if isinstance(item, Loop):
                 # rolled code is short code: the printed loop stays one
@@ -51,11 +57,14 @@ class RegisterBody(Body):
             for number, part in enumerate(item.parts):
                 if number:
                     self.e.effect(gpu.BarrierOp())
+                    self.masks.ready = self.masks.written
                 with self._threads():
                     for op in part.receives:
                         self._receive(op, buffers[op])
                     for load in part.loads:
                         self._load(load)
+                    if part is first:
+                        self.masks.write(self.warp, self.lane)
                     self._sweep(part)
                     for op in part.sends:
                         self._send(op, buffers[op])
@@ -79,31 +88,39 @@ class RegisterBody(Body):
             e.loop(layout.height, "r", unroll=True) as r,
             e.loop(layout.width, "v", unroll=True) as v,
         ):
-            at = self._here(e.add(v, layout.columns[0]), e.add(r, layout.rows[0]), deep)
-            read = self._load_pair if layout.packed == 2 else self.load
+            at = self.here(e.add(v, layout.columns[0]), e.add(r, layout.rows[0]), deep)
+            read = self.load_pair if layout.packed == 2 else self.load
             for value, tile in [(read(source, at), tile) for source, tile in pairs]:
                 self._put(value, tile, at)
+
+    def skips(self, op: Operation) -> bool:
+        return self.masks.ready and op in self.masks.unneeded
+
+    def instead(self, op: Operation, values: Mapping[SSAValue, SSAValue], at: Where) -> SSAValue | None:
+        if not isinstance(op, arith.SelectOp):
+            return None
+        return self.masks.applied(op, values.get(op.lhs, op.lhs), at)
 
     # --- registers
 
     def load(self, tile: SSAValue, at: Where) -> SSAValue:
         array, held = self.array(tile)
         if held.packed == 1:
-            return self.e.load(array, self._index(held, at))
+            return self.e.load(array, self.register_index(held, at))
         assert isinstance(at.column, int), "of a pair, which half is known"
         half = int(at.column >= held.vector // 2)
-        pair = self._load_pair(tile, at.moved(-half * (held.vector // 2), self.e))
+        pair = self.load_pair(tile, at.moved(-half * (held.vector // 2), self.e))
         return pairs.half_of(self.e, pair, half, tile.type.element)  # type: ignore[attr-defined]
 
-    def _load_pair(self, tile: SSAValue, at: Where) -> SSAValue:
+    def load_pair(self, tile: SSAValue, at: Where) -> SSAValue:
         """The values at a column and half a lane's columns to its right."""
         array, held = self.array(tile)
         if held.packed == 2:
-            return self.e.load(array, self._index(held, at))
+            return self.e.load(array, self.register_index(held, at))
         low, high = (self.load(tile, at.moved(c, self.e)) for c in (0, held.vector // 2))
         return pairs.pair_of(self.e, low, high)
 
-    def _index(self, held: Layout, at: Where) -> list[Num]:
+    def register_index(self, held: Layout, at: Where) -> list[Num]:
         """Of a register in the array of a tile."""
         e = self.e
         deep = [e.sub(c, low) for c, (low, _) in zip(at.deep, held.depth, strict=True)]
@@ -112,14 +129,14 @@ class RegisterBody(Body):
     def _put(self, value: SSAValue, tile: SSAValue, at: Where) -> None:
         """Keep a value, or a pair of them, in its register."""
         array, held = self.array(tile)
-        self.e.store(value, array, self._index(held, at))
+        self.e.store(value, array, self.register_index(held, at))
 
     def _put_points(self, tile: SSAValue, row: Num, deep: tuple[Num, ...], point: Callable[[Where], SSAValue]) -> None:
         """A lane's own columns of a row, one by one."""
         e, layout = self.e, layout_of(tile)
         registers = layout.vector // layout.packed
         with e.loop(registers, "v", unroll=True) as v:
-            at = self._here(v, row, deep)
+            at = self.here(v, row, deep)
             value = point(at)
             if layout.packed == 2:
                 value = pairs.pair_of(e, value, point(at.moved(registers, e)))
@@ -139,9 +156,9 @@ class RegisterBody(Body):
             if keep is not None:
                 assert other is not None
                 value = e.select(keep[0], value, other)
-            self._put(value, tile, self._here(v, at.row, at.deep))
+            self._put(value, tile, self.here(v, at.row, at.deep))
 
-    def _here(self, column: Num, row: Num, deep: tuple[Num, ...]) -> Where:
+    def here(self, column: Num, row: Num, deep: tuple[Num, ...]) -> Where:
         return Where(self.warp, self.lane, column, row, deep)
 
     # --- the sweep
@@ -179,13 +196,13 @@ class RegisterBody(Body):
         with self.depths(layout) as deep:
             if layout.packed == 2:
                 with e.loop(layout.vector // 2, "v", unroll=True) as v:
-                    here = self._here(v, row, deep)
-                    found = pairs.compute_pair(e, op.body.block, lambda at: self._load_pair(*self._read(at, here)))
+                    here = self.here(v, row, deep)
+                    found = pairs.compute_pair(e, op.body.block, lambda at: self.load_pair(*self._read(at, here)))
                     for value, tile in zip(found, op.tiles, strict=True):
                         self._put(value, tile, here)
                 return
             if has_vector_roots(op.body.block) and layout.vector > 1:
-                places = [self._here(v, row, deep) for v in range(layout.vector)]
+                places = [self.here(v, row, deep) for v in range(layout.vector)]
                 for here, found in zip(places, self.run_together(op.body.block, places, layout), strict=True):
                     for value, tile in zip(found, op.tiles, strict=True):
                         self._put(value, tile, here)
@@ -194,7 +211,7 @@ class RegisterBody(Body):
             apart = any(self.array(o.tile)[1].packed == 2 for o in op.body.block.ops if isinstance(o, AtOp))
             with nullcontext() if apart else e.loop(layout.vector, "v", unroll=True) as loop:
                 for v in range(layout.vector) if loop is None else [loop]:
-                    here = self._here(v, row, deep)
+                    here = self.here(v, row, deep)
                     for value, tile in zip(self.run(op.body.block, here, layout), op.tiles, strict=True):
                         self._put(value, tile, here)
 
@@ -227,32 +244,32 @@ class RegisterBody(Body):
                 if layout.packed == 2:
                     self._edge_pair(op, column, row, deep)
                     continue
-                own = self.load(op.tile, self._here(column % v, row, deep))
+                own = self.load(op.tile, self.here(column % v, row, deep))
                 mode = ShuffleMode.Up if column < 0 else ShuffleMode.Down
-                value = self._shuffle(own, abs(column // v), mode, layout.lanes[0])
-                self._put(value, op.wider, self._here(column, row, deep))
+                value = self.shuffle(own, abs(column // v), mode, layout.lanes[0])
+                self._put(value, op.wider, self.here(column, row, deep))
 
     def _edge_pair(self, op: NeighboursOp, column: int, row: Num, deep: tuple[Num, ...]) -> None:
         """A pair of which one half is the neighbour's outermost, and the other the half of an own pair."""
         e, layout = self.e, layout_of(op.wider)
         half = layout.vector // 2
         left = column < 0
-        own = self._load_pair(op.tile, self._here(column + half if left else column - 2 * half, row, deep))
+        own = self.load_pair(op.tile, self.here(column + half if left else column - 2 * half, row, deep))
         if left:
-            pair = self._from_left(own, layout)
+            pair = self.from_left(own, layout)
         else:
             pair = pairs.shuffle(e, own, self._shuffle_pair(own, ShuffleMode.Down, layout), [1, 2])
-        self._put(pair, op.wider, self._here(column if left else column - half, row, deep))
+        self._put(pair, op.wider, self.here(column if left else column - half, row, deep))
 
-    def _from_left(self, own: SSAValue, layout: Layout) -> SSAValue:
+    def from_left(self, own: SSAValue, layout: Layout) -> SSAValue:
         """(the second of the left lane's pair, the first of this lane's)"""
         return pairs.shuffle(self.e, self._shuffle_pair(own, ShuffleMode.Up, layout), own, [1, 2])
 
     def _shuffle_pair(self, pair: SSAValue, mode: ShuffleMode, layout: Layout) -> SSAValue:
         e = self.e
-        return pairs.as_pair(e, self._shuffle(pairs.as_word(e, pair), 1, mode, layout.lanes[0]))
+        return pairs.as_pair(e, self.shuffle(pairs.as_word(e, pair), 1, mode, layout.lanes[0]))
 
-    def _shuffle(self, value: SSAValue, lanes: int, mode: ShuffleMode, warp: int) -> SSAValue:
+    def shuffle(self, value: SSAValue, lanes: int, mode: ShuffleMode, warp: int) -> SSAValue:
         e = self.e
         narrow = value.type if isinstance(value.type, IntegerType) and value.type.width.data < 32 else None
         if narrow is not None:
@@ -276,9 +293,9 @@ class RegisterBody(Body):
                 for first in range(0, new.vector, piece):
                     index = [self.e.value(i) for i in self._slot(new, self.warp, deep, slot, first)]
                     # pairs lie in shared memory as they do in registers
-                    places = [self._here(c // new.packed, row, deep) for c in range(first, first + piece, new.packed)]
+                    places = [self.here(c // new.packed, row, deep) for c in range(first, first + piece, new.packed)]
                     if new.packed == 2:
-                        whole = pairs.joined(self.e, [self._load_pair(op.tile, at) for at in places])
+                        whole = pairs.joined(self.e, [self.load_pair(op.tile, at) for at in places])
                         self.e.effect(vector.StoreOp(whole, buffer, index))
                         continue
                     values = [self.load(op.tile, at) for at in places]
@@ -302,7 +319,7 @@ class RegisterBody(Body):
                 for first in range(0, new.vector, piece):
                     index = self._slot(new, up if slot < above else down, deep, slot, first)
                     if piece == 1:
-                        self._put(e.load(buffer, index), op.wider, self._here(first, row, deep))
+                        self._put(e.load(buffer, index), op.wider, self.here(first, row, deep))
                         continue
                     loaded = e.op(vector.LoadOp(buffer, [e.value(i) for i in index], type))
                     for v in range(0, piece, new.packed):
@@ -310,7 +327,7 @@ class RegisterBody(Body):
                             value = loaded if piece == 2 else pairs.shuffle(e, loaded, loaded, [v, v + 1])
                         else:
                             value = e.op(vector.ExtractOp(loaded, [v], element))
-                        self._put(value, op.wider, self._here((first + v) // new.packed, row, deep))
+                        self._put(value, op.wider, self.here((first + v) // new.packed, row, deep))
 
     def _slot(self, layout: Layout, warp: Num, deep: tuple[Num, ...], slot: int, column: int) -> list[Num]:
         e = self.e
@@ -324,11 +341,11 @@ class RegisterBody(Body):
         e, layout = self.e, layout_of(op.tile)
         aligned = op.aligned
 
-        first = self._here(0, layout.rows[0], tuple(low for low, _ in layout.depth))
+        first = self.here(0, layout.rows[0], tuple(low for low, _ in layout.depth))
 
         def row_loop(emit: Callable[[Where], None]) -> None:
             with self.depths(layout) as deep, e.loop(layout.height, "r", unroll=True) as r:
-                emit(self._here(0, e.add(r, layout.rows[0]), deep))
+                emit(self.here(0, e.add(r, layout.rows[0]), deep))
 
         def together(at: Where) -> None:
             self._put_row(self._load_row(op, self.memory_index(op.indices, at, layout)), op.tile, at, None)
@@ -350,11 +367,17 @@ class RegisterBody(Body):
             assert whole is not None
             e.choose(whole, lambda: self._load_pieces(op, first, row_loop), lambda: row_loop(guarded))
 
+        def unaligned() -> None:
+            if op.shifted is None:
+                row_loop(apart)
+            else:
+                load_shifted(self, op, row_loop, self._put_row)
+
         def interior() -> None:
             if aligned is None:
                 row_loop(apart)
             else:
-                e.choose(aligned, lambda: row_loop(together), lambda: row_loop(apart))
+                e.choose(aligned, lambda: row_loop(together), unaligned)
 
         if op.border is None:
             interior()
@@ -386,7 +409,7 @@ class RegisterBody(Body):
         waiting = e.alloca(layout.shape[:-1], type, PRIVATE, "rows")
 
         def place(at: Where) -> list[Num]:
-            return self._index(layout, at)[:-1]
+            return self.register_index(layout, at)[:-1]
 
         def fill(at: Where) -> None:
             row = e.load(waiting, place(at))
@@ -411,14 +434,14 @@ class RegisterBody(Body):
         aligned = op.aligned if by_lanes else None
 
         with self.depths(layout) as deep:
-            at = self._here(0, row, deep)
+            at = self.here(0, row, deep)
             alive = self.in_box(op, at, columns=False)
             if by_lanes:
                 lane = e.both(e.compare("sge", self.lane, first), e.compare("slt", self.lane, end))
                 alive = e.both(alive, lane)
 
             def scalar(v: Num, guard: bool) -> None:
-                there = self._here(v, row, deep)
+                there = self.here(v, row, deep)
                 index = self.memory_index(op.indices, there, layout)
                 inside = None if by_lanes else self.in_box(op, there, columns=True)
                 if guard:
@@ -440,7 +463,7 @@ class RegisterBody(Body):
 
             def interior() -> None:
                 if x0 < 0 and self._is_vector(op.buffer, layout):
-                    self._store_shifted(op, row, deep)
+                    store_shifted(self, op, row, deep)
                 elif aligned is None:
                     scalars(guard=False)
                 else:
@@ -448,13 +471,13 @@ class RegisterBody(Body):
 
             def border() -> None:
                 if x0 < 0 and self._is_vector(op.buffer, layout):
-                    self._store_shifted(op, row, deep, guard=True)
+                    store_shifted(self, op, row, deep, guard=True)
                     return
                 if aligned is None:
                     scalars(guard=True)
                     return
                 ends = [
-                    self.in_buffer(op.buffer, self.memory_index(op.indices, self._here(v, row, deep), layout))
+                    self.in_buffer(op.buffer, self.memory_index(op.indices, self.here(v, row, deep), layout))
                     for v in (0, layout.vector - 1)
                 ]
                 inside = e.both(aligned, e.both(*ends))
@@ -484,8 +507,8 @@ class RegisterBody(Body):
         """A lane's own columns of a row, as they lie in memory."""
         layout = layout_of(tile)
         if layout.packed == 1:
-            return pairs.together(self.e, [self.load(tile, self._here(v, row, deep)) for v in range(layout.vector)])
-        found = [self._load_pair(tile, self._here(v, row, deep)) for v in range(layout.vector // 2)]
+            return pairs.together(self.e, [self.load(tile, self.here(v, row, deep)) for v in range(layout.vector)])
+        found = [self.load_pair(tile, self.here(v, row, deep)) for v in range(layout.vector // 2)]
         return pairs.row_of_pairs(self.e, found, tile.type.element)  # type: ignore[attr-defined]
 
     def _is_vector(self, buffer: SSAValue, layout: Layout) -> bool:
@@ -495,84 +518,6 @@ class RegisterBody(Body):
         strides = type.get_strides()
         size = layout.vector * element_bytes(type.element_type)
         return size in (2, 4, 8, 16) and layout.vector > 1 and strides is not None and strides[-1] == 1
-
-    def _store_shifted(self, op: StoreOp, row: Num, deep: tuple[Num, ...], guard: bool = False) -> None:
-        """A row as vectors where these lie in memory: it moves up to `vector - 1` columns to the right over the lanes.
-
-        How far is the same for all lanes of a row, so the branches are uniform; powers of two make up any distance.
-        """
-        e, layout = self.e, layout_of(op.tile)
-        element = op.tile.type.element  # type: ignore[attr-defined]
-        paired = layout.packed == 2
-        count = layout.vector // layout.packed  # registers
-        shift = self._misalignment(op, row, deep)
-        values = e.alloca([count], PAIR if paired else element, PRIVATE, "shifted")
-        read = self._load_pair if paired else self.load
-        for v in range(count):
-            e.store(read(op.tile, self._here(v, row, deep)), values, [v])
-        by = 1
-        while by < layout.vector:
-            with e.when(e.compare("ne", e.op(arith.AndIOp(shift, e.value(by))), 0)):
-                own = [e.load(values, [v]) for v in range(count)]
-                last = own[count - by :]
-                if paired:
-                    beside = [self._from_left(value, layout) for value in last]
-                else:
-                    beside = [self._shuffle(value, 1, ShuffleMode.Up, layout.lanes[0]) for value in last]
-                for v, value in enumerate([*beside, *own[: count - by]]):
-                    e.store(value, values, [v])
-            by *= 2
-        (_, x1), _ = op.within
-        first, end = (-(-(x - layout.origin[0]) // layout.vector) for x in (0, x1))
-        if guard:
-            # the last columns of the last lane have moved out of it, and there may be no tile to the right
-            with e.when(e.compare("eq", self.lane, end - 1)):
-                for c in range(1, layout.vector):
-                    there = self._here(c, row, deep)
-                    index = self.memory_index(op.indices, there, layout)
-                    moved_out = e.compare("sge", e.add(shift, c), layout.vector)
-                    with e.when(e.both(moved_out, self.in_buffer(op.buffer, index))):
-                        e.store(self.load(op.tile, there), op.buffer, index)
-        with e.when(e.both(e.compare("sge", self.lane, first), e.compare("slt", self.lane, end))):
-            index = self.memory_index(op.indices, self._here(0, row, deep), layout)
-            index[-1] = e.sub(index[-1], shift)
-
-            def whole() -> None:
-                found = [e.load(values, [v]) for v in range(count)]
-                row = pairs.row_of_pairs(e, found, element) if paired else pairs.together(e, found)
-                e.effect(vector.StoreOp(row, op.buffer, [e.value(i) for i in index]))
-
-            def column(c: int) -> list[Num]:
-                return [*index[:-1], e.add(index[-1], c)]
-
-            def points() -> None:
-                for c in range(layout.vector):
-                    with e.when(self.in_buffer(op.buffer, column(c))):
-                        value = e.load(values, [c % count])
-                        value = pairs.half_of(e, value, c // count, element) if paired else value
-                        e.store(value, op.buffer, column(c))
-
-            if not guard:
-                whole()
-                return
-            ends = [self.in_buffer(op.buffer, column(c)) for c in (0, layout.vector - 1)]
-            inside = e.both(*ends)
-            assert inside is not None
-            e.choose(inside, whole, points)
-
-    def _misalignment(self, op: StoreOp, row: Num, deep: tuple[Num, ...]) -> SSAValue:
-        """Elements from the last place before a lane's row where a vector may lie; the same for all lanes."""
-        e, layout = self.e, layout_of(op.tile)
-        element = op.tile.type.element  # type: ignore[attr-defined]
-        metadata = memref.ExtractStridedMetaDataOp(op.buffer)
-        pointer = e.op(memref.ExtractAlignedPointerAsIndexOp.get(op.buffer))
-        e.effect(metadata)
-        first = self.memory_index(op.indices, Where(self.warp, 0, 0, row, deep), layout)
-        place: Num = e.op(arith.DivUIOp(pointer, e.value(element_bytes(element))))
-        for i, stride in zip(first[:-1], metadata.strides, strict=False):
-            place = e.add(place, e.mul(i, stride))
-        place = e.value(e.add(place, first[-1]))
-        return e.op(arith.AndIOp(place, e.value(layout.vector - 1)))
 
 
 def _piece(count: int, element: Attribute) -> int:
