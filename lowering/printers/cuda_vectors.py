@@ -36,9 +36,10 @@ def roots(short: str, element: str, ctype: str, count: int) -> dict[str, Helper]
     """`sqrt`, correctly rounded.
 
     In f32 that is NVIDIA's own sequence: an approximate 1/sqrt(a), and a step of Newton's from that. It is right
-    where no intermediate result leaves the normal numbers: where a * rsqrt(a), itself near the root, is at least 2^-50
-    (of 0, infinity, denormals and negative numbers it is NaN). `__fsqrt_rn` asks for that number by number, and
-    branches; here one branch does for all lanes, so that their instructions overlap. Zeros are common: flat regions.
+    where no intermediate result leaves the normal numbers: where s = a * rsqrt(a), itself near the root, is at least
+    2^-50. Of 0, infinity, denormals (which .ftz reads as 0) and negative numbers s is NaN. `__fsqrt_rn` asks number by
+    number, and branches; here one branch does for all lanes, so that their instructions overlap. Zeros are common: in
+    flat regions.
     """
     lanes = "xyzw"[:count]
     if element == "double":
@@ -48,7 +49,7 @@ def roots(short: str, element: str, ctype: str, count: int) -> dict[str, Helper]
     slow = f"{ctype} sqrt_any_{short}({ctype} a) {{\n  return make_{ctype}(\n    {each});\n}}"
     lines = [f"{ctype} y, s, r;"]
     lines += [f'asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(y.{c}) : "f"(a.{c}));' for c in lanes]
-    lines += [f"s.{c} = __fmul_rn(a.{c}, y.{c});" for c in lanes]
+    lines += [f'asm("mul.rn.ftz.f32 %0, %1, %2;" : "=f"(s.{c}) : "f"(a.{c}), "f"(y.{c}));' for c in lanes]
     lines += [f"r.{c} = __fmaf_rn(__fmaf_rn(-s.{c}, s.{c}, a.{c}), __fmul_rn(0.5f, y.{c}), s.{c});" for c in lanes]
     inside = " && ".join(f"s.{c} >= 0x1p-50f" for c in lanes)
     lines.append(f"return {inside} ? r : sqrt_any_{short}(a);")

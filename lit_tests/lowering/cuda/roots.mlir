@@ -12,7 +12,7 @@
 // CHECK-NEXT: static __device__ __forceinline__ float4 sqrt_f32x4(float4 a) {
 // CHECK-NEXT:   float4 y, s, r;
 // CHECK-NEXT:   asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(y.x) : "f"(a.x));
-// CHECK:        s.x = __fmul_rn(a.x, y.x);
+// CHECK:        asm("mul.rn.ftz.f32 %0, %1, %2;" : "=f"(s.x) : "f"(a.x), "f"(y.x));
 // CHECK:        r.x = __fmaf_rn(__fmaf_rn(-s.x, s.x, a.x), __fmul_rn(0.5f, y.x), s.x);
 // CHECK:        return s.x >= 0x1p-50f && s.y >= 0x1p-50f && s.z >= 0x1p-50f && s.w >= 0x1p-50f ? r : sqrt_any_f32x4(a);
 // CHECK-NEXT: }
