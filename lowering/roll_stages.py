@@ -42,7 +42,7 @@ class RollStages(ModulePass):
 
     repetitions: int = 3
     """How often operations must repeat, at least, to become a loop."""
-    instructions: int = 2000
+    instructions: int = 2300
     """How many instructions per lane they must be, at least, when written out; about. Shorter code is faster so."""
     steps: int = 2
     """Repetitions in one iteration of the loop, where there are twice as many; what is left over stands behind it."""
