@@ -28,7 +28,7 @@ _OP_COST: dict[type[Operation], float] = {
     arith.UIToFPOp: 2,
     arith.FPToSIOp: 2,
     arith.FPToUIOp: 2,
-    math.SqrtOp: 8,
+    math.SqrtOp: 7,
     math.RsqrtOp: 6,
     math.ExpOp: 10,
     math.Exp2Op: 6,
