@@ -16,6 +16,7 @@ from tilefuse.analysis.model import PipelineModel
 from tilefuse.analysis.regions import Follow, NotFusable, regions
 from tilefuse.analysis.warp_layout import (
     LANES,
+    WORD_BYTES,
     Held,
     WarpLayout,
     check_warp_group,
@@ -175,6 +176,11 @@ def _edge(held: Held) -> float:
     return 1.0 if held.bytes >= 4 else 2.0 if held.paired else 3.0
 
 
+def _moved(held: Held) -> float:
+    """Words, or larger elements, per point that moves over the lanes to where vectors lie, or from there."""
+    return min(1.0, held.bytes / WORD_BYTES)
+
+
 def _split(held: Held) -> float:
     """Instructions per point to take a row out of memory apart, or to join one."""
     return 0.0 if held.bytes >= 4 else (0.5 if held.bytes == 1 else 0.0) if held.paired else 1.0
@@ -205,6 +211,9 @@ def _estimate(
         deep = math.prod(b - a + 1 for a, b in held.rest)
         loads = held.rows(pitch) * deep
         instructions += loads * (3 + sum(held.reach) * _edge(held) + v * _split(held))
+        if not model.nodes[producer].aligned:
+            # words one by one, or smaller elements as words that move
+            instructions += loads * (2 * v * _moved(held) if held.bytes < WORD_BYTES else v)
         loaded += loads * v * (0.5 if held.paired else 1.0 if held.bytes <= 4 else 2.0)
         in_flight += loads * v * held.bytes
         # rows that several warps of a block load come from memory once
@@ -231,6 +240,8 @@ def _estimate(
         instructions += count * v * (per_column + deep * 5 * unstaged)
         if id == output:
             instructions += count * deep * (4 + v * _split(held))
+            if layout.slack:
+                instructions += count * deep * 2 * v * _moved(held)
             code += instructions - before
             continue
         if rows := held.exchanged_rows():

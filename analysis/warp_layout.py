@@ -20,6 +20,8 @@ from tilefuse.dialects.img.attrs import Level
 from tilefuse.dialects.img.ops import GroupOp
 
 LANES = 32
+WORD_BYTES = 4
+"""Smaller elements are loaded as words of so many bytes, and moved, where rows do not lie where vectors do."""
 
 
 @dataclass
@@ -201,7 +203,9 @@ def warp_layout(
     slack = 0 if model.nodes[output].aligned else vector - 1
     left = math.ceil((max(h.left for h in everything) + slack) / vector)
     # loads of rows that do not lie where vectors do leave the last lane incomplete
-    unaligned = [h.right + vector - 1 for (id, _), h in sources.items() if not model.nodes[id].aligned]
+    unaligned = [
+        h.right + vector - 1 for (id, _), h in sources.items() if not model.nodes[id].aligned and h.bytes < WORD_BYTES
+    ]
     right = math.ceil(max([*unaligned, *(h.right for h in everything)]) / vector)
     if left + right > LANES // 2:
         raise NotFusable("the halo takes more than half of the lanes of a warp")

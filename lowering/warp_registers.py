@@ -459,7 +459,7 @@ class RegisterBody(Body):
 
             def whole() -> None:
                 index = [e.value(i) for i in self.memory_index(op.indices, at, layout)]
-                e.effect(vector.StoreOp(self._row(op.tile, row, deep), op.buffer, index))
+                e.effect(vector.StoreOp(self.row(op.tile, row, deep), op.buffer, index))
 
             def interior() -> None:
                 if x0 < 0 and self._is_vector(op.buffer, layout):
@@ -488,7 +488,7 @@ class RegisterBody(Body):
                 assert alive is not None
                 mask = e.op(vector.BroadcastOp(alive, VectorType(i1, [layout.vector])))
                 index = [e.value(i) for i in self.memory_index(op.indices, at, layout)]
-                e.effect(vector.MaskedStoreOp(op.buffer, index, mask, self._row(op.tile, row, deep)))
+                e.effect(vector.MaskedStoreOp(op.buffer, index, mask, self.row(op.tile, row, deep)))
 
             def where_alive(emit: Callable[[], None]) -> Callable[[], None]:
                 def inside() -> None:
@@ -503,7 +503,7 @@ class RegisterBody(Body):
             else:
                 where_alive(lambda: e.choose(op.border, border, interior))()
 
-    def _row(self, tile: SSAValue, row: Num, deep: tuple[Num, ...]) -> SSAValue:
+    def row(self, tile: SSAValue, row: Num, deep: tuple[Num, ...]) -> SSAValue:
         """A lane's own columns of a row, as they lie in memory."""
         layout = layout_of(tile)
         if layout.packed == 1:

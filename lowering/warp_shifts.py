@@ -13,12 +13,12 @@ from xdsl.dialects import arith, memref, vector
 from xdsl.dialects.builtin import VectorType, i8, i16, i32, i64
 from xdsl.ir import Attribute, SSAValue
 
+from tilefuse.analysis.warp_layout import WORD_BYTES
 from tilefuse.dialects.gpu_shuffle import ShuffleMode
 from tilefuse.dialects.img.types import element_bytes
 from tilefuse.dialects.warp import LoadOp, StoreOp
 from tilefuse.lowering import pairs
 from tilefuse.lowering.emit import PRIVATE, Emitter, Num
-from tilefuse.lowering.pairs import PAIR
 from tilefuse.lowering.warp_body import Where
 from tilefuse.lowering.warp_schedule import layout_of
 
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from tilefuse.lowering.warp_registers import RegisterBody
 
 _WORD = VectorType(i32, [1])
-WORD_BYTES = 4
 
 
 def misalignment(body: RegisterBody, op: LoadOp | StoreOp, row: Num, deep: tuple[Num, ...]) -> SSAValue:
@@ -86,7 +85,9 @@ def load_shifted(
         words = [e.load(values, [i]) for i in range(count)]
         if in_word > 1:
             bits = e.mul(e.op(arith.AndIOp(shift, e.value(in_word - 1))), 8 * size)
-            words = [_funnel(e, low, high, bits) for low, high in zip(words, [*words[1:], from_right(words[0])])]
+            words = [
+                _funnel(e, low, high, bits) for low, high in zip(words, [*words[1:], from_right(words[0])], strict=True)
+            ]
         put(_row(e, words, element), op.tile, at, None)
 
     row_loop(fetch)
@@ -97,25 +98,8 @@ def store_shifted(body: RegisterBody, op: StoreOp, row: Num, deep: tuple[Num, ..
     """A row as vectors where these lie in memory: it moves up to `vector - 1` columns to the right over the lanes."""
     e, layout = body.e, layout_of(op.tile)
     element = op.tile.type.element  # type: ignore[attr-defined]
-    paired = layout.packed == 2
-    count = layout.vector // layout.packed  # registers
     shift = misalignment(body, op, row, deep)
-    values = e.alloca([count], PAIR if paired else element, PRIVATE, "shifted")
-    read = body.load_pair if paired else body.load
-    for v in range(count):
-        e.store(read(op.tile, body.here(v, row, deep)), values, [v])
-    by = 1
-    while by < layout.vector:
-        with e.when(e.compare("ne", e.op(arith.AndIOp(shift, e.value(by))), 0)):
-            own = [e.load(values, [v]) for v in range(count)]
-            last = own[count - by :]
-            if paired:
-                beside = [body.from_left(value, layout) for value in last]
-            else:
-                beside = [body.shuffle(value, 1, ShuffleMode.Up, layout.lanes[0]) for value in last]
-            for v, value in enumerate([*beside, *own[: count - by]]):
-                e.store(value, values, [v])
-        by *= 2
+    values = _moved_right(body, op, row, deep, shift)
     (_, x1), _ = op.within
     first, end = (-(-(x - layout.origin[0]) // layout.vector) for x in (0, x1))
     if guard:
@@ -132,19 +116,16 @@ def store_shifted(body: RegisterBody, op: StoreOp, row: Num, deep: tuple[Num, ..
         index[-1] = e.sub(index[-1], shift)
 
         def whole() -> None:
-            found = [e.load(values, [v]) for v in range(count)]
-            row = pairs.row_of_pairs(e, found, element) if paired else pairs.together(e, found)
-            e.effect(vector.StoreOp(row, op.buffer, [e.value(i) for i in index]))
+            e.effect(vector.StoreOp(values(), op.buffer, [e.value(i) for i in index]))
 
         def column(c: int) -> list[Num]:
             return [*index[:-1], e.add(index[-1], c)]
 
         def points() -> None:
+            found = values()
             for c in range(layout.vector):
                 with e.when(body.in_buffer(op.buffer, column(c))):
-                    value = e.load(values, [c % count])
-                    value = pairs.half_of(e, value, c // count, element) if paired else value
-                    e.store(value, op.buffer, column(c))
+                    e.store(e.op(vector.ExtractOp(found, [c], element)), op.buffer, column(c))
 
         if not guard:
             whole()
@@ -153,6 +134,46 @@ def store_shifted(body: RegisterBody, op: StoreOp, row: Num, deep: tuple[Num, ..
         inside = e.both(*ends)
         assert inside is not None
         e.choose(inside, whole, points)
+
+
+def _moved_right(
+    body: RegisterBody, op: StoreOp, row: Num, deep: tuple[Num, ...], shift: SSAValue
+) -> Callable[[], SSAValue]:
+    """A lane's row, as it lies in memory, after it has moved `shift` columns to the right over the lanes."""
+    e, layout = body.e, layout_of(op.tile)
+    element = op.tile.type.element  # type: ignore[attr-defined]
+    if can_shift(element, layout.vector):
+        words = _words(e, body.row(op.tile, row, deep), element, layout.vector)
+        in_word = WORD_BYTES // element_bytes(element) if element in (i8, i16) else 1
+    else:
+        words = [body.load(op.tile, body.here(v, row, deep)) for v in range(layout.vector)]
+        in_word = 1
+    count = len(words)
+    values = e.alloca([count], words[0].type, PRIVATE, "shifted")
+    for i, word in enumerate(words):
+        e.store(word, values, [i])
+
+    def from_left(value: SSAValue) -> SSAValue:
+        return body.shuffle(value, 1, ShuffleMode.Up, layout.lanes[0])
+
+    by = 1
+    while by < count:
+        with e.when(e.compare("ne", e.op(arith.AndIOp(shift, e.value(by * in_word))), 0)):
+            own = [e.load(values, [i]) for i in range(count)]
+            for i, word in enumerate([*(from_left(word) for word in own[count - by :]), *own[: count - by]]):
+                e.store(word, values, [i])
+        by *= 2
+    if in_word > 1:
+        words = [e.load(values, [i]) for i in range(count)]
+        bits = e.sub(32, e.mul(e.op(arith.AndIOp(shift, e.value(in_word - 1))), 8 * element_bytes(element)))
+        for i, (low, high) in enumerate(zip([from_left(words[-1]), *words[:-1]], words, strict=True)):
+            e.store(_funnel(e, low, high, bits), values, [i])
+
+    def moved() -> SSAValue:
+        words = [e.load(values, [i]) for i in range(count)]
+        return _row(e, words, element) if in_word > 1 else pairs.together(e, words)
+
+    return moved
 
 
 def can_shift(element: Attribute, vector: int) -> bool:

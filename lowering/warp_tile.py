@@ -14,7 +14,7 @@ from xdsl.ir import Attribute, Block, Region, SSAValue
 
 from tilefuse.analysis.model import PipelineModel
 from tilefuse.analysis.regions import follow_chain
-from tilefuse.analysis.warp_layout import LANES, Held, WarpLayout, group_layout
+from tilefuse.analysis.warp_layout import LANES, WORD_BYTES, Held, WarpLayout, group_layout
 from tilefuse.dialects.img.ops import GroupOp, StageOp
 from tilefuse.dialects.img.ops.stage import computes_values_only
 from tilefuse.dialects.img.types import FuncType, element_bytes
@@ -238,7 +238,8 @@ def is_shifted(layout: WarpLayout, source: Held, base: SSAValue, model: Pipeline
     assert isinstance(base.type, FuncType)
     if model.nodes[model.node_of[base]].aligned or not layout.has_room(source):
         return False
-    return can_shift(base.type.storage, layout.vector)
+    # words take more instructions to move than to load one by one
+    return element_bytes(base.type.element) < WORD_BYTES and can_shift(base.type.storage, layout.vector)
 
 
 def vector_bytes(value: SSAValue, vector: int) -> int:

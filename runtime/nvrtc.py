@@ -49,6 +49,10 @@ class CompileReport:
     log: str
 
 
+CACHES_SINCE = (12, 9)
+"""The version of NVRTC that first kept what it compiled."""
+
+
 def compile_report(source: str, arch: str, options: Sequence[str] = ()) -> CompileReport:
     """Compile CUDA `source` for `arch` (such as `sm_90`).
 
@@ -63,6 +67,8 @@ def compile_report(source: str, arch: str, options: Sequence[str] = ()) -> Compi
     )
     try:
         flags = ["--std=c++17", f"--gpu-architecture={arch}", "--ptxas-options=-v", *options]
+        if nvrtc_version() >= CACHES_SINCE:
+            flags.append("--no-cache")  # what comes from its cache comes without a report
         argv = (ctypes.c_char_p * len(flags))(*(flag.encode() for flag in flags))
         status = nvrtc.nvrtcCompileProgram(program, len(flags), argv)
         log = _text(nvrtc, program, "ProgramLog")
