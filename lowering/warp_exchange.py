@@ -31,7 +31,9 @@ class Exchange:
                 need[p] = max(need[p], bytes)
         self.start = (0, need[0])
         """Where in memory each buffer is, in bytes."""
-        self.memory = e.alloca([sum(need)], i8, SHARED, "exchange") if any(need) else None
+        self.bytes = sum(need)
+        """Of both buffers together."""
+        self.memory = e.alloca([self.bytes], i8, SHARED, "exchange") if self.bytes else None
 
     def views(self, stretch: Stretch, first: Num) -> dict[NeighboursOp, SSAValue]:
         """What each operation that exchanges rows sends through; `first` is the number of the first round."""

@@ -26,7 +26,6 @@ from tilefuse.lowering.repeats import outside_key
 from tilefuse.lowering.warp_body import Where
 from tilefuse.lowering.warp_schedule import is_tile_op
 
-_MOST_BYTES = 4096
 _X, _Y = 0, 1
 _Terms = tuple[list[SSAValue], list[SSAValue]]
 
@@ -49,8 +48,9 @@ class _Axis:
 class Masks:
     """The masks of a body whose tiles go through barriers."""
 
-    def __init__(self, ops: Sequence[Operation], e: Emitter):
-        self.e = e
+    def __init__(self, ops: Sequence[Operation], room: int, e: Emitter):
+        """`room`: bytes of shared memory that there are for masks."""
+        self.e, self.room = e, room
         self.border = next((op.border for op in ops if isinstance(op, LoadOp) and op.border is not None), None)
         self.written = self.ready = False
         """Whether the masks have been written, and a barrier has been passed since."""
@@ -77,7 +77,7 @@ class Masks:
                 key: Hashable = (axis, span, a.origin, a.lanes, a.warps, tuple(_key(t, op.body.block) for t in of))
                 self._axes.setdefault(key, _Axis(axis, op.layout, tuple(of)))
                 keys.append(key)
-        if sum(4 * math.prod(a.shape) for a in self._axes.values()) > _MOST_BYTES:
+        if sum(4 * math.prod(a.shape) for a in self._axes.values()) > self.room:
             for key in keys:
                 if not any(key in other for other in self._of.values()):
                     del self._axes[key]

@@ -16,6 +16,7 @@ from tilefuse.dialects.warp.layout import Layout
 from tilefuse.lowering import pairs
 from tilefuse.lowering.emit import PRIVATE, Num
 from tilefuse.lowering.pairs import PAIR
+from tilefuse.lowering.printers.memory import STATIC_SHARED_LIMIT
 from tilefuse.lowering.vector_roots import has_vector_roots
 from tilefuse.lowering.warp_body import Body, Where
 from tilefuse.lowering.warp_exchange import Exchange, exchanged_element
@@ -38,7 +39,7 @@ class RegisterBody(Body):
             self.arrays[tile] = e.alloca(layout.shape, element, PRIVATE, f"w_{name}")
         self.exchange = Exchange(self.plan, e)
         # masks are shared before the first barrier of those for the rows
-        self.masks = Masks(self.ops if self.exchange.memory is not None else [], e)
+        self.masks = Masks(self.ops if self.exchange.bytes else [], STATIC_SHARED_LIMIT - self.exchange.bytes, e)
         self.masks.declare()
         self._emit(self.plan, 0)
         self.finish()
