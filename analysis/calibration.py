@@ -20,7 +20,7 @@ class Calibration:
 
     exchange_row: float = 1.0
     """Instructions to write, or read, a lane's part of a row that goes from warp to warp."""
-    barrier: float = 130.1
+    barrier: float = 147.0
     """What waiting at a barrier costs, in instructions of a thread, where one block has a multiprocessor to itself."""
     base_registers: float = 12.0
     """Registers of a thread beside what it computes with."""
@@ -38,37 +38,37 @@ class Calibration:
     """Where rows are exchanged: registers per value that waits at a barrier."""
     at_barrier_terms: float = 0.07
     """Where rows are exchanged: registers per value read by the stage that reads most."""
-    code_limit: float = 2944.0
+    code_limit: float = 3000.0
     """Instructions of one thread's straight-line code from which fetching them costs."""
-    code_penalty: float = 0.647
+    code_penalty: float = 2.6
     """What each further CODE_LIMIT of instructions adds, as a share."""
-    issue_overhead: float = 0.8035
+    issue_overhead: float = 0.8385
     """Instructions issued over instructions counted: addresses, moves, waits."""
-    tail_us: float = 0.00094
+    tail_us: float = 0.00136
     """Microseconds that the last block takes per instruction of a thread: nothing hides its latency."""
-    full_issue_threads: float = 1152.0
+    full_issue_threads: float = 698.0
     """Threads resident on a multiprocessor from which instructions issue at full rate."""
-    full_issue_power: float = 0.181
+    full_issue_power: float = 0.377
     """How the rate falls with fewer."""
-    cache_over_dram: float = 2.2
+    cache_over_dram: float = 2.5
     """Rate of the L2 cache over that of DRAM, read and written together (anchors: 6.1 against 4.28 TB/s)."""
-    load_bytes_per_instruction: float = 1.0
+    load_bytes_per_instruction: float = 0.799
     """Bytes that the first-level caches give in the time of one thread instruction: 128 against 128 x 0.72 a cycle."""
-    store_over_dram: float = 1.0
+    store_over_dram: float = 1.32
     """Rate at which the L2 cache takes stores, over that of DRAM."""
-    in_flight: float = 29400.0
+    in_flight: float = 26200.0
     """Bytes of loads in flight per multiprocessor from which DRAM is saturated."""
-    narrow_rows: float = 0.0913
+    narrow_rows: float = 0.1257
     """How much longer DRAM takes, as a share, in tall blocks with rows half as long as 16 bytes per lane."""
-    apart: float = 0.4
+    apart: float = 0.382
     """Share of the shorter of loading and computing that a single wave of blocks does not hide behind the other."""
-    overlap: float = 3.94
+    overlap: float = 6.92
     """How well the shorter hides behind the longer: the power of their mean, with 1024 threads on a multiprocessor."""
-    overlap_power: float = 0.629
+    overlap_power: float = 0.591
     """How that grows with the threads."""
-    imbalance: float = 1.82
+    imbalance: float = 0.994
     """How much of the share of multiprocessors' time that a last wave leaves idle is lost."""
-    overlap_miss: float = 0.0001
+    overlap_miss: float = 0.042
     """Share of the overlapping part of input tiles that comes from DRAM and not from a cache."""
 
 

@@ -30,7 +30,7 @@ from tilefuse.analysis.warp_time import Work, microseconds
 
 WARPS = (4, 2, 8)
 """Warps of a block that share nothing: small blocks fill multiprocessors evenly, large ones are fewer."""
-EXCHANGE_WARPS = (8, 4, 16)
+EXCHANGE_WARPS = (8, 4)
 """Warps of a block that pass rows to one another: what is lost is at the block's top and bottom only."""
 PITCHES = (1, 2, 4, 6, 8, 12, 16)
 """Rows of a warp that computes, and loads, again what it needs of its neighbours' rows."""
@@ -44,6 +44,11 @@ DEEP_HALO = 8
 """Rows of a block, at its top and bottom, from which a halo is not small."""
 REGISTER_LIMIT = 190
 """Estimated registers per thread beyond which a candidate is dropped: the estimate is not exact, 255 is."""
+
+ROLLED_FROM = 2300
+"""Instructions per lane from which like stages become a loop (`roll-stages`)."""
+ROLLED_COST = 0.04
+"""Instructions more in a loop: counters, branches, moves."""
 
 Kind = tuple[tuple[int, ...], tuple[int, ...], int, bool]
 """A warp-tile schedule: tile, threads, vector, whether rows are exchanged."""
@@ -222,8 +227,8 @@ def _estimate(
         old = traffic.get(producer, (0.0, 0.0))
         more = max(0.0, LANES * v * rows - own)
         traffic[producer] = (max(old[0], own * deep * held.bytes), max(old[1], more * deep * held.bytes))
-    code = instructions
     kinds: set[object] = set()
+    again = 0.0  # instructions of stages like one before
     for id in members:
         before = instructions
         node, held = model.nodes[id], layout.stages[id]
@@ -242,16 +247,20 @@ def _estimate(
             instructions += count * deep * (4 + v * _split(held))
             if layout.slack:
                 instructions += count * deep * 2 * v * _moved(held)
-            code += instructions - before
             continue
         if rows := held.exchanged_rows():
-            exchanges += rows * deep * 2 * (2 if held.bytes < 4 else 1)
+            # pieces of more than 16 bytes are several accesses, which meet in the banks
+            pieces = math.ceil(v * (2 if held.paired else held.bytes) / 16)
+            exchanges += rows * deep * 2 * pieces * pieces * (2 if held.bytes < 4 and not held.paired else 1)
             count += rows
         instructions += count * deep * sum(held.reach) * _edge(held)
         kind = (node.instructions, held.above, held.below, held.wide, held.reach, held.rest, held.paired)
-        if kind not in kinds:
-            code += instructions - before
+        if kind in kinds:
+            again += instructions - before
         kinds.add(kind)
+    rolled = instructions >= ROLLED_FROM and again > 0.5 * instructions
+    code = instructions - again if rolled else instructions
+    instructions += ROLLED_COST * again if rolled else 0.0
     registers = underestimate * _registers(model, members, layout, loaded, bool(exchanged), c)
     threads = LANES * warps
     given = max(int(c.least_registers), math.ceil(registers / 8) * 8)

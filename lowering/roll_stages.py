@@ -28,6 +28,7 @@ from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp, i1
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
+from tilefuse.analysis.warp_cost import ROLLED_FROM
 from tilefuse.dialects.warp import AtOp, MapOp, NeighboursOp, YieldOp
 from tilefuse.dialects.warp.layout import Layout
 from tilefuse.lowering.repeats import Carried, Repeat, find_repeat, repeat_of, tile_uses
@@ -42,7 +43,7 @@ class RollStages(ModulePass):
 
     repetitions: int = 3
     """How often operations must repeat, at least, to become a loop."""
-    instructions: int = 2300
+    instructions: int = ROLLED_FROM
     """How many instructions per lane they must be, at least, when written out; about. Shorter code is faster so."""
     steps: int = 2
     """Repetitions in one iteration of the loop, where there are twice as many; what is left over stands behind it."""

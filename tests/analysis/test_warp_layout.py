@@ -73,7 +73,7 @@ def test_exchanged_rows():
     assert shared == 4 * 3 * 32 * 4 * 4  # warps, rows, lanes, columns, bytes
 
 
-@pytest.mark.parametrize("seed", [23, 311, 44, 300, 302, 306, 307, 313, 319])
+@pytest.mark.parametrize("seed", [23, 44, 300, 301, 302, 306, 307, 313, 319])
 def test_shared_memory_is_what_the_lowering_allocates(seed):
     module = run_passes(random_pipeline(seed).module, passes("h200", shape="warp_exchange"))
     expected = [shared for _, shared in layouts(module)]
