@@ -307,9 +307,11 @@ def _piece_of_row(
         whole = e.both(whole, e.compare("sle", e.add(start, extent), e.add(low, size)))
     assert whole is not None
     edges = None
+    if boundary is not None:
+        # pieces outside are read at the ends of the box, where pieces lie as well: the buffer may reach further
+        low, size = start, extent
     if boundary is not None and boundary.kind.data is BoundaryKind.RepeatEdge:
         edges = (e.compare("slt", offset, 0), e.compare("sge", offset, extent))
-        low, size = start, extent
     moved = e.clamp(x, low, e.sub(e.add(low, size), count))
     keep = None
     for conditions, value in first.inside:

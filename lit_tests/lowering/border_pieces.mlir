@@ -1,0 +1,37 @@
+// A lane's pieces of a row that lie outside of a constant exterior's box are read at the ends of the box, where
+// pieces lie as they do for the lanes: the buffer, which consumers asked for, may begin at any column.
+
+// RUN: pipeline-opt %s -p 'tile{shape=warp_tile sizes=0,0 threads=32,4 vector=4 rows=2},promote-memory,lower-groups,lower-warp-tiles' -t cuda | filecheck %s
+
+// CHECK-LABEL: void pieces_sum_tile(
+// CHECK:         const bool {{.*}} = (((x0 + {{.*}} - left) | w) & 3) == 0 && w >= 4 && left >= before_min_x;
+// CHECK:           max_idx(min_idx(x0 + {{.*}}, left + w - 4), left) - before_min_x;
+// CHECK:           load_f32x4(&before[
+img.pipeline @pieces {
+  %in = img.input "image" : !img.func<2xf32>
+  %left = img.min 0 of %in : !img.func<2xf32>
+  %top = img.min 1 of %in : !img.func<2xf32>
+  %w = img.extent 0 of %in : !img.func<2xf32>
+  %h = img.extent 1 of %in : !img.func<2xf32>
+  %none = arith.constant 0.0 : f32
+  %edge = img.boundary repeat_edge %in dims [0, 1] : !img.func<2xf32>
+  %a = img.group "before" {
+    %before = img.stage "before" (%x, %y) -> f32 {
+      %a = img.read %edge[%x, %y] : !img.func<2xf32>
+      %s = arith.mulf %a, %a : f32
+      img.yield %s : f32
+    }
+    img.yield %before : !img.func<2xf32>
+  } : !img.func<2xf32>
+  %b = img.boundary constant_exterior %a dims [0, 1] in [%left, %top] by [%w, %h] value %none : !img.func<2xf32>
+  %out = img.group "sum" {
+    %sum = img.stage "sum" (%x, %y) -> f32 {
+      %l = img.read %b[%x - 1, %y] : !img.func<2xf32>
+      %r = img.read %b[%x + 1, %y] : !img.func<2xf32>
+      %s = arith.addf %l, %r : f32
+      img.yield %s : f32
+    }
+    img.yield %sum : !img.func<2xf32>
+  } : !img.func<2xf32>
+  img.return "sum" = %out : !img.func<2xf32>
+}
