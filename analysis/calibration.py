@@ -42,7 +42,7 @@ class Calibration:
     """Instructions of one thread's straight-line code from which fetching them costs."""
     code_penalty: float = 2.6
     """What each further CODE_LIMIT of instructions adds, as a share."""
-    issue_overhead: float = 0.8385
+    issue_overhead: float = 0.82
     """Instructions issued over instructions counted: addresses, moves, waits."""
     tail_us: float = 0.00136
     """Microseconds that the last block takes per instruction of a thread: nothing hides its latency."""
@@ -60,6 +60,8 @@ class Calibration:
     """Bytes of loads in flight per multiprocessor from which DRAM is saturated."""
     narrow_rows: float = 0.1257
     """How much longer DRAM takes, as a share, in tall blocks with rows half as long as 16 bytes per lane."""
+    block_us: float = 0.013
+    """Microseconds that a multiprocessor takes to begin a block."""
     apart: float = 0.382
     """Share of the shorter of loading and computing that a single wave of blocks does not hide behind the other."""
     overlap: float = 6.92

@@ -75,4 +75,5 @@ def microseconds(work: Work, machine: Machine) -> float:
     power = c.overlap * math.pow(resident / FULL_THREADS, c.overlap_power)
     both = longer * math.pow(1.0 + math.pow((shorter + load) / longer, power), 1.0 / power)
     in_first_wave = min(1.0, c.apart * together) * shorter
-    return both + in_first_wave + instructions * c.tail_us + machine.launch_us
+    begun = work.blocks / machine.cores * c.block_us
+    return both + in_first_wave + begun + instructions * c.tail_us + machine.launch_us
