@@ -8,7 +8,7 @@ registers for stand on the group as `register_needs`, and count as what they nee
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Literal
 
 from xdsl.context import Context
@@ -27,6 +27,8 @@ from tilefuse.dialects.img.attrs import Level, Memory, PlaceAttr, ScheduleAttr, 
 from tilefuse.dialects.img.ops import GroupOp, PipelineOp
 
 REGISTER_NEEDS = "register_needs"
+_BY_HAND = ("threads", "vector", "unroll", "stream", "rows", "blocks")
+"""Options that say nothing without `sizes`."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +67,7 @@ class Tile(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         check_extent(self.extent, self.name)
         check_target(self.target, self.name)
+        self._check_options()
         names = []
         for pipeline in op.body.block.ops:
             if isinstance(pipeline, PipelineOp):
@@ -81,11 +84,24 @@ class Tile(ModulePass):
         if self.only is not None and self.only not in names:
             raise PipelineError(f"tile: no group is called '{self.only}'; there are {', '.join(names) or 'none'}")
 
+    def _check_options(self) -> None:
+        """Raise PipelineError for options of a tile by hand where none is given."""
+        if self.sizes:
+            return
+        defaults = {f.name: f.default for f in fields(self)}
+        given = [name for name in _BY_HAND if getattr(self, name) != defaults[name]]
+        if given:
+            raise PipelineError(
+                f"tile: {', '.join(given)} count{'s' if len(given) == 1 else ''} only for a tile by hand; "
+                "add sizes=, or leave the search to choose"
+            )
+
     def _by_hand(self, group: GroupOp, model: PipelineModel) -> ScheduleAttr:
         rank = group.output_stage.rank
         if len(self.sizes) != len(self.threads):
             raise PipelineError(
-                f"tile: {len(self.sizes)} sizes but {len(self.threads)} threads; give one of each per dimension",
+                f"tile: {len(self.sizes)} sizes but {len(self.threads)} threads; give one of each per dimension: "
+                "threads= says how many threads share the points of a tile along it",
                 group,
             )
         tail = [d[1] if d is not None else 1 for d in _bounds(group)[len(self.sizes) :]]

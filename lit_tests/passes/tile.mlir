@@ -10,11 +10,13 @@
 // RUN: not pipeline-opt %s -p 'tile{sizes=64,16 threads=32,8 unroll=3,1}' 2>&1 | filecheck %s --check-prefix=ROUNDS
 // RUN: not pipeline-opt %s -p 'tile{target=pentium}' 2>&1 | filecheck %s --check-prefix=TARGET
 // RUN: not pipeline-opt %s -p 'tile{only=blurr}' 2>&1 | filecheck %s --check-prefix=NAME
+// RUN: not pipeline-opt %s -p 'tile{vector=2 stream=4}' 2>&1 | filecheck %s --check-prefix=ALONE
 // RUN: not pipeline-opt %s -p 'tile{sizes=64 threads=32,8}' 2>&1 | filecheck %s --check-prefix=COUNT
 
 // TARGET: error: tile: unknown GPU 'pentium'
 // NAME:   error: tile: no group is called 'blurr'; there are blur, channels, by_hand
 // ROUNDS: tile.mlir:{{.*}}: error: tile: group 'blur': unroll = 3 in dimension 0 does not divide the 2 rounds of a thread's loop there
+// ALONE:  error: tile: vector, stream count only for a tile by hand; add sizes=, or leave the search to choose
 // COUNT:  tile.mlir:{{.*}}: error: tile: 1 sizes but 2 threads; give one of each per dimension
 
 // Every dimension has a tile; one that is declared and small is held whole by it, and by one thread.

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from tilefuse.lowering.printers.c_family import FunctionPrinter
 
 _WORD = "unsigned int"
+_HINT = "; for a CPU, lower with lower-warp-tiles{warps=false}"
 
 
 def is_pair(op: Operation) -> bool:
@@ -127,7 +128,7 @@ def print_extended_product(p: FunctionPrinter, op: Operation) -> None:
 
 def _helper(p: FunctionPrinter, name: str) -> str:
     if name not in p.language.library:
-        raise PipelineError(f"pairs of 16 bits are not printed as {p.language.name}; lower with {{warps=false}}", p.op)
+        raise PipelineError(f"pairs of 16 bits are not printed as {p.language.name}{_HINT}", p.op)
     return p.library(name)
 
 
@@ -139,7 +140,7 @@ def _shuffle(p: FunctionPrinter, op: Operation) -> Expr:
     op = as_type(vector.ShuffleOp, op)
     source, target = p.vector(op.v1.type, op), p.vector(op.result.type, op)
     if not source.word_texts or not target.word_texts:
-        raise PipelineError(f"vector.shuffle of {op.v1.type} is not printed as {p.language.name}", op)
+        raise PipelineError(f"vector.shuffle of {op.v1.type} is not printed as {p.language.name}{_HINT}", op)
     operands = [p.atom(p.use(v), v) for v in (op.v1, op.v2)]
     parts = [text.format(a.wrapped(expr.POSTFIX)) for a in operands for text in source.word_texts]
     size = byte_size(source.element, op)
@@ -173,7 +174,7 @@ def _bitcast(p: FunctionPrinter, op: Operation) -> Expr:
     op = as_type(vector.BitcastOp, op)
     a, target = p.use(op.source), p.vector(op.result.type, op)
     if a.ctype != target.ctype:
-        raise PipelineError(f"vector.bitcast to {op.result.type} is not printed as {p.language.name}", op)
+        raise PipelineError(f"vector.bitcast to {op.result.type} is not printed as {p.language.name}{_HINT}", op)
     return a
 
 
