@@ -1,0 +1,107 @@
+"""Generated CUDA run on a CPU, one thread after the other, to see whether vectors are read where they may lie.
+
+Results mean nothing, as lanes and warps do not see each other; but no address depends on them. It needs g++.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import re
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from tilefuse.lowering import lowering_passes
+from tilefuse.lowering.printers import print_cuda
+from tilefuse.passes.pipeline import run_passes
+from tilefuse.runtime import compiled, launch, prepared
+from tilefuse.runtime.compiled import Compiled, groups_of
+from tilefuse.runtime.launch import CpuRunner, c_entry_points
+from tilefuse.runtime.specialize import find_pipeline
+
+HEADER = Path(__file__).with_suffix(".h")
+
+
+def emulate(patch: Any, folder: Path) -> list[int]:
+    """From now on, programs for the CPU run their CUDA text; the list gets each kernel's misaligned accesses."""
+    found: list[int] = []
+    libraries: dict[str, ctypes.CDLL] = {}
+
+    def build(source: str, *, strict_float: bool) -> ctypes.CDLL:
+        if source not in libraries:
+            path = folder / f"kernels{len(libraries)}.cpp"
+            path.write_text(source)
+            library = path.with_suffix(".so")
+            command = ["g++", "-std=c++17", "-O1", "-w", "-shared", "-fPIC", "-o", str(library), str(path)]
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+            assert done.returncode == 0, done.stderr[:3000]
+            libraries[source] = ctypes.CDLL(str(library))
+        return libraries[source]
+
+    class Runner(CpuRunner):
+        def __init__(self, plan: Any, library: ctypes.CDLL, outputs: Any, spare: Any):
+            super().__init__(plan, library, outputs, spare)
+            self._kernels = [
+                (_with_grid(library, kernel, function, found), template, kernel)
+                for function, template, kernel in self._kernels
+            ]
+
+    patch.setattr(Compiled, "_lower", _lower)
+    patch.setattr(Compiled, "_print", _print)
+    patch.setattr(compiled.cpu, "load_library", build)
+    patch.setattr(prepared, "CpuRunner", Runner)
+    return found
+
+
+def _with_grid(library: ctypes.CDLL, kernel: launch.KernelLaunch, function: Any, found: list[int]) -> Any:
+    three = ctypes.c_int * 3
+
+    def run(words: int) -> None:
+        three.in_dll(library, "emulated_grid")[:] = kernel.grid
+        three.in_dll(library, "emulated_threads")[:] = kernel.threads
+        misaligned = ctypes.c_int.in_dll(library, "emulated_misaligned")
+        misaligned.value = 0
+        function(words)
+        found.append(misaligned.value)
+
+    return run
+
+
+def _lower(self: Compiled, scheduled: Any, trace: Any) -> Any:
+    return run_passes(scheduled, lowering_passes(warps=True))
+
+
+def _print(self: Compiled, module: Any, index_bits: int) -> str:
+    text = print_cuda(module, index_bits=index_bits)
+    text = re.sub(r"\*reinterpret_cast<(const )?(\w+)\*>\((\w+)\)", r"*checked<\1\2>(\3)", text)
+    # stores under a mask, and approximations by one instruction, are assembly
+    text = re.sub(
+        r'asm volatile\("\{ \.reg \.pred q;[^"]*"\s*::\s*"r"\(\(int\)(\w+)\), "l"\((\w+)\)[^;]*;',
+        r"if (\1) *checked<decltype(v)>(\2) = v;",
+        text,
+    )
+    text = re.sub(r'asm( volatile)?\((?:[^;"]|"[^"]*")*\);', ";", text)
+    names = re.findall(r'extern "C" __global__ void __launch_bounds__\([^)]*\) (\w+)\(', text)
+    text = re.sub(r'extern "C" __global__ void __launch_bounds__\([^)]*\) ', "static void ", text)
+    entries = c_entry_points(groups_of(find_pipeline(module))).replace("(void*)a[", "Pointer{a[")
+    entries = re.sub(r"Pointer\{a\[(\d+)\]", r"Pointer{a[\1]}", entries)
+    return HEADER.read_text() + text + _over_threads(entries, names)
+
+
+def _over_threads(entries: str, names: list[str]) -> str:
+    loops = "".join(
+        f"  for (int {kind}{d} = 0; {kind}{d} < emulated_{of}[{i}]; ++{kind}{d})\n"
+        for i, d in enumerate("xyz")
+        for kind, of in (("b", "grid"), ("t", "threads"))
+    )
+    places = "blockIdx = {bx, by, bz}; threadIdx = {tx, ty, tz};"
+    for name in names:
+        entries = entries.replace(f"void {launch.entry_point(name)}(", f'extern "C" void {launch.entry_point(name)}(')
+        entries = entries.replace(f"\n  {name}(", f"\n{loops}  {{ {places} {name}(")
+    return re.sub(r"(\{ blockIdx.*?\);)\n", r"\1 }\n", entries)
+
+
+def arguments(case: Any) -> Mapping[str, Any]:
+    """What a program of a random pipeline is called with."""
+    return {**case.inputs, **case.params, "mins": case.mins, "sizes": case.sizes}
