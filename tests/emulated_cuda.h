@@ -46,6 +46,8 @@ static unsigned __vmaxu2(unsigned a, unsigned b) { return a > b ? a : b; }
 static unsigned __float_as_uint(float a) { unsigned b; memcpy(&b, &a, 4); return b; }
 static float __uint_as_float(unsigned a) { float b; memcpy(&b, &a, 4); return b; }
 static unsigned __umulhi(unsigned a, unsigned b) { return (unsigned long long)a * b >> 32; }
+template <class T, class U> static T min(T a, U b) { return a < (T)b ? a : (T)b; }
+template <class T, class U> static T max(T a, U b) { return a > (T)b ? a : (T)b; }
 struct Pointer {
   unsigned long long address;
   template <class T> operator T*() const { return (T*)address; }
