@@ -112,3 +112,12 @@ func.func @rows_exchanged(%in: memref<?x?xi8>, %zero: index) {
   %b = warp.neighbours %a : !warp.tile<i8, #warp.layout<origin = [0, 0], lanes = [32, 4], warps = [4, 2], columns = [0, 4], rows = [0, 2]>> -> !warp.tile<i8, #warp.layout<origin = [0, 0], lanes = [32, 4], warps = [4, 2], columns = [0, 4], rows = [-2, 4]>>
   func.return
 }
+
+// Where rows do not lie as vectors do, they may be moved over the lanes.
+
+// CHECK-LABEL: func.func @moved(
+// CHECK-NEXT:    %a = warp.load %in[%j, %i] aligned %aligned shifted : memref<?x?xi8> -> !warp.tile<i8, {{.*}}>
+func.func @moved(%in: memref<?x?xi8>, %i: index, %j: index, %aligned: i1) {
+  %a = warp.load %in[%j, %i] aligned %aligned shifted : memref<?x?xi8> -> !warp.tile<i8, #warp.layout<origin = [0, 0], lanes = [32, 4], warps = [4, 2], columns = [0, 4], rows = [0, 2]>>
+  func.return
+}
