@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp, StringAttr
@@ -51,6 +52,10 @@ class RandomPipeline:
         shapes = {name: (a.shape, a.strides) for name, a in self.inputs.items()}
         call = f"inputs (shape, strides) {shapes}\nparams {self.params}\nsizes {self.sizes}\nmins {self.mins}"
         return f"RandomPipeline\n{self.module}\n{call}\ntolerance {self.tolerance}"
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        # hypothesis would print all fields, and the IR's, without end
+        printer.text(repr(self))
 
 
 def is_interleaved(op: InputOp) -> bool:
