@@ -74,6 +74,8 @@ class WarpLayout:
     top: int
     """Rows of the block whose output is not valid, at the top."""
     bottom: int
+    rounds: Mapping[int, int]
+    """For each stage, how many barriers stand before it: stages that become ready together share one."""
 
     @property
     def width(self) -> int:
@@ -209,7 +211,9 @@ def warp_layout(
     right = math.ceil(max([*unaligned, *(h.right for h in everything)]) / vector)
     if left + right > LANES // 2:
         raise NotFusable("the halo takes more than half of the lanes of a warp")
-    return WarpLayout(vector, warps, pitch, stages, sources, left, right, slack, top, bottom).of_size(warps, pitch)
+    rounds = _exchange_rounds(model, stages)
+    layout = WarpLayout(vector, warps, pitch, stages, sources, left, right, slack, top, bottom, rounds)
+    return layout.of_size(warps, pitch)
 
 
 def _invalid(
@@ -302,20 +306,18 @@ def is_staged(indices: Sequence[object]) -> bool:
     )
 
 
-def exchange_rounds(model: PipelineModel, layout: WarpLayout) -> dict[int, int]:
-    """For each stage, how many barriers stand before it: stages that become ready together share one."""
+def _exchange_rounds(model: PipelineModel, stages: Mapping[int, Held]) -> dict[int, int]:
     rounds: dict[int, int] = {}
-    for id in sorted(layout.stages):
+    for id in sorted(stages):
         rounds[id] = max(
-            (rounds[p] + (layout.stages[p].exchanged_rows() > 0) for p in model.producers(id) if p in layout.stages),
-            default=0,
+            (rounds[p] + (stages[p].exchanged_rows() > 0) for p in model.producers(id) if p in stages), default=0
         )
     return rounds
 
 
 def live_at_barriers(model: PipelineModel, layout: WarpLayout) -> float:
     """Values that a thread keeps across the barrier where it keeps most."""
-    rounds = exchange_rounds(model, layout)
+    rounds = layout.rounds
     kept = [0.0] * (max(rounds.values(), default=0) + 1)
     needed: dict[object, int] = {}
     for id in layout.stages:
@@ -338,7 +340,7 @@ def exchange_bytes(model: PipelineModel, layout: WarpLayout) -> int:
     Stages that become ready together are exchanged in one round; two buffers take turns, so that one barrier per
     round is enough.
     """
-    rounds = exchange_rounds(model, layout)
+    rounds = layout.rounds
     need: dict[int, int] = {}
     for id, held in layout.stages.items():
         if rows := held.exchanged_rows():
