@@ -54,8 +54,6 @@ def load_shifted(
     element = op.tile.type.element
     type = VectorType(element, [layout.vector])
     waiting = e.alloca(layout.shape[:-1], type, PRIVATE, "rows")
-    size = element_bytes(element)
-    in_word = WORD_BYTES // size if element in (i8, i16) else 1  # elements
 
     def place(at: Where) -> list[Num]:
         return body.register_index(layout, at)[:-1]
@@ -65,30 +63,11 @@ def load_shifted(
         index[-1] = e.sub(index[-1], misalignment(body, op, at.row, at.deep))
         e.store(e.op(vector.LoadOp(op.buffer, [e.value(i) for i in index], type)), waiting, place(at))
 
-    def from_right(value: SSAValue) -> SSAValue:
-        return body.shuffle(value, 1, ShuffleMode.Down, layout.lanes[0])
-
     def move(at: Where) -> None:
         shift = misalignment(body, op, at.row, at.deep)
         words = _words(e, e.load(waiting, place(at)), element, layout.vector)
-        count = len(words)
-        values = e.alloca([count], words[0].type, PRIVATE, "shifted")
-        for i, word in enumerate(words):
-            e.store(word, values, [i])
-        by = 1
-        while by < count:
-            with e.when(e.compare("ne", e.op(arith.AndIOp(shift, e.value(by * in_word))), 0)):
-                own = [e.load(values, [i]) for i in range(count)]
-                for i, word in enumerate([*own[by:], *(from_right(word) for word in own[:by])]):
-                    e.store(word, values, [i])
-            by *= 2
-        words = [e.load(values, [i]) for i in range(count)]
-        if in_word > 1:
-            bits = e.mul(e.op(arith.AndIOp(shift, e.value(in_word - 1))), 8 * size)
-            words = [
-                _funnel(e, low, high, bits) for low, high in zip(words, [*words[1:], from_right(words[0])], strict=True)
-            ]
-        put(_row(e, words, element), op.tile, at, None)
+        values = _moved(body, words, shift, _in_word(element), layout.lanes[0], left=True)
+        put(_row(e, values(), element), op.tile, at, None)
 
     row_loop(fetch)
     row_loop(move)
@@ -99,7 +78,15 @@ def store_shifted(body: RegisterBody, op: StoreOp, row: Num, deep: tuple[Num, ..
     e, layout = body.e, layout_of(op.tile)
     element = op.tile.type.element  # type: ignore[attr-defined]
     shift = misalignment(body, op, row, deep)
-    values = _moved_right(body, op, row, deep, shift)
+    if can_shift(element, layout.vector):
+        words, in_word = _words(e, body.row(op.tile, row, deep), element, layout.vector), _in_word(element)
+    else:
+        words, in_word = [body.load(op.tile, body.here(v, row, deep)) for v in range(layout.vector)], 1
+    moved = _moved(body, words, shift, in_word, layout.lanes[0], left=False)
+
+    def values() -> SSAValue:
+        return _row(e, moved(), element) if in_word > 1 else pairs.together(e, moved())
+
     (_, x1), _ = op.within
     first, end = (-(-(x - layout.origin[0]) // layout.vector) for x in (0, x1))
     if guard:
@@ -136,44 +123,44 @@ def store_shifted(body: RegisterBody, op: StoreOp, row: Num, deep: tuple[Num, ..
         e.choose(inside, whole, points)
 
 
-def _moved_right(
-    body: RegisterBody, op: StoreOp, row: Num, deep: tuple[Num, ...], shift: SSAValue
-) -> Callable[[], SSAValue]:
-    """A lane's row, as it lies in memory, after it has moved `shift` columns to the right over the lanes."""
-    e, layout = body.e, layout_of(op.tile)
-    element = op.tile.type.element  # type: ignore[attr-defined]
-    if can_shift(element, layout.vector):
-        words = _words(e, body.row(op.tile, row, deep), element, layout.vector)
-        in_word = WORD_BYTES // element_bytes(element) if element in (i8, i16) else 1
-    else:
-        words = [body.load(op.tile, body.here(v, row, deep)) for v in range(layout.vector)]
-        in_word = 1
-    count = len(words)
+def _moved(
+    body: RegisterBody, words: Sequence[SSAValue], shift: SSAValue, in_word: int, lanes: int, *, left: bool
+) -> Callable[[], list[SSAValue]]:
+    """A lane's row of words, of `in_word` elements each, after it has moved `shift` columns over the lanes."""
+    e, count = body.e, len(words)
+    mode = ShuffleMode.Down if left else ShuffleMode.Up
     values = e.alloca([count], words[0].type, PRIVATE, "shifted")
     for i, word in enumerate(words):
         e.store(word, values, [i])
 
-    def from_left(value: SSAValue) -> SSAValue:
-        return body.shuffle(value, 1, ShuffleMode.Up, layout.lanes[0])
+    def beside(word: SSAValue) -> SSAValue:
+        return body.shuffle(word, 1, mode, lanes)
+
+    def held() -> list[SSAValue]:
+        return [e.load(values, [i]) for i in range(count)]
 
     by = 1
     while by < count:
         with e.when(e.compare("ne", e.op(arith.AndIOp(shift, e.value(by * in_word))), 0)):
-            own = [e.load(values, [i]) for i in range(count)]
-            for i, word in enumerate([*(from_left(word) for word in own[count - by :]), *own[: count - by]]):
+            own = held()
+            if left:
+                new = [*own[by:], *(beside(word) for word in own[:by])]
+            else:
+                new = [*(beside(word) for word in own[count - by :]), *own[: count - by]]
+            for i, word in enumerate(new):
                 e.store(word, values, [i])
         by *= 2
     if in_word > 1:
-        words = [e.load(values, [i]) for i in range(count)]
-        bits = e.sub(32, e.mul(e.op(arith.AndIOp(shift, e.value(in_word - 1))), 8 * element_bytes(element)))
-        for i, (low, high) in enumerate(zip([from_left(words[-1]), *words[:-1]], words, strict=True)):
+        own = held()
+        bits = e.mul(e.op(arith.AndIOp(shift, e.value(in_word - 1))), 8 * WORD_BYTES // in_word)
+        if left:
+            pieces = zip(own, [*own[1:], beside(own[0])], strict=True)
+        else:
+            pieces = zip([beside(own[-1]), *own[:-1]], own, strict=True)
+            bits = e.sub(8 * WORD_BYTES, bits)
+        for i, (low, high) in enumerate(pieces):
             e.store(_funnel(e, low, high, bits), values, [i])
-
-    def moved() -> SSAValue:
-        words = [e.load(values, [i]) for i in range(count)]
-        return _row(e, words, element) if in_word > 1 else pairs.together(e, words)
-
-    return moved
+    return held
 
 
 def can_shift(element: Attribute, vector: int) -> bool:
@@ -182,11 +169,16 @@ def can_shift(element: Attribute, vector: int) -> bool:
     return vector > 1 and size * vector % WORD_BYTES == 0
 
 
+def _in_word(element: Attribute) -> int:
+    """Elements of what `_words` gives."""
+    return WORD_BYTES // element_bytes(element) if element in (i8, i16) else 1
+
+
 def _words(e: Emitter, row: SSAValue, element: Attribute, count: int) -> list[SSAValue]:
     """A row as words of 32 bits, or as larger elements."""
     if element not in (i8, i16):
         return [e.op(vector.ExtractOp(row, [v], element)) for v in range(count)]
-    in_word = WORD_BYTES // element_bytes(element)
+    in_word = _in_word(element)
     parts = [pairs.shuffle(e, row, row, range(v, v + in_word)) for v in range(0, count, in_word)]
     return [e.op(vector.ExtractOp(e.op(vector.BitcastOp(part, _WORD)), [0], i32)) for part in parts]
 
@@ -194,7 +186,7 @@ def _words(e: Emitter, row: SSAValue, element: Attribute, count: int) -> list[SS
 def _row(e: Emitter, words: Sequence[SSAValue], element: Attribute) -> SSAValue:
     if element not in (i8, i16):
         return pairs.together(e, words)
-    type = VectorType(element, [WORD_BYTES // element_bytes(element)])
+    type = VectorType(element, [_in_word(element)])
     return pairs.joined(e, [e.op(vector.BitcastOp(pairs.together(e, [word]), type)) for word in words])
 
 
