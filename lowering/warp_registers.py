@@ -395,13 +395,13 @@ class RegisterBody(Body):
         rank = len(op.indices)
 
         def keep(found: Sequence[SSAValue]) -> tuple[SSAValue, SSAValue] | None:
-            return (found[-2], found[-1]) if op.replaces else None
+            return None if op.replaces is None else (found[-2], found[-1])
 
         def moved(at: Where) -> None:
             found = self.run(op.rows, at, layout)
             self._put_row(self._load_row(op, found[1 : 1 + rank]), op.tile, at, keep(found))
 
-        if not op.fills and not op.replaces:
+        if not op.fills and op.replaces is None:
             row_loop(moved)
             return
         # rows wait as they are in memory, so that filling them is cheap

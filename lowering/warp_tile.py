@@ -115,26 +115,30 @@ class WarpTile:
         base, _ = base_of(source)
         buffer = tile.buffers[base]
         rank = 2 + len(held.rest)
+        replaces = False
 
         def points(relative: list[Num]) -> list[SSAValue]:
             return [read_global(e, tile, source, self._absolute(relative), None)]
 
         def rows(relative: list[Num]) -> list[SSAValue]:
+            nonlocal replaces
             found = row_of(e, tile, source, self._absolute(relative), self.held.vector)
             if found is None:
                 return [e.false(), *(e.value(0) for _ in range(rank))]
             index = (e.value(i) for i in found.index)
+            replaces = found.keep is not None
             return [found.whole, *index, *(found.edges or ()), *(found.keep or ())]
 
+        bodies = self._region(rank, rows), self._region(rank, points)
         op = LoadOp(
             buffer.memref,
             self._origin(buffer),
             self._layout(held),
             self._aligned(base),
             tile.border,
-            self._region(rank, rows),
-            self._region(rank, points),
-            self._shifted(base, held),
+            *bodies,
+            shifted=self._shifted(base, held),
+            replaces=replaces,
         )
         return e.op(op, source.name_hint or base.name_hint or "in")
 

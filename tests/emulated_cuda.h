@@ -1,7 +1,15 @@
-// CUDA's own, as far as generated kernels use it, for one thread after the other: lanes see their own values in
-// shuffles, and barriers wait for nothing. Results mean nothing; addresses are what a GPU would use.
+// CUDA's own, as far as generated kernels use it, on one CPU core. The threads of a block are fibers: one runs until it
+// needs what another has not done yet, at a shuffle or a barrier. Blocks run one after the other. Approximations
+// (rsqrt.approx) are exact here.
+#include <limits.h>
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <ucontext.h>
+
+#include <functional>
+
 struct alignas(8) uint2 { unsigned x, y; };
 struct alignas(16) uint4 { unsigned x, y, z, w; };
 struct alignas(8) int2 { int x, y; };
@@ -18,41 +26,171 @@ MAKE2(longlong2, long long) MAKE2(ulonglong2, unsigned long long)
 MAKE4(uint4, unsigned) MAKE4(int4, int) MAKE4(float4, float)
 struct Place { int x, y, z; };
 static Place threadIdx, blockIdx;
-extern "C" { int emulated_grid[3], emulated_threads[3]; }
+extern "C" { int emulated_grid[3], emulated_threads[3], emulated_misaligned; }
 #define __device__
 #define __forceinline__ inline
 #define __noinline__
 #define __shared__ static
 #define __restrict__
 #define __align__(n) __attribute__((aligned(n)))
-#define __syncthreads()
-template <class T> static T __shfl_down_sync(unsigned, T v, int, int) { return v; }
-template <class T> static T __shfl_up_sync(unsigned, T v, int, int) { return v; }
+
+// Threads of a block.
+enum { MOST_THREADS = 1024, STACK = 1 << 18, LANES = 32 };
+struct Fiber {
+  ucontext_t context;
+  Place place;
+  char* stack;
+  int barriers, shuffles;  // that it has come to; INT_MAX at its end
+};
+static Fiber fibers[MOST_THREADS];
+static ucontext_t scheduler;
+static int current, threads, steps;
+static unsigned long long lanes[2][MOST_THREADS];
+static const std::function<void()>* body;
+
+static void run_fiber() {
+  (*body)();
+  fibers[current].barriers = fibers[current].shuffles = INT_MAX;
+  ++steps;
+}
+// Let the others run until those of [first, first + count) have come as far.
+static void wait_for(int Fiber::*done, int first, int count) {
+  const int mine = fibers[current].*done;
+  for (int i = first; i < first + count && i < threads; ++i)
+    while (fibers[i].*done < mine) swapcontext(&fibers[current].context, &scheduler);
+  ++steps;
+}
+static void run_block(const std::function<void()>& kernel) {
+  body = &kernel;
+  threads = 0;
+  for (int z = 0; z < emulated_threads[2]; ++z)
+    for (int y = 0; y < emulated_threads[1]; ++y)
+      for (int x = 0; x < emulated_threads[0]; ++x) {
+        Fiber& f = fibers[threads++];
+        if (!f.stack) f.stack = (char*)malloc(STACK);
+        getcontext(&f.context);
+        f.context.uc_stack.ss_sp = f.stack;
+        f.context.uc_stack.ss_size = STACK;
+        f.context.uc_link = &scheduler;
+        f.place = {x, y, z};
+        f.barriers = f.shuffles = 0;
+        makecontext(&f.context, run_fiber, 0);
+      }
+  for (bool alive = true; alive;) {
+    alive = false;
+    const int before = steps;
+    for (current = 0; current < threads; ++current)
+      if (fibers[current].barriers != INT_MAX) {
+        alive = true;
+        threadIdx = fibers[current].place;
+        swapcontext(&scheduler, &fibers[current].context);
+      }
+    if (alive && steps == before) {
+      fprintf(stderr, "block (%d, %d, %d): its threads wait for each other\n", blockIdx.x, blockIdx.y, blockIdx.z);
+      abort();
+    }
+  }
+}
+static void __syncthreads() {
+  ++fibers[current].barriers;
+  wait_for(&Fiber::barriers, 0, threads);
+}
+template <class T> static T shuffle(T v, int from) {
+  const int first = current / LANES * LANES;
+  unsigned long long* row = lanes[++fibers[current].shuffles & 1];
+  memcpy(&row[current], &v, sizeof v);
+  wait_for(&Fiber::shuffles, first, LANES);
+  T found;
+  memcpy(&found, &row[first + from], sizeof found);
+  return found;
+}
+template <class T> static T __shfl_down_sync(unsigned, T v, int by, int = LANES) {
+  const int lane = current % LANES;
+  return shuffle(v, lane + by < LANES ? lane + by : lane);
+}
+template <class T> static T __shfl_up_sync(unsigned, T v, int by, int = LANES) {
+  const int lane = current % LANES;
+  return shuffle(v, lane >= by ? lane - by : lane);
+}
+
+// Words, and pairs of 16 bits.
 static unsigned __byte_perm(unsigned a, unsigned b, unsigned s) {
   const unsigned long long both = (unsigned long long)b << 32 | a;
   unsigned found = 0;
   for (int i = 0; i < 4; ++i) found |= (unsigned)(both >> 8 * (s >> 4 * i & 7) & 255) << 8 * i;
   return found;
 }
-static int __float2int_rz(float a) { return fabsf(a) < 2e9f ? (int)a : 0; }
-static unsigned __float2uint_rz(float a) { return a > 0 && a < 4e9f ? (unsigned)a : 0; }
-static float __fmaf_rn(float a, float b, float c) { return a * b + c; }
-static float __fmul_rn(float a, float b) { return a * b; }
-static float __fsqrt_rn(float a) { return sqrtf(a); }
-static unsigned __vadd2(unsigned a, unsigned b) { return a + b; }
-static unsigned __vsub2(unsigned a, unsigned b) { return a - b; }
-static unsigned __vminu2(unsigned a, unsigned b) { return a < b ? a : b; }
-static unsigned __vmaxu2(unsigned a, unsigned b) { return a > b ? a : b; }
-static unsigned __float_as_uint(float a) { unsigned b; memcpy(&b, &a, 4); return b; }
-static float __uint_as_float(unsigned a) { float b; memcpy(&b, &a, 4); return b; }
+#define PAIRS(NAME, T, WHAT)                                          \
+  static unsigned NAME(unsigned a, unsigned b) {                      \
+    unsigned found = 0;                                               \
+    for (int i = 0; i < 32; i += 16) {                                \
+      const T p = (T)(a >> i), q = (T)(b >> i);                       \
+      found |= (unsigned)(unsigned short)(WHAT) << i;                 \
+    }                                                                 \
+    return found;                                                     \
+  }
+PAIRS(__vadd2, unsigned short, p + q)
+PAIRS(__vsub2, unsigned short, p - q)
+PAIRS(__vminu2, unsigned short, p < q ? p : q)
+PAIRS(__vmaxu2, unsigned short, p > q ? p : q)
+PAIRS(__vmins2, short, p < q ? p : q)
+PAIRS(__vmaxs2, short, p > q ? p : q)
 static unsigned __umulhi(unsigned a, unsigned b) { return (unsigned long long)a * b >> 32; }
+static int __mulhi(int a, int b) { return (int)((long long)a * b >> 32); }
+static unsigned long long __umul64hi(unsigned long long a, unsigned long long b) {
+  return (unsigned __int128)a * b >> 64;
+}
+static long long __mul64hi(long long a, long long b) { return (__int128)a * b >> 64; }
+static int __clz(int a) { return a ? __builtin_clz((unsigned)a) : 32; }
+static int __clzll(long long a) { return a ? __builtin_clzll((unsigned long long)a) : 64; }
+static int __popc(unsigned a) { return __builtin_popcount(a); }
+static int __popcll(unsigned long long a) { return __builtin_popcountll(a); }
+static unsigned __brev(unsigned a) {
+  unsigned found = 0;
+  for (int i = 0; i < 32; ++i) found |= (a >> i & 1) << (31 - i);
+  return found;
+}
+static unsigned long long __brevll(unsigned long long a) {
+  return (unsigned long long)__brev((unsigned)a) << 32 | __brev((unsigned)(a >> 32));
+}
 template <class T, class U> static T min(T a, U b) { return a < (T)b ? a : (T)b; }
 template <class T, class U> static T max(T a, U b) { return a > (T)b ? a : (T)b; }
+
+// Floats.
+template <class To, class From> static To rounded_to_zero(From a, To low, To high) {
+  if (a != a) return 0;
+  if (a <= (From)low) return low;
+  return a >= (From)high ? high : (To)a;
+}
+static int __float2int_rz(float a) { return rounded_to_zero<int>(a, INT_MIN, INT_MAX); }
+static unsigned __float2uint_rz(float a) { return rounded_to_zero<unsigned>(a, 0, UINT_MAX); }
+static long long __float2ll_rz(float a) { return rounded_to_zero<long long>(a, LLONG_MIN, LLONG_MAX); }
+static unsigned long long __float2ull_rz(float a) { return rounded_to_zero<unsigned long long>(a, 0, ULLONG_MAX); }
+static int __double2int_rz(double a) { return rounded_to_zero<int>(a, INT_MIN, INT_MAX); }
+static unsigned __double2uint_rz(double a) { return rounded_to_zero<unsigned>(a, 0, UINT_MAX); }
+static long long __double2ll_rz(double a) { return rounded_to_zero<long long>(a, LLONG_MIN, LLONG_MAX); }
+static unsigned long long __double2ull_rz(double a) { return rounded_to_zero<unsigned long long>(a, 0, ULLONG_MAX); }
+static float __fmaf_rn(float a, float b, float c) { return fmaf(a, b, c); }
+static float __fmul_rn(float a, float b) { return a * b; }
+static float __fsqrt_rn(float a) { return sqrtf(a); }
+static double __dsqrt_rn(double a) { return sqrt(a); }
+static float rsqrtf(float a) { return 1.0f / sqrtf(a); }
+static double rsqrt(double a) { return 1.0 / sqrt(a); }
+template <class To, class From> static To same_bits(From a) {
+  To b;
+  static_assert(sizeof a == sizeof b, "as many bits");
+  memcpy(&b, &a, sizeof b);
+  return b;
+}
+static unsigned __float_as_uint(float a) { return same_bits<unsigned>(a); }
+static float __uint_as_float(unsigned a) { return same_bits<float>(a); }
+static long long __double_as_longlong(double a) { return same_bits<long long>(a); }
+static double __longlong_as_double(long long a) { return same_bits<double>(a); }
+
 struct Pointer {
   unsigned long long address;
   template <class T> operator T*() const { return (T*)address; }
 };
-extern "C" { int emulated_misaligned; }
 template <class T> static T* checked(const void* p) {
   emulated_misaligned += (unsigned long long)p % alignof(T) != 0;
   return (T*)p;

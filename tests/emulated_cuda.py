@@ -1,6 +1,6 @@
-"""Generated CUDA run on a CPU, one thread after the other, to see whether vectors are read where they may lie.
+"""Generated CUDA run on a CPU, to the bit: what it computes, and whether vectors are read where they may lie.
 
-Results mean nothing, as lanes and warps do not see each other; but no address depends on them. It needs g++.
+Only the compiler for GPUs, and what blocks do to each other, is not seen. It needs g++.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ def emulate(patch: Any, folder: Path) -> list[int]:
             path = folder / f"kernels{len(libraries)}.cpp"
             path.write_text(source)
             library = path.with_suffix(".so")
-            command = ["g++", "-std=c++17", "-O1", "-w", "-shared", "-fPIC", "-o", str(library), str(path)]
+            command = ["g++", "-std=c++17", "-O1", "-w", "-ffp-contract=off", "-fwrapv", "-fno-strict-aliasing"]
+            command += ["-shared", "-fPIC", "-o", str(library), str(path)]
             done = subprocess.run(command, capture_output=True, text=True, check=False)
             assert done.returncode == 0, done.stderr[:3000]
             libraries[source] = ctypes.CDLL(str(library))
@@ -52,6 +53,23 @@ def emulate(patch: Any, folder: Path) -> list[int]:
     patch.setattr(compiled.cpu, "load_library", build)
     patch.setattr(prepared, "CpuRunner", Runner)
     return found
+
+
+_ASSEMBLY = (
+    (r'asm volatile\("griddepcontrol[^;]*;"[^;]*;', ""),
+    (
+        r'asm volatile\("\{ \.reg \.pred q;[^"]*"\s*::\s*"r"\(\(int\)(\w+)\), "l"\((\w+)\)[^;]*;',
+        r"if (\1) *checked<decltype(v)>(\2) = v;",
+    ),
+    (r'asm\("rsqrt\.approx[^"]*" : "=f"\((.*?)\) : "f"\((.*?)\)\);', r"\1 = rsqrtf(\2);"),
+    (r'asm\("mul\.rn[^"]*" : "=f"\((.*?)\) : "f"\((.*?)\), "f"\((.*?)\)\);', r"\1 = \2 * \3;"),
+    (r'asm\("cvt\.f32\.f16[^"]*" : "=f"\((.*?)\) : "h"\((.*?)\)\);', r"\1 = same_bits<_Float16>(\2);"),
+    (
+        r'asm\("cvt\.rn\.f16[^"]*" : "=h"\((.*?)\) : "[fd]"\((.*?)\)\);',
+        r"\1 = same_bits<unsigned short>((_Float16)\2);",
+    ),
+)
+"""Instructions of assembly, and what they do."""
 
 
 def _with_grid(library: ctypes.CDLL, kernel: launch.KernelLaunch, function: Any, found: list[int]) -> Any:
@@ -75,13 +93,10 @@ def _lower(self: Compiled, scheduled: Any, trace: Any) -> Any:
 def _print(self: Compiled, module: Any, index_bits: int) -> str:
     text = print_cuda(module, index_bits=index_bits)
     text = re.sub(r"\*reinterpret_cast<(const )?(\w+)\*>\((\w+)\)", r"*checked<\1\2>(\3)", text)
-    # stores under a mask, and approximations by one instruction, are assembly
-    text = re.sub(
-        r'asm volatile\("\{ \.reg \.pred q;[^"]*"\s*::\s*"r"\(\(int\)(\w+)\), "l"\((\w+)\)[^;]*;',
-        r"if (\1) *checked<decltype(v)>(\2) = v;",
-        text,
-    )
-    text = re.sub(r'asm( volatile)?\((?:[^;"]|"[^"]*")*\);', ";", text)
+    for instructions, meaning in _ASSEMBLY:
+        text = re.sub(instructions, meaning, text)
+    assert "asm(" not in text, "instructions that are not emulated"
+    text = re.sub(r"extern __shared__ (.*?)\[\];", r"__shared__ \1[1 << 18];", text)
     names = re.findall(r'extern "C" __global__ void __launch_bounds__\([^)]*\) (\w+)\(', text)
     text = re.sub(r'extern "C" __global__ void __launch_bounds__\([^)]*\) ', "static void ", text)
     entries = c_entry_points(groups_of(find_pipeline(module))).replace("(void*)a[", "Pointer{a[")
@@ -90,16 +105,11 @@ def _print(self: Compiled, module: Any, index_bits: int) -> str:
 
 
 def _over_threads(entries: str, names: list[str]) -> str:
-    loops = "".join(
-        f"  for (int {kind}{d} = 0; {kind}{d} < emulated_{of}[{i}]; ++{kind}{d})\n"
-        for i, d in enumerate("xyz")
-        for kind, of in (("b", "grid"), ("t", "threads"))
-    )
-    places = "blockIdx = {bx, by, bz}; threadIdx = {tx, ty, tz};"
+    loops = "".join(f"  for (int {d} = 0; {d} < emulated_grid[{i}]; ++{d})\n" for i, d in enumerate("xyz"))
     for name in names:
         entries = entries.replace(f"void {launch.entry_point(name)}(", f'extern "C" void {launch.entry_point(name)}(')
-        entries = entries.replace(f"\n  {name}(", f"\n{loops}  {{ {places} {name}(")
-    return re.sub(r"(\{ blockIdx.*?\);)\n", r"\1 }\n", entries)
+        entries = entries.replace(f"\n  {name}(", f"\n{loops}  {{ blockIdx = {{x, y, z}}; run_block([&] {{ {name}(")
+    return re.sub(r"(run_block.*?\);)\n", r"\1 }); }\n", entries)
 
 
 def arguments(case: Any) -> Mapping[str, Any]:

@@ -88,8 +88,8 @@ class LoadOp(IRDLOperation):
     holds, a point is what `points` computes of its coordinates relative to the tile; and where `rows`, given the
     coordinates of a lane's first own column in a row, yields true, the lane's own columns are consecutive elements
     from the indices that it yields; that must be the same for all rows. Two more values of i1 say that all of the
-    lane's columns are to be as the first of these elements, or as the last; then two more, i1 and the element,
-    replace the row by the element where false.
+    lane's columns are to be as the first of these elements, or as the last; with `replaces` (`border %border replaces
+    rows`) two more, i1 and the element, replace the row by the element where false.
     """
 
     name = "warp.load"
@@ -99,6 +99,7 @@ class LoadOp(IRDLOperation):
     aligned = opt_operand_def(i1)
     border = opt_operand_def(i1)
     shifted = opt_prop_def(UnitAttr)
+    replaces = opt_prop_def(UnitAttr)
     bodies = var_region_def("single_block")
     tile = result_def(TileType)
 
@@ -113,12 +114,15 @@ class LoadOp(IRDLOperation):
         border: SSAValue | None = None,
         rows: Region | None = None,
         points: Region | None = None,
+        *,
         shifted: bool = False,
+        replaces: bool = False,
     ):
         assert isinstance(buffer.type, MemRefType)
+        flags = {"shifted": shifted, "replaces": replaces}
         super().__init__(
             operands=[buffer, list(indices), aligned, border],
-            properties={"shifted": UnitAttr() if shifted else None},
+            properties={name: UnitAttr() for name, is_set in flags.items() if is_set},
             result_types=[TileType(buffer.type.element_type, layout)],
             regions=[[r for r in (rows, points) if r is not None]],
         )
@@ -136,17 +140,9 @@ class LoadOp(IRDLOperation):
     @property
     def fills(self) -> bool:
         """Whether `rows` says where a row is all as its first or as its last element."""
-        more = self._more()
-        return more[:2] == [i1, i1]
-
-    @property
-    def replaces(self) -> bool:
-        """Whether `rows` says where a row is replaced by one value."""
-        return bool(more := self._more()) and more[-1] != i1
-
-    def _more(self) -> list[Attribute]:
-        """The types of what `rows` yields beside the place."""
-        return [] if self.border is None else _yielded(self, self.rows)[1 + len(self.indices) :]
+        if self.border is None:
+            return False
+        return len(_yielded(self, self.rows)) > 1 + len(self.indices) + (0 if self.replaces is None else 2)
 
     def verify_(self) -> None:
         layout, type = _tile_type(self.tile).spread, self.buffer.type
@@ -162,16 +158,16 @@ class LoadOp(IRDLOperation):
         if (self.border is not None) != (len(self.bodies) == 2):
             raise VerifyException("warp.load: border comes with two regions, rows and points")
         if self.border is None:
+            if self.replaces is not None:
+                raise VerifyException("warp.load: replaces is said of rows of border tiles; add border")
             return
         for block in (self.rows, self.points):
             _check_coordinates(self, block, layout)
-        element = type.element_type
         row: list[Attribute] = [i1, *[_INDEX] * rank]
-        more: list[list[Attribute]] = [[], [i1, i1], [i1, element], [i1, i1, i1, element]]
-        if _yielded(self, self.rows) not in [[*row, *types] for types in more]:
-            raise VerifyException(
-                f"warp.load: rows yields i1, {rank} indices, perhaps i1 and i1, and perhaps i1 and {element}"
-            )
+        replaced: list[Attribute] = [] if self.replaces is None else [i1, element]
+        if _yielded(self, self.rows) not in ([*row, *replaced], [*row, i1, i1, *replaced]):
+            last = f", and i1 and {element}" if replaced else ""
+            raise VerifyException(f"warp.load: rows yields i1, {rank} indices, perhaps i1 and i1{last}")
         if _yielded(self, self.points) != [element]:
             raise VerifyException(f"warp.load: points yields {element}")
 
@@ -182,8 +178,10 @@ class LoadOp(IRDLOperation):
         aligned = _parse_flag(parser, "aligned")
         shifted = parser.parse_optional_keyword("shifted") is not None
         border = rows = points = None
+        replaces = False
         if parser.parse_optional_keyword("border"):
             border = parser.resolve_operand(parser.parse_unresolved_operand(), i1)
+            replaces = parser.parse_optional_keyword("replaces") is not None
             parser.parse_keyword("rows")
             rows = parser.parse_region()
             parser.parse_keyword("points")
@@ -199,7 +197,10 @@ class LoadOp(IRDLOperation):
         if not isinstance(tile, TileType):
             parser.raise_error("expected a !warp.tile", at)
         operands = [parser.resolve_operand(i, _INDEX) for i in indices]
-        op = cls(parser.resolve_operand(buffer, type), operands, tile.spread, aligned, border, rows, points, shifted)
+        memory = parser.resolve_operand(buffer, type)
+        op = cls(
+            memory, operands, tile.spread, aligned, border, rows, points, shifted=shifted, replaces=replaces
+        )
         op.tile.name_hint = None
         return op
 
@@ -214,6 +215,8 @@ class LoadOp(IRDLOperation):
         if self.border is not None:
             printer.print_string(" border ")
             printer.print_ssa_value(self.border)
+            if self.replaces is not None:
+                printer.print_string(" replaces")
             for keyword, body in zip(("rows", "points"), self.bodies, strict=True):
                 printer.print_string(f" {keyword} ")
                 printer.print_region(body)

@@ -302,7 +302,7 @@ def print_masked_store(p: FunctionPrinter, op: Operation) -> None:
         raise PipelineError("vector.maskedstore: the mask must be the vector.broadcast of one condition", op)
     v = p.vector(as_type(VectorType[Any], op.value_to_store.type), op)
     target = _address(element(p, op.base, op.indices, op))
-    mask, value = p.use(op.mask), p.use(op.value_to_store)
+    mask, value = p.use(op.mask.owner.source), p.use(op.value_to_store)
     p.flush_reads()
     if "store_if" in v.helpers and space_of(op.base.type) not in (SHARED, PRIVATE):
         p.line(f"{v.helper(p, 'store_if')}({mask.text}, {target.text}, {value.text});")

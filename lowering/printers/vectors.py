@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from typing import cast as as_type
 
 from xdsl.dialects import vector
-from xdsl.dialects.builtin import VectorType, i1
+from xdsl.dialects.builtin import VectorType
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from tilefuse.dialects.diagnostics import PipelineError
@@ -131,8 +131,8 @@ def _broadcast(p: FunctionPrinter, op: Operation) -> Expr:
     op = as_type(vector.BroadcastOp, op)
     if isinstance(op.source.type, VectorType):
         raise PipelineError("vector.broadcast: only scalars are broadcast", op)
-    if op.source.type == i1:
-        return p.use(op.source)  # a mask is printed as the one condition of all lanes
+    if all(isinstance(s := use.operation, vector.MaskedStoreOp) and s.mask is op.vector for use in op.vector.uses):
+        return p.use(op.source)  # masks are printed as the one condition of all lanes
     v = p.vector(op.vector.type, op)
     return v.splat(p, v.into(p, p.converted(op.source), op))
 

@@ -101,7 +101,7 @@ func.func @f(%m: memref<?x?xf32>, %i: index, %b: i1, %v: f32) {
 // -----
 
 func.func @f(%m: memref<?x?xf32>, %i: index, %b: i1, %v: f32) {
-  // expected-error @below {{warp.load: rows yields i1, 2 indices, perhaps i1 and i1, and perhaps i1 and f32}}
+  // expected-error @below {{warp.load: rows yields i1, 2 indices, perhaps i1 and i1}}
   %t = warp.load %m[%i, %i] border %b rows {
   ^bb0(%x: index, %y: index):
     warp.yield %i, %i : index, index
@@ -115,8 +115,8 @@ func.func @f(%m: memref<?x?xf32>, %i: index, %b: i1, %v: f32) {
 // -----
 
 func.func @f(%m: memref<?x?xf32>, %i: index, %b: i1, %v: f32) {
-  // expected-error @below {{warp.load: rows yields i1, 2 indices, perhaps i1 and i1, and perhaps i1 and f32}}
-  %t = warp.load %m[%i, %i] border %b rows {
+  // expected-error @below {{warp.load: rows yields i1, 2 indices, perhaps i1 and i1, and i1 and f32}}
+  %t = warp.load %m[%i, %i] border %b replaces rows {
   ^bb0(%x: index, %y: index):
     warp.yield %b, %i, %i, %b : i1, index, index, i1
   } points {
@@ -151,6 +151,14 @@ func.func @f(%m: memref<?x?xf32>, %i: index, %b: i1, %v: f32) {
   ^bb0(%x: index, %y: index):
     "test.termop"() : () -> ()
   } : memref<?x?xf32> -> !warp.tile<f32, #warp.layout<origin = [0, 0], lanes = [32, 4], warps = [4, 2], columns = [0, 4], rows = [0, 2]>>
+  func.return
+}
+
+// -----
+
+func.func @f(%m: memref<?x?xf32>, %i: index) {
+  // expected-error @below {{warp.load: replaces is said of rows of border tiles; add border}}
+  %t = "warp.load"(%m, %i, %i) <{replaces, operandSegmentSizes = array<i32: 1, 2, 0, 0>}> : (memref<?x?xf32>, index, index) -> !warp.tile<f32, #warp.layout<origin = [0, 0], lanes = [32, 4], warps = [4, 2], columns = [0, 4], rows = [0, 2]>>
   func.return
 }
 

@@ -46,7 +46,7 @@ func.func @plain(%in: memref<?x?xf32>, %out: memref<?x?xf32>, %i: index, %j: ind
 // CHECK-NEXT:    ^bb{{[0-9]+}}(%x_1: index, %y_1: index):
 // CHECK:           warp.yield %v : f32
 // CHECK-NEXT:    } : memref<?x?xf32> -> !warp.tile<f32, {{.*}}>
-// CHECK-NEXT:    %b = warp.load %in[%j, %i] border %border rows {
+// CHECK-NEXT:    %b = warp.load %in[%j, %i] border %border replaces rows {
 // CHECK:           warp.yield %aligned, %{{.*}}, %{{.*}}, %border, %zero : i1, index, index, i1, f32
 // CHECK:         } points {
 // CHECK:         warp.store %a to %out[%j, %i] within [-3, 120, 0, 8] aligned %aligned border %border : !warp.tile<f32, {{.*}}>, memref<?x?xf32>
@@ -60,7 +60,7 @@ func.func @borders(%in: memref<?x?xf32>, %out: memref<?x?xf32>, %i: index, %j: i
     %v = memref.load %in[%y, %x] : memref<?x?xf32>
     warp.yield %v : f32
   } : memref<?x?xf32> -> !warp.tile<f32, #warp.layout<origin = [-4, 0], lanes = [32, 4], warps = [4, 2], columns = [0, 4], rows = [0, 2]>>
-  %b = warp.load %in[%j, %i] border %border rows {
+  %b = warp.load %in[%j, %i] border %border replaces rows {
   ^bb0(%x: index, %y: index):
     warp.yield %aligned, %y, %x, %border, %zero : i1, index, index, i1, f32
   } points {
