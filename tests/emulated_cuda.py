@@ -8,7 +8,6 @@ from __future__ import annotations
 import ctypes
 import re
 import subprocess
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +55,7 @@ def emulate(patch: Any, folder: Path) -> list[int]:
 
 
 _ASSEMBLY = (
+    (r'asm\("abs\.s32[^"]*" : "=r"\((.*?)\) : "r"\((.*?)\)\);', r"\1 = abs(\2);"),
     (r'asm volatile\("griddepcontrol[^;]*;"[^;]*;', ""),
     (
         r'asm volatile\("\{ \.reg \.pred q;[^"]*"\s*::\s*"r"\(\(int\)(\w+)\), "l"\((\w+)\)[^;]*;',
@@ -110,8 +110,3 @@ def _over_threads(entries: str, names: list[str]) -> str:
         entries = entries.replace(f"void {launch.entry_point(name)}(", f'extern "C" void {launch.entry_point(name)}(')
         entries = entries.replace(f"\n  {name}(", f"\n{loops}  {{ blockIdx = {{x, y, z}}; run_block([&] {{ {name}(")
     return re.sub(r"(run_block.*?\);)\n", r"\1 }); }\n", entries)
-
-
-def arguments(case: Any) -> Mapping[str, Any]:
-    """What a program of a random pipeline is called with."""
-    return {**case.inputs, **case.params, "mins": case.mins, "sizes": case.sizes}

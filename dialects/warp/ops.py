@@ -198,9 +198,7 @@ class LoadOp(IRDLOperation):
             parser.raise_error("expected a !warp.tile", at)
         operands = [parser.resolve_operand(i, _INDEX) for i in indices]
         memory = parser.resolve_operand(buffer, type)
-        op = cls(
-            memory, operands, tile.spread, aligned, border, rows, points, shifted=shifted, replaces=replaces
-        )
+        op = cls(memory, operands, tile.spread, aligned, border, rows, points, shifted=shifted, replaces=replaces)
         op.tile.name_hint = None
         return op
 

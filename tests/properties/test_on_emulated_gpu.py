@@ -1,0 +1,63 @@
+"""Generated CUDA on a CPU, without a GPU: the evaluator's results to the bit, and vectors that lie where they may."""
+
+import shutil
+
+import numpy as np
+import pytest
+import random_pipelines
+import random_subwords
+from emulated_cuda import emulate
+from random_pipelines import random_pipeline
+from random_programs import assert_equal, call, evaluated, passes
+
+import tilefuse as hl
+from tilefuse.dialects.diagnostics import PipelineError
+from tilefuse.runtime.program import compile_pipeline
+
+pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
+
+SHAPES = ("auto", "block_tile", "warp_tile", "warp_exchange")
+
+
+@pytest.fixture
+def misaligned(monkeypatch, tmp_path):
+    return emulate(monkeypatch, tmp_path)
+
+
+def compiled(module, shape, **options):
+    try:
+        return compile_pipeline(module, "cpu", strict_float=True, passes=passes("h200", shape=shape, **options))
+    except PipelineError as error:
+        pytest.skip(str(error))
+
+
+@pytest.mark.parametrize("seed", [9, 45, 17, 41, *range(4)])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_random_pipelines(seed, shape, misaligned, monkeypatch):
+    # pictures as wide as vectors like, and larger than a tile
+    monkeypatch.setattr(random_pipelines, "SIZES", [256])
+    case = random_pipeline(seed, stages=8)
+    assert_equal(call(compiled(case.module, shape), case), evaluated(case), f"seed {seed}, {shape}")
+    assert misaligned, "no kernel ran"
+    assert not any(misaligned), f"seed {seed}, {shape}: misaligned accesses per kernel {misaligned}"
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("shape", ["warp_tile", "warp_exchange"])
+def test_pairs_in_registers(seed, shape, misaligned):
+    pipeline, picture = random_subwords.pipeline(seed)
+    program = compiled(pipeline.to_module(), shape, algorithm="all")
+    np.testing.assert_array_equal(program(picture), pipeline.compile(target="reference")(picture))
+    assert not any(misaligned)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("outside", [False, True])
+def test_bools_with_a_constant_exterior(shape, outside, misaligned):
+    x, y, image = hl.Var("x"), hl.Var("y"), hl.ImageParam(hl.Bool(), 2, "image")
+    masked, eroded = hl.BoundaryConditions.constant_exterior(image, outside), hl.Func("eroded")
+    eroded[x, y] = (masked[x - 1, y] | masked[x, y + 1]) & masked[x + 2, y - 2]
+    picture = np.random.default_rng(0).integers(0, 2, (100, 512)).astype(bool)
+    program = compiled(hl.Pipeline(eroded).to_module(), shape)
+    np.testing.assert_array_equal(program(picture), hl.Pipeline(eroded).compile(target="reference")(picture))
+    assert not any(misaligned)
