@@ -92,15 +92,6 @@ class WarpLayout:
         halo = max(h.left for h in (*self.stages.values(), *self.sources.values()))
         return replace(self, slack=0, dead_left=math.ceil(halo / self.vector))
 
-    def without_room(self) -> WarpLayout:
-        """The same with loads that are not shifted: as few dead lanes as the halo needs."""
-        halo = max(h.right for h in (*self.stages.values(), *self.sources.values()))
-        return replace(self, dead_right=math.ceil(halo / self.vector))
-
-    def has_room(self, source: Held) -> bool:
-        """Whether the last lane's columns, but the first, are not needed of a source: loads of it may be shifted."""
-        return source.right + self.vector - 1 <= self.dead_right * self.vector
-
     def of_size(self, warps: int, pitch: int) -> WarpLayout:
         """The same with other warps, and rows per warp; raises NotFusable if these are too few."""
         reach = max((max(h.wide) for h in self.stages.values() if h.exchanged), default=0)
@@ -204,11 +195,7 @@ def warp_layout(
     everything = [*stages.values(), *sources.values()]
     slack = 0 if model.nodes[output].aligned else vector - 1
     left = math.ceil((max(h.left for h in everything) + slack) / vector)
-    # loads of rows that do not lie where vectors do leave the last lane incomplete
-    unaligned = [
-        h.right + vector - 1 for (id, _), h in sources.items() if not model.nodes[id].aligned and h.bytes < WORD_BYTES
-    ]
-    right = math.ceil(max([*unaligned, *(h.right for h in everything)]) / vector)
+    right = math.ceil(max(h.right for h in everything) / vector)
     if left + right > LANES // 2:
         raise NotFusable("the halo takes more than half of the lanes of a warp")
     rounds = _exchange_rounds(model, stages)
@@ -255,8 +242,7 @@ def group_layout(group: GroupOp, model: PipelineModel) -> WarpLayout:
     if tile[0] != layout.width:
         # A tile written by hand may leave no columns to shift by; its rows are tested for alignment then.
         unshifted = layout.without_slack()
-        others = (layout.without_room(), unshifted, unshifted.without_room())
-        layout = next((other for other in others if tile[0] == other.width), layout)
+        layout = unshifted if tile[0] == unshifted.width else layout
     if threads[0] != LANES:
         raise NotFusable(f"threads of a warp tile start with the {LANES} lanes of a warp, not with {threads[0]}")
     if tile[0] != layout.width:

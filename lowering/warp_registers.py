@@ -11,7 +11,7 @@ from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
 from tilefuse.dialects.gpu_shuffle import ShuffleMode, ShuffleOp
 from tilefuse.dialects.img.types import element_bytes
-from tilefuse.dialects.warp import AtOp, LoadOp, MapOp, NeighboursOp, StoreOp
+from tilefuse.dialects.warp import AtOp, MapOp, NeighboursOp, StoreOp
 from tilefuse.dialects.warp.layout import Layout
 from tilefuse.lowering import pairs
 from tilefuse.lowering.emit import PRIVATE, Num
@@ -20,9 +20,10 @@ from tilefuse.lowering.printers.memory import STATIC_SHARED_LIMIT
 from tilefuse.lowering.vector_roots import has_vector_roots
 from tilefuse.lowering.warp_body import Body, Where
 from tilefuse.lowering.warp_exchange import Exchange, exchanged_element
+from tilefuse.lowering.warp_loads import load_tile
 from tilefuse.lowering.warp_masks import Masks
 from tilefuse.lowering.warp_schedule import Loop, Segment, Step, Stretch, layout_of
-from tilefuse.lowering.warp_shifts import load_shifted, store_shifted
+from tilefuse.lowering.warp_shifts import store_shifted
 
 
 class RegisterBody(Body):
@@ -63,7 +64,7 @@ class RegisterBody(Body):
                     for op in part.receives:
                         self._receive(op, buffers[op])
                     for load in part.loads:
-                        self._load(load)
+                        load_tile(self, load)
                     if part is first:
                         self.masks.write(self.warp, self.lane)
                     self._sweep(part)
@@ -132,7 +133,7 @@ class RegisterBody(Body):
         array, held = self.array(tile)
         self.e.store(value, array, self.register_index(held, at))
 
-    def _put_points(self, tile: SSAValue, row: Num, deep: tuple[Num, ...], point: Callable[[Where], SSAValue]) -> None:
+    def put_points(self, tile: SSAValue, row: Num, deep: tuple[Num, ...], point: Callable[[Where], SSAValue]) -> None:
         """A lane's own columns of a row, one by one."""
         e, layout = self.e, layout_of(tile)
         registers = layout.vector // layout.packed
@@ -143,7 +144,7 @@ class RegisterBody(Body):
                 value = pairs.pair_of(e, value, point(at.moved(registers, e)))
             self._put(value, tile, at)
 
-    def _put_row(self, row: SSAValue, tile: SSAValue, at: Where, keep: tuple[SSAValue, SSAValue] | None) -> None:
+    def put_row(self, row: SSAValue, tile: SSAValue, at: Where, keep: tuple[SSAValue, SSAValue] | None) -> None:
         """A lane's own columns of a row, as they lie in memory; with `keep`, (condition, value where not)."""
         e, layout = self.e, layout_of(tile)
         element = tile.type.element  # type: ignore[attr-defined]
@@ -337,95 +338,6 @@ class RegisterBody(Body):
 
     # --- global memory
 
-    def _load(self, op: LoadOp) -> None:
-        """All rows of an input: vectors where they lie well, scalars elsewhere, guarded ones in border tiles."""
-        e, layout = self.e, layout_of(op.tile)
-        aligned = op.aligned
-
-        first = self.here(0, layout.rows[0], tuple(low for low, _ in layout.depth))
-
-        def row_loop(emit: Callable[[Where], None]) -> None:
-            with self.depths(layout) as deep, e.loop(layout.height, "r", unroll=True) as r:
-                emit(self.here(0, e.add(r, layout.rows[0]), deep))
-
-        def together(at: Where) -> None:
-            self._put_row(self._load_row(op, self.memory_index(op.indices, at, layout)), op.tile, at, None)
-
-        def apart(at: Where) -> None:
-            self._put_points(
-                op.tile, at.row, at.deep, lambda there: e.load(op.buffer, self.memory_index(op.indices, there, layout))
-            )
-
-        def guarded(at: Where) -> None:
-            self._put_points(op.tile, at.row, at.deep, lambda there: self.run(op.points, there, layout)[0])
-
-        def border() -> None:
-            if aligned is None:
-                row_loop(guarded)
-                return
-            # one branch for all rows, so that all loads are on their way before the first is needed
-            whole = e.both(self.run(op.rows, first, layout)[0], aligned)
-            assert whole is not None
-            e.choose(whole, lambda: self._load_pieces(op, first, row_loop), lambda: row_loop(guarded))
-
-        def unaligned() -> None:
-            if op.shifted is None:
-                row_loop(apart)
-            else:
-                load_shifted(self, op, row_loop, self._put_row)
-
-        def interior() -> None:
-            if aligned is None:
-                row_loop(apart)
-            else:
-                e.choose(aligned, lambda: row_loop(together), unaligned)
-
-        if op.border is None:
-            interior()
-        else:
-            e.choose(op.border, border, interior)
-
-    def _load_row(self, op: LoadOp, index: Sequence[Num]) -> SSAValue:
-        type = VectorType(op.tile.type.element, [layout_of(op.tile).vector])
-        return self.e.op(vector.LoadOp(op.buffer, [self.e.value(i) for i in index], type))
-
-    def _load_pieces(self, op: LoadOp, first: Where, row_loop: Callable[[Callable[[Where], None]], None]) -> None:
-        """Rows of a border tile whose pieces lie inside or outside of the box as wholes."""
-        e, layout = self.e, layout_of(op.tile)
-        rank = len(op.indices)
-
-        def keep(found: Sequence[SSAValue]) -> tuple[SSAValue, SSAValue] | None:
-            return None if op.replaces is None else (found[-2], found[-1])
-
-        def moved(at: Where) -> None:
-            found = self.run(op.rows, at, layout)
-            self._put_row(self._load_row(op, found[1 : 1 + rank]), op.tile, at, keep(found))
-
-        if not op.fills and op.replaces is None:
-            row_loop(moved)
-            return
-        # rows wait as they are in memory, so that filling them is cheap
-        element = op.tile.type.element
-        type = VectorType(element, [layout.vector])
-        waiting = e.alloca(layout.shape[:-1], type, PRIVATE, "rows")
-
-        def place(at: Where) -> list[Num]:
-            return self.register_index(layout, at)[:-1]
-
-        def fill(at: Where) -> None:
-            row = e.load(waiting, place(at))
-            ends = [e.op(vector.ExtractOp(row, [v], element)) for v in (0, layout.vector - 1)]
-            e.store(e.op(vector.BroadcastOp(e.select(before, *ends), type)), waiting, place(at))
-
-        row_loop(
-            lambda at: e.store(self._load_row(op, self.run(op.rows, at, layout)[1 : 1 + rank]), waiting, place(at))
-        )
-        if op.fills:
-            before, after = self.run(op.rows, first, layout)[1 + rank : 3 + rank]
-            with e.when(e.either(before, after)):
-                row_loop(fill)
-        row_loop(lambda at: self._put_row(e.load(waiting, place(at)), op.tile, at, keep(self.run(op.rows, at, layout))))
-
     def _store_row(self, op: StoreOp, row: Num) -> None:
         """A row of the result: the lanes in the box store vectors where they lie well, else scalars."""
         e, layout = self.e, layout_of(op.tile)
@@ -463,17 +375,12 @@ class RegisterBody(Body):
                 e.effect(vector.StoreOp(self.row(op.tile, row, deep), op.buffer, index))
 
             def interior() -> None:
-                if x0 < 0 and self._is_vector(op.buffer, layout):
-                    store_shifted(self, op, row, deep)
-                elif aligned is None:
+                if aligned is None:
                     scalars(guard=False)
                 else:
                     e.choose(aligned, whole, lambda: scalars(guard=False))
 
             def border() -> None:
-                if x0 < 0 and self._is_vector(op.buffer, layout):
-                    store_shifted(self, op, row, deep, guard=True)
-                    return
                 if aligned is None:
                     scalars(guard=True)
                     return
@@ -498,7 +405,12 @@ class RegisterBody(Body):
 
                 return inside
 
-            if aligned is not None and alive is not None and self.masks_stores:
+            def shifted(guard: bool) -> Callable[[], None]:
+                return lambda: store_shifted(self, op, row, deep, alive, guard)
+
+            if x0 < 0 and self._is_vector(op.buffer, layout):
+                e.choose(op.border, shifted(guard=True), shifted(guard=False))
+            elif aligned is not None and alive is not None and self.masks_stores:
                 apart = where_alive(lambda: scalars(guard=False))
                 e.choose(op.border, where_alive(border), lambda: e.choose(aligned, masked, apart))
             else:

@@ -1,16 +1,18 @@
-"""Rows that do not lie where vectors do: they are moved over the lanes, so that memory sees vectors all the same.
+"""Rows that do not lie where vectors do.
 
-How far a row lies from where vectors do is the same for all lanes, so the branches are uniform; powers of two make up
-any distance.
+What is stored moves over the lanes, so that memory sees vectors all the same. Powers of two make up any distance; which
+of them it takes is the same for all lanes, but these are selections, not branches: shuffles in a branch are slow, even
+if all lanes take it. What is loaded is loaded in words, out of which elements smaller than those are cut.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from xdsl.dialects import arith, memref, vector
-from xdsl.dialects.builtin import VectorType, i8, i16, i32, i64
+from xdsl.dialects.builtin import VectorType, i1, i8, i16, i32, i64
 from xdsl.ir import Attribute, SSAValue
 
 from tilefuse.analysis.warp_layout import WORD_BYTES
@@ -28,164 +30,151 @@ if TYPE_CHECKING:
 _WORD = VectorType(i32, [1])
 
 
-def misalignment(body: RegisterBody, op: LoadOp | StoreOp, row: Num, deep: tuple[Num, ...]) -> SSAValue:
-    """Elements from the last place before a lane's row where a vector may lie; the same for all lanes."""
+def misalignment(
+    body: RegisterBody, op: LoadOp | StoreOp, row: Num, deep: tuple[Num, ...], vector_width: int
+) -> SSAValue:
+    """Elements from the last place before a lane's row where so wide a vector may lie; the same for all lanes."""
     e, layout = body.e, layout_of(op.tile)
     element = op.tile.type.element  # type: ignore[attr-defined]
     metadata = memref.ExtractStridedMetaDataOp(op.buffer)
     pointer = e.op(memref.ExtractAlignedPointerAsIndexOp.get(op.buffer))
     e.effect(metadata)
     first = body.memory_index(op.indices, Where(body.warp, 0, 0, row, deep), layout)
-    place: Num = e.op(arith.DivUIOp(pointer, e.value(element_bytes(element))))
+    size = element_bytes(element)
+    place: Num = pointer if size == 1 else e.op(arith.DivUIOp(pointer, e.value(size)))
     for i, stride in zip(first[:-1], metadata.strides, strict=False):
         place = e.add(place, e.mul(i, stride))
     place = e.value(e.add(place, first[-1]))
-    return e.op(arith.AndIOp(place, e.value(layout.vector - 1)))
+    return e.op(arith.AndIOp(place, e.value(vector_width - 1)))
 
 
-def load_shifted(
+def load_words(
     body: RegisterBody, op: LoadOp, row_loop: Callable[[Callable[[Where], None]], None], put: Callable[..., None]
 ) -> None:
-    """All rows as the vectors before them, which then move up to `vector - 1` columns to the left over the lanes.
+    """All rows as words of 32 bits, of which the first may begin before a lane's columns, and the last end after them.
 
-    The last lane's last `vector - 1` columns are not defined. `put` keeps a row, as it lies in memory, in registers.
+    `put` keeps a row, as it lies in memory, in registers.
     """
     e, layout = body.e, layout_of(op.tile)
     element = op.tile.type.element
-    type = VectorType(element, [layout.vector])
-    waiting = e.alloca(layout.shape[:-1], type, PRIVATE, "rows")
+    in_word = _in_word(element)
+    type, count = VectorType(element, [in_word]), layout.vector // in_word + 1
+    waiting = e.alloca([*layout.shape[:-1], count], type, PRIVATE, "words")
 
-    def place(at: Where) -> list[Num]:
-        return body.register_index(layout, at)[:-1]
+    def place(at: Where, word: int) -> list[Num]:
+        return [*body.register_index(layout, at)[:-1], word]
 
     def fetch(at: Where) -> None:
+        shift = misalignment(body, op, at.row, at.deep, in_word)
         index = body.memory_index(op.indices, at, layout)
-        index[-1] = e.sub(index[-1], misalignment(body, op, at.row, at.deep))
-        e.store(e.op(vector.LoadOp(op.buffer, [e.value(i) for i in index], type)), waiting, place(at))
+        index[-1] = e.sub(index[-1], shift)
+        # the last word is the one before it, where that one is the last that has a column
+        last = e.pick(e.compare("eq", shift, 0), layout.vector - in_word, layout.vector)
+        for word in range(count):
+            column = e.add(index[-1], last if word == count - 1 else word * in_word)
+            loaded = e.op(vector.LoadOp(op.buffer, [e.value(i) for i in (*index[:-1], column)], type))
+            e.store(loaded, waiting, place(at, word))
 
     def move(at: Where) -> None:
-        shift = misalignment(body, op, at.row, at.deep)
-        words = _words(e, e.load(waiting, place(at)), element, layout.vector)
-        values = _moved(body, words, shift, _in_word(element), layout.lanes[0], left=True)
-        put(_row(e, values(), element), op.tile, at, None)
+        bits = e.mul(misalignment(body, op, at.row, at.deep, in_word), 8 * WORD_BYTES // in_word)
+        words = [_word(e, e.load(waiting, place(at, word))) for word in range(count)]
+        put(_row(e, [_funnel(e, *both, bits) for both in itertools.pairwise(words)], element), op.tile, at, None)
 
     row_loop(fetch)
     row_loop(move)
 
 
-def store_shifted(body: RegisterBody, op: StoreOp, row: Num, deep: tuple[Num, ...], guard: bool = False) -> None:
-    """A row as vectors where these lie in memory: it moves up to `vector - 1` columns to the right over the lanes."""
+def store_shifted(
+    body: RegisterBody, op: StoreOp, row: Num, deep: tuple[Num, ...], alive: SSAValue | None, guard: bool
+) -> None:
+    """A row as vectors where these lie in memory: it moves up to `vector - 1` columns to the right over the lanes.
+
+    It is stored where `alive`; with `guard` what lies in the buffer.
+    """
     e, layout = body.e, layout_of(op.tile)
     element = op.tile.type.element  # type: ignore[attr-defined]
-    shift = misalignment(body, op, row, deep)
-    if can_shift(element, layout.vector):
+    shift = misalignment(body, op, row, deep, layout.vector)
+    if can_cut(element, layout.vector):
         words, in_word = _words(e, body.row(op.tile, row, deep), element, layout.vector), _in_word(element)
     else:
         words, in_word = [body.load(op.tile, body.here(v, row, deep)) for v in range(layout.vector)], 1
-    moved = _moved(body, words, shift, in_word, layout.lanes[0], left=False)
+    moved = _moved(body, words, shift, in_word, layout.lanes[0])
 
-    def values() -> SSAValue:
-        return _row(e, moved(), element) if in_word > 1 else pairs.together(e, moved())
+    found = _row(e, moved, element) if in_word > 1 else pairs.together(e, moved)
 
     (_, x1), _ = op.within
     first, end = (-(-(x - layout.origin[0]) // layout.vector) for x in (0, x1))
     if guard:
         # the last columns of the last lane have moved out of it, and there may be no tile to the right
-        with e.when(e.compare("eq", body.lane, end - 1)):
+        with e.when(e.both(alive, e.compare("eq", body.lane, end - 1))):
             for c in range(1, layout.vector):
                 there = body.here(c, row, deep)
                 index = body.memory_index(op.indices, there, layout)
                 moved_out = e.compare("sge", e.add(shift, c), layout.vector)
                 with e.when(e.both(moved_out, body.in_buffer(op.buffer, index))):
                     e.store(body.load(op.tile, there), op.buffer, index)
-    with e.when(e.both(e.compare("sge", body.lane, first), e.compare("slt", body.lane, end))):
-        index = body.memory_index(op.indices, body.here(0, row, deep), layout)
-        index[-1] = e.sub(index[-1], shift)
+    own = e.both(alive, e.both(e.compare("sge", body.lane, first), e.compare("slt", body.lane, end)))
+    index = body.memory_index(op.indices, body.here(0, row, deep), layout)
+    index[-1] = e.sub(index[-1], shift)
 
-        def whole() -> None:
-            e.effect(vector.StoreOp(values(), op.buffer, [e.value(i) for i in index]))
+    def column(c: int) -> list[Num]:
+        return [*index[:-1], e.add(index[-1], c)]
 
-        def column(c: int) -> list[Num]:
-            return [*index[:-1], e.add(index[-1], c)]
+    def store_where(condition: SSAValue | None) -> None:
+        assert condition is not None
+        mask = e.op(vector.BroadcastOp(condition, VectorType(i1, [layout.vector])))
+        e.effect(vector.MaskedStoreOp(op.buffer, [e.value(i) for i in index], mask, found))
 
-        def points() -> None:
-            found = values()
-            for c in range(layout.vector):
-                with e.when(body.in_buffer(op.buffer, column(c))):
-                    e.store(e.op(vector.ExtractOp(found, [c], element)), op.buffer, column(c))
-
-        if not guard:
-            whole()
-            return
-        ends = [body.in_buffer(op.buffer, column(c)) for c in (0, layout.vector - 1)]
-        inside = e.both(*ends)
-        assert inside is not None
-        e.choose(inside, whole, points)
+    if not guard:
+        store_where(own)
+        return
+    ends = [body.in_buffer(op.buffer, column(c)) for c in (0, layout.vector - 1)]
+    inside = e.both(*ends)
+    assert inside is not None
+    store_where(e.both(own, inside))
+    with e.when(e.both(own, e.negate(inside))):
+        for c in range(layout.vector):
+            with e.when(body.in_buffer(op.buffer, column(c))):
+                e.store(e.op(vector.ExtractOp(found, [c], element)), op.buffer, column(c))
 
 
-def _moved(
-    body: RegisterBody, words: Sequence[SSAValue], shift: SSAValue, in_word: int, lanes: int, *, left: bool
-) -> Callable[[], list[SSAValue]]:
-    """A lane's row of words, of `in_word` elements each, after it has moved `shift` columns over the lanes."""
+def _moved(body: RegisterBody, words: Sequence[SSAValue], shift: SSAValue, in_word: int, lanes: int) -> list[SSAValue]:
+    """A lane's row of words, of `in_word` elements each, after it has moved `shift` columns to the right."""
     e, count = body.e, len(words)
-    mode = ShuffleMode.Down if left else ShuffleMode.Up
-    values = e.alloca([count], words[0].type, PRIVATE, "shifted")
-    for i, word in enumerate(words):
-        e.store(word, values, [i])
-
-    def beside(word: SSAValue) -> SSAValue:
-        return body.shuffle(word, 1, mode, lanes)
-
-    def held() -> list[SSAValue]:
-        return [e.load(values, [i]) for i in range(count)]
-
-    by = 1
-    while by < count:
-        with e.when(e.compare("ne", e.op(arith.AndIOp(shift, e.value(by * in_word))), 0)):
-            own = held()
-            if left:
-                new = [*own[by:], *(beside(word) for word in own[:by])]
-            else:
-                new = [*(beside(word) for word in own[count - by :]), *own[: count - by]]
-            for i, word in enumerate(new):
-                e.store(word, values, [i])
-        by *= 2
-    if in_word > 1:
-        own = held()
-        bits = e.mul(e.op(arith.AndIOp(shift, e.value(in_word - 1))), 8 * WORD_BYTES // in_word)
-        if left:
-            pieces = zip(own, [*own[1:], beside(own[0])], strict=True)
-        else:
-            pieces = zip([beside(own[-1]), *own[:-1]], own, strict=True)
-            bits = e.sub(8 * WORD_BYTES, bits)
-        for i, (low, high) in enumerate(pieces):
-            e.store(_funnel(e, low, high, bits), values, [i])
-    return held
+    # what may move into the row stands before it: all words of the lane before where words are cut, else all but one
+    entering = words if in_word > 1 else words[1:]
+    row = [*(body.shuffle(word, 1, ShuffleMode.Up, lanes) for word in entering), *words]
+    by = count // 2
+    while by:
+        far = e.compare("ne", e.op(arith.AndIOp(shift, e.value(by * in_word))), 0)
+        row = [e.select(far, before, own) for before, own in zip(row[:-by], row[by:], strict=True)]
+        by //= 2
+    if in_word == 1:
+        return row
+    bits = e.mul(e.op(arith.AndIOp(shift, e.value(in_word - 1))), 8 * WORD_BYTES // in_word)
+    return [_funnel(e, low, high, e.sub(8 * WORD_BYTES, bits)) for low, high in itertools.pairwise(row)]
 
 
-def can_shift(element: Attribute, vector: int) -> bool:
-    """Whether a lane's row is made of whole words, or of larger elements."""
-    size = element_bytes(element)
-    return vector > 1 and size * vector % WORD_BYTES == 0
+def can_cut(element: Attribute, vector: int) -> bool:
+    """Whether a lane's row is made of whole words of several elements each."""
+    return element in (i8, i16) and element_bytes(element) * vector % WORD_BYTES == 0
 
 
 def _in_word(element: Attribute) -> int:
-    """Elements of what `_words` gives."""
-    return WORD_BYTES // element_bytes(element) if element in (i8, i16) else 1
+    return WORD_BYTES // element_bytes(element)
 
 
 def _words(e: Emitter, row: SSAValue, element: Attribute, count: int) -> list[SSAValue]:
-    """A row as words of 32 bits, or as larger elements."""
-    if element not in (i8, i16):
-        return [e.op(vector.ExtractOp(row, [v], element)) for v in range(count)]
+    """A row as words of 32 bits."""
     in_word = _in_word(element)
-    parts = [pairs.shuffle(e, row, row, range(v, v + in_word)) for v in range(0, count, in_word)]
-    return [e.op(vector.ExtractOp(e.op(vector.BitcastOp(part, _WORD)), [0], i32)) for part in parts]
+    return [_word(e, pairs.shuffle(e, row, row, range(v, v + in_word))) for v in range(0, count, in_word)]
+
+
+def _word(e: Emitter, elements: SSAValue) -> SSAValue:
+    return e.op(vector.ExtractOp(e.op(vector.BitcastOp(elements, _WORD)), [0], i32))
 
 
 def _row(e: Emitter, words: Sequence[SSAValue], element: Attribute) -> SSAValue:
-    if element not in (i8, i16):
-        return pairs.together(e, words)
     type = VectorType(element, [_in_word(element)])
     return pairs.joined(e, [e.op(vector.BitcastOp(pairs.together(e, [word]), type)) for word in words])
 

@@ -14,7 +14,7 @@ from xdsl.ir import Attribute, Block, Region, SSAValue
 
 from tilefuse.analysis.model import PipelineModel
 from tilefuse.analysis.regions import follow_chain
-from tilefuse.analysis.warp_layout import LANES, WORD_BYTES, Held, WarpLayout, group_layout
+from tilefuse.analysis.warp_layout import LANES, WORD_BYTES, Held, group_layout
 from tilefuse.dialects.img.ops import GroupOp, StageOp
 from tilefuse.dialects.img.ops.stage import computes_values_only
 from tilefuse.dialects.img.types import FuncType, element_bytes
@@ -23,7 +23,7 @@ from tilefuse.dialects.warp.layout import Layout, TileType
 from tilefuse.lowering.abi import base_of, static_strides
 from tilefuse.lowering.emit import INDEX, Emitter, Num
 from tilefuse.lowering.reads import Buffer, Point, Resident, Tile, emit_stage, read_global, row_of
-from tilefuse.lowering.warp_shifts import can_shift
+from tilefuse.lowering.warp_shifts import can_cut
 
 
 class WarpTile:
@@ -112,9 +112,11 @@ class WarpTile:
 
     def _load(self, source: SSAValue, held: Held) -> SSAValue:
         e, tile = self.e, self.tile
-        base, _ = base_of(source)
+        base, boundaries = base_of(source)
         buffer = tile.buffers[base]
         rank = 2 + len(held.rest)
+        # rows that lie well are handled by what `rows` says
+        plain = not self.model.nodes[self.model.node_of[base]].aligned and not any(b.mins for b in boundaries)
         replaces = False
 
         def points(relative: list[Num]) -> list[SSAValue]:
@@ -137,7 +139,7 @@ class WarpTile:
             self._aligned(base),
             tile.border,
             *bodies,
-            shifted=self._shifted(base, held),
+            plain=plain,
             replaces=replaces,
         )
         return e.op(op, source.name_hint or base.name_hint or "in")
@@ -167,9 +169,6 @@ class WarpTile:
         """Whether a lane's piece of a row is one access; None if it never is."""
         return self.tile.aligned if vector_bytes(value, self.held.vector) else None
 
-    def _shifted(self, base: SSAValue, held: Held) -> bool:
-        return is_shifted(self.held, held, base, self.model) and self._aligned(base) is not None
-
     # --- what the kernel asks before it calls the body
 
     @staticmethod
@@ -187,10 +186,12 @@ class WarpTile:
             assert isinstance(source, SSAValue)
             base, _ = base_of(source)
             buffer = buffers[base]
-            # shifted loads begin up to so many columns before
-            before = at.vector - 1 if is_shifted(at, held, base, model) else 0
+            # where rows are loaded in words, these may reach so many columns beyond
+            element = buffer.element
+            cut = not model.nodes[model.node_of[base]].aligned and can_cut(element, at.vector)
+            beyond = WORD_BYTES // element_bytes(element) - 1 if cut else 0
             spans = [
-                (-at.dead_left * at.vector - before, (LANES - at.dead_left) * at.vector - 1),
+                (-at.dead_left * at.vector - beyond, (LANES - at.dead_left) * at.vector - 1 + beyond),
                 (-at.top - held.above, at.height + at.bottom + held.below - 1),
                 *held.rest,
             ]
@@ -235,15 +236,6 @@ class WarpTile:
             rest = e.op(arith.AndIOp(low, e.value(size - 1)))
             result = e.both(result, e.compare("eq", rest, 0))
         return result
-
-
-def is_shifted(layout: WarpLayout, source: Held, base: SSAValue, model: PipelineModel) -> bool:
-    """Whether rows of an input are loaded from where vectors lie, and moved, where they do not lie there themselves."""
-    assert isinstance(base.type, FuncType)
-    if model.nodes[model.node_of[base]].aligned or not layout.has_room(source):
-        return False
-    # words take more instructions to move than to load one by one
-    return element_bytes(base.type.element) < WORD_BYTES and can_shift(base.type.storage, layout.vector)
 
 
 def vector_bytes(value: SSAValue, vector: int) -> int:

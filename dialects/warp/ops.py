@@ -82,14 +82,13 @@ class LoadOp(IRDLOperation):
     } : memref<?x?xf32> -> !warp.tile<f32, ...>
     ```
     The indices are those of the tile's first point, in the memref's order. With `aligned %yes` after them, a lane's
-    own columns of a row may be one access where that holds: they start at a multiple of their size. With `shifted`
-    after that, nothing reads the last lane's columns but the first, and columns before the first lane's may be read:
-    where `aligned` does not hold, rows are loaded from where vectors lie, and move over the lanes. Where `border`
+    own columns of a row may be one access where that holds: they start at a multiple of their size. Where `border`
     holds, a point is what `points` computes of its coordinates relative to the tile; and where `rows`, given the
     coordinates of a lane's first own column in a row, yields true, the lane's own columns are consecutive elements
     from the indices that it yields; that must be the same for all rows. Two more values of i1 say that all of the
     lane's columns are to be as the first of these elements, or as the last; with `replaces` (`border %border replaces
-    rows`) two more, i1 and the element, replace the row by the element where false.
+    rows`) two more, i1 and the element, replace the row by the element where false. With `plain` before that, points
+    inside the buffer are its elements in border tiles too, so that warps all of whose points are may load these.
     """
 
     name = "warp.load"
@@ -98,7 +97,7 @@ class LoadOp(IRDLOperation):
     indices = var_operand_def(_INDEX)
     aligned = opt_operand_def(i1)
     border = opt_operand_def(i1)
-    shifted = opt_prop_def(UnitAttr)
+    plain = opt_prop_def(UnitAttr)
     replaces = opt_prop_def(UnitAttr)
     bodies = var_region_def("single_block")
     tile = result_def(TileType)
@@ -115,14 +114,13 @@ class LoadOp(IRDLOperation):
         rows: Region | None = None,
         points: Region | None = None,
         *,
-        shifted: bool = False,
+        plain: bool = False,
         replaces: bool = False,
     ):
         assert isinstance(buffer.type, MemRefType)
-        flags = {"shifted": shifted, "replaces": replaces}
         super().__init__(
             operands=[buffer, list(indices), aligned, border],
-            properties={name: UnitAttr() for name, is_set in flags.items() if is_set},
+            properties={"plain": UnitAttr() if plain else None, "replaces": UnitAttr() if replaces else None},
             result_types=[TileType(buffer.type.element_type, layout)],
             regions=[[r for r in (rows, points) if r is not None]],
         )
@@ -153,13 +151,12 @@ class LoadOp(IRDLOperation):
         element = _tile_type(self.tile).element
         if element != type.element_type:
             raise VerifyException(f"warp.load: a buffer of {type.element_type} gives no {element}")
-        if self.shifted is not None and self.aligned is None:
-            raise VerifyException("warp.load: shifted says what is done where aligned does not hold; add aligned")
         if (self.border is not None) != (len(self.bodies) == 2):
             raise VerifyException("warp.load: border comes with two regions, rows and points")
         if self.border is None:
-            if self.replaces is not None:
-                raise VerifyException("warp.load: replaces is said of rows of border tiles; add border")
+            for name, flag in (("plain", self.plain), ("replaces", self.replaces)):
+                if flag is not None:
+                    raise VerifyException(f"warp.load: {name} is said of border tiles; add border")
             return
         for block in (self.rows, self.points):
             _check_coordinates(self, block, layout)
@@ -176,11 +173,11 @@ class LoadOp(IRDLOperation):
         buffer = parser.parse_unresolved_operand()
         indices = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_unresolved_operand)
         aligned = _parse_flag(parser, "aligned")
-        shifted = parser.parse_optional_keyword("shifted") is not None
         border = rows = points = None
-        replaces = False
+        plain = replaces = False
         if parser.parse_optional_keyword("border"):
             border = parser.resolve_operand(parser.parse_unresolved_operand(), i1)
+            plain = parser.parse_optional_keyword("plain") is not None
             replaces = parser.parse_optional_keyword("replaces") is not None
             parser.parse_keyword("rows")
             rows = parser.parse_region()
@@ -198,7 +195,7 @@ class LoadOp(IRDLOperation):
             parser.raise_error("expected a !warp.tile", at)
         operands = [parser.resolve_operand(i, _INDEX) for i in indices]
         memory = parser.resolve_operand(buffer, type)
-        op = cls(memory, operands, tile.spread, aligned, border, rows, points, shifted=shifted, replaces=replaces)
+        op = cls(memory, operands, tile.spread, aligned, border, rows, points, plain=plain, replaces=replaces)
         op.tile.name_hint = None
         return op
 
@@ -208,13 +205,12 @@ class LoadOp(IRDLOperation):
         with printer.in_square_brackets():
             printer.print_list(self.indices, printer.print_ssa_value)
         _print_flag(printer, "aligned", self.aligned)
-        if self.shifted is not None:
-            printer.print_string(" shifted")
         if self.border is not None:
             printer.print_string(" border ")
             printer.print_ssa_value(self.border)
-            if self.replaces is not None:
-                printer.print_string(" replaces")
+            for name, flag in (("plain", self.plain), ("replaces", self.replaces)):
+                if flag is not None:
+                    printer.print_string(f" {name}")
             for keyword, body in zip(("rows", "points"), self.bodies, strict=True):
                 printer.print_string(f" {keyword} ")
                 printer.print_region(body)

@@ -18,6 +18,7 @@ from tilefuse.lowering.printers.c_types import UNSIGNED, byte_size, is_half, reg
 from tilefuse.lowering.printers.expr import ADD, EQ, MUL, POSTFIX, Expr
 from tilefuse.lowering.printers.integers import Row
 from tilefuse.lowering.printers.readings import literal
+from tilefuse.lowering.printers.vectors import is_mask
 
 if TYPE_CHECKING:
     from tilefuse.lowering.printers.c_family import FunctionPrinter
@@ -298,11 +299,14 @@ def print_masked_store(p: FunctionPrinter, op: Operation) -> None:
     Raises PipelineError if the mask is not one condition for all lanes.
     """
     op = as_type(vector.MaskedStoreOp, op)
-    if not isinstance(op.mask.owner, vector.BroadcastOp):
-        raise PipelineError("vector.maskedstore: the mask must be the vector.broadcast of one condition", op)
+    if not is_mask(op.mask):
+        raise PipelineError(
+            "vector.maskedstore: the mask must be the vector.broadcast of one condition, used by masked stores alone",
+            op,
+        )
     v = p.vector(as_type(VectorType[Any], op.value_to_store.type), op)
     target = _address(element(p, op.base, op.indices, op))
-    mask, value = p.use(op.mask.owner.source), p.use(op.value_to_store)
+    mask, value = p.use(op.mask), p.use(op.value_to_store)
     p.flush_reads()
     if "store_if" in v.helpers and space_of(op.base.type) not in (SHARED, PRIVATE):
         p.line(f"{v.helper(p, 'store_if')}({mask.text}, {target.text}, {value.text});")

@@ -127,11 +127,19 @@ def _from_elements(p: FunctionPrinter, op: Operation) -> Expr:
     return v.make(p, [v.into(p, p.converted(operand), op) for operand in op.operands])
 
 
+def is_mask(value: SSAValue) -> bool:
+    """Whether a vector of bools is one condition for all lanes, and only said of stores."""
+    stores = (use.operation for use in value.uses)
+    return isinstance(value.owner, vector.BroadcastOp) and all(
+        isinstance(s, vector.MaskedStoreOp) and s.value_to_store is not value for s in stores
+    )
+
+
 def _broadcast(p: FunctionPrinter, op: Operation) -> Expr:
     op = as_type(vector.BroadcastOp, op)
     if isinstance(op.source.type, VectorType):
         raise PipelineError("vector.broadcast: only scalars are broadcast", op)
-    if all(isinstance(s := use.operation, vector.MaskedStoreOp) and s.mask is op.vector for use in op.vector.uses):
+    if is_mask(op.vector):
         return p.use(op.source)  # masks are printed as the one condition of all lanes
     v = p.vector(op.vector.type, op)
     return v.splat(p, v.into(p, p.converted(op.source), op))

@@ -12,6 +12,7 @@ from random_programs import assert_equal, call, evaluated, passes
 
 import tilefuse as hl
 from tilefuse.dialects.diagnostics import PipelineError
+from tilefuse.passes.tile import Tile
 from tilefuse.runtime.program import compile_pipeline
 
 pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
@@ -60,4 +61,32 @@ def test_bools_with_a_constant_exterior(shape, outside, misaligned):
     picture = np.random.default_rng(0).integers(0, 2, (100, 512)).astype(bool)
     program = compiled(hl.Pipeline(eroded).to_module(), shape)
     np.testing.assert_array_equal(program(picture), hl.Pipeline(eroded).compile(target="reference")(picture))
+    assert not any(misaligned)
+
+
+@pytest.mark.parametrize("element", [hl.UInt(8), hl.UInt(16), hl.Float(32)], ids=str)
+@pytest.mark.parametrize(("vector", "exchange"), [(2, False), (4, True), (8, False), (16, True)])
+@pytest.mark.parametrize("later", range(4))
+def test_rows_anywhere(element, vector, exchange, later, misaligned):
+    """Odd widths, and arrays that begin anywhere; tall enough for warps inside and at the border."""
+    if vector * element.bits() > 128:
+        pytest.skip("more than 16 bytes to a lane")
+    x, y, image = hl.Var("x"), hl.Var("y"), hl.ImageParam(element, 2, "image")
+    outer = hl.BoundaryConditions.constant_exterior if later % 2 else hl.BoundaryConditions.repeat_edge
+    around = outer(image, 7) if later % 2 else outer(image)
+    rows, both = hl.Func("rows"), hl.Func("both")
+    rows[x, y] = around[x - 1, y] + around[x, y] + around[x + 2, y]
+    both[x, y] = rows[x, y - 2] + rows[x, y] + rows[x, y + 1]
+    pipeline = hl.Pipeline(both)
+    tile = Tile("h200", shape="warp_tile", sizes=(0, 0), threads=(32, 4), vector=vector, rows=6, exchange=exchange)
+    schedule = [tile if p.name == "tile" else p for p in passes("h200", algorithm="all")]
+    program = pipeline.compile("cpu", passes=schedule, strict_float=True)
+    height, width = 61, 1021
+    dtype = {8: np.uint8, 16: np.uint16, 32: np.float32}[element.bits()]
+    picture = np.zeros(height * width + later, dtype)[later:].reshape(height, width)
+    picture[:] = np.random.default_rng(later).integers(0, 200, picture.shape)
+    out = np.zeros(height * width + 16 - later, dtype)[16 - later :].reshape(height, width)
+    program(picture, out=out)
+    np.testing.assert_array_equal(out, pipeline.compile("reference")(picture))
+    assert misaligned, "no kernel ran"
     assert not any(misaligned)

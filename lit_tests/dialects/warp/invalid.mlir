@@ -54,14 +54,6 @@ func.func @f(%m: memref<?x?xf32>, %i: index, %b: i1) {
 
 // -----
 
-func.func @shifted(%m: memref<?x?xi8>, %i: index) {
-  // expected-error @below {{warp.load: shifted says what is done where aligned does not hold; add aligned}}
-  %t = warp.load %m[%i, %i] shifted : memref<?x?xi8> -> !warp.tile<i8, #warp.layout<origin = [0, 0], lanes = [32, 4], warps = [4, 2], columns = [0, 4], rows = [0, 2]>>
-  func.return
-}
-
-// -----
-
 func.func @f(%m: memref<?x?xf32>, %i: index, %b: i1) {
   // expected-error @below {{warp.load: a tile of 2 dimensions needs a buffer and indices of as many}}
   %t = warp.load %m[%i] : memref<?x?xf32> -> !warp.tile<f32, #warp.layout<origin = [0, 0], lanes = [32, 4], warps = [4, 2], columns = [0, 4], rows = [0, 2]>>
@@ -157,7 +149,7 @@ func.func @f(%m: memref<?x?xf32>, %i: index, %b: i1, %v: f32) {
 // -----
 
 func.func @f(%m: memref<?x?xf32>, %i: index) {
-  // expected-error @below {{warp.load: replaces is said of rows of border tiles; add border}}
+  // expected-error @below {{warp.load: replaces is said of border tiles; add border}}
   %t = "warp.load"(%m, %i, %i) <{replaces, operandSegmentSizes = array<i32: 1, 2, 0, 0>}> : (memref<?x?xf32>, index, index) -> !warp.tile<f32, #warp.layout<origin = [0, 0], lanes = [32, 4], warps = [4, 2], columns = [0, 4], rows = [0, 2]>>
   func.return
 }

@@ -46,7 +46,7 @@ func.func @plain(%in: memref<?x?xf32>, %out: memref<?x?xf32>, %i: index, %j: ind
 // CHECK-NEXT:    ^bb{{[0-9]+}}(%x_1: index, %y_1: index):
 // CHECK:           warp.yield %v : f32
 // CHECK-NEXT:    } : memref<?x?xf32> -> !warp.tile<f32, {{.*}}>
-// CHECK-NEXT:    %b = warp.load %in[%j, %i] border %border replaces rows {
+// CHECK-NEXT:    %b = warp.load %in[%j, %i] border %border plain replaces rows {
 // CHECK:           warp.yield %aligned, %{{.*}}, %{{.*}}, %border, %zero : i1, index, index, i1, f32
 // CHECK:         } points {
 // CHECK:         warp.store %a to %out[%j, %i] within [-3, 120, 0, 8] aligned %aligned border %border : !warp.tile<f32, {{.*}}>, memref<?x?xf32>
@@ -60,7 +60,7 @@ func.func @borders(%in: memref<?x?xf32>, %out: memref<?x?xf32>, %i: index, %j: i
     %v = memref.load %in[%y, %x] : memref<?x?xf32>
     warp.yield %v : f32
   } : memref<?x?xf32> -> !warp.tile<f32, #warp.layout<origin = [-4, 0], lanes = [32, 4], warps = [4, 2], columns = [0, 4], rows = [0, 2]>>
-  %b = warp.load %in[%j, %i] border %border replaces rows {
+  %b = warp.load %in[%j, %i] border %border plain replaces rows {
   ^bb0(%x: index, %y: index):
     warp.yield %aligned, %y, %x, %border, %zero : i1, index, index, i1, f32
   } points {
@@ -110,14 +110,5 @@ func.func @deep(%in: memref<3x?x?xf32>, %out: memref<3x?x?xf32>, %border: i1) {
 func.func @rows_exchanged(%in: memref<?x?xi8>, %zero: index) {
   %a = warp.load %in[%zero, %zero] : memref<?x?xi8> -> !warp.tile<i8, #warp.layout<origin = [0, 0], lanes = [32, 4], warps = [4, 2], columns = [0, 4], rows = [0, 2]>>
   %b = warp.neighbours %a : !warp.tile<i8, #warp.layout<origin = [0, 0], lanes = [32, 4], warps = [4, 2], columns = [0, 4], rows = [0, 2]>> -> !warp.tile<i8, #warp.layout<origin = [0, 0], lanes = [32, 4], warps = [4, 2], columns = [0, 4], rows = [-2, 4]>>
-  func.return
-}
-
-// Where rows do not lie as vectors do, they may be moved over the lanes.
-
-// CHECK-LABEL: func.func @moved(
-// CHECK-NEXT:    %a = warp.load %in[%j, %i] aligned %aligned shifted : memref<?x?xi8> -> !warp.tile<i8, {{.*}}>
-func.func @moved(%in: memref<?x?xi8>, %i: index, %j: index, %aligned: i1) {
-  %a = warp.load %in[%j, %i] aligned %aligned shifted : memref<?x?xi8> -> !warp.tile<i8, #warp.layout<origin = [0, 0], lanes = [32, 4], warps = [4, 2], columns = [0, 4], rows = [0, 2]>>
   func.return
 }

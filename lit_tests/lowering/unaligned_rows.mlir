@@ -1,26 +1,30 @@
-// Rows of bytes that do not start where vectors do: words are loaded from before them, and move over the lanes; so do
-// the words that are stored.
+// Rows of bytes that do not start where vectors do: they are loaded in words, out of which they are cut; what is stored
+// moves over the lanes.
 
 // RUN: pipeline-opt %s -p 'tile{shape=warp_tile sizes=0,0 threads=32,4 vector=8 rows=2},promote-memory,lower-groups,pack-subwords,lower-warp-tiles' -t cuda | filecheck %s
 // RUN: pipeline-opt %s -p 'tile{shape=warp_tile sizes=0,0 threads=32,4 vector=8 rows=2},promote-memory,lower-groups' | filecheck %s --check-prefix=TILES
 
-// One lane more is dead at either side, whose columns are not whole.
+// One lane more is dead at the left, whose columns are not whole.
 
-// TILES: warp.load %in[{{.*}}] aligned %aligned shifted border %border rows {
 // TILES: lanes = [32, 8]
 // TILES: warp.store %out{{.*}} within [-7, 240, 0, 8]
 
 // CHECK-LABEL: void smooth_out_tile(
+// CHECK:       if (border) {
+// CHECK:         if ({{.*}} && aligned) {
+// CHECK:         } else {
+//   warps of border tiles that lie inside load words too
+// CHECK:           if ({{.*}}) {
+// CHECK-NEXT:        unsigned int words[2][3];
 // CHECK:       if (aligned) {
 // CHECK:       } else {
-// CHECK:           rows[r] = {{.*}};
-// CHECK:           if (({{.*}} & 4) != 0) {
-// CHECK-NEXT:        const unsigned int {{.*}} = __shfl_down_sync(0xffffffffu, shifted[0], 1, 32);
-// CHECK:           const idx [[BITS:i_[0-9]+]] = ({{.*}} & 3) * 8;
-// CHECK:           __shfl_down_sync(
-// CHECK:           >> {{.*}}
+// CHECK:         words[r][0] = load_u8x4(&in[[[ROW:.*]]]);
+// CHECK-NEXT:    words[r][1] = load_u8x4(&in[[[ROW]] + 4]);
+// CHECK-NEXT:    words[r][2] = load_u8x4(&in[[[ROW]] + ([[SHIFT:.*]] == 0 ? 4 : 8)]);
+// CHECK:         const idx [[BITS:i_[0-9]+]] = ({{.*}} & 3) * 8;
+// CHECK:         >> (unsigned long long)(long long)[[BITS]]
 // CHECK:         __shfl_up_sync(
-// CHECK:         store_u8x8(&out_out[
+// CHECK:         store_if_u8x8({{.*}}, &out_out[
 img.pipeline @smooth {
   %in = img.input "in" {img.align = 1 : i64} : !img.func<2xui8>
   %edge = img.boundary repeat_edge %in dims [0, 1] : !img.func<2xui8>
