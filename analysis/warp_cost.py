@@ -180,9 +180,22 @@ def _edge(held: Held) -> float:
     return 1.0 if held.bytes >= 4 else 2.0 if held.paired else 3.0
 
 
-def _moved(held: Held) -> float:
-    """Words, or larger elements, per point that moves over the lanes to where vectors lie, or from there."""
-    return min(1.0, held.bytes / WORD_BYTES)
+def _apart(bytes: int, vector: int) -> tuple[int, float]:
+    """Accesses, and instructions beside them, to load a row that does not lie where vectors do (`warp_shifts`)."""
+    words = vector * bytes // WORD_BYTES
+    if bytes >= WORD_BYTES or not words:
+        return vector, 0.0
+    piece = 1 if words <= 2 else 2
+    return words // piece + 1, 6 + (words + 1 if piece == 2 else 0) + words
+
+
+def _moved(bytes: int, vector: int) -> float:
+    """Instructions to move a row over the lanes to where vectors lie."""
+    words = max(1, vector * min(bytes, WORD_BYTES) // WORD_BYTES)
+    cut = bytes < WORD_BYTES
+    entering = words if cut else words - 1
+    selected = sum(words - 1 + cut + by for by in (4, 2, 1) if by < words)
+    return 6 + entering + selected + (words if cut else 0)
 
 
 def _split(held: Held) -> float:
@@ -208,16 +221,18 @@ def _estimate(
     own = width * height / warps  # output points of a warp
     own_bytes = own * depth * model.nodes[output].bytes
     instructions = 40.0  # finding the tile, per lane
-    exchanges = in_flight = 0.0
+    exchanges = in_flight = touched = 0.0
     traffic: dict[int, tuple[float, float]] = {}  # per input: bytes of its own points, and of others
     loaded = 0.0  # registers
     for (producer, _), held in layout.sources.items():
         deep = math.prod(b - a + 1 for a, b in held.rest)
         loads = held.rows(pitch) * deep
         instructions += loads * (3 + sum(held.reach) * _edge(held) + v * _split(held))
+        accesses = 1
         if not model.nodes[producer].aligned:
-            # words one by one, or smaller elements as words that move
-            instructions += loads * (2 * v * _moved(held) if held.bytes < WORD_BYTES else v)
+            accesses, cutting = _apart(held.bytes, v)
+            instructions += loads * (accesses - 1 + cutting)
+        touched += loads * v * held.bytes * accesses  # each access of a lane touches other lines than the lane's before
         loaded += loads * v * (0.5 if held.paired else 1.0 if held.bytes <= 4 else 2.0)
         in_flight += loads * v * held.bytes
         # rows that several warps of a block load come from memory once
@@ -245,7 +260,7 @@ def _estimate(
         if id == output:
             instructions += count * deep * (4 + v * _split(held))
             if layout.slack:
-                instructions += count * deep * 2 * v * _moved(held)
+                instructions += count * deep * _moved(held.bytes, v)
             continue
         if rows := held.exchanged_rows():
             # pieces of more than 16 bytes are several accesses, which meet in the banks
@@ -285,6 +300,7 @@ def _estimate(
         other_bytes=sum(others for _, others in traffic.values()),
         stored_bytes=own_bytes,
         loaded_bytes=in_flight,
+        touched_bytes=touched,
         row_bytes=LANES * v * max(h.bytes for h in (*layout.sources.values(), layout.stages[output])),
         rows=warps * pitch,
     )

@@ -35,6 +35,8 @@ class Work:
     stored_bytes: float
     loaded_bytes: float
     """Of one lane, all in flight at once."""
+    touched_bytes: float
+    """The same, counted as often as an access touches their lines in the first-level cache."""
     row_bytes: int
     """Of a warp."""
     rows: int
@@ -70,7 +72,7 @@ def microseconds(work: Work, machine: Machine) -> float:
 
     # the shorter of the two hides behind the longer, the better the more threads there are; a first wave of blocks
     # loads together and computes together
-    load = tiles * LANES * work.loaded_bytes / (machine.instructions_per_us * c.load_bytes_per_instruction)
+    load = tiles * LANES * work.touched_bytes / (machine.instructions_per_us * c.load_bytes_per_instruction)
     longer, shorter = max(memory, compute), min(memory, compute)
     power = c.overlap * math.pow(resident / FULL_THREADS, c.overlap_power)
     both = longer * math.pow(1.0 + math.pow((shorter + load) / longer, power), 1.0 / power)

@@ -10,13 +10,11 @@ from xdsl.dialects import vector
 from xdsl.dialects.builtin import VectorType
 from xdsl.ir import SSAValue
 
-from tilefuse.analysis.warp_layout import WORD_BYTES
-from tilefuse.dialects.img.types import element_bytes
 from tilefuse.dialects.warp import LoadOp
 from tilefuse.lowering.emit import PRIVATE, Num
 from tilefuse.lowering.warp_body import Where
 from tilefuse.lowering.warp_schedule import layout_of
-from tilefuse.lowering.warp_shifts import can_cut, load_words
+from tilefuse.lowering.warp_shifts import columns_beyond, load_words
 
 if TYPE_CHECKING:
     from tilefuse.lowering.warp_registers import RegisterBody
@@ -72,7 +70,7 @@ class Load:
             self.body.e.choose(self._inside(), self._unaligned, guarded)
 
     def _unaligned(self) -> None:
-        if can_cut(self.element, self.layout.vector):
+        if self.op.words is not None:
             load_words(self.body, self.op, self._rows, self.body.put_row)
         else:
             self._rows(self._apart)
@@ -112,7 +110,7 @@ class Load:
     def _inside(self) -> SSAValue:
         """Whether all that a warp loads lies inside the buffer, and what words have beside it."""
         body, layout = self.body, self.layout
-        beyond = WORD_BYTES // element_bytes(self.element) - 1 if can_cut(self.element, layout.vector) else 0
+        beyond = 0 if self.op.words is None else columns_beyond(self.element, layout.vector)
         (top, bottom), depth = layout.rows, layout.depth
         last_lane, last_column = layout.lanes[0] - 1, layout.vector - 1 + beyond
         corners = (

@@ -51,33 +51,38 @@ def misalignment(
 def load_words(
     body: RegisterBody, op: LoadOp, row_loop: Callable[[Callable[[Where], None]], None], put: Callable[..., None]
 ) -> None:
-    """All rows as words of 32 bits, of which the first may begin before a lane's columns, and the last end after them.
+    """All rows as words, of which the first may begin before a lane's columns, and the last end after them.
 
     `put` keeps a row, as it lies in memory, in registers.
     """
     e, layout = body.e, layout_of(op.tile)
     element = op.tile.type.element
-    in_word = _in_word(element)
-    type, count = VectorType(element, [in_word]), layout.vector // in_word + 1
+    in_word, piece = _in_word(element), 1 + columns_beyond(element, layout.vector)
+    type, count = VectorType(element, [piece]), layout.vector // piece + 1
     waiting = e.alloca([*layout.shape[:-1], count], type, PRIVATE, "words")
 
-    def place(at: Where, word: int) -> list[Num]:
-        return [*body.register_index(layout, at)[:-1], word]
+    def place(at: Where, number: int) -> list[Num]:
+        return [*body.register_index(layout, at)[:-1], number]
 
     def fetch(at: Where) -> None:
-        shift = misalignment(body, op, at.row, at.deep, in_word)
+        shift = misalignment(body, op, at.row, at.deep, piece)
         index = body.memory_index(op.indices, at, layout)
         index[-1] = e.sub(index[-1], shift)
-        # the last word is the one before it, where that one is the last that has a column
-        last = e.pick(e.compare("eq", shift, 0), layout.vector - in_word, layout.vector)
-        for word in range(count):
-            column = e.add(index[-1], last if word == count - 1 else word * in_word)
+        # the last piece is the one before it, where that one is the last that has a column
+        last = e.pick(e.compare("eq", shift, 0), layout.vector - piece, layout.vector)
+        for number in range(count):
+            column = e.add(index[-1], last if number == count - 1 else number * piece)
             loaded = e.op(vector.LoadOp(op.buffer, [e.value(i) for i in (*index[:-1], column)], type))
-            e.store(loaded, waiting, place(at, word))
+            e.store(loaded, waiting, place(at, number))
 
     def move(at: Where) -> None:
-        bits = e.mul(misalignment(body, op, at.row, at.deep, in_word), 8 * WORD_BYTES // in_word)
-        words = [_word(e, e.load(waiting, place(at, word))) for word in range(count)]
+        shift = misalignment(body, op, at.row, at.deep, piece)
+        pieces = [e.load(waiting, place(at, number)) for number in range(count)]
+        words = [word for held in pieces for word in _words(e, held, element, piece)]
+        if piece > in_word:
+            second = e.compare("ne", e.op(arith.AndIOp(shift, e.value(in_word))), 0)
+            words = [e.select(second, after, word) for word, after in itertools.pairwise(words)]
+        bits = e.mul(e.op(arith.AndIOp(shift, e.value(in_word - 1))), 8 * WORD_BYTES // in_word)
         put(_row(e, [_funnel(e, *both, bits) for both in itertools.pairwise(words)], element), op.tile, at, None)
 
     row_loop(fetch)
@@ -122,8 +127,13 @@ def store_shifted(
 
     def store_where(condition: SSAValue | None) -> None:
         assert condition is not None
-        mask = e.op(vector.BroadcastOp(condition, VectorType(i1, [layout.vector])))
-        e.effect(vector.MaskedStoreOp(op.buffer, [e.value(i) for i in index], mask, found))
+        places = [e.value(i) for i in index]
+        if body.masks_stores:
+            mask = e.op(vector.BroadcastOp(condition, VectorType(i1, [layout.vector])))
+            e.effect(vector.MaskedStoreOp(op.buffer, places, mask, found))
+            return
+        with e.when(condition):
+            e.effect(vector.StoreOp(found, op.buffer, places))
 
     if not guard:
         store_where(own)
@@ -156,8 +166,17 @@ def _moved(body: RegisterBody, words: Sequence[SSAValue], shift: SSAValue, in_wo
 
 
 def can_cut(element: Attribute, vector: int) -> bool:
-    """Whether a lane's row is made of whole words of several elements each."""
-    return element in (i8, i16) and element_bytes(element) * vector % WORD_BYTES == 0
+    """Whether a lane's row is one access of whole words, with several elements each."""
+    return element in (i8, i16) and element_bytes(element) * vector in (4, 8, 16)
+
+
+def columns_beyond(element: Attribute, vector: int) -> int:
+    """How many columns before and after a lane's are loaded at most, where a row is loaded in words.
+
+    Rows of 16 bytes are loaded two words at a time: the fewer accesses, the fewer lines of the first-level cache.
+    """
+    size = element_bytes(element)
+    return (WORD_BYTES if size * vector <= 2 * WORD_BYTES else 2 * WORD_BYTES) // size - 1
 
 
 def _in_word(element: Attribute) -> int:

@@ -14,7 +14,7 @@ from xdsl.ir import Attribute, Block, Region, SSAValue
 
 from tilefuse.analysis.model import PipelineModel
 from tilefuse.analysis.regions import follow_chain
-from tilefuse.analysis.warp_layout import LANES, WORD_BYTES, Held, group_layout
+from tilefuse.analysis.warp_layout import LANES, Held, group_layout
 from tilefuse.dialects.img.ops import GroupOp, StageOp
 from tilefuse.dialects.img.ops.stage import computes_values_only
 from tilefuse.dialects.img.types import FuncType, element_bytes
@@ -23,7 +23,7 @@ from tilefuse.dialects.warp.layout import Layout, TileType
 from tilefuse.lowering.abi import base_of, static_strides
 from tilefuse.lowering.emit import INDEX, Emitter, Num
 from tilefuse.lowering.reads import Buffer, Point, Resident, Tile, emit_stage, read_global, row_of
-from tilefuse.lowering.warp_shifts import can_cut
+from tilefuse.lowering.warp_shifts import can_cut, columns_beyond
 
 
 class WarpTile:
@@ -131,14 +131,16 @@ class WarpTile:
             replaces = found.keep is not None
             return [found.whole, *index, *(found.edges or ()), *(found.keep or ())]
 
+        aligned = self._aligned(base)
         bodies = self._region(rank, rows), self._region(rank, points)
         op = LoadOp(
             buffer.memref,
             self._origin(buffer),
             self._layout(held),
-            self._aligned(base),
+            aligned,
             tile.border,
             *bodies,
+            words=aligned is not None and in_words(base, self.held.vector, self.model),
             plain=plain,
             replaces=replaces,
         )
@@ -187,9 +189,7 @@ class WarpTile:
             base, _ = base_of(source)
             buffer = buffers[base]
             # where rows are loaded in words, these may reach so many columns beyond
-            element = buffer.element
-            cut = not model.nodes[model.node_of[base]].aligned and can_cut(element, at.vector)
-            beyond = WORD_BYTES // element_bytes(element) - 1 if cut else 0
+            beyond = columns_beyond(buffer.element, at.vector) if in_words(base, at.vector, model) else 0
             spans = [
                 (-at.dead_left * at.vector - beyond, (LANES - at.dead_left) * at.vector - 1 + beyond),
                 (-at.top - held.above, at.height + at.bottom + held.below - 1),
@@ -236,6 +236,12 @@ class WarpTile:
             rest = e.op(arith.AndIOp(low, e.value(size - 1)))
             result = e.both(result, e.compare("eq", rest, 0))
         return result
+
+
+def in_words(base: SSAValue, vector: int, model: PipelineModel) -> bool:
+    """Whether rows of an input, which do not lie where vectors do, are loaded in words."""
+    assert isinstance(base.type, FuncType)
+    return not model.nodes[model.node_of[base]].aligned and can_cut(base.type.storage, vector)
 
 
 def vector_bytes(value: SSAValue, vector: int) -> int:

@@ -82,7 +82,9 @@ class LoadOp(IRDLOperation):
     } : memref<?x?xf32> -> !warp.tile<f32, ...>
     ```
     The indices are those of the tile's first point, in the memref's order. With `aligned %yes` after them, a lane's
-    own columns of a row may be one access where that holds: they start at a multiple of their size. Where `border`
+    own columns of a row may be one access where that holds: they start at a multiple of their size. With `words`
+    after that, rows are loaded in words where it does not hold, which may begin before a lane's columns, and end after
+    them. Where `border`
     holds, a point is what `points` computes of its coordinates relative to the tile; and where `rows`, given the
     coordinates of a lane's first own column in a row, yields true, the lane's own columns are consecutive elements
     from the indices that it yields; that must be the same for all rows. Two more values of i1 say that all of the
@@ -97,6 +99,7 @@ class LoadOp(IRDLOperation):
     indices = var_operand_def(_INDEX)
     aligned = opt_operand_def(i1)
     border = opt_operand_def(i1)
+    words = opt_prop_def(UnitAttr)
     plain = opt_prop_def(UnitAttr)
     replaces = opt_prop_def(UnitAttr)
     bodies = var_region_def("single_block")
@@ -114,13 +117,15 @@ class LoadOp(IRDLOperation):
         rows: Region | None = None,
         points: Region | None = None,
         *,
+        words: bool = False,
         plain: bool = False,
         replaces: bool = False,
     ):
         assert isinstance(buffer.type, MemRefType)
+        flags = {"words": words, "plain": plain, "replaces": replaces}
         super().__init__(
             operands=[buffer, list(indices), aligned, border],
-            properties={"plain": UnitAttr() if plain else None, "replaces": UnitAttr() if replaces else None},
+            properties={name: UnitAttr() for name, is_set in flags.items() if is_set},
             result_types=[TileType(buffer.type.element_type, layout)],
             regions=[[r for r in (rows, points) if r is not None]],
         )
@@ -151,6 +156,8 @@ class LoadOp(IRDLOperation):
         element = _tile_type(self.tile).element
         if element != type.element_type:
             raise VerifyException(f"warp.load: a buffer of {type.element_type} gives no {element}")
+        if self.words is not None and self.aligned is None:
+            raise VerifyException("warp.load: words says what is done where aligned does not hold; add aligned")
         if (self.border is not None) != (len(self.bodies) == 2):
             raise VerifyException("warp.load: border comes with two regions, rows and points")
         if self.border is None:
@@ -173,6 +180,7 @@ class LoadOp(IRDLOperation):
         buffer = parser.parse_unresolved_operand()
         indices = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_unresolved_operand)
         aligned = _parse_flag(parser, "aligned")
+        words = parser.parse_optional_keyword("words") is not None
         border = rows = points = None
         plain = replaces = False
         if parser.parse_optional_keyword("border"):
@@ -195,7 +203,9 @@ class LoadOp(IRDLOperation):
             parser.raise_error("expected a !warp.tile", at)
         operands = [parser.resolve_operand(i, _INDEX) for i in indices]
         memory = parser.resolve_operand(buffer, type)
-        op = cls(memory, operands, tile.spread, aligned, border, rows, points, plain=plain, replaces=replaces)
+        op = cls(
+            memory, operands, tile.spread, aligned, border, rows, points, words=words, plain=plain, replaces=replaces
+        )
         op.tile.name_hint = None
         return op
 
@@ -205,6 +215,8 @@ class LoadOp(IRDLOperation):
         with printer.in_square_brackets():
             printer.print_list(self.indices, printer.print_ssa_value)
         _print_flag(printer, "aligned", self.aligned)
+        if self.words is not None:
+            printer.print_string(" words")
         if self.border is not None:
             printer.print_string(" border ")
             printer.print_ssa_value(self.border)

@@ -6,6 +6,7 @@
 
 // One lane more is dead at the left, whose columns are not whole.
 
+// TILES: warp.load %in[{{.*}}] aligned %aligned words border %border plain rows {
 // TILES: lanes = [32, 8]
 // TILES: warp.store %out{{.*}} within [-7, 240, 0, 8]
 
@@ -24,7 +25,7 @@
 // CHECK:         const idx [[BITS:i_[0-9]+]] = ({{.*}} & 3) * 8;
 // CHECK:         >> (unsigned long long)(long long)[[BITS]]
 // CHECK:         __shfl_up_sync(
-// CHECK:         store_if_u8x8({{.*}}, &out_out[
+// CHECK:         store_u8x8(&out_out[
 img.pipeline @smooth {
   %in = img.input "in" {img.align = 1 : i64} : !img.func<2xui8>
   %edge = img.boundary repeat_edge %in dims [0, 1] : !img.func<2xui8>

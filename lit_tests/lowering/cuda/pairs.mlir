@@ -3,6 +3,10 @@
 // RUN: pipeline-opt %S/../Inputs/pairs.mlir -p lower-warp-tiles -t cuda | filecheck %s
 
 // CHECK:      static __device__ __forceinline__ unsigned int load_u8x4(const unsigned char* p) { return *reinterpret_cast<const unsigned int*>(p); }
+// CHECK-NEXT: static __device__ __forceinline__ unsigned int make_u16x2(
+// CHECK-NEXT:     unsigned short a0, unsigned short a1) {
+// CHECK-NEXT:   return (unsigned int)a0 | (unsigned int)a1 << 16;
+// CHECK-NEXT: }
 // CHECK-NEXT: static __device__ __forceinline__ unsigned int upper_u16x2(unsigned int a, unsigned int b) {
 // CHECK-NEXT:   return __byte_perm((a & 0xffffu) * (b & 0xffffu), (a >> 16) * (b >> 16), 0x7632);
 // CHECK-NEXT: }
@@ -21,11 +25,13 @@
 // CHECK-NEXT:     w_a[0][1] = v_1 & 0xff00ffu;
 // CHECK-NEXT:     w_a[0][2] = (v_1 >> 8) & 0xff00ffu;
 // CHECK-NEXT:   } else {
-// CHECK-NEXT:     unsigned int words[1][2];
-// CHECK:          const unsigned int [[CUT:v_[0-9]+]] = (unsigned int)
-// CHECK-NEXT:     const unsigned int [[ROW:v_[0-9]+]] = [[CUT]];
-// CHECK-NEXT:     w_a[0][1] = [[ROW]] & 0xff00ffu;
-// CHECK-NEXT:     w_a[0][2] = ([[ROW]] >> 8) & 0xff00ffu;
+// CHECK-NEXT:     #pragma unroll
+// CHECK-NEXT:     for (idx v = 0; v < 2; ++v) {
+// CHECK-NEXT:       const idx i = lane * 4;
+// CHECK-NEXT:       const idx i_1 = 0 + warp;
+// CHECK-NEXT:       const unsigned int v_1 = make_u16x2(in[i_1 * in_s0 + 0 + (i + v - 4)], in[i_1 * in_s0 + 0 + (i + (v + 2) - 4)]);
+// CHECK-NEXT:       w_a[0][v + 1] = v_1;
+// CHECK-NEXT:     }
 // CHECK-NEXT:   }
 // CHECK-NEXT:   const unsigned int v = w_a[0][2];
 // CHECK-NEXT:   const unsigned int v_1 = __shfl_up_sync(0xffffffffu, v, 1, 32);
