@@ -20,7 +20,7 @@ class Calibration:
 
     exchange_row: float = 1.0
     """Instructions to write, or read, a lane's part of a row that goes from warp to warp."""
-    barrier: float = 147.0
+    barrier: float = 174.0
     """What waiting at a barrier costs, in instructions of a thread, where one block has a multiprocessor to itself."""
     base_registers: float = 12.0
     """Registers of a thread beside what it computes with."""
@@ -34,49 +34,54 @@ class Calibration:
     """The same per value loaded."""
     live_terms: float = 0.07
     """The same per value read by the stage that reads most: the compiler mixes neighbouring points."""
+    packed_rows: float = 1.7
+    """Registers to take apart and join rows of V points, two to a register, over (V / 2 - 2) * V / 8."""
     at_barrier: float = 1.13
     """Where rows are exchanged: registers per value that waits at a barrier."""
     at_barrier_terms: float = 0.07
     """Where rows are exchanged: registers per value read by the stage that reads most."""
     code_limit: float = 3000.0
     """Instructions of one thread's straight-line code from which fetching them costs."""
-    code_penalty: float = 2.6
+    code_penalty: float = 2.92
     """What each further CODE_LIMIT of instructions adds, as a share."""
-    issue_overhead: float = 0.82
+    issue_overhead: float = 0.798
     """Instructions issued over instructions counted: addresses, moves, waits."""
-    tail_us: float = 0.00136
+    tail_us: float = 0.00131
     """Microseconds that the last block takes per instruction of a thread: nothing hides its latency."""
-    full_issue_threads: float = 698.0
+    full_issue_threads: float = 852.0
     """Threads resident on a multiprocessor from which instructions issue at full rate."""
-    full_issue_power: float = 0.377
+    full_issue_power: float = 0.265
     """How the rate falls with fewer."""
-    cache_over_dram: float = 2.5
+    cache_over_dram: float = 3.37
     """Rate of the L2 cache over that of DRAM, read and written together (anchors: 6.1 against 4.28 TB/s)."""
-    load_bytes_per_instruction: float = 0.799
+    load_bytes_per_instruction: float = 0.943
     """Bytes that the first-level caches give in the time of one thread instruction: 128 against 128 x 0.72 a cycle."""
-    store_over_dram: float = 1.32
+    touched_again: float = 0.19
+    """What loading bytes costs of lines that an earlier access of the lane touched, over loading them once: rows that
+    lie nowhere where vectors do are loaded by several accesses."""
+    store_over_dram: float = 1.2
     """Rate at which the L2 cache takes stores, over that of DRAM."""
-    in_flight: float = 26200.0
+    in_flight: float = 24600.0
     """Bytes of loads in flight per multiprocessor from which DRAM is saturated."""
-    narrow_rows: float = 0.1257
+    narrow_rows: float = 0.102
     """How much longer DRAM takes, as a share, in tall blocks with rows half as long as 16 bytes per lane."""
-    block_us: float = 0.013
+    block_us: float = 0.0221
     """Microseconds that a multiprocessor takes to begin a block."""
-    apart: float = 0.382
+    apart: float = 0.383
     """Share of the shorter of loading and computing that a single wave of blocks does not hide behind the other."""
-    overlap: float = 6.92
+    overlap: float = 11.2
     """How well the shorter hides behind the longer: the power of their mean, with 1024 threads on a multiprocessor."""
-    overlap_power: float = 0.591
+    overlap_power: float = 1.2
     """How that grows with the threads."""
-    imbalance: float = 0.994
+    imbalance: float = 0.903
     """How much of the share of multiprocessors' time that a last wave leaves idle is lost."""
-    overlap_miss: float = 0.042
+    overlap_miss: float = 0.109
     """Share of the overlapping part of input tiles that comes from DRAM and not from a cache."""
 
 
 REGISTER_CONSTANTS = (
     "base_registers", "exchange_registers", "least_registers", "live_window", "live_loads", "live_terms",
-    "at_barrier", "at_barrier_terms",
+    "packed_rows", "at_barrier", "at_barrier_terms",
 )  # fmt: skip
 """Those of registers, not of time."""
 

@@ -94,11 +94,14 @@ def _registers(
     terms = layout.vector * max(
         len(model.nodes[id].accesses) / (2 if layout.stages[id].paired else 1) for id in members
     )
+    packed = 0.0
+    if any(layout.stages[id].paired for id in members):
+        packed = c.packed_rows * max(0.0, layout.vector / 2 - 2) * layout.vector / 8
     if exchanges:
         waiting = c.exchange_registers + c.at_barrier * live_at_barriers(model, layout)
-        return max(c.base_registers + c.live_loads * loaded, waiting) + c.at_barrier_terms * terms
+        return max(c.base_registers + c.live_loads * loaded, waiting) + c.at_barrier_terms * terms + packed
     windows = c.live_window * _windows(model, members, layout)
-    return c.base_registers + windows + c.live_loads * loaded + c.live_terms * terms
+    return c.base_registers + windows + c.live_loads * loaded + c.live_terms * terms + packed
 
 
 def warp_candidates(

@@ -72,7 +72,8 @@ def microseconds(work: Work, machine: Machine) -> float:
 
     # the shorter of the two hides behind the longer, the better the more threads there are; a first wave of blocks
     # loads together and computes together
-    load = tiles * LANES * work.touched_bytes / (machine.instructions_per_us * c.load_bytes_per_instruction)
+    touched = work.loaded_bytes + c.touched_again * (work.touched_bytes - work.loaded_bytes)
+    load = tiles * LANES * touched / (machine.instructions_per_us * c.load_bytes_per_instruction)
     longer, shorter = max(memory, compute), min(memory, compute)
     power = c.overlap * math.pow(resident / FULL_THREADS, c.overlap_power)
     both = longer * math.pow(1.0 + math.pow((shorter + load) / longer, power), 1.0 / power)

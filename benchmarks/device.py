@@ -86,8 +86,8 @@ def call_us(call: Callable[[], Any], synchronize: Callable[[], Any], most: int =
     return (time.perf_counter() - start) / count * 1e6
 
 
-def copy_us(total_bytes: int, sets: int, repeat: int) -> float:
-    """Device time of a kernel that copies: `total_bytes` are read and written together."""
+def copy_us(total_bytes: int, sets: int, repeat: int, rounds: int = 1) -> float:
+    """Device time of a kernel that copies: `total_bytes` are read and written together, `rounds` times per set."""
     import cupy
 
     kernel = cupy.RawKernel(_COPY, "copy16")
@@ -95,7 +95,7 @@ def copy_us(total_bytes: int, sets: int, repeat: int) -> float:
     buffers = [(cupy.zeros(chunks * 4, cupy.uint32), cupy.zeros(chunks * 4, cupy.uint32)) for _ in range(sets)]
     blocks = (chunks + 255) // 256
     calls = [lambda a=a, b=b: kernel((blocks,), (256,), (a, b, cupy.uint64(chunks))) for a, b in buffers]
-    return cupy_graph_us(calls, repeat)
+    return cupy_graph_us(calls * rounds, repeat)
 
 
 def copy_bandwidth(repeat: int) -> float:

@@ -16,7 +16,7 @@ import numpy as np
 import rivals
 from cases import SIZES, Case, disagreement
 
-_LEAST_CALLS = 24
+_LEAST_CALLS = 96
 """In a graph of short kernels, so that its ends do not count."""
 
 
@@ -72,7 +72,7 @@ def _measure_size(
 ) -> None:
     import cupy
 
-    sets = device.L2_SETS if size == "small" else 1
+    sets, rounds = _sets_and_rounds(size)
     pictures = [case.picture(size, seed) for seed in range(min(sets, 2))]
     inputs = [cupy.asarray(pictures[i % len(pictures)]) for i in range(sets)]
     start = time.perf_counter()
@@ -94,8 +94,7 @@ def _measure_size(
     total = inputs[0].nbytes + outputs[0].nbytes
     figures["bytes"] = total
     figures["floor_us"] = total / bandwidth * 1e6
-    figures["copy_us"] = device.copy_us(total, sets, options.repeat)
-    rounds = -(-_LEAST_CALLS // sets) if size == "small" else 2
+    figures["copy_us"] = device.copy_us(total, sets, options.repeat, rounds)
     calls = [lambda a=a, b=b: program(a, out=b) for a, b in zip(inputs, outputs, strict=True)] * rounds
     figures["us"] = device.cupy_graph_us(calls, options.repeat)
     figures["call_us"] = device.call_us(lambda: program(inputs[0]), cupy.cuda.Device().synchronize)
@@ -110,7 +109,7 @@ def _measure_size(
         return
     figures["rivals"] = {}
     # Rivals are checked, with room for their own rounding, so that no one is compared with something else.
-    for name, run in _rivals(case, inputs, options.repeat):
+    for name, run in _rivals(case, inputs, rounds, options.repeat):
         _free_memory()
         try:
             with device.at_most(options.rival_limit, name):
@@ -123,6 +122,11 @@ def _measure_size(
         gc.collect()
 
 
+def _sets_and_rounds(size: str) -> tuple[int, int]:
+    """Sets of buffers, and how often a graph goes over them: the same for ours, a copy and the rivals."""
+    return (device.L2_SETS, -(-_LEAST_CALLS // device.L2_SETS)) if size == "small" else (1, 2)
+
+
 def _measure_unaligned(
     case: Case,
     size: str,
@@ -133,8 +137,7 @@ def _measure_unaligned(
     figures: dict[str, Any],
 ) -> None:
     """The same pictures where rows do not start at multiples of 16 bytes: one column less, and one element later."""
-    sets = device.L2_SETS if size == "small" else 1
-    rounds = -(-_LEAST_CALLS // sets) if size == "small" else 2
+    sets, rounds = _sets_and_rounds(size)
     for name, narrower, later in (("odd_us", 1, 0), ("unaligned_us", 0, 1)):
         inputs = [_moved(pictures[i % len(pictures)], narrower, later) for i in range(sets)]
         outputs = [_moved(results[i % len(results)], narrower, later) for i in range(sets)]
@@ -162,7 +165,7 @@ def _moved(array: np.ndarray, narrower: int, later: int) -> Any:
     return moved
 
 
-def _rivals(case: Case, inputs: list[Any], repeat: int) -> list[tuple[str, Callable[[], dict[str, Any]]]]:
+def _rivals(case: Case, inputs: list[Any], rounds: int, repeat: int) -> list[tuple[str, Callable[[], dict[str, Any]]]]:
     def with_torch(compiled: bool) -> dict[str, Any]:
         import torch
 
@@ -180,7 +183,8 @@ def _rivals(case: Case, inputs: list[Any], repeat: int) -> list[tuple[str, Calla
         found: dict[str, Any] = {"first_call_seconds": time.perf_counter() - start}
         found["result"] = result.cpu().numpy()
         del result
-        found["us"] = torch_us = device.torch_graph_us(run, tensors, repeat)
+        # without a compiler a call is so many kernels that the ends of a graph do not count
+        found["us"] = torch_us = device.torch_graph_us(run, tensors * (rounds if compiled else 1), repeat)
         found["call_us"] = device.call_us(lambda: run(tensors[0]), torch.cuda.synchronize)
         if compiled:
             torch.compiler.reset()

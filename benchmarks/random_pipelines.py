@@ -71,7 +71,7 @@ def measure(task: Task) -> dict[str, Any]:
         return {"cut": True}
     entry: dict[str, Any] = {"us": {}, "illegal": {}, "wrong": {}}
     try:
-        with device.at_most(60, f"pipeline {task.seed}"):
+        with device.at_most(150, f"pipeline {task.seed}"):
             _measure(task, entry)
     except Exception as error:  # the other pipelines still run
         entry["error"] = run.reason(error)
