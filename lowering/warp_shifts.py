@@ -82,7 +82,8 @@ def load_words(
         if piece > in_word:
             second = e.compare("ne", e.op(arith.AndIOp(shift, e.value(in_word))), 0)
             words = [e.select(second, after, word) for word, after in itertools.pairwise(words)]
-        bits = e.mul(e.op(arith.AndIOp(shift, e.value(in_word - 1))), 8 * WORD_BYTES // in_word)
+            shift = e.op(arith.AndIOp(shift, e.value(in_word - 1)))
+        bits = e.mul(shift, 8 * WORD_BYTES // in_word)
         put(_row(e, [_funnel(e, *both, bits) for both in itertools.pairwise(words)], element), op.tile, at, None)
 
     row_loop(fetch)

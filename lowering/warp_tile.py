@@ -116,7 +116,7 @@ class WarpTile:
         buffer = tile.buffers[base]
         rank = 2 + len(held.rest)
         # rows that lie well are handled by what `rows` says
-        plain = not self.model.nodes[self.model.node_of[base]].aligned and not any(b.mins for b in boundaries)
+        plain = not lies_well(base, self.model) and not any(b.mins for b in boundaries)
         replaces = False
 
         def points(relative: list[Num]) -> list[SSAValue]:
@@ -140,7 +140,7 @@ class WarpTile:
             aligned,
             tile.border,
             *bodies,
-            words=aligned is not None and in_words(base, self.held.vector, self.model),
+            words=in_words(base, self.held.vector, self.model),
             plain=plain,
             replaces=replaces,
         )
@@ -169,7 +169,7 @@ class WarpTile:
 
     def _aligned(self, value: SSAValue) -> SSAValue | None:
         """Whether a lane's piece of a row is one access; None if it never is."""
-        return self.tile.aligned if vector_bytes(value, self.held.vector) else None
+        return self.tile.aligned if vector_bytes(value, self.held.vector) and lies_well(value, self.model) else None
 
     # --- what the kernel asks before it calls the body
 
@@ -215,10 +215,11 @@ class WarpTile:
         outputs: Sequence[Buffer],
         origin: Sequence[Num],
     ) -> SSAValue | None:
-        """The lanes' pieces of every row of every buffer start at a multiple of their size."""
+        """The lanes' pieces of rows start at a multiple of their size, in all buffers where they may."""
         at = group_layout(group, model)
         bases = dict.fromkeys(base_of(source)[0] for _, source in at.sources)  # type: ignore[arg-type]
-        accessed = [(b, buffers[b]) for b in bases]
+        # where the caller said that rows do not, nothing is asked
+        accessed = [(b, buffers[b]) for b in bases if lies_well(b, model)]
         if not at.slack:
             accessed += zip(group.funcs, outputs, strict=True)
         result: SSAValue | None = None
@@ -241,7 +242,12 @@ class WarpTile:
 def in_words(base: SSAValue, vector: int, model: PipelineModel) -> bool:
     """Whether rows of an input, which do not lie where vectors do, are loaded in words."""
     assert isinstance(base.type, FuncType)
-    return not model.nodes[model.node_of[base]].aligned and can_cut(base.type.storage, vector)
+    return not lies_well(base, model) and can_cut(base.type.storage, vector)
+
+
+def lies_well(value: SSAValue, model: PipelineModel) -> bool:
+    """Whether rows of a function in global memory may start where vectors do, as far as is known."""
+    return model.nodes[model.node_of[value]].aligned
 
 
 def vector_bytes(value: SSAValue, vector: int) -> int:

@@ -83,14 +83,14 @@ class LoadOp(IRDLOperation):
     ```
     The indices are those of the tile's first point, in the memref's order. With `aligned %yes` after them, a lane's
     own columns of a row may be one access where that holds: they start at a multiple of their size. With `words`
-    after that, rows are loaded in words where it does not hold, which may begin before a lane's columns, and end after
-    them. Where `border`
-    holds, a point is what `points` computes of its coordinates relative to the tile; and where `rows`, given the
-    coordinates of a lane's first own column in a row, yields true, the lane's own columns are consecutive elements
-    from the indices that it yields; that must be the same for all rows. Two more values of i1 say that all of the
-    lane's columns are to be as the first of these elements, or as the last; with `replaces` (`border %border replaces
-    rows`) two more, i1 and the element, replace the row by the element where false. With `plain` before that, points
-    inside the buffer are its elements in border tiles too, so that warps all of whose points are may load these.
+    after that, rows are loaded in words elsewhere, which may begin before a lane's columns, and end after them.
+
+    Where `border` holds, a point is what `points` computes of its coordinates relative to the tile; and where `rows`,
+    given the coordinates of a lane's first own column in a row, yields true, the lane's own columns are consecutive
+    elements from the indices that it yields; that must be the same for all rows. Two more values of i1 say that all of
+    the lane's columns are to be as the first of these elements, or as the last; with `replaces` (`border %border
+    replaces rows`) two more, i1 and the element, replace the row by the element where false. With `plain` before that,
+    points inside the buffer are its elements in border tiles too, so that warps all of whose points are may load them.
     """
 
     name = "warp.load"
@@ -156,8 +156,6 @@ class LoadOp(IRDLOperation):
         element = _tile_type(self.tile).element
         if element != type.element_type:
             raise VerifyException(f"warp.load: a buffer of {type.element_type} gives no {element}")
-        if self.words is not None and self.aligned is None:
-            raise VerifyException("warp.load: words says what is done where aligned does not hold; add aligned")
         if (self.border is not None) != (len(self.bodies) == 2):
             raise VerifyException("warp.load: border comes with two regions, rows and points")
         if self.border is None:

@@ -6,24 +6,23 @@
 
 // One lane more is dead at the left, whose columns are not whole.
 
-// TILES: warp.load %in[{{.*}}] aligned %aligned words border %border plain rows {
+// TILES: warp.load %in[{{.*}}] words border %border plain rows {
 // TILES: lanes = [32, 8]
-// TILES: warp.store %out{{.*}} within [-7, 240, 0, 8]
+// TILES: warp.store %out{{.*}} within [-7, 240, 0, 8] border %border
 
 // CHECK-LABEL: void smooth_out_tile(
 // CHECK:       if (border) {
-// CHECK:         if ({{.*}} && aligned) {
-// CHECK:         } else {
-//   warps of border tiles that lie inside load words too
-// CHECK:           if ({{.*}}) {
-// CHECK-NEXT:        unsigned int words[2][3];
-// CHECK:       if (aligned) {
-// CHECK:       } else {
-// CHECK:         words[r][0] = load_u8x4(&in[[[ROW:.*]]]);
-// CHECK-NEXT:    words[r][1] = load_u8x4(&in[[[ROW]] + 4]);
-// CHECK-NEXT:    words[r][2] = load_u8x4(&in[[[ROW]] + ([[SHIFT:.*]] == 0 ? 4 : 8)]);
-// CHECK:         const idx [[BITS:i_[0-9]+]] = ({{.*}} & 3) * 8;
-// CHECK:         >> (unsigned long long)(long long)[[BITS]]
+
+// Warps of border tiles that lie inside load words too.
+
+// CHECK:         if ({{.*}}) {
+// CHECK-NEXT:      unsigned int words[2][3];
+// CHECK:         unsigned int words[2][3];
+// CHECK:           words[r][0] = load_u8x4(&in[[[ROW:.*]]]);
+// CHECK-NEXT:      words[r][1] = load_u8x4(&in[[[ROW]] + 4]);
+// CHECK-NEXT:      words[r][2] = load_u8x4(&in[[[ROW]] + ([[SHIFT:.*]] == 0 ? 4 : 8)]);
+// CHECK:           const idx [[BITS:i_[0-9]+]] = ({{.*}} & 3) * 8;
+// CHECK:           >> (unsigned long long)(long long)[[BITS]]
 // CHECK:         __shfl_up_sync(
 // CHECK:         store_u8x8(&out_out[
 img.pipeline @smooth {

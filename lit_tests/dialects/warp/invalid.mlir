@@ -148,14 +148,6 @@ func.func @f(%m: memref<?x?xf32>, %i: index, %b: i1, %v: f32) {
 
 // -----
 
-func.func @words(%m: memref<?x?xi8>, %i: index) {
-  // expected-error @below {{warp.load: words says what is done where aligned does not hold; add aligned}}
-  %t = warp.load %m[%i, %i] words : memref<?x?xi8> -> !warp.tile<i8, #warp.layout<origin = [0, 0], lanes = [32, 4], warps = [4, 2], columns = [0, 4], rows = [0, 2]>>
-  func.return
-}
-
-// -----
-
 func.func @f(%m: memref<?x?xf32>, %i: index) {
   // expected-error @below {{warp.load: replaces is said of border tiles; add border}}
   %t = "warp.load"(%m, %i, %i) <{replaces, operandSegmentSizes = array<i32: 1, 2, 0, 0>}> : (memref<?x?xf32>, index, index) -> !warp.tile<f32, #warp.layout<origin = [0, 0], lanes = [32, 4], warps = [4, 2], columns = [0, 4], rows = [0, 2]>>

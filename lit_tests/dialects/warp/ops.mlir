@@ -115,11 +115,11 @@ func.func @rows_exchanged(%in: memref<?x?xi8>, %zero: index) {
 
 // -----
 
-// Where rows do not lie as vectors do, they may be loaded in words.
+// Rows that do not lie as vectors do may be loaded in words.
 
 // CHECK-LABEL: func.func @in_words(
-// CHECK-NEXT:    %a = warp.load %in[%j, %i] aligned %aligned words : memref<?x?xi8> -> !warp.tile<i8, {{.*}}>
-func.func @in_words(%in: memref<?x?xi8>, %i: index, %j: index, %aligned: i1) {
-  %a = warp.load %in[%j, %i] aligned %aligned words : memref<?x?xi8> -> !warp.tile<i8, #warp.layout<origin = [0, 0], lanes = [32, 4], warps = [4, 2], columns = [0, 4], rows = [0, 2]>>
+// CHECK-NEXT:    %a = warp.load %in[%j, %i] words : memref<?x?xi8> -> !warp.tile<i8, {{.*}}>
+func.func @in_words(%in: memref<?x?xi8>, %i: index, %j: index) {
+  %a = warp.load %in[%j, %i] words : memref<?x?xi8> -> !warp.tile<i8, #warp.layout<origin = [0, 0], lanes = [32, 4], warps = [4, 2], columns = [0, 4], rows = [0, 2]>>
   func.return
 }
