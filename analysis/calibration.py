@@ -20,7 +20,7 @@ class Calibration:
 
     exchange_row: float = 1.0
     """Instructions to write, or read, a lane's part of a row that goes from warp to warp."""
-    barrier: float = 174.0
+    barrier: float = 183.0
     """What waiting at a barrier costs, in instructions of a thread, where one block has a multiprocessor to itself."""
     base_registers: float = 12.0
     """Registers of a thread beside what it computes with."""
@@ -40,42 +40,42 @@ class Calibration:
     """Where rows are exchanged: registers per value that waits at a barrier."""
     at_barrier_terms: float = 0.07
     """Where rows are exchanged: registers per value read by the stage that reads most."""
-    code_limit: float = 3000.0
+    code_limit: float = 3260.0
     """Instructions of one thread's straight-line code from which fetching them costs."""
-    code_penalty: float = 2.92
+    code_penalty: float = 3.0
     """What each further CODE_LIMIT of instructions adds, as a share."""
-    issue_overhead: float = 0.798
+    issue_overhead: float = 0.796
     """Instructions issued over instructions counted: addresses, moves, waits."""
-    tail_us: float = 0.00131
+    tail_us: float = 0.00138
     """Microseconds that the last block takes per instruction of a thread: nothing hides its latency."""
-    full_issue_threads: float = 852.0
+    full_issue_threads: float = 846.0
     """Threads resident on a multiprocessor from which instructions issue at full rate."""
-    full_issue_power: float = 0.265
+    full_issue_power: float = 0.263
     """How the rate falls with fewer."""
-    cache_over_dram: float = 3.37
+    cache_over_dram: float = 3.74
     """Rate of the L2 cache over that of DRAM, read and written together (anchors: 6.1 against 4.28 TB/s)."""
-    load_bytes_per_instruction: float = 0.943
+    load_bytes_per_instruction: float = 0.861
     """Bytes that the first-level caches give in the time of one thread instruction: 128 against 128 x 0.72 a cycle."""
-    touched_again: float = 0.19
+    touched_again: float = 0.155
     """What loading bytes costs of lines that an earlier access of the lane touched, over loading them once: rows that
     lie nowhere where vectors do are loaded by several accesses."""
-    store_over_dram: float = 1.2
+    store_over_dram: float = 1.49
     """Rate at which the L2 cache takes stores, over that of DRAM."""
     in_flight: float = 24600.0
     """Bytes of loads in flight per multiprocessor from which DRAM is saturated."""
-    narrow_rows: float = 0.102
+    narrow_rows: float = 0.106
     """How much longer DRAM takes, as a share, in tall blocks with rows half as long as 16 bytes per lane."""
-    block_us: float = 0.0221
+    block_us: float = 0.0214
     """Microseconds that a multiprocessor takes to begin a block."""
-    apart: float = 0.383
+    apart: float = 0.348
     """Share of the shorter of loading and computing that a single wave of blocks does not hide behind the other."""
-    overlap: float = 11.2
+    overlap: float = 11.4
     """How well the shorter hides behind the longer: the power of their mean, with 1024 threads on a multiprocessor."""
     overlap_power: float = 1.2
     """How that grows with the threads."""
-    imbalance: float = 0.903
+    imbalance: float = 0.814
     """How much of the share of multiprocessors' time that a last wave leaves idle is lost."""
-    overlap_miss: float = 0.109
+    overlap_miss: float = 0.0587
     """Share of the overlapping part of input tiles that comes from DRAM and not from a cache."""
 
 

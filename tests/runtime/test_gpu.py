@@ -231,3 +231,18 @@ def test_a_call_can_be_recorded_in_a_graph(cupy, on_gpu):
         graph.launch(stream)
     stream.synchronize()
     np.testing.assert_allclose(out.get(), chained(a), rtol=1e-5, atol=1e-3)
+
+
+def test_magnitudes_of_16_bits_wrap(cupy):
+    """|-32768| is -32768, also for what compares with it: ptxas takes abs.s16 for a positive number."""
+    import tilefuse as hl
+
+    x, y, a, b = hl.Var("x"), hl.Var("y"), hl.ImageParam(hl.Int(16), 2, "a"), hl.ImageParam(hl.Int(16), 2, "b")
+    size, least = hl.Func("size"), hl.Func("least")
+    size[x, y] = hl.cast(hl.Int(16), hl.abs(a[x, y] - b[x, y]))
+    least[x, y] = hl.min(b[x, y] ^ size[x, y], size[x, y])
+    pipeline = hl.Pipeline(least)
+    values = [-32768, -32767, -1, 0, 1, 32767]
+    left, right = (np.array(p, np.int16) for p in np.meshgrid(np.repeat(values, 32), np.repeat(values, 8)))
+    found = pipeline.compile("cuda")(cupy.asarray(left), cupy.asarray(right))
+    np.testing.assert_array_equal(found.get(), pipeline.compile("reference")(left, right))
