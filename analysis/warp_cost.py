@@ -148,7 +148,7 @@ def warp_candidates(
         for exchanged, warps, pitches in ways:
             try:
                 first = warp_layout(
-                    model, members, output, follow, region, width, vector, max(warps),
+                    model, members, output, region, width, vector, max(warps),
                     pitch=max(pitches), exchanged=exchanged,
                 )  # fmt: skip
             except NotFusable:

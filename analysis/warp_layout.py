@@ -125,7 +125,6 @@ def warp_layout(
     model: PipelineModel,
     members: Sequence[int],
     output: int,
-    follow: Mapping[int, tuple[Follow, ...]],
     region: Mapping[int, Region],
     width: int,
     vector: int,
@@ -137,10 +136,9 @@ def warp_layout(
 ) -> WarpLayout:
     """The layout for blocks of `warps` warps, given the members' regions for a tile of `width` columns.
 
-    With `height`, rows of the block's tile, the rows of a warp follow from it; else they are `pitch`.
-    Raises NotFusable where the group cannot be warp-tiled so.
+    With `height`, rows of the block's tile, the rows of a warp follow from it; else they are `pitch`. The group must
+    be one that `check_warp_group` lets pass. Raises NotFusable where it cannot be warp-tiled so.
     """
-    check_warp_group(model, members, follow)
     inside = set(members)
     stages: dict[int, Held] = {}
     sources: dict[tuple[int, object], Held] = {}
@@ -237,7 +235,7 @@ def group_layout(group: GroupOp, model: PipelineModel) -> WarpLayout:
     exchanged = [id for id, s in ids.items() if s.place is not None and s.place.where[0] is Level.Block]
     region = regions(model, members, output, tile, follow)
     layout = warp_layout(
-        model, members, output, follow, region, tile[0], vector, threads[1], height=tile[1], exchanged=exchanged
+        model, members, output, region, tile[0], vector, threads[1], height=tile[1], exchanged=exchanged
     )
     if tile[0] != layout.width:
         # A tile written by hand may leave no columns to shift by; its rows are tested for alignment then.

@@ -133,7 +133,7 @@ class Tile(ModulePass):
             follow = follow_chain(model, members, output)
             region = regions(model, members, output, [width, *sizes[1:]], follow)
             layout = warp_layout(
-                model, members, output, follow, region, width, self.vector, warps,
+                model, members, output, region, width, self.vector, warps,
                 height=sizes[1] or None, pitch=self.rows, exchanged=exchanged,
             )  # fmt: skip
         except NotFusable as error:

@@ -181,7 +181,7 @@ def _smaller_warp_tile(group: GroupOp, model: PipelineModel) -> ScheduleAttr | N
             follow = follow_chain(model, ids, output)
             region = regions(model, ids, output, [width, *schedule.tile_sizes[1:]], follow)
             layout = warp_layout(
-                model, ids, output, follow, region, width, vector, old.warps,
+                model, ids, output, region, width, vector, old.warps,
                 pitch=max(1, pitch), exchanged=exchanged,
             )  # fmt: skip
         except NotFusable:
