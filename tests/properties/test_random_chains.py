@@ -1,10 +1,12 @@
 """Chains of like stages in warp tiles, as loops where they are long: bit for bit the evaluator's results."""
 
+import shutil
 from random import Random
 
 import numpy as np
 import pytest
 import random_chains
+from emulated_cuda import emulate
 from random_programs import passes
 
 from tilefuse.lowering import roll_stages
@@ -77,3 +79,13 @@ def test_on_gpu(seed):
     import cupy
 
     np.testing.assert_array_equal(cupy.asnumpy(run(seed, "cuda", cupy.asarray)), run(seed, "reference"))
+
+
+@pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
+@pytest.mark.parametrize("seed", range(4))
+def test_on_emulated_gpu(seed, monkeypatch, tmp_path):
+    expected = run(seed, "reference")
+    misaligned = emulate(monkeypatch, tmp_path)
+    np.testing.assert_array_equal(run(seed, "cpu"), expected)
+    assert misaligned, "no kernel ran"
+    assert not any(misaligned)
