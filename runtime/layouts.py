@@ -18,7 +18,7 @@ What is written into a module before it is scheduled, so that kernels are specia
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from math import prod
 from typing import NamedTuple
 
@@ -110,13 +110,16 @@ class BufferSpec(NamedTuple):
     bounds: tuple[Interval | None, ...]
     """(min, extent) of the small dimensions."""
     aligned: bool
-    """Whether the address and every dynamic stride are multiples of ALIGNMENT bytes."""
+    """Whether every row starts at a multiple of ALIGNMENT bytes: an output's own, or an input's where outputs start."""
 
 
-def describe(p: Picture, box: Sequence[Interval], pointer: int, itemsize: int) -> BufferSpec:
+def describe(
+    p: Picture, box: Sequence[Interval], pointer: int, itemsize: int, starts: Collection[int] = ()
+) -> BufferSpec:
     """What a kernel may know of this buffer, which holds `box`.
 
-    A stride is fixed if it is 1, or the step of x over a few channels.
+    A stride is fixed if it is 1, or the step of x over a few channels. `starts`: the columns at which rows of tiles
+    start, if not at its own least: lanes compute the same columns of all buffers.
     """
     packed = any(s == 1 and 1 < n <= SMALL for s, n in zip(p.strides[2:], p.extents[2:], strict=True))
     strides: list[int | None] = []
@@ -124,7 +127,8 @@ def describe(p: Picture, box: Sequence[Interval], pointer: int, itemsize: int) -
         unit = s == 1 and 1 not in strides and (d < 2 or p.extents[d] > 1)
         strides.append(s if unit or (d == 0 and packed and 1 < s <= SMALL) else None)
     dynamic = [s for s, fixed in zip(p.strides, strides, strict=True) if fixed is None]
-    aligned = not any(v % ALIGNMENT for v in (pointer, *(s * itemsize for s in dynamic)))
+    rows = [pointer + (x - box[0][0]) * p.strides[0] * itemsize for x in starts] if box else []
+    aligned = not any(v % ALIGNMENT for v in (*(rows or [pointer]), *(s * itemsize for s in dynamic)))
     return BufferSpec(tuple(strides), small_bounds(box), aligned)
 
 

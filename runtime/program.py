@@ -327,11 +327,12 @@ class Program:
         out_given = {n: v.shape for n, v in given.items()}
         boxes = resolve(self._pipeline, Request(shapes, out_given, *asked), params)
 
+        starts = {box[0][0] for box in boxes.computed.values() if box}
         inputs, specs = [], {}
         for slot, v in zip(signature.inputs, views, strict=True):
             p = picture(v.shape, v.strides, slot.itemsize, boxes.input_orders[slot.name])
             inputs.append(p)
-            specs[slot.name] = describe(p, boxes.inputs[slot.name], v.pointer, slot.itemsize)
+            specs[slot.name] = describe(p, boxes.inputs[slot.name], v.pointer, slot.itemsize, starts)
         outputs, out_specs, out_shapes, lodging = [], [], [], []
         for slot in signature.outputs:
             box, order, v_out = boxes.outputs[slot.name], boxes.output_orders[slot.name], given.get(slot.name)

@@ -90,3 +90,18 @@ def test_rows_anywhere(element, vector, exchange, later, misaligned):
     np.testing.assert_array_equal(out, pipeline.compile("reference")(picture))
     assert misaligned, "no kernel ran"
     assert not any(misaligned)
+
+
+@pytest.mark.parametrize("first", [-16, -3, 4, 5])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_outputs_that_begin_elsewhere(shape, first, misaligned):
+    """What lies well in an input's columns does not in the output's, and the other way round."""
+    x, y, image, both = hl.Var("x"), hl.Var("y"), hl.ImageParam(hl.UInt(8), 2, "image"), hl.Func("both")
+    edges = hl.BoundaryConditions.repeat_edge(image)
+    both[x, y] = hl.max(edges[x - 1, y], edges[x + 2, y + 1])
+    picture = np.random.default_rng(0).integers(0, 256, (50, 1024)).astype(np.uint8)
+    where = {"sizes": {"both": (1024, 40)}, "mins": {"both": (first, 2)}}
+    program = compiled(hl.Pipeline(both).to_module(), shape)
+    expected = hl.Pipeline(both).compile(target="reference")(picture, **where)
+    np.testing.assert_array_equal(program(picture, **where), expected)
+    assert not any(misaligned)

@@ -39,6 +39,15 @@ def test_a_spec_says_whether_rows_are_aligned():
     assert not spec((15, 480, 3), INTERLEAVED, itemsize=1).aligned
 
 
+def test_inputs_are_aligned_where_rows_of_outputs_start():
+    p = contiguous((640, 480), planar(2), 4)
+    box = [(-2, 640), (0, 480)]
+    assert describe(p, box, 64, 4, starts=[2]).aligned  # 4 columns later
+    assert not describe(p, box, 64, 4, starts=[0]).aligned
+    assert not describe(p, box, 64, 4, starts=[2, 3]).aligned
+    assert describe(p, box, 72, 4, starts=[0]).aligned
+
+
 @pytest.mark.parametrize("order", [planar(3), INTERLEAVED])
 @pytest.mark.parametrize("extents", [(1, 1, 1), (1, 5, 1), (5, 1, 1), (5, 7, 1)])
 def test_one_channel_is_planar_whatever_its_order(order, extents):
