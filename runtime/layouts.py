@@ -10,8 +10,8 @@ What is written into a module before it is scheduled, so that kernels are specia
   known at the call only.
 - `bounds` of `img.input`, and of the stage that gives an output: (min, extent) of small dimensions.
 - the discardable attributes `img.align` of `img.input` (an i64) and `output_aligns` of `img.return` (an
-  array of i64): bytes that the address of the element of least coordinates, and every `?` stride, are a
-  multiple of; 16, or the size of an element.
+  array of i64): bytes that the address where rows of outputs start, and every `?` stride, are a multiple
+  of; 16, or the size of an element.
 - read, not written: the discardable attribute `img.array_layout` of `img.input`, one of "auto" (which is
   what its absence means), "planar", "interleaved".
 """
