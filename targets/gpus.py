@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Mapping, Set
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
@@ -59,11 +60,26 @@ class Gpu:
         return self.max_warps_per_sm * self.warp_size
 
 
+_ARCH_KEYS = {"lanes", "blocks", "warps", "shared_kib", "shared_optin_kib", "shared_reserved", "shared_unit"}
+_GPU_KEYS = {"arch", "sms", "clock_ghz", "peak_dram_gbps", "l2_mib", "launch_us"}
+_GPU_OPTIONAL = {"measured_dram_gbps"}
+
+
 @cache
 def _table() -> dict[str, Gpu]:
-    data = tomllib.loads(files("tilefuse.targets").joinpath("gpus.toml").read_text())
+    return read_table(files("tilefuse.targets").joinpath("gpus.toml").read_text())
+
+
+def read_table(text: str) -> dict[str, Gpu]:
+    """The rows of a table, by model. Raises ValueError, naming row and key, for keys that are missing or unknown."""
+    data = tomllib.loads(text)
+    for name, row in data["arch"].items():
+        _check_keys(f"[arch] {name}", row, _ARCH_KEYS, set())
     found: dict[str, Gpu] = {}
     for name, row in data["gpu"].items():
+        _check_keys(f"[gpu] {name}", row, _GPU_KEYS, _GPU_OPTIONAL)
+        if row["arch"] not in data["arch"]:
+            raise ValueError(f"gpus.toml: [gpu] {name}: there is no {row['arch']} under [arch]; add that row")
         arch = data["arch"][row["arch"]]
         found[name] = Gpu(
             name=name,
@@ -83,6 +99,14 @@ def _table() -> dict[str, Gpu]:
             shared_unit=arch["shared_unit"],
         )
     return found
+
+
+def _check_keys(where: str, row: Mapping[str, object], needed: Set[str], optional: Set[str]) -> None:
+    if missing := needed - row.keys():
+        raise ValueError(f"gpus.toml: {where} needs {', '.join(sorted(missing))}")
+    if unknown := row.keys() - needed - optional:
+        known = ", ".join(sorted(needed | optional))
+        raise ValueError(f"gpus.toml: {where}: no key is called '{min(unknown)}'; there are {known}")
 
 
 def gpu_names() -> tuple[str, ...]:

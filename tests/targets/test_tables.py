@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from tilefuse.targets.cpus import host_cpu, vector_bytes
-from tilefuse.targets.gpus import UnknownGpu, gpu, gpu_names
+from tilefuse.targets.gpus import UnknownGpu, gpu, gpu_names, read_table
 
 
 @pytest.mark.parametrize(
@@ -79,3 +79,28 @@ def test_the_tables_import_nothing_else_of_ours():
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+ARCH = (
+    "[arch]\nsm_90 = { blocks = 32, warps = 64, shared_kib = 228, shared_optin_kib = 227, shared_reserved = 1024, "
+    "shared_unit = 128, lanes = 128 }\n"
+)
+GPU = "[gpu]\nmine = { arch = 'sm_90', sms = 10, clock_ghz = 1.0, peak_dram_gbps = 100, l2_mib = 5, launch_us = 2 }\n"
+
+
+def test_a_row_of_a_gpu():
+    assert read_table(ARCH + GPU)["mine"].sms == 10
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("sms = 10, ", "", r"gpus.toml: \[gpu\] mine needs sms"),
+        ("launch_us", "measured_gbps = 90, launch_us", "no key is called 'measured_gbps'; there are arch, clock_ghz"),
+        ("'sm_90'", "'sm_91'", r"mine: there is no sm_91 under \[arch\]; add that row"),
+        ("lanes = 128", "lane = 128", r"\[arch\] sm_90 needs lanes"),
+    ],
+)
+def test_a_wrong_row_is_named(old, new, message):
+    with pytest.raises(ValueError, match=message):
+        read_table((ARCH + GPU).replace(old, new))
