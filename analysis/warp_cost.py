@@ -24,6 +24,7 @@ from tilefuse.analysis.warp_layout import (
     live_at_barriers,
     row_readers,
     warp_layout,
+    words_at_once,
 )
 from tilefuse.analysis.warp_time import Work, microseconds
 
@@ -188,7 +189,7 @@ def _apart(bytes: int, vector: int) -> tuple[int, float]:
     words = vector * bytes // WORD_BYTES
     if bytes >= WORD_BYTES or not words:
         return vector, 0.0
-    piece = 1 if words <= 2 else 2
+    piece = words_at_once(vector * bytes)
     return words // piece + 1, 6 + (words + 1 if piece == 2 else 0) + words
 
 

@@ -21,7 +21,15 @@ from tilefuse.dialects.img.ops import GroupOp
 
 LANES = 32
 WORD_BYTES = 4
-"""Smaller elements are loaded as words of so many bytes, and moved, where rows do not lie where vectors do."""
+"""Smaller elements are loaded as words of so many bytes where rows do not lie where vectors do."""
+
+
+def words_at_once(row_bytes: int) -> int:
+    """How many words one access takes of a lane's row that does not lie where vectors do.
+
+    Rows of 16 bytes are loaded two at a time: the fewer accesses, the fewer lines of the first-level cache.
+    """
+    return 1 if row_bytes <= 2 * WORD_BYTES else 2
 
 
 @dataclass

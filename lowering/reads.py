@@ -8,11 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, cast
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import MemRefType
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import SSAValue
 
 from tilefuse.analysis.index import AnyIndex, BoundedIndex, Index, classify
 from tilefuse.analysis.regions import Follow
@@ -29,13 +27,6 @@ class Buffer:
 
     memref: SSAValue
     mins: list[SSAValue]
-
-    @property
-    def element(self) -> Attribute:
-        """As it lies in memory."""
-        element = cast(MemRefType[Any], self.memref.type).element_type
-        assert isinstance(element, Attribute)
-        return element
 
     def index(self, coordinates: Sequence[Num], e: Emitter) -> list[Num]:
         """memref indices of a point."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from xdsl.dialects import vector
@@ -22,19 +21,16 @@ if TYPE_CHECKING:
 
 def load_tile(body: RegisterBody, op: LoadOp) -> None:
     """All rows of an input into registers, all of them on their way before the first is needed."""
-    Load(body, op).emit()
+    _Load(body, op).emit()
 
 
-@dataclass
-class Load:
+class _Load:
     """One load. The ways to do it differ in one branch for all rows."""
 
-    body: RegisterBody
-    op: LoadOp
-
-    def __post_init__(self) -> None:
-        self.layout = layout_of(self.op.tile)
-        self.element = self.op.tile.type.element
+    def __init__(self, body: RegisterBody, op: LoadOp) -> None:
+        self.body, self.op = body, op
+        self.layout = layout_of(op.tile)
+        self.element = op.tile.type.element
         self.type = VectorType(self.element, [self.layout.vector])
 
     def emit(self) -> None:

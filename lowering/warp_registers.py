@@ -394,9 +394,8 @@ class RegisterBody(Body):
 
             def masked() -> None:
                 assert alive is not None
-                mask = e.op(vector.BroadcastOp(alive, VectorType(i1, [layout.vector])))
-                index = [e.value(i) for i in self.memory_index(op.indices, at, layout)]
-                e.effect(vector.MaskedStoreOp(op.buffer, index, mask, self.row(op.tile, row, deep)))
+                index = self.memory_index(op.indices, at, layout)
+                self.store_masked(op.buffer, index, alive, self.row(op.tile, row, deep))
 
             def where_alive(emit: Callable[[], None]) -> Callable[[], None]:
                 def inside() -> None:
@@ -415,6 +414,13 @@ class RegisterBody(Body):
                 e.choose(op.border, where_alive(border), lambda: e.choose(aligned, masked, apart))
             else:
                 where_alive(lambda: e.choose(op.border, border, interior))()
+
+    def store_masked(self, buffer: SSAValue, index: Sequence[Num], condition: SSAValue, row: SSAValue) -> None:
+        """A row of a lane where `condition` holds."""
+        e, type = self.e, row.type
+        assert isinstance(type, VectorType)
+        mask = e.op(vector.BroadcastOp(condition, VectorType(i1, type.get_shape())))
+        e.effect(vector.MaskedStoreOp(buffer, [e.value(i) for i in index], mask, row))
 
     def row(self, tile: SSAValue, row: Num, deep: tuple[Num, ...]) -> SSAValue:
         """A lane's own columns of a row, as they lie in memory."""

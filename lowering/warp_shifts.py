@@ -12,10 +12,10 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from xdsl.dialects import arith, memref, vector
-from xdsl.dialects.builtin import VectorType, i1, i8, i16, i32, i64
+from xdsl.dialects.builtin import VectorType, i8, i16, i32, i64
 from xdsl.ir import Attribute, SSAValue
 
-from tilefuse.analysis.warp_layout import WORD_BYTES
+from tilefuse.analysis.warp_layout import WORD_BYTES, words_at_once
 from tilefuse.dialects.gpu_shuffle import ShuffleMode
 from tilefuse.dialects.img.types import element_bytes
 from tilefuse.dialects.warp import LoadOp, StoreOp
@@ -105,7 +105,6 @@ def store_shifted(
     else:
         words, in_word = [body.load(op.tile, body.here(v, row, deep)) for v in range(layout.vector)], 1
     moved = _moved(body, words, shift, in_word, layout.lanes[0])
-
     found = _row(e, moved, element) if in_word > 1 else pairs.together(e, moved)
 
     (_, x1), _ = op.within
@@ -128,13 +127,11 @@ def store_shifted(
 
     def store_where(condition: SSAValue | None) -> None:
         assert condition is not None
-        places = [e.value(i) for i in index]
         if body.masks_stores:
-            mask = e.op(vector.BroadcastOp(condition, VectorType(i1, [layout.vector])))
-            e.effect(vector.MaskedStoreOp(op.buffer, places, mask, found))
+            body.store_masked(op.buffer, index, condition, found)
             return
         with e.when(condition):
-            e.effect(vector.StoreOp(found, op.buffer, places))
+            e.effect(vector.StoreOp(found, op.buffer, [e.value(i) for i in index]))
 
     if not guard:
         store_where(own)
@@ -172,12 +169,9 @@ def can_cut(element: Attribute, vector: int) -> bool:
 
 
 def columns_beyond(element: Attribute, vector: int) -> int:
-    """How many columns before and after a lane's are loaded at most, where a row is loaded in words.
-
-    Rows of 16 bytes are loaded two words at a time: the fewer accesses, the fewer lines of the first-level cache.
-    """
+    """How many columns before and after a lane's are loaded at most, where a row is loaded in words."""
     size = element_bytes(element)
-    return (WORD_BYTES if size * vector <= 2 * WORD_BYTES else 2 * WORD_BYTES) // size - 1
+    return words_at_once(size * vector) * WORD_BYTES // size - 1
 
 
 def _in_word(element: Attribute) -> int:

@@ -189,7 +189,7 @@ class WarpTile:
             base, _ = base_of(source)
             buffer = buffers[base]
             # where rows are loaded in words, these may reach so many columns beyond
-            beyond = columns_beyond(buffer.element, at.vector) if in_words(base, at.vector, model) else 0
+            beyond = columns_beyond(_storage(base), at.vector) if in_words(base, at.vector, model) else 0
             spans = [
                 (-at.dead_left * at.vector - beyond, (LANES - at.dead_left) * at.vector - 1 + beyond),
                 (-at.top - held.above, at.height + at.bottom + held.below - 1),
@@ -241,8 +241,13 @@ class WarpTile:
 
 def in_words(base: SSAValue, vector: int, model: PipelineModel) -> bool:
     """Whether rows of an input, which do not lie where vectors do, are loaded in words."""
+    return not lies_well(base, model) and can_cut(_storage(base), vector)
+
+
+def _storage(base: SSAValue) -> Attribute:
+    """The type of a function's elements in memory."""
     assert isinstance(base.type, FuncType)
-    return not lies_well(base, model) and can_cut(base.type.storage, vector)
+    return base.type.storage
 
 
 def lies_well(value: SSAValue, model: PipelineModel) -> bool:

@@ -3,7 +3,8 @@
 from xdsl.ir import Dialect
 
 from tilefuse.dialects.warp.layout import LayoutAttr, TileType
-from tilefuse.dialects.warp.ops import AtOp, LoadOp, MapOp, NeighboursOp, StoreOp, YieldOp
+from tilefuse.dialects.warp.memory import LoadOp, StoreOp
+from tilefuse.dialects.warp.ops import AtOp, MapOp, NeighboursOp, YieldOp
 
 WARP = Dialect("warp", [AtOp, LoadOp, MapOp, NeighboursOp, StoreOp, YieldOp], [LayoutAttr, TileType])
 

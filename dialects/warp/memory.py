@@ -1,0 +1,309 @@
+"""The operations that move warp tiles from memory to registers, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import DenseArrayBase, MemRefType, UnitAttr, i1, i64
+from xdsl.ir import Attribute, Block, Region, SSAValue
+from xdsl.irdl import (
+    AttrSizedOperandSegments,
+    IRDLOperation,
+    irdl_op_definition,
+    operand_def,
+    opt_operand_def,
+    opt_prop_def,
+    prop_def,
+    result_def,
+    var_operand_def,
+    var_region_def,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.utils.exceptions import VerifyException
+
+from tilefuse.dialects.warp.layout import Layout, TileType
+from tilefuse.dialects.warp.ops import INDEX, check_coordinates, tile_type, yielded
+
+
+def _parse_flag(parser: Parser, keyword: str) -> SSAValue | None:
+    if not parser.parse_optional_keyword(keyword):
+        return None
+    return parser.resolve_operand(parser.parse_unresolved_operand(), i1)
+
+
+def _print_flag(printer: Printer, keyword: str, flag: SSAValue | None) -> None:
+    if flag is not None:
+        printer.print_string(f" {keyword} ")
+        printer.print_ssa_value(flag)
+
+
+@irdl_op_definition
+class LoadOp(IRDLOperation):
+    """A tile of a buffer in memory.
+
+    ```
+    %a = warp.load %in[%j, %i] : memref<?x?xf32> -> !warp.tile<f32, ...>
+    %a = warp.load %in[%j, %i] border %border rows {
+    ^bb0(%x: index, %y: index):
+      ...
+      warp.yield %whole, %j1, %i1 : i1, index, index
+    } points {
+    ^bb0(%x: index, %y: index):
+      ...
+      warp.yield %v : f32
+    } : memref<?x?xf32> -> !warp.tile<f32, ...>
+    ```
+    The indices are those of the tile's first point, in the memref's order. With `aligned %yes` after them, a lane's
+    own columns of a row may be one access where that holds: they start at a multiple of their size. With `words`
+    after that, rows are loaded in words elsewhere, which may begin before a lane's columns, and end after them.
+
+    Where `border` holds, a point is what `points` computes of its coordinates relative to the tile; and where `rows`,
+    given the coordinates of a lane's first own column in a row, yields true, the lane's own columns are consecutive
+    elements from the indices that it yields; that must be the same for all rows. Two more values of i1 say that all of
+    the lane's columns are to be as the first of these elements, or as the last; with `replaces` (`border %border
+    replaces rows`) two more, i1 and the element, replace the row by the element where false. With `plain` before that,
+    points inside the buffer are its elements in border tiles too, so that warps all of whose points are may load them.
+    """
+
+    name = "warp.load"
+
+    buffer = operand_def(MemRefType)
+    indices = var_operand_def(INDEX)
+    aligned = opt_operand_def(i1)
+    border = opt_operand_def(i1)
+    words = opt_prop_def(UnitAttr)
+    plain = opt_prop_def(UnitAttr)
+    replaces = opt_prop_def(UnitAttr)
+    bodies = var_region_def("single_block")
+    tile = result_def(TileType)
+
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+
+    def __init__(
+        self,
+        buffer: SSAValue,
+        indices: Sequence[SSAValue],
+        layout: Layout,
+        aligned: SSAValue | None = None,
+        border: SSAValue | None = None,
+        rows: Region | None = None,
+        points: Region | None = None,
+        *,
+        words: bool = False,
+        plain: bool = False,
+        replaces: bool = False,
+    ):
+        assert isinstance(buffer.type, MemRefType)
+        flags = {"words": words, "plain": plain, "replaces": replaces}
+        super().__init__(
+            operands=[buffer, list(indices), aligned, border],
+            properties={name: UnitAttr() for name, is_set in flags.items() if is_set},
+            result_types=[TileType(buffer.type.element_type, layout)],
+            regions=[[r for r in (rows, points) if r is not None]],
+        )
+
+    @property
+    def rows(self) -> Block:
+        """What says where a lane's row lies, in border tiles."""
+        return self.bodies[0].block
+
+    @property
+    def points(self) -> Block:
+        """What computes a point, in border tiles."""
+        return self.bodies[1].block
+
+    @property
+    def fills(self) -> bool:
+        """Whether `rows` says where a row is all as its first or as its last element."""
+        if self.border is None:
+            return False
+        return len(yielded(self, self.rows)) > 1 + len(self.indices) + (0 if self.replaces is None else 2)
+
+    def verify_(self) -> None:
+        layout, type = tile_type(self.tile).spread, self.buffer.type
+        assert isinstance(type, MemRefType)
+        rank = 2 + len(layout.depth)
+        if len(type.get_shape()) != rank or len(self.indices) != rank:
+            raise VerifyException(f"warp.load: a tile of {rank} dimensions needs a buffer and indices of as many")
+        element = tile_type(self.tile).element
+        if element != type.element_type:
+            raise VerifyException(f"warp.load: a buffer of {type.element_type} gives no {element}")
+        if (self.border is not None) != (len(self.bodies) == 2):
+            raise VerifyException("warp.load: border comes with two regions, rows and points")
+        if self.border is None:
+            for name, flag in (("plain", self.plain), ("replaces", self.replaces)):
+                if flag is not None:
+                    raise VerifyException(f"warp.load: {name} is said of border tiles; add border")
+            return
+        for block in (self.rows, self.points):
+            check_coordinates(self, block, layout)
+        row: list[Attribute] = [i1, *[INDEX] * rank]
+        replaced: list[Attribute] = [] if self.replaces is None else [i1, element]
+        if yielded(self, self.rows) not in ([*row, *replaced], [*row, i1, i1, *replaced]):
+            last = f", and i1 and {element}" if replaced else ""
+            raise VerifyException(f"warp.load: rows yields i1, {rank} indices, perhaps i1 and i1{last}")
+        if yielded(self, self.points) != [element]:
+            raise VerifyException(f"warp.load: points yields {element}")
+
+    @classmethod
+    def parse(cls, parser: Parser) -> LoadOp:
+        buffer = parser.parse_unresolved_operand()
+        indices = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_unresolved_operand)
+        aligned = _parse_flag(parser, "aligned")
+        words = parser.parse_optional_keyword("words") is not None
+        border = rows = points = None
+        plain = replaces = False
+        if parser.parse_optional_keyword("border"):
+            border = parser.resolve_operand(parser.parse_unresolved_operand(), i1)
+            plain = parser.parse_optional_keyword("plain") is not None
+            replaces = parser.parse_optional_keyword("replaces") is not None
+            parser.parse_keyword("rows")
+            rows = parser.parse_region()
+            parser.parse_keyword("points")
+            points = parser.parse_region()
+        parser.parse_punctuation(":")
+        at = parser.pos
+        type = parser.parse_type()
+        if not isinstance(type, MemRefType):
+            parser.raise_error("expected a memref", at)
+        parser.parse_punctuation("->")
+        at = parser.pos
+        tile = parser.parse_type()
+        if not isinstance(tile, TileType):
+            parser.raise_error("expected a !warp.tile", at)
+        operands = [parser.resolve_operand(i, INDEX) for i in indices]
+        memory = parser.resolve_operand(buffer, type)
+        op = cls(
+            memory, operands, tile.spread, aligned, border, rows, points, words=words, plain=plain, replaces=replaces
+        )
+        op.tile.name_hint = None
+        return op
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_ssa_value(self.buffer)
+        with printer.in_square_brackets():
+            printer.print_list(self.indices, printer.print_ssa_value)
+        _print_flag(printer, "aligned", self.aligned)
+        if self.words is not None:
+            printer.print_string(" words")
+        if self.border is not None:
+            printer.print_string(" border ")
+            printer.print_ssa_value(self.border)
+            for name, flag in (("plain", self.plain), ("replaces", self.replaces)):
+                if flag is not None:
+                    printer.print_string(f" {name}")
+            for keyword, body in zip(("rows", "points"), self.bodies, strict=True):
+                printer.print_string(f" {keyword} ")
+                printer.print_region(body)
+        printer.print_string(" : ")
+        printer.print_attribute(self.buffer.type)
+        printer.print_string(" -> ")
+        printer.print_attribute(self.tile.type)
+
+
+@irdl_op_definition
+class StoreOp(IRDLOperation):
+    """`warp.store %a to %out[%j, %i] within [0, 120, 0, 56] border %border : !warp.tile<...>, memref<...>`
+
+    Stores the points with first <= x < end and first <= y < end (relative to the tile; x first). The indices
+    are those of the tile's first point. Where `border` holds, points outside the buffer are left out. `aligned`,
+    which may stand before it, is as in warp.load. If the first column is less than 0, by d, the tile to the right
+    stores the same columns too: then all columns of a row may be stored, or all but up to d at either end, as suits
+    where vectors lie in memory.
+    """
+
+    name = "warp.store"
+
+    tile = operand_def(TileType)
+    buffer = operand_def(MemRefType)
+    indices = var_operand_def(INDEX)
+    aligned = opt_operand_def(i1)
+    border = operand_def(i1)
+    box = prop_def(DenseArrayBase)
+
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+
+    def __init__(
+        self,
+        tile: SSAValue,
+        buffer: SSAValue,
+        indices: Sequence[SSAValue],
+        columns: tuple[int, int],
+        rows: tuple[int, int],
+        border: SSAValue,
+        aligned: SSAValue | None = None,
+    ):
+        super().__init__(
+            operands=[tile, buffer, list(indices), aligned, border],
+            properties={"box": DenseArrayBase.from_list(i64, [*columns, *rows])},
+        )
+
+    @property
+    def within(self) -> tuple[tuple[int, int], tuple[int, int]]:
+        """(columns, rows) stored, half-open."""
+        x0, x1, y0, y1 = (int(v) for v in self.box.get_values())
+        return (x0, x1), (y0, y1)
+
+    def verify_(self) -> None:
+        layout, type = tile_type(self.tile).spread, self.buffer.type
+        assert isinstance(type, MemRefType)
+        rank = 2 + len(layout.depth)
+        if len(type.get_shape()) != rank or len(self.indices) != rank:
+            raise VerifyException(f"warp.store: a tile of {rank} dimensions needs a buffer and indices of as many")
+        if tile_type(self.tile).element != type.element_type:
+            raise VerifyException(f"warp.store: {tile_type(self.tile).element} does not go into {type.element_type}")
+        if len(self.box) != 4:
+            raise VerifyException("warp.store: within is [x first, x end, y first, y end]")
+        (x0, x1), (y0, y1) = self.within
+        lanes = (layout.origin[0], layout.origin[0] + layout.lanes[0] * layout.vector)
+        warps = (layout.origin[1] + layout.rows[0], layout.origin[1] + layout.warps[0] * layout.pitch)
+        if not lanes[0] <= x0 < x1 <= lanes[1] or not warps[0] <= y0 < y1 <= warps[1]:
+            raise VerifyException(
+                f"warp.store: the lanes hold columns {list(lanes)} and the warps rows {list(warps)} of the tile"
+            )
+
+    @classmethod
+    def parse(cls, parser: Parser) -> StoreOp:
+        tile = parser.parse_unresolved_operand()
+        parser.parse_keyword("to")
+        buffer = parser.parse_unresolved_operand()
+        indices = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_unresolved_operand)
+        parser.parse_keyword("within")
+        at = parser.pos
+        box = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_integer)
+        if len(box) != 4:
+            parser.raise_error("expected [x first, x end, y first, y end]", at)
+        aligned = _parse_flag(parser, "aligned")
+        parser.parse_keyword("border")
+        border = parser.resolve_operand(parser.parse_unresolved_operand(), i1)
+        parser.parse_punctuation(":")
+        tile_type = parser.parse_type()
+        parser.parse_punctuation(",")
+        buffer_type = parser.parse_type()
+        return cls(
+            parser.resolve_operand(tile, tile_type),
+            parser.resolve_operand(buffer, buffer_type),
+            [parser.resolve_operand(i, INDEX) for i in indices],
+            (box[0], box[1]),
+            (box[2], box[3]),
+            border,
+            aligned,
+        )
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_ssa_value(self.tile)
+        printer.print_string(" to ")
+        printer.print_ssa_value(self.buffer)
+        with printer.in_square_brackets():
+            printer.print_list(self.indices, printer.print_ssa_value)
+        (x0, x1), (y0, y1) = self.within
+        printer.print_string(f" within [{x0}, {x1}, {y0}, {y1}]")
+        _print_flag(printer, "aligned", self.aligned)
+        _print_flag(printer, "border", self.border)
+        printer.print_string(" : ")
+        printer.print_attribute(self.tile.type)
+        printer.print_string(", ")
+        printer.print_attribute(self.buffer.type)
