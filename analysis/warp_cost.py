@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from tilefuse.analysis.calibration import Calibration
 from tilefuse.analysis.machine import Machine
-from tilefuse.analysis.model import PipelineModel
+from tilefuse.analysis.model import Node, PipelineModel
 from tilefuse.analysis.regions import Follow, NotFusable, regions
 from tilefuse.analysis.warp_layout import (
     LANES,
@@ -160,15 +160,24 @@ def warp_candidates(
                 if exchanged:
                     pitches = DEEP_EXCHANGE_PITCHES if deep else QUICK_EXCHANGE_PITCHES
             layouts = []
-            for size in itertools.product(warps, pitches):
+            for (w, pitch), of in itertools.product(itertools.product(warps, pitches), _of_stores(first, out)):
                 try:
-                    layouts.append(first.of_size(*size))
+                    layouts.append(of.of_size(w, pitch))
                 except NotFusable:
                     continue
             found = [_estimate(model, members, output, layout, machine, box, exchanged, 1.0) for layout in layouts]
             if needs and (more := _underestimate(found, needs)) > 1.0:
                 found = [_estimate(model, members, output, layout, machine, box, exchanged, more) for layout in layouts]
             yield from (c for c in found if c is not None)
+
+
+def _of_stores(layout: WarpLayout, output: Node) -> list[WarpLayout]:
+    """The layout with stores that are moved to where vectors lie and, if that takes lanes, with stores one by one."""
+    unshifted = layout.without_slack()
+    # elements smaller than a word are stored in words
+    if unshifted.width == layout.width or min(output.element_bytes) < WORD_BYTES:
+        return [layout]
+    return [layout, unshifted]
 
 
 def _underestimate(found: Sequence[WarpCandidate | None], needs: Mapping[Kind, int]) -> float:
@@ -225,7 +234,7 @@ def _estimate(
     own = width * height / warps  # output points of a warp
     own_bytes = own * depth * model.nodes[output].bytes
     instructions = 40.0  # finding the tile, per lane
-    exchanges = in_flight = touched = 0.0
+    exchanges = in_flight = touched = stored_again = 0.0
     traffic: dict[int, tuple[float, float]] = {}  # per input: bytes of its own points, and of others
     loaded = 0.0  # registers
     for (producer, _), held in layout.sources.items():
@@ -265,6 +274,9 @@ def _estimate(
             instructions += count * deep * (4 + v * _split(held))
             if layout.slack:
                 instructions += count * deep * _moved(held.bytes, v)
+            elif not node.aligned:
+                instructions += count * deep * (v - 1)
+                stored_again += count * deep * v * held.bytes * (v - 1)
             continue
         if rows := held.exchanged_rows():
             # pieces of more than 16 bytes are several accesses, which meet in the banks
@@ -305,6 +317,7 @@ def _estimate(
         stored_bytes=own_bytes,
         loaded_bytes=in_flight,
         touched_bytes=touched,
+        stored_again=stored_again,
         row_bytes=LANES * v * max(h.bytes for h in (*layout.sources.values(), layout.stages[output])),
         rows=warps * pitch,
     )

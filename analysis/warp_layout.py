@@ -246,7 +246,7 @@ def group_layout(group: GroupOp, model: PipelineModel) -> WarpLayout:
         model, members, output, region, tile[0], vector, threads[1], height=tile[1], exchanged=exchanged
     )
     if tile[0] != layout.width:
-        # A tile written by hand may leave no columns to shift by; its rows are tested for alignment then.
+        # a tile may leave no columns to shift by
         unshifted = layout.without_slack()
         layout = unshifted if tile[0] == unshifted.width else layout
     if threads[0] != LANES:

@@ -37,6 +37,8 @@ class Work:
     """Of one lane, all in flight at once."""
     touched_bytes: float
     """The same, counted as often as an access touches their lines in the first-level cache."""
+    stored_again: float
+    """Of one lane: what its stores touch beyond that where rows are stored one element at a time."""
     row_bytes: int
     """Of a warp."""
     rows: int

@@ -49,6 +49,9 @@ EXECUTION_MODELS: dict[Shape, type[BlockTile] | type[WarpTile]] = {
 }
 """The class that emits the tile body, per execution model. A new one adds a row."""
 
+HELD = "held"
+"""On a group: the compiler, left to itself, takes more registers than leave room for the schedule's `blocks`."""
+
 _AXES = "xyzw"
 
 
@@ -274,11 +277,18 @@ def _kernel(group: GroupOp, model: PipelineModel) -> func.FuncOp:
     e.effect(func.ReturnOp())
     result = func.FuncOp(kernel_name(group), (kernel.types, []), Region(kernel.block))
     result.attributes["kernel.threads"] = DenseArrayBase.from_list(i64, list(threads(group)))
-    if group.schedule.resident_blocks:
-        result.attributes["kernel.min_blocks"] = IntegerAttr(group.schedule.resident_blocks, i64)
+    if HELD in group.attributes:
+        hold(group, result)
     chain = ", ".join(s.sym_name.data for s in group.stages)
     result.attributes["kernel.comment"] = StringAttr(f"{chain}: {group.schedule}")
     return result
+
+
+def hold(group: GroupOp, kernel: func.FuncOp) -> None:
+    """Hold the compiler of a group's kernel to the registers that leave room for the schedule's `blocks`."""
+    group.attributes[HELD] = UnitAttr()
+    if group.schedule is not None and (blocks := group.schedule.resident_blocks):
+        kernel.attributes["kernel.min_blocks"] = IntegerAttr(blocks, i64)
 
 
 def _interior(

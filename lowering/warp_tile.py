@@ -220,8 +220,7 @@ class WarpTile:
         bases = dict.fromkeys(base_of(source)[0] for _, source in at.sources)  # type: ignore[arg-type]
         # where the caller said that rows do not, nothing is asked
         accessed = [(b, buffers[b]) for b in bases if lies_well(b, model)]
-        if not at.slack:
-            accessed += zip(group.funcs, outputs, strict=True)
+        accessed += [(f, b) for f, b in zip(group.funcs, outputs, strict=True) if lies_well(f, model)]
         result: SSAValue | None = None
         for value, buffer in accessed:
             if not (size := vector_bytes(value, at.vector)):

@@ -8,14 +8,15 @@ takes 2 K instructions a point instead of K * K if a stage of its own sums along
           %s = ... sum of d[i] * %f_along_y[%x + i, %y] ...
 
 Along y first: in a warp tile rows are in the lane's own registers, and neighbouring columns take shuffles, of which
-there are then no more than before. Integers wrap around, so they may be summed in any order: no bit changes. Floats are
+there are then no more than before; and no sum is computed again for the rows of the halo. So sums that are written the
+other way round, a stage along x that only sums across x read, change places. Integers wrap around, so they may be summed in any order: no bit changes. Floats are
 separated with `float=true` only (`fast_math=True` in Python), since sums of floats depend on their order. Equal sums
 along y of one function share a stage. Stages with a `place`, and those inside groups, stay as they are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -37,7 +38,7 @@ from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
-from tilefuse.analysis.linear import Factors, LinearForm, Number, Offset, Taps, factors, linear_forms
+from tilefuse.analysis.linear import Factors, LinearForm, Number, Offset, Taps, factors, linear_forms, wrapped
 from tilefuse.dialects.img.ops import BoundaryOp, GroupOp, InputOp, PipelineOp, ReadOp, StageOp, YieldOp
 from tilefuse.dialects.img.types import FuncType
 
@@ -65,24 +66,65 @@ class SeparateKernels(ModulePass):
 
     def _separate(self, stage: StageOp, made: _Stages) -> None:
         block = stage.body.block
-        changed = False
         for root, form in linear_forms(block, self.float).items():
-            found = {}
-            for taps, kernel in form.kernels.items():
-                best = max(
-                    (f for d in _order(len(taps.scales)) if (f := factors(kernel, d)) is not None),
-                    key=lambda f: _saved(kernel, f), default=None,
-                )  # fmt: skip
-                if best is not None and _saved(kernel, best) >= self.least:
-                    found[taps] = best
+            passed = self._see_through(form, root)
+            found = {taps: best for taps, kernel in form.kernels.items() if (best := self._factors(kernel)) is not None}
             if found:
                 _rewrite(root, form, found, made)
-                changed = True
-        if changed:
-            for op in reversed(list(block.ops)):
-                if op.results and not any(True for r in op.results for _ in r.uses):
-                    op.detach()
-                    op.erase()
+                _erase_unused([*block.ops])
+                _erase_unused(passed)
+
+    def _factors(self, kernel: dict[Offset, Number]) -> Factors | None:
+        """The kernel as a product, if it is one that saves enough."""
+        rank = len(next(iter(kernel)))
+        found = [f for d in _order(rank) if (f := factors(kernel, d)) is not None and _saved(kernel, f) >= self.least]
+        return max(found, key=lambda f: _saved(kernel, f), default=None)
+
+    def _see_through(self, form: LinearForm, root: SSAValue) -> list[StageOp]:
+        """Put what a stage sums along x in the place of the stage, where only this sum, across x, reads it.
+
+        Gives these stages. Their sums are of the same type, so that both wrap around alike.
+        """
+        passed = []
+        for taps, kernel in list(form.kernels.items()):
+            stage = taps.source.owner
+            if not isinstance(stage, StageOp) or taps.cast is not None or any(o[0] for o in kernel):
+                continue
+            inner = _sum_along_x(stage, root, self.float)
+            if inner is None or inner[0] in form.kernels or set(taps.scales) != {1}:
+                continue
+            both = {(dx, *o[1:]): c * d for o, c in kernel.items() for dx, d in inner[1].items()}
+            if self._factors(both) is not None:
+                del form.kernels[taps]
+                form.kernels[inner[0]] = both
+                passed.append(stage)
+        return passed
+
+
+def _erase_unused(ops: Sequence[Operation]) -> None:
+    """Erase those of `ops` that nothing uses, which stand in order."""
+    for op in reversed(ops):
+        if op.results and not any(True for r in op.results for _ in r.uses):
+            op.detach()
+            op.erase()
+
+
+def _sum_along_x(stage: StageOp, root: SSAValue, floats: bool) -> tuple[Taps, dict[int, Number]] | None:
+    """What a stage sums, and the coefficients by offset in x, if that is all it does, for the stage of `root` alone."""
+    assert isinstance(root.owner, Operation)
+    reader = root.owner.parent_op()
+    if stage.place is not None or stage.bounds is not None or len(stage.funcs) != 1:
+        return None
+    if any(use.operation.parent_op() is not reader for use in stage.funcs[0].uses):
+        return None
+    result = stage.yield_op.operands[0]
+    form = linear_forms(stage.body.block, floats).get(result)
+    if form is None or len(form.kernels) != 1 or form.others or form.constant or result.type != root.type:
+        return None
+    ((taps, kernel),) = form.kernels.items()
+    if set(taps.scales) != {1} or any(any(o[1:]) for o in kernel):
+        return None
+    return taps, {o[0]: c for o, c in kernel.items()}
 
 
 def _order(rank: int) -> Iterable[int]:
@@ -232,7 +274,7 @@ class _Body:
         multiply = arith.MuliOp if integer else arith.MulfOp
         total = None
         # One with coefficient 1 first, if there is any: it begins the sum as it is.
-        for c, value in sorted(terms, key=lambda term: term[0] != 1):
+        for c, value in sorted(((wrapped(c, type), v) for c, v in terms), key=lambda term: term[0] != 1):
             if total is not None and c == -1:
                 total = self.value(subtract(total, value))
                 continue

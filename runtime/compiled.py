@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ctypes
+import math
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp
+from xdsl.dialects import func
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, UnitAttr
 from xdsl.passes import ModulePass
 
 from tilefuse.dialects.diagnostics import PipelineError
@@ -15,7 +17,8 @@ from tilefuse.dialects.img.attrs import Shape
 from tilefuse.dialects.img.ops import GroupOp, PipelineOp
 from tilefuse.dialects.verification import verify
 from tilefuse.lowering import lowering_passes
-from tilefuse.lowering.abi import kernel_name
+from tilefuse.lowering.abi import kernel_name, threads
+from tilefuse.lowering.groups import HELD, hold
 from tilefuse.lowering.printers import print_c, print_cuda
 from tilefuse.passes.chain_kernels import ChainKernels
 from tilefuse.passes.pipeline import PassTrace, new_context, run_passes, standard_passes
@@ -25,6 +28,8 @@ from tilefuse.runtime import cpu, cuda
 from tilefuse.runtime.backend import Backend
 from tilefuse.runtime.launch import c_entry_points
 from tilefuse.runtime.specialize import find_pipeline
+from tilefuse.targets.gpus import gpu
+from tilefuse.targets.occupancy import occupancy
 
 
 @dataclass(frozen=True)
@@ -141,7 +146,10 @@ class Compiled:
         return print_c(module, index_bits=index_bits) + c_entry_points(groups_of(find_pipeline(module)))
 
     def _fit_registers(self, index_bits: int, arch: str) -> Kernels:
-        """Compile; tile again the kernels that the compiler says spill, with what it says, and compile again."""
+        """Compile; hold kernels that leave too few registers for other blocks, and tile again those that spill.
+
+        What the compiler says of each is taken into account, and all are compiled again.
+        """
         scheduled, module = self._scheduled.clone(), self.module
         fixed = {kernel_name(g) for g in groups_of(find_pipeline(self._input)) if g.schedule is not None}
         searched = True
@@ -149,6 +157,9 @@ class Compiled:
             source = self._print(module, index_bits)
             cubin = cuda.build(source, arch, strict_float=self._settings.strict_float)
             names = [kernel_name(g) for g in groups_of(find_pipeline(module))]
+            if holding := self._hold(scheduled, module, cubin):
+                module = holding
+                continue
             again = self._tile_again(scheduled, names, cubin, fixed) if searched else None
             if again is None:
                 # what the search has nothing better for is made smaller, and searched for no more
@@ -158,6 +169,34 @@ class Compiled:
             else:
                 scheduled = again
             module = self._lower(scheduled, None)
+
+    def _hold(self, scheduled: ModuleOp, module: ModuleOp, cubin: cuda.Cubin) -> ModuleOp | None:
+        """Hold the compiler to the schedule's `blocks` where it took more registers than they leave, or spilled.
+
+        Left to itself it often takes fewer, and orders instructions better than for a number of blocks. `module`
+        with what was held; None if nothing had to be.
+        """
+        on = gpu(self._settings.backend.machine)
+        pairs = zip(*(groups_of(find_pipeline(m)) for m in (scheduled, module)), strict=True)
+        held = set()
+        for group, lowered in pairs:
+            name, schedule = kernel_name(lowered), group.schedule
+            if schedule is None or not schedule.resident_blocks or HELD in group.attributes:
+                continue
+            if (registers := cubin.registers.get(name)) is None:
+                continue  # tools such as compute-sanitizer keep the compiler from reporting
+            fit = occupancy(on, math.prod(threads(group)), registers, 0).blocks_per_sm
+            if cubin.spill_bytes[name] or fit < schedule.resident_blocks:
+                group.attributes[HELD] = UnitAttr()
+                held.add(name)
+        if not held:
+            return None
+        module = module.clone()
+        kernels = {f.sym_name.data: f for f in module.body.block.ops if isinstance(f, func.FuncOp)}
+        for lowered in groups_of(find_pipeline(module)):
+            if (name := kernel_name(lowered)) in held:
+                hold(lowered, kernels[name])
+        return module
 
     def _tile_again(self, scheduled: ModuleOp, names: list[str], cubin: cuda.Cubin, fixed: set[str]) -> ModuleOp | None:
         """All scheduled anew, with what the spilling kernels need noted for the `tile` pass.
@@ -180,6 +219,9 @@ class Compiled:
             if REGISTER_NEEDS in old.attributes:
                 new.attributes[REGISTER_NEEDS] = old.attributes[REGISTER_NEEDS]
         again = run_passes(grouped, passes[first:], check=verify if self._settings.verify else None)
+        for old, new in zip(groups_of(find_pipeline(scheduled)), groups_of(find_pipeline(again)), strict=True):
+            if HELD in old.attributes and old.schedule == new.schedule:
+                new.attributes[HELD] = old.attributes[HELD]
         changed = any(
             g.sym_name.data in spilling and g.schedule != spilling[g.sym_name.data].schedule
             for g in groups_of(find_pipeline(again))

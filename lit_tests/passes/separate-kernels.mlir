@@ -138,3 +138,40 @@ img.pipeline @others {
   }
   img.return "f" = %f : !img.func<2xui32>, "g" = %g : !img.func<2xui32>
 }
+
+// -----
+
+// Sums along x, of which only a sum along y is taken, change places with it; both are of 16 bits.
+
+// CHECK-LABEL: img.pipeline @rows_first
+// CHECK-NOT:     "rows"
+// CHECK:         %in_along_y = img.stage "in_along_y" (%x, %y) -> ui16 {
+// CHECK-COUNT-3:   img.read %in[%x, %y
+// CHECK-NOT:       img.read
+// CHECK:         img.stage "f"
+// CHECK-COUNT-3:   img.read %in_along_y[%x
+// CHECK-NOT:       img.read
+// LEAST-LABEL: img.pipeline @rows_first
+// LEAST:         img.stage "rows"
+// FLOAT-LABEL: img.pipeline @rows_first
+// FLOAT:         img.stage "in_along_y"
+img.pipeline @rows_first {
+  %in = img.input "in" : !img.func<2xui16>
+  %rows = img.stage "rows" (%x, %y) -> ui16 {
+    %a = img.read %in[%x - 1, %y] : !img.func<2xui16>
+    %b = img.read %in[%x, %y] : !img.func<2xui16>
+    %c = img.read %in[%x + 1, %y] : !img.func<2xui16>
+    %ab = arith.addi %a, %b : i16
+    %abc = arith.addi %ab, %c : i16
+    img.yield %abc : i16
+  }
+  %f = img.stage "f" (%x, %y) -> ui16 {
+    %a = img.read %rows[%x, %y - 1] : !img.func<2xui16>
+    %b = img.read %rows[%x, %y] : !img.func<2xui16>
+    %c = img.read %rows[%x, %y + 1] : !img.func<2xui16>
+    %ab = arith.addi %a, %b : i16
+    %abc = arith.addi %ab, %c : i16
+    img.yield %abc : i16
+  }
+  img.return "f" = %f : !img.func<2xui16>
+}

@@ -1,5 +1,6 @@
 """What the compiler says of registers changes schedules: spilled ones are searched for again, or made smaller."""
 
+import math
 import re
 
 import pytest
@@ -42,22 +43,47 @@ def report(spilled, registers=64):
 
 
 def test_a_spilled_tile_is_searched_for_again(monkeypatch):
-    build, calls = report([64, 0], registers=120)
+    build, calls = report([64, 64, 0], registers=120)
     monkeypatch.setattr(cuda, "build", build)
     made = compiled()
     before = schedules(made.module)
     after = made.kernels(32, "sm_90")
-    assert len(calls) == 2
+    # left to itself, held to the schedule's blocks, with another tile
+    assert len(calls) >= 3
     assert schedules(after.module) != before
     assert schedules(after.module)[0].execution == before[0].execution
 
 
 def test_what_does_not_spill_stays(monkeypatch):
-    build, calls = report([0])
+    build, calls = report([0], registers=32)
     monkeypatch.setattr(cuda, "build", build)
     made = compiled()
     assert schedules(made.kernels(32, "sm_90").module) == schedules(made.module)
     assert len(calls) == 1
+    assert re.search(r"__launch_bounds__\(\d+\)", calls[0])
+
+
+def test_what_leaves_too_few_registers_is_held(monkeypatch):
+    build, calls = report([0], registers=200)
+    monkeypatch.setattr(cuda, "build", build)
+    made = compiled()
+    after = made.kernels(32, "sm_90")
+    (schedule,) = schedules(after.module)
+    threads = math.prod(schedule.thread_counts)
+    assert [schedule] == schedules(made.module)
+    assert len(calls) == 2
+    assert f"__launch_bounds__({threads})" in calls[0]
+    assert f"__launch_bounds__({threads}, {schedule.resident_blocks})" in calls[1]
+    # the decision stands in the IR, and what is read from there is held at once
+    text = str(after.pipeline)
+    assert "held" in text
+    assert "held" not in str(made.pipeline)
+    calls.clear()
+    passes = [p for p in standard_passes("h200") if p.name == "validate-occupancy"]
+    again = Compiled(parse_module(text, "held.mlir"), Settings(Backend("cuda", "h200"), passes=passes))
+    again.kernels(32, "sm_90")
+    assert len(calls) == 1
+    assert f"__launch_bounds__({threads}, {schedule.resident_blocks})" in calls[0]
 
 
 def test_given_sizes_get_fewer_blocks_and_rows(monkeypatch):
