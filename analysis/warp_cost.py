@@ -23,6 +23,7 @@ from tilefuse.analysis.warp_layout import (
     exchange_bytes,
     live_at_barriers,
     row_readers,
+    stored_at_once,
     warp_layout,
     words_at_once,
 )
@@ -202,13 +203,13 @@ def _apart(bytes: int, vector: int) -> tuple[int, float]:
     return words // piece + 1, 6 + (words + 1 if piece == 2 else 0) + words
 
 
-def _moved(bytes: int, vector: int) -> float:
-    """Instructions to move a row over the lanes to where vectors lie."""
-    words = max(1, vector * min(bytes, WORD_BYTES) // WORD_BYTES)
-    cut = bytes < WORD_BYTES
-    entering = words if cut else words - 1
-    selected = sum(words - 1 + cut + by for by in (4, 2, 1) if by < words)
-    return 6 + entering + selected + (words if cut else 0)
+def _moved(bytes: int, vector: int) -> tuple[int, float]:
+    """Accesses that store a row which is moved over the lanes to where they may lie, and instructions beside them."""
+    piece = stored_at_once(bytes, vector)
+    cut = bytes < WORD_BYTES and not vector * bytes % WORD_BYTES
+    words, most = (n * bytes // WORD_BYTES if cut else n for n in (vector, piece))
+    selected = sum(words + by - (not cut) for by in (4, 2, 1) if by < most)
+    return vector // piece, 6 + most - (not cut) + selected + (words if cut else 0)
 
 
 def _split(held: Held) -> float:
@@ -272,11 +273,10 @@ def _estimate(
         instructions += count * v * (per_column + deep * 5 * unstaged)
         if id == output:
             instructions += count * deep * (4 + v * _split(held))
-            if layout.slack:
-                instructions += count * deep * _moved(held.bytes, v)
-            elif not node.aligned:
-                instructions += count * deep * (v - 1)
-                stored_again += count * deep * v * held.bytes * (v - 1)
+            if not node.aligned:
+                accesses, moving = _moved(held.bytes, v) if layout.slack else (v, 0.0)
+                instructions += count * deep * (accesses - 1 + moving)
+                stored_again += count * deep * v * held.bytes * (accesses - 1)
             continue
         if rows := held.exchanged_rows():
             # pieces of more than 16 bytes are several accesses, which meet in the banks

@@ -24,6 +24,14 @@ WORD_BYTES = 4
 """Smaller elements are loaded as words of so many bytes where rows do not lie where vectors do."""
 
 
+def stored_at_once(element_bytes: int, vector: int) -> int:
+    """Columns that one access stores of a lane's row that is moved over the lanes to where such accesses may lie."""
+    row = element_bytes * vector
+    if element_bytes < WORD_BYTES and row not in (4, 8, 16):
+        return vector
+    return max(1, words_at_once(row) * WORD_BYTES // element_bytes)
+
+
 def words_at_once(row_bytes: int) -> int:
     """How many words one access takes of a lane's row that does not lie where vectors do.
 
@@ -199,7 +207,8 @@ def warp_layout(
                 f"evenly on {warps} warps; the next larger tile has {height + warps - left_over} rows"
             )
     everything = [*stages.values(), *sources.values()]
-    slack = 0 if model.nodes[output].aligned else vector - 1
+    out = model.nodes[output]
+    slack = 0 if out.aligned else max(stored_at_once(size, vector) for size in out.element_bytes) - 1
     left = math.ceil((max(h.left for h in everything) + slack) / vector)
     right = math.ceil(max(h.right for h in everything) / vector)
     if left + right > LANES // 2:

@@ -13,7 +13,7 @@ from tilefuse.dialects.warp import LoadOp
 from tilefuse.lowering.emit import PRIVATE, Num
 from tilefuse.lowering.warp_body import Where
 from tilefuse.lowering.warp_schedule import layout_of
-from tilefuse.lowering.warp_shifts import columns_beyond, load_words
+from tilefuse.lowering.warp_words import RepeatedWords, Words, columns_beyond
 
 if TYPE_CHECKING:
     from tilefuse.lowering.warp_registers import RegisterBody
@@ -60,14 +60,17 @@ class _Load:
         def guarded() -> None:
             self._rows(self._guarded)
 
-        if self.op.plain is None:
-            guarded()
-        else:
+        if self.op.repeated is not None:
+            words = RepeatedWords(self.body, self.op, self._rows)
+            self.body.e.choose(words.inside(), words.load, guarded)
+        elif self.op.plain is not None:
             self.body.e.choose(self._inside(), self._unaligned, guarded)
+        else:
+            guarded()
 
     def _unaligned(self) -> None:
         if self.op.words is not None:
-            load_words(self.body, self.op, self._rows, self.body.put_row)
+            Words(self.body, self.op, self._rows).load()
         else:
             self._rows(self._apart)
 

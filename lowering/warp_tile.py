@@ -15,6 +15,7 @@ from xdsl.ir import Attribute, Block, Region, SSAValue
 from tilefuse.analysis.model import PipelineModel
 from tilefuse.analysis.regions import follow_chain
 from tilefuse.analysis.warp_layout import LANES, Held, group_layout
+from tilefuse.dialects.img.attrs import BoundaryKind
 from tilefuse.dialects.img.ops import GroupOp, StageOp
 from tilefuse.dialects.img.ops.stage import computes_values_only
 from tilefuse.dialects.img.types import FuncType, element_bytes
@@ -23,7 +24,7 @@ from tilefuse.dialects.warp.layout import Layout, TileType
 from tilefuse.lowering.abi import base_of, static_strides
 from tilefuse.lowering.emit import INDEX, Emitter, Num
 from tilefuse.lowering.reads import Buffer, Point, Resident, Tile, emit_stage, read_global, row_of
-from tilefuse.lowering.warp_shifts import can_cut, columns_beyond
+from tilefuse.lowering.warp_words import can_cut, columns_beyond
 
 
 class WarpTile:
@@ -117,6 +118,13 @@ class WarpTile:
         rank = 2 + len(held.rest)
         # rows that lie well are handled by what `rows` says
         plain = not lies_well(base, self.model) and not any(b.mins for b in boundaries)
+        words = in_words(base, self.held.vector, self.model)
+        repeated = (
+            words
+            and plain
+            and any(0 in b.dimensions for b in boundaries)
+            and all(b.kind.data is BoundaryKind.RepeatEdge for b in boundaries)
+        )
         replaces = False
 
         def points(relative: list[Num]) -> list[SSAValue]:
@@ -140,8 +148,9 @@ class WarpTile:
             aligned,
             tile.border,
             *bodies,
-            words=in_words(base, self.held.vector, self.model),
-            plain=plain,
+            words=words,
+            plain=plain and not repeated,
+            repeated=repeated,
             replaces=replaces,
         )
         return e.op(op, source.name_hint or base.name_hint or "in")

@@ -63,7 +63,8 @@ class LoadOp(IRDLOperation):
     elements from the indices that it yields; that must be the same for all rows. Two more values of i1 say that all of
     the lane's columns are to be as the first of these elements, or as the last; with `replaces` (`border %border
     replaces rows`) two more, i1 and the element, replace the row by the element where false. With `plain` before that,
-    points inside the buffer are its elements in border tiles too, so that warps all of whose points are may load them.
+    points inside the buffer are its elements in border tiles too, so that warps all of whose points are may load them;
+    `repeated` instead says that beside the buffer they are those of its edges, in the row that `rows` says.
     """
 
     name = "warp.load"
@@ -74,6 +75,7 @@ class LoadOp(IRDLOperation):
     border = opt_operand_def(i1)
     words = opt_prop_def(UnitAttr)
     plain = opt_prop_def(UnitAttr)
+    repeated = opt_prop_def(UnitAttr)
     replaces = opt_prop_def(UnitAttr)
     bodies = var_region_def("single_block")
     tile = result_def(TileType)
@@ -92,10 +94,11 @@ class LoadOp(IRDLOperation):
         *,
         words: bool = False,
         plain: bool = False,
+        repeated: bool = False,
         replaces: bool = False,
     ):
         assert isinstance(buffer.type, MemRefType)
-        flags = {"words": words, "plain": plain, "replaces": replaces}
+        flags = {"words": words, "plain": plain, "repeated": repeated, "replaces": replaces}
         super().__init__(
             operands=[buffer, list(indices), aligned, border],
             properties={name: UnitAttr() for name, is_set in flags.items() if is_set},
@@ -120,6 +123,9 @@ class LoadOp(IRDLOperation):
             return False
         return len(yielded(self, self.rows)) > 1 + len(self.indices) + (0 if self.replaces is None else 2)
 
+    def _of_borders(self) -> tuple[tuple[str, UnitAttr | None], ...]:
+        return ("plain", self.plain), ("repeated", self.repeated), ("replaces", self.replaces)
+
     def verify_(self) -> None:
         layout, type = tile_type(self.tile).spread, self.buffer.type
         assert isinstance(type, MemRefType)
@@ -132,10 +138,12 @@ class LoadOp(IRDLOperation):
         if (self.border is not None) != (len(self.bodies) == 2):
             raise VerifyException("warp.load: border comes with two regions, rows and points")
         if self.border is None:
-            for name, flag in (("plain", self.plain), ("replaces", self.replaces)):
+            for name, flag in self._of_borders():
                 if flag is not None:
                     raise VerifyException(f"warp.load: {name} is said of border tiles; add border")
             return
+        if self.repeated is not None and (self.words is None or self.plain is not None or self.replaces is not None):
+            raise VerifyException("warp.load: repeated stands with words, without plain or replaces")
         for block in (self.rows, self.points):
             check_coordinates(self, block, layout)
         row: list[Attribute] = [i1, *[INDEX] * rank]
@@ -153,10 +161,11 @@ class LoadOp(IRDLOperation):
         aligned = _parse_flag(parser, "aligned")
         words = parser.parse_optional_keyword("words") is not None
         border = rows = points = None
-        plain = replaces = False
+        plain = repeated = replaces = False
         if parser.parse_optional_keyword("border"):
             border = parser.resolve_operand(parser.parse_unresolved_operand(), i1)
             plain = parser.parse_optional_keyword("plain") is not None
+            repeated = parser.parse_optional_keyword("repeated") is not None
             replaces = parser.parse_optional_keyword("replaces") is not None
             parser.parse_keyword("rows")
             rows = parser.parse_region()
@@ -175,8 +184,9 @@ class LoadOp(IRDLOperation):
         operands = [parser.resolve_operand(i, INDEX) for i in indices]
         memory = parser.resolve_operand(buffer, type)
         op = cls(
-            memory, operands, tile.spread, aligned, border, rows, points, words=words, plain=plain, replaces=replaces
-        )
+            memory, operands, tile.spread, aligned, border, rows, points,
+            words=words, plain=plain, repeated=repeated, replaces=replaces,
+        )  # fmt: skip
         op.tile.name_hint = None
         return op
 
@@ -191,7 +201,7 @@ class LoadOp(IRDLOperation):
         if self.border is not None:
             printer.print_string(" border ")
             printer.print_ssa_value(self.border)
-            for name, flag in (("plain", self.plain), ("replaces", self.replaces)):
+            for name, flag in self._of_borders():
                 if flag is not None:
                     printer.print_string(f" {name}")
             for keyword, body in zip(("rows", "points"), self.bodies, strict=True):

@@ -4,27 +4,31 @@
 // RUN: pipeline-opt %s -p 'tile{shape=warp_tile sizes=0,0 threads=32,4 vector=8 rows=2},promote-memory,lower-groups,pack-subwords,lower-warp-tiles' -t cuda | filecheck %s
 // RUN: pipeline-opt %s -p 'tile{shape=warp_tile sizes=0,0 threads=32,4 vector=8 rows=2},promote-memory,lower-groups' | filecheck %s --check-prefix=TILES
 
-// One lane more is dead at the left, whose columns are not whole.
+// Stores are of words, so three columns left of the tile are whole too.
 
-// TILES: warp.load %in[{{.*}}] words border %border plain rows {
+// TILES: warp.load %in[{{.*}}] words border %border repeated rows {
 // TILES: lanes = [32, 8]
-// TILES: warp.store %out{{.*}} within [-7, 240, 0, 8] border %border
+// TILES: warp.store %out{{.*}} within [-3, 240, 0, 8] border %border
 
 // CHECK-LABEL: void smooth_out_tile(
 // CHECK:       if (border) {
 
-// Warps of border tiles that lie inside load words too.
+// In border tiles words are loaded too, if they lie in the buffer; beside it the element of the edge is taken instead.
 
 // CHECK:         if ({{.*}}) {
-// CHECK-NEXT:      unsigned int words[2][3];
+// CHECK:           unsigned int edges[2];
+// CHECK:           edges[r] = in[{{.*}}];
+// CHECK:           unsigned int words[2][3];
+// CHECK:         } else {
 // CHECK:         unsigned int words[2][3];
 // CHECK:           words[r][0] = load_u8x4(&in[[[ROW:.*]]]);
 // CHECK-NEXT:      words[r][1] = load_u8x4(&in[[[ROW]] + 4]);
-// CHECK-NEXT:      words[r][2] = load_u8x4(&in[[[ROW]] + ([[SHIFT:.*]] == 0 ? 4 : 8)]);
+// CHECK-NEXT:      words[r][2] = load_u8x4(&in[[[ROW]] + 8]);
 // CHECK:           const idx [[BITS:i_[0-9]+]] = ({{.*}} & 3) * 8;
 // CHECK:           >> (unsigned long long)(long long)[[BITS]]
 // CHECK:         __shfl_up_sync(
-// CHECK:         store_u8x8(&out_out[
+// CHECK:         store_u8x4(&out_out[
+// CHECK:         store_u8x4(&out_out[
 img.pipeline @smooth {
   %in = img.input "in" {img.align = 1 : i64} : !img.func<2xui8>
   %edge = img.boundary repeat_edge %in dims [0, 1] : !img.func<2xui8>

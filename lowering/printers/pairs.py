@@ -100,6 +100,8 @@ def _shift_right(p: FunctionPrinter, op: Operation) -> Expr:
     if by is None or by > 15:
         raise PipelineError("arith.shrui: pairs are shifted by a constant below 16", op)
     a = p.use(op.operands[0])
+    if by == 8:  # one instruction
+        return expr.call("__byte_perm", (a, _literal(0), _literal(0x4341)), _WORD)
     moved = expr.binary(a, ">>", Expr(str(by), PRIMARY, "int", (by, by), by), SHIFT, _WORD)
     return expr.binary(moved, "&", _twice(0xFFFF >> by), BITAND, _WORD)
 

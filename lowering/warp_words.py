@@ -1,0 +1,219 @@
+"""Rows of small elements that do not lie where vectors do: they are loaded in words, out of which they are cut."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from xdsl.dialects import arith, memref, vector
+from xdsl.dialects.builtin import MemRefType, VectorType, i8, i16, i32, i64
+from xdsl.ir import Attribute, SSAValue
+
+from tilefuse.analysis.warp_layout import WORD_BYTES, words_at_once
+from tilefuse.dialects.img.types import element_bytes
+from tilefuse.dialects.warp import LoadOp
+from tilefuse.lowering import pairs
+from tilefuse.lowering.emit import PRIVATE, Emitter, Num
+from tilefuse.lowering.warp_body import Where
+from tilefuse.lowering.warp_schedule import layout_of
+
+if TYPE_CHECKING:
+    from tilefuse.lowering.warp_registers import RegisterBody
+
+_WORD = VectorType(i32, [1])
+
+
+class Words:
+    """A load of all rows as words, of which the first may begin before a lane's columns; the last ends after them."""
+
+    def __init__(self, body: RegisterBody, op: LoadOp, row_loop: Callable[[Callable[[Where], None]], None]) -> None:
+        self.body, self.op, self.row_loop = body, op, row_loop
+        self.e, self.layout, self.element = body.e, layout_of(op.tile), op.tile.type.element
+        self.in_word, self.piece = in_word(self.element), columns_beyond(self.element, self.layout.vector)
+
+    def load(self) -> None:
+        """All that is loaded is on its way before the first of it is needed."""
+        e, layout = self.e, self.layout
+        type, count = VectorType(self.element, [self.piece]), layout.vector // self.piece + 1
+        waiting = e.alloca([*layout.shape[:-1], count], type, PRIVATE, "words")
+
+        def place(at: Where, number: int) -> list[Num]:
+            return [*self.body.register_index(layout, at)[:-1], number]
+
+        def fetch(at: Where) -> None:
+            index = self.index(at)
+            index[-1] = e.sub(index[-1], self.shift(at))
+            for number in range(count):
+                column = e.value(e.add(index[-1], number * self.piece))
+                loaded = e.op(vector.LoadOp(self.op.buffer, [*(e.value(i) for i in index[:-1]), column], type))
+                e.store(loaded, waiting, place(at, number))
+
+        def cut(at: Where) -> None:
+            pieces = [e.load(waiting, place(at, number)) for number in range(count)]
+            words = self.words([word for held in pieces for word in words_of(e, held, self.element, self.piece)], at)
+            self.body.put_row(row_of_words(e, words, self.element), self.op.tile, at, None)
+
+        self.row_loop(fetch)
+        self.row_loop(cut)
+
+    def index(self, at: Where) -> list[Num]:
+        """Where in the buffer a point is."""
+        return self.body.memory_index(self.op.indices, at, self.layout)
+
+    def shift(self, at: Where) -> SSAValue:
+        """Columns that the first word of a row begins before the lane's; the same for all lanes."""
+        first = Where(self.body.warp, 0, 0, at.row, at.deep)
+        return misalignment(self.e, self.op.buffer, self.index(first), self.piece)
+
+    def words(self, loaded: Sequence[SSAValue], at: Where) -> list[SSAValue]:
+        """The lane's columns of a row."""
+        e, shift = self.e, self.shift(at)
+        if self.piece > self.in_word:
+            second = e.compare("ne", e.op(arith.AndIOp(shift, e.value(self.in_word))), 0)
+            loaded = [e.select(second, after, word) for word, after in pairwise(loaded)]
+            shift = e.op(arith.AndIOp(shift, e.value(self.in_word - 1)))
+        bits = e.mul(shift, 8 * WORD_BYTES // self.in_word)
+        return [funnel(e, *both, bits) for both in pairwise(loaded)]
+
+
+class RepeatedWords(Words):
+    """The same in border tiles: in columns beside the buffer stands the edge's element, whatever the words have there."""
+
+    def inside(self) -> SSAValue:
+        """Whether all words of a warp lie in the buffer, if need be in other rows of it."""
+        e, layout = self.e, self.layout
+        metadata = memref.ExtractStridedMetaDataOp(self.op.buffer)
+        e.effect(metadata)
+        outer = list(metadata.strides)[: len(self.op.indices) - 1]
+        (top, bottom), depth = layout.rows, layout.depth
+        corners = (
+            Where(self.body.warp, 0, -self.piece, top, tuple(low for low, _ in depth)),
+            Where(
+                self.body.warp, layout.lanes[0] - 1, layout.vector - 1 + self.piece,
+                bottom - 1, tuple(high - 1 for _, high in depth),
+            ),
+        )  # fmt: skip
+        first, last = (self._place(self.index(corner), outer) for corner in corners)
+        end = self._place([e.sub(e.dim(self.op.buffer, axis), 1) for axis in range(len(self.op.indices))], outer)
+        width = e.dim(self.op.buffer, len(self.op.indices) - 1)
+        # rows of a narrower buffer have both edges in one lane
+        inside = e.both(e.compare("sge", width, layout.vector), e.compare("sge", first, 0))
+        inside = e.both(inside, e.compare("sle", last, end))
+        for stride in outer:
+            inside = e.both(inside, e.compare("sge", stride, 0))
+        assert inside is not None
+        return inside
+
+    def _place(self, index: Sequence[Num], outer: Sequence[SSAValue]) -> Num:
+        """How many elements lie before one of the buffer."""
+        place = index[-1]
+        for i, stride in zip(index[:-1], outer, strict=True):
+            place = self.e.add(place, self.e.mul(i, stride))
+        return place
+
+    def load(self) -> None:
+        """Beside the words of a row, the element of the edge that is nearer to the lane."""
+        e, layout = self.e, self.layout
+        width = e.dim(self.op.buffer, len(self.op.indices) - 1)
+        first = super().index(self.body.here(0, layout.rows[0], tuple(low for low, _ in layout.depth)))[-1]
+        self.edge = e.pick(e.compare("slt", first, 0), 0, e.sub(width, 1))
+        self.kept = []
+        bits = 8 * WORD_BYTES // self.in_word
+        for column in range(0, layout.vector, self.in_word):
+            before, inside = (e.mul(e.clamp(e.sub(n, e.add(first, column)), 0, self.in_word), bits) for n in (0, width))
+            self.kept.append(
+                e.op(arith.AndIOp(self._ones(inside), e.op(arith.XOrIOp(self._ones(before), self._minus_one()))))
+            )
+        self.edges = e.alloca(layout.shape[:-1], self.element, PRIVATE, "edges")
+        self.row_loop(self._fetch_edge)
+        super().load()
+
+    def _minus_one(self) -> SSAValue:
+        return self.e.op(arith.ConstantOp.from_int_and_width(-1, i32))
+
+    def _ones(self, count: Num) -> SSAValue:
+        """A word with so many ones at its low end, 0 to 32."""
+        e = self.e
+        ones = e.op(arith.ConstantOp.from_int_and_width((1 << 8 * WORD_BYTES) - 1, i64))
+        by = e.op(arith.IndexCastOp(e.value(e.sub(8 * WORD_BYTES, count)), i64))
+        return e.op(arith.TruncIOp(e.op(arith.ShRUIOp(ones, by)), i32))
+
+    def _fetch_edge(self, at: Where) -> None:
+        e = self.e
+        index = [e.value(i) for i in (*self.index(at)[:-1], self.edge)]
+        e.store(e.op(memref.LoadOp.get(self.op.buffer, index)), self.edges, self._slot(at))
+
+    def _slot(self, at: Where) -> list[Num]:
+        return self.body.register_index(self.layout, at)[:-1]
+
+    def index(self, at: Where) -> list[Num]:
+        """In the row that stands for the point's."""
+        place = self.body.run(self.op.rows, at, self.layout)
+        return [*place[1 : len(self.op.indices)], super().index(at)[-1]]
+
+    def words(self, loaded: Sequence[SSAValue], at: Where) -> list[SSAValue]:
+        """The lane's columns of a row, those beside the buffer replaced."""
+        e = self.e
+        edge = pairs.together(e, [e.load(self.edges, self._slot(at))] * self.in_word)
+        fill = e.op(vector.ExtractOp(e.op(vector.BitcastOp(edge, _WORD)), [0], i32))
+        found = []
+        for word, kept in zip(super().words(loaded, at), self.kept, strict=True):
+            others = e.op(arith.AndIOp(fill, e.op(arith.XOrIOp(kept, self._minus_one()))))
+            found.append(e.op(arith.OrIOp(e.op(arith.AndIOp(word, kept)), others)))
+        return found
+
+
+def misalignment(e: Emitter, buffer: SSAValue, index: Sequence[Num], width: int) -> SSAValue:
+    """Elements from the last place before an element of a buffer where so wide a vector may lie."""
+    type = buffer.type
+    assert isinstance(type, MemRefType)
+    metadata = memref.ExtractStridedMetaDataOp(buffer)
+    pointer = e.op(memref.ExtractAlignedPointerAsIndexOp.get(buffer))
+    e.effect(metadata)
+    size = element_bytes(type.element_type)
+    place: Num = pointer if size == 1 else e.op(arith.DivUIOp(pointer, e.value(size)))
+    for i, stride in zip(index[:-1], metadata.strides, strict=False):
+        place = e.add(place, e.mul(i, stride))
+    place = e.value(e.add(place, index[-1]))
+    return e.op(arith.AndIOp(place, e.value(width - 1)))
+
+
+def can_cut(element: Attribute, vector: int) -> bool:
+    """Whether a lane's row is one access of whole words, with several elements each."""
+    return element in (i8, i16) and element_bytes(element) * vector in (4, 8, 16)
+
+
+def columns_beyond(element: Attribute, vector: int) -> int:
+    """How many columns before and after a lane's are loaded at most, where a row is loaded in words."""
+    size = element_bytes(element)
+    return words_at_once(size * vector) * WORD_BYTES // size
+
+
+def in_word(element: Attribute) -> int:
+    """How many elements a word has."""
+    return WORD_BYTES // element_bytes(element)
+
+
+def words_of(e: Emitter, row: SSAValue, element: Attribute, count: int) -> list[SSAValue]:
+    """A row as words of 32 bits."""
+    each = in_word(element)
+    return [_word(e, pairs.shuffle(e, row, row, range(v, v + each))) for v in range(0, count, each)]
+
+
+def _word(e: Emitter, elements: SSAValue) -> SSAValue:
+    return e.op(vector.ExtractOp(e.op(vector.BitcastOp(elements, _WORD)), [0], i32))
+
+
+def row_of_words(e: Emitter, words: Sequence[SSAValue], element: Attribute) -> SSAValue:
+    """Words of 32 bits as a row."""
+    type = VectorType(element, [in_word(element)])
+    return pairs.joined(e, [e.op(vector.BitcastOp(pairs.together(e, [word]), type)) for word in words])
+
+
+def funnel(e: Emitter, low: SSAValue, high: SSAValue, bits: Num) -> SSAValue:
+    """The word that begins `bits` after the beginning of `low`."""
+    wide = e.op(arith.ShLIOp(e.op(arith.ExtUIOp(high, i64)), e.op(arith.ConstantOp.from_int_and_width(32, i64))))
+    both = e.op(arith.OrIOp(wide, e.op(arith.ExtUIOp(low, i64))))
+    by = e.op(arith.IndexCastOp(e.value(bits), i64))
+    return e.op(arith.TruncIOp(e.op(arith.ShRUIOp(both, by)), i32))
