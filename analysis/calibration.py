@@ -20,13 +20,13 @@ class Calibration:
 
     exchange_row: float = 1.0
     """Instructions to write, or read, a lane's part of a row that goes from warp to warp."""
-    barrier: float = 183.0
+    barrier: float = 155.0
     """What waiting at a barrier costs, in instructions of a thread, where one block has a multiprocessor to itself."""
     base_registers: float = 12.0
     """Registers of a thread beside what it computes with."""
     exchange_registers: float = 22.5
     """The same at a barrier, where rows are exchanged."""
-    least_registers: float = 40.0
+    least_registers: float = 32.0
     """Registers of a thread that the compiler is always left."""
     live_window: float = 0.42
     """Registers that a sweep needs, per value of the windows of rows: sums take the place of rows."""
@@ -40,42 +40,46 @@ class Calibration:
     """Where rows are exchanged: registers per value that waits at a barrier."""
     at_barrier_terms: float = 0.07
     """Where rows are exchanged: registers per value read by the stage that reads most."""
-    code_limit: float = 3260.0
+    code_limit: float = 3000.0
     """Instructions of one thread's straight-line code from which fetching them costs."""
-    code_penalty: float = 3.0
+    code_penalty: float = 1.63
     """What each further CODE_LIMIT of instructions adds, as a share."""
-    issue_overhead: float = 0.796
+    issue_overhead: float = 0.793
     """Instructions issued over instructions counted: addresses, moves, waits."""
-    tail_us: float = 0.00138
+    border: float = 0.244
+    """Instructions that tiles at the edges of a picture take beyond those of others, as a share."""
+    tail_us: float = 0.00203
     """Microseconds that the last block takes per instruction of a thread: nothing hides its latency."""
-    full_issue_threads: float = 846.0
+    full_issue_threads: float = 640.0
     """Threads resident on a multiprocessor from which instructions issue at full rate."""
-    full_issue_power: float = 0.263
+    full_issue_power: float = 0.292
     """How the rate falls with fewer."""
-    cache_over_dram: float = 3.74
+    cache_over_dram: float = 1.65
     """Rate of the L2 cache over that of DRAM, read and written together (anchors: 6.1 against 4.28 TB/s)."""
-    load_bytes_per_instruction: float = 0.861
+    load_bytes_per_instruction: float = 0.7
     """Bytes that the first-level caches give in the time of one thread instruction: 128 against 128 x 0.72 a cycle."""
-    touched_again: float = 0.155
+    touched_again: float = 0.1
     """What loading bytes costs of lines that an earlier access of the lane touched, over loading them once: rows that
     lie nowhere where vectors do are loaded by several accesses."""
-    store_over_dram: float = 1.49
+    store_again: float = 0.505
+    """Share of a row's bytes by which each further access that stores it loads the L2 cache."""
+    store_over_dram: float = 1.05
     """Rate at which the L2 cache takes stores, over that of DRAM."""
     in_flight: float = 24600.0
     """Bytes of loads in flight per multiprocessor from which DRAM is saturated."""
-    narrow_rows: float = 0.106
+    narrow_rows: float = 0.126
     """How much longer DRAM takes, as a share, in tall blocks with rows half as long as 16 bytes per lane."""
-    block_us: float = 0.0214
+    block_us: float = 0.017
     """Microseconds that a multiprocessor takes to begin a block."""
-    apart: float = 0.348
+    apart: float = 0.0966
     """Share of the shorter of loading and computing that a single wave of blocks does not hide behind the other."""
-    overlap: float = 11.4
+    overlap: float = 14.8
     """How well the shorter hides behind the longer: the power of their mean, with 1024 threads on a multiprocessor."""
     overlap_power: float = 1.2
     """How that grows with the threads."""
-    imbalance: float = 0.814
+    imbalance: float = 1.17
     """How much of the share of multiprocessors' time that a last wave leaves idle is lost."""
-    overlap_miss: float = 0.0587
+    overlap_miss: float = 0.0001
     """Share of the overlapping part of input tiles that comes from DRAM and not from a cache."""
 
 

@@ -46,7 +46,7 @@ DEEP_HALO = 8
 REGISTER_LIMIT = 190
 """Estimated registers per thread beyond which a candidate is dropped: the estimate is not exact, 255 is."""
 
-ROLLED_FROM = 2300
+ROLLED_FROM = 3300
 """Instructions per lane from which like stages become a loop (`roll-stages`)."""
 ROLLED_COST = 0.04
 """Instructions more in a loop: counters, branches, moves."""
@@ -231,7 +231,8 @@ def _estimate(
     v, width, height, warps, pitch = layout.vector, layout.width, layout.height, layout.warps, layout.pitch
     depth = math.prod(box[2:])
     tile = (width, height, *box[2:])
-    blocks = -(-box[0] // width) * -(-box[1] // height)
+    columns, rows_of_tiles = -(-box[0] // width), -(-box[1] // height)
+    blocks = columns * rows_of_tiles
     own = width * height / warps  # output points of a warp
     own_bytes = own * depth * model.nodes[output].bytes
     instructions = 40.0  # finding the tile, per lane
@@ -306,6 +307,7 @@ def _estimate(
         resident = min(resident, max(1, machine.fast_bytes_per_core // shared))
     work = Work(
         blocks=blocks,
+        at_border=1.0 - max(0, columns - 2) * max(0, rows_of_tiles - 2) / blocks,
         warps=warps,
         resident_blocks=resident,
         instructions=instructions,

@@ -25,11 +25,12 @@ WORD_BYTES = 4
 
 
 def stored_at_once(element_bytes: int, vector: int) -> int:
-    """Columns that one access stores of a lane's row that is moved over the lanes to where such accesses may lie."""
-    row = element_bytes * vector
-    if element_bytes < WORD_BYTES and row not in (4, 8, 16):
-        return vector
-    return max(1, words_at_once(row) * WORD_BYTES // element_bytes)
+    """Columns that one access stores of a lane's row that is moved over the lanes to where such accesses may lie.
+
+    Small elements are stored in words, as moving them takes instructions; rows of 16 bytes at once, as memory prefers.
+    """
+    in_words = element_bytes < WORD_BYTES and element_bytes * vector in (4, 8)
+    return WORD_BYTES // element_bytes if in_words else vector
 
 
 def words_at_once(row_bytes: int) -> int:

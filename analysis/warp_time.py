@@ -17,6 +17,8 @@ class Work:
     """What a kernel of warp tiles does. A tile is a warp's; bytes are per tile where nothing else is said."""
 
     blocks: int
+    at_border: float
+    """The share of the blocks whose tiles lie at the edges of the picture."""
     warps: int
     """Warps, and tiles, of a block."""
     resident_blocks: int
@@ -59,6 +61,7 @@ def microseconds(work: Work, machine: Machine) -> float:
     instructions = work.instructions + work.exchanges * c.exchange_row + waiting
     code = 1.0 + c.code_penalty * max(0.0, work.code / c.code_limit - 1.0)
     compute = tiles * LANES * instructions * c.issue_overhead * code / machine.instructions_per_us
+    compute *= 1.0 + c.border * work.at_border
     compute *= math.pow(max(1.0, c.full_issue_threads / resident), c.full_issue_power)
     # some multiprocessors have a block more than others
     compute *= 1.0 + c.imbalance * (-(-work.blocks // machine.cores) * machine.cores / work.blocks - 1.0)
@@ -68,7 +71,11 @@ def microseconds(work: Work, machine: Machine) -> float:
     drift = (1.0 - together) * min(1.0, max(0.0, (work.rows - 8) / 24))
     dram *= 1.0 + c.narrow_rows * max(0.0, 16 * LANES / work.row_bytes - 1.0) * drift
     store = tiles * work.stored_bytes / (machine.bytes_per_us * c.store_over_dram)
-    cache = tiles * (work.own_bytes + work.other_bytes) / (machine.bytes_per_us * c.cache_over_dram)
+    cache = (
+        tiles
+        * (work.own_bytes + work.other_bytes + LANES * c.store_again * work.stored_again)
+        / (machine.bytes_per_us * c.cache_over_dram)
+    )
     in_flight = max(1.0, resident * work.loaded_bytes)
     memory = max(dram, store, cache) * math.sqrt(max(1.0, c.in_flight / in_flight))
 

@@ -78,7 +78,7 @@ class Words:
 
 
 class RepeatedWords(Words):
-    """The same in border tiles: in columns beside the buffer stands the edge's element, whatever the words have there."""
+    """The same in border tiles: in columns beside the buffer stands the edge's element, whatever words have there."""
 
     def inside(self) -> SSAValue:
         """Whether all words of a warp lie in the buffer, if need be in other rows of it."""

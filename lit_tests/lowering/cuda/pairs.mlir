@@ -23,7 +23,7 @@
 // CHECK-NEXT:     const unsigned int v = load_u8x4(&in[(0 + warp) * in_s0 + 0 + (lane * 4 - 4)]);
 // CHECK-NEXT:     const unsigned int v_1 = v;
 // CHECK-NEXT:     w_a[0][1] = v_1 & 0xff00ffu;
-// CHECK-NEXT:     w_a[0][2] = (v_1 >> 8) & 0xff00ffu;
+// CHECK-NEXT:     w_a[0][2] = __byte_perm(v_1, 0u, 0x4341u);
 // CHECK-NEXT:   } else {
 // CHECK-NEXT:     #pragma unroll
 // CHECK-NEXT:     for (idx v = 0; v < 2; ++v) {
