@@ -102,8 +102,8 @@ def split_row(e: Emitter, row: SSAValue) -> list[SSAValue]:
     return pairs
 
 
-def row_of_pairs(e: Emitter, pairs: Sequence[SSAValue], element: Attribute) -> SSAValue:
-    """The row, as it lies in memory, of pairs of columns c and c + n/2."""
+def row_of_pairs(e: Emitter, pairs: Sequence[SSAValue], element: Attribute, upper: bool = False) -> SSAValue:
+    """The row, as it lies in memory, of pairs of columns c and c + n/2; with `upper`, of their upper bytes."""
     if element == i16:
         if len(pairs) == 1:
             return pairs[0]
@@ -115,12 +115,29 @@ def row_of_pairs(e: Emitter, pairs: Sequence[SSAValue], element: Attribute) -> S
     quads: list[SSAValue] = []  # columns c, c + 1, c + n/2, c + n/2 + 1
     for a, b in zip(pairs[::2], pairs[1::2], strict=True):
         x, y = (e.op(vector.BitcastOp(pair, _BYTES)) for pair in (a, b))
-        quads.append(shuffle(e, x, y, [0, 4, 2, 6]))
+        quads.append(shuffle(e, x, y, [1, 5, 3, 7] if upper else [0, 4, 2, 6]))
     if len(quads) == 1:
         return quads[0]
     lows = [shuffle(e, a, b, [0, 1, 4, 5]) for a, b in zip(quads[::2], quads[1::2], strict=True)]
     highs = [shuffle(e, a, b, [2, 3, 6, 7]) for a, b in zip(quads[::2], quads[1::2], strict=True)]
     return joined(e, [*lows, *highs])
+
+
+def is_upper_byte(value: SSAValue) -> bool:
+    """Whether a byte of a body of `pack-subwords` is the upper one of a number of 16 bits."""
+    shift = value.owner.input.owner if isinstance(value.owner, arith.TruncIOp) else value.owner
+    return isinstance(shift, arith.ShRUIOp) and constant_of(shift.rhs) == 8
+
+
+def upper_bytes(e: Emitter, pair: SSAValue) -> SSAValue:
+    """The upper bytes of a pair, as numbers."""
+    return _shifted(e, pair, 8)
+
+
+def before_shift(pair: SSAValue) -> SSAValue:
+    """What `upper_bytes` was taken of."""
+    assert isinstance(pair.owner, arith.ShRUIOp)
+    return pair.owner.lhs
 
 
 def compute_pair(e: Emitter, block: Block, read: Callable[[AtOp], SSAValue]) -> list[SSAValue]:

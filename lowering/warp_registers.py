@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 
 from xdsl.dialects import arith, gpu, vector
-from xdsl.dialects.builtin import IntegerAttr, IntegerType, MemRefType, VectorType, i1, i32
+from xdsl.dialects.builtin import IntegerAttr, IntegerType, MemRefType, VectorType, i1, i8, i32
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
 from tilefuse.dialects.gpu_shuffle import ShuffleMode, ShuffleOp
 from tilefuse.dialects.img.types import element_bytes
-from tilefuse.dialects.warp import AtOp, MapOp, NeighboursOp, StoreOp
+from tilefuse.dialects.warp import AtOp, MapOp, NeighboursOp, StoreOp, YieldOp
 from tilefuse.dialects.warp.layout import Layout
 from tilefuse.lowering import pairs
 from tilefuse.lowering.emit import PRIVATE, Num
@@ -38,6 +38,8 @@ class RegisterBody(Body):
             name = tile.name_hint or "tile"
             element = PAIR if layout.packed == 2 else tile.type.element  # type: ignore[attr-defined]
             self.arrays[tile] = e.alloca(layout.shape, element, PRIVATE, f"w_{name}")
+        self.upper = {tile for op in self.ops if isinstance(op, MapOp) for tile in _kept_unshifted(op)}
+        """Tiles that are upper bytes of 16 bits, and stored only: they stay there, to be picked when stored."""
         self.exchange = Exchange(self.plan, e)
         # masks are shared before the first barrier of those for the rows
         self.masks = Masks(self.ops if self.exchange.bytes else [], STATIC_SHARED_LIMIT - self.exchange.bytes, e)
@@ -116,11 +118,17 @@ class RegisterBody(Body):
 
     def load_pair(self, tile: SSAValue, at: Where) -> SSAValue:
         """The values at a column and half a lane's columns to its right."""
-        array, held = self.array(tile)
+        _, held = self.array(tile)
         if held.packed == 2:
-            return self.e.load(array, self.register_index(held, at))
+            pair = self._pair(tile, at)
+            return pairs.upper_bytes(self.e, pair) if tile in self.upper else pair
         low, high = (self.load(tile, at.moved(c, self.e)) for c in (0, held.vector // 2))
         return pairs.pair_of(self.e, low, high)
+
+    def _pair(self, tile: SSAValue, at: Where) -> SSAValue:
+        """What its register holds."""
+        array, held = self.array(tile)
+        return self.e.load(array, self.register_index(held, at))
 
     def register_index(self, held: Layout, at: Where) -> list[Num]:
         """Of a register in the array of a tile."""
@@ -201,7 +209,7 @@ class RegisterBody(Body):
                     here = self.here(v, row, deep)
                     found = pairs.compute_pair(e, op.body.block, lambda at: self.load_pair(*self._read(at, here)))
                     for value, tile in zip(found, op.tiles, strict=True):
-                        self._put(value, tile, here)
+                        self._put(pairs.before_shift(value) if tile in self.upper else value, tile, here)
                 return
             if has_vector_roots(op.body.block) and layout.vector > 1:
                 places = [self.here(v, row, deep) for v in range(layout.vector)]
@@ -427,8 +435,10 @@ class RegisterBody(Body):
         layout = layout_of(tile)
         if layout.packed == 1:
             return pairs.together(self.e, [self.load(tile, self.here(v, row, deep)) for v in range(layout.vector)])
-        found = [self.load_pair(tile, self.here(v, row, deep)) for v in range(layout.vector // 2)]
-        return pairs.row_of_pairs(self.e, found, tile.type.element)  # type: ignore[attr-defined]
+        upper = tile in self.upper
+        places = (self.here(v, row, deep) for v in range(layout.vector // 2))
+        found = [self._pair(tile, at) if upper else self.load_pair(tile, at) for at in places]
+        return pairs.row_of_pairs(self.e, found, tile.type.element, upper)  # type: ignore[attr-defined]
 
     def _is_vector(self, buffer: SSAValue, layout: Layout) -> bool:
         """Whether a lane's row of a buffer is one access, where it lies well."""
@@ -437,6 +447,16 @@ class RegisterBody(Body):
         strides = type.get_strides()
         size = layout.vector * element_bytes(type.element_type)
         return size in (2, 4, 8, 16) and layout.vector > 1 and strides is not None and strides[-1] == 1
+
+
+def _kept_unshifted(op: MapOp) -> Iterator[SSAValue]:
+    """The tiles of an operation whose elements need not be shifted before they are stored."""
+    result = op.body.block.last_op
+    assert isinstance(result, YieldOp)
+    for tile, value in zip(op.tiles, result.values, strict=True):
+        is_byte = op.layout.packed == 2 and tile.type.element == i8
+        if is_byte and pairs.is_upper_byte(value) and all(isinstance(use.operation, StoreOp) for use in tile.uses):
+            yield tile
 
 
 def _piece(count: int, element: Attribute) -> int:

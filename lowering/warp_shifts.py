@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 from xdsl.dialects import arith, vector
 from xdsl.ir import SSAValue
 
-from tilefuse.analysis.warp_layout import WORD_BYTES, stored_at_once
+from tilefuse.analysis.warp_layout import stored_at_once
+from tilefuse.dialects.funnel_shifts import FshlOp
 from tilefuse.dialects.gpu_shuffle import ShuffleMode
 from tilefuse.dialects.img.types import element_bytes
 from tilefuse.dialects.warp import StoreOp
@@ -22,7 +23,7 @@ from tilefuse.lowering import pairs
 from tilefuse.lowering.emit import Num
 from tilefuse.lowering.warp_body import Where
 from tilefuse.lowering.warp_schedule import layout_of
-from tilefuse.lowering.warp_words import can_cut, funnel, in_word, misalignment, row_of_words, words_of
+from tilefuse.lowering.warp_words import bits_of, can_cut, in_word, misalignment, row_of_words, words_of
 
 if TYPE_CHECKING:
     from tilefuse.lowering.warp_registers import RegisterBody
@@ -91,7 +92,7 @@ def store_shifted(
 def _moved(
     body: RegisterBody, words: Sequence[SSAValue], shift: SSAValue, each: int, most: int, lanes: int
 ) -> list[SSAValue]:
-    """A lane's row of words, of `each` elements, after it has moved `shift` columns to the right.
+    """A lane's row of words, of `each` elements, after it has moved to the right, by `shift` columns.
 
     `most`: so many words are more than it moves.
     """
@@ -106,5 +107,5 @@ def _moved(
         by //= 2
     if each == 1:
         return row
-    bits = e.mul(e.op(arith.AndIOp(shift, e.value(each - 1))), 8 * WORD_BYTES // each)
-    return [funnel(e, low, high, e.sub(8 * WORD_BYTES, bits)) for low, high in pairwise(row)]
+    bits = bits_of(e, shift, each)
+    return [e.op(FshlOp(high, low, bits)) for low, high in pairwise(row)]

@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import MemRefType, VectorType, i8, i16, i32, i64
 from xdsl.ir import Attribute, SSAValue
 
 from tilefuse.analysis.warp_layout import WORD_BYTES, words_at_once
+from tilefuse.dialects.funnel_shifts import FshrOp
 from tilefuse.dialects.img.types import element_bytes
 from tilefuse.dialects.warp import LoadOp
 from tilefuse.lowering import pairs
@@ -38,7 +39,7 @@ class Words:
         type, count = VectorType(self.element, [self.piece]), layout.vector // self.piece + 1
         waiting = e.alloca([*layout.shape[:-1], count], type, PRIVATE, "words")
 
-        def place(at: Where, number: int) -> list[Num]:
+        def slot(at: Where, number: int) -> list[Num]:
             return [*self.body.register_index(layout, at)[:-1], number]
 
         def fetch(at: Where) -> None:
@@ -47,10 +48,10 @@ class Words:
             for number in range(count):
                 column = e.value(e.add(index[-1], number * self.piece))
                 loaded = e.op(vector.LoadOp(self.op.buffer, [*(e.value(i) for i in index[:-1]), column], type))
-                e.store(loaded, waiting, place(at, number))
+                e.store(loaded, waiting, slot(at, number))
 
         def cut(at: Where) -> None:
-            pieces = [e.load(waiting, place(at, number)) for number in range(count)]
+            pieces = [e.load(waiting, slot(at, number)) for number in range(count)]
             words = self.words([word for held in pieces for word in words_of(e, held, self.element, self.piece)], at)
             self.body.put_row(row_of_words(e, words, self.element), self.op.tile, at, None)
 
@@ -72,9 +73,8 @@ class Words:
         if self.piece > self.in_word:
             second = e.compare("ne", e.op(arith.AndIOp(shift, e.value(self.in_word))), 0)
             loaded = [e.select(second, after, word) for word, after in pairwise(loaded)]
-            shift = e.op(arith.AndIOp(shift, e.value(self.in_word - 1)))
-        bits = e.mul(shift, 8 * WORD_BYTES // self.in_word)
-        return [funnel(e, *both, bits) for both in pairwise(loaded)]
+        bits = bits_of(e, shift, self.in_word)
+        return [e.op(FshrOp(high, low, bits)) for low, high in pairwise(loaded)]
 
 
 class RepeatedWords(Words):
@@ -175,8 +175,12 @@ def misalignment(e: Emitter, buffer: SSAValue, index: Sequence[Num], width: int)
     place: Num = pointer if size == 1 else e.op(arith.DivUIOp(pointer, e.value(size)))
     for i, stride in zip(index[:-1], metadata.strides, strict=False):
         place = e.add(place, e.mul(i, stride))
-    place = e.value(e.add(place, index[-1]))
-    return e.op(arith.AndIOp(place, e.value(width - 1)))
+    return e.op(arith.AndIOp(e.value(e.add(place, index[-1])), e.value(width - 1)))
+
+
+def bits_of(e: Emitter, elements: SSAValue, in_word: int) -> SSAValue:
+    """So many elements in bits, for shifts that count modulo 32."""
+    return e.op(arith.IndexCastOp(e.value(e.mul(elements, 8 * WORD_BYTES // in_word)), i32))
 
 
 def can_cut(element: Attribute, vector: int) -> bool:
@@ -209,11 +213,3 @@ def row_of_words(e: Emitter, words: Sequence[SSAValue], element: Attribute) -> S
     """Words of 32 bits as a row."""
     type = VectorType(element, [in_word(element)])
     return pairs.joined(e, [e.op(vector.BitcastOp(pairs.together(e, [word]), type)) for word in words])
-
-
-def funnel(e: Emitter, low: SSAValue, high: SSAValue, bits: Num) -> SSAValue:
-    """The word that begins `bits` after the beginning of `low`."""
-    wide = e.op(arith.ShLIOp(e.op(arith.ExtUIOp(high, i64)), e.op(arith.ConstantOp.from_int_and_width(32, i64))))
-    both = e.op(arith.OrIOp(wide, e.op(arith.ExtUIOp(low, i64))))
-    by = e.op(arith.IndexCastOp(e.value(bits), i64))
-    return e.op(arith.TruncIOp(e.op(arith.ShRUIOp(both, by)), i32))

@@ -51,6 +51,7 @@ def new_context() -> Context:
     """A context with every dialect that a pipeline may use."""
     from xdsl.dialects import arith, builtin, func, math, memref, scf, ub, vector
 
+    from tilefuse.dialects.funnel_shifts import FUNNEL_SHIFTS
     from tilefuse.dialects.gpu_shuffle import GPU_WITH_SHUFFLE
     from tilefuse.dialects.img import IMG
     from tilefuse.dialects.nvgpu import NVGPU
@@ -58,7 +59,7 @@ def new_context() -> Context:
 
     ctx = Context()
     for dialect in (
-        builtin.Builtin, arith.Arith, func.Func, GPU_WITH_SHUFFLE, math.Math,
+        builtin.Builtin, arith.Arith, func.Func, FUNNEL_SHIFTS, GPU_WITH_SHUFFLE, math.Math,
         memref.MemRef, scf.Scf, ub.UB, vector.Vector, IMG, NVGPU, WARP,
     ):  # fmt: skip
         ctx.load_dialect(dialect)

@@ -220,7 +220,7 @@ class Compiled:
                 new.attributes[REGISTER_NEEDS] = old.attributes[REGISTER_NEEDS]
         again = run_passes(grouped, passes[first:], check=verify if self._settings.verify else None)
         for old, new in zip(groups_of(find_pipeline(scheduled)), groups_of(find_pipeline(again)), strict=True):
-            if HELD in old.attributes:  # registers will be scarce in the next tile too
+            if HELD in old.attributes and old.schedule == new.schedule:
                 new.attributes[HELD] = old.attributes[HELD]
         changed = any(
             g.sym_name.data in spilling and g.schedule != spilling[g.sym_name.data].schedule

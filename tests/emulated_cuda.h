@@ -120,6 +120,12 @@ static unsigned __byte_perm(unsigned a, unsigned b, unsigned s) {
   for (int i = 0; i < 4; ++i) found |= (unsigned)(both >> 8 * (s >> 4 * i & 7) & 255) << 8 * i;
   return found;
 }
+static unsigned __funnelshift_l(unsigned low, unsigned high, unsigned by) {
+  return (unsigned)(((unsigned long long)high << 32 | low) << (by & 31) >> 32);
+}
+static unsigned __funnelshift_r(unsigned low, unsigned high, unsigned by) {
+  return (unsigned)(((unsigned long long)high << 32 | low) >> (by & 31));
+}
 #define PAIRS(NAME, T, WHAT)                                          \
   static unsigned NAME(unsigned a, unsigned b) {                      \
     unsigned found = 0;                                               \

@@ -54,8 +54,8 @@ class PipelineOpt(xDSLOptMain):
         for name, factory in UNIVERSE.all_dialects.items():
             if name not in self.ctx.registered_dialect_names:
                 self.ctx.register_dialect(name, factory)
-        # In place of xDSL's own, which lacks gpu.shuffle; no public method replaces a registered dialect.
-        self.ctx._registered_dialects["gpu"] = _gpu
+        # In place of xDSL's own, which lack operations; no public method replaces a registered dialect.
+        self.ctx._registered_dialects |= {"gpu": _gpu, "llvm": _llvm}
 
     def register_all_passes(self) -> None:
         super().register_all_passes()
@@ -276,6 +276,14 @@ def _gpu() -> Dialect:
     from tilefuse.dialects.gpu_shuffle import GPU_WITH_SHUFFLE
 
     return GPU_WITH_SHUFFLE
+
+
+def _llvm() -> Dialect:
+    from xdsl.dialects.llvm import LLVM
+
+    from tilefuse.dialects.funnel_shifts import FUNNEL_SHIFTS
+
+    return Dialect("llvm", [*LLVM.operations, *FUNNEL_SHIFTS.operations], [*LLVM.attributes])
 
 
 def _usage_error(message: str) -> NoReturn:

@@ -24,9 +24,10 @@
 // CHECK:           words[r][0] = load_u8x4(&in[[[ROW:.*]]]);
 // CHECK-NEXT:      words[r][1] = load_u8x4(&in[[[ROW]] + 4]);
 // CHECK-NEXT:      words[r][2] = load_u8x4(&in[[[ROW]] + 8]);
-// CHECK:           const idx [[BITS:i_[0-9]+]] = ({{.*}} & 3) * 8;
-// CHECK:           >> (unsigned long long)(long long)[[BITS]]
+// CHECK:           const int [[BITS:v_[0-9]+]] = ({{.*}} & 3) * 8;
+// CHECK:           __funnelshift_r({{.*}}, {{.*}}, [[BITS]])
 // CHECK:         __shfl_up_sync(
+// CHECK:         __funnelshift_l(
 // CHECK:         store_u8x4(&out_out[
 // CHECK:         store_u8x4(&out_out[
 img.pipeline @smooth {

@@ -180,6 +180,16 @@ def _bitcast(p: FunctionPrinter, op: Operation) -> Expr:
     return a
 
 
+def _funnel_shift(function: str) -> Row:
+    def row(p: FunctionPrinter, op: Operation) -> Expr:
+        if not p.language.pairs:
+            raise PipelineError(f"{op.name} is not printed as {p.language.name}{_HINT}", op)
+        high, low, amount = (p.converted(operand) for operand in op.operands)
+        return expr.call(function, (low, high, amount), _WORD)
+
+    return row
+
+
 PAIR_ROWS: dict[str, Row] = {
     "arith.constant": _constant,
     "arith.addi": _sum("+", "__vadd2"),
@@ -194,4 +204,9 @@ PAIR_ROWS: dict[str, Row] = {
     "arith.select": _select,
 }
 
-ROW_ROWS: dict[str, Row] = {"vector.shuffle": _shuffle, "vector.bitcast": _bitcast}
+ROW_ROWS: dict[str, Row] = {
+    "vector.shuffle": _shuffle,
+    "vector.bitcast": _bitcast,
+    "llvm.intr.fshl": _funnel_shift("__funnelshift_l"),
+    "llvm.intr.fshr": _funnel_shift("__funnelshift_r"),
+}
