@@ -7,6 +7,7 @@ import pytest
 import random_pipelines
 import random_subwords
 from emulated_cuda import emulate
+from guarded_memory import guarded
 from random_pipelines import random_pipeline
 from random_programs import assert_equal, call, evaluated, passes
 
@@ -89,6 +90,32 @@ def test_rows_anywhere(element, vector, exchange, later, misaligned):
     program(picture, out=out)
     np.testing.assert_array_equal(out, pipeline.compile("reference")(picture))
     assert misaligned, "no kernel ran"
+    assert not any(misaligned)
+
+
+@pytest.mark.parametrize("element", [hl.UInt(8), hl.UInt(16)], ids=str)
+@pytest.mark.parametrize("vector", [2, 4, 8, 16])
+def test_words_lie_in_the_buffer(element, vector, misaligned):
+    """Rows in words, those of border tiles too: no word begins before the buffer, or ends after it."""
+    if vector * element.bits() > 128:
+        pytest.skip("more than 16 bytes to a lane")
+    x, y, c, image = hl.Var("x"), hl.Var("y"), hl.Var("c"), hl.ImageParam(element, 3, "image")
+    around = hl.BoundaryConditions.repeat_edge(image)
+    rows, both = hl.Func("rows"), hl.Func("both")
+    rows[x, y, c] = around[x - 1, y, c] + around[x, y, c] + around[x + 2, y, c]
+    both[x, y, c] = hl.max(rows[x, y - 2, c] // 3, rows[x, y, c]) + rows[x, y + 1, c]
+    both.bound(c, 0, 3)
+    pipeline = hl.Pipeline(both)
+    tile = Tile("h200", shape="warp_tile", sizes=(0, 0), threads=(32, 4), vector=vector, rows=6, exchange=vector > 4)
+    schedule = [tile if p.name == "tile" else p for p in passes("h200", algorithm="all")]
+    program = pipeline.compile("cpu", passes=schedule, strict_float=True)
+    reference = pipeline.compile("reference")
+    for height, width in ((1, 9), (2, 5), (3, 33), (30, 241), (61, 1021), (25, 1023)):
+        for at_end in (False, True):
+            picture, out = (guarded((3, height, width), f"u{element.bytes()}", at_end=at_end) for _ in range(2))
+            picture[:] = np.random.default_rng(height).integers(0, 200, picture.shape)
+            program(picture, out=out)
+            np.testing.assert_array_equal(out, reference(picture))
     assert not any(misaligned)
 
 
