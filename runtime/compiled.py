@@ -146,17 +146,14 @@ class Compiled:
         return print_c(module, index_bits=index_bits) + c_entry_points(groups_of(find_pipeline(module)))
 
     def _fit_registers(self, index_bits: int, arch: str) -> Kernels:
-        """Compile; hold kernels that leave too few registers for other blocks, and tile again those that spill.
-
-        What the compiler says of each is taken into account, and all are compiled again.
-        """
+        """Compile; hold kernels that leave too few registers for other blocks, and tile again those that spill."""
         scheduled, module = self._scheduled.clone(), self.module
         fixed = {kernel_name(g) for g in groups_of(find_pipeline(self._input)) if g.schedule is not None}
         searched = True
         while True:
-            source = self._print(module, index_bits)
-            cubin = cuda.build(source, arch, strict_float=self._settings.strict_float)
             names = [kernel_name(g) for g in groups_of(find_pipeline(module))]
+            sources = {name: print_cuda(module, index_bits=index_bits, kernel=name) for name in dict.fromkeys(names)}
+            cubin = cuda.build(sources, arch, strict_float=self._settings.strict_float)
             if holding := self._hold(scheduled, module, cubin):
                 module = holding
                 continue
@@ -165,7 +162,7 @@ class Compiled:
                 # what the search has nothing better for is made smaller, and searched for no more
                 searched = False
                 if not self._make_room(scheduled, names, cubin, fixed):
-                    return Kernels(module, source, cubin)
+                    return Kernels(module, self._print(module, index_bits), cubin)
             else:
                 scheduled = again
             module = self._lower(scheduled, None)

@@ -8,8 +8,10 @@ from __future__ import annotations
 import contextlib
 import functools
 import json
+import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -126,9 +128,9 @@ def stream_pointer(stream: Any) -> int:
 
 @dataclass(frozen=True)
 class Cubin:
-    """Machine code, and what NVRTC says of its kernels, by kernel name."""
+    """Machine code, and what NVRTC says of it, by kernel name."""
 
-    code: bytes
+    codes: dict[str, bytes]
     registers: dict[str, int]
     spill_bytes: dict[str, int]
     shared_bytes: dict[str, int]
@@ -139,20 +141,35 @@ def options(strict_float: bool) -> tuple[str, ...]:
     return ("--ftz=false", f"--fmad={'false' if strict_float else 'true'}")
 
 
-def build(source: str, arch: str, *, strict_float: bool) -> Cubin:
-    """The cubin of a CUDA source, compiled unless the cache has it; needs no GPU.
+def build(sources: Mapping[str, str], arch: str, *, strict_float: bool) -> Cubin:
+    """The cubins of CUDA sources, one for each kernel, compiled side by side unless the cache has them; needs no GPU.
 
-    Raises TargetError if there is no NVRTC or it does not know `arch`, BuildError if it refuses the source.
+    So a kernel that changes does not cost the others' time again. Raises TargetError if there is no NVRTC or it does
+    not know `arch`, BuildError if it refuses a source.
     """
     flags = options(strict_float)
     try:
         version = ".".join(map(str, nvrtc_version()))
-        path = cache.entry("cuda", cache.digest(source, arch, version, *flags))
-        packed = cache.get_or_build(path, lambda: _compile(source, arch, flags))
+
+        def packed(source: str) -> bytes:
+            path = cache.entry("cuda", cache.digest(source, arch, version, *flags))
+            return cache.get_or_build(path, lambda: _compile(source, arch, flags))
+
+        if len(sources) == 1:
+            found = [packed(source) for source in sources.values()]
+        else:
+            with ThreadPoolExecutor(os.cpu_count()) as pool:
+                found = list(pool.map(packed, sources.values()))
     except NvrtcNotFound as error:
         raise TargetError(f"target 'cuda': {error}") from None
-    head, _, code = packed.partition(b"\n")
-    return Cubin(code, **json.loads(head))
+    cubin = Cubin({}, {}, {}, {})
+    for name, entry in zip(sources, found, strict=True):
+        head, _, cubin.codes[name] = entry.partition(b"\n")
+        facts = json.loads(head)
+        cubin.registers.update(facts["registers"])
+        cubin.spill_bytes.update(facts["spill_bytes"])
+        cubin.shared_bytes.update(facts["shared_bytes"])
+    return cubin
 
 
 def _compile(source: str, arch: str, flags: tuple[str, ...]) -> bytes:
@@ -182,11 +199,15 @@ def load_functions(cubin: Cubin, names: list[str], device: int) -> list[Any]:
     """The kernels of a cubin on a GPU: CuPy functions, whose `ptr` is the driver's handle."""
     import cupy
 
-    key = (cache.digest(cubin.code), device)
+    found = []
     with _lock, cupy.cuda.Device(device):
-        module = _modules.get(key)
-        if module is None:
-            module = cupy.cuda.function.Module()
-            module.load(cubin.code)
-            _modules[key] = module
-        return [module.get_function(name) for name in names]
+        for name in names:
+            code = cubin.codes[name]
+            key = (cache.digest(code), device)
+            module = _modules.get(key)
+            if module is None:
+                module = cupy.cuda.function.Module()
+                module.load(code)
+                _modules[key] = module
+            found.append(module.get_function(name))
+    return found

@@ -31,12 +31,12 @@ from tilefuse.lowering.printers.module_printer import ModulePrinter
 from tilefuse.lowering.printers.vectors import Vector, wrapped
 
 
-def print_cuda(module: ModuleOp, *, index_bits: int = 32) -> str:
-    """All functions of `module` as one CUDA C++ source; `index_bits` (32 or 64) is the width of `index`.
+def print_cuda(module: ModuleOp, *, index_bits: int = 32, kernel: str | None = None) -> str:
+    """All functions of `module` as one CUDA C++ source, or one kernel; `index_bits` (32 or 64) is the width of `index`.
 
     Raises PipelineError at an operation that cannot be printed.
     """
-    return ModulePrinter(Cuda(), index_bits).print_module(module)
+    return ModulePrinter(Cuda(), index_bits).print_module(module, kernel)
 
 
 @dataclass(frozen=True)

@@ -26,12 +26,12 @@ class ModulePrinter:
         self._helpers: dict[str, str] = {}
         self.includes: set[str] = set()
 
-    def print_module(self, module: ModuleOp) -> str:
-        """The text of all functions of `module`."""
+    def print_module(self, module: ModuleOp, only: str | None = None) -> str:
+        """The text of all functions of `module`, or of one and of those that it calls."""
         found = [op for op in module.body.block.ops if isinstance(op, func.FuncOp)]
         self.functions = {f.sym_name.data: f for f in found}
         bodies = []
-        for function in self._callees_first(found):
+        for function in self._callees_first(found if only is None else [self.functions[only]]):
             if "kernel.threads" in function.attributes:
                 self.language.check(function, self.functions)
             bodies.append(FunctionPrinter(self, function).print_function())

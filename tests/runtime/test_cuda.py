@@ -61,13 +61,15 @@ def test_arrays_of_the_wrong_side(no_gpu, parse):
 
 
 def test_cubins_are_cached_with_their_figures(monkeypatch, nvrtc):
-    source = 'extern "C" __global__ void twice(float* a) { a[threadIdx.x] *= 2; }'
-    first = cuda.build(source, "sm_90", strict_float=False)
+    text = 'extern "C" __global__ void {}(float* a) {{ a[threadIdx.x] *= 2; }}'
+    sources = {name: text.format(name) for name in ("twice", "again")}
+    first = cuda.build(sources, "sm_90", strict_float=False)
     monkeypatch.setattr(cuda.cache, "_memory", {})
     monkeypatch.setattr(cuda, "_compile", None)
-    assert cuda.build(source, "sm_90", strict_float=False) == first
-    assert first.registers["twice"] > 0
-    assert first.code[:4] == b"\x7fELF"
+    assert cuda.build(sources, "sm_90", strict_float=False) == first
+    assert list(first.registers) == list(first.codes) == ["twice", "again"]
+    assert min(first.registers.values()) > 0
+    assert all(code[:4] == b"\x7fELF" for code in first.codes.values())
 
 
 def test_strict_float_turns_contraction_off():
@@ -77,9 +79,9 @@ def test_strict_float_turns_contraction_off():
 
 def test_what_nvrtc_refuses(nvrtc):
     with pytest.raises(BuildError, match=r"(?s)NVRTC refuses the generated source: .*nonsense"):
-        cuda.build("nonsense;", "sm_90", strict_float=False)
+        cuda.build({"nonsense": "nonsense;"}, "sm_90", strict_float=False)
     with pytest.raises(TargetError, match="does not know sm_20"):
-        cuda.build("", "sm_20", strict_float=False)
+        cuda.build({"nothing": ""}, "sm_20", strict_float=False)
 
 
 def test_streams_of_any_library():

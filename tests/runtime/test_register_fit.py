@@ -32,12 +32,12 @@ def report(spilled, registers=64):
     """In the place of the compiler: as many bytes are spilled as `spilled` says for each further source."""
     calls = []
 
-    def build(source, arch, *, strict_float):
-        names = re.findall(r"__launch_bounds__\([^)]*\) (\w+)\(", source)
-        assert names
-        calls.append(source)
+    def build(sources, arch, *, strict_float):
+        for name, source in sources.items():
+            assert re.findall(r"__launch_bounds__\([^)]*\) (\w+)\(", source) == [name]
+        calls.append("".join(sources.values()))
         left = spilled[min(len(calls), len(spilled)) - 1]
-        return cuda.Cubin(b"", dict.fromkeys(names, registers), dict.fromkeys(names, left), dict.fromkeys(names, 0))
+        return cuda.Cubin(*(dict.fromkeys(sources, what) for what in (b"", registers, left, 0)))
 
     return build, calls
 
