@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType, ModuleOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.traits import IsolatedFromAbove
 
-from tilefuse.dialects.img.ops import StageOp
+from tilefuse.dialects.img.ops import GroupOp, PipelineOp, StageOp
 
 Constants = dict[tuple[int, Attribute], SSAValue]
 
@@ -71,7 +71,10 @@ def expand_ops(
     kinds: tuple[type[Operation], ...],
     expand: Callable[[Operation, Constants], SSAValue | None],
 ) -> None:
-    """Replace each scalar integer op of `kinds` by the value that `expand` emits; None leaves it."""
+    """Replace each scalar integer op of `kinds` by the value that `expand` emits; None leaves it.
+
+    What stands between stages stays: the host computes it, and kernels that are there already count on it as it is.
+    """
     for block in module.body.blocks:
         _expand_block(block, {}, kinds, expand)
 
@@ -87,7 +90,7 @@ def _expand_block(
         if isinstance(op, arith.ConstantOp):
             if (number := integer_constant(op.result)) is not None:
                 constants.setdefault((number, op.result.type), op.result)
-        elif isinstance(op, kinds):
+        elif isinstance(op, kinds) and not isinstance(block.parent_op(), PipelineOp | GroupOp):
             # arith compares no vectors here, so theirs stay.
             if not isinstance(op.results[0].type, IntegerType | IndexType):
                 continue

@@ -9,7 +9,9 @@ from xdsl.dialects.builtin import IndexType, IntegerType, bf16, f16, f32, f64
 
 from tilefuse.dialects.img.ops import ParamOp, PipelineOp, StageOp
 from tilefuse.dialects.img.types import i1, si8, ui8, ui64
+from tilefuse.dialects.parsing import parse_module
 from tilefuse.runtime.errors import CallError, CallTypeError
+from tilefuse.runtime.program import compile_pipeline
 from tilefuse.runtime.scalars import checked, evaluate_scalars, params_in_boxes, word
 from tilefuse.runtime.specialize import find_pipeline
 
@@ -98,3 +100,29 @@ def test_only_some_parameters_decide_boxes(parse):
     pipeline = find_pipeline(parse(text))
     assert isinstance(pipeline, PipelineOp)
     assert params_in_boxes(pipeline) == {"low", "high"}
+
+
+ARGUMENT = """img.pipeline @scalars {{
+  %in = img.input "in" : !img.func<2xui8>
+  %p = img.param "p" of ui8 : i8
+  %by = arith.constant {by} : i8
+  %s = {op} %p, %by : i8
+  %f = img.stage "f" (%x, %y) -> ui8 {{
+    %v = img.read %in[%x, %y] : !img.func<2xui8>
+    %r = arith.addi %v, %s : i8
+    img.yield %r : i8
+  }}
+  img.return "f" = %f : !img.func<2xui8>
+}}"""
+
+
+@pytest.mark.parametrize(
+    ("op", "by"),
+    [("arith.shrui", 100), ("arith.shrui", 3), ("arith.divui", 0), ("img.div signed", 0), ("img.div signed", 4)],
+)
+def test_scalars_that_passes_would_make_constants(op, by):
+    # a shift by 100 bits is 0, and so is a quotient by 0: kernels would be called with an argument too few
+    module = parse_module(ARGUMENT.format(op=op, by=by), "scalars.mlir")
+    picture = np.arange(60, dtype=np.uint8).reshape(6, 10)
+    program, reference = (compile_pipeline(module, target) for target in ("cpu", "reference"))
+    np.testing.assert_array_equal(program(picture, p=77), reference(picture, p=77))
