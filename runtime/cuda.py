@@ -11,7 +11,6 @@ import json
 import os
 import threading
 from collections.abc import Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -158,6 +157,8 @@ def build(sources: Mapping[str, str], arch: str, *, strict_float: bool) -> Cubin
         if len(sources) == 1:
             found = [packed(source) for source in sources.values()]
         else:
+            from concurrent.futures import ThreadPoolExecutor  # 10 ms, for several kernels only
+
             with ThreadPoolExecutor(os.cpu_count()) as pool:
                 found = list(pool.map(packed, sources.values()))
     except NvrtcNotFound as error:
