@@ -123,14 +123,14 @@ def test_sums_of_bytes_are_stored_in_16_bits_if_they_fit(source, wide, weights, 
     np.testing.assert_array_equal(found, evaluated(module, p))
 
 
-def in_rows(type, weights_x, weights_y, wide=None, also=False):
-    """Sums along x, then of these along y; `also` with another reader."""
+def in_rows(type, weights_x, weights_y, wide=None, also=None):
+    """Sums along x, then of these along y; `also`: what else is read of them, and how it comes in."""
     image = hl.BoundaryConditions.repeat_edge(hl.ImageParam(type, 2, "image"))
     rows, out = hl.Func("rows"), hl.Func("out")
     rows[x, y] = sum(image[x + i, y] * hl.cast(type, a) for i, a in enumerate(weights_x))
     element = (lambda e: hl.cast(wide, e)) if wide else (lambda e: e)
     total = sum(element(rows[x, y + j]) * hl.cast(wide or type, b) for j, b in enumerate(weights_y))
-    out[x, y] = total + element(rows[x + 1, y]) if also else total
+    out[x, y] = also(total, element(rows[x + 1, y])) if also else total
     return hl.Pipeline(out)
 
 
@@ -148,7 +148,8 @@ def test_sums_change_places(type, weights_x, weights_y, seed):
 def test_sums_stay_where_to_change_places_would_change_them():
     bytes, box = hl.UInt(8), [1, 1, 1]
     for pipeline in (
-        in_rows(bytes, box, box, also=True),  # rows are read for themselves, too
+        in_rows(bytes, box, box, also=lambda total, more: total + more),  # rows are read for themselves, too
+        in_rows(bytes, box, box, also=hl.max),
         in_rows(bytes, box, box, wide=hl.UInt(16)),  # rows wrap around in 8 bits, their sum in 16
         in_rows(bytes, [1, 1], [1, 1]),  # saves too little
         in_rows(hl.Float(32), box, box),
