@@ -531,3 +531,26 @@ func.func @f(%a: !warp.tile<f32, #warp.layout<origin = [0, 0], lanes = [32, 4], 
 
 // expected-error @below {{two points share a register if they have at most 16 bits, not as f32}}
 "test.op"() {a = !warp.tile<f32, #warp.layout<origin = [0, 0], lanes = [32, 4], warps = [2, 2], columns = [0, 4], rows = [0, 2], packed = 2>>} : () -> ()
+
+// -----
+
+func.func @words_of_floats(%in: memref<?x?xf32>, %i: index) {
+  // expected-error @below {{warp.load: words are of several i8 or i16, not of 4 f32 a lane}}
+  %a = warp.load %in[%i, %i] words : memref<?x?xf32> -> !warp.tile<f32, #warp.layout<origin = [0, 0], lanes = [32, 4], warps = [1, 1], columns = [0, 4], rows = [0, 1]>>
+  func.return
+}
+
+// -----
+
+func.func @repeated_without_words(%in: memref<?x?xi8>, %i: index, %border: i1) {
+  // expected-error @below {{warp.load: repeated stands with words, without plain or replaces}}
+  %a = warp.load %in[%i, %i] border %border repeated rows {
+  ^bb0(%x: index, %y: index):
+    warp.yield %border, %y, %x : i1, index, index
+  } points {
+  ^bb0(%x: index, %y: index):
+    %v = memref.load %in[%y, %x] : memref<?x?xi8>
+    warp.yield %v : i8
+  } : memref<?x?xi8> -> !warp.tile<i8, #warp.layout<origin = [0, 0], lanes = [32, 4], warps = [1, 1], columns = [0, 4], rows = [0, 1]>>
+  func.return
+}

@@ -123,3 +123,21 @@ func.func @in_words(%in: memref<?x?xi8>, %i: index, %j: index) {
   %a = warp.load %in[%j, %i] words : memref<?x?xi8> -> !warp.tile<i8, #warp.layout<origin = [0, 0], lanes = [32, 4], warps = [4, 2], columns = [0, 4], rows = [0, 2]>>
   func.return
 }
+
+// -----
+
+// In border tiles the element of the edge stands beside the buffer.
+
+// CHECK-LABEL: func.func @repeated_words(
+// CHECK-NEXT:    %a = warp.load %in[%j, %i] words border %b repeated rows {
+func.func @repeated_words(%in: memref<?x?xi8>, %i: index, %j: index, %b: i1) {
+  %a = warp.load %in[%j, %i] words border %b repeated rows {
+  ^bb0(%x: index, %y: index):
+    warp.yield %b, %y, %x : i1, index, index
+  } points {
+  ^bb0(%x: index, %y: index):
+    %v = memref.load %in[%y, %x] : memref<?x?xi8>
+    warp.yield %v : i8
+  } : memref<?x?xi8> -> !warp.tile<i8, #warp.layout<origin = [0, 0], lanes = [32, 4], warps = [4, 2], columns = [0, 4], rows = [0, 2]>>
+  func.return
+}
