@@ -55,7 +55,7 @@ class Calibration:
     full_issue_power: float = 0.292
     """How the rate falls with fewer."""
     cache_over_dram: float = 1.65
-    """Rate of the L2 cache over that of DRAM, read and written together (anchors: 6.1 against 4.28 TB/s)."""
+    """Rate of the L2 cache over that of DRAM, read and written together (copies: 6.1 against 4.28 TB/s)."""
     load_bytes_per_instruction: float = 0.7
     """Bytes that the first-level caches give in the time of one thread instruction: 128 against 128 x 0.72 a cycle."""
     touched_again: float = 0.1

@@ -161,9 +161,9 @@ def warp_candidates(
                 if exchanged:
                     pitches = DEEP_EXCHANGE_PITCHES if deep else QUICK_EXCHANGE_PITCHES
             layouts = []
-            for (w, pitch), of in itertools.product(itertools.product(warps, pitches), _of_stores(first, out)):
+            for count, pitch, stores in itertools.product(warps, pitches, _of_stores(first, out)):
                 try:
-                    layouts.append(of.of_size(w, pitch))
+                    layouts.append(stores.of_size(count, pitch))
                 except NotFusable:
                     continue
             found = [_estimate(model, members, output, layout, machine, box, exchanged, 1.0) for layout in layouts]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 
 from xdsl.dialects import arith, gpu, vector
-from xdsl.dialects.builtin import IntegerAttr, IntegerType, MemRefType, VectorType, i1, i8, i32
+from xdsl.dialects.builtin import IntegerAttr, IntegerType, VectorType, i1, i8, i32
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
 from tilefuse.dialects.gpu_shuffle import ShuffleMode, ShuffleOp
@@ -23,7 +23,7 @@ from tilefuse.lowering.warp_exchange import Exchange, exchanged_element
 from tilefuse.lowering.warp_loads import load_tile
 from tilefuse.lowering.warp_masks import Masks
 from tilefuse.lowering.warp_schedule import Loop, Segment, Step, Stretch, layout_of
-from tilefuse.lowering.warp_shifts import store_shifted
+from tilefuse.lowering.warp_stores import store_row
 
 
 class RegisterBody(Body):
@@ -187,7 +187,7 @@ class RegisterBody(Body):
                         case MapOp():
                             self._map_row(step.op, row)
                         case StoreOp():
-                            self._store_row(step.op, row)
+                            store_row(self, step.op, row)
 
     @contextmanager
     def _at_step(self, t: Num, step: Step, steps: int) -> Iterator[Num]:
@@ -346,83 +346,6 @@ class RegisterBody(Body):
 
     # --- global memory
 
-    def _store_row(self, op: StoreOp, row: Num) -> None:
-        """A row of the result: the lanes in the box store vectors where they lie well, else scalars."""
-        e, layout = self.e, layout_of(op.tile)
-        (x0, x1), _ = op.within
-        (first, left), (end, right) = (divmod(x - layout.origin[0], layout.vector) for x in (x0, x1))
-        by_lanes = not left and not right
-        aligned = op.aligned if by_lanes else None
-
-        with self.depths(layout) as deep:
-            at = self.here(0, row, deep)
-            alive = self.in_box(op, at, columns=False)
-            if by_lanes:
-                lane = e.both(e.compare("sge", self.lane, first), e.compare("slt", self.lane, end))
-                alive = e.both(alive, lane)
-
-            def scalar(v: Num, guard: bool) -> None:
-                there = self.here(v, row, deep)
-                index = self.memory_index(op.indices, there, layout)
-                inside = None if by_lanes else self.in_box(op, there, columns=True)
-                if guard:
-                    inside = e.both(inside, self.in_buffer(op.buffer, index))
-                with e.when(inside):
-                    e.store(self.load(op.tile, there), op.buffer, index)
-
-            def scalars(guard: bool) -> None:
-                if layout.packed == 2:
-                    for column in range(layout.vector):
-                        scalar(column, guard)
-                    return
-                with e.loop(layout.vector, "v", unroll=True) as v:
-                    scalar(v, guard)
-
-            def whole() -> None:
-                index = [e.value(i) for i in self.memory_index(op.indices, at, layout)]
-                e.effect(vector.StoreOp(self.row(op.tile, row, deep), op.buffer, index))
-
-            def interior() -> None:
-                if aligned is None:
-                    scalars(guard=False)
-                else:
-                    e.choose(aligned, whole, lambda: scalars(guard=False))
-
-            def border() -> None:
-                if aligned is None:
-                    scalars(guard=True)
-                    return
-                ends = [
-                    self.in_buffer(op.buffer, self.memory_index(op.indices, self.here(v, row, deep), layout))
-                    for v in (0, layout.vector - 1)
-                ]
-                inside = e.both(aligned, e.both(*ends))
-                assert inside is not None
-                e.choose(inside, whole, lambda: scalars(guard=True))
-
-            def masked() -> None:
-                assert alive is not None
-                index = self.memory_index(op.indices, at, layout)
-                self.store_masked(op.buffer, index, alive, self.row(op.tile, row, deep))
-
-            def where_alive(emit: Callable[[], None]) -> Callable[[], None]:
-                def inside() -> None:
-                    with e.when(alive):
-                        emit()
-
-                return inside
-
-            def shifted(guard: bool) -> Callable[[], None]:
-                return lambda: store_shifted(self, op, row, deep, alive, guard)
-
-            if x0 < 0 and self._is_vector(op.buffer, layout):
-                e.choose(op.border, shifted(guard=True), shifted(guard=False))
-            elif aligned is not None and alive is not None and self.masks_stores:
-                apart = where_alive(lambda: scalars(guard=False))
-                e.choose(op.border, where_alive(border), lambda: e.choose(aligned, masked, apart))
-            else:
-                where_alive(lambda: e.choose(op.border, border, interior))()
-
     def store_masked(self, buffer: SSAValue, index: Sequence[Num], condition: SSAValue, row: SSAValue) -> None:
         """A row of a lane where `condition` holds."""
         e, type = self.e, row.type
@@ -439,14 +362,6 @@ class RegisterBody(Body):
         places = (self.here(v, row, deep) for v in range(layout.vector // 2))
         found = [self._pair(tile, at) if upper else self.load_pair(tile, at) for at in places]
         return pairs.row_of_pairs(self.e, found, tile.type.element, upper)  # type: ignore[attr-defined]
-
-    def _is_vector(self, buffer: SSAValue, layout: Layout) -> bool:
-        """Whether a lane's row of a buffer is one access, where it lies well."""
-        type = buffer.type
-        assert isinstance(type, MemRefType)
-        strides = type.get_strides()
-        size = layout.vector * element_bytes(type.element_type)
-        return size in (2, 4, 8, 16) and layout.vector > 1 and strides is not None and strides[-1] == 1
 
 
 def _kept_unshifted(op: MapOp) -> Iterator[SSAValue]:

@@ -19,11 +19,12 @@ from tilefuse.dialects.funnel_shifts import FshlOp
 from tilefuse.dialects.gpu_shuffle import ShuffleMode
 from tilefuse.dialects.img.types import element_bytes
 from tilefuse.dialects.warp import StoreOp
+from tilefuse.dialects.warp.memory import can_cut
 from tilefuse.lowering import pairs
 from tilefuse.lowering.emit import Num
 from tilefuse.lowering.warp_body import Where
 from tilefuse.lowering.warp_schedule import layout_of
-from tilefuse.lowering.warp_words import bits_of, can_cut, in_word, misalignment, row_of_words, words_of
+from tilefuse.lowering.warp_words import bits_of, in_word, misalignment, row_of_words, words_of
 
 if TYPE_CHECKING:
     from tilefuse.lowering.warp_registers import RegisterBody

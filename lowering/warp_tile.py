@@ -21,10 +21,11 @@ from tilefuse.dialects.img.ops.stage import computes_values_only
 from tilefuse.dialects.img.types import FuncType, element_bytes
 from tilefuse.dialects.warp import AtOp, LoadOp, MapOp, NeighboursOp, StoreOp, YieldOp
 from tilefuse.dialects.warp.layout import Layout, TileType
+from tilefuse.dialects.warp.memory import can_cut
 from tilefuse.lowering.abi import base_of, static_strides
 from tilefuse.lowering.emit import INDEX, Emitter, Num
 from tilefuse.lowering.reads import Buffer, Point, Resident, Tile, emit_stage, read_global, row_of
-from tilefuse.lowering.warp_words import can_cut, columns_beyond
+from tilefuse.lowering.warp_words import columns_beyond
 
 
 class WarpTile:

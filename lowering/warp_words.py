@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from xdsl.dialects import arith, memref, vector
-from xdsl.dialects.builtin import MemRefType, VectorType, i8, i16, i32, i64
+from xdsl.dialects.builtin import MemRefType, VectorType, i32, i64
 from xdsl.ir import Attribute, SSAValue
 
 from tilefuse.analysis.warp_layout import WORD_BYTES, words_at_once
@@ -94,8 +94,8 @@ class RepeatedWords(Words):
                 bottom - 1, tuple(high - 1 for _, high in depth),
             ),
         )  # fmt: skip
-        first, last = (self._place(self.index(corner), outer) for corner in corners)
-        end = self._place([e.sub(e.dim(self.op.buffer, axis), 1) for axis in range(len(self.op.indices))], outer)
+        first, last = (_place(e, 0, self.index(corner), outer) for corner in corners)
+        end = _place(e, 0, [e.sub(e.dim(self.op.buffer, axis), 1) for axis in range(len(self.op.indices))], outer)
         width = e.dim(self.op.buffer, len(self.op.indices) - 1)
         # rows of a narrower buffer have both edges in one lane
         inside = e.both(e.compare("sge", width, layout.vector), e.compare("sge", first, 0))
@@ -104,13 +104,6 @@ class RepeatedWords(Words):
             inside = e.both(inside, e.compare("sge", stride, 0))
         assert inside is not None
         return inside
-
-    def _place(self, index: Sequence[Num], outer: Sequence[SSAValue]) -> Num:
-        """How many elements lie before one of the buffer."""
-        place = index[-1]
-        for i, stride in zip(index[:-1], outer, strict=True):
-            place = self.e.add(place, self.e.mul(i, stride))
-        return place
 
     def load(self) -> None:
         """Beside the words of a row, the element of the edge that is nearer to the lane."""
@@ -172,20 +165,21 @@ def misalignment(e: Emitter, buffer: SSAValue, index: Sequence[Num], width: int)
     pointer = e.op(memref.ExtractAlignedPointerAsIndexOp.get(buffer))
     e.effect(metadata)
     size = element_bytes(type.element_type)
-    place: Num = pointer if size == 1 else e.op(arith.DivUIOp(pointer, e.value(size)))
-    for i, stride in zip(index[:-1], metadata.strides, strict=False):
-        place = e.add(place, e.mul(i, stride))
-    return e.op(arith.AndIOp(e.value(e.add(place, index[-1])), e.value(width - 1)))
+    start = pointer if size == 1 else e.op(arith.DivUIOp(pointer, e.value(size)))
+    place = _place(e, start, index, list(metadata.strides)[: len(index) - 1])
+    return e.op(arith.AndIOp(e.value(place), e.value(width - 1)))
+
+
+def _place(e: Emitter, start: Num, index: Sequence[Num], outer: Sequence[SSAValue]) -> Num:
+    """Where an element lies, in elements, if the buffer starts at `start`; `outer`: its strides, but the last."""
+    for i, stride in zip(index[:-1], outer, strict=True):
+        start = e.add(start, e.mul(i, stride))
+    return e.add(start, index[-1])
 
 
 def bits_of(e: Emitter, elements: SSAValue, in_word: int) -> SSAValue:
     """So many elements in bits, for shifts that count modulo 32."""
     return e.op(arith.IndexCastOp(e.value(e.mul(elements, 8 * WORD_BYTES // in_word)), i32))
-
-
-def can_cut(element: Attribute, vector: int) -> bool:
-    """Whether a lane's row is one access of whole words, with several elements each."""
-    return element in (i8, i16) and element_bytes(element) * vector in (4, 8, 16)
 
 
 def columns_beyond(element: Attribute, vector: int) -> int:

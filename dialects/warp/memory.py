@@ -22,8 +22,14 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
+from tilefuse.dialects.img.types import element_bytes
 from tilefuse.dialects.warp.layout import Layout, TileType
 from tilefuse.dialects.warp.ops import INDEX, check_coordinates, tile_type, yielded
+
+
+def can_cut(element: Attribute, vector: int) -> bool:
+    """Whether a lane's row is one access of whole words, with several elements each."""
+    return element in (i8, i16) and element_bytes(element) * vector in (4, 8, 16)
 
 
 def _parse_flag(parser: Parser, keyword: str) -> SSAValue | None:
