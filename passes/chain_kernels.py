@@ -1,4 +1,4 @@
-"""`chain-kernels`: the kernels of a pipeline of several may start while the one before them still ends.
+"""`chain-kernels`: a kernel may start while what was launched before it still ends.
 
     func.func @a(...) attributes {kernel.threads = ...}
       =>
@@ -6,8 +6,8 @@
 
 A chained kernel begins by letting the next one start and then waits until the one before is done, before it
 touches memory. Started by a launch that allows it (programmatic dependent launch, from sm_90 on), its blocks
-are in place when the last wave of the kernel before ends; started by any other, the two instructions do
-nothing. A pipeline of one kernel stays as it is.
+are in place when the last wave of the kernel before ends, be that of the same call or of the one before;
+started by any other, the two instructions do nothing.
 """
 
 from __future__ import annotations
@@ -19,20 +19,15 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp, UnitAttr
 from xdsl.passes import ModulePass
 
-from tilefuse.dialects.img.ops import GroupOp
-
 
 @dataclass(frozen=True)
 class ChainKernels(ModulePass):
-    """Mark the kernels of a lowered pipeline of several groups as chained."""
+    """Mark the kernels of a lowered pipeline as chained."""
 
     name = "chain-kernels"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Add the attributes."""
-        groups = sum(isinstance(inner, GroupOp) for inner in op.walk())
-        if groups < 2:
-            return
         for function in op.body.block.ops:
             if isinstance(function, func.FuncOp) and "kernel.threads" in function.attributes:
                 function.attributes["kernel.chained"] = UnitAttr()

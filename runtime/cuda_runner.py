@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tilefuse.runtime.cuda import on_stream
-from tilefuse.runtime.graph import KernelGraph, KernelNodeParams, has_programmatic_edges, launch_kernel
+from tilefuse.runtime.graph import KernelCall, KernelGraph, KernelNodeParams, has_programmatic_edges
 from tilefuse.runtime.launch import fill
 from tilefuse.runtime.layouts import Picture
 from tilefuse.runtime.plan import CopyOut, KernelLaunch, Plan
@@ -104,12 +104,11 @@ class CudaRunner:
         self._functions = tuple(functions)
         self._outputs = tuple(outputs)
         self._device = device
-        chained = len(plan.launches) > 1 and int(arch.removeprefix("sm_").rstrip("af")) >= 90
-        self._programmatic = chained and has_programmatic_edges()
+        self._overlapping = int(arch.removeprefix("sm_").rstrip("af")) >= 90 and has_programmatic_edges()
         self._graphs: dict[int, PlanGraph] = {}
-        # No other thread may change a graph, or the arguments of a recorded call, before they are launched.
+        # No other thread may change a graph, or the arguments of a kernel, before they are launched.
         self._lock = threading.Lock()
-        self._recorded: list[Arguments] = []
+        self._kernels: list[tuple[Arguments, KernelCall]] = []
 
     def run(self, pointers: list[int], scalars: Sequence[int], stream: int | None) -> None:
         """Launch the kernels on `stream`; the call returns while they run."""
@@ -141,6 +140,9 @@ class CudaRunner:
 
     def _launch(self, pointers: Sequence[int], scalars: Sequence[int], stream: int) -> None:
         with self._lock:
+            if len(self._plan.launches) == 1:
+                self._launch_kernels(pointers, scalars, stream)
+                return
             graph = self._graphs.get(stream)
             if graph is None:
                 graph = self._make_graph(pointers, scalars, stream)
@@ -152,7 +154,7 @@ class CudaRunner:
         # One per stream: launches of one executable graph never run beside each other.
         if len(self._graphs) >= _MOST_GRAPHS:
             del self._graphs[next(iter(self._graphs))]
-        graph = PlanGraph(self._plan, self._functions, pointers, scalars, programmatic=self._programmatic)
+        graph = PlanGraph(self._plan, self._functions, pointers, scalars, programmatic=self._overlapping)
         self._graphs[stream] = graph
         return graph
 
@@ -162,7 +164,7 @@ class CudaRunner:
         arena = runtime.mallocAsync(size, stream) if size else 0
         try:
             with self._lock:
-                self._record_kernels([*pointers, arena], scalars, stream)
+                self._launch_kernels([*pointers, arena], scalars, stream)
             if self._plan.copies:
                 with on_stream(self._device, stream):
                     for copy in self._plan.copies:
@@ -171,12 +173,13 @@ class CudaRunner:
             if size:
                 runtime.freeAsync(arena, stream)
 
-    def _record_kernels(self, pointers: Sequence[int], scalars: Sequence[int], stream: int) -> None:
-        if not self._recorded:
-            self._recorded = list(map(Arguments, self._plan.launches, self._functions))
-        for number, arguments in enumerate(self._recorded):
+    def _launch_kernels(self, pointers: Sequence[int], scalars: Sequence[int], stream: int) -> None:
+        if not self._kernels:
+            kernels = list(map(Arguments, self._plan.launches, self._functions))
+            self._kernels = [(a, KernelCall(a.node, overlapping=self._overlapping)) for a in kernels]
+        for arguments, call in self._kernels:
             arguments.fill(pointers, scalars)
-            launch_kernel(arguments.node, stream, overlapping=self._programmatic and number > 0)
+            call.launch(stream)
 
     def _copy(self, copy: CopyOut, pointers: Sequence[int], arena: int) -> None:
         p = self._outputs[copy.output]

@@ -112,13 +112,32 @@ def _check(name: str, status: int) -> None:
         raise TargetError(f"target 'cuda': the driver refuses {name}: {reason}")
 
 
-def launch_kernel(kernel: KernelNodeParams, stream: int, *, overlapping: bool) -> None:
-    """Launch a kernel; `overlapping`: before the one before it on the stream has ended, which it waits for."""
-    attribute = LaunchAttribute(_PROGRAMMATIC_STREAM_SERIALIZATION, 0, (1,))
-    attributes = ctypes.pointer(attribute)
-    config = LaunchConfig(kernel.grid, kernel.threads, kernel.shared_bytes, stream, attributes, int(overlapping))
-    status = _driver().cuLaunchKernelEx(byref(config), kernel.function, kernel.arguments, None)
-    _check("cuLaunchKernelEx", status)
+class KernelCall:
+    """Launches one kernel with the arguments that `kernel` points to, which are copied at each launch.
+
+    `overlapping`: before the one before it on the stream has ended, which it waits for.
+    """
+
+    def __init__(self, kernel: KernelNodeParams, *, overlapping: bool):
+        self._kernel = kernel
+        self._attribute = LaunchAttribute(_PROGRAMMATIC_STREAM_SERIALIZATION, 0, (1,))
+        self._config = LaunchConfig(
+            kernel.grid,
+            kernel.threads,
+            kernel.shared_bytes,
+            None,
+            ctypes.pointer(self._attribute),
+            int(overlapping),
+        )
+        self._call = (byref(self._config), kernel.function, kernel.arguments, None)
+        self._launch = _driver().cuLaunchKernelEx
+
+    def launch(self, stream: int) -> None:
+        """Launch it on `stream` (a raw pointer)."""
+        self._config.stream = stream
+        status = self._launch(*self._call)
+        if status:
+            _check("cuLaunchKernelEx", status)
 
 
 def _destroy(graph: c_void_p, executable: c_void_p) -> None:

@@ -2,7 +2,7 @@
 // RUN: pipeline-opt %s --split-input-file -p lower-groups,chain-kernels -t cuda | filecheck %s --check-prefix=CUDA
 // RUN: pipeline-opt %s --split-input-file -p lower-groups,chain-kernels -t c | filecheck %s --check-prefix=C
 
-// Both kernels may start early, and wait. What they inline is left alone. C runs one after the other as it is.
+// All kernels may start early, and wait. What they inline is left alone. C runs one after the other as it is.
 
 // C-NOT: griddepcontrol
 
@@ -45,12 +45,13 @@ img.pipeline @two {
 
 // -----
 
-// One kernel has none to wait for.
+// One kernel waits for what was launched before the call.
 
 // CHECK:      func.func @one_a(
-// CHECK-NOT:  kernel.chained
+// CHECK-SAME:   kernel.chained
 // CUDA:       __global__ void __launch_bounds__(256) one_a(
-// CUDA-NOT:   griddepcontrol
+// CUDA:       griddepcontrol.launch_dependents
+// CUDA:       griddepcontrol.wait
 
 img.pipeline @one {
   %photo = img.input "photo" : !img.func<2xf32>

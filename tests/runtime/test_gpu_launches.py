@@ -87,7 +87,7 @@ def test_kernels_may_overlap_where_the_gpu_can(cupy, on_gpu):
     a = photo(300, 512)
     right(program(cupy.asarray(a)), a)
     able = int(cupy.cuda.Device().compute_capability) >= 90
-    assert program._last._runner._programmatic == able
+    assert program._last._runner._overlapping == able
     assert program.source().count("griddepcontrol.wait") == 3
 
 
@@ -302,3 +302,113 @@ def test_unaligned_outputs(cupy, on_gpu):
     for _ in range(2):
         right(program(device, out=flat[1:-1].reshape(31, 45)), a)
         assert flat[0] == flat[-1] == -1
+
+
+MEAN = """
+img.pipeline @mean {
+  %photo = img.input "photo" : !img.func<2xf32>
+  %w = img.extent 0 of %photo : !img.func<2xf32>
+  %h = img.extent 1 of %photo : !img.func<2xf32>
+  %zero = arith.constant 0 : index
+  %half = arith.constant 0.5 : f32
+  %c = img.boundary repeat_edge %photo dims [0, 1] in [%zero, %zero] by [%w, %h] : !img.func<2xf32>
+  %a = img.stage "a" (%x, %y) -> f32 {
+    %l = img.read %c[%x - 40, %y - 600] : !img.func<2xf32>
+    %r = img.read %c[%x + 40, %y + 600] : !img.func<2xf32>
+    %sum = arith.addf %l, %r : f32
+    %mean = arith.mulf %sum, %half : f32
+    img.yield %mean : f32
+  }
+  img.return "a" = %a : !img.func<2xf32>
+}
+"""
+"""Of points far away: a kernel that does not wait for the one before reads what is not there yet."""
+
+
+def mean(a):
+    padded = np.pad(a, ((600, 600), (40, 40)), "edge")
+    return (padded[:-1200, :-80] + padded[1200:, 80:]) * np.float32(0.5)
+
+
+def captured(stream, record):
+    """`record()`, recorded on the stream and launched three times."""
+    with stream:
+        stream.begin_capture()
+        record()
+        graph = stream.end_capture()
+        for _ in range(3):
+            graph.launch(stream)
+    stream.synchronize()
+
+
+@pytest.mark.parametrize("recorded", [False, True])
+def test_calls_of_one_kernel_wait_for_the_one_before(cupy, on_gpu, recorded):
+    """Each reads what the one before writes, and writes what that one reads."""
+    program = on_gpu(MEAN)
+    a, stream = photo(1500, 1600), cupy.cuda.Stream(non_blocking=True)
+    want = [a]
+    for _ in range(12):
+        want.append(mean(want[-1]))
+    device = cupy.asarray(a)
+    here, there = (cupy.empty_like(device) for _ in range(2))
+    program(device, out=here)
+    cupy.cuda.Device().synchronize()
+
+    def chain():
+        source, target = device, there
+        for _ in range(12):
+            program(source, out=target, stream=stream)
+            source, target = target, here if target is there else there
+
+    for _ in range(5):
+        there.fill(np.nan)
+        cupy.cuda.Device().synchronize()
+        captured(stream, chain) if recorded else chain()
+        stream.synchronize()
+        np.testing.assert_array_equal(here.get(), want[12])
+        np.testing.assert_array_equal(there.get(), want[11])
+
+
+@pytest.mark.parametrize("recorded", [False, True])
+@pytest.mark.parametrize("before", ["copy", "memset", "kernel", "host", "stream", "temporaries", "nothing"])
+def test_a_kernel_after_anything(cupy, on_gpu, before, recorded):
+    """What stands before it on the stream may be no kernel, or lie on another stream."""
+    program, several = on_gpu(MEAN), on_gpu(CHAIN)
+    a = photo(1500, 1600)
+    given = cupy.asarray(a)
+    stream, beside = (cupy.cuda.Stream(non_blocking=True) for _ in range(2))
+    source, out, other = cupy.empty_like(given), cupy.empty_like(given), several(given)
+    program(given, out=out)
+    want, called = mean(a), []
+    cupy.cuda.Device().synchronize()
+
+    def run():
+        with stream:
+            if before not in ("memset", "nothing"):
+                source.data.copy_from_device_async(given.data, a.nbytes, stream)
+            if before == "memset":
+                source.data.memset_async(0, a.nbytes, stream)
+            elif before == "kernel":
+                cupy.add(source, 1, out=source)
+            elif before == "host":
+                stream.launch_host_func(called.append, 1)
+            elif before == "temporaries":
+                several(given, out=source, stream=stream)
+            elif before == "stream":
+                source.fill(np.nan)
+                beside.wait_event(stream.record())
+                source.data.copy_from_device_async(given.data, a.nbytes, beside)
+                several(given, out=other, stream=beside)
+                stream.wait_event(beside.record())
+            program(given if before == "nothing" else source, out=out, stream=stream)
+
+    if before == "memset":
+        want = np.zeros_like(a)
+    elif before == "kernel":
+        want = mean(a + np.float32(1))
+    elif before == "temporaries":
+        want = mean(other.get())
+    captured(stream, run) if recorded else run()
+    stream.synchronize()
+    np.testing.assert_array_equal(out.get(), want)
+    assert len(called) == (before == "host") * (3 if recorded else 1)
