@@ -24,7 +24,7 @@ from tilefuse.lowering import pairs
 from tilefuse.lowering.emit import Num
 from tilefuse.lowering.warp_body import Where
 from tilefuse.lowering.warp_schedule import layout_of
-from tilefuse.lowering.warp_words import bits_of, in_word, misalignment, row_of_words, words_of
+from tilefuse.lowering.warp_words import bits_of, in_word, misalignment, place_in_memory, row_of_words, words_of
 
 if TYPE_CHECKING:
     from tilefuse.lowering.warp_registers import RegisterBody
@@ -40,12 +40,14 @@ def store_shifted(
     e, layout = body.e, layout_of(op.tile)
     element = op.tile.type.element  # type: ignore[attr-defined]
     piece = stored_at_once(element_bytes(element), layout.vector)
-    shift = misalignment(e, op.buffer, body.memory_index(op.indices, Where(body.warp, 0, 0, row, deep), layout), piece)
+    first_column = body.memory_index(op.indices, Where(body.warp, 0, 0, row, deep), layout)
+    place = place_in_memory(e, op.buffer, first_column)
+    shift = misalignment(e, place, piece)
     if can_cut(element, layout.vector):
         words, each = words_of(e, body.row(op.tile, row, deep), element, layout.vector), in_word(element)
     else:
         words, each = [body.load(op.tile, body.here(v, row, deep)) for v in range(layout.vector)], 1
-    moved = _moved(body, words, shift, each, piece // each, layout.lanes[0])
+    moved = _moved(body, words, place, each, piece // each, layout.lanes[0])
     parts = (moved[c // each : (c + piece) // each] for c in range(0, layout.vector, piece))
     pieces = [row_of_words(e, part, element) if each > 1 else pairs.together(e, part) for part in parts]
 
@@ -91,11 +93,11 @@ def store_shifted(
 
 
 def _moved(
-    body: RegisterBody, words: Sequence[SSAValue], shift: SSAValue, each: int, most: int, lanes: int
+    body: RegisterBody, words: Sequence[SSAValue], place: SSAValue, each: int, most: int, lanes: int
 ) -> list[SSAValue]:
-    """A lane's row of words, of `each` elements, after it has moved to the right, by `shift` columns.
+    """A lane's row of words, of `each` elements, after it has moved to the right to where pieces of `most` words lie.
 
-    `most`: so many words are more than it moves.
+    `place`: where it lies in memory.
     """
     e = body.e
     # what may move into the row stands before it: the last words of the lane before; of words that are cut one more
@@ -103,10 +105,10 @@ def _moved(
     row = [*(body.shuffle(word, 1, ShuffleMode.Up, lanes) for word in entering), *words]
     by = most // 2
     while by:
-        far = e.compare("ne", e.op(arith.AndIOp(shift, e.value(by * each))), 0)
+        far = e.compare("ne", e.op(arith.AndIOp(place, e.value(by * each))), 0)
         row = [e.select(far, before, own) for before, own in zip(row[:-by], row[by:], strict=True)]
         by //= 2
     if each == 1:
         return row
-    bits = bits_of(e, shift, each)
+    bits = bits_of(e, place, each)
     return [e.op(FshlOp(high, low, bits)) for low, high in pairwise(row)]

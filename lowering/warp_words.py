@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 _WORD = VectorType(i32, [1])
 
+PIECE_BYTES = 16
+"""What the largest vectors take."""
+
 
 class Words:
     """A load of all rows as words, of which the first may begin before a lane's columns; the last ends after them."""
@@ -44,7 +47,7 @@ class Words:
 
         def fetch(at: Where) -> None:
             index = self.index(at)
-            index[-1] = e.sub(index[-1], self.shift(at))
+            index[-1] = e.sub(index[-1], misalignment(e, self.place(at), self.piece))
             for number in range(count):
                 column = e.value(e.add(index[-1], number * self.piece))
                 loaded = e.op(vector.LoadOp(self.op.buffer, [*(e.value(i) for i in index[:-1]), column], type))
@@ -62,18 +65,18 @@ class Words:
         """Where in the buffer a point is."""
         return self.body.memory_index(self.op.indices, at, self.layout)
 
-    def shift(self, at: Where) -> SSAValue:
-        """Columns that the first word of a row begins before the lane's; the same for all lanes."""
+    def place(self, at: Where) -> SSAValue:
+        """Where the row begins in memory; modulo a word, the same for all lanes."""
         first = Where(self.body.warp, 0, 0, at.row, at.deep)
-        return misalignment(self.e, self.op.buffer, self.index(first), self.piece)
+        return place_in_memory(self.e, self.op.buffer, self.index(first))
 
     def words(self, loaded: Sequence[SSAValue], at: Where) -> list[SSAValue]:
         """The lane's columns of a row."""
-        e, shift = self.e, self.shift(at)
+        e, place = self.e, self.place(at)
         if self.piece > self.in_word:
-            second = e.compare("ne", e.op(arith.AndIOp(shift, e.value(self.in_word))), 0)
+            second = e.compare("ne", e.op(arith.AndIOp(place, e.value(self.in_word))), 0)
             loaded = [e.select(second, after, word) for word, after in pairwise(loaded)]
-        bits = bits_of(e, shift, self.in_word)
+        bits = bits_of(e, place, self.in_word)
         return [e.op(FshrOp(high, low, bits)) for low, high in pairwise(loaded)]
 
 
@@ -157,17 +160,22 @@ class RepeatedWords(Words):
         return found
 
 
-def misalignment(e: Emitter, buffer: SSAValue, index: Sequence[Num], width: int) -> SSAValue:
-    """Elements from the last place before an element of a buffer where so wide a vector may lie."""
+def misalignment(e: Emitter, place: SSAValue, width: int) -> SSAValue:
+    """Elements from the last place where so wide a vector may lie to that place in memory."""
+    return e.op(arith.AndIOp(place, e.value(width - 1)))
+
+
+def place_in_memory(e: Emitter, buffer: SSAValue, index: Sequence[Num]) -> SSAValue:
+    """Where an element of a buffer lies, counted in elements from an address where any vector may lie."""
     type = buffer.type
     assert isinstance(type, MemRefType)
     metadata = memref.ExtractStridedMetaDataOp(buffer)
     pointer = e.op(memref.ExtractAlignedPointerAsIndexOp.get(buffer))
     e.effect(metadata)
     size = element_bytes(type.element_type)
-    start = pointer if size == 1 else e.op(arith.DivUIOp(pointer, e.value(size)))
-    place = _place(e, start, index, list(metadata.strides)[: len(index) - 1])
-    return e.op(arith.AndIOp(e.value(place), e.value(width - 1)))
+    within = e.op(arith.AndIOp(pointer, e.value(PIECE_BYTES - 1)))  # what may be added without overflow
+    start = within if size == 1 else e.op(arith.DivUIOp(within, e.value(size)))
+    return e.value(_place(e, start, index, list(metadata.strides)[: len(index) - 1]))
 
 
 def _place(e: Emitter, start: Num, index: Sequence[Num], outer: Sequence[SSAValue]) -> Num:
@@ -177,9 +185,10 @@ def _place(e: Emitter, start: Num, index: Sequence[Num], outer: Sequence[SSAValu
     return e.add(start, index[-1])
 
 
-def bits_of(e: Emitter, elements: SSAValue, in_word: int) -> SSAValue:
-    """So many elements in bits, for shifts that count modulo 32."""
-    return e.op(arith.IndexCastOp(e.value(e.mul(elements, 8 * WORD_BYTES // in_word)), i32))
+def bits_of(e: Emitter, place: SSAValue, in_word: int) -> SSAValue:
+    """How many bits of a word lie before a place; funnel shifts count modulo 32, so nothing is masked."""
+    bits = arith.ConstantOp.from_int_and_width((8 * WORD_BYTES // in_word).bit_length() - 1, i32)
+    return e.op(arith.ShLIOp(e.op(arith.IndexCastOp(place, i32)), e.op(bits)))
 
 
 def columns_beyond(element: Attribute, vector: int) -> int:
