@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 
 from xdsl.dialects import arith, gpu, vector
-from xdsl.dialects.builtin import IntegerAttr, IntegerType, VectorType, i1, i8, i32
+from xdsl.dialects.builtin import Float32Type, Float64Type, IntegerAttr, IntegerType, VectorType, i1, i8, i32
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
 from tilefuse.dialects.gpu_shuffle import ShuffleMode, ShuffleOp
@@ -346,12 +346,28 @@ class RegisterBody(Body):
 
     # --- global memory
 
-    def store_masked(self, buffer: SSAValue, index: Sequence[Num], condition: SSAValue, row: SSAValue) -> None:
-        """A row of a lane where `condition` holds."""
-        e, type = self.e, row.type
-        assert isinstance(type, VectorType)
-        mask = e.op(vector.BroadcastOp(condition, VectorType(i1, type.get_shape())))
-        e.effect(vector.MaskedStoreOp(buffer, [e.value(i) for i in index], mask, row))
+    def store_where(
+        self, buffer: SSAValue, condition: SSAValue | None, places: Sequence[tuple[Sequence[Num], SSAValue]]
+    ) -> None:
+        """Vectors and scalars of a lane, each at its memref indices, where a condition holds (None: always)."""
+        e = self.e
+        if condition is None or not self.masks_stores:
+            with e.when(condition):
+                for index, value in places:
+                    if isinstance(value.type, VectorType):
+                        e.effect(vector.StoreOp(value, buffer, [e.value(i) for i in index]))
+                    else:
+                        e.store(value, buffer, index)
+            return
+        for index, value in places:
+            if isinstance(value.type, Float32Type | Float64Type):
+                value = pairs.together(e, [value])
+            if not isinstance(value.type, VectorType):
+                with e.when(condition):
+                    e.store(value, buffer, index)
+                continue
+            mask = e.op(vector.BroadcastOp(condition, VectorType(i1, value.type.get_shape())))
+            e.effect(vector.MaskedStoreOp(buffer, [e.value(i) for i in index], mask, value))
 
     def row(self, tile: SSAValue, row: Num, deep: tuple[Num, ...]) -> SSAValue:
         """A lane's own columns of a row, as they lie in memory."""

@@ -53,9 +53,12 @@ def store_shifted(
 
     (_, x1), _ = op.within
     first, end = (-(-(x - layout.origin[0]) // layout.vector) for x in (0, x1))
+    columns = len(op.indices) - 1
     if guard:
-        # the last columns of the last lane have moved out of it, and there may be no tile to the right
-        with e.when(e.both(alive, e.compare("eq", body.lane, end - 1))):
+        # the last columns of the last lane have moved out of it; a tile to the right stores them, if there is one
+        after = body.memory_index(op.indices, Where(body.warp, end, 0, row, deep), layout)[-1]
+        is_last = e.compare("sge", after, e.dim(op.buffer, columns))
+        with e.when(e.both(e.both(alive, is_last), e.compare("eq", body.lane, end - 1))):
             for c in range(layout.vector - piece + 1, layout.vector):
                 there = body.here(c, row, deep)
                 index = body.memory_index(op.indices, there, layout)
@@ -65,31 +68,20 @@ def store_shifted(
     own = e.both(alive, e.both(e.compare("sge", body.lane, first), e.compare("slt", body.lane, end)))
     index = body.memory_index(op.indices, body.here(0, row, deep), layout)
     index[-1] = e.sub(index[-1], shift)
-
-    def column(c: int) -> list[Num]:
-        return [*index[:-1], e.add(index[-1], c)]
-
-    def store_where(condition: SSAValue | None) -> None:
-        assert condition is not None
-        if body.masks_stores:
-            for number, part in enumerate(pieces):
-                body.store_masked(op.buffer, column(number * piece), condition, part)
-            return
-        with e.when(condition):
-            for number, part in enumerate(pieces):
-                e.effect(vector.StoreOp(part, op.buffer, [e.value(i) for i in column(number * piece)]))
-
+    places = [[*index[:-1], e.add(index[-1], c)] for c in range(layout.vector)]
     if not guard:
-        store_where(own)
+        body.store_where(op.buffer, own, list(zip(places[::piece], pieces, strict=True)))
         return
-    ends = [body.in_buffer(op.buffer, column(c)) for c in (0, layout.vector - 1)]
-    inside = e.both(*ends)
-    assert inside is not None
-    store_where(e.both(own, inside))
-    with e.when(e.both(own, e.negate(inside))):
-        for c in range(layout.vector):
-            with e.when(body.in_buffer(op.buffer, column(c))):
-                e.store(e.op(vector.ExtractOp(pieces[c // piece], [c % piece], element)), op.buffer, column(c))
+    inside = [body.in_buffer(op.buffer, place) for place in places]
+    for number, part in enumerate(pieces):
+        held = range(number * piece, (number + 1) * piece)
+        whole = e.both(inside[held[0]], inside[held[-1]])
+        assert whole is not None
+        body.store_where(op.buffer, e.both(own, whole), [(places[held[0]], part)])
+        apart = e.both(own, e.negate(whole))
+        for c in held if piece > 1 else ():
+            value = e.op(vector.ExtractOp(part, [c - held[0]], element))
+            body.store_where(op.buffer, e.both(apart, inside[c]), [(places[c], value)])
 
 
 def _moved(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from xdsl.dialects import vector
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import SSAValue
 
@@ -30,72 +29,50 @@ def store_row(body: RegisterBody, op: StoreOp, row: Num) -> None:
 
     with body.depths(layout) as deep:
         at = body.here(0, row, deep)
+        places = [body.here(v, row, deep) for v in range(layout.vector)]
+        indices = [body.memory_index(op.indices, there, layout) for there in places]
         alive = body.in_box(op, at, columns=False)
         if by_lanes:
             lane = e.both(e.compare("sge", body.lane, first), e.compare("slt", body.lane, end))
             alive = e.both(alive, lane)
 
-        def scalar(v: Num, guard: bool) -> None:
-            there = body.here(v, row, deep)
-            index = body.memory_index(op.indices, there, layout)
-            inside = None if by_lanes else body.in_box(op, there, columns=True)
-            if guard:
-                inside = e.both(inside, body.in_buffer(op.buffer, index))
-            with e.when(inside):
-                e.store(body.load(op.tile, there), op.buffer, index)
+        def vectors(condition: SSAValue | None) -> None:
+            body.store_where(op.buffer, condition, [(indices[0], body.row(op.tile, row, deep))])
 
-        def scalars(guard: bool) -> None:
-            if layout.packed == 2:
-                for column in range(layout.vector):
-                    scalar(column, guard)
+        def scalars(condition: SSAValue | None, guard: bool) -> None:
+            found = [(index, body.load(op.tile, there)) for index, there in zip(indices, places, strict=True)]
+            if by_lanes and not guard:
+                body.store_where(op.buffer, condition, found)
                 return
-            with e.loop(layout.vector, "v", unroll=True) as v:
-                scalar(v, guard)
-
-        def whole() -> None:
-            index = [e.value(i) for i in body.memory_index(op.indices, at, layout)]
-            e.effect(vector.StoreOp(body.row(op.tile, row, deep), op.buffer, index))
-
-        def interior() -> None:
-            if aligned is None:
-                scalars(guard=False)
-            else:
-                e.choose(aligned, whole, lambda: scalars(guard=False))
+            for place, there in zip(found, places, strict=True):
+                inside = condition if by_lanes else e.both(condition, body.in_box(op, there, columns=True))
+                if guard:
+                    inside = e.both(inside, body.in_buffer(op.buffer, place[0]))
+                body.store_where(op.buffer, inside, [place])
 
         def border() -> None:
             if aligned is None:
-                scalars(guard=True)
+                scalars(alive, guard=True)
                 return
-            ends = [
-                body.in_buffer(op.buffer, body.memory_index(op.indices, body.here(v, row, deep), layout))
-                for v in (0, layout.vector - 1)
-            ]
-            inside = e.both(aligned, e.both(*ends))
-            assert inside is not None
-            e.choose(inside, whole, lambda: scalars(guard=True))
+            # both without a branch around all of it, which would keep rows apart
+            whole = e.both(aligned, e.both(*(body.in_buffer(op.buffer, index) for index in (indices[0], indices[-1]))))
+            assert whole is not None
+            vectors(e.both(alive, whole))
+            scalars(e.both(alive, e.negate(whole)), guard=True)
 
-        def masked() -> None:
-            assert alive is not None
-            index = body.memory_index(op.indices, at, layout)
-            body.store_masked(op.buffer, index, alive, body.row(op.tile, row, deep))
-
-        def where_alive(emit: Callable[[], None]) -> Callable[[], None]:
-            def inside() -> None:
-                with e.when(alive):
-                    emit()
-
-            return inside
+        def interior() -> None:
+            if aligned is None:
+                scalars(alive, guard=False)
+            else:
+                e.choose(aligned, lambda: vectors(alive), lambda: scalars(alive, guard=False))
 
         def shifted(guard: bool) -> Callable[[], None]:
             return lambda: store_shifted(body, op, row, deep, alive, guard)
 
         if x0 < 0 and _is_vector(op.buffer, layout):
-            e.choose(op.border, shifted(guard=True), shifted(guard=False))
-        elif aligned is not None and alive is not None and body.masks_stores:
-            apart = where_alive(lambda: scalars(guard=False))
-            e.choose(op.border, where_alive(border), lambda: e.choose(aligned, masked, apart))
+            e.choose(op.border, shifted(True), shifted(False))
         else:
-            where_alive(lambda: e.choose(op.border, border, interior))()
+            e.choose(op.border, border, interior)
 
 
 def _is_vector(buffer: SSAValue, layout: Layout) -> bool:

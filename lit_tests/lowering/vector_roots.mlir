@@ -1,5 +1,5 @@
 // Square roots of f32 that a lane takes of its columns are one vector op, whose slow path is one branch.
-// Where there are such branches, whole rows are stored under a mask, outside of any branch of their own.
+// Where there are such branches, what is stored is stored under masks, outside of any branch of its own.
 
 // RUN: pipeline-opt %s -p 'tile{shape=warp_tile sizes=0,0 threads=32,4 vector=2 rows=2 exchange=false},promote-memory,lower-groups,lower-warp-tiles' | filecheck %s
 // RUN: pipeline-opt %s -p 'tile{shape=warp_tile sizes=0,0 threads=32,4 vector=2 rows=2 exchange=false},promote-memory,lower-groups,lower-warp-tiles{warps=false}' | filecheck %s --check-prefix=ARRAYS
@@ -10,15 +10,22 @@
 // CHECK-NEXT:  [[A:%[0-9]+]] = vector.extract [[ROOTS]][0] : f32 from vector<2xf32>
 // CHECK-NEXT:  [[B:%[0-9]+]] = vector.extract [[ROOTS]][1] : f32 from vector<2xf32>
 // CHECK-NOT:   math.sqrt
-// CHECK:       scf.if %border {
-// CHECK:         scf.if [[ALIVE:%[0-9]+]] {
-// CHECK:       } else {
-// CHECK:         scf.if %aligned {
+// CHECK:       [[ALIVE:%[0-9]+]] = arith.andi {{.*}} : i1
+// CHECK-NEXT:  scf.if %border {
+// CHECK-NOT:     scf.if
+// CHECK:         vector.maskedstore {{.*}} vector<2xi1>, vector<2xf32>
+// CHECK:         vector.maskedstore {{.*}} vector<1xi1>, vector<1xf32>
+// CHECK:         vector.maskedstore {{.*}} vector<1xi1>, vector<1xf32>
+// CHECK-NEXT:  } else {
+// CHECK-NEXT:    scf.if %aligned {
 // CHECK-NOT:     scf.if
 // CHECK:         [[MASK:%[0-9]+]] = vector.broadcast [[ALIVE]] : i1 to vector<2xi1>
 // CHECK:         vector.maskedstore %out_length[{{.*}}], [[MASK]], %{{[0-9]+}} : memref<?x?xf32, strided<[?, 1]>>, vector<2xi1>, vector<2xf32>
 // CHECK-NEXT:  } else {
-// CHECK:         scf.if [[ALIVE]] {
+// CHECK-NOT:     scf.if
+// CHECK:         vector.broadcast [[ALIVE]] : i1 to vector<1xi1>
+// CHECK:         vector.maskedstore {{.*}} vector<1xi1>, vector<1xf32>
+// CHECK:         vector.maskedstore {{.*}} vector<1xi1>, vector<1xf32>
 // CHECK:       func.func @p_length(
 
 // ARRAYS-NOT:  vector<
@@ -27,8 +34,10 @@
 
 // CUDA:        static __device__ __noinline__ float2 sqrt_any_f32x2(float2 a) {
 // CUDA:        static __device__ __forceinline__ float2 sqrt_f32x2(float2 a) {
+// CUDA:        if (__builtin_expect(!(s.x >= 0x1p-50f && s.y >= 0x1p-50f), 0)) r = sqrt_any_f32x2(a);
 // CUDA:        = sqrt_f32x2(
 // CUDA:        store_if_f32x2(test{{.*}}, &out
+// CUDA:        store_if_f32x1(test{{.*}}, &out
 
 img.pipeline @p {
   %photo = img.input "photo" : !img.func<2xf32>

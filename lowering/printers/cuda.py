@@ -255,7 +255,10 @@ class Cuda(Language):
         t, size = storage_type(element, op), byte_size(element, op)
         params, values = [f"{t} a{i}" for i in range(n)], [f"a{i}" for i in range(n)]
         words: tuple[str, ...] = ()
-        if builtin := _BUILTIN_VECTORS.get((t, n)):
+        if n == 1 and t in ("float", "double"):  # an element by itself
+            ctype, make, splat = t, " return a0; }", " return a; }"
+            lane: tuple[str, ...] = ("{}",)
+        elif builtin := _BUILTIN_VECTORS.get((t, n)):
             ctype, lane = builtin, tuple(f"{{}}.{c}" for c in "xyzw"[:n])
             make = f" return make_{builtin}({', '.join(values)}); }}"
             splat = f" return make_{builtin}({', '.join(['a'] * n)}); }}"
@@ -282,7 +285,7 @@ class Cuda(Language):
             "splat": Helper(f"{ctype} splat_{short}({t} a) {{{splat}"),
         }
         helpers["store_if"] = store_if(short, t, ctype)
-        if t in ("float", "double"):
+        if t in ("float", "double") and n > 1:
             helpers |= roots(short, t, ctype, n)
         integers = words if isinstance(element, IntegerType) else ()
         return Vector(ctype, element, lane, helpers, short, integers)

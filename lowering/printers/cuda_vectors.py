@@ -15,7 +15,9 @@ def store_if(short: str, element: str, ctype: str) -> Helper:
 
     Not a branch: the compiler would move into it all that only the store needs, and compute the address anew in each.
     """
-    if ctype in _SMALL:
+    if ctype == element and element in _REGISTERS:
+        (letter, kind), values, several = _REGISTERS[element], ["v"], ""
+    elif ctype in _SMALL:
         (letter, kind), values, several = _SMALL[ctype], ["v"], ""
     else:
         letter, kind = _REGISTERS.get(element, ("r", "b32"))
@@ -52,7 +54,8 @@ def roots(short: str, element: str, ctype: str, count: int) -> dict[str, Helper]
     lines += [f'asm("mul.rn.ftz.f32 %0, %1, %2;" : "=f"(s.{c}) : "f"(a.{c}), "f"(y.{c}));' for c in lanes]
     lines += [f"r.{c} = __fmaf_rn(__fmaf_rn(-s.{c}, s.{c}, a.{c}), __fmul_rn(0.5f, y.{c}), s.{c});" for c in lanes]
     inside = " && ".join(f"s.{c} >= 0x1p-50f" for c in lanes)
-    lines.append(f"return {inside} ? r : sqrt_any_{short}(a);")
+    # The hint keeps `r` out of the branch, and one branch where the compiler would make two.
+    lines += [f"if (__builtin_expect(!({inside}), 0)) r = sqrt_any_{short}(a);", "return r;"]
     body = "".join(f"  {line}\n" for line in lines)
     return {
         "sqrt_any": Helper(slow, rare=True),
