@@ -25,6 +25,9 @@ from tilefuse.lowering.warp_masks import Masks
 from tilefuse.lowering.warp_schedule import Loop, Segment, Step, Stretch, layout_of
 from tilefuse.lowering.warp_stores import store_row
 
+Place = tuple[Sequence[Num], SSAValue]
+"""The memref indices of a value, and the value."""
+
 
 class RegisterBody(Body):
     """Lowers one body."""
@@ -346,28 +349,24 @@ class RegisterBody(Body):
 
     # --- global memory
 
-    def store_where(
-        self, buffer: SSAValue, condition: SSAValue | None, places: Sequence[tuple[Sequence[Num], SSAValue]]
-    ) -> None:
-        """Vectors and scalars of a lane, each at its memref indices, where a condition holds (None: always)."""
+    def store_where(self, buffer: SSAValue, condition: SSAValue | None, emit: Callable[[], Sequence[Place]]) -> None:
+        """Store what `emit` gives, vectors and scalars of a lane, where a condition holds (None: always)."""
         e = self.e
-        if condition is None or not self.masks_stores:
-            with e.when(condition):
-                for index, value in places:
-                    if isinstance(value.type, VectorType):
-                        e.effect(vector.StoreOp(value, buffer, [e.value(i) for i in index]))
-                    else:
+        masked = condition is not None and self.masks_stores
+        with e.when(None if masked else condition):
+            for index, value in emit():
+                if masked and isinstance(value.type, Float32Type | Float64Type):
+                    value = pairs.together(e, [value])
+                if not isinstance(value.type, VectorType):
+                    with e.when(condition if masked else None):
                         e.store(value, buffer, index)
-            return
-        for index, value in places:
-            if isinstance(value.type, Float32Type | Float64Type):
-                value = pairs.together(e, [value])
-            if not isinstance(value.type, VectorType):
-                with e.when(condition):
-                    e.store(value, buffer, index)
-                continue
-            mask = e.op(vector.BroadcastOp(condition, VectorType(i1, value.type.get_shape())))
-            e.effect(vector.MaskedStoreOp(buffer, [e.value(i) for i in index], mask, value))
+                    continue
+                places = [e.value(i) for i in index]
+                if condition is None or not masked:
+                    e.effect(vector.StoreOp(value, buffer, places))
+                else:
+                    mask = e.op(vector.BroadcastOp(condition, VectorType(i1, value.type.get_shape())))
+                    e.effect(vector.MaskedStoreOp(buffer, places, mask, value))
 
     def row(self, tile: SSAValue, row: Num, deep: tuple[Num, ...]) -> SSAValue:
         """A lane's own columns of a row, as they lie in memory."""

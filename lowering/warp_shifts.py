@@ -8,6 +8,7 @@ in a branch are slow, even if all lanes take it.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -24,7 +25,15 @@ from tilefuse.lowering import pairs
 from tilefuse.lowering.emit import Num
 from tilefuse.lowering.warp_body import Where
 from tilefuse.lowering.warp_schedule import layout_of
-from tilefuse.lowering.warp_words import bits_of, in_word, misalignment, place_in_memory, row_of_words, words_of
+from tilefuse.lowering.warp_words import (
+    bits_of,
+    in_word,
+    like_row,
+    misalignment,
+    place_in_memory,
+    row_of_words,
+    words_of,
+)
 
 if TYPE_CHECKING:
     from tilefuse.lowering.warp_registers import RegisterBody
@@ -40,8 +49,8 @@ def store_shifted(
     e, layout = body.e, layout_of(op.tile)
     element = op.tile.type.element  # type: ignore[attr-defined]
     piece = stored_at_once(element_bytes(element), layout.vector)
-    first_column = body.memory_index(op.indices, Where(body.warp, 0, 0, row, deep), layout)
-    place = place_in_memory(e, op.buffer, first_column)
+    like = like_row(e, row, piece)
+    place = place_in_memory(e, op.buffer, body.memory_index(op.indices, Where(body.warp, 0, 0, like, deep), layout))
     shift = misalignment(e, place, piece)
     if can_cut(element, layout.vector):
         words, each = words_of(e, body.row(op.tile, row, deep), element, layout.vector), in_word(element)
@@ -70,18 +79,23 @@ def store_shifted(
     index[-1] = e.sub(index[-1], shift)
     places = [[*index[:-1], e.add(index[-1], c)] for c in range(layout.vector)]
     if not guard:
-        body.store_where(op.buffer, own, list(zip(places[::piece], pieces, strict=True)))
+        body.store_where(op.buffer, own, lambda: list(zip(places[::piece], pieces, strict=True)))
         return
+
+    def whole(first: int) -> list[tuple[list[Num], SSAValue]]:
+        return [(places[first], pieces[first // piece])]
+
+    def single(c: int) -> list[tuple[list[Num], SSAValue]]:
+        return [(places[c], e.op(vector.ExtractOp(pieces[c // piece], [c % piece], element)))]
+
     inside = [body.in_buffer(op.buffer, place) for place in places]
-    for number, part in enumerate(pieces):
-        held = range(number * piece, (number + 1) * piece)
-        whole = e.both(inside[held[0]], inside[held[-1]])
-        assert whole is not None
-        body.store_where(op.buffer, e.both(own, whole), [(places[held[0]], part)])
-        apart = e.both(own, e.negate(whole))
-        for c in held if piece > 1 else ():
-            value = e.op(vector.ExtractOp(part, [c - held[0]], element))
-            body.store_where(op.buffer, e.both(apart, inside[c]), [(places[c], value)])
+    for first in range(0, layout.vector, piece):
+        all_inside = e.both(inside[first], inside[first + piece - 1])
+        assert all_inside is not None
+        body.store_where(op.buffer, e.both(own, all_inside), partial(whole, first))
+        apart = e.both(own, e.negate(all_inside))
+        for c in range(first, first + piece if piece > 1 else first):
+            body.store_where(op.buffer, e.both(apart, inside[c]), partial(single, c))
 
 
 def _moved(

@@ -28,51 +28,66 @@ def store_row(body: RegisterBody, op: StoreOp, row: Num) -> None:
     aligned = op.aligned if by_lanes else None
 
     with body.depths(layout) as deep:
-        at = body.here(0, row, deep)
-        places = [body.here(v, row, deep) for v in range(layout.vector)]
-        indices = [body.memory_index(op.indices, there, layout) for there in places]
-        alive = body.in_box(op, at, columns=False)
+        alive = body.in_box(op, body.here(0, row, deep), columns=False)
         if by_lanes:
             lane = e.both(e.compare("sge", body.lane, first), e.compare("slt", body.lane, end))
             alive = e.both(alive, lane)
 
+        def index(v: Num) -> list[Num]:
+            return body.memory_index(op.indices, body.here(v, row, deep), layout)
+
+        def inside(v: Num) -> SSAValue | None:
+            return body.in_buffer(op.buffer, index(v))
+
         def vectors(condition: SSAValue | None) -> None:
-            body.store_where(op.buffer, condition, [(indices[0], body.row(op.tile, row, deep))])
+            body.store_where(op.buffer, condition, lambda: [(index(0), body.row(op.tile, row, deep))])
 
         def scalars(condition: SSAValue | None, guard: bool) -> None:
-            found = [(index, body.load(op.tile, there)) for index, there in zip(indices, places, strict=True)]
-            if by_lanes and not guard:
-                body.store_where(op.buffer, condition, found)
+            if body.masks_stores or layout.packed == 2:
+                for column in range(layout.vector):
+                    scalar(column, condition, guard)
                 return
-            for place, there in zip(found, places, strict=True):
-                inside = condition if by_lanes else e.both(condition, body.in_box(op, there, columns=True))
-                if guard:
-                    inside = e.both(inside, body.in_buffer(op.buffer, place[0]))
-                body.store_where(op.buffer, inside, [place])
+            with e.loop(layout.vector, "v", unroll=True) as v:
+                scalar(v, condition, guard)
 
-        def border() -> None:
-            if aligned is None:
-                scalars(alive, guard=True)
-                return
-            # both without a branch around all of it, which would keep rows apart
-            whole = e.both(aligned, e.both(*(body.in_buffer(op.buffer, index) for index in (indices[0], indices[-1]))))
-            assert whole is not None
-            vectors(e.both(alive, whole))
-            scalars(e.both(alive, e.negate(whole)), guard=True)
+        def scalar(v: Num, condition: SSAValue | None, guard: bool) -> None:
+            there = body.here(v, row, deep)
+            own = condition if by_lanes else e.both(condition, body.in_box(op, there, columns=True))
+            own = e.both(own, inside(v)) if guard else own
+            body.store_where(op.buffer, own, lambda: [(index(v), body.load(op.tile, there))])
 
-        def interior() -> None:
-            if aligned is None:
-                scalars(alive, guard=False)
-            else:
-                e.choose(aligned, lambda: vectors(alive), lambda: scalars(alive, guard=False))
+        def stores(condition: SSAValue | None) -> None:
+            def border() -> None:
+                if aligned is None:
+                    scalars(condition, guard=True)
+                    return
+                whole = e.both(aligned, e.both(inside(0), inside(layout.vector - 1)))
+                assert whole is not None
+                if body.masks_stores:
+                    vectors(e.both(condition, whole))
+                    scalars(e.both(condition, e.negate(whole)), guard=True)
+                else:
+                    e.choose(whole, lambda: vectors(None), lambda: scalars(None, guard=True))
+
+            def interior() -> None:
+                if aligned is None:
+                    scalars(condition, guard=False)
+                else:
+                    e.choose(aligned, lambda: vectors(condition), lambda: scalars(condition, guard=False))
+
+            e.choose(op.border, border, interior)
 
         def shifted(guard: bool) -> Callable[[], None]:
             return lambda: store_shifted(body, op, row, deep, alive, guard)
 
         if x0 < 0 and _is_vector(op.buffer, layout):
             e.choose(op.border, shifted(True), shifted(False))
+        elif body.masks_stores:
+            stores(alive)
         else:
-            e.choose(op.border, border, interior)
+            # the branch keeps rows apart, and with them the registers that each needs
+            with e.when(alive):
+                stores(None)
 
 
 def _is_vector(buffer: SSAValue, layout: Layout) -> bool:

@@ -66,9 +66,13 @@ class Words:
         return self.body.memory_index(self.op.indices, at, self.layout)
 
     def place(self, at: Where) -> SSAValue:
-        """Where the row begins in memory; modulo a word, the same for all lanes."""
-        first = Where(self.body.warp, 0, 0, at.row, at.deep)
+        """Where the row begins in memory, or one that lies like it; modulo a piece, the same for all lanes."""
+        first = Where(self.body.warp, 0, 0, self.row_like(at), at.deep)
         return place_in_memory(self.e, self.op.buffer, self.index(first))
+
+    def row_like(self, at: Where) -> Num:
+        """A row that lies like this one."""
+        return like_row(self.e, at.row, self.piece)
 
     def words(self, loaded: Sequence[SSAValue], at: Where) -> list[SSAValue]:
         """The lane's columns of a row."""
@@ -148,6 +152,10 @@ class RepeatedWords(Words):
         place = self.body.run(self.op.rows, at, self.layout)
         return [*place[1 : len(self.op.indices)], super().index(at)[-1]]
 
+    def row_like(self, at: Where) -> Num:
+        """None but itself: another one may stand for it."""
+        return at.row
+
     def words(self, loaded: Sequence[SSAValue], at: Where) -> list[SSAValue]:
         """The lane's columns of a row, those beside the buffer replaced."""
         e = self.e
@@ -158,6 +166,11 @@ class RepeatedWords(Words):
             others = e.op(arith.AndIOp(fill, e.op(arith.XOrIOp(kept, self._minus_one()))))
             found.append(e.op(arith.OrIOp(e.op(arith.AndIOp(word, kept)), others)))
         return found
+
+
+def like_row(e: Emitter, row: Num, piece: int) -> Num:
+    """Of the first rows one that lies like this one: as many rows below as a piece has elements, all lie the same."""
+    return row % piece if isinstance(row, int) else e.op(arith.AndIOp(row, e.value(piece - 1)))
 
 
 def misalignment(e: Emitter, place: SSAValue, width: int) -> SSAValue:

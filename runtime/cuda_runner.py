@@ -109,6 +109,7 @@ class CudaRunner:
         # No other thread may change a graph, or the arguments of a kernel, before they are launched.
         self._lock = threading.Lock()
         self._kernels: list[tuple[Arguments, KernelCall]] = []
+        self._last: tuple[Sequence[int], Sequence[int], int] | None = None
 
     def run(self, pointers: list[int], scalars: Sequence[int], stream: int | None) -> None:
         """Launch the kernels on `stream`; the call returns while they run."""
@@ -140,7 +141,10 @@ class CudaRunner:
 
     def _launch(self, pointers: Sequence[int], scalars: Sequence[int], stream: int) -> None:
         with self._lock:
-            if len(self._plan.launches) == 1:
+            call = (pointers, scalars, stream)
+            if len(self._plan.launches) == 1 and call != self._last:
+                # for one kernel, to update a graph costs as much as a launch, which may overlap
+                self._last = call
                 self._launch_kernels(pointers, scalars, stream)
                 return
             graph = self._graphs.get(stream)

@@ -45,17 +45,7 @@
 // CHECK-NEXT:     w_c[0][v_4] = (v_5 >> 1) & 0x7fff7fffu;
 // CHECK-NEXT:   }
 // CHECK-NEXT:   const idx i = lane * 4;
-// CHECK:        if (border) {
-// CHECK:          if (test && [[WHOLE:test_[0-9]+]]) {
-// CHECK-NEXT:       store_u8x4(&out[i_1 * out_s0 + i_2], v_{{[0-9]+}});
-// CHECK-NEXT:     }
-// CHECK-NEXT:     const bool [[APART:test_[0-9]+]] = test && ![[WHOLE]];
-// CHECK:          if ([[APART]] && {{.*}}) {
-// CHECK-NEXT:       out[i_1 * out_s0 + i_2] = (unsigned short)v_{{[0-9]+}};
-// CHECK-NEXT:     }
-// CHECK:            out[i_1 * out_s0 + i_5] = (unsigned short)(v_{{[0-9]+}} >> 16);
-// CHECK:          if (aligned) {
-// CHECK:            if (test) {
-// CHECK-NEXT:         store_u8x4(&out[i_1 * out_s0 + i_2], v_{{[0-9]+}});
-// CHECK:            if (test) {
-// CHECK-NEXT:         out[i_1 * out_s0 + i_2] = (unsigned short)v_{{[0-9]+}};
+// CHECK-NEXT:   const idx i_1 = i - 4;
+// CHECK-NEXT:   if (lane >= 1 && lane < 31) {
+// CHECK:              store_u8x4(&out[i_2 * out_s0 + i_3], __byte_perm(v_{{[0-9]+}}, v_{{[0-9]+}}, 0x6240));
+// CHECK:              out[i_2 * out_s0 + i_6] = (unsigned short)(v_{{[0-9]+}} >> 16);

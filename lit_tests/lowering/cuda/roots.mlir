@@ -14,7 +14,8 @@
 // CHECK-NEXT:   asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(y.x) : "f"(a.x));
 // CHECK:        asm("mul.rn.ftz.f32 %0, %1, %2;" : "=f"(s.x) : "f"(a.x), "f"(y.x));
 // CHECK:        r.x = __fmaf_rn(__fmaf_rn(-s.x, s.x, a.x), __fmul_rn(0.5f, y.x), s.x);
-// CHECK:        return s.x >= 0x1p-50f && s.y >= 0x1p-50f && s.z >= 0x1p-50f && s.w >= 0x1p-50f ? r : sqrt_any_f32x4(a);
+// CHECK:        if (__builtin_expect(!(s.x >= 0x1p-50f && s.y >= 0x1p-50f && s.z >= 0x1p-50f && s.w >= 0x1p-50f), 0)) r = sqrt_any_f32x4(a);
+// CHECK-NEXT:   return r;
 // CHECK-NEXT: }
 // CHECK-NEXT: static __device__ __forceinline__ void store_if_f32x4(bool condition, float* p, float4 v) {
 // CHECK-NEXT:   asm volatile("{ .reg .pred q; setp.ne.b32 q, %0, 0; @q st.global.v4.f32 [%1], {%2, %3, %4, %5}; }"
