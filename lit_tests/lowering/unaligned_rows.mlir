@@ -28,6 +28,11 @@
 // CHECK:           __funnelshift_r({{.*}}, {{.*}}, [[BITS]])
 // CHECK:         __shfl_up_sync(
 // CHECK:         __funnelshift_l(
+
+// What moves out of the last lane is stored by the tile to the right, if there is one: no column has two writers.
+
+// CHECK:         if (i_{{[0-9]+}} + 240 >= out_out_n1 && lane == 30) {
+// CHECK:           out_out[
 // CHECK:         store_u8x4(&out_out[
 // CHECK:         store_u8x4(&out_out[
 img.pipeline @smooth {

@@ -369,6 +369,25 @@ def test_calls_of_one_kernel_wait_for_the_one_before(cupy, on_gpu, recorded):
         np.testing.assert_array_equal(there.get(), want[11])
 
 
+def test_one_kernel_is_a_graph_only_where_a_call_is_repeated(cupy, on_gpu):
+    program = on_gpu(MEAN)
+    photos = [photo(1300, 160) for _ in range(2)]
+    devices = [cupy.asarray(a) for a in photos]
+    out = cupy.empty((1300, 160), np.float32)
+    program(devices[0], out=out)
+    runner = program._last._runner
+    for device in (*devices, *devices):
+        program(device, out=out)
+    assert not runner._graphs or list(runner._graphs) == [0]
+    for _ in range(3):
+        out.fill(np.nan)
+        program(devices[1], out=out)
+        np.testing.assert_array_equal(out.get(), mean(photos[1]))
+    assert len(runner._graphs) == 1
+    program(devices[0], out=out)
+    np.testing.assert_array_equal(out.get(), mean(photos[0]))
+
+
 @pytest.mark.parametrize("recorded", [False, True])
 @pytest.mark.parametrize("before", ["copy", "memset", "kernel", "host", "stream", "temporaries", "nothing"])
 def test_a_kernel_after_anything(cupy, on_gpu, before, recorded):
