@@ -36,7 +36,7 @@ from tilefuse.lowering.warp_words import (
 )
 
 if TYPE_CHECKING:
-    from tilefuse.lowering.warp_registers import RegisterBody
+    from tilefuse.lowering.warp_registers import Place, RegisterBody
 
 
 def store_shifted(
@@ -82,10 +82,10 @@ def store_shifted(
         body.store_where(op.buffer, own, lambda: list(zip(places[::piece], pieces, strict=True)))
         return
 
-    def whole(first: int) -> list[tuple[list[Num], SSAValue]]:
+    def whole(first: int) -> list[Place]:
         return [(places[first], pieces[first // piece])]
 
-    def single(c: int) -> list[tuple[list[Num], SSAValue]]:
+    def single(c: int) -> list[Place]:
         return [(places[c], e.op(vector.ExtractOp(pieces[c // piece], [c % piece], element)))]
 
     inside = [body.in_buffer(op.buffer, place) for place in places]

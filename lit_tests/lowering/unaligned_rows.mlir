@@ -24,7 +24,11 @@
 // CHECK:           words[r][0] = load_u8x4(&in[[[ROW:.*]]]);
 // CHECK-NEXT:      words[r][1] = load_u8x4(&in[[[ROW]] + 4]);
 // CHECK-NEXT:      words[r][2] = load_u8x4(&in[[[ROW]] + 8]);
-// CHECK:           const unsigned int [[BITS:v_[0-9]+]] = (unsigned int){{.*}} << 3;
+
+// Rows four apart lie the same: what they are cut and moved by is computed for four of them.
+
+// CHECK:           const idx [[LIKE:i_[0-9]+]] = {{.*}} + (r & 3))) * in_s0;
+// CHECK:           const unsigned int [[BITS:v_[0-9]+]] = (unsigned int)([[LIKE]] + {{.*}}) << 3;
 // CHECK:           __funnelshift_r({{.*}}, {{.*}}, [[BITS]])
 // CHECK:         __shfl_up_sync(
 // CHECK:         __funnelshift_l(
