@@ -42,8 +42,9 @@ class Index:
         """The coordinates read while the consumer's run over `of`."""
         if self.var is None:
             return (self.offset, self.offset)
-        ends = [(self.num * x + self.offset) // self.den for x in of[self.var]]
-        return (min(ends), max(ends))
+        low, high = of[self.var]
+        a, b = (self.num * low + self.offset) // self.den, (self.num * high + self.offset) // self.den
+        return (a, b) if a <= b else (b, a)
 
 
 @dataclass(frozen=True, slots=True)

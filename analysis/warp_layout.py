@@ -317,25 +317,6 @@ def _exchange_rounds(model: PipelineModel, stages: Mapping[int, Held]) -> dict[i
     return rounds
 
 
-def live_at_barriers(model: PipelineModel, layout: WarpLayout) -> float:
-    """Values that a thread keeps across the barrier where it keeps most."""
-    rounds = layout.rounds
-    kept = [0.0] * (max(rounds.values(), default=0) + 1)
-    needed: dict[object, int] = {}
-    for id in layout.stages:
-        for access in model.nodes[id].hull:
-            key: object = access.producer if access.producer in layout.stages else (access.producer, access.source)
-            needed[key] = max(needed.get(key, 0), rounds[id])
-    functions = [(id, h, rounds[id], model.nodes[id].values) for id, h in layout.stages.items()]
-    functions += [(key, h, 0, 1) for key, h in layout.sources.items()]  # type: ignore[misc]
-    for key, held, first, values in functions:
-        registers = layout.vector * values / (2 if held.paired else 1)
-        points = held.rows(layout.pitch) * registers * math.prod(b - a + 1 for a, b in held.rest)
-        for n in range(first, needed.get(key, first)):
-            kept[n] += points
-    return max(kept)
-
-
 def exchange_bytes(model: PipelineModel, layout: WarpLayout) -> int:
     """Shared memory, in bytes per block, through which rows go from warp to warp.
 
