@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import warnings
 from dataclasses import dataclass
 from typing import Literal
 
@@ -26,9 +28,9 @@ class Backend:
 def find_backend(target: str) -> Backend:
     """The back end of a target name.
 
-    `auto`: the GPU if CuPy sees one, else the CPU, else the reference. `cuda`: the current GPU. `cuda:sm_80`,
-    or a GPU's name (`h200`): scheduled for that one; without a GPU the source can be read, not run. Raises
-    TargetError if the machine lacks what the target needs, or the name is unknown.
+    `auto`: the GPU if CuPy sees one, else the CPU, else the reference, with a warning. `cuda`: the current GPU.
+    `cuda:sm_80`, or a GPU's name (`h200`): scheduled for that one; without a GPU the source can be read, not run.
+    Raises TargetError if the machine lacks what the target needs, or the name is unknown.
     """
     if not isinstance(target, str):
         raise TargetError(f"a target is a text, as 'auto', 'cpu', 'cuda' or 'h200', not {target!r}")
@@ -37,7 +39,12 @@ def find_backend(target: str) -> Backend:
             return _current_gpu()
         try:
             cpu.find_compiler()
-        except TargetError:
+        except TargetError as error:
+            warnings.warn(
+                f"target 'auto' runs on the NumPy evaluator, which is slow: there is no GPU, and {error}",
+                RuntimeWarning,
+                stacklevel=_levels_to_the_caller(),
+            )
             return Backend("reference", "cpu")
         return Backend("cpu", "cpu")
     if target == "reference":
@@ -49,6 +56,14 @@ def find_backend(target: str) -> Backend:
         cuda.require(target)
         return _current_gpu()
     return Backend("cuda", _known_gpu(target.removeprefix("cuda:"), target))
+
+
+def _levels_to_the_caller() -> int:
+    """For a warning: how far up the stack the first frame is that is not this package's."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back and frame.f_globals["__name__"].partition(".")[0] in ("tilefuse", "contextlib"):
+        frame, level = frame.f_back, level + 1
+    return level
 
 
 def _current_gpu() -> Backend:

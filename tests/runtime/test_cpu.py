@@ -37,7 +37,9 @@ def test_no_compiler(monkeypatch, tmp_path, parse):
 def test_without_compiler_and_gpu_auto_is_the_reference(monkeypatch, tmp_path, parse):
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr("tilefuse.runtime.cuda._missing", lambda: "no GPU")
-    assert compile_pipeline(parse(blur()), "auto").target == "reference"
+    with pytest.warns(RuntimeWarning, match="NumPy evaluator, which is slow: .* needs a C compiler") as said:
+        assert compile_pipeline(parse(blur()), "auto").target == "reference"
+    assert said[0].filename == __file__
 
 
 def test_cc_names_what_is_missing(monkeypatch):
