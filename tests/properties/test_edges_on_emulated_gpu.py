@@ -1,0 +1,65 @@
+"""Generated CUDA on a CPU: warp tiles that end about where pictures do, in arrays that lie anywhere."""
+
+import random
+import shutil
+
+import numpy as np
+import pytest
+from emulated_cuda import emulate
+from random_programs import passes
+
+import tilefuse as hl
+from tilefuse.dialects.diagnostics import PipelineError
+from tilefuse.passes.tile import Tile
+
+pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
+
+UNTOUCHED = 99
+
+
+def array(dtype, height, width, later, beyond):
+    """A picture that starts `later` elements after a multiple of 64 bytes, with so many between rows; its memory."""
+    stride = width + beyond
+    memory = np.full(height * stride + 256, UNTOUCHED, dtype)
+    first = -memory.ctypes.data % 64 // memory.itemsize + later
+    return memory[first : first + height * stride].reshape(height, stride)[:, :width], memory
+
+
+@pytest.mark.parametrize("seed", range(16))
+def test_edges(seed, monkeypatch, tmp_path):
+    misaligned = emulate(monkeypatch, tmp_path)
+    choose = random.Random(seed)
+    root = choose.random() < 0.4  # stores are under masks then
+    element = hl.Float(32) if root else choose.choice([hl.UInt(8), hl.UInt(16), hl.Float(32)])
+    vector = choose.choice([v for v in (2, 4, 8, 16) if v * element.bits() <= 128])
+    warps, rows, left = choose.choice([2, 4]), choose.choice([2, 4, 6]), choose.choice([0, 1, 2])
+    x, y, image = hl.Var("x"), hl.Var("y"), hl.ImageParam(element, 2, "image")
+    outer = hl.BoundaryConditions.repeat_edge if choose.random() < 0.7 else hl.BoundaryConditions.constant_exterior
+    around = outer(image) if outer is hl.BoundaryConditions.repeat_edge else outer(image, 7)
+    a, b = hl.Func("a"), hl.Func("b")
+    a[x, y] = around[x - left, y] + around[x + 1, y]
+    b[x, y] = hl.sqrt(a[x, y - 1] * a[x, y - 1] + a[x, y + 1]) if root else a[x, y - 1] + a[x, y + 1]
+    tile = Tile(
+        "h200", shape="warp_tile", sizes=(0, 0), threads=(32, warps), vector=vector, rows=rows,
+        exchange=choose.random() < 0.5,
+    )  # fmt: skip
+    schedule = [tile if p.name == "tile" else p for p in passes("h200", algorithm="all")]
+    try:
+        program = hl.Pipeline(b).compile("cpu", passes=schedule, strict_float=True)
+    except PipelineError as error:
+        pytest.skip(str(error))
+    meaning = hl.Pipeline(b).compile("reference")
+    dtype = {8: np.uint8, 16: np.uint16, 32: np.float32}[element.bits()]
+    for number in range(4):
+        tiles = choose.choice([1, 2, 3]) * choose.choice([29, 30, 31, 32]) * vector
+        width = max(1, tiles + choose.randrange(-vector - 2, vector + 3))
+        height = choose.choice([1, 3, warps * rows, warps * rows + 1, 2 * warps * rows - 1, 40])
+        picture, _ = array(dtype, height, width, choose.choice([0, 0, 1, 3]), choose.choice([0, 0, 1, 2, 5]))
+        out, memory = array(dtype, height, width, choose.choice([0, 0, 1, 3]), choose.choice([0, 0, 1, 2, 5]))
+        picture[...] = np.random.default_rng(number).integers(0, 200, picture.shape)
+        program(picture, out=out)
+        np.testing.assert_array_equal(out, meaning(picture), err_msg=f"{width} x {height}, {tile}")
+        out[...] = UNTOUCHED
+        assert (memory == UNTOUCHED).all(), f"{width} x {height}, {tile}: stored outside of the picture"
+    assert misaligned, "no kernel ran"
+    assert not any(misaligned)
