@@ -121,9 +121,9 @@ def warp_candidates(
                     layouts.append((layout.of_size(number, pitch), counts))
                 except NotFusable:
                     continue
-            found = [_estimate(counts, at, machine, box, exchanged, out.bytes, 1.0) for at, counts in layouts]
+            found = [_estimate(counts, at, machine, box, exchanged, 1.0) for at, counts in layouts]
             if needs and (more := _underestimate(found, needs)) > 1.0:
-                found = [_estimate(counts, at, machine, box, exchanged, out.bytes, more) for at, counts in layouts]
+                found = [_estimate(counts, at, machine, box, exchanged, more) for at, counts in layouts]
             yield from (c for c in found if c is not None)
 
 
@@ -150,7 +150,6 @@ def _estimate(
     machine: Machine,
     box: Sequence[int],
     exchanged: tuple[int, ...],
-    output_bytes: int,
     underestimate: float,
 ) -> WarpCandidate | None:
     width, height, warps, pitch = layout.width, layout.height, layout.warps, layout.pitch
@@ -183,7 +182,7 @@ def _estimate(
         old = traffic.get(source.producer, (0.0, 0.0))
         more = max(0.0, LANES * layout.vector * rows - own)
         traffic[source.producer] = (max(old[0], own * source.bytes), max(old[1], more * source.bytes))
-    own_bytes = own * depth * output_bytes
+    own_bytes = own * depth * counts.output_bytes
     work = Work(
         blocks=blocks,
         at_border=1.0 - max(0, columns - 2) * max(0, rows_of_tiles - 2) / blocks,

@@ -82,6 +82,8 @@ class Counts:
     packed: bool = False
     kept: list[Rows] = field(default_factory=list)
     """Values that wait at each barrier; empty where no rows are exchanged."""
+    output_bytes: int = 0
+    """Per point of the output."""
     row_bytes: int = 0
     """Of the widest elements a lane's row has."""
     vector: int = 1
@@ -98,7 +100,7 @@ class Counts:
 
 def count(model: PipelineModel, members: Sequence[int], output: int, layout: WarpLayout, exchanges: bool) -> Counts:
     """The counts of a group; `exchanges`: whether rows go from warp to warp."""
-    found = Counts(vector=layout.vector)
+    found = Counts(vector=layout.vector, output_bytes=model.nodes[output].bytes)
     _count_loads(found, model, layout)
     _count_stages(found, model, members, output, layout)
     pairs = [layout.stages[id].paired for id in members]
@@ -118,8 +120,7 @@ def count(model: PipelineModel, members: Sequence[int], output: int, layout: War
 def _count_loads(found: Counts, model: PipelineModel, layout: WarpLayout) -> None:
     v = layout.vector
     for (producer, _), held in layout.sources.items():
-        deep = math.prod(b - a + 1 for a, b in held.rest)
-        beyond = held.above + held.below
+        deep, beyond = held.deep, held.rows(0)
         instructions, accesses = 3 + sum(held.reach) * _edge(held) + v * _split(held), 1
         if not model.nodes[producer].aligned:
             accesses, cutting = _apart(held.bytes, v)
@@ -137,12 +138,11 @@ def _count_stages(found: Counts, model: PipelineModel, members: Sequence[int], o
     kinds: set[object] = set()
     for id in members:
         node, held = model.nodes[id], layout.stages[id]
-        deep = math.prod(b - a + 1 for a, b in held.rest)
+        deep, beyond = held.deep, held.rows(0)
         # reads are of registers; one that is not staged is a load
         unstaged = sum(
             1 for a in node.accesses if a.producer not in layout.stages and (a.producer, a.source) not in layout.sources
         )
-        beyond = held.above + held.below
         if held.paired and node.pair_instructions is not None:
             per_column = deep * node.pair_instructions
         else:
@@ -182,7 +182,7 @@ def _windows(model: PipelineModel, members: Sequence[int], layout: WarpLayout) -
     total = 0.0
     for id, (low, high) in rows.items():
         held = layout.stages[id]
-        depth = math.prod(b - a + 1 for a, b in held.rest) * model.nodes[id].values
+        depth = held.deep * model.nodes[id].values
         total += (high - low + 1) * (layout.vector / (2 if held.paired else 1) + sum(held.reach)) * depth
     return total
 
@@ -201,7 +201,7 @@ def _kept(model: PipelineModel, layout: WarpLayout) -> list[Rows]:
     for key, held, first, values in functions:
         registers = layout.vector * values / (2 if held.paired else 1)
         for n in range(first, needed.get(key, first)):
-            kept[n].add(held.above + held.below, registers * math.prod(b - a + 1 for a, b in held.rest))
+            kept[n].add(held.rows(0), registers * held.deep)
     return kept
 
 

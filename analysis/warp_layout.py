@@ -63,6 +63,11 @@ class Held:
     paired: bool = False
     """Two points of a row share a register (`pack-subwords`)."""
 
+    @property
+    def deep(self) -> int:
+        """Points of the further dimensions."""
+        return math.prod(last - first + 1 for first, last in self.rest)
+
     def rows(self, pitch: int) -> int:
         """Rows computed or loaded by a warp with `pitch` of its own."""
         return pitch + self.above + self.below
@@ -327,7 +332,6 @@ def exchange_bytes(model: PipelineModel, layout: WarpLayout) -> int:
     need: dict[int, int] = {}
     for id, held in layout.stages.items():
         if rows := held.exchanged_rows():
-            depth = math.prod(b - a + 1 for a, b in held.rest)
             row = LANES * layout.vector * (2 if held.paired else held.bytes)
-            need[rounds[id]] = need.get(rounds[id], 0) + layout.warps * rows * depth * row
+            need[rounds[id]] = need.get(rounds[id], 0) + layout.warps * rows * held.deep * row
     return sum(max((n for r, n in need.items() if r % 2 == parity), default=0) for parity in (0, 1))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import NamedTuple
 
 from xdsl.dialects.builtin import CallSiteLoc, FileLineColLoc, FusedLoc, NameLoc
@@ -18,6 +19,18 @@ class SourcePosition(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}:{self.column}"
+
+
+_OURS = ("tilefuse.frontend", "tilefuse.runtime", "contextlib")
+"""Frames between a user's line and what is said of it: the language, the runtime, and their decorators."""
+
+
+def user_position() -> SourcePosition:
+    """The line, outside of the language and the runtime, that is being executed."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None and str(frame.f_globals.get("__name__")).startswith(_OURS):
+        frame = frame.f_back
+    return SourcePosition(frame.f_code.co_filename, frame.f_lineno, 1)
 
 
 def file_position(location: Attribute) -> SourcePosition | None:

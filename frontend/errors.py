@@ -2,23 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from typing import NoReturn
 
 from xdsl.dialects.builtin import FileLineColLoc, IntAttr, StringAttr
 
-from tilefuse.dialects.diagnostics import PipelineError, SourcePosition
-
-_OURS = ("tilefuse.frontend", "contextlib")
-"""Frames between a user's line and an error: the language, and its decorators."""
-
-
-def user_position() -> SourcePosition:
-    """The line, outside of this package, that is being executed."""
-    frame = sys._getframe(1)
-    while frame.f_back is not None and str(frame.f_globals.get("__name__")).startswith(_OURS):
-        frame = frame.f_back
-    return SourcePosition(frame.f_code.co_filename, frame.f_lineno, 1)
+from tilefuse.dialects.diagnostics import PipelineError, SourcePosition, user_position
 
 
 def location(position: SourcePosition) -> FileLineColLoc:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from tilefuse.dialects.diagnostics import user_position
 from tilefuse.dialects.img.types import MAX_RANK
-from tilefuse.frontend.errors import fail, user_position
+from tilefuse.frontend.errors import fail
 from tilefuse.frontend.expr import Expr, Var, as_expr
 from tilefuse.frontend.inputs import Param, checked_bounds
 from tilefuse.frontend.sources import Source, Tuple, as_key

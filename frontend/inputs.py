@@ -6,10 +6,10 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from tilefuse.dialects.diagnostics import SourcePosition
+from tilefuse.dialects.diagnostics import SourcePosition, user_position
 from tilefuse.dialects.img.axes import axis_order
 from tilefuse.dialects.img.types import MAX_RANK
-from tilefuse.frontend.errors import fail, user_position
+from tilefuse.frontend.errors import fail
 from tilefuse.frontend.expr import I32, Expr, node, type_name
 from tilefuse.frontend.sources import Source
 from tilefuse.frontend.types import Type, type_of_dtype

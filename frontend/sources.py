@@ -6,8 +6,8 @@ import itertools
 from collections.abc import Iterator, Sequence
 from typing import Any, NoReturn
 
-from tilefuse.dialects.diagnostics import SourcePosition
-from tilefuse.frontend.errors import fail, user_position
+from tilefuse.dialects.diagnostics import SourcePosition, user_position
+from tilefuse.frontend.errors import fail
 from tilefuse.frontend.expr import I32, Expr, as_expr, cast_to, node, type_name
 from tilefuse.frontend.types import Type
 from tilefuse.frontend.walk import describe

@@ -352,21 +352,26 @@ class RegisterBody(Body):
     def store_where(self, buffer: SSAValue, condition: SSAValue | None, emit: Callable[[], Sequence[Place]]) -> None:
         """Store what `emit` gives, vectors and scalars of a lane, where a condition holds (None: always)."""
         e = self.e
-        masked = condition is not None and self.masks_stores
-        with e.when(None if masked else condition):
-            for index, value in emit():
-                if masked and isinstance(value.type, Float32Type | Float64Type):
-                    value = pairs.together(e, [value])
-                if not isinstance(value.type, VectorType):
-                    with e.when(condition if masked else None):
-                        e.store(value, buffer, index)
-                    continue
-                places = [e.value(i) for i in index]
-                if condition is None or not masked:
-                    e.effect(vector.StoreOp(value, buffer, places))
-                else:
-                    mask = e.op(vector.BroadcastOp(condition, VectorType(i1, value.type.get_shape())))
-                    e.effect(vector.MaskedStoreOp(buffer, places, mask, value))
+        if condition is None or not self.masks_stores:
+            with e.when(condition):
+                for index, value in emit():
+                    self._store(buffer, index, value)
+            return
+        for index, value in emit():
+            if isinstance(value.type, Float32Type | Float64Type):
+                value = pairs.together(e, [value])
+            if isinstance(value.type, VectorType):
+                mask = e.op(vector.BroadcastOp(condition, VectorType(i1, value.type.get_shape())))
+                e.effect(vector.MaskedStoreOp(buffer, [e.value(i) for i in index], mask, value))
+            else:
+                with e.when(condition):
+                    self._store(buffer, index, value)
+
+    def _store(self, buffer: SSAValue, index: Sequence[Num], value: SSAValue) -> None:
+        if isinstance(value.type, VectorType):
+            self.e.effect(vector.StoreOp(value, buffer, [self.e.value(i) for i in index]))
+        else:
+            self.e.store(value, buffer, index)
 
     def row(self, tile: SSAValue, row: Num, deep: tuple[Num, ...]) -> SSAValue:
         """A lane's own columns of a row, as they lie in memory."""

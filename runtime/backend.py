@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 import warnings
 from dataclasses import dataclass
 from typing import Literal
 
+from tilefuse.dialects.diagnostics import user_position
 from tilefuse.runtime import cpu, cuda
 from tilefuse.runtime.errors import TargetError
 
@@ -40,11 +40,9 @@ def find_backend(target: str) -> Backend:
         try:
             cpu.find_compiler()
         except TargetError as error:
-            warnings.warn(
-                f"target 'auto' runs on the NumPy evaluator, which is slow: there is no GPU, and {error}",
-                RuntimeWarning,
-                stacklevel=_levels_to_the_caller(),
-            )
+            message = f"target 'auto' runs on the NumPy evaluator, which is slow: there is no GPU, and {error}"
+            at = user_position()
+            warnings.warn_explicit(message, RuntimeWarning, at.file, at.line)
             return Backend("reference", "cpu")
         return Backend("cpu", "cpu")
     if target == "reference":
@@ -56,14 +54,6 @@ def find_backend(target: str) -> Backend:
         cuda.require(target)
         return _current_gpu()
     return Backend("cuda", _known_gpu(target.removeprefix("cuda:"), target))
-
-
-def _levels_to_the_caller() -> int:
-    """For a warning: how far up the stack the first frame is that is not this package's."""
-    frame, level = sys._getframe(1), 1
-    while frame.f_back and frame.f_globals["__name__"].partition(".")[0] in ("tilefuse", "contextlib"):
-        frame, level = frame.f_back, level + 1
-    return level
 
 
 def _current_gpu() -> Backend:

@@ -141,9 +141,7 @@ class LoadOp(IRDLOperation):
         element = tile_type(self.tile).element
         if element != type.element_type:
             raise VerifyException(f"warp.load: a buffer of {type.element_type} gives no {element}")
-        if self.words is not None and (
-            element not in (i8, i16) or layout.vector * element.width.data not in (32, 64, 128)
-        ):
+        if self.words is not None and not can_cut(element, layout.vector):
             raise VerifyException(f"warp.load: words are of several i8 or i16, not of {layout.vector} {element} a lane")
         if (self.border is not None) != (len(self.bodies) == 2):
             raise VerifyException("warp.load: border comes with two regions, rows and points")
