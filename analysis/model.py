@@ -16,6 +16,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from tilefuse.analysis.bounds import flat_ops
 from tilefuse.analysis.index import AnyIndex, GeneralIndex, Index, Span, classify
 from tilefuse.analysis.instructions import instruction_cost
+from tilefuse.analysis.strides import rows_are_contiguous
 from tilefuse.analysis.subwords import HALF_RATE, of_type, pair_slots, pairs_pay, subword_intervals
 from tilefuse.dialects.img.attrs import BoundaryKind
 from tilefuse.dialects.img.ops import (
@@ -80,6 +81,8 @@ class Node:
     is_output: bool = False
     aligned: bool = True
     """Whether every row in memory starts at a multiple of 16 bytes; the runtime says which inputs and outputs do."""
+    contiguous: bool = True
+    """Whether points next to each other in x are so in memory."""
     element_bytes: tuple[int, ...] = ()
     storage: tuple[Attribute, ...] = ()
     """The signless type of each value."""
@@ -162,7 +165,9 @@ def extract(pipeline: PipelineOp) -> PipelineModel:
         match op:
             case InputOp():
                 align = op.attributes.get("img.align")
-                add(op, [op.func]).aligned = not isinstance(align, IntegerAttr) or align.value.data >= 16
+                node = add(op, [op.func])
+                node.aligned = not isinstance(align, IntegerAttr) or align.value.data >= 16
+                node.contiguous = rows_are_contiguous(op.func)
             case BoundaryOp():
                 model.node_of[op.func] = model.node_of[op.source]
                 inner = boundary.get(op.source)
@@ -187,7 +192,8 @@ def extract(pipeline: PipelineOp) -> PipelineModel:
     for i, func in enumerate(pipeline.return_op.funcs):
         node = model.nodes[model.node_of[func]]
         node.is_output = True
-        node.aligned = i >= len(known) or int(known[i]) >= 16
+        node.aligned &= i >= len(known) or int(known[i]) >= 16
+        node.contiguous &= rows_are_contiguous(func)
     return model
 
 

@@ -18,7 +18,6 @@ from tilefuse.analysis.warp_layout import (
     WarpLayout,
     exchange_bytes,
     stored_at_once,
-    words_at_once,
 )
 
 
@@ -122,9 +121,12 @@ def _count_loads(found: Counts, model: PipelineModel, layout: WarpLayout) -> Non
     for (producer, _), held in layout.sources.items():
         deep, beyond = held.deep, held.rows(0)
         instructions, accesses = 3 + sum(held.reach) * _edge(held) + v * _split(held), 1
-        if not model.nodes[producer].aligned:
-            accesses, cutting = _apart(held.bytes, v)
-            instructions += accesses - 1 + cutting
+        if layout.in_pieces(held):
+            accesses, cutting = _in_pieces(held, v, layout.partial(held) is not None)
+            instructions += cutting
+        elif not (model.nodes[producer].aligned and model.nodes[producer].contiguous):
+            accesses = v
+        instructions += accesses - 1
         found.instructions.add(beyond, deep * instructions)
         # each access of a lane touches other lines than the lane's before
         found.touched.add(beyond, deep * v * held.bytes * accesses)
@@ -151,7 +153,7 @@ def _count_stages(found: Counts, model: PipelineModel, members: Sequence[int], o
         mine.add(beyond, v * (per_column + deep * 5 * unstaged))
         if id == output:
             mine.add(beyond, deep * (4 + v * _split(held)))
-            if not node.aligned:
+            if not (node.aligned and node.contiguous):
                 accesses, moving = _moved(held.bytes, v) if layout.slack else (v, 0.0)
                 mine.add(beyond, deep * (accesses - 1 + moving))
                 found.stored_again.add(beyond, deep * v * held.bytes * (accesses - 1))
@@ -215,13 +217,13 @@ def _split(held: Held) -> float:
     return 0.0 if held.bytes >= 4 else (0.5 if held.bytes == 1 else 0.0) if held.paired else 1.0
 
 
-def _apart(bytes: int, vector: int) -> tuple[int, float]:
-    """Accesses, and instructions beside them, to load a row that does not lie where vectors do (`warp_words`)."""
-    words = vector * bytes // WORD_BYTES
-    if bytes >= WORD_BYTES or not words:
-        return vector, 0.0
-    piece = words_at_once(vector * bytes)
-    return words // piece + 1, 6 + (words + 1 if piece == 2 else 0) + words
+def _in_pieces(held: Held, vector: int, partial: bool) -> tuple[int, float]:
+    """Accesses, and instructions beside them, to load a row in pieces (`warp_pieces`)."""
+    count = vector // held.piece + (not partial)
+    if held.bytes >= WORD_BYTES:
+        return count, vector + held.bytes / WORD_BYTES
+    words, piece = vector * held.bytes // WORD_BYTES, held.piece * held.bytes // WORD_BYTES
+    return count, 6 + (words + 1 if piece == 2 else 0) + words + partial * piece
 
 
 def _moved(bytes: int, vector: int) -> tuple[int, float]:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
 from tilefuse.analysis.index import BoundedIndex, Index
 from tilefuse.analysis.model import PipelineModel
@@ -62,6 +63,8 @@ class Held:
     exchanged: bool = False
     paired: bool = False
     """Two points of a row share a register (`pack-subwords`)."""
+    piece: int = 0
+    """Of an input whose rows do not lie where vectors do: columns of the pieces in which it may be loaded; else 0."""
 
     @property
     def deep(self) -> int:
@@ -113,6 +116,23 @@ class WarpLayout:
         """The same with stores that are not shifted: as few dead lanes as the halo needs."""
         halo = max(h.left for h in (*self.stages.values(), *self.sources.values()))
         return replace(self, slack=0, dead_left=math.ceil(halo / self.vector))
+
+    def partial(self, held: Held) -> Literal["left", "right"] | None:
+        """The side at which the columns are not needed that an input loaded in pieces lacks there.
+
+        What ends beside a lane's columns another lane has loaded, so the last, or first, lacks all but one column of a
+        piece. Of words it is the last. None if there is no such side.
+        """
+        if not held.piece:
+            return None
+        if self.dead_right * self.vector - held.right >= held.piece - 1:
+            return "right"
+        left = self.dead_left * self.vector - held.left - self.slack
+        return "left" if held.bytes >= WORD_BYTES and left >= held.piece - 1 else None
+
+    def in_pieces(self, held: Held) -> bool:
+        """Whether an input is loaded in pieces: words always are, pairs where they take fewer accesses."""
+        return held.piece > 0 and (held.bytes < WORD_BYTES or self.partial(held) is not None)
 
     def of_size(self, warps: int, pitch: int) -> WarpLayout:
         """The same with other warps, and rows per warp; raises NotFusable if these are too few."""
@@ -212,9 +232,15 @@ def warp_layout(
                 f"a tile of {height} rows, with {top} and {bottom} more that the halo makes invalid, does not lie "
                 f"evenly on {warps} warps; the next larger tile has {height + warps - left_over} rows"
             )
-    everything = [*stages.values(), *sources.values()]
+    for (id, _), held in sources.items():
+        node = model.nodes[id]
+        if node.contiguous and not node.aligned:
+            held.piece = columns_at_once(held.bytes, vector)
     out = model.nodes[output]
-    slack = 0 if out.aligned else max(stored_at_once(size, vector) for size in out.element_bytes) - 1
+    slack = 0
+    if not out.aligned and out.contiguous:
+        slack = max(stored_at_once(size, vector) for size in out.element_bytes) - 1
+    everything = [*stages.values(), *sources.values()]
     left = math.ceil((max(h.left for h in everything) + slack) / vector)
     right = math.ceil(max(h.right for h in everything) / vector)
     if left + right > LANES // 2:
@@ -222,6 +248,18 @@ def warp_layout(
     rounds = _exchange_rounds(model, stages)
     layout = WarpLayout(vector, warps, pitch, stages, sources, left, right, slack, top, bottom, rounds)
     return layout.of_size(warps, pitch)
+
+
+def columns_at_once(element_bytes: int, vector: int) -> int:
+    """Columns of the pieces in which a row is loaded that does not lie where vectors do; 0 if it is loaded one by one.
+
+    Of elements smaller than a word pieces are words. Else they are pairs: out of longer ones a lane's columns are not
+    taken in so few instructions that it is worth the accesses saved.
+    """
+    row = element_bytes * vector
+    if vector < 2 or row not in (4, 8, 16):
+        return 0
+    return 2 if element_bytes >= WORD_BYTES else words_at_once(row) * WORD_BYTES // element_bytes
 
 
 def _invalid(

@@ -27,13 +27,13 @@ from xdsl.ir import SSAValue
 from tilefuse.analysis.bounds import Box
 from tilefuse.analysis.model import PipelineModel, extract
 from tilefuse.analysis.regions import alignment, follow_chain
+from tilefuse.analysis.strides import static_strides
 from tilefuse.dialects.img.ops import (
     BoundaryOp,
     GroupOp,
     InputOp,
     PipelineOp,
     ReadOp,
-    ReturnOp,
 )
 from tilefuse.dialects.img.types import FuncType
 
@@ -108,26 +108,6 @@ def kernel_args(group: GroupOp) -> list[KernelArg]:
         *(KernelArg("output", v) for v in group.funcs),
         *(KernelArg("scalar", v) for v in scalars),
     ]
-
-
-def _output_layout(value: SSAValue) -> StridedLayoutAttr | None:
-    for use in value.uses:
-        if isinstance(use.operation, ReturnOp):
-            layouts = use.operation.attributes.get("output_layouts")
-            if isinstance(layouts, ArrayAttr):
-                layout = layouts.data[use.index]
-                return layout if isinstance(layout, StridedLayoutAttr) else None
-    return None
-
-
-def static_strides(value: SSAValue) -> list[int | None]:
-    """Strides in elements, x first, of a function in memory; None where known only at the call."""
-    type = value.type
-    assert isinstance(type, FuncType)
-    layout = value.owner.layout if isinstance(value.owner, InputOp) else _output_layout(value)
-    if layout is None:
-        return [1] + [None] * (type.rank.data - 1) if type.rank.data else []
-    return [s.data if isinstance(s, IntAttr) else None for s in layout.strides.data]
 
 
 def memref_type(value: SSAValue) -> MemRefType:

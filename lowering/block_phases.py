@@ -11,11 +11,12 @@ from xdsl.ir import SSAValue
 
 from tilefuse.analysis.placement import copied_read, row_step, shared_row
 from tilefuse.analysis.regions import Region
+from tilefuse.analysis.strides import rows_are_contiguous
 from tilefuse.dialects.img.attrs import ScheduleAttr
 from tilefuse.dialects.img.ops import StageOp
 from tilefuse.dialects.img.types import element_bytes
 from tilefuse.dialects.nvgpu import COPY_BYTES, DeviceAsyncCopyOp
-from tilefuse.lowering.abi import base_of, static_strides
+from tilefuse.lowering.abi import base_of
 from tilefuse.lowering.emit import PRIVATE, Emitter, Num
 from tilefuse.lowering.pieces import (
     Alignment,
@@ -52,7 +53,7 @@ def copied_source(stage: StageOp, schedule: ScheduleAttr, region: Region) -> SSA
     if read is None or schedule.one_thread or not moves_by_pieces(region.follow[0]):
         return None
     base, _ = base_of(read.source)
-    if base.owner.parent_op() is stage.parent_op() or static_strides(base)[0] != 1:
+    if base.owner.parent_op() is stage.parent_op() or not rows_are_contiguous(base):
         return None
     return base
 

@@ -18,10 +18,11 @@ from xdsl.ir import SSAValue
 
 from tilefuse.analysis.index import AnyIndex, BoundedIndex, GeneralIndex, Index, Span, classify
 from tilefuse.analysis.regions import Follow
+from tilefuse.analysis.strides import rows_are_contiguous
 from tilefuse.analysis.warp_layout import is_staged
 from tilefuse.dialects.img.ops import ReadOp, StageOp
 from tilefuse.dialects.img.types import FuncType, element_bytes
-from tilefuse.lowering.abi import base_of, static_strides
+from tilefuse.lowering.abi import base_of
 from tilefuse.lowering.emit import PRIVATE, Emitter, Num
 from tilefuse.lowering.reads import Buffer, Resident, Row, Tile, inside_row, read_global
 
@@ -102,7 +103,7 @@ class Alignment:
     def add(self, func: SSAValue, buffer: Buffer, first: Num) -> None:
         """Note a function that is accessed by pieces, from the column `first` (on the grid) on."""
         assert isinstance(func.type, FuncType)
-        if not func.type.rank.data or static_strides(func)[0] != 1:
+        if not rows_are_contiguous(func):
             return
         e, size = self.e, element_bytes(func.type.element)
         start = e.sub(first, buffer.mins[0])

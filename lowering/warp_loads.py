@@ -1,4 +1,4 @@
-"""Loads of warp tiles: rows as vectors where they lie well, else in words or one by one; guarded in border tiles."""
+"""Loads of warp tiles: rows as vectors where they lie well, else in pieces or one by one; guarded in border tiles."""
 
 from __future__ import annotations
 
@@ -9,11 +9,14 @@ from xdsl.dialects import vector
 from xdsl.dialects.builtin import VectorType
 from xdsl.ir import SSAValue
 
+from tilefuse.analysis.warp_layout import columns_at_once
+from tilefuse.dialects.img.types import element_bytes
 from tilefuse.dialects.warp import LoadOp
+from tilefuse.dialects.warp.memory import can_cut
 from tilefuse.lowering.emit import PRIVATE, Num
 from tilefuse.lowering.warp_body import Where
+from tilefuse.lowering.warp_pieces import Pieces, RepeatedPieces
 from tilefuse.lowering.warp_schedule import layout_of
-from tilefuse.lowering.warp_words import RepeatedWords, Words, columns_beyond
 
 if TYPE_CHECKING:
     from tilefuse.lowering.warp_registers import RegisterBody
@@ -32,6 +35,7 @@ class _Load:
         self.layout = layout_of(op.tile)
         self.element = op.tile.type.element
         self.type = VectorType(self.element, [self.layout.vector])
+        self.in_words = op.pieces is not None and can_cut(self.element, self.layout.vector)
 
     def emit(self) -> None:
         """The branches."""
@@ -61,16 +65,17 @@ class _Load:
             self._rows(self._guarded)
 
         if self.op.repeated is not None:
-            words = RepeatedWords(self.body, self.op, self._rows)
-            self.body.e.choose(words.inside(), words.load, guarded)
+            pieces = RepeatedPieces(self.body, self.op, self._rows, by_lanes=False)
+            self.body.e.choose(pieces.inside(), pieces.load, guarded)
         elif self.op.plain is not None:
-            self.body.e.choose(self._inside(), self._unaligned, guarded)
+            self.body.e.choose(self._inside(), lambda: self._unaligned(by_lanes=False), guarded)
         else:
             guarded()
 
-    def _unaligned(self) -> None:
-        if self.op.words is not None:
-            Words(self.body, self.op, self._rows).load()
+    def _unaligned(self, by_lanes: bool = True) -> None:
+        # without the other lanes, pieces of larger elements take more registers than they save accesses
+        if self.op.pieces is not None and (by_lanes or self.in_words):
+            Pieces(self.body, self.op, self._rows, by_lanes).load()
         else:
             self._rows(self._apart)
 
@@ -109,7 +114,7 @@ class _Load:
     def _inside(self) -> SSAValue:
         """Whether all that a warp loads lies inside the buffer, and what words have beside it."""
         body, layout = self.body, self.layout
-        beyond = 0 if self.op.words is None else columns_beyond(self.element, layout.vector)
+        beyond = columns_at_once(element_bytes(self.element), layout.vector) if self.in_words else 0
         (top, bottom), depth = layout.rows, layout.depth
         last_lane, last_column = layout.lanes[0] - 1, layout.vector - 1 + beyond
         corners = (

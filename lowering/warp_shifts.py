@@ -24,8 +24,7 @@ from tilefuse.dialects.warp.memory import can_cut
 from tilefuse.lowering import pairs
 from tilefuse.lowering.emit import Num
 from tilefuse.lowering.warp_body import Where
-from tilefuse.lowering.warp_schedule import layout_of
-from tilefuse.lowering.warp_words import (
+from tilefuse.lowering.warp_pieces import (
     bits_of,
     in_word,
     like_row,
@@ -34,6 +33,7 @@ from tilefuse.lowering.warp_words import (
     row_of_words,
     words_of,
 )
+from tilefuse.lowering.warp_schedule import layout_of
 
 if TYPE_CHECKING:
     from tilefuse.lowering.warp_registers import Place, RegisterBody
@@ -53,7 +53,7 @@ def store_shifted(
     place = place_in_memory(e, op.buffer, body.memory_index(op.indices, Where(body.warp, 0, 0, like, deep), layout))
     shift = misalignment(e, place, piece)
     if can_cut(element, layout.vector):
-        words, each = words_of(e, body.row(op.tile, row, deep), element, layout.vector), in_word(element)
+        words, each = words_of(e, body.row(op.tile, row, deep), element), in_word(element)
     else:
         words, each = [body.load(op.tile, body.here(v, row, deep)) for v in range(layout.vector)], 1
     moved = _moved(body, words, place, each, piece // each, layout.lanes[0])
@@ -89,13 +89,22 @@ def store_shifted(
         return [(places[c], e.op(vector.ExtractOp(pieces[c // piece], [c % piece], element)))]
 
     inside = [body.in_buffer(op.buffer, place) for place in places]
-    for first in range(0, layout.vector, piece):
-        all_inside = e.both(inside[first], inside[first + piece - 1])
-        assert all_inside is not None
-        body.store_where(op.buffer, e.both(own, all_inside), partial(whole, first))
-        apart = e.both(own, e.negate(all_inside))
+
+    def apart(first: int, condition: SSAValue | None) -> None:
         for c in range(first, first + piece if piece > 1 else first):
-            body.store_where(op.buffer, e.both(apart, inside[c]), partial(single, c))
+            body.store_where(op.buffer, e.both(condition, inside[c]), partial(single, c))
+
+    # without masks a branch keeps rows apart, and with them the registers that each needs
+    with e.when(None if body.masks_stores else own):
+        for first in range(0, layout.vector, piece):
+            all_inside = e.both(inside[first], inside[first + piece - 1])
+            assert all_inside is not None
+            if body.masks_stores:
+                body.store_where(op.buffer, e.both(own, all_inside), partial(whole, first))
+                apart(first, e.both(own, e.negate(all_inside)))
+            else:
+                store = partial(body.store_where, op.buffer, None, partial(whole, first))
+                e.choose(all_inside, store, partial(apart, first, None))
 
 
 def _moved(

@@ -14,6 +14,7 @@ from xdsl.ir import Attribute, Block, Region, SSAValue
 
 from tilefuse.analysis.model import PipelineModel
 from tilefuse.analysis.regions import follow_chain
+from tilefuse.analysis.strides import rows_are_contiguous
 from tilefuse.analysis.warp_layout import LANES, Held, group_layout
 from tilefuse.dialects.img.attrs import BoundaryKind
 from tilefuse.dialects.img.ops import GroupOp, StageOp
@@ -22,10 +23,9 @@ from tilefuse.dialects.img.types import FuncType, element_bytes
 from tilefuse.dialects.warp import AtOp, LoadOp, MapOp, NeighboursOp, StoreOp, YieldOp
 from tilefuse.dialects.warp.layout import Layout, TileType
 from tilefuse.dialects.warp.memory import can_cut
-from tilefuse.lowering.abi import base_of, static_strides
+from tilefuse.lowering.abi import base_of
 from tilefuse.lowering.emit import INDEX, Emitter, Num
 from tilefuse.lowering.reads import Buffer, Point, Resident, Tile, emit_stage, read_global, row_of
-from tilefuse.lowering.warp_words import columns_beyond
 
 
 class WarpTile:
@@ -119,9 +119,9 @@ class WarpTile:
         rank = 2 + len(held.rest)
         # rows that lie well are handled by what `rows` says
         plain = not lies_well(base, self.model) and not any(b.mins for b in boundaries)
-        words = in_words(base, self.held.vector, self.model)
         repeated = (
-            words
+            self.held.in_pieces(held)
+            and can_cut(_storage(base), self.held.vector)
             and plain
             and any(0 in b.dimensions for b in boundaries)
             and all(b.kind.data is BoundaryKind.RepeatEdge for b in boundaries)
@@ -149,7 +149,8 @@ class WarpTile:
             aligned,
             tile.border,
             *bodies,
-            words=words,
+            pieces=self.held.in_pieces(held),
+            partial=self.held.partial(held),
             plain=plain and not repeated,
             repeated=repeated,
             replaces=replaces,
@@ -198,8 +199,7 @@ class WarpTile:
             assert isinstance(source, SSAValue)
             base, _ = base_of(source)
             buffer = buffers[base]
-            # where rows are loaded in words, these may reach so many columns beyond
-            beyond = columns_beyond(_storage(base), at.vector) if in_words(base, at.vector, model) else 0
+            beyond = held.piece if at.in_pieces(held) else 0
             spans = [
                 (-at.dead_left * at.vector - beyond, (LANES - at.dead_left) * at.vector - 1 + beyond),
                 (-at.top - held.above, at.height + at.bottom + held.below - 1),
@@ -248,11 +248,6 @@ class WarpTile:
         return result
 
 
-def in_words(base: SSAValue, vector: int, model: PipelineModel) -> bool:
-    """Whether rows of an input, which do not lie where vectors do, are loaded in words."""
-    return not lies_well(base, model) and can_cut(_storage(base), vector)
-
-
 def _storage(base: SSAValue) -> Attribute:
     """The type of a function's elements in memory."""
     assert isinstance(base.type, FuncType)
@@ -268,4 +263,4 @@ def vector_bytes(value: SSAValue, vector: int) -> int:
     """Bytes of `vector` points of a function in memory, if one access can move them; else 0."""
     assert isinstance(value.type, FuncType)
     size = vector * element_bytes(value.type.element)
-    return size if vector > 1 and size in (2, 4, 8, 16) and static_strides(value)[0] == 1 else 0
+    return size if vector > 1 and size in (2, 4, 8, 16) and rows_are_contiguous(value) else 0

@@ -14,8 +14,9 @@ import numpy as np
 from xdsl.dialects.builtin import Float64Type, IndexType, IntegerType
 from xdsl.ir import Attribute
 
+from tilefuse.analysis.strides import static_strides
 from tilefuse.dialects.img.ops import GroupOp
-from tilefuse.lowering.abi import kernel_args, kernel_name, static_strides
+from tilefuse.lowering.abi import kernel_args, kernel_name
 from tilefuse.runtime.arena import ARENA_ALIGNMENT
 from tilefuse.runtime.layouts import Picture
 from tilefuse.runtime.plan import CopyOut, KernelLaunch, Plan

@@ -14,9 +14,10 @@ from typing import NamedTuple
 from xdsl.ir import SSAValue
 
 from tilefuse.analysis.bounds import Box, required_boxes
+from tilefuse.analysis.strides import static_strides
 from tilefuse.dialects.img.ops import GroupOp, InputOp, PipelineOp
 from tilefuse.dialects.img.types import FuncType, element_bytes
-from tilefuse.lowering.abi import KernelArg, grid, kernel_args, kernel_name, static_strides, threads
+from tilefuse.lowering.abi import KernelArg, grid, kernel_args, kernel_name, threads
 from tilefuse.runtime.arena import Lifetime, Lodging, place
 from tilefuse.runtime.boxes import CallBoxes, input_ops, rank_of
 from tilefuse.runtime.layouts import ALIGNMENT, Picture, reach, storage_strides

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal
 
-from xdsl.dialects.builtin import DenseArrayBase, MemRefType, UnitAttr, i1, i8, i16, i64
+from xdsl.dialects.builtin import DenseArrayBase, MemRefType, StringAttr, UnitAttr, i1, i8, i16, i64
 from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
@@ -61,8 +62,11 @@ class LoadOp(IRDLOperation):
     } : memref<?x?xf32> -> !warp.tile<f32, ...>
     ```
     The indices are those of the tile's first point, in the memref's order. With `aligned %yes` after them, a lane's
-    own columns of a row may be one access where that holds: they start at a multiple of their size. With `words`
-    after that, rows are loaded in words elsewhere, which may begin before a lane's columns, and end after them.
+    own columns of a row may be one access where that holds: they start at a multiple of their size. With `pieces`
+    after that, rows are loaded in short vectors elsewhere, which lie where these may: the first begins in a lane's
+    columns or before them. With `pieces partial right`, what ends after a lane's columns is what the next one has
+    loaded, so that the last lane lacks it: as many columns of the tile, all but one of a piece's, are undefined at the
+    right; with `pieces partial left` it is the other way round.
 
     Where `border` holds, a point is what `points` computes of its coordinates relative to the tile; and where `rows`,
     given the coordinates of a lane's first own column in a row, yields true, the lane's own columns are consecutive
@@ -79,7 +83,8 @@ class LoadOp(IRDLOperation):
     indices = var_operand_def(INDEX)
     aligned = opt_operand_def(i1)
     border = opt_operand_def(i1)
-    words = opt_prop_def(UnitAttr)
+    pieces = opt_prop_def(UnitAttr)
+    partial = opt_prop_def(StringAttr)
     plain = opt_prop_def(UnitAttr)
     repeated = opt_prop_def(UnitAttr)
     replaces = opt_prop_def(UnitAttr)
@@ -98,16 +103,20 @@ class LoadOp(IRDLOperation):
         rows: Region | None = None,
         points: Region | None = None,
         *,
-        words: bool = False,
+        pieces: bool = False,
+        partial: Literal["left", "right"] | None = None,
         plain: bool = False,
         repeated: bool = False,
         replaces: bool = False,
     ):
         assert isinstance(buffer.type, MemRefType)
-        flags = {"words": words, "plain": plain, "repeated": repeated, "replaces": replaces}
+        flags = {"pieces": pieces, "plain": plain, "repeated": repeated, "replaces": replaces}
+        properties: dict[str, Attribute] = {name: UnitAttr() for name, is_set in flags.items() if is_set}
+        if partial is not None:
+            properties["partial"] = StringAttr(partial)
         super().__init__(
             operands=[buffer, list(indices), aligned, border],
-            properties={name: UnitAttr() for name, is_set in flags.items() if is_set},
+            properties=properties,
             result_types=[TileType(buffer.type.element_type, layout)],
             regions=[[r for r in (rows, points) if r is not None]],
         )
@@ -141,8 +150,14 @@ class LoadOp(IRDLOperation):
         element = tile_type(self.tile).element
         if element != type.element_type:
             raise VerifyException(f"warp.load: a buffer of {type.element_type} gives no {element}")
-        if self.words is not None and not can_cut(element, layout.vector):
-            raise VerifyException(f"warp.load: words are of several i8 or i16, not of {layout.vector} {element} a lane")
+        if self.pieces is not None and (layout.vector < 2 or element_bytes(element) * layout.vector not in (4, 8, 16)):
+            raise VerifyException(f"warp.load: {layout.vector} {element} a lane are not loaded in pieces")
+        if self.partial is not None:
+            if self.pieces is None:
+                raise VerifyException("warp.load: partial is said of pieces")
+            sides = ("right",) if can_cut(element, layout.vector) else ("left", "right")
+            if self.partial.data not in sides:
+                raise VerifyException(f"warp.load: pieces of {element} are partial at the {' or '.join(sides)}")
         if (self.border is not None) != (len(self.bodies) == 2):
             raise VerifyException("warp.load: border comes with two regions, rows and points")
         if self.border is None:
@@ -150,8 +165,11 @@ class LoadOp(IRDLOperation):
                 if flag is not None:
                     raise VerifyException(f"warp.load: {name} is said of border tiles; add border")
             return
-        if self.repeated is not None and (self.words is None or self.plain is not None or self.replaces is not None):
-            raise VerifyException("warp.load: repeated stands with words, without plain or replaces")
+        if self.repeated is not None:
+            if self.pieces is None or self.plain is not None or self.replaces is not None:
+                raise VerifyException("warp.load: repeated stands with pieces, without plain or replaces")
+            if not can_cut(element, layout.vector):
+                raise VerifyException(f"warp.load: repeated is said of words of several elements, not of {element}")
         for block in (self.rows, self.points):
             check_coordinates(self, block, layout)
         row: list[Attribute] = [i1, *[INDEX] * rank]
@@ -167,7 +185,12 @@ class LoadOp(IRDLOperation):
         buffer = parser.parse_unresolved_operand()
         indices = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_unresolved_operand)
         aligned = _parse_flag(parser, "aligned")
-        words = parser.parse_optional_keyword("words") is not None
+        pieces = parser.parse_optional_keyword("pieces") is not None
+        partial: Literal["left", "right"] | None = None
+        if parser.parse_optional_keyword("partial"):
+            partial = "left" if parser.parse_optional_keyword("left") else "right"
+            if partial == "right":
+                parser.parse_keyword("right")
         border = rows = points = None
         plain = repeated = replaces = False
         if parser.parse_optional_keyword("border"):
@@ -193,7 +216,7 @@ class LoadOp(IRDLOperation):
         memory = parser.resolve_operand(buffer, type)
         op = cls(
             memory, operands, tile.spread, aligned, border, rows, points,
-            words=words, plain=plain, repeated=repeated, replaces=replaces,
+            pieces=pieces, partial=partial, plain=plain, repeated=repeated, replaces=replaces,
         )  # fmt: skip
         op.tile.name_hint = None
         return op
@@ -204,8 +227,10 @@ class LoadOp(IRDLOperation):
         with printer.in_square_brackets():
             printer.print_list(self.indices, printer.print_ssa_value)
         _print_flag(printer, "aligned", self.aligned)
-        if self.words is not None:
-            printer.print_string(" words")
+        if self.pieces is not None:
+            printer.print_string(" pieces")
+        if self.partial is not None:
+            printer.print_string(f" partial {self.partial.data}")
         if self.border is not None:
             printer.print_string(" border ")
             printer.print_ssa_value(self.border)

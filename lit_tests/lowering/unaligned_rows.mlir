@@ -6,7 +6,7 @@
 
 // Stores are of words, so three columns left of the tile are whole too.
 
-// TILES: warp.load %in[{{.*}}] words border %border repeated rows {
+// TILES: warp.load %in[{{.*}}] pieces partial right border %border repeated rows {
 // TILES: lanes = [32, 8]
 // TILES: warp.store %out{{.*}} within [-3, 240, 0, 8] border %border
 
@@ -18,18 +18,23 @@
 // CHECK:         if ({{.*}}) {
 // CHECK:           unsigned int edges[2];
 // CHECK:           edges[r] = in[{{.*}}];
-// CHECK:           unsigned int words[2][3];
+// CHECK:           unsigned int pieces[2][3];
+// CHECK:           pieces[r][2] = load_u8x4(
+// CHECK-NOT:       __shfl
+
+// Elsewhere the last word that a lane needs is the first one of the next lane.
+
 // CHECK:         } else {
-// CHECK:         unsigned int words[2][3];
-// CHECK:           words[r][0] = load_u8x4(&in[[[ROW:.*]]]);
-// CHECK-NEXT:      words[r][1] = load_u8x4(&in[[[ROW]] + 4]);
-// CHECK-NEXT:      words[r][2] = load_u8x4(&in[[[ROW]] + 8]);
+// CHECK:         unsigned int pieces[2][2];
+// CHECK:           pieces[r][0] = load_u8x4(&in[[[ROW:.*]]]);
+// CHECK-NEXT:      pieces[r][1] = load_u8x4(&in[[[ROW]] + 4]);
 
 // Rows four apart lie the same: what they are cut and moved by is computed for four of them.
 
 // CHECK:           const idx [[LIKE:i_[0-9]+]] = {{.*}} + (r & 3))) * in_s0;
-// CHECK:           const unsigned int [[BITS:v_[0-9]+]] = (unsigned int)([[LIKE]] + {{.*}}) << 3;
-// CHECK:           __funnelshift_r({{.*}}, {{.*}}, [[BITS]])
+// CHECK-NEXT:      const unsigned int [[NEXT:v_[0-9]+]] = __shfl_down_sync(
+// CHECK-NEXT:      const unsigned int [[BITS:v_[0-9]+]] = (unsigned int)([[LIKE]] + {{.*}}) << 3;
+// CHECK:           __funnelshift_r({{.*}}, [[NEXT]], [[BITS]])
 // CHECK:         __shfl_up_sync(
 // CHECK:         __funnelshift_l(
 

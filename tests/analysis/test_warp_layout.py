@@ -73,6 +73,52 @@ def test_exchanged_rows():
     assert shared == 4 * 3 * 32 * 4 * 4  # warps, rows, lanes, columns, bytes
 
 
+@pytest.mark.parametrize(
+    ("element", "reach", "odd_output", "side"),
+    [
+        ("f32", (1, 1), False, "right"),
+        ("f32", (0, 4), False, None),
+        ("f32", (1, 4), False, "left"),
+        ("f32", (4, 4), True, "left"),
+        ("f32", (4, 4), False, None),
+        ("f64", (2, 1), True, "right"),
+        ("ui8", (1, 1), False, "right"),
+        ("ui8", (1, 2), False, None),
+    ],
+)
+def test_pieces_lack_columns_where_these_are_not_needed(element, reach, odd_output, side):
+    left, right = reach
+    type, vector = f"!img.func<2x{element}>", 2 if element == "f64" else 4
+    add = "arith.addf" if element[0] == "f" else "arith.addi"
+    value = element.replace("ui", "i")
+    aligns = " {output_aligns = array<i64: 1>}" if odd_output else ""
+    text = f"""
+    img.pipeline @p {{
+      %in = img.input "in" {{img.align = 1 : i64}} : {type}
+      %out = img.group "out" {{
+        %s = img.stage "s" (%x, %y) -> {element} {{
+          %a = img.read %in[%x - {left}, %y] : {type}
+          %b = img.read %in[%x + {right}, %y] : {type}
+          %c = {add} %a, %b : {value}
+          img.yield %c : {value}
+        }}
+        img.yield %s : {type}
+      }} : {type}
+      img.return "out" = %out : {type}{aligns}
+    }}"""
+    by_hand = Tile(sizes=(0, 0), threads=(32, 4), vector=vector, shape="warp_tile", rows=2)
+    ((layout, _),) = layouts(run_passes(parse_module(text), [by_hand]))
+    (held,) = layout.sources.values()
+    assert layout.partial(held) == side
+    assert layout.in_pieces(held) == (side is not None or element == "ui8")
+    # what the lane beside has loaded is all that a lane needs but does not load
+    undefined = held.piece - 1
+    if side == "right":
+        assert layout.dead_right * vector - right >= undefined
+    elif side == "left":
+        assert layout.dead_left * vector - left - layout.slack >= undefined
+
+
 @pytest.mark.parametrize("seed", [23, 44, 300, 301, 302, 306, 307, 313, 319])
 def test_shared_memory_is_what_the_lowering_allocates(seed):
     module = run_passes(random_pipeline(seed).module, passes("h200", shape="warp_exchange"))

@@ -63,3 +63,22 @@ def test_edges(seed, monkeypatch, tmp_path):
         assert (memory == UNTOUCHED).all(), f"{width} x {height}, {tile}: stored outside of the picture"
     assert misaligned, "no kernel ran"
     assert not any(misaligned)
+
+
+@pytest.mark.parametrize(("element", "dtype", "vector"), [(hl.UInt(8), np.uint8, 8), (hl.UInt(16), np.uint16, 4)])
+def test_interleaved_rows_are_not_loaded_in_words(element, dtype, vector, monkeypatch, tmp_path):
+    misaligned = emulate(monkeypatch, tmp_path)
+    x, y, image = hl.Var("x"), hl.Var("y"), hl.ImageParam(element, 3, "image")
+    around = hl.BoundaryConditions.repeat_edge(image)
+    a, b = hl.Func("a"), hl.Func("b")
+    a[x, y] = around[x - 1, y, 0] + around[x + 1, y, 1] + around[x, y, 2]
+    b[x, y] = a[x, y - 1] + a[x, y + 1]
+    tile = Tile("h200", shape="warp_tile", sizes=(0, 0), threads=(32, 2), vector=vector, rows=4)
+    schedule = [tile if p.name == "tile" else p for p in passes("h200", algorithm="all")]
+    program = hl.Pipeline(b).compile("cpu", passes=schedule)
+    for width in (301, 320):
+        memory = np.random.default_rng(width).integers(0, 200, (37, width, 3)).astype(dtype)
+        picture = memory.transpose(2, 0, 1)
+        np.testing.assert_array_equal(program(picture), hl.Pipeline(b).compile("reference")(picture))
+    assert misaligned, "no kernel ran"
+    assert not any(misaligned)

@@ -534,16 +534,47 @@ func.func @f(%a: !warp.tile<f32, #warp.layout<origin = [0, 0], lanes = [32, 4], 
 
 // -----
 
-func.func @words_of_floats(%in: memref<?x?xf32>, %i: index) {
-  // expected-error @below {{warp.load: words are of several i8 or i16, not of 4 f32 a lane}}
-  %a = warp.load %in[%i, %i] words : memref<?x?xf32> -> !warp.tile<f32, #warp.layout<origin = [0, 0], lanes = [32, 4], warps = [1, 1], columns = [0, 4], rows = [0, 1]>>
+func.func @pieces_of_one_element(%in: memref<?x?xf32>, %i: index) {
+  // expected-error @below {{warp.load: 1 f32 a lane are not loaded in pieces}}
+  %a = warp.load %in[%i, %i] pieces : memref<?x?xf32> -> !warp.tile<f32, #warp.layout<origin = [0, 0], lanes = [32, 1], warps = [1, 1], columns = [0, 1], rows = [0, 1]>>
   func.return
 }
 
 // -----
 
-func.func @repeated_without_words(%in: memref<?x?xi8>, %i: index, %border: i1) {
-  // expected-error @below {{warp.load: repeated stands with words, without plain or replaces}}
+func.func @partial_without_pieces(%in: memref<?x?xf32>, %i: index) {
+  // expected-error @below {{warp.load: partial is said of pieces}}
+  %a = warp.load %in[%i, %i] partial left : memref<?x?xf32> -> !warp.tile<f32, #warp.layout<origin = [0, 0], lanes = [32, 4], warps = [1, 1], columns = [0, 4], rows = [0, 1]>>
+  func.return
+}
+
+// -----
+
+func.func @words_partial_at_the_left(%in: memref<?x?xi8>, %i: index) {
+  // expected-error @below {{warp.load: pieces of i8 are partial at the right}}
+  %a = warp.load %in[%i, %i] pieces partial left : memref<?x?xi8> -> !warp.tile<i8, #warp.layout<origin = [0, 0], lanes = [32, 4], warps = [1, 1], columns = [0, 4], rows = [0, 1]>>
+  func.return
+}
+
+// -----
+
+func.func @repeated_floats(%in: memref<?x?xf32>, %i: index, %border: i1) {
+  // expected-error @below {{warp.load: repeated is said of words of several elements, not of f32}}
+  %a = warp.load %in[%i, %i] pieces border %border repeated rows {
+  ^bb0(%x: index, %y: index):
+    warp.yield %border, %y, %x : i1, index, index
+  } points {
+  ^bb0(%x: index, %y: index):
+    %v = memref.load %in[%y, %x] : memref<?x?xf32>
+    warp.yield %v : f32
+  } : memref<?x?xf32> -> !warp.tile<f32, #warp.layout<origin = [0, 0], lanes = [32, 4], warps = [1, 1], columns = [0, 4], rows = [0, 1]>>
+  func.return
+}
+
+// -----
+
+func.func @repeated_without_pieces(%in: memref<?x?xi8>, %i: index, %border: i1) {
+  // expected-error @below {{warp.load: repeated stands with pieces, without plain or replaces}}
   %a = warp.load %in[%i, %i] border %border repeated rows {
   ^bb0(%x: index, %y: index):
     warp.yield %border, %y, %x : i1, index, index

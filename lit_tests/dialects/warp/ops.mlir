@@ -115,12 +115,16 @@ func.func @rows_exchanged(%in: memref<?x?xi8>, %zero: index) {
 
 // -----
 
-// Rows that do not lie as vectors do may be loaded in words.
+// Rows that do not lie as vectors do may be loaded in pieces; at one side a lane may have from the next what that loads.
 
-// CHECK-LABEL: func.func @in_words(
-// CHECK-NEXT:    %a = warp.load %in[%j, %i] words : memref<?x?xi8> -> !warp.tile<i8, {{.*}}>
-func.func @in_words(%in: memref<?x?xi8>, %i: index, %j: index) {
-  %a = warp.load %in[%j, %i] words : memref<?x?xi8> -> !warp.tile<i8, #warp.layout<origin = [0, 0], lanes = [32, 4], warps = [4, 2], columns = [0, 4], rows = [0, 2]>>
+// CHECK-LABEL: func.func @in_pieces(
+// CHECK-NEXT:    %a = warp.load %in[%j, %i] pieces : memref<?x?xi8> -> !warp.tile<i8, {{.*}}>
+// CHECK-NEXT:    %b = warp.load %in[%j, %i] pieces partial right : memref<?x?xi8> -> !warp.tile<i8, {{.*}}>
+// CHECK-NEXT:    %c = warp.load %floats[%j, %i] pieces partial left : memref<?x?xf32> -> !warp.tile<f32, {{.*}}>
+func.func @in_pieces(%in: memref<?x?xi8>, %floats: memref<?x?xf32>, %i: index, %j: index) {
+  %a = warp.load %in[%j, %i] pieces : memref<?x?xi8> -> !warp.tile<i8, #warp.layout<origin = [0, 0], lanes = [32, 4], warps = [4, 2], columns = [0, 4], rows = [0, 2]>>
+  %b = warp.load %in[%j, %i] pieces partial right : memref<?x?xi8> -> !warp.tile<i8, #warp.layout<origin = [0, 0], lanes = [32, 4], warps = [4, 2], columns = [0, 4], rows = [0, 2]>>
+  %c = warp.load %floats[%j, %i] pieces partial left : memref<?x?xf32> -> !warp.tile<f32, #warp.layout<origin = [0, 0], lanes = [32, 4], warps = [4, 2], columns = [0, 4], rows = [0, 2]>>
   func.return
 }
 
@@ -128,10 +132,10 @@ func.func @in_words(%in: memref<?x?xi8>, %i: index, %j: index) {
 
 // In border tiles the element of the edge stands beside the buffer.
 
-// CHECK-LABEL: func.func @repeated_words(
-// CHECK-NEXT:    %a = warp.load %in[%j, %i] words border %b repeated rows {
-func.func @repeated_words(%in: memref<?x?xi8>, %i: index, %j: index, %b: i1) {
-  %a = warp.load %in[%j, %i] words border %b repeated rows {
+// CHECK-LABEL: func.func @repeated_pieces(
+// CHECK-NEXT:    %a = warp.load %in[%j, %i] pieces border %b repeated rows {
+func.func @repeated_pieces(%in: memref<?x?xi8>, %i: index, %j: index, %b: i1) {
+  %a = warp.load %in[%j, %i] pieces border %b repeated rows {
   ^bb0(%x: index, %y: index):
     warp.yield %b, %y, %x : i1, index, index
   } points {

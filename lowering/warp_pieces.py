@@ -1,4 +1,7 @@
-"""Rows of small elements that do not lie where vectors do: they are loaded in words, out of which they are cut."""
+"""Rows that do not lie where vectors do: they are loaded in shorter ones, out of which a lane's columns are cut.
+
+Elements smaller than a word are cut out of words; of larger ones a lane takes its own by selections.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +13,9 @@ from xdsl.dialects import arith, memref, vector
 from xdsl.dialects.builtin import MemRefType, VectorType, i32, i64
 from xdsl.ir import Attribute, SSAValue
 
-from tilefuse.analysis.warp_layout import WORD_BYTES, words_at_once
+from tilefuse.analysis.warp_layout import WORD_BYTES, columns_at_once
 from tilefuse.dialects.funnel_shifts import FshrOp
+from tilefuse.dialects.gpu_shuffle import ShuffleMode
 from tilefuse.dialects.img.types import element_bytes
 from tilefuse.dialects.warp import LoadOp
 from tilefuse.lowering import pairs
@@ -28,26 +32,35 @@ PIECE_BYTES = 16
 """What the largest vectors take."""
 
 
-class Words:
-    """A load of all rows as words, of which the first may begin before a lane's columns; the last ends after them."""
+class Pieces:
+    """A load of all rows in pieces, of which the first begins in a lane's columns or before them.
 
-    def __init__(self, body: RegisterBody, op: LoadOp, row_loop: Callable[[Callable[[Where], None]], None]) -> None:
+    `by_lanes`: what the lane beside has loaded too, this has from it. Where a warp branches, shuffles are slow.
+    """
+
+    def __init__(
+        self, body: RegisterBody, op: LoadOp, row_loop: Callable[[Callable[[Where], None]], None], by_lanes: bool
+    ) -> None:
         self.body, self.op, self.row_loop = body, op, row_loop
         self.e, self.layout, self.element = body.e, layout_of(op.tile), op.tile.type.element
-        self.in_word, self.piece = in_word(self.element), columns_beyond(self.element, self.layout.vector)
+        self.in_word = in_word(self.element)
+        self.piece = columns_at_once(element_bytes(self.element), self.layout.vector)
+        self.partial = op.partial.data if by_lanes and op.partial is not None else None
 
     def load(self) -> None:
         """All that is loaded is on its way before the first of it is needed."""
         e, layout = self.e, self.layout
-        type, count = VectorType(self.element, [self.piece]), layout.vector // self.piece + 1
-        waiting = e.alloca([*layout.shape[:-1], count], type, PRIVATE, "words")
+        type, count = VectorType(self.element, [self.piece]), layout.vector // self.piece + (self.partial is None)
+        waiting = e.alloca([*layout.shape[:-1], count], type, PRIVATE, "pieces")
 
         def slot(at: Where, number: int) -> list[Num]:
             return [*self.body.register_index(layout, at)[:-1], number]
 
         def fetch(at: Where) -> None:
             index = self.index(at)
-            index[-1] = e.sub(index[-1], misalignment(e, self.place(at), self.piece))
+            before = misalignment(e, self.place(at), self.piece)
+            # of pairs, the one that begins in the row
+            index[-1] = e.add(index[-1], before) if self.partial == "left" else e.sub(index[-1], before)
             for number in range(count):
                 column = e.value(e.add(index[-1], number * self.piece))
                 loaded = e.op(vector.LoadOp(self.op.buffer, [*(e.value(i) for i in index[:-1]), column], type))
@@ -55,8 +68,8 @@ class Words:
 
         def cut(at: Where) -> None:
             pieces = [e.load(waiting, slot(at, number)) for number in range(count)]
-            words = self.words([word for held in pieces for word in words_of(e, held, self.element, self.piece)], at)
-            self.body.put_row(row_of_words(e, words, self.element), self.op.tile, at, None)
+            words = [word for held in pieces for word in words_of(e, held, self.element)]
+            self.body.put_row(row_of_words(e, self.words(words, at), self.element), self.op.tile, at, None)
 
         self.row_loop(fetch)
         self.row_loop(cut)
@@ -76,19 +89,30 @@ class Words:
 
     def words(self, loaded: Sequence[SSAValue], at: Where) -> list[SSAValue]:
         """The lane's columns of a row."""
-        e, place = self.e, self.place(at)
+        e, place, lanes = self.e, self.place(at), self.layout.lanes[0]
+        if self.partial == "left":
+            loaded = [self.body.shuffle(loaded[-1], 1, ShuffleMode.Up, lanes), *loaded]
+        elif self.partial == "right":
+            # an element of words of its own is a pair's second only in the lane that has loaded the pair
+            after = loaded[: max(1, self.piece // self.in_word - (self.in_word == 1))]
+            loaded = [*loaded, *(self.body.shuffle(word, 1, ShuffleMode.Down, lanes) for word in after)]
         if self.piece > self.in_word:
             second = e.compare("ne", e.op(arith.AndIOp(place, e.value(self.in_word))), 0)
-            loaded = [e.select(second, after, word) for word, after in pairwise(loaded)]
+            if self.partial == "left":
+                loaded = [e.select(second, before, word) for before, word in pairwise(loaded)]
+            else:
+                loaded = [e.select(second, after, word) for word, after in pairwise(loaded)]
+        if self.in_word == 1:
+            return list(loaded)
         bits = bits_of(e, place, self.in_word)
         return [e.op(FshrOp(high, low, bits)) for low, high in pairwise(loaded)]
 
 
-class RepeatedWords(Words):
-    """The same in border tiles: in columns beside the buffer stands the edge's element, whatever words have there."""
+class RepeatedPieces(Pieces):
+    """The same in border tiles: in columns beside the buffer stands the edge's element, whatever pieces have there."""
 
     def inside(self) -> SSAValue:
-        """Whether all words of a warp lie in the buffer, if need be in other rows of it."""
+        """Whether all pieces of a warp lie in the buffer, if need be in other rows of it."""
         e, layout = self.e, self.layout
         metadata = memref.ExtractStridedMetaDataOp(self.op.buffer)
         e.effect(metadata)
@@ -204,20 +228,18 @@ def bits_of(e: Emitter, place: SSAValue, in_word: int) -> SSAValue:
     return e.op(arith.ShLIOp(e.op(arith.IndexCastOp(place, i32)), e.op(bits)))
 
 
-def columns_beyond(element: Attribute, vector: int) -> int:
-    """How many columns before and after a lane's are loaded at most, where a row is loaded in words."""
-    size = element_bytes(element)
-    return words_at_once(size * vector) * WORD_BYTES // size
-
-
 def in_word(element: Attribute) -> int:
-    """How many elements a word has."""
-    return WORD_BYTES // element_bytes(element)
+    """How many elements a word has; 1 of those that are no smaller."""
+    return max(1, WORD_BYTES // element_bytes(element))
 
 
-def words_of(e: Emitter, row: SSAValue, element: Attribute, count: int) -> list[SSAValue]:
-    """A row as words of 32 bits."""
+def words_of(e: Emitter, row: SSAValue, element: Attribute) -> list[SSAValue]:
+    """A row as words of 32 bits; as its elements if these are no smaller."""
     each = in_word(element)
+    assert isinstance(row.type, VectorType)
+    (count,) = row.type.get_shape()
+    if each == 1:
+        return [e.op(vector.ExtractOp(row, [v], element)) for v in range(count)]
     return [_word(e, pairs.shuffle(e, row, row, range(v, v + each))) for v in range(0, count, each)]
 
 
@@ -226,6 +248,8 @@ def _word(e: Emitter, elements: SSAValue) -> SSAValue:
 
 
 def row_of_words(e: Emitter, words: Sequence[SSAValue], element: Attribute) -> SSAValue:
-    """Words of 32 bits as a row."""
+    """A row of what `words_of` gives."""
+    if in_word(element) == 1:
+        return pairs.together(e, words)
     type = VectorType(element, [in_word(element)])
     return pairs.joined(e, [e.op(vector.BitcastOp(pairs.together(e, [word]), type)) for word in words])
