@@ -50,6 +50,9 @@ class Calibration:
     """Instructions that tiles at the edges of a picture take beyond those of others, as a share."""
     tail_us: float = 0.00203
     """Microseconds that the last block takes per instruction of a thread: nothing hides its latency."""
+    guarded_tail: float = 0.5
+    """How much longer that is, as a share, where rows do not lie where vectors do: of the last blocks many are at edges
+    of the picture, and guard each element."""
     full_issue_threads: float = 640.0
     """Threads resident on a multiprocessor from which instructions issue at full rate."""
     full_issue_power: float = 0.292

@@ -198,6 +198,7 @@ def _estimate(
         loaded_bytes=counts.in_flight.at(pitch),
         touched_bytes=counts.touched.at(pitch),
         stored_again=counts.stored_again.at(pitch),
+        guarded=counts.guarded,
         row_bytes=LANES * counts.row_bytes,
         rows=warps * pitch,
     )

@@ -79,6 +79,8 @@ class Counts:
     terms: float = 0.0
     """Values that the stage with most reads takes."""
     packed: bool = False
+    guarded: bool = False
+    """Whether rows that are loaded or stored do not lie where vectors do."""
     kept: list[Rows] = field(default_factory=list)
     """Values that wait at each barrier; empty where no rows are exchanged."""
     output_bytes: int = 0
@@ -127,6 +129,7 @@ def _count_loads(found: Counts, model: PipelineModel, layout: WarpLayout) -> Non
         elif not (model.nodes[producer].aligned and model.nodes[producer].contiguous):
             accesses = v
         instructions += accesses - 1
+        found.guarded |= not model.nodes[producer].aligned
         found.instructions.add(beyond, deep * instructions)
         # each access of a lane touches other lines than the lane's before
         found.touched.add(beyond, deep * v * held.bytes * accesses)
@@ -153,6 +156,7 @@ def _count_stages(found: Counts, model: PipelineModel, members: Sequence[int], o
         mine.add(beyond, v * (per_column + deep * 5 * unstaged))
         if id == output:
             mine.add(beyond, deep * (4 + v * _split(held)))
+            found.guarded |= not node.aligned
             if not (node.aligned and node.contiguous):
                 accesses, moving = _moved(held.bytes, v) if layout.slack else (v, 0.0)
                 mine.add(beyond, deep * (accesses - 1 + moving))

@@ -41,6 +41,8 @@ class Work:
     """The same, counted as often as an access touches their lines in the first-level cache."""
     stored_again: float
     """Of one lane: what its stores touch beyond that where rows are stored one element at a time."""
+    guarded: bool
+    """Whether rows that are loaded or stored do not lie where vectors do."""
     row_bytes: int
     """Of a warp."""
     rows: int
@@ -88,4 +90,5 @@ def microseconds(work: Work, machine: Machine) -> float:
     both = longer * math.pow(1.0 + math.pow((shorter + load) / longer, power), 1.0 / power)
     in_first_wave = min(1.0, c.apart * together) * shorter
     begun = work.blocks / machine.cores * c.block_us
-    return both + in_first_wave + begun + instructions * c.tail_us + machine.launch_us
+    tail = instructions * c.tail_us * (1.0 + c.guarded_tail * work.guarded)
+    return both + in_first_wave + begun + tail + machine.launch_us

@@ -5,6 +5,10 @@ import math
 import pytest
 from random_pipelines import random_pipeline
 from random_programs import passes
+from xdsl.dialects import vector as vector_dialect
+from xdsl.dialects.func import FuncOp
+from xdsl.dialects.scf import IfOp
+from xdsl.ir import BlockArgument
 
 from tilefuse.analysis.model import extract
 from tilefuse.analysis.warp_counts import Rows, count
@@ -12,10 +16,13 @@ from tilefuse.analysis.warp_layout import group_layout
 from tilefuse.dialects.img.attrs import Shape
 from tilefuse.dialects.img.ops import GroupOp, PipelineOp
 from tilefuse.dialects.img.types import element_bytes
+from tilefuse.dialects.parsing import parse_module
 from tilefuse.dialects.warp import LoadOp
 from tilefuse.lowering import lowering_passes
 from tilefuse.lowering.warp_schedule import layout_of
 from tilefuse.passes.pipeline import run_passes
+from tilefuse.passes.promote_memory import PromoteMemory
+from tilefuse.passes.tile import Tile
 
 
 def test_rows():
@@ -56,3 +63,56 @@ def test_bytes_loaded(seed, shape):
             points = at.height * math.prod(high - low for low, high in at.depth) * at.vector
             made += points * element_bytes(op.tile.type.element)
     assert made == said > 0
+
+
+@pytest.mark.parametrize(
+    ("element", "vector", "reach", "align", "accesses"),
+    [
+        ("f32", 4, 1, 16, 1),
+        ("f32", 4, 1, 4, 2),  # pairs
+        ("f32", 4, 4, 4, 4),  # the last lane needs all its columns: one by one
+        ("f32", 2, 1, 4, 1),
+        ("ui8", 8, 2, 1, 2),  # words
+        ("ui8", 4, 2, 1, 2),  # the last lane needs what ends in the next word, so all load that
+        ("ui16", 8, 1, 2, 2),  # two words at a time
+    ],
+)
+def test_accesses_of_rows_that_lie_anywhere(element, vector, reach, align, accesses):
+    type, value = f"!img.func<2x{element}>", element.replace("ui", "i")
+    add = "arith.addf" if element == "f32" else "arith.addi"
+    module = parse_module(f"""
+    img.pipeline @p {{
+      %in = img.input "in" {{img.align = {align} : i64}} : {type}
+      %out = img.group "out" {{
+        %s = img.stage "s" (%x, %y) -> {element} {{
+          %a = img.read %in[%x - {reach}, %y] : {type}
+          %b = img.read %in[%x + {reach}, %y] : {type}
+          %c = {add} %a, %b : {value}
+          img.yield %c : {value}
+        }}
+        img.yield %s : {type}
+      }} : {type}
+      img.return "out" = %out : {type}
+    }}""")
+    by_hand = Tile(sizes=(0, 0), threads=(32, 4), vector=vector, shape="warp_tile", rows=2)
+    scheduled = run_passes(module, [by_hand, PromoteMemory()])
+    ((model, members, output, layout, exchanges),) = groups(scheduled)
+    counts = count(model, members, output, layout, exchanges)
+    assert counts.touched.at(2) == accesses * counts.in_flight.at(2)
+    assert counts.guarded == (align < 16)
+    (held,) = layout.sources.values()
+    if layout.in_pieces(held):
+        lowered = run_passes(scheduled, lowering_passes(warps=True))
+        (body,) = (f for f in lowered.walk() if isinstance(f, FuncOp) and "tile" in f.sym_name.data)
+        loads = [op for op in body.walk() if isinstance(op, vector_dialect.LoadOp) and not _in_border(op)]
+        assert len([op for op in loads if isinstance(op.base, BlockArgument)]) == accesses
+
+
+def _in_border(op):
+    """Whether an operation stands where `border` holds, in the first branch."""
+    while not isinstance(parent := op.parent_op(), FuncOp):
+        border = isinstance(parent, IfOp) and parent.cond.name_hint == "border"
+        if border and op.parent_region() is parent.true_region:
+            return True
+        op = parent
+    return False
