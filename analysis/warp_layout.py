@@ -14,11 +14,15 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from xdsl.ir import Attribute
+
 from tilefuse.analysis.index import BoundedIndex, Index
 from tilefuse.analysis.model import PipelineModel
 from tilefuse.analysis.regions import Follow, NotFusable, Region, follow_chain, regions
 from tilefuse.dialects.img.attrs import Level
 from tilefuse.dialects.img.ops import GroupOp
+from tilefuse.dialects.img.types import element_bytes
+from tilefuse.dialects.warp.memory import in_pieces
 
 LANES = 32
 WORD_BYTES = 4
@@ -235,7 +239,7 @@ def warp_layout(
     for (id, _), held in sources.items():
         node = model.nodes[id]
         if node.contiguous and not node.aligned:
-            held.piece = columns_at_once(held.bytes, vector)
+            held.piece = columns_at_once(node.storage[0], vector)
     out = model.nodes[output]
     slack = 0
     if not out.aligned and out.contiguous:
@@ -250,16 +254,16 @@ def warp_layout(
     return layout.of_size(warps, pitch)
 
 
-def columns_at_once(element_bytes: int, vector: int) -> int:
+def columns_at_once(element: Attribute, vector: int) -> int:
     """Columns of the pieces in which a row is loaded that does not lie where vectors do; 0 if it is loaded one by one.
 
     Of elements smaller than a word pieces are words. Else they are pairs: out of longer ones a lane's columns are not
     taken in so few instructions that it is worth the accesses saved.
     """
-    row = element_bytes * vector
-    if vector < 2 or row not in (4, 8, 16):
+    if not in_pieces(element, vector):
         return 0
-    return 2 if element_bytes >= WORD_BYTES else words_at_once(row) * WORD_BYTES // element_bytes
+    size = element_bytes(element)
+    return 2 if size >= WORD_BYTES else words_at_once(size * vector) * WORD_BYTES // size
 
 
 def _invalid(

@@ -10,7 +10,6 @@ from xdsl.dialects.builtin import VectorType
 from xdsl.ir import SSAValue
 
 from tilefuse.analysis.warp_layout import columns_at_once
-from tilefuse.dialects.img.types import element_bytes
 from tilefuse.dialects.warp import LoadOp
 from tilefuse.dialects.warp.memory import can_cut
 from tilefuse.lowering.emit import PRIVATE, Num
@@ -114,7 +113,7 @@ class _Load:
     def _inside(self) -> SSAValue:
         """Whether all that a warp loads lies inside the buffer, and what words have beside it."""
         body, layout = self.body, self.layout
-        beyond = columns_at_once(element_bytes(self.element), layout.vector) if self.in_words else 0
+        beyond = columns_at_once(self.element, layout.vector) if self.in_words else 0
         (top, bottom), depth = layout.rows, layout.depth
         last_lane, last_column = layout.lanes[0] - 1, layout.vector - 1 + beyond
         corners = (

@@ -35,7 +35,7 @@ PIECE_BYTES = 16
 class Pieces:
     """A load of all rows in pieces, of which the first begins in a lane's columns or before them.
 
-    `by_lanes`: what the lane beside has loaded too, this has from it. Where a warp branches, shuffles are slow.
+    `by_lanes`: a lane has from the one beside what this has loaded too (`op.partial`); slow where a warp branches.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class Pieces:
         self.body, self.op, self.row_loop = body, op, row_loop
         self.e, self.layout, self.element = body.e, layout_of(op.tile), op.tile.type.element
         self.in_word = in_word(self.element)
-        self.piece = columns_at_once(element_bytes(self.element), self.layout.vector)
+        self.piece = columns_at_once(self.element, self.layout.vector)
         self.partial = op.partial.data if by_lanes and op.partial is not None else None
 
     def load(self) -> None:
@@ -59,7 +59,7 @@ class Pieces:
         def fetch(at: Where) -> None:
             index = self.index(at)
             before = misalignment(e, self.place(at), self.piece)
-            # of pairs, the one that begins in the row
+            # the first pair begins in the lane's columns, not before them, where these come from the left
             index[-1] = e.add(index[-1], before) if self.partial == "left" else e.sub(index[-1], before)
             for number in range(count):
                 column = e.value(e.add(index[-1], number * self.piece))
@@ -93,8 +93,8 @@ class Pieces:
         if self.partial == "left":
             loaded = [self.body.shuffle(loaded[-1], 1, ShuffleMode.Up, lanes), *loaded]
         elif self.partial == "right":
-            # an element of words of its own is a pair's second only in the lane that has loaded the pair
-            after = loaded[: max(1, self.piece // self.in_word - (self.in_word == 1))]
+            # of a pair never more than the first element
+            after = loaded[: self.piece // self.in_word if self.in_word > 1 else 1]
             loaded = [*loaded, *(self.body.shuffle(word, 1, ShuffleMode.Down, lanes) for word in after)]
         if self.piece > self.in_word:
             second = e.compare("ne", e.op(arith.AndIOp(place, e.value(self.in_word))), 0)

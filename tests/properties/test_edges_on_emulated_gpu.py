@@ -82,3 +82,34 @@ def test_interleaved_rows_are_not_loaded_in_words(element, dtype, vector, monkey
         np.testing.assert_array_equal(program(picture), hl.Pipeline(b).compile("reference")(picture))
     assert misaligned, "no kernel ran"
     assert not any(misaligned)
+
+
+@pytest.mark.parametrize("vector", [2, 4, 8])
+@pytest.mark.parametrize(
+    ("element", "dtype"),
+    [
+        (hl.Bool(), np.bool_),
+        (hl.Int(8), np.int8),
+        (hl.Int(16), np.int16),
+        (hl.Float(16), np.float16),
+        (hl.Int(32), np.int32),
+        (hl.UInt(64), np.uint64),
+        (hl.Float(64), np.float64),
+    ],
+)
+def test_rows_of_any_element_that_lie_anywhere(element, dtype, vector, monkeypatch, tmp_path):
+    misaligned = emulate(monkeypatch, tmp_path)
+    x, y, image = hl.Var("x"), hl.Var("y"), hl.ImageParam(element, 2, "image")
+    around = hl.BoundaryConditions.mirror_image(image)
+    a = hl.Func("a")
+    both = (lambda p, q: p & q) if dtype is np.bool_ else (lambda p, q: p + q)
+    a[x, y] = both(around[x - 1, y], around[x + 1, y + 1])
+    tile = Tile("h200", shape="warp_tile", sizes=(0, 0), threads=(32, 2), vector=vector, rows=4)
+    schedule = [tile if p.name == "tile" else p for p in passes("h200", algorithm="all")]
+    program = hl.Pipeline(a).compile("cpu", passes=schedule)
+    width = 2 * 30 * vector + 61
+    picture, _ = array(dtype, 19, width, later=1, beyond=0)
+    picture[...] = np.random.default_rng(vector).integers(0, 2 if dtype is np.bool_ else 60, picture.shape)
+    np.testing.assert_array_equal(program(picture), hl.Pipeline(a).compile("reference")(picture))
+    assert misaligned, "no kernel ran"
+    assert not any(misaligned)

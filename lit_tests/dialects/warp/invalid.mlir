@@ -542,6 +542,14 @@ func.func @pieces_of_one_element(%in: memref<?x?xf32>, %i: index) {
 
 // -----
 
+func.func @pieces_of_halves(%in: memref<?x?xf16>, %i: index) {
+  // expected-error @below {{warp.load: 8 f16 a lane are not loaded in pieces}}
+  %a = warp.load %in[%i, %i] pieces : memref<?x?xf16> -> !warp.tile<f16, #warp.layout<origin = [0, 0], lanes = [32, 8], warps = [1, 1], columns = [0, 8], rows = [0, 1]>>
+  func.return
+}
+
+// -----
+
 func.func @partial_without_pieces(%in: memref<?x?xf32>, %i: index) {
   // expected-error @below {{warp.load: partial is said of pieces}}
   %a = warp.load %in[%i, %i] partial left : memref<?x?xf32> -> !warp.tile<f32, #warp.layout<origin = [0, 0], lanes = [32, 4], warps = [1, 1], columns = [0, 4], rows = [0, 1]>>
