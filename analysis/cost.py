@@ -231,7 +231,7 @@ def estimate(
     # memory and arithmetic overlap, but not perfectly
     total = max(memory_us, compute_us) + 0.15 * min(memory_us, compute_us) + machine.launch_us
     if machine.is_gpu:
-        total = (total + BLOCK_TAIL) * FLATTERED
+        total = (total + BLOCK_TAIL) * FLATTERED + tiles / machine.cores * machine.calibration.block_us
     return Candidate(Shape.BlockTile, tuple(tile), tuple(threads), vector, places, total, shared)
 
 

@@ -195,6 +195,7 @@ def _estimate(
         own_bytes=own_bytes + sum(mine for mine, _ in traffic.values()),
         other_bytes=sum(others for _, others in traffic.values()),
         stored_bytes=own_bytes,
+        loads=counts.loads,
         loaded_bytes=counts.in_flight.at(pitch),
         touched_bytes=counts.touched.at(pitch),
         stored_again=counts.stored_again.at(pitch),

@@ -62,8 +62,10 @@ class Counts:
     instructions: Rows = field(default_factory=lambda: Rows(40.0))  # finding the tile
     again: Rows = field(default_factory=Rows)
     """Those of stages like one before."""
+    loads: bool = False
+    """Whether anything is loaded."""
     in_flight: Rows = field(default_factory=Rows)
-    """Bytes loaded."""
+    """Bytes loaded into tiles."""
     touched: Rows = field(default_factory=Rows)
     """The same, as often as accesses touch their lines."""
     stored_again: Rows = field(default_factory=Rows)
@@ -120,6 +122,7 @@ def count(model: PipelineModel, members: Sequence[int], output: int, layout: War
 
 def _count_loads(found: Counts, model: PipelineModel, layout: WarpLayout) -> None:
     v = layout.vector
+    found.loads = bool(layout.sources)
     for (producer, _), held in layout.sources.items():
         deep, beyond = held.deep, held.rows(0)
         instructions, accesses = 3 + sum(held.reach) * _edge(held) + v * _split(held), 1
@@ -148,6 +151,7 @@ def _count_stages(found: Counts, model: PipelineModel, members: Sequence[int], o
         unstaged = sum(
             1 for a in node.accesses if a.producer not in layout.stages and (a.producer, a.source) not in layout.sources
         )
+        found.loads |= unstaged > 0
         if held.paired and node.pair_instructions is not None:
             per_column = deep * node.pair_instructions
         else:

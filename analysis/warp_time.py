@@ -35,8 +35,10 @@ class Work:
     other_bytes: float
     """Points of neighbouring blocks' tiles that are loaded too."""
     stored_bytes: float
+    loads: bool
+    """Whether anything is loaded."""
     loaded_bytes: float
-    """Of one lane, all in flight at once."""
+    """Of one lane, into tiles, all in flight at once."""
     touched_bytes: float
     """The same, counted as often as an access touches their lines in the first-level cache."""
     stored_again: float
@@ -78,8 +80,9 @@ def microseconds(work: Work, machine: Machine) -> float:
         * (work.own_bytes + work.other_bytes + LANES * c.store_again * work.stored_again)
         / (machine.bytes_per_us * c.cache_over_dram)
     )
-    in_flight = max(1.0, resident * work.loaded_bytes)
-    memory = max(dram, store, cache) * math.sqrt(max(1.0, c.in_flight / in_flight))
+    memory = max(dram, store, cache)
+    if work.loads:  # what is only stored waits for nothing
+        memory *= math.sqrt(max(1.0, c.in_flight / max(1.0, resident * work.loaded_bytes)))
 
     # the shorter of the two hides behind the longer, the better the more threads there are; a first wave of blocks
     # loads together and computes together
