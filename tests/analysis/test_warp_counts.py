@@ -10,6 +10,8 @@ from xdsl.dialects.func import FuncOp
 from xdsl.dialects.scf import IfOp
 from xdsl.ir import BlockArgument
 
+from tilefuse.analysis.cost import best_schedule
+from tilefuse.analysis.machine import machine
 from tilefuse.analysis.model import extract
 from tilefuse.analysis.warp_counts import Rows, count
 from tilefuse.analysis.warp_layout import group_layout
@@ -116,3 +118,21 @@ def _in_border(op):
             return True
         op = parent
     return False
+
+
+def test_what_loads_nothing_waits_for_no_loads():
+    module = parse_module("""
+    img.pipeline @p {
+      %out = img.stage "out" (%x, %y) -> ui8 {
+        %c = arith.constant 7 : i8
+        img.yield %c : i8
+      }
+      img.return "out" = %out : !img.func<2xui8>
+    }""")
+    model = extract(next(op for op in module.walk() if isinstance(op, PipelineOp)))
+    (output,) = (n.id for n in model.nodes)
+    best = best_schedule(model, [output], output, machine("h200"), (4096, 4096))
+    # 16 MB go to the L2 cache in a few microseconds
+    assert best.shape is Shape.WarpTile
+    assert not best.work.loads
+    assert best.microseconds < 10
