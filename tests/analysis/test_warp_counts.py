@@ -5,6 +5,7 @@ import math
 import pytest
 from random_pipelines import random_pipeline
 from random_programs import passes
+from two_reads import two_reads, two_rows_a_warp
 from xdsl.dialects import vector as vector_dialect
 from xdsl.dialects.func import FuncOp
 from xdsl.dialects.scf import IfOp
@@ -24,7 +25,6 @@ from tilefuse.lowering import lowering_passes
 from tilefuse.lowering.warp_schedule import layout_of
 from tilefuse.passes.pipeline import run_passes
 from tilefuse.passes.promote_memory import PromoteMemory
-from tilefuse.passes.tile import Tile
 
 
 def test_rows():
@@ -80,24 +80,8 @@ def test_bytes_loaded(seed, shape):
     ],
 )
 def test_accesses_of_rows_that_lie_anywhere(element, vector, reach, align, accesses):
-    type, value = f"!img.func<2x{element}>", element.replace("ui", "i")
-    add = "arith.addf" if element == "f32" else "arith.addi"
-    module = parse_module(f"""
-    img.pipeline @p {{
-      %in = img.input "in" {{img.align = {align} : i64}} : {type}
-      %out = img.group "out" {{
-        %s = img.stage "s" (%x, %y) -> {element} {{
-          %a = img.read %in[%x - {reach}, %y] : {type}
-          %b = img.read %in[%x + {reach}, %y] : {type}
-          %c = {add} %a, %b : {value}
-          img.yield %c : {value}
-        }}
-        img.yield %s : {type}
-      }} : {type}
-      img.return "out" = %out : {type}
-    }}""")
-    by_hand = Tile(sizes=(0, 0), threads=(32, 4), vector=vector, shape="warp_tile", rows=2)
-    scheduled = run_passes(module, [by_hand, PromoteMemory()])
+    module = two_reads(element, reach, reach, align=align)
+    scheduled = run_passes(module, [two_rows_a_warp(vector), PromoteMemory()])
     ((model, members, output, layout, exchanges),) = groups(scheduled)
     counts = count(model, members, output, layout, exchanges)
     assert counts.touched.at(2) == accesses * counts.in_flight.at(2)

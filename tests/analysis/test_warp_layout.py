@@ -3,6 +3,7 @@
 import pytest
 from random_pipelines import random_pipeline
 from random_programs import passes
+from two_reads import two_reads, two_rows_a_warp
 from xdsl.dialects.memref import AllocaOp
 
 from tilefuse.analysis.model import extract
@@ -87,27 +88,9 @@ def test_exchanged_rows():
     ],
 )
 def test_pieces_lack_columns_where_these_are_not_needed(element, reach, odd_output, side):
-    left, right = reach
-    type, vector = f"!img.func<2x{element}>", 2 if element == "f64" else 4
-    add = "arith.addf" if element[0] == "f" else "arith.addi"
-    value = element.replace("ui", "i")
-    aligns = " {output_aligns = array<i64: 1>}" if odd_output else ""
-    text = f"""
-    img.pipeline @p {{
-      %in = img.input "in" {{img.align = 1 : i64}} : {type}
-      %out = img.group "out" {{
-        %s = img.stage "s" (%x, %y) -> {element} {{
-          %a = img.read %in[%x - {left}, %y] : {type}
-          %b = img.read %in[%x + {right}, %y] : {type}
-          %c = {add} %a, %b : {value}
-          img.yield %c : {value}
-        }}
-        img.yield %s : {type}
-      }} : {type}
-      img.return "out" = %out : {type}{aligns}
-    }}"""
-    by_hand = Tile(sizes=(0, 0), threads=(32, 4), vector=vector, shape="warp_tile", rows=2)
-    ((layout, _),) = layouts(run_passes(parse_module(text), [by_hand]))
+    (left, right), vector = reach, 2 if element == "f64" else 4
+    module = two_reads(element, left, right, output_align=1 if odd_output else 16)
+    ((layout, _),) = layouts(run_passes(module, [two_rows_a_warp(vector)]))
     (held,) = layout.sources.values()
     assert layout.partial(held) == side
     assert layout.in_pieces(held) == (side is not None or element == "ui8")
