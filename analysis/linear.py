@@ -39,6 +39,8 @@ class LinearForm:
     """A sum: kernels over functions, values of other kinds, and a constant."""
 
     kernels: dict[Taps, dict[Offset, Number]] = field(default_factory=dict)
+    reads: dict[Taps, int] = field(default_factory=dict)
+    """How many reads the sum has, those with coefficient 0 too."""
     others: dict[SSAValue, Number] = field(default_factory=dict)
     constant: Number = 0
 
@@ -109,6 +111,7 @@ def _linear_form(
         elif (number := _constant(value)) is not None:
             form.constant = wrapped(form.constant + c * number, root.type)
         elif (tap := _tap(value, axes)) is not None:
+            form.reads[tap[0]] = form.reads.get(tap[0], 0) + 1
             kernel = form.kernels.setdefault(tap[0], {})
             kernel[tap[1]] = wrapped(kernel.get(tap[1], 0) + c, root.type)
         else:

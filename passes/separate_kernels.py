@@ -94,7 +94,7 @@ class SeparateKernels(ModulePass):
             inner = _sum_along_x(stage, root, self.float)
             if inner is None or inner[0] in form.kernels or set(taps.scales) != {1}:
                 continue
-            if sum(1 for _ in stage.funcs[0].uses) > len(kernel):
+            if sum(1 for _ in stage.funcs[0].uses) > form.reads[taps]:
                 continue  # read otherwise, too
             both = {(dx, *o[1:]): c * d for o, c in kernel.items() for dx, d in inner[1].items()}
             if self._factors(both) is not None:
