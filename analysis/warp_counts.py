@@ -228,7 +228,7 @@ def _split(held: Held) -> float:
 def _in_pieces(held: Held, vector: int, partial: bool) -> tuple[int, float]:
     """Accesses, and instructions beside them, to load a row in pieces (`warp_pieces`)."""
     count = vector // held.piece + (not partial)
-    if held.bytes >= WORD_BYTES:
+    if not held.in_words:
         return count, vector + held.bytes / WORD_BYTES
     words, piece = vector * held.bytes // WORD_BYTES, held.piece * held.bytes // WORD_BYTES
     return count, 6 + (words + 1 if piece == 2 else 0) + words + partial * piece

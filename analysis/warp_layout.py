@@ -22,7 +22,7 @@ from tilefuse.analysis.regions import Follow, NotFusable, Region, follow_chain, 
 from tilefuse.dialects.img.attrs import Level
 from tilefuse.dialects.img.ops import GroupOp
 from tilefuse.dialects.img.types import element_bytes
-from tilefuse.dialects.warp.memory import in_pieces
+from tilefuse.dialects.warp.memory import can_load_pieces
 
 LANES = 32
 WORD_BYTES = 4
@@ -69,6 +69,11 @@ class Held:
     """Two points of a row share a register (`pack-subwords`)."""
     piece: int = 0
     """Of an input whose rows do not lie where vectors do: columns of the pieces in which it may be loaded; else 0."""
+
+    @property
+    def in_words(self) -> bool:
+        """Of an input: whether its pieces are words, out of which elements are cut."""
+        return self.piece > 0 and self.bytes < WORD_BYTES
 
     @property
     def deep(self) -> int:
@@ -132,11 +137,11 @@ class WarpLayout:
         if self.dead_right * self.vector - held.right >= held.piece - 1:
             return "right"
         left = self.dead_left * self.vector - held.left - self.slack
-        return "left" if held.bytes >= WORD_BYTES and left >= held.piece - 1 else None
+        return "left" if not held.in_words and left >= held.piece - 1 else None
 
     def in_pieces(self, held: Held) -> bool:
         """Whether an input is loaded in pieces: words always are, pairs where they take fewer accesses."""
-        return held.piece > 0 and (held.bytes < WORD_BYTES or self.partial(held) is not None)
+        return held.in_words or self.partial(held) is not None
 
     def of_size(self, warps: int, pitch: int) -> WarpLayout:
         """The same with other warps, and rows per warp; raises NotFusable if these are too few."""
@@ -260,7 +265,7 @@ def columns_at_once(element: Attribute, vector: int) -> int:
     Of elements smaller than a word pieces are words. Else they are pairs: out of longer ones a lane's columns are not
     taken in so few instructions that it is worth the accesses saved.
     """
-    if not in_pieces(element, vector):
+    if not can_load_pieces(element, vector):
         return 0
     size = element_bytes(element)
     return 2 if size >= WORD_BYTES else words_at_once(size * vector) * WORD_BYTES // size

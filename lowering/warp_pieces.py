@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
 _WORD = VectorType(i32, [1])
 
-PIECE_BYTES = 16
-"""What the largest vectors take."""
+VECTOR_BYTES = 16
+"""What the largest vectors take: these may lie at multiples of it."""
 
 
 class Pieces:
@@ -210,7 +210,7 @@ def place_in_memory(e: Emitter, buffer: SSAValue, index: Sequence[Num]) -> SSAVa
     pointer = e.op(memref.ExtractAlignedPointerAsIndexOp.get(buffer))
     e.effect(metadata)
     size = element_bytes(type.element_type)
-    within = e.op(arith.AndIOp(pointer, e.value(PIECE_BYTES - 1)))  # what may be added without overflow
+    within = e.op(arith.AndIOp(pointer, e.value(VECTOR_BYTES - 1)))  # what may be added without overflow
     start = within if size == 1 else e.op(arith.DivUIOp(within, e.value(size)))
     return e.value(_place(e, start, index, list(metadata.strides)[: len(index) - 1]))
 

@@ -367,6 +367,33 @@ class RegisterBody(Body):
                 with e.when(condition):
                     self._store(buffer, index, value)
 
+    @contextmanager
+    def stores_of_row(self, alive: SSAValue | None) -> Iterator[SSAValue | None]:
+        """What stores a row's points where `alive`; gives the condition that each store is still under.
+
+        Without masks that is a branch, which keeps rows apart, and with them the registers that each needs.
+        """
+        if self.masks_stores:
+            yield alive
+            return
+        with self.e.when(alive):
+            yield None
+
+    def choose_stores(
+        self,
+        condition: SSAValue | None,
+        test: SSAValue,
+        then: Callable[[SSAValue | None], None],
+        otherwise: Callable[[SSAValue | None], None],
+    ) -> None:
+        """The stores of `then` where `test` holds, else of `otherwise`; each is given what its own are under."""
+        e = self.e
+        if self.masks_stores:
+            then(e.both(condition, test))
+            otherwise(e.both(condition, e.negate(test)))
+        else:
+            e.choose(test, lambda: then(condition), lambda: otherwise(condition))
+
     def _store(self, buffer: SSAValue, index: Sequence[Num], value: SSAValue) -> None:
         if isinstance(value.type, VectorType):
             self.e.effect(vector.StoreOp(value, buffer, [self.e.value(i) for i in index]))

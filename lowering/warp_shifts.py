@@ -82,29 +82,23 @@ def store_shifted(
         body.store_where(op.buffer, own, lambda: list(zip(places[::piece], pieces, strict=True)))
         return
 
-    def whole(first: int) -> list[Place]:
-        return [(places[first], pieces[first // piece])]
-
     def single(c: int) -> list[Place]:
         return [(places[c], e.op(vector.ExtractOp(pieces[c // piece], [c % piece], element)))]
 
     inside = [body.in_buffer(op.buffer, place) for place in places]
 
+    def whole(first: int, condition: SSAValue | None) -> None:
+        body.store_where(op.buffer, condition, lambda: [(places[first], pieces[first // piece])])
+
     def apart(first: int, condition: SSAValue | None) -> None:
         for c in range(first, first + piece if piece > 1 else first):
             body.store_where(op.buffer, e.both(condition, inside[c]), partial(single, c))
 
-    # without masks a branch keeps rows apart, and with them the registers that each needs
-    with e.when(None if body.masks_stores else own):
+    with body.stores_of_row(own) as condition:
         for first in range(0, layout.vector, piece):
             all_inside = e.both(inside[first], inside[first + piece - 1])
             assert all_inside is not None
-            if body.masks_stores:
-                body.store_where(op.buffer, e.both(own, all_inside), partial(whole, first))
-                apart(first, e.both(own, e.negate(all_inside)))
-            else:
-                store = partial(body.store_where, op.buffer, None, partial(whole, first))
-                e.choose(all_inside, store, partial(apart, first, None))
+            body.choose_stores(condition, all_inside, partial(whole, first), partial(apart, first))
 
 
 def _moved(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import MemRefType
@@ -63,11 +64,7 @@ def store_row(body: RegisterBody, op: StoreOp, row: Num) -> None:
                     return
                 whole = e.both(aligned, e.both(inside(0), inside(layout.vector - 1)))
                 assert whole is not None
-                if body.masks_stores:
-                    vectors(e.both(condition, whole))
-                    scalars(e.both(condition, e.negate(whole)), guard=True)
-                else:
-                    e.choose(whole, lambda: vectors(None), lambda: scalars(None, guard=True))
+                body.choose_stores(condition, whole, vectors, partial(scalars, guard=True))
 
             def interior() -> None:
                 if aligned is None:
@@ -82,12 +79,9 @@ def store_row(body: RegisterBody, op: StoreOp, row: Num) -> None:
 
         if x0 < 0 and _is_vector(op.buffer, layout):
             e.choose(op.border, shifted(True), shifted(False))
-        elif body.masks_stores:
-            stores(alive)
         else:
-            # the branch keeps rows apart, and with them the registers that each needs
-            with e.when(alive):
-                stores(None)
+            with body.stores_of_row(alive) as condition:
+                stores(condition)
 
 
 def _is_vector(buffer: SSAValue, layout: Layout) -> bool:

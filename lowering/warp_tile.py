@@ -22,7 +22,6 @@ from tilefuse.dialects.img.ops.stage import computes_values_only
 from tilefuse.dialects.img.types import FuncType, element_bytes
 from tilefuse.dialects.warp import AtOp, LoadOp, MapOp, NeighboursOp, StoreOp, YieldOp
 from tilefuse.dialects.warp.layout import Layout, TileType
-from tilefuse.dialects.warp.memory import can_cut
 from tilefuse.lowering.abi import base_of
 from tilefuse.lowering.emit import INDEX, Emitter, Num
 from tilefuse.lowering.reads import Buffer, Point, Resident, Tile, emit_stage, read_global, row_of
@@ -120,8 +119,7 @@ class WarpTile:
         # rows that lie well are handled by what `rows` says
         plain = not lies_well(base, self.model) and not any(b.mins for b in boundaries)
         repeated = (
-            self.held.in_pieces(held)
-            and can_cut(_storage(base), self.held.vector)
+            held.in_words
             and plain
             and any(0 in b.dimensions for b in boundaries)
             and all(b.kind.data is BoundaryKind.RepeatEdge for b in boundaries)
@@ -246,12 +244,6 @@ class WarpTile:
             rest = e.op(arith.AndIOp(low, e.value(size - 1)))
             result = e.both(result, e.compare("eq", rest, 0))
         return result
-
-
-def _storage(base: SSAValue) -> Attribute:
-    """The type of a function's elements in memory."""
-    assert isinstance(base.type, FuncType)
-    return base.type.storage
 
 
 def lies_well(value: SSAValue, model: PipelineModel) -> bool:

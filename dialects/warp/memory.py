@@ -33,7 +33,7 @@ def can_cut(element: Attribute, vector: int) -> bool:
     return element in (i8, i16) and element_bytes(element) * vector in (4, 8, 16)
 
 
-def in_pieces(element: Attribute, vector: int) -> bool:
+def can_load_pieces(element: Attribute, vector: int) -> bool:
     """Whether a lane's row may be loaded in pieces: in words, or in pairs of elements no smaller than words."""
     size = element_bytes(element)
     return can_cut(element, vector) or (size in (4, 8) and vector > 1 and size * vector in (8, 16))
@@ -156,7 +156,7 @@ class LoadOp(IRDLOperation):
         element = tile_type(self.tile).element
         if element != type.element_type:
             raise VerifyException(f"warp.load: a buffer of {type.element_type} gives no {element}")
-        if self.pieces is not None and not in_pieces(element, layout.vector):
+        if self.pieces is not None and not can_load_pieces(element, layout.vector):
             raise VerifyException(f"warp.load: {layout.vector} {element} a lane are not loaded in pieces")
         if self.partial is not None:
             if self.pieces is None:
