@@ -145,6 +145,18 @@ class BlockTile:
         """What vector accesses need: there are none."""
         return None
 
+    @staticmethod
+    def whole(
+        group: GroupOp, model: PipelineModel, e: Emitter, tile: Tile, outputs: Sequence[Buffer]
+    ) -> SSAValue | None:
+        """What they need in border tiles: there are none."""
+        return None
+
+    @staticmethod
+    def moves_in(group: GroupOp, model: PipelineModel) -> bool:
+        """Whether the last tile of a row may lie anywhere, so that all of it lies in the picture."""
+        return False
+
     def _align(self) -> None:
         """What there is to know of the rows of global memory that are moved by more than an element."""
         tile, out = self.tile, self.follow[self.ids[self.output]]

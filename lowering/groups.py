@@ -138,10 +138,10 @@ def _body(group: GroupOp, model: PipelineModel, *, fetch: bool) -> func.FuncOp:
     rank = group.output_stage.rank
     origin: list[tuple[str, Attribute]] = [(f"{_AXES[d] if d < 4 else d}0", INDEX) for d in range(rank)]
     ahead = _prefetch_arguments(group, model)
-    body = _Function(group, [*origin, ("border", i1), ("aligned", i1), *ahead])
+    body = _Function(group, [*origin, ("border", i1), ("whole", i1), *ahead])
     e = Emitter(body.block)
     tile = Tile(list(body.extra[:rank]), body.extra[rank], body.buffers, body.scalars, masks=shared_masks(group))
-    tile.aligned = body.extra[rank + 1]
+    tile.whole = body.extra[rank + 1]
     if ahead:
         *tile.prefetched, tile.parity = body.extra[rank + 2 :]
     try:
@@ -225,6 +225,7 @@ def _kernel(group: GroupOp, model: PipelineModel) -> func.FuncOp:
         extent = e.sub(e.add(out.mins[d], out.extent(d, e)), firsts[d])
         counts.append(e.ceildiv(extent, sizes[d], f"tiles_{_AXES[d] if d < 4 else d}"))
     stream = group.schedule.tiles_per_block
+    shape = _model_of(group)
     ahead = BlockTile.prefetch_arrays(group, model) if prefetched(group) else []
     depth: Num = 1
     for n in counts[2:]:
@@ -247,22 +248,29 @@ def _kernel(group: GroupOp, model: PipelineModel) -> func.FuncOp:
             """Run a function for the tile in row `row` of tiles, with constants, so that each case has its version."""
             places = [bx, row, *deep][:rank]
             origin = [e.add(firsts[d], e.mul(places[d], sizes[d]), f"{_AXES[d] if d < 4 else d}0") for d in range(rank)]
+            if shape.moves_in(group, model):
+                # the last tile of a row computes some points of the one before it again, but none beside the picture
+                last = e.max(e.sub(e.add(out.mins[0], out.extent(0, e)), sizes[0]), firsts[0])
+                origin[0] = e.min(origin[0], last)
             interior = _interior(e, group, model, kernel, origin)
+            aligned = shape.aligned(group, model, e, kernel.buffers, kernel.outputs, origin)
+            tile = Tile(origin, e.true(), kernel.buffers, kernel.scalars)
+            whole = shape.whole(group, model, e, tile, kernel.outputs)
+            if whole is not None:
+                whole = e.both(aligned, whole)
             arguments = [*kernel.block.args, *(e.value(o) for o in origin)]
+
+            def run(border: SSAValue, whole: SSAValue) -> None:
+                e.effect(func.CallOp(SymbolRefAttr(function), [*arguments, border, whole, *more], []))
+
+            def run_either(border: SSAValue, whole: SSAValue | None) -> None:
+                if whole is None:
+                    run(border, no)
+                else:
+                    e.choose(whole, lambda: run(border, yes), lambda: run(border, no))
+
             yes, no = e.true(), e.false()
-
-            def run(border: SSAValue, aligned: SSAValue) -> None:
-                e.effect(func.CallOp(SymbolRefAttr(function), [*arguments, border, aligned, *more], []))
-
-            aligned = _model_of(group).aligned(group, model, e, kernel.buffers, kernel.outputs, origin)
-            if aligned is None:
-                e.choose(interior, lambda: run(no, no), lambda: run(yes, no))
-            else:
-                e.choose(
-                    interior,
-                    lambda: e.choose(aligned, lambda: run(no, yes), lambda: run(no, no)),
-                    lambda: run(yes, aligned),
-                )
+            e.choose(interior, lambda: run_either(no, aligned), lambda: run_either(yes, whole))
 
         if stream == 1:
             call(_tile_name(group), by)

@@ -51,8 +51,9 @@ class Tile:
     """Inputs on chip, by the function as it is read, boundaries applied (see `warp_layout.is_staged`)."""
     masks: dict[SSAValue, list[BoundaryOp]] = field(default_factory=dict)
     """Functions of the group whose values are replaced outside a box once, as they are computed (`shared_masks`)."""
-    aligned: SSAValue | None = None
-    """Whether the pieces of rows that threads load and store at once lie at multiples of their size."""
+    whole: SSAValue | None = None
+    """Whether what a lane loads, or stores, of a row is one access: it starts at a multiple of its size where that is
+    asked, and in a border tile it lies inside or outside of its box as a whole."""
     prefetched: Sequence[SSAValue] = ()
     """Shared arrays with the inputs of this tile in one half and of the next in the other."""
     parity: Num = 0
@@ -246,10 +247,10 @@ def read_global(e: Emitter, tile: Tile, source: SSAValue, where: Sequence[Num], 
 
 @dataclass
 class Row:
-    """How a lane reads consecutive points of an input along x at once, in a border tile."""
+    """How lanes side by side each read consecutive points of an input along x at once, in a border tile."""
 
     whole: SSAValue
-    """Whether that can be done."""
+    """Whether all of them can."""
     index: list[Num]
     """memref indices of the first."""
     edges: tuple[SSAValue, SSAValue] | None = None
@@ -258,8 +259,11 @@ class Row:
     """Whether the points are inside a constant exterior, and the value where not."""
 
 
-def row_of(e: Emitter, tile: Tile, source: SSAValue, where: Sequence[Num], count: int) -> Row | None:
-    """How to read `count` points of `source` from `where` on along x; None where it never can be done at once."""
+def row_of(e: Emitter, tile: Tile, source: SSAValue, where: Sequence[Num], count: int, lanes: int = 1) -> Row | None:
+    """How to read `count` points of `source` from `where` on along x, and so on for each of `lanes` lanes.
+
+    None where it never can be done at once.
+    """
     first = locate(e, tile, source, where, None)
     if len(first.inside) > 1:
         return None
@@ -267,8 +271,8 @@ def row_of(e: Emitter, tile: Tile, source: SSAValue, where: Sequence[Num], count
     along = [b for b in boundaries if 0 in b.dimensions]
     in_pieces = (BoundaryKind.RepeatEdge, BoundaryKind.ConstantExterior)
     if count & (count - 1) == 0 and (not along or (len(along) == 1 and along[0].kind.data in in_pieces)):
-        return _piece_of_row(e, tile, tile.buffers[base], along[0] if along else None, where[0], count, first)
-    return inside_row(e, tile, source, where, count)
+        return _piece_of_row(e, tile, tile.buffers[base], along[0] if along else None, where[0], count, lanes, first)
+    return inside_row(e, tile, source, where, count * lanes)
 
 
 def inside_row(e: Emitter, tile: Tile, source: SSAValue, where: Sequence[Num], count: int) -> Row | None:
@@ -293,15 +297,14 @@ def inside_row(e: Emitter, tile: Tile, source: SSAValue, where: Sequence[Num], c
 
 
 def _piece_of_row(
-    e: Emitter, tile: Tile, buffer: Buffer, boundary: BoundaryOp | None, x: Num, count: int, first: Located
+    e: Emitter, tile: Tile, buffer: Buffer, boundary: BoundaryOp | None, x: Num, count: int, lanes: int, first: Located
 ) -> Row:
     """Where the box begins and ends between the lanes' pieces of a row, a piece lies inside or outside as a whole."""
     low: Num = buffer.mins[0]
     size = buffer.extent(0, e)
     start, extent = (low, size) if boundary is None else _box(e, tile, boundary, boundary.dimensions.index(0))
     offset = e.sub(x, start)
-    rest = e.op(arith.AndIOp(e.op(arith.OrIOp(e.value(offset), e.value(extent))), e.value(count - 1)))
-    whole = e.both(e.compare("eq", rest, 0), e.compare("sge", extent, count))
+    whole = e.both(fit_between(e, offset, extent, count, lanes), e.compare("sge", extent, count))
     if boundary is not None and boundary.mins:
         whole = e.both(whole, e.compare("sge", start, low))
         whole = e.both(whole, e.compare("sle", e.add(start, extent), e.add(low, size)))
@@ -319,6 +322,20 @@ def _piece_of_row(
         assert inside is not None
         keep = (inside, value)
     return Row(whole, [*first.index[:-1], e.sub(moved, buffer.mins[0])], edges, keep)
+
+
+def fit_between(e: Emitter, offset: Num, extent: Num, count: int, lanes: int) -> SSAValue:
+    """Whether each of the lanes' pieces from `offset` on, `count` points each, lies in 0..extent or outside of it."""
+
+    def between(rest: Num) -> SSAValue:
+        return e.compare("eq", e.op(arith.AndIOp(e.value(rest), e.value(count - 1))), 0)
+
+    rest = e.sub(extent, offset)
+    left = e.either(e.compare("sge", offset, 0), between(offset))
+    right = e.either(e.compare("sge", rest, count * lanes), between(rest))
+    fits = e.both(left, right)
+    assert fits is not None
+    return fits
 
 
 def _all(e: Emitter, conditions: Iterable[SSAValue]) -> SSAValue | None:

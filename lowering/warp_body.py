@@ -187,7 +187,7 @@ class Body:
         return inside
 
     def in_buffer(self, buffer: SSAValue, index: Sequence[Num]) -> SSAValue | None:
-        """Whether memref indices lie inside the buffer."""
+        """Whether memref indices, or the first of them, lie inside the buffer."""
         e = self.e
         inside: SSAValue | None = None
         for axis, i in enumerate(index):

@@ -5,12 +5,12 @@ Elements smaller than a word are cut out of words; of larger ones a lane takes i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from xdsl.dialects import arith, memref, vector
-from xdsl.dialects.builtin import MemRefType, VectorType, i32, i64
+from xdsl.dialects.builtin import MemRefType, VectorType, i32
 from xdsl.ir import Attribute, SSAValue
 
 from tilefuse.analysis.warp_layout import WORD_BYTES, columns_at_once
@@ -33,46 +33,48 @@ VECTOR_BYTES = 16
 
 
 class Pieces:
-    """A load of all rows in pieces, of which the first begins in a lane's columns or before them.
+    """Rows loaded in pieces, of which the first begins in a lane's columns or before them.
 
-    `by_lanes`: a lane has from the one beside what this has loaded too (`op.partial`); slow where a warp branches.
+    A lane has from the one beside what this has loaded too (`op.partial`).
     """
 
-    def __init__(
-        self, body: RegisterBody, op: LoadOp, row_loop: Callable[[Callable[[Where], None]], None], by_lanes: bool
-    ) -> None:
-        self.body, self.op, self.row_loop = body, op, row_loop
+    def __init__(self, body: RegisterBody, op: LoadOp) -> None:
+        self.body, self.op = body, op
         self.e, self.layout, self.element = body.e, layout_of(op.tile), op.tile.type.element
         self.in_word = in_word(self.element)
         self.piece = columns_at_once(self.element, self.layout.vector)
-        self.partial = op.partial.data if by_lanes and op.partial is not None else None
+        self.partial = self._partial()
+        self.count = self.layout.vector // self.piece + (self.partial is None)
+        self.type = VectorType(self.element, [self.piece])
+        self.waiting = self.e.alloca([*self.layout.shape[:-1], self.count], self.type, PRIVATE, "pieces")
 
-    def load(self) -> None:
-        """All that is loaded is on its way before the first of it is needed."""
-        e, layout = self.e, self.layout
-        type, count = VectorType(self.element, [self.piece]), layout.vector // self.piece + (self.partial is None)
-        waiting = e.alloca([*layout.shape[:-1], count], type, PRIVATE, "pieces")
+    def _partial(self) -> str | None:
+        return self.op.partial.data if self.op.partial is not None else None
 
-        def slot(at: Where, number: int) -> list[Num]:
-            return [*self.body.register_index(layout, at)[:-1], number]
+    def _slot(self, at: Where, number: int) -> list[Num]:
+        return [*self.body.register_index(self.layout, at)[:-1], number]
 
-        def fetch(at: Where) -> None:
-            index = self.index(at)
-            before = misalignment(e, self.place(at), self.piece)
-            # the first pair begins in the lane's columns, not before them, where these come from the left
-            index[-1] = e.add(index[-1], before) if self.partial == "left" else e.sub(index[-1], before)
-            for number in range(count):
-                column = e.value(e.add(index[-1], number * self.piece))
-                loaded = e.op(vector.LoadOp(self.op.buffer, [*(e.value(i) for i in index[:-1]), column], type))
-                e.store(loaded, waiting, slot(at, number))
+    def fetch(self, at: Where) -> None:
+        """Load what a row is made of."""
+        e, index = self.e, self.index(at)
+        before = misalignment(e, self.place(at), self.piece)
+        # the first pair begins in the lane's columns, not before them, where these come from the left
+        first = e.add(index[-1], before) if self.partial == "left" else e.sub(index[-1], before)
+        for number in range(self.count):
+            column = self.column(first, number, at)
+            loaded = e.op(vector.LoadOp(self.op.buffer, [e.value(i) for i in (*index[:-1], column)], self.type))
+            e.store(loaded, self.waiting, self._slot(at, number))
 
-        def cut(at: Where) -> None:
-            pieces = [e.load(waiting, slot(at, number)) for number in range(count)]
-            words = [word for held in pieces for word in words_of(e, held, self.element)]
-            self.body.put_row(row_of_words(e, self.words(words, at), self.element), self.op.tile, at, None)
+    def row(self, at: Where) -> SSAValue:
+        """The lane's columns of a row, made of what has been loaded."""
+        e = self.e
+        pieces = [e.load(self.waiting, self._slot(at, number)) for number in range(self.count)]
+        words = [word for held in pieces for word in words_of(e, held, self.element)]
+        return row_of_words(e, self.words(words, at), self.element)
 
-        self.row_loop(fetch)
-        self.row_loop(cut)
+    def column(self, first: Num, number: int, at: Where) -> Num:
+        """Of a piece, the first one's given."""
+        return self.e.add(first, number * self.piece)
 
     def index(self, at: Where) -> list[Num]:
         """Where in the buffer a point is."""
@@ -108,88 +110,47 @@ class Pieces:
         return [e.op(FshrOp(high, low, bits)) for low, high in pairwise(loaded)]
 
 
-class RepeatedPieces(Pieces):
-    """The same in border tiles: in columns beside the buffer stands the edge's element, whatever pieces have there."""
+class MovedPieces(Pieces):
+    """The same of words in border tiles: rows lie where `rows` of the operation says, for each lane by itself."""
 
-    def inside(self) -> SSAValue:
-        """Whether all pieces of a warp lie in the buffer, if need be in other rows of it."""
-        e, layout = self.e, self.layout
-        metadata = memref.ExtractStridedMetaDataOp(self.op.buffer)
-        e.effect(metadata)
-        outer = list(metadata.strides)[: len(self.op.indices) - 1]
-        (top, bottom), depth = layout.rows, layout.depth
-        corners = (
-            Where(self.body.warp, 0, -self.piece, top, tuple(low for low, _ in depth)),
-            Where(
-                self.body.warp, layout.lanes[0] - 1, layout.vector - 1 + self.piece,
-                bottom - 1, tuple(high - 1 for _, high in depth),
-            ),
-        )  # fmt: skip
-        first, last = (_place(e, 0, self.index(corner), outer) for corner in corners)
-        end = _place(e, 0, [e.sub(e.dim(self.op.buffer, axis), 1) for axis in range(len(self.op.indices))], outer)
-        width = e.dim(self.op.buffer, len(self.op.indices) - 1)
-        # rows of a narrower buffer have both edges in one lane
-        inside = e.both(e.compare("sge", width, layout.vector), e.compare("sge", first, 0))
-        inside = e.both(inside, e.compare("sle", last, end))
-        for stride in outer:
-            inside = e.both(inside, e.compare("sge", stride, 0))
-        assert inside is not None
-        return inside
+    def _partial(self) -> None:
+        # what the next lane has loaded may be of another place; and shuffles in a branch are slow
+        return None
 
-    def load(self) -> None:
-        """Beside the words of a row, the element of the edge that is nearer to the lane."""
-        e, layout = self.e, self.layout
-        width = e.dim(self.op.buffer, len(self.op.indices) - 1)
-        first = super().index(self.body.here(0, layout.rows[0], tuple(low for low, _ in layout.depth)))[-1]
-        self.edge = e.pick(e.compare("slt", first, 0), 0, e.sub(width, 1))
-        self.kept = []
-        bits = 8 * WORD_BYTES // self.in_word
-        for column in range(0, layout.vector, self.in_word):
-            before, inside = (e.mul(e.clamp(e.sub(n, e.add(first, column)), 0, self.in_word), bits) for n in (0, width))
-            self.kept.append(
-                e.op(arith.AndIOp(self._ones(inside), e.op(arith.XOrIOp(self._ones(before), self._minus_one()))))
-            )
-        self.edges = e.alloca(layout.shape[:-1], self.element, PRIVATE, "edges")
-        self.row_loop(self._fetch_edge)
-        super().load()
-
-    def _minus_one(self) -> SSAValue:
-        return self.e.op(arith.ConstantOp.from_int_and_width(-1, i32))
-
-    def _ones(self, count: Num) -> SSAValue:
-        """A word with so many ones at its low end, 0 to 32."""
-        e = self.e
-        ones = e.op(arith.ConstantOp.from_int_and_width((1 << 8 * WORD_BYTES) - 1, i64))
-        by = e.op(arith.IndexCastOp(e.value(e.sub(8 * WORD_BYTES, count)), i64))
-        return e.op(arith.TruncIOp(e.op(arith.ShRUIOp(ones, by)), i32))
-
-    def _fetch_edge(self, at: Where) -> None:
-        e = self.e
-        index = [e.value(i) for i in (*self.index(at)[:-1], self.edge)]
-        e.store(e.op(memref.LoadOp.get(self.op.buffer, index)), self.edges, self._slot(at))
-
-    def _slot(self, at: Where) -> list[Num]:
-        return self.body.register_index(self.layout, at)[:-1]
+    def column(self, first: Num, number: int, at: Where) -> Num:
+        """The last piece has the lane's last column: a row that begins with a piece has no further one to read."""
+        if number < self.count - 1:
+            return super().column(first, number, at)
+        e, end = self.e, self.layout.vector - 1
+        before = misalignment(e, e.value(e.add(self.place(at), end)), self.piece)
+        return e.sub(e.add(self.index(at)[-1], end), before)
 
     def index(self, at: Where) -> list[Num]:
-        """In the row that stands for the point's."""
-        place = self.body.run(self.op.rows, at, self.layout)
-        return [*place[1 : len(self.op.indices)], super().index(at)[-1]]
+        return list(self.body.run(self.op.rows, at, self.layout)[: len(self.op.indices)])
 
-    def row_like(self, at: Where) -> Num:
-        """None but itself: another one may stand for it."""
-        return at.row
+    def place(self, at: Where) -> SSAValue:
+        return place_in_memory(self.e, self.op.buffer, self.index(at))
 
-    def words(self, loaded: Sequence[SSAValue], at: Where) -> list[SSAValue]:
-        """The lane's columns of a row, those beside the buffer replaced."""
-        e = self.e
-        edge = pairs.together(e, [e.load(self.edges, self._slot(at))] * self.in_word)
-        fill = e.op(vector.ExtractOp(e.op(vector.BitcastOp(edge, _WORD)), [0], i32))
-        found = []
-        for word, kept in zip(super().words(loaded, at), self.kept, strict=True):
-            others = e.op(arith.AndIOp(fill, e.op(arith.XOrIOp(kept, self._minus_one()))))
-            found.append(e.op(arith.OrIOp(e.op(arith.AndIOp(word, kept)), others)))
-        return found
+
+def pieces_inside(e: Emitter, buffer: SSAValue, first: Sequence[Num], last: Sequence[Num], piece: int) -> SSAValue:
+    """Whether the pieces that hold the elements from `first` to `last` lie in the buffer as wholes.
+
+    If need be in other rows of it, so these must come one after the other.
+    """
+    metadata = memref.ExtractStridedMetaDataOp(buffer)
+    e.effect(metadata)
+    outer = list(metadata.strides)[: len(first) - 1]
+    before = misalignment(e, place_in_memory(e, buffer, first), piece)
+    after = e.sub(piece - 1, misalignment(e, place_in_memory(e, buffer, last), piece))
+    end = _place(e, 0, [e.sub(e.dim(buffer, axis), 1) for axis in range(len(last))], outer)
+    inside = e.both(
+        e.compare("sle", before, _place(e, 0, first, outer)),
+        e.compare("sle", e.add(_place(e, 0, last, outer), after), end),
+    )
+    for stride in outer:
+        inside = e.both(inside, e.compare("sge", stride, 0))
+    assert inside is not None
+    return inside
 
 
 def like_row(e: Emitter, row: Num, piece: int) -> Num:

@@ -8,11 +8,10 @@ in a branch are slow, even if all lanes take it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from xdsl.dialects import arith, vector
+from xdsl.dialects import arith
 from xdsl.ir import SSAValue
 
 from tilefuse.analysis.warp_layout import stored_at_once
@@ -36,15 +35,15 @@ from tilefuse.lowering.warp_pieces import (
 from tilefuse.lowering.warp_schedule import layout_of
 
 if TYPE_CHECKING:
-    from tilefuse.lowering.warp_registers import Place, RegisterBody
+    from tilefuse.lowering.warp_registers import RegisterBody
 
 
 def store_shifted(
-    body: RegisterBody, op: StoreOp, row: Num, deep: tuple[Num, ...], alive: SSAValue | None, guard: bool
+    body: RegisterBody, op: StoreOp, row: Num, deep: tuple[Num, ...], alive: SSAValue | None, is_branch: bool
 ) -> None:
     """A row in pieces that are vectors where these lie in memory: it moves right over the lanes, by less than a piece.
 
-    It is stored where `alive`; with `guard` what lies in the buffer.
+    It is stored where `alive`; in a branch, or under a mask.
     """
     e, layout = body.e, layout_of(op.tile)
     element = op.tile.type.element  # type: ignore[attr-defined]
@@ -62,43 +61,19 @@ def store_shifted(
 
     (_, x1), _ = op.within
     first, end = (-(-(x - layout.origin[0]) // layout.vector) for x in (0, x1))
-    columns = len(op.indices) - 1
-    if guard:
-        # the last columns of the last lane have moved out of it; a tile to the right stores them, if there is one
-        after = body.memory_index(op.indices, Where(body.warp, end, 0, row, deep), layout)[-1]
-        is_last = e.compare("sge", after, e.dim(op.buffer, columns))
-        with e.when(e.both(e.both(alive, is_last), e.compare("eq", body.lane, end - 1))):
-            for c in range(layout.vector - piece + 1, layout.vector):
-                there = body.here(c, row, deep)
-                index = body.memory_index(op.indices, there, layout)
-                moved_out = e.compare("sge", e.add(shift, c), layout.vector)
-                with e.when(e.both(moved_out, body.in_buffer(op.buffer, index))):
-                    e.store(body.load(op.tile, there), op.buffer, index)
     own = e.both(alive, e.both(e.compare("sge", body.lane, first), e.compare("slt", body.lane, end)))
     index = body.memory_index(op.indices, body.here(0, row, deep), layout)
     index[-1] = e.sub(index[-1], shift)
-    places = [[*index[:-1], e.add(index[-1], c)] for c in range(layout.vector)]
-    if not guard:
-        body.store_where(op.buffer, own, lambda: list(zip(places[::piece], pieces, strict=True)))
+    places = [[*index[:-1], e.add(index[-1], c)] for c in range(0, layout.vector, piece)]
+
+    def stores(condition: SSAValue | None) -> None:
+        body.store_where(op.buffer, condition, lambda: list(zip(places, pieces, strict=True)))
+
+    if not is_branch:
+        stores(own)
         return
-
-    def single(c: int) -> list[Place]:
-        return [(places[c], e.op(vector.ExtractOp(pieces[c // piece], [c % piece], element)))]
-
-    inside = [body.in_buffer(op.buffer, place) for place in places]
-
-    def whole(first: int, condition: SSAValue | None) -> None:
-        body.store_where(op.buffer, condition, lambda: [(places[first], pieces[first // piece])])
-
-    def apart(first: int, condition: SSAValue | None) -> None:
-        for c in range(first, first + piece if piece > 1 else first):
-            body.store_where(op.buffer, e.both(condition, inside[c]), partial(single, c))
-
     with body.stores_of_row(own) as condition:
-        for first in range(0, layout.vector, piece):
-            all_inside = e.both(inside[first], inside[first + piece - 1])
-            assert all_inside is not None
-            body.choose_stores(condition, all_inside, partial(whole, first), partial(apart, first))
+        stores(condition)
 
 
 def _moved(

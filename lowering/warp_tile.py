@@ -15,16 +15,17 @@ from xdsl.ir import Attribute, Block, Region, SSAValue
 from tilefuse.analysis.model import PipelineModel
 from tilefuse.analysis.regions import follow_chain
 from tilefuse.analysis.strides import rows_are_contiguous
-from tilefuse.analysis.warp_layout import LANES, Held, group_layout
+from tilefuse.analysis.warp_layout import LANES, Held, WarpLayout, group_layout
 from tilefuse.dialects.img.attrs import BoundaryKind
 from tilefuse.dialects.img.ops import GroupOp, StageOp
 from tilefuse.dialects.img.ops.stage import computes_values_only
 from tilefuse.dialects.img.types import FuncType, element_bytes
 from tilefuse.dialects.warp import AtOp, LoadOp, MapOp, NeighboursOp, StoreOp, YieldOp
 from tilefuse.dialects.warp.layout import Layout, TileType
-from tilefuse.lowering.abi import base_of
+from tilefuse.lowering.abi import base_of, origin_alignment
 from tilefuse.lowering.emit import INDEX, Emitter, Num
-from tilefuse.lowering.reads import Buffer, Point, Resident, Tile, emit_stage, read_global, row_of
+from tilefuse.lowering.reads import Buffer, Point, Resident, Tile, emit_stage, fit_between, read_global, row_of
+from tilefuse.lowering.warp_pieces import pieces_inside
 
 
 class WarpTile:
@@ -113,17 +114,9 @@ class WarpTile:
 
     def _load(self, source: SSAValue, held: Held) -> SSAValue:
         e, tile = self.e, self.tile
-        base, boundaries = base_of(source)
+        base, _ = base_of(source)
         buffer = tile.buffers[base]
         rank = 2 + len(held.rest)
-        # rows that lie well are handled by what `rows` says
-        plain = not lies_well(base, self.model) and not any(b.mins for b in boundaries)
-        repeated = (
-            held.in_words
-            and plain
-            and any(0 in b.dimensions for b in boundaries)
-            and all(b.kind.data is BoundaryKind.RepeatEdge for b in boundaries)
-        )
         replaces = False
 
         def points(relative: list[Num]) -> list[SSAValue]:
@@ -132,25 +125,22 @@ class WarpTile:
         def rows(relative: list[Num]) -> list[SSAValue]:
             nonlocal replaces
             found = row_of(e, tile, source, self._absolute(relative), self.held.vector)
-            if found is None:
-                return [e.false(), *(e.value(0) for _ in range(rank))]
-            index = (e.value(i) for i in found.index)
+            assert found is not None
             replaces = found.keep is not None
-            return [found.whole, *index, *(found.edges or ()), *(found.keep or ())]
+            return [*(e.value(i) for i in found.index), *(found.edges or ()), *(found.keep or ())]
 
-        aligned = self._aligned(base)
-        bodies = self._region(rank, rows), self._region(rank, points)
+        in_rows = self._region(rank, rows) if may_be_whole(source, held, self.held.vector) else None
         op = LoadOp(
             buffer.memref,
             self._origin(buffer),
             self._layout(held),
-            aligned,
+            self._aligned(base),
             tile.border,
-            *bodies,
+            self._region(rank, points),
+            None if in_rows is None else tile.whole,
+            in_rows,
             pieces=self.held.in_pieces(held),
             partial=self.held.partial(held),
-            plain=plain and not repeated,
-            repeated=repeated,
             replaces=replaces,
         )
         return e.op(op, source.name_hint or base.name_hint or "in")
@@ -168,17 +158,22 @@ class WarpTile:
         return list(op.tiles)
 
     def _store(self, results: Sequence[SSAValue]) -> None:
-        columns, rows = (-self.held.slack, self.held.width), (0, self.held.height)
+        e, at = self.e, self.held
+        columns, rows = (-at.slack, at.width), (0, at.height)
         for buffer, f, result in zip(self.outputs, self.group.funcs, results, strict=True):
             # shifted stores find out for themselves, row by row
-            aligned = None if self.held.slack else self._aligned(f)
-            self.e.effect(
-                StoreOp(result, buffer.memref, self._origin(buffer), columns, rows, self.tile.border, aligned)
+            aligned = None if at.slack else self._aligned(f)
+            whole = self.tile.whole
+            if at.slack and not moves_in(self.group, self.model):
+                whole = e.both(whole, _fits(e, at, buffer, self.tile.origin[0]))
+            store = StoreOp(
+                result, buffer.memref, self._origin(buffer), columns, rows, self.tile.border, aligned, whole
             )
+            e.effect(store)
 
     def _aligned(self, value: SSAValue) -> SSAValue | None:
         """Whether a lane's piece of a row is one access; None if it never is."""
-        return self.tile.aligned if vector_bytes(value, self.held.vector) and lies_well(value, self.model) else None
+        return self.tile.whole if is_asked(value, self.model, self.held.vector) else None
 
     # --- what the kernel asks before it calls the body
 
@@ -210,6 +205,45 @@ class WarpTile:
         return inside
 
     @staticmethod
+    def whole(
+        group: GroupOp, model: PipelineModel, e: Emitter, tile: Tile, outputs: Sequence[Buffer]
+    ) -> SSAValue | None:
+        """In a border tile, each lane's columns of a row lie inside or outside together, of all inputs and results.
+
+        None where that is never so.
+        """
+        at = group_layout(group, model)
+        if at.vector & (at.vector - 1):
+            return None
+        x = e.add(tile.origin[0], -at.dead_left * at.vector)
+        result: SSAValue | None = None
+        for (_, source), held in at.sources.items():
+            assert isinstance(source, SSAValue)
+            if not may_be_whole(source, held, at.vector):
+                continue
+            top = e.add(tile.origin[1], -at.top - held.above)
+            row = row_of(e, tile, source, [x, top, *(low for low, _ in held.rest)], at.vector, LANES)
+            assert row is not None
+            result = e.both(result, row.whole)
+            if held.in_words:
+                end = e.add(x, (LANES - 1) * at.vector)
+                bottom = e.add(tile.origin[1], at.height + at.bottom + held.below - 1)
+                last = row_of(e, tile, source, [end, bottom, *(high for _, high in held.rest)], at.vector)
+                assert last is not None
+                last.index[-1] = e.add(last.index[-1], at.vector - 1)
+                memory = tile.buffers[base_of(source)[0]].memref
+                result = e.both(result, pieces_inside(e, memory, row.index, last.index, held.piece))
+        if not at.slack or moves_in(group, model):
+            for out in outputs:
+                result = e.both(result, _fits(e, at, out, tile.origin[0]))
+        return e.true() if result is None else result
+
+    @staticmethod
+    def moves_in(group: GroupOp, model: PipelineModel) -> bool:
+        """Whether the last tile of a row may lie anywhere, so that all of it lies in the picture."""
+        return moves_in(group, model)
+
+    @staticmethod
     def slack(group: GroupOp, model: PipelineModel) -> int:
         """Columns left of the tile that it may store, too."""
         return group_layout(group, model).slack
@@ -225,14 +259,10 @@ class WarpTile:
     ) -> SSAValue | None:
         """The lanes' pieces of rows start at a multiple of their size, in all buffers where they may."""
         at = group_layout(group, model)
-        bases = dict.fromkeys(base_of(source)[0] for _, source in at.sources)  # type: ignore[arg-type]
-        # where the caller said that rows do not, nothing is asked
-        accessed = [(b, buffers[b]) for b in bases if lies_well(b, model)]
-        accessed += [(f, b) for f, b in zip(group.funcs, outputs, strict=True) if lies_well(f, model)]
         result: SSAValue | None = None
-        for value, buffer in accessed:
-            if not (size := vector_bytes(value, at.vector)):
-                continue
+        accessed = buffers | dict(zip(group.funcs, outputs, strict=True))
+        for value in asked(group, model, at):
+            buffer, size = accessed[value], vector_bytes(value, at.vector)
             bytes = size // at.vector
             metadata = memref.ExtractStridedMetaDataOp(buffer.memref)
             pointer = e.op(memref.ExtractAlignedPointerAsIndexOp.get(buffer.memref))
@@ -246,9 +276,46 @@ class WarpTile:
         return result
 
 
-def lies_well(value: SSAValue, model: PipelineModel) -> bool:
-    """Whether rows of a function in global memory may start where vectors do, as far as is known."""
-    return model.nodes[model.node_of[value]].aligned
+def is_asked(value: SSAValue, model: PipelineModel, vector: int) -> bool:
+    """Whether a kernel asks if a function's rows in global memory start where vectors of `vector` points may.
+
+    Not where the caller said that they do not.
+    """
+    return bool(vector_bytes(value, vector)) and model.nodes[model.node_of[value]].aligned
+
+
+def asked(group: GroupOp, model: PipelineModel, at: WarpLayout) -> list[SSAValue]:
+    """The functions of which that is asked."""
+    bases = dict.fromkeys(base_of(source)[0] for _, source in at.sources)  # type: ignore[arg-type]
+    return [value for value in (*bases, *group.funcs) if is_asked(value, model, at.vector)]
+
+
+def moves_in(group: GroupOp, model: PipelineModel) -> bool:
+    """Whether the last tile of a row may lie anywhere, so that all of it lies in the picture."""
+    return origin_alignment(group, model)[0] == 1 and not asked(group, model, group_layout(group, model))
+
+
+def may_be_whole(source: SSAValue, held: Held, vector: int) -> bool:
+    """Whether a lane's columns of an input's row, one vector, may be loaded together in border tiles.
+
+    Of words what lies beside them is loaded too: so it is known where in memory the first row is, and the last.
+    """
+    if held.bytes * vector not in (2, 4, 8, 16):
+        return False
+    kinds = [b.kind.data for b in base_of(source)[1]]
+    if kinds.count(BoundaryKind.ConstantExterior) > 1:
+        return False
+    return not held.in_words or not {*kinds} - {BoundaryKind.ConstantExterior, BoundaryKind.RepeatEdge}
+
+
+def _fits(e: Emitter, at: WarpLayout, out: Buffer, x0: Num) -> SSAValue:
+    """Whether each lane's columns of the result, or if they are stored shifted all columns, lie in it together."""
+    offset, extent = e.sub(x0, out.mins[0]), out.extent(0, e)
+    if not at.slack:
+        return fit_between(e, offset, extent, at.vector, at.width // at.vector)
+    fits = e.both(e.compare("sge", offset, 0), e.compare("sle", e.add(offset, at.width), extent))
+    assert fits is not None
+    return fits
 
 
 def vector_bytes(value: SSAValue, vector: int) -> int:

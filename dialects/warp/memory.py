@@ -57,10 +57,10 @@ class LoadOp(IRDLOperation):
 
     ```
     %a = warp.load %in[%j, %i] : memref<?x?xf32> -> !warp.tile<f32, ...>
-    %a = warp.load %in[%j, %i] border %border rows {
+    %a = warp.load %in[%j, %i] border %border whole %whole rows {
     ^bb0(%x: index, %y: index):
       ...
-      warp.yield %whole, %j1, %i1 : i1, index, index
+      warp.yield %j1, %i1 : index, index
     } points {
     ^bb0(%x: index, %y: index):
       ...
@@ -74,13 +74,12 @@ class LoadOp(IRDLOperation):
     loaded, so that the last lane lacks it: as many columns of the tile, all but one of a piece's, are undefined at the
     right; with `pieces partial left` it is the other way round.
 
-    Where `border` holds, a point is what `points` computes of its coordinates relative to the tile; and where `rows`,
-    given the coordinates of a lane's first own column in a row, yields true, the lane's own columns are consecutive
-    elements from the indices that it yields; that must be the same for all rows. Two more values of i1 say that all of
-    the lane's columns are to be as the first of these elements, or as the last; with `replaces` (`border %border
-    replaces rows`) two more, i1 and the element, replace the row by the element where false. With `plain` before that,
-    points inside the buffer are its elements in border tiles too, so that warps all of whose points are may load them;
-    `repeated` instead says that beside the buffer they are those of its edges, in the row that `rows` says.
+    Where `border` holds, a point is what `points` computes of its coordinates relative to the tile. With
+    `whole %yes rows`, where that holds too, a lane's own columns are consecutive elements from the indices that
+    `rows` yields for the coordinates of the first of them. Two more values of i1 say that all of the lane's columns are
+    to be as the first of these elements, or as the last; with `replaces` (`whole %yes replaces rows`) two more, i1 and
+    the element, replace the row by the element where false. What pieces hold before and after these elements lies in
+    the buffer.
     """
 
     name = "warp.load"
@@ -89,10 +88,9 @@ class LoadOp(IRDLOperation):
     indices = var_operand_def(INDEX)
     aligned = opt_operand_def(i1)
     border = opt_operand_def(i1)
+    whole = opt_operand_def(i1)
     pieces = opt_prop_def(UnitAttr)
     partial = opt_prop_def(StringAttr)
-    plain = opt_prop_def(UnitAttr)
-    repeated = opt_prop_def(UnitAttr)
     replaces = opt_prop_def(UnitAttr)
     bodies = var_region_def("single_block")
     tile = result_def(TileType)
@@ -106,46 +104,42 @@ class LoadOp(IRDLOperation):
         layout: Layout,
         aligned: SSAValue | None = None,
         border: SSAValue | None = None,
-        rows: Region | None = None,
         points: Region | None = None,
+        whole: SSAValue | None = None,
+        rows: Region | None = None,
         *,
         pieces: bool = False,
         partial: Literal["left", "right"] | None = None,
-        plain: bool = False,
-        repeated: bool = False,
         replaces: bool = False,
     ):
         assert isinstance(buffer.type, MemRefType)
-        flags = {"pieces": pieces, "plain": plain, "repeated": repeated, "replaces": replaces}
+        flags = {"pieces": pieces, "replaces": replaces}
         properties: dict[str, Attribute] = {name: UnitAttr() for name, is_set in flags.items() if is_set}
         if partial is not None:
             properties["partial"] = StringAttr(partial)
         super().__init__(
-            operands=[buffer, list(indices), aligned, border],
+            operands=[buffer, list(indices), aligned, border, whole],
             properties=properties,
             result_types=[TileType(buffer.type.element_type, layout)],
-            regions=[[r for r in (rows, points) if r is not None]],
+            regions=[[r for r in (points, rows) if r is not None]],
         )
-
-    @property
-    def rows(self) -> Block:
-        """What says where a lane's row lies, in border tiles."""
-        return self.bodies[0].block
 
     @property
     def points(self) -> Block:
         """What computes a point, in border tiles."""
+        return self.bodies[0].block
+
+    @property
+    def rows(self) -> Block:
+        """What says where a lane's row lies, in border tiles where `whole` holds."""
         return self.bodies[1].block
 
     @property
     def fills(self) -> bool:
         """Whether `rows` says where a row is all as its first or as its last element."""
-        if self.border is None:
+        if self.whole is None:
             return False
-        return len(yielded(self, self.rows)) > 1 + len(self.indices) + (0 if self.replaces is None else 2)
-
-    def _of_borders(self) -> tuple[tuple[str, UnitAttr | None], ...]:
-        return ("plain", self.plain), ("repeated", self.repeated), ("replaces", self.replaces)
+        return len(yielded(self, self.rows)) > len(self.indices) + (0 if self.replaces is None else 2)
 
     def verify_(self) -> None:
         layout, type = tile_type(self.tile).spread, self.buffer.type
@@ -164,25 +158,22 @@ class LoadOp(IRDLOperation):
             sides = ("right",) if can_cut(element, layout.vector) else ("left", "right")
             if self.partial.data not in sides:
                 raise VerifyException(f"warp.load: pieces of {element} are partial at the {' or '.join(sides)}")
-        if (self.border is not None) != (len(self.bodies) == 2):
-            raise VerifyException("warp.load: border comes with two regions, rows and points")
         if self.border is None:
-            for name, flag in self._of_borders():
-                if flag is not None:
-                    raise VerifyException(f"warp.load: {name} is said of border tiles; add border")
+            if self.whole is not None or self.bodies:
+                raise VerifyException("warp.load: whole and regions are of border tiles; add border")
             return
-        if self.repeated is not None:
-            if self.pieces is None or self.plain is not None or self.replaces is not None:
-                raise VerifyException("warp.load: repeated stands with pieces, without plain or replaces")
-            if not can_cut(element, layout.vector):
-                raise VerifyException(f"warp.load: repeated is said of words of several elements, not of {element}")
-        for block in (self.rows, self.points):
-            check_coordinates(self, block, layout)
-        row: list[Attribute] = [i1, *[INDEX] * rank]
-        replaced: list[Attribute] = [] if self.replaces is None else [i1, element]
-        if yielded(self, self.rows) not in ([*row, *replaced], [*row, i1, i1, *replaced]):
-            last = f", and i1 and {element}" if replaced else ""
-            raise VerifyException(f"warp.load: rows yields i1, {rank} indices, perhaps i1 and i1{last}")
+        if len(self.bodies) != 1 + (self.whole is not None):
+            raise VerifyException("warp.load: border comes with a region, points, and whole with one more, rows")
+        for body in self.bodies:
+            check_coordinates(self, body.block, layout)
+        if self.whole is not None:
+            row: list[Attribute] = [INDEX] * rank
+            replaced: list[Attribute] = [] if self.replaces is None else [i1, element]
+            if yielded(self, self.rows) not in ([*row, *replaced], [*row, i1, i1, *replaced]):
+                last = f", and i1 and {element}" if replaced else ""
+                raise VerifyException(f"warp.load: rows yields {rank} indices, perhaps i1 and i1{last}")
+        elif self.replaces is not None:
+            raise VerifyException("warp.load: replaces is said of rows; add whole")
         if yielded(self, self.points) != [element]:
             raise VerifyException(f"warp.load: points yields {element}")
 
@@ -197,15 +188,13 @@ class LoadOp(IRDLOperation):
             partial = "left" if parser.parse_optional_keyword("left") else "right"
             if partial == "right":
                 parser.parse_keyword("right")
-        border = rows = points = None
-        plain = repeated = replaces = False
-        if parser.parse_optional_keyword("border"):
-            border = parser.resolve_operand(parser.parse_unresolved_operand(), i1)
-            plain = parser.parse_optional_keyword("plain") is not None
-            repeated = parser.parse_optional_keyword("repeated") is not None
-            replaces = parser.parse_optional_keyword("replaces") is not None
-            parser.parse_keyword("rows")
-            rows = parser.parse_region()
+        border = whole = rows = points = None
+        replaces = False
+        if border := _parse_flag(parser, "border"):
+            if whole := _parse_flag(parser, "whole"):
+                replaces = parser.parse_optional_keyword("replaces") is not None
+                parser.parse_keyword("rows")
+                rows = parser.parse_region()
             parser.parse_keyword("points")
             points = parser.parse_region()
         parser.parse_punctuation(":")
@@ -221,8 +210,8 @@ class LoadOp(IRDLOperation):
         operands = [parser.resolve_operand(i, INDEX) for i in indices]
         memory = parser.resolve_operand(buffer, type)
         op = cls(
-            memory, operands, tile.spread, aligned, border, rows, points,
-            pieces=pieces, partial=partial, plain=plain, repeated=repeated, replaces=replaces,
+            memory, operands, tile.spread, aligned, border, points, whole, rows,
+            pieces=pieces, partial=partial, replaces=replaces,
         )  # fmt: skip
         op.tile.name_hint = None
         return op
@@ -237,15 +226,15 @@ class LoadOp(IRDLOperation):
             printer.print_string(" pieces")
         if self.partial is not None:
             printer.print_string(f" partial {self.partial.data}")
-        if self.border is not None:
-            printer.print_string(" border ")
-            printer.print_ssa_value(self.border)
-            for name, flag in self._of_borders():
-                if flag is not None:
-                    printer.print_string(f" {name}")
-            for keyword, body in zip(("rows", "points"), self.bodies, strict=True):
+        _print_flag(printer, "border", self.border)
+        _print_flag(printer, "whole", self.whole)
+        if self.replaces is not None:
+            printer.print_string(" replaces")
+        bodies = {"rows": self.bodies[1:], "points": self.bodies[:1]}
+        for keyword, regions in bodies.items():
+            for region in regions:
                 printer.print_string(f" {keyword} ")
-                printer.print_region(body)
+                printer.print_region(region)
         printer.print_string(" : ")
         printer.print_attribute(self.buffer.type)
         printer.print_string(" -> ")
@@ -257,10 +246,11 @@ class StoreOp(IRDLOperation):
     """`warp.store %a to %out[%j, %i] within [0, 120, 0, 56] border %border : !warp.tile<...>, memref<...>`
 
     Stores the points with first <= x < end and first <= y < end (relative to the tile; x first). The indices
-    are those of the tile's first point. Where `border` holds, points outside the buffer are left out. `aligned`,
-    which may stand before it, is as in warp.load. If the first column is less than 0, by d, the tile to the right
-    stores the same columns too: then all columns of a row may be stored, or all but up to d at either end, as suits
-    where vectors lie in memory.
+    are those of the tile's first point. Where `border` holds, points outside the buffer are left out; with
+    `whole %yes` after it, where that holds too, a lane's own columns from 0 on lie inside or outside together.
+    `aligned`, which may stand before it, is as in warp.load. If the first column is less than 0, by d, the tile to the
+    right stores the same columns too: then all columns of a row may be stored, or all but up to d at either end, as
+    suits where vectors lie in memory.
     """
 
     name = "warp.store"
@@ -270,6 +260,7 @@ class StoreOp(IRDLOperation):
     indices = var_operand_def(INDEX)
     aligned = opt_operand_def(i1)
     border = operand_def(i1)
+    whole = opt_operand_def(i1)
     box = prop_def(DenseArrayBase)
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
@@ -283,9 +274,10 @@ class StoreOp(IRDLOperation):
         rows: tuple[int, int],
         border: SSAValue,
         aligned: SSAValue | None = None,
+        whole: SSAValue | None = None,
     ):
         super().__init__(
-            operands=[tile, buffer, list(indices), aligned, border],
+            operands=[tile, buffer, list(indices), aligned, border, whole],
             properties={"box": DenseArrayBase.from_list(i64, [*columns, *rows])},
         )
 
@@ -327,6 +319,7 @@ class StoreOp(IRDLOperation):
         aligned = _parse_flag(parser, "aligned")
         parser.parse_keyword("border")
         border = parser.resolve_operand(parser.parse_unresolved_operand(), i1)
+        whole = _parse_flag(parser, "whole")
         parser.parse_punctuation(":")
         tile_type = parser.parse_type()
         parser.parse_punctuation(",")
@@ -339,6 +332,7 @@ class StoreOp(IRDLOperation):
             (box[2], box[3]),
             border,
             aligned,
+            whole,
         )
 
     def print(self, printer: Printer) -> None:
@@ -352,6 +346,7 @@ class StoreOp(IRDLOperation):
         printer.print_string(f" within [{x0}, {x1}, {y0}, {y1}]")
         _print_flag(printer, "aligned", self.aligned)
         _print_flag(printer, "border", self.border)
+        _print_flag(printer, "whole", self.whole)
         printer.print_string(" : ")
         printer.print_attribute(self.tile.type)
         printer.print_string(", ")
