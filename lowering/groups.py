@@ -261,7 +261,12 @@ def _kernel(group: GroupOp, model: PipelineModel) -> func.FuncOp:
             arguments = [*kernel.block.args, *(e.value(o) for o in origin)]
 
             def run(border: SSAValue, whole: SSAValue) -> None:
-                e.effect(func.CallOp(SymbolRefAttr(function), [*arguments, border, whole, *more], []))
+                version = func.CallOp(SymbolRefAttr(function), [*arguments, border, whole, *more], [])
+                if shape is WarpTile:
+                    # without it the compiler computes before the branch what versions have in common: it takes up to
+                    # half as many registers again
+                    version.attributes["kernel.apart"] = IntegerAttr(len(kernel.block.args), i64)
+                e.effect(version)
 
             def run_either(border: SSAValue, whole: SSAValue | None) -> None:
                 if whole is None:

@@ -73,27 +73,32 @@ def store_row(body: RegisterBody, op: StoreOp, row: Num) -> None:
             with body.stores_of_row(alive) as condition:
                 scalars(condition, guard=True)
 
-        def whole() -> None:
-            if shifts:
-                in_rows = e.both(alive, body.in_buffer(op.buffer, index(0)[:-1]))
-                at_side = _reaches_side(body, op)
-                e.choose(
-                    at_side,
-                    lambda: _store_apart(body, op, row, deep, in_rows),
-                    lambda: store_shifted(body, op, row, deep, in_rows, is_branch=True),
-                )
-                return
-            with body.stores_of_row(e.both(alive, inside(0))) as condition:
-                if aligned is not None and aligned is op.whole:
-                    vectors(condition)
-                else:
-                    unguarded(condition)
+        def moved() -> None:
+            in_rows = e.both(alive, body.in_buffer(op.buffer, index(0)[:-1]))
+            e.choose(
+                _reaches_side(body, op),
+                lambda: _store_apart(body, op, row, deep, in_rows),
+                lambda: store_shifted(body, op, row, deep, in_rows, is_branch=True),
+            )
 
         def border() -> None:
             if op.whole is None or not (by_lanes or shifts):
                 guarded()
-            else:
-                e.choose(op.whole, whole, guarded)
+                return
+            if shifts:
+                e.choose(op.whole, moved, guarded)
+                return
+            with body.stores_of_row(alive) as condition:
+
+                def whole() -> None:
+                    with body.stores_of_row(inside(0)) as inner:
+                        both = e.both(condition, inner)
+                        if aligned is not None and aligned is op.whole:
+                            vectors(both)
+                        else:
+                            unguarded(both)
+
+                e.choose(op.whole, whole, lambda: scalars(condition, guard=True))
 
         shifts = x0 < 0 and _is_vector(op.buffer, layout)
         e.choose(op.border, border, interior)

@@ -56,6 +56,7 @@ def emulate(patch: Any, folder: Path) -> list[int]:
 
 _ASSEMBLY = (
     (r'asm\("abs\.s32[^"]*" : "=r"\((.*?)\) : "r"\((.*?)\)\);', r"\1 = abs(\2);"),
+    (r'asm volatile\("// version[^;]*;', ""),
     (r'asm volatile\("griddepcontrol[^;]*;"[^;]*;', ""),
     (
         r'asm volatile\("\{ \.reg \.pred q;[^"]*"\s*::\s*"r"\(\(int\)(\w+)\), "l"\((\w+)\)[^;]*;',

@@ -95,6 +95,8 @@ class FunctionPrinter:
         self._user: dict[SSAValue, Operation] = {}
         self._values: dict[SSAValue, Expr] = {}
         self._pending: dict[SSAValue, Expr] = {}
+        self.versions = 0
+        """Calls so far that share no code with others."""
         self._lines: list[str] = []
         self._indent = 1
         self._count_uses()

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from typing import cast as as_type
 
 from xdsl.dialects import func, scf
-from xdsl.dialects.builtin import IndexType, MemRefType, StringAttr
+from xdsl.dialects.builtin import IndexType, IntegerAttr, MemRefType, StringAttr
 from xdsl.ir import Block, Operation, SSAValue
 
 from tilefuse.dialects.diagnostics import PipelineError
@@ -129,18 +129,27 @@ def print_yield(p: FunctionPrinter, op: Operation) -> None:
 
 
 def print_call(p: FunctionPrinter, op: Operation) -> None:
-    """A call of a device function; a memref is passed as pointer, extents and strides."""
+    """A call of a device function; a memref is passed as pointer, extents and strides.
+
+    `kernel.apart` names an argument: it comes to each such call in its own way, so that what callees compute of it is
+    not computed once for several of them, before the branch that chooses.
+    """
     op = as_type(func.CallOp, op)
     callee = op.callee.string_value()
     function = p.module.functions.get(callee)
     if function is None or "kernel.inline" not in function.attributes:
         raise PipelineError(f"func.call: @{callee} is not a function of this module with kernel.inline", op)
     args: list[str] = []
-    for operand in op.operands:
+    apart = op.attributes.get("kernel.apart")
+    for number, operand in enumerate(op.operands):
         if isinstance(operand.type, MemRefType):
             args.extend(memory_of(p, operand, op).passed)
-        else:
-            args.append(p.converted(operand).text)
+            continue
+        text = p.converted(operand).text
+        if isinstance(apart, IntegerAttr) and apart.value.data == number:
+            p.versions += 1
+            text = p.language.apart(p, text, p.versions)
+        args.append(text)
     p.flush_reads()
     text = f"{callee}({', '.join(args)})"
     if op.results and p.uses.get(op.results[0]):

@@ -245,6 +245,16 @@ class Cuda(Language):
         """`rsqrtf(a)`."""
         return expr.call("rsqrt" if ctype == "double" else "rsqrtf", (a,), ctype)
 
+    def apart(self, printer: FunctionPrinter, argument: str, version: int) -> str:
+        """Passed on by an instruction that differs from call to call, of which the compiler knows nothing."""
+        register = "r" if printer.index_bits == 32 else "l"
+        text = f"""idx apart(idx a, int version) {{
+  asm volatile("// version %1" : "+{register}"(a) : "r"(version));
+  return a;
+}}"""
+        printer.module.require("apart", Helper(text))
+        return f"apart({argument}, {version})"
+
     def dynamic_shared(self, name: str, type_: MemRefType, op: Operation) -> str:
         """The block's dynamic shared memory; the launch says its size."""
         return f"extern __shared__ __align__(16) unsigned char {name}[];"

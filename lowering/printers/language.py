@@ -72,6 +72,10 @@ class Language(ABC):
     def rsqrt(self, printer: FunctionPrinter, a: Expr, ctype: str) -> Expr:
         """1 / sqrt(a)."""
 
+    def apart(self, printer: FunctionPrinter, argument: str, version: int) -> str:
+        """An argument of a call that is to share no code with other calls of the function (`kernel.apart`)."""
+        return argument
+
     @abstractmethod
     def dynamic_shared(self, name: str, type_: MemRefType, op: Operation) -> str | None:
         """The declaration of the bytes of an array marked `kernel.dynamic`, or None: as any other."""
