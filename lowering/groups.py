@@ -49,6 +49,9 @@ EXECUTION_MODELS: dict[Shape, type[BlockTile] | type[WarpTile]] = {
 }
 """The class that emits the tile body, per execution model. A new one adds a row."""
 
+RARE = "kernel.apart"
+"""On a call of a tile body for tiles at the border: it shares no code with other calls."""
+
 HELD = "held"
 """On a group: the compiler, left to itself, takes more registers than leave room for the schedule's `blocks`."""
 
@@ -255,17 +258,19 @@ def _kernel(group: GroupOp, model: PipelineModel) -> func.FuncOp:
             interior = _interior(e, group, model, kernel, origin)
             aligned = shape.aligned(group, model, e, kernel.buffers, kernel.outputs, origin)
             tile = Tile(origin, e.true(), kernel.buffers, kernel.scalars)
-            whole = shape.whole(group, model, e, tile, kernel.outputs)
-            if whole is not None:
-                whole = e.both(aligned, whole)
+
+            def whole() -> SSAValue | None:
+                found = shape.whole(group, model, e, tile, kernel.outputs)
+                return None if found is None else e.both(aligned, found)
+
             arguments = [*kernel.block.args, *(e.value(o) for o in origin)]
 
             def run(border: SSAValue, whole: SSAValue) -> None:
                 version = func.CallOp(SymbolRefAttr(function), [*arguments, border, whole, *more], [])
-                if shape is WarpTile:
+                if shape is WarpTile and border is yes:
                     # without it the compiler computes before the branch what versions have in common: it takes up to
                     # half as many registers again
-                    version.attributes["kernel.apart"] = IntegerAttr(len(kernel.block.args), i64)
+                    version.attributes[RARE] = IntegerAttr(len(kernel.block.args), i64)
                 e.effect(version)
 
             def run_either(border: SSAValue, whole: SSAValue | None) -> None:
@@ -275,7 +280,7 @@ def _kernel(group: GroupOp, model: PipelineModel) -> func.FuncOp:
                     e.choose(whole, lambda: run(border, yes), lambda: run(border, no))
 
             yes, no = e.true(), e.false()
-            e.choose(interior, lambda: run_either(no, aligned), lambda: run_either(yes, whole))
+            e.choose(interior, lambda: run_either(no, aligned), lambda: run_either(yes, whole()))
 
         if stream == 1:
             call(_tile_name(group), by)
@@ -302,6 +307,16 @@ def hold(group: GroupOp, kernel: func.FuncOp) -> None:
     group.attributes[HELD] = UnitAttr()
     if group.schedule is not None and (blocks := group.schedule.resident_blocks):
         kernel.attributes["kernel.min_blocks"] = IntegerAttr(blocks, i64)
+
+
+def without_rare_versions(module: ModuleOp) -> ModuleOp:
+    """A copy whose kernels do nothing at borders: for what the compiler says of the others."""
+    copy = module.clone()
+    for op in list(copy.walk()):
+        if isinstance(op, func.CallOp) and RARE in op.attributes:
+            op.detach()
+            op.erase()
+    return copy
 
 
 def _interior(

@@ -8,10 +8,11 @@ in a branch are slow, even if all lanes take it.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from xdsl.dialects import arith
+from xdsl.dialects import arith, vector
 from xdsl.ir import SSAValue
 
 from tilefuse.analysis.warp_layout import stored_at_once
@@ -35,15 +36,15 @@ from tilefuse.lowering.warp_pieces import (
 from tilefuse.lowering.warp_schedule import layout_of
 
 if TYPE_CHECKING:
-    from tilefuse.lowering.warp_registers import RegisterBody
+    from tilefuse.lowering.warp_registers import Place, RegisterBody
 
 
 def store_shifted(
-    body: RegisterBody, op: StoreOp, row: Num, deep: tuple[Num, ...], alive: SSAValue | None, is_branch: bool
+    body: RegisterBody, op: StoreOp, row: Num, deep: tuple[Num, ...], alive: SSAValue | None, border: bool
 ) -> None:
     """A row in pieces that are vectors where these lie in memory: it moves right over the lanes, by less than a piece.
 
-    It is stored where `alive`; in a branch, or under a mask.
+    It is stored where `alive`; in a border tile what lies in the buffer.
     """
     e, layout = body.e, layout_of(op.tile)
     element = op.tile.type.element  # type: ignore[attr-defined]
@@ -59,21 +60,57 @@ def store_shifted(
     parts = (moved[c // each : (c + piece) // each] for c in range(0, layout.vector, piece))
     pieces = [row_of_words(e, part, element) if each > 1 else pairs.together(e, part) for part in parts]
 
-    (_, x1), _ = op.within
+    (x0, x1), _ = op.within
     first, end = (-(-(x - layout.origin[0]) // layout.vector) for x in (0, x1))
-    own = e.both(alive, e.both(e.compare("sge", body.lane, first), e.compare("slt", body.lane, end)))
     index = body.memory_index(op.indices, body.here(0, row, deep), layout)
+    alive = e.both(alive, body.in_buffer(op.buffer, index[:-1])) if border else alive
+    own = e.both(alive, e.both(e.compare("sge", body.lane, first), e.compare("slt", body.lane, end)))
     index[-1] = e.sub(index[-1], shift)
-    places = [[*index[:-1], e.add(index[-1], c)] for c in range(0, layout.vector, piece)]
+    places = [[*index[:-1], e.add(index[-1], c)] for c in range(layout.vector)]
+    width = e.dim(op.buffer, len(op.indices) - 1)
 
-    def stores(condition: SSAValue | None) -> None:
-        body.store_where(op.buffer, condition, lambda: list(zip(places, pieces, strict=True)))
+    def whole() -> list[Place]:
+        return list(zip(places[::piece], pieces, strict=True))
 
-    if not is_branch:
-        stores(own)
-        return
-    with body.stores_of_row(own) as condition:
-        stores(condition)
+    def at_side() -> None:
+        # the last columns of the last lane have moved out of it; a tile to the right stores them, if there is one
+        after = body.memory_index(op.indices, Where(body.warp, end, 0, row, deep), layout)[-1]
+        is_last = e.both(e.compare("sge", after, width), e.compare("eq", body.lane, end - 1))
+        with e.when(e.both(alive, is_last)):
+            for c in range(layout.vector - piece + 1, layout.vector):
+                there = body.here(c, row, deep)
+                to = body.memory_index(op.indices, there, layout)
+                moved_out = e.compare("sge", e.add(shift, c), layout.vector)
+                with e.when(e.both(moved_out, e.within(to[-1], width))):
+                    e.store(body.load(op.tile, there), op.buffer, to)
+        inside = [e.within(place[-1], width) for place in places]
+        with body.stores_of_row(own) as condition:
+            for c in range(0, layout.vector, piece):
+                all_inside = e.both(inside[c], inside[c + piece - 1])
+                assert all_inside is not None
+                body.choose_stores(condition, all_inside, partial(together, c), partial(apart, inside, c))
+
+    def together(first: int, condition: SSAValue | None) -> None:
+        body.store_where(op.buffer, condition, lambda: [(places[first], pieces[first // piece])])
+
+    def apart(inside: Sequence[SSAValue], first: int, condition: SSAValue | None) -> None:
+        for c in range(first, first + piece if piece > 1 else first):
+            body.store_where(op.buffer, e.both(condition, inside[c]), partial(single, c))
+
+    def single(c: int) -> list[Place]:
+        return [(places[c], e.op(vector.ExtractOp(pieces[c // piece], [c % piece], element)))]
+
+    def between_sides() -> None:
+        with body.stores_of_row(own) as condition:
+            body.store_where(op.buffer, condition, whole)
+
+    if border:
+        leaves = e.either(
+            e.compare("slt", op.indices[-1], -x0), e.compare("sgt", e.add(op.indices[-1], x1 - x0), width)
+        )
+        e.choose(leaves, at_side, between_sides)
+    else:
+        body.store_where(op.buffer, own, whole)
 
 
 def _moved(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import MemRefType
@@ -16,7 +15,7 @@ from tilefuse.lowering.warp_schedule import layout_of
 from tilefuse.lowering.warp_shifts import store_shifted
 
 if TYPE_CHECKING:
-    from tilefuse.lowering.warp_registers import Place, RegisterBody
+    from tilefuse.lowering.warp_registers import RegisterBody
 
 
 def store_row(body: RegisterBody, op: StoreOp, row: Num) -> None:
@@ -64,31 +63,19 @@ def store_row(body: RegisterBody, op: StoreOp, row: Num) -> None:
 
         def interior() -> None:
             if shifts:
-                store_shifted(body, op, row, deep, alive, is_branch=False)
+                store_shifted(body, op, row, deep, alive, border=False)
                 return
             with body.stores_of_row(alive) as condition:
                 unguarded(condition)
 
-        def guarded() -> None:
-            with body.stores_of_row(alive) as condition:
-                scalars(condition, guard=True)
-
-        def moved() -> None:
-            in_rows = e.both(alive, body.in_buffer(op.buffer, index(0)[:-1]))
-            e.choose(
-                _reaches_side(body, op),
-                lambda: _store_apart(body, op, row, deep, in_rows),
-                lambda: store_shifted(body, op, row, deep, in_rows, is_branch=True),
-            )
-
         def border() -> None:
-            if op.whole is None or not (by_lanes or shifts):
-                guarded()
-                return
             if shifts:
-                e.choose(op.whole, moved, guarded)
+                store_shifted(body, op, row, deep, alive, border=True)
                 return
             with body.stores_of_row(alive) as condition:
+
+                def apart() -> None:
+                    scalars(condition, guard=True)
 
                 def whole() -> None:
                     with body.stores_of_row(inside(0)) as inner:
@@ -98,39 +85,13 @@ def store_row(body: RegisterBody, op: StoreOp, row: Num) -> None:
                         else:
                             unguarded(both)
 
-                e.choose(op.whole, whole, lambda: scalars(condition, guard=True))
+                if op.whole is None or not by_lanes:
+                    apart()
+                else:
+                    e.choose(op.whole, whole, apart)
 
         shifts = x0 < 0 and _is_vector(op.buffer, layout)
         e.choose(op.border, border, interior)
-
-
-def _reaches_side(body: RegisterBody, op: StoreOp) -> SSAValue:
-    """Whether a row that moves by less than a piece may leave the buffer at its left or right."""
-    e, ((x0, x1), _) = body.e, op.within
-    first = op.indices[-1]
-    width = e.dim(op.buffer, len(op.indices) - 1)
-    return e.either(e.compare("slt", first, -x0), e.compare("sgt", e.add(first, x1 - x0), width))
-
-
-def _store_apart(body: RegisterBody, op: StoreOp, row: Num, deep: tuple[Num, ...], alive: SSAValue | None) -> None:
-    """A row element by element where it lies, if all of it lies in the buffer.
-
-    The tile on the left, whose row may have moved left, leaves its last columns to this one.
-    """
-    e, layout = body.e, layout_of(op.tile)
-    (x0, x1), _ = op.within
-    first, end = ((x - layout.origin[0]) // layout.vector for x in (0, x1))
-    is_right_of = e.compare("sge", op.indices[-1], -x0)
-    earliest = e.pick(is_right_of, first - 1, first)
-
-    def point(column: int) -> list[Place]:
-        there = body.here(column, row, deep)
-        return [(body.memory_index(op.indices, there, layout), body.load(op.tile, there))]
-
-    with body.stores_of_row(e.both(alive, e.compare("slt", body.lane, end))) as condition:
-        for column in range(layout.vector):
-            lane = e.compare("sge", body.lane, earliest if column >= layout.vector + x0 else first)
-            body.store_where(op.buffer, e.both(condition, lane), partial(point, column))
 
 
 def _is_vector(buffer: SSAValue, layout: Layout) -> bool:

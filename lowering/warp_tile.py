@@ -163,9 +163,8 @@ class WarpTile:
         for buffer, f, result in zip(self.outputs, self.group.funcs, results, strict=True):
             # shifted stores find out for themselves, row by row
             aligned = None if at.slack else self._aligned(f)
-            whole = self.tile.whole
-            if at.slack and not moves_in(self.group, self.model):
-                whole = e.both(whole, _fits(e, at, buffer, self.tile.origin[0]))
+            # nor can they tell beforehand which lanes' columns lie in the picture
+            whole = None if at.slack else self.tile.whole
             store = StoreOp(
                 result, buffer.memref, self._origin(buffer), columns, rows, self.tile.border, aligned, whole
             )
@@ -233,9 +232,10 @@ class WarpTile:
                 last.index[-1] = e.add(last.index[-1], at.vector - 1)
                 memory = tile.buffers[base_of(source)[0]].memref
                 result = e.both(result, pieces_inside(e, memory, row.index, last.index, held.piece))
-        if not at.slack or moves_in(group, model):
+        if not at.slack:
             for out in outputs:
-                result = e.both(result, _fits(e, at, out, tile.origin[0]))
+                offset, extent = e.sub(tile.origin[0], out.mins[0]), out.extent(0, e)
+                result = e.both(result, fit_between(e, offset, extent, at.vector, at.width // at.vector))
         return e.true() if result is None else result
 
     @staticmethod
@@ -306,16 +306,6 @@ def may_be_whole(source: SSAValue, held: Held, vector: int) -> bool:
     if kinds.count(BoundaryKind.ConstantExterior) > 1:
         return False
     return not held.in_words or not {*kinds} - {BoundaryKind.ConstantExterior, BoundaryKind.RepeatEdge}
-
-
-def _fits(e: Emitter, at: WarpLayout, out: Buffer, x0: Num) -> SSAValue:
-    """Whether each lane's columns of the result, or if they are stored shifted all columns, lie in it together."""
-    offset, extent = e.sub(x0, out.mins[0]), out.extent(0, e)
-    if not at.slack:
-        return fit_between(e, offset, extent, at.vector, at.width // at.vector)
-    fits = e.both(e.compare("sge", offset, 0), e.compare("sle", e.add(offset, at.width), extent))
-    assert fits is not None
-    return fits
 
 
 def vector_bytes(value: SSAValue, vector: int) -> int:
