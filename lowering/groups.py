@@ -49,9 +49,6 @@ EXECUTION_MODELS: dict[Shape, type[BlockTile] | type[WarpTile]] = {
 }
 """The class that emits the tile body, per execution model. A new one adds a row."""
 
-RARE = "kernel.apart"
-"""On a call of a tile body for tiles at the border: it shares no code with other calls."""
-
 HELD = "held"
 """On a group: the compiler, left to itself, takes more registers than leave room for the schedule's `blocks`."""
 
@@ -270,7 +267,7 @@ def _kernel(group: GroupOp, model: PipelineModel) -> func.FuncOp:
                 if shape is WarpTile and border is yes:
                     # without it the compiler computes before the branch what versions have in common: it takes up to
                     # half as many registers again
-                    version.attributes[RARE] = IntegerAttr(len(kernel.block.args), i64)
+                    version.attributes["kernel.apart"] = IntegerAttr(len(kernel.block.args), i64)
                 e.effect(version)
 
             def run_either(border: SSAValue, whole: SSAValue | None) -> None:
@@ -307,16 +304,6 @@ def hold(group: GroupOp, kernel: func.FuncOp) -> None:
     group.attributes[HELD] = UnitAttr()
     if group.schedule is not None and (blocks := group.schedule.resident_blocks):
         kernel.attributes["kernel.min_blocks"] = IntegerAttr(blocks, i64)
-
-
-def without_rare_versions(module: ModuleOp) -> ModuleOp:
-    """A copy whose kernels do nothing at borders: for what the compiler says of the others."""
-    copy = module.clone()
-    for op in list(copy.walk()):
-        if isinstance(op, func.CallOp) and RARE in op.attributes:
-            op.detach()
-            op.erase()
-    return copy
 
 
 def _interior(

@@ -132,23 +132,25 @@ class MovedPieces(Pieces):
         return place_in_memory(self.e, self.op.buffer, self.index(at))
 
 
-def pieces_inside(e: Emitter, buffer: SSAValue, first: Sequence[Num], last: Sequence[Num], piece: int) -> SSAValue:
-    """Whether the pieces that hold the elements from `first` to `last` lie in the buffer as wholes.
+def pieces_inside(e: Emitter, buffer: SSAValue, rows: tuple[Num, Num], piece: int) -> SSAValue:
+    """Whether pieces that hold elements of these rows, first to last, lie in the buffer as wholes.
 
-    If need be in other rows of it, so these must come one after the other.
+    If need be in other rows of it: only its first row may begin in the midst of a piece, and its last one end so. Rows
+    beside the buffer are read at its edges.
     """
     metadata = memref.ExtractStridedMetaDataOp(buffer)
     e.effect(metadata)
-    outer = list(metadata.strides)[: len(first) - 1]
-    before = misalignment(e, place_in_memory(e, buffer, first), piece)
-    after = e.sub(piece - 1, misalignment(e, place_in_memory(e, buffer, last), piece))
-    end = _place(e, 0, [e.sub(e.dim(buffer, axis), 1) for axis in range(len(last))], outer)
+    rank = len(metadata.strides)
+    outer = list(metadata.strides)[: rank - 1]
+    last = [e.sub(e.dim(buffer, axis), 1) for axis in range(rank)]
+    begins = misalignment(e, place_in_memory(e, buffer, [0] * rank), piece)
+    ends = misalignment(e, place_in_memory(e, buffer, [*last[:-1], e.add(last[-1], 1)]), piece)
     inside = e.both(
-        e.compare("sle", before, _place(e, 0, first, outer)),
-        e.compare("sle", e.add(_place(e, 0, last, outer), after), end),
+        e.either(e.compare("sge", e.min(rows[0], last[-2]), 1), e.compare("eq", begins, 0)),
+        e.either(e.compare("slt", e.max(rows[1], 0), last[-2]), e.compare("eq", ends, 0)),
     )
     for stride in outer:
-        inside = e.both(inside, e.compare("sge", stride, 0))
+        inside = e.both(inside, e.compare("sge", stride, piece))
     assert inside is not None
     return inside
 

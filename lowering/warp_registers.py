@@ -379,21 +379,6 @@ class RegisterBody(Body):
         with self.e.when(alive):
             yield None
 
-    def choose_stores(
-        self,
-        condition: SSAValue | None,
-        test: SSAValue,
-        then: Callable[[SSAValue | None], None],
-        otherwise: Callable[[SSAValue | None], None],
-    ) -> None:
-        """The stores of `then` where `test` holds, else of `otherwise`; each is given what its own are under."""
-        e = self.e
-        if self.masks_stores:
-            then(e.both(condition, test))
-            otherwise(e.both(condition, e.negate(test)))
-        else:
-            e.choose(test, lambda: then(condition), lambda: otherwise(condition))
-
     def _store(self, buffer: SSAValue, index: Sequence[Num], value: SSAValue) -> None:
         if isinstance(value.type, VectorType):
             self.e.effect(vector.StoreOp(value, buffer, [self.e.value(i) for i in index]))

@@ -73,32 +73,33 @@ def store_shifted(
         return list(zip(places[::piece], pieces, strict=True))
 
     def at_side() -> None:
-        # the last columns of the last lane have moved out of it; a tile to the right stores them, if there is one
-        after = body.memory_index(op.indices, Where(body.warp, end, 0, row, deep), layout)[-1]
-        is_last = e.both(e.compare("sge", after, width), e.compare("eq", body.lane, end - 1))
-        with e.when(e.both(alive, is_last)):
-            for c in range(layout.vector - piece + 1, layout.vector):
-                there = body.here(c, row, deep)
-                to = body.memory_index(op.indices, there, layout)
-                moved_out = e.compare("sge", e.add(shift, c), layout.vector)
-                with e.when(e.both(moved_out, e.within(to[-1], width))):
-                    e.store(body.load(op.tile, there), op.buffer, to)
-        inside = [e.within(place[-1], width) for place in places]
+        # in one branch per row, conditions of single stores: these become predicates, further branches would not
         with body.stores_of_row(own) as condition:
-            for c in range(0, layout.vector, piece):
-                all_inside = e.both(inside[c], inside[c + piece - 1])
+            for first in range(0, layout.vector, piece):
+                inside = [e.within(place[-1], width) for place in places[first : first + piece]]
+                all_inside = e.both(inside[0], inside[-1])
                 assert all_inside is not None
-                body.choose_stores(condition, all_inside, partial(together, c), partial(apart, inside, c))
+                body.store_where(
+                    op.buffer, e.both(condition, all_inside), partial(place_of, first, pieces[first // piece])
+                )
+                rest = e.both(condition, e.negate(all_inside))
+                for c in range(piece if piece > 1 else 0):
+                    body.store_where(op.buffer, e.both(rest, inside[c]), partial(single, first + c))
+            # the last columns of the last lane have moved out of it; a tile to the right may store them, too
+            is_last = e.both(condition, e.compare("eq", body.lane, end - 1))
+            for c in range(layout.vector - piece + 1, layout.vector):
+                to = body.memory_index(op.indices, body.here(c, row, deep), layout)
+                moved_out = e.both(e.compare("sge", e.add(shift, c), layout.vector), e.within(to[-1], width))
+                body.store_where(op.buffer, e.both(is_last, moved_out), partial(unmoved, c, to))
 
-    def together(first: int, condition: SSAValue | None) -> None:
-        body.store_where(op.buffer, condition, lambda: [(places[first], pieces[first // piece])])
-
-    def apart(inside: Sequence[SSAValue], first: int, condition: SSAValue | None) -> None:
-        for c in range(first, first + piece if piece > 1 else first):
-            body.store_where(op.buffer, e.both(condition, inside[c]), partial(single, c))
+    def place_of(column: int, value: SSAValue) -> list[Place]:
+        return [(places[column], value)]
 
     def single(c: int) -> list[Place]:
         return [(places[c], e.op(vector.ExtractOp(pieces[c // piece], [c % piece], element)))]
+
+    def unmoved(c: int, to: Sequence[Num]) -> list[Place]:
+        return [(to, body.load(op.tile, body.here(c, row, deep)))]
 
     def between_sides() -> None:
         with body.stores_of_row(own) as condition:

@@ -225,13 +225,12 @@ class WarpTile:
             assert row is not None
             result = e.both(result, row.whole)
             if held.in_words:
-                end = e.add(x, (LANES - 1) * at.vector)
-                bottom = e.add(tile.origin[1], at.height + at.bottom + held.below - 1)
-                last = row_of(e, tile, source, [end, bottom, *(high for _, high in held.rest)], at.vector)
-                assert last is not None
-                last.index[-1] = e.add(last.index[-1], at.vector - 1)
-                memory = tile.buffers[base_of(source)[0]].memref
-                result = e.both(result, pieces_inside(e, memory, row.index, last.index, held.piece))
+                buffer = tile.buffers[base_of(source)[0]]
+                first = e.sub(top, buffer.mins[1])
+                rows: tuple[Num, Num] = (first, e.add(first, at.warps * at.pitch + held.above + held.below - 1))
+                if any(b.mins for b in base_of(source)[1]):
+                    rows = (0, buffer.extent(1, e))  # any of them, for what lies beside a smaller box
+                result = e.both(result, pieces_inside(e, buffer.memref, rows, held.piece))
         if not at.slack:
             for out in outputs:
                 offset, extent = e.sub(tile.origin[0], out.mins[0]), out.extent(0, e)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import math
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from xdsl.dialects import func
@@ -13,12 +13,12 @@ from xdsl.dialects.builtin import IntegerAttr, ModuleOp, UnitAttr
 from xdsl.passes import ModulePass
 
 from tilefuse.dialects.diagnostics import PipelineError
-from tilefuse.dialects.img.attrs import ScheduleAttr, Shape
+from tilefuse.dialects.img.attrs import Shape
 from tilefuse.dialects.img.ops import GroupOp, PipelineOp
 from tilefuse.dialects.verification import verify
 from tilefuse.lowering import lowering_passes
 from tilefuse.lowering.abi import kernel_name, threads
-from tilefuse.lowering.groups import HELD, hold, without_rare_versions
+from tilefuse.lowering.groups import HELD, hold
 from tilefuse.lowering.printers import print_c, print_cuda
 from tilefuse.passes.chain_kernels import ChainKernels
 from tilefuse.passes.pipeline import PassTrace, new_context, run_passes, standard_passes
@@ -162,10 +162,6 @@ class Compiled:
                 # what the search has nothing better for is made smaller, and searched for no more
                 searched = False
                 if not self._make_room(scheduled, names, cubin, fixed):
-                    import os
-
-                    if os.environ.get("TF_HOLD", "1") == "1":
-                        module = self._tighten(module, cubin, index_bits, arch)
                     return Kernels(module, self._print(module, index_bits), cubin)
             else:
                 scheduled = again
@@ -198,47 +194,6 @@ class Compiled:
             if (name := kernel_name(lowered)) in held:
                 hold(lowered, kernels[name])
         return module
-
-    def _tighten(self, module: ModuleOp, cubin: cuda.Cubin, index_bits: int, arch: str) -> ModuleOp:
-        """Hold kernels to the registers that interior tiles need, if without spills that makes room for more blocks.
-
-        A kernel has as many registers as the hungriest of its versions, which may be one for few tiles. `module` with
-        what was held; `cubin` has its code then.
-        """
-        on = gpu(self._settings.backend.machine)
-        groups = {
-            kernel_name(g): g
-            for g in reversed(groups_of(find_pipeline(module)))
-            if g.schedule is not None and g.schedule.resident_blocks and g.sym_name.data not in self._by_hand
-        }
-
-        def blocks(name: str, registers: int) -> int:
-            return occupancy(on, math.prod(threads(groups[name])), registers, 0).blocks_per_sm
-
-        def build(module: ModuleOp, names: Iterable[str]) -> cuda.Cubin:
-            sources = {name: print_cuda(module, index_bits=index_bits, kernel=name) for name in names}
-            return cuda.build(sources, arch, strict_float=self._settings.strict_float)
-
-        names = [name for name in groups if cubin.spill_bytes.get(name) == 0]
-        interior = build(without_rare_versions(module), names)
-        needs = {name: interior.registers[name] for name in names}
-        while True:
-            wanted = {n: blocks(n, needs[n]) for n in names if blocks(n, needs[n]) > blocks(n, cubin.registers[n])}
-            if not wanted:
-                return module
-            tighter = module.clone()
-            kernels = {f.sym_name.data: f for f in tighter.body.block.ops if isinstance(f, func.FuncOp)}
-            for group in groups_of(find_pipeline(tighter)):
-                if (name := kernel_name(group)) in wanted and group.schedule is not None:
-                    group.schedule = ScheduleAttr.new_from(group.schedule, blocks=wanted[name])
-                    hold(group, kernels[name])
-            tried = build(tighter, wanted)
-            if not any(tried.spill_bytes[name] for name in wanted):
-                cubin.update(tried)
-                return tighter
-            for name in wanted:
-                if tried.spill_bytes[name]:
-                    needs[name] = tried.registers[name] + 8
 
     def _tile_again(self, scheduled: ModuleOp, names: list[str], cubin: cuda.Cubin, fixed: set[str]) -> ModuleOp | None:
         """All scheduled anew, with what the spilling kernels need noted for the `tile` pass.

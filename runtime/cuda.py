@@ -134,11 +134,6 @@ class Cubin:
     spill_bytes: dict[str, int]
     shared_bytes: dict[str, int]
 
-    def update(self, other: Cubin) -> None:
-        """Take the kernels of another one."""
-        for mine, theirs in zip(vars(self).values(), vars(other).values(), strict=True):
-            mine.update(theirs)
-
 
 def options(strict_float: bool) -> tuple[str, ...]:
     """NVRTC's options: denormals kept; strict: no contraction to fused multiply-adds."""
