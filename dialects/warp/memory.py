@@ -158,12 +158,14 @@ class LoadOp(IRDLOperation):
             sides = ("right",) if can_cut(element, layout.vector) else ("left", "right")
             if self.partial.data not in sides:
                 raise VerifyException(f"warp.load: pieces of {element} are partial at the {' or '.join(sides)}")
-        if self.border is None:
-            if self.whole is not None or self.bodies:
-                raise VerifyException("warp.load: whole and regions are of border tiles; add border")
-            return
-        if len(self.bodies) != 1 + (self.whole is not None):
+        if self.replaces is not None and self.whole is None:
+            raise VerifyException("warp.load: replaces is said of rows; add whole")
+        if self.whole is not None and self.border is None:
+            raise VerifyException("warp.load: whole is said of border tiles; add border")
+        if len(self.bodies) != (self.border is not None) + (self.whole is not None):
             raise VerifyException("warp.load: border comes with a region, points, and whole with one more, rows")
+        if self.border is None:
+            return
         for body in self.bodies:
             check_coordinates(self, body.block, layout)
         if self.whole is not None:
@@ -172,8 +174,6 @@ class LoadOp(IRDLOperation):
             if yielded(self, self.rows) not in ([*row, *replaced], [*row, i1, i1, *replaced]):
                 last = f", and i1 and {element}" if replaced else ""
                 raise VerifyException(f"warp.load: rows yields {rank} indices, perhaps i1 and i1{last}")
-        elif self.replaces is not None:
-            raise VerifyException("warp.load: replaces is said of rows; add whole")
         if yielded(self, self.points) != [element]:
             raise VerifyException(f"warp.load: points yields {element}")
 

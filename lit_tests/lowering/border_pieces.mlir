@@ -4,9 +4,20 @@
 // RUN: pipeline-opt %s -p 'tile{shape=warp_tile sizes=0,0 threads=32,4 vector=4 rows=2},promote-memory,lower-groups,lower-warp-tiles' -t cuda | filecheck %s
 
 // CHECK-LABEL: void pieces_sum_tile(
-// CHECK:         const bool {{.*}} = (((x0 + {{.*}} - left) | w) & 3) == 0 && w >= 4 && left >= before_min_x;
-// CHECK:           max_idx(min_idx(x0 + {{.*}}, left + w - 4), left) - before_min_x;
-// CHECK:           load_f32x4(&before[
+// CHECK:         if (border) {
+// CHECK-NEXT:      if (whole) {
+// CHECK:             max_idx(min_idx(x0 + {{.*}}, left + w - 4), left);
+// CHECK:             load_f32x4(&before[
+
+// The kernel asks once per tile whether they do: the box begins and ends between pieces, as far as the tile reaches, and
+// lies in the buffer. What versions for border tiles compute is not computed before it is known that one is needed.
+
+// CHECK-LABEL: __launch_bounds__(128) pieces_sum(
+// CHECK:         const idx [[AT:i_[0-9]+]] = x0 - 4 - left;
+// CHECK:         ([[AT]] >= 0 || ([[AT]] & 3) == 0) && ({{.*}} >= 128 || ({{.*}} & 3) == 0)
+// CHECK:         w >= 4 && left >= before_min_x
+// CHECK:         pieces_sum_tile({{.*}}, apart(x0, 1), y0, true, true);
+// CHECK:         pieces_sum_tile({{.*}}, apart(x0, 2), y0, true, false);
 img.pipeline @pieces {
   %in = img.input "image" : !img.func<2xf32>
   %left = img.min 0 of %in : !img.func<2xf32>

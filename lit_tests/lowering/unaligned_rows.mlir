@@ -6,21 +6,22 @@
 
 // Stores are of words, so three columns left of the tile are whole too.
 
-// TILES: warp.load %in[{{.*}}] pieces partial right border %border repeated rows {
+// TILES: warp.load %in[{{.*}}] pieces partial right border %border whole %whole rows {
 // TILES: lanes = [32, 8]
 // TILES: warp.store %out{{.*}} within [-3, 240, 0, 8] border %border
 
 // CHECK-LABEL: void smooth_out_tile(
 // CHECK:       if (border) {
 
-// In border tiles words are loaded too, if they lie in the buffer; beside it the element of the edge is taken instead.
+// In border tiles words are loaded too, where each lane's columns lie inside or outside of the buffer together; lanes
+// outside take the element of the edge. The last word is that of the last column, so it lies in the buffer.
 
-// CHECK:         if ({{.*}}) {
-// CHECK:           unsigned int edges[2];
-// CHECK:           edges[r] = in[{{.*}}];
+// CHECK-NEXT:    if (whole) {
 // CHECK:           unsigned int pieces[2][3];
-// CHECK:           pieces[r][2] = load_u8x4(
+// CHECK:           const idx [[LAST:i_[0-9]+]] = {{.*}} + 7 - ({{.*}} & 3);
+// CHECK-NEXT:      pieces[r][2] = load_u8x4(&in[{{.*}} + [[LAST]]]);
 // CHECK-NOT:       __shfl
+// CHECK:           rows[r] = splat_u8x8(
 
 // Elsewhere the last word that a lane needs is the first one of the next lane.
 
@@ -38,12 +39,22 @@
 // CHECK:         __shfl_up_sync(
 // CHECK:         __funnelshift_l(
 
-// What moves out of the last lane is stored by the tile to the right, if there is one: no column has two writers.
+// Beside the picture's sides a row is stored in as few branches as may be, and so is what has moved out of the last lane.
 
-// CHECK:         if (i_{{[0-9]+}} + 240 >= out_out_n1 && lane == 30) {
-// CHECK:           out_out[
-// CHECK:         store_u8x4(&out_out[
-// CHECK:         store_u8x4(&out_out[
+// CHECK:         if (border) {
+// CHECK:           if ({{.*}} < 3 || {{.*}} + 243 > out_out_n1) {
+// CHECK:             store_u8x4(&out_out[
+// CHECK:             const bool [[LAST:test_[0-9]+]] = lane == 30;
+// CHECK:             = [[LAST]] && {{.*}} + 5 >= 8 && {{.*}} < (uidx)out_out_n1;
+// CHECK:           } else {
+// CHECK-NEXT:        if ({{.*}}) {
+// CHECK-NEXT:          store_u8x4(&out_out[
+// CHECK-NEXT:          store_u8x4(&out_out[
+
+// The last tile of a row begins where all of it lies in the picture.
+
+// CHECK-LABEL: __launch_bounds__(128) smooth_out(
+// CHECK:         min_idx(out_out_min_x + bx * 240, max_idx({{.*}} - 240, out_out_min_x));
 img.pipeline @smooth {
   %in = img.input "in" {img.align = 1 : i64} : !img.func<2xui8>
   %edge = img.boundary repeat_edge %in dims [0, 1] : !img.func<2xui8>

@@ -63,8 +63,8 @@ func.func @f(%m: memref<?x?xf32>, %i: index, %b: i1) {
 // -----
 
 func.func @f(%m: memref<?x?xf32>, %i: index, %b: i1) {
-  // expected-error @below {{warp.load: border comes with two regions, rows and points}}
-  %t = "warp.load"(%m, %i, %i, %b) <{operandSegmentSizes = array<i32: 1, 2, 0, 1>}> : (memref<?x?xf32>, index, index, i1) -> !warp.tile<f32, #warp.layout<origin = [0, 0], lanes = [32, 4], warps = [4, 2], columns = [0, 4], rows = [0, 2]>>
+  // expected-error @below {{warp.load: border comes with a region, points, and whole with one more, rows}}
+  %t = "warp.load"(%m, %i, %i, %b) <{operandSegmentSizes = array<i32: 1, 2, 0, 1, 0>}> : (memref<?x?xf32>, index, index, i1) -> !warp.tile<f32, #warp.layout<origin = [0, 0], lanes = [32, 4], warps = [4, 2], columns = [0, 4], rows = [0, 2]>>
   func.return
 }
 
@@ -72,7 +72,7 @@ func.func @f(%m: memref<?x?xf32>, %i: index, %b: i1) {
 
 func.func @f(%m: memref<?x?xf32>, %i: index, %b: i1) {
   // expected-error @below {{warp.load: a buffer of f32 gives no i8}}
-  %t = "warp.load"(%m, %i, %i) <{operandSegmentSizes = array<i32: 1, 2, 0, 0>}> : (memref<?x?xf32>, index, index) -> !warp.tile<i8, #warp.layout<origin = [0, 0], lanes = [32, 4], warps = [4, 2], columns = [0, 4], rows = [0, 2]>>
+  %t = "warp.load"(%m, %i, %i) <{operandSegmentSizes = array<i32: 1, 2, 0, 0, 0>}> : (memref<?x?xf32>, index, index) -> !warp.tile<i8, #warp.layout<origin = [0, 0], lanes = [32, 4], warps = [4, 2], columns = [0, 4], rows = [0, 2]>>
   func.return
 }
 
@@ -80,22 +80,8 @@ func.func @f(%m: memref<?x?xf32>, %i: index, %b: i1) {
 
 func.func @f(%m: memref<?x?xf32>, %i: index, %b: i1, %v: f32) {
   // expected-error @below {{warp.load: its region takes 2 coordinates of type index, x first}}
-  %t = warp.load %m[%i, %i] border %b rows {
+  %t = warp.load %m[%i, %i] border %b whole %b rows {
   ^bb0(%x: index):
-    warp.yield %b, %i, %i : i1, index, index
-  } points {
-  ^bb0(%x: index, %y: index):
-    warp.yield %v : f32
-  } : memref<?x?xf32> -> !warp.tile<f32, #warp.layout<origin = [0, 0], lanes = [32, 4], warps = [4, 2], columns = [0, 4], rows = [0, 2]>>
-  func.return
-}
-
-// -----
-
-func.func @f(%m: memref<?x?xf32>, %i: index, %b: i1, %v: f32) {
-  // expected-error @below {{warp.load: rows yields i1, 2 indices, perhaps i1 and i1}}
-  %t = warp.load %m[%i, %i] border %b rows {
-  ^bb0(%x: index, %y: index):
     warp.yield %i, %i : index, index
   } points {
   ^bb0(%x: index, %y: index):
@@ -107,10 +93,24 @@ func.func @f(%m: memref<?x?xf32>, %i: index, %b: i1, %v: f32) {
 // -----
 
 func.func @f(%m: memref<?x?xf32>, %i: index, %b: i1, %v: f32) {
-  // expected-error @below {{warp.load: rows yields i1, 2 indices, perhaps i1 and i1, and i1 and f32}}
-  %t = warp.load %m[%i, %i] border %b replaces rows {
+  // expected-error @below {{warp.load: rows yields 2 indices, perhaps i1 and i1}}
+  %t = warp.load %m[%i, %i] border %b whole %b rows {
   ^bb0(%x: index, %y: index):
-    warp.yield %b, %i, %i, %b : i1, index, index, i1
+    warp.yield %b, %i, %i : i1, index, index
+  } points {
+  ^bb0(%x: index, %y: index):
+    warp.yield %v : f32
+  } : memref<?x?xf32> -> !warp.tile<f32, #warp.layout<origin = [0, 0], lanes = [32, 4], warps = [4, 2], columns = [0, 4], rows = [0, 2]>>
+  func.return
+}
+
+// -----
+
+func.func @f(%m: memref<?x?xf32>, %i: index, %b: i1, %v: f32) {
+  // expected-error @below {{warp.load: rows yields 2 indices, perhaps i1 and i1, and i1 and f32}}
+  %t = warp.load %m[%i, %i] border %b whole %b replaces rows {
+  ^bb0(%x: index, %y: index):
+    warp.yield %i, %i, %b : index, index, i1
   } points {
   ^bb0(%x: index, %y: index):
     warp.yield %v : f32
@@ -122,9 +122,9 @@ func.func @f(%m: memref<?x?xf32>, %i: index, %b: i1, %v: f32) {
 
 func.func @f(%m: memref<?x?xf32>, %i: index, %b: i1, %v: f32) {
   // expected-error @below {{warp.load: points yields f32}}
-  %t = warp.load %m[%i, %i] border %b rows {
+  %t = warp.load %m[%i, %i] border %b whole %b rows {
   ^bb0(%x: index, %y: index):
-    warp.yield %b, %i, %i : i1, index, index
+    warp.yield %i, %i : index, index
   } points {
   ^bb0(%x: index, %y: index):
     warp.yield %b : i1
@@ -136,9 +136,9 @@ func.func @f(%m: memref<?x?xf32>, %i: index, %b: i1, %v: f32) {
 
 func.func @f(%m: memref<?x?xf32>, %i: index, %b: i1, %v: f32) {
   // expected-error @below {{warp.load: its region must end in warp.yield}}
-  %t = warp.load %m[%i, %i] border %b rows {
+  %t = warp.load %m[%i, %i] border %b whole %b rows {
   ^bb0(%x: index, %y: index):
-    warp.yield %b, %i, %i : i1, index, index
+    warp.yield %i, %i : index, index
   } points {
   ^bb0(%x: index, %y: index):
     "test.termop"() : () -> ()
@@ -149,8 +149,8 @@ func.func @f(%m: memref<?x?xf32>, %i: index, %b: i1, %v: f32) {
 // -----
 
 func.func @f(%m: memref<?x?xf32>, %i: index) {
-  // expected-error @below {{warp.load: replaces is said of border tiles; add border}}
-  %t = "warp.load"(%m, %i, %i) <{replaces, operandSegmentSizes = array<i32: 1, 2, 0, 0>}> : (memref<?x?xf32>, index, index) -> !warp.tile<f32, #warp.layout<origin = [0, 0], lanes = [32, 4], warps = [4, 2], columns = [0, 4], rows = [0, 2]>>
+  // expected-error @below {{warp.load: replaces is said of rows; add whole}}
+  %t = "warp.load"(%m, %i, %i) <{replaces, operandSegmentSizes = array<i32: 1, 2, 0, 0, 0>}> : (memref<?x?xf32>, index, index) -> !warp.tile<f32, #warp.layout<origin = [0, 0], lanes = [32, 4], warps = [4, 2], columns = [0, 4], rows = [0, 2]>>
   func.return
 }
 
@@ -481,7 +481,7 @@ func.func @f(%a: !warp.tile<f32, #warp.layout<origin = [0, 0], lanes = [32, 4], 
 
 func.func @f(%a: !warp.tile<f32, #warp.layout<origin = [0, 0], lanes = [32, 4], warps = [4, 2], columns = [0, 4], rows = [0, 2]>>, %m: memref<?x?xf32>, %i: index, %b: i1) {
   // expected-error @below {{warp.store: within is [x first, x end, y first, y end]}}
-  "warp.store"(%a, %m, %i, %i, %b) <{box = array<i64: 0, 8>, operandSegmentSizes = array<i32: 1, 1, 2, 0, 1>}> : (!warp.tile<f32, #warp.layout<origin = [0, 0], lanes = [32, 4], warps = [4, 2], columns = [0, 4], rows = [0, 2]>>, memref<?x?xf32>, index, index, i1) -> ()
+  "warp.store"(%a, %m, %i, %i, %b) <{box = array<i64: 0, 8>, operandSegmentSizes = array<i32: 1, 1, 2, 0, 1, 0>}> : (!warp.tile<f32, #warp.layout<origin = [0, 0], lanes = [32, 4], warps = [4, 2], columns = [0, 4], rows = [0, 2]>>, memref<?x?xf32>, index, index, i1) -> ()
   func.return
 }
 
@@ -566,30 +566,8 @@ func.func @words_partial_at_the_left(%in: memref<?x?xi8>, %i: index) {
 
 // -----
 
-func.func @repeated_floats(%in: memref<?x?xf32>, %i: index, %border: i1) {
-  // expected-error @below {{warp.load: repeated is said of words of several elements, not of f32}}
-  %a = warp.load %in[%i, %i] pieces border %border repeated rows {
-  ^bb0(%x: index, %y: index):
-    warp.yield %border, %y, %x : i1, index, index
-  } points {
-  ^bb0(%x: index, %y: index):
-    %v = memref.load %in[%y, %x] : memref<?x?xf32>
-    warp.yield %v : f32
-  } : memref<?x?xf32> -> !warp.tile<f32, #warp.layout<origin = [0, 0], lanes = [32, 4], warps = [1, 1], columns = [0, 4], rows = [0, 1]>>
-  func.return
-}
-
-// -----
-
-func.func @repeated_without_pieces(%in: memref<?x?xi8>, %i: index, %border: i1) {
-  // expected-error @below {{warp.load: repeated stands with pieces, without plain or replaces}}
-  %a = warp.load %in[%i, %i] border %border repeated rows {
-  ^bb0(%x: index, %y: index):
-    warp.yield %border, %y, %x : i1, index, index
-  } points {
-  ^bb0(%x: index, %y: index):
-    %v = memref.load %in[%y, %x] : memref<?x?xi8>
-    warp.yield %v : i8
-  } : memref<?x?xi8> -> !warp.tile<i8, #warp.layout<origin = [0, 0], lanes = [32, 4], warps = [1, 1], columns = [0, 4], rows = [0, 1]>>
+func.func @whole_without_border(%in: memref<?x?xf32>, %i: index, %b: i1) {
+  // expected-error @below {{warp.load: whole is said of border tiles; add border}}
+  %a = "warp.load"(%in, %i, %i, %b) <{operandSegmentSizes = array<i32: 1, 2, 0, 0, 1>}> : (memref<?x?xf32>, index, index, i1) -> !warp.tile<f32, #warp.layout<origin = [0, 0], lanes = [32, 4], warps = [1, 1], columns = [0, 4], rows = [0, 1]>>
   func.return
 }

@@ -36,38 +36,43 @@ func.func @plain(%in: memref<?x?xf32>, %out: memref<?x?xf32>, %i: index, %j: ind
 
 #own = #warp.layout<origin = [0, 0], lanes = [32, 4], warps = [4, 2], columns = [0, 4], rows = [0, 2]>
 
-// Whether vectors lie well; where rows lie in border tiles, and what points are there.
+// Whether vectors lie well; what points are in border tiles, and where rows lie if they are inside or outside as wholes.
 
 // CHECK-LABEL: func.func @borders(
-// CHECK:         %a = warp.load %in[%j, %i] aligned %aligned border %border rows {
+// CHECK:         %a = warp.load %in[%j, %i] aligned %aligned border %border whole %aligned rows {
 // CHECK-NEXT:    ^bb0(%x: index, %y: index):
-// CHECK-NEXT:      warp.yield %aligned, %y, %x : i1, index, index
+// CHECK-NEXT:      warp.yield %y, %x : index, index
 // CHECK-NEXT:    } points {
 // CHECK-NEXT:    ^bb{{[0-9]+}}(%x_1: index, %y_1: index):
 // CHECK:           warp.yield %v : f32
 // CHECK-NEXT:    } : memref<?x?xf32> -> !warp.tile<f32, {{.*}}>
-// CHECK-NEXT:    %b = warp.load %in[%j, %i] border %border plain replaces rows {
-// CHECK:           warp.yield %aligned, %{{.*}}, %{{.*}}, %border, %zero : i1, index, index, i1, f32
+// CHECK-NEXT:    %b = warp.load %in[%j, %i] border %border whole %whole replaces rows {
+// CHECK:           warp.yield %{{.*}}, %{{.*}}, %border, %zero : index, index, i1, f32
 // CHECK:         } points {
-// CHECK:         warp.store %a to %out[%j, %i] within [-3, 120, 0, 8] aligned %aligned border %border : !warp.tile<f32, {{.*}}>, memref<?x?xf32>
-func.func @borders(%in: memref<?x?xf32>, %out: memref<?x?xf32>, %i: index, %j: index, %border: i1, %aligned: i1) {
+// CHECK:         %c = warp.load %in[%j, %i] border %border points {
+// CHECK:         warp.store %a to %out[%j, %i] within [-3, 120, 0, 8] aligned %aligned border %border whole %whole : !warp.tile<f32, {{.*}}>, memref<?x?xf32>
+func.func @borders(%in: memref<?x?xf32>, %out: memref<?x?xf32>, %i: index, %j: index, %border: i1, %aligned: i1, %whole: i1) {
   %zero = arith.constant 0.0 : f32
-  %a = warp.load %in[%j, %i] aligned %aligned border %border rows {
+  %a = warp.load %in[%j, %i] aligned %aligned border %border whole %aligned rows {
   ^bb0(%x: index, %y: index):
-    warp.yield %aligned, %y, %x : i1, index, index
+    warp.yield %y, %x : index, index
   } points {
   ^bb1(%x: index, %y: index):
     %v = memref.load %in[%y, %x] : memref<?x?xf32>
     warp.yield %v : f32
   } : memref<?x?xf32> -> !warp.tile<f32, #warp.layout<origin = [-4, 0], lanes = [32, 4], warps = [4, 2], columns = [0, 4], rows = [0, 2]>>
-  %b = warp.load %in[%j, %i] border %border plain replaces rows {
+  %b = warp.load %in[%j, %i] border %border whole %whole replaces rows {
   ^bb0(%x: index, %y: index):
-    warp.yield %aligned, %y, %x, %border, %zero : i1, index, index, i1, f32
+    warp.yield %y, %x, %border, %zero : index, index, i1, f32
   } points {
   ^bb1(%x: index, %y: index):
     warp.yield %zero : f32
   } : memref<?x?xf32> -> !warp.tile<f32, #own>
-  warp.store %a to %out[%j, %i] within [-3, 120, 0, 8] aligned %aligned border %border : !warp.tile<f32, #warp.layout<origin = [-4, 0], lanes = [32, 4], warps = [4, 2], columns = [0, 4], rows = [0, 2]>>, memref<?x?xf32>
+  %c = warp.load %in[%j, %i] border %border points {
+  ^bb1(%x: index, %y: index):
+    warp.yield %zero : f32
+  } : memref<?x?xf32> -> !warp.tile<f32, #own>
+  warp.store %a to %out[%j, %i] within [-3, 120, 0, 8] aligned %aligned border %border whole %whole : !warp.tile<f32, #warp.layout<origin = [-4, 0], lanes = [32, 4], warps = [4, 2], columns = [0, 4], rows = [0, 2]>>, memref<?x?xf32>
   func.return
 }
 
@@ -125,23 +130,5 @@ func.func @in_pieces(%in: memref<?x?xi8>, %floats: memref<?x?xf32>, %i: index, %
   %a = warp.load %in[%j, %i] pieces : memref<?x?xi8> -> !warp.tile<i8, #warp.layout<origin = [0, 0], lanes = [32, 4], warps = [4, 2], columns = [0, 4], rows = [0, 2]>>
   %b = warp.load %in[%j, %i] pieces partial right : memref<?x?xi8> -> !warp.tile<i8, #warp.layout<origin = [0, 0], lanes = [32, 4], warps = [4, 2], columns = [0, 4], rows = [0, 2]>>
   %c = warp.load %floats[%j, %i] pieces partial left : memref<?x?xf32> -> !warp.tile<f32, #warp.layout<origin = [0, 0], lanes = [32, 4], warps = [4, 2], columns = [0, 4], rows = [0, 2]>>
-  func.return
-}
-
-// -----
-
-// In border tiles the element of the edge stands beside the buffer.
-
-// CHECK-LABEL: func.func @repeated_pieces(
-// CHECK-NEXT:    %a = warp.load %in[%j, %i] pieces border %b repeated rows {
-func.func @repeated_pieces(%in: memref<?x?xi8>, %i: index, %j: index, %b: i1) {
-  %a = warp.load %in[%j, %i] pieces border %b repeated rows {
-  ^bb0(%x: index, %y: index):
-    warp.yield %b, %y, %x : i1, index, index
-  } points {
-  ^bb0(%x: index, %y: index):
-    %v = memref.load %in[%y, %x] : memref<?x?xi8>
-    warp.yield %v : i8
-  } : memref<?x?xi8> -> !warp.tile<i8, #warp.layout<origin = [0, 0], lanes = [32, 4], warps = [4, 2], columns = [0, 4], rows = [0, 2]>>
   func.return
 }

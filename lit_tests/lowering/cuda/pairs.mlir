@@ -46,6 +46,9 @@
 // CHECK-NEXT:   }
 // CHECK-NEXT:   const idx i = lane * 4;
 // CHECK-NEXT:   const idx i_1 = i - 4;
-// CHECK-NEXT:   if (lane >= 1 && lane < 31) {
+// CHECK-NEXT:   const bool test = lane >= 1 && lane < 31;
+// CHECK-NEXT:   if (border) {
+// CHECK-NEXT:     if (test) {
+// CHECK-NEXT:       if (aligned) {
 // CHECK:              store_u8x4(&out[i_2 * out_s0 + i_3], __byte_perm(v_{{[0-9]+}}, v_{{[0-9]+}}, 0x6240));
 // CHECK:              out[i_2 * out_s0 + i_6] = (unsigned short)(v_{{[0-9]+}} >> 16);
