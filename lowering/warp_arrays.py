@@ -149,7 +149,7 @@ class ArrayBody(Body):
                 index = self.memory_index(op.indices, at, layout)
                 inside = self.in_box(op, at, columns=True)
                 if guard:
-                    inside = e.both(inside, self.in_buffer(op.buffer, index))
+                    inside = e.both(inside, e.both(self.in_buffer(op.buffer, index), self.is_own(op, at)))
                 with e.when(inside):
                     e.store(self.load(op.tile, at), op.buffer, index)
 

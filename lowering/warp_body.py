@@ -186,6 +186,13 @@ class Body:
             inside = e.both(inside, e.compare("slt", y, y1))
         return inside
 
+    def is_own(self, op: StoreOp, at: Where) -> SSAValue | None:
+        """Whether a border tile is to store a column; None for always."""
+        if op.first is None:
+            return None
+        x, *_ = at.coordinates(layout_of(op.tile), self.e)
+        return self.e.compare("sge", x, op.first)
+
     def in_buffer(self, buffer: SSAValue, index: Sequence[Num]) -> SSAValue | None:
         """Whether memref indices, or the first of them, lie inside the buffer."""
         e = self.e

@@ -76,17 +76,22 @@ def store_shifted(
         # in one branch per row, conditions of single stores: these become predicates, further branches would not
         with body.stores_of_row(own) as condition:
             for first in range(0, layout.vector, piece):
+                mine = condition
+                if op.first is not None:
+                    # where the tile on the left ends, a piece begins in this one, too
+                    column, *_ = body.here(first, row, deep).coordinates(layout, e)
+                    mine = e.both(mine, e.compare("sgt", e.add(e.sub(column, shift), piece), op.first))
                 inside = [e.within(place[-1], width) for place in places[first : first + piece]]
                 all_inside = e.both(inside[0], inside[-1])
                 assert all_inside is not None
-                body.store_where(
-                    op.buffer, e.both(condition, all_inside), partial(place_of, first, pieces[first // piece])
-                )
-                rest = e.both(condition, e.negate(all_inside))
+                body.store_where(op.buffer, e.both(mine, all_inside), partial(place_of, first, pieces[first // piece]))
+                rest = e.both(mine, e.negate(all_inside))
                 for c in range(piece if piece > 1 else 0):
                     body.store_where(op.buffer, e.both(rest, inside[c]), partial(single, first + c))
-            # the last columns of the last lane have moved out of it; a tile to the right may store them, too
-            is_last = e.both(condition, e.compare("eq", body.lane, end - 1))
+            # the last columns of the last lane have moved out of it; a tile to the right stores them, if there is one
+            after = body.memory_index(op.indices, Where(body.warp, end, 0, row, deep), layout)[-1]
+            is_last = e.both(e.compare("sge", after, width), e.compare("eq", body.lane, end - 1))
+            is_last = e.both(condition, is_last)
             for c in range(layout.vector - piece + 1, layout.vector):
                 to = body.memory_index(op.indices, body.here(c, row, deep), layout)
                 moved_out = e.both(e.compare("sge", e.add(shift, c), layout.vector), e.within(to[-1], width))

@@ -41,25 +41,26 @@ def store_row(body: RegisterBody, op: StoreOp, row: Num) -> None:
         def vectors(condition: SSAValue | None) -> None:
             body.store_where(op.buffer, condition, lambda: [(index(0), body.row(op.tile, row, deep))])
 
-        def scalars(condition: SSAValue | None, guard: bool) -> None:
+        def scalars(condition: SSAValue | None, border: bool = False, guard: bool = False) -> None:
             if body.masks_stores or layout.packed == 2:
                 for column in range(layout.vector):
-                    scalar(column, condition, guard)
+                    scalar(column, condition, border, guard)
                 return
             with e.loop(layout.vector, "v", unroll=True) as v:
-                scalar(v, condition, guard)
+                scalar(v, condition, border, guard)
 
-        def scalar(v: Num, condition: SSAValue | None, guard: bool) -> None:
+        def scalar(v: Num, condition: SSAValue | None, border: bool, guard: bool) -> None:
             there = body.here(v, row, deep)
             own = condition if by_lanes else e.both(condition, body.in_box(op, there, columns=True))
+            own = e.both(own, body.is_own(op, there)) if border else own
             own = e.both(own, inside(v)) if guard else own
             body.store_where(op.buffer, own, lambda: [(index(v), body.load(op.tile, there))])
 
-        def unguarded(condition: SSAValue | None) -> None:
+        def unguarded(condition: SSAValue | None, border: bool = False) -> None:
             if aligned is None:
-                scalars(condition, guard=False)
+                scalars(condition, border)
             else:
-                e.choose(aligned, lambda: vectors(condition), lambda: scalars(condition, guard=False))
+                e.choose(aligned, lambda: vectors(condition), lambda: scalars(condition, border))
 
         def interior() -> None:
             if shifts:
@@ -75,7 +76,7 @@ def store_row(body: RegisterBody, op: StoreOp, row: Num) -> None:
             with body.stores_of_row(alive) as condition:
 
                 def apart() -> None:
-                    scalars(condition, guard=True)
+                    scalars(condition, border=True, guard=True)
 
                 def whole() -> None:
                     with body.stores_of_row(inside(0)) as inner:
@@ -83,7 +84,7 @@ def store_row(body: RegisterBody, op: StoreOp, row: Num) -> None:
                         if aligned is not None and aligned is op.whole:
                             vectors(both)
                         else:
-                            unguarded(both)
+                            unguarded(both, border=True)
 
                 if op.whole is None or not by_lanes:
                     apart()

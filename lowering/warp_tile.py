@@ -160,13 +160,18 @@ class WarpTile:
     def _store(self, results: Sequence[SSAValue]) -> None:
         e, at = self.e, self.held
         columns, rows = (-at.slack, at.width), (0, at.height)
+        first: SSAValue | None = None
+        if moves_in(self.group, self.model):
+            # what a tile that has been moved overlaps is the other one's: versions may differ in how they round
+            x = e.sub(self.tile.origin[0], self.outputs[0].mins[0])
+            first = e.value(e.sub(e.mul(e.ceildiv(x, at.width), at.width), x))
         for buffer, f, result in zip(self.outputs, self.group.funcs, results, strict=True):
             # shifted stores find out for themselves, row by row
             aligned = None if at.slack else self._aligned(f)
             # nor can they tell beforehand which lanes' columns lie in the picture
             whole = None if at.slack else self.tile.whole
             store = StoreOp(
-                result, buffer.memref, self._origin(buffer), columns, rows, self.tile.border, aligned, whole
+                result, buffer.memref, self._origin(buffer), columns, rows, self.tile.border, aligned, whole, first
             )
             e.effect(store)
 

@@ -250,7 +250,8 @@ class StoreOp(IRDLOperation):
     `whole %yes` after it, where that holds too, a lane's own columns from 0 on lie inside or outside together.
     `aligned`, which may stand before it, is as in warp.load. If the first column is less than 0, by d, the tile to the
     right stores the same columns too: then all columns of a row may be stored, or all but up to d at either end, as
-    suits where vectors lie in memory.
+    suits where vectors lie in memory. With `from %c`, where `border` holds, columns before c are another tile's, which
+    this one overlaps: they are not stored, but for those that such a tile on the left leaves to it.
     """
 
     name = "warp.store"
@@ -261,6 +262,7 @@ class StoreOp(IRDLOperation):
     aligned = opt_operand_def(i1)
     border = operand_def(i1)
     whole = opt_operand_def(i1)
+    first = opt_operand_def(INDEX)
     box = prop_def(DenseArrayBase)
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
@@ -275,9 +277,10 @@ class StoreOp(IRDLOperation):
         border: SSAValue,
         aligned: SSAValue | None = None,
         whole: SSAValue | None = None,
+        first: SSAValue | None = None,
     ):
         super().__init__(
-            operands=[tile, buffer, list(indices), aligned, border, whole],
+            operands=[tile, buffer, list(indices), aligned, border, whole, first],
             properties={"box": DenseArrayBase.from_list(i64, [*columns, *rows])},
         )
 
@@ -320,6 +323,9 @@ class StoreOp(IRDLOperation):
         parser.parse_keyword("border")
         border = parser.resolve_operand(parser.parse_unresolved_operand(), i1)
         whole = _parse_flag(parser, "whole")
+        first = None
+        if parser.parse_optional_keyword("from"):
+            first = parser.resolve_operand(parser.parse_unresolved_operand(), INDEX)
         parser.parse_punctuation(":")
         tile_type = parser.parse_type()
         parser.parse_punctuation(",")
@@ -333,6 +339,7 @@ class StoreOp(IRDLOperation):
             border,
             aligned,
             whole,
+            first,
         )
 
     def print(self, printer: Printer) -> None:
@@ -347,6 +354,9 @@ class StoreOp(IRDLOperation):
         _print_flag(printer, "aligned", self.aligned)
         _print_flag(printer, "border", self.border)
         _print_flag(printer, "whole", self.whole)
+        if self.first is not None:
+            printer.print_string(" from ")
+            printer.print_ssa_value(self.first)
         printer.print_string(" : ")
         printer.print_attribute(self.tile.type)
         printer.print_string(", ")

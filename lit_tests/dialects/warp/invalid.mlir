@@ -481,7 +481,7 @@ func.func @f(%a: !warp.tile<f32, #warp.layout<origin = [0, 0], lanes = [32, 4], 
 
 func.func @f(%a: !warp.tile<f32, #warp.layout<origin = [0, 0], lanes = [32, 4], warps = [4, 2], columns = [0, 4], rows = [0, 2]>>, %m: memref<?x?xf32>, %i: index, %b: i1) {
   // expected-error @below {{warp.store: within is [x first, x end, y first, y end]}}
-  "warp.store"(%a, %m, %i, %i, %b) <{box = array<i64: 0, 8>, operandSegmentSizes = array<i32: 1, 1, 2, 0, 1, 0>}> : (!warp.tile<f32, #warp.layout<origin = [0, 0], lanes = [32, 4], warps = [4, 2], columns = [0, 4], rows = [0, 2]>>, memref<?x?xf32>, index, index, i1) -> ()
+  "warp.store"(%a, %m, %i, %i, %b) <{box = array<i64: 0, 8>, operandSegmentSizes = array<i32: 1, 1, 2, 0, 1, 0, 0>}> : (!warp.tile<f32, #warp.layout<origin = [0, 0], lanes = [32, 4], warps = [4, 2], columns = [0, 4], rows = [0, 2]>>, memref<?x?xf32>, index, index, i1) -> ()
   func.return
 }
 

@@ -50,7 +50,7 @@ func.func @plain(%in: memref<?x?xf32>, %out: memref<?x?xf32>, %i: index, %j: ind
 // CHECK:           warp.yield %{{.*}}, %{{.*}}, %border, %zero : index, index, i1, f32
 // CHECK:         } points {
 // CHECK:         %c = warp.load %in[%j, %i] border %border points {
-// CHECK:         warp.store %a to %out[%j, %i] within [-3, 120, 0, 8] aligned %aligned border %border whole %whole : !warp.tile<f32, {{.*}}>, memref<?x?xf32>
+// CHECK:         warp.store %a to %out[%j, %i] within [-3, 120, 0, 8] aligned %aligned border %border whole %whole from %i : !warp.tile<f32, {{.*}}>, memref<?x?xf32>
 func.func @borders(%in: memref<?x?xf32>, %out: memref<?x?xf32>, %i: index, %j: index, %border: i1, %aligned: i1, %whole: i1) {
   %zero = arith.constant 0.0 : f32
   %a = warp.load %in[%j, %i] aligned %aligned border %border whole %aligned rows {
@@ -72,7 +72,7 @@ func.func @borders(%in: memref<?x?xf32>, %out: memref<?x?xf32>, %i: index, %j: i
   ^bb1(%x: index, %y: index):
     warp.yield %zero : f32
   } : memref<?x?xf32> -> !warp.tile<f32, #own>
-  warp.store %a to %out[%j, %i] within [-3, 120, 0, 8] aligned %aligned border %border whole %whole : !warp.tile<f32, #warp.layout<origin = [-4, 0], lanes = [32, 4], warps = [4, 2], columns = [0, 4], rows = [0, 2]>>, memref<?x?xf32>
+  warp.store %a to %out[%j, %i] within [-3, 120, 0, 8] aligned %aligned border %border whole %whole from %i : !warp.tile<f32, #warp.layout<origin = [-4, 0], lanes = [32, 4], warps = [4, 2], columns = [0, 4], rows = [0, 2]>>, memref<?x?xf32>
   func.return
 }
 
