@@ -248,36 +248,35 @@ def _kernel(group: GroupOp, model: PipelineModel) -> func.FuncOp:
             """Run a function for the tile in row `row` of tiles, with constants, so that each case has its version."""
             places = [bx, row, *deep][:rank]
             origin = [e.add(firsts[d], e.mul(places[d], sizes[d]), f"{_AXES[d] if d < 4 else d}0") for d in range(rank)]
-            if shape.moves_in(group, model):
-                # the last tile of a row computes some points of the one before it again, but none beside the picture
-                last = e.max(e.sub(e.add(out.mins[0], out.extent(0, e)), sizes[0]), firsts[0])
-                origin[0] = e.min(origin[0], last)
             interior = _interior(e, group, model, kernel, origin)
             aligned = shape.aligned(group, model, e, kernel.buffers, kernel.outputs, origin)
-            tile = Tile(origin, e.true(), kernel.buffers, kernel.scalars)
+            yes, no = e.true(), e.false()
 
-            def whole() -> SSAValue | None:
-                found = shape.whole(group, model, e, tile, kernel.outputs)
-                return None if found is None else e.both(aligned, found)
-
-            arguments = [*kernel.block.args, *(e.value(o) for o in origin)]
-
-            def run(border: SSAValue, whole: SSAValue) -> None:
-                version = func.CallOp(SymbolRefAttr(function), [*arguments, border, whole, *more], [])
+            def run(border: SSAValue, whole: SSAValue, origin: Sequence[Num]) -> None:
+                operands = [*kernel.block.args, *(e.value(o) for o in origin), border, whole, *more]
+                version = func.CallOp(SymbolRefAttr(function), operands, [])
                 if shape is WarpTile and border is yes:
                     # without it the compiler computes before the branch what versions have in common: it takes up to
                     # half as many registers again
                     version.attributes["kernel.apart"] = IntegerAttr(len(kernel.block.args), i64)
                 e.effect(version)
 
-            def run_either(border: SSAValue, whole: SSAValue | None) -> None:
+            def run_either(border: SSAValue, whole: SSAValue | None, origin: Sequence[Num]) -> None:
                 if whole is None:
-                    run(border, no)
+                    run(border, no, origin)
                 else:
-                    e.choose(whole, lambda: run(border, yes), lambda: run(border, no))
+                    e.choose(whole, lambda: run(border, yes, origin), lambda: run(border, no, origin))
 
-            yes, no = e.true(), e.false()
-            e.choose(interior, lambda: run_either(no, aligned), lambda: run_either(yes, whole()))
+            def at_border() -> None:
+                moved = list(origin)
+                if shape.moves_in(group, model):
+                    last = e.max(e.sub(e.add(out.mins[0], out.extent(0, e)), sizes[0]), firsts[0])
+                    moved[0] = e.min(origin[0], last)
+                tile = Tile(moved, yes, kernel.buffers, kernel.scalars)
+                whole = shape.whole(group, model, e, tile, kernel.outputs)
+                run_either(yes, None if whole is None else e.both(aligned, whole), moved)
+
+            e.choose(interior, lambda: run_either(no, aligned, origin), at_border)
 
         if stream == 1:
             call(_tile_name(group), by)

@@ -295,7 +295,7 @@ def asked(group: GroupOp, model: PipelineModel, at: WarpLayout) -> list[SSAValue
 
 
 def moves_in(group: GroupOp, model: PipelineModel) -> bool:
-    """Whether the last tile of a row may lie anywhere, so that all of it lies in the picture."""
+    """Whether the last tile of a row may lie anywhere: then it begins where all of it lies in the picture."""
     return origin_alignment(group, model)[0] == 1 and not asked(group, model, group_layout(group, model))
 
 

@@ -53,7 +53,10 @@
 // The last tile of a row begins where all of it lies in the picture. No column has two writers.
 
 // CHECK-LABEL: __launch_bounds__(128) smooth_out(
-// CHECK:         min_idx(out_out_min_x + bx * 240, max_idx({{.*}} - 240, out_out_min_x));
+// CHECK:         const idx x0 = out_out_min_x + bx * 240;
+// CHECK:         smooth_out_tile({{.*}}, x0, y0, false, false);
+// CHECK:         const idx [[MOVED:i_[0-9]+]] = min_idx(x0, max_idx({{.*}} - 240, out_out_min_x));
+// CHECK:         smooth_out_tile({{.*}}, apart([[MOVED]], 1), y0, true, true);
 img.pipeline @smooth {
   %in = img.input "in" {img.align = 1 : i64} : !img.func<2xui8>
   %edge = img.boundary repeat_edge %in dims [0, 1] : !img.func<2xui8>
