@@ -26,7 +26,7 @@ MAKE2(longlong2, long long) MAKE2(ulonglong2, unsigned long long)
 MAKE4(uint4, unsigned) MAKE4(int4, int) MAKE4(float4, float)
 struct Place { int x, y, z; };
 static Place threadIdx, blockIdx;
-extern "C" { int emulated_grid[3], emulated_threads[3], emulated_misaligned; }
+extern "C" { int emulated_grid[3], emulated_threads[3], emulated_misaligned; void (*emulated_after_block)(); }
 #define __device__
 #define __forceinline__ inline
 #define __noinline__

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ctypes
 import re
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +23,12 @@ from tilefuse.runtime.specialize import find_pipeline
 HEADER = Path(__file__).with_suffix(".h")
 
 
-def emulate(patch: Any, folder: Path) -> list[int]:
-    """From now on, programs for the CPU run their CUDA text; the list gets each kernel's misaligned accesses."""
+def emulate(patch: Any, folder: Path, after_block: Callable[[], None] | None = None) -> list[int]:
+    """From now on, programs for the CPU run their CUDA text; the list gets each kernel's misaligned accesses.
+
+    `after_block` is called when a block has ended.
+    """
+    call = ctypes.CFUNCTYPE(None)(after_block) if after_block else None
     found: list[int] = []
     libraries: dict[str, ctypes.CDLL] = {}
 
@@ -37,6 +42,9 @@ def emulate(patch: Any, folder: Path) -> list[int]:
             done = subprocess.run(command, capture_output=True, text=True, check=False)
             assert done.returncode == 0, done.stderr[:3000]
             libraries[source] = ctypes.CDLL(str(library))
+            if call:
+                place = ctypes.c_void_p.in_dll(libraries[source], "emulated_after_block")
+                place.value = ctypes.cast(call, ctypes.c_void_p).value
         return libraries[source]
 
     class Runner(CpuRunner):
@@ -110,4 +118,5 @@ def _over_threads(entries: str, names: list[str]) -> str:
     for name in names:
         entries = entries.replace(f"void {launch.entry_point(name)}(", f'extern "C" void {launch.entry_point(name)}(')
         entries = entries.replace(f"\n  {name}(", f"\n{loops}  {{ blockIdx = {{x, y, z}}; run_block([&] {{ {name}(")
-    return re.sub(r"(run_block.*?\);)\n", r"\1 }); }\n", entries)
+    after = "if (emulated_after_block) emulated_after_block();"
+    return re.sub(r"(run_block.*?\);)\n", rf"\1 }}); {after} }}\n", entries)

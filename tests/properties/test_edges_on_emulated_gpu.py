@@ -65,6 +65,51 @@ def test_edges(seed, monkeypatch, tmp_path):
     assert not any(misaligned)
 
 
+@pytest.mark.parametrize(
+    ("element", "dtype", "vector", "left"),
+    [
+        (hl.UInt(8), np.uint8, 4, 1),
+        (hl.UInt(8), np.uint8, 8, 2),
+        (hl.UInt(16), np.uint16, 8, 1),
+        (hl.Float(32), np.float32, 4, 1),
+        (hl.Float(32), np.float32, 4, 4),  # all lanes are needed
+        (hl.Float(32), np.float32, 2, 1),
+    ],
+)
+@pytest.mark.parametrize("shifted", [True, False])
+@pytest.mark.parametrize("inside", [False, True])  # all that is read is in the picture
+def test_no_point_has_two_writers(element, dtype, vector, left, inside, shifted, monkeypatch, tmp_path):
+    """Tiles that overlap may round differently: then a result would depend on which of them is the last."""
+    writers, out = [], []
+
+    def count():
+        writers[-1] += out[-1] != UNTOUCHED
+        out[-1][...] = UNTOUCHED
+
+    emulate(monkeypatch, tmp_path, count)
+    x, y, image = hl.Var("x"), hl.Var("y"), hl.ImageParam(element, 2, "image")
+    around = image if inside else hl.BoundaryConditions.repeat_edge(image)
+    a, b = hl.Func("a"), hl.Func("b")
+    a[x, y] = around[x - left, y] + around[x + (0 if inside else left), y]
+    b[x, y] = a[x, y - 1] + a[x, y + 1]
+    lanes = 32 - (1 if inside else 2) * -(-left // vector)
+    tile = Tile(
+        "h200", shape="warp_tile", sizes=(0 if shifted else lanes * vector, 0), threads=(32, 2), vector=vector, rows=4,
+        exchange=False,
+    )  # fmt: skip
+    schedule = [tile if p.name == "tile" else p for p in passes("h200", algorithm="all")]
+    program = hl.Pipeline(b).compile("cpu", passes=schedule)
+    for width in (1, 2 * vector + 1, 29 * vector, 30 * vector + 1, 45 * vector - 1, 61 * vector + 3):
+        for later, beyond in ((0, 0), (1, 0), (0, 3)):
+            height, halo = 11, (1, left) if inside else (0, 0)
+            picture, _ = array(dtype, height + 2 * halo[0], width + halo[1], later, beyond)
+            picture[...] = 7
+            out.append(array(dtype, height, width, later, beyond)[0])
+            writers.append(np.zeros(out[-1].shape, int))
+            program(picture, out=out[-1])
+            np.testing.assert_array_equal(writers[-1], 1, err_msg=f"{width}, {later}, {beyond}")
+
+
 @pytest.mark.parametrize(("element", "dtype", "vector"), [(hl.UInt(8), np.uint8, 8), (hl.UInt(16), np.uint16, 4)])
 def test_interleaved_rows_are_not_loaded_in_words(element, dtype, vector, monkeypatch, tmp_path):
     misaligned = emulate(monkeypatch, tmp_path)
