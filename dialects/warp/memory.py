@@ -166,6 +166,8 @@ class LoadOp(IRDLOperation):
             raise VerifyException("warp.load: border comes with a region, points, and whole with one more, rows")
         if self.border is None:
             return
+        if self.whole is not None and element_bytes(element) * layout.vector not in (2, 4, 8, 16):
+            raise VerifyException(f"warp.load: {layout.vector} {element} a lane are not one access; leave whole out")
         for body in self.bodies:
             check_coordinates(self, body.block, layout)
         if self.whole is not None:

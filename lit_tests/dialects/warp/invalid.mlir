@@ -571,3 +571,17 @@ func.func @whole_without_border(%in: memref<?x?xf32>, %i: index, %b: i1) {
   %a = "warp.load"(%in, %i, %i, %b) <{operandSegmentSizes = array<i32: 1, 2, 0, 0, 1>}> : (memref<?x?xf32>, index, index, i1) -> !warp.tile<f32, #warp.layout<origin = [0, 0], lanes = [32, 4], warps = [1, 1], columns = [0, 4], rows = [0, 1]>>
   func.return
 }
+
+// -----
+
+func.func @whole_of_long_rows(%in: memref<?x?xf32>, %i: index, %b: i1, %v: f32) {
+  // expected-error @below {{warp.load: 8 f32 a lane are not one access; leave whole out}}
+  %a = warp.load %in[%i, %i] border %b whole %b rows {
+  ^bb0(%x: index, %y: index):
+    warp.yield %i, %i : index, index
+  } points {
+  ^bb0(%x: index, %y: index):
+    warp.yield %v : f32
+  } : memref<?x?xf32> -> !warp.tile<f32, #warp.layout<origin = [0, 0], lanes = [32, 8], warps = [1, 1], columns = [0, 8], rows = [0, 1]>>
+  func.return
+}
