@@ -270,7 +270,7 @@ def _kernel(group: GroupOp, model: PipelineModel) -> func.FuncOp:
             def at_border() -> None:
                 moved = list(origin)
                 if shape.moves_in(group, model):
-                    # the last tile of a row, so that all of it lies in the picture; it leaves what both have to the other
+                    # the last tile of a row, so that all of it lies in the picture; what both have is the other one's
                     last = e.max(e.sub(e.add(out.mins[0], out.extent(0, e)), sizes[0]), firsts[0])
                     moved[0] = e.min(origin[0], last)
                 tile = Tile(moved, yes, kernel.buffers, kernel.scalars)
