@@ -154,7 +154,7 @@ class BlockTile:
 
     @staticmethod
     def moves_in(group: GroupOp, model: PipelineModel) -> bool:
-        """Whether the last tile of a row may lie anywhere, so that all of it lies in the picture."""
+        """Whether the last tile of a row may lie anywhere: then it begins where all of it lies in the picture."""
         return False
 
     def _align(self) -> None:

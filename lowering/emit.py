@@ -187,7 +187,7 @@ class Emitter:
 
     def both(self, a: SSAValue | None, b: SSAValue | None) -> SSAValue | None:
         """a and b; None stands for true"""
-        if a is None or b is None:
+        if a is None or b is None or a is b:
             return a if b is None else b
         return self._memo(("and", a, b), lambda: arith.AndIOp(a, b))
 

@@ -252,10 +252,10 @@ def _kernel(group: GroupOp, model: PipelineModel) -> func.FuncOp:
             aligned = shape.aligned(group, model, e, kernel.buffers, kernel.outputs, origin)
             yes, no = e.true(), e.false()
 
-            def run(border: SSAValue, whole: SSAValue, origin: Sequence[Num]) -> None:
+            def run(border: SSAValue, whole: SSAValue, origin: Sequence[Num], apart: bool = False) -> None:
                 operands = [*kernel.block.args, *(e.value(o) for o in origin), border, whole, *more]
                 version = func.CallOp(SymbolRefAttr(function), operands, [])
-                if shape is WarpTile and border is yes:
+                if apart:
                     # without it the compiler computes before the branch what versions have in common: it takes up to
                     # half as many registers again
                     version.attributes["kernel.apart"] = IntegerAttr(len(kernel.block.args), i64)
@@ -264,8 +264,9 @@ def _kernel(group: GroupOp, model: PipelineModel) -> func.FuncOp:
             def run_either(border: SSAValue, whole: SSAValue | None, origin: Sequence[Num]) -> None:
                 if whole is None:
                     run(border, no, origin)
-                else:
-                    e.choose(whole, lambda: run(border, yes, origin), lambda: run(border, no, origin))
+                    return
+                apart = border is yes
+                e.choose(whole, lambda: run(border, yes, origin, apart), lambda: run(border, no, origin, apart))
 
             def at_border() -> None:
                 moved = list(origin)

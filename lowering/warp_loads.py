@@ -51,13 +51,12 @@ class _Load:
             self.body.e.choose(self.op.aligned, lambda: self._rows(self._together), self._unaligned)
 
     def _border(self) -> None:
-        whole, aligned = self.op.whole, self.op.aligned
-        if whole is not None and aligned is not None and aligned is not whole:
-            whole = self.body.e.both(whole, aligned)
-        if whole is None:
+        e, op = self.body.e, self.op
+        at_once = e.both(op.whole, op.aligned)
+        if op.whole is None or at_once is None:
             self._rows(self._guarded)
         else:
-            self.body.e.choose(whole, self._whole, lambda: self._rows(self._guarded))
+            e.choose(at_once, self._whole, lambda: self._rows(self._guarded))
 
     def _unaligned(self) -> None:
         if self.op.pieces is None:

@@ -82,12 +82,8 @@ class Pieces:
 
     def place(self, at: Where) -> SSAValue:
         """Where the row begins in memory, or one that lies like it; modulo a piece, the same for all lanes."""
-        first = Where(self.body.warp, 0, 0, self.row_like(at), at.deep)
+        first = Where(self.body.warp, 0, 0, like_row(self.e, at.row, self.piece), at.deep)
         return place_in_memory(self.e, self.op.buffer, self.index(first))
-
-    def row_like(self, at: Where) -> Num:
-        """A row that lies like this one."""
-        return like_row(self.e, at.row, self.piece)
 
     def words(self, loaded: Sequence[SSAValue], at: Where) -> list[SSAValue]:
         """The lane's columns of a row."""

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import SSAValue
 
-from tilefuse.dialects.img.types import element_bytes
 from tilefuse.dialects.warp import StoreOp
 from tilefuse.dialects.warp.layout import Layout
+from tilefuse.dialects.warp.memory import is_one_access
 from tilefuse.lowering.emit import Num
 from tilefuse.lowering.warp_schedule import layout_of
 from tilefuse.lowering.warp_shifts import store_shifted
@@ -56,18 +56,15 @@ def store_row(body: RegisterBody, op: StoreOp, row: Num) -> None:
             own = e.both(own, inside(v)) if guard else own
             body.store_where(op.buffer, own, lambda: [(index(v), body.load(op.tile, there))])
 
-        def unguarded(condition: SSAValue | None, border: bool = False) -> None:
-            if aligned is None:
-                scalars(condition, border)
-            else:
-                e.choose(aligned, lambda: vectors(condition), lambda: scalars(condition, border))
-
         def interior() -> None:
             if shifts:
                 store_shifted(body, op, row, deep, alive, border=False)
                 return
             with body.stores_of_row(alive) as condition:
-                unguarded(condition)
+                if aligned is None:
+                    scalars(condition)
+                else:
+                    e.choose(aligned, lambda: vectors(condition), lambda: scalars(condition))
 
         def border() -> None:
             if shifts:
@@ -81,15 +78,16 @@ def store_row(body: RegisterBody, op: StoreOp, row: Num) -> None:
                 def whole() -> None:
                     with body.stores_of_row(inside(0)) as inner:
                         both = e.both(condition, inner)
-                        if aligned is not None and aligned is op.whole:
-                            vectors(both)
+                        if aligned is None:
+                            scalars(both, border=True)
                         else:
-                            unguarded(both, border=True)
+                            vectors(both)
 
-                if op.whole is None or not by_lanes:
+                at_once = e.both(op.whole, aligned)
+                if op.whole is None or at_once is None or not by_lanes:
                     apart()
                 else:
-                    e.choose(op.whole, whole, apart)
+                    e.choose(at_once, whole, apart)
 
         shifts = x0 < 0 and _is_vector(op.buffer, layout)
         e.choose(op.border, border, interior)
@@ -100,5 +98,5 @@ def _is_vector(buffer: SSAValue, layout: Layout) -> bool:
     type = buffer.type
     assert isinstance(type, MemRefType)
     strides = type.get_strides()
-    size = layout.vector * element_bytes(type.element_type)
-    return size in (2, 4, 8, 16) and layout.vector > 1 and strides is not None and strides[-1] == 1
+    vector = layout.vector
+    return vector > 1 and is_one_access(type.element_type, vector) and strides is not None and strides[-1] == 1

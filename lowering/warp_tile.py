@@ -22,6 +22,7 @@ from tilefuse.dialects.img.ops.stage import computes_values_only
 from tilefuse.dialects.img.types import FuncType, element_bytes
 from tilefuse.dialects.warp import AtOp, LoadOp, MapOp, NeighboursOp, StoreOp, YieldOp
 from tilefuse.dialects.warp.layout import Layout, TileType
+from tilefuse.dialects.warp.memory import is_one_access
 from tilefuse.lowering.abi import base_of, origin_alignment
 from tilefuse.lowering.emit import INDEX, Emitter, Num
 from tilefuse.lowering.reads import Buffer, Point, Resident, Tile, emit_stage, fit_between, read_global, row_of
@@ -161,7 +162,7 @@ class WarpTile:
         e, at = self.e, self.held
         columns, rows = (-at.slack, at.width), (0, at.height)
         first: SSAValue | None = None
-        if moves_in(self.group, self.model):
+        if self.moves_in(self.group, self.model):
             # what a tile that has been moved overlaps is the other one's: versions may differ in how they round
             x = e.sub(self.tile.origin[0], self.outputs[0].mins[0])
             first = e.value(e.sub(e.mul(e.ceildiv(x, at.width), at.width), x))
@@ -244,8 +245,8 @@ class WarpTile:
 
     @staticmethod
     def moves_in(group: GroupOp, model: PipelineModel) -> bool:
-        """Whether the last tile of a row may lie anywhere, so that all of it lies in the picture."""
-        return moves_in(group, model)
+        """Whether the last tile of a row may lie anywhere: then it begins where all of it lies in the picture."""
+        return origin_alignment(group, model)[0] == 1 and not asked(group, model, group_layout(group, model))
 
     @staticmethod
     def slack(group: GroupOp, model: PipelineModel) -> int:
@@ -294,17 +295,13 @@ def asked(group: GroupOp, model: PipelineModel, at: WarpLayout) -> list[SSAValue
     return [value for value in (*bases, *group.funcs) if is_asked(value, model, at.vector)]
 
 
-def moves_in(group: GroupOp, model: PipelineModel) -> bool:
-    """Whether the last tile of a row may lie anywhere: then it begins where all of it lies in the picture."""
-    return origin_alignment(group, model)[0] == 1 and not asked(group, model, group_layout(group, model))
-
-
 def may_be_whole(source: SSAValue, held: Held, vector: int) -> bool:
     """Whether a lane's columns of an input's row, one vector, may be loaded together in border tiles.
 
     Of words what lies beside them is loaded too: so it is known where in memory the first row is, and the last.
     """
-    if held.bytes * vector not in (2, 4, 8, 16):
+    assert isinstance(source.type, FuncType)
+    if not is_one_access(source.type.element, vector):
         return False
     kinds = [b.kind.data for b in base_of(source)[1]]
     if kinds.count(BoundaryKind.ConstantExterior) > 1:
@@ -315,5 +312,6 @@ def may_be_whole(source: SSAValue, held: Held, vector: int) -> bool:
 def vector_bytes(value: SSAValue, vector: int) -> int:
     """Bytes of `vector` points of a function in memory, if one access can move them; else 0."""
     assert isinstance(value.type, FuncType)
-    size = vector * element_bytes(value.type.element)
-    return size if vector > 1 and size in (2, 4, 8, 16) and rows_are_contiguous(value) else 0
+    element = value.type.element
+    together = vector > 1 and is_one_access(element, vector) and rows_are_contiguous(value)
+    return vector * element_bytes(element) if together else 0

@@ -28,6 +28,11 @@ from tilefuse.dialects.warp.layout import Layout, TileType
 from tilefuse.dialects.warp.ops import INDEX, check_coordinates, tile_type, yielded
 
 
+def is_one_access(element: Attribute, vector: int) -> bool:
+    """Whether one access can move so many elements that lie next to each other, where they lie well."""
+    return element_bytes(element) * vector in (2, 4, 8, 16)
+
+
 def can_cut(element: Attribute, vector: int) -> bool:
     """Whether a lane's row is one access of whole words, with several elements each."""
     return element in (i8, i16) and element_bytes(element) * vector in (4, 8, 16)
@@ -166,7 +171,7 @@ class LoadOp(IRDLOperation):
             raise VerifyException("warp.load: border comes with a region, points, and whole with one more, rows")
         if self.border is None:
             return
-        if self.whole is not None and element_bytes(element) * layout.vector not in (2, 4, 8, 16):
+        if self.whole is not None and not is_one_access(element, layout.vector):
             raise VerifyException(f"warp.load: {layout.vector} {element} a lane are not one access; leave whole out")
         for body in self.bodies:
             check_coordinates(self, body.block, layout)
@@ -232,11 +237,12 @@ class LoadOp(IRDLOperation):
         _print_flag(printer, "whole", self.whole)
         if self.replaces is not None:
             printer.print_string(" replaces")
-        bodies = {"rows": self.bodies[1:], "points": self.bodies[:1]}
-        for keyword, regions in bodies.items():
-            for region in regions:
-                printer.print_string(f" {keyword} ")
-                printer.print_region(region)
+        if self.whole is not None:
+            printer.print_string(" rows ")
+            printer.print_region(self.bodies[1])
+        if self.border is not None:
+            printer.print_string(" points ")
+            printer.print_region(self.bodies[0])
         printer.print_string(" : ")
         printer.print_attribute(self.buffer.type)
         printer.print_string(" -> ")
