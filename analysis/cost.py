@@ -9,7 +9,7 @@ Terms and sources: docs/cost-model.md.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -49,6 +49,12 @@ FLATTERED = 1.25
 """The cheapest of many block tiles takes longer than the model says by about this: it is the one most flattered."""
 PHASE_COST = 40.0
 """Instructions of each thread for each stage in shared memory: a barrier, and lanes without work before it."""
+CODE_KEPT = 5000
+"""Instructions that stay in the instruction caches from one launch to the next: about 80 KB."""
+FETCH_US = 0.0018
+"""Microseconds to fetch an instruction that does not, by all multiprocessors together."""
+VERSIONS = 2.2
+"""Instructions of a kernel that run over those of a tile inside the picture: tiles at the edges have their version."""
 INDEX_COST = 1.5
 """Instructions of address arithmetic per load that the threads do not share."""
 
@@ -323,6 +329,31 @@ def schedules(
         candidate = estimate(model, members, output, follow, machine, box, tile, threads, vector)
         if candidate is not None:
             yield candidate
+
+
+def best_for_like(found: Sequence[Sequence[Candidate]]) -> list[Candidate]:
+    """Of the schedules of groups that differ only in how their pictures lie, one each, all alike if that is cheaper.
+
+    Groups with one schedule are one kernel. Several with much code push each other out of the instruction caches, and
+    each launch fetches its code again.
+    """
+    apart = [min(candidates, key=lambda c: c.microseconds) for candidates in found]
+    hot = {_kind(c): VERSIONS * c.work.code for c in apart if c.work is not None}
+    if len(hot) < 2 or sum(hot.values()) < CODE_KEPT:
+        return apart
+    fetched = sum(hot.get(_kind(c), 0.0) for c, before in zip(apart, [apart[-1], *apart]) if _kind(c) != _kind(before))
+    least = sum(c.microseconds for c in apart) + fetched * FETCH_US
+    first, *others = ({_kind(c): c for c in candidates} for candidates in found)
+    best = apart
+    for kind in first:
+        together = [first[kind], *(other[kind] for other in others if kind in other)]
+        if len(together) == len(found) and (cost := sum(c.microseconds for c in together)) < least:
+            best, least = together, cost
+    return best
+
+
+def _kind(c: Candidate) -> Hashable:
+    return c.shape, c.tile, c.threads, c.vector, c.blocks, any(p.level is Level.Block for p in c.places.values())
 
 
 def best_schedule(

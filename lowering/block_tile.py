@@ -9,7 +9,7 @@ pieces (`lowering/pieces.py`).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 
@@ -134,16 +134,22 @@ class BlockTile:
         return 0
 
     @staticmethod
+    def asked(group: GroupOp, model: PipelineModel, differing: Collection[SSAValue]) -> list[SSAValue]:
+        """The functions whose rows a kernel asks about: the tile body asks by itself."""
+        return []
+
+    @staticmethod
     def aligned(
         group: GroupOp,
         model: PipelineModel,
         e: Emitter,
+        asked: Sequence[SSAValue],
         buffers: dict[SSAValue, Buffer],
         outputs: Sequence[Buffer],
         origin: Sequence[Num],
-    ) -> SSAValue | None:
-        """What vector accesses need: there are none."""
-        return None
+    ) -> list[SSAValue]:
+        """Whether their rows start where vectors may."""
+        return []
 
     @staticmethod
     def whole(
@@ -153,7 +159,7 @@ class BlockTile:
         return None
 
     @staticmethod
-    def moves_in(group: GroupOp, model: PipelineModel) -> bool:
+    def moves_in(group: GroupOp, model: PipelineModel, asked: Sequence[SSAValue]) -> bool:
         """Whether the last tile of a row may lie anywhere: then it begins where all of it lies in the picture."""
         return False
 

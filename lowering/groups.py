@@ -8,8 +8,9 @@ boundary's box around what it reads. It calls the tile body with the flag as a c
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass
+from functools import reduce
 
 from xdsl.context import Context
 from xdsl.dialects import arith, func
@@ -17,6 +18,7 @@ from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, ModuleOp, StringA
 from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.passes import ModulePass
 
+from tilefuse.analysis.duplicates import fingerprint
 from tilefuse.analysis.index import BoundedIndex, Index, classify
 from tilefuse.analysis.model import PipelineModel, extract
 from tilefuse.analysis.placement import prefetched
@@ -37,7 +39,6 @@ from tilefuse.lowering.abi import (
     threads,
 )
 from tilefuse.lowering.block_tile import BlockTile
-from tilefuse.lowering.duplicates import fingerprint
 from tilefuse.lowering.emit import INDEX, SHARED, Emitter, Num
 from tilefuse.lowering.reads import Buffer, Tile, scalar_index, shared_masks
 from tilefuse.lowering.stream import emit_stream
@@ -122,28 +123,47 @@ def _model_of(group: GroupOp) -> type[BlockTile] | type[WarpTile]:
     return EXECUTION_MODELS[group.schedule.execution]
 
 
-def lower_group(group: GroupOp, model: PipelineModel) -> list[func.FuncOp]:
-    """The tile body and the kernel of one group."""
+def lower_group(
+    group: GroupOp, model: PipelineModel, differing: Collection[SSAValue] = frozenset()
+) -> list[func.FuncOp]:
+    """The tile body and the kernel of one group, `differing` as `_differing` finds it."""
     if group.schedule is None:
         raise PipelineError(f"group '{group.sym_name.data}' has no schedule; run tile, or write one by hand", group)
     check_places(group, model)
-    emitted = [_body(group, model, fetch=False), _kernel(group, model)]
+    emitted = [_body(group, model, differing, fetch=False), _kernel(group, model, differing)]
     if prefetched(group):
-        emitted.insert(0, _body(group, model, fetch=True))
+        emitted.insert(0, _body(group, model, differing, fetch=True))
     return emitted
 
 
-def _body(group: GroupOp, model: PipelineModel, *, fetch: bool) -> func.FuncOp:
+def _differing(alike: Sequence[GroupOp], model: PipelineModel) -> Collection[SSAValue]:
+    """Of the groups that one kernel serves, the first one's functions whose rows start where vectors may in some only.
+
+    None where all do in some: that launch's version of the tile body asks no more.
+    """
+    functions = [[a.value for a in kernel_args(g) if a.kind != "scalar"] for g in alike]
+    starts = [[model.nodes[model.node_of[f]].aligned for f in row] for row in functions]
+    if any(map(all, starts)):
+        return frozenset()
+    return frozenset(f for f, *places in zip(functions[0], *starts, strict=True) if len(set(places)) > 1)
+
+
+def _body(group: GroupOp, model: PipelineModel, differing: Collection[SSAValue], *, fetch: bool) -> func.FuncOp:
     """The tile body; with `fetch`, the copies of the inputs of a tile that is computed later."""
     rank = group.output_stage.rank
     origin: list[tuple[str, Attribute]] = [(f"{_AXES[d] if d < 4 else d}0", INDEX) for d in range(rank)]
     ahead = _prefetch_arguments(group, model)
-    body = _Function(group, [*origin, ("border", i1), ("whole", i1), *ahead])
+    asked = _model_of(group).asked(group, model, differing)
+    one_by_one = [f"{_hint(value, 'value')}_aligned" for value in asked] if differing else []
+    flags: list[tuple[str, Attribute]] = [(name, i1) for name in ("border", "whole", *one_by_one)]
+    body = _Function(group, [*origin, *flags, *ahead])
     e = Emitter(body.block)
     tile = Tile(list(body.extra[:rank]), body.extra[rank], body.buffers, body.scalars, masks=shared_masks(group))
     tile.whole = body.extra[rank + 1]
+    aligned = body.extra[rank + 2 : rank + len(flags)] if differing else [tile.whole] * len(asked)
+    tile.aligned = dict(zip(asked, aligned, strict=True))
     if ahead:
-        *tile.prefetched, tile.parity = body.extra[rank + 2 :]
+        *tile.prefetched, tile.parity = body.extra[rank + len(flags) :]
     try:
         emitter = _model_of(group)(group, model, e, tile, body.outputs)
         if fetch:
@@ -211,7 +231,7 @@ def _boundary_reach(group: GroupOp, model: PipelineModel) -> dict[_Reach, tuple[
     return reach
 
 
-def _kernel(group: GroupOp, model: PipelineModel) -> func.FuncOp:
+def _kernel(group: GroupOp, model: PipelineModel, differing: Collection[SSAValue]) -> func.FuncOp:
     assert group.schedule is not None
     kernel = _Function(group, [])
     e = Emitter(kernel.block)
@@ -226,6 +246,7 @@ def _kernel(group: GroupOp, model: PipelineModel) -> func.FuncOp:
         counts.append(e.ceildiv(extent, sizes[d], f"tiles_{_AXES[d] if d < 4 else d}"))
     stream = group.schedule.tiles_per_block
     shape = _model_of(group)
+    asked = shape.asked(group, model, differing)
     ahead = BlockTile.prefetch_arrays(group, model) if prefetched(group) else []
     depth: Num = 1
     for n in counts[2:]:
@@ -249,11 +270,13 @@ def _kernel(group: GroupOp, model: PipelineModel) -> func.FuncOp:
             places = [bx, row, *deep][:rank]
             origin = [e.add(firsts[d], e.mul(places[d], sizes[d]), f"{_AXES[d] if d < 4 else d}0") for d in range(rank)]
             interior = _interior(e, group, model, kernel, origin)
-            aligned = shape.aligned(group, model, e, kernel.buffers, kernel.outputs, origin)
+            starts = shape.aligned(group, model, e, asked, kernel.buffers, kernel.outputs, origin)
+            # where launches differ, the body asks of each function as its rows are moved; else each case has a version
+            one_by_one, aligned = (starts, None) if differing else ([], reduce(e.both, starts, None))
             yes, no = e.true(), e.false()
 
             def run(border: SSAValue, whole: SSAValue, origin: Sequence[Num], apart: bool = False) -> None:
-                operands = [*kernel.block.args, *(e.value(o) for o in origin), border, whole, *more]
+                operands = [*kernel.block.args, *(e.value(o) for o in origin), border, whole, *one_by_one, *more]
                 version = func.CallOp(SymbolRefAttr(function), operands, [])
                 if apart:
                     # without it the compiler computes before the branch what versions have in common: it takes up to
@@ -270,7 +293,7 @@ def _kernel(group: GroupOp, model: PipelineModel) -> func.FuncOp:
 
             def at_border() -> None:
                 moved = list(origin)
-                if shape.moves_in(group, model):
+                if shape.moves_in(group, model, asked):
                     # the last tile of a row, so that all of it lies in the picture; what both have is the other one's
                     last = e.max(e.sub(e.add(out.mins[0], out.extent(0, e)), sizes[0]), firsts[0])
                     moved[0] = e.min(origin[0], last)
@@ -364,16 +387,16 @@ class LowerGroups(ModulePass):
                         stage,
                     )
             model = extract(pipeline)
-            kernels: dict[Hashable, str] = {}
+            kernels: dict[Hashable, list[GroupOp]] = {}
             for group in groups:
                 if (name := kernel_name(group)) in present:
                     raise PipelineError(
                         f"group '{group.sym_name.data}': there is a function @{name} already; a module is lowered once",
                         group,
                     )
-                found = kernels.setdefault(fingerprint(group), name)
-                if found != name:
-                    group.attributes["kernel"] = StringAttr(found)
-                    continue
-                for function in lower_group(group, model):
+                kernels.setdefault(fingerprint(group), []).append(group)
+            for first, *others in kernels.values():
+                for group in others:
+                    group.attributes["kernel"] = StringAttr(kernel_name(first))
+                for function in lower_group(first, model, _differing([first, *others], model)):
                     op.body.block.insert_op_before(function, pipeline)

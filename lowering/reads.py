@@ -52,8 +52,9 @@ class Tile:
     masks: dict[SSAValue, list[BoundaryOp]] = field(default_factory=dict)
     """Functions of the group whose values are replaced outside a box once, as they are computed (`shared_masks`)."""
     whole: SSAValue | None = None
-    """Whether what a lane loads, or stores, of a row is one access: it starts at a multiple of its size where that is
-    asked, and in a border tile it lies inside or outside of its box as a whole."""
+    """Whether, in a border tile, what a lane moves of a row lies inside or outside of its box as a whole."""
+    aligned: dict[SSAValue, SSAValue] = field(default_factory=dict)
+    """Whether that is one access: it starts at a multiple of its size. Of functions of which the kernel asks."""
     prefetched: Sequence[SSAValue] = ()
     """Shared arrays with the inputs of this tile in one half and of the next in the other."""
     parity: Num = 0

@@ -52,11 +52,11 @@ class _Load:
 
     def _border(self) -> None:
         e, op = self.body.e, self.op
-        at_once = e.both(op.whole, op.aligned)
-        if op.whole is None or at_once is None:
+        if op.whole is None:
             self._rows(self._guarded)
-        else:
-            e.choose(at_once, self._whole, lambda: self._rows(self._guarded))
+            return
+
+        e.choose(op.whole, self._whole, lambda: self._rows(self._guarded))
 
     def _unaligned(self) -> None:
         if self.op.pieces is None:
@@ -104,12 +104,23 @@ class _Load:
         def slot(at: Where) -> list[Num]:
             return body.register_index(layout, at)[:-1]
 
-        if self.op.aligned is None and self.in_words:
+        def together() -> None:
+            self._rows(lambda at: e.store(self._moved(at, together=True), waiting, slot(at)))
+
+        def apart() -> None:
+            if not self.in_words:
+                self._rows(lambda at: e.store(self._moved(at, together=False), waiting, slot(at)))
+                return
             pieces = MovedPieces(body, self.op)
             self._rows(pieces.fetch)
             self._rows(lambda at: e.store(pieces.row(at), waiting, slot(at)))
+
+        if self.op.aligned is None:
+            apart()
+        elif self.op.aligned is self.op.whole:  # one flag may say both
+            together()
         else:
-            self._rows(lambda at: e.store(self._moved(at), waiting, slot(at)))
+            e.choose(self.op.aligned, together, apart)
         if self.op.fills:
             first = body.here(0, layout.rows[0], tuple(low for low, _ in layout.depth))
             before, after = self._place(first)[len(self.op.indices) :][:2]
@@ -132,11 +143,11 @@ class _Load:
         place = self._place(at)
         return place[-2], place[-1]
 
-    def _moved(self, at: Where) -> SSAValue:
+    def _moved(self, at: Where, *, together: bool) -> SSAValue:
         """The row where `rows` says that it lies."""
         e = self.body.e
         *outer, first = self._place(at)[: len(self.op.indices)]
-        if self.op.aligned is not None:
+        if together:
             return self._row([*outer, first])
         columns = [[*outer, e.add(first, v)] for v in range(self.layout.vector)]
         return pairs.together(e, [e.load(self.op.buffer, index) for index in columns])

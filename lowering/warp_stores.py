@@ -80,14 +80,15 @@ def store_row(body: RegisterBody, op: StoreOp, row: Num) -> None:
                         both = e.both(condition, inner)
                         if aligned is None:
                             scalars(both, border=True)
-                        else:
+                        elif aligned is op.whole:  # one flag may say both
                             vectors(both)
+                        else:
+                            e.choose(aligned, lambda: vectors(both), lambda: scalars(both, border=True))
 
-                at_once = e.both(op.whole, aligned)
-                if op.whole is None or at_once is None or not by_lanes:
+                if op.whole is None or not by_lanes:
                     apart()
                 else:
-                    e.choose(at_once, whole, apart)
+                    e.choose(op.whole, whole, apart)
 
         shifts = x0 < 0 and _is_vector(op.buffer, layout)
         e.choose(op.border, border, interior)

@@ -7,7 +7,7 @@ then decides on registers and shuffles. The layout is that of `analysis/warp_lay
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from xdsl.dialects import arith, memref
 from xdsl.ir import Attribute, Block, Region, SSAValue
@@ -15,7 +15,7 @@ from xdsl.ir import Attribute, Block, Region, SSAValue
 from tilefuse.analysis.model import PipelineModel
 from tilefuse.analysis.regions import follow_chain
 from tilefuse.analysis.strides import rows_are_contiguous
-from tilefuse.analysis.warp_layout import LANES, Held, WarpLayout, group_layout
+from tilefuse.analysis.warp_layout import LANES, Held, group_layout
 from tilefuse.dialects.img.attrs import BoundaryKind
 from tilefuse.dialects.img.ops import GroupOp, StageOp
 from tilefuse.dialects.img.ops.stage import computes_values_only
@@ -162,7 +162,7 @@ class WarpTile:
         e, at = self.e, self.held
         columns, rows = (-at.slack, at.width), (0, at.height)
         first: SSAValue | None = None
-        if self.moves_in(self.group, self.model):
+        if self.moves_in(self.group, self.model, list(self.tile.aligned)):
             # what a tile that has been moved overlaps is the other one's: versions may differ in how they round
             x = e.sub(self.tile.origin[0], self.outputs[0].mins[0])
             first = e.value(e.sub(e.mul(e.ceildiv(x, at.width), at.width), x))
@@ -178,7 +178,7 @@ class WarpTile:
 
     def _aligned(self, value: SSAValue) -> SSAValue | None:
         """Whether a lane's piece of a row is one access; None if it never is."""
-        return self.tile.whole if is_asked(value, self.model, self.held.vector) else None
+        return self.tile.aligned.get(value)
 
     # --- what the kernel asks before it calls the body
 
@@ -244,9 +244,9 @@ class WarpTile:
         return e.true() if result is None else result
 
     @staticmethod
-    def moves_in(group: GroupOp, model: PipelineModel) -> bool:
+    def moves_in(group: GroupOp, model: PipelineModel, asked: Sequence[SSAValue]) -> bool:
         """Whether the last tile of a row may lie anywhere: then it begins where all of it lies in the picture."""
-        return origin_alignment(group, model)[0] == 1 and not asked(group, model, group_layout(group, model))
+        return origin_alignment(group, model)[0] == 1 and not asked
 
     @staticmethod
     def slack(group: GroupOp, model: PipelineModel) -> int:
@@ -254,19 +254,34 @@ class WarpTile:
         return group_layout(group, model).slack
 
     @staticmethod
+    def asked(group: GroupOp, model: PipelineModel, differing: Collection[SSAValue]) -> list[SSAValue]:
+        """The functions of which a kernel asks if rows in global memory start where vectors may.
+
+        Not those of which the caller said that they do not, unless they are `differing`: they do in another launch.
+        """
+        at = group_layout(group, model)
+        bases = dict.fromkeys(base_of(source)[0] for _, source in at.sources)  # type: ignore[arg-type]
+        return [
+            value
+            for value in (*bases, *group.funcs)
+            if vector_bytes(value, at.vector) and (model.nodes[model.node_of[value]].aligned or value in differing)
+        ]
+
+    @staticmethod
     def aligned(
         group: GroupOp,
         model: PipelineModel,
         e: Emitter,
+        asked: Sequence[SSAValue],
         buffers: dict[SSAValue, Buffer],
         outputs: Sequence[Buffer],
         origin: Sequence[Num],
-    ) -> SSAValue | None:
-        """The lanes' pieces of rows start at a multiple of their size, in all buffers where they may."""
+    ) -> list[SSAValue]:
+        """Whether the lanes' pieces of rows start at a multiple of their size, of each function that is `asked` of."""
         at = group_layout(group, model)
-        result: SSAValue | None = None
+        result: list[SSAValue] = []
         accessed = buffers | dict(zip(group.funcs, outputs, strict=True))
-        for value in asked(group, model, at):
+        for value in asked:
             buffer, size = accessed[value], vector_bytes(value, at.vector)
             bytes = size // at.vector
             metadata = memref.ExtractStridedMetaDataOp(buffer.memref)
@@ -277,22 +292,8 @@ class WarpTile:
             for n in list(metadata.strides)[:-1]:
                 low = e.op(arith.OrIOp(low, e.value(e.mul(n, bytes))))
             rest = e.op(arith.AndIOp(low, e.value(size - 1)))
-            result = e.both(result, e.compare("eq", rest, 0))
+            result.append(e.compare("eq", rest, 0))
         return result
-
-
-def is_asked(value: SSAValue, model: PipelineModel, vector: int) -> bool:
-    """Whether a kernel asks if a function's rows in global memory start where vectors of `vector` points may.
-
-    Not where the caller said that they do not.
-    """
-    return bool(vector_bytes(value, vector)) and model.nodes[model.node_of[value]].aligned
-
-
-def asked(group: GroupOp, model: PipelineModel, at: WarpLayout) -> list[SSAValue]:
-    """The functions of which that is asked."""
-    bases = dict.fromkeys(base_of(source)[0] for _, source in at.sources)  # type: ignore[arg-type]
-    return [value for value in (*bases, *group.funcs) if is_asked(value, model, at.vector)]
 
 
 def may_be_whole(source: SSAValue, held: Held, vector: int) -> bool:

@@ -8,6 +8,7 @@ registers for stand on the group as `register_needs`, and count as what they nee
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, fields
 from typing import Literal
 
@@ -16,7 +17,8 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, Module
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import VerifyException
 
-from tilefuse.analysis.cost import best_schedule
+from tilefuse.analysis.cost import Candidate, best_for_like, schedules
+from tilefuse.analysis.duplicates import fingerprint
 from tilefuse.analysis.machine import check_extent, check_target, machine
 from tilefuse.analysis.model import PipelineModel, extract
 from tilefuse.analysis.regions import NotFusable, follow_chain, regions
@@ -71,18 +73,25 @@ class Tile(ModulePass):
         names = []
         for pipeline in op.body.block.ops:
             if isinstance(pipeline, PipelineOp):
-                model = None
-                for group in [g for g in pipeline.body.block.ops if isinstance(g, GroupOp)]:
-                    names.append(group.sym_name.data)
-                    if group.schedule is not None or self.only not in (None, group.sym_name.data):
-                        continue
-                    model = model or extract(pipeline)
-                    if self.sizes:
-                        group.schedule = self._by_hand(group, model)
-                        continue
-                    self._search(group, model)
+                groups = [g for g in pipeline.body.block.ops if isinstance(g, GroupOp)]
+                names += [g.sym_name.data for g in groups]
+                chosen = [g for g in groups if g.schedule is None and self.only in (None, g.sym_name.data)]
+                if chosen:
+                    self._tile(chosen, extract(pipeline))
         if self.only is not None and self.only not in names:
             raise PipelineError(f"tile: no group is called '{self.only}'; there are {', '.join(names) or 'none'}")
+
+    def _tile(self, groups: Sequence[GroupOp], model: PipelineModel) -> None:
+        if self.sizes:
+            for group in groups:
+                group.schedule = self._by_hand(group, model)
+            return
+        alike: dict[Hashable, list[GroupOp]] = {}
+        for group in groups:
+            alike.setdefault(fingerprint(group), []).append(group)
+        for those in alike.values():
+            for group, best in zip(those, best_for_like([self._search(g, model) for g in those]), strict=True):
+                self._give(group, best, model)
 
     def _check_options(self) -> None:
         """Raise PipelineError for options of a tile by hand where none is given."""
@@ -150,25 +159,30 @@ class Tile(ModulePass):
         except NotFusable as error:
             raise PipelineError(f"group '{group.sym_name.data}': {error}", group) from error
 
-    def _search(self, group: GroupOp, model: PipelineModel) -> None:
+    def _search(self, group: GroupOp, model: PipelineModel) -> list[Candidate]:
+        """All schedules that are compared, at least one."""
         members = [model.node_of[s.funcs[0]] for s in group.stages]
         output = model.node_of[group.output_stage.funcs[0]]
         try:
             shape = None if self.shape == "auto" else Shape(self.shape)
-            best = best_schedule(
+            found = schedules(
                 model, members, output, machine(self.target), self.extent, shape, self.exchange, register_needs(group)
             )
+            candidates = list(found)
         except NotFusable as error:
             raise PipelineError(f"group '{group.sym_name.data}': {error}", group) from error
-        if best is None and shape is Shape.WarpTile:
+        if not candidates and shape is Shape.WarpTile:
             # says why, where there is a reason beside size
             self._check_warp_group(group, model)
-        if best is None:
+        if not candidates:
             raise PipelineError(
                 f"group '{group.sym_name.data}': no tile fits {self.target}; its stages need more shared "
                 "memory or registers than there are. Cut the group, or inline fewer stages",
                 group,
             )
+        return candidates
+
+    def _give(self, group: GroupOp, best: Candidate, model: PipelineModel) -> None:
         group.schedule = ScheduleAttr(best.shape, best.tile, best.threads, best.vector, best.blocks)
         for stage in group.stages:
             place = best.places.get(model.node_of[stage.funcs[0]])

@@ -12,11 +12,11 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import AffineMapAttr
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from tilefuse.analysis.strides import static_strides
 from tilefuse.dialects.img.ops import BoundaryOp, GroupOp, StageOp
 from tilefuse.dialects.img.types import FuncType
-from tilefuse.lowering.abi import memref_type
 
-_NAMES = ("sym_name", "kernel.comment", "occupancy", "registers")
+_NAMES = ("sym_name", "kernel.comment", "occupancy", "registers", "register_needs")
 """What an op may be called, or was told, without changing its kernel."""
 
 
@@ -37,7 +37,7 @@ def fingerprint(group: GroupOp) -> Hashable:
         if isinstance(owner, BoundaryOp):
             return (facts(owner), tuple(number(v) for v in owner.operands))
         if isinstance(value.type, FuncType):
-            return (len(numbers), str(memref_type(value)), str(value.type))
+            return (len(numbers), _lies(value))
         if isinstance(owner, arith.ConstantOp):
             return facts(owner)
         return (len(numbers), str(value.type))
@@ -59,7 +59,12 @@ def fingerprint(group: GroupOp) -> Hashable:
 
     body = tuple(add(op) for op in group.body.block.ops)
     bounds = tuple(str(s.bounds) for s in group.stages if isinstance(s, StageOp))
-    return (facts(group), body, bounds, tuple(str(memref_type(f)) for f in group.funcs))
+    return (facts(group), body, bounds, tuple(_lies(f) for f in group.funcs))
+
+
+def _lies(function: SSAValue) -> Hashable:
+    """What of its place in memory is known to the kernel's text."""
+    return (str(function.type), tuple(static_strides(function)))
 
 
 def _hashable(attribute: Attribute) -> Hashable:
