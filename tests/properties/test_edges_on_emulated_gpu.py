@@ -110,6 +110,42 @@ def test_no_point_has_two_writers(element, dtype, vector, left, inside, shifted,
             np.testing.assert_array_equal(writers[-1], 1, err_msg=f"{width}, {later}, {beyond}")
 
 
+@pytest.mark.parametrize("exchange", [False, True])
+@pytest.mark.parametrize(
+    ("element", "dtype", "vector"),
+    [(hl.UInt(8), np.uint8, 8), (hl.UInt(16), np.uint16, 4), (hl.Float(32), np.float32, 4)],
+)
+def test_like_kernels_of_arrays_that_lie_differently(element, dtype, vector, exchange, monkeypatch, tmp_path):
+    """The first step reads rows that lie anywhere, the last one stores such; temporaries lie well."""
+    misaligned = emulate(monkeypatch, tmp_path)
+    x, y, image = hl.Var("x"), hl.Var("y"), hl.ImageParam(element, 2, "image")
+    current, box = image, [(0, image.width()), (0, image.height())]
+    for i in range(2):
+        around = hl.BoundaryConditions.constant_exterior(current, 3, box)
+        step = hl.Func(f"step_{i}")
+        step[x, y] = around[x - 1, y] + around[x + 1, y] + around[x, y - 1] + around[x, y + 1]
+        current = step
+    tile = Tile(
+        "h200", shape="warp_tile", sizes=(30 * vector, 0), threads=(32, 2), vector=vector, rows=4, exchange=exchange
+    )
+    schedule = [tile if p.name == "tile" else p for p in passes("h200", algorithm="none")]
+    program, meaning = (
+        hl.Pipeline(current).compile(t, **o) for t, o in (("cpu", {"passes": schedule}), ("reference", {}))
+    )
+    for width in (1, 2 * vector + 1, 30 * vector, 61 * vector + 3, 90 * vector + 1):
+        for lies in ((0, 0, 0, 0), (1, 0, 0, 3), (0, 3, 1, 0), (1, 1, 0, 0), (0, 0, 1, 1)):
+            picture, _ = array(dtype, 21, width, *lies[:2])
+            picture[...] = np.random.default_rng(width).integers(0, 9, picture.shape)
+            out, memory = array(dtype, 21, width, *lies[2:])
+            program(picture, out=out)
+            assert len({k.name for k in program.kernels}) == 1
+            np.testing.assert_array_equal(out, meaning(picture), err_msg=f"{width}, {lies}")
+            out[...] = UNTOUCHED
+            assert (memory == UNTOUCHED).all(), f"{width}, {lies}: stored outside of the picture"
+    assert misaligned, "no kernel ran"
+    assert not any(misaligned)
+
+
 @pytest.mark.parametrize(("element", "dtype", "vector"), [(hl.UInt(8), np.uint8, 8), (hl.UInt(16), np.uint16, 4)])
 def test_interleaved_rows_are_not_loaded_in_words(element, dtype, vector, monkeypatch, tmp_path):
     misaligned = emulate(monkeypatch, tmp_path)
