@@ -18,7 +18,7 @@ from tilefuse.dialects.diagnostics import PipelineError
 class Calibration:
     """Constants of `warp_cost` and `warp_time`; the defaults were fitted on an H200."""
 
-    exchange_row: float = 1.0
+    exchange_row: float = 0.5
     """Instructions to write, or read, a lane's part of a row that goes from warp to warp."""
     barrier: float = 155.0
     """What waiting at a barrier costs, in instructions of a thread, where one block has a multiprocessor to itself."""
@@ -46,43 +46,43 @@ class Calibration:
     """What each further CODE_LIMIT of instructions adds, as a share."""
     issue_overhead: float = 0.793
     """Instructions issued over instructions counted: addresses, moves, waits."""
-    border: float = 0.244
+    border: float = 0.122
     """Instructions that tiles at the edges of a picture take beyond those of others, as a share."""
-    tail_us: float = 0.00203
+    tail_us: float = 0.00208
     """Microseconds that the last block takes per instruction of a thread: nothing hides its latency."""
-    guarded_tail: float = 0.5
+    guarded_tail: float = 0.268
     """How much longer that is, as a share, where rows do not lie where vectors do: of the last blocks many are at edges
     of the picture, and guard each element."""
     full_issue_threads: float = 640.0
     """Threads resident on a multiprocessor from which instructions issue at full rate."""
-    full_issue_power: float = 0.292
+    full_issue_power: float = 0.462
     """How the rate falls with fewer."""
-    cache_over_dram: float = 1.65
+    cache_over_dram: float = 1.5
     """Rate of the L2 cache over that of DRAM, read and written together (copies: 6.1 against 4.28 TB/s)."""
-    load_bytes_per_instruction: float = 0.7
+    load_bytes_per_instruction: float = 0.651
     """Bytes that the first-level caches give in the time of one thread instruction: 128 against 128 x 0.72 a cycle."""
-    touched_again: float = 0.1
+    touched_again: float = 0.05
     """What loading bytes costs of lines that an earlier access of the lane touched, over loading them once: rows that
     lie nowhere where vectors do are loaded by several accesses."""
-    store_again: float = 0.505
+    store_again: float = 0.554
     """Share of a row's bytes by which each further access that stores it loads the L2 cache."""
-    store_over_dram: float = 1.05
+    store_over_dram: float = 0.955
     """Rate at which the L2 cache takes stores, over that of DRAM."""
-    in_flight: float = 24600.0
+    in_flight: float = 34700.0
     """Bytes of loads in flight per multiprocessor from which DRAM is saturated."""
-    narrow_rows: float = 0.126
+    narrow_rows: float = 0.0903
     """How much longer DRAM takes, as a share, in tall blocks with rows half as long as 16 bytes per lane."""
-    block_us: float = 0.017
+    block_us: float = 0.0158
     """Microseconds that a multiprocessor takes to begin a block."""
-    apart: float = 0.0966
+    apart: float = 0.114
     """Share of the shorter of loading and computing that a single wave of blocks does not hide behind the other."""
-    overlap: float = 14.8
+    overlap: float = 14.4
     """How well the shorter hides behind the longer: the power of their mean, with 1024 threads on a multiprocessor."""
-    overlap_power: float = 1.2
+    overlap_power: float = 1.42
     """How that grows with the threads."""
-    imbalance: float = 1.17
+    imbalance: float = 2.34
     """How much of the share of multiprocessors' time that a last wave leaves idle is lost."""
-    overlap_miss: float = 0.0001
+    overlap_miss: float = 0.00005
     """Share of the overlapping part of input tiles that comes from DRAM and not from a cache."""
 
 
