@@ -137,9 +137,9 @@ def lower_group(
 
 
 def _differing(alike: Sequence[GroupOp], model: PipelineModel) -> Collection[SSAValue]:
-    """Of the groups that one kernel serves, the first one's functions whose rows start where vectors may in some only.
+    """The functions of the first of the groups that one kernel serves whose rows start where vectors may in some only.
 
-    None where all do in some: that launch's version of the tile body asks no more.
+    Empty if in one of these groups all rows do: its launch has a version of the tile body that asks nothing.
     """
     functions = [[a.value for a in kernel_args(g) if a.kind != "scalar"] for g in alike]
     starts = [[model.nodes[model.node_of[f]].aligned for f in row] for row in functions]
