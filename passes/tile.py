@@ -8,7 +8,7 @@ registers for stand on the group as `register_needs`, and count as what they nee
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from typing import Literal
 
@@ -90,8 +90,18 @@ class Tile(ModulePass):
         for group in groups:
             alike.setdefault(fingerprint(group), []).append(group)
         for those in alike.values():
-            for group, best in zip(those, best_for_like([self._search(g, model) for g in those]), strict=True):
-                self._give(group, best, model)
+            # of a chain most steps have their pictures alike, too: one search does for these
+            searched: dict[Hashable, tuple[list[int], list[Candidate]]] = {}
+            found = []
+            for group in those:
+                members = [model.node_of[s.funcs[0]] for s in group.stages]
+                needs = register_needs(group)
+                key = (tuple(_lies(model, members)), tuple(sorted(needs.items())))
+                if key not in searched:
+                    searched[key] = members, self._search(group, model, members, needs)
+                found.append(searched[key])
+            for group, (members, _), best in zip(those, found, best_for_like([c for _, c in found]), strict=True):
+                self._give(group, best, members)
 
     def _check_options(self) -> None:
         """Raise PipelineError for options of a tile by hand where none is given."""
@@ -159,16 +169,15 @@ class Tile(ModulePass):
         except NotFusable as error:
             raise PipelineError(f"group '{group.sym_name.data}': {error}", group) from error
 
-    def _search(self, group: GroupOp, model: PipelineModel) -> list[Candidate]:
+    def _search(
+        self, group: GroupOp, model: PipelineModel, members: list[int], needs: dict[Kind, int]
+    ) -> list[Candidate]:
         """All schedules that are compared, at least one."""
-        members = [model.node_of[s.funcs[0]] for s in group.stages]
         output = model.node_of[group.output_stage.funcs[0]]
         try:
             shape = None if self.shape == "auto" else Shape(self.shape)
-            found = schedules(
-                model, members, output, machine(self.target), self.extent, shape, self.exchange, register_needs(group)
-            )
-            candidates = list(found)
+            on = machine(self.target)
+            candidates = list(schedules(model, members, output, on, self.extent, shape, self.exchange, needs))
         except NotFusable as error:
             raise PipelineError(f"group '{group.sym_name.data}': {error}", group) from error
         if not candidates and shape is Shape.WarpTile:
@@ -182,13 +191,21 @@ class Tile(ModulePass):
             )
         return candidates
 
-    def _give(self, group: GroupOp, best: Candidate, model: PipelineModel) -> None:
+    def _give(self, group: GroupOp, best: Candidate, members: list[int]) -> None:
+        """`members`: the stages of the group that was searched."""
         group.schedule = ScheduleAttr(best.shape, best.tile, best.threads, best.vector, best.blocks)
-        for stage in group.stages:
-            place = best.places.get(model.node_of[stage.funcs[0]])
+        for stage, member in zip(group.stages, members, strict=True):
+            place = best.places.get(member)
             if place is not None and (place.level, place.memory) == (Level.Block, Memory.Register):
                 # the tile's height follows from it
                 stage.place = PlaceAttr(place.level, place.memory)
+
+
+def _lies(model: PipelineModel, members: Sequence[int]) -> Iterator[Hashable]:
+    """How the pictures lie that stages read and write."""
+    for id in members:
+        for node in (model.nodes[id], *(model.nodes[a.producer] for a in model.nodes[id].accesses)):
+            yield node.aligned, node.contiguous, node.is_input
 
 
 def register_needs(group: GroupOp) -> dict[Kind, int]:
