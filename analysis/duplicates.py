@@ -1,7 +1,7 @@
 """Groups that become the same kernel: a chain of like stages is compiled once and launched many times.
 
-Two groups are alike when they differ only in names: same schedule, places and bodies, over functions that lie
-alike in memory and under like boundaries.
+Two groups are alike when they differ only in names, and in where in memory their pictures lie: same schedule, places
+and bodies, over functions of the same types and known strides, under like boundaries.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import AffineMapAttr
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from tilefuse.analysis.strides import static_strides
-from tilefuse.dialects.img.ops import BoundaryOp, GroupOp, StageOp
+from tilefuse.dialects.img.ops import BoundaryOp, GroupOp, InputOp, PipelineOp, StageOp
 from tilefuse.dialects.img.types import FuncType
 
 _NAMES = ("sym_name", "kernel.comment", "occupancy", "registers", "register_needs")
@@ -22,6 +22,7 @@ _NAMES = ("sym_name", "kernel.comment", "occupancy", "registers", "register_need
 
 def fingerprint(group: GroupOp) -> Hashable:
     """Equal for two groups of a pipeline exactly if one kernel serves both."""
+    read: list[SSAValue] = []
     numbers: dict[SSAValue, Hashable] = {}
 
     def facts(op: Operation) -> Hashable:
@@ -37,7 +38,8 @@ def fingerprint(group: GroupOp) -> Hashable:
         if isinstance(owner, BoundaryOp):
             return (facts(owner), tuple(number(v) for v in owner.operands))
         if isinstance(value.type, FuncType):
-            return (len(numbers), _lies(value))
+            read.append(value)
+            return (len(numbers), _known(value))
         if isinstance(owner, arith.ConstantOp):
             return facts(owner)
         return (len(numbers), str(value.type))
@@ -59,10 +61,19 @@ def fingerprint(group: GroupOp) -> Hashable:
 
     body = tuple(add(op) for op in group.body.block.ops)
     bounds = tuple(str(s.bounds) for s in group.stages if isinstance(s, StageOp))
-    return (facts(group), body, bounds, tuple(_lies(f) for f in group.funcs))
+    # on which it depends where tiles begin
+    temporaries = any(is_temporary(f, group) for f in (*read, *group.funcs))
+    return (facts(group), body, bounds, tuple(_known(f) for f in group.funcs), temporaries)
 
 
-def _lies(function: SSAValue) -> Hashable:
+def is_temporary(function: SSAValue, group: GroupOp) -> bool:
+    """Whether a function that a group reads or gives is neither an input nor an output of the pipeline."""
+    pipeline = group.parent_op()
+    assert isinstance(pipeline, PipelineOp)
+    return not isinstance(function.owner, InputOp) and function not in pipeline.return_op.funcs
+
+
+def _known(function: SSAValue) -> Hashable:
     """What of its place in memory is known to the kernel's text."""
     return (str(function.type), tuple(static_strides(function)))
 

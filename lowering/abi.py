@@ -25,13 +25,13 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import SSAValue
 
 from tilefuse.analysis.bounds import Box
+from tilefuse.analysis.duplicates import is_temporary
 from tilefuse.analysis.model import PipelineModel, extract
 from tilefuse.analysis.regions import alignment, follow_chain
 from tilefuse.analysis.strides import static_strides
 from tilefuse.dialects.img.ops import (
     BoundaryOp,
     GroupOp,
-    InputOp,
     PipelineOp,
     ReadOp,
 )
@@ -147,9 +147,7 @@ def origin_alignment(group: GroupOp, model: PipelineModel | None = None) -> tupl
 
 def touches_temporaries(group: GroupOp) -> bool:
     """Whether a kernel reads or writes what is neither an input nor an output of the pipeline."""
-    outputs = set(pipeline_of(group).return_op.funcs)
-    read = (a.value for a in kernel_args(group) if a.kind == "input")
-    return any(not isinstance(f.owner, InputOp) and f not in outputs for f in (*read, *group.funcs))
+    return any(is_temporary(a.value, group) for a in kernel_args(group) if a.kind != "scalar")
 
 
 def tiles(group: GroupOp, output_box: Box, align: Sequence[int] | None = None) -> list[int]:

@@ -3,7 +3,7 @@
 A warp-tiled body is left in operations on whole tiles, which `lower-warp-tiles` lowers.
 
 The kernel finds the origin of its tile and whether the tile is interior: inside the output, with every
-boundary's box around what it reads. It calls the tile body with the flag as a constant.
+boundary's box around what it reads. It calls the tile body with flags that are constant, where they can be.
 """
 
 from __future__ import annotations
@@ -139,11 +139,12 @@ def lower_group(
 def _differing(alike: Sequence[GroupOp], model: PipelineModel) -> Collection[SSAValue]:
     """The functions of the first of the groups that one kernel serves whose rows start where vectors may in some only.
 
-    Empty if in one of these groups all rows do: its launch has a version of the tile body that asks nothing.
+    Empty if all rows of the first do: then its launches have a version of the tile body that asks nothing, and those
+    of others one in which rows are moved by elements.
     """
     functions = [[a.value for a in kernel_args(g) if a.kind != "scalar"] for g in alike]
     starts = [[model.nodes[model.node_of[f]].aligned for f in row] for row in functions]
-    if any(map(all, starts)):
+    if all(starts[0]):
         return frozenset()
     return frozenset(f for f, *places in zip(functions[0], *starts, strict=True) if len(set(places)) > 1)
 

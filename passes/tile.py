@@ -96,7 +96,7 @@ class Tile(ModulePass):
             for group in those:
                 members = [model.node_of[s.funcs[0]] for s in group.stages]
                 needs = register_needs(group)
-                key = (tuple(_lies(model, members)), tuple(sorted(needs.items())))
+                key = (tuple(_alignments(model, members)), tuple(sorted(needs.items())))
                 if key not in searched:
                     searched[key] = members, self._search(group, model, members, needs)
                 found.append(searched[key])
@@ -201,8 +201,8 @@ class Tile(ModulePass):
                 stage.place = PlaceAttr(place.level, place.memory)
 
 
-def _lies(model: PipelineModel, members: Sequence[int]) -> Iterator[Hashable]:
-    """How the pictures lie that stages read and write."""
+def _alignments(model: PipelineModel, members: Sequence[int]) -> Iterator[Hashable]:
+    """Where the pictures lie that stages read and write, as far as a fingerprint leaves it open."""
     for id in members:
         for node in (model.nodes[id], *(model.nodes[a.producer] for a in model.nodes[id].accesses)):
             yield node.aligned, node.contiguous, node.is_input

@@ -110,17 +110,17 @@ def test_no_point_has_two_writers(element, dtype, vector, left, inside, shifted,
             np.testing.assert_array_equal(writers[-1], 1, err_msg=f"{width}, {later}, {beyond}")
 
 
-@pytest.mark.parametrize("exchange", [False, True])
+@pytest.mark.parametrize(("steps", "exchange"), [(2, False), (2, True), (3, False)])
 @pytest.mark.parametrize(
     ("element", "dtype", "vector"),
     [(hl.UInt(8), np.uint8, 8), (hl.UInt(16), np.uint16, 4), (hl.Float(32), np.float32, 4)],
 )
-def test_like_kernels_of_arrays_that_lie_differently(element, dtype, vector, exchange, monkeypatch, tmp_path):
+def test_like_kernels_of_arrays_that_lie_differently(element, dtype, vector, steps, exchange, monkeypatch, tmp_path):
     """The first step reads rows that lie anywhere, the last one stores such; temporaries lie well."""
     misaligned = emulate(monkeypatch, tmp_path)
     x, y, image = hl.Var("x"), hl.Var("y"), hl.ImageParam(element, 2, "image")
     current, box = image, [(0, image.width()), (0, image.height())]
-    for i in range(2):
+    for i in range(steps):
         around = hl.BoundaryConditions.constant_exterior(current, 3, box)
         step = hl.Func(f"step_{i}")
         step[x, y] = around[x - 1, y] + around[x + 1, y] + around[x, y - 1] + around[x, y + 1]
@@ -144,6 +144,29 @@ def test_like_kernels_of_arrays_that_lie_differently(element, dtype, vector, exc
             assert (memory == UNTOUCHED).all(), f"{width}, {lies}: stored outside of the picture"
     assert misaligned, "no kernel ran"
     assert not any(misaligned)
+
+
+def test_tiles_of_temporaries_begin_elsewhere_than_those_of_outputs(monkeypatch, tmp_path):
+    """Two groups alike, of which one writes a temporary: its tiles begin where vectors may, so they share no kernel."""
+    emulate(monkeypatch, tmp_path)
+    x, y, image = hl.Var("x"), hl.Var("y"), hl.ImageParam(hl.Float(32), 2, "image")
+    inner, outer, reader = hl.Func("inner"), hl.Func("outer"), hl.Func("reader")
+    for f in (inner, outer):
+        f[x, y] = image[x - 1, y] + image[x + 1, y]
+    reader[x, y] = inner[x - 1, y] * inner[x + 1, y]
+    tile = Tile("h200", shape="warp_tile", sizes=(0, 0), threads=(32, 2), vector=4, rows=4)
+    standard = (p for p in passes("h200", algorithm="none") if p.name not in ("inline-stages", "cse"))
+    schedule = [tile if p.name == "tile" else p for p in standard]
+    program = hl.Pipeline([reader, outer]).compile("cpu", passes=schedule)
+    meaning = hl.Pipeline([reader, outer]).compile("reference")
+    picture = np.random.default_rng(0).integers(0, 9, (16, 400)).astype(np.float32)
+    for first in (0, 1, 3, 4):
+        mins = {"image": (-8, 0), "reader": (2, 0), "outer": (first, 0)}
+        got, expected = ([np.full((16, 120), UNTOUCHED, np.float32) for _ in range(2)] for _ in range(2))
+        program(picture, out=got, mins=mins)
+        meaning(picture, out=expected, mins=mins)
+        for g, e in zip(got, expected, strict=True):
+            np.testing.assert_array_equal(g, e, err_msg=f"from column {first}")
 
 
 @pytest.mark.parametrize(("element", "dtype", "vector"), [(hl.UInt(8), np.uint8, 8), (hl.UInt(16), np.uint16, 4)])
