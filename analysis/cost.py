@@ -49,14 +49,14 @@ FLATTERED = 1.25
 """The cheapest of many block tiles takes longer than the model says by about this: it is the one most flattered."""
 PHASE_COST = 40.0
 """Instructions of each thread for each stage in shared memory: a barrier, and lanes without work before it."""
+INDEX_COST = 1.5
+"""Instructions of address arithmetic per load that the threads do not share."""
 CODE_KEPT = 5000
 """Instructions that stay in the instruction caches from one launch to the next: about 80 KB."""
 FETCH_US = 0.0018
 """Microseconds to fetch an instruction that does not, by all multiprocessors together."""
 VERSIONS = 2.2
 """Instructions of a kernel that run over those of a tile inside the picture: tiles at the edges have their version."""
-INDEX_COST = 1.5
-"""Instructions of address arithmetic per load that the threads do not share."""
 
 
 @dataclass(frozen=True)
@@ -74,6 +74,11 @@ class Candidate:
     """Blocks per multiprocessor that there should be registers for; 0 to leave it to the compiler."""
     work: Work | None = None
     """Of a warp tile: what its time follows from."""
+
+    @property
+    def exchanges(self) -> bool:
+        """Of a warp tile: whether rows go from warp to warp."""
+        return any(p.level is Level.Block for p in self.places.values())
 
 
 def nominal_box(model: PipelineModel, output: int, extent: Sequence[int]) -> tuple[int, ...]:
@@ -353,7 +358,7 @@ def best_for_like(found: Sequence[Sequence[Candidate]]) -> list[Candidate]:
 
 
 def _kind(c: Candidate) -> Hashable:
-    return c.shape, c.tile, c.threads, c.vector, c.blocks, any(p.level is Level.Block for p in c.places.values())
+    return c.shape, c.tile, c.threads, c.vector, c.blocks, c.exchanges
 
 
 def best_schedule(

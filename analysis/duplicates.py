@@ -12,8 +12,9 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import AffineMapAttr
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from tilefuse.analysis.model import is_temporary
 from tilefuse.analysis.strides import static_strides
-from tilefuse.dialects.img.ops import BoundaryOp, GroupOp, InputOp, PipelineOp, StageOp
+from tilefuse.dialects.img.ops import BoundaryOp, GroupOp, StageOp
 from tilefuse.dialects.img.types import FuncType
 
 _NAMES = ("sym_name", "kernel.comment", "occupancy", "registers", "register_needs")
@@ -64,13 +65,6 @@ def fingerprint(group: GroupOp) -> Hashable:
     # on which it depends where tiles begin
     temporaries = any(is_temporary(f, group) for f in (*read, *group.funcs))
     return (facts(group), body, bounds, tuple(_known(f) for f in group.funcs), temporaries)
-
-
-def is_temporary(function: SSAValue, group: GroupOp) -> bool:
-    """Whether a function that a group reads or gives is neither an input nor an output of the pipeline."""
-    pipeline = group.parent_op()
-    assert isinstance(pipeline, PipelineOp)
-    return not isinstance(function.owner, InputOp) and function not in pipeline.return_op.funcs
 
 
 def _known(function: SSAValue) -> Hashable:

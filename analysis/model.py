@@ -87,6 +87,11 @@ class Node:
     storage: tuple[Attribute, ...] = ()
     """The signless type of each value."""
 
+    @property
+    def in_memory(self) -> tuple[object, ...]:
+        """All that a cost depends on in how the function lies in memory."""
+        return self.element_bytes, self.is_input, self.aligned, self.contiguous
+
 
 @dataclass
 class PipelineModel:
@@ -132,6 +137,18 @@ class PipelineModel:
     def stages(self) -> list[Node]:
         """The nodes that compute something."""
         return [n for n in self.nodes if not n.is_input]
+
+
+def pipeline_of(group: GroupOp) -> PipelineOp:
+    """The pipeline that a group stands in."""
+    parent = group.parent_op()
+    assert isinstance(parent, PipelineOp)
+    return parent
+
+
+def is_temporary(function: SSAValue, group: GroupOp) -> bool:
+    """Whether a function that a group reads or gives is neither an input nor an output of the pipeline."""
+    return not isinstance(function.owner, InputOp) and function not in pipeline_of(group).return_op.funcs
 
 
 def extract(pipeline: PipelineOp) -> PipelineModel:

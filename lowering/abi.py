@@ -25,14 +25,12 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import SSAValue
 
 from tilefuse.analysis.bounds import Box
-from tilefuse.analysis.duplicates import is_temporary
-from tilefuse.analysis.model import PipelineModel, extract
+from tilefuse.analysis.model import PipelineModel, extract, is_temporary, pipeline_of
 from tilefuse.analysis.regions import alignment, follow_chain
 from tilefuse.analysis.strides import static_strides
 from tilefuse.dialects.img.ops import (
     BoundaryOp,
     GroupOp,
-    PipelineOp,
     ReadOp,
 )
 from tilefuse.dialects.img.types import FuncType
@@ -52,13 +50,6 @@ def identifier(name: str) -> str:
     if text != name:
         text += f"_{zlib.crc32(name.encode()):08x}"
     return f"f_{text}" if not text or text[0].isdigit() else text
-
-
-def pipeline_of(group: GroupOp) -> PipelineOp:
-    """The pipeline that a group stands in."""
-    parent = group.parent_op()
-    assert isinstance(parent, PipelineOp)
-    return parent
 
 
 def kernel_name(group: GroupOp) -> str:

@@ -48,17 +48,14 @@ class _Costs:
         self._kinds: dict[Hashable, int] = {}
         self._kind_of = {n.id: self._kind(n) for n in model.nodes}
 
-    def _in_memory(self, id: int) -> tuple[object, ...]:
-        node = self.model.nodes[id]
-        return node.element_bytes, node.is_input, node.aligned, node.contiguous
-
     def _kind(self, node: Node) -> int:
         """A number for all that a cost depends on in one stage; who it reads counts by distance."""
+        nodes = self.model.nodes
         reads = tuple(
-            (node.id - a.producer, a.indices, a.boundary, *self._in_memory(a.producer)) for a in node.accesses
+            (node.id - a.producer, a.indices, a.boundary, *nodes[a.producer].in_memory) for a in node.accesses
         )
         costs = (node.instructions, node.shared_instructions)
-        facts = (node.rank, node.storage, costs, node.bounds, self._in_memory(node.id), reads)
+        facts = (node.rank, node.storage, costs, node.bounds, node.in_memory, reads)
         return self._kinds.setdefault(facts, len(self._kinds))
 
     def of(self, members: Sequence[int], output: int) -> float | None:

@@ -8,7 +8,7 @@ registers for stand on the group as `register_needs`, and count as what they nee
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, fields
 from typing import Literal
 
@@ -96,12 +96,12 @@ class Tile(ModulePass):
             for group in those:
                 members = [model.node_of[s.funcs[0]] for s in group.stages]
                 needs = register_needs(group)
-                key = (tuple(_alignments(model, members)), tuple(sorted(needs.items())))
+                key = (_in_memory(model, members), tuple(sorted(needs.items())))
                 if key not in searched:
                     searched[key] = members, self._search(group, model, members, needs)
                 found.append(searched[key])
             for group, (members, _), best in zip(those, found, best_for_like([c for _, c in found]), strict=True):
-                self._give(group, best, members)
+                give(group, best, members)
 
     def _check_options(self) -> None:
         """Raise PipelineError for options of a tile by hand where none is given."""
@@ -191,21 +191,21 @@ class Tile(ModulePass):
             )
         return candidates
 
-    def _give(self, group: GroupOp, best: Candidate, members: list[int]) -> None:
-        """`members`: the stages of the group that was searched."""
-        group.schedule = ScheduleAttr(best.shape, best.tile, best.threads, best.vector, best.blocks)
-        for stage, member in zip(group.stages, members, strict=True):
-            place = best.places.get(member)
-            if place is not None and (place.level, place.memory) == (Level.Block, Memory.Register):
-                # the tile's height follows from it
-                stage.place = PlaceAttr(place.level, place.memory)
+
+def _in_memory(model: PipelineModel, members: Sequence[int]) -> Hashable:
+    """How the functions that stages read and give lie, which a fingerprint leaves open."""
+    ids = (i for id in members for i in (id, *(a.producer for a in model.nodes[id].accesses)))
+    return tuple(model.nodes[i].in_memory for i in ids)
 
 
-def _alignments(model: PipelineModel, members: Sequence[int]) -> Iterator[Hashable]:
-    """Where the pictures lie that stages read and write, as far as a fingerprint leaves it open."""
-    for id in members:
-        for node in (model.nodes[id], *(model.nodes[a.producer] for a in model.nodes[id].accesses)):
-            yield node.aligned, node.contiguous, node.is_input
+def give(group: GroupOp, best: Candidate, members: Sequence[int]) -> None:
+    """Write a schedule on a group; `members`: the nodes of its stages, or of those of the like one it was found for."""
+    group.schedule = ScheduleAttr(best.shape, best.tile, best.threads, best.vector, best.blocks)
+    for stage, member in zip(group.stages, members, strict=True):
+        place = best.places.get(member)
+        if place is not None and (place.level, place.memory) == (Level.Block, Memory.Register):
+            # the tile's height follows from it
+            stage.place = PlaceAttr(place.level, place.memory)
 
 
 def register_needs(group: GroupOp) -> dict[Kind, int]:

@@ -13,10 +13,10 @@ from xdsl.passes import ModulePass
 from tilefuse.analysis.cost import Candidate, schedules
 from tilefuse.analysis.machine import Machine, machine
 from tilefuse.analysis.model import PipelineModel, extract
-from tilefuse.dialects.img.attrs import Level, Memory, PlaceAttr, ScheduleAttr, Shape
+from tilefuse.dialects.img.attrs import Shape
 from tilefuse.dialects.img.ops import GroupOp, PipelineOp
 from tilefuse.passes.pipeline import standard_passes
-from tilefuse.passes.tile import Tile
+from tilefuse.passes.tile import Tile, give
 
 KINDS = ("block_tile", "warp_tile", "warp_exchange")
 
@@ -39,8 +39,7 @@ def kind_of(candidate: Candidate) -> str:
     """One of KINDS."""
     if candidate.shape is Shape.BlockTile:
         return KINDS[0]
-    exchanged = any(p.level is Level.Block for p in candidate.places.values())
-    return KINDS[2] if exchanged else KINDS[1]
+    return KINDS[2] if candidate.exchanges else KINDS[1]
 
 
 def compared(
@@ -79,13 +78,7 @@ class Draw(ModulePass):
             for group in [g for g in pipeline.body.block.ops if isinstance(g, GroupOp)]:
                 candidate, microseconds = self._choose(compared(group, model, on, self.sizes))
                 total = [a + b for a, b in zip(total, microseconds, strict=True)]
-                group.schedule = ScheduleAttr(
-                    candidate.shape, candidate.tile, candidate.threads, candidate.vector, candidate.blocks
-                )
-                for stage in group.stages:
-                    place = candidate.places.get(model.node_of[stage.funcs[0]])
-                    if place is not None and (place.level, place.memory) == (Level.Block, Memory.Register):
-                        stage.place = PlaceAttr(place.level, place.memory)
+                give(group, candidate, [model.node_of[s.funcs[0]] for s in group.stages])
                 blocks.add(candidate.blocks)
                 drawn.append([kind_of(candidate), candidate.tile, candidate.threads, candidate.vector])
         self.record.update(predicted_us=total, schedules=[d for i, d in enumerate(drawn) if d not in drawn[:i]])
