@@ -9,7 +9,7 @@ pieces (`lowering/pieces.py`).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 
@@ -118,15 +118,9 @@ class BlockTile:
         return self.phases.rows(stage, region, [array], offset)
 
     @staticmethod
-    def interior(
-        group: GroupOp,
-        model: PipelineModel,
-        e: Emitter,
-        buffers: dict[SSAValue, Buffer],
-        origin: Sequence[Num],
-    ) -> SSAValue | None:
-        """What an interior tile needs beside full tiles and boundary boxes: nothing."""
-        return None
+    def reads(group: GroupOp, model: PipelineModel) -> Iterable[tuple[SSAValue, list[tuple[int, int]]]]:
+        """What an interior tile reads beside the stages' regions: nothing."""
+        return ()
 
     @staticmethod
     def slack(group: GroupOp, model: PipelineModel) -> int:

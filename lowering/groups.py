@@ -339,18 +339,18 @@ def _interior(
     origin: list[Num],
 ) -> SSAValue:
     sizes, out = block_tile(group), kernel.outputs[0]
-    inside: SSAValue | None = None
-    align = origin_alignment(group, model)
-    slack = _model_of(group).slack(group, model)
-    for d, x0 in enumerate(origin):
-        end = e.add(out.mins[d], out.extent(d, e))
-        more = 0 if d else slack
-        inside = e.both(inside, e.compare("sle", e.add(x0, sizes[d] + more), end))
-        if align[d] > 1 or more:
-            inside = e.both(inside, e.compare("sge", e.sub(x0, more), out.mins[d]))
-    tile = Tile(origin, e.true(), kernel.buffers, kernel.scalars)
-    # of stages with the same box, the one that reaches furthest says it all
+    shape, align = _model_of(group), origin_alignment(group, model)
+    # of what lies in the same box, the furthest says it all
     reach: dict[tuple[Num, Num, Num], tuple[int, int]] = {}
+
+    def add(start: Num, first: Num, extent: Num, low: int, high: int) -> None:
+        old = reach.get((start, first, extent), (low, high))
+        reach[start, first, extent] = (min(low, old[0]), max(high, old[1]))
+
+    for d, x0 in enumerate(origin):
+        more = 0 if d else shape.slack(group, model)
+        add(x0, out.mins[d], out.extent(d, e), -more, sizes[d] - 1 + more)
+    tile = Tile(origin, e.true(), kernel.buffers, kernel.scalars)
     for r, (low, high) in _boundary_reach(group, model).items():
         if r.boundary.mins:
             position = r.boundary.dimensions.index(r.dim)
@@ -362,12 +362,19 @@ def _interior(
         start: Num = 0
         if r.out_dim is not None:
             start = e.floordiv(e.mul(origin[r.out_dim], r.numerator), r.denominator)
-        old = reach.get((start, first, extent), (low, high))
-        reach[start, first, extent] = (min(low, old[0]), max(high, old[1]))
+        add(start, first, extent, low, high)
+    for base, spans in shape.reads(group, model):
+        buffer = kernel.buffers[base]
+        for d, (low, high) in enumerate(spans):
+            add(origin[d] if d < 2 else 0, buffer.mins[d], buffer.extent(d, e), low, high)
+    inside: SSAValue | None = None
     for (start, first, extent), (low, high) in reach.items():
-        inside = e.both(inside, e.compare("sge", e.add(start, low), first))
+        begins_inside = low >= 0 and any(
+            start is x0 and first is out.mins[d] and align[d] == 1 for d, x0 in enumerate(origin)
+        )
+        if not begins_inside:
+            inside = e.both(inside, e.compare("sge", e.add(start, low), first))
         inside = e.both(inside, e.compare("slt", e.add(start, high), e.add(first, extent)))
-    inside = e.both(inside, _model_of(group).interior(group, model, e, kernel.buffers, origin))
     return e.true() if inside is None else inside
 
 

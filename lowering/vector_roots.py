@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects import math, vector
-from xdsl.dialects.builtin import f32
+from xdsl.dialects.builtin import UnitAttr, f32
 from xdsl.ir import Block, Operation, SSAValue
 
 from tilefuse.lowering import pairs
@@ -37,6 +37,8 @@ def vector_roots(e: Emitter, arguments: Sequence[SSAValue]) -> list[SSAValue]:
         if lanes == 1:
             found.append(e.op(math.SqrtOp(rest[0])))
             continue
-        roots = e.op(math.SqrtOp(pairs.together(e, rest[:lanes])))
+        together = math.SqrtOp(pairs.together(e, rest[:lanes]))
+        together.attributes["kernel.converged"] = UnitAttr()
+        roots = e.op(together)
         found += [e.op(vector.ExtractOp(roots, [v], f32)) for v in range(lanes)]
     return found

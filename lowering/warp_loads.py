@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from xdsl.dialects import vector
-from xdsl.dialects.builtin import VectorType
+from xdsl.dialects.builtin import IntegerType, VectorType
 from xdsl.ir import SSAValue
 
 from tilefuse.dialects.warp import LoadOp
@@ -125,13 +126,17 @@ class _Load:
             first = body.here(0, layout.rows[0], tuple(low for low, _ in layout.depth))
             before, after = self._place(first)[len(self.op.indices) :][:2]
 
-            def fill(at: Where) -> None:
+            def fill(column: int, at: Where) -> None:
                 row = e.load(waiting, slot(at))
-                ends = [e.op(vector.ExtractOp(row, [v], self.element)) for v in (0, layout.vector - 1)]
-                e.store(e.op(vector.BroadcastOp(e.select(before, *ends), self.type)), waiting, slot(at))
+                if isinstance(self.element, IntegerType) and self.element.width.data < 32:
+                    row = pairs.shuffle(e, row, row, [column] * self.layout.vector)
+                else:
+                    row = e.op(vector.BroadcastOp(e.op(vector.ExtractOp(row, [column], self.element)), self.type))
+                e.store(row, waiting, slot(at))
 
-            with e.when(e.either(before, after)):
-                self._rows(fill)
+            for outside, column in ((before, 0), (after, self.layout.vector - 1)):
+                with e.when(outside):
+                    self._rows(partial(fill, column))
         self._rows(lambda at: body.put_row(e.load(waiting, slot(at)), self.op.tile, at, self._keep(at)))
 
     def _place(self, at: Where) -> Sequence[SSAValue]:

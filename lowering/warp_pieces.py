@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from xdsl.dialects import arith, memref, vector
-from xdsl.dialects.builtin import MemRefType, VectorType, i32
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr, IntegerType, MemRefType, VectorType, i32
 from xdsl.ir import Attribute, SSAValue
 
 from tilefuse.analysis.warp_layout import WORD_BYTES, columns_at_once
@@ -61,9 +61,12 @@ class Pieces:
         # the first pair begins in the lane's columns, not before them, where these come from the left
         first = e.add(index[-1], before) if self.partial == "left" else e.sub(index[-1], before)
         for number in range(self.count):
-            column = self.column(first, number, at)
-            loaded = e.op(vector.LoadOp(self.op.buffer, [e.value(i) for i in (*index[:-1], column)], self.type))
-            e.store(loaded, self.waiting, self._slot(at, number))
+            self.load([*index[:-1], e.add(first, number * self.piece)], number, before, at)
+
+    def load(self, index: Sequence[Num], number: int, before: SSAValue, at: Where) -> None:
+        """Load a piece of a row, of which the first begins so many columns `before` the lane's."""
+        loaded = self.e.op(vector.LoadOp(self.op.buffer, [self.e.value(i) for i in index], self.type))
+        self.e.store(loaded, self.waiting, self._slot(at, number))
 
     def row(self, at: Where) -> SSAValue:
         """The lane's columns of a row, made of what has been loaded."""
@@ -71,10 +74,6 @@ class Pieces:
         pieces = [e.load(self.waiting, self._slot(at, number)) for number in range(self.count)]
         words = [word for held in pieces for word in words_of(e, held, self.element)]
         return row_of_words(e, self.words(words, at), self.element)
-
-    def column(self, first: Num, number: int, at: Where) -> Num:
-        """Of a piece, the first one's given."""
-        return self.e.add(first, number * self.piece)
 
     def index(self, at: Where) -> list[Num]:
         """Where in the buffer a point is."""
@@ -113,13 +112,16 @@ class MovedPieces(Pieces):
         # what the next lane has loaded may be of another place; and shuffles in a branch are slow
         return None
 
-    def column(self, first: Num, number: int, at: Where) -> Num:
-        """The last piece has the lane's last column: a row that begins with a piece has no further one to read."""
+    def load(self, index: Sequence[Num], number: int, before: SSAValue, at: Where) -> None:
+        """The last piece only where a row does not begin with a piece: else the buffer may end there."""
         if number < self.count - 1:
-            return super().column(first, number, at)
-        e, end = self.e, self.layout.vector - 1
-        before = misalignment(e, e.value(e.add(self.place(at), end)), self.piece)
-        return e.sub(e.add(self.index(at)[-1], end), before)
+            super().load(index, number, before, at)
+            return
+        e = self.e
+        # nothing is cut out of it then; it must not be what other loads give, or this one waits for them
+        e.store(zeros(e, self.type), self.waiting, self._slot(at, number))
+        with e.when(e.compare("ne", before, 0)):
+            super().load(index, number, before, at)
 
     def index(self, at: Where) -> list[Num]:
         return list(self.body.run(self.op.rows, at, self.layout)[: len(self.op.indices)])
@@ -185,6 +187,13 @@ def bits_of(e: Emitter, place: SSAValue, in_word: int) -> SSAValue:
     """How many bits of a word lie before a place; funnel shifts count modulo 32, so nothing is masked."""
     bits = arith.ConstantOp.from_int_and_width((8 * WORD_BYTES // in_word).bit_length() - 1, i32)
     return e.op(arith.ShLIOp(e.op(arith.IndexCastOp(place, i32)), e.op(bits)))
+
+
+def zeros(e: Emitter, type: VectorType) -> SSAValue:
+    """A vector of zeros."""
+    element = type.element_type
+    zero = IntegerAttr(0, element) if isinstance(element, IntegerType) else FloatAttr(0.0, element)  # type: ignore[arg-type]
+    return e.op(vector.BroadcastOp(e.op(arith.ConstantOp(zero)), type))
 
 
 def in_word(element: Attribute) -> int:

@@ -282,12 +282,16 @@ class RegisterBody(Body):
         e = self.e
         return pairs.as_pair(e, self.shuffle(pairs.as_word(e, pair), 1, mode, layout.lanes[0]))
 
-    def shuffle(self, value: SSAValue, lanes: int, mode: ShuffleMode, warp: int) -> SSAValue:
+    def shuffle(self, value: SSAValue, lanes: Num, mode: ShuffleMode, warp: int) -> SSAValue:
+        """The value of a lane so many lanes away, or of that lane, as the mode says."""
         e = self.e
         narrow = value.type if isinstance(value.type, IntegerType) and value.type.width.data < 32 else None
         if narrow is not None:
             value = e.op(arith.ExtUIOp(value, i32))
-        offset = e.op(arith.ConstantOp.from_int_and_width(lanes, i32))
+        if isinstance(lanes, int):
+            offset = e.op(arith.ConstantOp.from_int_and_width(lanes, i32))
+        else:
+            offset = e.op(arith.IndexCastOp(lanes, i32))
         width = e.op(arith.ConstantOp.from_int_and_width(warp, i32))
         value = e.op(ShuffleOp(value, offset, width, mode))
         return value if narrow is None else e.op(arith.TruncIOp(value, narrow))

@@ -16,7 +16,7 @@ from xdsl.dialects import arith, vector
 from xdsl.ir import SSAValue
 
 from tilefuse.analysis.warp_layout import stored_at_once
-from tilefuse.dialects.funnel_shifts import FshlOp
+from tilefuse.dialects.funnel_shifts import FshlOp, FshrOp
 from tilefuse.dialects.gpu_shuffle import ShuffleMode
 from tilefuse.dialects.img.types import element_bytes
 from tilefuse.dialects.warp import StoreOp
@@ -57,66 +57,83 @@ def store_shifted(
     else:
         words, each = [body.load(op.tile, body.here(v, row, deep)) for v in range(layout.vector)], 1
     moved = _moved(body, words, place, each, piece // each, layout.lanes[0])
-    parts = (moved[c // each : (c + piece) // each] for c in range(0, layout.vector, piece))
-    pieces = [row_of_words(e, part, element) if each > 1 else pairs.together(e, part) for part in parts]
+    pieces = [moved[c // each : (c + piece) // each] for c in range(0, layout.vector, piece)]
 
     (x0, x1), _ = op.within
     first, end = (-(-(x - layout.origin[0]) // layout.vector) for x in (0, x1))
     index = body.memory_index(op.indices, body.here(0, row, deep), layout)
-    alive = e.both(alive, body.in_buffer(op.buffer, index[:-1])) if border else alive
+    outer = index[:-1]
+    alive = e.both(alive, body.in_buffer(op.buffer, outer)) if border else alive
     own = e.both(alive, e.both(e.compare("sge", body.lane, first), e.compare("slt", body.lane, end)))
-    index[-1] = e.sub(index[-1], shift)
-    places = [[*index[:-1], e.add(index[-1], c)] for c in range(layout.vector)]
+    begin = e.sub(index[-1], shift)
+
+    def vector_of(number: int) -> SSAValue:
+        return row_of_words(e, pieces[number], element) if each > 1 else pairs.together(e, pieces[number])
+
+    def place_of(number: int) -> list[Place]:
+        return [([*outer, e.add(begin, number * piece)], vector_of(number))]
+
+    if not border:
+        body.store_where(op.buffer, own, lambda: [p for n in range(len(pieces)) for p in place_of(n)])
+        return
     width = e.dim(op.buffer, len(op.indices) - 1)
+    # from the first column that is not in a piece of the tile on the left, which may lie in the same columns
+    low: Num = 0 if op.first is None else e.max(e.add(e.add(op.indices[-1], op.first), 1 - piece), 0)
+    places = e.max(e.sub(width, e.add(low, piece - 1)), 0)
+    with body.stores_of_row(own) as condition:
+        for number in range(len(pieces)):
+            inside = e.within(e.sub(e.add(begin, number * piece), low), places)
+            body.store_where(op.buffer, e.both(condition, inside), partial(place_of, number))
+    after = e.add(op.indices[-1], layout.origin[0] + end * layout.vector)
+    is_last = e.compare("sge", after, width)
+    _store_ends(body, op, pieces, each, [*outer, e.sub(begin, e.mul(body.lane, layout.vector))], alive, is_last)
 
-    def whole() -> list[Place]:
-        return list(zip(places[::piece], pieces, strict=True))
 
-    def at_side() -> None:
-        # in one branch per row, conditions of single stores: these become predicates, further branches would not
-        with body.stores_of_row(own) as condition:
-            for first in range(0, layout.vector, piece):
-                mine = condition
-                if op.first is not None:
-                    # where the tile on the left ends, a piece begins in this one, too
-                    column, *_ = body.here(first, row, deep).coordinates(layout, e)
-                    mine = e.both(mine, e.compare("sgt", e.add(e.sub(column, shift), piece), op.first))
-                inside = [e.within(place[-1], width) for place in places[first : first + piece]]
-                all_inside = e.both(inside[0], inside[-1])
-                assert all_inside is not None
-                body.store_where(op.buffer, e.both(mine, all_inside), partial(place_of, first, pieces[first // piece]))
-                rest = e.both(mine, e.negate(all_inside))
-                for c in range(piece if piece > 1 else 0):
-                    body.store_where(op.buffer, e.both(rest, inside[c]), partial(single, first + c))
-            # the last columns of the last lane have moved out of it; a tile to the right stores them, if there is one
-            after = body.memory_index(op.indices, Where(body.warp, end, 0, row, deep), layout)[-1]
-            is_last = e.both(e.compare("sge", after, width), e.compare("eq", body.lane, end - 1))
-            is_last = e.both(condition, is_last)
-            for c in range(layout.vector - piece + 1, layout.vector):
-                to = body.memory_index(op.indices, body.here(c, row, deep), layout)
-                moved_out = e.both(e.compare("sge", e.add(shift, c), layout.vector), e.within(to[-1], width))
-                body.store_where(op.buffer, e.both(is_last, moved_out), partial(unmoved, c, to))
+def _store_ends(
+    body: RegisterBody,
+    op: StoreOp,
+    pieces: Sequence[Sequence[SSAValue]],
+    each: int,
+    first: Sequence[Num],
+    alive: SSAValue | None,
+    is_last: SSAValue,
+) -> None:
+    """The elements in front of a row's first whole piece, and those behind its last: one by one, each by a lane.
 
-    def place_of(column: int, value: SSAValue) -> list[Place]:
-        return [(places[column], value)]
+    `first`: where the first lane's first piece lies; `is_last`: whether the tile is the last one of its row.
+    """
+    e, layout, piece = body.e, layout_of(op.tile), len(pieces[0]) * each
+    *outer, begin = first
+    width = e.dim(op.buffer, len(op.indices) - 1)
+    # the first lanes take the piece that the row begins in, as many further ones that in which it ends
+    number = e.op(arith.AndIOp(e.value(body.lane), e.value(piece - 1)))
+    at_begin, at_end = (e.compare("slt", body.lane, lanes) for lanes in (piece, 2 * piece))
+    nowhere = -piece  # no column of the piece before the first lies in the buffer
+    there = e.pick(e.both(at_end, is_last), width, nowhere)
+    edge = e.pick(at_begin, e.pick(e.compare("eq", op.indices[-1], 0), 0, nowhere), there)
+    ahead = e.value(e.sub(edge, begin))
+    rest = e.op(arith.AndIOp(ahead, e.value(piece - 1)))
+    column = e.add(e.sub(edge, rest), number)
 
-    def single(c: int) -> list[Place]:
-        return [(places[c], e.op(vector.ExtractOp(pieces[c // piece], [c % piece], element)))]
+    lane, words = e.floordiv(ahead, layout.vector), pieces[0]
+    words = [_from(body, word, lane) for word in words]
+    for start, further in zip(range(piece, layout.vector, piece), pieces[1:], strict=True):
+        there = e.compare("sge", e.op(arith.AndIOp(ahead, e.value(layout.vector - 1))), start)
+        words = [e.select(there, _from(body, w, lane), before) for w, before in zip(further, words, strict=True)]
+    word = words[0]
+    for start, further in zip(range(each, piece, each), words[1:], strict=True):
+        word = e.select(e.compare("sge", number, start), further, word)
+    if each > 1:
+        element = op.tile.type.element  # type: ignore[attr-defined]
+        word = e.op(arith.TruncIOp(e.op(FshrOp(word, word, bits_of(e, number, each))), element))
 
-    def unmoved(c: int, to: Sequence[Num]) -> list[Place]:
-        return [(to, body.load(op.tile, body.here(c, row, deep)))]
+    inside = e.both(e.compare("ne", rest, 0), e.within(column, width))
+    body.store_where(op.buffer, e.both(alive, inside), lambda: [([*outer, column], word)])
 
-    def between_sides() -> None:
-        with body.stores_of_row(own) as condition:
-            body.store_where(op.buffer, condition, whole)
 
-    if border:
-        leaves = e.either(
-            e.compare("slt", op.indices[-1], -x0), e.compare("sgt", e.add(op.indices[-1], x1 - x0), width)
-        )
-        e.choose(leaves, at_side, between_sides)
-    else:
-        body.store_where(op.buffer, own, whole)
+def _from(body: RegisterBody, value: SSAValue, lane: Num) -> SSAValue:
+    layout = next(iter(body.storage.spans.values()))
+    return body.shuffle(value, lane, ShuffleMode.Idx, layout.lanes[0])
 
 
 def _moved(

@@ -7,7 +7,7 @@ then decides on registers and shuffles. The layout is that of `analysis/warp_lay
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 
 from xdsl.dialects import arith, memref
 from xdsl.ir import Attribute, Block, Region, SSAValue
@@ -183,31 +183,15 @@ class WarpTile:
     # --- what the kernel asks before it calls the body
 
     @staticmethod
-    def interior(
-        group: GroupOp,
-        model: PipelineModel,
-        e: Emitter,
-        buffers: dict[SSAValue, Buffer],
-        origin: Sequence[Num],
-    ) -> SSAValue | None:
-        """Every load of every lane, dead ones too, lies inside its buffer."""
+    def reads(group: GroupOp, model: PipelineModel) -> Iterator[tuple[SSAValue, list[tuple[int, int]]]]:
+        """What the loads of all lanes, dead ones too, reach in each buffer: in x and y from the tile's origin."""
         at = group_layout(group, model)
-        inside: SSAValue | None = None
         for (_, source), held in at.sources.items():
             assert isinstance(source, SSAValue)
-            base, _ = base_of(source)
-            buffer = buffers[base]
             beyond = held.piece if at.in_pieces(held) else 0
-            spans = [
-                (-at.dead_left * at.vector - beyond, (LANES - at.dead_left) * at.vector - 1 + beyond),
-                (-at.top - held.above, at.height + at.bottom + held.below - 1),
-                *held.rest,
-            ]
-            for d, (low, high) in enumerate(spans):
-                start = e.sub(origin[d] if d < 2 else 0, buffer.mins[d])
-                inside = e.both(inside, e.compare("sge", e.add(start, low), 0))
-                inside = e.both(inside, e.compare("slt", e.add(start, high), buffer.extent(d, e)))
-        return inside
+            columns = (-at.dead_left * at.vector - beyond, (LANES - at.dead_left) * at.vector - 1 + beyond)
+            rows = (-at.top - held.above, at.height + at.bottom + held.below - 1)
+            yield base_of(source)[0], [columns, rows, *held.rest]
 
     @staticmethod
     def whole(

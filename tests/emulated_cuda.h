@@ -112,6 +112,16 @@ template <class T> static T __shfl_up_sync(unsigned, T v, int by, int = LANES) {
   const int lane = current % LANES;
   return shuffle(v, lane >= by ? lane - by : lane);
 }
+template <class T> static T __shfl_sync(unsigned, T v, int from, int = LANES) { return shuffle(v, from & LANES - 1); }
+static bool __any_sync(unsigned, bool v) {
+  const int first = current / LANES * LANES;
+  unsigned long long* row = lanes[++fibers[current].shuffles & 1];
+  row[current] = v;
+  wait_for(&Fiber::shuffles, first, LANES);
+  for (int i = 0; i < LANES; ++i)
+    if (row[first + i]) return true;
+  return false;
+}
 
 // Words, and pairs of 16 bits.
 static unsigned __byte_perm(unsigned a, unsigned b, unsigned s) {
@@ -188,6 +198,7 @@ template <class To, class From> static To same_bits(From a) {
   memcpy(&b, &a, sizeof b);
   return b;
 }
+static float __int_as_float(int a) { return same_bits<float>(a); }
 static unsigned __float_as_uint(float a) { return same_bits<unsigned>(a); }
 static float __uint_as_float(unsigned a) { return same_bits<float>(a); }
 static long long __double_as_longlong(double a) { return same_bits<long long>(a); }

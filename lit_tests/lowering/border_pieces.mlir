@@ -13,7 +13,8 @@
 // lies in the buffer. What versions for border tiles compute is not computed before it is known that one is needed.
 
 // CHECK-LABEL: __launch_bounds__(128) pieces_sum(
-// CHECK:         const idx [[AT:i_[0-9]+]] = x0 - 4 - left;
+// CHECK:         const idx [[FIRST:i_[0-9]+]] = x0 - 4;
+// CHECK:         const idx [[AT:i_[0-9]+]] = [[FIRST]] - left;
 // CHECK:         ([[AT]] >= 0 || ([[AT]] & 3) == 0) && ({{.*}} >= 128 || ({{.*}} & 3) == 0)
 // CHECK:         w >= 4 && left >= before_min_x
 // CHECK:         pieces_sum_tile({{.*}}, apart(x0, 1), y0, true, true);

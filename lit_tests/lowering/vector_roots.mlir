@@ -1,4 +1,4 @@
-// Square roots of f32 that a lane takes of its columns are one vector op, whose slow path is one branch.
+// Square roots of f32 that a lane takes of its columns are one vector op, whose slow path is one branch of the warp.
 // Where there are such branches, what is stored is stored under masks, outside of any branch of its own.
 
 // RUN: pipeline-opt %s -p 'tile{shape=warp_tile sizes=0,0 threads=32,4 vector=2 rows=2 exchange=false},promote-memory,lower-groups,lower-warp-tiles' | filecheck %s
@@ -6,7 +6,7 @@
 // RUN: pipeline-opt %s -p 'tile{shape=warp_tile sizes=0,0 threads=32,4 vector=2 rows=2 exchange=false},promote-memory,lower-groups,lower-warp-tiles' -t cuda | filecheck %s --check-prefix=CUDA
 
 // CHECK:       func.func @p_length_tile(
-// CHECK:       [[ROOTS:%[0-9]+]] = math.sqrt %{{[0-9]+}} : vector<2xf32>
+// CHECK:       [[ROOTS:%[0-9]+]] = math.sqrt %{{[0-9]+}} {kernel.converged} : vector<2xf32>
 // CHECK-NEXT:  [[A:%[0-9]+]] = vector.extract [[ROOTS]][0] : f32 from vector<2xf32>
 // CHECK-NEXT:  [[B:%[0-9]+]] = vector.extract [[ROOTS]][1] : f32 from vector<2xf32>
 // CHECK-NOT:   math.sqrt
@@ -37,9 +37,9 @@
 // ARRAYS-NOT:  vector<
 
 // CUDA:        static __device__ __noinline__ float2 sqrt_any_f32x2(float2 a) {
-// CUDA:        static __device__ __forceinline__ float2 sqrt_f32x2(float2 a) {
-// CUDA:        if (__builtin_expect(!(s.x >= 0x1p-50f && s.y >= 0x1p-50f), 0)) r = sqrt_any_f32x2(a);
-// CUDA:        = sqrt_f32x2(
+// CUDA:        static __device__ __forceinline__ float2 sqrt_converged_f32x2(float2 a) {
+// CUDA:        if (__builtin_expect(__any_sync(0xffffffffu, !(s.x >= 0x1p-50f && s.y >= 0x1p-50f)), 0)) r = sqrt_any_f32x2(a);
+// CUDA:        = sqrt_converged_f32x2(
 // CUDA:        store_if_f32x2(test{{.*}}, &out
 // CUDA:        store_if_f32x1(test{{.*}}, &out
 

@@ -35,29 +35,48 @@ def store_if(short: str, element: str, ctype: str) -> Helper:
 
 
 def roots(short: str, element: str, ctype: str, count: int) -> dict[str, Helper]:
-    """`sqrt`, correctly rounded.
+    """`sqrt`, correctly rounded; `sqrt_converged` for where all lanes of a warp ask for roots at once.
 
     In f32 that is NVIDIA's own sequence: an approximate 1/sqrt(a), and a step of Newton's from that. It is right
     where no intermediate result leaves the normal numbers: where s = a * rsqrt(a), itself near the root, is at least
     2^-50. Of 0, infinity, denormals (which .ftz reads as 0) and negative numbers s is NaN. `__fsqrt_rn` asks number by
-    number, and branches; here one branch does for all lanes, so that their instructions overlap. Zeros are common: in
-    flat regions.
+    number, and branches; here one branch does for all elements, so that their instructions overlap, and for all lanes
+    that have converged, which then need not meet again behind it. What does not take the short path is multiplied by
+    2^64 if it is small. It is a function of its own: inlined, the compiler takes 13 registers more for Canny. Zeros
+    are common, in flat regions, so that takes no branches.
     """
     lanes = "xyzw"[:count]
     if element == "double":
         each = ", ".join(f"__dsqrt_rn(a.{c})" for c in lanes)
-        return {"sqrt": Helper(f"{ctype} sqrt_{short}({ctype} a) {{ return make_{ctype}({each}); }}")}
-    each = ",\n    ".join(f"a.{c} == 0.0f ? a.{c} : __fsqrt_rn(a.{c})" for c in lanes)
-    slow = f"{ctype} sqrt_any_{short}({ctype} a) {{\n  return make_{ctype}(\n    {each});\n}}"
-    lines = [f"{ctype} y, s, r;"]
-    lines += [f'asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(y.{c}) : "f"(a.{c}));' for c in lanes]
-    lines += [f'asm("mul.rn.ftz.f32 %0, %1, %2;" : "=f"(s.{c}) : "f"(a.{c}), "f"(y.{c}));' for c in lanes]
-    lines += [f"r.{c} = __fmaf_rn(__fmaf_rn(-s.{c}, s.{c}, a.{c}), __fmul_rn(0.5f, y.{c}), s.{c});" for c in lanes]
-    inside = " && ".join(f"s.{c} >= 0x1p-50f" for c in lanes)
+        return {
+            kind: Helper(f"{ctype} {kind}_{short}({ctype} a) {{ return make_{ctype}({each}); }}")
+            for kind in ("sqrt", "sqrt_converged")
+        }
+
+    def sequence(a: str) -> list[str]:
+        lines = [f"{ctype} y, s, r;"]
+        lines += [f'asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(y.{c}) : "f"({a}.{c}));' for c in lanes]
+        lines += [f'asm("mul.rn.ftz.f32 %0, %1, %2;" : "=f"(s.{c}) : "f"({a}.{c}), "f"(y.{c}));' for c in lanes]
+        lines += [f"r.{c} = __fmaf_rn(__fmaf_rn(-s.{c}, s.{c}, {a}.{c}), __fmul_rn(0.5f, y.{c}), s.{c});" for c in lanes]
+        return lines
+
+    def helper(kind: str, lines: list[str], needs: tuple[str, ...] = (), rare: bool = False) -> Helper:
+        body = "".join(f"  {line}\n" for line in (*lines, "return r;"))
+        return Helper(f"{ctype} {kind}_{short}({ctype} a) {{\n{body}}}", needs, rare=rare)
+
+    slow = [f"{ctype} b;", *(f"b.{c} = a.{c} < 0x1p-64f ? __fmul_rn(a.{c}, 0x1p64f) : a.{c};" for c in lanes)]
+    slow += sequence("b")
+    slow += [f"if (a.{c} < 0x1p-64f) r.{c} = __fmul_rn(r.{c}, 0x1p-32f);" for c in lanes]
+    slow += [f"if (a.{c} == 0.0f || a.{c} == __int_as_float(0x7f800000)) r.{c} = a.{c};" for c in lanes]
+    outside = "!(" + " && ".join(f"s.{c} >= 0x1p-50f" for c in lanes) + ")"
     # The hint keeps `r` out of the branch, and one branch where the compiler would make two.
-    lines += [f"if (__builtin_expect(!({inside}), 0)) r = sqrt_any_{short}(a);", "return r;"]
-    body = "".join(f"  {line}\n" for line in lines)
+    branch = "if (__builtin_expect({}, 0)) r = sqrt_any_{}(a);"
     return {
-        "sqrt_any": Helper(slow, rare=True),
-        "sqrt": Helper(f"{ctype} sqrt_{short}({ctype} a) {{\n{body}}}", ("sqrt_any",)),
+        "sqrt_any": helper("sqrt_any", slow, rare=True),
+        "sqrt": helper("sqrt", [*sequence("a"), branch.format(outside, short)], ("sqrt_any",)),
+        "sqrt_converged": helper(
+            "sqrt_converged",
+            [*sequence("a"), branch.format(f"__any_sync(0xffffffffu, {outside})", short)],
+            ("sqrt_any",),
+        ),
     }

@@ -150,7 +150,8 @@ def _sqrt(p: FunctionPrinter, op: Operation) -> Expr:
     if "sqrt" not in v.helpers:
         raise PipelineError(f"math.sqrt on {type_} is not printed; compute on scalars", op)
     p.math("sqrt")
-    return expr.call(v.helper(p, "sqrt"), (p.use(op.operands[0]),), v.ctype)
+    converged = "sqrt_converged" in v.helpers and "kernel.converged" in op.attributes
+    return expr.call(v.helper(p, "sqrt_converged" if converged else "sqrt"), (p.use(op.operands[0]),), v.ctype)
 
 
 def _rsqrt(p: FunctionPrinter, op: Operation) -> Expr:

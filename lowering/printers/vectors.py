@@ -30,7 +30,7 @@ class Vector:
     element: Attribute
     lane_texts: tuple[str, ...]
     helpers: dict[str, Helper]
-    """`type` (its definition, may be empty), `load`, `store`, `make` and `splat`; some have `store_if`, and `sqrt`."""
+    """`type` (its definition, may be empty), `load`, `store`, `make` and `splat`; some have `store_if`, and roots."""
     short: str
     word_texts: tuple[str, ...] = ()
     """Select the 32-bit words of `{}`, where a vector of integers is made of them."""

@@ -3,11 +3,12 @@
 // RUN: pipeline-opt %S/../Inputs/roots.mlir -t cuda | filecheck %s
 
 // CHECK:      static __device__ __noinline__ float4 sqrt_any_f32x4(float4 a) {
-// CHECK-NEXT:   return make_float4(
-// CHECK-NEXT:     a.x == 0.0f ? a.x : __fsqrt_rn(a.x),
-// CHECK-NEXT:     a.y == 0.0f ? a.y : __fsqrt_rn(a.y),
-// CHECK-NEXT:     a.z == 0.0f ? a.z : __fsqrt_rn(a.z),
-// CHECK-NEXT:     a.w == 0.0f ? a.w : __fsqrt_rn(a.w));
+// CHECK-NEXT:   float4 b;
+// CHECK-NEXT:   b.x = a.x < 0x1p-64f ? __fmul_rn(a.x, 0x1p64f) : a.x;
+// CHECK:        asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(y.w) : "f"(b.w));
+// CHECK:        if (a.x < 0x1p-64f) r.x = __fmul_rn(r.x, 0x1p-32f);
+// CHECK:        if (a.w == 0.0f || a.w == __int_as_float(0x7f800000)) r.w = a.w;
+// CHECK-NEXT:   return r;
 // CHECK-NEXT: }
 // CHECK-NEXT: static __device__ __forceinline__ float4 sqrt_f32x4(float4 a) {
 // CHECK-NEXT:   float4 y, s, r;
