@@ -192,8 +192,11 @@ def bits_of(e: Emitter, place: SSAValue, in_word: int) -> SSAValue:
 def zeros(e: Emitter, type: VectorType) -> SSAValue:
     """A vector of zeros."""
     element = type.element_type
-    zero = IntegerAttr(0, element) if isinstance(element, IntegerType) else FloatAttr(0.0, element)  # type: ignore[arg-type]
-    return e.op(vector.BroadcastOp(e.op(arith.ConstantOp(zero)), type))
+    if isinstance(element, IntegerType):
+        zero = arith.ConstantOp(IntegerAttr(0, element))
+    else:
+        zero = arith.ConstantOp(FloatAttr(0.0, element))  # type: ignore[call-overload]
+    return e.op(vector.BroadcastOp(e.op(zero), type))
 
 
 def in_word(element: Attribute) -> int:

@@ -12,7 +12,7 @@ from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from xdsl.dialects import arith, vector
+from xdsl.dialects import arith
 from xdsl.ir import SSAValue
 
 from tilefuse.analysis.warp_layout import stored_at_once
@@ -59,8 +59,7 @@ def store_shifted(
     moved = _moved(body, words, place, each, piece // each, layout.lanes[0])
     pieces = [moved[c // each : (c + piece) // each] for c in range(0, layout.vector, piece)]
 
-    (x0, x1), _ = op.within
-    first, end = (-(-(x - layout.origin[0]) // layout.vector) for x in (0, x1))
+    first, end = (-(-(x - layout.origin[0]) // layout.vector) for x in (0, op.within[0][1]))
     index = body.memory_index(op.indices, body.here(0, row, deep), layout)
     outer = index[:-1]
     alive = e.both(alive, body.in_buffer(op.buffer, outer)) if border else alive
@@ -109,17 +108,20 @@ def _store_ends(
     number = e.op(arith.AndIOp(e.value(body.lane), e.value(piece - 1)))
     at_begin, at_end = (e.compare("slt", body.lane, lanes) for lanes in (piece, 2 * piece))
     nowhere = -piece  # no column of the piece before the first lies in the buffer
-    there = e.pick(e.both(at_end, is_last), width, nowhere)
-    edge = e.pick(at_begin, e.pick(e.compare("eq", op.indices[-1], 0), 0, nowhere), there)
+    is_first = e.compare("eq", op.indices[-1], 0)
+    edge = e.pick(at_end, e.pick(is_last, width, nowhere), nowhere)
+    edge = e.pick(at_begin, e.pick(is_first, 0, nowhere), edge)
     ahead = e.value(e.sub(edge, begin))
     rest = e.op(arith.AndIOp(ahead, e.value(piece - 1)))
     column = e.add(e.sub(edge, rest), number)
 
-    lane, words = e.floordiv(ahead, layout.vector), pieces[0]
-    words = [_from(body, word, lane) for word in words]
-    for start, further in zip(range(piece, layout.vector, piece), pieces[1:], strict=True):
-        there = e.compare("sge", e.op(arith.AndIOp(ahead, e.value(layout.vector - 1))), start)
-        words = [e.select(there, _from(body, w, lane), before) for w, before in zip(further, words, strict=True)]
+    # the piece, of the lane that has it, and of that piece's words the one with the element
+    lane, at = e.floordiv(ahead, layout.vector), e.op(arith.AndIOp(ahead, e.value(layout.vector - 1)))
+    words: list[SSAValue] = []
+    for start, held in zip(range(0, layout.vector, piece), pieces, strict=True):
+        found = [body.shuffle(word, lane, ShuffleMode.Idx, layout.lanes[0]) for word in held]
+        there = e.compare("sge", at, start)
+        words = [e.select(there, *both) for both in zip(found, words, strict=True)] if words else found
     word = words[0]
     for start, further in zip(range(each, piece, each), words[1:], strict=True):
         word = e.select(e.compare("sge", number, start), further, word)
@@ -129,11 +131,6 @@ def _store_ends(
 
     inside = e.both(e.compare("ne", rest, 0), e.within(column, width))
     body.store_where(op.buffer, e.both(alive, inside), lambda: [([*outer, column], word)])
-
-
-def _from(body: RegisterBody, value: SSAValue, lane: Num) -> SSAValue:
-    layout = next(iter(body.storage.spans.values()))
-    return body.shuffle(value, lane, ShuffleMode.Idx, layout.lanes[0])
 
 
 def _moved(

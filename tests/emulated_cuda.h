@@ -27,6 +27,7 @@ MAKE4(uint4, unsigned) MAKE4(int4, int) MAKE4(float4, float)
 struct Place { int x, y, z; };
 static Place threadIdx, blockIdx;
 extern "C" { int emulated_grid[3], emulated_threads[3], emulated_misaligned; void (*emulated_after_block)(); }
+extern "C" { unsigned long long emulated_watched[2]; }  // addresses: what vectors near it have to lie in
 #define __device__
 #define __forceinline__ inline
 #define __noinline__
@@ -209,6 +210,8 @@ struct Pointer {
   template <class T> operator T*() const { return (T*)address; }
 };
 template <class T> static T* checked(const void* p) {
-  emulated_misaligned += (unsigned long long)p % alignof(T) != 0;
+  const unsigned long long first = (unsigned long long)p, end = first + sizeof(T), *watched = emulated_watched;
+  const bool near = watched[1] && end + 16 > watched[0] && first < watched[1] + 16;
+  emulated_misaligned += first % alignof(T) != 0 || (near && (first < watched[0] || end > watched[1]));
   return (T*)p;
 }

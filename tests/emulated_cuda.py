@@ -12,6 +12,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from tilefuse.lowering import lowering_passes
 from tilefuse.lowering.printers import print_cuda
 from tilefuse.passes.pipeline import run_passes
@@ -23,10 +25,16 @@ from tilefuse.runtime.specialize import find_pipeline
 HEADER = Path(__file__).with_suffix(".h")
 
 
-def emulate(patch: Any, folder: Path, after_block: Callable[[], None] | None = None) -> list[int]:
+def emulate(
+    patch: Any,
+    folder: Path,
+    after_block: Callable[[], None] | None = None,
+    watched: Callable[[], np.ndarray] | None = None,
+) -> list[int]:
     """From now on, programs for the CPU run their CUDA text; the list gets each kernel's misaligned accesses.
 
-    `after_block` is called when a block has ended.
+    `after_block` is called when a block has ended. Vectors near the array that `watched` gives count as misaligned
+    too, if they do not lie between its first and its last element.
     """
     call = ctypes.CFUNCTYPE(None)(after_block) if after_block else None
     found: list[int] = []
@@ -51,7 +59,7 @@ def emulate(patch: Any, folder: Path, after_block: Callable[[], None] | None = N
         def __init__(self, plan: Any, library: ctypes.CDLL, outputs: Any, spare: Any):
             super().__init__(plan, library, outputs, spare)
             self._kernels = [
-                (_with_grid(library, kernel, function, found), template, kernel)
+                (_with_grid(library, kernel, function, found, watched), template, kernel)
                 for function, template, kernel in self._kernels
             ]
 
@@ -64,6 +72,7 @@ def emulate(patch: Any, folder: Path, after_block: Callable[[], None] | None = N
 
 _ASSEMBLY = (
     (r'asm\("abs\.s32[^"]*" : "=r"\((.*?)\) : "r"\((.*?)\)\);', r"\1 = abs(\2);"),
+    (r'asm\("xor\.b32[^"]*" : "=r"\((.*?)\) : "r"\((.*?)\), "r"\((.*?)\)\);', r"\1 = \2 ^ \3;"),
     (r'asm volatile\("// version[^;]*;', ""),
     (r'asm volatile\("griddepcontrol[^;]*;"[^;]*;', ""),
     (
@@ -81,12 +90,19 @@ _ASSEMBLY = (
 """Instructions of assembly, and what they do."""
 
 
-def _with_grid(library: ctypes.CDLL, kernel: launch.KernelLaunch, function: Any, found: list[int]) -> Any:
-    three = ctypes.c_int * 3
+def _with_grid(
+    library: ctypes.CDLL,
+    kernel: launch.KernelLaunch,
+    function: Any,
+    found: list[int],
+    watched: Callable[[], np.ndarray] | None,
+) -> Any:
+    three, two = ctypes.c_int * 3, ctypes.c_ulonglong * 2
 
     def run(words: int) -> None:
         three.in_dll(library, "emulated_grid")[:] = kernel.grid
         three.in_dll(library, "emulated_threads")[:] = kernel.threads
+        two.in_dll(library, "emulated_watched")[:] = _addresses(watched()) if watched else (0, 0)
         misaligned = ctypes.c_int.in_dll(library, "emulated_misaligned")
         misaligned.value = 0
         function(words)
@@ -95,13 +111,18 @@ def _with_grid(library: ctypes.CDLL, kernel: launch.KernelLaunch, function: Any,
     return run
 
 
+def _addresses(array: np.ndarray) -> tuple[int, int]:
+    last = sum((n - 1) * stride for n, stride in zip(array.shape, array.strides, strict=True))
+    return array.ctypes.data, array.ctypes.data + last + array.itemsize
+
+
 def _lower(self: Compiled, scheduled: Any, trace: Any) -> Any:
     return run_passes(scheduled, lowering_passes(warps=True))
 
 
 def _print(self: Compiled, module: Any, index_bits: int) -> str:
     text = print_cuda(module, index_bits=index_bits)
-    text = re.sub(r"\*reinterpret_cast<(const )?(\w+)\*>\((\w+)\)", r"*checked<\1\2>(\3)", text)
+    text = re.sub(r"\*reinterpret_cast<(const )?([\w ]+)\*>\((\w+)\)", r"*checked<\1\2>(\3)", text)
     for instructions, meaning in _ASSEMBLY:
         text = re.sub(instructions, meaning, text)
     assert "asm(" not in text, "instructions that are not emulated"

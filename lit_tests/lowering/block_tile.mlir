@@ -14,7 +14,8 @@
 // The region is 128 columns and one on each side: pieces first, then the columns beside.
 // CHECK:         for (idx [[I:.*]] = t; [[I]] < 544; [[I]] += 256) {
 // CHECK:           if (border) {
-// CHECK:             if (([[IN]] & 15) == 0 && test) {
+// CHECK:             const bool [[TOGETHER:test_[0-9]+]] = (([[IN]] & 15) == 0) &
+// CHECK-NEXT:        if ([[TOGETHER]]) {
 // CHECK:               load_f32x4(&photo[
 // CHECK:             if (([[IN]] & 15) == 0) {
 // CHECK:               p_clamped[ky][0] = photo[

@@ -6,7 +6,7 @@
 // CHECK-LABEL: void pieces_sum_tile(
 // CHECK:         if (border) {
 // CHECK-NEXT:      if (whole) {
-// CHECK:             max_idx(min_idx(x0 + {{.*}}, left + w - 4), left);
+// CHECK:             = max_idx(min_idx(x0 + {{.*}} - left, w - 4), 0);
 // CHECK:             load_f32x4(&before[
 
 // The kernel asks once per tile whether they do: the box begins and ends between pieces, as far as the tile reaches, and

@@ -14,14 +14,18 @@
 // CHECK:       if (border) {
 
 // In border tiles words are loaded too, where each lane's columns lie inside or outside of the buffer together; lanes
-// outside take the element of the edge. The last word is that of the last column, so it lies in the buffer.
+// outside take the element of the edge. The last word is loaded only by lanes whose columns do not begin with a word: so
+// it lies in the buffer.
 
 // CHECK-NEXT:    if (whole) {
 // CHECK:           unsigned int pieces[2][3];
-// CHECK:           const idx [[LAST:i_[0-9]+]] = {{.*}} + 7 - ({{.*}} & 3);
-// CHECK-NEXT:      pieces[r][2] = load_u8x4(&in[{{.*}} + [[LAST]]]);
+// CHECK:             const idx [[BEFORE:i_[0-9]+]] = {{.*}} & 3;
+// CHECK:             pieces[r][2] = splat_u8x4(0);
+// CHECK-NEXT:        if ([[BEFORE]] != 0) {
+// CHECK-NEXT:          pieces[r][2] = load_u8x4(&in[{{.*}} + 8]);
 // CHECK-NOT:       __shfl
-// CHECK:           rows[r] = splat_u8x8(
+// CHECK:           if ({{.*}} < 0) {
+// CHECK:             rows[r] = make_uint2(__byte_perm(v.x, 0, 0x0000), __byte_perm(v.x, 0, 0x0000));
 
 // Elsewhere the last word that a lane needs is the first one of the next lane.
 
@@ -39,16 +43,18 @@
 // CHECK:         __shfl_up_sync(
 // CHECK:         __funnelshift_l(
 
-// Beside the picture's sides a row is stored in as few branches as may be, and so is what has moved out of the last lane.
+// Beside the picture's sides words are stored that lie in the row; what is left of it is stored by as many lanes, which
+// take it from the lane that has it.
 
-// CHECK:           if ({{.*}} < 3 || {{.*}} + 243 > out_out_n1) {
-// CHECK:             store_u8x4(&out_out[
-// CHECK:             const bool [[LAST:test_[0-9]+]] = {{.*}} + 240 >= out_out_n1 && lane == 30;
-// CHECK:             = [[LAST]] && {{.*}} + 5 >= 8 && {{.*}} < (uidx)out_out_n1;
-// CHECK:           } else {
-// CHECK-NEXT:        if ({{.*}}) {
+// CHECK:           const idx [[OWN:i_[0-9]+]] = max_idx({{.*}}, 0);
+// CHECK:             if ((uidx)({{.*}} - [[OWN]]) < (uidx){{.*}}) {
 // CHECK-NEXT:          store_u8x4(&out_out[
-// CHECK-NEXT:          store_u8x4(&out_out[
+// CHECK:           const idx [[NUMBER:i_[0-9]+]] = lane & 3;
+// CHECK:           = lane < 8 ? {{.*}} + 240 >= out_out_n1 ? out_out_n1 : -4 : -4;
+// CHECK:           = lane < 4 ? {{.*}} == 0 ? 0 : -4 : {{.*}};
+// CHECK:           __shfl_sync(
+// CHECK:           const unsigned char [[ELEMENT:v_[0-9]+]] = __funnelshift_r({{.*}}, (unsigned int)[[NUMBER]] << 3);
+// CHECK:           out_out[{{.*}}] = [[ELEMENT]];
 
 // The last tile of a row begins where all of it lies in the picture. No column has two writers.
 

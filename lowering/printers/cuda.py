@@ -131,9 +131,17 @@ _ABS_S16 = Helper(
     'short abs_s16(short a) {\n  int w;\n  asm("abs.s32 %0, %1;" : "=r"(w) : "r"((int)a));\n  return (short)w;\n}'
 )
 
+# Of max(min(a, b), 0) == b ptxas (12.9 and 13.0, for sm_90) takes the predicate of its combined minimum, which says the
+# contrary; nor would it help to compare other than by `==`, as the compiler makes that of it.
+_BITS_APART = Helper(
+    "unsigned int bits_apart(unsigned int a, unsigned int b) {\n"
+    '  unsigned int d;\n  asm("xor.b32 %0, %1, %2;" : "=r"(d) : "r"(a), "r"(b));\n  return d;\n}'
+)
+
 _LIBRARY: dict[str, Helper] = {
     **COMMON,
     "abs_s16": _ABS_S16,
+    "bits_apart": _BITS_APART,
     **_to_int(),
     **_bits(),
     **_HALF,

@@ -57,8 +57,8 @@ def roots(short: str, element: str, ctype: str, count: int) -> dict[str, Helper]
         lines = [f"{ctype} y, s, r;"]
         lines += [f'asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(y.{c}) : "f"({a}.{c}));' for c in lanes]
         lines += [f'asm("mul.rn.ftz.f32 %0, %1, %2;" : "=f"(s.{c}) : "f"({a}.{c}), "f"(y.{c}));' for c in lanes]
-        lines += [f"r.{c} = __fmaf_rn(__fmaf_rn(-s.{c}, s.{c}, {a}.{c}), __fmul_rn(0.5f, y.{c}), s.{c});" for c in lanes]
-        return lines
+        step = "r.{c} = __fmaf_rn(__fmaf_rn(-s.{c}, s.{c}, {a}.{c}), __fmul_rn(0.5f, y.{c}), s.{c});"
+        return [*lines, *(step.format(a=a, c=c) for c in lanes)]
 
     def helper(kind: str, lines: list[str], needs: tuple[str, ...] = (), rare: bool = False) -> Helper:
         body = "".join(f"  {line}\n" for line in (*lines, "return r;"))

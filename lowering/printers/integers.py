@@ -243,7 +243,22 @@ def _compare(p: FunctionPrinter, op: Operation) -> Expr:
         a, b = (_read(p, operand, op, reading) for operand in op.operands)
     else:
         a, b = _same_reading(p, op, op.operands[0], op.operands[1], type_)
+        if _may_be_clamped(p, op) and not any(e.const is not None and e.const <= 0 for e in (a, b)):
+            a, b = expr.call(p.library("bits_apart"), (a, b), "unsigned int"), literal(0, 32)
     return expr.binary(a, symbol, b, EQ if predicate < 2 else REL, "bool", (0, 1))
+
+
+def _may_be_clamped(p: FunctionPrinter, op: Operation) -> bool:
+    """Whether an equation is printed with care, as a number of up to 32 bits may be clamped to 0 and the other one.
+
+    Of pixels that cannot be seen: they may be computed in another stage.
+    """
+    if "bits_apart" not in p.language.library:
+        return False
+    type_ = op.operands[0].type
+    if isinstance(type_, IndexType):
+        return p.index_bits == 32 and any(isinstance(v.owner, arith.MaxSIOp) for v in op.operands)
+    return width_of(type_, op) in (8, 16, 32)
 
 
 def _same_reading(p: FunctionPrinter, op: Operation, x: SSAValue, y: SSAValue, type_: Attribute) -> tuple[Expr, Expr]:

@@ -110,6 +110,42 @@ def test_no_point_has_two_writers(element, dtype, vector, left, inside, shifted,
             np.testing.assert_array_equal(writers[-1], 1, err_msg=f"{width}, {later}, {beyond}")
 
 
+@pytest.mark.parametrize(
+    ("element", "dtype", "vector"),
+    [
+        (hl.UInt(8), np.uint8, 4),
+        (hl.UInt(8), np.uint8, 8),
+        (hl.UInt(8), np.uint8, 16),
+        (hl.UInt(16), np.uint16, 4),
+        (hl.UInt(16), np.uint16, 8),
+        (hl.Float(32), np.float32, 4),
+    ],
+)
+@pytest.mark.parametrize("exterior", [False, True])
+def test_no_vector_leaves_the_picture(element, dtype, vector, exterior, monkeypatch, tmp_path):
+    """Its first row may begin in the midst of a word, and its last one end so."""
+    pictures = []
+    found = emulate(monkeypatch, tmp_path, watched=lambda: pictures[-1])
+    x, y, image = hl.Var("x"), hl.Var("y"), hl.ImageParam(element, 2, "image")
+    conditions = hl.BoundaryConditions
+    around = conditions.constant_exterior(image, 5) if exterior else conditions.repeat_edge(image)
+    a, b = hl.Func("a"), hl.Func("b")
+    a[x, y] = around[x - 1, y] + around[x, y] * 3 + around[x + 2, y]
+    b[x, y] = a[x, y - 2] + a[x, y + 1] * 5
+    tile = Tile("h200", shape="warp_tile", sizes=(0, 0), threads=(32, 2), vector=vector, rows=4, exchange=False)
+    schedule = [tile if p.name == "tile" else p for p in passes("h200", algorithm="all")]
+    program, meaning = hl.Pipeline(b).compile("cpu", passes=schedule), hl.Pipeline(b).compile("reference")
+    for width in (vector, 29 * vector, 30 * vector + 1, 45 * vector - 1, 61 * vector + 3):
+        for height, later, beyond in ((1, 1, 0), (5, 3, 0), (9, 0, 1), (17, 1, 3), (18, 2, 0), (19, 3, 1)):
+            picture, _ = array(dtype, height, width, later, beyond)
+            picture[...] = np.random.default_rng(width).integers(0, 200, picture.shape)
+            pictures.append(picture)
+            result = program(picture)
+            np.testing.assert_array_equal(result, meaning(picture), err_msg=f"{width} x {height}, {later}, {beyond}")
+    assert found, "no kernel ran"
+    assert not any(found)
+
+
 @pytest.mark.parametrize(("steps", "exchange"), [(2, False), (2, True), (3, False)])
 @pytest.mark.parametrize(
     ("element", "dtype", "vector"),
