@@ -55,8 +55,11 @@ class ArrayKind(Protocol):
     def glance(self, array: Any) -> tuple[int, Hashable] | None:
         """The address of an array, and all else that `view` tells of it; None if it must be viewed each time."""
 
+    def address(self, array: Any) -> int:
+        """The address of an array that `empty` has given."""
+
     def empty(self, shape: Sequence[int], dtype: str, device: Device, stream: int | None, like: Any) -> Any:
-        """A new contiguous array that may be written on `stream`."""
+        """A new contiguous array that may be written on `stream`; None stands for the current one."""
 
     def current_stream(self, device: Device) -> int | None:
         """The stream that this library's next operation runs on; None if it has no say."""
@@ -108,6 +111,10 @@ class NumpyKind:
         layout = (array.shape, array.strides, array.dtype, array.flags.writeable)
         return array.__array_interface__["data"][0], layout
 
+    def address(self, array: Any) -> int:
+        pointer: int = array.__array_interface__["data"][0]
+        return pointer
+
     def empty(self, shape: Sequence[int], dtype: str, device: Device, stream: int | None, like: Any) -> Any:
         return np.empty(shape, numpy_dtype(dtype, "an output"))
 
@@ -137,15 +144,20 @@ class CupyKind:
         data = array.data
         return data.ptr, (array.shape, array.strides, array.dtype, data.device_id)
 
+    def address(self, array: Any) -> int:
+        pointer: int = array.data.ptr
+        return pointer
+
     def empty(self, shape: Sequence[int], dtype: str, device: Device, stream: int | None, like: Any) -> Any:
         cupy = _cupy()
-        if cupy.cuda.runtime.getDevice() == device[1] and stream == self.current_stream(device):
-            return cupy.empty(tuple(shape), numpy_dtype(dtype, "an output"))
+        is_current = stream is None or stream == self.current_stream(device)
+        if is_current and cupy.cuda.runtime.getDevice() == device[1]:
+            return cupy.ndarray(tuple(shape), numpy_dtype(dtype, "an output"))
         from tilefuse.runtime.cuda import on_stream
 
         # CuPy's pool orders reuse by stream, so the memory must come from the stream that writes it.
         with on_stream(device[1], stream):
-            return cupy.empty(tuple(shape), numpy_dtype(dtype, "an output"))
+            return cupy.ndarray(tuple(shape), numpy_dtype(dtype, "an output"))
 
     def current_stream(self, device: Device) -> int | None:
         return int(_cupy().cuda.get_current_stream(device[1]).ptr)
@@ -181,6 +193,10 @@ class TorchKind:
         if array.requires_grad or array.is_neg() or array.layout is not _strided():
             return None
         return array.data_ptr(), (array.shape, array.stride(), array.dtype, array.device)
+
+    def address(self, array: Any) -> int:
+        pointer: int = array.data_ptr()
+        return pointer
 
     def empty(self, shape: Sequence[int], dtype: str, device: Device, stream: int | None, like: Any) -> Any:
         import torch
@@ -251,6 +267,10 @@ class DLPackKind:
         namespace = getattr(like[0], "__array_namespace__", None)
         convert = getattr(namespace(), "from_dlpack", None) if namespace else None
         return made if convert is None else _Converted(made, convert)
+
+    def address(self, array: Any) -> int:
+        made = array.array if isinstance(array, _Converted) else array
+        return view(made, "an output").pointer
 
     def current_stream(self, device: Device) -> int | None:
         return None if device == CPU else CUPY.current_stream(device)

@@ -227,7 +227,9 @@ class Program:
                 return None
             results = out
         else:
-            made = seen.make_outputs(raw, inputs)
+            # the current stream of the library that makes them need not be asked for again
+            is_current = stream is None and seen.stream_kind is seen.kind
+            made = seen.make_outputs(None if is_current else raw, inputs)
             if made is None:
                 return None
             results = made[0]

@@ -39,15 +39,18 @@ class SeenCall(NamedTuple):
         return False
 
     def make_outputs(self, raw: int | None, inputs: Sequence[Any]) -> tuple[list[Any], list[int]] | None:
-        """New arrays and their addresses; None if they are not what kernels count on."""
+        """New arrays and their addresses; None if they are not what kernels count on.
+
+        `raw`: the stream that writes them, None for the current one.
+        """
         arrays, pointers = [], []
         for shape, dtype in self.new:
             array = self.kind.empty(shape, dtype, self.device, raw, inputs)
-            found = self.kind.glance(array)
-            if found is None or found[0] % ALIGNMENT:
+            pointer = self.kind.address(array)
+            if pointer % ALIGNMENT:
                 return None
             arrays.append(array)
-            pointers.append(found[0])
+            pointers.append(pointer)
         return arrays, pointers
 
 
