@@ -113,7 +113,15 @@ class _Load:
                 self._rows(lambda at: e.store(self._moved(at, together=False), waiting, slot(at)))
                 return
             pieces = MovedPieces(body, self.op)
-            self._rows(pieces.fetch)
+            deep = tuple(low for low, _ in layout.depth)
+            first, last = (body.here(0, row, deep) for row in (layout.rows[0], layout.rows[1] - 1))
+
+            def at_ends() -> None:
+                self._rows(pieces.fetch_inside)
+                ends = pieces.fetch_ends()
+                self._rows(lambda at: pieces.put_ends(ends, at))
+
+            e.choose(pieces.inside((first, last)), lambda: self._rows(pieces.fetch), at_ends)
             self._rows(lambda at: e.store(pieces.row(at), waiting, slot(at)))
 
         if self.op.aligned is None:
@@ -123,21 +131,34 @@ class _Load:
         else:
             e.choose(self.op.aligned, together, apart)
         if self.op.fills:
-            first = body.here(0, layout.rows[0], tuple(low for low, _ in layout.depth))
-            before, after = self._place(first)[len(self.op.indices) :][:2]
-
-            def fill(column: int, at: Where) -> None:
-                row = e.load(waiting, slot(at))
-                if isinstance(self.element, IntegerType) and self.element.width.data < 32:
-                    row = pairs.shuffle(e, row, row, [column] * self.layout.vector)
-                else:
-                    row = e.op(vector.BroadcastOp(e.op(vector.ExtractOp(row, [column], self.element)), self.type))
-                e.store(row, waiting, slot(at))
-
-            for outside, column in ((before, 0), (after, self.layout.vector - 1)):
-                with e.when(outside):
-                    self._rows(partial(fill, column))
+            self._fill(waiting, slot)
         self._rows(lambda at: body.put_row(e.load(waiting, slot(at)), self.op.tile, at, self._keep(at)))
+
+    def _fill(self, waiting: SSAValue, slot: Callable[[Where], list[Num]]) -> None:
+        """Give the lanes outside of the box its first, or last, column."""
+        body, e, layout = self.body, self.body.e, self.layout
+        first = body.here(0, layout.rows[0], tuple(low for low, _ in layout.depth))
+        before, after = self._place(first)[len(self.op.indices) :][:2]
+        ends = (0, layout.vector - 1)
+
+        def fill(at: Where, spread: Callable[[SSAValue], SSAValue]) -> None:
+            e.store(spread(e.load(waiting, slot(at))), waiting, slot(at))
+
+        def of_column(column: int) -> Callable[[SSAValue], SSAValue]:
+            return lambda row: pairs.shuffle(e, row, row, [column] * layout.vector)
+
+        def of_either(row: SSAValue) -> SSAValue:
+            found = e.select(before, *(e.op(vector.ExtractOp(row, [v], self.element)) for v in ends))
+            return e.op(vector.BroadcastOp(found, self.type))
+
+        if isinstance(self.element, IntegerType) and self.element.width.data < 32:
+            # within words that takes an instruction a word, without selecting first
+            for outside, column in zip((before, after), ends, strict=True):
+                with e.when(outside):
+                    self._rows(partial(fill, spread=of_column(column)))
+        else:
+            with e.when(e.either(before, after)):
+                self._rows(partial(fill, spread=of_either))
 
     def _place(self, at: Where) -> Sequence[SSAValue]:
         return self.body.run(self.op.rows, at, self.layout)

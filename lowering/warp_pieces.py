@@ -56,37 +56,42 @@ class Pieces:
 
     def fetch(self, at: Where) -> None:
         """Load what a row is made of."""
-        e, index = self.e, self.index(at)
-        before = misalignment(e, self.place(at), self.piece)
-        # the first pair begins in the lane's columns, not before them, where these come from the left
-        first = e.add(index[-1], before) if self.partial == "left" else e.sub(index[-1], before)
+        index, place = self.located(at)
+        *outer, first = self.first(index, place)
         for number in range(self.count):
-            self.load([*index[:-1], e.add(first, number * self.piece)], number, before, at)
-
-    def load(self, index: Sequence[Num], number: int, before: SSAValue, at: Where) -> None:
-        """Load a piece of a row, of which the first begins so many columns `before` the lane's."""
-        loaded = self.e.op(vector.LoadOp(self.op.buffer, [self.e.value(i) for i in index], self.type))
-        self.e.store(loaded, self.waiting, self._slot(at, number))
+            self.load([*outer, self.e.add(first, number * self.piece)], number, place, at)
 
     def row(self, at: Where) -> SSAValue:
         """The lane's columns of a row, made of what has been loaded."""
         e = self.e
         pieces = [e.load(self.waiting, self._slot(at, number)) for number in range(self.count)]
         words = [word for held in pieces for word in words_of(e, held, self.element)]
-        return row_of_words(e, self.words(words, at), self.element)
+        return row_of_words(e, self.words(words, self.located(at)[1]), self.element)
 
-    def index(self, at: Where) -> list[Num]:
-        """Where in the buffer a point is."""
-        return self.body.memory_index(self.op.indices, at, self.layout)
+    def located(self, at: Where) -> tuple[list[Num], SSAValue]:
+        """Where in the buffer a point is; and where in memory the row begins, or one that lies like it.
 
-    def place(self, at: Where) -> SSAValue:
-        """Where the row begins in memory, or one that lies like it; modulo a piece, the same for all lanes."""
-        first = Where(self.body.warp, 0, 0, like_row(self.e, at.row, self.piece), at.deep)
-        return place_in_memory(self.e, self.op.buffer, self.index(first))
+        The latter counts modulo a piece, and is the same for all lanes.
+        """
+        like = Where(self.body.warp, 0, 0, like_row(self.e, at.row, self.piece), at.deep)
+        index, first = (self.body.memory_index(self.op.indices, where, self.layout) for where in (at, like))
+        return index, place_in_memory(self.e, self.op.buffer, first)
 
-    def words(self, loaded: Sequence[SSAValue], at: Where) -> list[SSAValue]:
+    def first(self, index: Sequence[Num], place: SSAValue) -> list[Num]:
+        """Where in the buffer a row's first piece is."""
+        *outer, column = index
+        before = misalignment(self.e, place, self.piece)
+        # the first pair begins in the lane's columns, not before them, where these come from the left
+        return [*outer, self.e.add(column, before) if self.partial == "left" else self.e.sub(column, before)]
+
+    def load(self, index: Sequence[Num], number: int, place: SSAValue, at: Where) -> None:
+        """Load a piece of a row that lies at `place`."""
+        loaded = self.e.op(vector.LoadOp(self.op.buffer, [self.e.value(i) for i in index], self.type))
+        self.e.store(loaded, self.waiting, self._slot(at, number))
+
+    def words(self, loaded: Sequence[SSAValue], place: SSAValue) -> list[SSAValue]:
         """The lane's columns of a row."""
-        e, place, lanes = self.e, self.place(at), self.layout.lanes[0]
+        e, lanes = self.e, self.layout.lanes[0]
         if self.partial == "left":
             loaded = [self.body.shuffle(loaded[-1], 1, ShuffleMode.Up, lanes), *loaded]
         elif self.partial == "right":
@@ -106,51 +111,110 @@ class Pieces:
 
 
 class MovedPieces(Pieces):
-    """The same of words in border tiles: rows lie where `rows` of the operation says, for each lane by itself."""
+    """The same of words in border tiles: rows lie where `rows` of the operation says, for each lane by itself.
+
+    Only the buffer's first row may begin in the midst of a piece, and its last one end so, where that piece lies partly
+    outside of it. `inside` says whether none of them is loaded; else these pieces are loaded by single elements.
+    """
 
     def _partial(self) -> None:
         # what the next lane has loaded may be of another place; and shuffles in a branch are slow
         return None
 
-    def load(self, index: Sequence[Num], number: int, before: SSAValue, at: Where) -> None:
-        """The last piece only where a row does not begin with a piece: else the buffer may end there."""
+    def located(self, at: Where) -> tuple[list[Num], SSAValue]:
+        index: list[Num] = [*self.body.run(self.op.rows, at, self.layout)[: len(self.op.indices)]]
+        return index, place_in_memory(self.e, self.op.buffer, index)
+
+    def load(self, index: Sequence[Num], number: int, place: SSAValue, at: Where) -> None:
+        """The last piece only where the row begins in the midst of one: else the buffer may end there."""
         if number < self.count - 1:
-            super().load(index, number, before, at)
-            return
+            super().load(index, number, place, at)
+        else:
+            self._load_where(self._is_shifted(place), index, number, place, at)
+
+    def _is_shifted(self, place: SSAValue) -> SSAValue:
+        return self.e.compare("ne", misalignment(self.e, place, self.piece), 0)
+
+    def _load_where(
+        self, condition: SSAValue | None, index: Sequence[Num], number: int, place: SSAValue, at: Where
+    ) -> None:
+        if condition is not None:
+            # not what another load gives, or this one waits for that
+            self.e.store(zeros(self.e, self.type), self.waiting, self._slot(at, number))
+        with self.e.when(condition):
+            super().load(index, number, place, at)
+
+    # --- the ends of the buffer
+
+    def inside(self, rows: tuple[Where, Where]) -> SSAValue:
+        """Whether all pieces of these rows, first to last, lie in the buffer."""
+        e, (first, last) = self.e, (self.located(at)[0][-2] for at in rows)
+        begins, ends = self._ends()
+        inside = e.both(
+            e.either(e.compare("sge", first, 1), e.compare("eq", begins, 0)),
+            e.either(e.compare("slt", last, self._last()[-2]), e.compare("eq", ends, 0)),
+        )
+        assert inside is not None
+        return inside
+
+    def _ends(self) -> tuple[SSAValue, SSAValue]:
+        """So many elements of the piece in which the buffer begins lie before it; so many of its last in it, 0: all."""
+        e, buffer, last = self.e, self.op.buffer, self._last()
+        begin, end = [0] * len(last), [*last[:-1], e.add(last[-1], 1)]
+        places = (place_in_memory(e, buffer, index) for index in (begin, end))
+        begins, ends = (misalignment(e, place, self.piece) for place in places)
+        return begins, ends
+
+    def _last(self) -> list[Num]:
+        """The index of the buffer's last element."""
+        return [self.e.sub(self.e.dim(self.op.buffer, axis), 1) for axis in range(len(self.op.indices))]
+
+    def fetch_inside(self, at: Where) -> None:
+        """Load the pieces of a row that lie in the buffer."""
+        e, (index, place) = self.e, self.located(at)
+        first = self.first(index, place)
+        before, behind = self._outside(first)
+        for number in range(self.count):
+            condition = None if number else e.negate(before)
+            if number == self.count - 1:
+                condition = e.both(self._is_shifted(place), e.negate(behind))
+            self._load_where(condition, [*first[:-1], e.add(first[-1], number * self.piece)], number, place, at)
+
+    def _outside(self, first: Sequence[Num]) -> tuple[SSAValue, SSAValue]:
+        """Whether, of a row's pieces, the buffer begins within the first, and ends within the last."""
+        e, last = self.e, self._last()
+        before = e.compare("slt", first[-1], 0)
+        behind = e.compare("sgt", e.add(first[-1], self.count * self.piece - 1), last[-1])
+        for i, end in zip(first[:-1], last[:-1], strict=True):
+            before = e.op(arith.AndIOp(before, e.compare("slt", i, 1)))
+            # not `i == end`: of an index that is clamped to 0..end ptxas 13.0 takes that for its contrary
+            behind = e.op(arith.AndIOp(behind, e.compare("sgt", i, e.sub(end, 1))))
+        return before, behind
+
+    def fetch_ends(self) -> SSAValue:
+        """Load the pieces in which the buffer begins and ends, by single elements; gives an array of them."""
+        e, last, (begins, ends) = self.e, self._last(), self._ends()
+        found = e.alloca([2, self.piece], self.element, PRIVATE, "ends")
+        zero = e.op(vector.ExtractOp(zeros(e, self.type), [0], self.element))
+        for number in range(self.piece):
+            e.store(zero, found, [0, number])
+            with e.when(e.compare("sge", number, begins)):
+                column = e.sub(number, begins)
+                e.store(e.load(self.op.buffer, [*([0] * len(last[:-1])), column]), found, [0, number])
+            e.store(zero, found, [1, number])
+            with e.when(e.compare("slt", number, ends)):
+                column = e.add(e.sub(last[-1], ends), number + 1)
+                e.store(e.load(self.op.buffer, [*last[:-1], column]), found, [1, number])
+        return found
+
+    def put_ends(self, ends: SSAValue, at: Where) -> None:
+        """Put what `fetch_ends` gives where a row has these pieces."""
         e = self.e
-        # nothing is cut out of it then; it must not be what other loads give, or this one waits for them
-        e.store(zeros(e, self.type), self.waiting, self._slot(at, number))
-        with e.when(e.compare("ne", before, 0)):
-            super().load(index, number, before, at)
-
-    def index(self, at: Where) -> list[Num]:
-        return list(self.body.run(self.op.rows, at, self.layout)[: len(self.op.indices)])
-
-    def place(self, at: Where) -> SSAValue:
-        return place_in_memory(self.e, self.op.buffer, self.index(at))
-
-
-def pieces_inside(e: Emitter, buffer: SSAValue, rows: tuple[Num, Num], piece: int) -> SSAValue:
-    """Whether pieces that hold elements of these rows, first to last, lie in the buffer as wholes.
-
-    If need be in other rows of it: only its first row may begin in the midst of a piece, and its last one end so. Rows
-    beside the buffer are read at its edges.
-    """
-    metadata = memref.ExtractStridedMetaDataOp(buffer)
-    e.effect(metadata)
-    rank = len(metadata.strides)
-    outer = list(metadata.strides)[: rank - 1]
-    last = [e.sub(e.dim(buffer, axis), 1) for axis in range(rank)]
-    begins = misalignment(e, place_in_memory(e, buffer, [0] * rank), piece)
-    ends = misalignment(e, place_in_memory(e, buffer, [*last[:-1], e.add(last[-1], 1)]), piece)
-    inside = e.both(
-        e.either(e.compare("sge", e.min(rows[0], last[-2]), 1), e.compare("eq", begins, 0)),
-        e.either(e.compare("slt", e.max(rows[1], 0), last[-2]), e.compare("eq", ends, 0)),
-    )
-    for stride in outer:
-        inside = e.both(inside, e.compare("sge", stride, piece))
-    assert inside is not None
-    return inside
+        conditions = self._outside(self.first(*self.located(at)))
+        for end, (number, condition) in enumerate(zip((0, self.count - 1), conditions, strict=True)):
+            piece = pairs.together(e, [e.load(ends, [end, v]) for v in range(self.piece)])
+            slot = self._slot(at, number)
+            e.store(e.select(condition, piece, e.load(self.waiting, slot)), self.waiting, slot)
 
 
 def like_row(e: Emitter, row: Num, piece: int) -> Num:

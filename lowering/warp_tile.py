@@ -26,7 +26,6 @@ from tilefuse.dialects.warp.memory import is_one_access
 from tilefuse.lowering.abi import base_of, origin_alignment
 from tilefuse.lowering.emit import INDEX, Emitter, Num
 from tilefuse.lowering.reads import Buffer, Point, Resident, Tile, emit_stage, fit_between, read_global, row_of
-from tilefuse.lowering.warp_pieces import pieces_inside
 
 
 class WarpTile:
@@ -215,12 +214,11 @@ class WarpTile:
             assert row is not None
             result = e.both(result, row.whole)
             if held.in_words:
-                buffer = tile.buffers[base_of(source)[0]]
-                first = e.sub(top, buffer.mins[1])
-                rows: tuple[Num, Num] = (first, e.add(first, at.warps * at.pitch + held.above + held.below - 1))
-                if any(b.mins for b in base_of(source)[1]):
-                    rows = (0, buffer.extent(1, e))  # any of them, for what lies beside a smaller box
-                result = e.both(result, pieces_inside(e, buffer.memref, rows, held.piece))
+                # what lies beside a row is in the buffer, but before its first and behind its last
+                metadata = memref.ExtractStridedMetaDataOp(tile.buffers[base_of(source)[0]].memref)
+                e.effect(metadata)
+                for stride in list(metadata.strides)[:-1]:
+                    result = e.both(result, e.compare("sge", stride, held.piece))
         if not at.slack:
             for out in outputs:
                 offset, extent = e.sub(tile.origin[0], out.mins[0]), out.extent(0, e)

@@ -15,14 +15,22 @@
 
 // In border tiles words are loaded too, where each lane's columns lie inside or outside of the buffer together; lanes
 // outside take the element of the edge. The last word is loaded only by lanes whose columns do not begin with a word: so
-// it lies in the buffer.
+// it lies in the buffer, but in its last row.
 
 // CHECK-NEXT:    if (whole) {
 // CHECK:           unsigned int pieces[2][3];
-// CHECK:             const idx [[BEFORE:i_[0-9]+]] = {{.*}} & 3;
+// CHECK:             const idx [[FIRST:i_[0-9]+]] = [[COLUMN:i_[0-9]+]] - ([[PLACE:i_[0-9]+]] & 3);
 // CHECK:             pieces[r][2] = splat_u8x4(0);
-// CHECK-NEXT:        if ([[BEFORE]] != 0) {
-// CHECK-NEXT:          pieces[r][2] = load_u8x4(&in[{{.*}} + 8]);
+// CHECK-NEXT:        if (([[PLACE]] & 3) != 0) {
+// CHECK-NEXT:          pieces[r][2] = load_u8x4(&in[{{.*}} + [[FIRST]] + 8]);
+
+// The words in which the buffer begins and ends, if these lie partly outside, are put together of single elements.
+
+// CHECK:             if (!({{.*}} < 0 && {{.*}} < 1)) {
+// CHECK-NEXT:          pieces[r][0] = load_u8x4(
+// CHECK:             unsigned int ends[2][4];
+// CHECK:             ends[0][3] = in[3 - {{.*}}];
+// CHECK:             pieces[r][0] = {{.*}} < 0 && {{.*}} < 1 ? {{.*}} : {{.*}};
 // CHECK-NOT:       __shfl
 // CHECK:           if ({{.*}} < 0) {
 // CHECK:             rows[r] = make_uint2(__byte_perm(v.x, 0, 0x0000), __byte_perm(v.x, 0, 0x0000));
