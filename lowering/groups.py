@@ -347,9 +347,12 @@ def _interior(
         old = reach.get((start, first, extent), (low, high))
         reach[start, first, extent] = (min(low, old[0]), max(high, old[1]))
 
+    begin_inside: set[tuple[Num, Num]] = set()
     for d, x0 in enumerate(origin):
         more = 0 if d else shape.slack(group, model)
         add(x0, out.mins[d], out.extent(d, e), -more, sizes[d] - 1 + more)
+        if align[d] == 1:
+            begin_inside.add((x0, out.mins[d]))
     tile = Tile(origin, e.true(), kernel.buffers, kernel.scalars)
     for r, (low, high) in _boundary_reach(group, model).items():
         if r.boundary.mins:
@@ -369,10 +372,7 @@ def _interior(
             add(origin[d] if d < 2 else 0, buffer.mins[d], buffer.extent(d, e), low, high)
     inside: SSAValue | None = None
     for (start, first, extent), (low, high) in reach.items():
-        begins_inside = low >= 0 and any(
-            start is x0 and first is out.mins[d] and align[d] == 1 for d, x0 in enumerate(origin)
-        )
-        if not begins_inside:
+        if low < 0 or (start, first) not in begin_inside:
             inside = e.both(inside, e.compare("sge", e.add(start, low), first))
         inside = e.both(inside, e.compare("slt", e.add(start, high), e.add(first, extent)))
     return e.true() if inside is None else inside

@@ -316,7 +316,7 @@ def _piece_of_row(
         low, size = start, extent
     if boundary is not None and boundary.kind.data is BoundaryKind.RepeatEdge:
         edges = (e.compare("slt", offset, 0), e.compare("sge", offset, extent))
-    moved = e.add(low, e.clamp(e.sub(x, low), 0, e.sub(size, count)))
+    moved = _moved_into(e, x, low, e.sub(size, count))
     keep = None
     for conditions, value in first.inside:
         inside = _all(e, conditions.values())
@@ -393,8 +393,13 @@ def scalar_index(e: Emitter, tile: Tile, value: SSAValue) -> Num:
 
 
 def _repeat_edge(e: Emitter, x: Num, first: Num, extent: Num, last: Num) -> Num:
+    return _moved_into(e, x, first, e.sub(last, first))
+
+
+def _moved_into(e: Emitter, x: Num, first: Num, most: Num) -> Num:
+    """The number in first..first + most next to x."""
     # counted from the box's first, which is the buffer's as a rule: then nothing is added and taken off again
-    return e.add(first, e.clamp(e.sub(x, first), 0, e.sub(last, first)))
+    return e.add(first, e.clamp(e.sub(x, first), 0, most))
 
 
 def _floor_mod(e: Emitter, a: Num, b: Num) -> Num:

@@ -117,7 +117,7 @@ class _Load:
             first, last = (body.here(0, row, deep) for row in (layout.rows[0], layout.rows[1] - 1))
 
             def at_ends() -> None:
-                self._rows(pieces.fetch_inside)
+                self._rows(partial(pieces.fetch, at_ends=True))
                 ends = pieces.fetch_ends()
                 self._rows(lambda at: pieces.put_ends(ends, at))
 

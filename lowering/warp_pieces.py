@@ -56,10 +56,7 @@ class Pieces:
 
     def fetch(self, at: Where) -> None:
         """Load what a row is made of."""
-        index, place = self.located(at)
-        *outer, first = self.first(index, place)
-        for number in range(self.count):
-            self.load([*outer, self.e.add(first, number * self.piece)], number, place, at)
+        self.load(self.first(*self.located(at)), [None] * self.count, at)
 
     def row(self, at: Where) -> SSAValue:
         """The lane's columns of a row, made of what has been loaded."""
@@ -84,10 +81,17 @@ class Pieces:
         # the first pair begins in the lane's columns, not before them, where these come from the left
         return [*outer, self.e.add(column, before) if self.partial == "left" else self.e.sub(column, before)]
 
-    def load(self, index: Sequence[Num], number: int, place: SSAValue, at: Where) -> None:
-        """Load a piece of a row that lies at `place`."""
-        loaded = self.e.op(vector.LoadOp(self.op.buffer, [self.e.value(i) for i in index], self.type))
-        self.e.store(loaded, self.waiting, self._slot(at, number))
+    def load(self, first: Sequence[Num], conditions: Sequence[SSAValue | None], at: Where) -> None:
+        """Load the pieces of a row, from the first one on; zeros for those whose condition, if any, does not hold."""
+        e, (*outer, column) = self.e, first
+        for number, condition in enumerate(conditions):
+            slot, index = self._slot(at, number), [*outer, e.add(column, number * self.piece)]
+            if condition is not None:
+                # not what another load gives, or this one waits for that
+                e.store(e.op(vector.BroadcastOp(zero(e, self.element), self.type)), self.waiting, slot)
+            with e.when(condition):
+                loaded = e.op(vector.LoadOp(self.op.buffer, [e.value(i) for i in index], self.type))
+                e.store(loaded, self.waiting, slot)
 
     def words(self, loaded: Sequence[SSAValue], place: SSAValue) -> list[SSAValue]:
         """The lane's columns of a row."""
@@ -125,24 +129,19 @@ class MovedPieces(Pieces):
         index: list[Num] = [*self.body.run(self.op.rows, at, self.layout)[: len(self.op.indices)]]
         return index, place_in_memory(self.e, self.op.buffer, index)
 
-    def load(self, index: Sequence[Num], number: int, place: SSAValue, at: Where) -> None:
-        """The last piece only where the row begins in the midst of one: else the buffer may end there."""
-        if number < self.count - 1:
-            super().load(index, number, place, at)
-        else:
-            self._load_where(self._is_shifted(place), index, number, place, at)
+    def fetch(self, at: Where, *, at_ends: bool = False) -> None:
+        """Load what a row is made of, with `at_ends` but the pieces that `fetch_ends` gives.
 
-    def _is_shifted(self, place: SSAValue) -> SSAValue:
-        return self.e.compare("ne", misalignment(self.e, place, self.piece), 0)
-
-    def _load_where(
-        self, condition: SSAValue | None, index: Sequence[Num], number: int, place: SSAValue, at: Where
-    ) -> None:
-        if condition is not None:
-            # not what another load gives, or this one waits for that
-            self.e.store(zeros(self.e, self.type), self.waiting, self._slot(at, number))
-        with self.e.when(condition):
-            super().load(index, number, place, at)
+        The last piece only where the row begins in the midst of one: else the buffer may end there.
+        """
+        e, (index, place) = self.e, self.located(at)
+        first = self.first(index, place)
+        begin: SSAValue | None = None
+        end: SSAValue | None = e.compare("ne", misalignment(e, place, self.piece), 0)
+        if at_ends:
+            before, behind = self._outside(first)
+            begin, end = e.negate(before), e.both(end, e.negate(behind))
+        self.load(first, [begin, *[None] * (self.count - 2), end], at)
 
     # --- the ends of the buffer
 
@@ -169,17 +168,6 @@ class MovedPieces(Pieces):
         """The index of the buffer's last element."""
         return [self.e.sub(self.e.dim(self.op.buffer, axis), 1) for axis in range(len(self.op.indices))]
 
-    def fetch_inside(self, at: Where) -> None:
-        """Load the pieces of a row that lie in the buffer."""
-        e, (index, place) = self.e, self.located(at)
-        first = self.first(index, place)
-        before, behind = self._outside(first)
-        for number in range(self.count):
-            condition = None if number else e.negate(before)
-            if number == self.count - 1:
-                condition = e.both(self._is_shifted(place), e.negate(behind))
-            self._load_where(condition, [*first[:-1], e.add(first[-1], number * self.piece)], number, place, at)
-
     def _outside(self, first: Sequence[Num]) -> tuple[SSAValue, SSAValue]:
         """Whether, of a row's pieces, the buffer begins within the first, and ends within the last."""
         e, last = self.e, self._last()
@@ -195,13 +183,13 @@ class MovedPieces(Pieces):
         """Load the pieces in which the buffer begins and ends, by single elements; gives an array of them."""
         e, last, (begins, ends) = self.e, self._last(), self._ends()
         found = e.alloca([2, self.piece], self.element, PRIVATE, "ends")
-        zero = e.op(vector.ExtractOp(zeros(e, self.type), [0], self.element))
+        nothing = zero(e, self.element)
         for number in range(self.piece):
-            e.store(zero, found, [0, number])
+            e.store(nothing, found, [0, number])
             with e.when(e.compare("sge", number, begins)):
                 column = e.sub(number, begins)
                 e.store(e.load(self.op.buffer, [*([0] * len(last[:-1])), column]), found, [0, number])
-            e.store(zero, found, [1, number])
+            e.store(nothing, found, [1, number])
             with e.when(e.compare("slt", number, ends)):
                 column = e.add(e.sub(last[-1], ends), number + 1)
                 e.store(e.load(self.op.buffer, [*last[:-1], column]), found, [1, number])
@@ -253,14 +241,11 @@ def bits_of(e: Emitter, place: SSAValue, in_word: int) -> SSAValue:
     return e.op(arith.ShLIOp(e.op(arith.IndexCastOp(place, i32)), e.op(bits)))
 
 
-def zeros(e: Emitter, type: VectorType) -> SSAValue:
-    """A vector of zeros."""
-    element = type.element_type
+def zero(e: Emitter, element: Attribute) -> SSAValue:
+    """The number 0."""
     if isinstance(element, IntegerType):
-        zero = arith.ConstantOp(IntegerAttr(0, element))
-    else:
-        zero = arith.ConstantOp(FloatAttr(0.0, element))  # type: ignore[call-overload]
-    return e.op(vector.BroadcastOp(e.op(zero), type))
+        return e.op(arith.ConstantOp(IntegerAttr(0, element)))
+    return e.op(arith.ConstantOp(FloatAttr(0.0, element)))  # type: ignore[call-overload]
 
 
 def in_word(element: Attribute) -> int:

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <ucontext.h>
 
+#include <algorithm>
 #include <functional>
 
 struct alignas(8) uint2 { unsigned x, y; };
@@ -96,13 +97,17 @@ static void __syncthreads() {
   ++fibers[current].barriers;
   wait_for(&Fiber::barriers, 0, threads);
 }
-template <class T> static T shuffle(T v, int from) {
-  const int first = current / LANES * LANES;
+// What all lanes of the warp give.
+template <class T> static const unsigned long long* given(T v) {
   unsigned long long* row = lanes[++fibers[current].shuffles & 1];
+  const int first = current / LANES * LANES;
   memcpy(&row[current], &v, sizeof v);
   wait_for(&Fiber::shuffles, first, LANES);
+  return row + first;
+}
+template <class T> static T shuffle(T v, int from) {
   T found;
-  memcpy(&found, &row[first + from], sizeof found);
+  memcpy(&found, &given(v)[from], sizeof found);
   return found;
 }
 template <class T> static T __shfl_down_sync(unsigned, T v, int by, int = LANES) {
@@ -115,13 +120,8 @@ template <class T> static T __shfl_up_sync(unsigned, T v, int by, int = LANES) {
 }
 template <class T> static T __shfl_sync(unsigned, T v, int from, int = LANES) { return shuffle(v, from & LANES - 1); }
 static bool __any_sync(unsigned, bool v) {
-  const int first = current / LANES * LANES;
-  unsigned long long* row = lanes[++fibers[current].shuffles & 1];
-  row[current] = v;
-  wait_for(&Fiber::shuffles, first, LANES);
-  for (int i = 0; i < LANES; ++i)
-    if (row[first + i]) return true;
-  return false;
+  const unsigned long long* of_lanes = given((unsigned long long)v);
+  return std::any_of(of_lanes, of_lanes + LANES, [](unsigned long long one) { return one != 0; });
 }
 
 // Words, and pairs of 16 bits.

@@ -243,17 +243,17 @@ def _compare(p: FunctionPrinter, op: Operation) -> Expr:
         a, b = (_read(p, operand, op, reading) for operand in op.operands)
     else:
         a, b = _same_reading(p, op, op.operands[0], op.operands[1], type_)
-        if _may_be_clamped(p, op) and not any(e.const is not None and e.const <= 0 for e in (a, b)):
+        if _may_be_clamped(p, op, a, b):
             a, b = expr.call(p.library("bits_apart"), (a, b), "unsigned int"), literal(0, 32)
     return expr.binary(a, symbol, b, EQ if predicate < 2 else REL, "bool", (0, 1))
 
 
-def _may_be_clamped(p: FunctionPrinter, op: Operation) -> bool:
+def _may_be_clamped(p: FunctionPrinter, op: Operation, a: Expr, b: Expr) -> bool:
     """Whether an equation is printed with care, as a number of up to 32 bits may be clamped to 0 and the other one.
 
     Of pixels that cannot be seen: they may be computed in another stage.
     """
-    if "bits_apart" not in p.language.library:
+    if "bits_apart" not in p.language.library or any(e.const is not None and e.const <= 0 for e in (a, b)):
         return False
     type_ = op.operands[0].type
     if isinstance(type_, IndexType):
