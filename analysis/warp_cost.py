@@ -15,13 +15,13 @@ from tilefuse.analysis.model import Node, PipelineModel
 from tilefuse.analysis.regions import Follow, NotFusable, regions
 from tilefuse.analysis.warp_counts import Counts, count
 from tilefuse.analysis.warp_layout import LANES, WORD_BYTES, WarpLayout, check_warp_group, row_readers, warp_layout
-from tilefuse.analysis.warp_time import Work, microseconds
+from tilefuse.analysis.warp_time import Work, microseconds, saved_ahead
 
 WARPS = (4, 2, 8)
 """Warps of a block that share nothing: small blocks fill multiprocessors evenly, large ones are fewer."""
 EXCHANGE_WARPS = (8, 4)
 """Warps of a block that pass rows to one another: what is lost is at the block's top and bottom only."""
-PITCHES = (1, 2, 4, 6, 8, 12, 16)
+PITCHES = (1, 2, 4, 6, 8, 10, 12, 16)
 """Rows of a warp that computes, and loads, again what it needs of its neighbours' rows."""
 EXCHANGE_PITCHES = (8, 6, 4, 16, 12)
 """Rows of a warp where rows are exchanged."""
@@ -58,6 +58,10 @@ class WarpCandidate:
     """Blocks per multiprocessor that there should be registers for."""
     work: Work | None = None
     """What `microseconds` follows from."""
+    ahead: int = 0
+    """Rows of tiles that it pays to ask for ahead of time, if they come from memory; 0 where it does not pay."""
+    ahead_us: float = 0.0
+    """What that saves of `microseconds`."""
 
 
 def warp_candidates(
@@ -204,6 +208,7 @@ def _estimate(
         rows=warps * pitch,
     )
     tile, threads_of = (width, height, *box[2:]), (LANES, warps, *([1] * (len(box) - 2)))
-    return WarpCandidate(
-        tile, threads_of, layout.vector, microseconds(work, machine), registers, exchanged, fit, work
-    )  # fmt: skip
+    time = microseconds(work, machine)
+    saved = saved_ahead(work, time, machine)
+    ahead = -(-resident * machine.cores // columns) if saved else 0
+    return WarpCandidate(tile, threads_of, layout.vector, time, registers, exchanged, fit, work, ahead, saved)

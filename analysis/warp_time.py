@@ -8,6 +8,17 @@ from dataclasses import dataclass
 from tilefuse.analysis.machine import Machine
 from tilefuse.analysis.warp_layout import LANES
 
+BUSY_MEMORY = 0.65
+"""Share of a kernel's time for which DRAM is busy, from which it does not pay to ask for lines ahead of time."""
+MOST_WAVES = 4.0
+"""Waves of blocks from which blocks have drifted apart, so that some compute while others load."""
+FULL_WAVE = 0.9
+"""Share of the places for blocks that a single wave must fill: a kernel that moves in early takes the places that are
+free first, so that some multiprocessors get more of its blocks than others."""
+SMALL_WAVE = 0.25
+"""A second wave as small as this does not pay what all blocks do for it."""
+AHEAD_US = 0.7
+"""Microseconds by which a kernel is faster whose first wave finds what it loads in the cache."""
 FULL_THREADS = 1024
 """Threads resident on a multiprocessor for which `overlap` is given."""
 
@@ -95,3 +106,13 @@ def microseconds(work: Work, machine: Machine) -> float:
     begun = work.blocks / machine.cores * c.block_us
     tail = instructions * c.tail_us * (1.0 + c.guarded_tail * work.guarded)
     return both + in_first_wave + begun + tail + machine.launch_us
+
+
+def saved_ahead(work: Work, time: float, machine: Machine) -> float:
+    """What asking for lines ahead of time saves of a time without it, in microseconds; 0 where it does not pay."""
+    if not work.loads or work.blocks * work.warps * work.own_bytes >= BUSY_MEMORY * time * machine.bytes_per_us:
+        return 0.0
+    waves = work.blocks / (work.resident_blocks * machine.cores)
+    if waves < FULL_WAVE or 1.0 < waves < 1.0 + SMALL_WAVE or waves > MOST_WAVES:
+        return 0.0
+    return AHEAD_US / max(1.0, waves)

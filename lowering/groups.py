@@ -28,6 +28,7 @@ from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.img.attrs import Shape
 from tilefuse.dialects.img.ops import BoundaryOp, GroupOp, PipelineOp, ReadOp, StageOp
 from tilefuse.dialects.img.types import FuncType
+from tilefuse.dialects.nvvm import GridDepAction, GriddepcontrolOp
 from tilefuse.lowering.abi import (
     base_of,
     block_tile,
@@ -118,6 +119,10 @@ def _fetch_name(group: GroupOp) -> str:
     return f"{kernel_name(group)}_fetch"
 
 
+def _ahead_name(group: GroupOp) -> str:
+    return f"{kernel_name(group)}_ahead"
+
+
 def _model_of(group: GroupOp) -> type[BlockTile] | type[WarpTile]:
     assert group.schedule is not None
     return EXECUTION_MODELS[group.schedule.execution]
@@ -133,6 +138,8 @@ def lower_group(
     emitted = [_body(group, model, differing, fetch=False), _kernel(group, model, differing)]
     if prefetched(group):
         emitted.insert(0, _body(group, model, differing, fetch=True))
+    if _rows_ahead(group, model):
+        emitted.insert(0, _ahead(group, model))
     return emitted
 
 
@@ -176,6 +183,23 @@ def _body(group: GroupOp, model: PipelineModel, differing: Collection[SSAValue],
         raise PipelineError(f"group '{group.sym_name.data}': {error}", group) from error
     e.effect(func.ReturnOp())
     function = func.FuncOp(_fetch_name(group) if fetch else _tile_name(group), (body.types, []), Region(body.block))
+    function.attributes["kernel.inline"] = UnitAttr()
+    return function
+
+
+def _rows_ahead(group: GroupOp, model: PipelineModel) -> int:
+    return WarpTile.rows_ahead(group, model) if _model_of(group) is WarpTile else 0
+
+
+def _ahead(group: GroupOp, model: PipelineModel) -> func.FuncOp:
+    """Asks for what a tile loads, before it may be loaded."""
+    rank = group.output_stage.rank
+    body = _Function(group, [(f"{_AXES[d] if d < 4 else d}0", INDEX) for d in range(rank)])
+    e = Emitter(body.block)
+    tile = Tile(list(body.extra), e.true(), body.buffers, body.scalars)
+    WarpTile(group, model, e, tile, body.outputs).emit_ahead()
+    e.effect(func.ReturnOp())
+    function = func.FuncOp(_ahead_name(group), (body.types, []), Region(body.block))
     function.attributes["kernel.inline"] = UnitAttr()
     return function
 
@@ -249,6 +273,7 @@ def _kernel(group: GroupOp, model: PipelineModel, differing: Collection[SSAValue
     shape = _model_of(group)
     asked = shape.asked(group, model, differing)
     ahead = BlockTile.prefetch_arrays(group, model) if prefetched(group) else []
+    rows_ahead = _rows_ahead(group, model)
     depth: Num = 1
     for n in counts[2:]:
         depth = e.mul(depth, n)
@@ -270,6 +295,12 @@ def _kernel(group: GroupOp, model: PipelineModel, differing: Collection[SSAValue
             """Run a function for the tile in row `row` of tiles, with constants, so that each case has its version."""
             places = [bx, row, *deep][:rank]
             origin = [e.add(firsts[d], e.mul(places[d], sizes[d]), f"{_AXES[d] if d < 4 else d}0") for d in range(rank)]
+            if rows_ahead:
+                # blocks that come later have been asked for by those above them
+                with e.when(e.compare("slt", row, rows_ahead)):
+                    asked_for = [*kernel.block.args, *(e.value(o) for o in origin)]
+                    e.effect(func.CallOp(SymbolRefAttr(_ahead_name(group)), asked_for, []))
+                e.effect(GriddepcontrolOp(GridDepAction.Wait))
             interior = _interior(e, group, model, kernel, origin)
             starts = shape.aligned(group, model, e, asked, kernel.buffers, kernel.outputs, origin)
             # where launches differ, the body asks of each function as its rows are moved; else each case has a version

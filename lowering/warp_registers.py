@@ -9,9 +9,10 @@ from xdsl.dialects import arith, gpu, vector
 from xdsl.dialects.builtin import Float32Type, Float64Type, IntegerAttr, IntegerType, VectorType, i1, i8, i32
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
+from tilefuse.analysis.warp_layout import LANES
 from tilefuse.dialects.gpu_shuffle import ShuffleMode, ShuffleOp
 from tilefuse.dialects.img.types import element_bytes
-from tilefuse.dialects.warp import AtOp, MapOp, NeighboursOp, StoreOp, YieldOp
+from tilefuse.dialects.warp import AtOp, MapOp, NeighboursOp, PrefetchOp, StoreOp, YieldOp
 from tilefuse.dialects.warp.layout import Layout
 from tilefuse.lowering import pairs
 from tilefuse.lowering.emit import PRIVATE, Num
@@ -22,6 +23,7 @@ from tilefuse.lowering.warp_body import Body, Where
 from tilefuse.lowering.warp_exchange import Exchange, exchanged_element
 from tilefuse.lowering.warp_loads import load_tile
 from tilefuse.lowering.warp_masks import Masks
+from tilefuse.lowering.warp_prefetches import prefetch_lines
 from tilefuse.lowering.warp_schedule import Loop, Segment, Step, Stretch, layout_of
 from tilefuse.lowering.warp_stores import store_row
 
@@ -70,6 +72,8 @@ class RegisterBody(Body):
                         self._receive(op, buffers[op])
                     for load in part.loads:
                         load_tile(self, load)
+                    for prefetch in part.prefetches:
+                        prefetch_lines(self, prefetch)
                     if part is first:
                         self.masks.write(self.warp, self.lane)
                     self._sweep(part)
@@ -80,10 +84,12 @@ class RegisterBody(Body):
     @contextmanager
     def _threads(self) -> Iterator[None]:
         """What every lane of every warp does."""
-        some = next(iter(self.storage.spans.values()))
+        some = next(iter(self.storage.spans.values()), None)
+        # a body without tiles only asks for some ahead of time
+        asks = (op.warps.value.data for op in self.ops if isinstance(op, PrefetchOp))
         with (
-            self.e.loop(some.warps[0], "warp", level="thread_y") as self.warp,
-            self.e.loop(some.lanes[0], "lane", level="thread_x") as self.lane,
+            self.e.loop(some.warps[0] if some else next(asks), "warp", level="thread_y") as self.warp,
+            self.e.loop(some.lanes[0] if some else LANES, "lane", level="thread_x") as self.lane,
         ):
             yield
 

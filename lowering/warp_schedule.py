@@ -16,7 +16,7 @@ from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from tilefuse.dialects.diagnostics import PipelineError
-from tilefuse.dialects.warp import AtOp, LoadOp, MapOp, NeighboursOp, StoreOp
+from tilefuse.dialects.warp import AtOp, LoadOp, MapOp, NeighboursOp, PrefetchOp, StoreOp
 from tilefuse.dialects.warp.layout import Layout, Span, TileType
 
 
@@ -67,6 +67,7 @@ class Segment:
 
     receives: list[NeighboursOp] = field(default_factory=list)
     loads: list[LoadOp] = field(default_factory=list)
+    prefetches: list[PrefetchOp] = field(default_factory=list)
     sweep: list[Step] = field(default_factory=list)
     sends: list[NeighboursOp] = field(default_factory=list)
 
@@ -98,6 +99,9 @@ def segments(ops: Sequence[Operation]) -> list[Segment]:
             number[result] = n
         if isinstance(op, LoadOp):
             segment(n).loads.append(op)
+            continue
+        if isinstance(op, PrefetchOp):
+            segment(n).prefetches.append(op)
             continue
         assert isinstance(op, MapOp | NeighboursOp | StoreOp)
         if isinstance(op, NeighboursOp) and not any(layout_of(op.wider).reach):

@@ -7,6 +7,7 @@ then decides on registers and shuffles. The layout is that of `analysis/warp_lay
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Collection, Iterator, Sequence
 
 from xdsl.dialects import arith, memref
@@ -20,7 +21,7 @@ from tilefuse.dialects.img.attrs import BoundaryKind
 from tilefuse.dialects.img.ops import GroupOp, StageOp
 from tilefuse.dialects.img.ops.stage import computes_values_only
 from tilefuse.dialects.img.types import FuncType, element_bytes
-from tilefuse.dialects.warp import AtOp, LoadOp, MapOp, NeighboursOp, StoreOp, YieldOp
+from tilefuse.dialects.warp import AtOp, LoadOp, MapOp, NeighboursOp, PrefetchOp, StoreOp, YieldOp
 from tilefuse.dialects.warp.layout import Layout, TileType
 from tilefuse.dialects.warp.memory import is_one_access
 from tilefuse.lowering.abi import base_of, origin_alignment
@@ -47,6 +48,8 @@ class WarpTile:
             assert isinstance(source, SSAValue)
             loaded = self._load(source, held)
             self.tile.staged[source] = self._resident(self._beside(loaded, held))
+        if below := self.rows_ahead(self.group, self.model) * self.held.height:
+            self.emit_ahead(below)
         for stage, id in self.ids.items():
             held = self.held.stages[id]
             results = self._map(stage, held)
@@ -55,6 +58,22 @@ class WarpTile:
                 continue
             for f, result in zip(stage.funcs, results, strict=True):
                 self.tile.resident[f] = self._resident(self._beside(result, held))
+
+    def emit_ahead(self, below: int = 0) -> None:
+        """Ask for what the tile so many rows below loads of the pipeline's inputs."""
+        boxes: dict[SSAValue, list[tuple[int, int]]] = {}
+        for base, spans in self.reads(self.group, self.model):
+            old = boxes.get(base, spans)
+            boxes[base] = [(min(a, c), max(b, d)) for (a, b), (c, d) in zip(old, spans, strict=True)]
+        for base, ((x0, x1), (y0, y1), *rest) in boxes.items():
+            if not self.model.nodes[self.model.node_of[base]].is_input:
+                continue
+            buffer = self.tile.buffers[base]
+            for deep in itertools.product(*(range(low, high + 1) for low, high in rest)):
+                first = [*self.tile.origin[:2], *deep]
+                indices = [self.e.value(i) for i in buffer.index(first, self.e)]
+                box = (x0, x1 + 1), (y0 + below, y1 + 1 + below)
+                self.e.effect(PrefetchOp(buffer.memref, indices, *box, self.held.warps))
 
     # --- layouts
 
@@ -180,6 +199,13 @@ class WarpTile:
         return self.tile.aligned.get(value)
 
     # --- what the kernel asks before it calls the body
+
+    @staticmethod
+    def rows_ahead(group: GroupOp, model: PipelineModel) -> int:
+        """Rows of tiles that blocks ask for ahead of time: of the pipeline's inputs, if the group reads any."""
+        assert group.schedule is not None
+        inputs = (model.nodes[model.node_of[base]].is_input for base, _ in WarpTile.reads(group, model))
+        return group.schedule.rows_ahead if group.schedule.rows_ahead and any(inputs) else 0
 
     @staticmethod
     def reads(group: GroupOp, model: PipelineModel) -> Iterator[tuple[SSAValue, list[tuple[int, int]]]]:

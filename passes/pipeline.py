@@ -49,18 +49,20 @@ class PassTrace:
 
 def new_context() -> Context:
     """A context with every dialect that a pipeline may use."""
-    from xdsl.dialects import arith, builtin, func, math, memref, scf, ub, vector
+    from xdsl.dialects import arith, builtin, func, math, scf, ub, vector
 
     from tilefuse.dialects.funnel_shifts import FUNNEL_SHIFTS
     from tilefuse.dialects.gpu_shuffle import GPU_WITH_SHUFFLE
     from tilefuse.dialects.img import IMG
+    from tilefuse.dialects.memref_prefetch import MEMREF_WITH_PREFETCH
     from tilefuse.dialects.nvgpu import NVGPU
+    from tilefuse.dialects.nvvm import NVVM
     from tilefuse.dialects.warp import WARP
 
     ctx = Context()
     for dialect in (
         builtin.Builtin, arith.Arith, func.Func, FUNNEL_SHIFTS, GPU_WITH_SHUFFLE, math.Math,
-        memref.MemRef, scf.Scf, ub.UB, vector.Vector, IMG, NVGPU, WARP,
+        MEMREF_WITH_PREFETCH, scf.Scf, ub.UB, vector.Vector, IMG, NVGPU, NVVM, WARP,
     ):  # fmt: skip
         ctx.load_dialect(dialect)
     return ctx

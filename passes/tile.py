@@ -29,7 +29,7 @@ from tilefuse.dialects.img.attrs import Level, Memory, PlaceAttr, ScheduleAttr, 
 from tilefuse.dialects.img.ops import GroupOp, PipelineOp
 
 REGISTER_NEEDS = "register_needs"
-_BY_HAND = ("threads", "vector", "unroll", "stream", "rows", "blocks")
+_BY_HAND = ("threads", "vector", "unroll", "stream", "rows", "blocks", "ahead")
 """Options that say nothing without `sizes`."""
 
 
@@ -61,6 +61,8 @@ class Tile(ModulePass):
     each warp computing what it needs. Left out: what the search finds cheaper; never, with sizes."""
     blocks: int = 0
     """Blocks that share a multiprocessor, with sizes: registers are held to that; 0 leaves it to the compiler."""
+    ahead: int = 0
+    """Rows of warp tiles that run at once, with sizes: what so many below load is asked for ahead; 0 for none."""
     only: str | None = None
     """The one group to tile."""
     extent: tuple[int, ...] = (1536, 2560)
@@ -77,11 +79,11 @@ class Tile(ModulePass):
                 names += [g.sym_name.data for g in groups]
                 chosen = [g for g in groups if g.schedule is None and self.only in (None, g.sym_name.data)]
                 if chosen:
-                    self._tile(chosen, extract(pipeline))
+                    self._tile(chosen, extract(pipeline), alone=len(groups) == 1)
         if self.only is not None and self.only not in names:
             raise PipelineError(f"tile: no group is called '{self.only}'; there are {', '.join(names) or 'none'}")
 
-    def _tile(self, groups: Sequence[GroupOp], model: PipelineModel) -> None:
+    def _tile(self, groups: Sequence[GroupOp], model: PipelineModel, *, alone: bool) -> None:
         if self.sizes:
             for group in groups:
                 group.schedule = self._by_hand(group, model)
@@ -98,7 +100,8 @@ class Tile(ModulePass):
                 needs = register_needs(group)
                 key = (_in_memory(model, members), tuple(sorted(needs.items())))
                 if key not in searched:
-                    searched[key] = members, self._search(group, model, members, needs)
+                    candidates = self._search(group, model, members, needs)
+                    searched[key] = members, [c.from_memory(alone) for c in candidates]
                 found.append(searched[key])
             for group, (members, _), best in zip(those, found, best_for_like([c for _, c in found]), strict=True):
                 give(group, best, members)
@@ -136,7 +139,7 @@ class Tile(ModulePass):
         unroll = [*self.unroll, *rounds[len(self.unroll) :]][:rank] if self.unroll else ()
         stream = self.stream if rank > 1 else 1
         try:
-            return ScheduleAttr(shape, sizes, threads, self.vector, self.blocks, unroll, stream)
+            return ScheduleAttr(shape, sizes, threads, self.vector, self.blocks, unroll, stream, self.ahead)
         except VerifyException as error:
             raise PipelineError(f"tile: group '{group.sym_name.data}': {error}", group) from error
 
@@ -200,7 +203,7 @@ def _in_memory(model: PipelineModel, members: Sequence[int]) -> Hashable:
 
 def give(group: GroupOp, best: Candidate, members: Sequence[int]) -> None:
     """Write a schedule on a group; `members`: the nodes of its stages, or of those of the like one it was found for."""
-    group.schedule = ScheduleAttr(best.shape, best.tile, best.threads, best.vector, best.blocks)
+    group.schedule = ScheduleAttr(best.shape, best.tile, best.threads, best.vector, best.blocks, ahead=best.ahead)
     for stage, member in zip(group.stages, members, strict=True):
         place = best.places.get(member)
         if place is not None and (place.level, place.memory) == (Level.Block, Memory.Register):

@@ -209,6 +209,10 @@ struct Pointer {
   unsigned long long address;
   template <class T> operator T*() const { return (T*)address; }
 };
+static void prefetched(const void* p) {
+  const unsigned long long first = (unsigned long long)p, *watched = emulated_watched;
+  emulated_misaligned += watched[1] && (first < watched[0] || first >= watched[1]);
+}
 template <class T> static T* checked(const void* p) {
   const unsigned long long first = (unsigned long long)p, end = first + sizeof(T), *watched = emulated_watched;
   const bool near = watched[1] && end + 16 > watched[0] && first < watched[1] + 16;

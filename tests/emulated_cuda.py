@@ -34,7 +34,7 @@ def emulate(
     """From now on, programs for the CPU run their CUDA text; the list gets each kernel's misaligned accesses.
 
     `after_block` is called when a block has ended. Vectors near the array that `watched` gives count as misaligned
-    too, if they do not lie between its first and its last element.
+    too, if they do not lie between its first and its last element, and so does each line asked for ahead outside of it.
     """
     call = ctypes.CFUNCTYPE(None)(after_block) if after_block else None
     found: list[int] = []
@@ -75,6 +75,7 @@ _ASSEMBLY = (
     (r'asm\("xor\.b32[^"]*" : "=r"\((.*?)\) : "r"\((.*?)\), "r"\((.*?)\)\);', r"\1 = \2 ^ \3;"),
     (r'asm volatile\("// version[^;]*;', ""),
     (r'asm volatile\("griddepcontrol[^;]*;"[^;]*;', ""),
+    (r'asm volatile\("prefetch\.global[^"]*" :: "l"\((\w+)\)\);', r"prefetched(\1);"),
     (
         r'asm volatile\("\{ \.reg \.pred q;[^"]*"\s*::\s*"r"\(\(int\)(\w+)\), "l"\((\w+)\)[^;]*;',
         r"if (\1) *checked<decltype(v)>(\2) = v;",

@@ -30,7 +30,12 @@ def _printer(name: str) -> Callable[[], type[Target]]:
 
 
 UNIVERSE = Universe(
-    all_dialects={"img": _dialect("img"), "nvgpu": _dialect("nvgpu"), "warp": _dialect("warp")},
+    all_dialects={
+        "img": _dialect("img"),
+        "nvgpu": _dialect("nvgpu"),
+        "nvvm": _dialect("nvvm"),
+        "warp": _dialect("warp"),
+    },
     all_passes={
         "chain-kernels": _pass("chain_kernels", "ChainKernels"),
         "expand-division": _pass("expand_division", "ExpandDivision"),

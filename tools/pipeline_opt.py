@@ -55,7 +55,7 @@ class PipelineOpt(xDSLOptMain):
             if name not in self.ctx.registered_dialect_names:
                 self.ctx.register_dialect(name, factory)
         # In place of xDSL's own, which lack operations; no public method replaces a registered dialect.
-        self.ctx._registered_dialects |= {"gpu": _gpu, "llvm": _llvm}
+        self.ctx._registered_dialects |= {"gpu": _gpu, "llvm": _llvm, "memref": _memref}
 
     def register_all_passes(self) -> None:
         super().register_all_passes()
@@ -284,6 +284,12 @@ def _llvm() -> Dialect:
     from tilefuse.dialects.funnel_shifts import FUNNEL_SHIFTS
 
     return Dialect("llvm", [*LLVM.operations, *FUNNEL_SHIFTS.operations], [*LLVM.attributes])
+
+
+def _memref() -> Dialect:
+    from tilefuse.dialects.memref_prefetch import MEMREF_WITH_PREFETCH
+
+    return MEMREF_WITH_PREFETCH
 
 
 def _usage_error(message: str) -> NoReturn:

@@ -170,6 +170,10 @@ class ScheduleAttr(ParametrizedAttribute):
 
     `stream = 4`, for block_tile: a block computes up to 4 tiles one after the other along y. Inputs that are stages of
     the group in shared memory then have two places there: the next tile's are copied while the present is computed.
+
+    `ahead = 23`, for warp_tile: the blocks of 23 rows of tiles run at once. Those of the first 23 rows ask for what
+    their tiles load of the pipeline's inputs to come to the L2 cache before they wait for the kernels before to end;
+    each block, when it has begun its own loads, asks for what the block 23 rows of tiles below loads.
     """
 
     name = "img.schedule"
@@ -181,6 +185,7 @@ class ScheduleAttr(ParametrizedAttribute):
     unroll: Attribute
     blocks: IntAttr
     stream: IntAttr
+    ahead: IntAttr
 
     def __init__(
         self,
@@ -191,6 +196,7 @@ class ScheduleAttr(ParametrizedAttribute):
         blocks: int = 0,
         unroll: Sequence[int] = (),
         stream: int = 1,
+        ahead: int = 0,
     ):
         super().__init__(
             StringAttr(shape.value),
@@ -200,6 +206,7 @@ class ScheduleAttr(ParametrizedAttribute):
             DenseArrayBase.from_list(i64, list(unroll)),
             IntAttr(blocks),
             IntAttr(stream),
+            IntAttr(ahead),
         )
 
     @property
@@ -262,9 +269,14 @@ class ScheduleAttr(ParametrizedAttribute):
         """Tiles that a block computes one after the other, along y."""
         return self.stream.data
 
+    @property
+    def rows_ahead(self) -> int:
+        """How many rows of tiles below its own a block asks for; 0 for none."""
+        return self.ahead.data
+
     @classmethod
     def new_from(cls, other: Self, **changes: object) -> Self:
-        """A copy of `other` with some of `shape`, `tile`, `threads`, `vector`, `unroll`, `blocks`, `stream` changed.
+        """A copy of `other` with some of its parameters changed, by the names that `__init__` has for them.
 
         Factors of `unroll` that no longer divide become the largest that do.
         """
@@ -275,6 +287,7 @@ class ScheduleAttr(ParametrizedAttribute):
             "vector": other.vector_width,
             "blocks": other.resident_blocks,
             "stream": other.tiles_per_block,
+            "ahead": other.rows_ahead,
         }
         new = cls(**(values | {"unroll": ()} | changes))  # type: ignore[arg-type]
         if "unroll" in changes or not other.unroll_factors or new.execution is Shape.WarpTile:
@@ -297,14 +310,14 @@ class ScheduleAttr(ParametrizedAttribute):
             parser.parse_keyword("threads")
             threads = int_list()
             unroll: list[int] = []
-            numbers = {"vector": 1, "blocks": 0, "stream": 1}
+            numbers = {"vector": 1, "blocks": 0, "stream": 1, "ahead": 0}
             while parser.parse_optional_punctuation(","):
                 if parser.parse_optional_keyword("unroll"):
                     unroll = int_list()
                     continue
                 key = parser.parse_optional_keyword_in(numbers)
                 if key is None:
-                    parser.raise_error("expected 'vector', 'unroll', 'blocks' or 'stream'")
+                    parser.raise_error("expected 'vector', 'unroll', 'blocks', 'stream' or 'ahead'")
                 parser.parse_punctuation("=")
                 numbers[key] = parser.parse_integer(allow_negative=False)
         return cls(shape, tile, threads, unroll=unroll, **numbers).parameters
@@ -317,9 +330,10 @@ class ScheduleAttr(ParametrizedAttribute):
         unroll = f", unroll = {ints(self.unroll_factors)}" if self.unroll_factors else ""
         blocks = f", blocks = {self.resident_blocks}" if self.resident_blocks else ""
         stream = f", stream = {self.tiles_per_block}" if self.tiles_per_block != 1 else ""
+        ahead = f", ahead = {self.rows_ahead}" if self.rows_ahead else ""
         printer.print_string(
             f"<{self.execution.value}, tile = {ints(self.tile_sizes)}, "
-            f"threads = {ints(self.thread_counts)}{vector}{unroll}{blocks}{stream}>"
+            f"threads = {ints(self.thread_counts)}{vector}{unroll}{blocks}{stream}{ahead}>"
         )
 
     def verify(self) -> None:
@@ -333,6 +347,10 @@ class ScheduleAttr(ParametrizedAttribute):
                 raise VerifyException("a warp_tile takes no stream; block_tile does")
             if self.tiles_per_block < 1 or len(tile) < 2:
                 raise VerifyException("stream is a number of tiles along y, 1 or more")
+        if self.rows_ahead and (self.execution is not Shape.WarpTile or len(tile) < 2):
+            raise VerifyException(
+                "ahead is a number of rows of warp tiles; a block_tile, or a row of points, takes none"
+            )
         self._verify_unroll()
 
     def _verify_unroll(self) -> None:

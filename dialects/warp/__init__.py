@@ -3,11 +3,11 @@
 from xdsl.ir import Dialect
 
 from tilefuse.dialects.warp.layout import LayoutAttr, TileType
-from tilefuse.dialects.warp.memory import LoadOp, StoreOp
+from tilefuse.dialects.warp.memory import LoadOp, PrefetchOp, StoreOp
 from tilefuse.dialects.warp.ops import AtOp, MapOp, NeighboursOp, YieldOp
 
-WARP = Dialect("warp", [AtOp, LoadOp, MapOp, NeighboursOp, StoreOp, YieldOp], [LayoutAttr, TileType])
+WARP = Dialect("warp", [AtOp, LoadOp, MapOp, NeighboursOp, PrefetchOp, StoreOp, YieldOp], [LayoutAttr, TileType])
 
 __all__ = [
-    "WARP", "AtOp", "LayoutAttr", "LoadOp", "MapOp", "NeighboursOp", "StoreOp", "TileType", "YieldOp",
+    "WARP", "AtOp", "LayoutAttr", "LoadOp", "MapOp", "NeighboursOp", "PrefetchOp", "StoreOp", "TileType", "YieldOp",
 ]  # fmt: skip

@@ -154,6 +154,8 @@ class C(Language):
         **_bits(),
         **_HALF,
         **c_copies(),
+        "prefetch_l1": Helper("void prefetch_l1(const void* p) { __builtin_prefetch(p, 0, 3); }"),
+        "prefetch_l2": Helper("void prefetch_l2(const void* p) { __builtin_prefetch(p, 0, 2); }"),
     }
 
     def head(self, includes: set[str]) -> list[str]:

@@ -41,6 +41,7 @@ from tilefuse.lowering.printers.control_flow import (
     print_barrier,
     print_call,
     print_for,
+    print_griddepcontrol,
     print_if,
     print_return,
     print_shuffle,
@@ -56,6 +57,7 @@ from tilefuse.lowering.printers.memory import (
     print_alloca,
     print_masked_store,
     print_metadata,
+    print_prefetch,
     print_store,
     print_vector_store,
     print_view,
@@ -370,6 +372,7 @@ EXPRESSIONS: dict[str, Row] = {
 
 STATEMENTS: dict[str, Callable[[FunctionPrinter, Operation], None]] = {
     "memref.store": print_store,
+    "memref.prefetch": print_prefetch,
     "memref.alloca": print_alloca,
     "memref.view": print_view,
     "vector.store": print_vector_store,
@@ -383,6 +386,7 @@ STATEMENTS: dict[str, Callable[[FunctionPrinter, Operation], None]] = {
     "gpu.shuffle": print_shuffle,
     "memref.extract_strided_metadata": print_metadata,
     "arith.mului_extended": print_extended_product,
+    "nvvm.griddepcontrol": print_griddepcontrol,
     "nvgpu.device_async_copy": print_async_copy,
     "nvgpu.device_async_create_group": print_async_group,
     "nvgpu.device_async_wait": print_async_wait,

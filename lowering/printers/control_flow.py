@@ -11,6 +11,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.gpu_shuffle import ShuffleOp
+from tilefuse.dialects.nvvm import GriddepcontrolOp
 from tilefuse.lowering.printers import expr
 from tilefuse.lowering.printers.c_types import SIGNED, width_of
 from tilefuse.lowering.printers.checks import constant_value
@@ -170,6 +171,14 @@ def print_barrier(p: FunctionPrinter, op: Operation) -> None:
     p.flush_reads()
     if p.language.barrier:
         p.line(p.language.barrier)
+
+
+def print_griddepcontrol(p: FunctionPrinter, op: Operation) -> None:
+    """`griddepcontrol.wait`, and the like."""
+    assert isinstance(op, GriddepcontrolOp)
+    p.flush_reads()
+    for line in p.language.griddepcontrol(op.kind.data):
+        p.line(line)
 
 
 def print_shuffle(p: FunctionPrinter, op: Operation) -> None:

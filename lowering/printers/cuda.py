@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import IntegerAttr, IntegerType, MemRefType, ModuleOp
 from xdsl.ir import Operation
 from xdsl.utils.target import Target
 
+from tilefuse.dialects.nvvm import GridDepAction, GriddepcontrolOp
 from tilefuse.lowering.printers import expr
 from tilefuse.lowering.printers.async_copies import cuda_copies
 from tilefuse.lowering.printers.c_family import FunctionPrinter
@@ -138,6 +139,12 @@ _BITS_APART = Helper(
     '  unsigned int d;\n  asm("xor.b32 %0, %1, %2;" : "=r"(d) : "r"(a), "r"(b));\n  return d;\n}'
 )
 
+
+def _prefetch(level: str) -> Helper:
+    instruction = f'asm volatile("prefetch.global.{level} [%0];" :: "l"(p));'
+    return Helper(f"void prefetch_{level.lower()}(const void* p) {{ {instruction} }}")
+
+
 _LIBRARY: dict[str, Helper] = {
     **COMMON,
     "abs_s16": _ABS_S16,
@@ -147,6 +154,8 @@ _LIBRARY: dict[str, Helper] = {
     **_HALF,
     **_PAIRS,
     **cuda_copies(),
+    "prefetch_l1": _prefetch("L1"),
+    "prefetch_l2": _prefetch("L2"),
     "minnum_f32": alias("fminf"),
     "maxnum_f32": alias("fmaxf"),
     "minnum_f64": alias("fmin"),
@@ -177,13 +186,14 @@ for _name in ("bf16_to_f32", "f32_to_bf16", "round_bf16_f64"):
         _LIBRARY[_name].needs,
     )
 
-_CHAINED = [
-    "#if __CUDA_ARCH__ >= 900",
-    '  asm volatile("griddepcontrol.launch_dependents;");',
-    # Nothing is read or written before it: the clobber keeps accesses below.
-    '  asm volatile("griddepcontrol.wait;" ::: "memory");',
-    "#endif",
-]
+_LAUNCH = '  asm volatile("griddepcontrol.launch_dependents;");'
+# Nothing is read or written before it: the clobber keeps accesses below.
+_WAIT = '  asm volatile("griddepcontrol.wait;" ::: "memory");'
+
+
+def _from_hopper_on(*lines: str) -> list[str]:
+    return ["#if __CUDA_ARCH__ >= 900", *lines, "#endif"]
+
 
 _BUILTIN_VECTORS = {
     ("float", 2): "float2",
@@ -224,8 +234,18 @@ class Cuda(Language):
         return f'extern "C" __global__ void __launch_bounds__({bounds})'
 
     def kernel_start(self, function: func.FuncOp) -> list[str]:
-        """For `kernel.chained`: let the next kernel start, and wait for the one before. See docs/runtime.md."""
-        return _CHAINED if "kernel.chained" in function.attributes else []
+        """For `kernel.chained`: let the next kernel start, and wait for the one before, or later if it says so itself.
+
+        See docs/runtime.md.
+        """
+        if "kernel.chained" not in function.attributes:
+            return []
+        waits = any(isinstance(op, GriddepcontrolOp) and op.kind.data is GridDepAction.Wait for op in function.walk())
+        return _from_hopper_on(_LAUNCH) if waits else _from_hopper_on(_LAUNCH, _WAIT)
+
+    def griddepcontrol(self, action: GridDepAction) -> list[str]:
+        """A kernel that is not launched to start early goes on at once."""
+        return _from_hopper_on(_WAIT if action is GridDepAction.Wait else _LAUNCH)
 
     def check(self, function: func.FuncOp, functions: dict[str, func.FuncOp]) -> None:
         """Thread loops match the block; static shared memory fits."""

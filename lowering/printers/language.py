@@ -13,6 +13,7 @@ from tilefuse.lowering.printers.expr import Expr
 from tilefuse.lowering.printers.library import Helper
 
 if TYPE_CHECKING:
+    from tilefuse.dialects.nvvm import GridDepAction
     from tilefuse.lowering.printers.c_family import FunctionPrinter
     from tilefuse.lowering.printers.vectors import Vector
 
@@ -50,6 +51,10 @@ class Language(ABC):
 
     def kernel_start(self, function: func.FuncOp) -> list[str]:
         """Lines that stand first in a kernel."""
+        return []
+
+    def griddepcontrol(self, action: GridDepAction) -> list[str]:
+        """Lines for kernels that overlap with those before and after; none where each starts when those have ended."""
         return []
 
     @abstractmethod

@@ -13,6 +13,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, IntegerType, MemRe
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
 from tilefuse.dialects.diagnostics import PipelineError
+from tilefuse.dialects.memref_prefetch import PrefetchOp
 from tilefuse.lowering.printers import expr
 from tilefuse.lowering.printers.c_types import UNSIGNED, byte_size, is_half, register_type, short_name
 from tilefuse.lowering.printers.expr import ADD, EQ, MUL, POSTFIX, Expr
@@ -271,6 +272,14 @@ def print_store(p: FunctionPrinter, op: Operation) -> None:
         value = expr.call(p.library(f"f32_to_{short_name(op.value.type, op)}"), (value,), "unsigned short")
     p.flush_reads()
     p.line(f"{target.text} = {value.text};")
+
+
+def print_prefetch(p: FunctionPrinter, op: Operation) -> None:
+    """`prefetch_l2(&in[i]);`"""
+    op = as_type(PrefetchOp, op)
+    at = element(p, op.memref, op.indices, op)
+    level = 1 if op.locality.value.data == 3 else 2
+    p.line(f"{p.library(f'prefetch_l{level}')}({_address(at).text});")
 
 
 def _address(a: Expr) -> Expr:

@@ -108,7 +108,11 @@ TEXTS = {
         3,
         "blocks = 40, where a multiprocessor holds 32 of 64 threads on ",
     ),
-    "unknown field": (grouped("128", "32", ", vectr = 4"), 3, "expected 'vector', 'unroll', 'blocks' or 'stream'"),
+    "unknown field": (
+        grouped("128", "32", ", vectr = 4"),
+        3,
+        "expected 'vector', 'unroll', 'blocks', 'stream' or 'ahead'",
+    ),
     "tile of too many bits": (grouped(str(2**64), "32"), 3, f"{2**64} is out of range for type i64"),
     "tile of another rank": (
         grouped("128, 4", "32, 1"),

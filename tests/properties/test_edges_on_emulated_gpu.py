@@ -41,7 +41,7 @@ def test_edges(seed, monkeypatch, tmp_path):
     b[x, y] = hl.sqrt(a[x, y - 1] * a[x, y - 1] + a[x, y + 1]) if root else a[x, y - 1] + a[x, y + 1]
     tile = Tile(
         "h200", shape="warp_tile", sizes=(0, 0), threads=(32, warps), vector=vector, rows=rows,
-        exchange=choose.random() < 0.5,
+        exchange=choose.random() < 0.5, ahead=choose.choice([0, 1, 2]),
     )  # fmt: skip
     schedule = [tile if p.name == "tile" else p for p in passes("h200", algorithm="all")]
     try:
@@ -121,8 +121,8 @@ def test_no_point_has_two_writers(element, dtype, vector, left, inside, shifted,
         (hl.Float(32), np.float32, 4),
     ],
 )
-@pytest.mark.parametrize("exterior", [False, True])
-def test_no_vector_leaves_the_picture(element, dtype, vector, exterior, monkeypatch, tmp_path):
+@pytest.mark.parametrize(("exterior", "ahead"), [(False, 0), (True, 0), (False, 1), (True, 2)])
+def test_no_vector_leaves_the_picture(element, dtype, vector, exterior, ahead, monkeypatch, tmp_path):
     """Its first row may begin in the midst of a word, and its last one end so."""
     pictures = []
     found = emulate(monkeypatch, tmp_path, watched=lambda: pictures[-1])
@@ -132,7 +132,9 @@ def test_no_vector_leaves_the_picture(element, dtype, vector, exterior, monkeypa
     a, b = hl.Func("a"), hl.Func("b")
     a[x, y] = around[x - 1, y] + around[x, y] * 3 + around[x + 2, y]
     b[x, y] = a[x, y - 2] + a[x, y + 1] * 5
-    tile = Tile("h200", shape="warp_tile", sizes=(0, 0), threads=(32, 2), vector=vector, rows=4, exchange=False)
+    tile = Tile(
+        "h200", shape="warp_tile", sizes=(0, 0), threads=(32, 2), vector=vector, rows=4, exchange=False, ahead=ahead
+    )
     schedule = [tile if p.name == "tile" else p for p in passes("h200", algorithm="all")]
     program, meaning = hl.Pipeline(b).compile("cpu", passes=schedule), hl.Pipeline(b).compile("reference")
     for width in (vector, 29 * vector, 30 * vector + 1, 45 * vector - 1, 61 * vector + 3):

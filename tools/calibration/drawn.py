@@ -78,7 +78,8 @@ class Draw(ModulePass):
             for group in [g for g in pipeline.body.block.ops if isinstance(g, GroupOp)]:
                 candidate, microseconds = self._choose(compared(group, model, on, self.sizes))
                 total = [a + b for a, b in zip(total, microseconds, strict=True)]
-                give(group, candidate, [model.node_of[s.funcs[0]] for s in group.stages])
+                members = [model.node_of[s.funcs[0]] for s in group.stages]
+                give(group, candidate.from_memory(False), members)
                 blocks.add(candidate.blocks)
                 drawn.append([kind_of(candidate), candidate.tile, candidate.threads, candidate.vector])
         self.record.update(predicted_us=total, schedules=[d for i, d in enumerate(drawn) if d not in drawn[:i]])

@@ -35,3 +35,6 @@
 
 // CHECK: streamed = [#img.schedule<block_tile, tile = [128, 16], threads = [32, 8], vector = 4, blocks = 2, stream = 4>, #img.schedule<block_tile, tile = [128, 16], threads = [32, 8]>]
 "test.op"() {streamed = [#img.schedule<block_tile, tile = [128, 16], threads = [32, 8], stream = 4, blocks = 2, vector = 4>, #img.schedule<block_tile, tile = [128, 16], threads = [32, 8], stream = 1>]} : () -> ()
+
+// CHECK: ahead = [#img.schedule<warp_tile, tile = [56, 32], threads = [32, 4], vector = 2, blocks = 8, ahead = 38>, #img.schedule<warp_tile, tile = [56, 32], threads = [32, 4], vector = 2>]
+"test.op"() {ahead = [#img.schedule<warp_tile, tile = [56, 32], threads = [32, 4], ahead = 38, blocks = 8, vector = 2>, #img.schedule<warp_tile, tile = [56, 32], threads = [32, 4], vector = 2, ahead = 0>]} : () -> ()

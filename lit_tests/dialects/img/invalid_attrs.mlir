@@ -115,7 +115,7 @@
 
 // -----
 
-// expected-error @below {{expected 'vector', 'unroll', 'blocks' or 'stream'}}
+// expected-error @below {{expected 'vector', 'unroll', 'blocks', 'stream' or 'ahead'}}
 "test.op"() {s = #img.schedule<block_tile, tile = [8], threads = [8], unrolled = 2>} : () -> ()
 
 // -----
@@ -132,3 +132,13 @@
 
 // expected-error @below {{stream is a number of tiles along y, 1 or more}}
 "test.op"() {s = #img.schedule<block_tile, tile = [128], threads = [32], stream = 2>} : () -> ()
+
+// -----
+
+// expected-error @below {{ahead is a number of rows of warp tiles; a block_tile, or a row of points, takes none}}
+"test.op"() {s = #img.schedule<block_tile, tile = [128, 16], threads = [32, 8], ahead = 2>} : () -> ()
+
+// -----
+
+// expected-error @below {{ahead is a number of rows of warp tiles; a block_tile, or a row of points, takes none}}
+"test.op"() {s = #img.schedule<warp_tile, tile = [128], threads = [32], vector = 4, ahead = 2>} : () -> ()

@@ -585,3 +585,29 @@ func.func @whole_of_long_rows(%in: memref<?x?xf32>, %i: index, %b: i1, %v: f32) 
   } : memref<?x?xf32> -> !warp.tile<f32, #warp.layout<origin = [0, 0], lanes = [32, 8], warps = [1, 1], columns = [0, 8], rows = [0, 1]>>
   func.return
 }
+
+// -----
+
+// warp.prefetch
+
+func.func @f(%in: memref<?x?xf32>, %i: index) {
+  // expected-error @below {{warp.prefetch: a buffer of two dimensions or more, and as many indices}}
+  warp.prefetch %in[%i] within [-4, 60, -4, 36] by 4 : memref<?x?xf32>
+  func.return
+}
+
+// -----
+
+func.func @f(%in: memref<?x?xf32>, %i: index) {
+  // expected-error @below {{warp.prefetch: within is empty, or by no warps}}
+  warp.prefetch %in[%i, %i] within [-4, 60, 36, 36] by 4 : memref<?x?xf32>
+  func.return
+}
+
+// -----
+
+func.func @f(%in: memref<?x?xf32>, %i: index) {
+  // expected-error @below {{expected [x first, x end, y first, y end]}}
+  warp.prefetch %in[%i, %i] within [-4, 60] by 4 : memref<?x?xf32>
+  func.return
+}

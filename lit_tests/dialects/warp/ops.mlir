@@ -132,3 +132,12 @@ func.func @in_pieces(%in: memref<?x?xi8>, %floats: memref<?x?xf32>, %i: index, %
   %c = warp.load %floats[%j, %i] pieces partial left : memref<?x?xf32> -> !warp.tile<f32, #warp.layout<origin = [0, 0], lanes = [32, 4], warps = [4, 2], columns = [0, 4], rows = [0, 2]>>
   func.return
 }
+
+// -----
+
+// CHECK-LABEL: func.func @ahead(
+// CHECK:         warp.prefetch %in[%j, %i] within [-4, 60, -4, 36] by 4 : memref<?x?xf32>
+func.func @ahead(%in: memref<?x?xf32>, %i: index, %j: index) {
+  warp.prefetch %in[%j, %i] within [-4, 60, -4, 36] by 4 : memref<?x?xf32>
+  func.return
+}

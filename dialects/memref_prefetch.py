@@ -1,0 +1,78 @@
+"""`memref.prefetch`, which xDSL's memref dialect lacks, as MLIR has it; loaded in place of plain `memref`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import BoolAttr, IndexType, IntegerAttr, MemRefType, i32
+from xdsl.dialects.memref import MemRef
+from xdsl.ir import Dialect, SSAValue
+from xdsl.irdl import IRDLOperation, irdl_op_definition, operand_def, prop_def, var_operand_def
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.utils.exceptions import VerifyException
+
+INDEX = IndexType()
+
+
+@irdl_op_definition
+class PrefetchOp(IRDLOperation):
+    """`memref.prefetch %in[%j, %i], read, locality<2>, data : memref<?x?xf32>`
+
+    A hint that the cache line of an element is read soon. Of the localities, 3 is the first-level cache and those below
+    are the second. Prefetches of what will be written, and of instructions, are left out.
+    """
+
+    name = "memref.prefetch"
+
+    memref = operand_def(MemRefType)
+    indices = var_operand_def(INDEX)
+    locality = prop_def(IntegerAttr, prop_name="localityHint")
+    is_write = prop_def(BoolAttr, prop_name="isWrite")
+    is_data_cache = prop_def(BoolAttr, prop_name="isDataCache")
+
+    def __init__(self, memref: SSAValue, indices: Sequence[SSAValue], locality: int = 2):
+        super().__init__(
+            operands=[memref, list(indices)],
+            properties={
+                "localityHint": IntegerAttr(locality, i32),
+                "isWrite": BoolAttr.from_bool(False),
+                "isDataCache": BoolAttr.from_bool(True),
+            },
+        )
+
+    def verify_(self) -> None:
+        type = self.memref.type
+        assert isinstance(type, MemRefType)
+        if len(self.indices) != type.get_num_dims():
+            raise VerifyException(f"memref.prefetch: {type.get_num_dims()} indices, one per dimension")
+        if self.is_write.value.data or not self.is_data_cache.value.data:
+            raise VerifyException("memref.prefetch: of data that is read only")
+        if not 0 <= self.locality.value.data <= 3:
+            raise VerifyException("memref.prefetch: a locality is 0 to 3")
+
+    @classmethod
+    def parse(cls, parser: Parser) -> PrefetchOp:
+        memref = parser.parse_unresolved_operand()
+        indices = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_unresolved_operand)
+        for keyword in ("read", "locality"):
+            parser.parse_punctuation(",")
+            parser.parse_keyword(keyword)
+        with parser.in_angle_brackets():
+            locality = parser.parse_integer()
+        parser.parse_punctuation(",")
+        parser.parse_keyword("data")
+        parser.parse_punctuation(":")
+        type = parser.parse_type()
+        return cls(parser.resolve_operand(memref, type), [parser.resolve_operand(i, INDEX) for i in indices], locality)
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_ssa_value(self.memref)
+        with printer.in_square_brackets():
+            printer.print_list(self.indices, printer.print_ssa_value)
+        printer.print_string(f", read, locality<{self.locality.value.data}>, data : ")
+        printer.print_attribute(self.memref.type)
+
+
+MEMREF_WITH_PREFETCH = Dialect("memref", [*MemRef.operations, PrefetchOp], [*MemRef.attributes])

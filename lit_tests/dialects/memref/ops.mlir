@@ -1,0 +1,23 @@
+// What is printed of memref.prefetch parses back, and means the same to the real mlir-opt.
+
+// RUN: TILEFUSE_ROUNDTRIP
+// RUN: TILEFUSE_GENERIC_ROUNDTRIP
+// RUN: pipeline-opt %s | mlir-opt | filecheck %s
+// RUN: pipeline-opt %s --print-op-generic | mlir-opt | filecheck %s
+// RUN: pipeline-opt %s -t cuda | filecheck %s --check-prefix=CUDA
+// RUN: pipeline-opt %s -t c | filecheck %s --check-prefix=C
+
+// CHECK-LABEL: func.func @lines(
+// CHECK:         memref.prefetch {{%.*}}[{{%.*}}, {{%.*}}], read, locality<2>, data : memref<?x?xf32>
+// CHECK:         memref.prefetch {{%.*}}[{{%.*}}, {{%.*}}], read, locality<3>, data : memref<?x?xf32>
+// CUDA-DAG:    void prefetch_l1(const void* p) { asm volatile("prefetch.global.L1 [%0];" :: "l"(p)); }
+// CUDA-DAG:    void prefetch_l2(const void* p) { asm volatile("prefetch.global.L2 [%0];" :: "l"(p)); }
+// CUDA:        prefetch_l2(&in[i * in_n1 + i]);
+// CUDA:        prefetch_l1(&in[i * in_n1 + i]);
+// C:           __builtin_prefetch(p, 0, 2)
+// C:           prefetch_l2(&in[i * in_n1 + i]);
+func.func @lines(%in: memref<?x?xf32>, %i: index) attributes {kernel.inline} {
+  memref.prefetch %in[%i, %i], read, locality<2>, data : memref<?x?xf32>
+  memref.prefetch %in[%i, %i], read, locality<3>, data : memref<?x?xf32>
+  func.return
+}

@@ -1,0 +1,89 @@
+// `ahead`: blocks ask for lines of the input before these may be loaded, and for those of the block some rows of tiles below.
+
+// RUN: pipeline-opt %s -p lower-groups,chain-kernels | filecheck %s
+// RUN: pipeline-opt %s -p lower-groups,lower-warp-tiles | filecheck %s --check-prefix=LINES
+// RUN: pipeline-opt %s -p lower-groups,lower-warp-tiles,chain-kernels -t cuda | filecheck %s --check-prefix=CUDA
+// RUN: pipeline-opt %s -p 'lower-groups,lower-warp-tiles{warps=false}' -t c | filecheck %s --check-prefix=C
+// RUN: pipeline-opt %s -p 'lower-groups,lower-warp-tiles{warps=false}' | pipeline-opt | filecheck %s --check-prefix=ARRAYS
+
+// C has its caches filled by the machine.
+
+// C-NOT:       prefetch
+// ARRAYS-NOT:  prefetch
+
+// The whole tile, with its halo; of each plane.
+
+// CHECK:       func.func @two_blur_ahead(
+// CHECK:         warp.prefetch %in[%{{.*}}, %{{.*}}, %{{.*}}] within [-4, 124, 0, 17] by 4 : memref<?x?x?xf32
+// CHECK:         warp.prefetch %in[%{{.*}}, %{{.*}}, %{{.*}}] within [-4, 124, 0, 17] by 4 : memref<?x?x?xf32
+// CHECK-NOT:     warp.prefetch
+// CHECK:         func.return
+
+// After the loads, what lies 3 tiles of 16 rows below.
+
+// CHECK:       func.func @two_blur_tile(
+// CHECK:         warp.load
+// CHECK:         warp.prefetch %in[%{{.*}}, %{{.*}}, %{{.*}}] within [-4, 124, 48, 65] by 4 : memref<?x?x?xf32
+// CHECK:         warp.prefetch %in[%{{.*}}, %{{.*}}, %{{.*}}] within [-4, 124, 48, 65] by 4 : memref<?x?x?xf32
+// CHECK:         warp.map
+
+// Blocks of rows of tiles below are asked for by those above them.
+
+// CHECK:       func.func @two_blur(
+// CHECK:         [[FIRST:%.*]] = arith.cmpi slt, %by, %{{.*}} : index
+// CHECK:         scf.if [[FIRST]] {
+// CHECK-NEXT:      func.call @two_blur_ahead(
+// CHECK:         nvvm.griddepcontrol wait
+// CHECK:         func.call @two_blur_tile(
+
+// 128 columns are 4 lines, and may begin within one: 17 x 5 lines for 128 lanes.
+
+// LINES:       func.func @two_blur_ahead(
+// LINES:         arith.divui
+// LINES:         [[INSIDE:%.*]] = arith.cmpi slt, %{{.*}}, %{{.*}} : index
+// LINES:         scf.if
+// LINES-NEXT:      memref.prefetch %in[%{{.*}}, %{{.*}}, %{{.*}}], read, locality<2>, data : memref<?x?x?xf32
+// LINES:       func.func @two_blur_tile(
+// LINES:         vector.load
+// LINES:         memref.prefetch
+
+// CUDA:        two_blur(
+// CUDA:        #if __CUDA_ARCH__ >= 900
+// CUDA-NEXT:     asm volatile("griddepcontrol.launch_dependents;");
+// CUDA-NEXT:   #endif
+// CUDA:          if (by < 3) {
+// CUDA-NEXT:       two_blur_ahead(
+// CUDA:            asm volatile("griddepcontrol.wait;" ::: "memory");
+// CUDA:            two_blur_tile(
+
+// What another group gives is in the cache already.
+
+// CHECK-NOT:   @two_half_ahead
+// CHECK:       func.func @two_half_tile(
+// CHECK-NOT:     warp.prefetch
+// CHECK:       func.func @two_half(
+// CHECK-NOT:     nvvm.griddepcontrol
+// CHECK:         func.return
+
+img.pipeline @two {
+  %in = img.input "in" : !img.func<3xf32>
+  %a = img.group "blur" schedule #img.schedule<warp_tile, tile = [120, 16], threads = [32, 4], vector = 4, blocks = 3, ahead = 3> {
+    %sum = img.stage "sum" (%x, %y) -> f32 {
+      %p = img.read %in[%x - 1, %y, 0] : !img.func<3xf32>
+      %q = img.read %in[%x + 1, %y + 1, 1] : !img.func<3xf32>
+      %s = arith.addf %p, %q : f32
+      img.yield %s : f32
+    }
+    img.yield %sum : !img.func<2xf32>
+  } : !img.func<2xf32>
+  %b = img.group "half" schedule #img.schedule<warp_tile, tile = [128, 16], threads = [32, 4], vector = 4, ahead = 2> {
+    %halved = img.stage "halved" (%x, %y) -> f32 {
+      %v = img.read %a[%x, %y] : !img.func<2xf32>
+      %half = arith.constant 0.5 : f32
+      %w = arith.mulf %v, %half : f32
+      img.yield %w : f32
+    }
+    img.yield %halved : !img.func<2xf32>
+  } : !img.func<2xf32>
+  img.return "halved" = %b : !img.func<2xf32>
+}
