@@ -78,8 +78,11 @@ def microseconds(work: Work, machine: Machine) -> float:
     compute = tiles * LANES * instructions * c.issue_overhead * code / machine.instructions_per_us
     compute *= 1.0 + c.border * work.at_border
     compute *= math.pow(max(1.0, c.full_issue_threads / resident), c.full_issue_power)
-    # some multiprocessors have a block more than others
-    compute *= 1.0 + c.imbalance * (-(-work.blocks // machine.cores) * machine.cores / work.blocks - 1.0)
+    # some multiprocessors have a block more than others, and not only by one where blocks move in early; but where
+    # all places are taken they lie evenly
+    even = FULL_WAVE <= work.blocks / (work.resident_blocks * machine.cores) <= 1.0
+    idle = -(-work.blocks // machine.cores) * machine.cores / work.blocks - 1.0
+    compute *= 1.0 + (1.0 if even else c.imbalance) * idle
 
     dram = tiles * (work.own_bytes + work.other_bytes * c.overlap_miss) / machine.bytes_per_us
     # neighbours in x share the ends of rows, and drift apart while they go down tall tiles
