@@ -75,14 +75,13 @@ class Candidate:
     work: Work | None = None
     """Of a warp tile: what its time follows from."""
     ahead: int = 0
-    """Rows of tiles that blocks ask for ahead of time."""
+    """`ahead` of the schedule."""
     ahead_us: float = 0.0
-    """What that saves, if inputs come from memory; not taken off `microseconds` yet."""
+    """What that saves a group that is all of its pipeline; not taken off `microseconds` yet."""
 
-    def from_memory(self, all_of_them: bool) -> Candidate:
-        """The candidate for a group whose inputs are all in memory, or not."""
-        if not all_of_them:
-            # what other groups give is in the cache
+    def by_itself(self, alone: bool) -> Candidate:
+        """The candidate for a group that is all of its pipeline, or not: what other groups give is in the cache."""
+        if not alone:
             return replace(self, ahead=0, ahead_us=0.0)
         return replace(self, microseconds=self.microseconds - self.ahead_us, ahead_us=0.0)
 

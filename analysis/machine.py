@@ -26,6 +26,8 @@ class Machine:
     fast_bytes_per_core: int
     max_threads_per_core: int
     registers_per_core: int
+    starts_early: bool = False
+    """Whether a kernel's blocks move in before the kernel before has ended."""
     calibration: Calibration = DEFAULTS
     """What the cost of warp tiles was fitted to."""
 
@@ -71,5 +73,5 @@ def machine(target: str) -> Machine:
     return Machine(
         g.name, True, g.dram_gbps * 1e3, issue, g.launch_us, g.shared_bytes_per_block,
         g.sms, g.shared_bytes_per_sm, g.max_threads_per_sm, g.registers_per_sm,
-        calibration(g.name),
+        int(g.arch.removeprefix("sm_").rstrip("af")) >= 90, calibration(g.name),
     )  # fmt: skip

@@ -59,7 +59,7 @@ class WarpCandidate:
     work: Work | None = None
     """What `microseconds` follows from."""
     ahead: int = 0
-    """Rows of tiles that it pays to ask for ahead of time, if they come from memory; 0 where it does not pay."""
+    """`ahead` of the schedule, if what it loads comes from memory; 0 where it does not pay."""
     ahead_us: float = 0.0
     """What that saves of `microseconds`."""
 
@@ -125,9 +125,11 @@ def warp_candidates(
                     layouts.append((layout.of_size(number, pitch), counts))
                 except NotFusable:
                     continue
-            found = [_estimate(counts, at, machine, box, exchanged, 1.0) for at, counts in layouts]
+            read = (model.nodes[s.producer] for _, counts in variants for s in counts.sources)
+            asks = machine.starts_early and any(node.is_input and node.contiguous for node in read)
+            found = [_estimate(counts, at, machine, box, exchanged, 1.0, asks) for at, counts in layouts]
             if needs and (more := _underestimate(found, needs)) > 1.0:
-                found = [_estimate(counts, at, machine, box, exchanged, more) for at, counts in layouts]
+                found = [_estimate(counts, at, machine, box, exchanged, more, asks) for at, counts in layouts]
             yield from (c for c in found if c is not None)
 
 
@@ -155,7 +157,9 @@ def _estimate(
     box: Sequence[int],
     exchanged: tuple[int, ...],
     underestimate: float,
+    asks: bool,
 ) -> WarpCandidate | None:
+    """`asks`: whether there is what may be asked for ahead of time."""
     width, height, warps, pitch = layout.width, layout.height, layout.warps, layout.pitch
     depth = math.prod(box[2:])
     columns, rows_of_tiles = -(-box[0] // width), -(-box[1] // height)
@@ -209,6 +213,6 @@ def _estimate(
     )
     tile, threads_of = (width, height, *box[2:]), (LANES, warps, *([1] * (len(box) - 2)))
     time = microseconds(work, machine)
-    saved = saved_ahead(work, time, machine)
+    saved = saved_ahead(work, time, machine) if asks else 0.0
     ahead = -(-resident * machine.cores // columns) if saved else 0
     return WarpCandidate(tile, threads_of, layout.vector, time, registers, exchanged, fit, work, ahead, saved)

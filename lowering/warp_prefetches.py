@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import SSAValue
 
-from tilefuse.analysis.warp_layout import LANES
 from tilefuse.dialects.img.types import element_bytes
 from tilefuse.dialects.memref_prefetch import PrefetchOp as LineOp
 from tilefuse.dialects.warp import PrefetchOp
@@ -26,14 +25,16 @@ def prefetch_lines(body: RegisterBody, op: PrefetchOp) -> None:
     step = max(1, LINE_BYTES // element_bytes(type.element_type))
     # rows begin anywhere in a line, so that their last points may lie in one more
     lines = -(-(x1 - x0) // step) + 1
-    count, at_once = (y1 - y0) * lines, op.warps.value.data * LANES
+    count, at_once = (y1 - y0) * lines, body.warps * body.lanes
     *outer, y, x = op.indices
+    last = e.sub(e.dim(op.buffer, len(outer) + 1), 1)
     for first in range(0, count, at_once):
-        number = e.add(e.add(e.mul(body.warp, LANES), body.lane), first)
+        number = e.add(e.add(e.mul(body.warp, body.lanes), body.lane), first)
         row, line = e.div_rem(number, lines)
-        at = [e.add(y, e.add(row, y0)), e.add(x, e.min(e.add(e.mul(line, step), x0), x1 - 1))]
+        rows = [*outer, e.add(y, e.add(row, y0))]
         asked: SSAValue | None = e.compare("slt", number, count) if first + at_once > count else None
-        for axis, i in enumerate(at, len(outer)):
+        for axis, i in enumerate(rows):
             asked = e.both(asked, e.within(i, e.dim(op.buffer, axis)))
+        column = e.clamp(e.add(x, e.min(e.add(e.mul(line, step), x0), x1 - 1)), 0, last)
         with e.when(asked):
-            e.effect(LineOp(op.buffer, [*outer, *(e.value(i) for i in at)]))
+            e.effect(LineOp(op.buffer, [e.value(i) for i in (*rows, column)]))

@@ -43,6 +43,11 @@ class RegisterBody(Body):
             name = tile.name_hint or "tile"
             element = PAIR if layout.packed == 2 else tile.type.element  # type: ignore[attr-defined]
             self.arrays[tile] = e.alloca(layout.shape, element, PRIVATE, f"w_{name}")
+        if some := next(iter(self.storage.spans.values()), None):
+            self.warps, self.lanes = some.warps[0], some.lanes[0]
+        else:  # a body without tiles only asks for some ahead of time
+            self.warps = max(op.warps.value.data for op in self.ops if isinstance(op, PrefetchOp))
+            self.lanes = LANES
         self.upper = {tile for op in self.ops if isinstance(op, MapOp) for tile in _kept_unshifted(op)}
         """Tiles that are upper bytes of 16 bits, and stored only: they stay there, to be picked when stored."""
         self.exchange = Exchange(self.plan, e)
@@ -84,12 +89,9 @@ class RegisterBody(Body):
     @contextmanager
     def _threads(self) -> Iterator[None]:
         """What every lane of every warp does."""
-        some = next(iter(self.storage.spans.values()), None)
-        # a body without tiles only asks for some ahead of time
-        asks = (op.warps.value.data for op in self.ops if isinstance(op, PrefetchOp))
         with (
-            self.e.loop(some.warps[0] if some else next(asks), "warp", level="thread_y") as self.warp,
-            self.e.loop(some.lanes[0] if some else LANES, "lane", level="thread_x") as self.lane,
+            self.e.loop(self.warps, "warp", level="thread_y") as self.warp,
+            self.e.loop(self.lanes, "lane", level="thread_x") as self.lane,
         ):
             yield
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects import func
+from xdsl.dialects import func, scf
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
+from tilefuse.dialects.warp import PrefetchOp
 from tilefuse.lowering.warp_arrays import ArrayBody
 from tilefuse.lowering.warp_body import has_warp_ops
 from tilefuse.lowering.warp_registers import RegisterBody
+from tilefuse.lowering.warp_schedule import is_tile_op
 
 
 @dataclass(frozen=True)
@@ -26,4 +28,27 @@ class LowerWarpTiles(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in list(op.body.block.ops):
             if isinstance(function, func.FuncOp) and has_warp_ops(function):
+                if not self.warps and _only_asks(function):
+                    _erase(function, op)
+                    continue
                 (RegisterBody if self.warps else ArrayBody)(function).lower()
+
+
+def _only_asks(function: func.FuncOp) -> bool:
+    """Whether a function does nothing but ask for what is needed later, which arrays do not."""
+    return all(isinstance(op, PrefetchOp) for op in function.body.block.ops if is_tile_op(op))
+
+
+def _erase(function: func.FuncOp, module: ModuleOp) -> None:
+    """Drop a function, its calls, and branches that have nothing else."""
+    for call in [o for o in module.walk() if isinstance(o, func.CallOp)]:
+        if call.callee.root_reference != function.sym_name:
+            continue
+        branch = call.parent_op()
+        call.detach()
+        call.erase()
+        if isinstance(branch, scf.IfOp) and all(len(list(b.ops)) <= 1 for r in branch.regions for b in r.blocks):
+            branch.detach()
+            branch.erase()
+    function.detach()
+    function.erase()

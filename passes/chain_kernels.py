@@ -5,9 +5,10 @@
     func.func @a(...) attributes {kernel.chained, kernel.threads = ...}
 
 A chained kernel begins by letting the next one start and then waits until the one before is done, before it
-touches memory. Started by a launch that allows it (programmatic dependent launch, from sm_90 on), its blocks
-are in place when the last wave of the kernel before ends, be that of the same call or of the one before;
-started by any other, the two instructions do nothing.
+touches memory. (One that asks for lines ahead of time waits where it has an `nvvm.griddepcontrol wait`.) Started by
+a launch that allows it (programmatic dependent launch, from sm_90 on), its blocks are in place when the last wave of
+the kernel before ends, be that of the same call or of the one before; started by any other, the two instructions do
+nothing.
 """
 
 from __future__ import annotations

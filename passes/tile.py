@@ -101,7 +101,7 @@ class Tile(ModulePass):
                 key = (_in_memory(model, members), tuple(sorted(needs.items())))
                 if key not in searched:
                     candidates = self._search(group, model, members, needs)
-                    searched[key] = members, [c.from_memory(alone) for c in candidates]
+                    searched[key] = members, [c.by_itself(alone) for c in candidates]
                 found.append(searched[key])
             for group, (members, _), best in zip(those, found, best_for_like([c for _, c in found]), strict=True):
                 give(group, best, members)

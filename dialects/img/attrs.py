@@ -271,14 +271,15 @@ class ScheduleAttr(ParametrizedAttribute):
 
     @property
     def rows_ahead(self) -> int:
-        """How many rows of tiles below its own a block asks for; 0 for none."""
+        """So many rows of tiles below its own is the tile that a block asks for; 0 for none."""
         return self.ahead.data
 
     @classmethod
     def new_from(cls, other: Self, **changes: object) -> Self:
         """A copy of `other` with some of its parameters changed, by the names that `__init__` has for them.
 
-        Factors of `unroll` that no longer divide become the largest that do.
+        Factors of `unroll` that no longer divide become the largest that do, and `ahead` becomes 0 where other blocks
+        run at once.
         """
         values: dict[str, object] = {
             "shape": other.execution,
@@ -289,6 +290,8 @@ class ScheduleAttr(ParametrizedAttribute):
             "stream": other.tiles_per_block,
             "ahead": other.rows_ahead,
         }
+        if {"shape", "tile", "threads", "vector", "blocks"} & changes.keys():
+            values["ahead"] = 0
         new = cls(**(values | {"unroll": ()} | changes))  # type: ignore[arg-type]
         if "unroll" in changes or not other.unroll_factors or new.execution is Shape.WarpTile:
             return new
@@ -347,6 +350,8 @@ class ScheduleAttr(ParametrizedAttribute):
                 raise VerifyException("a warp_tile takes no stream; block_tile does")
             if self.tiles_per_block < 1 or len(tile) < 2:
                 raise VerifyException("stream is a number of tiles along y, 1 or more")
+        if not 0 <= self.rows_ahead * max(tile, default=1) < 1 << 31:
+            raise VerifyException(f"ahead = {self.rows_ahead}: a number of rows of tiles, 0 for none")
         if self.rows_ahead and (self.execution is not Shape.WarpTile or len(tile) < 2):
             raise VerifyException(
                 "ahead is a number of rows of warp tiles; a block_tile, or a row of points, takes none"

@@ -5,7 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, MemRefType, StringAttr, UnitAttr, i1, i8, i16, i64
+from xdsl.dialects.builtin import (
+    AnyFloat,
+    DenseArrayBase,
+    IntegerAttr,
+    IntegerType,
+    MemRefType,
+    StringAttr,
+    UnitAttr,
+    i1,
+    i8,
+    i16,
+    i64,
+)
 from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
@@ -413,6 +425,8 @@ class PrefetchOp(IRDLOperation):
         assert isinstance(type, MemRefType)
         if type.get_num_dims() < 2 or len(self.indices) != type.get_num_dims():
             raise VerifyException("warp.prefetch: a buffer of two dimensions or more, and as many indices")
+        if not isinstance(type.element_type, IntegerType | AnyFloat):
+            raise VerifyException(f"warp.prefetch: of integers or floats, not {type.element_type}")
         if len(self.box) != 4:
             raise VerifyException("warp.prefetch: within is [x first, x end, y first, y end]")
         if any(end <= first for first, end in self.within) or self.warps.value.data < 1:

@@ -9,7 +9,10 @@
 // C has its caches filled by the machine.
 
 // C-NOT:       prefetch
+// C-NOT:       _ahead
+// C-NOT:       if (by
 // ARRAYS-NOT:  prefetch
+// ARRAYS-NOT:  _ahead
 
 // The whole tile, with its halo; of each plane.
 

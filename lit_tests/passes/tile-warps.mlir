@@ -4,6 +4,7 @@
 // RUN: pipeline-opt %s -p 'tile{shape=warp_tile sizes=0,0 threads=32,4 vector=4 rows=8 exchange=true}' | filecheck %s --check-prefix=EXCHANGE
 // RUN: pipeline-opt %s -p 'tile{shape=warp_tile sizes=0,34 threads=32,4 vector=4 exchange=true}' | filecheck %s --check-prefix=HEIGHT
 // RUN: pipeline-opt %s -p 'tile{shape=warp_tile sizes=0,0 threads=32,4 vector=4 rows=8 ahead=5}' | filecheck %s --check-prefix=AHEAD
+// RUN: not pipeline-opt %s -p 'tile{shape=warp_tile sizes=0,0 threads=32,4 vector=4 rows=8 ahead=-5}' 2>&1 | filecheck %s --check-prefix=NEGATIVE
 // RUN: not pipeline-opt %s -p 'tile{ahead=5}' 2>&1 | filecheck %s --check-prefix=SEARCHED
 // RUN: not pipeline-opt %s -p 'tile{shape=warp_tile sizes=0,31 threads=32,4 vector=4 exchange=true}' 2>&1 | filecheck %s --check-prefix=UNEVEN-EXCHANGE
 // RUN: not pipeline-opt %s -p 'tile{shape=warp_tile sizes=0,31 threads=32,4 vector=4 exchange=false}' 2>&1 | filecheck %s --check-prefix=UNEVEN
@@ -15,6 +16,7 @@
 // EXCHANGE-NEXT:   img.stage "rows" (%x, %y) -> f32 place #img.place<block, register> {
 // HEIGHT:          tile = [120, 34], threads = [32, 4], vector = 4
 // AHEAD:           tile = [120, 32], threads = [32, 4], vector = 4, ahead = 5>
+// NEGATIVE:        error: tile: group 'blur': ahead = -5: a number of rows of tiles, 0 for none
 // SEARCHED:        error: tile: ahead counts only for a tile by hand; add sizes=, or leave the search to choose
 // UNEVEN-EXCHANGE: error: group 'blur': a tile of 31 rows, with 1 and 1 more that the halo makes invalid, does not lie evenly on 4 warps; the next larger tile has 34 rows
 // UNEVEN:          error: group 'blur': a tile of 31 rows, with 0 and 0 more that the halo makes invalid, does not lie evenly on 4 warps; the next larger tile has 32 rows

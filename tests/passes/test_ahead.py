@@ -1,8 +1,15 @@
 """`tile` asks for lines ahead of time where a kernel's inputs come from memory."""
 
+import pytest
+from xdsl.dialects.func import FuncOp
+from xdsl.parser import Parser
+
 import tilefuse as hl
+from tilefuse.dialects.img.attrs import ScheduleAttr, Shape
 from tilefuse.dialects.img.ops import GroupOp
-from tilefuse.passes.pipeline import run_passes, standard_passes
+from tilefuse.lowering import lowering_passes
+from tilefuse.passes.pipeline import new_context, run_passes, standard_passes
+from tilefuse.passes.tile import Tile
 
 
 def blur():
@@ -19,8 +26,9 @@ def blur():
     return hl.Pipeline(across)
 
 
-def schedules(target="h200", **options):
-    module = run_passes(blur().to_module(), standard_passes(target, **options))
+def schedules(target="h200", strides="", **options):
+    text = str(blur().to_module()).replace('img.input "image"', f'img.input "image"{strides}')
+    module = run_passes(Parser(new_context(), text).parse_module(), standard_passes(target, **options))
     return [op.schedule for op in module.walk() if isinstance(op, GroupOp)]
 
 
@@ -38,3 +46,35 @@ def test_what_other_kernels_give_is_in_the_cache():
 
 def test_large_pictures_and_cpus():
     assert not any(s.rows_ahead for s in (*schedules(extent=(8192, 8192)), *schedules("cpu")))
+
+
+def test_gpus_whose_kernels_do_not_overlap():
+    assert not any(s.rows_ahead for s in schedules("a100"))
+
+
+def test_rows_that_are_not_contiguous():
+    assert not any(s.rows_ahead for s in schedules(strides=" layout strided<[?, 3]>"))
+
+
+def test_a_copy_forgets_it_where_other_blocks_run_at_once():
+    schedule = ScheduleAttr(Shape.WarpTile, (56, 32), (32, 4), 2, blocks=8, ahead=38)
+    assert ScheduleAttr.new_from(schedule).rows_ahead == 38
+    assert ScheduleAttr.new_from(schedule, blocks=4).rows_ahead == 0
+    assert ScheduleAttr.new_from(schedule, tile=(56, 16)).rows_ahead == 0
+    assert ScheduleAttr.new_from(schedule, blocks=4, ahead=19).rows_ahead == 19
+
+
+@pytest.mark.parametrize(("ahead", "kernels"), [(0, 1), (2, 2)])
+def test_a_kernel_that_asks_serves_no_group_that_reads_what_others_give(ahead, kernels):
+    x, y, current = hl.Var("x"), hl.Var("y"), hl.ImageParam(hl.Float(32), 2, "image")
+    for i in range(4):
+        step = hl.Func(f"step_{i}")
+        around = hl.BoundaryConditions.constant_exterior(current, 0, [(0, 600), (0, 600)])
+        step[x, y] = around[x - 1, y] + around[x + 1, y]
+        current = step
+    tile = Tile("h200", shape="warp_tile", sizes=(120, 0), threads=(32, 4), vector=4, rows=4, ahead=ahead)
+    passes = [tile if isinstance(p, Tile) else p for p in standard_passes("h200", algorithm="none")]
+    passes = [p for p in passes if p.name != "inline-stages"]
+    module = run_passes(hl.Pipeline(current).to_module(), [*passes, *lowering_passes(warps=True)])
+    made = [op for op in module.walk() if isinstance(op, FuncOp) and "kernel.threads" in op.attributes]
+    assert len(made) == kernels

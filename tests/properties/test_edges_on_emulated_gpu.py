@@ -148,6 +148,23 @@ def test_no_vector_leaves_the_picture(element, dtype, vector, exterior, ahead, m
     assert not any(found)
 
 
+@pytest.mark.parametrize("planes", [1, 2, 3])
+def test_no_line_is_asked_for_of_planes_that_are_not_there(planes, monkeypatch, tmp_path):
+    pictures = []
+    found = emulate(monkeypatch, tmp_path, watched=lambda: pictures[-1])
+    x, y, image = hl.Var("x"), hl.Var("y"), hl.ImageParam(hl.Float(32), 3, "image")
+    around, b = hl.BoundaryConditions.repeat_edge(image), hl.Func("b")
+    b[x, y] = around[x - 1, y, 0] + around[x + 1, y + 1, 1] + around[x, y, 2]
+    tile = Tile("h200", shape="warp_tile", sizes=(0, 0), threads=(32, 2), vector=4, rows=4, ahead=1)
+    schedule = [tile if p.name == "tile" else p for p in passes("h200", algorithm="all")]
+    program, meaning = hl.Pipeline(b).compile("cpu", passes=schedule), hl.Pipeline(b).compile("reference")
+    for width, height in ((130, 18), (7, 1), (260, 9)):
+        pictures.append(np.random.default_rng(width).random((planes, height, width), dtype=np.float32))
+        np.testing.assert_array_equal(program(pictures[-1]), meaning(pictures[-1]))
+    assert found, "no kernel ran"
+    assert not any(found)
+
+
 @pytest.mark.parametrize(("steps", "exchange"), [(2, False), (2, True), (3, False)])
 @pytest.mark.parametrize(
     ("element", "dtype", "vector"),

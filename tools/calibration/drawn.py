@@ -79,7 +79,7 @@ class Draw(ModulePass):
                 candidate, microseconds = self._choose(compared(group, model, on, self.sizes))
                 total = [a + b for a, b in zip(total, microseconds, strict=True)]
                 members = [model.node_of[s.funcs[0]] for s in group.stages]
-                give(group, candidate.from_memory(False), members)
+                give(group, candidate.by_itself(False), members)
                 blocks.add(candidate.blocks)
                 drawn.append([kind_of(candidate), candidate.tile, candidate.threads, candidate.vector])
         self.record.update(predicted_us=total, schedules=[d for i, d in enumerate(drawn) if d not in drawn[:i]])

@@ -142,3 +142,8 @@
 
 // expected-error @below {{ahead is a number of rows of warp tiles; a block_tile, or a row of points, takes none}}
 "test.op"() {s = #img.schedule<warp_tile, tile = [128], threads = [32], vector = 4, ahead = 2>} : () -> ()
+
+// -----
+
+// expected-error @below {{ahead = 4294967296: a number of rows of tiles, 0 for none}}
+"test.op"() {s = #img.schedule<warp_tile, tile = [128, 4], threads = [32, 4], vector = 4, ahead = 4294967296>} : () -> ()

@@ -611,3 +611,11 @@ func.func @f(%in: memref<?x?xf32>, %i: index) {
   warp.prefetch %in[%i, %i] within [-4, 60] by 4 : memref<?x?xf32>
   func.return
 }
+
+// -----
+
+func.func @f(%in: memref<?x?xindex>, %i: index) {
+  // expected-error @below {{warp.prefetch: of integers or floats, not index}}
+  warp.prefetch %in[%i, %i] within [-4, 60, -4, 36] by 4 : memref<?x?xindex>
+  func.return
+}
