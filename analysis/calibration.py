@@ -18,7 +18,7 @@ from tilefuse.dialects.diagnostics import PipelineError
 class Calibration:
     """Constants of `warp_cost` and `warp_time`; the defaults were fitted on an H200."""
 
-    exchange_row: float = 0.5
+    exchange_row: float = 0.31
     """Instructions to write, or read, a lane's part of a row that goes from warp to warp."""
     barrier: float = 155.0
     """What waiting at a barrier costs, in instructions of a thread, where one block has a multiprocessor to itself."""
@@ -46,7 +46,7 @@ class Calibration:
     """What each further CODE_LIMIT of instructions adds, as a share."""
     issue_overhead: float = 0.793
     """Instructions issued over instructions counted: addresses, moves, waits."""
-    border: float = 0.122
+    border: float = 0.105
     """Instructions that tiles at the edges of a picture take beyond those of others, as a share."""
     tail_us: float = 0.00208
     """Microseconds that the last block takes per instruction of a thread: nothing hides its latency."""
@@ -59,7 +59,7 @@ class Calibration:
     """How the rate falls with fewer."""
     cache_over_dram: float = 1.5
     """Rate of the L2 cache over that of DRAM, read and written together (copies: 6.1 against 4.28 TB/s)."""
-    load_bytes_per_instruction: float = 0.651
+    load_bytes_per_instruction: float = 0.64
     """Bytes that the first-level caches give in the time of one thread instruction: 128 against 128 x 0.72 a cycle."""
     touched_again: float = 0.05
     """What loading bytes costs of lines that an earlier access of the lane touched, over loading them once: rows that

@@ -21,7 +21,7 @@ WARPS = (4, 2, 8)
 """Warps of a block that share nothing: small blocks fill multiprocessors evenly, large ones are fewer."""
 EXCHANGE_WARPS = (8, 4)
 """Warps of a block that pass rows to one another: what is lost is at the block's top and bottom only."""
-PITCHES = (1, 2, 4, 6, 8, 10, 12, 16)
+PITCHES = (1, 2, 4, 6, 8, 12, 16)
 """Rows of a warp that computes, and loads, again what it needs of its neighbours' rows."""
 EXCHANGE_PITCHES = (8, 6, 4, 16, 12)
 """Rows of a warp where rows are exchanged."""
