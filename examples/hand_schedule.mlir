@@ -34,9 +34,10 @@ img.pipeline @in_shared {
 // -----
 
 // @in_registers: tiles of 62 x 16 points by four warps of 32 lanes: two columns per lane, four rows per warp, in registers.
+// About 42 rows of such tiles run at once in a picture 1536 wide: each block asks for what the one so far below it will load.
 img.pipeline @in_registers {
   %image = img.input "image" : !img.func<2xf32>
-  %out = img.group "blur_y" schedule #img.schedule<warp_tile, tile = [62, 16], threads = [32, 4], vector = 2> {
+  %out = img.group "blur_y" schedule #img.schedule<warp_tile, tile = [62, 16], threads = [32, 4], vector = 2, ahead = 42> {
     %blur_x = img.stage "blur_x" (%x, %y) -> f32 place #img.place<warp, register> {
       %a = img.read %image[%x, %y] : !img.func<2xf32>
       %b = img.read %image[%x + 1, %y] : !img.func<2xf32>
