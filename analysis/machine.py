@@ -26,7 +26,7 @@ class Machine:
     fast_bytes_per_core: int
     max_threads_per_core: int
     registers_per_core: int
-    starts_early: bool = False
+    kernels_overlap: bool = False
     """Whether a kernel's blocks move in before the kernel before has ended."""
     calibration: Calibration = DEFAULTS
     """What the cost of warp tiles was fitted to."""
@@ -62,7 +62,7 @@ def machine(target: str) -> Machine:
             "cpu", False, 8e3 * max(1, cpu.cores // 2), cpu.cores * 3e3 * cpu.vector_bytes / 4,
             5.0, cpu.l2_bytes // 2, cpu.cores, cpu.l2_bytes, 1, 10**9,
         )  # fmt: skip
-    from tilefuse.targets.gpus import UnknownGpu, gpu
+    from tilefuse.targets.gpus import UnknownGpu, gpu, kernels_overlap
 
     try:
         g = gpu(target)
@@ -73,5 +73,5 @@ def machine(target: str) -> Machine:
     return Machine(
         g.name, True, g.dram_gbps * 1e3, issue, g.launch_us, g.shared_bytes_per_block,
         g.sms, g.shared_bytes_per_sm, g.max_threads_per_sm, g.registers_per_sm,
-        int(g.arch.removeprefix("sm_").rstrip("af")) >= 90, calibration(g.name),
+        kernels_overlap(g.arch), calibration(g.name),
     )  # fmt: skip

@@ -92,6 +92,11 @@ class Node:
         """All that a cost depends on in how the function lies in memory."""
         return self.element_bytes, self.is_input, self.aligned, self.contiguous
 
+    @property
+    def is_asked_for(self) -> bool:
+        """Whether lines of it may be asked for ahead of time: of rows that come from memory."""
+        return self.is_input and self.contiguous
+
 
 @dataclass
 class PipelineModel:

@@ -125,8 +125,8 @@ def warp_candidates(
                     layouts.append((layout.of_size(number, pitch), counts))
                 except NotFusable:
                     continue
-            read = (model.nodes[s.producer] for _, counts in variants for s in counts.sources)
-            asks = machine.starts_early and any(node.is_input and node.contiguous for node in read)
+            sources = variants[0][1].sources
+            asks = machine.kernels_overlap and any(model.nodes[s.producer].is_asked_for for s in sources)
             found = [_estimate(counts, at, machine, box, exchanged, 1.0, asks) for at, counts in layouts]
             if needs and (more := _underestimate(found, needs)) > 1.0:
                 found = [_estimate(counts, at, machine, box, exchanged, more, asks) for at, counts in layouts]

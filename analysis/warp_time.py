@@ -61,6 +61,10 @@ class Work:
     rows: int
     """Of a block, with the halo."""
 
+    def waves(self, machine: Machine) -> float:
+        """How often the blocks fill all places that there are for them."""
+        return self.blocks / (self.resident_blocks * machine.cores)
+
 
 def microseconds(work: Work, machine: Machine) -> float:
     """How long the kernel takes, with its launch."""
@@ -80,7 +84,7 @@ def microseconds(work: Work, machine: Machine) -> float:
     compute *= math.pow(max(1.0, c.full_issue_threads / resident), c.full_issue_power)
     # some multiprocessors have a block more than others, and not only by one where blocks move in early; but where
     # all places are taken they lie evenly
-    even = FULL_WAVE <= work.blocks / (work.resident_blocks * machine.cores) <= 1.0
+    even = FULL_WAVE <= work.waves(machine) <= 1.0
     idle = -(-work.blocks // machine.cores) * machine.cores / work.blocks - 1.0
     compute *= 1.0 + (1.0 if even else c.imbalance) * idle
 
@@ -115,7 +119,7 @@ def saved_ahead(work: Work, time: float, machine: Machine) -> float:
     """What asking for lines ahead of time saves of a time without it, in microseconds; 0 where it does not pay."""
     if not work.loads or work.blocks * work.warps * work.own_bytes >= BUSY_MEMORY * time * machine.bytes_per_us:
         return 0.0
-    waves = work.blocks / (work.resident_blocks * machine.cores)
+    waves = work.waves(machine)
     if waves < FULL_WAVE or 1.0 < waves < 1.0 + SMALL_WAVE or waves > MOST_WAVES:
         return 0.0
     return AHEAD_US / max(1.0, waves)

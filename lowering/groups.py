@@ -54,7 +54,9 @@ EXECUTION_MODELS: dict[Shape, type[BlockTile] | type[WarpTile]] = {
 HELD = "held"
 """On a group: the compiler, left to itself, takes more registers than leave room for the schedule's `blocks`."""
 
-_AXES = "xyzw"
+
+def _axis(d: int) -> str:
+    return "xyzw"[d] if d < 4 else str(d)
 
 
 def _hint(value: SSAValue, fallback: str) -> str:
@@ -84,7 +86,7 @@ class _Function:
             hints.append(hint)
             for d in range(type.rank.data):
                 types.append(INDEX)
-                hints.append(f"{hint}_min_{_AXES[d] if d < 4 else d}")
+                hints.append(f"{hint}_min_{_axis(d)}")
         self.abi_count = len(types)
         for hint, t in extra:
             types.append(t)
@@ -159,12 +161,11 @@ def _differing(alike: Sequence[GroupOp], model: PipelineModel) -> Collection[SSA
 def _body(group: GroupOp, model: PipelineModel, differing: Collection[SSAValue], *, fetch: bool) -> func.FuncOp:
     """The tile body; with `fetch`, the copies of the inputs of a tile that is computed later."""
     rank = group.output_stage.rank
-    origin: list[tuple[str, Attribute]] = [(f"{_AXES[d] if d < 4 else d}0", INDEX) for d in range(rank)]
     ahead = _prefetch_arguments(group, model)
     asked = _model_of(group).asked(group, model, differing)
     one_by_one = [f"{_hint(value, 'value')}_aligned" for value in asked] if differing else []
     flags: list[tuple[str, Attribute]] = [(name, i1) for name in ("border", "whole", *one_by_one)]
-    body = _Function(group, [*origin, *flags, *ahead])
+    body = _Function(group, [*_origin_arguments(group), *flags, *ahead])
     e = Emitter(body.block)
     tile = Tile(list(body.extra[:rank]), body.extra[rank], body.buffers, body.scalars, masks=shared_masks(group))
     tile.whole = body.extra[rank + 1]
@@ -181,10 +182,18 @@ def _body(group: GroupOp, model: PipelineModel, differing: Collection[SSAValue],
             emitter.emit()
     except NotFusable as error:
         raise PipelineError(f"group '{group.sym_name.data}': {error}", group) from error
+    return _inlined(_fetch_name(group) if fetch else _tile_name(group), body, e)
+
+
+def _inlined(name: str, body: _Function, e: Emitter) -> func.FuncOp:
     e.effect(func.ReturnOp())
-    function = func.FuncOp(_fetch_name(group) if fetch else _tile_name(group), (body.types, []), Region(body.block))
+    function = func.FuncOp(name, (body.types, []), Region(body.block))
     function.attributes["kernel.inline"] = UnitAttr()
     return function
+
+
+def _origin_arguments(group: GroupOp) -> list[tuple[str, Attribute]]:
+    return [(f"{_axis(d)}0", INDEX) for d in range(group.output_stage.rank)]
 
 
 def _rows_ahead(group: GroupOp, model: PipelineModel) -> int:
@@ -193,15 +202,11 @@ def _rows_ahead(group: GroupOp, model: PipelineModel) -> int:
 
 def _ahead(group: GroupOp, model: PipelineModel) -> func.FuncOp:
     """Asks for what a tile loads, before it may be loaded."""
-    rank = group.output_stage.rank
-    body = _Function(group, [(f"{_AXES[d] if d < 4 else d}0", INDEX) for d in range(rank)])
+    body = _Function(group, _origin_arguments(group))
     e = Emitter(body.block)
     tile = Tile(list(body.extra), e.true(), body.buffers, body.scalars)
     WarpTile(group, model, e, tile, body.outputs).emit_ahead()
-    e.effect(func.ReturnOp())
-    function = func.FuncOp(_ahead_name(group), (body.types, []), Region(body.block))
-    function.attributes["kernel.inline"] = UnitAttr()
-    return function
+    return _inlined(_ahead_name(group), body, e)
 
 
 def _prefetch_arguments(group: GroupOp, model: PipelineModel) -> list[tuple[str, Attribute]]:
@@ -268,7 +273,7 @@ def _kernel(group: GroupOp, model: PipelineModel, differing: Collection[SSAValue
     counts: list[Num] = []
     for d in range(rank):
         extent = e.sub(e.add(out.mins[d], out.extent(d, e)), firsts[d])
-        counts.append(e.ceildiv(extent, sizes[d], f"tiles_{_AXES[d] if d < 4 else d}"))
+        counts.append(e.ceildiv(extent, sizes[d], f"tiles_{_axis(d)}"))
     stream = group.schedule.tiles_per_block
     shape = _model_of(group)
     asked = shape.asked(group, model, differing)
@@ -291,16 +296,13 @@ def _kernel(group: GroupOp, model: PipelineModel, differing: Collection[SSAValue
         if rank > 2:
             deep.append(rest)
 
+        def origin_of(row: Num) -> list[Num]:
+            places = [bx, row, *deep][:rank]
+            return [e.add(firsts[d], e.mul(places[d], sizes[d]), f"{_axis(d)}0") for d in range(rank)]
+
         def call(function: str, row: Num, more: Sequence[SSAValue] = ()) -> None:
             """Run a function for the tile in row `row` of tiles, with constants, so that each case has its version."""
-            places = [bx, row, *deep][:rank]
-            origin = [e.add(firsts[d], e.mul(places[d], sizes[d]), f"{_AXES[d] if d < 4 else d}0") for d in range(rank)]
-            if rows_ahead:
-                # blocks that come later have been asked for by those above them
-                with e.when(e.compare("slt", row, rows_ahead)):
-                    asked_for = [*kernel.block.args, *(e.value(o) for o in origin)]
-                    e.effect(func.CallOp(SymbolRefAttr(_ahead_name(group)), asked_for, []))
-                e.effect(GriddepcontrolOp(GridDepAction.Wait))
+            origin = origin_of(row)
             interior = _interior(e, group, model, kernel, origin)
             starts = shape.aligned(group, model, e, asked, kernel.buffers, kernel.outputs, origin)
             # where launches differ, the body asks of each function as its rows are moved; else each case has a version
@@ -335,6 +337,12 @@ def _kernel(group: GroupOp, model: PipelineModel, differing: Collection[SSAValue
 
             e.choose(interior, lambda: run_either(no, aligned, origin), at_border)
 
+        if rows_ahead:
+            # blocks that come later have been asked for by those above them
+            operands = [*kernel.block.args, *(e.value(o) for o in origin_of(by))]
+            with e.when(e.compare("slt", by, rows_ahead)):
+                e.effect(func.CallOp(SymbolRefAttr(_ahead_name(group)), operands, []))
+            e.effect(GriddepcontrolOp(GridDepAction.Wait))
         if stream == 1:
             call(_tile_name(group), by)
         else:

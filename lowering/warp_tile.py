@@ -66,7 +66,7 @@ class WarpTile:
             old = boxes.get(base, spans)
             boxes[base] = [(min(a, c), max(b, d)) for (a, b), (c, d) in zip(old, spans, strict=True)]
         for base, ((x0, x1), (y0, y1), *rest) in boxes.items():
-            if not self._is_asked_for(base, self.model):
+            if not self.model.nodes[self.model.node_of[base]].is_asked_for:
                 continue
             buffer = self.tile.buffers[base]
             for deep in itertools.product(*(range(low, high + 1) for low, high in rest)):
@@ -206,13 +206,8 @@ class WarpTile:
         assert group.schedule is not None
         if not group.schedule.rows_ahead:
             return 0
-        asked = any(WarpTile._is_asked_for(base, model) for base, _ in WarpTile.reads(group, model))
-        return group.schedule.rows_ahead if asked else 0
-
-    @staticmethod
-    def _is_asked_for(base: SSAValue, model: PipelineModel) -> bool:
-        node = model.nodes[model.node_of[base]]
-        return node.is_input and node.contiguous
+        read = (model.nodes[model.node_of[base]] for base, _ in WarpTile.reads(group, model))
+        return group.schedule.rows_ahead if any(node.is_asked_for for node in read) else 0
 
     @staticmethod
     def reads(group: GroupOp, model: PipelineModel) -> Iterator[tuple[SSAValue, list[tuple[int, int]]]]:

@@ -12,6 +12,7 @@ from tilefuse.runtime.graph import KernelCall, KernelGraph, KernelNodeParams, ha
 from tilefuse.runtime.launch import fill
 from tilefuse.runtime.layouts import Picture
 from tilefuse.runtime.plan import CopyOut, KernelLaunch, Plan
+from tilefuse.targets.gpus import kernels_overlap
 
 _MOST_GRAPHS = 32
 """Streams that a plan keeps a graph for: as many as torch has in its pool."""
@@ -104,7 +105,7 @@ class CudaRunner:
         self._functions = tuple(functions)
         self._outputs = tuple(outputs)
         self._device = device
-        self._overlapping = int(arch.removeprefix("sm_").rstrip("af")) >= 90 and has_programmatic_edges()
+        self._overlapping = kernels_overlap(arch) and has_programmatic_edges()
         self._graphs: dict[int, PlanGraph] = {}
         # No other thread may change a graph, or the arguments of a kernel, before they are launched.
         self._lock = threading.Lock()

@@ -109,6 +109,11 @@ def _check_keys(where: str, row: Mapping[str, object], needed: Set[str], optiona
         raise ValueError(f"gpus.toml: {where}: no key is called '{min(unknown)}'; there are {known}")
 
 
+def kernels_overlap(arch: str) -> bool:
+    """Whether a kernel's blocks may move in before the kernel before has ended: from `sm_90` on."""
+    return int(arch.removeprefix("sm_").rstrip("af")) >= 90
+
+
 def gpu_names() -> tuple[str, ...]:
     """All models, then all architectures."""
     models = _table()

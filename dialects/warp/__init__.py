@@ -3,8 +3,9 @@
 from xdsl.ir import Dialect
 
 from tilefuse.dialects.warp.layout import LayoutAttr, TileType
-from tilefuse.dialects.warp.memory import LoadOp, PrefetchOp, StoreOp
+from tilefuse.dialects.warp.memory import LoadOp, StoreOp
 from tilefuse.dialects.warp.ops import AtOp, MapOp, NeighboursOp, YieldOp
+from tilefuse.dialects.warp.prefetch import PrefetchOp
 
 WARP = Dialect("warp", [AtOp, LoadOp, MapOp, NeighboursOp, PrefetchOp, StoreOp, YieldOp], [LayoutAttr, TileType])
 

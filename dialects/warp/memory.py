@@ -1,4 +1,4 @@
-"""The operations that move warp tiles from memory to registers, and back, and those that say so ahead of time."""
+"""The operations that move warp tiles from memory to registers, and back."""
 
 from __future__ import annotations
 
@@ -6,17 +6,13 @@ from collections.abc import Sequence
 from typing import Literal
 
 from xdsl.dialects.builtin import (
-    AnyFloat,
     DenseArrayBase,
-    IntegerAttr,
-    IntegerType,
     MemRefType,
     StringAttr,
     UnitAttr,
     i1,
     i8,
     i16,
-    i64,
 )
 from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.irdl import (
@@ -36,6 +32,7 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from tilefuse.dialects.img.types import element_bytes
+from tilefuse.dialects.warp.box import box_of, box_property, check_box, parse_box, print_box
 from tilefuse.dialects.warp.layout import Layout, TileType
 from tilefuse.dialects.warp.ops import INDEX, check_coordinates, tile_type, yielded
 
@@ -60,14 +57,6 @@ def _parse_flag(parser: Parser, keyword: str) -> SSAValue | None:
     if not parser.parse_optional_keyword(keyword):
         return None
     return parser.resolve_operand(parser.parse_unresolved_operand(), i1)
-
-
-def _parse_box(parser: Parser) -> list[int]:
-    at = parser.pos
-    box = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_integer)
-    if len(box) != 4:
-        parser.raise_error("expected [x first, x end, y first, y end]", at)
-    return box
 
 
 def _print_flag(printer: Printer, keyword: str, flag: SSAValue | None) -> None:
@@ -309,14 +298,13 @@ class StoreOp(IRDLOperation):
     ):
         super().__init__(
             operands=[tile, buffer, list(indices), aligned, border, whole, first],
-            properties={"box": DenseArrayBase.from_list(i64, [*columns, *rows])},
+            properties={"box": box_property(columns, rows)},
         )
 
     @property
     def within(self) -> tuple[tuple[int, int], tuple[int, int]]:
         """(columns, rows) stored, half-open."""
-        x0, x1, y0, y1 = (int(v) for v in self.box.get_values())
-        return (x0, x1), (y0, y1)
+        return box_of(self.box)
 
     def verify_(self) -> None:
         layout, type = tile_type(self.tile).spread, self.buffer.type
@@ -326,8 +314,7 @@ class StoreOp(IRDLOperation):
             raise VerifyException(f"warp.store: a tile of {rank} dimensions needs a buffer and indices of as many")
         if tile_type(self.tile).element != type.element_type:
             raise VerifyException(f"warp.store: {tile_type(self.tile).element} does not go into {type.element_type}")
-        if len(self.box) != 4:
-            raise VerifyException("warp.store: within is [x first, x end, y first, y end]")
+        check_box(self, self.box)
         (x0, x1), (y0, y1) = self.within
         lanes = (layout.origin[0], layout.origin[0] + layout.lanes[0] * layout.vector)
         warps = (layout.origin[1] + layout.rows[0], layout.origin[1] + layout.warps[0] * layout.pitch)
@@ -342,8 +329,7 @@ class StoreOp(IRDLOperation):
         parser.parse_keyword("to")
         buffer = parser.parse_unresolved_operand()
         indices = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_unresolved_operand)
-        parser.parse_keyword("within")
-        box = _parse_box(parser)
+        box = parse_box(parser)
         aligned = _parse_flag(parser, "aligned")
         parser.parse_keyword("border")
         border = parser.resolve_operand(parser.parse_unresolved_operand(), i1)
@@ -359,8 +345,7 @@ class StoreOp(IRDLOperation):
             parser.resolve_operand(tile, tile_type),
             parser.resolve_operand(buffer, buffer_type),
             [parser.resolve_operand(i, INDEX) for i in indices],
-            (box[0], box[1]),
-            (box[2], box[3]),
+            *box,
             border,
             aligned,
             whole,
@@ -374,8 +359,7 @@ class StoreOp(IRDLOperation):
         printer.print_ssa_value(self.buffer)
         with printer.in_square_brackets():
             printer.print_list(self.indices, printer.print_ssa_value)
-        (x0, x1), (y0, y1) = self.within
-        printer.print_string(f" within [{x0}, {x1}, {y0}, {y1}]")
+        print_box(printer, self.within)
         _print_flag(printer, "aligned", self.aligned)
         _print_flag(printer, "border", self.border)
         _print_flag(printer, "whole", self.whole)
@@ -385,76 +369,4 @@ class StoreOp(IRDLOperation):
         printer.print_string(" : ")
         printer.print_attribute(self.tile.type)
         printer.print_string(", ")
-        printer.print_attribute(self.buffer.type)
-
-
-@irdl_op_definition
-class PrefetchOp(IRDLOperation):
-    """`warp.prefetch %in[%j, %i] within [-4, 60, -4, 36] by 4 : memref<?x?xf32>`
-
-    A hint that the points with first <= x < end and first <= y < end (relative to the indices; x first) are needed
-    soon: the lanes of so many warps ask for their cache lines. Points outside the buffer are left out.
-    """
-
-    name = "warp.prefetch"
-
-    buffer = operand_def(MemRefType)
-    indices = var_operand_def(INDEX)
-    box = prop_def(DenseArrayBase)
-    warps = prop_def(IntegerAttr)
-
-    def __init__(
-        self,
-        buffer: SSAValue,
-        indices: Sequence[SSAValue],
-        columns: tuple[int, int],
-        rows: tuple[int, int],
-        warps: int,
-    ):
-        box = DenseArrayBase.from_list(i64, [*columns, *rows])
-        super().__init__(operands=[buffer, list(indices)], properties={"box": box, "warps": IntegerAttr(warps, i64)})
-
-    @property
-    def within(self) -> tuple[tuple[int, int], tuple[int, int]]:
-        """(columns, rows), half-open."""
-        x0, x1, y0, y1 = (int(v) for v in self.box.get_values())
-        return (x0, x1), (y0, y1)
-
-    def verify_(self) -> None:
-        type = self.buffer.type
-        assert isinstance(type, MemRefType)
-        if type.get_num_dims() < 2 or len(self.indices) != type.get_num_dims():
-            raise VerifyException("warp.prefetch: a buffer of two dimensions or more, and as many indices")
-        if not isinstance(type.element_type, IntegerType | AnyFloat):
-            raise VerifyException(f"warp.prefetch: of integers or floats, not {type.element_type}")
-        if len(self.box) != 4:
-            raise VerifyException("warp.prefetch: within is [x first, x end, y first, y end]")
-        if any(end <= first for first, end in self.within) or self.warps.value.data < 1:
-            raise VerifyException("warp.prefetch: within is empty, or by no warps")
-
-    @classmethod
-    def parse(cls, parser: Parser) -> PrefetchOp:
-        buffer = parser.parse_unresolved_operand()
-        indices = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_unresolved_operand)
-        parser.parse_keyword("within")
-        box = _parse_box(parser)
-        parser.parse_keyword("by")
-        warps = parser.parse_integer()
-        parser.parse_punctuation(":")
-        type = parser.parse_type()
-        return cls(
-            parser.resolve_operand(buffer, type),
-            [parser.resolve_operand(i, INDEX) for i in indices],
-            (box[0], box[1]),
-            (box[2], box[3]),
-            warps,
-        )
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_ssa_value(self.buffer)
-        with printer.in_square_brackets():
-            printer.print_list(self.indices, printer.print_ssa_value)
-        (x0, x1), (y0, y1) = self.within
-        printer.print_string(f" within [{x0}, {x1}, {y0}, {y1}] by {self.warps.value.data} : ")
         printer.print_attribute(self.buffer.type)

@@ -1,6 +1,6 @@
 // `ahead`: blocks ask for lines of the input before these may be loaded, and for those of the block some rows of tiles below.
 
-// RUN: pipeline-opt %s -p lower-groups,chain-kernels | filecheck %s
+// RUN: pipeline-opt %s -p lower-groups | filecheck %s
 // RUN: pipeline-opt %s -p lower-groups,lower-warp-tiles | filecheck %s --check-prefix=LINES
 // RUN: pipeline-opt %s -p lower-groups,lower-warp-tiles,chain-kernels -t cuda | filecheck %s --check-prefix=CUDA
 // RUN: pipeline-opt %s -p 'lower-groups,lower-warp-tiles{warps=false}' -t c | filecheck %s --check-prefix=C

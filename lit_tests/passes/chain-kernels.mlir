@@ -9,9 +9,11 @@
 // CHECK:      func.func @two_a_tile(
 // CHECK-SAME:   attributes {kernel.inline} {
 // CHECK:      func.func @two_a(
-// CHECK-SAME:   kernel.chained
+// CHECK-NEXT:   nvvm.griddepcontrol launch_dependents
+// CHECK-NEXT:   nvvm.griddepcontrol wait
 // CHECK:      func.func @two_b(
-// CHECK-SAME:   kernel.chained
+// CHECK-NEXT:   nvvm.griddepcontrol launch_dependents
+// CHECK-NEXT:   nvvm.griddepcontrol wait
 
 // CUDA:      __global__ void __launch_bounds__(256) two_a(
 // CUDA:      {{\) \{$}}
@@ -48,7 +50,8 @@ img.pipeline @two {
 // One kernel waits for what was launched before the call.
 
 // CHECK:      func.func @one_a(
-// CHECK-SAME:   kernel.chained
+// CHECK-NEXT:   nvvm.griddepcontrol launch_dependents
+// CHECK-NEXT:   nvvm.griddepcontrol wait
 // CUDA:       __global__ void __launch_bounds__(256) one_a(
 // CUDA:       griddepcontrol.launch_dependents
 // CUDA:       griddepcontrol.wait

@@ -124,9 +124,8 @@ class FunctionPrinter:
             result = self.ctype(results[0]) if results else "void"
             head = f"{self.language.inline_qualifier} {result}"
         signature = self._signature(f"{head} {name}")
-        start = self.language.kernel_start(function) if kernel else []
         self._print_block(function.body.block)
-        return "\n".join([*self._comment_lines(function, ""), signature, *start, *self._lines, "}"])
+        return "\n".join([*self._comment_lines(function, ""), signature, *self._lines, "}"])
 
     def _signature(self, head: str) -> str:
         written = written_arguments(self.function, self.module.functions)

@@ -174,10 +174,15 @@ def print_barrier(p: FunctionPrinter, op: Operation) -> None:
 
 
 def print_griddepcontrol(p: FunctionPrinter, op: Operation) -> None:
-    """`griddepcontrol.wait`, and the like."""
-    assert isinstance(op, GriddepcontrolOp)
+    """`griddepcontrol.wait`, and the like; several that follow each other together."""
+    if isinstance(op.prev_op, GriddepcontrolOp):
+        return
+    actions = []
+    while isinstance(op, GriddepcontrolOp):
+        actions.append(op.kind.data)
+        op = op.next_op  # type: ignore[assignment]
     p.flush_reads()
-    for line in p.language.griddepcontrol(op.kind.data):
+    for line in p.language.griddepcontrol(actions):
         p.line(line)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import IO
@@ -12,7 +13,7 @@ from xdsl.dialects.builtin import IntegerAttr, IntegerType, MemRefType, ModuleOp
 from xdsl.ir import Operation
 from xdsl.utils.target import Target
 
-from tilefuse.dialects.nvvm import GridDepAction, GriddepcontrolOp
+from tilefuse.dialects.nvvm import GridDepAction
 from tilefuse.lowering.printers import expr
 from tilefuse.lowering.printers.async_copies import cuda_copies
 from tilefuse.lowering.printers.c_family import FunctionPrinter
@@ -186,14 +187,11 @@ for _name in ("bf16_to_f32", "f32_to_bf16", "round_bf16_f64"):
         _LIBRARY[_name].needs,
     )
 
-_LAUNCH = '  asm volatile("griddepcontrol.launch_dependents;");'
-# Nothing is read or written before it: the clobber keeps accesses below.
-_WAIT = '  asm volatile("griddepcontrol.wait;" ::: "memory");'
-
-
-def _from_hopper_on(*lines: str) -> list[str]:
-    return ["#if __CUDA_ARCH__ >= 900", *lines, "#endif"]
-
+_GRIDDEPCONTROL = {
+    GridDepAction.LaunchDependents: 'asm volatile("griddepcontrol.launch_dependents;");',
+    # Nothing is read or written before it: the clobber keeps accesses below.
+    GridDepAction.Wait: 'asm volatile("griddepcontrol.wait;" ::: "memory");',
+}
 
 _BUILTIN_VECTORS = {
     ("float", 2): "float2",
@@ -233,19 +231,9 @@ class Cuda(Language):
             bounds += f", {blocks.value.data}"
         return f'extern "C" __global__ void __launch_bounds__({bounds})'
 
-    def kernel_start(self, function: func.FuncOp) -> list[str]:
-        """For `kernel.chained`: let the next kernel start, and wait for the one before, or later if it says so itself.
-
-        See docs/runtime.md.
-        """
-        if "kernel.chained" not in function.attributes:
-            return []
-        waits = any(isinstance(op, GriddepcontrolOp) and op.kind.data is GridDepAction.Wait for op in function.walk())
-        return _from_hopper_on(_LAUNCH) if waits else _from_hopper_on(_LAUNCH, _WAIT)
-
-    def griddepcontrol(self, action: GridDepAction) -> list[str]:
+    def griddepcontrol(self, actions: Sequence[GridDepAction]) -> list[str]:
         """A kernel that is not launched to start early goes on at once."""
-        return _from_hopper_on(_WAIT if action is GridDepAction.Wait else _LAUNCH)
+        return ["#if __CUDA_ARCH__ >= 900", *(_GRIDDEPCONTROL[action] for action in actions), "#endif"]
 
     def check(self, function: func.FuncOp, functions: dict[str, func.FuncOp]) -> None:
         """Thread loops match the block; static shared memory fits."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from xdsl.dialects import func, scf
@@ -49,11 +50,7 @@ class Language(ABC):
     def kernel_qualifier(self, function: func.FuncOp) -> str:
         """What stands in front of the name of a kernel, `void` included."""
 
-    def kernel_start(self, function: func.FuncOp) -> list[str]:
-        """Lines that stand first in a kernel."""
-        return []
-
-    def griddepcontrol(self, action: GridDepAction) -> list[str]:
+    def griddepcontrol(self, actions: Sequence[GridDepAction]) -> list[str]:
         """Lines for kernels that overlap with those before and after; none where each starts when those have ended."""
         return []
 

@@ -12,8 +12,6 @@
 // CHECK:         nvvm.griddepcontrol {{ ?}}wait
 // CUDA:        #if __CUDA_ARCH__ >= 900
 // CUDA-NEXT:     asm volatile("griddepcontrol.launch_dependents;");
-// CUDA-NEXT:   #endif
-// CUDA-NEXT:   #if __CUDA_ARCH__ >= 900
 // CUDA-NEXT:     asm volatile("griddepcontrol.wait;" ::: "memory");
 // CUDA-NEXT:   #endif
 // C-NOT:       griddepcontrol
