@@ -28,7 +28,6 @@ from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.img.attrs import Shape
 from tilefuse.dialects.img.ops import BoundaryOp, GroupOp, PipelineOp, ReadOp, StageOp
 from tilefuse.dialects.img.types import FuncType
-from tilefuse.dialects.nvvm import GridDepAction, GriddepcontrolOp
 from tilefuse.lowering.abi import (
     base_of,
     block_tile,
@@ -342,7 +341,6 @@ def _kernel(group: GroupOp, model: PipelineModel, differing: Collection[SSAValue
             operands = [*kernel.block.args, *(e.value(o) for o in origin_of(by))]
             with e.when(e.compare("slt", by, rows_ahead)):
                 e.effect(func.CallOp(SymbolRefAttr(_ahead_name(group)), operands, []))
-            e.effect(GriddepcontrolOp(GridDepAction.Wait))
         if stream == 1:
             call(_tile_name(group), by)
         else:

@@ -1,29 +1,52 @@
 """`chain-kernels`: a kernel may start while what was launched before it still ends.
 
     func.func @a(...) attributes {kernel.threads = ...} {
+      ...
+      scf.if %interior {
+        func.call @a_tile(...)
+      } else {
+        func.call @a_tile(...)
+      }
       =>
     func.func @a(...) attributes {kernel.threads = ...} {
       nvvm.griddepcontrol launch_dependents
-      nvvm.griddepcontrol wait
+      ...
+      scf.if %interior {
+        nvvm.griddepcontrol wait
+        func.call @a_tile(...)
+      } else {
+        nvvm.griddepcontrol wait
+        func.call @a_tile(...)
+      }
 
-A kernel begins by letting the next one start and then waits until the one before is done, before it touches memory.
-One that asks for lines ahead of time has its wait already, further down. Started by a launch that allows it
-(programmatic dependent launch, from sm_90 on), its blocks are in place when the last wave of the kernel before ends,
-be that of the same call or of the one before; started by any other, the two instructions do nothing.
+A kernel begins by letting the next one start, and waits until the one before is done before it touches memory: in each
+branch for itself, so that what a block finds out about its tile it finds out while it waits. Lines that are asked for
+ahead of time are not memory touched. Started by a launch that allows it (programmatic dependent launch, from sm_90 on),
+a kernel's blocks are in place when the last wave of the kernel before ends, be that of the same call or of the one
+before; started by any other, the two instructions do nothing.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects import func
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects import arith, func, memref, scf, ub
+from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.ir import Block, Operation
 from xdsl.passes import ModulePass
 
+from tilefuse.dialects.memref_prefetch import PrefetchOp as LineOp
 from tilefuse.dialects.nvvm import GridDepAction, GriddepcontrolOp
+from tilefuse.dialects.warp import PrefetchOp
 
-_ACTIONS = (GridDepAction.LaunchDependents, GridDepAction.Wait)
+_TOUCHES_NOTHING = (
+    memref.AllocaOp, memref.DimOp, memref.ExtractAlignedPointerAsIndexOp, memref.ExtractStridedMetaDataOp,
+    memref.ReinterpretCastOp, memref.ViewOp, LineOp, PrefetchOp, scf.ForOp, scf.IfOp, scf.YieldOp, func.ReturnOp,
+)  # fmt: skip
+"""Operations, beside those on numbers, that do not read or write memory themselves."""
+_ON_NUMBERS = (arith.Arith.name, ub.UB.name)
 
 
 @dataclass(frozen=True)
@@ -33,11 +56,44 @@ class ChainKernels(ModulePass):
     name = "chain-kernels"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Add what stands first in each kernel."""
-        for function in op.body.block.ops:
-            if isinstance(function, func.FuncOp) and "kernel.threads" in function.attributes:
-                there = [o.kind.data for o in function.walk() if isinstance(o, GriddepcontrolOp)]
-                missing = [GriddepcontrolOp(a) for a in _ACTIONS if a not in there]
+        """Add what lets the next kernel start, and the waits, to each kernel."""
+        functions = {f.sym_name.data: f for f in op.body.block.ops if isinstance(f, func.FuncOp)}
+        for function in functions.values():
+            if "kernel.threads" in function.attributes:
                 block = function.body.block
+                _wait_in(block, functions)
                 assert block.first_op is not None
-                block.insert_ops_before(missing, block.first_op)
+                block.insert_ops_before([GriddepcontrolOp(GridDepAction.LaunchDependents)], block.first_op)
+
+
+def _wait_in(block: Block, functions: Mapping[str, func.FuncOp]) -> None:
+    """Wait before the first operation that touches memory; within it, if it stands alone and all threads go one way."""
+    touching = [op for op in block.ops if _touches_memory(op, functions)]
+    first = touching[0] if touching else block.last_op
+    assert first is not None
+    if len(touching) == 1 and (inner := _ways(first)):
+        for each in inner:
+            _wait_in(each, functions)
+    else:
+        block.insert_ops_before([GriddepcontrolOp(GridDepAction.Wait)], first)
+
+
+def _ways(op: Operation) -> list[Block]:
+    """The blocks of which a block's threads take just one, once; none if that is not known."""
+    if isinstance(op, scf.IfOp) and op.false_region.blocks:
+        return [op.true_region.block, op.false_region.block]
+    level = op.attributes.get("kernel.level")
+    of_blocks = isinstance(level, StringAttr) and level.data.startswith("block_")
+    return [op.body.block] if isinstance(op, scf.ForOp) and of_blocks else []
+
+
+def _touches_memory(op: Operation, functions: Mapping[str, func.FuncOp]) -> bool:
+    """Whether an operation, with all in it, reads or writes memory or may."""
+    for inner in op.walk():
+        if isinstance(inner, func.CallOp):
+            called = functions.get(inner.callee.string_value())
+            if called is None or any(_touches_memory(o, functions) for o in called.body.block.ops):
+                return True
+        elif not isinstance(inner, _TOUCHES_NOTHING) and inner.dialect_name() not in _ON_NUMBERS:
+            return True
+    return False

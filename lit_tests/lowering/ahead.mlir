@@ -36,7 +36,6 @@
 // CHECK:         [[FIRST:%.*]] = arith.cmpi slt, %by, %{{.*}} : index
 // CHECK:         scf.if [[FIRST]] {
 // CHECK-NEXT:      func.call @two_blur_ahead(
-// CHECK:         nvvm.griddepcontrol wait
 // CHECK:         func.call @two_blur_tile(
 
 // 128 columns are 4 lines, and may begin within one: 17 x 5 lines for 128 lanes.
@@ -51,13 +50,11 @@
 // LINES:         memref.prefetch
 
 // CUDA:        two_blur(
-// CUDA:        #if __CUDA_ARCH__ >= 900
-// CUDA-NEXT:     asm volatile("griddepcontrol.launch_dependents;");
-// CUDA-NEXT:   #endif
+// CUDA:          griddepcontrol_launch_dependents();
 // CUDA:          if (by < 3) {
 // CUDA-NEXT:       two_blur_ahead(
-// CUDA:            asm volatile("griddepcontrol.wait;" ::: "memory");
-// CUDA:            two_blur_tile(
+// CUDA:            griddepcontrol_wait();
+// CUDA-NEXT:       two_blur_tile(
 
 // What another group gives is in the cache already.
 

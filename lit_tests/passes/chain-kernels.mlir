@@ -2,7 +2,8 @@
 // RUN: pipeline-opt %s --split-input-file -p lower-groups,chain-kernels -t cuda | filecheck %s --check-prefix=CUDA
 // RUN: pipeline-opt %s --split-input-file -p lower-groups,chain-kernels -t c | filecheck %s --check-prefix=C
 
-// All kernels may start early, and wait. What they inline is left alone. C runs one after the other as it is.
+// All kernels may start early. They wait before they touch memory: in each branch, so that what comes before is done
+// while they wait. What they inline is left alone. C runs one after the other as it is.
 
 // C-NOT: griddepcontrol
 
@@ -10,19 +11,34 @@
 // CHECK-SAME:   attributes {kernel.inline} {
 // CHECK:      func.func @two_a(
 // CHECK-NEXT:   nvvm.griddepcontrol launch_dependents
-// CHECK-NEXT:   nvvm.griddepcontrol wait
+// CHECK-NOT:    nvvm.griddepcontrol
+// CHECK:        scf.if
+// CHECK-NEXT:     nvvm.griddepcontrol wait
+// CHECK-NEXT:     func.call @two_a_tile(
+// CHECK-NEXT:   } else {
+// CHECK-NEXT:     nvvm.griddepcontrol wait
+// CHECK-NEXT:     func.call @two_a_tile(
+// CHECK-NOT:    nvvm.griddepcontrol
 // CHECK:      func.func @two_b(
 // CHECK-NEXT:   nvvm.griddepcontrol launch_dependents
-// CHECK-NEXT:   nvvm.griddepcontrol wait
+// CHECK:          nvvm.griddepcontrol wait
 
+// CUDA:      void griddepcontrol_launch_dependents() {
+// CUDA-NEXT:   #if __CUDA_ARCH__ >= 900
+// CUDA-NEXT:   asm volatile("griddepcontrol.launch_dependents;");
+// CUDA-NEXT:   #endif
+// CUDA:      void griddepcontrol_wait() {
+// CUDA:        asm volatile("griddepcontrol.wait;" ::: "memory");
 // CUDA:      __global__ void __launch_bounds__(256) two_a(
 // CUDA:      {{\) \{$}}
-// CUDA-NEXT: #if __CUDA_ARCH__ >= 900
-// CUDA-NEXT:   asm volatile("griddepcontrol.launch_dependents;");
-// CUDA-NEXT:   asm volatile("griddepcontrol.wait;" ::: "memory");
-// CUDA-NEXT: #endif
+// CUDA-NEXT:   griddepcontrol_launch_dependents();
+// CUDA:        if (test) {
+// CUDA-NEXT:     griddepcontrol_wait();
+// CUDA-NEXT:     two_a_tile(
+// CUDA-NEXT:   } else {
+// CUDA-NEXT:     griddepcontrol_wait();
 // CUDA:      __global__ void __launch_bounds__(256) two_b(
-// CUDA:      griddepcontrol.wait
+// CUDA:        griddepcontrol_wait();
 
 img.pipeline @two {
   %photo = img.input "photo" : !img.func<2xf32>
@@ -51,10 +67,10 @@ img.pipeline @two {
 
 // CHECK:      func.func @one_a(
 // CHECK-NEXT:   nvvm.griddepcontrol launch_dependents
-// CHECK-NEXT:   nvvm.griddepcontrol wait
+// CHECK:          nvvm.griddepcontrol wait
 // CUDA:       __global__ void __launch_bounds__(256) one_a(
-// CUDA:       griddepcontrol.launch_dependents
-// CUDA:       griddepcontrol.wait
+// CUDA:       griddepcontrol_launch_dependents();
+// CUDA:       griddepcontrol_wait();
 
 img.pipeline @one {
   %photo = img.input "photo" : !img.func<2xf32>
@@ -67,4 +83,66 @@ img.pipeline @one {
     img.yield %a_stage : !img.func<2xf32>
   } : !img.func<2xf32>
   img.return "a" = %a : !img.func<2xf32>
+}
+
+// -----
+
+// Where not all that touches memory is in branches, all of it waits: what is loaded before them, and what comes after
+// or without an else.
+
+// CHECK:      func.func @before(
+// CHECK-NEXT:   nvvm.griddepcontrol launch_dependents
+// CHECK:        arith.cmpi
+// CHECK-NEXT:   nvvm.griddepcontrol wait
+// CHECK-NEXT:   scf.for
+// CHECK-NOT:    nvvm.griddepcontrol
+// CHECK:      func.func @without_else(
+// CHECK:        arith.cmpi
+// CHECK-NEXT:   nvvm.griddepcontrol wait
+// CHECK-NEXT:   scf.if
+
+// A kernel that touches nothing waits too: the one after it counts on all before it.
+
+// CHECK:      func.func @nothing(
+// CHECK-NEXT:   nvvm.griddepcontrol launch_dependents
+// CHECK-NEXT:   nvvm.griddepcontrol wait
+// CHECK-NEXT:   func.return
+
+func.func @before(%in: memref<?xf32>, %out: memref<?xf32>, %n: index) attributes {kernel.threads = array<i64: 32, 1, 1>} {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %lanes = arith.constant 32 : index
+  %some = arith.cmpi sgt, %n, %zero : index
+  scf.for %x = %zero to %lanes step %one {
+    %v = memref.load %in[%x] : memref<?xf32>
+    memref.store %v, %out[%x] : memref<?xf32>
+  } {kernel.level = "thread_x"}
+  scf.if %some {
+    scf.for %x = %zero to %lanes step %one {
+      %v = memref.load %in[%x] : memref<?xf32>
+      memref.store %v, %out[%x] : memref<?xf32>
+    } {kernel.level = "thread_x"}
+  } else {
+    scf.for %x = %zero to %lanes step %one {
+      %v = memref.load %out[%x] : memref<?xf32>
+      memref.store %v, %out[%x] : memref<?xf32>
+    } {kernel.level = "thread_x"}
+  }
+  func.return
+}
+func.func @without_else(%in: memref<?xf32>, %out: memref<?xf32>, %n: index) attributes {kernel.threads = array<i64: 32, 1, 1>} {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %lanes = arith.constant 32 : index
+  %some = arith.cmpi sgt, %n, %zero : index
+  scf.if %some {
+    scf.for %x = %zero to %lanes step %one {
+      %v = memref.load %in[%x] : memref<?xf32>
+      memref.store %v, %out[%x] : memref<?xf32>
+    } {kernel.level = "thread_x"}
+  }
+  func.return
+}
+func.func @nothing() attributes {kernel.threads = array<i64: 32, 1, 1>} {
+  func.return
 }

@@ -174,16 +174,12 @@ def print_barrier(p: FunctionPrinter, op: Operation) -> None:
 
 
 def print_griddepcontrol(p: FunctionPrinter, op: Operation) -> None:
-    """`griddepcontrol.wait`, and the like; several that follow each other together."""
-    if isinstance(op.prev_op, GriddepcontrolOp):
-        return
-    actions = []
-    while isinstance(op, GriddepcontrolOp):
-        actions.append(op.kind.data)
-        op = op.next_op  # type: ignore[assignment]
+    """`griddepcontrol_wait();`, and the like; nothing in a language whose kernels run one after the other."""
+    assert isinstance(op, GriddepcontrolOp)
+    name = f"griddepcontrol_{op.kind.data}"
     p.flush_reads()
-    for line in p.language.griddepcontrol(actions):
-        p.line(line)
+    if name in p.language.library:
+        p.line(f"{p.library(name)}();")
 
 
 def print_shuffle(p: FunctionPrinter, op: Operation) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import IO
@@ -141,6 +140,12 @@ _BITS_APART = Helper(
 )
 
 
+def _griddepcontrol(action: GridDepAction, clobber: str = "") -> Helper:
+    # a kernel that is not launched to start early goes on at once
+    instruction = f'asm volatile("griddepcontrol.{action};"{clobber});'
+    return Helper(f"void griddepcontrol_{action}() {{\n  #if __CUDA_ARCH__ >= 900\n  {instruction}\n  #endif\n}}")
+
+
 def _prefetch(level: str) -> Helper:
     instruction = f'asm volatile("prefetch.global.{level} [%0];" :: "l"(p));'
     return Helper(f"void prefetch_{level.lower()}(const void* p) {{ {instruction} }}")
@@ -155,6 +160,9 @@ _LIBRARY: dict[str, Helper] = {
     **_HALF,
     **_PAIRS,
     **cuda_copies(),
+    f"griddepcontrol_{GridDepAction.LaunchDependents}": _griddepcontrol(GridDepAction.LaunchDependents),
+    # Nothing is read or written before it: the clobber keeps accesses below.
+    f"griddepcontrol_{GridDepAction.Wait}": _griddepcontrol(GridDepAction.Wait, ' ::: "memory"'),
     "prefetch_l1": _prefetch("L1"),
     "prefetch_l2": _prefetch("L2"),
     "minnum_f32": alias("fminf"),
@@ -186,12 +194,6 @@ for _name in ("bf16_to_f32", "f32_to_bf16", "round_bf16_f64"):
         .replace("bitcast_u32_f32", "__uint_as_float"),
         _LIBRARY[_name].needs,
     )
-
-_GRIDDEPCONTROL = {
-    GridDepAction.LaunchDependents: 'asm volatile("griddepcontrol.launch_dependents;");',
-    # Nothing is read or written before it: the clobber keeps accesses below.
-    GridDepAction.Wait: 'asm volatile("griddepcontrol.wait;" ::: "memory");',
-}
 
 _BUILTIN_VECTORS = {
     ("float", 2): "float2",
@@ -230,10 +232,6 @@ class Cuda(Language):
         if isinstance(blocks := function.attributes.get("kernel.min_blocks"), IntegerAttr):
             bounds += f", {blocks.value.data}"
         return f'extern "C" __global__ void __launch_bounds__({bounds})'
-
-    def griddepcontrol(self, actions: Sequence[GridDepAction]) -> list[str]:
-        """A kernel that is not launched to start early goes on at once."""
-        return ["#if __CUDA_ARCH__ >= 900", *(_GRIDDEPCONTROL[action] for action in actions), "#endif"]
 
     def check(self, function: func.FuncOp, functions: dict[str, func.FuncOp]) -> None:
         """Thread loops match the block; static shared memory fits."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from xdsl.dialects import func, scf
@@ -14,7 +13,6 @@ from tilefuse.lowering.printers.expr import Expr
 from tilefuse.lowering.printers.library import Helper
 
 if TYPE_CHECKING:
-    from tilefuse.dialects.nvvm import GridDepAction
     from tilefuse.lowering.printers.c_family import FunctionPrinter
     from tilefuse.lowering.printers.vectors import Vector
 
@@ -49,10 +47,6 @@ class Language(ABC):
     @abstractmethod
     def kernel_qualifier(self, function: func.FuncOp) -> str:
         """What stands in front of the name of a kernel, `void` included."""
-
-    def griddepcontrol(self, actions: Sequence[GridDepAction]) -> list[str]:
-        """Lines for kernels that overlap with those before and after; none where each starts when those have ended."""
-        return []
 
     @abstractmethod
     def check(self, function: func.FuncOp, functions: dict[str, func.FuncOp]) -> None:

@@ -88,7 +88,7 @@ def test_kernels_may_overlap_where_the_gpu_can(cupy, on_gpu):
     right(program(cupy.asarray(a)), a)
     able = int(cupy.cuda.Device().compute_capability) >= 90
     assert program._last._runner._overlapping == able
-    assert program.source().count("griddepcontrol.wait") == 3
+    assert program.source().count("griddepcontrol_launch_dependents();") == 3
 
 
 def test_changing_parameters(cupy, on_gpu):

@@ -10,10 +10,13 @@
 // CHECK-LABEL: func.func @early(
 // CHECK:         nvvm.griddepcontrol {{ ?}}launch_dependents
 // CHECK:         nvvm.griddepcontrol {{ ?}}wait
-// CUDA:        #if __CUDA_ARCH__ >= 900
+// CUDA:          #if __CUDA_ARCH__ >= 900
 // CUDA-NEXT:     asm volatile("griddepcontrol.launch_dependents;");
-// CUDA-NEXT:     asm volatile("griddepcontrol.wait;" ::: "memory");
-// CUDA-NEXT:   #endif
+// CUDA-NEXT:     #endif
+// CUDA:          asm volatile("griddepcontrol.wait;" ::: "memory");
+// CUDA:        early(
+// CUDA-NEXT:     griddepcontrol_launch_dependents();
+// CUDA-NEXT:     griddepcontrol_wait();
 // C-NOT:       griddepcontrol
 func.func @early() attributes {kernel.threads = array<i64: 32, 1, 1>} {
   nvvm.griddepcontrol launch_dependents
