@@ -97,7 +97,9 @@ def _measure_size(
     figures["copy_us"] = device.copy_us(total, sets, options.repeat, rounds)
     calls = [lambda a=a, b=b: program(a, out=b) for a, b in zip(inputs, outputs, strict=True)] * rounds
     figures["us"] = device.cupy_graph_us(calls, options.repeat)
-    figures["call_us"] = device.call_us(lambda: program(inputs[0]), cupy.cuda.Device().synchronize)
+    wait = cupy.cuda.Device().synchronize
+    figures["call_us"] = device.call_us(lambda: program(inputs[0]), wait)
+    figures["call_out_us"] = device.call_us(lambda: program(inputs[0], out=outputs[0]), wait)
     figures["kernels"] = [dataclasses.asdict(kernel) for kernel in program.kernels]
     if not all(np.array_equal(outputs[i].get(), r, equal_nan=True) for i, r in enumerate(results)):
         figures["wrong"] = figures["wrong"] or "the result differs from launch to launch"

@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 SIZES = ("small", "large")
+CALLS = {"call_us": "call us", "call_out_us": "out= us"}
+"""The figures of a call as its user sees it, and their headings."""
 UNALIGNED = ("odd_us", "unaligned_us")
 RIVALS = ("torch", "torch.compile", "cupy")
 
@@ -31,7 +33,8 @@ def lines(name: str, entry: dict[str, Any]) -> Iterator[str]:
             yield f"{name} {size}: WRONG: {figures['wrong']}"
         if "us" in figures:
             yield (
-                f"{name} {size}: {figures['us']:.1f} us, a call {figures.get('call_us', 0):.1f} us; "
+                f"{name} {size}: {figures['us']:.1f} us, a call {figures.get('call_us', 0):.1f} us, "
+                f"{figures.get('call_out_us', 0):.1f} with out=; "
                 f"floor {figures['floor_us']:.1f}, copy {figures['copy_us']:.1f}"
             )
         for kernel in figures.get("kernels", [])[:4]:
@@ -50,8 +53,8 @@ def lines(name: str, entry: dict[str, Any]) -> Iterator[str]:
 
 def table(results: dict[str, Any]) -> str:
     """One row per case and size. A ratio is a rival's time over ours, device time both."""
-    heads = ["pipeline", "size", "us", "call us", "% floor", "% copy", "odd %", "unal. %", *(f"/ {r}" for r in RIVALS)]
-    rows = [[*heads, "kernels", "registers"]]
+    heads = ["pipeline", "size", "us", *CALLS.values(), "% floor", "% copy", "odd %", "unal. %"]
+    rows = [[*heads, *(f"/ {r}" for r in RIVALS), "kernels", "registers"]]
     for name, entry in results["cases"].items():
         for size in SIZES:
             figures = entry.get(size)
@@ -67,7 +70,7 @@ def table(results: dict[str, Any]) -> str:
                     name,
                     size,
                     f"{us:.1f}" + ("!" if figures.get("wrong") else ""),
-                    f"{figures['call_us']:.1f}" if "call_us" in figures else "-",
+                    *(f"{figures[k]:.1f}" if k in figures else "-" for k in CALLS),
                     f"{100 * figures['floor_us'] / us:.0f}",
                     f"{100 * figures['copy_us'] / us:.0f}",
                     *(f"{100 * figures[k] / us - 100:+.0f}" if k in figures else "-" for k in UNALIGNED),
