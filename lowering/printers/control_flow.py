@@ -176,10 +176,9 @@ def print_barrier(p: FunctionPrinter, op: Operation) -> None:
 def print_griddepcontrol(p: FunctionPrinter, op: Operation) -> None:
     """`griddepcontrol_wait();`, and the like; nothing in a language whose kernels run one after the other."""
     assert isinstance(op, GriddepcontrolOp)
-    name = f"griddepcontrol_{op.kind.data}"
     p.flush_reads()
-    if name in p.language.library:
-        p.line(f"{p.library(name)}();")
+    if p.language.kernels_overlap:
+        p.line(f"{p.library(f'griddepcontrol_{op.kind.data}')}();")
 
 
 def print_shuffle(p: FunctionPrinter, op: Operation) -> None:

@@ -220,6 +220,7 @@ class Cuda(Language):
     shuffle = "__shfl"
     pairs = True
     wide_registers = True
+    kernels_overlap = True
     library = _LIBRARY
 
     def head(self, includes: set[str]) -> list[str]:

@@ -83,8 +83,12 @@ def written_arguments(function: func.FuncOp, functions: dict[str, func.FuncOp]) 
 # --- declarations -------------------------------------------------------------------------------------------
 
 
-def parameter(p: FunctionPrinter, value: BlockArgument, written: bool) -> list[str]:
-    """The C parameters of a memref argument: pointer, dynamic extents, dynamic strides."""
+def parameter(p: FunctionPrinter, value: BlockArgument, *, written: bool, early: bool) -> list[str]:
+    """The C parameters of a memref argument: pointer, dynamic extents, dynamic strides.
+
+    Without `__restrict__` in kernels that start `early`: of what is only read, it says to the compiler that nobody
+    writes it while the kernel runs, which so loads it before it has waited for what writes it.
+    """
     type_ = value.type
     assert isinstance(type_, MemRefType)
     name = p.names.fresh(value.name_hint or "buffer")
@@ -94,7 +98,7 @@ def parameter(p: FunctionPrinter, value: BlockArgument, written: bool) -> list[s
         # Without const: C does not convert a pointer to rows to one to constant rows.
         return [_pointer_to_row(p, type_, f"__restrict__ {name}")]
     shape, strides = type_.get_shape(), _strides(type_, p.op)
-    text = [f"{const}{p.storage(type_.element_type)}* __restrict__ {name}"]
+    text = [f"{const}{p.storage(type_.element_type)}* {'' if early else '__restrict__ '}{name}"]
     passed = [name]
 
     def dynamic(letter: str, dim: int) -> Expr:

@@ -1,0 +1,55 @@
+"""Kernels that start before those before them have ended: what these still write is not loaded too early."""
+
+import ctypes
+from dataclasses import replace
+
+import pytest
+
+from tilefuse.dialects.parsing import parse_module
+from tilefuse.passes.pipeline import standard_passes
+from tilefuse.passes.tile import Tile
+from tilefuse.runtime import nvrtc
+from tilefuse.runtime.program import compile_pipeline
+
+# a kernel each, as the second reads anywhere in the first
+TWO = """
+img.pipeline @two {
+  %photo = img.input "photo" : !img.func<2xf32>
+  %a = img.stage "a" (%x, %y) -> f32 {
+    %v = img.read %photo[%x, %y] : !img.func<2xf32>
+    %r = arith.addf %v, %v : f32
+    img.yield %r : f32
+  }
+  %b = img.stage "b" (%x, %y) -> f32 {
+    %v = img.read %a[%y, %x] : !img.func<2xf32>
+    %w = img.read %a[%x mod 4, %y mod 2] : !img.func<2xf32>
+    %r = arith.mulf %v, %w : f32
+    img.yield %r : f32
+  }
+  img.return "b" = %b : !img.func<2xf32>
+}
+"""
+
+
+def ptx_of(source):
+    library, program = nvrtc._library(), ctypes.c_void_p()
+    assert library.nvrtcCreateProgram(ctypes.byref(program), source.encode(), b"two.cu", 0, None, None) == 0
+    flags = (ctypes.c_char_p * 2)(b"--std=c++17", b"--gpu-architecture=compute_90")
+    assert library.nvrtcCompileProgram(program, 2, flags) == 0
+    text = nvrtc._text(library, program, "PTX")
+    library.nvrtcDestroyProgram(ctypes.byref(program))
+    return text
+
+
+@pytest.mark.parametrize("shape", ["block_tile", "auto"])
+def test_nothing_is_loaded_before_the_wait(shape):
+    passes = [replace(p, shape=shape) if isinstance(p, Tile) else p for p in standard_passes("h200")]
+    passes = [p for p in passes if p.name != "inline-stages"]
+    kernels = ptx_of(compile_pipeline(parse_module(TWO), "h200", passes=passes).source()).split(".entry")[1:]
+    assert len(kernels) == 2
+    for text in kernels:
+        before, _, after = text.partition("griddepcontrol.wait")
+        assert "ld.global" not in before
+        assert "ld.global" in after
+        # it says that nobody writes what it reads while the kernel runs: ptxas moves it as it likes
+        assert "ld.global.nc" not in after
