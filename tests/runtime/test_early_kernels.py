@@ -4,6 +4,7 @@ import ctypes
 from dataclasses import replace
 
 import pytest
+from random_pipelines import random_pipeline
 
 from tilefuse.dialects.parsing import parse_module
 from tilefuse.passes.pipeline import standard_passes
@@ -41,15 +42,32 @@ def ptx_of(source):
     return text
 
 
+def assert_waits(kernel):
+    before, wait, after = kernel.partition("griddepcontrol.wait")
+    assert wait
+    assert "ld.global" not in before
+    assert "st.global" not in before
+    # it says that nobody writes what it reads while the kernel runs: ptxas moves it as it likes
+    assert "ld.global.nc" not in after
+
+
+def kernels_of(module, shape, without=()):
+    passes = [replace(p, shape=shape) if isinstance(p, Tile) else p for p in standard_passes("h200")]
+    passes = [p for p in passes if p.name not in without]
+    return ptx_of(compile_pipeline(module, "h200", passes=passes).source()).split(".entry")[1:]
+
+
 @pytest.mark.parametrize("shape", ["block_tile", "auto"])
 def test_nothing_is_loaded_before_the_wait(shape):
-    passes = [replace(p, shape=shape) if isinstance(p, Tile) else p for p in standard_passes("h200")]
-    passes = [p for p in passes if p.name != "inline-stages"]
-    kernels = ptx_of(compile_pipeline(parse_module(TWO), "h200", passes=passes).source()).split(".entry")[1:]
+    kernels = kernels_of(parse_module(TWO), shape, without=["inline-stages"])
     assert len(kernels) == 2
-    for text in kernels:
-        before, _, after = text.partition("griddepcontrol.wait")
-        assert "ld.global" not in before
-        assert "ld.global" in after
-        # it says that nobody writes what it reads while the kernel runs: ptxas moves it as it likes
-        assert "ld.global.nc" not in after
+    for kernel in kernels:
+        assert "ld.global" in kernel
+        assert_waits(kernel)
+
+
+@pytest.mark.parametrize("seed", [3, 7, 11, 14, 18, 22])
+@pytest.mark.parametrize("shape", ["block_tile", "auto"])
+def test_nor_in_random_pipelines(seed, shape):
+    for kernel in kernels_of(random_pipeline(seed).module, shape):
+        assert_waits(kernel)
