@@ -85,6 +85,15 @@ class Candidate:
             return replace(self, ahead=0, ahead_us=0.0)
         return replace(self, microseconds=self.microseconds - self.ahead_us, ahead_us=0.0)
 
+    def as_known(self, share: float) -> Candidate:
+        """The candidate where it is compared with what is not known as well: by so much less time."""
+        return replace(self, microseconds=self.microseconds * (1.0 - share))
+
+    @property
+    def kind(self) -> Kind:
+        """Of a warp tile: what registers are known by."""
+        return self.tile, self.threads, self.vector, self.exchanges
+
     @property
     def exchanges(self) -> bool:
         """Of a warp tile: whether rows go from warp to warp."""

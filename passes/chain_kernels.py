@@ -43,7 +43,7 @@ from tilefuse.dialects.warp import PrefetchOp
 
 _TOUCHES_NOTHING = (
     memref.AllocaOp, memref.DimOp, memref.ExtractAlignedPointerAsIndexOp, memref.ExtractStridedMetaDataOp,
-    memref.ReinterpretCastOp, memref.ViewOp, LineOp, PrefetchOp, scf.ForOp, scf.IfOp, scf.YieldOp, func.ReturnOp,
+    memref.ViewOp, LineOp, PrefetchOp, scf.ForOp, scf.IfOp, scf.YieldOp, func.ReturnOp,
 )  # fmt: skip
 """Operations, beside those on numbers, that do not read or write memory themselves."""
 _ON_NUMBERS = (arith.Arith.name, ub.UB.name)
@@ -56,10 +56,11 @@ class ChainKernels(ModulePass):
     name = "chain-kernels"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Add what lets the next kernel start, and the waits, to each kernel."""
+        """Add what lets the next kernel start, and the waits, to each kernel that has none yet."""
         functions = {f.sym_name.data: f for f in op.body.block.ops if isinstance(f, func.FuncOp)}
         for function in functions.values():
-            if "kernel.threads" in function.attributes:
+            chained = any(isinstance(inner, GriddepcontrolOp) for inner in function.walk())
+            if "kernel.threads" in function.attributes and not chained:
                 block = function.body.block
                 _wait_in(block, functions)
                 assert block.first_op is not None

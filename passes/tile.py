@@ -29,6 +29,8 @@ from tilefuse.dialects.img.attrs import Level, Memory, PlaceAttr, ScheduleAttr, 
 from tilefuse.dialects.img.ops import GroupOp, PipelineOp
 
 REGISTER_NEEDS = "register_needs"
+KNOWN = 0.01
+"""By how much less time another tile must be estimated than one whose registers are known: it may spill in its turn."""
 _BY_HAND = ("threads", "vector", "unroll", "stream", "rows", "blocks", "ahead")
 """Options that say nothing without `sizes`."""
 
@@ -192,7 +194,7 @@ class Tile(ModulePass):
                 "memory or registers than there are. Cut the group, or inline fewer stages",
                 group,
             )
-        return candidates
+        return [c.as_known(KNOWN) if c.kind in needs else c for c in candidates]
 
 
 def _in_memory(model: PipelineModel, members: Sequence[int]) -> Hashable:

@@ -1,4 +1,5 @@
 // RUN: pipeline-opt %s --split-input-file -p lower-groups,chain-kernels | filecheck %s
+// RUN: pipeline-opt %s --split-input-file -p lower-groups,chain-kernels,chain-kernels | filecheck %s
 // RUN: pipeline-opt %s --split-input-file -p lower-groups,chain-kernels -t cuda | filecheck %s --check-prefix=CUDA
 // RUN: pipeline-opt %s --split-input-file -p lower-groups,chain-kernels -t c | filecheck %s --check-prefix=C
 

@@ -8,6 +8,7 @@ from runtime_pipelines import blur
 
 from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.parsing import parse_module
+from tilefuse.passes import tile
 from tilefuse.passes.pipeline import run_passes, standard_passes
 from tilefuse.passes.tile import REGISTER_NEEDS, Tile, add_register_need
 from tilefuse.runtime import cuda
@@ -120,6 +121,15 @@ def tiled(registers):
 def test_needs_stand_in_the_ir():
     cheap, dear = tiled(1), tiled(200)
     assert (cheap.tile_sizes, cheap.vector_width) != (dear.tile_sizes, dear.vector_width)
+
+
+def test_a_tile_whose_registers_are_known_is_left_for_one_that_is_clearly_cheaper(monkeypatch):
+    best, kept, left = tiled(1), tiled(72), tiled(96)
+    assert kept.tile_sizes == best.tile_sizes
+    assert kept.resident_blocks < best.resident_blocks
+    assert left.tile_sizes != best.tile_sizes
+    monkeypatch.setattr(tile, "KNOWN", 0.0)
+    assert tiled(72).tile_sizes == left.tile_sizes
 
 
 def test_malformed_needs_are_reported():
