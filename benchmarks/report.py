@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -34,7 +35,7 @@ def lines(name: str, entry: dict[str, Any]) -> Iterator[str]:
         if "us" in figures:
             yield (
                 f"{name} {size}: {figures['us']:.1f} us, a call {figures.get('call_us', 0):.1f} us, "
-                f"{figures.get('call_out_us', 0):.1f} with out=; "
+                f"with out= {figures.get('call_out_us', math.nan):.1f}; "
                 f"floor {figures['floor_us']:.1f}, copy {figures['copy_us']:.1f}"
             )
         for kernel in figures.get("kernels", [])[:4]:

@@ -20,15 +20,15 @@
       }
 
 A kernel begins by letting the next one start, and waits until the one before is done before it touches memory: in each
-branch for itself, so that what a block finds out about its tile it finds out while it waits. Lines that are asked for
-ahead of time are not memory touched. Started by a launch that allows it (programmatic dependent launch, from sm_90 on),
-a kernel's blocks are in place when the last wave of the kernel before ends, be that of the same call or of the one
-before; started by any other, the two instructions do nothing.
+branch for itself, so that a block finds out about its tile while the kernel before still runs. Lines that are asked for
+ahead of time, into the second-level cache, are not memory touched. Started by a launch that allows it (programmatic
+dependent launch, from sm_90 on), a kernel's blocks are in place when the last wave of the kernel before ends, be that
+of the same call or of the one before; started by any other, the two instructions do nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -43,10 +43,12 @@ from tilefuse.dialects.warp import PrefetchOp
 
 _TOUCHES_NOTHING = (
     memref.AllocaOp, memref.DimOp, memref.ExtractAlignedPointerAsIndexOp, memref.ExtractStridedMetaDataOp,
-    memref.ViewOp, LineOp, PrefetchOp, scf.ForOp, scf.IfOp, scf.YieldOp, func.ReturnOp,
+    memref.ViewOp, PrefetchOp, GriddepcontrolOp, scf.ForOp, scf.IfOp, scf.YieldOp, func.ReturnOp,
 )  # fmt: skip
 """Operations, beside those on numbers, that do not read or write memory themselves."""
 _ON_NUMBERS = (arith.Arith.name, ub.UB.name)
+_FIRST_LEVEL = 3
+"""The locality of lines that are asked for into the first-level cache, which nothing keeps up to date."""
 
 
 @dataclass(frozen=True)
@@ -56,25 +58,29 @@ class ChainKernels(ModulePass):
     name = "chain-kernels"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Add what lets the next kernel start, and the waits, to each kernel that has none yet."""
-        functions = {f.sym_name.data: f for f in op.body.block.ops if isinstance(f, func.FuncOp)}
-        for function in functions.values():
-            chained = any(isinstance(inner, GriddepcontrolOp) for inner in function.walk())
-            if "kernel.threads" in function.attributes and not chained:
-                block = function.body.block
-                _wait_in(block, functions)
+        """Add what lets the next kernel start, and the waits, to each kernel that lacks them."""
+        functions = [f for f in op.body.block.ops if isinstance(f, func.FuncOp)]
+        harmless = _harmless(functions)
+        for function in functions:
+            if "kernel.threads" not in function.attributes:
+                continue
+            block = function.body.block
+            there = {inner.kind.data for inner in function.walk() if isinstance(inner, GriddepcontrolOp)}
+            if GridDepAction.Wait not in there:
+                _wait_in(block, harmless)
+            if GridDepAction.LaunchDependents not in there:
                 assert block.first_op is not None
                 block.insert_ops_before([GriddepcontrolOp(GridDepAction.LaunchDependents)], block.first_op)
 
 
-def _wait_in(block: Block, functions: Mapping[str, func.FuncOp]) -> None:
+def _wait_in(block: Block, harmless: set[str]) -> None:
     """Wait before the first operation that touches memory; within it, if it stands alone and all threads go one way."""
-    touching = [op for op in block.ops if _touches_memory(op, functions)]
+    touching = [op for op in block.ops if _touches_memory(op, harmless)]
     first = touching[0] if touching else block.last_op
     assert first is not None
     if len(touching) == 1 and (inner := _ways(first)):
         for each in inner:
-            _wait_in(each, functions)
+            _wait_in(each, harmless)
     else:
         block.insert_ops_before([GriddepcontrolOp(GridDepAction.Wait)], first)
 
@@ -88,13 +94,27 @@ def _ways(op: Operation) -> list[Block]:
     return [op.body.block] if isinstance(op, scf.ForOp) and of_blocks else []
 
 
-def _touches_memory(op: Operation, functions: Mapping[str, func.FuncOp]) -> bool:
-    """Whether an operation, with all in it, reads or writes memory or may."""
+def _harmless(functions: Iterable[func.FuncOp]) -> set[str]:
+    """The functions that do not touch memory, nor call one that does."""
+    found: set[str] = set()
+    left = {f.sym_name.data: f for f in functions}
+    while more := [name for name, f in left.items() if not any(_touches_memory(o, found) for o in f.body.block.ops)]:
+        found.update(more)
+        for name in more:
+            del left[name]
+    return found
+
+
+def _touches_memory(op: Operation, harmless: set[str]) -> bool:
+    """Whether an operation, with all in it, reads or writes memory or may; calls of `harmless` functions do not."""
     for inner in op.walk():
-        if isinstance(inner, func.CallOp):
-            called = functions.get(inner.callee.string_value())
-            if called is None or any(_touches_memory(o, functions) for o in called.body.block.ops):
-                return True
-        elif not isinstance(inner, _TOUCHES_NOTHING) and inner.dialect_name() not in _ON_NUMBERS:
+        match inner:
+            case func.CallOp():
+                touches = inner.callee.string_value() not in harmless
+            case LineOp():
+                touches = inner.locality.value.data >= _FIRST_LEVEL
+            case _:
+                touches = not isinstance(inner, _TOUCHES_NOTHING) and inner.dialect_name() not in _ON_NUMBERS
+        if touches:
             return True
     return False

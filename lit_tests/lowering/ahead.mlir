@@ -54,6 +54,7 @@
 // CUDA:          if (by < 3) {
 // CUDA-NEXT:       two_blur_ahead(
 // CUDA:            griddepcontrol_wait();
+// CUDA-NEXT:       written_meanwhile(in);
 // CUDA-NEXT:       two_blur_tile(
 
 // What another group gives is in the cache already.

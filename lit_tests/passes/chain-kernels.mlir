@@ -30,16 +30,20 @@
 // CUDA-NEXT:   #endif
 // CUDA:      void griddepcontrol_wait() {
 // CUDA:        asm volatile("griddepcontrol.wait;" ::: "memory");
+// CUDA:      void written_meanwhile(const void* p) {
+// CUDA:        asm volatile("" :: "l"(p) : "memory");
 // CUDA:      __global__ void __launch_bounds__(256) two_a(
 // CUDA:      {{\) \{$}}
 // CUDA-NEXT:   griddepcontrol_launch_dependents();
 // CUDA:        if (test) {
 // CUDA-NEXT:     griddepcontrol_wait();
+// CUDA-NEXT:     written_meanwhile(photo);
 // CUDA-NEXT:     two_a_tile(
 // CUDA-NEXT:   } else {
 // CUDA-NEXT:     griddepcontrol_wait();
 // CUDA:      __global__ void __launch_bounds__(256) two_b(
 // CUDA:        griddepcontrol_wait();
+// CUDA-NEXT:   written_meanwhile(a);
 
 img.pipeline @two {
   %photo = img.input "photo" : !img.func<2xf32>
@@ -109,6 +113,22 @@ img.pipeline @one {
 // CHECK-NEXT:   nvvm.griddepcontrol wait
 // CHECK-NEXT:   func.return
 
+// What is there already stays, and what lacks is added.
+
+// CHECK:      func.func @lets_start(
+// CHECK-NEXT:   nvvm.griddepcontrol launch_dependents
+// CHECK-NEXT:   nvvm.griddepcontrol wait
+// CHECK-NEXT:   func.return
+
+// Only the second-level cache sees what the kernel before still writes.
+
+// CHECK:      func.func @asks(
+// CHECK:        memref.prefetch
+// CHECK-SAME:     locality<2>
+// CHECK-NEXT:   nvvm.griddepcontrol wait
+// CHECK-NEXT:   memref.prefetch
+// CHECK-SAME:     locality<3>
+
 func.func @before(%in: memref<?xf32>, %out: memref<?xf32>, %n: index) attributes {kernel.threads = array<i64: 32, 1, 1>} {
   %zero = arith.constant 0 : index
   %one = arith.constant 1 : index
@@ -145,5 +165,15 @@ func.func @without_else(%in: memref<?xf32>, %out: memref<?xf32>, %n: index) attr
   func.return
 }
 func.func @nothing() attributes {kernel.threads = array<i64: 32, 1, 1>} {
+  func.return
+}
+func.func @lets_start() attributes {kernel.threads = array<i64: 32, 1, 1>} {
+  nvvm.griddepcontrol launch_dependents
+  func.return
+}
+func.func @asks(%in: memref<?xf32>) attributes {kernel.threads = array<i64: 32, 1, 1>} {
+  %zero = arith.constant 0 : index
+  memref.prefetch %in[%zero], read, locality<2>, data : memref<?xf32>
+  memref.prefetch %in[%zero], read, locality<3>, data : memref<?xf32>
   func.return
 }

@@ -24,7 +24,6 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from tilefuse.dialects.diagnostics import PipelineError
-from tilefuse.dialects.nvvm import GriddepcontrolOp
 from tilefuse.lowering.printers import expr
 from tilefuse.lowering.printers.async_copies import print_async_copy, print_async_group, print_async_wait
 from tilefuse.lowering.printers.c_types import (
@@ -130,11 +129,10 @@ class FunctionPrinter:
 
     def _signature(self, head: str) -> str:
         written = written_arguments(self.function, self.module.functions)
-        early = self.language.kernels_overlap and any(isinstance(op, GriddepcontrolOp) for op in self.function.walk())
         groups: list[str] = []
         for i, arg in enumerate(self.function.body.block.args):
             if isinstance(arg.type, MemRefType):
-                groups.append(", ".join(parameter(self, arg, written=i in written, early=early)))
+                groups.append(", ".join(parameter(self, arg, i in written)))
             else:
                 name = self.names.fresh(arg.name_hint or "arg")
                 self._values[arg] = expr.name(name, self.ctype(arg.type))

@@ -11,12 +11,12 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.gpu_shuffle import ShuffleOp
-from tilefuse.dialects.nvvm import GriddepcontrolOp
+from tilefuse.dialects.nvvm import GridDepAction, GriddepcontrolOp
 from tilefuse.lowering.printers import expr
 from tilefuse.lowering.printers.c_types import SIGNED, width_of
 from tilefuse.lowering.printers.checks import constant_value
 from tilefuse.lowering.printers.expr import ADD, Expr
-from tilefuse.lowering.printers.memory import memory_of
+from tilefuse.lowering.printers.memory import memory_of, read_pointers
 from tilefuse.lowering.printers.readings import signed
 
 if TYPE_CHECKING:
@@ -177,8 +177,12 @@ def print_griddepcontrol(p: FunctionPrinter, op: Operation) -> None:
     """`griddepcontrol_wait();`, and the like; nothing in a language whose kernels run one after the other."""
     assert isinstance(op, GriddepcontrolOp)
     p.flush_reads()
-    if p.language.kernels_overlap:
-        p.line(f"{p.library(f'griddepcontrol_{op.kind.data}')}();")
+    if not p.language.kernels_overlap:
+        return
+    p.line(f"{p.library(f'griddepcontrol_{op.kind.data}')}();")
+    if op.kind.data is GridDepAction.Wait:
+        for pointer in read_pointers(p):
+            p.line(f"{p.library('written_meanwhile')}({pointer});")
 
 
 def print_shuffle(p: FunctionPrinter, op: Operation) -> None:

@@ -146,6 +146,14 @@ def _griddepcontrol(action: GridDepAction, clobber: str = "") -> Helper:
     return Helper(f"void griddepcontrol_{action}() {{\n  #if __CUDA_ARCH__ >= 900\n  {instruction}\n  #endif\n}}")
 
 
+# What is only read, and __restrict__, nobody writes while the kernel runs: so the compiler reads it, and makes
+# ld.global.nc of its loads, which need not wait. But the kernel before wrote there while this one ran already.
+_WRITTEN_MEANWHILE = Helper(
+    "void written_meanwhile(const void* p) {\n"
+    '  #if __CUDA_ARCH__ >= 900\n  asm volatile("" :: "l"(p) : "memory");\n  #endif\n}'
+)
+
+
 def _prefetch(level: str) -> Helper:
     instruction = f'asm volatile("prefetch.global.{level} [%0];" :: "l"(p));'
     return Helper(f"void prefetch_{level.lower()}(const void* p) {{ {instruction} }}")
@@ -163,6 +171,7 @@ _LIBRARY: dict[str, Helper] = {
     f"griddepcontrol_{GridDepAction.LaunchDependents}": _griddepcontrol(GridDepAction.LaunchDependents),
     # Nothing is read or written before it: the clobber keeps accesses below.
     f"griddepcontrol_{GridDepAction.Wait}": _griddepcontrol(GridDepAction.Wait, ' ::: "memory"'),
+    "written_meanwhile": _WRITTEN_MEANWHILE,
     "prefetch_l1": _prefetch("L1"),
     "prefetch_l2": _prefetch("L2"),
     "minnum_f32": alias("fminf"),

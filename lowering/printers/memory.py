@@ -80,15 +80,18 @@ def written_arguments(function: func.FuncOp, functions: dict[str, func.FuncOp]) 
     return frozenset(value.index for value in found if isinstance(value, BlockArgument))
 
 
+def read_pointers(p: FunctionPrinter) -> list[str]:
+    """The pointers to global memory that the function is given, and does not store through."""
+    written = written_arguments(p.function, p.module.functions)
+    args = (arg for arg in p.function.body.block.args if isinstance(arg.type, MemRefType) and not space_of(arg.type))
+    return [p.memories[arg].name for arg in args if arg.index not in written]
+
+
 # --- declarations -------------------------------------------------------------------------------------------
 
 
-def parameter(p: FunctionPrinter, value: BlockArgument, *, written: bool, early: bool) -> list[str]:
-    """The C parameters of a memref argument: pointer, dynamic extents, dynamic strides.
-
-    Without `__restrict__` in kernels that start `early`: of what is only read, it says to the compiler that nobody
-    writes it while the kernel runs, which so loads it before it has waited for what writes it.
-    """
+def parameter(p: FunctionPrinter, value: BlockArgument, written: bool) -> list[str]:
+    """The C parameters of a memref argument: pointer, dynamic extents, dynamic strides."""
     type_ = value.type
     assert isinstance(type_, MemRefType)
     name = p.names.fresh(value.name_hint or "buffer")
@@ -98,7 +101,7 @@ def parameter(p: FunctionPrinter, value: BlockArgument, *, written: bool, early:
         # Without const: C does not convert a pointer to rows to one to constant rows.
         return [_pointer_to_row(p, type_, f"__restrict__ {name}")]
     shape, strides = type_.get_shape(), _strides(type_, p.op)
-    text = [f"{const}{p.storage(type_.element_type)}* {'' if early else '__restrict__ '}{name}"]
+    text = [f"{const}{p.storage(type_.element_type)}* __restrict__ {name}"]
     passed = [name]
 
     def dynamic(letter: str, dim: int) -> Expr:
