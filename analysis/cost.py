@@ -90,9 +90,9 @@ class Candidate:
         return replace(self, microseconds=self.microseconds * (1.0 - share))
 
     @property
-    def kind(self) -> Kind:
-        """Of a warp tile: what registers are known by."""
-        return self.tile, self.threads, self.vector, self.exchanges
+    def kind(self) -> Kind | None:
+        """What registers are known by; None of block tiles, whose are not."""
+        return (self.tile, self.threads, self.vector, self.exchanges) if self.shape is Shape.WarpTile else None
 
     @property
     def exchanges(self) -> bool:

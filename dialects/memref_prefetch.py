@@ -41,6 +41,11 @@ class PrefetchOp(IRDLOperation):
             },
         )
 
+    @property
+    def level(self) -> int:
+        """The cache that the line is asked for into: 1 or 2."""
+        return 1 if self.locality.value.data == 3 else 2
+
     def verify_(self) -> None:
         type = self.memref.type
         assert isinstance(type, MemRefType)

@@ -47,8 +47,6 @@ _TOUCHES_NOTHING = (
 )  # fmt: skip
 """Operations, beside those on numbers, that do not read or write memory themselves."""
 _ON_NUMBERS = (arith.Arith.name, ub.UB.name)
-_FIRST_LEVEL = 3
-"""The locality of lines that are asked for into the first-level cache, which nothing keeps up to date."""
 
 
 @dataclass(frozen=True)
@@ -112,7 +110,7 @@ def _touches_memory(op: Operation, harmless: set[str]) -> bool:
             case func.CallOp():
                 touches = inner.callee.string_value() not in harmless
             case LineOp():
-                touches = inner.locality.value.data >= _FIRST_LEVEL
+                touches = inner.level == 1  # nothing keeps that cache up to date
             case _:
                 touches = not isinstance(inner, _TOUCHES_NOTHING) and inner.dialect_name() not in _ON_NUMBERS
         if touches:

@@ -41,6 +41,8 @@ class Memory:
     """What a call passes for it."""
     wide: bool = False
     """Elements are kept in 32 bits, of which the upper ones mean nothing."""
+    read_only: bool = False
+    """Global memory that the function does not store to."""
 
 
 def space_of(type_: Attribute) -> int:
@@ -82,9 +84,7 @@ def written_arguments(function: func.FuncOp, functions: dict[str, func.FuncOp]) 
 
 def read_pointers(p: FunctionPrinter) -> list[str]:
     """The pointers to global memory that the function is given, and does not store through."""
-    written = written_arguments(p.function, p.module.functions)
-    args = (arg for arg in p.function.body.block.args if isinstance(arg.type, MemRefType) and not space_of(arg.type))
-    return [p.memories[arg].name for arg in args if arg.index not in written]
+    return [memory.name for memory in p.memories.values() if memory.read_only]
 
 
 # --- declarations -------------------------------------------------------------------------------------------
@@ -114,7 +114,7 @@ def parameter(p: FunctionPrinter, value: BlockArgument, written: bool) -> list[s
         steps = [_product(extents[d + 1 :]) for d in range(len(shape))]
     else:
         steps = [dynamic("s", d) if s is None else literal(s, 64) for d, s in enumerate(strides)]
-    p.memories[value] = Memory(name, type_, tuple(extents), tuple(steps), tuple(passed))
+    p.memories[value] = Memory(name, type_, tuple(extents), tuple(steps), tuple(passed), read_only=not written)
     return text
 
 
@@ -285,8 +285,7 @@ def print_prefetch(p: FunctionPrinter, op: Operation) -> None:
     """`prefetch_l2(&in[i]);`"""
     op = as_type(PrefetchOp, op)
     at = element(p, op.memref, op.indices, op)
-    level = 1 if op.locality.value.data == 3 else 2
-    p.line(f"{p.library(f'prefetch_l{level}')}({_address(at).text});")
+    p.line(f"{p.library(f'prefetch_l{op.level}')}({_address(at).text});")
 
 
 def _address(a: Expr) -> Expr:
