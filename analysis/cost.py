@@ -78,6 +78,8 @@ class Candidate:
     """`ahead` of the schedule."""
     ahead_us: float = 0.0
     """What that saves a group that is all of its pipeline; not taken off `microseconds` yet."""
+    even: bool = False
+    """Whether `blocks` are as many as share a multiprocessor, not as many as there is room for at least."""
 
     def by_itself(self, alone: bool) -> Candidate:
         """The candidate for a group that is all of its pipeline, or not: what other groups give is in the cache."""
@@ -343,7 +345,7 @@ def schedules(
             }
             yield Candidate(
                 Shape.WarpTile, w.tile, w.threads, w.vector, places, w.microseconds, 0, w.blocks, w.work,
-                w.ahead, w.ahead_us,
+                w.ahead, w.ahead_us, w.even,
             )  # fmt: skip
     if shape is Shape.WarpTile:
         return

@@ -21,7 +21,7 @@ WARPS = (4, 2, 8)
 """Warps of a block that share nothing: small blocks fill multiprocessors evenly, large ones are fewer."""
 EXCHANGE_WARPS = (8, 4)
 """Warps of a block that pass rows to one another: what is lost is at the block's top and bottom only."""
-PITCHES = (1, 2, 4, 6, 8, 12, 16)
+PITCHES = (1, 2, 4, 5, 6, 8, 12, 16)
 """Rows of a warp that computes, and loads, again what it needs of its neighbours' rows."""
 EXCHANGE_PITCHES = (8, 6, 4, 16, 12)
 """Rows of a warp where rows are exchanged."""
@@ -62,6 +62,8 @@ class WarpCandidate:
     """`ahead` of the schedule, if what it loads comes from memory; 0 where it does not pay."""
     ahead_us: float = 0.0
     """What that saves of `microseconds`."""
+    even: bool = False
+    """Whether no more than `blocks` are to share a multiprocessor, either."""
 
 
 def warp_candidates(
@@ -150,6 +152,12 @@ def _underestimate(found: Sequence[WarpCandidate | None], needs: Mapping[Kind, i
     return max([1.0, *known])
 
 
+def _most(blocks: int, threads: int, machine: Machine) -> int:
+    """How many blocks share a multiprocessor whose threads take the registers that leave room for `blocks`."""
+    registers = min(255, machine.registers_per_core // (blocks * threads)) // 8 * 8
+    return min(machine.max_threads_per_core // threads, machine.registers_per_core // (registers * threads))
+
+
 def _estimate(
     counts: Counts,
     layout: WarpLayout,
@@ -181,6 +189,11 @@ def _estimate(
         if shared > machine.fast_bytes:
             return None
         resident = min(resident, max(1, machine.fast_bytes_per_core // shared))
+    # blocks that all run at once lie evenly if there is no room for more: those that move in early take what is free
+    per_core = -(-blocks // machine.cores)
+    even = machine.kernels_overlap and per_core <= resident and _most(per_core, threads, machine) == per_core
+    if even:
+        resident = fit = per_core
     own = width * height / warps  # output points of a warp
     traffic: dict[int, tuple[float, float]] = {}  # per input: bytes of its own points, and of others
     for source in counts.sources:
@@ -215,4 +228,4 @@ def _estimate(
     time = microseconds(work, machine)
     saved = saved_ahead(work, time, machine) if asks else 0.0
     ahead = -(-resident * machine.cores // columns) if saved else 0
-    return WarpCandidate(tile, threads_of, layout.vector, time, registers, exchanged, fit, work, ahead, saved)
+    return WarpCandidate(tile, threads_of, layout.vector, time, registers, exchanged, fit, work, ahead, saved, even)

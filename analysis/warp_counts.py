@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from tilefuse.analysis.calibration import Calibration
 from tilefuse.analysis.model import PipelineModel
+from tilefuse.analysis.subwords import columns_apart, pairs_between
 from tilefuse.analysis.warp_layout import (
     WORD_BYTES,
     Held,
@@ -81,6 +82,13 @@ class Counts:
     terms: float = 0.0
     """Values that the stage with most reads takes."""
     packed: bool = False
+    """Whether two points share a register."""
+    packed_reach: int = 0
+    """The most columns of its neighbours that a lane holds of what is packed."""
+    packed_bytes: Rows = field(default_factory=Rows)
+    """Rows of packed bytes that are loaded or stored where vectors do not lie."""
+    packed_between: Rows = field(default_factory=Rows)
+    """Packed rows that are read in columns beside their own; see `columns_apart`."""
     guarded: bool = False
     """Whether rows that are loaded or stored do not lie where vectors do."""
     kept: list[Rows] = field(default_factory=list)
@@ -94,11 +102,16 @@ class Counts:
     def registers(self, pitch: int, c: Calibration) -> float:
         """Per thread, about."""
         loaded, v = c.live_loads * self.registers_loaded.at(pitch), self.vector
-        packed = c.packed_rows * max(0.0, v / 2 - 2) * v / 8 if self.packed else 0.0
+        packed = c.packed_rows * max(0.0, self._apart(pitch) - 2) * v / 8 if self.packed else 0.0
         if self.kept:
             waiting = c.exchange_registers + c.at_barrier * max(k.at(pitch) for k in self.kept)
             return max(c.base_registers + loaded, waiting) + c.at_barrier_terms * self.terms + packed
         return c.base_registers + c.live_window * self.windows + loaded + c.live_terms * self.terms + packed
+
+    def _apart(self, pitch: int) -> int:
+        """Columns from one point of a register to the other."""
+        in_memory, between = self.packed_bytes.at(pitch), self.packed_between.at(pitch)
+        return columns_apart(self.vector, self.packed_reach, in_memory, between)
 
 
 def count(model: PipelineModel, members: Sequence[int], output: int, layout: WarpLayout, exchanges: bool) -> Counts:
@@ -108,6 +121,7 @@ def count(model: PipelineModel, members: Sequence[int], output: int, layout: War
     _count_stages(found, model, members, output, layout)
     pairs = [layout.stages[id].paired for id in members]
     found.packed = any(pairs)
+    _count_packed(found, layout, output)
     found.terms = layout.vector * max(
         len(model.nodes[id].accesses) / (2 if pair else 1) for id, pair in zip(members, pairs, strict=True)
     )
@@ -178,6 +192,18 @@ def _count_stages(found: Counts, model: PipelineModel, members: Sequence[int], o
         if kind in kinds:
             found.again.join(mine)
         kinds.add(kind)
+
+
+def _count_packed(found: Counts, layout: WarpLayout, output: int) -> None:
+    """What says how far the points of a register lie from each other."""
+    paired = [h for h in (*layout.sources.values(), *layout.stages.values()) if h.paired]
+    moved = [h for h in layout.sources.values() if layout.in_pieces(h)] + [layout.stages[output]] * bool(layout.slack)
+    found.packed_reach = max((max(h.reach) for h in paired), default=0)
+    for held in moved:
+        if held.paired and held.bytes == 1:
+            found.packed_bytes.add(held.rows(0), held.deep)
+    for held in paired:
+        found.packed_between.add(held.rows(0), held.deep * pairs_between(held.reach))
 
 
 def _windows(model: PipelineModel, members: Sequence[int], layout: WarpLayout) -> float:

@@ -10,6 +10,8 @@ from tilefuse.analysis.warp_layout import LANES
 
 BUSY_MEMORY = 0.65
 """Share of a kernel's time for which DRAM is busy, from which it does not pay to ask for lines ahead of time."""
+IDLE_MEMORY = 0.5
+"""Share of a kernel's time for which DRAM is busy, up to which a single wave that has asked does not wait for it."""
 MOST_WAVES = 4.0
 """Waves of blocks from which blocks have drifted apart, so that some compute while others load."""
 FULL_WAVE = 0.9
@@ -19,6 +21,12 @@ SMALL_WAVE = 0.25
 """A second wave as small as this does not pay what all blocks do for it."""
 AHEAD_US = 0.7
 """Microseconds by which a kernel is faster whose first wave finds what it loads in the cache."""
+ASKED_US, ASKED_TAIL = 0.45, 0.48
+"""A kernel of a single wave that finds what it loads in the cache: microseconds beside its launch and its instructions,
+and the share that is left of the time per instruction of its last block."""
+BEGIN_US, BEGUN_US, BEGIN_POWER = 0.7, 0.135, 8.0
+"""Microseconds that such a kernel takes to begin, and per block of a multiprocessor; how sharply the longer of that and
+of its instructions' time decides."""
 FULL_THREADS = 1024
 """Threads resident on a multiprocessor for which `overlap` is given."""
 
@@ -75,20 +83,9 @@ def microseconds(work: Work, machine: Machine) -> float:
     resident = min(capacity, per_core)
     together = min(1.0, capacity / per_core)  # the share of the blocks that are in the first wave
 
-    # with few other blocks there is little to do while the warps of one wait for each other
-    waiting = work.barriers * c.barrier / work.resident_blocks
-    instructions = work.instructions + work.exchanges * c.exchange_row + waiting
-    code = 1.0 + c.code_penalty * max(0.0, work.code / c.code_limit - 1.0)
-    compute = tiles * LANES * instructions * c.issue_overhead * code / machine.instructions_per_us
-    compute *= 1.0 + c.border * work.at_border
+    compute = _compute(work, machine)
     compute *= math.pow(max(1.0, c.full_issue_threads / resident), c.full_issue_power)
-    # some multiprocessors have a block more than others, and not only by one where blocks move in early; but where
-    # all places are taken they lie evenly
-    even = FULL_WAVE <= work.waves(machine) <= 1.0
-    idle = -(-work.blocks // machine.cores) * machine.cores / work.blocks - 1.0
-    compute *= 1.0 + (1.0 if even else c.imbalance) * idle
-
-    dram = tiles * (work.own_bytes + work.other_bytes * c.overlap_miss) / machine.bytes_per_us
+    dram = _dram(work, machine)
     # neighbours in x share the ends of rows, and drift apart while they go down tall tiles
     drift = (1.0 - together) * min(1.0, max(0.0, (work.rows - 8) / 24))
     dram *= 1.0 + c.narrow_rows * max(0.0, 16 * LANES / work.row_bytes - 1.0) * drift
@@ -111,15 +108,50 @@ def microseconds(work: Work, machine: Machine) -> float:
     both = longer * math.pow(1.0 + math.pow((shorter + load) / longer, power), 1.0 / power)
     in_first_wave = min(1.0, c.apart * together) * shorter
     begun = work.blocks / machine.cores * c.block_us
-    tail = instructions * c.tail_us * (1.0 + c.guarded_tail * work.guarded)
+    tail = _instructions(work, machine) * c.tail_us * (1.0 + c.guarded_tail * work.guarded)
     return both + in_first_wave + begun + tail + machine.launch_us
+
+
+def _instructions(work: Work, machine: Machine) -> float:
+    """Of one lane, and what it waits at barriers, in instructions."""
+    c = machine.calibration
+    # with few other blocks there is little to do while the warps of one wait for each other
+    waiting = work.barriers * c.barrier / work.resident_blocks
+    return work.instructions + work.exchanges * c.exchange_row + waiting
+
+
+def _compute(work: Work, machine: Machine) -> float:
+    """How long the instructions of all lanes take on the multiprocessor that has most of them."""
+    c = machine.calibration
+    code = 1.0 + c.code_penalty * max(0.0, work.code / c.code_limit - 1.0)
+    instructions = work.blocks * work.warps * LANES * _instructions(work, machine) * c.issue_overhead * code
+    compute = instructions / machine.instructions_per_us * (1.0 + c.border * work.at_border)
+    # some multiprocessors have a block more than others, and not only by one where blocks move in early; but where
+    # all places are taken they lie evenly
+    even = FULL_WAVE <= work.waves(machine) <= 1.0
+    idle = -(-work.blocks // machine.cores) * machine.cores / work.blocks - 1.0
+    return compute * (1.0 + (1.0 if even else c.imbalance) * idle)
+
+
+def _dram(work: Work, machine: Machine) -> float:
+    """How long DRAM takes."""
+    bytes = work.own_bytes + work.other_bytes * machine.calibration.overlap_miss
+    return work.blocks * work.warps * bytes / machine.bytes_per_us
 
 
 def saved_ahead(work: Work, time: float, machine: Machine) -> float:
     """What asking for lines ahead of time saves of a time without it, in microseconds; 0 where it does not pay."""
-    if not work.loads or work.blocks * work.warps * work.own_bytes >= BUSY_MEMORY * time * machine.bytes_per_us:
+    dram, waves = _dram(work, machine), work.waves(machine)
+    if not work.loads or dram >= BUSY_MEMORY * time:
         return 0.0
-    waves = work.waves(machine)
     if waves < FULL_WAVE or 1.0 < waves < 1.0 + SMALL_WAVE or waves > MOST_WAVES:
         return 0.0
-    return AHEAD_US / max(1.0, waves)
+    if waves > 1.0 or work.barriers:
+        return AHEAD_US / max(1.0, waves)
+    # of a single wave DRAM works while the kernel before computes: it takes what its instructions take
+    computed = _compute(work, machine) + ASKED_TAIL * _instructions(work, machine) * machine.calibration.tail_us
+    begun = BEGIN_US + work.blocks / machine.cores * BEGUN_US
+    longer, shorter = max(computed, begun), min(computed, begun)
+    asked = longer * math.pow(1.0 + math.pow(shorter / longer, BEGIN_POWER), 1.0 / BEGIN_POWER)
+    asked += machine.launch_us + ASKED_US
+    return max(0.0, time - asked) if dram < IDLE_MEMORY * asked else AHEAD_US

@@ -106,8 +106,8 @@ class Emitter:
                 )
                 self._linear[result] = (terms, constant)
                 return result
-        if isinstance(b, int) and sign * b < 0:
-            result = self._binary(arith.SubiOp, a, -sign * b, hint)
+        if isinstance(b, int):
+            result = self._binary(arith.SubiOp if sign * b < 0 else arith.AddiOp, a, abs(b), hint)
         else:
             result = self._binary(arith.AddiOp if sign > 0 else arith.SubiOp, a, b, hint)
         self._linear[result] = (terms, constant)

@@ -1,7 +1,8 @@
 """`pack-subwords`: tiles of 8 and 16 bits are computed two points to a register (level 4).
 
 A `warp.map` whose values all fit half a register (`analysis/subwords.py`) computes in i16, exactly; sums that
-cannot wrap say so (`overflow<nuw>`). Its tiles, and the loaded ones that it reads, get the layout `packed = 2`.
+cannot wrap say so (`overflow<nuw>`). Its tiles, and the loaded ones that it reads, get the layout `packed = 2`:
+of columns half of a lane's apart, or 2 (`apart = 2`), if that takes fewer permutations of bytes.
 
     warp.map { %a = warp.at %in[-1, 0] : !warp.tile<i8, #warp.layout<..., rows = [-2, 6]>>
                %b = arith.extui %a : i8 to i32 ... arith.addi %b, %c : i32 ... }
@@ -12,7 +13,8 @@ cannot wrap say so (`overflow<nuw>`). Its tiles, and the loaded ones that it rea
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from xdsl.context import Context
@@ -23,10 +25,18 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from tilefuse.analysis.index import Span
-from tilefuse.analysis.subwords import HALF, constant_of, of_type, pairs_pay, subword_intervals
+from tilefuse.analysis.subwords import (
+    HALF,
+    columns_apart,
+    constant_of,
+    of_type,
+    pairs_between,
+    pairs_pay,
+    subword_intervals,
+)
 from tilefuse.dialects.img.ops import DivOp, ModOp
 from tilefuse.dialects.warp import AtOp, LoadOp, MapOp, NeighboursOp, StoreOp, YieldOp
-from tilefuse.dialects.warp.layout import TileType
+from tilefuse.dialects.warp.layout import Layout, TileType
 from tilefuse.lowering.pairs import NO_WRAP
 from tilefuse.lowering.warp_schedule import layout_of, reads_of, root
 
@@ -81,11 +91,35 @@ def _pack(block: Block) -> None:
         _compute_in_halves(op, spans)
     chosen: set[SSAValue] = {t for op in packed for t in op.tiles}
     chosen |= {r for op in packed for r in _read_by(op) if isinstance(r.owner, LoadOp)}
+    apart = _apart({r: tiles[r] for r in chosen}, ops)
     for r in chosen:
         for tile in tiles[r]:
             assert isinstance(tile.type, TileType)
-            type = TileType(tile.type.element, replace(layout_of(tile), packed=2))
+            type = TileType(tile.type.element, replace(layout_of(tile), packed=2, apart=apart))
             Rewriter.replace_value_with_new_type(tile, type)
+
+
+def _apart(tiles: Mapping[SSAValue, Sequence[SSAValue]], ops: Sequence[Operation]) -> int:
+    """How far the two columns of a register lie from each other; `tiles`: all that are packed."""
+    if not tiles:
+        return 0
+    held = [max((layout_of(t) for t in same), key=lambda layout: sum(layout.reach)) for same in tiles.values()]
+    moved = [
+        op.tile for op in ops if isinstance(op, LoadOp | StoreOp) and root(op.tile) in tiles and _lies_anywhere(op)
+    ]
+    in_memory = sum(_rows(layout_of(tile)) for tile in moved if _element(tile) == i8)
+    between = sum(pairs_between(layout.reach) * _rows(layout) for layout in held)
+    return columns_apart(held[0].vector, max(max(layout.reach) for layout in held), in_memory, between)
+
+
+def _lies_anywhere(op: LoadOp | StoreOp) -> bool:
+    """Whether an operation loads or stores rows that do not lie where vectors do."""
+    return op.pieces is not None if isinstance(op, LoadOp) else op.within[0][0] < 0
+
+
+def _rows(layout: Layout) -> int:
+    """Rows of a lane, of all further dimensions."""
+    return layout.height * math.prod(b - a for a, b in layout.depth)
 
 
 def _tiles(ops: Sequence[Operation]) -> dict[SSAValue, list[SSAValue]]:

@@ -1,7 +1,8 @@
 """Two points of 16 bits in one register: `vector<2xi16>`, made of rows in memory, computed on, and put back.
 
-A lane's columns c and c + n/2 of n share a register, so that a column's neighbour is another register, and
-only the outermost ones need a half of the next lane's.
+A lane's columns c and c + d share a register (`Layout.apart`). Where d is half of the lane's columns a column's
+neighbour is another register, and only the outermost ones need a half of the next lane's. Where it is 2 bytes come out
+of a word of memory, and go back, by an instruction a pair; but pairs in between are put together, too.
 """
 
 from __future__ import annotations
@@ -87,23 +88,33 @@ def joined(e: Emitter, parts: Sequence[SSAValue]) -> SSAValue:
     return parts[0]
 
 
-def split_row(e: Emitter, row: SSAValue) -> list[SSAValue]:
-    """A lane's row as it lies in memory, as pairs of columns c and c + n/2."""
+def split_row(e: Emitter, row: SSAValue, apart: int) -> list[SSAValue]:
+    """A lane's row as it lies in memory, as pairs of columns c and c + `apart`."""
     type = row.type
     assert isinstance(type, VectorType)
-    half = type.get_shape()[0] // 2
-    if type.element_type == i16:
-        return [row] if half == 1 else [shuffle(e, row, row, [c, c + half]) for c in range(half)]
+    (count,) = type.get_shape()
     pairs: list[SSAValue] = []
-    for c in range(0, half, 2):
-        both = e.op(vector.BitcastOp(shuffle(e, row, row, [c, c + 1, c + half, c + half + 1]), PAIR))
-        pairs.append(e.op(arith.AndIOp(both, constant_pair(e, 0xFF))))
-        pairs.append(e.op(arith.ShRUIOp(both, constant_pair(e, 8))))
+    for first in range(0, count, 2 * apart):
+        if type.element_type == i16:
+            pairs += [shuffle(e, row, row, [c, c + apart]) for c in range(first, first + apart)] if count > 2 else [row]
+            continue
+        for c in range(first, first + apart, 2):
+            both = e.op(vector.BitcastOp(shuffle(e, row, row, [c, c + 1, c + apart, c + apart + 1]), PAIR))
+            pairs.append(e.op(arith.AndIOp(both, constant_pair(e, 0xFF))))
+            pairs.append(e.op(arith.ShRUIOp(both, constant_pair(e, 8))))
     return pairs
 
 
-def row_of_pairs(e: Emitter, pairs: Sequence[SSAValue], element: Attribute, upper: bool = False) -> SSAValue:
-    """The row, as it lies in memory, of pairs of columns c and c + n/2; with `upper`, of their upper bytes."""
+def row_of_pairs(
+    e: Emitter, pairs: Sequence[SSAValue], element: Attribute, apart: int, upper: bool = False
+) -> SSAValue:
+    """The row, as it lies in memory, of pairs of columns c and c + `apart`; with `upper`, of their upper bytes."""
+    columns = [_columns_of(e, pairs[k : k + apart], element, upper) for k in range(0, len(pairs), apart)]
+    return joined(e, columns)
+
+
+def _columns_of(e: Emitter, pairs: Sequence[SSAValue], element: Attribute, upper: bool) -> SSAValue:
+    """Consecutive columns, of pairs that have the first half of them in their lower halves."""
     if element == i16:
         if len(pairs) == 1:
             return pairs[0]
@@ -112,7 +123,7 @@ def row_of_pairs(e: Emitter, pairs: Sequence[SSAValue], element: Attribute, uppe
             lows.append(shuffle(e, a, b, [0, 2]))
             highs.append(shuffle(e, a, b, [1, 3]))
         return joined(e, [*lows, *highs])
-    quads: list[SSAValue] = []  # columns c, c + 1, c + n/2, c + n/2 + 1
+    quads: list[SSAValue] = []  # columns c, c + 1, c + n/2, c + n/2 + 1 of n
     for a, b in zip(pairs[::2], pairs[1::2], strict=True):
         x, y = (e.op(vector.BitcastOp(pair, _BYTES)) for pair in (a, b))
         quads.append(shuffle(e, x, y, [1, 5, 3, 7] if upper else [0, 4, 2, 6]))

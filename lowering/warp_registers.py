@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
+from functools import partial
 
 from xdsl.dialects import arith, gpu, vector
 from xdsl.dialects.builtin import Float32Type, Float64Type, IntegerAttr, IntegerType, VectorType, i1, i8, i32
@@ -104,7 +105,7 @@ class RegisterBody(Body):
             e.loop(layout.width, "v", unroll=True) as v,
         ):
             at = self.here(e.add(v, layout.columns[0]), e.add(r, layout.rows[0]), deep)
-            read = self.load_pair if layout.packed == 2 else self.load
+            read = partial(self.load_pair, apart=layout.apart) if layout.packed == 2 else self.load
             for value, tile in [(read(source, at), tile) for source, tile in pairs]:
                 self._put(value, tile, at)
 
@@ -123,17 +124,18 @@ class RegisterBody(Body):
         if held.packed == 1:
             return self.e.load(array, self.register_index(held, at))
         assert isinstance(at.column, int), "of a pair, which half is known"
-        half = int(at.column >= held.vector // 2)
-        pair = self.load_pair(tile, at.moved(-half * (held.vector // 2), self.e))
+        own = 0 <= at.column < held.vector
+        half = int(at.column % (2 * held.apart) >= held.apart if own else at.column > 0)
+        pair = self.load_pair(tile, at.moved(-half * held.apart, self.e), held.apart)
         return pairs.half_of(self.e, pair, half, tile.type.element)  # type: ignore[attr-defined]
 
-    def load_pair(self, tile: SSAValue, at: Where) -> SSAValue:
-        """The values at a column and half a lane's columns to its right."""
+    def load_pair(self, tile: SSAValue, at: Where, apart: int) -> SSAValue:
+        """The values at a column and `apart` to its right, as the tile's pairs lie if it has any."""
         _, held = self.array(tile)
         if held.packed == 2:
             pair = self._pair(tile, at)
             return pairs.upper_bytes(self.e, pair) if tile in self.upper else pair
-        low, high = (self.load(tile, at.moved(c, self.e)) for c in (0, held.vector // 2))
+        low, high = (self.load(tile, at.moved(c, self.e)) for c in (0, apart))
         return pairs.pair_of(self.e, low, high)
 
     def _pair(self, tile: SSAValue, at: Where) -> SSAValue:
@@ -155,25 +157,38 @@ class RegisterBody(Body):
     def put_points(self, tile: SSAValue, row: Num, deep: tuple[Num, ...], point: Callable[[Where], SSAValue]) -> None:
         """A lane's own columns of a row, one by one."""
         e, layout = self.e, layout_of(tile)
-        registers = layout.vector // layout.packed
-        with e.loop(registers, "v", unroll=True) as v:
+        with self._registers(layout) as v:
             at = self.here(v, row, deep)
             value = point(at)
             if layout.packed == 2:
-                value = pairs.pair_of(e, value, point(at.moved(registers, e)))
+                value = pairs.pair_of(e, value, point(at.moved(layout.apart, e)))
             self._put(value, tile, at)
+
+    @contextmanager
+    def _registers(self, layout: Layout) -> Iterator[Num]:
+        """Loops over a lane's own registers; gives the columns at which they begin."""
+        e = self.e
+        if 2 * layout.apart in (0, layout.vector):
+            with e.loop(len(layout.starts), "v", unroll=True) as v:
+                yield v
+            return
+        with (
+            e.loop(layout.vector // (2 * layout.apart), "u", unroll=True) as u,
+            e.loop(layout.apart, "v", unroll=True) as v,
+        ):
+            yield e.add(e.mul(u, 2 * layout.apart), v)
 
     def put_row(self, row: SSAValue, tile: SSAValue, at: Where, keep: tuple[SSAValue, SSAValue] | None) -> None:
         """A lane's own columns of a row, as they lie in memory; with `keep`, (condition, value where not)."""
         e, layout = self.e, layout_of(tile)
         element = tile.type.element  # type: ignore[attr-defined]
         if layout.packed == 2:
-            values = pairs.split_row(e, row)
+            values = pairs.split_row(e, row, layout.apart)
             other = keep and pairs.pair_of(e, keep[1], keep[1])
         else:
             values = [e.op(vector.ExtractOp(row, [v], element)) for v in range(layout.vector)]
             other = keep and keep[1]
-        for v, value in enumerate(values):
+        for v, value in zip(layout.starts, values, strict=True):
             if keep is not None:
                 assert other is not None
                 value = e.select(keep[0], value, other)
@@ -216,9 +231,13 @@ class RegisterBody(Body):
         e, layout = self.e, op.layout
         with self.depths(layout) as deep:
             if layout.packed == 2:
-                with e.loop(layout.vector // 2, "v", unroll=True) as v:
+                with self._registers(layout) as v:
                     here = self.here(v, row, deep)
-                    found = pairs.compute_pair(e, op.body.block, lambda at: self.load_pair(*self._read(at, here)))
+
+                    def read(at: AtOp) -> SSAValue:
+                        return self.load_pair(*self._read(at, here), layout.apart)
+
+                    found = pairs.compute_pair(e, op.body.block, read)
                     for value, tile in zip(found, op.tiles, strict=True):
                         self._put(pairs.before_shift(value) if tile in self.upper else value, tile, here)
                 return
@@ -261,30 +280,35 @@ class RegisterBody(Body):
             old_left = old_right = 0
         v = layout.vector
         with self.depths(layout) as deep:
+            if layout.packed == 2:
+                there = range(-old_left, v - layout.apart + old_right) if old_left or old_right else layout.starts
+                for start in range(-left, v - layout.apart + right):
+                    # only what a column beside a pair's own begins
+                    if start not in there and any(start - right <= own <= start + left for own in layout.starts):
+                        self._pair_between(op, start, row, deep)
+                return
             for column in [*range(-left, -old_left), *range(v + old_right, v + right)]:
-                if layout.packed == 2:
-                    self._edge_pair(op, column, row, deep)
-                    continue
                 own = self.load(op.tile, self.here(column % v, row, deep))
                 mode = ShuffleMode.Up if column < 0 else ShuffleMode.Down
                 value = self.shuffle(own, abs(column // v), mode, layout.lanes[0])
                 self._put(value, op.wider, self.here(column, row, deep))
 
-    def _edge_pair(self, op: NeighboursOp, column: int, row: Num, deep: tuple[Num, ...]) -> None:
-        """A pair of which one half is the neighbour's outermost, and the other the half of an own pair."""
+    def _pair_between(self, op: NeighboursOp, start: int, row: Num, deep: tuple[Num, ...]) -> None:
+        """A pair that begins where none of a lane's own does: of two pairs, of which one may be the next lane's."""
         e, layout = self.e, layout_of(op.wider)
-        half = layout.vector // 2
-        left = column < 0
-        own = self.load_pair(op.tile, self.here(column + half if left else column - 2 * half, row, deep))
-        if left:
-            pair = self.from_left(own, layout)
-        else:
-            pair = pairs.shuffle(e, own, self._shuffle_pair(own, ShuffleMode.Down, layout), [1, 2])
-        self._put(pair, op.wider, self.here(column if left else column - half, row, deep))
+        first, second = start - layout.apart, start + layout.apart
 
-    def from_left(self, own: SSAValue, layout: Layout) -> SSAValue:
-        """(the second of the left lane's pair, the first of this lane's)"""
-        return pairs.shuffle(self.e, self._shuffle_pair(own, ShuffleMode.Up, layout), own, [1, 2])
+        registers: dict[int, SSAValue] = {}
+
+        def pair(column: int, mode: ShuffleMode) -> SSAValue:
+            at = column % layout.vector
+            if at not in registers:
+                registers[at] = self.load_pair(op.tile, self.here(at, row, deep), layout.apart)
+            return registers[at] if at == column else self._shuffle_pair(registers[at], mode, layout)
+
+        # the second point of the one, the first of the other
+        both = pairs.shuffle(e, pair(first, ShuffleMode.Up), pair(second, ShuffleMode.Down), [1, 2])
+        self._put(both, op.wider, self.here(start, row, deep))
 
     def _shuffle_pair(self, pair: SSAValue, mode: ShuffleMode, layout: Layout) -> SSAValue:
         e = self.e
@@ -318,9 +342,10 @@ class RegisterBody(Body):
                 for first in range(0, new.vector, piece):
                     index = [self.e.value(i) for i in self._slot(new, self.warp, deep, slot, first)]
                     # pairs lie in shared memory as they do in registers
-                    places = [self.here(c // new.packed, row, deep) for c in range(first, first + piece, new.packed)]
+                    starts = new.starts[first // new.packed : (first + piece) // new.packed]
+                    places = [self.here(c, row, deep) for c in starts]
                     if new.packed == 2:
-                        whole = pairs.joined(self.e, [self.load_pair(op.tile, at) for at in places])
+                        whole = pairs.joined(self.e, [self.load_pair(op.tile, at, new.apart) for at in places])
                         self.e.effect(vector.StoreOp(whole, buffer, index))
                         continue
                     values = [self.load(op.tile, at) for at in places]
@@ -352,7 +377,7 @@ class RegisterBody(Body):
                             value = loaded if piece == 2 else pairs.shuffle(e, loaded, loaded, [v, v + 1])
                         else:
                             value = e.op(vector.ExtractOp(loaded, [v], element))
-                        self._put(value, op.wider, self.here((first + v) // new.packed, row, deep))
+                        self._put(value, op.wider, self.here(new.starts[(first + v) // new.packed], row, deep))
 
     def _slot(self, layout: Layout, warp: Num, deep: tuple[Num, ...], slot: int, column: int) -> list[Num]:
         e = self.e
@@ -403,9 +428,9 @@ class RegisterBody(Body):
         if layout.packed == 1:
             return pairs.together(self.e, [self.load(tile, self.here(v, row, deep)) for v in range(layout.vector)])
         upper = tile in self.upper
-        places = (self.here(v, row, deep) for v in range(layout.vector // 2))
-        found = [self._pair(tile, at) if upper else self.load_pair(tile, at) for at in places]
-        return pairs.row_of_pairs(self.e, found, tile.type.element, upper)  # type: ignore[attr-defined]
+        places = (self.here(v, row, deep) for v in layout.starts)
+        found = [self._pair(tile, at) if upper else self.load_pair(tile, at, layout.apart) for at in places]
+        return pairs.row_of_pairs(self.e, found, tile.type.element, layout.apart, upper)  # type: ignore[attr-defined]
 
 
 def _kept_unshifted(op: MapOp) -> Iterator[SSAValue]:

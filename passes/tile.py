@@ -13,7 +13,7 @@ from dataclasses import dataclass, fields
 from typing import Literal
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, ModuleOp
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, ModuleOp, UnitAttr
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import VerifyException
 
@@ -26,7 +26,7 @@ from tilefuse.analysis.warp_cost import Kind
 from tilefuse.analysis.warp_layout import LANES, WarpLayout, check_warp_group, row_readers, warp_layout
 from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.img.attrs import Level, Memory, PlaceAttr, ScheduleAttr, Shape
-from tilefuse.dialects.img.ops import GroupOp, PipelineOp
+from tilefuse.dialects.img.ops import EVEN, GroupOp, PipelineOp
 
 REGISTER_NEEDS = "register_needs"
 KNOWN = 0.01
@@ -206,6 +206,8 @@ def _in_memory(model: PipelineModel, members: Sequence[int]) -> Hashable:
 def give(group: GroupOp, best: Candidate, members: Sequence[int]) -> None:
     """Write a schedule on a group; `members`: the nodes of its stages, or of those of the like one it was found for."""
     group.schedule = ScheduleAttr(best.shape, best.tile, best.threads, best.vector, best.blocks, ahead=best.ahead)
+    if best.even:
+        group.attributes[EVEN] = UnitAttr()
     for stage, member in zip(group.stages, members, strict=True):
         place = best.places.get(member)
         if place is not None and (place.level, place.memory) == (Level.Block, Memory.Register):

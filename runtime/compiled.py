@@ -14,7 +14,7 @@ from xdsl.passes import ModulePass
 
 from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.img.attrs import Shape
-from tilefuse.dialects.img.ops import GroupOp, PipelineOp
+from tilefuse.dialects.img.ops import EVEN, GroupOp, PipelineOp
 from tilefuse.dialects.verification import verify
 from tilefuse.lowering import lowering_passes
 from tilefuse.lowering.abi import kernel_name, threads
@@ -170,6 +170,8 @@ class Compiled:
     def _hold(self, scheduled: ModuleOp, module: ModuleOp, cubin: cuda.Cubin) -> ModuleOp | None:
         """Hold the compiler to the schedule's `blocks` where it took more registers than they leave, or spilled.
 
+        And where it took fewer, so that there is room for more, which all run at once and then do not lie evenly.
+
         Left to itself it often takes fewer, and orders instructions better than for a number of blocks. `module`
         with what was held; None if nothing had to be.
         """
@@ -183,7 +185,8 @@ class Compiled:
             if (registers := cubin.registers.get(name)) is None:
                 continue  # tools such as compute-sanitizer keep the compiler from reporting
             fit = occupancy(on, math.prod(threads(group)), registers, 0).blocks_per_sm
-            if cubin.spill_bytes[name] or fit < schedule.resident_blocks:
+            more = fit > schedule.resident_blocks and EVEN in group.attributes
+            if cubin.spill_bytes[name] or fit < schedule.resident_blocks or more:
                 group.attributes[HELD] = UnitAttr()
                 held.add(name)
         if not held:

@@ -35,7 +35,13 @@ class Layout:
     rows: Span
     depth: tuple[Span, ...] = ()
     packed: int = 1
-    """Points in one register: with 2, a lane's columns c and c + vector / 2 are the 16-bit halves of one."""
+    """Points in one register: with 2, a lane's columns c and c + `apart` are the 16-bit halves of one."""
+    apart: int = 0
+    """Columns from one point of a register to the other: half of `vector`, if not given, or a part of it."""
+
+    def __post_init__(self) -> None:
+        if self.packed == 2 and not self.apart:
+            object.__setattr__(self, "apart", self.vector // 2)
 
     @property
     def vector(self) -> int:
@@ -64,8 +70,15 @@ class Layout:
 
     @property
     def width(self) -> int:
-        """Registers that a lane holds of a row."""
-        return self.vector // self.packed + sum(self.reach)
+        """Registers that a lane has for a row: one for each column at which points that share one may begin."""
+        return self.vector - self.apart + sum(self.reach)
+
+    @property
+    def starts(self) -> tuple[int, ...]:
+        """The columns at which the registers of a lane's own begin; between them only pairs begin that are copies."""
+        if self.packed == 1:
+            return tuple(range(self.vector))
+        return tuple(c for c in range(self.vector) if c % (2 * self.apart) < self.apart)
 
     def same_threads(self, other: Layout) -> bool:
         """Whether two tiles are spread over the same lanes and warps at the same place."""
@@ -86,7 +99,7 @@ class LayoutAttr(Data[Layout]):
     """`#warp.layout<origin = [-4, -1], lanes = [32, 4], warps = [8, 8], columns = [-1, 5], rows = [-1, 9]>`.
 
     See `Layout`; `depth = [[0, 3]]` follows where there are further dimensions, `packed = 2` where two points
-    share a register.
+    share a register, and `apart = 2` after that where these are not half of a lane's columns apart.
     """
 
     name = "warp.layout"
@@ -112,7 +125,7 @@ class LayoutAttr(Data[Layout]):
                     parser.parse_punctuation(",")
                 values.append(named(key))
             depth: Sequence[tuple[int, int]] = ()
-            packed = 1
+            packed, apart = 1, 0
             while parser.parse_optional_punctuation(","):
                 if not depth and parser.parse_optional_keyword("depth"):
                     parser.parse_punctuation("=")
@@ -121,9 +134,13 @@ class LayoutAttr(Data[Layout]):
                 parser.parse_keyword("packed")
                 parser.parse_punctuation("=")
                 packed = parser.parse_integer()
+                if parser.parse_optional_punctuation(","):
+                    parser.parse_keyword("apart")
+                    parser.parse_punctuation("=")
+                    apart = parser.parse_integer()
                 break
         origin, lanes, warps, columns, rows = values
-        return Layout(origin, lanes, warps, columns, rows, depth=tuple(depth), packed=packed)
+        return Layout(origin, lanes, warps, columns, rows, depth=tuple(depth), packed=packed, apart=apart)
 
     def print_parameter(self, printer: Printer) -> None:
         a = self.data
@@ -135,6 +152,8 @@ class LayoutAttr(Data[Layout]):
             text += f", depth = [{', '.join(f'[{x}, {y}]' for x, y in a.depth)}]"
         if a.packed != 1:
             text += f", packed = {a.packed}"
+        if a.apart and 2 * a.apart != a.vector:
+            text += f", apart = {a.apart}"
         printer.print_string(f"<{text}>")
 
     def verify(self) -> None:
@@ -150,10 +169,17 @@ class LayoutAttr(Data[Layout]):
             raise VerifyException(f"columns {list(a.columns)} leave out some of a lane's own, [0, {a.vector}]")
         if a.packed not in (1, 2):
             raise VerifyException(f"a register holds 1 point, or packed = 2, not {a.packed}")
-        if a.packed == 2 and (a.vector % 2 or max(a.reach) > a.vector // 2):
+        if a.packed == 2 and a.vector % 2:
+            raise VerifyException(f"packed = 2 takes an even number of columns per lane, not {a.vector}")
+        if a.apart and (a.packed == 1 or a.apart < 0 or a.vector % (2 * a.apart)):
             raise VerifyException(
-                f"packed = 2 takes an even number of columns per lane, and at most half as many of its neighbours', "
-                f"not {a.vector} and {max(a.reach)}"
+                f"apart = {a.apart} says how far the two points of a register lie from each other: "
+                f"it takes packed = 2, and pairs that fill a lane's {a.vector} columns"
+            )
+        if a.packed == 2 and max(a.reach) > a.apart:
+            raise VerifyException(
+                f"pairs of columns that lie {a.apart} apart take at most as many of a lane's neighbours, "
+                f"not {max(a.reach)}"
             )
 
 
@@ -173,6 +199,8 @@ class TileType(ParametrizedAttribute, TypeAttribute):
     def verify(self) -> None:
         if self.spread.packed == 2 and self.element not in (i8, i16):
             raise VerifyException(f"two points share a register if they have at most 16 bits, not as {self.element}")
+        if self.element == i8 and self.spread.apart % 2:
+            raise VerifyException(f"pairs of bytes are taken apart two at a time, not {self.spread.apart}")
 
     @property
     def spread(self) -> Layout:

@@ -161,6 +161,10 @@ class AtOp(IRDLOperation):
             raise VerifyException(f"warp.at: the tile holds {tile_type(self.tile).element}, not {self.value.type}")
         if not layout.same_threads(mine):
             raise VerifyException("warp.at: the tile is spread otherwise than the one computed from it")
+        if layout.packed == mine.packed and layout.apart != mine.apart:
+            raise VerifyException(
+                f"warp.at: the tile's pairs of columns lie {layout.apart} apart, those computed {mine.apart}"
+            )
         if len(self.deep) != len(layout.depth):
             raise VerifyException(f"warp.at: the tile has {len(layout.depth)} further dimensions")
         dx, dy = self.offsets
@@ -229,7 +233,7 @@ class NeighboursOp(IRDLOperation):
         old, new = tile_type(self.tile).spread, tile_type(self.wider).spread
         if tile_type(self.tile).element != tile_type(self.wider).element or not new.same_threads(old):
             raise VerifyException("warp.neighbours: only the columns and rows held may change")
-        if old.depth != new.depth or old.packed != new.packed or not new.covers(old):
+        if (old.depth, old.packed, old.apart) != (new.depth, new.packed, new.apart) or not new.covers(old):
             raise VerifyException("warp.neighbours: the result holds all that the operand does")
         if max(new.reach) > new.vector * new.lanes[0]:
             raise VerifyException("warp.neighbours: columns come from the same warp")

@@ -112,3 +112,65 @@ func.func @apart(%in: memref<?x?xi16>, %i: index, %j: index) {
   } : !warp.tile<i16, #own>
   func.return
 }
+
+// -----
+
+#own = #warp.layout<origin = [-8, 0], lanes = [32, 8], warps = [4, 2], columns = [0, 8], rows = [0, 2]>
+#beside = #warp.layout<origin = [-8, 0], lanes = [32, 8], warps = [4, 2], columns = [-2, 9], rows = [0, 2]>
+
+// Rows of bytes that may lie anywhere: the pairs of 8 columns come out of a word each, 2 apart; for rows that lie where
+// vectors do, and for what reaches further, they are 4 apart.
+
+// CHECK-LABEL: func.func @words(
+// CHECK-NEXT:    %a = warp.load %in[%j, %i] pieces : memref<?x?xi8> -> !warp.tile<i8, {{.*}} columns = [0, 8], rows = [0, 2], packed = 2, apart = 2>>
+// CHECK-NEXT:    %b = warp.neighbours %a : {{.*}} columns = [-2, 9], rows = [0, 2], packed = 2, apart = 2>>
+// CHECK:         warp.store %c to %out[%j, %i] within [-3, 240, 0, 8] border %border : !warp.tile<i8, {{.*}} packed = 2, apart = 2>>
+func.func @words(%in: memref<?x?xi8>, %out: memref<?x?xi8, strided<[?, 1]>>, %i: index, %j: index, %border: i1) {
+  %a = warp.load %in[%j, %i] pieces : memref<?x?xi8> -> !warp.tile<i8, #own>
+  %b = warp.neighbours %a : !warp.tile<i8, #own> -> !warp.tile<i8, #beside>
+  %c = warp.map {
+  ^bb0(%x: index, %y: index):
+    %l = warp.at %b[-2, 0] : !warp.tile<i8, #beside>
+    %r = warp.at %b[1, 0] : !warp.tile<i8, #beside>
+    %o = arith.ori %l, %r : i8
+    warp.yield %o : i8
+  } : !warp.tile<i8, #own>
+  warp.store %c to %out[%j, %i] within [-3, 240, 0, 8] border %border : !warp.tile<i8, #own>, memref<?x?xi8, strided<[?, 1]>>
+  func.return
+}
+
+// CHECK-LABEL: func.func @vectors(
+// CHECK-NOT:     apart
+func.func @vectors(%in: memref<?x?xi8>, %i: index, %j: index) {
+  %a = warp.load %in[%j, %i] : memref<?x?xi8> -> !warp.tile<i8, #own>
+  %b = warp.neighbours %a : !warp.tile<i8, #own> -> !warp.tile<i8, #beside>
+  %c = warp.map {
+  ^bb0(%x: index, %y: index):
+    %l = warp.at %b[-2, 0] : !warp.tile<i8, #beside>
+    %r = warp.at %b[1, 0] : !warp.tile<i8, #beside>
+    %o = arith.ori %l, %r : i8
+    warp.yield %o : i8
+  } : !warp.tile<i8, #own>
+  func.return
+}
+
+// -----
+
+#own = #warp.layout<origin = [-8, 0], lanes = [32, 8], warps = [4, 2], columns = [0, 8], rows = [0, 2]>
+#far = #warp.layout<origin = [-8, 0], lanes = [32, 8], warps = [4, 2], columns = [-3, 8], rows = [0, 2]>
+
+// CHECK-LABEL: func.func @far(
+// CHECK:         packed = 2>
+// CHECK-NOT:     apart
+func.func @far(%in: memref<?x?xi8>, %i: index, %j: index) {
+  %a = warp.load %in[%j, %i] pieces : memref<?x?xi8> -> !warp.tile<i8, #own>
+  %b = warp.neighbours %a : !warp.tile<i8, #own> -> !warp.tile<i8, #far>
+  %c = warp.map {
+  ^bb0(%x: index, %y: index):
+    %l = warp.at %b[-3, 0] : !warp.tile<i8, #far>
+    %r = warp.at %b[0, 0] : !warp.tile<i8, #far>
+    %o = arith.ori %l, %r : i8
+    warp.yield %o : i8
+  } : !warp.tile<i8, #own>
+  func.return
+}

@@ -20,9 +20,38 @@ def saved(**changes):
     return saved_ahead(work, microseconds(work, ON), ON)
 
 
+def left(work):
+    time = microseconds(work, ON)
+    return time - saved_ahead(work, time, ON)
+
+
 def test_the_first_wave_gains():
     assert saved() == pytest.approx(AHEAD_US / 2)
-    assert saved(blocks=8 * ON.cores) == pytest.approx(AHEAD_US)
+    assert saved(blocks=8 * ON.cores, barriers=2) == pytest.approx(AHEAD_US)
+
+
+def test_a_single_wave_takes_what_its_instructions_take():
+    """DRAM has worked while the kernel before computed: it does not count, and less is left of the tail."""
+    one = replace(WORK, blocks=8 * ON.cores, own_bytes=2000.0)
+    left = [
+        microseconds(w, ON) - saved_ahead(w, microseconds(w, ON), ON) for w in (one, replace(one, own_bytes=2500.0))
+    ]
+    assert left[0] == pytest.approx(left[1])
+    # the block of a multiprocessor, and the instructions of one thread after the other
+    twice = replace(one, instructions=2 * one.instructions)
+    time = microseconds(twice, ON) - saved_ahead(twice, microseconds(twice, ON), ON)
+    assert time - left[0] > 0.9 * one.blocks * one.warps * 32 * one.instructions / ON.instructions_per_us
+
+
+def test_a_single_wave_that_memory_keeps_busy_gains_as_any_first_one():
+    one = replace(WORK, blocks=8 * ON.cores, own_bytes=5000.0)
+    assert saved_ahead(one, microseconds(one, ON), ON) == pytest.approx(AHEAD_US)
+
+
+def test_many_small_blocks_begin_late():
+    one = replace(WORK, blocks=8 * ON.cores, instructions=300.0, own_bytes=1000.0)
+    small = replace(one, blocks=4 * one.blocks, resident_blocks=32, warps=1)
+    assert left(small) > left(one) + 0.5
 
 
 def test_not_where_nothing_is_loaded():

@@ -13,6 +13,7 @@ from random_programs import assert_equal, call, evaluated, passes
 
 import tilefuse as hl
 from tilefuse.dialects.diagnostics import PipelineError
+from tilefuse.lowering import pack_subwords
 from tilefuse.passes.tile import Tile
 from tilefuse.runtime.program import compile_pipeline
 
@@ -50,6 +51,29 @@ def test_pairs_in_registers(seed, shape, misaligned):
     pipeline, picture = random_subwords.pipeline(seed)
     program = compiled(pipeline.to_module(), shape, algorithm="all")
     np.testing.assert_array_equal(program(picture), pipeline.compile(target="reference")(picture))
+    assert not any(misaligned)
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize(("vector", "apart", "exchange"), [(8, 2, False), (8, 2, True), (16, 2, True), (16, 4, False)])
+def test_pairs_that_lie_closer(seed, vector, apart, exchange, misaligned, monkeypatch):
+    """Any distance between the two columns of a register, in aligned rows and others."""
+
+    def columns_apart(vector, reach, in_memory, between):
+        return apart if reach <= apart else vector // 2
+
+    monkeypatch.setattr(pack_subwords, "columns_apart", columns_apart)
+    pipeline, picture = random_subwords.pipeline(seed)
+    tile = Tile("h200", shape="warp_tile", sizes=(0, 0), threads=(32, 4), vector=vector, rows=6, exchange=exchange)
+    schedule = [tile if p.name == "tile" else p for p in passes("h200", algorithm="all")]
+    try:
+        program = pipeline.compile("cpu", passes=schedule, strict_float=True)
+        results = [program(picture), program(picture[:, 1:])] if picture.shape[1] > 1 else [program(picture)]
+    except PipelineError as error:
+        pytest.skip(str(error))
+    reference = pipeline.compile(target="reference")
+    for first, result in enumerate(results):
+        np.testing.assert_array_equal(result, reference(picture[:, first:]))
     assert not any(misaligned)
 
 

@@ -5,8 +5,11 @@ import re
 
 import pytest
 from runtime_pipelines import blur
+from xdsl.dialects.builtin import UnitAttr
 
 from tilefuse.dialects.diagnostics import PipelineError
+from tilefuse.dialects.img.attrs import ScheduleAttr, Shape
+from tilefuse.dialects.img.ops import EVEN
 from tilefuse.dialects.parsing import parse_module
 from tilefuse.passes import tile
 from tilefuse.passes.pipeline import run_passes, standard_passes
@@ -53,6 +56,21 @@ def test_a_spilled_tile_is_searched_for_again(monkeypatch):
     assert len(calls) >= 3
     assert schedules(after.module) != before
     assert schedules(after.module)[0].execution == before[0].execution
+
+
+@pytest.mark.parametrize(("registers", "times"), [(32, 2), (64, 1)])
+def test_a_single_wave_has_no_room_for_more_blocks(monkeypatch, registers, times):
+    """Of 4 blocks of 256 threads on each multiprocessor, 8 could move in with 32 registers: held to 64, 4 can."""
+    build, calls = report([0], registers=registers)
+    monkeypatch.setattr(cuda, "build", build)
+    module = run_passes(pipeline(), standard_passes("h200"))
+    (group,) = groups_of(find_pipeline(module))
+    group.schedule = ScheduleAttr(Shape.WarpTile, (120, 64), (32, 8), 4, blocks=4)
+    group.attributes[EVEN] = UnitAttr()
+    passes = [p for p in standard_passes("h200") if p.name == "validate-occupancy"]
+    Compiled(module, Settings(Backend("cuda", "h200"), passes=passes)).kernels(32, "sm_90")
+    assert len(calls) == times
+    assert ("__launch_bounds__(256, 4)" in calls[-1]) == (times == 2)
 
 
 def test_what_does_not_spill_stays(monkeypatch):

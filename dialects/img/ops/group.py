@@ -30,6 +30,9 @@ from tilefuse.dialects.img.ops.parents import in_pipeline
 from tilefuse.dialects.img.ops.stage import StageOp, YieldOp, parse_attribute_of
 from tilefuse.dialects.img.types import FuncType
 
+EVEN = "even"
+"""On a group: all its blocks run at once, and lie evenly if there is room for no more than the schedule's `blocks`."""
+
 
 @irdl_op_definition
 class GroupOp(IRDLOperation):

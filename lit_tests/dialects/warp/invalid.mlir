@@ -519,8 +519,37 @@ func.func @f(%a: !warp.tile<f32, #warp.layout<origin = [0, 0], lanes = [32, 4], 
 
 // -----
 
-// expected-error @below {{packed = 2 takes an even number of columns per lane, and at most half as many of its neighbours', not 4 and 3}}
+// expected-error @below {{pairs of columns that lie 2 apart take at most as many of a lane's neighbours, not 3}}
 "test.op"() {a = #warp.layout<origin = [0, 0], lanes = [32, 4], warps = [2, 2], columns = [-3, 5], rows = [0, 2], packed = 2>} : () -> ()
+
+// -----
+
+// expected-error @below {{packed = 2 takes an even number of columns per lane, not 3}}
+"test.op"() {a = #warp.layout<origin = [0, 0], lanes = [32, 3], warps = [2, 2], columns = [0, 3], rows = [0, 2], packed = 2>} : () -> ()
+
+// -----
+
+// expected-error @below {{apart = 3 says how far the two points of a register lie from each other: it takes packed = 2, and pairs that fill a lane's 8 columns}}
+"test.op"() {a = #warp.layout<origin = [0, 0], lanes = [32, 8], warps = [2, 2], columns = [0, 8], rows = [0, 2], packed = 2, apart = 3>} : () -> ()
+
+// -----
+
+// expected-error @below {{pairs of bytes are taken apart two at a time, not 1}}
+"test.op"() {a = !warp.tile<i8, #warp.layout<origin = [0, 0], lanes = [32, 4], warps = [2, 2], columns = [0, 4], rows = [0, 2], packed = 2, apart = 1>>} : () -> ()
+
+// -----
+
+#whole = #warp.layout<origin = [0, 0], lanes = [32, 8], warps = [2, 1], columns = [0, 8], rows = [0, 1], packed = 2>
+#words = #warp.layout<origin = [0, 0], lanes = [32, 8], warps = [2, 1], columns = [0, 8], rows = [0, 1], packed = 2, apart = 2>
+func.func @other_pairs(%a: !warp.tile<i16, #words>) {
+  %b = warp.map {
+  ^bb0(%x: index, %y: index):
+    // expected-error @below {{warp.at: the tile's pairs of columns lie 2 apart, those computed 4}}
+    %v = warp.at %a[0, 0] : !warp.tile<i16, #words>
+    warp.yield %v : i16
+  } : !warp.tile<i16, #whole>
+  func.return
+}
 
 // -----
 

@@ -20,3 +20,9 @@
 
 // CHECK: types = [!warp.tile<i8, #warp.layout<origin = [0, 0], lanes = [32, 4], warps = [2, 2], columns = [-2, 6], rows = [0, 2], packed = 2>>, !warp.tile<i16, #warp.layout<origin = [0, 0], lanes = [32, 4], warps = [2, 2], columns = [-2, 6], rows = [0, 2], depth = {{\[\[}}0, 2]], packed = 2>>]
 "test.op"() {types = [!warp.tile<i8, #warp.layout<origin = [0, 0], lanes = [32, 4], warps = [2, 2], columns = [-2, 6], rows = [0, 2], packed = 2>>, !warp.tile<i16, #warp.layout<origin = [0, 0], lanes = [32, 4], warps = [2, 2], columns = [-2, 6], rows = [0, 2], depth = [[0, 2]], packed = 2>>]} : () -> ()
+
+// The halves of a register may be closer than half of a lane's columns; where they are not, nothing is said.
+
+// CHECK: {a = #warp.layout<origin = [0, 0], lanes = [32, 8], warps = [2, 2], columns = [-2, 10], rows = [0, 2], packed = 2, apart = 2>,
+// CHECK-SAME: b = #warp.layout<origin = [0, 0], lanes = [32, 8], warps = [2, 2], columns = [0, 8], rows = [0, 2], packed = 2>}
+"test.op"() {a = #warp.layout<origin = [0, 0], lanes = [32, 8], warps = [2, 2], columns = [-2, 10], rows = [0, 2], packed = 2, apart = 2>, b = #warp.layout<origin = [0, 0], lanes = [32, 8], warps = [2, 2], columns = [0, 8], rows = [0, 2], packed = 2, apart = 4>} : () -> ()

@@ -1,0 +1,51 @@
+// Pairs of columns 2 apart: each word of bytes gives two of them, and what begins between is put together, of the next
+// lane's at a row's ends.
+
+// RUN: pipeline-opt %s -p lower-warp-tiles -t cuda | filecheck %s
+
+#own = #warp.layout<origin = [-8, 0], lanes = [32, 8], warps = [4, 1], columns = [0, 8], rows = [0, 1], packed = 2, apart = 2>
+#beside = #warp.layout<origin = [-8, 0], lanes = [32, 8], warps = [4, 1], columns = [-1, 9], rows = [0, 1], packed = 2, apart = 2>
+
+// CHECK:      __launch_bounds__(128) sum(
+// CHECK:        unsigned int w_a[1][8];
+// CHECK-NEXT:   unsigned int w_c[1][6];
+// CHECK:        const uint2 v = load_u8x8(&in[(0 + warp) * in_s0 + 0 + (lane * 8 - 8)]);
+// CHECK-NEXT:   const unsigned int v_1 = v.x;
+// CHECK-NEXT:   const unsigned int v_2 = v.y;
+// CHECK-NEXT:   w_a[0][1] = v_1 & 0xff00ffu;
+// CHECK-NEXT:   w_a[0][2] = __byte_perm(v_1, 0u, 0x4341u);
+// CHECK-NEXT:   w_a[0][5] = v_2 & 0xff00ffu;
+// CHECK-NEXT:   w_a[0][6] = __byte_perm(v_2, 0u, 0x4341u);
+// Columns -1 and 1: the left lane's 7 (its last pair is 5 and 7), and this one's 1 of (1, 3).
+// CHECK:        const unsigned int v = w_a[0][6];
+// CHECK-NEXT:   const unsigned int v_1 = __shfl_up_sync(0xffffffffu, v, 1, 32);
+// CHECK-NEXT:   const unsigned int v_2 = w_a[0][2];
+// CHECK-NEXT:   w_a[0][0] = __byte_perm(v_1, v_2, 0x5432);
+// Columns 2 and 4, of (0, 2) and (4, 6).
+// CHECK-NEXT:   const unsigned int v_3 = w_a[0][1];
+// CHECK-NEXT:   const unsigned int v_4 = w_a[0][5];
+// CHECK-NEXT:   w_a[0][3] = __byte_perm(v_3, v_4, 0x5432);
+// CHECK:        w_a[0][7] = __byte_perm(
+// CHECK-NEXT:   #pragma unroll
+// CHECK-NEXT:   for (idx u = 0; u < 2; ++u) {
+// CHECK-NEXT:     #pragma unroll
+// CHECK-NEXT:     for (idx v_{{[0-9]+}} = 0; v_{{[0-9]+}} < 2; ++v_{{[0-9]+}}) {
+func.func @sum(%in: memref<?x?xi8, strided<[?, 1]>>, %out: memref<?x?xi8, strided<[?, 1]>>, %border: i1, %aligned: i1)
+    attributes {kernel.threads = array<i64: 32, 4, 1>} {
+  %i = arith.constant 0 : index
+  %yes = arith.constant true
+  %a = warp.load %in[%i, %i] aligned %yes : memref<?x?xi8, strided<[?, 1]>> -> !warp.tile<i8, #own>
+  %b = warp.neighbours %a : !warp.tile<i8, #own> -> !warp.tile<i8, #beside>
+  %c = warp.map {
+  ^bb0(%x: index, %y: index):
+    %l = warp.at %b[-1, 0] : !warp.tile<i8, #beside>
+    %lw = arith.extui %l : i8 to i16
+    %r = warp.at %b[1, 0] : !warp.tile<i8, #beside>
+    %rw = arith.extui %r : i8 to i16
+    %sum = arith.ori %lw, %rw : i16
+    %narrow = arith.trunci %sum : i16 to i8
+    warp.yield %narrow : i8
+  } : !warp.tile<i8, #own>
+  warp.store %c to %out[%i, %i] within [0, 240, 0, 4] aligned %aligned border %border whole %aligned : !warp.tile<i8, #own>, memref<?x?xi8, strided<[?, 1]>>
+  func.return
+}
