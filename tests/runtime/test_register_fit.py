@@ -65,7 +65,7 @@ def test_a_single_wave_has_no_room_for_more_blocks(monkeypatch, registers, times
     monkeypatch.setattr(cuda, "build", build)
     module = run_passes(pipeline(), standard_passes("h200"))
     (group,) = groups_of(find_pipeline(module))
-    group.schedule = ScheduleAttr(Shape.WarpTile, (120, 64), (32, 8), 4, blocks=4)
+    group.schedule = ScheduleAttr(Shape.WarpTile, (120, 62), (32, 8), 4, blocks=4)
     group.attributes[EVEN] = UnitAttr()
     passes = [p for p in standard_passes("h200") if p.name == "validate-occupancy"]
     Compiled(module, Settings(Backend("cuda", "h200"), passes=passes)).kernels(32, "sm_90")
