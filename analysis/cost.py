@@ -79,7 +79,7 @@ class Candidate:
     ahead_us: float = 0.0
     """What that saves a group that is all of its pipeline; not taken off `microseconds` yet."""
     even: bool = False
-    """Whether `blocks` are as many as share a multiprocessor, not as many as there is room for at least."""
+    """Whether no more than `blocks` are to share a multiprocessor, either."""
 
     def by_itself(self, alone: bool) -> Candidate:
         """The candidate for a group that is all of its pipeline, or not: what other groups give is in the cache."""

@@ -31,6 +31,8 @@ QUICK_EXCHANGE_PITCHES, DEEP_EXCHANGE_PITCHES = (8, 6, 4), (16, 12, 8)
 """Those of EXCHANGE_PITCHES by which groups are compared: where the halo is small, and where it is not."""
 DEEP_HALO = 8
 """Rows of a block, at its top and bottom, from which a halo is not small."""
+MOST_ROOM = 1.5
+"""Room for so many times the blocks of a multiprocessor is what a compiler may fill with registers."""
 REGISTER_LIMIT = 190
 """Estimated registers per thread beyond which a candidate is dropped: the estimate is not exact, 255 is."""
 
@@ -152,7 +154,7 @@ def _underestimate(found: Sequence[WarpCandidate | None], needs: Mapping[Kind, i
     return max([1.0, *known])
 
 
-def _most(blocks: int, threads: int, machine: Machine) -> int:
+def _blocks_with_registers_for(blocks: int, threads: int, machine: Machine) -> int:
     """How many blocks share a multiprocessor whose threads take the registers that leave room for `blocks`."""
     registers = min(255, machine.registers_per_core // (blocks * threads)) // 8 * 8
     return min(machine.max_threads_per_core // threads, machine.registers_per_core // (registers * threads))
@@ -191,8 +193,8 @@ def _estimate(
         resident = min(resident, max(1, machine.fast_bytes_per_core // shared))
     # blocks that all run at once lie evenly if there is no room for more: those that move in early take what is free
     per_core = -(-blocks // machine.cores)
-    even = machine.kernels_overlap and per_core <= resident and _most(per_core, threads, machine) == per_core
-    if even:
+    even = machine.kernels_overlap and per_core <= resident <= MOST_ROOM * per_core
+    if even := even and _blocks_with_registers_for(per_core, threads, machine) == per_core:
         resident = fit = per_core
     own = width * height / warps  # output points of a warp
     traffic: dict[int, tuple[float, float]] = {}  # per input: bytes of its own points, and of others

@@ -121,7 +121,7 @@ def count(model: PipelineModel, members: Sequence[int], output: int, layout: War
     _count_stages(found, model, members, output, layout)
     pairs = [layout.stages[id].paired for id in members]
     found.packed = any(pairs)
-    _count_packed(found, layout, output)
+    _count_packed(found, model, layout, output)
     found.terms = layout.vector * max(
         len(model.nodes[id].accesses) / (2 if pair else 1) for id, pair in zip(members, pairs, strict=True)
     )
@@ -194,16 +194,21 @@ def _count_stages(found: Counts, model: PipelineModel, members: Sequence[int], o
         kinds.add(kind)
 
 
-def _count_packed(found: Counts, layout: WarpLayout, output: int) -> None:
-    """What says how far the points of a register lie from each other."""
-    paired = [h for h in (*layout.sources.values(), *layout.stages.values()) if h.paired]
-    moved = [h for h in layout.sources.values() if layout.in_pieces(h)] + [layout.stages[output]] * bool(layout.slack)
-    found.packed_reach = max((max(h.reach) for h in paired), default=0)
-    for held in moved:
-        if held.paired and held.bytes == 1:
-            found.packed_bytes.add(held.rows(0), held.deep)
-    for held in paired:
-        found.packed_between.add(held.rows(0), held.deep * pairs_between(held.reach))
+def _count_packed(found: Counts, model: PipelineModel, layout: WarpLayout, output: int) -> None:
+    """What says how far the points of a register lie from each other, as `pack-subwords` finds it."""
+    functions = [(h, 1) for h in layout.sources.values()]
+    functions += [(h, model.nodes[id].values) for id, h in layout.stages.items()]
+    for held, values in functions:
+        if held.paired:
+            found.packed_reach = max(found.packed_reach, *held.reach)
+            rows = held.rows(0) + held.exchanged_rows()
+            found.packed_between.add(rows, held.deep * values * pairs_between(held.reach))
+    moved = [(h, int(h.bytes == 1)) for h in layout.sources.values() if layout.in_pieces(h)]
+    if layout.slack:
+        moved.append((layout.stages[output], model.nodes[output].element_bytes.count(1)))
+    for held, bytes in moved:
+        if held.paired:
+            found.packed_bytes.add(held.rows(0), held.deep * bytes)
 
 
 def _windows(model: PipelineModel, members: Sequence[int], layout: WarpLayout) -> float:

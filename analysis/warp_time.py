@@ -10,8 +10,9 @@ from tilefuse.analysis.warp_layout import LANES
 
 BUSY_MEMORY = 0.65
 """Share of a kernel's time for which DRAM is busy, from which it does not pay to ask for lines ahead of time."""
-IDLE_MEMORY = 0.5
-"""Share of a kernel's time for which DRAM is busy, up to which a single wave that has asked does not wait for it."""
+IDLE_MEMORY, WAITED_FOR = 0.5, 0.55
+"""Shares of a kernel's time for which DRAM is busy: up to which a single wave that has asked does not wait for it, and
+from which it gains as any first wave."""
 MOST_WAVES = 4.0
 """Waves of blocks from which blocks have drifted apart, so that some compute while others load."""
 FULL_WAVE = 0.9
@@ -84,7 +85,6 @@ def microseconds(work: Work, machine: Machine) -> float:
     together = min(1.0, capacity / per_core)  # the share of the blocks that are in the first wave
 
     compute = _compute(work, machine)
-    compute *= math.pow(max(1.0, c.full_issue_threads / resident), c.full_issue_power)
     dram = _dram(work, machine)
     # neighbours in x share the ends of rows, and drift apart while they go down tall tiles
     drift = (1.0 - together) * min(1.0, max(0.0, (work.rows - 8) / 24))
@@ -128,9 +128,12 @@ def _compute(work: Work, machine: Machine) -> float:
     compute = instructions / machine.instructions_per_us * (1.0 + c.border * work.at_border)
     # some multiprocessors have a block more than others, and not only by one where blocks move in early; but where
     # all places are taken they lie evenly
-    even = FULL_WAVE <= work.waves(machine) <= 1.0
-    idle = -(-work.blocks // machine.cores) * machine.cores / work.blocks - 1.0
-    return compute * (1.0 + (1.0 if even else c.imbalance) * idle)
+    full = FULL_WAVE <= work.waves(machine) <= 1.0
+    per_core = -(-work.blocks // machine.cores)
+    idle = per_core * machine.cores / work.blocks - 1.0
+    resident = LANES * work.warps * min(work.resident_blocks, per_core)
+    slow = math.pow(max(1.0, c.full_issue_threads / resident), c.full_issue_power)
+    return compute * slow * (1.0 + (1.0 if full else c.imbalance) * idle)
 
 
 def _dram(work: Work, machine: Machine) -> float:
@@ -154,4 +157,5 @@ def saved_ahead(work: Work, time: float, machine: Machine) -> float:
     longer, shorter = max(computed, begun), min(computed, begun)
     asked = longer * math.pow(1.0 + math.pow(shorter / longer, BEGIN_POWER), 1.0 / BEGIN_POWER)
     asked += machine.launch_us + ASKED_US
-    return max(0.0, time - asked) if dram < IDLE_MEMORY * asked else AHEAD_US
+    share = min(1.0, max(0.0, (WAITED_FOR - dram / asked) / (WAITED_FOR - IDLE_MEMORY)))
+    return max(0.0, share * (time - asked) + (1.0 - share) * AHEAD_US)

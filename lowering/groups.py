@@ -51,7 +51,8 @@ EXECUTION_MODELS: dict[Shape, type[BlockTile] | type[WarpTile]] = {
 """The class that emits the tile body, per execution model. A new one adds a row."""
 
 HELD = "held"
-"""On a group: the compiler, left to itself, takes other registers than leave room for the schedule's `blocks`."""
+"""On a group: the compiler, left to itself, takes more registers than leave room for the schedule's `blocks`, or fewer
+where there should be room for no more."""
 
 
 def _axis(d: int) -> str:

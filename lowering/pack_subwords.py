@@ -2,7 +2,8 @@
 
 A `warp.map` whose values all fit half a register (`analysis/subwords.py`) computes in i16, exactly; sums that
 cannot wrap say so (`overflow<nuw>`). Its tiles, and the loaded ones that it reads, get the layout `packed = 2`:
-of columns half of a lane's apart, or 2 (`apart = 2`), if that takes fewer permutations of bytes.
+of columns half of a lane's apart, or for all of a function 2 (`apart = 2`), if rows of bytes that do not lie where
+vectors do take fewer permutations so.
 
     warp.map { %a = warp.at %in[-1, 0] : !warp.tile<i8, #warp.layout<..., rows = [-2, 6]>>
                %b = arith.extui %a : i8 to i32 ... arith.addi %b, %c : i32 ... }

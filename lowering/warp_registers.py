@@ -102,12 +102,20 @@ class RegisterBody(Body):
             self._threads(),
             self.depths(layout) as deep,
             e.loop(layout.height, "r", unroll=True) as r,
-            e.loop(layout.width, "v", unroll=True) as v,
         ):
-            at = self.here(e.add(v, layout.columns[0]), e.add(r, layout.rows[0]), deep)
             read = partial(self.load_pair, apart=layout.apart) if layout.packed == 2 else self.load
-            for value, tile in [(read(source, at), tile) for source, tile in pairs]:
-                self._put(value, tile, at)
+
+            def one(column: Num) -> None:
+                at = self.here(column, e.add(r, layout.rows[0]), deep)
+                for value, tile in [(read(source, at), tile) for source, tile in pairs]:
+                    self._put(value, tile, at)
+
+            if 2 * layout.apart in (0, layout.vector):
+                with e.loop(layout.width, "v", unroll=True) as v:
+                    one(e.add(v, layout.columns[0]))
+            else:  # between pairs that lie closer some may not be held
+                for column in sorted({*layout.starts, *layout.between}):
+                    one(column)
 
     def skips(self, op: Operation) -> bool:
         return self.masks.ready and op in self.masks.unneeded
@@ -157,7 +165,7 @@ class RegisterBody(Body):
     def put_points(self, tile: SSAValue, row: Num, deep: tuple[Num, ...], point: Callable[[Where], SSAValue]) -> None:
         """A lane's own columns of a row, one by one."""
         e, layout = self.e, layout_of(tile)
-        with self._registers(layout) as v:
+        with self._starts(layout) as v:
             at = self.here(v, row, deep)
             value = point(at)
             if layout.packed == 2:
@@ -165,7 +173,7 @@ class RegisterBody(Body):
             self._put(value, tile, at)
 
     @contextmanager
-    def _registers(self, layout: Layout) -> Iterator[Num]:
+    def _starts(self, layout: Layout) -> Iterator[Num]:
         """Loops over a lane's own registers; gives the columns at which they begin."""
         e = self.e
         if 2 * layout.apart in (0, layout.vector):
@@ -231,7 +239,7 @@ class RegisterBody(Body):
         e, layout = self.e, op.layout
         with self.depths(layout) as deep:
             if layout.packed == 2:
-                with self._registers(layout) as v:
+                with self._starts(layout) as v:
                     here = self.here(v, row, deep)
 
                     def read(at: AtOp) -> SSAValue:
@@ -248,8 +256,8 @@ class RegisterBody(Body):
                         self._put(value, tile, here)
                 return
             # of a pair, which half is known only column by column
-            apart = any(self.array(o.tile)[1].packed == 2 for o in op.body.block.ops if isinstance(o, AtOp))
-            with nullcontext() if apart else e.loop(layout.vector, "v", unroll=True) as loop:
+            of_pairs = any(self.array(o.tile)[1].packed == 2 for o in op.body.block.ops if isinstance(o, AtOp))
+            with nullcontext() if of_pairs else e.loop(layout.vector, "v", unroll=True) as loop:
                 for v in range(layout.vector) if loop is None else [loop]:
                     here = self.here(v, row, deep)
                     for value, tile in zip(self.run(op.body.block, here, layout), op.tiles, strict=True):
@@ -281,11 +289,9 @@ class RegisterBody(Body):
         v = layout.vector
         with self.depths(layout) as deep:
             if layout.packed == 2:
-                there = range(-old_left, v - layout.apart + old_right) if old_left or old_right else layout.starts
-                for start in range(-left, v - layout.apart + right):
-                    # only what a column beside a pair's own begins
-                    if start not in there and any(start - right <= own <= start + left for own in layout.starts):
-                        self._pair_between(op, start, row, deep)
+                there = layout_of(op.tile).between if not op.exchanges_rows else frozenset()
+                for start in sorted(layout.between - there):
+                    self._pair_between(op, start, row, deep)
                 return
             for column in [*range(-left, -old_left), *range(v + old_right, v + right)]:
                 own = self.load(op.tile, self.here(column % v, row, deep))

@@ -25,7 +25,7 @@ from tilefuse.analysis.regions import NotFusable, alignment, fixed_span, follow_
 from tilefuse.analysis.warp_layout import LANES, exchange_bytes, group_layout, warp_layout
 from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.img.attrs import Memory, ScheduleAttr, Shape
-from tilefuse.dialects.img.ops import GroupOp, PipelineOp
+from tilefuse.dialects.img.ops import EVEN, GroupOp, PipelineOp
 from tilefuse.targets.gpus import Gpu, gpu
 from tilefuse.targets.occupancy import exceeded_limits, occupancy
 
@@ -238,6 +238,7 @@ class ValidateOccupancy(ModulePass):
                     f"{'; '.join(problems)} on {on.name if on is not None else 'a CPU'}. " + self._remedy(kept),
                 )
             group.schedule = smaller
+            group.attributes.pop(EVEN, None)  # its blocks are others
             # what was reported belongs to the old tile
             group.attributes.pop("registers", None)
             group.attributes.pop("spill_bytes", None)

@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import IntegerAttr, ModuleOp, UnitAttr
 from xdsl.passes import ModulePass
 
 from tilefuse.dialects.diagnostics import PipelineError
-from tilefuse.dialects.img.attrs import Shape
+from tilefuse.dialects.img.attrs import ScheduleAttr, Shape
 from tilefuse.dialects.img.ops import EVEN, GroupOp, PipelineOp
 from tilefuse.dialects.verification import verify
 from tilefuse.lowering import lowering_passes
@@ -157,6 +157,9 @@ class Compiled:
             if holding := self._hold(scheduled, module, cubin):
                 module = holding
                 continue
+            if self._release(scheduled, names, cubin):
+                module = self._lower(scheduled, None)
+                continue
             again = self._tile_again(scheduled, names, cubin, fixed) if searched else None
             if again is None:
                 # what the search has nothing better for is made smaller, and searched for no more
@@ -185,7 +188,7 @@ class Compiled:
             if (registers := cubin.registers.get(name)) is None:
                 continue  # tools such as compute-sanitizer keep the compiler from reporting
             fit = occupancy(on, math.prod(threads(group)), registers, 0).blocks_per_sm
-            more = fit > schedule.resident_blocks and EVEN in group.attributes
+            more = EVEN in group.attributes and self._room(group, name, cubin) > schedule.resident_blocks
             if cubin.spill_bytes[name] or fit < schedule.resident_blocks or more:
                 group.attributes[HELD] = UnitAttr()
                 held.add(name)
@@ -197,6 +200,27 @@ class Compiled:
             if (name := kernel_name(lowered)) in held:
                 hold(lowered, kernels[name])
         return module
+
+    def _room(self, group: GroupOp, name: str, cubin: cuda.Cubin) -> int:
+        """How many blocks of a kernel a multiprocessor has room for."""
+        on, shared = gpu(self._settings.backend.machine), cubin.shared_bytes[name]
+        return occupancy(on, math.prod(threads(group)), cubin.registers[name], shared).blocks_per_sm
+
+    def _release(self, scheduled: ModuleOp, names: list[str], cubin: cuda.Cubin) -> bool:
+        """Leave to the compiler what it does not fill with registers when it is held; whether there is such a kernel.
+
+        Its blocks do not lie evenly, and do not ask ahead: those that move in early get the places that are free.
+        """
+        released = False
+        for group, name in zip(groups_of(find_pipeline(scheduled)), names, strict=True):
+            schedule = group.schedule
+            if schedule is None or EVEN not in group.attributes or HELD not in group.attributes:
+                continue
+            if name in cubin.registers and self._room(group, name, cubin) > schedule.resident_blocks:
+                del group.attributes[EVEN], group.attributes[HELD]
+                group.schedule = ScheduleAttr.new_from(schedule, ahead=0)
+                released = True
+        return released
 
     def _tile_again(self, scheduled: ModuleOp, names: list[str], cubin: cuda.Cubin, fixed: set[str]) -> ModuleOp | None:
         """All scheduled anew, with what the spilling kernels need noted for the `tile` pass.

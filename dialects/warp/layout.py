@@ -70,7 +70,10 @@ class Layout:
 
     @property
     def width(self) -> int:
-        """Registers that a lane has for a row: one for each column at which points that share one may begin."""
+        """Registers that a lane has for a row: one for each column at which points that share one may begin.
+
+        Some of these stay without value where pairs lie closer than half of a lane's columns: see `between`.
+        """
         return self.vector - self.apart + sum(self.reach)
 
     @property
@@ -79,6 +82,14 @@ class Layout:
         if self.packed == 1:
             return tuple(range(self.vector))
         return tuple(c for c in range(self.vector) if c % (2 * self.apart) < self.apart)
+
+    @property
+    def between(self) -> frozenset[int]:
+        """The columns at which pairs begin that are not a lane's own: those beside its own that it holds."""
+        left, right = self.reach
+        if self.packed == 1:
+            return frozenset()
+        return frozenset(c + d for c in self.starts for d in range(-left, right + 1)) - frozenset(self.starts)
 
     def same_threads(self, other: Layout) -> bool:
         """Whether two tiles are spread over the same lanes and warps at the same place."""

@@ -3,10 +3,12 @@
 import math
 
 import pytest
+import random_subwords
 from random_pipelines import random_pipeline
 from random_programs import passes
 from two_reads import two_reads, two_rows_a_warp
 from xdsl.dialects import vector as vector_dialect
+from xdsl.dialects.builtin import IntegerAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.dialects.scf import IfOp
 from xdsl.ir import BlockArgument
@@ -14,17 +16,20 @@ from xdsl.ir import BlockArgument
 from tilefuse.analysis.cost import best_schedule
 from tilefuse.analysis.machine import machine
 from tilefuse.analysis.model import extract
+from tilefuse.analysis.subwords import columns_apart
 from tilefuse.analysis.warp_counts import Rows, count
 from tilefuse.analysis.warp_layout import group_layout
+from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.img.attrs import Shape
-from tilefuse.dialects.img.ops import GroupOp, PipelineOp
+from tilefuse.dialects.img.ops import GroupOp, InputOp, PipelineOp
 from tilefuse.dialects.img.types import element_bytes
 from tilefuse.dialects.parsing import parse_module
 from tilefuse.dialects.warp import LoadOp
-from tilefuse.lowering import lowering_passes
+from tilefuse.lowering import lowering_passes, pack_subwords
 from tilefuse.lowering.warp_schedule import layout_of
 from tilefuse.passes.pipeline import run_passes
 from tilefuse.passes.promote_memory import PromoteMemory
+from tilefuse.passes.tile import Tile
 
 
 def test_rows():
@@ -120,3 +125,33 @@ def test_what_loads_nothing_waits_for_no_loads():
     assert best.shape is Shape.WarpTile
     assert not best.work.loads
     assert best.microseconds < 10
+
+
+@pytest.mark.parametrize("exchange", [False, True])
+@pytest.mark.parametrize("seed", range(10))
+def test_the_model_asks_as_the_pass_does(seed, exchange, monkeypatch):
+    asked = []
+
+    def spy(*of):
+        asked.append(of)
+        return columns_apart(*of)
+
+    monkeypatch.setattr(pack_subwords, "columns_apart", spy)
+    pipeline, _ = random_subwords.pipeline(seed)
+    tile = Tile("h200", shape="warp_tile", sizes=(0, 0), threads=(32, 4), vector=8, rows=6, exchange=exchange)
+    schedule = [tile if p.name == "tile" else p for p in passes("h200", algorithm="all")]
+    module = pipeline.to_module()
+    for op in module.walk():
+        if isinstance(op, InputOp):
+            op.attributes["img.align"] = IntegerAttr(1, 64)
+    try:
+        module = run_passes(module, schedule)
+    except PipelineError as error:
+        pytest.skip(str(error))
+    said = []
+    for model, members, output, layout, exchanges in groups(module):
+        counts = count(model, members, output, layout, exchanges)
+        rows = (counts.packed_bytes.at(layout.pitch), counts.packed_between.at(layout.pitch))
+        said += [(layout.vector, counts.packed_reach, *rows)] * counts.packed
+    run_passes(module, [*lowering_passes(warps=True)[:1], pack_subwords.PackSubwords()])
+    assert asked == said

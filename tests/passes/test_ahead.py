@@ -6,7 +6,7 @@ from xdsl.parser import Parser
 
 import tilefuse as hl
 from tilefuse.dialects.img.attrs import ScheduleAttr, Shape
-from tilefuse.dialects.img.ops import GroupOp
+from tilefuse.dialects.img.ops import EVEN, GroupOp
 from tilefuse.lowering import lowering_passes
 from tilefuse.passes.pipeline import new_context, run_passes, standard_passes
 from tilefuse.passes.tile import Tile
@@ -30,6 +30,21 @@ def schedules(target="h200", strides="", **options):
     text = str(blur().to_module()).replace('img.input "image"', f'img.input "image"{strides}')
     module = run_passes(Parser(new_context(), text).parse_module(), standard_passes(target, **options))
     return [op.schedule for op in module.walk() if isinstance(op, GroupOp)]
+
+
+def test_blocks_of_a_single_wave_lie_evenly():
+    """A multiprocessor has room for as many as it gets, which stands in the schedule; not where there are more."""
+    for extent, even in (((1536, 2560), True), ((8192, 8192), False)):
+        module = run_passes(blur().to_module(), standard_passes("h200", extent=extent))
+        (group,) = (op for op in module.walk() if isinstance(op, GroupOp))
+        assert (EVEN in group.attributes) == even
+        (width, height), threads = group.schedule.tile_sizes, group.schedule.thread_counts
+        blocks = -(-extent[0] // width) * -(-extent[1] // height)
+        each = group.schedule.resident_blocks
+        assert (each == -(-blocks // 132)) == even
+        if even:
+            registers = 65536 // (each * threads[0] * threads[1]) // 8 * 8
+            assert 65536 // (registers * threads[0] * threads[1]) == each
 
 
 def test_a_kernel_by_itself():

@@ -33,7 +33,9 @@ def schedules(module):
 
 
 def report(spilled, registers=64):
-    """In the place of the compiler: as many bytes are spilled as `spilled` says for each further source."""
+    """In the place of the compiler: as many bytes are spilled as `spilled` says for each further source, and as many
+    registers taken as `registers` says, a number or one for each.
+    """
     calls = []
 
     def build(sources, arch, *, strict_float):
@@ -41,7 +43,8 @@ def report(spilled, registers=64):
             assert re.findall(r"__launch_bounds__\([^)]*\) (\w+)\(", source) == [name]
         calls.append("".join(sources.values()))
         left = spilled[min(len(calls), len(spilled)) - 1]
-        return cuda.Cubin(*(dict.fromkeys(sources, what) for what in (b"", registers, left, 0)))
+        taken = registers[min(len(calls), len(registers)) - 1] if isinstance(registers, list) else registers
+        return cuda.Cubin(*(dict.fromkeys(sources, what) for what in (b"", taken, left, 0)))
 
     return build, calls
 
@@ -58,19 +61,21 @@ def test_a_spilled_tile_is_searched_for_again(monkeypatch):
     assert schedules(after.module)[0].execution == before[0].execution
 
 
-@pytest.mark.parametrize(("registers", "times"), [(32, 2), (64, 1)])
-def test_a_single_wave_has_no_room_for_more_blocks(monkeypatch, registers, times):
-    """Of 4 blocks of 256 threads on each multiprocessor, 8 could move in with 32 registers: held to 64, 4 can."""
+@pytest.mark.parametrize(("registers", "bounds"), [([64], [""]), ([32, 64], ["", ", 4"]), ([32], ["", ", 4", ""])])
+def test_a_single_wave_has_no_room_for_more_blocks(monkeypatch, registers, bounds):
+    """Of 4 blocks of 256 threads on each multiprocessor, 8 could move in with 32 registers: with 64, 4 can."""
     build, calls = report([0], registers=registers)
     monkeypatch.setattr(cuda, "build", build)
     module = run_passes(pipeline(), standard_passes("h200"))
     (group,) = groups_of(find_pipeline(module))
-    group.schedule = ScheduleAttr(Shape.WarpTile, (120, 62), (32, 8), 4, blocks=4)
+    group.schedule = ScheduleAttr(Shape.WarpTile, (120, 62), (32, 8), 4, blocks=4, ahead=40)
     group.attributes[EVEN] = UnitAttr()
     passes = [p for p in standard_passes("h200") if p.name == "validate-occupancy"]
-    Compiled(module, Settings(Backend("cuda", "h200"), passes=passes)).kernels(32, "sm_90")
-    assert len(calls) == times
-    assert ("__launch_bounds__(256, 4)" in calls[-1]) == (times == 2)
+    made = Compiled(module, Settings(Backend("cuda", "h200"), passes=passes)).kernels(32, "sm_90")
+    assert [re.findall(r"__launch_bounds__\(256([^)]*)\)", text) for text in calls] == [[b] for b in bounds]
+    # what does not fill the registers it may take does not ask ahead: its blocks get the places that are free first
+    (group,) = groups_of(made.pipeline)
+    assert (EVEN in group.attributes, group.schedule.rows_ahead) == ((False, 0) if len(bounds) == 3 else (True, 40))
 
 
 def test_what_does_not_spill_stays(monkeypatch):

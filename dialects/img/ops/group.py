@@ -31,7 +31,8 @@ from tilefuse.dialects.img.ops.stage import StageOp, YieldOp, parse_attribute_of
 from tilefuse.dialects.img.types import FuncType
 
 EVEN = "even"
-"""On a group: all its blocks run at once, and lie evenly if there is room for no more than the schedule's `blocks`."""
+"""On a group: for the picture that was told all its blocks run at once, and lie evenly if a multiprocessor has room for
+no more of them than the schedule's `blocks`."""
 
 
 @irdl_op_definition

@@ -1,7 +1,7 @@
 // Pairs of columns 2 apart: each word of bytes gives two of them, and what begins between is put together, of the next
 // lane's at a row's ends.
 
-// RUN: pipeline-opt %s -p lower-warp-tiles -t cuda | filecheck %s
+// RUN: pipeline-opt %s -p lower-warp-tiles --split-input-file -t cuda | filecheck %s
 
 #own = #warp.layout<origin = [-8, 0], lanes = [32, 8], warps = [4, 1], columns = [0, 8], rows = [0, 1], packed = 2, apart = 2>
 #beside = #warp.layout<origin = [-8, 0], lanes = [32, 8], warps = [4, 1], columns = [-1, 9], rows = [0, 1], packed = 2, apart = 2>
@@ -43,6 +43,41 @@ func.func @sum(%in: memref<?x?xi8, strided<[?, 1]>>, %out: memref<?x?xi8, stride
     %r = warp.at %b[1, 0] : !warp.tile<i8, #beside>
     %rw = arith.extui %r : i8 to i16
     %sum = arith.ori %lw, %rw : i16
+    %narrow = arith.trunci %sum : i16 to i8
+    warp.yield %narrow : i8
+  } : !warp.tile<i8, #own>
+  warp.store %c to %out[%i, %i] within [0, 240, 0, 4] aligned %aligned border %border whole %aligned : !warp.tile<i8, #own>, memref<?x?xi8, strided<[?, 1]>>
+  func.return
+}
+
+// -----
+
+// Widened twice, first to the left: the pair that begins at column 2 is put together with what the right needs.
+
+#own = #warp.layout<origin = [-8, 0], lanes = [32, 8], warps = [4, 1], columns = [0, 8], rows = [0, 1], packed = 2, apart = 2>
+#left = #warp.layout<origin = [-8, 0], lanes = [32, 8], warps = [4, 1], columns = [-1, 8], rows = [0, 1], packed = 2, apart = 2>
+#both = #warp.layout<origin = [-8, 0], lanes = [32, 8], warps = [4, 1], columns = [-1, 9], rows = [0, 1], packed = 2, apart = 2>
+
+// CHECK:      __launch_bounds__(128) twice(
+// CHECK:        w_a[0][0] = __byte_perm(
+// CHECK:        w_a[0][4] = __byte_perm(
+// CHECK:        w_a[0][3] = __byte_perm(
+// CHECK:        w_a[0][7] = __byte_perm(
+// CHECK-NOT:    __byte_perm(
+// CHECK:        #pragma unroll
+func.func @twice(%in: memref<?x?xi8, strided<[?, 1]>>, %out: memref<?x?xi8, strided<[?, 1]>>, %border: i1, %aligned: i1)
+    attributes {kernel.threads = array<i64: 32, 4, 1>} {
+  %i = arith.constant 0 : index
+  %a = warp.load %in[%i, %i] aligned %aligned : memref<?x?xi8, strided<[?, 1]>> -> !warp.tile<i8, #own>
+  %l = warp.neighbours %a : !warp.tile<i8, #own> -> !warp.tile<i8, #left>
+  %b = warp.neighbours %l : !warp.tile<i8, #left> -> !warp.tile<i8, #both>
+  %c = warp.map {
+  ^bb0(%x: index, %y: index):
+    %p = warp.at %b[-1, 0] : !warp.tile<i8, #both>
+    %pw = arith.extui %p : i8 to i16
+    %q = warp.at %b[1, 0] : !warp.tile<i8, #both>
+    %qw = arith.extui %q : i8 to i16
+    %sum = arith.ori %pw, %qw : i16
     %narrow = arith.trunci %sum : i16 to i8
     warp.yield %narrow : i8
   } : !warp.tile<i8, #own>
