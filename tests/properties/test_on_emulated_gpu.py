@@ -2,6 +2,7 @@
 
 import shutil
 
+import emulated_cuda
 import numpy as np
 import pytest
 import random_pipelines
@@ -13,7 +14,8 @@ from random_programs import assert_equal, call, evaluated, passes
 
 import tilefuse as hl
 from tilefuse.dialects.diagnostics import PipelineError
-from tilefuse.lowering import pack_subwords
+from tilefuse.lowering import lowering_passes, pack_subwords
+from tilefuse.lowering.roll_stages import RollStages
 from tilefuse.passes.tile import Tile
 from tilefuse.runtime.program import compile_pipeline
 
@@ -74,6 +76,33 @@ def test_pairs_that_lie_closer(seed, vector, apart, exchange, misaligned, monkey
     reference = pipeline.compile(target="reference")
     for first, result in enumerate(results):
         np.testing.assert_array_equal(result, reference(picture[:, first:]))
+    assert not any(misaligned)
+
+
+@pytest.mark.parametrize(("vector", "apart"), [(8, 2), (8, 4), (16, 2), (16, 4)])
+def test_pairs_in_a_loop(vector, apart, misaligned, monkeypatch):
+    """Steps in a loop that carries packed tiles, which are copied before it."""
+
+    def rolled(*, warps):
+        passes = lowering_passes(warps=warps)
+        return [RollStages(instructions=1, steps=1) if isinstance(p, RollStages) else p for p in passes]
+
+    monkeypatch.setattr(emulated_cuda, "lowering_passes", rolled)
+    monkeypatch.setattr(pack_subwords, "columns_apart", lambda *of: apart)
+    x, y, image = hl.Var("x"), hl.Var("y"), hl.ImageParam(hl.UInt(8), 2, "image")
+    before, step = image, hl.BoundaryConditions.repeat_edge(image)
+    for i in range(6):
+        # what is two steps back is read as well: a loop carries both
+        following = hl.Func(f"step_{i}")
+        following[x, y] = (step[x - 1, y] & step[x + 1, y + 1]) + (step if i < 1 else before)[x, y - 1]
+        before, step = step, following
+    pipeline = hl.Pipeline(step)
+    tile = Tile("h200", shape="warp_tile", sizes=(0, 0), threads=(32, 4), vector=vector, rows=16, exchange=True)
+    schedule = [tile if p.name == "tile" else p for p in passes("h200", algorithm="all")]
+    program = pipeline.compile("cpu", passes=schedule, strict_float=True)
+    picture = np.random.default_rng(0).integers(0, 256, (70, 601)).astype(np.uint8)
+    np.testing.assert_array_equal(program(picture), pipeline.compile("reference")(picture))
+    assert "for (idx k = 0; k < " in program.source()
     assert not any(misaligned)
 
 
