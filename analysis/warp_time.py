@@ -74,15 +74,20 @@ class Work:
         """How often the blocks fill all places that there are for them."""
         return self.blocks / (self.resident_blocks * machine.cores)
 
+    def per_core(self, machine: Machine) -> int:
+        """Blocks of a multiprocessor that has most."""
+        return -(-self.blocks // machine.cores)
+
+    def resident_threads(self, machine: Machine) -> int:
+        """Of its threads those that run at once."""
+        return LANES * self.warps * min(self.resident_blocks, self.per_core(machine))
+
 
 def microseconds(work: Work, machine: Machine) -> float:
     """How long the kernel takes, with its launch."""
     c = machine.calibration
-    tiles, threads = work.blocks * work.warps, LANES * work.warps
-    capacity = work.resident_blocks * threads
-    per_core = threads * -(-work.blocks // machine.cores)
-    resident = min(capacity, per_core)
-    together = min(1.0, capacity / per_core)  # the share of the blocks that are in the first wave
+    tiles, resident = work.blocks * work.warps, work.resident_threads(machine)
+    together = min(1.0, work.resident_blocks / work.per_core(machine))  # the share of the blocks in the first wave
 
     compute = _compute(work, machine)
     dram = _dram(work, machine)
@@ -105,11 +110,16 @@ def microseconds(work: Work, machine: Machine) -> float:
     load = tiles * LANES * touched / (machine.instructions_per_us * c.load_bytes_per_instruction)
     longer, shorter = max(memory, compute), min(memory, compute)
     power = c.overlap * math.pow(resident / FULL_THREADS, c.overlap_power)
-    both = longer * math.pow(1.0 + math.pow((shorter + load) / longer, power), 1.0 / power)
+    both = _beside(longer, shorter + load, power)
     in_first_wave = min(1.0, c.apart * together) * shorter
     begun = work.blocks / machine.cores * c.block_us
     tail = _instructions(work, machine) * c.tail_us * (1.0 + c.guarded_tail * work.guarded)
     return both + in_first_wave + begun + tail + machine.launch_us
+
+
+def _beside(longer: float, shorter: float, power: float) -> float:
+    """The time of two things that hide behind each other, the better the larger `power`."""
+    return longer * math.pow(1.0 + math.pow(shorter / longer, power), 1.0 / power)
 
 
 def _instructions(work: Work, machine: Machine) -> float:
@@ -129,10 +139,8 @@ def _compute(work: Work, machine: Machine) -> float:
     # some multiprocessors have a block more than others, and not only by one where blocks move in early; but where
     # all places are taken they lie evenly
     full = FULL_WAVE <= work.waves(machine) <= 1.0
-    per_core = -(-work.blocks // machine.cores)
-    idle = per_core * machine.cores / work.blocks - 1.0
-    resident = LANES * work.warps * min(work.resident_blocks, per_core)
-    slow = math.pow(max(1.0, c.full_issue_threads / resident), c.full_issue_power)
+    idle = work.per_core(machine) * machine.cores / work.blocks - 1.0
+    slow = math.pow(max(1.0, c.full_issue_threads / work.resident_threads(machine)), c.full_issue_power)
     return compute * slow * (1.0 + (1.0 if full else c.imbalance) * idle)
 
 
@@ -154,8 +162,6 @@ def saved_ahead(work: Work, time: float, machine: Machine) -> float:
     # of a single wave DRAM works while the kernel before computes: it takes what its instructions take
     computed = _compute(work, machine) + ASKED_TAIL * _instructions(work, machine) * machine.calibration.tail_us
     begun = BEGIN_US + work.blocks / machine.cores * BEGUN_US
-    longer, shorter = max(computed, begun), min(computed, begun)
-    asked = longer * math.pow(1.0 + math.pow(shorter / longer, BEGIN_POWER), 1.0 / BEGIN_POWER)
-    asked += machine.launch_us + ASKED_US
+    asked = machine.launch_us + ASKED_US + _beside(max(computed, begun), min(computed, begun), BEGIN_POWER)
     share = min(1.0, max(0.0, (WAITED_FOR - dram / asked) / (WAITED_FOR - IDLE_MEMORY)))
     return max(0.0, share * (time - asked) + (1.0 - share) * AHEAD_US)

@@ -120,7 +120,7 @@ def _lies_anywhere(op: LoadOp | StoreOp) -> bool:
 
 def _rows(layout: Layout) -> int:
     """Rows of a lane, of all further dimensions."""
-    return layout.height * math.prod(b - a for a, b in layout.depth)
+    return math.prod(layout.shape[:-1])
 
 
 def _tiles(ops: Sequence[Operation]) -> dict[SSAValue, list[SSAValue]]:

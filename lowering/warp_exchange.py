@@ -1,4 +1,4 @@
-"""Shared memory through which rows go from warp to warp: two buffers that take turns.
+"""Rows that go from warp to warp, through shared memory: two buffers that take turns, and what is sent and received.
 
 A warp that has passed a barrier knows that all others have read what was sent before the barrier before it. So
 with two buffers one barrier per round is enough, also from one iteration of a loop to the next.
@@ -8,16 +8,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
-from xdsl.dialects import arith, memref
-from xdsl.dialects.builtin import MemRefType, i8, i16
+from xdsl.dialects import arith, memref, vector
+from xdsl.dialects.builtin import MemRefType, VectorType, i8, i16
 from xdsl.ir import Attribute, SSAValue
 
 from tilefuse.dialects.img.types import element_bytes
 from tilefuse.dialects.warp import NeighboursOp
-from tilefuse.dialects.warp.layout import TileType
+from tilefuse.dialects.warp.layout import Layout, TileType
+from tilefuse.lowering import pairs
 from tilefuse.lowering.emit import SHARED, Emitter, Num
 from tilefuse.lowering.warp_schedule import Loop, Stretch, layout_of
+
+if TYPE_CHECKING:
+    from tilefuse.lowering.warp_registers import RegisterBody
 
 
 class Exchange:
@@ -46,7 +51,7 @@ class Exchange:
             start = self._buffer(e.add(first, number))
             for op in part.sends:
                 shape = _shape(op)
-                type = MemRefType(exchanged_element(op), shape, memory_space=self.memory.type.memory_space)  # type: ignore[attr-defined]
+                type = MemRefType(_element(op), shape, memory_space=self.memory.type.memory_space)  # type: ignore[attr-defined]
                 view = memref.ViewOp(self.memory, e.value(start), [], type)
                 found[op] = e.op(view, f"x_{op.tile.name_hint or 'tile'}")
                 start = e.add(start, _bytes(op))
@@ -73,7 +78,7 @@ def _rounds(items: Sequence[Stretch | Loop], first: int | None) -> Iterator[tupl
             first += item.rounds * (item.count if isinstance(item, Loop) else 1)
 
 
-def exchanged_element(op: NeighboursOp) -> Attribute:
+def _element(op: NeighboursOp) -> Attribute:
     """What the elements of a buffer are: pairs lie there as they do in registers."""
     assert isinstance(op.tile.type, TileType)
     return i16 if op.tile.type.spread.packed == 2 else op.tile.type.element
@@ -86,4 +91,69 @@ def _shape(op: NeighboursOp) -> list[int]:
 
 
 def _bytes(op: NeighboursOp) -> int:
-    return -(-math.prod(_shape(op)) * element_bytes(exchanged_element(op)) // 16) * 16
+    return -(-math.prod(_shape(op)) * element_bytes(_element(op)) // 16) * 16
+
+
+def send_rows(body: RegisterBody, op: NeighboursOp, buffer: SSAValue) -> None:
+    """A warp's last rows, which the warp below reads above its own; then its first."""
+    old, new = layout_of(op.tile), layout_of(op.wider)
+    above = old.rows[0] - new.rows[0]
+    rows = [*range(old.rows[1] - above, old.rows[1]), *range(new.rows[1] - old.rows[1])]
+    element = _element(op)
+    piece = _piece(new.vector, element)
+    with body.depths(new) as deep:
+        for slot, row in enumerate(rows):
+            for first in range(0, new.vector, piece):
+                index = [body.e.value(i) for i in _slot(body, new, body.warp, deep, slot, first)]
+                # pairs lie in shared memory as they do in registers
+                starts = new.starts[first // new.packed : (first + piece) // new.packed]
+                places = [body.here(c, row, deep) for c in starts]
+                if new.packed == 2:
+                    whole = pairs.joined(body.e, [body.load_pair(op.tile, at, new.apart) for at in places])
+                    body.e.effect(vector.StoreOp(whole, buffer, index))
+                    continue
+                values = [body.load(op.tile, at) for at in places]
+                if piece == 1:
+                    body.e.store(values[0], buffer, index)
+                else:
+                    body.e.effect(vector.StoreOp(pairs.together(body.e, values), buffer, index))
+
+
+def receive_rows(body: RegisterBody, op: NeighboursOp, buffer: SSAValue) -> None:
+    """The rows above from the warp above, those below from the warp below."""
+    e = body.e
+    old, new = layout_of(op.tile), layout_of(op.wider)
+    above, below = old.rows[0] - new.rows[0], new.rows[1] - old.rows[1]
+    up, down = e.max(e.sub(body.warp, 1), 0), e.min(e.add(body.warp, 1), new.warps[0] - 1)
+    element = _element(op)
+    piece = _piece(new.vector, element)
+    type = VectorType(element, [piece])
+    with body.depths(new) as deep:
+        for slot in range(above + below):
+            row = new.rows[0] + slot if slot < above else old.rows[1] + slot - above
+            for first in range(0, new.vector, piece):
+                index = _slot(body, new, up if slot < above else down, deep, slot, first)
+                if piece == 1:
+                    body.put(e.load(buffer, index), op.wider, body.here(first, row, deep))
+                    continue
+                loaded = e.op(vector.LoadOp(buffer, [e.value(i) for i in index], type))
+                for v in range(0, piece, new.packed):
+                    if new.packed == 2:
+                        value = loaded if piece == 2 else pairs.shuffle(e, loaded, loaded, [v, v + 1])
+                    else:
+                        value = e.op(vector.ExtractOp(loaded, [v], element))
+                    body.put(value, op.wider, body.here(new.starts[(first + v) // new.packed], row, deep))
+
+
+def _slot(body: RegisterBody, layout: Layout, warp: Num, deep: tuple[Num, ...], slot: int, column: int) -> list[Num]:
+    e = body.e
+    inner = [e.sub(c, low) for c, (low, _) in zip(deep, layout.depth, strict=True)]
+    return [warp, *reversed(inner), slot, e.add(e.mul(body.lane, layout.vector), column)]
+
+
+def _piece(count: int, element: Attribute) -> int:
+    """Elements that one access of at most 16 bytes moves, such that `count` elements take a whole number of them."""
+    piece = 16 // element_bytes(element)
+    while piece > 1 and (count % piece or piece * element_bytes(element) < 2):
+        piece //= 2
+    return max(piece, 1)

@@ -8,11 +8,10 @@ from functools import partial
 
 from xdsl.dialects import arith, gpu, vector
 from xdsl.dialects.builtin import Float32Type, Float64Type, IntegerAttr, IntegerType, VectorType, i1, i8, i32
-from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
+from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from tilefuse.analysis.warp_layout import LANES
 from tilefuse.dialects.gpu_shuffle import ShuffleMode, ShuffleOp
-from tilefuse.dialects.img.types import element_bytes
 from tilefuse.dialects.warp import AtOp, MapOp, NeighboursOp, PrefetchOp, StoreOp, YieldOp
 from tilefuse.dialects.warp.layout import Layout
 from tilefuse.lowering import pairs
@@ -21,7 +20,7 @@ from tilefuse.lowering.pairs import PAIR
 from tilefuse.lowering.printers.memory import STATIC_SHARED_LIMIT
 from tilefuse.lowering.vector_roots import has_vector_roots
 from tilefuse.lowering.warp_body import Body, Where
-from tilefuse.lowering.warp_exchange import Exchange, exchanged_element
+from tilefuse.lowering.warp_exchange import Exchange, receive_rows, send_rows
 from tilefuse.lowering.warp_loads import load_tile
 from tilefuse.lowering.warp_masks import Masks
 from tilefuse.lowering.warp_prefetches import prefetch_lines
@@ -75,7 +74,7 @@ class RegisterBody(Body):
                     self.masks.ready = self.masks.written
                 with self._threads():
                     for op in part.receives:
-                        self._receive(op, buffers[op])
+                        receive_rows(self, op, buffers[op])
                     for load in part.loads:
                         load_tile(self, load)
                     for prefetch in part.prefetches:
@@ -84,7 +83,7 @@ class RegisterBody(Body):
                         self.masks.write(self.warp, self.lane)
                     self._sweep(part)
                     for op in part.sends:
-                        self._send(op, buffers[op])
+                        send_rows(self, op, buffers[op])
             turn = self.e.add(turn, item.rounds)
 
     @contextmanager
@@ -108,9 +107,9 @@ class RegisterBody(Body):
             def one(column: Num) -> None:
                 at = self.here(column, e.add(r, layout.rows[0]), deep)
                 for value, tile in [(read(source, at), tile) for source, tile in pairs]:
-                    self._put(value, tile, at)
+                    self.put(value, tile, at)
 
-            if 2 * layout.apart in (0, layout.vector):
+            if layout.dense:
                 with e.loop(layout.width, "v", unroll=True) as v:
                     one(e.add(v, layout.columns[0]))
             else:  # between pairs that lie closer some may not be held
@@ -157,7 +156,7 @@ class RegisterBody(Body):
         deep = [e.sub(c, low) for c, (low, _) in zip(at.deep, held.depth, strict=True)]
         return [*reversed(deep), e.sub(at.row, held.rows[0]), e.sub(at.column, held.columns[0])]
 
-    def _put(self, value: SSAValue, tile: SSAValue, at: Where) -> None:
+    def put(self, value: SSAValue, tile: SSAValue, at: Where) -> None:
         """Keep a value, or a pair of them, in its register."""
         array, held = self.array(tile)
         self.e.store(value, array, self.register_index(held, at))
@@ -170,13 +169,13 @@ class RegisterBody(Body):
             value = point(at)
             if layout.packed == 2:
                 value = pairs.pair_of(e, value, point(at.moved(layout.apart, e)))
-            self._put(value, tile, at)
+            self.put(value, tile, at)
 
     @contextmanager
     def _starts(self, layout: Layout) -> Iterator[Num]:
         """Loops over a lane's own registers; gives the columns at which they begin."""
         e = self.e
-        if 2 * layout.apart in (0, layout.vector):
+        if layout.dense:
             with e.loop(len(layout.starts), "v", unroll=True) as v:
                 yield v
             return
@@ -200,7 +199,7 @@ class RegisterBody(Body):
             if keep is not None:
                 assert other is not None
                 value = e.select(keep[0], value, other)
-            self._put(value, tile, self.here(v, at.row, at.deep))
+            self.put(value, tile, self.here(v, at.row, at.deep))
 
     def here(self, column: Num, row: Num, deep: tuple[Num, ...]) -> Where:
         return Where(self.warp, self.lane, column, row, deep)
@@ -247,13 +246,13 @@ class RegisterBody(Body):
 
                     found = pairs.compute_pair(e, op.body.block, read)
                     for value, tile in zip(found, op.tiles, strict=True):
-                        self._put(pairs.before_shift(value) if tile in self.upper else value, tile, here)
+                        self.put(pairs.before_shift(value) if tile in self.upper else value, tile, here)
                 return
             if has_vector_roots(op.body.block) and layout.vector > 1:
                 places = [self.here(v, row, deep) for v in range(layout.vector)]
                 for here, found in zip(places, self.run_together(op.body.block, places, layout), strict=True):
                     for value, tile in zip(found, op.tiles, strict=True):
-                        self._put(value, tile, here)
+                        self.put(value, tile, here)
                 return
             # of a pair, which half is known only column by column
             of_pairs = any(self.array(o.tile)[1].packed == 2 for o in op.body.block.ops if isinstance(o, AtOp))
@@ -261,7 +260,7 @@ class RegisterBody(Body):
                 for v in range(layout.vector) if loop is None else [loop]:
                     here = self.here(v, row, deep)
                     for value, tile in zip(self.run(op.body.block, here, layout), op.tiles, strict=True):
-                        self._put(value, tile, here)
+                        self.put(value, tile, here)
 
     def _read(self, op: AtOp, here: Where) -> tuple[SSAValue, Where]:
         """The tile, and the place in it, that a packed body reads."""
@@ -282,22 +281,16 @@ class RegisterBody(Body):
     def _columns(self, op: NeighboursOp, row: Num) -> None:
         """The columns beside a lane's own: edge elements of its neighbours."""
         layout = layout_of(op.wider)
-        left, right = layout.reach
-        old_left, old_right = layout_of(op.tile).reach
-        if op.exchanges_rows:
-            old_left = old_right = 0
-        v = layout.vector
+        there = frozenset() if op.exchanges_rows else layout_of(op.tile).between
         with self.depths(layout) as deep:
-            if layout.packed == 2:
-                there = layout_of(op.tile).between if not op.exchanges_rows else frozenset()
-                for start in sorted(layout.between - there):
-                    self._pair_between(op, start, row, deep)
-                return
-            for column in [*range(-left, -old_left), *range(v + old_right, v + right)]:
-                own = self.load(op.tile, self.here(column % v, row, deep))
+            for column in sorted(layout.between - there):
+                if layout.packed == 2:
+                    self._pair_between(op, column, row, deep)
+                    continue
+                own = self.load(op.tile, self.here(column % layout.vector, row, deep))
                 mode = ShuffleMode.Up if column < 0 else ShuffleMode.Down
-                value = self.shuffle(own, abs(column // v), mode, layout.lanes[0])
-                self._put(value, op.wider, self.here(column, row, deep))
+                value = self.shuffle(own, abs(column // layout.vector), mode, layout.lanes[0])
+                self.put(value, op.wider, self.here(column, row, deep))
 
     def _pair_between(self, op: NeighboursOp, start: int, row: Num, deep: tuple[Num, ...]) -> None:
         """A pair that begins where none of a lane's own does: of two pairs, of which one may be the next lane's."""
@@ -314,7 +307,7 @@ class RegisterBody(Body):
 
         # the second point of the one, the first of the other
         both = pairs.shuffle(e, pair(first, ShuffleMode.Up), pair(second, ShuffleMode.Down), [1, 2])
-        self._put(both, op.wider, self.here(start, row, deep))
+        self.put(both, op.wider, self.here(start, row, deep))
 
     def _shuffle_pair(self, pair: SSAValue, mode: ShuffleMode, layout: Layout) -> SSAValue:
         e = self.e
@@ -333,62 +326,6 @@ class RegisterBody(Body):
         width = e.op(arith.ConstantOp.from_int_and_width(warp, i32))
         value = e.op(ShuffleOp(value, offset, width, mode))
         return value if narrow is None else e.op(arith.TruncIOp(value, narrow))
-
-    # --- rows from warp to warp
-
-    def _send(self, op: NeighboursOp, buffer: SSAValue) -> None:
-        """A warp's last rows, which the warp below reads above its own; then its first."""
-        old, new = layout_of(op.tile), layout_of(op.wider)
-        above = old.rows[0] - new.rows[0]
-        rows = [*range(old.rows[1] - above, old.rows[1]), *range(new.rows[1] - old.rows[1])]
-        element = exchanged_element(op)
-        piece = _piece(new.vector, element)
-        with self.depths(new) as deep:
-            for slot, row in enumerate(rows):
-                for first in range(0, new.vector, piece):
-                    index = [self.e.value(i) for i in self._slot(new, self.warp, deep, slot, first)]
-                    # pairs lie in shared memory as they do in registers
-                    starts = new.starts[first // new.packed : (first + piece) // new.packed]
-                    places = [self.here(c, row, deep) for c in starts]
-                    if new.packed == 2:
-                        whole = pairs.joined(self.e, [self.load_pair(op.tile, at, new.apart) for at in places])
-                        self.e.effect(vector.StoreOp(whole, buffer, index))
-                        continue
-                    values = [self.load(op.tile, at) for at in places]
-                    if piece == 1:
-                        self.e.store(values[0], buffer, index)
-                    else:
-                        self.e.effect(vector.StoreOp(pairs.together(self.e, values), buffer, index))
-
-    def _receive(self, op: NeighboursOp, buffer: SSAValue) -> None:
-        """The rows above from the warp above, those below from the warp below."""
-        e = self.e
-        old, new = layout_of(op.tile), layout_of(op.wider)
-        above, below = old.rows[0] - new.rows[0], new.rows[1] - old.rows[1]
-        up, down = e.max(e.sub(self.warp, 1), 0), e.min(e.add(self.warp, 1), new.warps[0] - 1)
-        element = exchanged_element(op)
-        piece = _piece(new.vector, element)
-        type = VectorType(element, [piece])
-        with self.depths(new) as deep:
-            for slot in range(above + below):
-                row = new.rows[0] + slot if slot < above else old.rows[1] + slot - above
-                for first in range(0, new.vector, piece):
-                    index = self._slot(new, up if slot < above else down, deep, slot, first)
-                    if piece == 1:
-                        self._put(e.load(buffer, index), op.wider, self.here(first, row, deep))
-                        continue
-                    loaded = e.op(vector.LoadOp(buffer, [e.value(i) for i in index], type))
-                    for v in range(0, piece, new.packed):
-                        if new.packed == 2:
-                            value = loaded if piece == 2 else pairs.shuffle(e, loaded, loaded, [v, v + 1])
-                        else:
-                            value = e.op(vector.ExtractOp(loaded, [v], element))
-                        self._put(value, op.wider, self.here(new.starts[(first + v) // new.packed], row, deep))
-
-    def _slot(self, layout: Layout, warp: Num, deep: tuple[Num, ...], slot: int, column: int) -> list[Num]:
-        e = self.e
-        inner = [e.sub(c, low) for c, (low, _) in zip(deep, layout.depth, strict=True)]
-        return [warp, *reversed(inner), slot, e.add(e.mul(self.lane, layout.vector), column)]
 
     # --- global memory
 
@@ -447,14 +384,6 @@ def _kept_unshifted(op: MapOp) -> Iterator[SSAValue]:
         is_byte = op.layout.packed == 2 and tile.type.element == i8
         if is_byte and pairs.is_upper_byte(value) and all(isinstance(use.operation, StoreOp) for use in tile.uses):
             yield tile
-
-
-def _piece(count: int, element: Attribute) -> int:
-    """Elements that one access of at most 16 bytes moves, such that `count` elements take a whole number of them."""
-    piece = 16 // element_bytes(element)
-    while piece > 1 and (count % piece or piece * element_bytes(element) < 2):
-        piece //= 2
-    return max(piece, 1)
 
 
 @contextmanager

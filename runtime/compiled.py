@@ -178,7 +178,6 @@ class Compiled:
         Left to itself it often takes fewer, and orders instructions better than for a number of blocks. `module`
         with what was held; None if nothing had to be.
         """
-        on = gpu(self._settings.backend.machine)
         pairs = zip(*(groups_of(find_pipeline(m)) for m in (scheduled, module)), strict=True)
         held = set()
         for group, lowered in pairs:
@@ -187,9 +186,8 @@ class Compiled:
                 continue
             if (registers := cubin.registers.get(name)) is None:
                 continue  # tools such as compute-sanitizer keep the compiler from reporting
-            fit = occupancy(on, math.prod(threads(group)), registers, 0).blocks_per_sm
-            more = EVEN in group.attributes and self._room(group, name, cubin) > schedule.resident_blocks
-            if cubin.spill_bytes[name] or fit < schedule.resident_blocks or more:
+            fewer = self._room(group, registers) < schedule.resident_blocks
+            if cubin.spill_bytes[name] or fewer or self._is_uneven(group, name, cubin):
                 group.attributes[HELD] = UnitAttr()
                 held.add(name)
         if not held:
@@ -201,10 +199,16 @@ class Compiled:
                 hold(lowered, kernels[name])
         return module
 
-    def _room(self, group: GroupOp, name: str, cubin: cuda.Cubin) -> int:
-        """How many blocks of a kernel a multiprocessor has room for."""
-        on, shared = gpu(self._settings.backend.machine), cubin.shared_bytes[name]
-        return occupancy(on, math.prod(threads(group)), cubin.registers[name], shared).blocks_per_sm
+    def _room(self, group: GroupOp, registers: int, shared: int = 0) -> int:
+        """How many blocks that take so much a multiprocessor has room for."""
+        on = gpu(self._settings.backend.machine)
+        return occupancy(on, math.prod(threads(group)), registers, shared).blocks_per_sm
+
+    def _is_uneven(self, group: GroupOp, name: str, cubin: cuda.Cubin) -> bool:
+        """Whether there is room for more of the blocks that all run at once than there are to be."""
+        if group.schedule is None or EVEN not in group.attributes or name not in cubin.registers:
+            return False
+        return self._room(group, cubin.registers[name], cubin.shared_bytes[name]) > group.schedule.resident_blocks
 
     def _release(self, scheduled: ModuleOp, names: list[str], cubin: cuda.Cubin) -> bool:
         """Leave to the compiler what it does not fill with registers when it is held; whether there is such a kernel.
@@ -213,12 +217,10 @@ class Compiled:
         """
         released = False
         for group, name in zip(groups_of(find_pipeline(scheduled)), names, strict=True):
-            schedule = group.schedule
-            if schedule is None or EVEN not in group.attributes or HELD not in group.attributes:
-                continue
-            if name in cubin.registers and self._room(group, name, cubin) > schedule.resident_blocks:
+            if HELD in group.attributes and self._is_uneven(group, name, cubin):
+                assert group.schedule is not None
                 del group.attributes[EVEN], group.attributes[HELD]
-                group.schedule = ScheduleAttr.new_from(schedule, ahead=0)
+                group.schedule = ScheduleAttr.new_from(group.schedule, ahead=0)
                 released = True
         return released
 

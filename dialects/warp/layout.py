@@ -79,16 +79,17 @@ class Layout:
     @property
     def starts(self) -> tuple[int, ...]:
         """The columns at which the registers of a lane's own begin; between them only pairs begin that are copies."""
-        if self.packed == 1:
-            return tuple(range(self.vector))
-        return tuple(c for c in range(self.vector) if c % (2 * self.apart) < self.apart)
+        return tuple(c for c in range(self.vector) if not self.apart or c % (2 * self.apart) < self.apart)
+
+    @property
+    def dense(self) -> bool:
+        """Whether these are one after the other, and so are all registers of a row."""
+        return 2 * self.apart in (0, self.vector)
 
     @property
     def between(self) -> frozenset[int]:
-        """The columns at which pairs begin that are not a lane's own: those beside its own that it holds."""
+        """The columns at which registers begin that are copies: those held beside where a lane's own begin."""
         left, right = self.reach
-        if self.packed == 1:
-            return frozenset()
         return frozenset(c + d for c in self.starts for d in range(-left, right + 1)) - frozenset(self.starts)
 
     def same_threads(self, other: Layout) -> bool:
@@ -163,7 +164,7 @@ class LayoutAttr(Data[Layout]):
             text += f", depth = [{', '.join(f'[{x}, {y}]' for x, y in a.depth)}]"
         if a.packed != 1:
             text += f", packed = {a.packed}"
-        if a.apart and 2 * a.apart != a.vector:
+        if not a.dense:
             text += f", apart = {a.apart}"
         printer.print_string(f"<{text}>")
 
