@@ -6,6 +6,7 @@ Each value is followed as an unsigned interval. A 32-bit value has to be proven 
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping
 
 from xdsl.dialects import arith
@@ -174,27 +175,38 @@ def pairs_pay(block: Block, spans: Mapping[SSAValue, Span]) -> bool:
     return 0 < together <= 2 * sum(instruction_cost(op) for op in work)
 
 
-WORD_APART = 2
-"""Columns apart of which pairs of bytes come out of one word of memory by an instruction each."""
+def columns_apart(vector: int, gain: float) -> int:
+    """Columns from one point of a register to the other: neighbours where that is no loss, else half of a lane's.
 
-
-def columns_apart(vector: int, reach: int, in_memory: float, between: float) -> int:
-    """Columns from one point of a register to the other, where rows of `vector` take fewer permutations of bytes.
-
-    Half of a lane's: then words in memory are taken apart, and put together, by one permutation more for each. Or 2:
-    then pairs that begin between a lane's own are put together at the end of each word but the last; `reach`, the most
-    columns held of a lane's neighbours, must be no more. `in_memory`: rows of bytes that are loaded or stored where
-    vectors do not lie; `between`: rows that are read in columns beside their own, as often as `pairs_between` says.
-
-    Rows that do lie where vectors do gain, too, but NVRTC then keeps more in registers: 5-tap blur at 8192x8192 80 for
-    64, which leaves room for fewer threads (39.3 us for 37.0; H200, 2026-11-22).
+    Neighbours come out of words of memory, and go back, as they lie there, and few registers of the lanes beside hold
+    many columns. Where points are half of a lane's apart, most columns beside them are other registers of the lane.
+    `gain`: the sum of what `gain_in_memory` and `gain_beside` say of each row.
     """
-    words = vector // (2 * WORD_APART)
-    if vector % (2 * WORD_APART) or reach > WORD_APART:
-        return vector // 2
-    return WORD_APART if words * in_memory > (words - 1) * between else vector // 2
+    return 1 if gain >= 0 else vector // 2
 
 
-def pairs_between(reach: tuple[int, int]) -> int:
-    """Pairs that begin between those of two words, of a row read so many columns to the left and to the right."""
-    return min(WORD_APART, sum(reach))
+def gain_in_memory(vector: int, bytes: int) -> float:
+    """Permutations that a row in memory, of elements of so many bytes, takes less if neighbours share registers."""
+    return vector / 4 if bytes == 1 else vector / 2
+
+
+def gain_beside(vector: int, reach: tuple[int, int]) -> float:
+    """The same of a row that is read so many columns to the left and to the right."""
+    return _cost_beside(vector, vector // 2, reach) - _cost_beside(vector, 1, reach)
+
+
+_SHUFFLE = 2.0
+"""Permutations of bytes that take as long as a shuffle from lane to lane."""
+
+
+@functools.cache
+def _cost_beside(vector: int, apart: int, reach: tuple[int, int]) -> float:
+    """Of the registers with columns beside a lane's own (`Layout.between`)."""
+    starts = {c for c in range(vector) if c % (2 * apart) < apart}
+    shuffled: set[int] = set()
+    permuted = 0
+    for column in {c + d for c in starts for d in range(-reach[0], reach[1] + 1)} - starts:
+        parts = [column] if column % vector in starts else [column - apart, column + apart]
+        shuffled.update(c for c in parts if not 0 <= c < vector)
+        permuted += len(parts) > 1
+    return permuted + _SHUFFLE * len(shuffled)

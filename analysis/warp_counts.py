@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from tilefuse.analysis.calibration import Calibration
 from tilefuse.analysis.model import PipelineModel
-from tilefuse.analysis.subwords import columns_apart, pairs_between
+from tilefuse.analysis.subwords import columns_apart, gain_beside, gain_in_memory
 from tilefuse.analysis.warp_layout import (
     WORD_BYTES,
     Held,
@@ -83,12 +83,8 @@ class Counts:
     """Values that the stage with most reads takes."""
     packed: bool = False
     """Whether two points share a register."""
-    packed_reach: int = 0
-    """The most columns of its neighbours that a lane holds of what is packed."""
-    packed_bytes: Rows = field(default_factory=Rows)
-    """Rows of packed bytes that are loaded or stored where vectors do not lie."""
-    packed_between: Rows = field(default_factory=Rows)
-    """Packed rows that are read in columns beside their own; see `columns_apart`."""
+    packed_gain: Rows = field(default_factory=Rows)
+    """What neighbours that share a register gain over points half of a lane's columns apart; see `columns_apart`."""
     guarded: bool = False
     """Whether rows that are loaded or stored do not lie where vectors do."""
     kept: list[Rows] = field(default_factory=list)
@@ -102,16 +98,12 @@ class Counts:
     def registers(self, pitch: int, c: Calibration) -> float:
         """Per thread, about."""
         loaded, v = c.live_loads * self.registers_loaded.at(pitch), self.vector
-        packed = c.packed_rows * max(0.0, self._apart(pitch) - 2) * v / 8 if self.packed else 0.0
+        apart = columns_apart(v, self.packed_gain.at(pitch))
+        packed = c.packed_rows * max(0.0, apart - 2) * v / 8 if self.packed else 0.0
         if self.kept:
             waiting = c.exchange_registers + c.at_barrier * max(k.at(pitch) for k in self.kept)
             return max(c.base_registers + loaded, waiting) + c.at_barrier_terms * self.terms + packed
         return c.base_registers + c.live_window * self.windows + loaded + c.live_terms * self.terms + packed
-
-    def _apart(self, pitch: int) -> int:
-        """Columns from one point of a register to the other."""
-        in_memory, between = self.packed_bytes.at(pitch), self.packed_between.at(pitch)
-        return columns_apart(self.vector, self.packed_reach, in_memory, between)
 
 
 def count(model: PipelineModel, members: Sequence[int], output: int, layout: WarpLayout, exchanges: bool) -> Counts:
@@ -196,19 +188,18 @@ def _count_stages(found: Counts, model: PipelineModel, members: Sequence[int], o
 
 def _count_packed(found: Counts, model: PipelineModel, layout: WarpLayout, output: int) -> None:
     """What says how far the points of a register lie from each other, as `pack-subwords` finds it."""
+    v = layout.vector
     functions = [(h, 1) for h in layout.sources.values()]
     functions += [(h, model.nodes[id].values) for id, h in layout.stages.items()]
     for held, values in functions:
         if held.paired:
-            found.packed_reach = max(found.packed_reach, *held.reach)
             rows = held.rows(0) + held.exchanged_rows()
-            found.packed_between.add(rows, held.deep * values * pairs_between(held.reach))
-    moved = [(h, int(h.bytes == 1)) for h in layout.sources.values() if layout.in_pieces(h)]
-    if layout.slack:
-        moved.append((layout.stages[output], model.nodes[output].element_bytes.count(1)))
+            found.packed_gain.add(rows, held.deep * values * gain_beside(v, held.reach))
+    moved = [(h, h.bytes) for h in layout.sources.values()]
+    moved += [(layout.stages[output], bytes) for bytes in model.nodes[output].element_bytes]
     for held, bytes in moved:
         if held.paired:
-            found.packed_bytes.add(held.rows(0), held.deep * bytes)
+            found.packed_gain.add(held.rows(0), held.deep * gain_in_memory(v, bytes))
 
 
 def _windows(model: PipelineModel, members: Sequence[int], layout: WarpLayout) -> float:

@@ -2,8 +2,8 @@
 
 A `warp.map` whose values all fit half a register (`analysis/subwords.py`) computes in i16, exactly; sums that
 cannot wrap say so (`overflow<nuw>`). Its tiles, and the loaded ones that it reads, get the layout `packed = 2`:
-of columns half of a lane's apart, or for all of a function 2 (`apart = 2`), if rows of bytes that do not lie where
-vectors do take fewer permutations so.
+of neighbouring columns (`apart = 1`), or for all of a function of columns half of a lane's apart, where these take
+fewer permutations and shuffles.
 
     warp.map { %a = warp.at %in[-1, 0] : !warp.tile<i8, #warp.layout<..., rows = [-2, 6]>>
                %b = arith.extui %a : i8 to i32 ... arith.addi %b, %c : i32 ... }
@@ -30,12 +30,14 @@ from tilefuse.analysis.subwords import (
     HALF,
     columns_apart,
     constant_of,
+    gain_beside,
+    gain_in_memory,
     of_type,
-    pairs_between,
     pairs_pay,
     subword_intervals,
 )
 from tilefuse.dialects.img.ops import DivOp, ModOp
+from tilefuse.dialects.img.types import element_bytes
 from tilefuse.dialects.warp import AtOp, LoadOp, MapOp, NeighboursOp, StoreOp, YieldOp
 from tilefuse.dialects.warp.layout import Layout, TileType
 from tilefuse.lowering.pairs import NO_WRAP
@@ -105,17 +107,12 @@ def _apart(tiles: Mapping[SSAValue, Sequence[SSAValue]], ops: Sequence[Operation
     if not tiles:
         return 0
     held = [max((layout_of(t) for t in same), key=lambda layout: sum(layout.reach)) for same in tiles.values()]
-    moved = [
-        op.tile for op in ops if isinstance(op, LoadOp | StoreOp) and root(op.tile) in tiles and _lies_anywhere(op)
-    ]
-    in_memory = sum(_rows(layout_of(tile)) for tile in moved if _element(tile) == i8)
-    between = sum(pairs_between(layout.reach) * _rows(layout) for layout in held)
-    return columns_apart(held[0].vector, max(max(layout.reach) for layout in held), in_memory, between)
-
-
-def _lies_anywhere(op: LoadOp | StoreOp) -> bool:
-    """Whether an operation loads or stores rows that do not lie where vectors do."""
-    return op.pieces is not None if isinstance(op, LoadOp) else op.within[0][0] < 0
+    vector = held[0].vector
+    gain = sum(gain_beside(vector, layout.reach) * _rows(layout) for layout in held)
+    for op in ops:
+        if isinstance(op, LoadOp | StoreOp) and root(op.tile) in tiles:
+            gain += gain_in_memory(vector, element_bytes(_element(op.tile))) * _rows(layout_of(op.tile))
+    return columns_apart(vector, gain)
 
 
 def _rows(layout: Layout) -> int:

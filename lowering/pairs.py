@@ -1,8 +1,9 @@
 """Two points of 16 bits in one register: `vector<2xi16>`, made of rows in memory, computed on, and put back.
 
 A lane's columns c and c + d share a register (`Layout.apart`). Where d is half of the lane's columns a column's
-neighbour is another register, and only the outermost ones need a half of the next lane's. Where it is 2 bytes come out
-of a word of memory, and go back, by an instruction a pair; but pairs in between are put together, too.
+neighbour is another register, and only the outermost ones need a half of the next lane's. Where it is 1 they lie as in
+memory: pairs of 16 bits are its words, bytes come out of one, and go back, by an instruction a pair; but pairs in
+between are put together, too.
 """
 
 from __future__ import annotations
@@ -93,6 +94,11 @@ def split_row(e: Emitter, row: SSAValue, apart: int) -> list[SSAValue]:
     type = row.type
     assert isinstance(type, VectorType)
     (count,) = type.get_shape()
+    if apart == 1 and type.element_type == i8:
+        bytes = VectorType(i8, [count])
+        zeros = e.op(arith.ConstantOp(DenseIntOrFPElementsAttr.from_list(bytes, [0]), bytes))
+        halves = (shuffle(e, row, zeros, [c, count, c + 1, count + 1]) for c in range(0, count, 2))
+        return [e.op(vector.BitcastOp(both, PAIR)) for both in halves]
     pairs: list[SSAValue] = []
     for first in range(0, count, 2 * apart):
         if type.element_type == i16:
@@ -109,8 +115,18 @@ def row_of_pairs(
     e: Emitter, pairs: Sequence[SSAValue], element: Attribute, apart: int, upper: bool = False
 ) -> SSAValue:
     """The row, as it lies in memory, of pairs of columns c and c + `apart`; with `upper`, of their upper bytes."""
+    if apart == 1 and element != i16:
+        return joined(
+            e, [_bytes_of(e, a, b, [0, 2, 4, 6], upper) for a, b in zip(pairs[::2], pairs[1::2], strict=True)]
+        )
     columns = [_columns_of(e, pairs[k : k + apart], element, upper) for k in range(0, len(pairs), apart)]
     return joined(e, columns)
+
+
+def _bytes_of(e: Emitter, a: SSAValue, b: SSAValue, places: Sequence[int], upper: bool) -> SSAValue:
+    """Four bytes of two pairs: the lower ones at `places`, or those above them."""
+    x, y = (e.op(vector.BitcastOp(pair, _BYTES)) for pair in (a, b))
+    return shuffle(e, x, y, [p + upper for p in places])
 
 
 def _columns_of(e: Emitter, pairs: Sequence[SSAValue], element: Attribute, upper: bool) -> SSAValue:
@@ -125,8 +141,7 @@ def _columns_of(e: Emitter, pairs: Sequence[SSAValue], element: Attribute, upper
         return joined(e, [*lows, *highs])
     quads: list[SSAValue] = []  # columns c, c + 1, c + n/2, c + n/2 + 1 of n
     for a, b in zip(pairs[::2], pairs[1::2], strict=True):
-        x, y = (e.op(vector.BitcastOp(pair, _BYTES)) for pair in (a, b))
-        quads.append(shuffle(e, x, y, [1, 5, 3, 7] if upper else [0, 4, 2, 6]))
+        quads.append(_bytes_of(e, a, b, [0, 4, 2, 6], upper))
     if len(quads) == 1:
         return quads[0]
     lows = [shuffle(e, a, b, [0, 1, 4, 5]) for a, b in zip(quads[::2], quads[1::2], strict=True)]

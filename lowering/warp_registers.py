@@ -283,31 +283,38 @@ class RegisterBody(Body):
         layout = layout_of(op.wider)
         there = frozenset() if op.exchanges_rows else layout_of(op.tile).between
         with self.depths(layout) as deep:
-            for column in sorted(layout.between - there):
-                if layout.packed == 2:
-                    self._pair_between(op, column, row, deep)
-                    continue
+            columns = sorted(layout.between - there)
+            if layout.packed == 2:
+                self._pairs_between(op, columns, row, deep)
+                return
+            for column in columns:
                 own = self.load(op.tile, self.here(column % layout.vector, row, deep))
                 mode = ShuffleMode.Up if column < 0 else ShuffleMode.Down
                 value = self.shuffle(own, abs(column // layout.vector), mode, layout.lanes[0])
                 self.put(value, op.wider, self.here(column, row, deep))
 
-    def _pair_between(self, op: NeighboursOp, start: int, row: Num, deep: tuple[Num, ...]) -> None:
-        """A pair that begins where none of a lane's own does: of two pairs, of which one may be the next lane's."""
+    def _pairs_between(self, op: NeighboursOp, starts: Sequence[int], row: Num, deep: tuple[Num, ...]) -> None:
+        """Pairs that begin where none of a lane's own does: another lane's, or of two pairs the inner halves."""
         e, layout = self.e, layout_of(op.wider)
-        first, second = start - layout.apart, start + layout.apart
+        found: dict[int, SSAValue] = {}
 
-        registers: dict[int, SSAValue] = {}
+        def pair(column: int) -> SSAValue:
+            if column not in found:
+                lane, own = divmod(column, layout.vector)
+                if lane:
+                    found[column] = self._shuffle_pair(
+                        pair(own), ShuffleMode.Up if lane < 0 else ShuffleMode.Down, layout
+                    )
+                else:
+                    found[column] = self.load_pair(op.tile, self.here(own, row, deep), layout.apart)
+            return found[column]
 
-        def pair(column: int, mode: ShuffleMode) -> SSAValue:
-            at = column % layout.vector
-            if at not in registers:
-                registers[at] = self.load_pair(op.tile, self.here(at, row, deep), layout.apart)
-            return registers[at] if at == column else self._shuffle_pair(registers[at], mode, layout)
-
-        # the second point of the one, the first of the other
-        both = pairs.shuffle(e, pair(first, ShuffleMode.Up), pair(second, ShuffleMode.Down), [1, 2])
-        self.put(both, op.wider, self.here(start, row, deep))
+        for start in starts:
+            if start % layout.vector in layout.starts:
+                value = pair(start)
+            else:  # the second point of the one, the first of the other
+                value = pairs.shuffle(e, pair(start - layout.apart), pair(start + layout.apart), [1, 2])
+            self.put(value, op.wider, self.here(start, row, deep))
 
     def _shuffle_pair(self, pair: SSAValue, mode: ShuffleMode, layout: Layout) -> SSAValue:
         e = self.e

@@ -188,9 +188,9 @@ class LayoutAttr(Data[Layout]):
                 f"apart = {a.apart} says how far the two points of a register lie from each other: "
                 f"it takes packed = 2, and pairs that fill a lane's {a.vector} columns"
             )
-        if a.packed == 2 and max(a.reach) > a.apart:
+        if a.packed == 2 and max(a.reach) > a.vector - a.apart:
             raise VerifyException(
-                f"pairs of columns that lie {a.apart} apart take at most as many of a lane's neighbours, "
+                f"pairs of columns that lie {a.apart} apart take at most {a.vector - a.apart} of a lane's neighbours, "
                 f"not {max(a.reach)}"
             )
 
@@ -211,8 +211,12 @@ class TileType(ParametrizedAttribute, TypeAttribute):
     def verify(self) -> None:
         if self.spread.packed == 2 and self.element not in (i8, i16):
             raise VerifyException(f"two points share a register if they have at most 16 bits, not as {self.element}")
-        if self.element == i8 and self.spread.apart % 2:
-            raise VerifyException(f"pairs of bytes are taken apart two at a time, not {self.spread.apart}")
+        apart = self.spread.apart
+        if self.element == i8 and (self.spread.vector % 4 if apart == 1 else apart % 2):
+            raise VerifyException(
+                "pairs of bytes are neighbours, of whole words, or an even number of columns apart, "
+                f"not {apart} of {self.spread.vector}"
+            )
 
     @property
     def spread(self) -> Layout:

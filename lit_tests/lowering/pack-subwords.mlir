@@ -8,15 +8,15 @@
 // A mean of three bytes in i32: every value is known to be below 2^16.
 
 // CHECK-LABEL: func.func @mean(
-// CHECK-NEXT:    %a = warp.load %in[%j, %i] : memref<?x?xi8> -> !warp.tile<i8, {{.*}} columns = [0, 4], rows = [0, 2], packed = 2>>
-// CHECK-NEXT:    %b = warp.neighbours %a : {{.*}} packed = 2>> -> {{.*}} columns = [-1, 5], rows = [0, 2], packed = 2>>
+// CHECK-NEXT:    %a = warp.load %in[%j, %i] : memref<?x?xi8> -> !warp.tile<i8, {{.*}} columns = [0, 4], rows = [0, 2], packed = 2, apart = 1>>
+// CHECK-NEXT:    %b = warp.neighbours %a : {{.*}} packed = 2, apart = 1>> -> {{.*}} columns = [-1, 5], rows = [0, 2], packed = 2, apart = 1>>
 // CHECK-NEXT:    %c = warp.map {
 // CHECK-NEXT:    ^bb0(%x: index, %y: index):
-// CHECK-NEXT:      %l = warp.at %b[-1, 0] : {{.*}} packed = 2>>
+// CHECK-NEXT:      %l = warp.at %b[-1, 0] : {{.*}} packed = 2, apart = 1>>
 // CHECK-NEXT:      %l_1 = arith.extui %l : i8 to i16
-// CHECK-NEXT:      %m = warp.at %b[0, 0] : {{.*}} packed = 2>>
+// CHECK-NEXT:      %m = warp.at %b[0, 0] : {{.*}} packed = 2, apart = 1>>
 // CHECK-NEXT:      %m_1 = arith.extui %m : i8 to i16
-// CHECK-NEXT:      %r = warp.at %b[1, 0] : {{.*}} packed = 2>>
+// CHECK-NEXT:      %r = warp.at %b[1, 0] : {{.*}} packed = 2, apart = 1>>
 // CHECK-NEXT:      %r_1 = arith.extui %r : i8 to i16
 // CHECK-NEXT:      %lm = arith.addi %l_1, %m_1 overflow<nuw> : i16
 // CHECK-NEXT:      %sum = arith.addi %lm, %r_1 overflow<nuw> : i16
@@ -24,8 +24,8 @@
 // CHECK-NEXT:      %mean = arith.divui %sum, %0 : i16
 // CHECK-NEXT:      %narrow = arith.trunci %mean : i16 to i8
 // CHECK-NEXT:      warp.yield %narrow : i8
-// CHECK-NEXT:    } : !warp.tile<i8, {{.*}} packed = 2>>
-// CHECK-NEXT:    warp.store %c to {{.*}} packed = 2>>, memref<?x?xi8>
+// CHECK-NEXT:    } : !warp.tile<i8, {{.*}} packed = 2, apart = 1>>
+// CHECK-NEXT:    warp.store %c to {{.*}} packed = 2, apart = 1>>, memref<?x?xi8>
 func.func @mean(%in: memref<?x?xi8>, %out: memref<?x?xi8>, %i: index, %j: index, %border: i1) {
   %a = warp.load %in[%j, %i] : memref<?x?xi8> -> !warp.tile<i8, #own>
   %b = warp.neighbours %a : !warp.tile<i8, #own> -> !warp.tile<i8, #beside>
@@ -116,61 +116,50 @@ func.func @apart(%in: memref<?x?xi16>, %i: index, %j: index) {
 // -----
 
 #own = #warp.layout<origin = [-8, 0], lanes = [32, 8], warps = [4, 2], columns = [0, 8], rows = [0, 2]>
-#beside = #warp.layout<origin = [-8, 0], lanes = [32, 8], warps = [4, 2], columns = [-2, 9], rows = [0, 2]>
+#beside = #warp.layout<origin = [-8, 0], lanes = [32, 8], warps = [4, 2], columns = [-1, 9], rows = [0, 2]>
 
-// Rows of bytes that may lie anywhere: the pairs of 8 columns come out of a word each, 2 apart; for rows that lie where
-// vectors do, and for what reaches further, they are 4 apart.
+// Neighbours share a register. Only where rows beside a lane's own are read more often than rows are loaded and stored,
+// and no further than a column, it is columns half of a lane's apart.
 
-// CHECK-LABEL: func.func @words(
-// CHECK-NEXT:    %a = warp.load %in[%j, %i] pieces : memref<?x?xi8> -> !warp.tile<i8, {{.*}} columns = [0, 8], rows = [0, 2], packed = 2, apart = 2>>
-// CHECK-NEXT:    %b = warp.neighbours %a : {{.*}} columns = [-2, 9], rows = [0, 2], packed = 2, apart = 2>>
-// CHECK:         warp.store %c to %out[%j, %i] within [-3, 240, 0, 8] border %border : !warp.tile<i8, {{.*}} packed = 2, apart = 2>>
-func.func @words(%in: memref<?x?xi8>, %out: memref<?x?xi8, strided<[?, 1]>>, %i: index, %j: index, %border: i1) {
-  %a = warp.load %in[%j, %i] pieces : memref<?x?xi8> -> !warp.tile<i8, #own>
-  %b = warp.neighbours %a : !warp.tile<i8, #own> -> !warp.tile<i8, #beside>
-  %c = warp.map {
-  ^bb0(%x: index, %y: index):
-    %l = warp.at %b[-2, 0] : !warp.tile<i8, #beside>
-    %r = warp.at %b[1, 0] : !warp.tile<i8, #beside>
-    %o = arith.ori %l, %r : i8
-    warp.yield %o : i8
-  } : !warp.tile<i8, #own>
-  warp.store %c to %out[%j, %i] within [-3, 240, 0, 8] border %border : !warp.tile<i8, #own>, memref<?x?xi8, strided<[?, 1]>>
-  func.return
-}
-
-// CHECK-LABEL: func.func @vectors(
-// CHECK-NOT:     apart
-func.func @vectors(%in: memref<?x?xi8>, %i: index, %j: index) {
+// CHECK-LABEL: func.func @once(
+// CHECK-NEXT:    %a = warp.load %in[%j, %i] : memref<?x?xi8> -> !warp.tile<i8, {{.*}} columns = [0, 8], rows = [0, 2], packed = 2, apart = 1>>
+// CHECK-NEXT:    %b = warp.neighbours %a : {{.*}} columns = [-1, 9], rows = [0, 2], packed = 2, apart = 1>>
+// CHECK:         warp.store %c to %out[%j, %i] within [0, 240, 0, 8] border %border : !warp.tile<i8, {{.*}} packed = 2, apart = 1>>
+func.func @once(%in: memref<?x?xi8>, %out: memref<?x?xi8>, %i: index, %j: index, %border: i1) {
   %a = warp.load %in[%j, %i] : memref<?x?xi8> -> !warp.tile<i8, #own>
   %b = warp.neighbours %a : !warp.tile<i8, #own> -> !warp.tile<i8, #beside>
   %c = warp.map {
   ^bb0(%x: index, %y: index):
-    %l = warp.at %b[-2, 0] : !warp.tile<i8, #beside>
+    %l = warp.at %b[-1, 0] : !warp.tile<i8, #beside>
     %r = warp.at %b[1, 0] : !warp.tile<i8, #beside>
     %o = arith.ori %l, %r : i8
     warp.yield %o : i8
   } : !warp.tile<i8, #own>
+  warp.store %c to %out[%j, %i] within [0, 240, 0, 8] border %border : !warp.tile<i8, #own>, memref<?x?xi8>
   func.return
 }
 
-// -----
-
-#own = #warp.layout<origin = [-8, 0], lanes = [32, 8], warps = [4, 2], columns = [0, 8], rows = [0, 2]>
-#far = #warp.layout<origin = [-8, 0], lanes = [32, 8], warps = [4, 2], columns = [-3, 8], rows = [0, 2]>
-
-// CHECK-LABEL: func.func @far(
+// CHECK-LABEL: func.func @twice(
 // CHECK:         packed = 2>
 // CHECK-NOT:     apart
-func.func @far(%in: memref<?x?xi8>, %i: index, %j: index) {
-  %a = warp.load %in[%j, %i] pieces : memref<?x?xi8> -> !warp.tile<i8, #own>
-  %b = warp.neighbours %a : !warp.tile<i8, #own> -> !warp.tile<i8, #far>
+func.func @twice(%in: memref<?x?xi8>, %out: memref<?x?xi8>, %i: index, %j: index, %border: i1) {
+  %a = warp.load %in[%j, %i] : memref<?x?xi8> -> !warp.tile<i8, #own>
+  %b = warp.neighbours %a : !warp.tile<i8, #own> -> !warp.tile<i8, #beside>
   %c = warp.map {
   ^bb0(%x: index, %y: index):
-    %l = warp.at %b[-3, 0] : !warp.tile<i8, #far>
-    %r = warp.at %b[0, 0] : !warp.tile<i8, #far>
+    %l = warp.at %b[-1, 0] : !warp.tile<i8, #beside>
+    %r = warp.at %b[1, 0] : !warp.tile<i8, #beside>
     %o = arith.ori %l, %r : i8
     warp.yield %o : i8
   } : !warp.tile<i8, #own>
+  %d = warp.neighbours %c : !warp.tile<i8, #own> -> !warp.tile<i8, #beside>
+  %e = warp.map {
+  ^bb0(%x: index, %y: index):
+    %l = warp.at %d[-1, 0] : !warp.tile<i8, #beside>
+    %r = warp.at %d[1, 0] : !warp.tile<i8, #beside>
+    %o = arith.ori %l, %r : i8
+    warp.yield %o : i8
+  } : !warp.tile<i8, #own>
+  warp.store %e to %out[%j, %i] within [0, 240, 0, 8] border %border : !warp.tile<i8, #own>, memref<?x?xi8>
   func.return
 }

@@ -2,26 +2,31 @@
 
 import pytest
 
-from tilefuse.analysis.subwords import columns_apart, pairs_between
+from tilefuse.analysis.subwords import columns_apart, gain_beside, gain_in_memory
 
 
 @pytest.mark.parametrize(
-    ("vector", "reach", "in_memory", "between", "apart"),
+    ("vector", "reach", "gain"),
     [
-        (8, 2, 13.0, 10.0, 2),  # a word less to permute in each of 13 rows, a pair more to put together in 5, twice
-        (8, 2, 5.0, 10.0, 4),
-        (8, 2, 0.0, 0.0, 4),  # all rows lie where vectors do
-        (8, 3, 100.0, 6.0, 4),  # pairs 2 apart do not reach as far
-        (16, 1, 9.0, 12.0, 8),  # of four words, the pairs between three
-        (16, 1, 9.0, 11.0, 2),
-        (4, 2, 4.0, 100.0, 2),
-        (2, 1, 4.0, 0.0, 1),
-        (6, 1, 4.0, 0.0, 3),
+        # pairs at 0, 1, 2, 3 and 4 apart: -1 and 4 of two, each of another lane's; neighbours: -1, 1, 3, 5, 7
+        (8, (1, 1), (2 + 2 * 2) - (5 + 2 * 2)),
+        (8, (1, 0), (1 + 2) - (4 + 2)),  # -1; -1, 1, 3, 5
+        # -2, -1, 4, 5 and as many shuffles; -1, 1, 3, 5, 7, and the next lanes' at -2 and 8
+        (8, (2, 2), (4 + 2 * 4) - (5 + 2 * 2)),
+        (8, (0, 0), 0),
+        (2, (1, 1), 0),  # half of a lane's columns is 1
+        (4, (2, 2), (4 + 2 * 4) - (3 + 2 * 2)),
+        (16, (1, 1), (2 + 2 * 2) - (9 + 2 * 2)),
     ],
 )
-def test_where_rows_take_fewer_permutations(vector, reach, in_memory, between, apart):
-    assert columns_apart(vector, reach, in_memory, between) == apart
+def test_gain_of_a_row_that_is_read_sideways(vector, reach, gain):
+    assert gain_beside(vector, reach) == gain
 
 
-def test_pairs_between_two_words():
-    assert [pairs_between(reach) for reach in [(0, 0), (1, 0), (1, 1), (2, 2)]] == [0, 1, 2, 2]
+def test_gain_in_memory():
+    assert gain_in_memory(8, 1) == 2  # a permutation of each word
+    assert gain_in_memory(8, 2) == 4  # none for four
+
+
+def test_the_sum_of_gains_decides():
+    assert [columns_apart(8, gain) for gain in (-1.0, 0.0, 3.0)] == [4, 1, 1]

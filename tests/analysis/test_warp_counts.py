@@ -151,7 +151,6 @@ def test_the_model_asks_as_the_pass_does(seed, exchange, monkeypatch):
     said = []
     for model, members, output, layout, exchanges in groups(module):
         counts = count(model, members, output, layout, exchanges)
-        rows = (counts.packed_bytes.at(layout.pitch), counts.packed_between.at(layout.pitch))
-        said += [(layout.vector, counts.packed_reach, *rows)] * counts.packed
+        said += [(layout.vector, counts.packed_gain.at(layout.pitch))] * counts.packed
     run_passes(module, [*lowering_passes(warps=True)[:1], pack_subwords.PackSubwords()])
     assert asked == said

@@ -519,7 +519,7 @@ func.func @f(%a: !warp.tile<f32, #warp.layout<origin = [0, 0], lanes = [32, 4], 
 
 // -----
 
-// expected-error @below {{pairs of columns that lie 2 apart take at most as many of a lane's neighbours, not 3}}
+// expected-error @below {{pairs of columns that lie 2 apart take at most 2 of a lane's neighbours, not 3}}
 "test.op"() {a = #warp.layout<origin = [0, 0], lanes = [32, 4], warps = [2, 2], columns = [-3, 5], rows = [0, 2], packed = 2>} : () -> ()
 
 // -----
@@ -534,8 +534,13 @@ func.func @f(%a: !warp.tile<f32, #warp.layout<origin = [0, 0], lanes = [32, 4], 
 
 // -----
 
-// expected-error @below {{pairs of bytes are taken apart two at a time, not 1}}
-"test.op"() {a = !warp.tile<i8, #warp.layout<origin = [0, 0], lanes = [32, 4], warps = [2, 2], columns = [0, 4], rows = [0, 2], packed = 2, apart = 1>>} : () -> ()
+// expected-error @below {{pairs of bytes are neighbours, of whole words, or an even number of columns apart, not 3 of 6}}
+"test.op"() {a = !warp.tile<i8, #warp.layout<origin = [0, 0], lanes = [32, 6], warps = [2, 2], columns = [0, 6], rows = [0, 2], packed = 2>>} : () -> ()
+
+// -----
+
+// expected-error @below {{pairs of bytes are neighbours, of whole words, or an even number of columns apart, not 1 of 6}}
+"test.op"() {a = !warp.tile<i8, #warp.layout<origin = [0, 0], lanes = [32, 6], warps = [2, 2], columns = [0, 6], rows = [0, 2], packed = 2, apart = 1>>} : () -> ()
 
 // -----
 

@@ -1,4 +1,4 @@
-// Pairs of columns 2 apart: each word of bytes gives two of them, and what begins between is put together, of the next
+// Pairs of columns 2 apart, and 1: each word of bytes gives two of them, and what begins between is put together, of the next
 // lane's at a row's ends.
 
 // RUN: pipeline-opt %s -p lower-warp-tiles --split-input-file -t cuda | filecheck %s
@@ -78,6 +78,54 @@ func.func @twice(%in: memref<?x?xi8, strided<[?, 1]>>, %out: memref<?x?xi8, stri
     %q = warp.at %b[1, 0] : !warp.tile<i8, #both>
     %qw = arith.extui %q : i8 to i16
     %sum = arith.ori %pw, %qw : i16
+    %narrow = arith.trunci %sum : i16 to i8
+    warp.yield %narrow : i8
+  } : !warp.tile<i8, #own>
+  warp.store %c to %out[%i, %i] within [0, 240, 0, 4] aligned %aligned border %border whole %aligned : !warp.tile<i8, #own>, memref<?x?xi8, strided<[?, 1]>>
+  func.return
+}
+
+// -----
+
+// Neighbours share a register, as in a word of memory: of each lane beside one register holds two columns.
+
+#own = #warp.layout<origin = [-8, 0], lanes = [32, 8], warps = [4, 1], columns = [0, 8], rows = [0, 1], packed = 2, apart = 1>
+#beside = #warp.layout<origin = [-8, 0], lanes = [32, 8], warps = [4, 1], columns = [-2, 10], rows = [0, 1], packed = 2, apart = 1>
+
+// CHECK:      __launch_bounds__(128) next_to(
+// CHECK:        unsigned int w_a[1][11];
+// CHECK-NEXT:   unsigned int w_c[1][7];
+// CHECK:        const uint2 v = load_u8x8(&in[(0 + warp) * in_s0 + 0 + (lane * 8 - 8)]);
+// CHECK-NEXT:   const uint2 v_1 = splat_u8x8(0);
+// CHECK-NEXT:   w_a[0][2] = __byte_perm(v.x, v_1.x, 0x5140);
+// CHECK-NEXT:   w_a[0][4] = __byte_perm(v.x, v_1.x, 0x5342);
+// CHECK-NEXT:   w_a[0][6] = __byte_perm(v.y, v_1.x, 0x5140);
+// CHECK-NEXT:   w_a[0][8] = __byte_perm(v.y, v_1.x, 0x5342);
+// Columns -2 and -1 are the left lane's, and -1 and 0 of these and 0 and 1.
+// CHECK:        const unsigned int v = w_a[0][8];
+// CHECK-NEXT:   const unsigned int v_1 = __shfl_up_sync(0xffffffffu, v, 1, 32);
+// CHECK-NEXT:   w_a[0][0] = v_1;
+// CHECK-NEXT:   const unsigned int v_2 = w_a[0][2];
+// CHECK-NEXT:   w_a[0][1] = __byte_perm(v_1, v_2, 0x5432);
+// CHECK:        w_a[0][7] = __byte_perm(v_4, v, 0x5432);
+// CHECK-NEXT:   const unsigned int v_5 = __shfl_down_sync(0xffffffffu, v_2, 1, 32);
+// CHECK-NEXT:   w_a[0][9] = __byte_perm(v, v_5, 0x5432);
+// CHECK-NEXT:   w_a[0][10] = v_5;
+// CHECK-NOT:    __shfl
+// CHECK:        __byte_perm(v_{{[0-9]+}}, v_{{[0-9]+}}, 0x6420)
+func.func @next_to(%in: memref<?x?xi8, strided<[?, 1]>>, %out: memref<?x?xi8, strided<[?, 1]>>, %border: i1, %aligned: i1)
+    attributes {kernel.threads = array<i64: 32, 4, 1>} {
+  %i = arith.constant 0 : index
+  %yes = arith.constant true
+  %a = warp.load %in[%i, %i] aligned %yes : memref<?x?xi8, strided<[?, 1]>> -> !warp.tile<i8, #own>
+  %b = warp.neighbours %a : !warp.tile<i8, #own> -> !warp.tile<i8, #beside>
+  %c = warp.map {
+  ^bb0(%x: index, %y: index):
+    %l = warp.at %b[-2, 0] : !warp.tile<i8, #beside>
+    %lw = arith.extui %l : i8 to i16
+    %r = warp.at %b[2, 0] : !warp.tile<i8, #beside>
+    %rw = arith.extui %r : i8 to i16
+    %sum = arith.ori %lw, %rw : i16
     %narrow = arith.trunci %sum : i16 to i8
     warp.yield %narrow : i8
   } : !warp.tile<i8, #own>
