@@ -31,6 +31,7 @@ from tilefuse.runtime.boxes import Request, resolve
 from tilefuse.runtime.compiled import Compiled, Kernels, Settings
 from tilefuse.runtime.errors import CallError, CallTypeError, TargetError
 from tilefuse.runtime.guess import likely_specs
+from tilefuse.runtime.kept import KeptOutputs
 from tilefuse.runtime.layouts import (
     ALIGNMENT,
     BufferSpec,
@@ -115,6 +116,7 @@ class Program:
         self._lock = threading.RLock()
         self._prepared: OrderedDict[Any, Prepared] = OrderedDict()
         self._seen = SeenCalls(len(self._signature.outputs), self._params_in_boxes, _MOST_PREPARED)
+        self._kept = KeptOutputs()
         self._compiled: dict[Any, Compiled] = {}
         self._latest: Compiled | None = None
         self._last: Prepared | None = None
@@ -229,9 +231,13 @@ class Program:
         else:
             # the current stream of the library that makes them need not be asked for again
             is_current = stream is None and seen.stream_kind is seen.kind
-            made = seen.make_outputs(None if is_current else raw, inputs)
+            made = self._kept.take(seen, raw) if seen.kind is CUPY else None
             if made is None:
-                return None
+                made = seen.make_outputs(None if is_current else raw, inputs)
+                if made is None:
+                    return None
+                if seen.kind is CUPY:
+                    self._kept.keep(seen, raw, *made)
             results = made[0]
             pointers = pointers + made[1]
         self._run(seen.prepared, pointers, params, seen.device, raw)

@@ -150,6 +150,33 @@ def test_temporaries_come_from_the_pool_and_go_back(cupy, on_gpu):
     assert (pool.used_bytes(), pool.total_bytes()) == (used, total)
 
 
+def test_outputs_that_were_dropped_come_again(cupy, on_gpu):
+    program = on_gpu(blur())
+    a = cupy.asarray(RNG.random((64, 96)).astype(np.float32))
+    expected = program(a).get()
+    dropped = program(a).data.ptr
+    assert program(a).data.ptr == dropped
+    holds = [
+        lambda y: y, lambda y: y[1:], lambda y: y.T, lambda y: y.reshape(-1)[5:], lambda y: y.view(cupy.uint32),
+        lambda y: cupy.from_dlpack(y), lambda y: cupy.asarray(y), lambda y: y.data, lambda y: y.data.mem,
+    ]  # fmt: skip
+    held = [hold(program(a)) for hold in holds]
+    addresses = [h.ptr if hasattr(h, "ptr") else h.data.mem.ptr for h in held]
+    assert len({*addresses}) == len(holds)
+    program(cupy.zeros_like(a))
+    for h in held[:1] + held[6:7]:
+        np.testing.assert_array_equal(h.get(), expected)
+    with cupy.cuda.Stream(non_blocking=True) as stream:
+        elsewhere = program(a).data.ptr
+        stream.synchronize()
+    assert program(a).data.ptr != elsewhere
+    # of another shape, it is its user's
+    taken = program(a)
+    taken.shape = (96, 64)
+    del taken
+    assert [program(a).shape for _ in range(2)] == [(64, 96)] * 2
+
+
 def test_several_outputs_and_parameters(cupy, on_gpu):
     a = photo(20, 30)
     twice, step = on_gpu(TWO_OUTPUTS)(cupy.asarray(a), sizes=(8, 6))
