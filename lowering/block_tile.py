@@ -153,6 +153,18 @@ class BlockTile:
         return None
 
     @staticmethod
+    def has_sides(group: GroupOp, model: PipelineModel, asked: Sequence[SSAValue]) -> bool:
+        """Whether tiles at the sides of the picture alone have a version of their own."""
+        return False
+
+    @staticmethod
+    def at_sides(
+        group: GroupOp, model: PipelineModel, e: Emitter, tile: Tile, outputs: Sequence[Buffer]
+    ) -> SSAValue | None:
+        """Whether a tile is one."""
+        return None
+
+    @staticmethod
     def moves_in(group: GroupOp, model: PipelineModel, asked: Sequence[SSAValue]) -> bool:
         """Whether the last tile of a row may lie anywhere: then it begins where all of it lies in the picture."""
         return False

@@ -164,12 +164,15 @@ def _body(group: GroupOp, model: PipelineModel, differing: Collection[SSAValue],
     ahead = _prefetch_arguments(group, model)
     asked = _model_of(group).asked(group, model, differing)
     one_by_one = [f"{_hint(value, 'value')}_aligned" for value in asked] if differing else []
-    flags: list[tuple[str, Attribute]] = [(name, i1) for name in ("border", "whole", *one_by_one)]
+    sides = ["sides"] if _model_of(group).has_sides(group, model, asked) else []
+    flags: list[tuple[str, Attribute]] = [(name, i1) for name in ("border", "whole", *sides, *one_by_one)]
     body = _Function(group, [*_origin_arguments(group), *flags, *ahead])
     e = Emitter(body.block)
     tile = Tile(list(body.extra[:rank]), body.extra[rank], body.buffers, body.scalars, masks=shared_masks(group))
     tile.whole = body.extra[rank + 1]
-    aligned = body.extra[rank + 2 : rank + len(flags)] if differing else [tile.whole] * len(asked)
+    if sides:
+        tile.sides = body.extra[rank + 2]
+    aligned = body.extra[rank + 2 + len(sides) : rank + len(flags)] if differing else [tile.whole] * len(asked)
     tile.aligned = dict(zip(asked, aligned, strict=True))
     if ahead:
         *tile.prefetched, tile.parity = body.extra[rank + len(flags) :]
@@ -277,6 +280,7 @@ def _kernel(group: GroupOp, model: PipelineModel, differing: Collection[SSAValue
     stream = group.schedule.tiles_per_block
     shape = _model_of(group)
     asked = shape.asked(group, model, differing)
+    has_sides = shape.has_sides(group, model, asked)
     ahead = BlockTile.prefetch_arrays(group, model) if prefetched(group) else []
     rows_ahead = _rows_ahead(group, model)
     depth: Num = 1
@@ -309,8 +313,11 @@ def _kernel(group: GroupOp, model: PipelineModel, differing: Collection[SSAValue
             one_by_one, aligned = (starts, None) if differing else ([], reduce(e.both, starts, None))
             yes, no = e.true(), e.false()
 
-            def run(border: SSAValue, whole: SSAValue, origin: Sequence[Num], apart: bool = False) -> None:
-                operands = [*kernel.block.args, *(e.value(o) for o in origin), border, whole, *one_by_one, *more]
+            def run(
+                border: SSAValue, whole: SSAValue, origin: Sequence[Num], apart: bool = False, sides: bool = False
+            ) -> None:
+                flags = [border, whole, *([yes if sides else no] if has_sides else ()), *one_by_one]
+                operands = [*kernel.block.args, *(e.value(o) for o in origin), *flags, *more]
                 version = func.CallOp(SymbolRefAttr(function), operands, [])
                 if apart:
                     # without it the compiler computes before the branch what versions have in common: it takes up to
@@ -333,7 +340,13 @@ def _kernel(group: GroupOp, model: PipelineModel, differing: Collection[SSAValue
                     moved[0] = e.min(origin[0], last)
                 tile = Tile(moved, yes, kernel.buffers, kernel.scalars)
                 whole = shape.whole(group, model, e, tile, kernel.outputs)
-                run_either(yes, None if whole is None else e.both(aligned, whole), moved)
+                whole = None if whole is None else e.both(aligned, whole)
+                if not has_sides:
+                    run_either(yes, whole, moved)
+                    return
+                sides = e.both(whole, shape.at_sides(group, model, e, tile, kernel.outputs))
+                assert sides is not None
+                e.choose(sides, lambda: run(yes, yes, moved, True, True), lambda: run_either(yes, whole, moved))
 
             e.choose(interior, lambda: run_either(no, aligned, origin), at_border)
 

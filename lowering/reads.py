@@ -53,6 +53,8 @@ class Tile:
     """Functions of the group whose values are replaced outside a box once, as they are computed (`shared_masks`)."""
     whole: SSAValue | None = None
     """Whether, in a border tile, what a lane moves of a row lies inside or outside of its box as a whole."""
+    sides: SSAValue | None = None
+    """Whether such a tile lies at the sides only: none of its rows is moved, or the first or last of a buffer."""
     aligned: dict[SSAValue, SSAValue] = field(default_factory=dict)
     """Whether that is one access: it starts at a multiple of its size. Of functions of which the kernel asks."""
     prefetched: Sequence[SSAValue] = ()

@@ -10,6 +10,7 @@ from xdsl.dialects import vector
 from xdsl.dialects.builtin import IntegerType, VectorType
 from xdsl.ir import SSAValue
 
+from tilefuse.analysis.warp_layout import columns_at_once
 from tilefuse.dialects.warp import LoadOp
 from tilefuse.dialects.warp.memory import can_cut
 from tilefuse.lowering import pairs
@@ -17,6 +18,7 @@ from tilefuse.lowering.emit import PRIVATE, Num
 from tilefuse.lowering.warp_body import Where
 from tilefuse.lowering.warp_pieces import MovedPieces, Pieces
 from tilefuse.lowering.warp_schedule import layout_of
+from tilefuse.lowering.warp_sides import Beside, SidePieces
 
 if TYPE_CHECKING:
     from tilefuse.lowering.warp_registers import RegisterBody
@@ -57,7 +59,13 @@ class _Load:
             self._rows(self._guarded)
             return
 
-        e.choose(op.whole, self._whole, lambda: self._rows(self._guarded))
+        def whole() -> None:
+            if op.sides is None:
+                self._whole()
+            else:
+                e.choose(op.sides, self._sides, self._whole)
+
+        e.choose(op.whole, whole, lambda: self._rows(self._guarded))
 
     def _unaligned(self) -> None:
         if self.op.pieces is None:
@@ -134,12 +142,43 @@ class _Load:
             self._fill(waiting, slot)
         self._rows(lambda at: body.put_row(e.load(waiting, slot(at)), self.op.tile, at, self._keep(at)))
 
-    def _fill(self, waiting: SSAValue, slot: Callable[[Where], list[Num]]) -> None:
-        """Give the lanes outside of the box its first, or last, column."""
+    def _sides(self) -> None:
+        """The same of rows none of which is moved, nor the first or last of the buffer."""
+        body, e, layout = self.body, self.body.e, self.layout
+        waiting = e.alloca(layout.shape[:-1], self.type, PRIVATE, "rows")
+
+        def slot(at: Where) -> list[Num]:
+            return body.register_index(layout, at)[:-1]
+
+        ends = (0, layout.vector - 1)
+        if self.op.pieces is None or not SidePieces.can_load(self.op, columns_at_once(self.element, layout.vector)):
+            beside = Beside(body, self.op)
+
+            def one_by_one(at: Where) -> SSAValue:
+                first, _, _ = beside.column(at)
+                columns = [beside.index(at, e.add(first, v)) for v in range(layout.vector)]
+                return pairs.together(e, [e.load(self.op.buffer, index) for index in columns])
+
+            self._rows(lambda at: e.store(one_by_one(at), waiting, slot(at)))
+        else:
+            pieces = SidePieces(body, self.op)
+            ends = pieces.ends
+            self._rows(pieces.fetch)
+            self._rows(lambda at: e.store(pieces.row(at), waiting, slot(at)))
+        if self.op.fills:
+            self._fill(waiting, slot, ends)
+
+        def keep(at: Where) -> tuple[SSAValue, SSAValue] | None:
+            return self._keep(body.here(0, layout.rows[0], at.deep))  # as in all rows
+
+        self._rows(lambda at: body.put_row(e.load(waiting, slot(at)), self.op.tile, at, keep(at)))
+
+    def _fill(self, waiting: SSAValue, slot: Callable[[Where], list[Num]], ends: tuple[int, int] | None = None) -> None:
+        """Give the lanes outside of the box its first, or last, column: `ends`, of a lane that is read at its ends."""
         body, e, layout = self.body, self.body.e, self.layout
         first = body.here(0, layout.rows[0], tuple(low for low, _ in layout.depth))
         before, after = self._place(first)[len(self.op.indices) :][:2]
-        ends = (0, layout.vector - 1)
+        ends = ends or (0, layout.vector - 1)
 
         def fill(at: Where, spread: Callable[[SSAValue], SSAValue]) -> None:
             e.store(spread(e.load(waiting, slot(at))), waiting, slot(at))

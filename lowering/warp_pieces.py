@@ -63,7 +63,14 @@ class Pieces:
         e = self.e
         pieces = [e.load(self.waiting, self._slot(at, number)) for number in range(self.count)]
         words = [word for held in pieces for word in words_of(e, held, self.element)]
-        return row_of_words(e, self.words(words, self.located(at)[1]), self.element)
+        return row_of_words(e, self.words(words, self.located(at)[1], self.offered(words, at)), self.element)
+
+    def offered(self, words: Sequence[SSAValue], at: Where) -> Sequence[SSAValue]:
+        """What the lane beside has of this one's words: the last, or those of the first piece in which its own end."""
+        if self.partial == "left":
+            return words[-1:]
+        # of a pair never more than the first element
+        return words[: self.piece // self.in_word if self.in_word > 1 else 1] if self.partial else []
 
     def located(self, at: Where) -> tuple[list[Num], SSAValue]:
         """Where in the buffer a point is; and where in memory the row begins, or one that lies like it.
@@ -93,15 +100,13 @@ class Pieces:
                 loaded = e.op(vector.LoadOp(self.op.buffer, [e.value(i) for i in index], self.type))
                 e.store(loaded, self.waiting, slot)
 
-    def words(self, loaded: Sequence[SSAValue], place: SSAValue) -> list[SSAValue]:
-        """The lane's columns of a row."""
+    def words(self, loaded: Sequence[SSAValue], place: SSAValue, offered: Sequence[SSAValue]) -> list[SSAValue]:
+        """The lane's columns of a row, of what it has loaded and what the lane beside has for it."""
         e, lanes = self.e, self.layout.lanes[0]
         if self.partial == "left":
-            loaded = [self.body.shuffle(loaded[-1], 1, ShuffleMode.Up, lanes), *loaded]
+            loaded = [*(self.body.shuffle(word, 1, ShuffleMode.Up, lanes) for word in offered), *loaded]
         elif self.partial == "right":
-            # of a pair never more than the first element
-            after = loaded[: self.piece // self.in_word if self.in_word > 1 else 1]
-            loaded = [*loaded, *(self.body.shuffle(word, 1, ShuffleMode.Down, lanes) for word in after)]
+            loaded = [*loaded, *(self.body.shuffle(word, 1, ShuffleMode.Down, lanes) for word in offered)]
         if self.piece > self.in_word:
             second = e.compare("ne", e.op(arith.AndIOp(place, e.value(self.in_word))), 0)
             if self.partial == "left":

@@ -7,7 +7,7 @@ in a branch are slow, even if all lanes take it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -62,8 +62,7 @@ def store_shifted(
     first, end = (-(-(x - layout.origin[0]) // layout.vector) for x in (0, op.within[0][1]))
     index = body.memory_index(op.indices, body.here(0, row, deep), layout)
     outer = index[:-1]
-    alive = e.both(alive, body.in_buffer(op.buffer, outer)) if border else alive
-    own = e.both(alive, e.both(e.compare("sge", body.lane, first), e.compare("slt", body.lane, end)))
+    lanes = e.both(e.compare("sge", body.lane, first), e.compare("slt", body.lane, end))
     begin = e.sub(index[-1], shift)
 
     def vector_of(number: int) -> SSAValue:
@@ -73,19 +72,73 @@ def store_shifted(
         return [([*outer, e.add(begin, number * piece)], vector_of(number))]
 
     if not border:
+        own = e.both(alive, lanes)
         body.store_where(op.buffer, own, lambda: [p for n in range(len(pieces)) for p in place_of(n)])
         return
     width = e.dim(op.buffer, len(op.indices) - 1)
     # from the first column that is not in a piece of the tile on the left, which may lie in the same columns
     low: Num = 0 if op.first is None else e.max(e.add(e.add(op.indices[-1], op.first), 1 - piece), 0)
-    places = e.max(e.sub(width, e.add(low, piece - 1)), 0)
-    with body.stores_of_row(own) as condition:
-        for number in range(len(pieces)):
-            inside = e.within(e.sub(e.add(begin, number * piece), low), places)
-            body.store_where(op.buffer, e.both(condition, inside), partial(place_of, number))
     after = e.add(op.indices[-1], layout.origin[0] + end * layout.vector)
     is_last = e.compare("sge", after, width)
-    _store_ends(body, op, pieces, each, [*outer, e.sub(begin, e.mul(body.lane, layout.vector))], alive, is_last)
+
+    def store_inside(alive: SSAValue | None, inside: Callable[[Num], SSAValue]) -> None:
+        with body.stores_of_row(e.both(alive, lanes)) as condition:
+            for number in range(len(pieces)):
+                there = inside(e.add(begin, number * piece))
+                body.store_where(op.buffer, e.both(condition, there), partial(place_of, number))
+
+    def anywhere() -> None:
+        here = e.both(alive, body.in_buffer(op.buffer, outer))
+        places = e.max(e.sub(width, e.add(low, piece - 1)), 0)
+        store_inside(here, lambda column: e.within(e.sub(column, low), places))
+        _store_ends(body, op, pieces, each, [*outer, e.sub(begin, e.mul(body.lane, layout.vector))], here, is_last)
+
+    def at_sides() -> None:
+        store_inside(alive, lambda column: e.compare("sge", column, low))
+        _store_end(body, op, pieces[0], each, (first, end), outer, shift, alive, is_last)
+
+    if op.sides is None:
+        anywhere()
+    else:
+        e.choose(op.sides, at_sides, anywhere)
+
+
+def _store_end(
+    body: RegisterBody,
+    op: StoreOp,
+    piece: Sequence[SSAValue],
+    each: int,
+    lanes: tuple[int, int],
+    outer: Sequence[Num],
+    shift: SSAValue,
+    alive: SSAValue | None,
+    is_last: SSAValue,
+) -> None:
+    """The elements in front of a row's first whole piece, or those behind its last, of a tile that is narrower.
+
+    They lie in the first `piece` of the first lane that stores, or of the one behind the last.
+    """
+    e, count = body.e, len(piece) * each
+    width = e.dim(op.buffer, len(op.indices) - 1)
+    is_first = e.compare("eq", op.indices[-1], 0)
+    lane = e.value(e.pick(is_first, *lanes))
+    words = [body.shuffle(word, lane, ShuffleMode.Idx, layout_of(op.tile).lanes[0]) for word in piece]
+    word = _element(body, op, words, each, body.lane)
+    edge = e.pick(is_first, 0, e.pick(is_last, width, -count))
+    column = e.add(e.sub(edge, shift), body.lane)
+    inside = e.both(e.compare("slt", body.lane, count), e.both(e.compare("ne", shift, 0), e.within(column, width)))
+    body.store_where(op.buffer, e.both(alive, inside), lambda: [([*outer, column], word)])
+
+
+def _element(body: RegisterBody, op: StoreOp, words: Sequence[SSAValue], each: int, number: Num) -> SSAValue:
+    """An element of a piece, of which each word has so many."""
+    e, word = body.e, words[0]
+    for start, further in enumerate(words[1:], 1):
+        word = e.select(e.compare("sge", number, start * each), further, word)
+    if each == 1:
+        return word
+    element = op.tile.type.element  # type: ignore[attr-defined]
+    return e.op(arith.TruncIOp(e.op(FshrOp(word, word, bits_of(e, e.value(number), each))), element))
 
 
 def _store_ends(
@@ -122,12 +175,7 @@ def _store_ends(
         found = [body.shuffle(word, lane, ShuffleMode.Idx, layout.lanes[0]) for word in held]
         there = e.compare("sge", at, start)
         words = [e.select(there, *both) for both in zip(found, words, strict=True)] if words else found
-    word = words[0]
-    for start, further in zip(range(each, piece, each), words[1:], strict=True):
-        word = e.select(e.compare("sge", number, start), further, word)
-    if each > 1:
-        element = op.tile.type.element  # type: ignore[attr-defined]
-        word = e.op(arith.TruncIOp(e.op(FshrOp(word, word, bits_of(e, number, each))), element))
+    word = _element(body, op, words, each, number)
 
     inside = e.both(e.compare("ne", rest, 0), e.within(column, width))
     body.store_where(op.buffer, e.both(alive, inside), lambda: [([*outer, column], word)])

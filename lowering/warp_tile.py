@@ -26,7 +26,19 @@ from tilefuse.dialects.warp.layout import Layout, TileType
 from tilefuse.dialects.warp.memory import is_one_access
 from tilefuse.lowering.abi import base_of, origin_alignment
 from tilefuse.lowering.emit import INDEX, Emitter, Num
-from tilefuse.lowering.reads import Buffer, Point, Resident, Tile, emit_stage, fit_between, read_global, row_of
+from tilefuse.lowering.reads import (
+    Buffer,
+    Point,
+    Resident,
+    Tile,
+    emit_stage,
+    fit_between,
+    locate,
+    read_global,
+    row_of,
+)
+
+_CLAMPING = (BoundaryKind.RepeatEdge, BoundaryKind.ConstantExterior)
 
 
 class WarpTile:
@@ -158,6 +170,7 @@ class WarpTile:
             self._region(rank, points),
             None if in_rows is None else tile.whole,
             in_rows,
+            None if in_rows is None else tile.sides,
             pieces=self.held.in_pieces(held),
             partial=self.held.partial(held),
             replaces=replaces,
@@ -190,8 +203,9 @@ class WarpTile:
             # nor can they tell beforehand which lanes' columns lie in the picture
             whole = None if at.slack else self.tile.whole
             store = StoreOp(
-                result, buffer.memref, self._origin(buffer), columns, rows, self.tile.border, aligned, whole, first
-            )
+                result, buffer.memref, self._origin(buffer), columns, rows, self.tile.border, aligned, whole, first,
+                self.tile.sides if at.slack else None,
+            )  # fmt: skip
             e.effect(store)
 
     def _aligned(self, value: SSAValue) -> SSAValue | None:
@@ -252,6 +266,52 @@ class WarpTile:
                 offset, extent = e.sub(tile.origin[0], out.mins[0]), out.extent(0, e)
                 result = e.both(result, fit_between(e, offset, extent, at.vector, at.width // at.vector))
         return e.true() if result is None else result
+
+    @staticmethod
+    def has_sides(group: GroupOp, model: PipelineModel, asked: Sequence[SSAValue]) -> bool:
+        """Whether tiles at the sides of the picture alone have a version of their own: where rows lie anywhere."""
+        at = group_layout(group, model)
+        if at.vector & (at.vector - 1) or not WarpTile.moves_in(group, model, asked):
+            return False
+        whole = [isinstance(s, SSAValue) and may_be_whole(s, h, at.vector) for (_, s), h in at.sources.items()]
+        return all(whole) and any(map(at.in_pieces, at.sources.values()))
+
+    @staticmethod
+    def at_sides(
+        group: GroupOp, model: PipelineModel, e: Emitter, tile: Tile, outputs: Sequence[Buffer]
+    ) -> SSAValue | None:
+        """Whether a tile of which each lane's columns are whole lies at the sides alone (`Tile.sides`)."""
+        at = group_layout(group, model)
+        x = e.add(tile.origin[0], -at.dead_left * at.vector)
+        result: SSAValue | None = None
+        for (_, source), held in at.sources.items():
+            assert isinstance(source, SSAValue)
+            base, boundaries = base_of(source)
+            buffer = tile.buffers[base]
+            # where none is of another box, a row that is in the buffer is not moved
+            plain = not any(b.mins or b.kind.data not in _CLAMPING for b in boundaries if 1 in b.dimensions)
+            top = e.add(tile.origin[1], -at.top - held.above)
+            bottom = e.add(tile.origin[1], at.height + at.bottom + held.below - 1)
+            # lanes outside are read up to two vectors further, which another row has
+            for y, near, row_near in ((top, "sge", 1), (bottom, "slt", e.sub(buffer.extent(1, e), 1))):
+                row = e.sub(y, buffer.mins[1])
+                result = e.both(result, e.compare(near, row, row_near))
+                if plain:
+                    continue
+                found = locate(e, tile, source, [x, y, *(low for low, _ in held.rest)], None)
+                result = e.both(result, e.compare("eq", found.index[-2], row))
+                for conditions, _ in found.inside:
+                    result = e.both(result, conditions.get(1))
+            metadata = memref.ExtractStridedMetaDataOp(buffer.memref)
+            e.effect(metadata)
+            for stride in list(metadata.strides)[:-1]:
+                result = e.both(result, e.compare("sge", stride, 2 * at.vector))
+        for out in outputs:
+            # either the first or the last column is the tile's
+            result = e.both(result, e.compare("sgt", out.extent(0, e), at.width))
+            last = e.add(e.sub(tile.origin[1], out.mins[1]), at.height - 1)
+            result = e.both(result, e.compare("slt", last, out.extent(1, e)))
+        return result
 
     @staticmethod
     def moves_in(group: GroupOp, model: PipelineModel, asked: Sequence[SSAValue]) -> bool:

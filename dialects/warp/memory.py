@@ -93,7 +93,8 @@ class LoadOp(IRDLOperation):
     `rows` yields for the coordinates of the first of them. Two more values of i1 say that all of the lane's columns are
     to be as the first of these elements, or as the last; with `replaces` (`whole %yes replaces rows`) two more, i1 and
     the element, replace the row by the element where false. What pieces hold before and after these elements lies in
-    the buffer.
+    the buffer. With `whole %yes sides %alone`, where that holds too, no row is moved, nor is it the buffer's first or
+    last: but for the lanes outside, the tile is as in the interior.
     """
 
     name = "warp.load"
@@ -103,6 +104,7 @@ class LoadOp(IRDLOperation):
     aligned = opt_operand_def(i1)
     border = opt_operand_def(i1)
     whole = opt_operand_def(i1)
+    sides = opt_operand_def(i1)
     pieces = opt_prop_def(UnitAttr)
     partial = opt_prop_def(StringAttr)
     replaces = opt_prop_def(UnitAttr)
@@ -121,6 +123,7 @@ class LoadOp(IRDLOperation):
         points: Region | None = None,
         whole: SSAValue | None = None,
         rows: Region | None = None,
+        sides: SSAValue | None = None,
         *,
         pieces: bool = False,
         partial: Literal["left", "right"] | None = None,
@@ -132,7 +135,7 @@ class LoadOp(IRDLOperation):
         if partial is not None:
             properties["partial"] = StringAttr(partial)
         super().__init__(
-            operands=[buffer, list(indices), aligned, border, whole],
+            operands=[buffer, list(indices), aligned, border, whole, sides],
             properties=properties,
             result_types=[TileType(buffer.type.element_type, layout)],
             regions=[[r for r in (points, rows) if r is not None]],
@@ -176,6 +179,8 @@ class LoadOp(IRDLOperation):
             raise VerifyException("warp.load: replaces is said of rows; add whole")
         if self.whole is not None and self.border is None:
             raise VerifyException("warp.load: whole is said of border tiles; add border")
+        if self.sides is not None and self.whole is None:
+            raise VerifyException("warp.load: sides is said of tiles that are whole; add whole")
         if len(self.bodies) != (self.border is not None) + (self.whole is not None):
             raise VerifyException("warp.load: border comes with a region, points, and whole with one more, rows")
         if self.border is None:
@@ -204,10 +209,11 @@ class LoadOp(IRDLOperation):
             partial = "left" if parser.parse_optional_keyword("left") else "right"
             if partial == "right":
                 parser.parse_keyword("right")
-        border = whole = rows = points = None
+        border = whole = sides = rows = points = None
         replaces = False
         if border := _parse_flag(parser, "border"):
             if whole := _parse_flag(parser, "whole"):
+                sides = _parse_flag(parser, "sides")
                 replaces = parser.parse_optional_keyword("replaces") is not None
                 parser.parse_keyword("rows")
                 rows = parser.parse_region()
@@ -226,7 +232,7 @@ class LoadOp(IRDLOperation):
         operands = [parser.resolve_operand(i, INDEX) for i in indices]
         memory = parser.resolve_operand(buffer, type)
         op = cls(
-            memory, operands, tile.spread, aligned, border, points, whole, rows,
+            memory, operands, tile.spread, aligned, border, points, whole, rows, sides,
             pieces=pieces, partial=partial, replaces=replaces,
         )  # fmt: skip
         op.tile.name_hint = None
@@ -244,6 +250,7 @@ class LoadOp(IRDLOperation):
             printer.print_string(f" partial {self.partial.data}")
         _print_flag(printer, "border", self.border)
         _print_flag(printer, "whole", self.whole)
+        _print_flag(printer, "sides", self.sides)
         if self.replaces is not None:
             printer.print_string(" replaces")
         if self.whole is not None:
@@ -268,7 +275,8 @@ class StoreOp(IRDLOperation):
     `aligned`, which may stand before it, is as in warp.load. If the first column is less than 0, by d, the tile to the
     right stores the same columns too: then all columns of a row may be stored, or all but up to d at either end, as
     suits where vectors lie in memory. With `from %c`, where `border` holds, columns before c are another tile's, which
-    this one overlaps: they are not stored, but for those that such a tile on the left leaves to it.
+    this one overlaps: they are not stored, but for those that such a tile on the left leaves to it. With `sides %yes`,
+    where `border` and that hold, too, the tile lies in the buffer, which is wider.
     """
 
     name = "warp.store"
@@ -279,6 +287,7 @@ class StoreOp(IRDLOperation):
     aligned = opt_operand_def(i1)
     border = operand_def(i1)
     whole = opt_operand_def(i1)
+    sides = opt_operand_def(i1)
     first = opt_operand_def(INDEX)
     box = prop_def(DenseArrayBase)
 
@@ -295,9 +304,10 @@ class StoreOp(IRDLOperation):
         aligned: SSAValue | None = None,
         whole: SSAValue | None = None,
         first: SSAValue | None = None,
+        sides: SSAValue | None = None,
     ):
         super().__init__(
-            operands=[tile, buffer, list(indices), aligned, border, whole, first],
+            operands=[tile, buffer, list(indices), aligned, border, whole, sides, first],
             properties={"box": box_property(columns, rows)},
         )
 
@@ -334,6 +344,7 @@ class StoreOp(IRDLOperation):
         parser.parse_keyword("border")
         border = parser.resolve_operand(parser.parse_unresolved_operand(), i1)
         whole = _parse_flag(parser, "whole")
+        sides = _parse_flag(parser, "sides")
         first = None
         if parser.parse_optional_keyword("from"):
             first = parser.resolve_operand(parser.parse_unresolved_operand(), INDEX)
@@ -350,6 +361,7 @@ class StoreOp(IRDLOperation):
             aligned,
             whole,
             first,
+            sides,
         )
 
     def print(self, printer: Printer) -> None:
@@ -363,6 +375,7 @@ class StoreOp(IRDLOperation):
         _print_flag(printer, "aligned", self.aligned)
         _print_flag(printer, "border", self.border)
         _print_flag(printer, "whole", self.whole)
+        _print_flag(printer, "sides", self.sides)
         if self.first is not None:
             printer.print_string(" from ")
             printer.print_ssa_value(self.first)

@@ -64,7 +64,7 @@ func.func @f(%m: memref<?x?xf32>, %i: index, %b: i1) {
 
 func.func @f(%m: memref<?x?xf32>, %i: index, %b: i1) {
   // expected-error @below {{warp.load: border comes with a region, points, and whole with one more, rows}}
-  %t = "warp.load"(%m, %i, %i, %b) <{operandSegmentSizes = array<i32: 1, 2, 0, 1, 0>}> : (memref<?x?xf32>, index, index, i1) -> !warp.tile<f32, #warp.layout<origin = [0, 0], lanes = [32, 4], warps = [4, 2], columns = [0, 4], rows = [0, 2]>>
+  %t = "warp.load"(%m, %i, %i, %b) <{operandSegmentSizes = array<i32: 1, 2, 0, 1, 0, 0>}> : (memref<?x?xf32>, index, index, i1) -> !warp.tile<f32, #warp.layout<origin = [0, 0], lanes = [32, 4], warps = [4, 2], columns = [0, 4], rows = [0, 2]>>
   func.return
 }
 
@@ -72,7 +72,7 @@ func.func @f(%m: memref<?x?xf32>, %i: index, %b: i1) {
 
 func.func @f(%m: memref<?x?xf32>, %i: index, %b: i1) {
   // expected-error @below {{warp.load: a buffer of f32 gives no i8}}
-  %t = "warp.load"(%m, %i, %i) <{operandSegmentSizes = array<i32: 1, 2, 0, 0, 0>}> : (memref<?x?xf32>, index, index) -> !warp.tile<i8, #warp.layout<origin = [0, 0], lanes = [32, 4], warps = [4, 2], columns = [0, 4], rows = [0, 2]>>
+  %t = "warp.load"(%m, %i, %i) <{operandSegmentSizes = array<i32: 1, 2, 0, 0, 0, 0>}> : (memref<?x?xf32>, index, index) -> !warp.tile<i8, #warp.layout<origin = [0, 0], lanes = [32, 4], warps = [4, 2], columns = [0, 4], rows = [0, 2]>>
   func.return
 }
 
@@ -150,7 +150,7 @@ func.func @f(%m: memref<?x?xf32>, %i: index, %b: i1, %v: f32) {
 
 func.func @f(%m: memref<?x?xf32>, %i: index) {
   // expected-error @below {{warp.load: replaces is said of rows; add whole}}
-  %t = "warp.load"(%m, %i, %i) <{replaces, operandSegmentSizes = array<i32: 1, 2, 0, 0, 0>}> : (memref<?x?xf32>, index, index) -> !warp.tile<f32, #warp.layout<origin = [0, 0], lanes = [32, 4], warps = [4, 2], columns = [0, 4], rows = [0, 2]>>
+  %t = "warp.load"(%m, %i, %i) <{replaces, operandSegmentSizes = array<i32: 1, 2, 0, 0, 0, 0>}> : (memref<?x?xf32>, index, index) -> !warp.tile<f32, #warp.layout<origin = [0, 0], lanes = [32, 4], warps = [4, 2], columns = [0, 4], rows = [0, 2]>>
   func.return
 }
 
@@ -481,7 +481,7 @@ func.func @f(%a: !warp.tile<f32, #warp.layout<origin = [0, 0], lanes = [32, 4], 
 
 func.func @f(%a: !warp.tile<f32, #warp.layout<origin = [0, 0], lanes = [32, 4], warps = [4, 2], columns = [0, 4], rows = [0, 2]>>, %m: memref<?x?xf32>, %i: index, %b: i1) {
   // expected-error @below {{warp.store: within is [x first, x end, y first, y end]}}
-  "warp.store"(%a, %m, %i, %i, %b) <{box = array<i64: 0, 8>, operandSegmentSizes = array<i32: 1, 1, 2, 0, 1, 0, 0>}> : (!warp.tile<f32, #warp.layout<origin = [0, 0], lanes = [32, 4], warps = [4, 2], columns = [0, 4], rows = [0, 2]>>, memref<?x?xf32>, index, index, i1) -> ()
+  "warp.store"(%a, %m, %i, %i, %b) <{box = array<i64: 0, 8>, operandSegmentSizes = array<i32: 1, 1, 2, 0, 1, 0, 0, 0>}> : (!warp.tile<f32, #warp.layout<origin = [0, 0], lanes = [32, 4], warps = [4, 2], columns = [0, 4], rows = [0, 2]>>, memref<?x?xf32>, index, index, i1) -> ()
   func.return
 }
 
@@ -602,7 +602,15 @@ func.func @words_partial_at_the_left(%in: memref<?x?xi8>, %i: index) {
 
 func.func @whole_without_border(%in: memref<?x?xf32>, %i: index, %b: i1) {
   // expected-error @below {{warp.load: whole is said of border tiles; add border}}
-  %a = "warp.load"(%in, %i, %i, %b) <{operandSegmentSizes = array<i32: 1, 2, 0, 0, 1>}> : (memref<?x?xf32>, index, index, i1) -> !warp.tile<f32, #warp.layout<origin = [0, 0], lanes = [32, 4], warps = [1, 1], columns = [0, 4], rows = [0, 1]>>
+  %a = "warp.load"(%in, %i, %i, %b) <{operandSegmentSizes = array<i32: 1, 2, 0, 0, 1, 0>}> : (memref<?x?xf32>, index, index, i1) -> !warp.tile<f32, #warp.layout<origin = [0, 0], lanes = [32, 4], warps = [1, 1], columns = [0, 4], rows = [0, 1]>>
+  func.return
+}
+
+// -----
+
+func.func @sides_without_whole(%in: memref<?x?xf32>, %i: index, %b: i1) {
+  // expected-error @below {{warp.load: sides is said of tiles that are whole; add whole}}
+  %a = "warp.load"(%in, %i, %i, %b) <{operandSegmentSizes = array<i32: 1, 2, 0, 0, 0, 1>}> : (memref<?x?xf32>, index, index, i1) -> !warp.tile<f32, #warp.layout<origin = [0, 0], lanes = [32, 4], warps = [1, 1], columns = [0, 4], rows = [0, 1]>>
   func.return
 }
 
