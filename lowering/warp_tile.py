@@ -18,7 +18,7 @@ from tilefuse.analysis.regions import follow_chain
 from tilefuse.analysis.strides import rows_are_contiguous
 from tilefuse.analysis.warp_layout import LANES, Held, group_layout
 from tilefuse.dialects.img.attrs import BoundaryKind
-from tilefuse.dialects.img.ops import GroupOp, StageOp
+from tilefuse.dialects.img.ops import EVEN, GroupOp, StageOp
 from tilefuse.dialects.img.ops.stage import computes_values_only
 from tilefuse.dialects.img.types import FuncType, element_bytes
 from tilefuse.dialects.warp import AtOp, LoadOp, MapOp, NeighboursOp, PrefetchOp, StoreOp, YieldOp
@@ -269,8 +269,13 @@ class WarpTile:
 
     @staticmethod
     def has_sides(group: GroupOp, model: PipelineModel, asked: Sequence[SSAValue]) -> bool:
-        """Whether tiles at the sides of the picture alone have a version of their own: where rows lie anywhere."""
+        """Whether tiles at the sides of the picture alone have a version of their own.
+
+        Where rows lie anywhere these take longer than others. A single wave waits for the slowest of its tiles.
+        """
         at = group_layout(group, model)
+        if EVEN not in group.attributes:
+            return False
         if at.vector & (at.vector - 1) or not WarpTile.moves_in(group, model, asked):
             return False
         whole = [isinstance(s, SSAValue) and may_be_whole(s, h, at.vector) for (_, s), h in at.sources.items()]

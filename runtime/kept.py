@@ -65,11 +65,11 @@ class KeptOutputs:
         return None
 
     def keep(self, call: object, stream: int | None, arrays: list[Any], pointers: list[int]) -> None:
-        """Keep new arrays, which nothing but `arrays` holds yet, for a later call."""
+        """Keep new arrays, which nothing but `arrays` holds yet, for calls after their user has let go of that, too."""
         if sum(a.nbytes for a in arrays) > _MOST_BYTES:
             return
         found = references(arrays)
         if found is not None:
             with self._lock:
                 self._kept[:-1] = []
-                self._kept.append(_Kept(call, stream, arrays, pointers, [a.shape for a in arrays], found))
+                self._kept.append(_Kept(call, stream, list(arrays), pointers, [a.shape for a in arrays], found))

@@ -42,7 +42,7 @@ img.pipeline @right {
 // All columns of the last lane are needed, but the first lane has some more: there the shifted stores need three.
 
 // TILES-LABEL: func.func @left_out_tile(
-// TILES:         warp.load %in[{{.*}}] pieces partial left border %border whole %whole sides %sides rows {
+// TILES:         warp.load %in[{{.*}}] pieces partial left border %border whole %whole rows {
 
 // CHECK-LABEL: void left_out_tile(
 // CHECK:       } else {

@@ -11,9 +11,12 @@ from emulated_cuda import emulate
 from guarded_memory import guarded
 from random_pipelines import random_pipeline
 from random_programs import assert_equal, call, evaluated, passes
+from xdsl.dialects.builtin import UnitAttr
+from xdsl.passes import ModulePass
 
 import tilefuse as hl
 from tilefuse.dialects.diagnostics import PipelineError
+from tilefuse.dialects.img.ops import EVEN, GroupOp
 from tilefuse.lowering import lowering_passes, pack_subwords
 from tilefuse.lowering.roll_stages import RollStages
 from tilefuse.passes.tile import Tile
@@ -117,6 +120,17 @@ def test_bools_with_a_constant_exterior(shape, outside, misaligned):
     assert not any(misaligned)
 
 
+class OneWave(ModulePass):
+    """Say of all groups that their blocks are those of a single wave: then tiles at the sides have a version."""
+
+    name = "one-wave"
+
+    def apply(self, ctx, op):
+        for group in op.walk():
+            if isinstance(group, GroupOp):
+                group.attributes[EVEN] = UnitAttr()
+
+
 @pytest.mark.parametrize("element", [hl.UInt(8), hl.UInt(16), hl.Float(32)], ids=str)
 @pytest.mark.parametrize(("vector", "exchange"), [(2, False), (4, True), (8, False), (16, True)])
 @pytest.mark.parametrize("later", range(4))
@@ -133,6 +147,7 @@ def test_rows_anywhere(element, vector, exchange, later, misaligned):
     pipeline = hl.Pipeline(both)
     tile = Tile("h200", shape="warp_tile", sizes=(0, 0), threads=(32, 4), vector=vector, rows=6, exchange=exchange)
     schedule = [tile if p.name == "tile" else p for p in passes("h200", algorithm="all")]
+    schedule += [OneWave()] if later < 2 else []
     program = pipeline.compile("cpu", passes=schedule, strict_float=True)
     height, width = 61, 1021
     dtype = {8: np.uint8, 16: np.uint16, 32: np.float32}[element.bits()]
@@ -143,6 +158,8 @@ def test_rows_anywhere(element, vector, exchange, later, misaligned):
     np.testing.assert_array_equal(out, pipeline.compile("reference")(picture))
     assert misaligned, "no kernel ran"
     assert not any(misaligned)
+    if later < 2 and 2 < vector and element.bits() * vector >= 32:
+        assert "bool sides" in program.source()
 
 
 @pytest.mark.parametrize("element", [hl.UInt(8), hl.UInt(16)], ids=str)

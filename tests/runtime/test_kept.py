@@ -66,6 +66,18 @@ def test_one_of_several_that_is_held_keeps_all():
     assert first not in called(kept, outputs=2)
 
 
+def test_outputs_that_are_not_handed_out_yet_are_held():
+    kept = KeptOutputs()
+    made = [Array()]
+    kept.keep(CALL, 0, made, [0])
+    assert kept.take(CALL, 0) is None  # another thread's call
+    del made
+    taken = kept.take(CALL, 0)
+    assert kept.take(CALL, 0) is None
+    del taken
+    assert kept.take(CALL, 0) is not None
+
+
 def test_in_a_loop_two_take_turns():
     kept = KeptOutputs()
     seen = []
