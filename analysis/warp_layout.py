@@ -123,8 +123,11 @@ class WarpLayout:
 
     def without_slack(self) -> WarpLayout:
         """The same with stores that are not shifted: as few dead lanes as the halo needs."""
-        halo = max(h.left for h in (*self.stages.values(), *self.sources.values()))
-        return replace(self, slack=0, dead_left=math.ceil(halo / self.vector))
+        everything = (*self.stages.values(), *self.sources.values())
+        left, right = max(h.left for h in everything), max(h.right for h in everything)
+        return replace(
+            self, slack=0, dead_left=math.ceil(left / self.vector), dead_right=math.ceil(right / self.vector)
+        )
 
     def partial(self, held: Held) -> Literal["left", "right"] | None:
         """The side at which the columns are not needed that an input loaded in pieces lacks there.
@@ -252,6 +255,8 @@ def warp_layout(
     everything = [*stages.values(), *sources.values()]
     left = math.ceil((max(h.left for h in everything) + slack) / vector)
     right = math.ceil(max(h.right for h in everything) / vector)
+    if slack:
+        right = max(right, 1)  # the last columns of a picture's row move into the lane behind
     if left + right > LANES // 2:
         raise NotFusable("the halo takes more than half of the lanes of a warp")
     rounds = _exchange_rounds(model, stages)

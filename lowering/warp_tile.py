@@ -274,8 +274,8 @@ class WarpTile:
         Where rows lie anywhere these take longer than others. A single wave waits for the slowest of its tiles.
         """
         at = group_layout(group, model)
-        if EVEN not in group.attributes:
-            return False
+        if EVEN not in group.attributes or any(h.rest for h in at.sources.values()):
+            return False  # planes may be moved, too, and lie otherwise then
         if at.vector & (at.vector - 1) or not WarpTile.moves_in(group, model, asked):
             return False
         whole = [isinstance(s, SSAValue) and may_be_whole(s, h, at.vector) for (_, s), h in at.sources.items()]

@@ -8,6 +8,9 @@ import weakref
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+_PER_THREAD = 2
+"""The handle of each thread's own default stream: one for different streams."""
+
 _MOST_BYTES = 16 << 20
 """Of larger outputs a GPU writes longer than their arrays take to make."""
 
@@ -56,6 +59,8 @@ class KeptOutputs:
 
     def take(self, call: object, stream: int | None) -> tuple[list[Any], list[int]] | None:
         """Arrays of such a call that are free again, and their addresses."""
+        if stream == _PER_THREAD:
+            return None
         with self._lock:
             for i in range(len(self._kept) - 1, -1, -1):  # the latest first: its addresses are those of the last launch
                 kept = self._kept[i]

@@ -120,6 +120,44 @@ def test_bools_with_a_constant_exterior(shape, outside, misaligned):
     assert not any(misaligned)
 
 
+@pytest.mark.parametrize("element", [hl.UInt(8), hl.UInt(16), hl.Float(32)], ids=str)
+@pytest.mark.parametrize("width", [255, 1021])
+def test_rows_anywhere_read_to_the_left_alone(element, width, misaligned):
+    """What moves over the lanes has a lane behind the last."""
+    x, y, image = hl.Var("x"), hl.Var("y"), hl.ImageParam(element, 2, "image")
+    edge, f = hl.BoundaryConditions.repeat_edge(image), hl.Func("f")
+    f[x, y] = edge[x - 1, y] + edge[x, y - 1] + edge[x - 2, y + 1]
+    pipeline = hl.Pipeline(f)
+    dtype = {8: np.uint8, 16: np.uint16, 32: np.float32}[element.bits()]
+    picture = np.random.default_rng(0).integers(0, 200, (61, width)).astype(dtype)
+    expected = pipeline.compile("reference")(picture)
+    tile = Tile("h200", shape="warp_tile", sizes=(0, 0), threads=(32, 4), vector=4, rows=6)
+    forced = [tile if p.name == "tile" else p for p in passes("h200", algorithm="all")]
+    for schedule in (passes("h200", shape="warp_tile"), forced, [*forced, OneWave()]):
+        out = np.zeros_like(expected)
+        pipeline.compile("cpu", passes=schedule, strict_float=True)(picture, out=out)
+        np.testing.assert_array_equal(out, expected)
+    assert misaligned, "no kernel ran"
+    assert not any(misaligned)
+
+
+@pytest.mark.parametrize("vector", [4, 8])
+def test_planes_that_are_moved(vector, misaligned):
+    """Planes whose size is no multiple of a word lie differently, and may be read at another one's place."""
+    x, y, c, image = hl.Var("x"), hl.Var("y"), hl.Var("c"), hl.ImageParam(hl.UInt(8), 3, "image")
+    edge, f = hl.BoundaryConditions.repeat_edge(image), hl.Func("f")
+    f[x, y, c] = edge[x - 1, y, c + 1] + edge[x + 2, y - 1, c] + edge[x, y + 1, c]
+    f.bound(c, 0, 3)
+    pipeline = hl.Pipeline(f)
+    tile = Tile("h200", shape="warp_tile", sizes=(0, 0), threads=(32, 4), vector=vector, rows=6)
+    schedule = [tile if p.name == "tile" else p for p in passes("h200", algorithm="all")]
+    picture = np.random.default_rng(0).integers(0, 200, (3, 61, 1021)).astype(np.uint8)
+    program = pipeline.compile("cpu", passes=[*schedule, OneWave()], strict_float=True)
+    np.testing.assert_array_equal(program(picture), pipeline.compile("reference")(picture))
+    assert misaligned, "no kernel ran"
+    assert not any(misaligned)
+
+
 class OneWave(ModulePass):
     """Say of all groups that their blocks are those of a single wave: then tiles at the sides have a version."""
 

@@ -118,6 +118,12 @@ def test_other_calls_and_streams_get_others():
     assert id(called(kept, call=object())[0]) != number
 
 
+def test_streams_of_threads_share_a_handle():
+    kept = KeptOutputs()
+    called(kept, stream=2)
+    assert kept.take(CALL, 2) is None
+
+
 def test_large_outputs_are_not_kept():
     kept = KeptOutputs()
     called(kept, shape=(4096, 4097))
