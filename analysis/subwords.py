@@ -16,6 +16,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from tilefuse.analysis.index import Span
 from tilefuse.analysis.instructions import instruction_cost
 from tilefuse.dialects.img.ops import DivOp, ModOp
+from tilefuse.dialects.warp.layout import Layout
 
 HALF = 0xFFFF
 """The largest value of half a register."""
@@ -202,11 +203,8 @@ _SHUFFLE = 2.0
 @functools.cache
 def _cost_beside(vector: int, apart: int, reach: tuple[int, int]) -> float:
     """Of the registers with columns beside a lane's own (`Layout.between`)."""
-    starts = {c for c in range(vector) if c % (2 * apart) < apart}
-    shuffled: set[int] = set()
-    permuted = 0
-    for column in {c + d for c in starts for d in range(-reach[0], reach[1] + 1)} - starts:
-        parts = [column] if column % vector in starts else [column - apart, column + apart]
-        shuffled.update(c for c in parts if not 0 <= c < vector)
-        permuted += len(parts) > 1
-    return permuted + _SHUFFLE * len(shuffled)
+    columns = (-reach[0], vector + reach[1])
+    layout = Layout((0, 0), (1, vector), (1, 1), columns, rows=(0, 1), packed=2, apart=apart)
+    parts = [layout.parts(start) for start in layout.between]
+    shuffled = {start for found in parts for start in found if not 0 <= start < vector}
+    return sum(len(found) > 1 for found in parts) + _SHUFFLE * len(shuffled)

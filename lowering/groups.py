@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import partial, reduce
 
 from xdsl.context import Context
 from xdsl.dialects import arith, func
@@ -19,17 +19,15 @@ from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.passes import ModulePass
 
 from tilefuse.analysis.duplicates import fingerprint
-from tilefuse.analysis.index import BoundedIndex, Index, classify
 from tilefuse.analysis.model import PipelineModel, extract
 from tilefuse.analysis.placement import prefetched
 from tilefuse.analysis.places import check_places
-from tilefuse.analysis.regions import NotFusable, follow_chain, regions
+from tilefuse.analysis.regions import NotFusable
 from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.img.attrs import Shape
-from tilefuse.dialects.img.ops import BoundaryOp, GroupOp, PipelineOp, ReadOp, StageOp
+from tilefuse.dialects.img.ops import GroupOp, PipelineOp, StageOp
 from tilefuse.dialects.img.types import FuncType
 from tilefuse.lowering.abi import (
-    base_of,
     block_tile,
     identifier,
     kernel_args,
@@ -40,7 +38,8 @@ from tilefuse.lowering.abi import (
 )
 from tilefuse.lowering.block_tile import BlockTile
 from tilefuse.lowering.emit import INDEX, SHARED, Emitter, Num
-from tilefuse.lowering.reads import Buffer, Tile, scalar_index, shared_masks
+from tilefuse.lowering.interior import is_interior
+from tilefuse.lowering.reads import Buffer, Tile, shared_masks
 from tilefuse.lowering.stream import emit_stream
 from tilefuse.lowering.warp_tile import WarpTile
 
@@ -137,11 +136,14 @@ def lower_group(
     if group.schedule is None:
         raise PipelineError(f"group '{group.sym_name.data}' has no schedule; run tile, or write one by hand", group)
     check_places(group, model)
-    emitted = [_body(group, model, differing, fetch=False), _kernel(group, model, differing)]
-    if prefetched(group):
-        emitted.insert(0, _body(group, model, differing, fetch=True))
-    if _rows_ahead(group, model):
-        emitted.insert(0, _ahead(group, model))
+    try:
+        emitted = [_body(group, model, differing, fetch=False), _kernel(group, model, differing)]
+        if prefetched(group):
+            emitted.insert(0, _body(group, model, differing, fetch=True))
+        if _rows_ahead(group, model):
+            emitted.insert(0, _ahead(group, model))
+    except NotFusable as error:
+        raise PipelineError(f"group '{group.sym_name.data}': {error}", group) from error
     return emitted
 
 
@@ -176,15 +178,12 @@ def _body(group: GroupOp, model: PipelineModel, differing: Collection[SSAValue],
     tile.aligned = dict(zip(asked, aligned, strict=True))
     if ahead:
         *tile.prefetched, tile.parity = body.extra[rank + len(flags) :]
-    try:
-        emitter = _model_of(group)(group, model, e, tile, body.outputs)
-        if fetch:
-            assert isinstance(emitter, BlockTile)
-            emitter.emit_fetch()
-        else:
-            emitter.emit()
-    except NotFusable as error:
-        raise PipelineError(f"group '{group.sym_name.data}': {error}", group) from error
+    emitter = _model_of(group)(group, model, e, tile, body.outputs)
+    if fetch:
+        assert isinstance(emitter, BlockTile)
+        emitter.emit_fetch()
+    else:
+        emitter.emit()
     return _inlined(_fetch_name(group) if fetch else _tile_name(group), body, e)
 
 
@@ -215,53 +214,6 @@ def _ahead(group: GroupOp, model: PipelineModel) -> func.FuncOp:
 def _prefetch_arguments(group: GroupOp, model: PipelineModel) -> list[tuple[str, Attribute]]:
     arrays: list[tuple[str, Attribute]] = [*BlockTile.prefetch_arrays(group, model)] if prefetched(group) else []
     return [*arrays, ("parity", INDEX)] if arrays else []
-
-
-@dataclass(frozen=True)
-class _Reach:
-    """What boundary reads of a group need of one dimension: the tile origin times a ratio, plus a span."""
-
-    boundary: BoundaryOp
-    dim: int
-    out_dim: int | None
-    numerator: int
-    denominator: int
-
-
-def _boundary_reach(group: GroupOp, model: PipelineModel) -> dict[_Reach, tuple[int, int]]:
-    assert group.schedule is not None
-    ids = {s: model.node_of[s.funcs[0]] for s in group.stages}
-    output = ids[group.output_stage]
-    follow = follow_chain(model, ids.values(), output)
-    region = regions(model, list(ids.values()), output, block_tile(group), follow)
-    slack = _model_of(group).slack(group, model)
-    reach: dict[_Reach, tuple[int, int]] = {}
-    for stage, id in ids.items():
-        coordinate: dict[SSAValue, int] = {a: i for i, a in enumerate(stage.body.block.args)}
-        for op in stage.body.block.ops:
-            if not isinstance(op, ReadOp):
-                continue
-            _, boundaries = base_of(op.source)
-            coords = [coordinate.get(v) for v in op.indices]
-            indices = [classify(x, coords) for x in op.map.data.results]
-            if any(not isinstance(i, Index | BoundedIndex) for i in indices):
-                continue  # handled in every tile
-            for b in boundaries:
-                for d in b.dimensions:
-                    index = indices[d]
-                    assert isinstance(index, Index | BoundedIndex)
-                    span = index.span(region[id].spans)
-                    via = follow[id][index.var] if isinstance(index, Index) and index.var is not None else None
-                    if via is None or via.dim is None:
-                        key = _Reach(b, d, None, 0, 1)
-                    else:
-                        ratio = via.ratio * index.ratio  # type: ignore[union-attr]
-                        key = _Reach(b, d, via.dim, ratio.numerator, ratio.denominator)
-                    if key.out_dim == 0:
-                        span = (span[0] - slack, span[1])
-                    old = reach.get(key, span)
-                    reach[key] = (min(old[0], span[0]), max(old[1], span[1]))
-    return reach
 
 
 def _kernel(group: GroupOp, model: PipelineModel, differing: Collection[SSAValue]) -> func.FuncOp:
@@ -307,14 +259,15 @@ def _kernel(group: GroupOp, model: PipelineModel, differing: Collection[SSAValue
         def call(function: str, row: Num, more: Sequence[SSAValue] = ()) -> None:
             """Run a function for the tile in row `row` of tiles, with constants, so that each case has its version."""
             origin = origin_of(row)
-            interior = _interior(e, group, model, kernel, origin)
+            tile = Tile(origin, e.true(), kernel.buffers, kernel.scalars)
+            interior = is_interior(e, group, model, shape, tile, out)
             starts = shape.aligned(group, model, e, asked, kernel.buffers, kernel.outputs, origin)
             # where launches differ, the body asks of each function as its rows are moved; else each case has a version
             one_by_one, aligned = (starts, None) if differing else ([], reduce(e.both, starts, None))
             yes, no = e.true(), e.false()
 
             def run(
-                border: SSAValue, whole: SSAValue, origin: Sequence[Num], apart: bool = False, sides: bool = False
+                border: SSAValue, whole: SSAValue, origin: Sequence[Num], *, apart: bool = False, sides: bool = False
             ) -> None:
                 flags = [border, whole, *([yes if sides else no] if has_sides else ()), *one_by_one]
                 operands = [*kernel.block.args, *(e.value(o) for o in origin), *flags, *more]
@@ -329,8 +282,7 @@ def _kernel(group: GroupOp, model: PipelineModel, differing: Collection[SSAValue
                 if whole is None:
                     run(border, no, origin)
                     return
-                apart = border is yes
-                e.choose(whole, lambda: run(border, yes, origin, apart), lambda: run(border, no, origin, apart))
+                e.choose(whole, *(partial(run, border, flag, origin, apart=border is yes) for flag in (yes, no)))
 
             def at_border() -> None:
                 moved = list(origin)
@@ -346,7 +298,8 @@ def _kernel(group: GroupOp, model: PipelineModel, differing: Collection[SSAValue
                     return
                 sides = e.both(whole, shape.at_sides(group, model, e, tile, kernel.outputs))
                 assert sides is not None
-                e.choose(sides, lambda: run(yes, yes, moved, True, True), lambda: run_either(yes, whole, moved))
+                alone = partial(run, yes, yes, moved, apart=True, sides=True)
+                e.choose(sides, alone, lambda: run_either(yes, whole, moved))
 
             e.choose(interior, lambda: run_either(no, aligned, origin), at_border)
 
@@ -368,7 +321,7 @@ def _kernel(group: GroupOp, model: PipelineModel, differing: Collection[SSAValue
     e.effect(func.ReturnOp())
     result = func.FuncOp(kernel_name(group), (kernel.types, []), Region(kernel.block))
     result.attributes["kernel.threads"] = DenseArrayBase.from_list(i64, list(threads(group)))
-    if HELD in group.attributes:
+    if HELD in group.attributes or has_sides:  # a wave stays one only if none of the versions takes more registers
         hold(group, result)
     chain = ", ".join(s.sym_name.data for s in group.stages)
     result.attributes["kernel.comment"] = StringAttr(f"{chain}: {group.schedule}")
@@ -380,53 +333,6 @@ def hold(group: GroupOp, kernel: func.FuncOp) -> None:
     group.attributes[HELD] = UnitAttr()
     if group.schedule is not None and (blocks := group.schedule.resident_blocks):
         kernel.attributes["kernel.min_blocks"] = IntegerAttr(blocks, i64)
-
-
-def _interior(
-    e: Emitter,
-    group: GroupOp,
-    model: PipelineModel,
-    kernel: _Function,
-    origin: list[Num],
-) -> SSAValue:
-    sizes, out = block_tile(group), kernel.outputs[0]
-    shape, align = _model_of(group), origin_alignment(group, model)
-    # of what lies in the same box, the furthest says it all
-    reach: dict[tuple[Num, Num, Num], tuple[int, int]] = {}
-
-    def add(start: Num, first: Num, extent: Num, low: int, high: int) -> None:
-        old = reach.get((start, first, extent), (low, high))
-        reach[start, first, extent] = (min(low, old[0]), max(high, old[1]))
-
-    begin_inside: set[tuple[Num, Num]] = set()
-    for d, x0 in enumerate(origin):
-        more = 0 if d else shape.slack(group, model)
-        add(x0, out.mins[d], out.extent(d, e), -more, sizes[d] - 1 + more)
-        if align[d] == 1:
-            begin_inside.add((x0, out.mins[d]))
-    tile = Tile(origin, e.true(), kernel.buffers, kernel.scalars)
-    for r, (low, high) in _boundary_reach(group, model).items():
-        if r.boundary.mins:
-            position = r.boundary.dimensions.index(r.dim)
-            first = scalar_index(e, tile, r.boundary.mins[position])
-            extent = scalar_index(e, tile, r.boundary.extents[position])
-        else:
-            buffer = kernel.buffers[r.boundary.source]
-            first, extent = buffer.mins[r.dim], buffer.extent(r.dim, e)
-        start: Num = 0
-        if r.out_dim is not None:
-            start = e.floordiv(e.mul(origin[r.out_dim], r.numerator), r.denominator)
-        add(start, first, extent, low, high)
-    for base, spans in shape.reads(group, model):
-        buffer = kernel.buffers[base]
-        for d, (low, high) in enumerate(spans):
-            add(origin[d] if d < 2 else 0, buffer.mins[d], buffer.extent(d, e), low, high)
-    inside: SSAValue | None = None
-    for (start, first, extent), (low, high) in reach.items():
-        if low < 0 or (start, first) not in begin_inside:
-            inside = e.both(inside, e.compare("sge", e.add(start, low), first))
-        inside = e.both(inside, e.compare("slt", e.add(start, high), e.add(first, extent)))
-    return e.true() if inside is None else inside
 
 
 @dataclass(frozen=True)

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 
 from xdsl.dialects import vector
 from xdsl.dialects.builtin import IntegerType, VectorType
-from xdsl.ir import SSAValue
+from xdsl.ir import Attribute, SSAValue
 
-from tilefuse.analysis.warp_layout import columns_at_once
 from tilefuse.dialects.warp import LoadOp
+from tilefuse.dialects.warp.layout import Layout
 from tilefuse.dialects.warp.memory import can_cut
 from tilefuse.lowering import pairs
 from tilefuse.lowering.emit import PRIVATE, Num
 from tilefuse.lowering.warp_body import Where
 from tilefuse.lowering.warp_pieces import MovedPieces, Pieces
 from tilefuse.lowering.warp_schedule import layout_of
-from tilefuse.lowering.warp_sides import Beside, SidePieces
+from tilefuse.lowering.warp_sides import SidePieces
 
 if TYPE_CHECKING:
     from tilefuse.lowering.warp_registers import RegisterBody
@@ -60,10 +60,10 @@ class _Load:
             return
 
         def whole() -> None:
-            if op.sides is None:
-                self._whole()
-            else:
+            if op.sides is not None and SidePieces.can_load(op):
                 e.choose(op.sides, self._sides, self._whole)
+            else:
+                self._whole()
 
         e.choose(op.whole, whole, lambda: self._rows(self._guarded))
 
@@ -106,82 +106,58 @@ class _Load:
     # --- border tiles in which each lane's columns of a row lie inside or outside of the box together
 
     def _whole(self) -> None:
-        body, e, layout = self.body, self.body.e, self.layout
-        # rows wait as they are in memory, so that filling them is cheap
-        waiting = e.alloca(layout.shape[:-1], self.type, PRIVATE, "rows")
-
-        def slot(at: Where) -> list[Num]:
-            return body.register_index(layout, at)[:-1]
+        body, op, waiting = self.body, self.op, _Waiting(self.body, self.layout, self.type)
 
         def together() -> None:
-            self._rows(lambda at: e.store(self._moved(at, together=True), waiting, slot(at)))
+            self._rows(lambda at: waiting.put(self._moved(at, together=True), at))
 
         def apart() -> None:
             if not self.in_words:
-                self._rows(lambda at: e.store(self._moved(at, together=False), waiting, slot(at)))
+                self._rows(lambda at: waiting.put(self._moved(at, together=False), at))
                 return
-            pieces = MovedPieces(body, self.op)
-            deep = tuple(low for low, _ in layout.depth)
-            first, last = (body.here(0, row, deep) for row in (layout.rows[0], layout.rows[1] - 1))
+            pieces = MovedPieces(body, op)
+            deep = tuple(low for low, _ in self.layout.depth)
+            first, last = (body.here(0, row, deep) for row in (self.layout.rows[0], self.layout.rows[1] - 1))
 
             def at_ends() -> None:
                 self._rows(partial(pieces.fetch, at_ends=True))
                 ends = pieces.fetch_ends()
                 self._rows(lambda at: pieces.put_ends(ends, at))
 
-            e.choose(pieces.inside((first, last)), lambda: self._rows(pieces.fetch), at_ends)
-            self._rows(lambda at: e.store(pieces.row(at), waiting, slot(at)))
+            body.e.choose(pieces.inside((first, last)), lambda: self._rows(pieces.fetch), at_ends)
+            self._rows(lambda at: waiting.put(pieces.row(at), at))
 
-        if self.op.aligned is None:
+        if op.aligned is None:
             apart()
-        elif self.op.aligned is self.op.whole:  # one flag may say both
+        elif op.aligned is op.whole:  # one flag may say both
             together()
         else:
-            e.choose(self.op.aligned, together, apart)
-        if self.op.fills:
-            self._fill(waiting, slot)
-        self._rows(lambda at: body.put_row(e.load(waiting, slot(at)), self.op.tile, at, self._keep(at)))
+            body.e.choose(op.aligned, together, apart)
+        self._fill(waiting, (0, self.layout.vector - 1))
+        self._rows(lambda at: body.put_row(waiting.get(at), op.tile, at, self._keep(at)))
 
     def _sides(self) -> None:
         """The same of rows none of which is moved, nor the first or last of the buffer."""
-        body, e, layout = self.body, self.body.e, self.layout
-        waiting = e.alloca(layout.shape[:-1], self.type, PRIVATE, "rows")
-
-        def slot(at: Where) -> list[Num]:
-            return body.register_index(layout, at)[:-1]
-
-        ends = (0, layout.vector - 1)
-        if self.op.pieces is None or not SidePieces.can_load(self.op, columns_at_once(self.element, layout.vector)):
-            beside = Beside(body, self.op)
-
-            def one_by_one(at: Where) -> SSAValue:
-                first, _, _ = beside.column(at)
-                columns = [beside.index(at, e.add(first, v)) for v in range(layout.vector)]
-                return pairs.together(e, [e.load(self.op.buffer, index) for index in columns])
-
-            self._rows(lambda at: e.store(one_by_one(at), waiting, slot(at)))
-        else:
-            pieces = SidePieces(body, self.op)
-            ends = pieces.ends
-            self._rows(pieces.fetch)
-            self._rows(lambda at: e.store(pieces.row(at), waiting, slot(at)))
-        if self.op.fills:
-            self._fill(waiting, slot, ends)
+        body, waiting, pieces = self.body, _Waiting(self.body, self.layout, self.type), SidePieces(self.body, self.op)
+        self._rows(pieces.fetch)
+        self._rows(lambda at: waiting.put(pieces.row(at), at))
+        self._fill(waiting, pieces.ends)
 
         def keep(at: Where) -> tuple[SSAValue, SSAValue] | None:
-            return self._keep(body.here(0, layout.rows[0], at.deep))  # as in all rows
+            return self._keep(body.here(0, self.layout.rows[0], at.deep))  # as in all rows
 
-        self._rows(lambda at: body.put_row(e.load(waiting, slot(at)), self.op.tile, at, keep(at)))
+        self._rows(lambda at: body.put_row(waiting.get(at), self.op.tile, at, keep(at)))
 
-    def _fill(self, waiting: SSAValue, slot: Callable[[Where], list[Num]], ends: tuple[int, int] | None = None) -> None:
-        """Give the lanes outside of the box its first, or last, column: `ends`, of a lane that is read at its ends."""
+    def _fill(self, waiting: _Waiting, ends: tuple[int, int]) -> None:
+        """Give lanes outside of the box its first, or last, column if they need it: `ends` of what they have loaded."""
+        if not self.op.fills:
+            return
         body, e, layout = self.body, self.body.e, self.layout
         first = body.here(0, layout.rows[0], tuple(low for low, _ in layout.depth))
         before, after = self._place(first)[len(self.op.indices) :][:2]
-        ends = ends or (0, layout.vector - 1)
 
         def fill(at: Where, spread: Callable[[SSAValue], SSAValue]) -> None:
-            e.store(spread(e.load(waiting, slot(at))), waiting, slot(at))
+            waiting.put(spread(waiting.get(at)), at)
 
         def of_column(column: int) -> Callable[[SSAValue], SSAValue]:
             return lambda row: pairs.shuffle(e, row, row, [column] * layout.vector)
@@ -216,3 +192,22 @@ class _Load:
             return self._row([*outer, first])
         columns = [[*outer, e.add(first, v)] for v in range(self.layout.vector)]
         return pairs.together(e, [e.load(self.op.buffer, index) for index in columns])
+
+
+class _Waiting:
+    """Rows as they are in memory, so that filling them is cheap, on their way into the tile."""
+
+    def __init__(self, body: RegisterBody, layout: Layout, row: VectorType[Attribute]) -> None:
+        self.body, self.layout = body, layout
+        self.rows = body.e.alloca(layout.shape[:-1], row, PRIVATE, "rows")
+
+    def put(self, row: SSAValue, at: Where) -> None:
+        """Keep a row until it is asked for."""
+        self.body.e.store(row, self.rows, self._slot(at))
+
+    def get(self, at: Where) -> SSAValue:
+        """A row that waits."""
+        return self.body.e.load(self.rows, self._slot(at))
+
+    def _slot(self, at: Where) -> list[Num]:
+        return self.body.register_index(self.layout, at)[:-1]

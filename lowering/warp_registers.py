@@ -310,10 +310,9 @@ class RegisterBody(Body):
             return found[column]
 
         for start in starts:
-            if start % layout.vector in layout.starts:
-                value = pair(start)
-            else:  # the second point of the one, the first of the other
-                value = pairs.shuffle(e, pair(start - layout.apart), pair(start + layout.apart), [1, 2])
+            value, *others = (pair(part) for part in layout.parts(start))
+            for other in others:
+                value = pairs.shuffle(e, value, other, [1, 2])
             self.put(value, op.wider, self.here(start, row, deep))
 
     def _shuffle_pair(self, pair: SSAValue, mode: ShuffleMode, layout: Layout) -> SSAValue:
@@ -336,10 +335,20 @@ class RegisterBody(Body):
 
     # --- global memory
 
-    def store_where(self, buffer: SSAValue, condition: SSAValue | None, emit: Callable[[], Sequence[Place]]) -> None:
-        """Store what `emit` gives, vectors and scalars of a lane, where a condition holds (None: always)."""
+    def store_where(
+        self,
+        buffer: SSAValue,
+        condition: SSAValue | None,
+        emit: Callable[[], Sequence[Place]],
+        *,
+        masked: bool = False,
+    ) -> None:
+        """Store what `emit` gives, vectors and scalars of a lane, where a condition holds (None: always).
+
+        That is a branch; `masked`, or where the body masks all stores, a mask for each vector.
+        """
         e = self.e
-        if condition is None or not self.masks_stores:
+        if condition is None or not (self.masks_stores or masked):
             with e.when(condition):
                 for index, value in emit():
                     self._store(buffer, index, value)
@@ -355,12 +364,12 @@ class RegisterBody(Body):
                     self._store(buffer, index, value)
 
     @contextmanager
-    def stores_of_row(self, alive: SSAValue | None) -> Iterator[SSAValue | None]:
+    def stores_of_row(self, alive: SSAValue | None, *, masked: bool = False) -> Iterator[SSAValue | None]:
         """What stores a row's points where `alive`; gives the condition that each store is still under.
 
         Without masks that is a branch, which keeps rows apart, and with them the registers that each needs.
         """
-        if self.masks_stores:
+        if self.masks_stores or masked:
             yield alive
             return
         with self.e.when(alive):

@@ -71,9 +71,11 @@ def store_shifted(
     def place_of(number: int) -> list[Place]:
         return [([*outer, e.add(begin, number * piece)], vector_of(number))]
 
+    # a single wave waits for its slowest tile: one whose lanes store some pieces of a row, and not others
+    masked = op.sides is not None and len(pieces) > 1
     if not border:
         own = e.both(alive, lanes)
-        body.store_where(op.buffer, own, lambda: [p for n in range(len(pieces)) for p in place_of(n)])
+        body.store_where(op.buffer, own, lambda: [p for n in range(len(pieces)) for p in place_of(n)], masked=masked)
         return
     width = e.dim(op.buffer, len(op.indices) - 1)
     # from the first column that is not in a piece of the tile on the left, which may lie in the same columns
@@ -81,20 +83,20 @@ def store_shifted(
     after = e.add(op.indices[-1], layout.origin[0] + end * layout.vector)
     is_last = e.compare("sge", after, width)
 
-    def store_inside(alive: SSAValue | None, inside: Callable[[Num], SSAValue]) -> None:
-        with body.stores_of_row(e.both(alive, lanes)) as condition:
+    def store_inside(alive: SSAValue | None, from_column: Callable[[Num], SSAValue], masked: bool = False) -> None:
+        with body.stores_of_row(e.both(alive, lanes), masked=masked) as condition:
             for number in range(len(pieces)):
-                there = inside(e.add(begin, number * piece))
-                body.store_where(op.buffer, e.both(condition, there), partial(place_of, number))
+                there = from_column(e.sub(low, number * piece))
+                body.store_where(op.buffer, e.both(condition, there), partial(place_of, number), masked=masked)
 
     def anywhere() -> None:
         here = e.both(alive, body.in_buffer(op.buffer, outer))
         places = e.max(e.sub(width, e.add(low, piece - 1)), 0)
-        store_inside(here, lambda column: e.within(e.sub(column, low), places))
+        store_inside(here, lambda low: e.within(e.sub(begin, low), places))
         _store_ends(body, op, pieces, each, [*outer, e.sub(begin, e.mul(body.lane, layout.vector))], here, is_last)
 
     def at_sides() -> None:
-        store_inside(alive, lambda column: e.compare("sge", column, low))
+        store_inside(alive, lambda low: e.compare("sge", begin, low), masked)
         _store_end(body, op, pieces[0], each, (first, end), outer, shift, alive, is_last)
 
     if op.sides is None:

@@ -1,7 +1,8 @@
 """Loads of border tiles of which no row is moved: as in the interior, but for lanes beside the picture.
 
 All rows lie alike, and rows above and below are in the buffer: so lanes may read beside a row, and what is one lane's
-and another's meets as in the interior. Lanes beside the box are read at its ends, where their columns repeat.
+and another's meets as in the interior. Lanes beside the box are read at its ends, where their columns repeat. There are
+no planes, which may be moved, too, and then lie otherwise.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from xdsl.ir import SSAValue
 
+from tilefuse.analysis.warp_layout import columns_at_once
 from tilefuse.dialects.warp import LoadOp
 from tilefuse.lowering.emit import Num
 from tilefuse.lowering.warp_body import Where
@@ -19,26 +21,6 @@ from tilefuse.lowering.warp_schedule import layout_of
 
 if TYPE_CHECKING:
     from tilefuse.lowering.warp_registers import RegisterBody
-
-
-class Beside:
-    """Where the lanes of such a tile are read."""
-
-    def __init__(self, body: RegisterBody, op: LoadOp) -> None:
-        self.body, self.op, self.layout = body, op, layout_of(op.tile)
-
-    def column(self, at: Where) -> tuple[SSAValue, SSAValue, SSAValue]:
-        """Where `rows` of the operation says that a lane's columns begin; whether it lies before or behind the box."""
-        e, first = self.body.e, self.body.here(0, self.layout.rows[0], at.deep)
-        column = self.body.run(self.op.rows, first, self.layout)[len(self.op.indices) - 1]
-        unmoved = self.body.memory_index(self.op.indices, at, self.layout)[-1]
-        return column, e.compare("slt", unmoved, column), e.compare("sgt", unmoved, column)
-
-    def index(self, at: Where, column: Num) -> list[Num]:
-        """The memref indices of a column in a row that is not moved."""
-        outer = self.body.run(self.op.rows, at, self.layout)[: len(self.op.indices) - 2]
-        row = self.body.memory_index(self.op.indices, at, self.layout)[-2]
-        return [*outer, row, column]
 
 
 class SidePieces(Pieces):
@@ -50,13 +32,14 @@ class SidePieces(Pieces):
 
     def __init__(self, body: RegisterBody, op: LoadOp) -> None:
         super().__init__(body, op)
-        self.beside = Beside(body, op)
         self.further = self.layout.vector if not op.fills else self.piece
 
     @staticmethod
-    def can_load(op: LoadOp, piece: int) -> bool:
+    def can_load(op: LoadOp) -> bool:
         """Whether a lane outside has the end of the box in pieces of its own, if that is asked for."""
-        return op.partial is None or not op.fills or layout_of(op.tile).vector > piece
+        vector = layout_of(op.tile).vector
+        alone = op.partial is None or not op.fills or vector > columns_at_once(op.tile.type.element, vector)
+        return op.pieces is not None and alone
 
     @property
     def ends(self) -> tuple[int, int]:
@@ -64,20 +47,28 @@ class SidePieces(Pieces):
         last, moved = self.layout.vector - 1, self.further
         return moved if self.partial == "left" else 0, last - moved if self.partial == "right" else last
 
+    def column(self, at: Where) -> tuple[SSAValue, SSAValue, SSAValue]:
+        """Where `rows` of the operation says that a lane's columns begin; whether it lies before or behind the box."""
+        e, first = self.e, self.body.here(0, self.layout.rows[0], at.deep)
+        column = self.body.run(self.op.rows, first, self.layout)[len(self.op.indices) - 1]
+        unmoved = self.body.memory_index(self.op.indices, at, self.layout)[-1]
+        return column, e.compare("slt", unmoved, column), e.compare("sgt", unmoved, column)
+
     def located(self, at: Where) -> tuple[list[Num], SSAValue]:
-        e, (begin, before, behind) = self.e, self.beside.column(at)
+        e, (begin, before, behind) = self.e, self.column(at)
         column: Num = begin
         if self.partial == "right":
             column = e.add(begin, e.pick(behind, self.further, 0))
         elif self.partial == "left":
             column = e.sub(begin, e.pick(before, self.further, 0))
-        return self.beside.index(at, column), super().located(at)[1]
+        index, place = super().located(at)
+        return [*index[:-1], column], place
 
     def offered(self, words: Sequence[SSAValue], at: Where) -> Sequence[SSAValue]:
         offered = super().offered(words, at)
         if not self.op.fills:
             return offered
-        _, before, behind = self.beside.column(at)
+        _, before, behind = self.column(at)
         each = self.piece // self.in_word if self.in_word > 1 else self.piece
         if self.partial == "left":
             outside, others = before, words[each - 1 : each]

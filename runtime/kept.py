@@ -59,8 +59,6 @@ class KeptOutputs:
 
     def take(self, call: object, stream: int | None) -> tuple[list[Any], list[int]] | None:
         """Arrays of such a call that are free again, and their addresses."""
-        if stream == _PER_THREAD:
-            return None
         with self._lock:
             for i in range(len(self._kept) - 1, -1, -1):  # the latest first: its addresses are those of the last launch
                 kept = self._kept[i]
@@ -71,10 +69,12 @@ class KeptOutputs:
 
     def keep(self, call: object, stream: int | None, arrays: list[Any], pointers: list[int]) -> None:
         """Keep new arrays, which nothing but `arrays` holds yet, for calls after their user has let go of that, too."""
-        if sum(a.nbytes for a in arrays) > _MOST_BYTES:
+        if stream == _PER_THREAD or sum(a.nbytes for a in arrays) > _MOST_BYTES:
             return
         found = references(arrays)
         if found is not None:
+            kept = _Kept(call, stream, list(arrays), pointers, [a.shape for a in arrays], found)
             with self._lock:
-                self._kept[:-1] = []
-                self._kept.append(_Kept(call, stream, list(arrays), pointers, [a.shape for a in arrays], found))
+                # freed behind the lock: somebody's finalizer may make such a call
+                dropped, self._kept = self._kept[:-1], [*self._kept[-1:], kept]
+            del dropped

@@ -92,6 +92,11 @@ class Layout:
         left, right = self.reach
         return frozenset(c + d for c in self.starts for d in range(-left, right + 1)) - frozenset(self.starts)
 
+    def parts(self, start: int) -> tuple[int, ...]:
+        """Where registers that a lane owns begin of which one that begins at `start` is: that one, of this lane or
+        another, or two, of the first of which it has the second point and of the second the first."""
+        return (start,) if start % self.vector in self.starts else (start - self.apart, start + self.apart)
+
     def same_threads(self, other: Layout) -> bool:
         """Whether two tiles are spread over the same lanes and warps at the same place."""
         return (self.origin, self.lanes, self.warps) == (other.origin, other.lanes, other.warps)

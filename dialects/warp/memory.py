@@ -94,7 +94,7 @@ class LoadOp(IRDLOperation):
     to be as the first of these elements, or as the last; with `replaces` (`whole %yes replaces rows`) two more, i1 and
     the element, replace the row by the element where false. What pieces hold before and after these elements lies in
     the buffer. With `whole %yes sides %alone`, where that holds too, no row is moved, nor is it the buffer's first or
-    last: but for the lanes outside, the tile is as in the interior.
+    last: but for the lanes outside, the tile is as in the interior. There is no depth then, which may be moved, too.
     """
 
     name = "warp.load"
@@ -181,6 +181,8 @@ class LoadOp(IRDLOperation):
             raise VerifyException("warp.load: whole is said of border tiles; add border")
         if self.sides is not None and self.whole is None:
             raise VerifyException("warp.load: sides is said of tiles that are whole; add whole")
+        if self.sides is not None and layout.depth:
+            raise VerifyException("warp.load: sides is said of tiles of two dimensions, not with depth")
         if len(self.bodies) != (self.border is not None) + (self.whole is not None):
             raise VerifyException("warp.load: border comes with a region, points, and whole with one more, rows")
         if self.border is None:

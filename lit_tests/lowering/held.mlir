@@ -1,4 +1,5 @@
-// `blocks` bounds the registers of a kernel only where its group is `held`; else they are left to the compiler.
+// `blocks` bounds the registers of a kernel only where its group is `held`, or blocks of a single wave have a version for
+// the sides; else they are left to the compiler.
 
 // RUN: pipeline-opt %s -p lower-groups,lower-warp-tiles -t cuda | filecheck %s
 
@@ -22,4 +23,26 @@ img.pipeline @two {
     img.yield %bounded : !img.func<2xf32>
   } : !img.func<2xf32>
   img.return "free" = %a : !img.func<2xf32>, "bounded" = %b : !img.func<2xf32>
+}
+
+// CHECK:     __launch_bounds__(128) wave_aligned(
+// CHECK:     __launch_bounds__(128, 3) wave_anywhere(
+img.pipeline @wave {
+  %in = img.input "in" {img.align = 4 : i64} : !img.func<2xf32>
+  %rest = img.input "rest" {img.align = 1 : i64} : !img.func<2xf32>
+  %a = img.group "aligned" schedule #img.schedule<warp_tile, tile = [128, 8], threads = [32, 4], vector = 4, blocks = 3> attributes {even} {
+    %aligned = img.stage "aligned" (%x, %y) -> f32 {
+      %v = img.read %in[%x, %y] : !img.func<2xf32>
+      img.yield %v : f32
+    }
+    img.yield %aligned : !img.func<2xf32>
+  } : !img.func<2xf32>
+  %b = img.group "anywhere" schedule #img.schedule<warp_tile, tile = [120, 8], threads = [32, 4], vector = 4, blocks = 3> attributes {even} {
+    %anywhere = img.stage "anywhere" (%x, %y) -> f32 {
+      %v = img.read %rest[%x, %y] : !img.func<2xf32>
+      img.yield %v : f32
+    }
+    img.yield %anywhere : !img.func<2xf32>
+  } : !img.func<2xf32>
+  img.return "aligned" = %a : !img.func<2xf32>, "anywhere" = %b : !img.func<2xf32> {output_aligns = array<i64: 4, 1>}
 }

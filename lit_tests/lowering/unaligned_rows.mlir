@@ -69,12 +69,13 @@
 // CHECK:         __shfl_up_sync(
 // CHECK:         __funnelshift_l(
 
-// At the sides all rows are stored. The word that a row begins, or ends, in is the first one of one lane.
+// At the sides all rows are stored, words under a mask. The word that a row begins, or ends, in is the first one of one
+// lane.
 
 // CHECK:           const idx [[OWN:i_[0-9]+]] = max_idx({{.*}}, 0);
 // CHECK:         if (sides) {
-// CHECK:             if ({{.*}} >= [[OWN]]) {
-// CHECK-NEXT:          store_u8x4(&out_out[
+// CHECK-NEXT:        store_if_u8x4({{.*}} >= [[OWN]], &out_out[
+// CHECK-NEXT:        store_if_u8x4({{.*}} >= [[OWN]] - 4, &out_out[
 // CHECK:           const bool [[BEGINS:test(_[0-9]+)?]] = {{.*}} == 0;
 // CHECK:           const unsigned int [[WORD:v_[0-9]+]] = __shfl_sync(0xffffffffu, {{v_[0-9]+}}, [[BEGINS]] ? 1 : 31, 32);
 // CHECK:           __funnelshift_r([[WORD]], [[WORD]], (unsigned int)lane << 3);

@@ -150,3 +150,20 @@ def test_without_counted_references_nothing_is_kept(lacks, monkeypatch):
     kept = KeptOutputs()
     called(kept)
     assert kept.take(CALL, 0) is None
+
+
+def test_what_is_kept_no_longer_is_freed_behind_the_lock():
+    kept, found = KeptOutputs(), []
+
+    class Last(Memory):
+        def __del__(self):
+            found.append(kept._lock.acquire(blocking=False))
+            if found[-1]:
+                kept._lock.release()
+
+    made = [Array(data=Pointer(Last()))]
+    kept.keep(CALL, 0, made, [0])
+    made.clear()
+    for _ in range(2):
+        kept.keep(object(), 0, [Array()], [0])
+    assert found == [True]

@@ -616,6 +616,20 @@ func.func @sides_without_whole(%in: memref<?x?xf32>, %i: index, %b: i1) {
 
 // -----
 
+func.func @sides_of_planes(%in: memref<?x?x?xf32>, %i: index, %b: i1, %v: f32) {
+  // expected-error @below {{warp.load: sides is said of tiles of two dimensions, not with depth}}
+  %a = warp.load %in[%i, %i, %i] border %b whole %b sides %b rows {
+  ^bb0(%x: index, %y: index, %z: index):
+    warp.yield %z, %y, %x, %b, %b : index, index, index, i1, i1
+  } points {
+  ^bb0(%x: index, %y: index, %z: index):
+    warp.yield %v : f32
+  } : memref<?x?x?xf32> -> !warp.tile<f32, #warp.layout<origin = [0, 0], lanes = [32, 4], warps = [1, 1], columns = [0, 4], rows = [0, 1], depth = [[0, 3]]>>
+  func.return
+}
+
+// -----
+
 func.func @whole_of_long_rows(%in: memref<?x?xf32>, %i: index, %b: i1, %v: f32) {
   // expected-error @below {{warp.load: 8 f32 a lane are not one access; leave whole out}}
   %a = warp.load %in[%i, %i] border %b whole %b rows {
