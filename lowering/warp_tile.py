@@ -72,7 +72,10 @@ class WarpTile:
                 self.tile.resident[f] = self._resident(self._beside(result, held))
 
     def emit_ahead(self, below: int = 0) -> None:
-        """Ask for what the tile so many rows below loads of the pipeline's inputs."""
+        """Ask for what the tile so many rows below loads of the pipeline's inputs.
+
+        What it reads beside its own points is asked for with the tiles whose own that is.
+        """
         boxes: dict[SSAValue, list[tuple[int, int]]] = {}
         for base, spans in self.reads(self.group, self.model):
             old = boxes.get(base, spans)
@@ -84,7 +87,7 @@ class WarpTile:
             for deep in itertools.product(*(range(low, high + 1) for low, high in rest)):
                 first = [*self.tile.origin[:2], *deep]
                 indices = [self.e.value(i) for i in buffer.index(first, self.e)]
-                box = (x0, x1 + 1), (y0 + below, y1 + 1 + below)
+                box = _own(x0, x1 + 1, self.held.width), _own(y0 + below, y1 + 1 + below, self.held.height)
                 self.e.effect(PrefetchOp(buffer.memref, indices, *box, self.held.warps))
 
     # --- layouts
@@ -369,6 +372,12 @@ class WarpTile:
             rest = e.op(arith.AndIOp(low, e.value(size - 1)))
             result.append(e.compare("eq", rest, 0))
         return result
+
+
+def _own(first: int, end: int, size: int) -> tuple[int, int]:
+    """Of what a tile of so many points reads as many in the midst: those of all tiles lie one after the other."""
+    start = first + max(0, end - first - size) // 2
+    return start, min(end, start + size)
 
 
 def may_be_whole(source: SSAValue, held: Held, vector: int) -> bool:

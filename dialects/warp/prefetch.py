@@ -20,7 +20,8 @@ class PrefetchOp(IRDLOperation):
     """`warp.prefetch %in[%j, %i] within [-4, 60, -4, 36] by 4 : memref<?x?xf32>`
 
     A hint that the points with first <= x < end and first <= y < end (relative to the indices; x first) are needed
-    soon: the lanes of so many warps ask for their cache lines. Points outside the buffer are left out.
+    soon: the lanes of so many warps ask for the cache lines that every 128th byte of its rows lies in. So boxes side by
+    side ask for all lines. Points outside the buffer are left out.
     """
 
     name = "warp.prefetch"

@@ -14,11 +14,11 @@
 // ARRAYS-NOT:  prefetch
 // ARRAYS-NOT:  _ahead
 
-// The whole tile, with its halo; of each plane.
+// Of each plane the tile's own rows and columns: what else it reads is other blocks' own.
 
 // CHECK:       func.func @two_blur_ahead(
-// CHECK:         warp.prefetch %in[%{{.*}}, %{{.*}}, %{{.*}}] within [-4, 124, 0, 17] by 4 : memref<?x?x?xf32
-// CHECK:         warp.prefetch %in[%{{.*}}, %{{.*}}, %{{.*}}] within [-4, 124, 0, 17] by 4 : memref<?x?x?xf32
+// CHECK:         warp.prefetch %in[%{{.*}}, %{{.*}}, %{{.*}}] within [0, 120, 0, 16] by 4 : memref<?x?x?xf32
+// CHECK:         warp.prefetch %in[%{{.*}}, %{{.*}}, %{{.*}}] within [0, 120, 0, 16] by 4 : memref<?x?x?xf32
 // CHECK-NOT:     warp.prefetch
 // CHECK:         func.return
 
@@ -26,8 +26,8 @@
 
 // CHECK:       func.func @two_blur_tile(
 // CHECK:         warp.load
-// CHECK:         warp.prefetch %in[%{{.*}}, %{{.*}}, %{{.*}}] within [-4, 124, 48, 65] by 4 : memref<?x?x?xf32
-// CHECK:         warp.prefetch %in[%{{.*}}, %{{.*}}, %{{.*}}] within [-4, 124, 48, 65] by 4 : memref<?x?x?xf32
+// CHECK:         warp.prefetch %in[%{{.*}}, %{{.*}}, %{{.*}}] within [0, 120, 48, 64] by 4 : memref<?x?x?xf32
+// CHECK:         warp.prefetch %in[%{{.*}}, %{{.*}}, %{{.*}}] within [0, 120, 48, 64] by 4 : memref<?x?x?xf32
 // CHECK:         warp.map
 
 // Blocks of rows of tiles below are asked for by those above them.
@@ -38,11 +38,11 @@
 // CHECK-NEXT:      func.call @two_blur_ahead(
 // CHECK:         func.call @two_blur_tile(
 
-// 128 columns are 4 lines, and may begin within one: 17 x 5 lines for 128 lanes.
+// 120 columns are 4 lines, the last of which may be the next block's: 16 x 4 lines, 2 of 128 lanes for each.
 
 // LINES:       func.func @two_blur_ahead(
 // LINES:         arith.divui
-// LINES:         [[INSIDE:%.*]] = arith.cmpi slt, %{{.*}}, %{{.*}} : index
+// LINES:         [[INSIDE:%.*]] = arith.cmpi ult, %{{.*}}, %{{.*}} : index
 // LINES:         scf.if
 // LINES-NEXT:      memref.prefetch %in[%{{.*}}, %{{.*}}, %{{.*}}], read, locality<2>, data : memref<?x?x?xf32
 // LINES:       func.func @two_blur_tile(
