@@ -18,20 +18,18 @@ LINE_BYTES = 128
 
 
 def prefetch_lines(body: RegisterBody, op: PrefetchOp) -> None:
-    """All lines of the box, spread over the lanes of all warps: where there are more lanes, several ask for each."""
+    """All lines of the box, spread over the lanes of all warps."""
     e, type = body.e, op.buffer.type
     assert isinstance(type, MemRefType)
     (x0, x1), (y0, y1) = op.within
     step = max(1, LINE_BYTES // element_bytes(type.element_type))
     lines = -(-(x1 - x0) // step)  # the last points may lie in one more, in which the box on the right begins
-    at_once = body.warps * body.lanes
-    each = max(1, at_once // ((y1 - y0) * lines))
-    count = (y1 - y0) * lines * each
+    count, at_once = (y1 - y0) * lines, body.warps * body.lanes
     *outer, y, x = op.indices
     last = e.sub(e.dim(op.buffer, len(outer) + 1), 1)
     for first in range(0, count, at_once):
         number = e.add(e.add(e.mul(body.warp, body.lanes), body.lane), first)
-        row, line = e.div_rem(e.div_rem(number, each)[0], lines)
+        row, line = e.div_rem(number, lines)
         rows = [*outer, e.add(y, e.add(row, y0))]
         asked: SSAValue | None = e.compare("slt", number, count) if first + at_once > count else None
         for axis, i in enumerate(rows):

@@ -38,11 +38,11 @@
 // CHECK-NEXT:      func.call @two_blur_ahead(
 // CHECK:         func.call @two_blur_tile(
 
-// 120 columns are 4 lines, the last of which may be the next block's: 16 x 4 lines, 2 of 128 lanes for each.
+// 120 columns are 4 lines, the last of which may be the next block's: 16 x 4 lines for 128 lanes.
 
 // LINES:       func.func @two_blur_ahead(
 // LINES:         arith.divui
-// LINES:         [[INSIDE:%.*]] = arith.cmpi ult, %{{.*}}, %{{.*}} : index
+// LINES:         [[INSIDE:%.*]] = arith.cmpi slt, %{{.*}}, %{{.*}} : index
 // LINES:         scf.if
 // LINES-NEXT:      memref.prefetch %in[%{{.*}}, %{{.*}}, %{{.*}}], read, locality<2>, data : memref<?x?x?xf32
 // LINES:       func.func @two_blur_tile(
