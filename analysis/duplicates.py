@@ -17,7 +17,7 @@ from tilefuse.analysis.strides import static_strides
 from tilefuse.dialects.img.ops import BoundaryOp, GroupOp, StageOp
 from tilefuse.dialects.img.types import FuncType
 
-_NAMES = ("sym_name", "kernel.comment", "occupancy", "registers", "register_needs")
+_NAMES = ("sym_name", "kernel", "kernel.comment", "occupancy", "registers", "register_needs")
 """What an op may be called, or was told, without changing its kernel."""
 
 

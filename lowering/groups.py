@@ -51,7 +51,7 @@ EXECUTION_MODELS: dict[Shape, type[BlockTile] | type[WarpTile]] = {
 
 HELD = "held"
 """On a group: the compiler, left to itself, takes more registers than leave room for the schedule's `blocks`, or fewer
-where there should be room for no more."""
+where there should be room for no more. So its kernel has a bound, as have those with a version for the sides."""
 
 
 def _axis(d: int) -> str:
@@ -203,7 +203,7 @@ def _rows_ahead(group: GroupOp, model: PipelineModel) -> int:
 
 
 def _ahead(group: GroupOp, model: PipelineModel) -> func.FuncOp:
-    """Asks for what a tile loads, before it may be loaded."""
+    """Asks for a tile's part of what the tiles load, before it may be loaded."""
     body = _Function(group, _origin_arguments(group))
     e = Emitter(body.block)
     tile = Tile(list(body.extra), e.true(), body.buffers, body.scalars)
@@ -322,15 +322,14 @@ def _kernel(group: GroupOp, model: PipelineModel, differing: Collection[SSAValue
     result = func.FuncOp(kernel_name(group), (kernel.types, []), Region(kernel.block))
     result.attributes["kernel.threads"] = DenseArrayBase.from_list(i64, list(threads(group)))
     if HELD in group.attributes or has_sides:  # a wave stays one only if none of the versions takes more registers
-        hold(group, result)
+        bound(group, result)
     chain = ", ".join(s.sym_name.data for s in group.stages)
     result.attributes["kernel.comment"] = StringAttr(f"{chain}: {group.schedule}")
     return result
 
 
-def hold(group: GroupOp, kernel: func.FuncOp) -> None:
+def bound(group: GroupOp, kernel: func.FuncOp) -> None:
     """Hold the compiler of a group's kernel to the registers that leave room for the schedule's `blocks`."""
-    group.attributes[HELD] = UnitAttr()
     if group.schedule is not None and (blocks := group.schedule.resident_blocks):
         kernel.attributes["kernel.min_blocks"] = IntegerAttr(blocks, i64)
 

@@ -76,7 +76,6 @@ class _Reach:
 
 
 def _boundary_reach(group: GroupOp, model: PipelineModel, slack: int) -> dict[_Reach, tuple[int, int]]:
-    assert group.schedule is not None
     ids = {s: model.node_of[s.funcs[0]] for s in group.stages}
     output = ids[group.output_stage]
     follow = follow_chain(model, ids.values(), output)

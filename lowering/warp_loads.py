@@ -143,10 +143,8 @@ class _Load:
         self._rows(lambda at: waiting.put(pieces.row(at), at))
         self._fill(waiting, pieces.ends)
 
-        def keep(at: Where) -> tuple[SSAValue, SSAValue] | None:
-            return self._keep(body.here(0, self.layout.rows[0], at.deep))  # as in all rows
-
-        self._rows(lambda at: body.put_row(waiting.get(at), self.op.tile, at, keep(at)))
+        first = body.here(0, self.layout.rows[0], ())  # as in all rows
+        self._rows(lambda at: body.put_row(waiting.get(at), self.op.tile, at, self._keep(first)))
 
     def _fill(self, waiting: _Waiting, ends: tuple[int, int]) -> None:
         """Give lanes outside of the box its first, or last, column if they need it: `ends` of what they have loaded."""

@@ -83,20 +83,21 @@ def store_shifted(
     after = e.add(op.indices[-1], layout.origin[0] + end * layout.vector)
     is_last = e.compare("sge", after, width)
 
-    def store_inside(alive: SSAValue | None, from_column: Callable[[Num], SSAValue], masked: bool = False) -> None:
-        with body.stores_of_row(e.both(alive, lanes), masked=masked) as condition:
+    def store_inside(row: SSAValue | None, inside: Callable[[Num], SSAValue], masked: bool = False) -> None:
+        """Store the pieces for which `inside` holds of the least column that the lane's first one may begin at."""
+        with body.stores_of_row(e.both(row, lanes), masked=masked) as condition:
             for number in range(len(pieces)):
-                there = from_column(e.sub(low, number * piece))
+                there = inside(e.sub(low, number * piece))
                 body.store_where(op.buffer, e.both(condition, there), partial(place_of, number), masked=masked)
 
     def anywhere() -> None:
         here = e.both(alive, body.in_buffer(op.buffer, outer))
         places = e.max(e.sub(width, e.add(low, piece - 1)), 0)
-        store_inside(here, lambda low: e.within(e.sub(begin, low), places))
+        store_inside(here, lambda least: e.within(e.sub(begin, least), places))
         _store_ends(body, op, pieces, each, [*outer, e.sub(begin, e.mul(body.lane, layout.vector))], here, is_last)
 
     def at_sides() -> None:
-        store_inside(alive, lambda low: e.compare("sge", begin, low), masked)
+        store_inside(alive, lambda least: e.compare("sge", begin, least), masked)
         _store_end(body, op, pieces[0], each, (first, end), outer, shift, alive, is_last)
 
     if op.sides is None:

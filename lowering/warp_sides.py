@@ -36,7 +36,7 @@ class SidePieces(Pieces):
 
     @staticmethod
     def can_load(op: LoadOp) -> bool:
-        """Whether a lane outside has the end of the box in pieces of its own, if that is asked for."""
+        """Whether rows are loaded in pieces, and lanes outside have the end of the box in theirs, if that is asked."""
         vector = layout_of(op.tile).vector
         alone = op.partial is None or not op.fills or vector > columns_at_once(op.tile.type.element, vector)
         return op.pieces is not None and alone

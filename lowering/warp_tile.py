@@ -72,7 +72,7 @@ class WarpTile:
                 self.tile.resident[f] = self._resident(self._beside(result, held))
 
     def emit_ahead(self, below: int = 0) -> None:
-        """Ask for what the tile so many rows below loads of the pipeline's inputs.
+        """Ask for what the tile so many rows below has as its own of the pipeline's inputs.
 
         What it reads beside its own points is asked for with the tiles whose own that is.
         """
@@ -87,8 +87,9 @@ class WarpTile:
             for deep in itertools.product(*(range(low, high + 1) for low, high in rest)):
                 first = [*self.tile.origin[:2], *deep]
                 indices = [self.e.value(i) for i in buffer.index(first, self.e)]
-                box = _own(x0, x1 + 1, self.held.width), _own(y0 + below, y1 + 1 + below, self.held.height)
-                self.e.effect(PrefetchOp(buffer.memref, indices, *box, self.held.warps))
+                columns, (top, bottom) = _own(x0, x1 + 1, self.held.width), _own(y0, y1 + 1, self.held.height)
+                rows = (top + below, bottom + below)
+                self.e.effect(PrefetchOp(buffer.memref, indices, columns, rows, self.held.warps))
 
     # --- layouts
 
@@ -306,7 +307,7 @@ class WarpTile:
                 result = e.both(result, e.compare(near, row, row_near))
                 if plain:
                     continue
-                found = locate(e, tile, source, [x, y, *(low for low, _ in held.rest)], None)
+                found = locate(e, tile, source, [x, y], None)
                 result = e.both(result, e.compare("eq", found.index[-2], row))
                 for conditions, _ in found.inside:
                     result = e.both(result, conditions.get(1))
@@ -375,9 +376,9 @@ class WarpTile:
 
 
 def _own(first: int, end: int, size: int) -> tuple[int, int]:
-    """Of what a tile of so many points reads as many in the midst: those of all tiles lie one after the other."""
-    start = first + max(0, end - first - size) // 2
-    return start, min(end, start + size)
+    """Of what a tile of so many points reads its own, or as many next to them: these lie beside other tiles'."""
+    start = min(max(first, 0), end - size)
+    return start, start + size
 
 
 def may_be_whole(source: SSAValue, held: Held, vector: int) -> bool:

@@ -64,7 +64,7 @@ class Tile(ModulePass):
     blocks: int = 0
     """Blocks that share a multiprocessor, with sizes: registers are held to that; 0 leaves it to the compiler."""
     ahead: int = 0
-    """Rows of warp tiles that run at once, with sizes: what so many below load is asked for ahead; 0 for none."""
+    """Rows of warp tiles that run at once, with sizes: what lies so many rows below is asked for ahead; 0 for none."""
     only: str | None = None
     """The one group to tile."""
     extent: tuple[int, ...] = (1536, 2560)

@@ -18,7 +18,7 @@ from tilefuse.dialects.img.ops import EVEN, GroupOp, PipelineOp
 from tilefuse.dialects.verification import verify
 from tilefuse.lowering import lowering_passes
 from tilefuse.lowering.abi import kernel_name, threads
-from tilefuse.lowering.groups import HELD, hold
+from tilefuse.lowering.groups import HELD, bound
 from tilefuse.lowering.printers import print_c, print_cuda
 from tilefuse.passes.chain_kernels import ChainKernels
 from tilefuse.passes.pipeline import PassTrace, new_context, run_passes, standard_passes
@@ -196,7 +196,8 @@ class Compiled:
         kernels = {f.sym_name.data: f for f in module.body.block.ops if isinstance(f, func.FuncOp)}
         for lowered in groups_of(find_pipeline(module)):
             if (name := kernel_name(lowered)) in held:
-                hold(lowered, kernels[name])
+                lowered.attributes[HELD] = UnitAttr()
+                bound(lowered, kernels[name])
         return module
 
     def _room(self, group: GroupOp, registers: int, shared: int = 0) -> int:

@@ -59,12 +59,17 @@ class KeptOutputs:
 
     def take(self, call: object, stream: int | None) -> tuple[list[Any], list[int]] | None:
         """Arrays of such a call that are free again, and their addresses."""
-        with self._lock:
+        # not to be waited for: the collector may run a finalizer anywhere, and that such a call
+        if not self._lock.acquire(blocking=False):
+            return None
+        try:
             for i in range(len(self._kept) - 1, -1, -1):  # the latest first: its addresses are those of the last launch
                 kept = self._kept[i]
                 if kept.call is call and kept.stream == stream and kept.is_free():
                     self._kept.append(self._kept.pop(i))
                     return list(kept.arrays), kept.pointers  # of which each is held from here on
+        finally:
+            self._lock.release()
         return None
 
     def keep(self, call: object, stream: int | None, arrays: list[Any], pointers: list[int]) -> None:
@@ -72,9 +77,11 @@ class KeptOutputs:
         if stream == _PER_THREAD or sum(a.nbytes for a in arrays) > _MOST_BYTES:
             return
         found = references(arrays)
-        if found is not None:
+        if found is None or not self._lock.acquire(blocking=False):
+            return
+        try:
             kept = _Kept(call, stream, list(arrays), pointers, [a.shape for a in arrays], found)
-            with self._lock:
-                # freed behind the lock: somebody's finalizer may make such a call
-                dropped, self._kept = self._kept[:-1], [*self._kept[-1:], kept]
-            del dropped
+            dropped, self._kept = self._kept[:-1], [*self._kept[-1:], kept]
+        finally:
+            self._lock.release()
+        del dropped  # which may run finalizers

@@ -172,8 +172,8 @@ class ScheduleAttr(ParametrizedAttribute):
     the group in shared memory then have two places there: the next tile's are copied while the present is computed.
 
     `ahead = 23`, for warp_tile: the blocks of 23 rows of tiles run at once. Those of the first 23 rows ask for what
-    their tiles load of the pipeline's inputs to come to the L2 cache before they wait for the kernels before to end;
-    each block, when it has begun its own loads, asks for what the block 23 rows of tiles below loads.
+    lies in their tiles of the pipeline's inputs to come to the L2 cache before they wait for the kernels before to end;
+    each block, when it has begun its own loads, asks for what lies in the tile 23 rows of tiles below.
     """
 
     name = "img.schedule"

@@ -93,8 +93,10 @@ class Layout:
         return frozenset(c + d for c in self.starts for d in range(-left, right + 1)) - frozenset(self.starts)
 
     def parts(self, start: int) -> tuple[int, ...]:
-        """Where registers that a lane owns begin of which one that begins at `start` is: that one, of this lane or
-        another, or two, of the first of which it has the second point and of the second the first."""
+        """The starts of the own registers, of this lane or another, that make up the register beginning at `start`.
+
+        That one, or two: the second half of the first and the first half of the second.
+        """
         return (start,) if start % self.vector in self.starts else (start - self.apart, start + self.apart)
 
     def same_threads(self, other: Layout) -> bool:

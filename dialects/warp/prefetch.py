@@ -21,7 +21,7 @@ class PrefetchOp(IRDLOperation):
 
     A hint that the points with first <= x < end and first <= y < end (relative to the indices; x first) are needed
     soon: the lanes of so many warps ask for the cache lines that every 128th byte of its rows lies in. So boxes side by
-    side ask for all lines. Points outside the buffer are left out.
+    side ask for all lines between them. Rows outside the buffer are left out; columns outside stand for its last.
     """
 
     name = "warp.prefetch"

@@ -70,7 +70,7 @@ img.pipeline @two {
   %in = img.input "in" : !img.func<3xf32>
   %a = img.group "blur" schedule #img.schedule<warp_tile, tile = [120, 16], threads = [32, 4], vector = 4, blocks = 3, ahead = 3> {
     %sum = img.stage "sum" (%x, %y) -> f32 {
-      %p = img.read %in[%x - 1, %y, 0] : !img.func<3xf32>
+      %p = img.read %in[%x - 1, %y - 20, 0] : !img.func<3xf32>
       %q = img.read %in[%x + 1, %y + 1, 1] : !img.func<3xf32>
       %s = arith.addf %p, %q : f32
       img.yield %s : f32

@@ -11,6 +11,7 @@ from tilefuse.analysis.warp_layout import exchange_bytes, group_layout
 from tilefuse.dialects.img.attrs import Shape
 from tilefuse.dialects.img.ops import GroupOp, PipelineOp
 from tilefuse.dialects.parsing import parse_module
+from tilefuse.dialects.warp.layout import Layout
 from tilefuse.lowering import lower
 from tilefuse.passes.pipeline import run_passes
 from tilefuse.passes.tile import Tile
@@ -114,3 +115,16 @@ def test_shared_memory_is_what_the_lowering_allocates(seed):
         if isinstance(op, AllocaOp) and op.memref.name_hint == "exchange"
     }
     assert found == {shared for shared in expected if shared}
+
+
+@pytest.mark.parametrize(
+    ("apart", "parts"),
+    [
+        (4, {-5: (-5,), -1: (-5, 3), 4: (0, 8)}),
+        (1, {-2: (-2,), -1: (-2, 0), 7: (6, 8), 8: (8,)}),
+        (2, {2: (0, 4), 9: (9,)}),
+    ],
+)
+def test_registers_beside_a_lane_are_made_of_those_that_lanes_own(apart, parts):
+    layout = Layout((0, 0), (32, 8), (1, 1), (-4, 12), (0, 1), packed=2, apart=apart)
+    assert {start: layout.parts(start) for start in parts} == parts

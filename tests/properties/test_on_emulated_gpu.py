@@ -200,6 +200,28 @@ def test_rows_anywhere(element, vector, exchange, later, misaligned):
         assert "bool sides" in program.source()
 
 
+@pytest.mark.parametrize("other", [hl.UInt(8), hl.UInt(16), hl.Float(32)], ids=str)
+@pytest.mark.parametrize("outer", ["repeat_edge", "constant_exterior"])
+def test_rows_of_two_inputs_anywhere(other, outer, misaligned):
+    """Of tiles at the sides one input is loaded as in the interior, and another, read far to both sides, is not."""
+    x, y, a, b = hl.Var("x"), hl.Var("y"), hl.ImageParam(hl.UInt(8), 2, "a"), hl.ImageParam(other, 2, "b")
+    value = () if outer == "repeat_edge" else (3,)
+    near, far = (getattr(hl.BoundaryConditions, outer)(image, *value) for image in (a, b))
+    out = hl.Func("out")
+    out[x, y] = hl.cast(hl.UInt(8), near[x - 1, y] // 2) + hl.cast(hl.UInt(8), far[x - 4, y - 1] + far[x + 4, y + 1])
+    pipeline = hl.Pipeline(out)
+    tile = Tile("h200", shape="warp_tile", sizes=(0, 0), threads=(32, 4), vector=4, rows=6)
+    schedule = [tile if p.name == "tile" else p for p in passes("h200", algorithm="all")]
+    program = pipeline.compile("cpu", passes=[*schedule, OneWave()], strict_float=True)
+    rng = np.random.default_rng(0)
+    dtype = {8: np.uint8, 16: np.uint16, 32: np.float32}[other.bits()]
+    pictures = rng.integers(0, 200, (61, 1024)).astype(np.uint8)[:, 1:-2], rng.integers(0, 99, (61, 1021)).astype(dtype)
+    np.testing.assert_array_equal(program(*pictures), pipeline.compile("reference")(*pictures))
+    assert "bool sides" in program.source()
+    assert misaligned, "no kernel ran"
+    assert not any(misaligned)
+
+
 @pytest.mark.parametrize("element", [hl.UInt(8), hl.UInt(16)], ids=str)
 @pytest.mark.parametrize("vector", [2, 4, 8, 16])
 def test_words_lie_in_the_buffer(element, vector, misaligned):

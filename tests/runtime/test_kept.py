@@ -152,7 +152,7 @@ def test_without_counted_references_nothing_is_kept(lacks, monkeypatch):
     assert kept.take(CALL, 0) is None
 
 
-def test_what_is_kept_no_longer_is_freed_behind_the_lock():
+def test_what_is_kept_no_longer_is_freed_after_the_lock_is_released():
     kept, found = KeptOutputs(), []
 
     class Last(Memory):
@@ -167,3 +167,12 @@ def test_what_is_kept_no_longer_is_freed_behind_the_lock():
     for _ in range(2):
         kept.keep(object(), 0, [Array()], [0])
     assert found == [True]
+
+
+def test_a_call_within_a_call_makes_its_own():
+    kept = KeptOutputs()
+    called(kept)
+    with kept._lock:  # as when the collector runs a finalizer in the midst of either
+        assert kept.take(CALL, 0) is None
+        kept.keep(CALL, 0, [Array()], [0])
+    assert len(kept._kept) == 1
