@@ -116,15 +116,11 @@ class _Load:
                 self._rows(lambda at: waiting.put(self._moved(at, together=False), at))
                 return
             pieces = MovedPieces(body, op)
-            deep = tuple(low for low, _ in self.layout.depth)
-            first, last = (body.here(0, row, deep) for row in (self.layout.rows[0], self.layout.rows[1] - 1))
-
-            def at_ends() -> None:
-                self._rows(partial(pieces.fetch, at_ends=True))
-                ends = pieces.fetch_ends()
-                self._rows(lambda at: pieces.put_ends(ends, at))
-
-            body.e.choose(pieces.inside((first, last)), lambda: self._rows(pieces.fetch), at_ends)
+            self._rows(pieces.fetch)
+            last = body.here(0, self.layout.rows[1] - 1, tuple(low for low, _ in self.layout.depth))
+            with body.e.when(pieces.may_reach_end(last)):
+                end = pieces.fetch_end()
+                self._rows(lambda at: pieces.put_end(end, at))
             self._rows(lambda at: waiting.put(pieces.row(at), at))
 
         if op.aligned is None:

@@ -122,8 +122,9 @@ class Pieces:
 class MovedPieces(Pieces):
     """The same of words in border tiles: rows lie where `rows` of the operation says, for each lane by itself.
 
-    Only the buffer's first row may begin in the midst of a piece, and its last one end so, where that piece lies partly
-    outside of it. `inside` says whether none of them is loaded; else these pieces are loaded by single elements.
+    All strides are positive, and of the tile's rows the last is the last of them in memory. The piece in which the
+    buffer begins may be loaded as it is: memory is allocated at multiples of vectors. What lies behind the one in which
+    it ends may be nobody's: lanes that need that put it together of single elements (`put_end`).
     """
 
     def _partial(self) -> None:
@@ -134,80 +135,56 @@ class MovedPieces(Pieces):
         index: list[Num] = [*self.body.run(self.op.rows, at, self.layout)[: len(self.op.indices)]]
         return index, place_in_memory(self.e, self.op.buffer, index)
 
-    def fetch(self, at: Where, *, at_ends: bool = False) -> None:
-        """Load what a row is made of, with `at_ends` but the pieces that `fetch_ends` gives.
+    def fetch(self, at: Where) -> None:
+        """Load what a row is made of, but the piece that lies in the buffer only partly."""
+        first = self.first(*self.located(at))
+        self.load(first, [*[None] * (self.count - 1), self._inside(first)], at)
 
-        The last piece only where the row begins in the midst of one: else the buffer may end there.
-        """
-        e, (index, place) = self.e, self.located(at)
-        first = self.first(index, place)
-        begin: SSAValue | None = None
-        end: SSAValue | None = e.compare("ne", misalignment(e, place, self.piece), 0)
-        if at_ends:
-            before, behind = self._outside(first)
-            begin, end = e.negate(before), e.both(end, e.negate(behind))
-        self.load(first, [begin, *[None] * (self.count - 2), end], at)
+    def _inside(self, first: Sequence[Num]) -> SSAValue:
+        """Whether a row's last piece lies in the buffer to its end."""
+        e, buffer = self.e, self.op.buffer
+        behind = e.add(offset(e, buffer, first), self.count * self.piece - 1)
+        return e.compare("sle", behind, offset(e, buffer, self._last()))
 
-    # --- the ends of the buffer
-
-    def inside(self, rows: tuple[Where, Where]) -> SSAValue:
-        """Whether all pieces of these rows, first to last, lie in the buffer."""
-        e, (first, last) = self.e, (self.located(at)[0][-2] for at in rows)
-        begins, ends = self._ends()
-        inside = e.both(
-            e.either(e.compare("sge", first, 1), e.compare("eq", begins, 0)),
-            e.either(e.compare("slt", last, self._last()[-2]), e.compare("eq", ends, 0)),
-        )
-        assert inside is not None
-        return inside
-
-    def _ends(self) -> tuple[SSAValue, SSAValue]:
-        """So many elements of the piece in which the buffer begins lie before it; so many of its last in it, 0: all."""
-        e, buffer, last = self.e, self.op.buffer, self._last()
-        begin, end = [0] * len(last), [*last[:-1], e.add(last[-1], 1)]
-        places = (place_in_memory(e, buffer, index) for index in (begin, end))
-        begins, ends = (misalignment(e, place, self.piece) for place in places)
-        return begins, ends
+    # --- the piece in which the buffer ends
 
     def _last(self) -> list[Num]:
         """The index of the buffer's last element."""
         return [self.e.sub(self.e.dim(self.op.buffer, axis), 1) for axis in range(len(self.op.indices))]
 
-    def _outside(self, first: Sequence[Num]) -> tuple[SSAValue, SSAValue]:
-        """Whether, of a row's pieces, the buffer begins within the first, and ends within the last."""
-        e, last = self.e, self._last()
-        before = e.compare("slt", first[-1], 0)
-        behind = e.compare("sgt", e.add(first[-1], self.count * self.piece - 1), last[-1])
-        for i, end in zip(first[:-1], last[:-1], strict=True):
-            before = e.op(arith.AndIOp(before, e.compare("slt", i, 1)))
-            # not `i == end`: of an index that is clamped to 0..end ptxas 13.0 takes that for its contrary
-            behind = e.op(arith.AndIOp(behind, e.compare("sgt", i, e.sub(end, 1))))
-        return before, behind
+    def _in_last(self) -> SSAValue:
+        """So many elements of the piece in which the buffer ends lie in it; 0: all."""
+        e, (*outer, column) = self.e, self._last()
+        return misalignment(e, place_in_memory(e, self.op.buffer, [*outer, e.add(column, 1)]), self.piece)
 
-    def fetch_ends(self) -> SSAValue:
-        """Load the pieces in which the buffer begins and ends, by single elements; gives an array of them."""
-        e, last, (begins, ends) = self.e, self._last(), self._ends()
-        found = e.alloca([2, self.piece], self.element, PRIVATE, "ends")
-        nothing = zero(e, self.element)
+    def may_reach_end(self, at: Where) -> SSAValue:
+        """Whether the lane may need a piece that lies in the buffer only partly, in rows down to this one."""
+        e, (*_, row, column), (*_, bottom, right) = self.e, self.located(at)[0], self._last()
+        beside = e.compare("sgt", e.add(column, self.count * self.piece - 1), right)
+        # not `row >= bottom`, which is `==` here: of an index clamped to 0..end ptxas 13.0 takes that for its contrary
+        below = e.compare("sgt", row, e.sub(bottom, 1))
+        reach = e.both(e.compare("ne", self._in_last(), 0), e.both(below, beside))
+        assert reach is not None
+        return reach
+
+    def fetch_end(self) -> SSAValue:
+        """Load the piece in which the buffer ends by single elements; gives an array of them."""
+        e, (*outer, last), count = self.e, self._last(), self._in_last()
+        found = e.alloca([self.piece], self.element, PRIVATE, "end")
         for number in range(self.piece):
-            e.store(nothing, found, [0, number])
-            with e.when(e.compare("sge", number, begins)):
-                column = e.sub(number, begins)
-                e.store(e.load(self.op.buffer, [*([0] * len(last[:-1])), column]), found, [0, number])
-            e.store(nothing, found, [1, number])
-            with e.when(e.compare("slt", number, ends)):
-                column = e.add(e.sub(last[-1], ends), number + 1)
-                e.store(e.load(self.op.buffer, [*last[:-1], column]), found, [1, number])
+            e.store(zero(e, self.element), found, [number])
+        for number in range(self.piece - 1):
+            with e.when(e.compare("slt", number, count)):
+                column = e.add(e.sub(last, count), number + 1)
+                e.store(e.load(self.op.buffer, [*outer, column]), found, [number])
         return found
 
-    def put_ends(self, ends: SSAValue, at: Where) -> None:
-        """Put what `fetch_ends` gives where a row has these pieces."""
-        e = self.e
-        conditions = self._outside(self.first(*self.located(at)))
-        for end, (number, condition) in enumerate(zip((0, self.count - 1), conditions, strict=True)):
-            piece = pairs.together(e, [e.load(ends, [end, v]) for v in range(self.piece)])
-            slot = self._slot(at, number)
-            e.store(e.select(condition, piece, e.load(self.waiting, slot)), self.waiting, slot)
+    def put_end(self, end: SSAValue, at: Where) -> None:
+        """Put what `fetch_end` gives where a row has this piece."""
+        e, slot = self.e, self._slot(at, self.count - 1)
+        piece = pairs.together(e, [e.load(end, [v]) for v in range(self.piece)])
+        inside = self._inside(self.first(*self.located(at)))
+        e.store(e.select(inside, e.load(self.waiting, slot), piece), self.waiting, slot)
 
 
 def like_row(e: Emitter, row: Num, piece: int) -> Num:
@@ -224,18 +201,18 @@ def place_in_memory(e: Emitter, buffer: SSAValue, index: Sequence[Num]) -> SSAVa
     """Where an element of a buffer lies, counted in elements from an address where any vector may lie."""
     type = buffer.type
     assert isinstance(type, MemRefType)
-    metadata = memref.ExtractStridedMetaDataOp(buffer)
     pointer = e.op(memref.ExtractAlignedPointerAsIndexOp.get(buffer))
-    e.effect(metadata)
     size = element_bytes(type.element_type)
     within = e.op(arith.AndIOp(pointer, e.value(VECTOR_BYTES - 1)))  # what may be added without overflow
     start = within if size == 1 else e.op(arith.DivUIOp(within, e.value(size)))
-    return e.value(_place(e, start, index, list(metadata.strides)[: len(index) - 1]))
+    return e.value(offset(e, buffer, index, start))
 
 
-def _place(e: Emitter, start: Num, index: Sequence[Num], outer: Sequence[SSAValue]) -> Num:
-    """Where an element lies, in elements, if the buffer starts at `start`; `outer`: its strides, but the last."""
-    for i, stride in zip(index[:-1], outer, strict=True):
+def offset(e: Emitter, buffer: SSAValue, index: Sequence[Num], start: Num = 0) -> Num:
+    """Where an element of contiguous rows lies, in elements from the one with all indices 0, if that is at `start`."""
+    metadata = memref.ExtractStridedMetaDataOp(buffer)
+    e.effect(metadata)
+    for i, stride in zip(index[:-1], list(metadata.strides)[: len(index) - 1], strict=True):
         start = e.add(start, e.mul(i, stride))
     return e.add(start, index[-1])
 

@@ -384,7 +384,7 @@ def _own(first: int, end: int, size: int) -> tuple[int, int]:
 def may_be_whole(source: SSAValue, held: Held, vector: int) -> bool:
     """Whether a lane's columns of an input's row, one vector, may be loaded together in border tiles.
 
-    Of words what lies beside them is loaded too: so it is known where in memory the first row is, and the last.
+    Of words what lies beside them is loaded too: so it is known which row is the last in memory.
     """
     assert isinstance(source.type, FuncType)
     if not is_one_access(source.type.element, vector):

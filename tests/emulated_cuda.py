@@ -16,6 +16,7 @@ import numpy as np
 
 from tilefuse.lowering import lowering_passes
 from tilefuse.lowering.printers import print_cuda
+from tilefuse.lowering.warp_pieces import VECTOR_BYTES
 from tilefuse.passes.pipeline import run_passes
 from tilefuse.runtime import compiled, launch, prepared
 from tilefuse.runtime.compiled import Compiled, groups_of
@@ -34,7 +35,8 @@ def emulate(
     """From now on, programs for the CPU run their CUDA text; the list gets each kernel's misaligned accesses.
 
     `after_block` is called when a block has ended. Vectors near the array that `watched` gives count as misaligned
-    too, if they do not lie between its first and its last element, and so does each line asked for ahead outside of it.
+    too, if they do not lie between the vector in which it begins (memory is allocated at multiples of vectors) and its
+    last element, and so does each line asked for ahead outside of it.
     """
     call = ctypes.CFUNCTYPE(None)(after_block) if after_block else None
     found: list[int] = []
@@ -114,7 +116,7 @@ def _with_grid(
 
 def _addresses(array: np.ndarray) -> tuple[int, int]:
     last = sum((n - 1) * stride for n, stride in zip(array.shape, array.strides, strict=True))
-    return array.ctypes.data, array.ctypes.data + last + array.itemsize
+    return array.ctypes.data // VECTOR_BYTES * VECTOR_BYTES, array.ctypes.data + last + array.itemsize
 
 
 def _lower(self: Compiled, scheduled: Any, trace: Any) -> Any:

@@ -33,22 +33,29 @@
 // CHECK:           } else {
 
 // In border tiles words are loaded too, where each lane's columns lie inside or outside of the buffer together; lanes
-// outside take the element of the edge. The last word is loaded only by lanes whose columns do not begin with a word: so
-// it lies in the buffer, but in its last row.
+// outside take the element of the edge. Words that end behind the buffer are not loaded.
 
 // CHECK:           unsigned int pieces[2][3];
-// CHECK:             const idx [[FIRST:i_[0-9]+]] = [[COLUMN:i_[0-9]+]] - ([[PLACE:i_[0-9]+]] & 3);
-// CHECK:             pieces[r][2] = splat_u8x4(0);
-// CHECK-NEXT:        if (([[PLACE]] & 3) != 0) {
-// CHECK-NEXT:          pieces[r][2] = load_u8x4(&in[{{.*}} + [[FIRST]] + 8]);
+// CHECK:             const bool [[INSIDE:test(_[0-9]+)?]] = [[ROW:i_[0-9]+]] * in_s0 + [[FIRST:i_[0-9]+]] + 11 <= (in_n0 - 1) * in_s0 + (in_n1 - 1);
+// CHECK-NEXT:        pieces[r][0] = load_u8x4(&in[[[ROW]] * in_s0 + [[FIRST]]]);
+// CHECK-NEXT:        pieces[r][1] = load_u8x4(&in[[[ROW]] * in_s0 + [[FIRST]] + 4]);
+// CHECK-NEXT:        pieces[r][2] = splat_u8x4(0);
+// CHECK-NEXT:        if ([[INSIDE]]) {
+// CHECK-NEXT:          pieces[r][2] = load_u8x4(&in[[[ROW]] * in_s0 + [[FIRST]] + 8]);
 
-// The words in which the buffer begins and ends, if these lie partly outside, are put together of single elements.
+// If the buffer ends in the midst of a word, lanes at the end of the last row put this together of single elements.
 
-// CHECK:             if (!({{.*}} < 0 && {{.*}} < 1)) {
-// CHECK-NEXT:          pieces[r][0] = load_u8x4(
-// CHECK:             unsigned int ends[2][4];
-// CHECK:             ends[0][3] = in[3 - {{.*}}];
-// CHECK:             pieces[r][0] = {{.*}} < 0 && {{.*}} < 1 ? {{.*}} : {{.*}};
+// CHECK:           const idx [[BOTTOM:i_[0-9]+]] = in_n0 - 1;
+// CHECK-NEXT:      const idx [[RIGHT:i_[0-9]+]] = in_n1 - 1;
+// CHECK:           const idx [[BEHIND:i_[0-9]+]] = {{.*}} + 11;
+// CHECK:           if (({{.*}} & 3) != 0 && {{.*}} > in_n0 - 2 && [[BEHIND]] > [[RIGHT]]) {
+// CHECK:             unsigned int end[4];
+// CHECK:             if (2 < [[COUNT:i_[0-9]+]]) {
+// CHECK-NEXT:          end[2] = in[[[BOTTOM]] * in_s0 + [[RIGHT]] - [[COUNT]] + 3];
+// CHECK-NEXT:        }
+// CHECK-NEXT:        #pragma unroll
+// CHECK:               const bool [[HERE:test(_[0-9]+)?]] = {{.*}} + 11 <= [[BOTTOM]] * in_s0 + [[RIGHT]];
+// CHECK:               pieces[r][2] = [[HERE]] ? {{v(_[0-9]+)?}} : {{v(_[0-9]+)?}};
 // CHECK-NOT:       __shfl
 // CHECK:           if ({{.*}} < 0) {
 // CHECK:             rows[r] = make_uint2(__byte_perm(v.x, 0, 0x0000), __byte_perm(v.x, 0, 0x0000));

@@ -123,7 +123,7 @@ def test_no_point_has_two_writers(element, dtype, vector, left, inside, shifted,
 )
 @pytest.mark.parametrize(("exterior", "ahead"), [(False, 0), (True, 0), (False, 1), (True, 2)])
 def test_no_vector_leaves_the_picture(element, dtype, vector, exterior, ahead, monkeypatch, tmp_path):
-    """Its first row may begin in the midst of a word, and its last one end so."""
+    """Its last row may end in the midst of a word; the first may begin so, which is loaded all the same."""
     pictures = []
     found = emulate(monkeypatch, tmp_path, watched=lambda: pictures[-1])
     x, y, image = hl.Var("x"), hl.Var("y"), hl.ImageParam(element, 2, "image")
