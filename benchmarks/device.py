@@ -71,19 +71,25 @@ def torch_graph_us(run: Callable[[Any], Any], pictures: Sequence[Any], repeat: i
     return statistics.median(times[3:]) * 1e3 / len(pictures)
 
 
-def call_us(call: Callable[[], Any], synchronize: Callable[[], Any], most: int = 200) -> float:
-    """Time of a call as its user sees it: a loop, then one wait. About a second of calls, `most` at most."""
+def call_us(call: Callable[[], Any], synchronize: Callable[[], Any], most: int = 200, rounds: int = 20) -> float:
+    """Time of a call as its user sees it: a loop, then one wait. About a second of calls in all.
+
+    The best of so many loops, each of `most` calls at most: what else the machine does adds to a loop (as in timeit).
+    """
     call()
     synchronize()
     start = time.perf_counter()
     call()
     synchronize()
-    count = max(5, min(most, int(1 / (time.perf_counter() - start))))
-    start = time.perf_counter()
-    for _ in range(count):
-        call()
-    synchronize()
-    return (time.perf_counter() - start) / count * 1e6
+    count = max(1, min(most, int(1 / (time.perf_counter() - start) / rounds)))
+    times = []
+    for _ in range(rounds):
+        start = time.perf_counter()
+        for _ in range(count):
+            call()
+        synchronize()
+        times.append((time.perf_counter() - start) / count)
+    return min(times) * 1e6
 
 
 def copy_us(total_bytes: int, sets: int, repeat: int, rounds: int = 1) -> float:

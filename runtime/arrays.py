@@ -14,7 +14,6 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from tilefuse.runtime.errors import CallError, CallTypeError
-from tilefuse.runtime.layouts import ALIGNMENT
 
 Device = tuple[str, int]
 """("cpu", 0) or ("cuda", ordinal)."""
@@ -160,7 +159,14 @@ class CupyKind:
             return cupy.ndarray(tuple(shape), numpy_dtype(dtype, "an output"))
 
     def current_stream(self, device: Device) -> int | None:
-        return int(_cupy().cuda.get_current_stream(device[1]).ptr)
+        pointer: int = _current_stream()(device[1]).ptr
+        return pointer
+
+
+@functools.cache
+def _current_stream() -> Callable[[int], Any]:
+    stream: Callable[[int], Any] = _cupy().cuda.get_current_stream
+    return stream
 
 
 @functools.cache
@@ -309,17 +315,16 @@ def _find_kind(array: Any, what: str) -> ArrayKind:
     )
 
 
-def glance(arrays: Sequence[Any]) -> tuple[list[int], Hashable] | None:
-    """The addresses of arrays, and a key of all else about them; None if one must be viewed each time."""
-    pointers, key = [], []
+def glance(arrays: Sequence[Any]) -> list[tuple[ArrayKind, int, Hashable]] | None:
+    """Of each array its library, its address, and all else about it; None if one must be viewed each time."""
+    found = []
     for array in arrays:
         kind = _KINDS.get(type(array))
-        found = None if kind is None else kind.glance(array)
-        if found is None:
+        seen = None if kind is None else kind.glance(array)
+        if kind is None or seen is None:
             return None
-        pointers.append(found[0])
-        key.append((kind, found[0] % ALIGNMENT, found[1]))
-    return pointers, tuple(key)
+        found.append((kind, *seen))
+    return found
 
 
 def view(array: Any, what: str) -> ArrayView:

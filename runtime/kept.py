@@ -15,19 +15,20 @@ _MOST_BYTES = 16 << 20
 """Of larger outputs a GPU writes longer than their arrays take to make."""
 
 
-def references(arrays: Sequence[Any]) -> list[int] | None:
-    """How many refer to each array, to its memory, and weakly to the array; None where that is not counted.
+def counts_references() -> bool:
+    """Whether Python counts who refers to what under one lock."""
+    return hasattr(sys, "getrefcount") and getattr(sys, "_is_gil_enabled", lambda: True)()
+
+
+def references(arrays: Sequence[Any]) -> list[tuple[Any, ...]]:
+    """How many refer to each array, to its memory, and weakly to the array; and its shape, which may be set.
 
     `arrays` are of CuPy: views of an array, and what other libraries make of it, refer to the array or to its memory.
     """
-    if not hasattr(sys, "getrefcount") or not getattr(sys, "_is_gil_enabled", lambda: True)():
-        return None
-    found: list[int] = []
+    count, found = sys.getrefcount, []
     for array in arrays:
         data = array.data
-        found += (
-            sys.getrefcount(array), sys.getrefcount(data), sys.getrefcount(data.mem), weakref.getweakrefcount(array)
-        )  # fmt: skip
+        found.append((count(array), count(data), count(data.mem), weakref.getweakrefcount(array), array.shape))
     return found
 
 
@@ -38,12 +39,11 @@ class _Kept(NamedTuple):
     stream: int | None
     arrays: list[Any]
     pointers: list[int]
-    shapes: list[tuple[int, ...]]
-    references: list[int]
+    references: list[tuple[Any, ...]]
 
     def is_free(self) -> bool:
         """Whether nobody else holds an array or its memory, or has given it another shape."""
-        return references(self.arrays) == self.references and [a.shape for a in self.arrays] == self.shapes
+        return references(self.arrays) == self.references
 
 
 class KeptOutputs:
@@ -63,10 +63,10 @@ class KeptOutputs:
         if not self._lock.acquire(blocking=False):
             return None
         try:
-            for i in range(len(self._kept) - 1, -1, -1):  # the latest first: its addresses are those of the last launch
-                kept = self._kept[i]
+            for kept in reversed(self._kept):  # the latest first: its addresses are those of the last launch
                 if kept.call is call and kept.stream == stream and kept.is_free():
-                    self._kept.append(self._kept.pop(i))
+                    if kept is not self._kept[-1]:
+                        self._kept.reverse()  # there are two
                     return list(kept.arrays), kept.pointers  # of which each is held from here on
         finally:
             self._lock.release()
@@ -74,13 +74,13 @@ class KeptOutputs:
 
     def keep(self, call: object, stream: int | None, arrays: list[Any], pointers: list[int]) -> None:
         """Keep new arrays, which nothing but `arrays` holds yet, for calls after their user has let go of that, too."""
-        if stream == _PER_THREAD or sum(a.nbytes for a in arrays) > _MOST_BYTES:
+        if stream == _PER_THREAD or not counts_references() or sum(a.nbytes for a in arrays) > _MOST_BYTES:
             return
         found = references(arrays)
-        if found is None or not self._lock.acquire(blocking=False):
+        if not self._lock.acquire(blocking=False):
             return
         try:
-            kept = _Kept(call, stream, list(arrays), pointers, [a.shape for a in arrays], found)
+            kept = _Kept(call, stream, list(arrays), pointers, found)
             dropped, self._kept = self._kept[:-1], [*self._kept[-1:], kept]
         finally:
             self._lock.release()

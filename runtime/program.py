@@ -44,7 +44,7 @@ from tilefuse.runtime.layouts import (
 from tilefuse.runtime.prepared import Prepared, PreparedKernels, PreparedReference
 from tilefuse.runtime.reference import ReferenceRunner
 from tilefuse.runtime.scalars import Number, params_in_boxes
-from tilefuse.runtime.seen import SeenCall, SeenCalls
+from tilefuse.runtime.seen import SEVERAL, SeenCall, SeenCalls
 from tilefuse.runtime.specialize import find_pipeline, give_outputs_stages, specialize
 from tilefuse.targets.gpus import gpu
 
@@ -153,9 +153,9 @@ class Program:
         """
         signature = self._signature
         inputs, params = signature.bind(arrays, named)
-        key = None if sizes or mins else self._seen.key(inputs, out, params)
-        if key is not None and (seen := self._seen.calls.get(key[1])) is not None:
-            done = self._repeat(seen, key[0], inputs, out, params, stream)
+        glance = None if sizes or mins else self._seen.glance(inputs, out, params)
+        if glance is not None and glance.seen is not None and not glance.may_overlap:
+            done = self._repeat(glance.seen, glance.pointers, inputs, out, params, stream)
             if done is not None:
                 return done[0]
         views = [view(a, slot.what) for a, slot in zip(inputs, signature.inputs, strict=True)]
@@ -170,13 +170,13 @@ class Program:
         stream_kind = TORCH if any(v.kind is TORCH for v in everything) else CUPY
         raw = self._stream(stream, stream_kind, device)
         kind = next((v.kind for v in everything), NUMPY if device == CPU else CUPY)
-        if key is not None:
+        if glance is not None:
             items = [slot.itemsize for slot in (*signature.inputs, *signature.outputs)]
             spans = tuple(map(span, everything, items))
             new = () if given else tuple(
                 (shape, slot.dtype) for slot, shape in zip(signature.outputs, prepared.out_shapes, strict=True)
             )  # fmt: skip
-            self._seen.remember(key[1], SeenCall(prepared, device, stream_kind, kind, new, spans, len(views)))
+            self._seen.remember(glance, SeenCall(prepared, device, stream_kind, kind, new, spans, len(views)))
         finish: dict[str, Callable[[], Any]] = {}
         if len(given) < len(signature.outputs):
             for slot, shape in zip(signature.outputs, prepared.out_shapes, strict=True):
@@ -225,8 +225,6 @@ class Program:
         """What the call returns, in a tuple of its own; None if it is not quite like the one before."""
         raw = self._stream(stream, seen.stream_kind, seen.device)
         if out is not None:
-            if seen.may_overlap(pointers):
-                return None
             results = out
         else:
             # the current stream of the library that makes them need not be asked for again
@@ -241,7 +239,7 @@ class Program:
             results = made[0]
             pointers = pointers + made[1]
         self._run(seen.prepared, pointers, params, seen.device, raw)
-        if isinstance(results, tuple | list):
+        if isinstance(results, SEVERAL):
             return (results[0] if len(results) == 1 else tuple(results),)
         return (results,)
 

@@ -11,6 +11,9 @@ from tilefuse.runtime.layouts import ALIGNMENT
 from tilefuse.runtime.prepared import Prepared
 from tilefuse.runtime.scalars import Number
 
+SEVERAL = (tuple, list)
+"""What `out=` gives several outputs in. (A union of types is made anew each time.)"""
+
 
 class SeenCall(NamedTuple):
     """What holds for all calls with arrays of the same library, shapes, strides and alignment."""
@@ -54,6 +57,26 @@ class SeenCall(NamedTuple):
         return arrays, pointers
 
 
+class Glance:
+    """What the arrays of a call say of themselves, and the call like it that was seen, if one was."""
+
+    __slots__ = ("decisive", "facts", "key", "may_overlap", "pointers", "seen")
+
+    def __init__(
+        self,
+        facts: list[tuple[ArrayKind, int, Hashable]],
+        decisive: tuple[Number, ...],
+        calls: Mapping[Hashable, SeenCall],
+    ):
+        self.facts = facts
+        self.decisive = decisive
+        self.pointers = [pointer for _, pointer, _ in facts]
+        """Of the inputs and given outputs."""
+        self.key = (tuple([(kind, pointer % ALIGNMENT, rest) for kind, pointer, rest in facts]), decisive)
+        self.seen = calls.get(self.key)
+        self.may_overlap = self.seen is not None and self.seen.may_overlap(self.pointers)
+
+
 class SeenCalls:
     """The calls that a program has seen, up to `most` kinds of them; the oldest go first.
 
@@ -65,29 +88,34 @@ class SeenCalls:
         self._outputs = outputs
         self._decisive = tuple(decisive)
         self._most = most
+        self._latest: Glance | None = None
         self._lock = threading.Lock()
 
-    def key(self, inputs: Sequence[Any], out: Any, params: Mapping[str, Number]) -> tuple[list[int], Hashable] | None:
-        """The addresses of inputs and given outputs, and the key of such a call in `calls`.
+    def glance(self, inputs: Sequence[Any], out: Any, params: Mapping[str, Number]) -> Glance | None:
+        """What a call gives. None if an array must be viewed each time, or outputs are given by name or in part.
 
-        None if an array must be viewed each time, or outputs are given by name or in part.
+        The latest one again, if nothing has changed: to make a key and to find it takes a microsecond.
         """
-        if out is None:
-            outs: Sequence[Any] = ()
-        else:
-            outs = out if isinstance(out, tuple | list) else (out,)
+        if out is not None:
+            outs = out if isinstance(out, SEVERAL) else (out,)
             if len(outs) != self._outputs:
                 return None
-        found = glance([*inputs, *outs])
-        if found is None or not found[0]:
+            inputs = [*inputs, *outs]
+        facts = glance(inputs)
+        if not facts:
             return None
-        if not self._decisive:
-            return found
-        return found[0], (found[1], tuple([params[n] for n in self._decisive]))
+        decisive = tuple([params[n] for n in self._decisive]) if self._decisive else ()
+        latest = self._latest
+        if latest is not None and latest.facts == facts and latest.decisive == decisive:
+            return latest
+        found = Glance(facts, decisive, self.calls)
+        if found.seen is not None:
+            self._latest = found
+        return found
 
-    def remember(self, key: Hashable, call: SeenCall) -> None:
+    def remember(self, at: Glance, call: SeenCall) -> None:
         """Keep what is known of a call."""
         with self._lock:
             if len(self.calls) >= self._most:
                 del self.calls[next(iter(self.calls))]
-            self.calls[key] = call
+            self.calls[at.key] = call

@@ -113,6 +113,15 @@ def test_what_makes_another_call(on_cpu):
         np.testing.assert_allclose(program(other, out=out), blurred_edges(other), rtol=1e-6)
 
 
+def test_other_arrays_at_one_address(on_cpu):
+    program = on_cpu(blur())
+    a, out = photo(24, 24), np.empty((24, 24), np.float32)
+    for other in (a, a, a.T, a.T, a.reshape(18, 32), a.reshape(18, 32), a[:8], a[:8], a):
+        np.testing.assert_allclose(program(other), blurred_edges(other), rtol=1e-6)
+        given = out.ravel()[: other.size].reshape(other.shape)
+        np.testing.assert_allclose(program(other, out=given), blurred_edges(other), rtol=1e-6)
+
+
 def test_parameters_are_taken_anew(on_cpu):
     program = on_cpu(SCALED)
     a = photo(5, 6, dtype=np.uint8)
