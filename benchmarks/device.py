@@ -72,7 +72,7 @@ def torch_graph_us(run: Callable[[Any], Any], pictures: Sequence[Any], repeat: i
 
 
 def call_us(call: Callable[[], Any], synchronize: Callable[[], Any], most: int = 200, rounds: int = 20) -> float:
-    """Time of a call as its user sees it: a loop, then one wait. About a second of calls in all.
+    """Time of a call as its user sees it: a loop, then one wait. About a second of calls in all, or three loops.
 
     The best of so many loops, each of `most` calls at most: what else the machine does adds to a loop (as in timeit).
     """
@@ -81,7 +81,9 @@ def call_us(call: Callable[[], Any], synchronize: Callable[[], Any], most: int =
     start = time.perf_counter()
     call()
     synchronize()
-    count = max(1, min(most, int(1 / (time.perf_counter() - start) / rounds)))
+    in_a_second = int(1 / (time.perf_counter() - start))
+    rounds = max(3, min(rounds, in_a_second))
+    count = max(1, min(most, in_a_second // rounds))
     times = []
     for _ in range(rounds):
         start = time.perf_counter()
