@@ -57,14 +57,13 @@ class Subject:
         return disagreement(got, expected, self.case)
 
 
-def summary(rows: list[dict[str, Any]], size: int) -> dict[str, float]:
-    """Of the schedules of one example at one size that ran as drawn."""
+def summary(rows: list[dict[str, Any]], size: int, chosen: dict[str, Any] | None = None) -> dict[str, float]:
+    """Of the schedules of one example at one size that ran as drawn; `chosen`: what the compiler makes of it."""
     good = [r for r in rows if not r["changed"] and not r["wrong"]]
     predicted, measured = [r["predicted_us"][size] for r in good], [r["us"][size] for r in good]
     errors = [math.log(p / m) for p, m in zip(predicted, measured, strict=True)]
     found: dict[str, float] = {"schedules": len(good), "spearman": spearman(predicted, measured)}
     if good:
-        chosen = next((r for r in rows if r["drawing"]["best"] == size and not r["drawing"]["rank"]), None)
         best = min(measured)
         found |= {
             "rms_log_error": math.sqrt(float(np.mean(np.square(errors)))),
@@ -73,8 +72,8 @@ def summary(rows: list[dict[str, Any]], size: int) -> dict[str, float]:
             "worst_us": max(measured),
         }
         if chosen is not None:
-            found |= {"chosen_us": chosen["us"][size], "predicted_us": chosen["predicted_us"][size]}
-            found["loss"] = chosen["us"][size] / min(best, chosen["us"][size]) - 1
+            found |= {"chosen_us": chosen["us"], "predicted_us": chosen["predicted_us"]}
+            found["loss"] = chosen["us"] / min(best, chosen["us"]) - 1
     return found
 
 
@@ -82,7 +81,7 @@ def summarise(cases: dict[str, Any]) -> dict[str, Any]:
     """Per example and size, and over all."""
     found: dict[str, Any] = {"cases": {}}
     for name, entry in cases.items():
-        found["cases"][name] = {s: summary(entry["rows"], i) for i, s in enumerate(NAMES)}
+        found["cases"][name] = {s: summary(entry["rows"], i, entry["compiled"].get(s)) for i, s in enumerate(NAMES)}
     for i, size in enumerate(NAMES):
         rows = [r for e in cases.values() for r in e["rows"]]
         per_case = [c[size] for c in found["cases"].values()]
@@ -101,7 +100,7 @@ def summarise(cases: dict[str, Any]) -> dict[str, Any]:
 def table(found: dict[str, Any]) -> str:
     """Markdown."""
     lines = [
-        "| example | size | schedules | rank correlation | rms log error | chosen us (predicted) | best us | loss |",
+        "| example | size | schedules | rank correlation | rms log error | compiled us (predicted) | best us | loss |",
         "|---|---|---|---|---|---|---|---|",
     ]
     for name, sizes in found["cases"].items():

@@ -25,11 +25,16 @@ def test_drawn_schedules_compile(tmp_path):
         "cost_model.py", "--dry", "--count", "6", "--only", "box_x4", "--workers", "1", "--output", str(path)
     )
     assert code == 0, said
-    rows = json.loads(path.read_text())["cases"]["box_x4"]["rows"]
+    entry = json.loads(path.read_text())["cases"]["box_x4"]
+    rows = entry["rows"]
     kinds = {row["schedules"][0][0] for row in rows}
     assert kinds == {"block_tile", "warp_tile", "warp_exchange"}
     chosen, *others = [row["predicted_us"][0] for row in rows]
     assert chosen == min([chosen, *others])
+    # asks for lines ahead of time, which drawn schedules do not
+    assert entry["compiled"]["small"]["predicted_us"] < chosen
+    assert all("ahead = " in s for s in entry["compiled"]["small"]["schedules"])
+    assert entry["compiled"]["large"]["predicted_us"] == rows[1]["predicted_us"][1]
 
 
 def test_random_pipelines_compile_under_every_shape():

@@ -12,8 +12,9 @@ from typing import Any, Protocol
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
 
-from tilefuse.tools.calibration import gpu, workers
+from tilefuse.tools.calibration import gpu, predicted, workers
 from tilefuse.tools.calibration.drawn import KINDS, Draw, Drawing, kinds_in, passes_with
 
 SIZES = {"small": (1536, 2560), "large": (8192, 8192)}
@@ -77,8 +78,12 @@ def drawings(task: Task) -> list[Drawing]:
 
 
 def measure(task: Task) -> dict[str, Any]:
-    """Rows of one pipeline: drawn schedule, predicted and measured microseconds per size."""
-    entry: dict[str, Any] = {"rows": [], "changed": 0, "repeated": 0, "failed": []}
+    """Rows of one pipeline: drawn schedule, predicted and measured microseconds per size.
+
+    `compiled`: the same of what the compiler makes of it for each size, as its user has it. Drawn schedules ask for
+    no lines ahead of time, which depends on the size.
+    """
+    entry: dict[str, Any] = {"rows": [], "changed": 0, "repeated": 0, "failed": [], "compiled": {}}
     seen: set[str] = set()
     reference = None
     try:
@@ -86,13 +91,18 @@ def measure(task: Task) -> dict[str, Any]:
     except Exception as error:  # the other pipelines still run
         return {**entry, "error": reason(error)}
     arrays: dict[str, Any] = {}
+    for name in NAMES:
+        try:
+            entry["compiled"][name] = _as_compiled(task, arrays, name)
+        except Exception as error:  # the drawn ones still run
+            entry["failed"].append({"compiled": name, "error": reason(error)})
     for drawing in plan:
         if workers.remaining(task.deadline) < 0:
             entry["cut"] = True
             break
         draw = Draw(task.target, EXTENTS, drawing)
         try:
-            program = _compile(task, draw)
+            program = _compile(task, passes_with(task.target, draw))
             key = json.dumps(draw.record["schedules"])
             if key in seen and drawing.best is None:
                 entry["repeated"] += 1
@@ -121,8 +131,17 @@ def measure(task: Task) -> dict[str, Any]:
     return entry
 
 
-def _compile(task: Task, draw: Draw) -> Any:
-    passes = passes_with(task.target, draw)
+def _as_compiled(task: Task, arrays: dict[str, Any], name: str) -> dict[str, Any]:
+    predict = predicted.Predict(task.target, SIZES[name])
+    program = _compile(task, predicted.passes_with(predict))
+    found = dict(predict.record)
+    if not task.dry:
+        with workers.turn():
+            found["us"] = _time_at(task, program, arrays, name)
+    return found
+
+
+def _compile(task: Task, passes: list[ModulePass]) -> Any:
     if not task.dry:
         from tilefuse.runtime.program import compile_pipeline
 
@@ -139,28 +158,34 @@ def _time(task: Task, program: Any, arrays: dict[str, Any], reference: Any, row:
 
     row["us"] = []
     for name in NAMES:
-        sets = gpu.L2_SETS if name == "small" else 1
-        if name not in arrays:
-            pictures = [
-                [cupy.asarray(a) for a in task.subject.pictures(*SIZES[name], seed)] for seed in range(min(sets, 2))
-            ]
-            inputs = [[a.copy() for a in pictures[i % len(pictures)]] for i in range(sets)]
-            first = program(*inputs[0])
-            arrays[name] = (inputs, [cupy.empty_like(first) for _ in inputs])
-        inputs, outputs = arrays[name]
-        for given, output in zip(inputs, outputs, strict=True):
-            gpu.poison(output)
-            program(*given, out=output)
+        row["us"].append(_time_at(task, program, arrays, name))
         if name == "small":
-            got = outputs[0].get()
+            got = arrays[name][1][0].get()
             reference = got if reference is None else reference
             row["wrong"] = task.subject.differs(got, reference)
-        rounds = 3 if name == "small" else 2
-        calls = [lambda a=a, b=b: program(*a, out=b) for a, b in zip(inputs, outputs, strict=True)] * rounds
-        row["us"].append(gpu.cupy_graph_us(calls, task.repeat))
     gc.collect()
     cupy.get_default_memory_pool().free_all_blocks()
     return reference
+
+
+def _time_at(task: Task, program: Any, arrays: dict[str, Any], name: str) -> float:
+    """Microseconds of a call at one size, whose inputs and outputs are in `arrays`."""
+    import cupy
+
+    sets = gpu.L2_SETS if name == "small" else 1
+    if name not in arrays:
+        pictures = [
+            [cupy.asarray(a) for a in task.subject.pictures(*SIZES[name], seed)] for seed in range(min(sets, 2))
+        ]
+        inputs = [[a.copy() for a in pictures[i % len(pictures)]] for i in range(sets)]
+        first = program(*inputs[0])
+        arrays[name] = (inputs, [cupy.empty_like(first) for _ in inputs])
+    inputs, outputs = arrays[name]
+    for given, output in zip(inputs, outputs, strict=True):
+        gpu.poison(output)
+        program(*given, out=output)
+    calls = [lambda a=a, b=b: program(*a, out=b) for a, b in zip(inputs, outputs, strict=True)]
+    return gpu.cupy_graph_us(calls * (3 if name == "small" else 2), task.repeat)
 
 
 def reason(error: BaseException) -> str:
@@ -187,4 +212,4 @@ def is_sound(entry: dict[str, Any]) -> bool:
 def run(given: Sequence[Task], workers_count: int) -> Any:
     """(task, entry) as they are done; an entry has all keys, also of a process that died."""
     for task, entry in workers.each(measure, given, workers_count):
-        yield task, {"rows": [], "changed": 0, "repeated": 0, "failed": [], **entry}
+        yield task, {"rows": [], "changed": 0, "repeated": 0, "failed": [], "compiled": {}, **entry}

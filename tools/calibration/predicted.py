@@ -1,0 +1,62 @@
+"""A pass behind `tile`: what the model says that the schedules take which this has chosen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from tilefuse.analysis.cost import Candidate, schedules
+from tilefuse.analysis.machine import machine
+from tilefuse.analysis.model import PipelineModel, extract
+from tilefuse.dialects.img.attrs import Level, Memory
+from tilefuse.dialects.img.ops import GroupOp, PipelineOp
+from tilefuse.passes.pipeline import standard_passes
+from tilefuse.passes.tile import Tile, register_needs
+
+
+@dataclass(frozen=True)
+class Predict(ModulePass):
+    """Add up what the kernels take, and change nothing."""
+
+    name = "predict"
+
+    target: str
+    extent: tuple[int, ...]
+    """Of the picture that `tile` chose for, x first."""
+    record: dict[str, Any] = field(default_factory=dict, compare=False)
+    """Of the last application: `predicted_us`, and the different `schedules` as text."""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        total, found = 0.0, []
+        for pipeline in [o for o in op.body.block.ops if isinstance(o, PipelineOp)]:
+            model = extract(pipeline)
+            groups = [g for g in pipeline.body.block.ops if isinstance(g, GroupOp)]
+            for group in groups:
+                total += self._candidate(group, model).by_itself(alone=len(groups) == 1).microseconds
+                found.append(str(group.schedule))
+        self.record.update(predicted_us=total, schedules=list(dict.fromkeys(found)))
+
+    def _candidate(self, group: GroupOp, model: PipelineModel) -> Candidate:
+        members = [model.node_of[s.funcs[0]] for s in group.stages]
+        output, on, given = model.node_of[group.output_stage.funcs[0]], machine(self.target), group.schedule
+        assert given is not None
+        wanted = (given.execution, given.tile_sizes, given.thread_counts, given.vector_width, _exchanges(group))
+        for c in schedules(model, members, output, on, self.extent, needs=register_needs(group)):
+            if (c.shape, c.tile, c.threads, c.vector, c.exchanges) == wanted:
+                return c
+        raise ValueError(f"group '{group.sym_name.data}': the search does not know {given}")
+
+
+def _exchanges(group: GroupOp) -> bool:
+    return any(s.place is not None and s.place.where == (Level.Block, Memory.Register) for s in group.stages)
+
+
+def passes_with(predict: Predict) -> list[ModulePass]:
+    """The standard passes, with what their choice takes."""
+    passes = standard_passes(predict.target, extent=predict.extent)
+    behind = next(i for i, p in enumerate(passes) if isinstance(p, Tile)) + 1
+    return [*passes[:behind], predict, *passes[behind:]]
