@@ -15,6 +15,8 @@ __all__ = ["L2_SETS", "OutOfTime", "at_most", "call_us", "copy_bandwidth", "copy
            "is_usable", "poison", "torch_graph_us"]  # fmt: skip
 
 COPY_BYTES = 1 << 30
+PAUSE_SECONDS = 0.5
+"""Before calls are timed."""
 
 _COPY = r"""
 extern "C" __global__ void __launch_bounds__(256) copy16(
@@ -75,8 +77,9 @@ def call_us(call: Callable[[], Any], synchronize: Callable[[], Any], most: int =
     """Time of a call as its user sees it: a loop, then one wait. A fifth of a second in all, or three loops.
 
     The best of so many loops, each of `most` calls at most: what else the machine does adds to a loop (as in timeit).
-    Longer, and some kernels draw so much power that the GPU lowers its clocks.
+    After a pause, for in longer loops some kernels draw so much power that the GPU lowers its clocks.
     """
+    time.sleep(PAUSE_SECONDS)
     call()
     synchronize()
     start = time.perf_counter()
