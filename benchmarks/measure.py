@@ -54,11 +54,18 @@ def measure(
             # the schedule is for pictures of this size; it serves others too
             program = pipeline.compile("cuda", passes=passes, extent=SIZES[size])
             figures["compile_seconds"] = time.perf_counter() - start
-            _measure_size(case, size, options, program, reference, bandwidth, figures)
+            fast = None if passes is not None else _with_fast_math(pipeline, program, SIZES[size])
+            _measure_size(case, size, options, program, fast, reference, bandwidth, figures)
         except Exception as error:  # the other size still runs
             figures["error"] = _reason(error)
         gc.collect()
         _free_memory()
+
+
+def _with_fast_math(pipeline: Any, program: Any, extent: tuple[int, int]) -> Any:
+    """The program whose sums of floats may be regrouped; None if there are none that it would regroup."""
+    fast = pipeline.compile("cuda", extent=extent, fast_math=True)
+    return fast if fast.source() != program.source() else None
 
 
 def _measure_size(
@@ -66,6 +73,7 @@ def _measure_size(
     size: str,
     options: argparse.Namespace,
     program: Any,
+    fast: Any,
     reference: Any,
     bandwidth: float,
     figures: dict[str, Any],
@@ -103,6 +111,17 @@ def _measure_size(
     figures["kernels"] = [dataclasses.asdict(kernel) for kernel in program.kernels]
     if not all(np.array_equal(outputs[i].get(), r, equal_nan=True) for i, r in enumerate(results)):
         figures["wrong"] = figures["wrong"] or "the result differs from launch to launch"
+    if fast is not None:
+        for given, output in zip(inputs, outputs, strict=True):
+            device.poison(output)
+            fast(given, out=output)
+        wrong = [disagreement(outputs[i].get(), want, case) for i, want in enumerate(expected)]
+        calls = [lambda a=a, b=b: fast(a, out=b) for a, b in zip(inputs, outputs, strict=True)] * rounds
+        figures["fast_math"] = {
+            "us": device.cupy_graph_us(calls, options.repeat),
+            "wrong": next(filter(None, wrong), None),
+            "kernels": [dataclasses.asdict(kernel) for kernel in fast.kernels],
+        }
     if not options.no_unaligned:
         del outputs, calls
         _free_memory()

@@ -16,7 +16,8 @@ RIVALS = ("torch", "torch.compile", "cupy")
 
 def failed(entry: dict[str, Any]) -> bool:
     """Whether a case could not be measured, or gave a wrong result."""
-    parts = [entry, *(entry.get(size, {}) for size in SIZES)]
+    sizes = [entry.get(size, {}) for size in SIZES]
+    parts = [entry, *sizes, *(size.get("fast_math", {}) for size in sizes)]
     return any(part.get("error") or part.get("wrong") for part in parts)
 
 
@@ -44,6 +45,9 @@ def lines(name: str, entry: dict[str, Any]) -> Iterator[str]:
                 f"    {kernel['name']}: tile {tile}, {threads} threads, {kernel['registers']} registers, "
                 f"{kernel['shared_bytes']} bytes shared, {kernel['spill_bytes']} spilled"
             )
+        if fast := figures.get("fast_math"):
+            wrong = f", WRONG: {fast['wrong']}" if fast["wrong"] else ""
+            yield f"    with fast_math=True: {fast['us']:.1f} us in {len(fast['kernels'])} kernels{wrong}"
         for rival, found in figures.get("rivals", {}).items():
             if "error" in found:
                 yield f"    {rival}: {found['error']}"
@@ -54,7 +58,7 @@ def lines(name: str, entry: dict[str, Any]) -> Iterator[str]:
 
 def table(results: dict[str, Any]) -> str:
     """One row per case and size. A ratio is a rival's time over ours, device time both."""
-    heads = ["pipeline", "size", "us", *CALLS.values(), "% floor", "% copy", "odd %", "unal. %"]
+    heads = ["pipeline", "size", "us", "fast us", *CALLS.values(), "% floor", "% copy", "odd %", "unal. %"]
     rows = [[*heads, *(f"/ {r}" for r in RIVALS), "kernels", "registers"]]
     for name, entry in results["cases"].items():
         for size in SIZES:
@@ -64,6 +68,7 @@ def table(results: dict[str, Any]) -> str:
                     rows.append([name, size if figures else "", "failed"])
                 continue
             us, kernels = figures["us"], figures.get("kernels", [])
+            fast = figures.get("fast_math", {})
             ratios = [figures.get("rivals", {}).get(r, {}) for r in RIVALS]
             registers = sorted({k["registers"] for k in kernels if k["registers"] is not None})
             rows.append(
@@ -71,6 +76,7 @@ def table(results: dict[str, Any]) -> str:
                     name,
                     size,
                     f"{us:.1f}" + ("!" if figures.get("wrong") else ""),
+                    f"{fast['us']:.1f}" + "!" * bool(fast["wrong"]) if fast else "-",
                     *(f"{figures[k]:.1f}" if k in figures else "-" for k in CALLS),
                     f"{100 * figures['floor_us'] / us:.0f}",
                     f"{100 * figures['copy_us'] / us:.0f}",
