@@ -47,3 +47,24 @@ def test_random_pipelines_compile_under_every_shape():
 def test_counts_below_one_are_refused(script):
     code, said = run(script, "--count", "0")
     assert (code, "argument --count: it is 1 at least, not 0" in said) == (2, True)
+
+
+def test_the_dry_run_of_the_benchmark_agrees_with_numpy():
+    code, said = run("run.py", "--dry-run", "--only", "harris", "--only", "box_x4", "--only", "binomial")
+    assert code == 0, said
+    assert said.count("CPU back end and NumPy agree") == 3
+
+
+@pytest.mark.parametrize("wrong", [None, "3 of 9 pixels differ"])
+def test_figures_with_fast_math_are_said_beside_the_others(wrong, monkeypatch):
+    monkeypatch.syspath_prepend(BENCHMARKS)
+    import report
+
+    small = {"us": 18.4, "floor_us": 14.8, "copy_us": 16.7, "fast_math": {"us": 17.2, "wrong": wrong, "kernels": [{}]}}
+    entry = {"small": small}
+    assert report.failed(entry) == bool(wrong)
+    (line,) = [line for line in report.lines("harris", entry) if "fast_math" in line]
+    assert ("17.2 us in 1 kernels" in line, "3 of 9" in line) == (True, bool(wrong))
+    heads, row, *_ = report.table({"cases": {"harris": entry}}).splitlines()
+    assert row.split()[2:4] == ["18.4", "17.2!" if wrong else "17.2"]
+    assert "fast us" in heads
