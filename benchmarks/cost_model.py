@@ -71,7 +71,7 @@ def summary(rows: list[dict[str, Any]], size: int, chosen: dict[str, Any] | None
             "best_us": best,
             "worst_us": max(measured),
         }
-        if chosen is not None:
+        if chosen is not None and not chosen.get("wrong"):
             found |= {"chosen_us": chosen["us"], "predicted_us": chosen["predicted_us"]}
             found["loss"] = chosen["us"] / min(best, chosen["us"]) - 1
     return found
@@ -136,8 +136,9 @@ def main(argv: list[str] | None = None) -> int:
         results["environment"] = facts = run.environment()
         output = output or run.result_path(facts, "cost-model")
     tasks = measuring.tasks(
-        chosen, options.count, options.seed, target, options.seconds, repeat=options.repeat, dry=options.dry
-    )
+        chosen, options.count, options.seed, target, options.seconds, repeat=options.repeat, dry=options.dry,
+        compiled=True,
+    )  # fmt: skip
     for task, entry in measuring.run(tasks, options.workers):
         results["cases"][task.subject.name] = entry
         print(measuring.said(task, entry), flush=True)

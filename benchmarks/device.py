@@ -74,7 +74,7 @@ def torch_graph_us(run: Callable[[Any], Any], pictures: Sequence[Any], repeat: i
 
 
 def call_us(call: Callable[[], Any], synchronize: Callable[[], Any], most: int = 200, rounds: int = 20) -> float:
-    """Time of a call as its user sees it: a loop, then one wait. A fifth of a second in all, or three loops.
+    """Time of a call as its user sees it: a loop, then one wait. A fifth of a second in all at most, or three loops.
 
     The best of so many loops, each of `most` calls at most: what else the machine does adds to a loop (as in timeit).
     After a pause, for in longer loops some kernels draw so much power that the GPU lowers its clocks.

@@ -8,6 +8,7 @@ import gc
 import subprocess
 import time
 from collections.abc import Callable
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -54,7 +55,7 @@ def measure(
             # the schedule is for pictures of this size; it serves others too
             program = pipeline.compile("cuda", passes=passes, extent=SIZES[size])
             figures["compile_seconds"] = time.perf_counter() - start
-            fast = None if passes is not None else _with_fast_math(pipeline, program, SIZES[size])
+            fast = None if passes is not None else partial(pipeline.compile, "cuda", extent=SIZES[size], fast_math=True)
             _measure_size(case, size, options, program, fast, reference, bandwidth, figures)
         except Exception as error:  # the other size still runs
             figures["error"] = _reason(error)
@@ -62,18 +63,12 @@ def measure(
         _free_memory()
 
 
-def _with_fast_math(pipeline: Any, program: Any, extent: tuple[int, int]) -> Any:
-    """The program whose sums of floats may be regrouped; None if there are none that it would regroup."""
-    fast = pipeline.compile("cuda", extent=extent, fast_math=True)
-    return fast if fast.source() != program.source() else None
-
-
 def _measure_size(
     case: Case,
     size: str,
     options: argparse.Namespace,
     program: Any,
-    fast: Any,
+    fast: Callable[[], Any] | None,
     reference: Any,
     bandwidth: float,
     figures: dict[str, Any],
@@ -105,23 +100,14 @@ def _measure_size(
     figures["copy_us"] = device.copy_us(total, sets, options.repeat, rounds)
     calls = [lambda a=a, b=b: program(a, out=b) for a, b in zip(inputs, outputs, strict=True)] * rounds
     figures["us"] = device.cupy_graph_us(calls, options.repeat)
+    if fast is not None and (found := _measure_fast(case, fast, program, inputs, expected, rounds, options.repeat)):
+        figures["fast_math"] = found
     wait = cupy.cuda.Device().synchronize
     figures["call_us"] = device.call_us(lambda: program(inputs[0]), wait)
     figures["call_out_us"] = device.call_us(lambda: program(inputs[0], out=outputs[0]), wait)
     figures["kernels"] = [dataclasses.asdict(kernel) for kernel in program.kernels]
     if not all(np.array_equal(outputs[i].get(), r, equal_nan=True) for i, r in enumerate(results)):
         figures["wrong"] = figures["wrong"] or "the result differs from launch to launch"
-    if fast is not None:
-        for given, output in zip(inputs, outputs, strict=True):
-            device.poison(output)
-            fast(given, out=output)
-        wrong = [disagreement(outputs[i].get(), want, case) for i, want in enumerate(expected)]
-        calls = [lambda a=a, b=b: fast(a, out=b) for a, b in zip(inputs, outputs, strict=True)] * rounds
-        figures["fast_math"] = {
-            "us": device.cupy_graph_us(calls, options.repeat),
-            "wrong": next(filter(None, wrong), None),
-            "kernels": [dataclasses.asdict(kernel) for kernel in fast.kernels],
-        }
     if not options.no_unaligned:
         del outputs, calls
         _free_memory()
@@ -141,6 +127,39 @@ def _measure_size(
             found = {"error": _reason(error)}
         figures["rivals"][name] = found
         gc.collect()
+
+
+def _measure_fast(
+    case: Case,
+    compile: Callable[[], Any],
+    program: Any,
+    inputs: list[Any],
+    expected: list[np.ndarray],
+    rounds: int,
+    repeat: int,
+) -> dict[str, Any] | None:
+    """The same where sums of floats may be regrouped; None if there are none that the compiler regroups."""
+    import cupy
+
+    try:
+        fast = compile()
+        outputs = [fast(given) for given in inputs]
+        if fast.source() == program.source():
+            return None
+        for given, output in zip(inputs, outputs, strict=True):
+            device.poison(output)
+            fast(given, out=output)
+        wrong = [disagreement(outputs[i].get(), want, case) for i, want in enumerate(expected)]
+        calls = [lambda a=a, b=b: fast(a, out=b) for a, b in zip(inputs, outputs, strict=True)] * rounds
+        return {
+            "us": device.cupy_graph_us(calls, repeat),
+            "wrong": next(filter(None, wrong), None),
+            "kernels": [dataclasses.asdict(kernel) for kernel in fast.kernels],
+        }
+    except Exception as error:  # the other figures still follow
+        return {"error": _reason(error)}
+    finally:
+        cupy.get_default_memory_pool().free_all_blocks()
 
 
 def _sets_and_rounds(size: str) -> tuple[int, int]:

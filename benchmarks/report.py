@@ -45,7 +45,10 @@ def lines(name: str, entry: dict[str, Any]) -> Iterator[str]:
                 f"    {kernel['name']}: tile {tile}, {threads} threads, {kernel['registers']} registers, "
                 f"{kernel['shared_bytes']} bytes shared, {kernel['spill_bytes']} spilled"
             )
-        if fast := figures.get("fast_math"):
+        fast = figures.get("fast_math", {})
+        if "error" in fast:
+            yield f"    with fast_math=True: {fast['error']}"
+        elif fast:
             wrong = f", WRONG: {fast['wrong']}" if fast["wrong"] else ""
             yield f"    with fast_math=True: {fast['us']:.1f} us in {len(fast['kernels'])} kernels{wrong}"
         for rival, found in figures.get("rivals", {}).items():
@@ -76,7 +79,7 @@ def table(results: dict[str, Any]) -> str:
                     name,
                     size,
                     f"{us:.1f}" + ("!" if figures.get("wrong") else ""),
-                    f"{fast['us']:.1f}" + "!" * bool(fast["wrong"]) if fast else "-",
+                    f"{fast['us']:.1f}" + "!" * bool(fast["wrong"]) if "us" in fast else "-",
                     *(f"{figures[k]:.1f}" if k in figures else "-" for k in CALLS),
                     f"{100 * figures['floor_us'] / us:.0f}",
                     f"{100 * figures['copy_us'] / us:.0f}",

@@ -16,12 +16,14 @@ import numpy as np
 
 from tilefuse.lowering import lowering_passes
 from tilefuse.lowering.printers import print_cuda
-from tilefuse.lowering.warp_pieces import VECTOR_BYTES
 from tilefuse.passes.pipeline import run_passes
 from tilefuse.runtime import compiled, launch, prepared
 from tilefuse.runtime.compiled import Compiled, groups_of
 from tilefuse.runtime.launch import CpuRunner, c_entry_points
 from tilefuse.runtime.specialize import find_pipeline
+
+PIECE_BYTES = 8
+"""The longest piece of a row that is loaded where the row may begin in the midst of it."""
 
 HEADER = Path(__file__).with_suffix(".h")
 
@@ -35,8 +37,8 @@ def emulate(
     """From now on, programs for the CPU run their CUDA text; the list gets each kernel's misaligned accesses.
 
     `after_block` is called when a block has ended. Vectors near the array that `watched` gives count as misaligned
-    too, if they do not lie between the vector in which it begins (memory is allocated at multiples of vectors) and its
-    last element, and so does each line asked for ahead outside of it.
+    too, if they do not lie between the piece in which it begins (memory is allocated at multiples of longer vectors)
+    and its last element, and so does each line asked for ahead outside of it.
     """
     call = ctypes.CFUNCTYPE(None)(after_block) if after_block else None
     found: list[int] = []
@@ -116,7 +118,7 @@ def _with_grid(
 
 def _addresses(array: np.ndarray) -> tuple[int, int]:
     last = sum((n - 1) * stride for n, stride in zip(array.shape, array.strides, strict=True))
-    return array.ctypes.data // VECTOR_BYTES * VECTOR_BYTES, array.ctypes.data + last + array.itemsize
+    return array.ctypes.data // PIECE_BYTES * PIECE_BYTES, array.ctypes.data + last + array.itemsize
 
 
 def _lower(self: Compiled, scheduled: Any, trace: Any) -> Any:

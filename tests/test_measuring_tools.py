@@ -68,3 +68,7 @@ def test_figures_with_fast_math_are_said_beside_the_others(wrong, monkeypatch):
     heads, row, *_ = report.table({"cases": {"harris": entry}}).splitlines()
     assert row.split()[2:4] == ["18.4", "17.2!" if wrong else "17.2"]
     assert "fast us" in heads
+    small["fast_math"] = {"error": "MemoryError: no"}
+    assert report.failed(entry)
+    assert any("fast_math=True: MemoryError" in line for line in report.lines("harris", entry))
+    assert report.table({"cases": {"harris": entry}}).splitlines()[1].split()[3] == "-"

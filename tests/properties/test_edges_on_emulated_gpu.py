@@ -1,5 +1,6 @@
 """Generated CUDA on a CPU: warp tiles that end about where pictures do, in arrays that lie anywhere."""
 
+import functools
 import random
 import shutil
 
@@ -144,6 +145,60 @@ def test_no_vector_leaves_the_picture(element, dtype, vector, exterior, ahead, m
             pictures.append(picture)
             result = program(picture)
             np.testing.assert_array_equal(result, meaning(picture), err_msg=f"{width} x {height}, {later}, {beyond}")
+    assert found, "no kernel ran"
+    assert not any(found)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_no_vector_leaves_pictures_of_small_elements(seed, monkeypatch, tmp_path):
+    """Planes and boxes, too; rows and planes may lie closer than they are long."""
+    pictures = []
+    found = emulate(monkeypatch, tmp_path, watched=lambda: pictures[-1])
+    choose = random.Random(seed)
+    element, dtype, vectors = choose.choice(
+        [
+            (hl.UInt(8), np.uint8, (4, 8, 16)),
+            (hl.Int(8), np.int8, (4, 8, 16)),
+            (hl.Bool(), np.bool_, (4, 8, 16)),
+            (hl.UInt(16), np.uint16, (2, 4, 8)),
+            (hl.Int(16), np.int16, (2, 4, 8)),
+        ]
+    )
+    vector, planes = choose.choice(vectors), choose.choice([0, 1, 3])
+    x, y, image = hl.Var("x"), hl.Var("y"), hl.ImageParam(element, 3 if planes else 2, "image")
+    conditions, inset = hl.BoundaryConditions, choose.choice([0, 0, 3])
+    box = [(inset, image.width() - 2 * inset), (0, image.height() - inset // 2)]
+    if choose.random() < 0.5:
+        around = conditions.repeat_edge(image, [*box, (0, image.channels())] if planes else box)
+    else:
+        around = conditions.constant_exterior(image, dtype is np.bool_ or 5, box)
+    join = (lambda p, q: p ^ q) if dtype is np.bool_ else (lambda p, q: p + q * 3)
+    left, right = choose.choice([0, 1, 4]), choose.choice([1, 2, 4])
+    reads = [around[x + at, y, *((k,) if planes else ())] for k in range(planes or 1) for at in (-left, right)]
+    a, b = hl.Func("a"), hl.Func("b")
+    a[x, y] = functools.reduce(join, reads)
+    b[x, y] = join(a[x, y - choose.choice([0, 2])], a[x, y + choose.choice([1, 3])])
+    tile = Tile(
+        "h200", shape="warp_tile", sizes=(0, 0), threads=(32, choose.choice([1, 2])), vector=vector,
+        rows=choose.choice([2, 4]), exchange=choose.random() < 0.3, ahead=choose.choice([0, 2]),
+    )  # fmt: skip
+    schedule = [tile if p.name == "tile" else p for p in passes("h200", algorithm="all")]
+    try:
+        program = hl.Pipeline(b).compile("cpu", passes=schedule)
+    except PipelineError as error:
+        pytest.skip(str(error))
+    meaning = hl.Pipeline(b).compile("reference")
+    for number in range(8):
+        width = choose.choice([vector, 3, 29 * vector, 30 * vector + 1, 45 * vector - 1, 61 * vector + 3]) + 2 * inset
+        height, apart = choose.choice([3, 4, 9, 17]), choose.choice([0, 1, 3])
+        rows = choose.choice([width + apart, (width + apart) * max(1, planes), 4])
+        beside = width + apart if rows > width + apart else rows * height + apart
+        memory = np.random.default_rng(number).integers(0, 2, rows * height + beside * 3 + width + 64).astype(dtype)
+        first = -memory.ctypes.data % 64 // memory.itemsize + choose.choice([0, 1, 2, 3, 5])
+        steps = [n * memory.itemsize for n in (beside, rows, 1)]
+        lies = np.lib.stride_tricks.as_strided(memory[first:], (max(1, planes), height, width), steps, writeable=False)
+        pictures.append(lies if planes else lies[0])
+        np.testing.assert_array_equal(program(pictures[-1]), meaning(pictures[-1]), err_msg=f"{number}: {tile}")
     assert found, "no kernel ran"
     assert not any(found)
 

@@ -122,6 +122,56 @@ def test_other_arrays_at_one_address(on_cpu):
         np.testing.assert_allclose(program(other, out=given), blurred_edges(other), rtol=1e-6)
 
 
+def test_the_latest_call_is_not_repeated_if_an_array_has_changed(on_cpu):
+    """It is known again from the third like call on."""
+    program = on_cpu(blur())
+    a, out, expected = photo(20, 32), np.empty((20, 32), np.float32), None
+
+    def again():
+        nonlocal expected
+        expected = blurred_edges(a)
+        for _ in range(3):
+            np.testing.assert_allclose(program(a, out=out), expected, rtol=1e-6)
+
+    again()
+    out.flags.writeable = False
+    with pytest.raises(CallError, match="read-only"):
+        program(a, out=out)
+    out.flags.writeable = True
+    again()
+    for _ in range(3):
+        with pytest.raises(CallError, match="shares memory"):
+            program(a, out=a)
+    again()
+    address = a.ctypes.data
+    other = np.frombuffer((np.ctypeslib.ctypes.c_char * a.nbytes).from_address(address), np.int32).reshape(a.shape)
+    with pytest.raises(CallTypeError, match="takes float32, not int32"):
+        program(other, out=out)
+    np.testing.assert_allclose(out, expected, rtol=1e-6)
+
+
+def test_what_a_parameter_decides_is_decided_anew(on_cpu):
+    program = on_cpu("""
+    img.pipeline @left {
+      %photo = img.input "photo" : !img.func<2xf32>
+      %width = img.param "width" of si32 : i32
+      %zero = arith.constant 0 : index
+      %extent = arith.index_cast %width : i32 to index
+      %part = img.boundary repeat_edge %photo dims [0] in [%zero] by [%extent] : !img.func<2xf32>
+      %left = img.stage "left" (%x, %y) -> f32 {
+        %a = img.read %part[%x, %y] : !img.func<2xf32>
+        img.yield %a : f32
+      }
+      img.return "left" = %left : !img.func<2xf32>
+    }""")
+    a, out = photo(8, 32), np.empty((8, 36), np.float32)
+    for width in (5, 5, 5, 7, 7, 7, 5):
+        program(a, width=width, out=out)
+        np.testing.assert_array_equal(out, a[:, np.minimum(np.arange(36), width - 1)])
+    with pytest.raises(CallError, match="photo"):
+        program(a, width=36, out=out)
+
+
 def test_parameters_are_taken_anew(on_cpu):
     program = on_cpu(SCALED)
     a = photo(5, 6, dtype=np.uint8)

@@ -52,6 +52,8 @@ class Task:
     dry: bool = False
     """Compile as far as CUDA text."""
     kinds: tuple[str, ...] = KINDS
+    compiled: bool = False
+    """Also measure what the compiler makes of it."""
 
 
 def tasks(
@@ -80,8 +82,8 @@ def drawings(task: Task) -> list[Drawing]:
 def measure(task: Task) -> dict[str, Any]:
     """Rows of one pipeline: drawn schedule, predicted and measured microseconds per size.
 
-    `compiled`: the same of what the compiler makes of it for each size, as its user has it. Drawn schedules ask for
-    no lines ahead of time, which depends on the size.
+    `compiled`, if that is asked: the same of what the compiler makes of it for each size, as its user has it. Drawn
+    schedules ask for no lines ahead of time, which depends on the size.
     """
     entry: dict[str, Any] = {"rows": [], "changed": 0, "repeated": 0, "failed": [], "compiled": {}}
     seen: set[str] = set()
@@ -91,9 +93,11 @@ def measure(task: Task) -> dict[str, Any]:
     except Exception as error:  # the other pipelines still run
         return {**entry, "error": reason(error)}
     arrays: dict[str, Any] = {}
-    for name in NAMES:
+    for name in NAMES if task.compiled else ():
+        if workers.remaining(task.deadline) < 0:
+            break
         try:
-            entry["compiled"][name] = _as_compiled(task, arrays, name)
+            entry["compiled"][name], reference = _as_compiled(task, arrays, reference, name)
         except Exception as error:  # the drawn ones still run
             entry["failed"].append({"compiled": name, "error": reason(error)})
     for drawing in plan:
@@ -131,14 +135,17 @@ def measure(task: Task) -> dict[str, Any]:
     return entry
 
 
-def _as_compiled(task: Task, arrays: dict[str, Any], name: str) -> dict[str, Any]:
+def _as_compiled(task: Task, arrays: dict[str, Any], reference: Any, name: str) -> tuple[dict[str, Any], Any]:
+    """A row of one size, and the reference: what the first program gave for small pictures."""
     predict = predicted.Predict(task.target, SIZES[name])
     program = _compile(task, predicted.passes_with(predict))
-    found = dict(predict.record)
+    row: dict[str, Any] = {}
     if not task.dry:
         with workers.turn():
-            found["us"] = _time_at(task, program, arrays, name)
-    return found
+            row["us"] = _time_at(task, program, arrays, name)
+            if name == "small":
+                reference = _checked(task, arrays, reference, row)
+    return {**predict.record, **row}, reference
 
 
 def _compile(task: Task, passes: list[ModulePass]) -> Any:
@@ -160,11 +167,17 @@ def _time(task: Task, program: Any, arrays: dict[str, Any], reference: Any, row:
     for name in NAMES:
         row["us"].append(_time_at(task, program, arrays, name))
         if name == "small":
-            got = arrays[name][1][0].get()
-            reference = got if reference is None else reference
-            row["wrong"] = task.subject.differs(got, reference)
+            reference = _checked(task, arrays, reference, row)
     gc.collect()
     cupy.get_default_memory_pool().free_all_blocks()
+    return reference
+
+
+def _checked(task: Task, arrays: dict[str, Any], reference: Any, row: dict[str, Any]) -> Any:
+    """Say in a row whether the small result differs from the reference; without one, it is the reference."""
+    got = arrays["small"][1][0].get()
+    reference = got if reference is None else reference
+    row["wrong"] = task.subject.differs(got, reference)
     return reference
 
 
@@ -195,7 +208,7 @@ def reason(error: BaseException) -> str:
 
 def said(task: Task, entry: dict[str, Any]) -> str:
     """A line on what became of a task, and its first errors."""
-    wrong = sum(bool(r.get("wrong")) for r in entry["rows"])
+    wrong = sum(bool(r.get("wrong")) for r in _measured(entry))
     text = (
         f"{task.subject.name}: {len(entry['rows'])} schedules, {entry['changed']} made smaller, {wrong} wrong, "
         f"{len(entry['failed'])} failed{', cut short' if entry.get('cut') else ''}"
@@ -206,7 +219,11 @@ def said(task: Task, entry: dict[str, Any]) -> str:
 
 def is_sound(entry: dict[str, Any]) -> bool:
     """Whether all of its schedules ran, and rightly."""
-    return not (entry.get("error") or entry["failed"] or any(r.get("wrong") for r in entry["rows"]))
+    return not (entry.get("error") or entry["failed"] or any(r.get("wrong") for r in _measured(entry)))
+
+
+def _measured(entry: dict[str, Any]) -> list[dict[str, Any]]:
+    return [*entry["compiled"].values(), *entry["rows"]]
 
 
 def run(given: Sequence[Task], workers_count: int) -> Any:
