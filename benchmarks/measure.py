@@ -84,10 +84,7 @@ def _measure_size(
     figures["first_call_seconds"] = time.perf_counter() - start
     outputs = [cupy.empty_like(first) for _ in inputs]
     del first
-    for output in outputs:
-        device.poison(output)
-    for given, output in zip(inputs, outputs, strict=True):
-        program(given, out=output)
+    _run_all(program, inputs, outputs)
     results = [outputs[i].get() for i in range(len(pictures))]
     expected = [reference(p) for p in pictures] if reference is not None else results
     for got, want in zip(results, expected, strict=True):
@@ -98,8 +95,7 @@ def _measure_size(
     figures["bytes"] = total
     figures["floor_us"] = total / bandwidth * 1e6
     figures["copy_us"] = device.copy_us(total, sets, options.repeat, rounds)
-    calls = [lambda a=a, b=b: program(a, out=b) for a, b in zip(inputs, outputs, strict=True)] * rounds
-    figures["us"] = device.cupy_graph_us(calls, options.repeat)
+    figures["us"] = _graph_us(program, inputs, outputs, rounds, options.repeat)
     if fast is not None and (found := _measure_fast(case, fast, program, inputs, expected, rounds, options.repeat)):
         figures["fast_math"] = found
     wait = cupy.cuda.Device().synchronize
@@ -109,7 +105,7 @@ def _measure_size(
     if not all(np.array_equal(outputs[i].get(), r, equal_nan=True) for i, r in enumerate(results)):
         figures["wrong"] = figures["wrong"] or "the result differs from launch to launch"
     if not options.no_unaligned:
-        del outputs, calls
+        del outputs
         _free_memory()
         _measure_unaligned(case, size, options, program, pictures, results, figures)
     if options.no_rivals:
@@ -139,27 +135,33 @@ def _measure_fast(
     repeat: int,
 ) -> dict[str, Any] | None:
     """The same where sums of floats may be regrouped; None if there are none that the compiler regroups."""
-    import cupy
-
     try:
         fast = compile()
         outputs = [fast(given) for given in inputs]
         if fast.source() == program.source():
             return None
-        for given, output in zip(inputs, outputs, strict=True):
-            device.poison(output)
-            fast(given, out=output)
+        _run_all(fast, inputs, outputs)
         wrong = [disagreement(outputs[i].get(), want, case) for i, want in enumerate(expected)]
-        calls = [lambda a=a, b=b: fast(a, out=b) for a, b in zip(inputs, outputs, strict=True)] * rounds
         return {
-            "us": device.cupy_graph_us(calls, repeat),
+            "us": _graph_us(fast, inputs, outputs, rounds, repeat),
             "wrong": next(filter(None, wrong), None),
             "kernels": [dataclasses.asdict(kernel) for kernel in fast.kernels],
         }
     except Exception as error:  # the other figures still follow
         return {"error": _reason(error)}
-    finally:
-        cupy.get_default_memory_pool().free_all_blocks()
+
+
+def _run_all(program: Any, inputs: list[Any], outputs: list[Any]) -> None:
+    """Write each output, of which nothing is left from before."""
+    for given, output in zip(inputs, outputs, strict=True):
+        device.poison(output)
+        program(given, out=output)
+
+
+def _graph_us(program: Any, inputs: list[Any], outputs: list[Any], rounds: int, repeat: int) -> float:
+    """Device time of a call."""
+    calls = [lambda a=a, b=b: program(a, out=b) for a, b in zip(inputs, outputs, strict=True)]
+    return device.cupy_graph_us(calls * rounds, repeat)
 
 
 def _sets_and_rounds(size: str) -> tuple[int, int]:
@@ -181,20 +183,17 @@ def _measure_unaligned(
     for name, narrower, later in (("odd_us", 1, 0), ("unaligned_us", 0, 1)):
         inputs = [_moved(pictures[i % len(pictures)], narrower, later) for i in range(sets)]
         outputs = [_moved(results[i % len(results)], narrower, later) for i in range(sets)]
-        for given, output in zip(inputs, outputs, strict=True):
-            device.poison(output)
-            program(given, out=output)
+        _run_all(program, inputs, outputs)
         if later:
             # the same result, but for what is contracted to fused multiply-adds
             for got, want in zip(outputs, results, strict=False):
                 if wrong := disagreement(got.get(), want, case):
                     figures["wrong"] = figures["wrong"] or f"in arrays that lie one element later, {wrong}"
         first = [output.get() for output in outputs[: len(pictures)]]
-        calls = [lambda a=a, b=b: program(a, out=b) for a, b in zip(inputs, outputs, strict=True)] * rounds
-        figures[name] = device.cupy_graph_us(calls, options.repeat)
+        figures[name] = _graph_us(program, inputs, outputs, rounds, options.repeat)
         if not all(np.array_equal(o.get(), f, equal_nan=True) for o, f in zip(outputs, first, strict=False)):
             figures["wrong"] = figures["wrong"] or f"in the pictures of {name} the result differs from launch to launch"
-        del inputs, outputs, calls, first
+        del inputs, outputs, first
         _free_memory()
 
 

@@ -215,6 +215,11 @@ def give(group: GroupOp, best: Candidate, members: Sequence[int]) -> None:
             stage.place = PlaceAttr(place.level, place.memory)
 
 
+def exchanges(group: GroupOp) -> bool:
+    """Of a warp-tiled group: whether rows go from warp to warp."""
+    return any(s.place is not None and s.place.where[0] is Level.Block for s in group.stages)
+
+
 def register_needs(group: GroupOp) -> dict[Kind, int]:
     """The registers per thread that warp tiles of the group are known to need."""
     found = group.attributes.get(REGISTER_NEEDS)
@@ -238,11 +243,10 @@ def register_needs(group: GroupOp) -> dict[Kind, int]:
 def add_register_need(group: GroupOp, registers: int) -> None:
     """Note on a scheduled group that its warp tile needs so many registers per thread."""
     assert group.schedule is not None
-    exchanged = any(s.place is not None and s.place.where[0] is Level.Block for s in group.stages)
     need = DictionaryAttr(
         {
             "schedule": group.schedule,
-            "exchanged": IntegerAttr.from_bool(exchanged),
+            "exchanged": IntegerAttr.from_bool(exchanges(group)),
             "registers": IntegerAttr(registers, 64),
         }
     )

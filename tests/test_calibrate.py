@@ -9,11 +9,14 @@ from tilefuse.analysis.calibration import read_calibration
 from tilefuse.analysis.cost import schedules
 from tilefuse.analysis.machine import machine
 from tilefuse.dialects.img.attrs import Shape
+from tilefuse.passes.tile import Tile
+from tilefuse.runtime.program import compile_pipeline
 from tilefuse.tools.calibrate import main
 from tilefuse.tools.calibration import fitting
 from tilefuse.tools.calibration.drawn import kind_of
 from tilefuse.tools.calibration.measuring import EXTENTS
 from tilefuse.tools.calibration.pipelines import PIPELINES, Subject, grouped
+from tilefuse.tools.calibration.predicted import Predict, passes_with
 
 TRUE = {"tail_us": 3.0, "issue_overhead": 1.6, "store_over_dram": 0.7}
 """How far the constants of the GPU that is made up here are from the H200's."""
@@ -135,6 +138,20 @@ def test_each_pipeline_has_pictures(name):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("shape", [Shape.BlockTile, Shape.WarpTile])
+@pytest.mark.parametrize("name", ["blur_f32", "box_x4"])
+def test_what_tile_has_chosen_is_predicted(name, shape):
+    """The cheapest of the search, in block tiles of several stages too."""
+    predict = Predict("h200", EXTENTS[0])
+    passes = [dataclasses.replace(p, shape=shape) if isinstance(p, Tile) else p for p in passes_with(predict)]
+    compile_pipeline(Subject(name).module(), "h200", passes=passes)
+    found = grouped(Subject(name).module(), "h200")
+    candidates = schedules(found.model, found.members, found.output, machine("h200"), EXTENTS[0], shape)
+    assert predict.record["predicted_us"] == min(c.by_itself(alone=True).microseconds for c in candidates)
+    (schedule,) = predict.record["schedules"]
+    assert schedule.startswith(f"#img.schedule<{shape.value}")
+
+
 def test_a_dry_run_compiles_every_kind_of_warp_tile():
     assert main(["--dry", "--quick", "--count", "5", "--workers", "1"]) == 0
 

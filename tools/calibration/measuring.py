@@ -85,7 +85,7 @@ def measure(task: Task) -> dict[str, Any]:
     `compiled`, if that is asked: the same of what the compiler makes of it for each size, as its user has it. Drawn
     schedules ask for no lines ahead of time, which depends on the size.
     """
-    entry: dict[str, Any] = {"rows": [], "changed": 0, "repeated": 0, "failed": [], "compiled": {}}
+    entry = _empty()
     seen: set[str] = set()
     reference = None
     try:
@@ -229,4 +229,8 @@ def _measured(entry: dict[str, Any]) -> list[dict[str, Any]]:
 def run(given: Sequence[Task], workers_count: int) -> Any:
     """(task, entry) as they are done; an entry has all keys, also of a process that died."""
     for task, entry in workers.each(measure, given, workers_count):
-        yield task, {"rows": [], "changed": 0, "repeated": 0, "failed": [], "compiled": {}, **entry}
+        yield task, {**_empty(), **entry}
+
+
+def _empty() -> dict[str, Any]:
+    return {"rows": [], "changed": 0, "repeated": 0, "failed": [], "compiled": {}}

@@ -12,10 +12,11 @@ from xdsl.passes import ModulePass
 from tilefuse.analysis.cost import Candidate, schedules
 from tilefuse.analysis.machine import machine
 from tilefuse.analysis.model import PipelineModel, extract
-from tilefuse.dialects.img.attrs import Level, Memory
+from tilefuse.dialects.img.attrs import Shape
 from tilefuse.dialects.img.ops import GroupOp, PipelineOp
 from tilefuse.passes.pipeline import standard_passes
-from tilefuse.passes.tile import Tile, register_needs
+from tilefuse.passes.tile import Tile, exchanges, register_needs
+from tilefuse.tools.calibration.drawn import KINDS, kind_of
 
 
 @dataclass(frozen=True)
@@ -44,15 +45,12 @@ class Predict(ModulePass):
         members = [model.node_of[s.funcs[0]] for s in group.stages]
         output, on, given = model.node_of[group.output_stage.funcs[0]], machine(self.target), group.schedule
         assert given is not None
-        wanted = (given.execution, given.tile_sizes, given.thread_counts, given.vector_width, _exchanges(group))
+        kind = KINDS[0] if given.execution is Shape.BlockTile else KINDS[1 + exchanges(group)]
+        wanted = (kind, given.tile_sizes, given.thread_counts, given.vector_width)
         for c in schedules(model, members, output, on, self.extent, needs=register_needs(group)):
-            if (c.shape, c.tile, c.threads, c.vector, c.exchanges) == wanted:
+            if (kind_of(c), c.tile, c.threads, c.vector) == wanted:
                 return c
         raise ValueError(f"group '{group.sym_name.data}': the search does not know {given}")
-
-
-def _exchanges(group: GroupOp) -> bool:
-    return any(s.place is not None and s.place.where == (Level.Block, Memory.Register) for s in group.stages)
 
 
 def passes_with(predict: Predict) -> list[ModulePass]:
