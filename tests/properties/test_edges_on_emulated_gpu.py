@@ -279,6 +279,42 @@ def test_tiles_of_temporaries_begin_elsewhere_than_those_of_outputs(monkeypatch,
             np.testing.assert_array_equal(g, e, err_msg=f"from column {first}")
 
 
+@pytest.mark.parametrize("exchange", [False, True])
+@pytest.mark.parametrize(
+    ("element", "dtype", "vector"),
+    [
+        (hl.UInt(8), np.uint8, 8),
+        (hl.UInt(8), np.uint8, 16),
+        (hl.UInt(16), np.uint16, 4),
+        (hl.Float(32), np.float32, 2),
+        (hl.Float(32), np.float32, 4),
+    ],
+)
+def test_first_tiles_that_begin_before_rows(element, dtype, vector, exchange, monkeypatch, tmp_path):
+    """Tiles that read a temporary begin at multiples of vectors, the output and its rows in memory anywhere."""
+    misaligned = emulate(monkeypatch, tmp_path)
+    x, y, image = hl.Var("x"), hl.Var("y"), hl.ImageParam(element, 2, "image")
+    around, a, b = hl.BoundaryConditions.repeat_edge(image), hl.Func("a"), hl.Func("b")
+    a[x, y] = around[x - 1, y] + around[x + 1, y]
+    b[x, y] = a[x - 1, y - 1] + a[x + 2, y + 1]
+    tile = Tile("h200", shape="warp_tile", sizes=(0, 0), threads=(32, 2), vector=vector, rows=4, exchange=exchange)
+    standard = (p for p in passes("h200", algorithm="none") if p.name != "inline-stages")
+    schedule = [tile if p.name == "tile" else p for p in standard]
+    program, meaning = hl.Pipeline(b).compile("cpu", passes=schedule), hl.Pipeline(b).compile("reference")
+    picture = np.random.default_rng(0).integers(0, 9, (13, 70)).astype(dtype)
+    for first in (*range(1 - vector, 2), vector + 3):
+        for width in (1, vector + 1, 31 * vector + 2):
+            out, memory = array(dtype, 11, width, *((0, 0) if first % 2 else (3, 1)))
+            program(picture, out=out, mins={"b": (first, 1)})
+            expected = meaning(picture, sizes={"b": (width, 11)}, mins={"b": (first, 1)})
+            np.testing.assert_array_equal(out, expected, err_msg=f"{width} columns from {first}")
+            out[...] = UNTOUCHED
+            assert (memory == UNTOUCHED).all(), f"{width} columns from {first}: stored outside of the picture"
+    assert len(program.kernels) == 2
+    assert misaligned, "no kernel ran"
+    assert not any(misaligned)
+
+
 @pytest.mark.parametrize(("element", "dtype", "vector"), [(hl.UInt(8), np.uint8, 8), (hl.UInt(16), np.uint16, 4)])
 def test_interleaved_rows_are_not_loaded_in_words(element, dtype, vector, monkeypatch, tmp_path):
     misaligned = emulate(monkeypatch, tmp_path)
