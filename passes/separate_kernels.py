@@ -8,8 +8,9 @@ takes 2 K instructions a point instead of K * K if a stage of its own sums along
           %s = ... sum of d[i] * %f_along_y[%x + i, %y] ...
 
 Along y first: in a warp tile rows are in the lane's own registers, and neighbouring columns take shuffles, of which
-there are then no more than before; and no sum is computed again for the rows of the halo. So sums that are written the
-other way round, a stage along x that only sums across x read, change places. Integers wrap around, so they may be
+there are then no more than before; and no sum is computed again for the rows of the halo. So sums of less than a word
+that are written the other way round, a stage along x that only sums across x read, change places; those of words do
+not, whose neighbouring columns are registers of their own. Integers wrap around, so they may be
 summed in any order: no bit changes. Floats are separated with `float=true` only (`fast_math=True` in Python), since
 sums of floats depend on their order. Equal sums along y of one function share a stage. Stages with a `place`, and those
 inside groups, stay as they are.
@@ -41,7 +42,7 @@ from xdsl.rewriter import InsertPoint
 
 from tilefuse.analysis.linear import Factors, LinearForm, Number, Offset, Taps, factors, linear_forms, wrapped
 from tilefuse.dialects.img.ops import BoundaryOp, GroupOp, InputOp, PipelineOp, ReadOp, StageOp, YieldOp
-from tilefuse.dialects.img.types import FuncType
+from tilefuse.dialects.img.types import FuncType, element_bytes
 
 _AXES = "xyzw"
 
@@ -92,7 +93,7 @@ class SeparateKernels(ModulePass):
             if not isinstance(stage, StageOp) or taps.cast is not None or any(o[0] for o in kernel):
                 continue
             inner = _sum_along_x(stage, root, self.float)
-            if inner is None or inner[0] in form.kernels or set(taps.scales) != {1}:
+            if inner is None or inner[0] in form.kernels or set(taps.scales) != {1} or not _is_small(inner[0].source):
                 continue
             if sum(1 for _ in stage.funcs[0].uses) > form.reads[taps]:
                 continue  # read otherwise, too
@@ -102,6 +103,12 @@ class SeparateKernels(ModulePass):
                 form.kernels[inner[0]] = both
                 passed.append(stage)
         return passed
+
+
+def _is_small(source: SSAValue) -> bool:
+    """Whether more than one element shares a register."""
+    assert isinstance(source.type, FuncType)
+    return element_bytes(source.type.element) < 4
 
 
 def _erase_unused(ops: Sequence[Operation]) -> None:

@@ -95,7 +95,7 @@
 // CHECK:             if ((uidx)({{.*}} - [[OWN]]) < (uidx){{.*}}) {
 // CHECK-NEXT:          store_u8x4(&out_out[
 // CHECK:           const idx [[NUMBER:i_[0-9]+]] = lane & 3;
-// CHECK:           = lane < 4 ? {{.*}} == 0 ? 0 : -4 : lane < 8 ? {{.*}} ? out_out_n1 : -4 : -4;
+// CHECK:           = lane < 4 ? {{.*}} <= 0 ? 0 : -4 : lane < 8 ? {{.*}} ? out_out_n1 : -4 : -4;
 // CHECK:           __shfl_sync(
 // CHECK:           const unsigned char [[ELEMENT:v_[0-9]+]] = __funnelshift_r({{.*}}, (unsigned int)[[NUMBER]] << 3);
 // CHECK:           out_out[{{.*}}] = [[ELEMENT]];

@@ -50,6 +50,15 @@ def test_random_pipelines(seed, shape, misaligned, monkeypatch):
     assert not any(misaligned), f"seed {seed}, {shape}: misaligned accesses per kernel {misaligned}"
 
 
+@pytest.mark.parametrize("seed", range(24))
+def test_random_pipelines_of_small_pictures(seed, misaligned):
+    """Of any size, outputs that begin anywhere; rows that lie where no vectors do."""
+    case = random_pipeline(seed)
+    assert_equal(call(compiled(case.module, "auto"), case), evaluated(case), f"seed {seed}")
+    assert misaligned, "no kernel ran"
+    assert not any(misaligned)
+
+
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize("shape", ["warp_tile", "warp_exchange"])
 def test_pairs_in_registers(seed, shape, misaligned):
