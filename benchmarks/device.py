@@ -15,7 +15,7 @@ __all__ = ["L2_SETS", "OutOfTime", "at_most", "call_us", "copy_bandwidth", "copy
            "is_usable", "poison", "torch_graph_us"]  # fmt: skip
 
 COPY_BYTES = 1 << 30
-PAUSE_SECONDS = 0.5
+PAUSE_SECONDS = 0.25
 """Before calls are timed."""
 
 _COPY = r"""
@@ -74,7 +74,7 @@ def torch_graph_us(run: Callable[[Any], Any], pictures: Sequence[Any], repeat: i
 
 
 def call_us(call: Callable[[], Any], synchronize: Callable[[], Any], most: int = 200, rounds: int = 20) -> float:
-    """Time of a call as its user sees it: a loop, then one wait. A fifth of a second in all at most, or three loops.
+    """Time of a call as its user sees it: a loop, then one wait. A tenth of a second in all at most, or three loops.
 
     The best of so many loops, each of `most` calls at most: what else the machine does adds to a loop (as in timeit).
     After a pause, for in longer loops some kernels draw so much power that the GPU lowers its clocks.
@@ -85,7 +85,7 @@ def call_us(call: Callable[[], Any], synchronize: Callable[[], Any], most: int =
     start = time.perf_counter()
     call()
     synchronize()
-    calls = int(0.2 / (time.perf_counter() - start))
+    calls = int(0.1 / (time.perf_counter() - start))
     rounds = max(3, min(rounds, calls))
     count = max(1, min(most, calls // rounds))
     times = []

@@ -99,8 +99,10 @@ def _measure_size(
     if fast is not None and (found := _measure_fast(case, fast, program, inputs, expected, rounds, options.repeat)):
         figures["fast_math"] = found
     wait = cupy.cuda.Device().synchronize
-    figures["call_us"] = device.call_us(lambda: program(inputs[0]), wait)
-    figures["call_out_us"] = device.call_us(lambda: program(inputs[0], out=outputs[0]), wait)
+    calls = {"call_us": lambda: program(inputs[0]), "call_out_us": lambda: program(inputs[0], out=outputs[0])}
+    for _ in range(2):  # what disturbs a host may last longer than the loops of one
+        for name, call in calls.items():
+            figures[name] = min(device.call_us(call, wait), figures.get(name, float("inf")))
     figures["kernels"] = [dataclasses.asdict(kernel) for kernel in program.kernels]
     if not all(np.array_equal(outputs[i].get(), r, equal_nan=True) for i, r in enumerate(results)):
         figures["wrong"] = figures["wrong"] or "the result differs from launch to launch"
