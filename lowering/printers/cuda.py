@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import IO
@@ -289,6 +290,7 @@ class Cuda(Language):
         t, size = storage_type(element, op), byte_size(element, op)
         params, values = [f"{t} a{i}" for i in range(n)], [f"a{i}" for i in range(n)]
         words: tuple[str, ...] = ()
+        more: dict[str, Helper] = {}
         if n == 1 and t in ("float", "double"):  # an element by itself
             ctype, make, splat = t, " return a0; }", " return a; }"
             lane: tuple[str, ...] = ("{}",)
@@ -299,15 +301,16 @@ class Cuda(Language):
         else:
             ctype, per_word = _WORDS[size * n], 4 // size
             words = ("{}",) if size * n <= 4 else tuple(f"{{}}.{c}" for c in "xyzw"[: size * n // 4])
-            lane = tuple(_lane(words[i // per_word], t, 8 * size * (i % per_word)) for i in range(n))
-            sums = [
-                " | ".join(_placed(f"a{i}", 8 * size * (i % per_word)) for i in range(first, min(first + per_word, n)))
-                for first in range(0, n, per_word)
-            ]
-            whole = f"make_{ctype}({', '.join(sums)})" if len(sums) > 1 else sums[0]
-            make = f"\n  return {whole};\n}}"
+            wraps = isinstance(element, IntegerType) and element.width.data > 1
+            lane = tuple(_lane(words[i // per_word], t, 8 * size * (i % per_word), wraps) for i in range(n))
+            groups = [values[first : first + per_word] for first in range(0, n, per_word)]
+            placed = [" | ".join(_placed(a, 8 * size * i) for i, a in enumerate(group)) for group in groups]
+            make = f"\n  return {_of_words(ctype, placed)};\n}}"
+            registers = wrapped(f"{ctype} join_{short}(", [f"unsigned int {value}" for value in values], ") {")
+            joined = [_joined(group, size) for group in groups]
+            more["join"] = Helper(f"{registers}\n  return {_of_words(ctype, joined)};\n}}")
             factor = {1: "0x01010101u", 2: "0x10001u", 4: "1u"}[size]
-            word = "w" if len(sums) == 1 else f"make_{ctype}({', '.join(['w'] * len(sums))})"
+            word = _of_words(ctype, ["w"] * len(groups))
             splat = f"\n  const unsigned int w = a * {factor};\n  return {word};\n}}"
         load = f"return *reinterpret_cast<const {ctype}*>(p);"
         store = f"*reinterpret_cast<{ctype}*>(p) = v;"
@@ -318,18 +321,34 @@ class Cuda(Language):
             "make": Helper(wrapped(f"{ctype} make_{short}(", params, ") {") + make),
             "splat": Helper(f"{ctype} splat_{short}({t} a) {{{splat}"),
         }
-        helpers["store_if"] = store_if(short, t, ctype)
+        more["store_if"] = store_if(short, t, ctype)
         if t in ("float", "double") and n > 1:
-            helpers |= roots(short, t, ctype, n)
+            more |= roots(short, t, ctype, n)
         integers = words if isinstance(element, IntegerType) else ()
-        return Vector(ctype, element, lane, helpers, short, integers)
+        return Vector(ctype, element, lane, helpers | more, short, integers)
 
 
-def _lane(word: str, ctype: str, shift: int) -> str:
-    """An element of a word."""
-    return f"({ctype})({word} >> {shift})" if shift else f"({ctype}){word}" if ctype != "unsigned int" else word
+def _of_words(ctype: str, words: Sequence[str]) -> str:
+    """A vector of words."""
+    return words[0] if len(words) == 1 else f"make_{ctype}({', '.join(words)})"
+
+
+def _lane(word: str, ctype: str, shift: int, wraps: bool) -> str:
+    """An element of a word. Where it may wrap later, the first one is the word itself, whose upper bits are free."""
+    if shift:
+        return f"({ctype})({word} >> {shift})"
+    return word if wraps or ctype == "unsigned int" else f"({ctype}){word}"
 
 
 def _placed(element: str, shift: int) -> str:
     """An element at its place in a word."""
     return f"(unsigned int){element} << {shift}" if shift else f"(unsigned int){element}"
+
+
+def _joined(elements: Sequence[str], size: int) -> str:
+    """A word of elements of so many bytes, each the low end of a register: one instruction for two."""
+    if len(elements) == 1:
+        return elements[0]
+    half = len(elements) // 2
+    low, high = _joined(elements[:half], size), _joined(elements[half:], size)
+    return f"__byte_perm({low}, {high}, 0x{'5410' if size * half == 2 else '0040'})"

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 from typing import cast as as_type
 
 from xdsl.dialects import vector
-from xdsl.dialects.builtin import VectorType
+from xdsl.dialects.builtin import IntegerType, VectorType
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.lowering.printers import expr
-from tilefuse.lowering.printers.c_types import is_half, register_type, short_name
+from tilefuse.lowering.printers.c_types import is_half, register_type, short_name, unsigned_range
 from tilefuse.lowering.printers.expr import Expr
 from tilefuse.lowering.printers.integers import Row
 from tilefuse.lowering.printers.library import Helper
@@ -30,7 +30,7 @@ class Vector:
     element: Attribute
     lane_texts: tuple[str, ...]
     helpers: dict[str, Helper]
-    """`type` (its definition, may be empty), `load`, `store`, `make` and `splat`; some have `store_if`, and roots."""
+    """`type` (its definition, may be empty), `load`, `store`, `make`, `splat`; some have `join`, `store_if`, roots."""
     short: str
     word_texts: tuple[str, ...] = ()
     """Select the 32-bit words of `{}`, where a vector of integers is made of them."""
@@ -63,7 +63,13 @@ class Vector:
         """A vector of these values."""
         if self.word_texts and len(elements) == 1:
             return elements[0]
-        return expr.call(self.helper(p, "make"), elements, self.ctype)
+        return expr.call(self.helper(p, "join" if self._wraps(elements) else "make"), elements, self.ctype)
+
+    def _wraps(self, elements: Sequence[Expr]) -> bool:
+        """Whether something may stand above the elements in their registers, which `join` leaves behind."""
+        if "join" not in self.helpers or not isinstance(self.element, IntegerType):
+            return False
+        return not all(expr.within(a.interval(), unsigned_range(self.element.width.data)) for a in elements)
 
     def into(self, p: FunctionPrinter, element: Expr, op: Operation) -> Expr:
         """A scalar as it is kept in a vector (halves as 16 bits)."""
@@ -73,8 +79,10 @@ class Vector:
 
     def lane(self, p: FunctionPrinter, a: Expr, index: int, op: Operation) -> Expr:
         """Element `index` as a scalar."""
-        ctype = register_type(self.element, op)
-        text = self.lane_texts[index].format(a.wrapped(expr.POSTFIX))
+        ctype, template = register_type(self.element, op), self.lane_texts[index]
+        if template in self.word_texts:
+            ctype = "unsigned int"  # the other lanes stand above it
+        text = template.format(a.wrapped(expr.POSTFIX))
         prec = expr.UNARY if text.startswith("(") else expr.POSTFIX
         if is_half(self.element):
             bits = expr.derived(text, prec, "unsigned short", (a,), cheap=False)

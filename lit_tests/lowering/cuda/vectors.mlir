@@ -45,6 +45,6 @@
 // CHECK-NEXT:   store_f32x4(&out[by * out_s0 + x], make_f32x4(whole.w, whole.z, whole.y, pixel[0]));
 // CHECK-NEXT:   const idx at = tx * 16;
 // CHECK-NEXT:   const uint4 bs = load_u8x16(&bytes[at]);
-// CHECK-NEXT:   const unsigned char n15 = 255 - (unsigned char)bs.x + (unsigned char)(bs.w >> 24);
-// CHECK-NEXT:   store_u8x16(&inverted[at], splat_u8x16(n15));
+// CHECK-NEXT:   const uint4 splat = splat_u8x16(255 - bs.x + (unsigned char)(bs.w >> 24));
+// CHECK-NEXT:   store_u8x16(&inverted[at], splat);
 // CHECK-NEXT: }
