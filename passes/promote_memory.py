@@ -70,10 +70,12 @@ class PromoteMemory(ModulePass):
                     places = place_stages(model, list(ids), output, follow, group.schedule.micro_tile)
                     region = regions(model, list(ids), output, group.schedule.tile_sizes, follow)
                     threads_x = group.schedule.thread_counts[0] if group.schedule.thread_counts else 1
+                    micro = group.schedule.micro_tile
                     for id, place in places.items():
                         if place.memory is Memory.Shared and math.prod(group.schedule.thread_counts) > 1:
                             piece, bytes = group.schedule.piece, model.nodes[id].element_bytes[0]
-                            rows = group.schedule.micro_tile[1] if len(region[id].extents) > 1 else 1
+                            # a stage may have more dimensions than the output
+                            rows = micro[1] if min(len(micro), len(region[id].extents)) > 1 else 1
                             step = row_step(ids[id], group.schedule)
                             row = shared_row(region[id], 0, step)[1]
                             pad = bank_padding(row, bytes, threads_x, rows, piece, step)

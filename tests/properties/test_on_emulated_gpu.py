@@ -257,6 +257,21 @@ def test_words_lie_in_the_buffer(element, vector, misaligned):
     assert not any(misaligned)
 
 
+@pytest.mark.parametrize("shape", SHAPES)
+def test_an_output_of_fewer_dimensions_than_its_stages(shape, misaligned):
+    x, c, image, both, row = hl.Var("x"), hl.Var("c"), hl.ImageParam(hl.UInt(8), 2, "image"), hl.Func(), hl.Func()
+    edges = hl.BoundaryConditions.repeat_edge(image)
+    both[x, c] = edges[x - 1, c] // 3 + edges[x + 1, c] // 2
+    row[x] = both[x - 1, 1] + both[x + 1, 0]
+    pipeline = hl.Pipeline(row)
+    picture = np.random.default_rng(0).integers(0, 256, (2, 1023)).astype(np.uint8)
+    program = compiled(pipeline.to_module(), shape, algorithm="all")
+    expected = pipeline.compile(target="reference")(picture)
+    np.testing.assert_array_equal(program(picture), expected)
+    np.testing.assert_array_equal(pipeline.compile("cpu", passes=passes("cpu", algorithm="all"))(picture), expected)
+    assert not any(misaligned)
+
+
 @pytest.mark.parametrize("first", [-16, -3, 4, 5])
 @pytest.mark.parametrize("shape", SHAPES)
 def test_outputs_that_begin_elsewhere(shape, first, misaligned):
