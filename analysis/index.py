@@ -6,6 +6,7 @@ bounded index (`x mod 2`) stay put when the tile moves; anything else needs the 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -120,7 +121,9 @@ def classify(expr: AffineExpr, coordinates: Sequence[int | None]) -> AnyIndex:
         dim, num, offset, den = quotient
         if dim is None or num == 0:
             return Index(None, 0, offset // den, 1)
-        return Index(coordinates[dim], num, offset, den)
+        # floor((g n x + o) / (g d)) = floor((n x + floor(o / g)) / d): (2 * x + 3) floordiv 2 is x + 1
+        common = math.gcd(num, den)
+        return Index(coordinates[dim], num // common, offset // common, den // common)
     match expr:
         case AffineBinaryOpExpr(AffineBinaryOpKind.Mod, _, AffineConstantExpr(modulus)) if modulus > 0:
             return BoundedIndex(0, modulus - 1)

@@ -258,6 +258,24 @@ def test_words_lie_in_the_buffer(element, vector, misaligned):
 
 
 @pytest.mark.parametrize("shape", SHAPES)
+def test_columns_that_are_doubled_and_halved(shape, misaligned):
+    """What inlining makes of a picture that was made larger and then smaller."""
+    x, y, image, a, b = hl.Var("x"), hl.Var("y"), hl.ImageParam(hl.UInt(16), 2, "image"), hl.Func("a"), hl.Func("b")
+    edges = hl.BoundaryConditions.repeat_edge(image)
+    a[x, y] = edges[x - 1, y] + edges[x + 1, y]
+    b[x, y] = a[(2 * x + 3) // 2, (4 * y - 3) // 4] * 3 + a[(x * 2 - 1) // 2, y]
+    pipeline = hl.Pipeline(b)
+    picture = np.random.default_rng(0).integers(0, 999, (40, 301)).astype(np.uint16)
+    schedule = [p for p in passes("h200", shape=shape, algorithm="all") if p.name != "inline-stages"]
+    try:
+        program = pipeline.compile("cpu", passes=schedule)
+    except PipelineError as error:
+        pytest.skip(str(error))
+    np.testing.assert_array_equal(program(picture), pipeline.compile(target="reference")(picture))
+    assert not any(misaligned)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
 def test_an_output_of_fewer_dimensions_than_its_stages(shape, misaligned):
     x, c, image, both, row = hl.Var("x"), hl.Var("c"), hl.ImageParam(hl.UInt(8), 2, "image"), hl.Func(), hl.Func()
     edges = hl.BoundaryConditions.repeat_edge(image)

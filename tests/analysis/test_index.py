@@ -1,0 +1,38 @@
+"""The shape of an index: what it is equal to, in lowest terms."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from xdsl.ir.affine import AffineExpr
+
+from tilefuse.analysis.index import BoundedIndex, GeneralIndex, Index, classify
+
+X, Y = AffineExpr.dimension(0), AffineExpr.dimension(1)
+NUMBERS = st.integers(-9, 9)
+
+
+@given(NUMBERS, NUMBERS, st.integers(1, 9), NUMBERS, st.integers(1, 9))
+def test_equals_the_expression(num, offset, den, more, again):
+    expr = ((X * num + offset) // den + more) // again
+    found = classify(expr, [3])
+    assert isinstance(found, Index)
+    assert found.var == (3 if num else None)
+    for x in range(-40, 40):
+        value = ((num * x + offset) // den + more) // again
+        assert (found.num * x + found.offset) // found.den == value
+
+
+@pytest.mark.parametrize(
+    ("expr", "index"),
+    [
+        (X, Index(0, 1, 0, 1)),
+        ((X * 2 + 3) // 2 - 1, Index(0, 1, 0, 1)),
+        ((X * 4 - 1) // 6, Index(0, 2, -1, 3)),
+        ((X * 4 - 1) // 2, Index(0, 2, -1, 1)),
+        (AffineExpr.constant(7) // 2, Index(None, 0, 3, 1)),
+        (X % 3, BoundedIndex(0, 2)),
+        (X + Y, GeneralIndex(X + Y, False)),
+    ],
+)
+def test_in_lowest_terms(expr, index):
+    assert classify(expr, [0, 1]) == index
