@@ -164,7 +164,7 @@ def _store_ends(
     number = e.op(arith.AndIOp(e.value(body.lane), e.value(piece - 1)))
     at_begin, at_end = (e.compare("slt", body.lane, lanes) for lanes in (piece, 2 * piece))
     nowhere = -piece  # no column of the piece before the first lies in the buffer
-    # the first tile begins before the row where its columns have to begin at a multiple
+    # the first tile begins before the row if rows of it have to begin at a multiple of the vector in memory
     is_first = e.compare("sle", op.indices[-1], 0)
     edge = e.pick(at_end, e.pick(is_last, width, nowhere), nowhere)
     edge = e.pick(at_begin, e.pick(is_first, 0, nowhere), edge)

@@ -8,12 +8,12 @@ takes 2 K instructions a point instead of K * K if a stage of its own sums along
           %s = ... sum of d[i] * %f_along_y[%x + i, %y] ...
 
 Along y first: in a warp tile rows are in the lane's own registers, and neighbouring columns take shuffles, of which
-there are then no more than before; and no sum is computed again for the rows of the halo. So sums of less than a word
-that are written the other way round, a stage along x that only sums across x read, change places; those of words do
-not, whose neighbouring columns are registers of their own. Integers wrap around, so they may be
-summed in any order: no bit changes. Floats are separated with `float=true` only (`fast_math=True` in Python), since
-sums of floats depend on their order. Equal sums along y of one function share a stage. Stages with a `place`, and those
-inside groups, stay as they are.
+there are then no more than before; and no sum is computed again for the rows of the halo. So sums that are written the
+other way round, a stage along x that only sums across x read, change places if what they sum takes less than a word an
+element; columns of words are registers of their own, and those sums stay. Integers wrap around, so they may be summed
+in any order: no bit changes. Floats are separated with `float=true` only (`fast_math=True` in Python), since sums of
+floats depend on their order. Equal sums along y of one function share a stage. Stages with a `place`, and those inside
+groups, stay as they are.
 """
 
 from __future__ import annotations

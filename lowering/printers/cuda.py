@@ -301,14 +301,16 @@ class Cuda(Language):
         else:
             ctype, per_word = _WORDS[size * n], 4 // size
             words = ("{}",) if size * n <= 4 else tuple(f"{{}}.{c}" for c in "xyzw"[: size * n // 4])
-            wraps = isinstance(element, IntegerType) and element.width.data > 1
-            lane = tuple(_lane(words[i // per_word], t, 8 * size * (i % per_word), wraps) for i in range(n))
+            # of the elements of whole words that may wrap, only the low ends of their registers are theirs
+            low_ends = isinstance(element, IntegerType) and element.width.data > 1 and size * n >= 4 and n > 1
+            lane = tuple(_lane(words[i // per_word], t, 8 * size * (i % per_word), low_ends) for i in range(n))
             groups = [values[first : first + per_word] for first in range(0, n, per_word)]
             placed = [" | ".join(_placed(a, 8 * size * i) for i, a in enumerate(group)) for group in groups]
             make = f"\n  return {_of_words(ctype, placed)};\n}}"
-            registers = wrapped(f"{ctype} join_{short}(", [f"unsigned int {value}" for value in values], ") {")
-            joined = [_joined(group, size) for group in groups]
-            more["join"] = Helper(f"{registers}\n  return {_of_words(ctype, joined)};\n}}")
+            if low_ends:
+                head = wrapped(f"{ctype} join_{short}(", [f"unsigned int {value}" for value in values], ") {")
+                joined = [_joined(group, size) for group in groups]
+                more["join"] = Helper(f"{head}\n  return {_of_words(ctype, joined)};\n}}")
             factor = {1: "0x01010101u", 2: "0x10001u", 4: "1u"}[size]
             word = _of_words(ctype, ["w"] * len(groups))
             splat = f"\n  const unsigned int w = a * {factor};\n  return {word};\n}}"
@@ -333,11 +335,11 @@ def _of_words(ctype: str, words: Sequence[str]) -> str:
     return words[0] if len(words) == 1 else f"make_{ctype}({', '.join(words)})"
 
 
-def _lane(word: str, ctype: str, shift: int, wraps: bool) -> str:
-    """An element of a word. Where it may wrap later, the first one is the word itself, whose upper bits are free."""
+def _lane(word: str, ctype: str, shift: int, low_ends: bool) -> str:
+    """An element of a word. The first one is the word itself if only the low ends of registers mean anything."""
     if shift:
         return f"({ctype})({word} >> {shift})"
-    return word if wraps or ctype == "unsigned int" else f"({ctype}){word}"
+    return word if low_ends or ctype == "unsigned int" else f"({ctype}){word}"
 
 
 def _placed(element: str, shift: int) -> str:
@@ -346,9 +348,10 @@ def _placed(element: str, shift: int) -> str:
 
 
 def _joined(elements: Sequence[str], size: int) -> str:
-    """A word of elements of so many bytes, each the low end of a register: one instruction for two."""
+    """A word of elements of so many bytes, each the low end of a register: one instruction less than elements."""
     if len(elements) == 1:
         return elements[0]
     half = len(elements) // 2
     low, high = _joined(elements[:half], size), _joined(elements[half:], size)
+    # of two bytes joined, the lower half of the result is read and the upper one is anything
     return f"__byte_perm({low}, {high}, 0x{'5410' if size * half == 2 else '0040'})"

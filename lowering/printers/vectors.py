@@ -63,13 +63,18 @@ class Vector:
         """A vector of these values."""
         if self.word_texts and len(elements) == 1:
             return elements[0]
-        return expr.call(self.helper(p, "join" if self._wraps(elements) else "make"), elements, self.ctype)
+        return expr.call(self.helper(p, "join" if self._any_wrapped(elements) else "make"), elements, self.ctype)
 
-    def _wraps(self, elements: Sequence[Expr]) -> bool:
-        """Whether something may stand above the elements in their registers, which `join` leaves behind."""
-        if "join" not in self.helpers or not isinstance(self.element, IntegerType):
+    @property
+    def joins(self) -> bool:
+        """Whether elements may have something above them in their registers, which `join` leaves behind."""
+        return "join" in self.helpers
+
+    def _any_wrapped(self, elements: Sequence[Expr]) -> bool:
+        if not self.joins:
             return False
-        return not all(expr.within(a.interval(), unsigned_range(self.element.width.data)) for a in elements)
+        values = unsigned_range(as_type(IntegerType, self.element).width.data)
+        return not all(expr.within(a.interval(), values) for a in elements)
 
     def into(self, p: FunctionPrinter, element: Expr, op: Operation) -> Expr:
         """A scalar as it is kept in a vector (halves as 16 bits)."""
@@ -80,8 +85,8 @@ class Vector:
     def lane(self, p: FunctionPrinter, a: Expr, index: int, op: Operation) -> Expr:
         """Element `index` as a scalar."""
         ctype, template = register_type(self.element, op), self.lane_texts[index]
-        if template in self.word_texts:
-            ctype = "unsigned int"  # the other lanes stand above it
+        if self.joins and template in self.word_texts:
+            ctype = "unsigned int"  # the word's other elements stand above it
         text = template.format(a.wrapped(expr.POSTFIX))
         prec = expr.UNARY if text.startswith("(") else expr.POSTFIX
         if is_half(self.element):
@@ -117,7 +122,7 @@ def _extract(p: FunctionPrinter, op: Operation) -> Expr:
 
 
 def _insert(p: FunctionPrinter, op: Operation) -> Expr:
-    """A chain of insertions that fills all lanes makes a vector; another one assigns to a copy."""
+    """A chain of insertions that fills all lanes makes a vector."""
     op = as_type(vector.InsertOp, op)
     v = p.vector(op.result.type, op)
     lanes: dict[int, SSAValue] = {}
@@ -127,12 +132,7 @@ def _insert(p: FunctionPrinter, op: Operation) -> Expr:
         base = insert.dest
     if len(lanes) == len(v.lane_texts):
         return v.make(p, [v.into(p, p.converted(lanes[i]), op) for i in range(len(lanes))])
-    raise PipelineError("vector.insert: the chain must fill all lanes; use vector.from_elements", op)
-
-
-def _from_elements(p: FunctionPrinter, op: Operation) -> Expr:
-    v = p.vector(op.results[0].type, op)
-    return v.make(p, [v.into(p, p.converted(operand), op) for operand in op.operands])
+    raise PipelineError("vector.insert: is printed as the last of a chain that fills all lanes", op)
 
 
 def is_mask(value: SSAValue) -> bool:
@@ -156,6 +156,5 @@ def _broadcast(p: FunctionPrinter, op: Operation) -> Expr:
 VECTOR_ROWS: dict[str, Row] = {
     "vector.extract": _extract,
     "vector.insert": _insert,
-    "vector.from_elements": _from_elements,
     "vector.broadcast": _broadcast,
 }

@@ -15,6 +15,11 @@
 // CHECK-NEXT:   const uint2 w = load_u8x8(&bytes[x]);
 // CHECK-NEXT:   const unsigned char d = w.y;
 // CHECK-NEXT:   store_u8x4(&inverted[x], join_u8x4(w.x * 2, max_u8(d, 7), d, d));
+
+// Less than a word has nothing above it that could be left:
+
+// CHECK:        const unsigned short h = load_u8x2(&bytes[x]);
+// CHECK-NEXT:   const unsigned short half = make_u8x2((unsigned char)h * 2, (unsigned char)(h >> 8));
 func.func @sums(%in: memref<?xi16>, %out: memref<?xi16>, %bytes: memref<?xi8>, %inverted: memref<?xi8>)
     attributes {kernel.threads = array<i64: 32, 1, 1>} {
   %c0 = arith.constant 0 : index
@@ -46,6 +51,14 @@ func.func @sums(%in: memref<?xi16>, %out: memref<?xi16>, %bytes: memref<?xi8>, %
     %s2 = vector.insert %d, %s1 [2] : i8 into vector<4xi8>
     %s = vector.insert %d, %s2 [3] : i8 into vector<4xi8>
     vector.store %s, %inverted[%x] : memref<?xi8>, vector<4xi8>
+    %h = vector.load %bytes[%x] : memref<?xi8>, vector<2xi8>
+    %h0 = vector.extract %h[0] : i8 from vector<2xi8>
+    %h1 = vector.extract %h[1] : i8 from vector<2xi8>
+    %h2 = arith.muli %h0, %two : i8
+    %p = ub.poison : vector<2xi8>
+    %q = vector.insert %h2, %p [0] : i8 into vector<2xi8>
+    %half = vector.insert %h1, %q [1] : i8 into vector<2xi8>
+    vector.store %half, %inverted[%x] : memref<?xi8>, vector<2xi8>
   } {kernel.level = "thread_x"}
   func.return
 }
