@@ -11,10 +11,10 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 CUDA := $(shell nvidia-smi 2>/dev/null | sed -n 's/.*CUDA[A-Za-z ]*Version *: *\([0-9][0-9]*\).*/\1/p' | head -n 1)
 GPU_EXTRA := $(if $(CUDA),$(shell [ $(CUDA) -ge 13 ] && echo ,cuda13 || { [ $(CUDA) -ge 12 ] && echo ,cuda12; }))
 
-.PHONY: help demo test lit lint format bench clean
+.PHONY: help demo test lit sanitize lint format bench clean
 
 help: ## Show this list
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-14s %s\n", $$1, $$2 }'
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-16s %s\n", $$1, $$2 }'
 	@echo
 	@echo "  PYTHON=$(PYTHON) makes $(VENV); PYTEST_ARGS='-k blur' goes to pytest."
 
@@ -26,6 +26,15 @@ test: $(VENV)/.with-test ## Set up if needed, then run all tests
 
 lit: $(VENV)/.with-test ## Run only the tests on IR text
 	$(BIN)/lit -v lit_tests
+
+# First by itself: under compute-sanitizer the CUDA compiler does not report registers, and what it made is cached.
+GPU_TESTS := -m gpu tests/examples/test_on_gpu.py tests/properties/test_on_gpu.py
+SANITIZER := compute-sanitizer --print-limit 5 --error-exitcode 9 --tool
+
+sanitize: $(VENV)/.with-test ## On a GPU: all shapes of kernels against the definitions, then under memcheck and racecheck
+	$(BIN)/python -m pytest $(GPU_TESTS) $(PYTEST_ARGS)
+	$(SANITIZER) memcheck $(BIN)/python -m pytest $(GPU_TESTS) $(PYTEST_ARGS)
+	$(SANITIZER) racecheck $(BIN)/python -m pytest $(GPU_TESTS) $(PYTEST_ARGS)
 
 lint: $(VENV)/.with-dev ## Check style and types
 	$(BIN)/ruff check .

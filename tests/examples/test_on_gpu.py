@@ -1,6 +1,6 @@
 """The examples on a CUDA GPU, bit for bit against the evaluator with strict floats, in every execution model.
 
-Also under `compute-sanitizer --tool memcheck` and `--tool racecheck`.
+`make sanitize` runs it under memcheck and racecheck, too.
 """
 
 import numpy as np

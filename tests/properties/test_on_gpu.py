@@ -1,6 +1,6 @@
 """Random pipelines on a CUDA GPU, bit for bit against the evaluator with strict floats.
 
-Also under `compute-sanitizer --tool memcheck` and `--tool racecheck`.
+`make sanitize` runs it under memcheck and racecheck, too.
 """
 
 from dataclasses import replace
