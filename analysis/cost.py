@@ -175,11 +175,53 @@ def _piece_loads(reads: tuple[tuple[int, ...], ...], piece: int, rows_per_thread
     return (loads / (piece * rows_per_thread), values) if values <= MOST_HELD else (0.0, 0)
 
 
+class BlockTiles:
+    """What schedules of one group as block tiles have in common, each computed once: several tile a picture alike, or
+    give a thread the same points."""
+
+    def __init__(
+        self, model: PipelineModel, members: Sequence[int], output: int, follow: Mapping[int, tuple[Follow, ...]]
+    ):
+        self.model, self.members, self.output, self.follow = model, members, output, follow
+        self._regions: dict[tuple[int, ...], dict[int, Region]] = {}
+        self._places: dict[tuple[int, ...], dict[int, Placement]] = {}
+        self._loads: dict[tuple[int, ...], float] = {}
+
+    def regions(self, tile: Sequence[int]) -> dict[int, Region]:
+        """What a tile needs of each member."""
+        key = tuple(tile)
+        if key not in self._regions:
+            self._regions[key] = regions(self.model, self.members, self.output, key, self.follow)
+        return self._regions[key]
+
+    def places(self, micro: Sequence[int]) -> dict[int, Placement]:
+        """The places of members if each thread computes `micro` points."""
+        key = tuple(micro)
+        if key not in self._places:
+            self._places[key] = place_stages(self.model, self.members, self.output, self.follow, self.regions(key))
+        return self._places[key]
+
+    def loaded_bytes(self, tile: Sequence[int]) -> float:
+        """Bytes that a tile loads from memory; most of what it shares with its neighbours is in a cache."""
+        key = tuple(tile)
+        if key not in self._loads:
+            region, inside = self.regions(key), set(self.members)
+            loaded: dict[int, list[tuple[int, int]]] = {}
+            for id in self.members:
+                for p in self.model.nodes[id].offsets:
+                    if p not in inside:
+                        _note_load(self.model, loaded, id, p, region[id], key)
+            bytes = 0.0
+            for p, spans in loaded.items():
+                fresh = math.prod(max(1.0, s[1]) for s in spans)
+                touched = math.prod(max(1, s[0]) for s in spans)
+                bytes += (fresh + (touched - fresh) * OVERLAP_MISS) * self.model.nodes[p].bytes
+            self._loads[key] = bytes
+        return self._loads[key]
+
+
 def estimate(
-    model: PipelineModel,
-    members: Sequence[int],
-    output: int,
-    follow: Mapping[int, tuple[Follow, ...]],
+    of: BlockTiles,
     machine: Machine,
     box: Sequence[int],
     tile: Sequence[int],
@@ -187,20 +229,20 @@ def estimate(
     vector: int,
 ) -> Candidate | None:
     """The cost of one schedule; None if it does not fit the machine."""
+    model, members, output = of.model, of.members, of.output
     inside = set(members)
-    region = regions(model, members, output, tile, follow)
+    region = of.regions(tile)
     micro = [min(vector, tile[0]) if d == 0 else t // n for d, (t, n) in enumerate(zip(tile, threads))]
     piece = micro[0] if machine.is_gpu and micro else 1
-    places = place_stages(model, members, output, follow, micro if machine.is_gpu else [1] * len(tile))
+    places = of.places(micro if machine.is_gpu else [1] * len(tile))
     shared = shared_bytes(model, places, region, dict.fromkeys(places, piece))
     if shared > machine.fast_bytes:
         return None
     count = math.prod(threads)
     tiles = math.prod(-(-n // t) for n, t in zip(box, tile, strict=True))
     out_points = math.prod(tile)
-    micro_regions = regions(model, members, output, micro, follow)
+    micro_regions = of.regions(micro)
     instructions = 0.0
-    loaded: dict[int, list[tuple[int, int]]] = {}
     per_thread_points = math.prod(micro)
     registers = 24.0
     for id in members:
@@ -227,16 +269,10 @@ def estimate(
                     loads, held = _piece_loads(offsets, piece, together, model.nodes[p].element_bytes[0])
                     registers += held if id == output or in_registers else 0
                 per_point += (loads or _shared_loads(offsets, together)) * (1 + INDEX_COST)
-            if p not in inside:
-                _note_load(model, loaded, id, p, region[id], tile)
         instructions += points * per_point
         if id == output:
             instructions += points * (1 + INDEX_COST) / piece
-    bytes: float = out_points * model.nodes[output].bytes
-    for p, spans in loaded.items():
-        fresh = math.prod(max(1.0, s[1]) for s in spans)
-        touched = math.prod(max(1, s[0]) for s in spans)
-        bytes += (fresh + (touched - fresh) * OVERLAP_MISS) * model.nodes[p].bytes
+    bytes = out_points * model.nodes[output].bytes + of.loaded_bytes(tile)
     memory_us = tiles * bytes / machine.bytes_per_us
     compute_us = tiles * instructions / machine.instructions_per_us
     if machine.is_gpu:
@@ -287,7 +323,8 @@ def _note_load(
                 if isinstance(index, Index) and index.var is not None:
                     via = region.follow[index.var]
                     if via.dim is not None:
-                        fresh = int(tile[via.dim] * abs(via.ratio * index.ratio)) or 1
+                        ratio = via.ratio
+                        fresh = tile[via.dim] * abs(index.num * ratio.numerator) // (index.den * ratio.denominator) or 1
                 spans.append([low, high, fresh])
             else:
                 spans[d][0] = min(spans[d][0], low)
@@ -337,12 +374,13 @@ def schedules(
     follow = follow_chain(model, members, output)
     box = nominal_box(model, output, extent)
     if machine.is_gpu and (shape is None or shape is Shape.WarpTile):
+        inner = [id for id in members if id != output]
+        all_places: dict[tuple[int, ...], dict[int, Placement]] = {}
         for w in warp_candidates(model, members, output, follow, machine, box, exchange, needs, thorough):
-            places = {
-                id: Placement(Level.Block if id in w.exchanged else Level.Warp, Memory.Register)
-                for id in members
-                if id != output
-            }
+            if (places := all_places.get(w.exchanged)) is None:
+                places = all_places[w.exchanged] = {
+                    id: Placement(Level.Block if id in w.exchanged else Level.Warp, Memory.Register) for id in inner
+                }
             yield Candidate(
                 Shape.WarpTile, w.tile, w.threads, w.vector, places, w.microseconds, 0, w.blocks, w.work,
                 w.ahead, w.ahead_us, w.even,
@@ -351,11 +389,12 @@ def schedules(
         return
     align = alignment(follow, model.nodes[output].rank)
     bounds = model.nodes[output].bounds
+    tiles = BlockTiles(model, members, output, follow)
     for tile, threads, vector in _tile_candidates(machine, box, bounds, model.nodes[output].bytes):
         tile, threads, vector = _whole_where_fixed(model, output, tile, threads, vector)
         if any(t % a for t, a in zip(tile, align, strict=True)):
             continue
-        candidate = estimate(model, members, output, follow, machine, box, tile, threads, vector)
+        candidate = estimate(tiles, machine, box, tile, threads, vector)
         if candidate is not None:
             yield candidate
 

@@ -14,7 +14,7 @@ from xdsl.ir import Attribute
 from xdsl.ir.affine import AffineMap
 
 from tilefuse.analysis.model import PipelineModel
-from tilefuse.analysis.regions import Follow, Region, regions
+from tilefuse.analysis.regions import Follow, Region
 from tilefuse.dialects.img.attrs import Level, Memory, ScheduleAttr
 from tilefuse.dialects.img.ops import BoundaryOp, GroupOp, ReadOp, StageOp
 from tilefuse.dialects.img.types import element_bytes
@@ -38,12 +38,11 @@ def place_stages(
     members: Sequence[int],
     output: int,
     follow: Mapping[int, tuple[Follow, ...]],
-    micro_tile: Sequence[int],
+    micro: Mapping[int, Region],
 ) -> dict[int, Placement]:
-    """The place of every member but the output, for threads that compute `micro_tile` points each."""
+    """The place of every member but the output; `micro`: what the points of one thread need of each member."""
     inside = set(members)
     in_thread = {output}
-    micro = regions(model, members, output, micro_tile, follow)
     for id in sorted(inside - {output}, reverse=True):
         consumers = [c for c in model.consumers(id) if c in inside]
         needed = min(micro[c].points for c in consumers)

@@ -14,7 +14,16 @@ from tilefuse.analysis.machine import Machine
 from tilefuse.analysis.model import Node, PipelineModel
 from tilefuse.analysis.regions import Follow, NotFusable, regions
 from tilefuse.analysis.warp_counts import Counts, count
-from tilefuse.analysis.warp_layout import LANES, WORD_BYTES, WarpLayout, check_warp_group, row_readers, warp_layout
+from tilefuse.analysis.warp_layout import (
+    LANES,
+    WORD_BYTES,
+    Footprints,
+    WarpLayout,
+    check_warp_group,
+    footprints,
+    lane_layout,
+    row_readers,
+)
 from tilefuse.analysis.warp_time import Work, microseconds, saved_ahead
 
 WARPS = (4, 2, 8)
@@ -93,28 +102,25 @@ def warp_candidates(
     widths = [
         model.nodes[a.producer].element_bytes[0]
         for id in members
-        for a in model.nodes[id].accesses
+        for a in model.nodes[id].hull
         if model.nodes[a.producer].is_input or a.producer not in follow
     ]
     largest = max([*out.element_bytes, *widths])
     readers = tuple(row_readers(model, members))
-    ways: list[tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]] = []
+    row = regions(model, members, output, [LANES, 1, *box[2:]], follow)
+    ways: list[tuple[Footprints, tuple[int, ...], tuple[int, ...], tuple[int, ...]]] = []
     if exchange is not True or not readers:
-        ways.append(((), WARPS, PITCHES))
+        ways.append((footprints(model, members, output, row, LANES), (), WARPS, PITCHES))
     if exchange is not False and readers:
-        ways.append((readers, EXCHANGE_WARPS, EXCHANGE_PITCHES))
+        passing = footprints(model, members, output, row, LANES, readers)
+        ways.append((passing, readers, EXCHANGE_WARPS, EXCHANGE_PITCHES))
     for bytes in (16, 8, 4):
         vector = bytes // largest
         if vector < 1:
             continue
-        width = LANES * vector
-        region = regions(model, members, output, [width, 1, *box[2:]], follow)
-        for exchanged, warps, pitches in ways:
+        for held, exchanged, warps, pitches in ways:
             try:
-                first = warp_layout(
-                    model, members, output, region, width, vector, max(warps),
-                    pitch=max(pitches), exchanged=exchanged,
-                )  # fmt: skip
+                first = lane_layout(model, members, output, held, vector, max(warps), pitch=max(pitches))
             except NotFusable:
                 continue
             if not thorough:

@@ -70,6 +70,12 @@ class Held:
     piece: int = 0
     """Of an input whose rows do not lie where vectors do: columns of the pieces in which it may be loaded; else 0."""
 
+    def of_any_vector(self) -> Held:
+        """The same without what depends on the columns of a lane."""
+        return Held(
+            self.above, self.below, self.wide, self.reach, self.rest, self.left, self.right, self.bytes, self.exchanged
+        )
+
     @property
     def in_words(self) -> bool:
         """Of an input: whether its pieces are words, out of which elements are cut."""
@@ -78,7 +84,7 @@ class Held:
     @property
     def deep(self) -> int:
         """Points of the further dimensions."""
-        return math.prod(last - first + 1 for first, last in self.rest)
+        return math.prod([last - first + 1 for first, last in self.rest]) if self.rest else 1
 
     def rows(self, pitch: int) -> int:
         """Rows computed or loaded by a warp with `pitch` of its own."""
@@ -87,6 +93,19 @@ class Held:
     def exchanged_rows(self) -> int:
         """Rows that come from other warps."""
         return self.wide[0] - self.above + self.wide[1] - self.below
+
+
+@dataclass
+class Footprints:
+    """What warps hold of all functions of a group, however many columns a lane has and rows a warp has."""
+
+    stages: dict[int, Held]
+    sources: dict[tuple[int, object], Held]
+    top: int
+    bottom: int
+    rounds: Mapping[int, int]
+    passed: int
+    """These as in a layout."""
 
 
 @dataclass
@@ -110,6 +129,8 @@ class WarpLayout:
     bottom: int
     rounds: Mapping[int, int]
     """For each stage, how many barriers stand before it: stages that become ready together share one."""
+    passed: int
+    """Rows that a warp takes from the next one, at most: as many as one must have."""
 
     @property
     def width(self) -> int:
@@ -148,10 +169,12 @@ class WarpLayout:
 
     def of_size(self, warps: int, pitch: int) -> WarpLayout:
         """The same with other warps, and rows per warp; raises NotFusable if these are too few."""
-        reach = max((max(h.wide) for h in self.stages.values() if h.exchanged), default=0)
-        if reach > pitch or 2 * (self.top + self.bottom) > warps * pitch:
+        if self.passed > pitch or 2 * (self.top + self.bottom) > warps * pitch:
             raise NotFusable(f"{warps} warps of {pitch} rows are too small for this halo")
-        return replace(self, warps=warps, pitch=pitch)
+        return WarpLayout(  # `replace` takes twice as long, and the search asks for many
+            self.vector, warps, pitch, self.stages, self.sources, self.dead_left, self.dead_right, self.slack,
+            self.top, self.bottom, self.rounds, self.passed,
+        )  # fmt: skip
 
 
 def check_warp_group(model: PipelineModel, members: Sequence[int], follow: Mapping[int, tuple[Follow, ...]]) -> None:
@@ -193,6 +216,19 @@ def warp_layout(
     With `height`, rows of the block's tile, the rows of a warp follow from it; else they are `pitch`. The group must
     be one that `check_warp_group` lets pass. Raises NotFusable where it cannot be warp-tiled so.
     """
+    held = footprints(model, members, output, region, width, exchanged)
+    return lane_layout(model, members, output, held, vector, warps, height=height, pitch=pitch)
+
+
+def footprints(
+    model: PipelineModel,
+    members: Sequence[int],
+    output: int,
+    region: Mapping[int, Region],
+    width: int,
+    exchanged: Collection[int] = (),
+) -> Footprints:
+    """What warps hold of the functions of a group, given the members' regions for a tile of any `width`."""
     inside = set(members)
     stages: dict[int, Held] = {}
     sources: dict[tuple[int, object], Held] = {}
@@ -235,8 +271,27 @@ def warp_layout(
             theirs.reach = (max(theirs.reach[0], -x.offset), max(theirs.reach[1], x.offset))
     for held in sources.values():
         held.above, held.below = held.wide
-    _pair(model, members, stages, sources, vector)
     top, bottom = _invalid(model, stages, sources, output)
+    passed = max((max(h.wide) for h in stages.values() if h.exchanged), default=0)
+    return Footprints(stages, sources, top, bottom, _exchange_rounds(model, stages), passed)
+
+
+def lane_layout(
+    model: PipelineModel,
+    members: Sequence[int],
+    output: int,
+    held: Footprints,
+    vector: int,
+    warps: int,
+    *,
+    height: int | None = None,
+    pitch: int = 1,
+) -> WarpLayout:
+    """The layout with `vector` columns of a lane; the rest as for `warp_layout`."""
+    stages = {id: h.of_any_vector() for id, h in held.stages.items()}
+    sources = {key: h.of_any_vector() for key, h in held.sources.items()}
+    _pair(model, members, stages, sources, vector)
+    top, bottom = held.top, held.bottom
     if height is not None:
         pitch, left_over = divmod(height + top + bottom, warps)
         if left_over:
@@ -244,10 +299,10 @@ def warp_layout(
                 f"a tile of {height} rows, with {top} and {bottom} more that the halo makes invalid, does not lie "
                 f"evenly on {warps} warps; the next larger tile has {height + warps - left_over} rows"
             )
-    for (id, _), held in sources.items():
+    for (id, _), source in sources.items():
         node = model.nodes[id]
         if node.contiguous and not node.aligned:
-            held.piece = columns_at_once(node.storage[0], vector)
+            source.piece = columns_at_once(node.storage[0], vector)
     out = model.nodes[output]
     slack = 0
     if not out.aligned and out.contiguous:
@@ -259,8 +314,9 @@ def warp_layout(
         right = max(right, 1)  # the last columns of a picture's row move into the lane behind
     if left + right > LANES // 2:
         raise NotFusable("the halo takes more than half of the lanes of a warp")
-    rounds = _exchange_rounds(model, stages)
-    layout = WarpLayout(vector, warps, pitch, stages, sources, left, right, slack, top, bottom, rounds)
+    layout = WarpLayout(
+        vector, warps, pitch, stages, sources, left, right, slack, top, bottom, held.rounds, held.passed
+    )
     return layout.of_size(warps, pitch)
 
 
@@ -335,7 +391,8 @@ def _pair(
     vector: int,
 ) -> None:
     """What `pack-subwords` will compute two points at a time: see there."""
-    accesses = {id: model.nodes[id].accesses for id in members}
+    # the hull has every function that is read, as it is read, in fewer accesses
+    accesses = {id: model.nodes[id].hull for id in members}
     masked = {a.producer for id in members for a in accesses[id] if a.boundary and a.producer in stages}
     for id in members:
         node = model.nodes[id]

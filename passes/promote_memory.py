@@ -67,7 +67,8 @@ class PromoteMemory(ModulePass):
                     warp = Placement(Level.Warp, Memory.Register)
                     places = {id: warp for id in ids if id != output}
                 else:
-                    places = place_stages(model, list(ids), output, follow, group.schedule.micro_tile)
+                    of_thread = regions(model, list(ids), output, group.schedule.micro_tile, follow)
+                    places = place_stages(model, list(ids), output, follow, of_thread)
                     region = regions(model, list(ids), output, group.schedule.tile_sizes, follow)
                     threads_x = group.schedule.thread_counts[0] if group.schedule.thread_counts else 1
                     micro = group.schedule.micro_tile
