@@ -112,9 +112,12 @@ def nominal_box(model: PipelineModel, output: int, extent: Sequence[int]) -> tup
 
 
 def _tile_candidates(
-    machine: Machine, box: Sequence[int], bounds: Sequence[object], bytes: int
+    machine: Machine, box: Sequence[int], bounds: Sequence[object], bytes: int, thorough: bool
 ) -> Iterator[tuple[tuple[int, ...], tuple[int, ...], int]]:
-    """(tile, threads, vector): warps along x, powers of two elsewhere (the space of Anderson 2021)."""
+    """(tile, threads, vector): warps along x, powers of two elsewhere (the space of Anderson 2021).
+
+    Not `thorough`: with blocks of one size on GPUs, to compare groups.
+    """
     rank = len(box)
     tail = [box[d] if bounds[d] is not None and box[d] <= SMALL_DIMENSION else 1 for d in range(rank)]
     if rank and bounds[0] is not None and box[0] <= SMALL_DIMENSION and rank > 1:
@@ -134,7 +137,8 @@ def _tile_candidates(
         return
     # (vector, points along x): pieces of 16 bytes take registers, so single points of 4 bytes are tried, too
     widths = {1: ((4, 4), (4, 8)), 2: ((2, 2), (2, 4)), 4: ((1, 1), (1, 2), (4, 4))}.get(bytes, ((1, 1), (1, 2)))
-    for tx, ty in ((32, 4), (32, 8), (64, 4)) if rank > 1 else ((128, 1), (256, 1)):
+    blocks = ((32, 4), (32, 8), (64, 4)) if rank > 1 else ((128, 1), (256, 1))
+    for tx, ty in blocks if thorough else blocks[1:2]:
         for vector, px in widths:
             for py in (1, 2, 4, 8) if rank > 1 else (1,):
                 tile = [tx * px, *([ty * py] if rank > 1 else []), *tail[2:]]
@@ -390,7 +394,7 @@ def schedules(
     align = alignment(follow, model.nodes[output].rank)
     bounds = model.nodes[output].bounds
     tiles = BlockTiles(model, members, output, follow)
-    for tile, threads, vector in _tile_candidates(machine, box, bounds, model.nodes[output].bytes):
+    for tile, threads, vector in _tile_candidates(machine, box, bounds, model.nodes[output].bytes, thorough):
         tile, threads, vector = _whole_where_fixed(model, output, tile, threads, vector)
         if any(t % a for t, a in zip(tile, align, strict=True)):
             continue

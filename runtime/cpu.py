@@ -32,8 +32,11 @@ class Compiler(NamedTuple):
 
 def find_compiler() -> Compiler:
     """`$CC`, or the first of cc, gcc, clang on the path. TargetError if there is none that works."""
-    given = os.environ.get("CC")
-    return _probe(tuple(shlex.split(given)) if given else None, os.environ.get("PATH", ""))
+    try:
+        given = tuple(shlex.split(os.environ.get("CC", "")))
+    except ValueError as error:
+        raise TargetError(f"target 'cpu': $CC is no command: {error}") from None
+    return _probe(given or None, os.environ.get("PATH", ""))
 
 
 @functools.cache
@@ -53,6 +56,8 @@ def _probe(given: tuple[str, ...] | None, path: str) -> Compiler:
     version = _run([*command, "--version"])
     if version.returncode != 0:
         raise TargetError(f"target 'cpu': '{shlex.join(command)} --version' fails: {version.stderr.strip()}")
+    if not _accepts(command):
+        raise TargetError(f"target 'cpu': '{shlex.join(command)}' makes no shared library of a C source; see $CC")
     flags = tuple(f for f in ("-march=native", "-fopenmp") if _accepts(command, f))
     kept = tuple(f for f in _FLAGS if f != "-march=native")
     # -march=native means another processor on another machine, and caches may be shared between machines.
@@ -69,12 +74,13 @@ def _run(command: list[str], cwd: str | None = None) -> subprocess.CompletedProc
         raise TargetError(f"target 'cpu': the C compiler '{command[0]}' does not run: {error}") from None
 
 
-def _accepts(command: tuple[str, ...], flag: str) -> bool:
+def _accepts(command: tuple[str, ...], *flags: str) -> bool:
     # Linked, not only compiled: a compiler may know -fopenmp and lack its library.
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder, "probe.c")
         source.write_text("int probe(void) { return 0; }\n")
-        return _run([*command, flag, "-fPIC", "-shared", "-o", "probe.so", "probe.c"], folder).returncode == 0
+        done = _run([*command, *flags, "-fPIC", "-shared", "-o", "probe.so", "probe.c"], folder)
+        return done.returncode == 0 and Path(folder, "probe.so").exists()
 
 
 def _processor() -> str:
@@ -98,9 +104,9 @@ def load_library(source: str, *, strict_float: bool) -> ctypes.CDLL:
     """The shared library of a C source, built unless the cache has it. BuildError if it does not compile."""
     compiler = find_compiler()
     flags = build_flags(compiler, strict_float)
-    path = cache.entry("c", cache.digest(source, compiler.identity, *flags), ".so")
+    entry = path = cache.entry("c", cache.digest(source, compiler.identity, *flags), ".so")
     with _lock:
-        library = _libraries.get(path)
+        library = _libraries.get(entry)
         if library is None:
             # Read first: loading a damaged library may end the process.
             if cache.read(path) is None:
@@ -117,7 +123,8 @@ def load_library(source: str, *, strict_float: bool) -> ctypes.CDLL:
                     f"the compiled library cannot be loaded: {error}; set TILEFUSE_CACHE_DIR to a folder "
                     "that programs may run from"
                 ) from None
-            _libraries[path] = library
+            # by the entry: a private copy must not be written again while it is loaded
+            _libraries[entry] = library
         return library
 
 

@@ -13,7 +13,8 @@ from typing import NamedTuple
 
 from xdsl.ir import SSAValue
 
-from tilefuse.analysis.bounds import Box, required_boxes
+from tilefuse.analysis.bounds import Box, required_boxes, spans_of
+from tilefuse.analysis.index_reach import index_reach
 from tilefuse.analysis.strides import static_strides
 from tilefuse.dialects.img.ops import GroupOp, InputOp, PipelineOp
 from tilefuse.dialects.img.types import FuncType, element_bytes
@@ -24,7 +25,7 @@ from tilefuse.runtime.layouts import ALIGNMENT, Picture, reach, storage_strides
 from tilefuse.runtime.scalars import Number
 
 _INT32_REACH = 2**31 - 2**20
-"""Offsets below this fit 32 bits with room for the overhang of a tile."""
+"""Offsets and indices below this fit 32 bits with room for the overhang of a tile."""
 
 _WORD = 2**64 - 1
 
@@ -118,6 +119,8 @@ def make_plan(
     scalars: dict[SSAValue, int] = {}
     launches = tuple(_launch(g, needed, buffers, scalars) for g in groups)
     far = max((_reach(b) for b in buffers.values()), default=0)
+    stages = ((s, needed.get(s.funcs[0])) for g in groups for s in g.stages)
+    far = max([far, *(index_reach(s, spans_of(box)) for s, box in stages if box is not None)])
     index_bits = 32 if far < _INT32_REACH else 64
     return Plan(launches, tuple(copies), tuple(scalars), arena_bytes, index_bits, boxes)
 

@@ -125,7 +125,8 @@ def gpu(name: str) -> Gpu:
 
     Raises UnknownGpu, a ValueError, with the names that are known.
     """
-    wanted = re.findall(r"[a-z0-9]+", name.lower())
+    # no colon is part of a name: what stands before it is another part of a target
+    wanted = re.findall(r"[a-z0-9]+", name.lower()) if ":" not in name else []
     for model, found in _table().items():
         parts = model.split("_")
         if any(wanted[i : i + len(parts)] == parts for i in range(len(wanted))):

@@ -154,6 +154,10 @@ class Shape(StrEnum):
     WarpTile = "warp_tile"
 
 
+MOST_TILE = 1 << 20
+"""Points of a tile in one dimension: where a tile ends, which may be outside of the picture, is a 32-bit number."""
+
+
 @irdl_attr_definition
 class ScheduleAttr(ParametrizedAttribute):
     """`#img.schedule<warp_tile, tile = [120, 28], threads = [32, 8], vector = 4, blocks = 3>`: how a group runs.
@@ -345,6 +349,8 @@ class ScheduleAttr(ParametrizedAttribute):
             raise VerifyException(f"tile has {len(tile)} dimensions but threads has {len(threads)}")
         if any(t <= 0 for t in (*tile, *threads)) or self.vector_width <= 0:
             raise VerifyException("tile, threads and vector must be positive")
+        if max(tile, default=1) > MOST_TILE:
+            raise VerifyException(f"a tile of {max(tile)} points in one dimension is too large; {MOST_TILE} at most")
         if self.tiles_per_block != 1:
             if self.execution is Shape.WarpTile:
                 raise VerifyException("a warp_tile takes no stream; block_tile does")

@@ -101,6 +101,7 @@ TEXTS = {
         "a tile of 100 in dimension 0 is not shared evenly by 32 threads",
     ),
     "no threads": (grouped("128", "0"), 3, "tile, threads and vector must be positive"),
+    "tile too large": (grouped("4294967296", "32"), 3, "4294967296 points in one dimension is too large; 1048576 at"),
     "negative tile": (grouped("-128", "32"), 3, "tile, threads and vector must be positive"),
     "no vector": (grouped("128", "32", ", vector = 0"), 3, "tile, threads and vector must be positive"),
     "too many blocks": (

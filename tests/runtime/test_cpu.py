@@ -54,6 +54,35 @@ def test_cc_that_does_not_work(monkeypatch, tmp_path):
         cpu.find_compiler()
 
 
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ('"unbalanced', r"\$CC is no command: No closing quotation"),
+        ("true", "'true' makes no shared library of a C source"),
+        ("gcc --no-such-flag", "--no-such-flag"),
+    ],
+)
+def test_cc_that_is_no_compiler(monkeypatch, given, message):
+    monkeypatch.setenv("CC", given)
+    with pytest.raises(TargetError, match=message):
+        cpu.find_compiler()
+
+
+def test_a_blank_cc_is_none(monkeypatch):
+    monkeypatch.setenv("CC", " ")
+    assert cpu.find_compiler().command[0] in ("cc", "gcc", "clang")
+
+
+def test_where_no_cache_can_be_written_a_library_is_built_once(monkeypatch, tmp_path):
+    # built again, its file would change under the process that has loaded it, and end it
+    (tmp_path / "file").write_text("no folder")
+    monkeypatch.setenv("TILEFUSE_CACHE_DIR", str(tmp_path / "file"))
+    source = "int where_no_cache_is(void) { return 3; }"
+    libraries = [cpu.load_library(source, strict_float=False) for _ in range(2)]
+    assert libraries[0] is libraries[1]
+    assert libraries[1].where_no_cache_is() == 3
+
+
 def test_cc_may_have_options(monkeypatch):
     monkeypatch.setenv("CC", "cc -DANSWER=7")
     library = cpu.load_library("int f(void) { return ANSWER; }", strict_float=False)

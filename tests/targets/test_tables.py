@@ -32,8 +32,9 @@ def test_unknown_names_are_answered_with_the_known_ones():
         gpu("h20")
     with pytest.raises(UnknownGpu, match="unknown GPU 'abacus'; known are"):
         gpu("abacus")
-    with pytest.raises(UnknownGpu):
-        gpu("")
+    for name in ("", "cpu:h200", "h200:sm_75", "h200:"):
+        with pytest.raises(UnknownGpu):
+            gpu(name)
 
 
 def test_all_rows_are_plausible():

@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import (
     StringAttr,
 )
 from xdsl.ir import Attribute, Operation, Region, SSAValue
-from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineMap
+from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineConstantExpr, AffineMap
 from xdsl.irdl import (
     IRDLOperation,
     irdl_op_definition,
@@ -43,6 +43,7 @@ from tilefuse.dialects.img.ops.sources import InputOp, ParamOp
 from tilefuse.dialects.img.types import FuncType, is_element_type
 
 _INDEX = IndexType()
+_BEYOND = 1 << 31
 _DIVISIONS = (AffineBinaryOpKind.FloorDiv, AffineBinaryOpKind.CeilDiv, AffineBinaryOpKind.Mod)
 
 
@@ -277,6 +278,8 @@ class ReadOp(IRDLOperation):
         for e in (sub for result in map.results for sub in result.dfs()):
             if isinstance(e, AffineBinaryOpExpr) and e.kind in _DIVISIONS and e.rhs.value <= 0:  # type: ignore[attr-defined]
                 raise VerifyException(f"img.read: {e.kind.get_token()} by {e.rhs}; it must be positive")
+            if isinstance(e, AffineConstantExpr) and abs(e.value) >= _BEYOND:
+                raise VerifyException(f"img.read: {e.value} in an index does not fit 32 bits, as coordinates do")
         if self.value.type != type.storage:
             raise VerifyException(f"img.read of {type} gives {type.storage}, not {self.value.type}")
 

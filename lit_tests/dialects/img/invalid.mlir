@@ -480,6 +480,18 @@ img.pipeline @p {
 
 img.pipeline @p {
   %f = img.input "f" : !img.func<1xf32>
+  %g = img.stage "g" (%x) -> f32 {
+    // expected-error @below {{img.read: 2147483648 in an index does not fit 32 bits, as coordinates do}}
+    %v = img.read %f[%x + 2147483648] : !img.func<1xf32>
+    img.yield %v : f32
+  }
+  img.return "g" = %g : !img.func<1xf32>
+}
+
+// -----
+
+img.pipeline @p {
+  %f = img.input "f" : !img.func<1xf32>
   %m = img.min 0 of %f : !img.func<1xf32>
   // expected-error @below {{'img.read' expects parent op 'img.stage'}}
   %v = img.read %f[%m] : !img.func<1xf32>
