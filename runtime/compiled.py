@@ -66,6 +66,10 @@ class Kernels:
         return find_pipeline(self.module)
 
 
+def _schedules(module: ModuleOp) -> tuple[ScheduleAttr | None, ...]:
+    return tuple(g.schedule for g in groups_of(find_pipeline(module)))
+
+
 class Compiled:
     """A module, specialised to how buffers lie, at the kernel level."""
 
@@ -150,6 +154,7 @@ class Compiled:
         scheduled, module = self._scheduled.clone(), self.module
         fixed = {kernel_name(g) for g in groups_of(find_pipeline(self._input)) if g.schedule is not None}
         searched = True
+        tried = {_schedules(scheduled)}
         while True:
             names = [kernel_name(g) for g in groups_of(find_pipeline(module))]
             sources = {name: print_cuda(module, index_bits=index_bits, kernel=name) for name in dict.fromkeys(names)}
@@ -161,13 +166,15 @@ class Compiled:
                 module = self._lower(scheduled, None)
                 continue
             again = self._tile_again(scheduled, names, cubin, fixed) if searched else None
-            if again is None:
+            if again is None or _schedules(again) in tried:
+                # (tried: what was released from its blocks, and spills all the same, would be asked for once more)
                 # what the search has nothing better for is made smaller, and searched for no more
                 searched = False
                 if not self._make_room(scheduled, names, cubin, fixed):
                     return Kernels(module, self._print(module, index_bits), cubin)
             else:
                 scheduled = again
+                tried.add(_schedules(again))
             module = self._lower(scheduled, None)
 
     def _hold(self, scheduled: ModuleOp, module: ModuleOp, cubin: cuda.Cubin) -> ModuleOp | None:

@@ -4,6 +4,8 @@ import math
 import re
 
 import pytest
+import random_subwords
+from random_programs import passes
 from runtime_pipelines import blur
 from xdsl.dialects.builtin import UnitAttr
 
@@ -163,3 +165,28 @@ def test_malformed_needs_are_reported():
     group.attributes[REGISTER_NEEDS] = group.sym_name
     with pytest.raises(PipelineError, match="register_needs is not a list"):
         run_passes(module, [passes[cut]])
+
+
+def test_what_is_released_and_spills_is_not_asked_for_again(monkeypatch):
+    """By the search blocks lie evenly, and spill; released from that they spill, too: found by random subwords."""
+    calls = []
+
+    def build(sources, arch, *, strict_float):
+        calls.append(sources)
+        assert len(calls) < 50
+        needed, taken = {}, {}
+        for name, text in sources.items():
+            count, blocks = re.findall(r"__launch_bounds__\((\d+)(?:, (\d+))?\)", text)[0]
+            needed[name] = 96 if "tile = [116, 24]" in text else 128
+            allowed = 65536 // (int(count) * int(blocks or 1)) // 8 * 8
+            taken[name] = needed[name] if needed[name] <= allowed else min(allowed, 96)  # not all that it may
+        spilled = {name: 112 if registers < needed[name] else 0 for name, registers in taken.items()}
+        return cuda.Cubin(dict.fromkeys(sources, b""), taken, spilled, dict.fromkeys(sources, 0))
+
+    monkeypatch.setattr(cuda, "build", build)
+    module = random_subwords.pipeline(45)[0].to_module()
+    schedule = passes("h200", shape="warp_tile", algorithm="all")
+    before = Compiled(module, Settings(Backend("cuda", "h200"), passes=schedule))
+    after = before.kernels(32, "sm_90")
+    assert schedules(after.module) != schedules(before.module)
+    assert set(after.cubin.spill_bytes.values()) == {0}
