@@ -44,8 +44,8 @@ lint: $(VENV)/.with-dev ## Check style and types
 format: $(VENV)/.with-dev ## Format the code
 	$(BIN)/ruff format .
 
-bench: $(VENV)/.with-benchmarks ## Measure every example on this machine
-	$(BIN)/python benchmarks/run.py
+bench: $(VENV)/.with-benchmarks ## Measure every example on this machine, and plot it
+	$(BIN)/python benchmarks/run.py --plot
 
 clean: ## Remove the environment and what tools leave behind
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .hypothesis .mypy_cache .ruff_cache
