@@ -142,9 +142,10 @@ class _Evaluation:
         last_use: dict[Operation, int] = {}
 
         def ask(holder: Operation, spans: Spans | None, reader: int) -> None:
+            # Also of a read whose points are not known yet: it may turn out to read points that are known.
+            last_use.setdefault(holder, reader)
             if spans is not None:
                 asked[holder] = _union(asked.get(holder), spans)
-                last_use.setdefault(holder, reader)
 
         for _, func, box in self.outputs:
             access = resolve(func, coordinates(box), self.boxes, self.scalars)
