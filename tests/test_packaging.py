@@ -1,17 +1,22 @@
 """What a user installs: the wheel, built from the sdist, holds all of the package and nothing else."""
 
 import configparser
+import email
+import hashlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
+import tomllib
 import zipfile
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parent.parent
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 ROOMS = sorted(link.name for link in (ROOT / "tilefuse").iterdir() if link.is_symlink() and link.name != "examples")
 
 pytestmark = pytest.mark.slow
@@ -124,3 +129,34 @@ def test_the_tool_runs_from_the_wheel(site):
         "sys.exit(main(['--list-passes']))"
     )
     assert "passes of xDSL:" in _python(site, code)
+
+
+def test_the_wheel_names_its_licence_and_its_pythons(wheel):
+    archive = zipfile.ZipFile(wheel)
+    (path,) = [n for n in archive.namelist() if n.endswith(".dist-info/METADATA")]
+    metadata = email.message_from_bytes(archive.read(path))
+    assert metadata["License-Expression"] == "Apache-2.0"
+    assert metadata["Author"] == "The tilefuse developers"
+    licence = archive.read(path.replace("METADATA", "licenses/LICENSE"))
+    assert licence == (ROOT / "LICENSE").read_bytes()
+
+
+def test_the_licence_is_the_official_text():
+    digest = "cfc7749b96f63bd31c3c42b5c471bf756814053e847c10f3eb003417bc523d30"
+    assert hashlib.sha256((ROOT / "LICENSE").read_bytes()).hexdigest() == digest
+
+
+def test_checks_run_on_every_python_that_is_promised():
+    classifiers = PROJECT["classifiers"]
+    promised = [c.rpartition(" ")[2] for c in classifiers if c.startswith("Programming Language :: Python :: 3.")]
+    workflow = (ROOT / ".github/workflows/ci.yml").read_text()
+    (matrix,) = re.findall(r"python: (\[.*\])", workflow)
+    assert json.loads(matrix) == promised
+    assert PROJECT["requires-python"] == f">={promised[0]}"
+
+
+def test_every_page_names_the_same_version():
+    version = PROJECT["version"]
+    released = re.findall(r"^## \[(\d[^]]*)\]", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    assert released[0] == version
+    assert f"\nversion: {version}\n" in (ROOT / "CITATION.cff").read_text()

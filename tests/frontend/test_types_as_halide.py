@@ -3,10 +3,11 @@
 import itertools
 import warnings
 
-import halide
 import pytest
 
 import tilefuse
+
+halide = pytest.importorskip("halide")
 
 TYPES = ["u8", "i8", "u16", "i16", "u32", "i32", "u64", "i64", "f32", "f64", "f16", "bool"]
 
