@@ -11,7 +11,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 CUDA := $(shell nvidia-smi 2>/dev/null | sed -n 's/.*CUDA[A-Za-z ]*Version *: *\([0-9][0-9]*\).*/\1/p' | head -n 1)
 GPU_EXTRA := $(if $(CUDA),$(shell [ $(CUDA) -ge 13 ] && echo ,cuda13 || { [ $(CUDA) -ge 12 ] && echo ,cuda12; }))
 
-.PHONY: help demo test lit sanitize lint format bench clean
+.PHONY: help demo test test-all lit sanitize lint format bench clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-16s %s\n", $$1, $$2 }'
@@ -21,8 +21,12 @@ help: ## Show this list
 demo: $(VENV)/.with-examples ## Set up if needed, then find the corners in a photograph: GPU if there is one, else CPU
 	$(BIN)/python examples/harris.py
 
-test: $(VENV)/.with-test ## Set up if needed, then run all tests
-	$(BIN)/python -m pytest -n 2 $(PYTEST_ARGS)
+test: $(VENV)/.with-test ## Set up if needed, then run the quick tests: under 5 minutes on 2 cores
+	$(BIN)/python -m pytest -n 2 -m 'not slow' $(PYTEST_ARGS)
+
+# 5: no slow test was selected
+test-all: test ## Run the quick tests, then the slow ones: all there are
+	$(BIN)/python -m pytest -n 2 -m slow $(PYTEST_ARGS) || [ $$? -eq 5 ]
 
 lit: $(VENV)/.with-test ## Run only the tests on IR text
 	$(BIN)/lit -v lit_tests

@@ -1,4 +1,9 @@
-"""Tests marked `gpu` are skipped, with the reason, where CuPy or a CUDA GPU is missing."""
+"""Which tests run where.
+
+Tests marked `gpu` are skipped, with the reason, where CuPy or a CUDA GPU is missing. Of a module marked `sweep`, and
+of the folder `properties`, the first case of each function is quick, and the others are marked `slow`: `make test`
+leaves them to `make test-all`.
+"""
 
 import functools
 
@@ -19,7 +24,15 @@ def why_no_gpu() -> str | None:
     return None if count else "no CUDA GPU"
 
 
+@pytest.hookimpl(tryfirst=True)  # before pytest selects by markers
 def pytest_collection_modifyitems(items):
+    """Mark what is slow, and skip what needs a GPU where there is none."""
+    seen = set()
     for item in items:
         if item.get_closest_marker("gpu") and (reason := why_no_gpu()):
             item.add_marker(pytest.mark.skip(reason=reason))
+        if item.get_closest_marker("sweep") or item.path.parent.name == "properties":
+            function = (item.path, item.originalname)
+            if function in seen:
+                item.add_marker(pytest.mark.slow)
+            seen.add(function)

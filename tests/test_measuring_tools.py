@@ -19,6 +19,7 @@ def run(script, *arguments):
     return done.returncode, done.stdout + done.stderr
 
 
+@pytest.mark.slow
 def test_drawn_schedules_compile(tmp_path):
     path = tmp_path / "rows.json"
     code, said = run(
@@ -37,6 +38,7 @@ def test_drawn_schedules_compile(tmp_path):
     assert entry["compiled"]["large"]["predicted_us"] == rows[1]["predicted_us"][1]
 
 
+@pytest.mark.slow
 def test_random_pipelines_compile_under_every_shape():
     code, said = run("random_pipelines.py", "--dry", "--count", "3", "--workers", "1")
     assert code == 0, said
@@ -49,6 +51,7 @@ def test_counts_below_one_are_refused(script):
     assert (code, "argument --count: it is 1 at least, not 0" in said) == (2, True)
 
 
+@pytest.mark.slow
 def test_the_dry_run_of_the_benchmark_agrees_with_numpy():
     code, said = run("run.py", "--dry-run", "--only", "harris", "--only", "box_x4", "--only", "binomial")
     assert code == 0, said

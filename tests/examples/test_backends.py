@@ -40,6 +40,7 @@ FORCED = [
 ]
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(("name", "shape"), FORCED)
 def test_schedules_of_a_gpu_agree_bit_for_bit(name, shape, photo):
     # Blocks are loops here, and the phases of a block follow one another; test_on_gpu.py runs the same on a GPU.

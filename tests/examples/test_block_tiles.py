@@ -9,6 +9,8 @@ from tilefuse.passes.promote_memory import PromoteMemory
 from tilefuse.passes.tile import Tile
 from tilefuse.runtime.program import compile_pipeline
 
+pytestmark = pytest.mark.sweep
+
 TILES = {
     "pieces": Tile(sizes=(64, 16), threads=(16, 8), vector=4),
     "unrolled": Tile(sizes=(64, 16), threads=(8, 4), vector=4, unroll=(1, 2)),

@@ -40,6 +40,7 @@ def check(example, arch):
     assert all(size <= limit for size in report.shared_bytes.values())
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("name", variants.QUICK)
 def test_nvrtc_compiles_every_kernel_without_spills(name):
     for arch in archs():

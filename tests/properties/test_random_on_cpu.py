@@ -93,6 +93,7 @@ def test_staged_inputs(seed):
 NO_WARP_TILE = ("as warp tiles must", "third dimension that is tiled", "half of the lanes", "no tile fits")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", ["warp_tile", "warp_exchange"])
 def test_warp_tiles_by_phases(shape):
     """Warp tiles have no lanes on a CPU; they give the same points all the same."""
@@ -111,6 +112,7 @@ def test_warp_tiles_by_phases(shape):
     raise AssertionError(f"only {checked} of 40 pipelines can be warp-tiled")
 
 
+@pytest.mark.slow
 @settings(
     max_examples=15,
     deadline=None,

@@ -88,6 +88,7 @@ def test_nor_where_a_tile_has_one_version():
     assert_waits(kernel)
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("seed", [3, 7, 11, 14, 18, 22])
 @pytest.mark.parametrize("shape", ["block_tile", "auto"])
 def test_nor_in_random_pipelines(seed, shape):

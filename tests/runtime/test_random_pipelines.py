@@ -7,6 +7,8 @@ from random_pipelines import random_pipeline
 from tilefuse.runtime.evaluator import evaluate
 from tilefuse.runtime.program import compile_pipeline
 
+pytestmark = pytest.mark.sweep
+
 
 def check(seed, **options):
     """Compare on the CPU; with `strict_float` to the bit."""
