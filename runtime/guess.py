@@ -25,7 +25,7 @@ _CHANNELS = 3
 
 def likely_specs(pipeline: PipelineOp, signature: Signature) -> tuple[dict[str, BufferSpec], list[BufferSpec]] | None:
     """Specs of a call with contiguous arrays, planar RGB if pictures; None if such a call is not possible."""
-    if (signature.params.keys() - signature.defaults.keys()) & params_in_boxes(pipeline):
+    if (signature.params.keys() - signature.defaults.keys()).intersection(params_in_boxes(pipeline)):
         return None
     params = {name: signature.defaults.get(name, 1) for name in signature.params}
     shapes = {}

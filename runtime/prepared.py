@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any, Protocol
 
 from tilefuse.runtime import cuda
@@ -14,7 +14,7 @@ from tilefuse.runtime.launch import CpuRunner, Runner
 from tilefuse.runtime.layouts import Picture
 from tilefuse.runtime.plan import make_plan
 from tilefuse.runtime.reference import ReferenceRunner
-from tilefuse.runtime.scalars import Number, evaluate_scalars, word
+from tilefuse.runtime.scalars import Number, distinct, evaluate_scalars, params_of, word
 
 
 class Prepared(Protocol):
@@ -52,7 +52,8 @@ class PreparedKernels:
             plan = make_plan(kernels.pipeline, boxes, inputs, outputs, params, lodging)
         self.plan = plan
         self._boxes = boxes
-        self._scalars: tuple[list[int | str], Sequence[int]] | None = None
+        self._params = params_of(plan.scalars)
+        self._scalars: tuple[Hashable, Sequence[int]] | None = None
         self._runner: Runner
         if device[0] == "cpu":
             self._runner = CpuRunner(plan, compiled.library(plan.index_bits), outputs, spare)
@@ -68,8 +69,7 @@ class PreparedKernels:
         self._runner.run(pointers, self._scalar_words(params) if self.plan.scalars else (), stream)
 
     def _scalar_words(self, params: dict[str, Number]) -> Sequence[int]:
-        # Floats by their text: -0.0 equals 0.0, and NaN does not equal itself.
-        key = [v.hex() if isinstance(v, float) else v for v in params.values()]
+        key = distinct(params, self._params)
         known = self._scalars
         if known is None or known[0] != key:
             scalars = self.plan.scalars

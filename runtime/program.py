@@ -43,7 +43,7 @@ from tilefuse.runtime.layouts import (
 )
 from tilefuse.runtime.prepared import Prepared, PreparedKernels, PreparedReference
 from tilefuse.runtime.reference import ReferenceRunner
-from tilefuse.runtime.scalars import Number, params_in_boxes
+from tilefuse.runtime.scalars import Number, distinct, params_in_boxes
 from tilefuse.runtime.seen import SEVERAL, SeenCall, SeenCalls
 from tilefuse.runtime.specialize import find_pipeline, give_outputs_stages, specialize
 from tilefuse.targets.gpus import gpu
@@ -303,7 +303,7 @@ class Program:
             tuple([(n, v.shape, v.strides, v.dtype, v.device, v.writable, v.pointer % ALIGNMENT)
                    for n, v in given.items()]) if given else (),
             tuple(tuple(sorted(part.items())) for part in asked),
-            tuple([params[n] for n in sorted(self._params_in_boxes)]) if self._params_in_boxes else (),
+            distinct(params, self._params_in_boxes),
         )  # fmt: skip
         found = self._prepared.get(key)
         if found is None:

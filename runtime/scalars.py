@@ -81,13 +81,18 @@ def _float_limit(element: Attribute) -> float:
     return _FLOAT_MAX[element.bitwidth]
 
 
-def params_in_boxes(pipeline: PipelineOp) -> frozenset[str]:
+def distinct(params: Mapping[str, Number], names: Sequence[str]) -> tuple[Number | str, ...]:
+    """The values of some parameters as a key: by name, in whatever order a call gives them.
+
+    Floats by their text: -0.0 equals 0.0, and NaN does not equal itself.
+    """
+    return tuple([v.hex() if isinstance(v := params[n], float) else v for n in names])
+
+
+def params_in_boxes(pipeline: PipelineOp) -> tuple[str, ...]:
     """The parameters that an index or the box of a boundary is computed from: those that decide sizes."""
-    found = set()
-    for param in pipeline.body.block.ops:
-        if isinstance(param, ParamOp) and _reaches_box(param.value):
-            found.add(param.sym_name.data)
-    return frozenset(found)
+    params = [op for op in pipeline.body.block.ops if isinstance(op, ParamOp)]
+    return tuple(op.sym_name.data for op in params if _reaches_box(op.value))
 
 
 def _reaches_box(value: SSAValue) -> bool:
@@ -105,6 +110,12 @@ def _reaches_box(value: SSAValue) -> bool:
             if not isinstance(op, StageOp | YieldOp):
                 waiting.extend(op.results)
     return False
+
+
+def params_of(values: Sequence[SSAValue]) -> list[str]:
+    """The names of the parameters that scalars are computed from."""
+    ops = {op: None for v in values for op in _slice(v)}
+    return [op.sym_name.data for op in ops if isinstance(op, ParamOp)]
 
 
 def _slice(value: SSAValue) -> list[Operation]:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from tilefuse.runtime.arrays import ArrayKind, Device, glance
 from tilefuse.runtime.layouts import ALIGNMENT
 from tilefuse.runtime.prepared import Prepared
-from tilefuse.runtime.scalars import Number
+from tilefuse.runtime.scalars import Number, distinct
 
 SEVERAL = (tuple, list)
 """What `out=` gives several outputs in. (A union of types is made anew each time.)"""
@@ -65,7 +65,7 @@ class Glance:
     def __init__(
         self,
         facts: list[tuple[ArrayKind, int, Hashable]],
-        decisive: tuple[Number, ...],
+        decisive: tuple[Hashable, ...],
         calls: Mapping[Hashable, SeenCall],
     ):
         self.facts = facts
@@ -104,7 +104,7 @@ class SeenCalls:
         facts = glance(inputs)
         if not facts:
             return None
-        decisive = tuple([params[n] for n in self._decisive]) if self._decisive else ()
+        decisive = distinct(params, self._decisive) if self._decisive else ()
         latest = self._latest
         if latest is not None and latest.facts == facts and latest.decisive == decisive:
             return latest

@@ -99,7 +99,7 @@ def test_only_some_parameters_decide_boxes(parse):
     )
     pipeline = find_pipeline(parse(text))
     assert isinstance(pipeline, PipelineOp)
-    assert params_in_boxes(pipeline) == {"low", "high"}
+    assert params_in_boxes(pipeline) == ("low", "high")
 
 
 ARGUMENT = """img.pipeline @scalars {{
