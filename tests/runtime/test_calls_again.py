@@ -25,9 +25,9 @@ def shifted(target="cpu"):
     """Two parameters that decide sizes, and two that do not."""
     x, y = hl.vars("x y")
     image = hl.ImageParam(hl.Int(32), 2, "image")
-    left, width = hl.Param(hl.Int(32), "left"), hl.Param(hl.Int(32), "width")
+    left, width = hl.Param(hl.Int(32), "left"), hl.Param(hl.UInt(8), "width")
     a, b = hl.Param(hl.Int(32), "a", 1), hl.Param(hl.Float(32), "b", 0.0)
-    edges = hl.BoundaryConditions.repeat_edge(image, [(left, width), (0, image.height())])
+    edges = hl.BoundaryConditions.repeat_edge(image, [(left, hl.i32(width)), (0, image.height())])
     f = hl.Func("f")
     f[x, y] = hl.f32(edges[x, y] * a) * b
     return hl.Pipeline(f).compile(target)
@@ -47,12 +47,10 @@ def test_values_that_change_places(seed):
     rng, program, reference = random.Random(seed), shifted(), shifted("reference")
     arrays = [np.arange(k, k + 60, dtype=np.int32).reshape(6, 10) for k in (0, 1)]
     calls = [
-        dict(zip(names, values, strict=True))
-        for names in itertools.permutations(("left", "width", "a", "b"))
-        for values in ((1, 2, 3, 2.0), (2, 1, 3, 2.0), (1, 2, -0.0, 3), (1, 2, 0.0, 3), (1, 1, True, 1))
+        dict(rng.sample(list(zip(("left", "width", "a", "b"), values, strict=True)), 4))
+        for values in itertools.product((1, 2), (1, 3), (1, 2, True), (-0.0, 0.0, 2))
     ]
-    calls = [{n: int(v) if n != "b" else float(v) for n, v in call.items()} for call in calls]
-    for call in rng.sample(calls, 40):
+    for call in rng.choices(calls, k=60):
         for image in rng.sample(arrays, 2):
             found, expected = program(image, **call), reference(image, **call)
             assert found.tobytes() == expected.tobytes(), call
