@@ -16,7 +16,7 @@ from tilefuse.analysis.index import AnyIndex, BoundedIndex, Index, classify
 from tilefuse.analysis.regions import Follow
 from tilefuse.analysis.warp_layout import is_staged
 from tilefuse.dialects.img.attrs import BoundaryKind
-from tilefuse.dialects.img.ops import BoundaryOp, GroupOp, ReadOp, StageOp, YieldOp
+from tilefuse.dialects.img.ops import BoundaryOp, ExtentOp, GroupOp, ReadOp, StageOp, YieldOp
 from tilefuse.lowering.abi import base_of
 from tilefuse.lowering.emit import Emitter, Num
 
@@ -382,7 +382,10 @@ def _apply_boundary(
 def _box(e: Emitter, tile: Tile, op: BoundaryOp, position: int) -> tuple[Num, Num]:
     """(first, extent) of the box of a boundary in the dimension at `position` of its own."""
     if op.mins:
-        return scalar_index(e, tile, op.mins[position]), scalar_index(e, tile, op.extents[position])
+        first, extent = (scalar_index(e, tile, v[position]) for v in (op.mins, op.extents))
+        if op.kind.data is BoundaryKind.ConstantExterior and not isinstance(op.extents[position].owner, ExtentOp):
+            extent = e.max(extent, 0)  # the other kinds have a point (`runtime/limits.py`)
+        return first, extent
     buffer, d = tile.buffers[op.source], op.dimensions[position]
     return buffer.mins[d], buffer.extent(d, e)
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from tilefuse.runtime.errors import CallError, CallTypeError
+from tilefuse.runtime.errors import CallError, CallMemoryError, CallTypeError
 
 Device = tuple[str, int]
 """("cpu", 0) or ("cuda", ordinal)."""
@@ -209,11 +209,14 @@ class TorchKind:
 
         place = torch.device("cpu") if device == CPU else torch.device("cuda", device[1])
         make = dict(dtype=getattr(torch, dtype), device=place)
-        if device == CPU or stream in (None, self.current_stream(device)):
-            return torch.empty(tuple(shape), **make)
-        # torch's allocator orders reuse by stream too.
-        with torch.cuda.stream(torch.cuda.ExternalStream(stream, device=place)):
-            return torch.empty(tuple(shape), **make)
+        try:
+            if device == CPU or stream in (None, self.current_stream(device)):
+                return torch.empty(tuple(shape), **make)
+            # torch's allocator orders reuse by stream too.
+            with torch.cuda.stream(torch.cuda.ExternalStream(stream, device=place)):
+                return torch.empty(tuple(shape), **make)
+        except RuntimeError as error:  # of which that of a GPU's memory is a subclass, that of the CPU's is not
+            raise MemoryError(str(error)) from None
 
     def current_stream(self, device: Device) -> int | None:
         import torch
@@ -336,6 +339,18 @@ def view(array: Any, what: str) -> ArrayView:
     return kind.view(array, what)
 
 
+def new_array(
+    kind: ArrayKind, shape: Sequence[int], dtype: str, device: Device, stream: int | None, like: Any, what: str
+) -> Any:
+    """A new array, as `ArrayKind.empty` gives it; see `allocate`."""
+    try:
+        return kind.empty(shape, dtype, device, stream, like)
+    except MemoryError as error:
+        raise CallMemoryError(f"{what}, {tuple(shape)} of {dtype}, takes more memory than there is ({error})") from None
+    except (ValueError, OverflowError):
+        raise CallError(f"{what} is too large for an array: {tuple(shape)} of {dtype}") from None
+
+
 def allocate(
     kind: ArrayKind,
     shape: Sequence[int],
@@ -347,13 +362,9 @@ def allocate(
 ) -> tuple[ArrayView, Callable[[], Any]]:
     """A new array, and the function that gives what the caller gets once it is written.
 
-    `what` names it in errors. CallError for a size that no array of this library can have; one that is only
-    more than this machine has free is the library's own error of memory.
+    `what` names it in errors. CallError for a size that no array of this library, or of this machine, can have.
     """
-    try:
-        made = kind.empty(shape, dtype, device, stream, like)
-    except (ValueError, OverflowError):
-        raise CallError(f"{what} is too large for an array: {tuple(shape)} of {dtype}") from None
+    made = new_array(kind, shape, dtype, device, stream, like, what)
     if isinstance(made, _Converted):
         return view(made.array, "an output"), lambda: made.convert(made.array)
     return view(made, "an output"), lambda: made

@@ -153,7 +153,7 @@ def _default(op: ParamOp) -> Number:
 
 
 def _is_integer(value: Any) -> bool:
-    return isinstance(value, int | np.integer)
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
 def _integers(value: Any, what: str) -> tuple[int, ...]:
@@ -174,9 +174,8 @@ def _listed(names: Sequence[str]) -> str:
     return ", ".join(f"'{n}'" for n in names) or "none"
 
 
-def check_devices(views: Sequence[ArrayView], slots: Sequence[Slot], kind: str, target: str, default: Device) -> Device:
-    """The device of a call, which all arrays must be on; `kind` is what the target runs on: cpu or cuda."""
-    device = views[0].device if views else default
+def check_devices(views: Sequence[ArrayView], slots: Sequence[Slot], kind: str, target: str, device: Device) -> None:
+    """CallError unless all arrays are on `device`; `kind` is what the target runs on: cpu or cuda."""
     for view, slot in zip(views, slots, strict=True):
         if view.device[0] != kind:
             copy = "cupy.asarray(...)" if kind == "cuda" else "cupy.asnumpy(...) or tensor.cpu()"
@@ -190,7 +189,6 @@ def check_devices(views: Sequence[ArrayView], slots: Sequence[Slot], kind: str, 
                 f"{slot.what} is on {device_name(view.device)} and {slots[0].what} on {device_name(device)}; "
                 "all arrays of a call must be on one device"
             )
-    return device
 
 
 def check_output(slot: Slot, view: ArrayView, p: Picture) -> None:

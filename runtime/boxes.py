@@ -13,6 +13,7 @@ from tilefuse.dialects.img.ops import InputOp, PipelineOp
 from tilefuse.dialects.img.types import FuncType
 from tilefuse.runtime.errors import CallError
 from tilefuse.runtime.layouts import INTERLEAVED, AxisOrder, array_shape, axis_order, declared_layout, planar
+from tilefuse.runtime.limits import FARTHEST, check_limits, check_mins
 from tilefuse.runtime.scalars import Number
 
 _ENORMOUS = 1 << 24
@@ -114,6 +115,7 @@ def _mins(request: Request, name: str, rank: int, op: InputOp | None = None) -> 
     if given is not None:
         if len(given) != rank:
             raise CallError(f"mins of '{name}' take {rank} numbers, not {len(given)}")
+        check_mins(name, given)
         return given
     declared = op.bounds.data if op is not None and op.bounds is not None else (None,) * rank
     return tuple(0 if d is None else d[0] for d in declared)
@@ -143,6 +145,8 @@ def _output_boxes(
             raise CallError(f"sizes of output '{name}' take {rank} numbers, not {len(size)}")
         if size is not None and any(n <= 0 for n in size):
             raise CallError(f"sizes of output '{name}' are {size}; they must be positive")
+        if size is not None and max(size, default=1) > FARTHEST:
+            raise CallError(f"output '{name}' is too large for an array: {size}")
         if shape is not None and 0 in shape:
             raise CallError(f"output '{name}': the array given as out= holds no points: its shape is {shape}")
         if shape is not None:
@@ -231,6 +235,7 @@ def _check_reads(
         needed = required_boxes(pipeline, boxes.outputs, boxes.inputs, params)
     except PipelineError as error:
         raise CallError(str(error)) from None
+    check_limits(pipeline, needed, boxes.inputs, params)
     for op in input_ops(pipeline):
         name = op.sym_name.data
         for d, (low, extent) in enumerate(needed.get(op.func, ())):

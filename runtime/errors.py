@@ -11,6 +11,10 @@ class CallTypeError(CallError, TypeError):
     """A CallError about what kind of thing was given: its dtype, its class, its name."""
 
 
+class CallMemoryError(CallError, MemoryError):
+    """A CallError of a call that takes more memory than there is."""
+
+
 class TargetError(RuntimeError):
     """This machine cannot run the target: no GPU, no CuPy, no C compiler."""
 

@@ -29,7 +29,7 @@ from tilefuse.runtime.backend import find_backend
 from tilefuse.runtime.binding import Signature, check_devices, check_output, check_overlaps, span
 from tilefuse.runtime.boxes import Request, resolve
 from tilefuse.runtime.compiled import Compiled, Kernels, Settings
-from tilefuse.runtime.errors import CallError, CallTypeError, TargetError
+from tilefuse.runtime.errors import CallError, CallMemoryError, CallTypeError, TargetError
 from tilefuse.runtime.guess import likely_specs
 from tilefuse.runtime.kept import KeptOutputs
 from tilefuse.runtime.layouts import (
@@ -86,7 +86,7 @@ def compile_pipeline(
             else "fast_math=True is of the standard passes; with passes= put SeparateKernels(float=True) among them"
         )
     extent = options.get("extent", ())
-    if not isinstance(extent, tuple | list) or not all(isinstance(n, int) for n in extent):
+    if not isinstance(extent, tuple | list) or not all(isinstance(n, int) and not isinstance(n, bool) for n in extent):
         raise CallTypeError(f"extent= takes sizes as a tuple of integers, x first, not {extent!r}")
     if not isinstance(module, ModuleOp):
         raise CallTypeError(
@@ -94,9 +94,13 @@ def compile_pipeline(
             "or Pipeline.to_module()"
         )
     verify_module(module)
+    # what a caller does with his lists afterwards is of no concern to a program, which compiles when it is called, too
+    if "extent" in options:
+        options["extent"] = tuple(extent)
+    if isinstance(passes, Iterable) and not isinstance(passes, str):
+        passes = tuple(passes)
     if passes is not None:
-        listed = isinstance(passes, Iterable) and not isinstance(passes, str)
-        if wrong := [p for p in passes if not isinstance(p, ModulePass)] if listed else [passes]:
+        if wrong := [p for p in passes if not isinstance(p, ModulePass)] if isinstance(passes, tuple) else [passes]:
             raise CallTypeError(
                 f"passes= takes a list of pass objects, as in [*standard_passes('cpu'), Mine()], not {wrong[0]!r}"
             )
@@ -153,7 +157,7 @@ class Program:
         """
         signature = self._signature
         inputs, params = signature.bind(arrays, named)
-        glance = None if sizes or mins else self._seen.glance(inputs, out, params)
+        glance = self._seen.glance(inputs, out, params) if sizes is None and mins is None else None
         if glance is not None and glance.seen is not None and not glance.may_overlap:
             done = self._repeat(glance.seen, glance.pointers, inputs, out, params, stream)
             if done is not None:
@@ -161,12 +165,11 @@ class Program:
         views = [view(a, slot.what) for a, slot in zip(inputs, signature.inputs, strict=True)]
         originals = signature.per_output(out, "out") if out is not None else {}
         given = {name: view(array, f"out= of output '{name}'") for name, array in originals.items()}
-        asked = (signature.sizes(sizes), signature.mins(mins)) if sizes or mins else ({}, {})
-        prepared = self._prepare(views, given, asked, params)
-        check_overlaps(signature, views, given)
-
+        asked = (signature.sizes(sizes), signature.mins(mins)) if glance is None else ({}, {})
         everything = [*views, *given.values()]
         device = self._device(everything)
+        prepared = self._prepare(views, given, asked, params, device)
+        check_overlaps(signature, views, given)
         stream_kind = TORCH if any(v.kind is TORCH for v in everything) else CUPY
         raw = self._stream(stream, stream_kind, device)
         kind = next((v.kind for v in everything), NUMPY if device == CPU else CUPY)
@@ -186,7 +189,7 @@ class Program:
                     )
             if any(given[name].pointer % ALIGNMENT for name in finish):
                 # Kernels count on aligned new arrays; this library's allocator does not give them.
-                prepared = self._prepare(views, given, asked, params)
+                prepared = self._prepare(views, given, asked, params, device)
         pointers = [v.pointer for v in views]
         pointers.extend(given[slot.name].pointer for slot in signature.outputs)
         self._run(prepared, pointers, params, device, raw)
@@ -204,12 +207,13 @@ class Program:
         raw: int | None,
     ) -> None:
         self._last = prepared
-        if device != CPU:
+        start = 0.0 if device != CPU else time.perf_counter()
+        try:
             prepared.run(pointers, params, raw)
-            return
-        start = time.perf_counter()
-        prepared.run(pointers, params, raw)
-        self._seconds = time.perf_counter() - start
+        except MemoryError as error:  # of temporaries, which are there before anything is written
+            raise CallMemoryError(f"the temporaries of this call take more memory than there is ({error})") from None
+        if device == CPU:
+            self._seconds = time.perf_counter() - start
 
     # --- calls like one before (docs/runtime.md) -----------------------------------------------------------
 
@@ -297,6 +301,7 @@ class Program:
         given: dict[str, ArrayView],
         asked: tuple[_Sizes, _Sizes],
         params: dict[str, Number],
+        device: Device,
     ) -> Prepared:
         key = (
             tuple([(v.shape, v.strides, v.dtype, v.device, v.pointer % ALIGNMENT) for v in views]),
@@ -304,11 +309,12 @@ class Program:
                    for n, v in given.items()]) if given else (),
             tuple(tuple(sorted(part.items())) for part in asked),
             distinct(params, self._params_in_boxes),
+            device,
         )  # fmt: skip
         found = self._prepared.get(key)
         if found is None:
             with self._lock:
-                found = self._make_prepared(views, given, asked, params)
+                found = self._make_prepared(views, given, asked, params, device)
                 self._prepared[key] = found
                 if len(self._prepared) > _MOST_PREPARED:
                     self._prepared.popitem(last=False)
@@ -320,6 +326,7 @@ class Program:
         given: dict[str, ArrayView],
         asked: tuple[_Sizes, _Sizes],
         params: dict[str, Number],
+        device: Device,
     ) -> Prepared:
         signature, backend = self._signature, self._settings.backend
         out_slots = {slot.name: slot for slot in signature.outputs}
@@ -328,7 +335,7 @@ class Program:
         for slot, v in zip(slots, everything, strict=True):
             slot.check(v)
         kind = "cuda" if backend.name == "cuda" else "cpu"
-        device = check_devices(everything, slots, kind, self.target, self._device(everything))
+        check_devices(everything, slots, kind, self.target, device)
         shapes = {slot.name: v.shape for slot, v in zip(signature.inputs, views, strict=True)}
         out_given = {n: v.shape for n, v in given.items()}
         boxes = resolve(self._pipeline, Request(shapes, out_given, *asked), params)

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from tilefuse.runtime.arrays import ArrayKind, Device, glance
+from tilefuse.runtime.arrays import ArrayKind, Device, glance, new_array
 from tilefuse.runtime.layouts import ALIGNMENT
 from tilefuse.runtime.prepared import Prepared
 from tilefuse.runtime.scalars import Number, distinct
@@ -48,7 +48,7 @@ class SeenCall(NamedTuple):
         """
         arrays, pointers = [], []
         for shape, dtype in self.new:
-            array = self.kind.empty(shape, dtype, self.device, raw, inputs)
+            array = new_array(self.kind, shape, dtype, self.device, raw, inputs, "an output")
             pointer = self.kind.address(array)
             if pointer % ALIGNMENT:
                 return None

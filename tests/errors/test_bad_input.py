@@ -332,7 +332,7 @@ def test_rows_of_a_larger_array_are_an_output(program):
 def test_sizes_beyond_any_array(width):
     ramp = hl.Func("ramp")
     ramp[x] = x
-    with pytest.raises(CallError, match=rf"output 'ramp' is too large for an array: \({width},\) of int32"):
+    with pytest.raises(CallError, match=rf"output 'ramp' is too large for an array: \({width},\)"):
         ramp.realize([width], "reference")
 
 

@@ -7,18 +7,21 @@ import numpy as np
 import pytest
 
 import tilefuse as hl
+from tilefuse.passes.pipeline import standard_passes
+from tilefuse.runtime.arrays import CPU
+from tilefuse.runtime.program import Program, compile_pipeline
 from tilefuse.runtime.scalars import distinct
 
 TARGETS = ("reference", "cpu")
 
 
-def scaled(target="cpu"):
+def scaled_pipeline():
     x, y = hl.vars("x y")
     image = hl.ImageParam(hl.Int(32), 2, "image")
     a, b = hl.Param(hl.Int(32), "a"), hl.Param(hl.Int(32), "b")
     f = hl.Func("f")
     f[x, y] = image[x, y] * a - b
-    return hl.Pipeline(f).compile(target)
+    return hl.Pipeline(f)
 
 
 def shifted(target="cpu"):
@@ -35,7 +38,7 @@ def shifted(target="cpu"):
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_keywords_in_any_order(target):
-    program, image = scaled(target), np.ones((1, 1), np.int32)
+    program, image = scaled_pipeline().compile(target), np.ones((1, 1), np.int32)
     assert program(image, a=5, b=7).item() == -2
     assert program(image, b=5, a=7).item() == 2
     assert program(b=7, image=image, a=5).item() == -2
@@ -60,3 +63,33 @@ def test_numbers_that_are_equal_and_differ():
     assert distinct({"a": 0.0}, ["a"]) != distinct({"a": -0.0}, ["a"])
     assert distinct({"a": float("nan")}, ["a"]) == distinct({"a": float("nan")}, ["a"])
     assert distinct({"b": 2, "a": 1}, ["a", "b"]) == distinct({"a": 1, "b": 2}, ["a", "b"])
+
+
+def test_a_program_keeps_the_passes_and_sizes_it_was_given():
+    """It compiles when it is called, too; what has become of the caller's lists by then does not matter."""
+    passes, extent = standard_passes("cpu"), [640, 480]
+    programs = [
+        compile_pipeline(scaled_pipeline().to_module(), "cpu", passes=passes),
+        compile_pipeline(scaled_pipeline().to_module(), "cpu", passes=(p for p in standard_passes("cpu"))),
+        compile_pipeline(scaled_pipeline().to_module(), "cpu", extent=extent),
+    ]
+    passes.clear()
+    extent.append("none")
+    image = np.arange(24, dtype=np.int32).reshape(2, 12)[:, ::2]  # for which nothing was compiled ahead
+    for program in programs:
+        np.testing.assert_array_equal(program(image, a=2, b=1), image * 2 - 1)
+        assert "group-stages" in program.passes
+
+
+def test_without_arrays_the_device_is_of_the_key(monkeypatch):
+    """A pipeline of coordinates alone, where another GPU has become the current one."""
+    x, y = hl.vars("x y")
+    f = hl.Func("f")
+    f[x, y] = x + y
+    program, asked = hl.Pipeline(f).compile("reference"), []
+    real = Program._make_prepared
+    monkeypatch.setattr(Program, "_make_prepared", lambda self, *of: asked.append(of[-1]) or real(self, *of[:-1], CPU))
+    for number in (0, 1, 0, 1):
+        monkeypatch.setattr(Program, "_device", lambda self, views, number=number: ("cuda", number))
+        program._prepare([], {}, ({"f": (3, 2)}, {"f": (0, 0)}), {}, program._device([]))
+    assert asked == [("cuda", 0), ("cuda", 1)]

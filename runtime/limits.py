@@ -1,0 +1,135 @@
+"""Limits of the numbers of a call: boundaries have points to continue, coordinates fit their integers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from xdsl.dialects.arith import ConstantOp
+from xdsl.ir import SSAValue
+
+from tilefuse.analysis.bounds import Box, eval_index, flat_ops, spans_of, stage_name
+from tilefuse.analysis.index_reach import index_reach
+from tilefuse.analysis.sizes import CallSizes
+from tilefuse.dialects.diagnostics import PipelineError
+from tilefuse.dialects.img.attrs import BoundaryKind
+from tilefuse.dialects.img.ops import (
+    BoundaryOp,
+    ExtentOp,
+    GroupOp,
+    InputOp,
+    MinOp,
+    PipelineOp,
+    ReadOp,
+    ReturnOp,
+    StageOp,
+)
+from tilefuse.runtime.errors import CallError
+from tilefuse.runtime.scalars import Number, evaluate_scalars
+
+FARTHEST = 2**61
+"""Of any coordinate, to either side: differences of two, and twice one, fit 64 bits."""
+
+
+def check_mins(name: str, mins: Sequence[int]) -> None:
+    """CallError if `mins=` of an input or output lie where no coordinates are."""
+    if any(abs(m) > FARTHEST for m in mins):
+        raise CallError(f"mins= of '{name}' are {tuple(mins)}; coordinates go from -2^61 to 2^61")
+
+
+def check_limits(
+    pipeline: PipelineOp,
+    needed: Mapping[SSAValue, Box],
+    inputs: Mapping[str, Box],
+    params: Mapping[str, Number],
+) -> None:
+    """CallError if a boundary that is read has no points to continue, or a coordinate or index lies too far away.
+
+    `needed`: the boxes of the functions that the call computes.
+    """
+    read = list(_boundaries_read(pipeline, needed))
+    try:
+        _check_boundaries(read, inputs, params)
+        _check_coordinates(pipeline, needed)
+    except PipelineError as error:
+        raise CallError(str(error)) from None
+
+
+def _boundaries_read(pipeline: PipelineOp, needed: Mapping[SSAValue, Box]) -> Iterator[BoundaryOp]:
+    """Those that stages which are computed read through, even if an exterior around them hides all they give."""
+    asked: set[SSAValue] = set()
+    for op in reversed(list(flat_ops(pipeline))):
+        match op:
+            case ReturnOp():
+                asked |= {*op.funcs}
+            case GroupOp() if asked & {*op.funcs}:
+                asked |= {*op.yield_op.values}
+            case StageOp() if any(f in needed for f in op.funcs):
+                asked |= {inner.source for inner in op.body.block.ops if isinstance(inner, ReadOp)}
+            case BoundaryOp() if op.func in asked:
+                asked.add(op.source)
+                yield op
+
+
+def _check_boundaries(
+    boundaries: Sequence[BoundaryOp], inputs: Mapping[str, Box], params: Mapping[str, Number]
+) -> None:
+    numbers = _evaluated(boundaries, inputs, params)
+    sizes = CallSizes(inputs, params)
+    for op in boundaries:
+        if op.mins:
+            pairs = [(numbers[m], numbers[n]) for m, n in zip(op.mins, op.extents, strict=True)]
+        else:
+            assert isinstance(op.source.owner, InputOp)
+            pairs = [sizes.interval(op.source.owner, d) for d in op.dimensions]
+        what = f"img.boundary {op.kind.data.value} of '{stage_name(op.source)}'"
+        for dim, (first, extent) in zip(op.dimensions, pairs, strict=True):
+            if extent <= 0 and op.kind.data is not BoundaryKind.ConstantExterior:
+                raise PipelineError(
+                    f"{what} has {extent} points in dimension {dim}, so there is nothing to continue; give it an "
+                    "extent of at least 1",
+                    op,
+                )
+            if max(abs(first), abs(first + extent)) > FARTHEST:
+                raise PipelineError(
+                    f"{what} goes from {first} to {first + extent - 1} in dimension {dim}; coordinates go from "
+                    "-2^61 to 2^61",
+                    op,
+                )
+
+
+def _evaluated(
+    boundaries: Sequence[BoundaryOp], inputs: Mapping[str, Box], params: Mapping[str, Number]
+) -> dict[SSAValue, int]:
+    """The mins and extents of boundaries, as kernels are given them. PipelineError if one wraps around on the way."""
+    sizes = CallSizes(inputs, params)
+    values = dict.fromkeys(v for op in boundaries for v in (*op.mins, *op.extents))
+    numbers = {v: eval_index(v, sizes) for v in values}
+    computed = [v for v in values if not isinstance(v.owner, ConstantOp | MinOp | ExtentOp)]
+    for value, given in zip(computed, evaluate_scalars(computed, inputs, params), strict=True):
+        if given != numbers[value]:
+            op = next(b for b in boundaries if value in (*b.mins, *b.extents))
+            raise PipelineError(
+                f"img.boundary {op.kind.data.value} of '{stage_name(op.source)}': its box is computed as "
+                f"{numbers[value]}, which its type makes {given}; compute it in a wider type",
+                op,
+            )
+    return {v: int(n) for v, n in numbers.items()}  # type: ignore[arg-type]
+
+
+def _check_coordinates(pipeline: PipelineOp, needed: Mapping[SSAValue, Box]) -> None:
+    for op in flat_ops(pipeline):
+        box = needed.get(op.funcs[0]) if isinstance(op, StageOp) else None
+        if not isinstance(op, StageOp) or box is None:
+            continue
+        spans = spans_of(box)
+        for dim, (low, high) in enumerate(spans):
+            if max(-low, high) > FARTHEST:
+                raise PipelineError(
+                    f"stage '{op.sym_name.data}' is needed at {low} to {high} in dimension {dim}; coordinates go "
+                    "from -2^61 to 2^61",
+                    op,
+                )
+        if index_reach(op, spans) > FARTHEST:
+            raise PipelineError(
+                f"stage '{op.sym_name.data}' reads at indices beyond 2^61; ask for coordinates nearer to 0", op
+            )
