@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import atexit
+import contextlib
 import ctypes
 import functools
 import os
@@ -10,6 +12,7 @@ import shlex
 import shutil
 import tempfile
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -65,7 +68,7 @@ def _probe(given: tuple[str, ...] | None, path: str) -> Compiler:
     return Compiler(command, identity, (*kept, *flags))
 
 
-def _run(command: list[str], cwd: str | None = None) -> subprocess.CompletedProcess[str]:
+def _run(command: list[str], cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
     import subprocess  # late: who compiles for a GPU starts no process
 
     try:
@@ -76,11 +79,39 @@ def _run(command: list[str], cwd: str | None = None) -> subprocess.CompletedProc
 
 def _accepts(command: tuple[str, ...], *flags: str) -> bool:
     # Linked, not only compiled: a compiler may know -fopenmp and lack its library.
-    with tempfile.TemporaryDirectory() as folder:
-        source = Path(folder, "probe.c")
-        source.write_text("int probe(void) { return 0; }\n")
+    with _work_folder() as folder:
+        (folder / "probe.c").write_text("int probe(void) { return 0; }\n")
         done = _run([*command, *flags, "-fPIC", "-shared", "-o", "probe.so", "probe.c"], folder)
-        return done.returncode == 0 and Path(folder, "probe.so").exists()
+        if done.returncode == 0 and (folder / "probe.so").exists():
+            return True
+        _check_room(folder)
+        return False
+
+
+_ROOM = 1 << 20
+"""Bytes that a folder must take for it to be the compiler that refuses: a library of large kernels has about as many."""
+
+
+@contextlib.contextmanager
+def _work_folder() -> Iterator[Path]:
+    """A folder for the files of the compiler, gone afterwards; TargetError if they cannot be written."""
+    try:
+        with tempfile.TemporaryDirectory(prefix="tilefuse-", ignore_cleanup_errors=True) as folder:
+            yield Path(folder)
+    except OSError as error:
+        raise _no_folder(error) from None
+
+
+def _check_room(folder: Path) -> None:
+    """OSError if no more can be written there: a compiler tells of that in words of its own, or not at all."""
+    (folder / "room").write_bytes(bytes(_ROOM))
+
+
+def _no_folder(error: OSError) -> TargetError:
+    return TargetError(
+        f"target 'cpu': the folder for temporary files cannot be written: {error}; make room, or name another one in "
+        "$TMPDIR"
+    )
 
 
 def _processor() -> str:
@@ -129,24 +160,30 @@ def load_library(source: str, *, strict_float: bool) -> ctypes.CDLL:
 
 
 def _compile(source: str, compiler: Compiler, flags: tuple[str, ...]) -> bytes:
-    with tempfile.TemporaryDirectory(prefix="tilefuse-") as folder:
-        Path(folder, "pipeline.c").write_text(source)
+    with _work_folder() as folder:
+        (folder / "pipeline.c").write_text(source)
         command = [*compiler.command, *flags, "-o", "pipeline.so", "pipeline.c", "-lm"]
         done = _run(command, folder)
         if done.returncode != 0:
+            _check_room(folder)
             raise BuildError(
                 f"the C compiler refuses the generated source ({shlex.join(command)}):\n{done.stderr.strip()}"
             )
-        return Path(folder, "pipeline.so").read_bytes()
+        return (folder / "pipeline.so").read_bytes()
 
 
 @functools.cache
-def _private_folder() -> tempfile.TemporaryDirectory[str]:
-    return tempfile.TemporaryDirectory(prefix="tilefuse-")
+def _private_folder() -> Path:
+    folder = tempfile.TemporaryDirectory(prefix="tilefuse-", ignore_cleanup_errors=True)
+    atexit.register(folder.cleanup)
+    return Path(folder.name)
 
 
 def _private_copy(name: str, binary: bytes) -> Path:
     """Where the cache folder cannot be written: a folder of this process, gone when it ends."""
-    path = Path(_private_folder().name, name)
-    path.write_bytes(binary)
+    try:
+        path = _private_folder() / name
+        path.write_bytes(binary)
+    except OSError as error:
+        raise _no_folder(error) from None
     return path

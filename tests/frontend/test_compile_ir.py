@@ -120,3 +120,38 @@ def test_a_file_is_named_in_errors(tmp_path):
 def test_an_empty_module():
     with pytest.raises(hl.PipelineError, match="this module has 0"):
         hl.compile(ModuleOp([]), "cpu")
+
+
+class Bytes:
+    """A path as os.scandir of bytes gives it."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __fspath__(self):
+        return bytes(self.path)
+
+
+@pytest.mark.parametrize("suffix", ["", ".mlir"])
+@pytest.mark.parametrize("as_given", [str, lambda path: path, Bytes])
+def test_a_folder(suffix, as_given, tmp_path):
+    folder = tmp_path / f"folder{suffix}"
+    folder.mkdir()
+    message = re.escape(f"error: '{folder}' is a folder; compile takes IR as text, the path of a .mlir file, or")
+    with pytest.raises(hl.PipelineError, match=message):
+        hl.compile(as_given(folder), "reference")
+
+
+@pytest.mark.parametrize("as_given", [str, lambda path: path, Bytes])
+def test_a_file_by_any_name(as_given, tmp_path):
+    file = tmp_path / "twice.txt"
+    file.write_text(TEXT)
+    np.testing.assert_array_equal(hl.compile(as_given(file), "reference")(ARRAY), 2 * ARRAY)
+    file.write_text(TEXT.replace("%a, %a", "%a %a"))
+    with pytest.raises(hl.PipelineError, match=re.escape(f"{file}:5:")):
+        hl.compile(as_given(file), "reference")
+
+
+def test_a_path_that_no_file_can_have():
+    with pytest.raises(hl.PipelineError, match=r"error: cannot read 'a\\x00b.mlir': embedded null byte"):
+        hl.compile("a\0b.mlir", "reference")

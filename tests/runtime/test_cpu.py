@@ -4,6 +4,9 @@ import ctypes
 import os
 import shutil
 import stat
+import subprocess
+import sys
+import tempfile
 
 import pytest
 from runtime_pipelines import blur
@@ -144,3 +147,58 @@ def test_a_library_is_built_once_and_a_damaged_one_again(monkeypatch, tmp_path):
 def test_a_cache_folder_that_cannot_be_written(monkeypatch, tmp_path):
     (tmp_path / "cache").write_text("in the way")
     assert cpu.load_library(SOURCE, strict_float=False).answer() == 42
+
+
+def limited(program, setup, cache):
+    """Run a program in a process of its own; `setup` comes first."""
+    environment = {**os.environ, "TILEFUSE_CACHE_DIR": str(cache), "PYTHONDEVMODE": "1"}
+    environment.pop("CC", None)
+    command = [sys.executable, "-c", f"{setup}\n{program}"]
+    return subprocess.run(command, capture_output=True, text=True, env=environment, check=False, timeout=120)
+
+
+FEW_BYTES = """
+import resource, signal
+from tilefuse.runtime import cpu
+from tilefuse.runtime.errors import TargetError
+def least(size):
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
+"""
+
+
+@pytest.mark.parametrize("size", [0, 10, 4096])
+@pytest.mark.parametrize("first", ["", "cpu.find_compiler()"])
+def test_a_full_folder_for_temporary_files(size, first, tmp_path):
+    """Files of no more than a few bytes, as on a disk that is full: that is not the compiler's fault."""
+    program = f"""
+{first}
+least({size})
+try:
+    cpu.load_library({SOURCE!r}, strict_float=False)
+except TargetError as error:
+    print(error)
+"""
+    done = limited(program, FEW_BYTES, tmp_path)
+    assert "the folder for temporary files cannot be written: " in done.stdout, done.stderr
+    assert "$TMPDIR" in done.stdout
+    assert "$CC" not in done.stdout
+
+
+def test_no_folder_for_temporary_files(monkeypatch, tmp_path):
+    cpu._probe.cache_clear()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "none"))
+    with pytest.raises(TargetError, match="folder for temporary files cannot be written: .*none"):
+        cpu.find_compiler()
+
+
+def test_where_no_cache_can_be_written_nothing_is_left_behind(tmp_path):
+    (tmp_path / "file").write_text("no folder")
+    program = f"""
+from tilefuse.runtime import cpu
+print(cpu.load_library({SOURCE!r}, strict_float=False).answer(), cpu._private_folder())
+"""
+    done = limited(program, "", tmp_path / "file")
+    answer, folder = done.stdout.split()
+    assert answer == "42"
+    assert not os.path.exists(folder)
+    assert done.stderr == ""
