@@ -89,7 +89,7 @@ def _accepts(command: tuple[str, ...], *flags: str) -> bool:
 
 
 _ROOM = 1 << 20
-"""Bytes that a folder must take for it to be the compiler that refuses: a library of large kernels has about as many."""
+"""Bytes that a folder must take for it to be the compiler that refuses: about those of a library of large kernels."""
 
 
 @contextlib.contextmanager

@@ -110,9 +110,11 @@ def dtype_name(element: Attribute) -> str:
 
 
 def carry_array(array: np.ndarray, element: Attribute) -> np.ndarray:
-    """An array of pixels as carried values: a view, but for bf16."""
+    """An array of pixels as carried values: a view, but for bf16 and bool, of which any byte but 0 is true."""
     if isinstance(element, BFloat16Type):
         return array.astype(np.float32)
+    if array.dtype == np.bool_:
+        return array.view(np.uint8) != 0
     return array.view(f"u{array.dtype.itemsize}") if array.dtype.kind in "iu" else array
 
 

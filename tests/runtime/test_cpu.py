@@ -187,7 +187,7 @@ except TargetError as error:
 def test_no_folder_for_temporary_files(monkeypatch, tmp_path):
     cpu._probe.cache_clear()
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "none"))
-    with pytest.raises(TargetError, match="folder for temporary files cannot be written: .*none"):
+    with pytest.raises(TargetError, match=r"folder for temporary files cannot be written: .*none"):
         cpu.find_compiler()
 
 
