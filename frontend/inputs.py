@@ -204,6 +204,27 @@ class Buffer(Image[int]):
         """The extent of the third dimension; 1 if there is none, as in Halide."""
         return self.dim(2).extent() if self._rank > 2 else 1
 
+    def __dlpack__(
+        self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: Any = None
+    ) -> Any:
+        """The array for other libraries, as in `torch.from_dlpack(buffer)`, without a copy."""
+        asked = {"stream": stream, "max_version": max_version, "dl_device": dl_device, "copy": copy}
+        # NumPy before 2.1 takes `stream` alone
+        return self.array.__dlpack__(**{name: value for name, value in asked.items() if value is not None})
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        """(type, number) of the device that the array is on, as DLPack numbers them: the CPU."""
+        type_, number = self.array.__dlpack_device__()
+        return int(type_), int(number)
+
+    def _repr_html_(self) -> str:
+        """For notebooks: its picture, if it is one, and its type and sizes."""
+        from tilefuse.frontend.pictures import html  # late: only notebooks ask for it
+
+        channels = self.bounds[2] if self._rank == 3 else None
+        order = axis_order(self.layout, self.array.shape, None if channels is None else channels[1])
+        return html(self._name, str(self._type), self.array, order)
+
     def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
         return np.array(self.array, dtype=dtype, copy=True) if copy else np.asarray(self.array, dtype=dtype)
 

@@ -6,11 +6,14 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
+from io import StringIO
 from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
+from xdsl.printer import Printer
 
+from tilefuse.dialects.parsing import parse_module
 from tilefuse.dialects.verification import verify as verify_module
 from tilefuse.passes.pipeline import PassTrace
 from tilefuse.runtime import cuda, reporting, timing
@@ -107,6 +110,11 @@ def compile_pipeline(
     return Program(module, Settings(find_backend(target), strict_float, verify, passes, options))
 
 
+def _loaded(text: str, settings: Settings) -> Program:
+    """A program that was pickled."""
+    return Program(parse_module(text), settings)
+
+
 class Program:
     """A pipeline compiled for one target. Call it with arrays; see `__call__`."""
 
@@ -131,6 +139,17 @@ class Program:
 
     def __repr__(self) -> str:
         return f"<tilefuse.Program {self._signature}, for {self.target}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """As IR and settings: who loads a program has it compiled, or finds its machine code in the cache."""
+        text = StringIO()
+        Printer(text, print_generic_format=True, print_debuginfo=True).print_op(self._module)
+        return _loaded, (text.getvalue(), self._settings)
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the signature, the report, and the kernels' text."""
+        source = self.source() if self._settings.backend.name != "reference" else ""
+        return reporting.html(repr(self), self.report(), self.kernels, source)
 
     def __call__(
         self,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from html import escape
 
 from tilefuse.lowering.abi import kernel_name, threads
 from tilefuse.runtime.compiled import Kernels, groups_of
@@ -72,6 +73,15 @@ def text(pipeline: str, target: str, found: Sequence[Kernel], seconds: float | N
         lines.append(f"  {k.name}: {', '.join(facts)}")
         lines.append(f"    stages: {', '.join(k.stages)}")
     return "\n".join(lines)
+
+
+def html(title: str, report: str, found: Sequence[Kernel], source: str) -> str:
+    """The same for notebooks, and the text of the kernels; all of it escaped."""
+    parts = [f"<b>{escape(title)}</b><pre>{escape(report)}</pre>"]
+    if found:
+        names = ", ".join(k.name for k in found)
+        parts.append(f"<details><summary>{escape(names)}</summary><pre>{escape(source)}</pre></details>")
+    return "".join(parts)
 
 
 def _times(numbers: Sequence[int]) -> str:

@@ -114,7 +114,7 @@ def carry_array(array: np.ndarray, element: Attribute) -> np.ndarray:
     if isinstance(element, BFloat16Type):
         return array.astype(np.float32)
     if array.dtype == np.bool_:
-        return array.view(np.uint8) != 0
+        return np.asarray(array.view(np.uint8) != 0)
     return array.view(f"u{array.dtype.itemsize}") if array.dtype.kind in "iu" else array
 
 
