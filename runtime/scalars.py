@@ -60,11 +60,24 @@ def checked(op: ParamOp, value: Any) -> Number:
         if not low <= int(value) <= high:
             raise CallError(f"param '{name}' is {value}, outside of {element}: {low} to {high}")
         return bool(value) if element.width.data == 1 else int(value)
-    number = float(value)
+    assert isinstance(element, FixedBitwidthType)
     limit = _float_limit(element)
-    if math.isfinite(number) and abs(number) > limit:
-        raise CallError(f"param '{name}' is {number}, outside of {element}: at most {limit}")
-    return number
+    try:
+        number = float(value)
+    except OverflowError:  # of an integer
+        number = math.inf
+    if (math.isfinite(number) and abs(number) > limit) or (math.isinf(number) and value != number):
+        raise CallError(f"param '{name}' is {value}, outside of {element}: at most {limit}")
+    return number if element.bitwidth > 16 else _half(number, element)
+
+
+def _half(number: float, element: Attribute) -> float:
+    """A number rounded to f16 or bf16, once; kernels take it as float."""
+    if element.name == "f16":
+        return float(np.float16(number))
+    from tilefuse.runtime.evaluator.carriers import round_bf16
+
+    return float(round_bf16(np.array(number)))
 
 
 def _integer_range(element: IntegerType) -> tuple[int, int]:
@@ -74,8 +87,7 @@ def _integer_range(element: IntegerType) -> tuple[int, int]:
     return 0, 2**width - 1
 
 
-def _float_limit(element: Attribute) -> float:
-    assert isinstance(element, FixedBitwidthType)
+def _float_limit(element: FixedBitwidthType) -> float:
     if element.name == "bf16":
         return 3.3895313892515355e38
     return _FLOAT_MAX[element.bitwidth]

@@ -7,6 +7,7 @@ import pytest
 from runtime_pipelines import CHAIN, SCALED
 from xdsl.dialects.builtin import IndexType, IntegerType, bf16, f16, f32, f64
 
+import tilefuse as hl
 from tilefuse.dialects.img.ops import ParamOp, PipelineOp, StageOp
 from tilefuse.dialects.img.types import i1, si8, ui8, ui64
 from tilefuse.dialects.parsing import parse_module
@@ -28,6 +29,11 @@ from tilefuse.runtime.specialize import find_pipeline
         (f32, np.array(2.5), 2.5),
         (f32, float("inf"), float("inf")),
         (f16, 65504, 65504.0),
+        (f16, 0.1, 0.0999755859375),
+        (f16, 1 + 2**-11 + 2**-40, 1 + 2**-10),
+        (bf16, 0.1, 0.10009765625),
+        (bf16, 1 + 2**-8 + 2**-40, 1 + 2**-7),
+        (bf16, float("-inf"), float("-inf")),
     ],
 )
 def test_values_that_fit(element, value, expected):
@@ -47,6 +53,10 @@ def test_values_that_fit(element, value, expected):
         (ui8, None, CallTypeError),
         (f16, 65536, CallError),
         (bf16, 3.4e38, CallError),
+        (f32, 10**400, CallError),
+        (f64, -(10**400), CallError),
+        (f64, np.longdouble("1e4000"), CallError),
+        (f16, 10**400, CallError),
         (f32, 1 + 0j, CallTypeError),
         (f32, np.ones(2), CallTypeError),
     ],
@@ -126,3 +136,14 @@ def test_scalars_that_passes_would_make_constants(op, by):
     picture = np.arange(60, dtype=np.uint8).reshape(6, 10)
     program, reference = (compile_pipeline(module, target) for target in ("cpu", "reference"))
     np.testing.assert_array_equal(program(picture, p=77), reference(picture, p=77))
+
+
+def test_half_floats_as_parameters():
+    """Kernels take them as float: rounded to what they are, and not only where they are computed with."""
+    x, y = hl.vars("x y")
+    image, p, q = hl.ImageParam(hl.Float(32), 2, "image"), hl.Param(hl.Float(16), "p"), hl.Param(hl.BFloat(16), "q")
+    f = hl.Func("f")
+    f[x, y] = hl.f32(p) + image[x, y] * hl.f32(q)
+    array = np.arange(6, dtype=np.float32).reshape(2, 3)
+    programs = [hl.Pipeline(f).compile(target, strict_float=True) for target in ("cpu", "reference")]
+    np.testing.assert_array_equal(*(program(array, p=0.1, q=0.7) for program in programs))
