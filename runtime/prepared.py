@@ -10,11 +10,15 @@ from tilefuse.runtime.arrays import Device
 from tilefuse.runtime.boxes import CallBoxes
 from tilefuse.runtime.compiled import Compiled
 from tilefuse.runtime.cuda_runner import CudaRunner
+from tilefuse.runtime.errors import CallMemoryError
 from tilefuse.runtime.launch import CpuRunner, Runner
 from tilefuse.runtime.layouts import Picture
 from tilefuse.runtime.plan import make_plan
 from tilefuse.runtime.reference import ReferenceRunner
 from tilefuse.runtime.scalars import Number, distinct, evaluate_scalars, params_of, word
+
+_MOST_BYTES = 1 << 62
+"""Beyond it allocators have no number for a size, and so no error of their own."""
 
 
 class Prepared(Protocol):
@@ -50,6 +54,10 @@ class PreparedKernels:
         if kernels.module is not compiled.module:
             # Tiles have become smaller since.
             plan = make_plan(kernels.pipeline, boxes, inputs, outputs, params, lodging)
+        if plan.arena_bytes > _MOST_BYTES:
+            raise CallMemoryError(
+                f"the temporaries of this call take more memory than there is: {plan.arena_bytes} bytes"
+            )
         self.plan = plan
         self._boxes = boxes
         self._params = params_of(plan.scalars)

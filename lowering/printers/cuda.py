@@ -291,7 +291,7 @@ class Cuda(Language):
         params, values = [f"{t} a{i}" for i in range(n)], [f"a{i}" for i in range(n)]
         words: tuple[str, ...] = ()
         more: dict[str, Helper] = {}
-        if n == 1 and t in ("float", "double"):  # an element by itself
+        if n == 1 and (t == "float" or size == 8):  # an element by itself
             ctype, make, splat = t, " return a0; }", " return a; }"
             lane: tuple[str, ...] = ("{}",)
         elif builtin := _BUILTIN_VECTORS.get((t, n)):

@@ -202,3 +202,15 @@ def test_a_constant_exterior_of_no_points_on_an_emulated_gpu(shape, monkeypatch,
     picture = np.random.default_rng(1).integers(0, 256, (20, 300)).astype(np.uint8)
     for width in (200, 0, -1, -40, 7, -(2**31)):
         np.testing.assert_array_equal(program(picture, width=width), reference(picture, width=width))
+
+
+def test_temporaries_larger_than_any_memory():
+    """Two outputs, of which the other reads all points between them of the first."""
+    x, y = hl.vars("x y")
+    image, first, second = hl.ImageParam(hl.Float(64), 2, "image"), hl.Func("first"), hl.Func("second")
+    first[x, y] = hl.BoundaryConditions.repeat_edge(image)[x, y] + 1.0
+    second[x, y] = first[x + 1, y]
+    program = hl.Pipeline([first, second]).compile("cpu")
+    for far in (2**32, 2**44, 2**59):
+        with pytest.raises(CallMemoryError, match="the temporaries of this call take more memory than there is"):
+            program(np.zeros((4, 4)), sizes=(3, 2), mins={"first": (0, 0), "second": (far, far)})

@@ -1,0 +1,10 @@
+"""Calls after calls of random pipelines with parameters; see `random_calls`."""
+
+import pytest
+from random_calls import check
+
+
+# 175: an integer of 8 bytes as a vector of one; 207: an arena larger than any
+@pytest.mark.parametrize("seed", [*range(16), 175, 207])
+def test_calls(seed):
+    check(seed)
