@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import BFloat16Type, FloatAttr, IntegerAttr
 
 from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.img.ops import InputOp, ParamOp, PipelineOp
-from tilefuse.dialects.img.types import ELEMENT_DTYPES, FuncType, element_bytes
+from tilefuse.dialects.img.types import ELEMENT_DTYPES, FuncType, element_bytes, ui64
 from tilefuse.runtime.arrays import ArrayView, Device, device_name
 from tilefuse.runtime.boxes import input_ops, rank_of
 from tilefuse.runtime.errors import CallError, CallTypeError
@@ -149,7 +149,13 @@ def _default(op: ParamOp) -> Number:
     attribute = op.attributes[DEFAULT]
     if not isinstance(attribute, IntegerAttr | FloatAttr):
         raise PipelineError(f"param '{op.sym_name.data}': {DEFAULT} is a number, not {attribute}", op)
-    return checked(op, attribute.value.data)
+    number = attribute.value.data
+    if op.element == ui64 and isinstance(number, int):
+        number %= 1 << 64  # an attribute of 64 bits has no sign
+    try:
+        return checked(op, number)
+    except CallError as error:
+        raise PipelineError(f"{DEFAULT}: {error}", op) from None
 
 
 def _is_integer(value: Any) -> bool:

@@ -8,6 +8,7 @@ from runtime_pipelines import CHAIN, SCALED
 from xdsl.dialects.builtin import IndexType, IntegerType, bf16, f16, f32, f64
 
 import tilefuse as hl
+from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.img.ops import ParamOp, PipelineOp, StageOp
 from tilefuse.dialects.img.types import i1, si8, ui8, ui64
 from tilefuse.dialects.parsing import parse_module
@@ -147,3 +148,21 @@ def test_half_floats_as_parameters():
     array = np.arange(6, dtype=np.float32).reshape(2, 3)
     programs = [hl.Pipeline(f).compile(target, strict_float=True) for target in ("cpu", "reference")]
     np.testing.assert_array_equal(*(program(array, p=0.1, q=0.7) for program in programs))
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"])
+def test_the_least_and_greatest_defaults(dtype):
+    x = hl.Var("x")
+    bits = np.iinfo(dtype).bits
+    element = hl.UInt(bits) if dtype[0] == "u" else hl.Int(bits)
+    for value in (int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)):
+        image, p, f = hl.ImageParam(element, 1, "image"), hl.Param(element, "p", value), hl.Func("f")
+        f[x] = image[x] + p
+        assert hl.Pipeline(f).compile("reference")(np.zeros(2, dtype)).tolist() == [value] * 2
+
+
+@pytest.mark.parametrize(("default", "message"), [("256 : i16", "param 'k' is 256"), ("1.5 : f32", "takes an integer")])
+def test_defaults_that_do_not_fit_are_errors_of_the_ir(default, message):
+    text = ARGUMENT.format(op="arith.divui", by=3).replace('"p" of ui8', f'"k" of ui8 {{img.default = {default}}}')
+    with pytest.raises(PipelineError, match=rf"scalars.mlir:3:\d+: error: img.default: .*{message}"):
+        compile_pipeline(parse_module(text, "scalars.mlir"), "reference")
