@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 import pytest
 from emulated_cuda import emulate
+from random_pipelines import random_pipeline
 from random_programs import passes
 from random_values_given import LAYOUTS, PARAM_TYPES, fits, given_value, is_refused, values
 
@@ -43,6 +44,9 @@ POISON = 0xA5
 def check(seed: int) -> None:
     """Draw a pipeline and calls of it from a seed; AssertionError if one gives anything else than it should."""
     rng = Random(seed)
+    if rng.random() < 0.25:
+        _check_pipeline(seed, rng)
+        return
     drawn = _Drawn(rng)
     emulated = shutil.which("g++") is not None and rng.random() < 0.08
     target = "cpu" if emulated or rng.random() < 0.8 else "reference"
@@ -62,6 +66,39 @@ def check(seed: int) -> None:
         with ThreadPoolExecutor(4 if not emulated and rng.random() < 0.25 else 1) as pool:
             for done in [pool.submit(run) for run in runs]:
                 done.result()
+
+
+def _check_pipeline(seed: int, rng: Random) -> None:
+    """Calls of a pipeline of several stages, of channels and of pictures that lie anyhow."""
+    case = random_pipeline(seed, stages=4)
+    program = compile_pipeline(case.module, rng.choice(["cpu", "cpu", "reference"]), strict_float=True)
+    params = {op.sym_name.data: str(op.element) for op in case.module.walk() if isinstance(op, ParamOp)}
+    types = {"f32": "float32", "si32": "int32", "ui8": "uint8"}
+    inputs, values, sizes, mins = case.inputs, case.params, case.sizes, case.mins
+    for number in range(12):
+        match rng.randrange(6):
+            case 0 | 1:
+                values = {n: given_value(rng, types[t]) for n, t in params.items()}
+            case 2:
+                inputs = {n: np.flip(a) for n, a in inputs.items()}
+            case 3:
+                inputs = {n: a.copy(order=rng.choice("CFK")) for n, a in inputs.items()}
+            case 4:
+                sizes = {n: tuple(max(1, e + rng.choice([0, 0, 1, -1])) for e in s) for n, s in sizes.items()}
+            case 5:
+                name = rng.choice(list(mins))
+                mins = {**mins, name: tuple(m + rng.choice([0, 0, 1, -1]) for m in mins[name])}
+        named = list({**inputs, **values, "sizes": sizes, "mins": mins}.items())
+        rng.shuffle(named)
+        right, wrong = _outcome(compile_pipeline(case.module, "reference"), [], dict(named))
+        found, error = _outcome(program, [], dict(named))
+        what = f"seed {seed}, call {number}: {values} {sizes} {mins}"
+        assert (error is None) == (wrong is None), f"{what}\n{error}\nshould be\n{wrong}"
+        if wrong is not None:
+            sizes, mins = case.sizes, case.mins
+            continue
+        for got, wanted in zip(*(a if isinstance(a, tuple) else (a,) for a in (found, right)), strict=True):
+            np.testing.assert_array_equal(got, wanted, err_msg=what)
 
 
 def _compiled(drawn: _Drawn, target: str, shape: Any) -> Program:
