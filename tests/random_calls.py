@@ -381,7 +381,7 @@ class _Given:
         elif how in ("an input", "over an input", "between an input") and inputs:
             name = next(iter(inputs))
             given = inputs[name]
-            if type(given) is not np.ndarray or given.itemsize != item:
+            if type(given) is not np.ndarray or given.ndim != 2 or given.itemsize != item:
                 return
             inputs[name], arrays[0], self.memory[0] = self._together(how, given, first)
 
