@@ -5,7 +5,7 @@
 // RUN: pipeline-opt %s -p 'tile{shape=warp_tile sizes=0,0 threads=32,4 vector=2 rows=2 exchange=false},promote-memory,lower-groups,lower-warp-tiles{warps=false}' | filecheck %s --check-prefix=ARRAYS
 // RUN: pipeline-opt %s -p 'tile{shape=warp_tile sizes=0,0 threads=32,4 vector=2 rows=2 exchange=false},promote-memory,lower-groups,lower-warp-tiles' -t cuda | filecheck %s --check-prefix=CUDA
 
-// CHECK:       func.func @p_length_tile(
+// CHECK:       func.func @p_length_tile1(
 // CHECK:       [[ROOTS:%[0-9]+]] = math.sqrt %{{[0-9]+}} {kernel.converged} : vector<2xf32>
 // CHECK-NEXT:  [[A:%[0-9]+]] = vector.extract [[ROOTS]][0] : f32 from vector<2xf32>
 // CHECK-NEXT:  [[B:%[0-9]+]] = vector.extract [[ROOTS]][1] : f32 from vector<2xf32>
@@ -30,7 +30,7 @@
 // CHECK:         vector.broadcast [[ALIVE]] : i1 to vector<1xi1>
 // CHECK:         vector.maskedstore {{.*}} vector<1xi1>, vector<1xf32>
 // CHECK:         vector.maskedstore {{.*}} vector<1xi1>, vector<1xf32>
-// CHECK:       func.func @p_length(
+// CHECK:       func.func @p_length_kernel1(
 
 // ARRAYS-NOT:  vector<
 // ARRAYS:      math.sqrt %{{.*}} : f32
@@ -38,10 +38,10 @@
 
 // CUDA:        static __device__ __noinline__ float2 sqrt_any_f32x2(float2 a) {
 // CUDA:        static __device__ __forceinline__ float2 sqrt_converged_f32x2(float2 a) {
-// CUDA:        if (__builtin_expect(__any_sync(0xffffffffu, !(s.x >= 0x1p-50f && s.y >= 0x1p-50f)), 0)) r = sqrt_any_f32x2(a);
+// CUDA:        if (__builtin_expect(__any_sync(0xffffffffu, !(s.x >= 0x1p-50f && s.y >= 0x1p-50f)), 0)) r_ = sqrt_any_f32x2(a);
 // CUDA:        = sqrt_converged_f32x2(
-// CUDA:        store_if_f32x2(test{{.*}}, &out
-// CUDA:        store_if_f32x1(test{{.*}}, &out
+// CUDA:        store_if_f32x2(test_{{.*}}, &out
+// CUDA:        store_if_f32x1(test_{{.*}}, &out
 
 img.pipeline @p {
   %photo = img.input "photo" : !img.func<2xf32>
