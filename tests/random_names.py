@@ -21,17 +21,22 @@ from tilefuse.runtime.nvrtc import compile_report, supported_archs
 
 _WORDS = """
 int for while template operator auto register asm typeof restrict _Bool bool true false lambda None class def
-NULL NAN INFINITY HUGE_VALF CUDART_VERSION M_PI EOF INT_MAX linux unix i386 assert offsetof complex I __CUDA_ARCH__ __LINE__
+NULL NAN INFINITY HUGE_VALF CUDART_VERSION M_PI EOF INT_MAX linux unix i386 assert offsetof complex I
+__CUDA_ARCH__ __LINE__
 threadIdx blockIdx warpSize __syncthreads __shfl_xor_sync min max abs float4 make_float4 dim3 printf malloc memcpy
 exp expf sqrt sqrtf gamma y0 j1 main errno signgam idx uidx apart x y c tx bx a b v i_1 a_b out_f f f_tile f_fetch
 f_ahead f_words f_kernel1 f_f_tile1 f_f_kernel1 f_ f__ __f _f _1 x_1 x_1_1 f_fn x__ r_f sh_f d4
 """
 _ODD = [
-    "a.b", "a b", "a-b", "A_B", "a__b", "_a_b", "a_b_", "a$b", "é", "e\u0301", "\u212b", "Å", "变量", "𝒳", "😀", "\u202eabc", "\u05d0",
-    "a\u200db", "\u0661", "1", "2x", " ", "\t", "\n", "a\nb", "\r", "\0", "a\0b", '"', "'", 'a"b', "\\", "a\\", "??/", "a??/",
-    "*/", "/*", "//", "a//b", "%", "%s", "%x", "@f", "{}", "{0}", "#x", "\u2028", "\x85", "\x7f", "\ud800", "a\udfffb", "",
+    "a.b", "a b", "a-b", "A_B", "a__b", "_a_b", "a_b_", "a$b", "é", "e\u0301", "\u212b", "Å", "变量", "𝒳", "😀",
+    "\u202eabc", "\u05d0",
+    "a\u200db", "\u0661", "1", "2x", " ", "\t", "\n", "a\nb", "\r", "\0", "a\0b", '"', "'", 'a"b', "\\", "a\\",
+    "??/", "a??/",
+    "*/", "/*", "//", "a//b", "%", "%s", "%x", "@f", "{}", "{0}", "#x", "\u2028", "\x85", "\x7f", "\ud800",
+    "a\udfffb", "",
     "x" * 10_000, "x" * 9_999 + "y", "é" * 10_000, "x" * 48, "x" * 49, "ab\n#error spliced", "a\\\n#error spliced",
-    word("a.b"), word("é"), symbol("f", "f", "tile"), symbol("f", "f", "kernel"), word("x" * 49) + "_", "loc(unknown)", "xé\"\\\n",
+    word("a.b"), word("é"), symbol("f", "f", "tile"), symbol("f", "f", "kernel"), word("x" * 49) + "_",
+    "loc(unknown)", "xé\"\\\n",
 ]  # fmt: skip
 _PARTS = ["a", "_", ".", "b", "é", "\\", '"', "\n", " ", "1", "$", "??/", "*/", "x_1", "%", "tile", "__"]
 

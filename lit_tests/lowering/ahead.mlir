@@ -17,8 +17,8 @@
 // Of each plane the tile's own rows and columns: what else it reads is other blocks' own.
 
 // CHECK:       func.func @two_blur_ahead3(
-// CHECK:         warp_.prefetch %in[%{{.*}}, %{{.*}}, %{{.*}}] within [0, 120, 0, 16] by_ 4 : memref<?x_?x_?xf32
-// CHECK:         warp_.prefetch %in[%{{.*}}, %{{.*}}, %{{.*}}] within [0, 120, 0, 16] by_ 4 : memref<?x_?x_?xf32
+// CHECK:         warp.prefetch %in[%{{.*}}, %{{.*}}, %{{.*}}] within [0, 120, 0, 16] by 4 : memref<?x?x?xf32
+// CHECK:         warp.prefetch %in[%{{.*}}, %{{.*}}, %{{.*}}] within [0, 120, 0, 16] by 4 : memref<?x?x?xf32
 // CHECK-NOT:     warp_.prefetch
 // CHECK:         func.return
 
@@ -26,8 +26,8 @@
 
 // CHECK:       func.func @two_blur_tile3(
 // CHECK:         warp_.load
-// CHECK:         warp_.prefetch %in[%{{.*}}, %{{.*}}, %{{.*}}] within [0, 120, 48, 64] by_ 4 : memref<?x_?x_?xf32
-// CHECK:         warp_.prefetch %in[%{{.*}}, %{{.*}}, %{{.*}}] within [0, 120, 48, 64] by_ 4 : memref<?x_?x_?xf32
+// CHECK:         warp.prefetch %in[%{{.*}}, %{{.*}}, %{{.*}}] within [0, 120, 48, 64] by 4 : memref<?x?x?xf32
+// CHECK:         warp.prefetch %in[%{{.*}}, %{{.*}}, %{{.*}}] within [0, 120, 48, 64] by 4 : memref<?x?x?xf32
 // CHECK:         warp_.map
 
 // Blocks of rows of tiles below are asked for by those above them.
@@ -44,7 +44,7 @@
 // LINES:         arith.divui
 // LINES:         [[INSIDE:%.*]] = arith.cmpi slt, %{{.*}}, %{{.*}} : index
 // LINES:         scf.if
-// LINES-NEXT:      memref.prefetch %in[%{{.*}}, %{{.*}}, %{{.*}}], read, locality<2>, data : memref<?x_?x_?xf32
+// LINES-NEXT:      memref.prefetch %in[%{{.*}}, %{{.*}}, %{{.*}}], read, locality<2>, data : memref<?x?x?xf32
 // LINES:       func.func @two_blur_tile3(
 // LINES:         vector.load
 // LINES:         memref.prefetch

@@ -8,13 +8,13 @@
 // beside a piece by what fits. Rows of shared memory always do.
 
 // CHECK-LABEL: void pieces_blur_tile6(
-// CHECK:         const idx [[IN:i_[0-9]+]] = (photo_s0_ * 4) |
+// CHECK:         const idx [[IN:i_[0-9]+_]] = (photo_s0_ * 4) |
 // CHECK:         __shared__ __align__(16) float sh_blur_x_[4624];
 
 // The region is 128 columns and one on each side: pieces first, then the columns beside.
 // CHECK:         for (idx [[I:.*]] = t_; [[I]] < 544; [[I]] += 256) {
 // CHECK:           if (border_) {
-// CHECK:             const bool [[TOGETHER:test_[0-9]+]] = (([[IN]] & 15) == 0) &
+// CHECK:             const bool [[TOGETHER:test_[0-9]+_]] = (([[IN]] & 15) == 0) &
 // CHECK-NEXT:        if ([[TOGETHER]]) {
 // CHECK:               load_f32x4(&photo_[
 // CHECK:             if (([[IN]] & 15) == 0) {

@@ -13,8 +13,8 @@
 // lies in the buffer. What versions for border tiles compute is not computed before it is known that one is needed.
 
 // CHECK-LABEL: __launch_bounds__(128) pieces_sum_kernel6(
-// CHECK:         const idx [[FIRST:i_[0-9]+]] = x0_ - 4;
-// CHECK:         const idx [[AT:i_[0-9]+]] = [[FIRST]] - left_;
+// CHECK:         const idx [[FIRST:i_[0-9]+_]] = x0_ - 4;
+// CHECK:         const idx [[AT:i_[0-9]+_]] = [[FIRST]] - left_;
 // CHECK:         ([[AT]] >= 0 || ([[AT]] & 3) == 0) && ({{.*}} >= 128 || ({{.*}} & 3) == 0)
 // CHECK:         w_ >= 4 && left_ >= before_min_x_
 // CHECK:         pieces_sum_tile6({{.*}}, apart(x0_, 1), y0_, true, true);

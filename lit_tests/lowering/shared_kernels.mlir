@@ -6,8 +6,8 @@
 
 // CHECK-LABEL: func.func @two_first_tile3(
 // CHECK-SAME:    %border: i1, %whole: i1, %in_aligned: i1, %first_aligned: i1)
-// CHECK:         warp_.load %in[{{.*}}] aligned %in_aligned pieces_ partial right border_ %border whole_ %whole replaces rows_ {
-// CHECK:         warp_.store %first to %out_first[{{.*}}] within [0, 120, 0, 8] aligned %first_aligned border_ %border whole_ %whole :
+// CHECK:         warp.load %in[{{.*}}] aligned %in_aligned pieces partial right border %border whole %whole replaces rows {
+// CHECK:         warp.store %first to %out_first[{{.*}}] within [0, 120, 0, 8] aligned %first_aligned border %border whole %whole :
 
 // Inside of the picture there is one version then.
 

@@ -93,9 +93,9 @@ func.func @steps(%in: memref<?x?xf32>, %out: memref<?x?xf32>, %i: index, %j: ind
 // those that are still needed first.
 
 // BOTH-LABEL:  func.func @wave(
-// WARPS-NEXT:    %[[NOW:w_now_[_0-9]*]] = memref.alloca() : memref<2x4xf32, 5 : i64>
-// WARPS-NEXT:    %[[OLD:w_old_[_0-9]*]] = memref.alloca() : memref<2x4xf32, 5 : i64>
-// WARPS-NEXT:    %[[NEW:w_new_[_0-9]*]] = memref.alloca() : memref<2x4xf32, 5 : i64>
+// WARPS-NEXT:    %[[NOW:w_now[_0-9]*]] = memref.alloca() : memref<2x4xf32, 5 : i64>
+// WARPS-NEXT:    %[[OLD:w_old[_0-9]*]] = memref.alloca() : memref<2x4xf32, 5 : i64>
+// WARPS-NEXT:    %[[NEW:w_new[_0-9]*]] = memref.alloca() : memref<2x4xf32, 5 : i64>
 // WARPS-NOT:     memref.alloca
 // WARPS:         scf.for %k
 // WARPS:           memref.store %s, %[[NEW]][

@@ -78,7 +78,7 @@ if TYPE_CHECKING:
 _LONGEST_INLINE = 52
 _LONGEST_STORED = 76
 _WIDEST_SIGNATURE = 100
-_MARKS = re.compile(r"_\b")
+_MARKS = re.compile(r"(?<!_)_\b")
 
 
 def op_name(op: Operation) -> str:
@@ -140,12 +140,12 @@ class FunctionPrinter:
                 self._values[arg] = expr.name(name, self.ctype(arg.type))
                 groups.append(f"{self.ctype(arg.type)} {name}")
         text = f"{head}({', '.join(groups) or 'void'}) {{"
-        if len(text) <= _WIDEST_SIGNATURE:
+        if _width(text) <= _WIDEST_SIGNATURE:
             return text
         lines, line = [f"{head}("], "   "
         for i, group in enumerate(groups):
             group += "," if i + 1 < len(groups) else ") {"
-            if len(line) + len(group) > _WIDEST_SIGNATURE and line.strip():
+            if _width(line) + _width(group) > _WIDEST_SIGNATURE and line.strip():
                 lines.append(line)
                 line = "   "
             line += " " + group
@@ -266,8 +266,7 @@ class FunctionPrinter:
 
     def _may_wait(self, op: Operation, a: Expr) -> bool:
         user = self._user[op.results[0]]
-        # Without the marks of variables: how code is split up depends on what names say alone.
-        if len(_MARKS.sub("", a.text)) > (_LONGEST_STORED if op_name(user) == "memref.store" else _LONGEST_INLINE):
+        if _width(a.text) > (_LONGEST_STORED if op_name(user) == "memref.store" else _LONGEST_INLINE):
             return False
         if user.parent is not op.parent:
             # In a loop it would be computed again and again.
@@ -334,6 +333,11 @@ class FunctionPrinter:
         for target, source in zip(targets, sources, strict=True):
             if target.text != source.text:
                 self.line(f"{target.text} = {source.text};")
+
+
+def _width(text: str) -> int:
+    """Characters of `text` without the marks of variables: how code is split up depends on what names say alone."""
+    return len(text) - len(_MARKS.findall(text))
 
 
 def _plain_name(type_: Attribute) -> str:

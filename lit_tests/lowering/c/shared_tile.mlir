@@ -18,7 +18,7 @@
 // CHECK-NEXT:   float tile_[10][34] __attribute__((aligned(64)));
 // CHECK-NEXT:   // blur_x
 // CHECK-NEXT:   float blur_x_[10][33] __attribute__((aligned(64)));
-// CHECK-NEXT:   // load photo_
+// CHECK-NEXT:   // load photo
 // CHECK-NEXT:   for (idx ty_ = 0; ty_ < 8; ++ty_) {
 // CHECK-NEXT:     for (idx tx_ = 0; tx_ < 32; ++tx_) {
 // CHECK-NEXT:       for (idx y_ = ty_; y_ < 10; y_ += 8) {
@@ -55,7 +55,7 @@
 // CHECK-NEXT:   }
 // CHECK-NEXT: }
 // CHECK-EMPTY:
-// CHECK-NEXT: // blur_y(blur_x_(photo_))
+// CHECK-NEXT: // blur_y(blur_x(photo))
 // CHECK-NEXT: void blur_fn(
 // CHECK-NEXT:     const float* __restrict__ photo_, idx photo_n0_, idx photo_n1_, idx photo_s0_,
 // CHECK-NEXT:     float* __restrict__ out_, idx out_n0_, idx out_n1_, idx out_s0_) {

@@ -11,15 +11,15 @@
 // CHECK-EMPTY:
 // CHECK-NEXT: typedef unsigned char u8x16 __attribute__((vector_size(16)));
 // CHECK-EMPTY:
-// CHECK-NEXT: static inline f32x4 load_f32x4(const float* p) { f32x4 v_; __builtin_memcpy(&v_, p, sizeof v_); return v_; }
-// CHECK-NEXT: static inline void store_f32x4(float* p, f32x4 v_) { __builtin_memcpy(p, &v_, sizeof v_); }
+// CHECK-NEXT: static inline f32x4 load_f32x4(const float* p) { f32x4 v; __builtin_memcpy(&v, p, sizeof v); return v; }
+// CHECK-NEXT: static inline void store_f32x4(float* p, f32x4 v) { __builtin_memcpy(p, &v, sizeof v); }
 // CHECK-NEXT: static inline f32x4 splat_f32x4(float a) {
 // CHECK-NEXT:   return (f32x4){a, a, a, a};
 // CHECK-NEXT: }
 // CHECK-NEXT: static inline f32x4 make_f32x4(float a0, float a1, float a2, float a3) {
 // CHECK-NEXT:   return (f32x4){a0, a1, a2, a3};
 // CHECK-NEXT: }
-// CHECK-NEXT: static inline u8x16 load_u8x16(const unsigned char* p) { u8x16 v_; __builtin_memcpy(&v_, p, sizeof v_); return v_; }
+// CHECK-NEXT: static inline u8x16 load_u8x16(const unsigned char* p) { u8x16 v; __builtin_memcpy(&v, p, sizeof v); return v; }
 // CHECK-NEXT: static inline u8x16 splat_u8x16(unsigned char a) {
 // CHECK-NEXT:   return (u8x16){
 // CHECK-NEXT:     a, a, a, a,
@@ -27,7 +27,7 @@
 // CHECK-NEXT:     a, a, a, a,
 // CHECK-NEXT:     a, a, a, a};
 // CHECK-NEXT: }
-// CHECK-NEXT: static inline void store_u8x16(unsigned char* p, u8x16 v_) { __builtin_memcpy(p, &v_, sizeof v_); }
+// CHECK-NEXT: static inline void store_u8x16(unsigned char* p, u8x16 v) { __builtin_memcpy(p, &v, sizeof v); }
 // CHECK-EMPTY:
 // CHECK-NEXT: void vectors_fn(
 // CHECK-NEXT:     const float* __restrict__ in_, idx in_n0_, idx in_n1_, idx in_s0_,

@@ -19,9 +19,9 @@
 // CHECK-NEXT:     unsigned int pos_ = 4294967295u;
 // CHECK-NEXT:     for (idx x_ = 0; x_ < in_n1_; ++x_) {
 // CHECK-NEXT:       const float v_ = in_[y_ * in_s0_ + x_];
-// CHECK-NEXT:       const bool greater_ = v_ > max_1;
+// CHECK-NEXT:       const bool greater_ = v_ > max_;
 // CHECK-NEXT:       acc_ = acc_ + v_;
-// CHECK-NEXT:       max_1 = greater_ ? v_ : max_1;
+// CHECK-NEXT:       max_ = greater_ ? v_ : max_;
 // CHECK-NEXT:       pos_ = greater_ ? (unsigned int)x_ : pos_;
 // CHECK-NEXT:     }
 // CHECK-NEXT:     sum_[y_] = acc_;

@@ -10,7 +10,7 @@
 // CHECK-NEXT: static __device__ __forceinline__ unsigned int upper_u16x2(unsigned int a, unsigned int b) {
 // CHECK-NEXT:   return __byte_perm((a & 0xffffu) * (b & 0xffffu), (a >> 16) * (b >> 16), 0x7632);
 // CHECK-NEXT: }
-// CHECK-NEXT: static __device__ __forceinline__ void store_u8x4(unsigned char* p, unsigned int v_) { *reinterpret_cast<unsigned int*>(p) = v_; }
+// CHECK-NEXT: static __device__ __forceinline__ void store_u8x4(unsigned char* p, unsigned int v) { *reinterpret_cast<unsigned int*>(p) = v; }
 // CHECK-EMPTY:
 // CHECK-NEXT: extern "C" __global__ void __launch_bounds__(128) mean_fn(
 // CHECK-NEXT:     const unsigned char* __restrict__ in_, idx in_n0_, idx in_n1_, idx in_s0_,
@@ -50,5 +50,5 @@
 // CHECK-NEXT:   if (border_) {
 // CHECK-NEXT:     if (test_) {
 // CHECK-NEXT:       if (aligned_) {
-// CHECK:              store_u8x4(&out_[i_2_ * out_s0_ + i_3_], __byte_perm(v_{{[0-9]+}}, v_{{[0-9]+}}, 0x6240));
-// CHECK:              out_[i_2_ * out_s0_ + i_6_] = (unsigned short)(v_{{[0-9]+}} >> 16);
+// CHECK:              store_u8x4(&out_[i_2_ * out_s0_ + i_3_], __byte_perm(v_{{[0-9]+}}_, v_{{[0-9]+}}_, 0x6240));
+// CHECK:              out_[i_2_ * out_s0_ + i_6_] = (unsigned short)(v_{{[0-9]+}}_ >> 16);

@@ -29,7 +29,7 @@
 // CHECK-NEXT:   #pragma unroll
 // CHECK-NEXT:   for (idx u_ = 0; u_ < 2; ++u_) {
 // CHECK-NEXT:     #pragma unroll
-// CHECK-NEXT:     for (idx v_{{[0-9]+}} = 0; v_{{[0-9]+}} < 2; ++v_{{[0-9]+}}) {
+// CHECK-NEXT:     for (idx v_{{[0-9]+}}_ = 0; v_{{[0-9]+}}_ < 2; ++v_{{[0-9]+}}_) {
 func.func @sum(%in: memref<?x?xi8, strided<[?, 1]>>, %out: memref<?x?xi8, strided<[?, 1]>>, %border: i1, %aligned: i1)
     attributes {kernel.threads = array<i64: 32, 4, 1>} {
   %i = arith.constant 0 : index
@@ -112,7 +112,7 @@ func.func @twice(%in: memref<?x?xi8, strided<[?, 1]>>, %out: memref<?x?xi8, stri
 // CHECK-NEXT:   w_a_[0][9] = __byte_perm(v_, v_5_, 0x5432);
 // CHECK-NEXT:   w_a_[0][10] = v_5_;
 // CHECK-NOT:    __shfl
-// CHECK:        __byte_perm(v_{{[0-9]+}}, v_{{[0-9]+}}, 0x6420)
+// CHECK:        __byte_perm(v_{{[0-9]+}}_, v_{{[0-9]+}}_, 0x6420)
 func.func @next_to(%in: memref<?x?xi8, strided<[?, 1]>>, %out: memref<?x?xi8, strided<[?, 1]>>, %border: i1, %aligned: i1)
     attributes {kernel.threads = array<i64: 32, 4, 1>} {
   %i = arith.constant 0 : index

@@ -11,7 +11,7 @@
 // CHECK-NEXT: }
 // CHECK-EMPTY:
 // CHECK-NEXT: extern "C" __global__ void __launch_bounds__(64) phases_fn(
-// CHECK-NEXT:     float* __restrict__ x_, float* __restrict__ float_1) {
+// CHECK-NEXT:     float* __restrict__ x_, float* __restrict__ float_) {
 // CHECK-NEXT:   extern __shared__ __align__(16) unsigned char tile_bytes_[];
 // CHECK-NEXT:   float* tile_ = (float*)tile_bytes_;
 // CHECK-NEXT:   {
@@ -25,6 +25,6 @@
 // CHECK-NEXT:   const float before_ = x_[i_];
 // CHECK-NEXT:   x_[i_] = other_;
 // CHECK-NEXT:   // what was there, and the mirror image
-// CHECK-NEXT:   const float double_1 = before_ + other_;
-// CHECK-NEXT:   float_1[i_] = double_1;
+// CHECK-NEXT:   const float double_ = before_ + other_;
+// CHECK-NEXT:   float_[i_] = double_;
 // CHECK-NEXT: }

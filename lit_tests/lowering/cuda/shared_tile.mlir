@@ -16,7 +16,7 @@
 // CHECK-NEXT:   __shared__ __align__(16) float tile_[10][34];
 // CHECK-NEXT:   // blur_x
 // CHECK-NEXT:   __shared__ __align__(16) float blur_x_[10][33];
-// CHECK-NEXT:   // load photo_
+// CHECK-NEXT:   // load photo
 // CHECK-NEXT:   {
 // CHECK-NEXT:     const idx ty_ = threadIdx.y;
 // CHECK-NEXT:     const idx tx_ = threadIdx.x;
@@ -52,7 +52,7 @@
 // CHECK-NEXT:   }
 // CHECK-NEXT: }
 // CHECK-EMPTY:
-// CHECK-NEXT: // blur_y(blur_x_(photo_))
+// CHECK-NEXT: // blur_y(blur_x(photo))
 // CHECK-NEXT: extern "C" __global__ void __launch_bounds__(256) blur_fn(
 // CHECK-NEXT:     const float* __restrict__ photo_, idx photo_n0_, idx photo_n1_, idx photo_s0_,
 // CHECK-NEXT:     float* __restrict__ out_, idx out_n0_, idx out_n1_, idx out_s0_) {

@@ -7,7 +7,7 @@
 // CHECK-NEXT: typedef unsigned int uidx;
 // CHECK-EMPTY:
 // CHECK-NEXT: static __device__ __forceinline__ float4 load_f32x4(const float* p) { return *reinterpret_cast<const float4*>(p); }
-// CHECK-NEXT: static __device__ __forceinline__ void store_f32x4(float* p, float4 v_) { *reinterpret_cast<float4*>(p) = v_; }
+// CHECK-NEXT: static __device__ __forceinline__ void store_f32x4(float* p, float4 v) { *reinterpret_cast<float4*>(p) = v; }
 // CHECK-NEXT: static __device__ __forceinline__ float4 splat_f32x4(float a) { return make_float4(a, a, a, a); }
 // CHECK-NEXT: static __device__ __forceinline__ float4 make_f32x4(float a0, float a1, float a2, float a3) { return make_float4(a0, a1, a2, a3); }
 // CHECK-NEXT: static __device__ __forceinline__ uint4 load_u8x16(const unsigned char* p) { return *reinterpret_cast<const uint4*>(p); }
@@ -15,7 +15,7 @@
 // CHECK-NEXT:   const unsigned int w = a * 0x01010101u;
 // CHECK-NEXT:   return make_uint4(w, w, w, w);
 // CHECK-NEXT: }
-// CHECK-NEXT: static __device__ __forceinline__ void store_u8x16(unsigned char* p, uint4 v_) { *reinterpret_cast<uint4*>(p) = v_; }
+// CHECK-NEXT: static __device__ __forceinline__ void store_u8x16(unsigned char* p, uint4 v) { *reinterpret_cast<uint4*>(p) = v; }
 // CHECK-EMPTY:
 // CHECK-NEXT: extern "C" __global__ void __launch_bounds__(32) vectors_fn(
 // CHECK-NEXT:     const float* __restrict__ in_, idx in_n0_, idx in_n1_, idx in_s0_,
