@@ -19,16 +19,16 @@
 // CHECK:       func.func @two_blur_ahead3(
 // CHECK:         warp.prefetch %in[%{{.*}}, %{{.*}}, %{{.*}}] within [0, 120, 0, 16] by 4 : memref<?x?x?xf32
 // CHECK:         warp.prefetch %in[%{{.*}}, %{{.*}}, %{{.*}}] within [0, 120, 0, 16] by 4 : memref<?x?x?xf32
-// CHECK-NOT:     warp_.prefetch
+// CHECK-NOT:     warp.prefetch
 // CHECK:         func.return
 
 // After the loads, what lies 3 tiles of 16 rows below.
 
 // CHECK:       func.func @two_blur_tile3(
-// CHECK:         warp_.load
+// CHECK:         warp.load
 // CHECK:         warp.prefetch %in[%{{.*}}, %{{.*}}, %{{.*}}] within [0, 120, 48, 64] by 4 : memref<?x?x?xf32
 // CHECK:         warp.prefetch %in[%{{.*}}, %{{.*}}, %{{.*}}] within [0, 120, 48, 64] by 4 : memref<?x?x?xf32
-// CHECK:         warp_.map
+// CHECK:         warp.map
 
 // Blocks of rows of tiles below are asked for by those above them.
 
@@ -61,7 +61,7 @@
 
 // CHECK-NOT:   @two_half_ahead
 // CHECK:       func.func @two_half_tile3(
-// CHECK-NOT:     warp_.prefetch
+// CHECK-NOT:     warp.prefetch
 // CHECK:       func.func @two_half_kernel3(
 // CHECK-NOT:     nvvm.griddepcontrol
 // CHECK:         func.return

@@ -21,7 +21,7 @@
 // CHECK:           const float [[OWN:v_[0-9]+_]] = v_.x;
 // CHECK:           const float [[NEXT:v_[0-9]+_]] = __shfl_down_sync(0xffffffffu, [[OWN]], 1, 32);
 // CHECK-NEXT:      const bool [[ODD:test_(_[0-9]+)?]] = ({{.*}} & 1) != 0;
-// CHECK-NEXT:      {{.*}} = make_f32x4([[ODD]] ? {{v_[0-9]+}} : [[OWN]], {{.*}}, [[ODD]] ? [[NEXT]] : {{v_[0-9]+}});
+// CHECK-NEXT:      {{.*}} = make_f32x4([[ODD]] ? {{v_[0-9]+_}} : [[OWN]], {{.*}}, [[ODD]] ? [[NEXT]] : {{v_[0-9]+_}});
 img.pipeline @right {
   %in = img.input "in" {img.align = 4 : i64} : !img.func<2xf32>
   %edge = img.boundary mirror_image %in dims [0, 1] : !img.func<2xf32>
@@ -52,7 +52,7 @@ img.pipeline @right {
 // CHECK:           const float [[LAST:v_[0-9]+_]] = v_1_.y;
 // CHECK:           const float [[BEFORE:v_[0-9]+_]] = __shfl_up_sync(0xffffffffu, [[LAST]], 1, 32);
 // CHECK-NEXT:      const bool [[ODD:test_(_[0-9]+)?]] = ({{.*}} & 1) != 0;
-// CHECK-NEXT:      {{.*}} = make_f32x4([[ODD]] ? [[BEFORE]] : {{v_[0-9]+}}, {{.*}});
+// CHECK-NEXT:      {{.*}} = make_f32x4([[ODD]] ? [[BEFORE]] : {{v_[0-9]+_}}, {{.*}});
 img.pipeline @left {
   %in = img.input "in" {img.align = 4 : i64} : !img.func<2xf32>
   %edge = img.boundary mirror_image %in dims [0, 1] : !img.func<2xf32>

@@ -25,7 +25,7 @@
 // CHECK:               pieces_[r_][0] = load_u8x4(&in_[{{.*}} + [[FIRST]]]);
 // CHECK-NEXT:          pieces_[r_][1] = load_u8x4(&in_[{{.*}} + [[FIRST]] + 4]);
 // CHECK:               const bool [[BEHIND:test_(_[0-9]+)?]] = {{.*}} > max_idx(
-// CHECK-NEXT:          __shfl_down_sync(0xffffffffu, [[BEHIND]] ? {{v_[0-9]+}} : {{v_[0-9]+}}, 1, 32);
+// CHECK-NEXT:          __shfl_down_sync(0xffffffffu, [[BEHIND]] ? {{v_[0-9]+_}} : {{v_[0-9]+_}}, 1, 32);
 // CHECK:             if ({{.*}} < 0) {
 // CHECK:               rows_[r_] = make_uint2(__byte_perm(v_.x, 0, 0x0000), __byte_perm(v_.x, 0, 0x0000));
 // CHECK:             if ({{.*}} >= in_n1_) {
@@ -84,7 +84,7 @@
 // CHECK-NEXT:        store_if_u8x4({{.*}} >= [[OWN]], &out_out_[
 // CHECK-NEXT:        store_if_u8x4({{.*}} >= [[OWN]] - 4, &out_out_[
 // CHECK:           const bool [[BEGINS:test_(_[0-9]+)?]] = {{.*}} == 0;
-// CHECK:           const unsigned int [[WORD:v_[0-9]+_]] = __shfl_sync(0xffffffffu, {{v_[0-9]+}}, [[BEGINS]] ? 1 : 31, 32);
+// CHECK:           const unsigned int [[WORD:v_[0-9]+_]] = __shfl_sync(0xffffffffu, {{v_[0-9]+_}}, [[BEGINS]] ? 1 : 31, 32);
 // CHECK:           __funnelshift_r([[WORD]], [[WORD]], (unsigned int)lane_ << 3);
 // CHECK:           = ([[BEGINS]] ? 0 : {{.*}} ? out_out_n1_ : -4) - {{.*}} + lane_;
 // CHECK:           = lane_ < 4 && {{.*}} != 0 &&

@@ -15,7 +15,7 @@
 // CHECK-NEXT:   const idx y_ = bx_ * 32 + tx_;
 // CHECK-NEXT:   if (y_ < in_n0_) {
 // CHECK-NEXT:     float acc_ = 0.0f;
-// CHECK-NEXT:     float max_1 = __uint_as_float(0xff800000u);
+// CHECK-NEXT:     float max_ = __uint_as_float(0xff800000u);
 // CHECK-NEXT:     unsigned int pos_ = 4294967295u;
 // CHECK-NEXT:     for (idx x_ = 0; x_ < in_n1_; ++x_) {
 // CHECK-NEXT:       const float v_ = in_[y_ * in_s0_ + x_];

@@ -10,8 +10,8 @@
 // CHECK-LABEL: equations_fn(
 // CHECK:         bits_apart({{.*}}, 255) == 0
 // CHECK:         bits_apart({{.*}}, {{.*}}) != 0
-// CHECK:         = v == 0;
-// CHECK:         bits_apart({{.*}}, n) == 0
+// CHECK:         = v_ == 0;
+// CHECK:         bits_apart({{.*}}, n_) == 0
 // CHECK-NOT:     bits_apart
 
 // C-NOT:       bits_apart
