@@ -9,6 +9,8 @@ from xdsl.dialects.builtin import CallSiteLoc, FileLineColLoc, FusedLoc, NameLoc
 from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import PassFailedException
 
+from tilefuse.dialects.naming import printable
+
 
 class SourcePosition(NamedTuple):
     """A place in a text; `line` and `column` count from 1."""
@@ -64,7 +66,7 @@ def located(op: Operation | None, message: str) -> str:
 
 
 def _format(position: SourcePosition | None, message: str) -> str:
-    return f"{position}: error: {message}" if position else f"error: {message}"
+    return printable(f"{position}: error: {message}" if position else f"error: {message}")
 
 
 class PipelineError(PassFailedException):

@@ -18,9 +18,10 @@ from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.universe import Universe
 from xdsl.utils.exceptions import ParseError, VerifyException
 from xdsl.utils.lexer import Span
-from xdsl.utils.mlir_lexer import MLIRTokenKind
+from xdsl.utils.mlir_lexer import MLIRTokenKind, StringLiteral
 
 from tilefuse.dialects.diagnostics import PipelineError, SourcePosition
+from tilefuse.dialects.naming import printable
 from tilefuse.dialects.verification import verify
 
 _Parsed = TypeVar("_Parsed")
@@ -34,7 +35,7 @@ class LocatedParser(Parser):
         text = self.lexer.input.content
         lengths = (len(line) + 1 for line in text.split("\n"))
         self._line_starts = [0, *accumulate(lengths)]
-        self._file = StringAttr(name)
+        self._file = StringAttr(printable(name))
         self._first_use: dict[str, Span] = {}
 
     def parse_module(self, allow_implicit_module: bool = True) -> ModuleOp:
@@ -54,6 +55,28 @@ class LocatedParser(Parser):
         if operand.operand_name not in self.ssa_values:
             self._first_use.setdefault(operand.operand_name, operand.span)
         return super().resolve_operand(operand, type)
+
+    def parse_optional_str_literal(self) -> str | None:
+        found = super().parse_optional_str_literal()
+        return self._text_of_bytes() if found is None else found
+
+    def _parse_optional_string_attr(self) -> StringAttr | None:
+        if (found := super()._parse_optional_string_attr()) is not None:
+            return found
+        text = self._text_of_bytes()
+        return None if text is None else StringAttr(text)
+
+    def _text_of_bytes(self) -> str | None:
+        """The text of a literal with escapes beyond ASCII, as the printer writes; xDSL's lexer calls it bytes."""
+        token = self._current_token
+        if token.kind != MLIRTokenKind.BYTES_LIT:
+            return None
+        try:
+            text = StringLiteral.from_span(token.span).string_contents
+        except UnicodeDecodeError:
+            return None
+        self._consume_token(MLIRTokenKind.BYTES_LIT)
+        return text
 
     def parse_operation(self) -> Operation:
         start = self.pos

@@ -12,6 +12,7 @@ from tilefuse.dialects.diagnostics import SourcePosition
 from tilefuse.dialects.img import ops as img
 from tilefuse.dialects.img.attrs import BoxAttr
 from tilefuse.dialects.img.types import FuncType
+from tilefuse.dialects.naming import value_name
 from tilefuse.frontend.body import INDEX, BodyBuilder
 from tilefuse.frontend.errors import fail, location
 from tilefuse.frontend.expr import Expr
@@ -149,7 +150,7 @@ class PipelineScope:
         args, values, _ = func.definition
         block = Block(arg_types=[INDEX] * len(args))
         for arg, name in zip(block.args, args, strict=True):
-            arg.name_hint = name if SSAValue.is_valid_name(name) else None
+            arg.name_hint = value_name(name)
         builder = BodyBuilder(block, self, dict(zip(args, block.args, strict=True)))
         block.add_op(img.YieldOp(builder.values(values)))
         where = self.location(func.position)

@@ -7,11 +7,12 @@ from typing import NoReturn
 from xdsl.dialects.builtin import FileLineColLoc, IntAttr, StringAttr
 
 from tilefuse.dialects.diagnostics import PipelineError, SourcePosition, user_position
+from tilefuse.dialects.naming import printable
 
 
 def location(position: SourcePosition) -> FileLineColLoc:
     """`position` as the location of an operation."""
-    return FileLineColLoc(StringAttr(position.file), IntAttr(position.line), IntAttr(position.column))
+    return FileLineColLoc(StringAttr(printable(position.file)), IntAttr(position.line), IntAttr(position.column))
 
 
 def fail(message: str, position: SourcePosition | None = None) -> NoReturn:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from tilefuse.dialects.naming import fault_of
 from tilefuse.frontend.errors import fail
 from tilefuse.frontend.func import Func
 from tilefuse.frontend.inputs import Image, Param
@@ -23,7 +24,7 @@ class Names:
 
     def take(self, thing: Source | Param) -> None:
         """Give `thing` its own name; PipelineError if another has it: a caller must tell them apart."""
-        name = thing.name()
+        name = _checked(thing)
         if name in self._taken:
             fail(
                 f"two inputs, Params or outputs of a pipeline are called '{name}'; rename one of them",
@@ -35,11 +36,19 @@ class Names:
         """Give `thing` its name, with a number behind it if that is taken."""
         if id(thing) in self._names:
             return
-        name, n = thing.name(), 0
+        name, n = _checked(thing), 0
         while name in self._taken:
             n += 1
             name = f"{thing.name()}_{n}"
         self._names[id(thing)], self._taken[name] = name, thing
+
+
+def _checked(thing: Source | Param) -> str:
+    """The name of `thing`; PipelineError if no text can hold it."""
+    name = thing.name()
+    if fault := fault_of(name):
+        fail(fault, thing.position)
+    return name
 
 
 def spell_names(

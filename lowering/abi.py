@@ -6,8 +6,6 @@ The lowering and the runtime both ask here, so there is one description of a lau
 from __future__ import annotations
 
 import math
-import re
-import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -34,6 +32,7 @@ from tilefuse.dialects.img.ops import (
     ReadOp,
 )
 from tilefuse.dialects.img.types import FuncType
+from tilefuse.lowering.symbols import symbol
 
 
 @dataclass(frozen=True)
@@ -44,20 +43,17 @@ class KernelArg:
     value: SSAValue
 
 
-def identifier(name: str) -> str:
-    """`name` as a C identifier; names that differ get identifiers that differ."""
-    text = re.sub(r"\W", "_", name, flags=re.ASCII)
-    if text != name:
-        text += f"_{zlib.crc32(name.encode()):08x}"
-    return f"f_{text}" if not text or text[0].isdigit() else text
-
-
 def kernel_name(group: GroupOp) -> str:
-    """The C name of the kernel: pipeline and group; that of another group where one kernel serves both."""
+    """The symbol of the kernel: pipeline and group; that of another group where one kernel serves both."""
     shared = group.attributes.get("kernel")
     if isinstance(shared, StringAttr):
         return shared.data
-    return f"{identifier(pipeline_of(group).sym_name.data)}_{identifier(group.sym_name.data)}"
+    return function_of(group, "kernel")
+
+
+def function_of(group: GroupOp, role: str) -> str:
+    """The symbol of a function of the group itself, by its role (`symbols.ROLES`)."""
+    return symbol(pipeline_of(group).sym_name.data, group.sym_name.data, role)
 
 
 def base_of(value: SSAValue) -> tuple[SSAValue, list[BoundaryOp]]:

@@ -16,6 +16,8 @@ from xdsl.ir.affine import (
     AffineExpr,
 )
 
+from tilefuse.dialects.naming import value_name
+
 INDEX = IndexType()
 Num = int | SSAValue
 """An index: known now, or known when the kernel runs."""
@@ -40,7 +42,7 @@ class Emitter:
         self.block.add_op(op)
         result = op.results[0]
         if hint is not None and SSAValue.is_valid_name(hint):
-            result.name_hint = hint
+            result.name_hint = value_name(hint)
         return result
 
     def effect(self, op: Operation) -> None:

@@ -29,7 +29,7 @@ from tilefuse.dialects.img.ops import GroupOp, PipelineOp, StageOp
 from tilefuse.dialects.img.types import FuncType
 from tilefuse.lowering.abi import (
     block_tile,
-    identifier,
+    function_of,
     kernel_args,
     kernel_name,
     memref_type,
@@ -41,6 +41,7 @@ from tilefuse.lowering.emit import INDEX, SHARED, Emitter, Num
 from tilefuse.lowering.interior import is_interior
 from tilefuse.lowering.reads import Buffer, Tile, shared_masks
 from tilefuse.lowering.stream import emit_stream
+from tilefuse.lowering.symbols import word
 from tilefuse.lowering.warp_tile import WarpTile
 
 EXECUTION_MODELS: dict[Shape, type[BlockTile] | type[WarpTile]] = {
@@ -61,7 +62,7 @@ def _axis(d: int) -> str:
 def _hint(value: SSAValue, fallback: str) -> str:
     owner = value.owner
     name = getattr(owner, "sym_name", None)
-    return identifier(name.data if name is not None else (value.name_hint or fallback))
+    return word(name.data if name is not None else (value.name_hint or fallback))
 
 
 class _Function:
@@ -110,18 +111,6 @@ class _Function:
             else:
                 self.buffers[arg.value] = buffer
         self.extra = list(rest)
-
-
-def _tile_name(group: GroupOp) -> str:
-    return f"{kernel_name(group)}_tile"
-
-
-def _fetch_name(group: GroupOp) -> str:
-    return f"{kernel_name(group)}_fetch"
-
-
-def _ahead_name(group: GroupOp) -> str:
-    return f"{kernel_name(group)}_ahead"
 
 
 def _model_of(group: GroupOp) -> type[BlockTile] | type[WarpTile]:
@@ -184,7 +173,7 @@ def _body(group: GroupOp, model: PipelineModel, differing: Collection[SSAValue],
         emitter.emit_fetch()
     else:
         emitter.emit()
-    return _inlined(_fetch_name(group) if fetch else _tile_name(group), body, e)
+    return _inlined(function_of(group, "fetch") if fetch else function_of(group, "tile"), body, e)
 
 
 def _inlined(name: str, body: _Function, e: Emitter) -> func.FuncOp:
@@ -208,7 +197,7 @@ def _ahead(group: GroupOp, model: PipelineModel) -> func.FuncOp:
     e = Emitter(body.block)
     tile = Tile(list(body.extra), e.true(), body.buffers, body.scalars)
     WarpTile(group, model, e, tile, body.outputs).emit_ahead()
-    return _inlined(_ahead_name(group), body, e)
+    return _inlined(function_of(group, "ahead"), body, e)
 
 
 def _prefetch_arguments(group: GroupOp, model: PipelineModel) -> list[tuple[str, Attribute]]:
@@ -307,16 +296,16 @@ def _kernel(group: GroupOp, model: PipelineModel, differing: Collection[SSAValue
             # blocks that come later have been asked for by those above them
             operands = [*kernel.block.args, *(e.value(o) for o in origin_of(by))]
             with e.when(e.compare("slt", by, rows_ahead)):
-                e.effect(func.CallOp(SymbolRefAttr(_ahead_name(group)), operands, []))
+                e.effect(func.CallOp(SymbolRefAttr(function_of(group, "ahead")), operands, []))
         if stream == 1:
-            call(_tile_name(group), by)
+            call(function_of(group, "tile"), by)
         else:
             first = e.mul(by, stream)
             arrays = [e.alloca(t.get_shape(), t.element_type, SHARED, name) for name, t in ahead]
             emit_stream(
                 e, first, e.min(e.sub(counts[1], first), stream), arrays,
-                lambda row, more: call(_fetch_name(group), row, more),
-                lambda row, more: call(_tile_name(group), row, more),
+                lambda row, more: call(function_of(group, "fetch"), row, more),
+                lambda row, more: call(function_of(group, "tile"), row, more),
             )  # fmt: skip
     e.effect(func.ReturnOp())
     result = func.FuncOp(kernel_name(group), (kernel.types, []), Region(kernel.block))

@@ -21,6 +21,7 @@ from tilefuse.dialects.img.attrs import BoundaryKind
 from tilefuse.dialects.img.ops import EVEN, GroupOp, StageOp
 from tilefuse.dialects.img.ops.stage import computes_values_only
 from tilefuse.dialects.img.types import FuncType, element_bytes
+from tilefuse.dialects.naming import value_name
 from tilefuse.dialects.warp import AtOp, LoadOp, MapOp, NeighboursOp, PrefetchOp, StoreOp, YieldOp
 from tilefuse.dialects.warp.layout import Layout, TileType
 from tilefuse.dialects.warp.memory import is_one_access
@@ -190,7 +191,7 @@ class WarpTile:
         self.e.effect(op)
         for result in op.tiles:
             name = stage.sym_name.data
-            result.name_hint = name if SSAValue.is_valid_name(name) else None
+            result.name_hint = value_name(name)
         return list(op.tiles)
 
     def _store(self, results: Sequence[SSAValue]) -> None:

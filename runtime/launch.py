@@ -17,6 +17,7 @@ from xdsl.ir import Attribute
 from tilefuse.analysis.strides import static_strides
 from tilefuse.dialects.img.ops import GroupOp
 from tilefuse.lowering.abi import kernel_args, kernel_name
+from tilefuse.lowering.symbols import function_name
 from tilefuse.runtime.arena import ARENA_ALIGNMENT
 from tilefuse.runtime.layouts import Picture
 from tilefuse.runtime.plan import CopyOut, KernelLaunch, Plan
@@ -34,7 +35,7 @@ class Runner(Protocol):
 
 def entry_point(name: str) -> str:
     """The C function that takes a kernel's arguments as an array of 64-bit words."""
-    return f"{name}_words"
+    return f"{function_name(name)}_words"
 
 
 def c_entry_points(groups: Sequence[GroupOp]) -> str:
@@ -66,7 +67,7 @@ def c_entry_points(groups: Sequence[GroupOp]) -> str:
         name = kernel_name(group)
         text.append(f"void {entry_point(name)}(const unsigned long long* a) {{")
         text.extend(lines)
-        text.append(f"  {name}({', '.join(arguments)});\n}}")
+        text.append(f"  {function_name(name)}({', '.join(arguments)});\n}}")
     return "\n".join(text) + "\n"
 
 

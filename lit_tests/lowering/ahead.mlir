@@ -10,13 +10,13 @@
 
 // C-NOT:       prefetch
 // C-NOT:       _ahead
-// C-NOT:       if (by
+// C-NOT:       if (by_
 // ARRAYS-NOT:  prefetch
 // ARRAYS-NOT:  _ahead
 
 // Of each plane the tile's own rows and columns: what else it reads is other blocks' own.
 
-// CHECK:       func.func @two_blur_ahead(
+// CHECK:       func.func @two_blur_ahead3(
 // CHECK:         warp.prefetch %in[%{{.*}}, %{{.*}}, %{{.*}}] within [0, 120, 0, 16] by 4 : memref<?x?x?xf32
 // CHECK:         warp.prefetch %in[%{{.*}}, %{{.*}}, %{{.*}}] within [0, 120, 0, 16] by 4 : memref<?x?x?xf32
 // CHECK-NOT:     warp.prefetch
@@ -24,7 +24,7 @@
 
 // After the loads, what lies 3 tiles of 16 rows below.
 
-// CHECK:       func.func @two_blur_tile(
+// CHECK:       func.func @two_blur_tile3(
 // CHECK:         warp.load
 // CHECK:         warp.prefetch %in[%{{.*}}, %{{.*}}, %{{.*}}] within [0, 120, 48, 64] by 4 : memref<?x?x?xf32
 // CHECK:         warp.prefetch %in[%{{.*}}, %{{.*}}, %{{.*}}] within [0, 120, 48, 64] by 4 : memref<?x?x?xf32
@@ -32,37 +32,37 @@
 
 // Blocks of rows of tiles below are asked for by those above them.
 
-// CHECK:       func.func @two_blur(
+// CHECK:       func.func @two_blur_kernel3(
 // CHECK:         [[FIRST:%.*]] = arith.cmpi slt, %by, %{{.*}} : index
 // CHECK:         scf.if [[FIRST]] {
-// CHECK-NEXT:      func.call @two_blur_ahead(
-// CHECK:         func.call @two_blur_tile(
+// CHECK-NEXT:      func.call @two_blur_ahead3(
+// CHECK:         func.call @two_blur_tile3(
 
 // 120 columns are 4 lines, the last of which may be the next block's: 16 x 4 lines for 128 lanes.
 
-// LINES:       func.func @two_blur_ahead(
+// LINES:       func.func @two_blur_ahead3(
 // LINES:         arith.divui
 // LINES:         [[INSIDE:%.*]] = arith.cmpi slt, %{{.*}}, %{{.*}} : index
 // LINES:         scf.if
 // LINES-NEXT:      memref.prefetch %in[%{{.*}}, %{{.*}}, %{{.*}}], read, locality<2>, data : memref<?x?x?xf32
-// LINES:       func.func @two_blur_tile(
+// LINES:       func.func @two_blur_tile3(
 // LINES:         vector.load
 // LINES:         memref.prefetch
 
-// CUDA:        two_blur(
+// CUDA:        two_blur_kernel3(
 // CUDA:          griddepcontrol_launch_dependents();
-// CUDA:          if (by < 3) {
-// CUDA-NEXT:       two_blur_ahead(
+// CUDA:          if (by_ < 3) {
+// CUDA-NEXT:       two_blur_ahead3(
 // CUDA:            griddepcontrol_wait();
-// CUDA-NEXT:       written_meanwhile(in);
-// CUDA-NEXT:       two_blur_tile(
+// CUDA-NEXT:       written_meanwhile(in_);
+// CUDA-NEXT:       two_blur_tile3(
 
 // What another group gives is in the cache already.
 
 // CHECK-NOT:   @two_half_ahead
-// CHECK:       func.func @two_half_tile(
+// CHECK:       func.func @two_half_tile3(
 // CHECK-NOT:     warp.prefetch
-// CHECK:       func.func @two_half(
+// CHECK:       func.func @two_half_kernel3(
 // CHECK-NOT:     nvvm.griddepcontrol
 // CHECK:         func.return
 

@@ -7,52 +7,52 @@
 // A thread computes four columns at once. Rows of global memory are read by vectors where they lie well; the columns
 // beside a piece by what fits. Rows of shared memory always do.
 
-// CHECK-LABEL: void pieces_blur_tile(
-// CHECK:         const idx [[IN:i_[0-9]+]] = (photo_s0 * 4) |
-// CHECK:         __shared__ __align__(16) float sh_blur_x[4624];
+// CHECK-LABEL: void pieces_blur_tile6(
+// CHECK:         const idx [[IN:i_[0-9]+_]] = (photo_s0_ * 4) |
+// CHECK:         __shared__ __align__(16) float sh_blur_x_[4624];
 
 // The region is 128 columns and one on each side: pieces first, then the columns beside.
-// CHECK:         for (idx [[I:.*]] = t; [[I]] < 544; [[I]] += 256) {
-// CHECK:           if (border) {
-// CHECK:             const bool [[TOGETHER:test_[0-9]+]] = (([[IN]] & 15) == 0) &
+// CHECK:         for (idx [[I:.*]] = t_; [[I]] < 544; [[I]] += 256) {
+// CHECK:           if (border_) {
+// CHECK:             const bool [[TOGETHER:test_[0-9]+_]] = (([[IN]] & 15) == 0) &
 // CHECK-NEXT:        if ([[TOGETHER]]) {
-// CHECK:               load_f32x4(&photo[
+// CHECK:               load_f32x4(&photo_[
 // CHECK:             if (([[IN]] & 15) == 0) {
-// CHECK:               p_clamped[ky][0] = photo[
-// CHECK-NEXT:          const float4 [[V:.*]] = load_f32x4(&photo[
-// CHECK:               p_clamped[ky][5] = photo[
+// CHECK:               p_clamped_[ky_][0] = photo_[
+// CHECK-NEXT:          const float4 [[V:.*]] = load_f32x4(&photo_[
+// CHECK:               p_clamped_[ky_][5] = photo_[
 // CHECK:             } else {
 // CHECK-NEXT:          if (([[IN]] & 7) == 0) {
-// CHECK:                 load_f32x2(&photo[
-// CHECK:           store_f32x4(&sh_blur_x[
+// CHECK:                 load_f32x2(&photo_[
+// CHECK:           store_f32x4(&sh_blur_x_[
 // CHECK:         for (idx [[I:.*]] = 255 - {{.*}}; [[I]] < 34; [[I]] += 256) {
-// CHECK:           sh_blur_x[{{.*}}] = r_blur_x[ky];
+// CHECK:           sh_blur_x_[{{.*}}] = r_blur_x_[ky_];
 // CHECK:       __syncthreads();
 
 // Two of the four rows of a thread at a time: unroll = [1, 2].
 // CHECK:         #pragma unroll 1
-// CHECK-NEXT:    for (idx j = 0; j < 2; ++j) {
-// CHECK:           float p_blur_x[4][6];
-// CHECK:           load_f32x4(&sh_blur_x[
-// CHECK:           float r_blur_y[2][4];
-// CHECK:           if (!border || {{.*}}) {
+// CHECK-NEXT:    for (idx j_ = 0; j_ < 2; ++j_) {
+// CHECK:           float p_blur_x_[4][6];
+// CHECK:           load_f32x4(&sh_blur_x_[
+// CHECK:           float r_blur_y_[2][4];
+// CHECK:           if (!border_ || {{.*}}) {
 // CHECK-NEXT:        if (({{.*}} & 15) == 0) {
-// CHECK:               store_f32x4(&out_blur[
-// CHECK:             for (idx kx = 0; kx < 4; ++kx) {
+// CHECK:               store_f32x4(&out_blur_[
+// CHECK:             for (idx kx_ = 0; kx_ < 4; ++kx_) {
 // CHECK-NEXT:          const idx
-// CHECK-NEXT:          if ((uidx){{.*}} < (uidx)out_blur_n1 && {{.*}}) {
+// CHECK-NEXT:          if ((uidx){{.*}} < (uidx)out_blur_n1_ && {{.*}}) {
 
 // In x only one of two rounds is written out: unroll = [1].
-// CHECK-LABEL: void pieces_line_tile(
+// CHECK-LABEL: void pieces_line_tile6(
 // CHECK:         #pragma unroll 1
-// CHECK-NEXT:    for (idx i{{.*}} = 0; {{.*}} < 2; ++{{.*}}) {
+// CHECK-NEXT:    for (idx i_{{.*}} = 0; {{.*}} < 2; ++{{.*}}) {
 
 // A block of one thread: four rows at a time, and the loop over x is vectorised.
-// C-LABEL:     void pieces_one_tile(
-// C:             for (idx y = 0; y < 4; ++y) {
+// C-LABEL:     void pieces_one_tile6(
+// C:             for (idx y_ = 0; y_ < 4; ++y_) {
 // C-NEXT:          #pragma omp simd
-// C-NEXT:          for (idx x = 0; x < 64; ++x) {
-// C:                 float r_one[4][1];
+// C-NEXT:          for (idx x_ = 0; x_ < 64; ++x_) {
+// C:                 float r_one_[4][1];
 img.pipeline @pieces {
   %photo = img.input "photo" : !img.func<2xf32>
   %clamped = img.boundary repeat_edge %photo dims [0, 1] : !img.func<2xf32>

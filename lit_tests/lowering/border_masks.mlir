@@ -6,31 +6,31 @@
 
 // ALONE-NOT: inside_
 
-// CHECK-LABEL: void zeros_last_tile(
-// CHECK:         __shared__ __align__(16) unsigned int inside_x[128];
-// CHECK-NEXT:    __shared__ __align__(16) unsigned int inside_y[4][4];
+// CHECK-LABEL: void zeros_last_tile5(
+// CHECK:         __shared__ __align__(16) unsigned int inside_x_[128];
+// CHECK-NEXT:    __shared__ __align__(16) unsigned int inside_y_[4][4];
 
 // The first warp writes those of the columns, every warp those of its rows; only border tiles do.
 
-// CHECK:             if (warp == 0) {
-// CHECK:               inside_x[{{.*}}] = -((uidx)(x0 + {{.*}}) < (uidx){{[a-z_0-9]+}});
-// CHECK:             if (lane < 4) {
-// CHECK-NEXT:          inside_y[warp][lane] = -((uidx)(y0 + {{.*}}) < (uidx){{[a-z_0-9]+}});
+// CHECK:             if (warp_ == 0) {
+// CHECK:               inside_x_[{{.*}}] = -((uidx)(x0_ + {{.*}}) < (uidx){{[a-z_0-9]+}});
+// CHECK:             if (lane_ < 4) {
+// CHECK-NEXT:          inside_y_[warp_][lane_] = -((uidx)(y0_ + {{.*}}) < (uidx){{[a-z_0-9]+}});
 
 // The first stage is computed before the barrier: it compares.
 
-// CHECK:           !border ||
-// CHECK:           w_first[
+// CHECK:           !border_ ||
+// CHECK:           w_first_[
 // CHECK:         __syncthreads();
 
 // The second one takes a mask of either kind. What is not zero outside is compared.
 
-// CHECK-NOT:       !border ||
-// CHECK:           & inside_x[{{.*}}] & inside_y[warp][{{.*}}];
-// CHECK-NEXT:      w_second[{{.*}}] = border ? __uint_as_float({{.*}}) : {{.*}};
+// CHECK-NOT:       !border_ ||
+// CHECK:           & inside_x_[{{.*}}] & inside_y_[warp_][{{.*}}];
+// CHECK-NEXT:      w_second_[{{.*}}] = border_ ? __uint_as_float({{.*}}) : {{.*}};
 // CHECK:         __syncthreads();
-// CHECK:           !border ||
-// CHECK:           w_third[
+// CHECK:           !border_ ||
+// CHECK:           w_third_[
 img.pipeline @zeros {
   %in = img.input "image" : !img.func<2xf32>
   %w = img.extent 0 of %in : !img.func<2xf32>

@@ -3,22 +3,22 @@
 
 // RUN: pipeline-opt %s -p 'tile{shape=warp_tile sizes=0,0 threads=32,4 vector=4 rows=2},promote-memory,lower-groups,lower-warp-tiles' -t cuda | filecheck %s
 
-// CHECK-LABEL: void pieces_sum_tile(
-// CHECK:         if (border) {
-// CHECK-NEXT:      if (whole) {
-// CHECK:             = max_idx(min_idx(x0 + {{.*}} - left, w - 4), 0);
-// CHECK:             load_f32x4(&before[
+// CHECK-LABEL: void pieces_sum_tile6(
+// CHECK:         if (border_) {
+// CHECK-NEXT:      if (whole_) {
+// CHECK:             = max_idx(min_idx(x0_ + {{.*}} - left_, w_ - 4), 0);
+// CHECK:             load_f32x4(&before_[
 
 // The kernel asks once per tile whether they do: the box begins and ends between pieces, as far as the tile reaches, and
 // lies in the buffer. What versions for border tiles compute is not computed before it is known that one is needed.
 
-// CHECK-LABEL: __launch_bounds__(128) pieces_sum(
-// CHECK:         const idx [[FIRST:i_[0-9]+]] = x0 - 4;
-// CHECK:         const idx [[AT:i_[0-9]+]] = [[FIRST]] - left;
+// CHECK-LABEL: __launch_bounds__(128) pieces_sum_kernel6(
+// CHECK:         const idx [[FIRST:i_[0-9]+_]] = x0_ - 4;
+// CHECK:         const idx [[AT:i_[0-9]+_]] = [[FIRST]] - left_;
 // CHECK:         ([[AT]] >= 0 || ([[AT]] & 3) == 0) && ({{.*}} >= 128 || ({{.*}} & 3) == 0)
-// CHECK:         w >= 4 && left >= before_min_x
-// CHECK:         pieces_sum_tile({{.*}}, apart(x0, 1), y0, true, true);
-// CHECK:         pieces_sum_tile({{.*}}, apart(x0, 2), y0, true, false);
+// CHECK:         w_ >= 4 && left_ >= before_min_x_
+// CHECK:         pieces_sum_tile6({{.*}}, apart(x0_, 1), y0_, true, true);
+// CHECK:         pieces_sum_tile6({{.*}}, apart(x0_, 2), y0_, true, false);
 img.pipeline @pieces {
   %in = img.input "image" : !img.func<2xf32>
   %left = img.min 0 of %in : !img.func<2xf32>

@@ -10,8 +10,8 @@
 // CHECK-LABEL: func.func @shifts(
 // CHECK:         llvm.intr.fshl({{%.*}}, {{%.*}}, {{%.*}}) : (i32, i32, i32) -> i32
 // CHECK:         llvm.intr.fshr({{%.*}}, {{%.*}}, {{%.*}}) : (i32, i32, i32) -> i32
-// CUDA:          __funnelshift_l(low, high, amount)
-// CUDA:          __funnelshift_r(low, high, amount)
+// CUDA:          __funnelshift_l(low_, high_, amount_)
+// CUDA:          __funnelshift_r(low_, high_, amount_)
 // C:             error: llvm.intr.fshl is not printed as C; for a CPU, lower with lower-warp-tiles{warps=false}
 func.func @shifts(%out: memref<2xi32>, %high: i32, %low: i32, %amount: i32) attributes {kernel.inline} {
   %zero = arith.constant 0 : index

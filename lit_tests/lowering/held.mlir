@@ -3,8 +3,8 @@
 
 // RUN: pipeline-opt %s -p lower-groups,lower-warp-tiles -t cuda | filecheck %s
 
-// CHECK:     __launch_bounds__(128) two_free(
-// CHECK:     __launch_bounds__(128, 3) two_bounded(
+// CHECK:     __launch_bounds__(128) two_free_kernel3(
+// CHECK:     __launch_bounds__(128, 3) two_bounded_kernel3(
 img.pipeline @two {
   %in = img.input "in" : !img.func<2xf32>
   %a = img.group "free" schedule #img.schedule<warp_tile, tile = [128, 8], threads = [32, 4], vector = 4, blocks = 3> {
@@ -25,8 +25,8 @@ img.pipeline @two {
   img.return "free" = %a : !img.func<2xf32>, "bounded" = %b : !img.func<2xf32>
 }
 
-// CHECK:     __launch_bounds__(128) wave_aligned(
-// CHECK:     __launch_bounds__(128, 3) wave_anywhere(
+// CHECK:     __launch_bounds__(128) wave_aligned_kernel4(
+// CHECK:     __launch_bounds__(128, 3) wave_anywhere_kernel4(
 img.pipeline @wave {
   %in = img.input "in" {img.align = 4 : i64} : !img.func<2xf32>
   %rest = img.input "rest" {img.align = 1 : i64} : !img.func<2xf32>

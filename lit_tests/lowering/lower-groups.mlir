@@ -6,19 +6,19 @@
 
 // A module is lowered once.
 // RUN: not pipeline-opt %S/Inputs/scheduled.mlir -p lower-groups,lower-groups 2>&1 | filecheck %s --check-prefix=TWICE
-// TWICE: scheduled.mlir:{{.*}}: error: group 'blur': there is a function @p_blur already; a module is lowered once
+// TWICE: scheduled.mlir:{{.*}}: error: group 'blur': there is a function @p_blur_kernel1 already; a module is lowered once
 
 // MLIR: func.func @p_blur_tile({{.*}}) attributes {kernel.inline}
 // MLIR:   memref.alloca() : memref<1152xf32, 3>
 // MLIR:   gpu.barrier
-// MLIR: func.func @p_blur(
+// MLIR: func.func @p_blur_kernel1(
 // MLIR:   func.call @p_blur_tile
 // MLIR: "img.pipeline"()
 
 // The tile body: a buffer in, its min per dimension; the same out; the tile's origin; whether it is at a border, and whether
 // what a lane moves of a row is whole: it lies where a vector may, and inside or outside as one.
 
-// CHECK-LABEL: func.func @block_double_tile(
+// CHECK-LABEL: func.func @block_double_tile5(
 // CHECK-SAME:    %photo: memref<?x?xf32, strided<[?, 1]>>, %photo_min_x: index, %photo_min_y: index,
 // CHECK-SAME:    %out_double: memref<?x?xf32, strided<[?, 1]>>, %out_double_min_x: index, %out_double_min_y: index,
 // CHECK-SAME:    %gain: f32, %x0: index, %y0: index, %border: i1, %whole: i1) attributes {kernel.inline} {
@@ -30,18 +30,18 @@
 
 // The kernel: blocks find their origin, and interior ones call the body without borders.
 
-// CHECK-LABEL: func.func @block_double(
+// CHECK-LABEL: func.func @block_double_kernel5(
 // CHECK-SAME:    attributes {kernel.threads = array<i64: 32, 8, 1>
 // CHECK:         scf.if [[INTERIOR:%.*]] {
-// CHECK-NEXT:      func.call @block_double_tile({{.*}}, [[NO:%[0-9]+]])
+// CHECK-NEXT:      func.call @block_double_tile5({{.*}}, [[NO:%[0-9]+]])
 // CHECK-NEXT:    } else {
-// CHECK-NEXT:      func.call @block_double_tile({{.*}}, [[YES:%[0-9]+]])
+// CHECK-NEXT:      func.call @block_double_tile5({{.*}}, [[YES:%[0-9]+]])
 // CHECK:         } {kernel.level = "block_x"}
 // CHECK-NEXT:  } {kernel.level = "block_y"}
 
 // The pipeline stays, as the plan of launches.
 // CHECK:       img.pipeline @block
-// PHASES-LABEL: func.func @block_double(
+// PHASES-LABEL: func.func @block_double_kernel5(
 img.pipeline @block {
   %photo = img.input "photo" : !img.func<2xf32>
   %gain = img.param "gain" of f32 : f32
@@ -60,7 +60,7 @@ img.pipeline @block {
 
 // A boundary is applied in border tiles only; a stage in shared memory is a phase before a barrier.
 
-// CHECK-LABEL: func.func @phases_blur_tile(
+// CHECK-LABEL: func.func @phases_blur_tile6(
 // CHECK:         [[SHARED:%.*]] = memref.alloca() : memref<{{[0-9]+}}xf32, 3 : i64>
 // CHECK:         arith.maxsi
 // CHECK:         arith.select %border
@@ -68,7 +68,7 @@ img.pipeline @block {
 // CHECK:         memref.store {{%.*}}, [[SHARED]]
 // CHECK:         "gpu.barrier"() : () -> ()
 // CHECK:         memref.load [[SHARED]]
-// CHECK-LABEL: func.func @phases_blur(
+// CHECK-LABEL: func.func @phases_blur_kernel6(
 img.pipeline @phases {
   %photo = img.input "photo" : !img.func<2xf32>
   %clamped = img.boundary repeat_edge %photo dims [0, 1] : !img.func<2xf32>
@@ -94,14 +94,14 @@ img.pipeline @phases {
 
 // A warp tile passes values between lanes by shuffles and meets no barrier; without warps it is done by phases.
 
-// CHECK-LABEL: func.func @warps_blur_tile(
+// CHECK-LABEL: func.func @warps_blur_tile5(
 // CHECK-NOT:     gpu.barrier
 // CHECK:         gpu.shuffle
 // CHECK-NOT:     gpu.barrier
-// CHECK-LABEL: func.func @warps_blur(
-// PHASES-LABEL: func.func @warps_blur_tile(
+// CHECK-LABEL: func.func @warps_blur_kernel5(
+// PHASES-LABEL: func.func @warps_blur_tile5(
 // PHASES-NOT:    gpu.shuffle
-// PHASES-LABEL: func.func @warps_blur(
+// PHASES-LABEL: func.func @warps_blur_kernel5(
 img.pipeline @warps {
   %photo = img.input "photo" : !img.func<2xf32>
   %clamped = img.boundary repeat_edge %photo dims [0, 1] : !img.func<2xf32>

@@ -5,7 +5,7 @@
 
 // Rows computed in the first round and in the second pass through two buffers, so each round has one barrier.
 
-// BOTH:        func.func @p_third_tile(
+// BOTH:        func.func @p_third_tile1(
 // BOTH-NOT:    warp.
 // WARPS:       %w_clamped = memref.alloca() : memref<2x6xf32, 5 : i64>
 // WARPS:       %w_rows = memref.alloca() : memref<4x4xf32, 5 : i64>
@@ -34,14 +34,14 @@
 // WARPS-NOT:   gpu.barrier
 // WARPS:       vector.load %x_blur[
 // WARPS-NOT:   gpu.barrier
-// WARPS:       func.func @p_third(
+// WARPS:       func.func @p_third_kernel1(
 
 // ARRAYS:      %w_clamped = memref.alloca() : memref<4x2x130xf32, 3 : i64>
 // ARRAYS:      %w_rows = memref.alloca() : memref<4x4x128xf32, 3 : i64>
 // ARRAYS:      %w_blur = memref.alloca() : memref<4x3x128xf32, 3 : i64>
 // ARRAYS:      %w_third = memref.alloca() : memref<4x2x128xf32, 3 : i64>
 // ARRAYS-NOT:  gpu.shuffle
-// ARRAYS:      func.func @p_third(
+// ARRAYS:      func.func @p_third_kernel1(
 
 img.pipeline @p {
   %photo = img.input "photo" : !img.func<2xf32>

@@ -4,42 +4,42 @@
 // RUN: pipeline-opt %s -p 'tile{shape=warp_tile sizes=120,0 threads=32,4 vector=4 rows=2},promote-memory,lower-groups' | filecheck %s
 // RUN: pipeline-opt %s -p 'tile{shape=warp_tile sizes=120,0 threads=32,4 vector=4 rows=2},promote-memory,lower-groups,lower-warp-tiles' -t cuda | filecheck %s --check-prefix=CUDA
 
-// CHECK-LABEL: func.func @two_first_tile(
+// CHECK-LABEL: func.func @two_first_tile3(
 // CHECK-SAME:    %border: i1, %whole: i1, %in_aligned: i1, %first_aligned: i1)
 // CHECK:         warp.load %in[{{.*}}] aligned %in_aligned pieces partial right border %border whole %whole replaces rows {
 // CHECK:         warp.store %first to %out_first[{{.*}}] within [0, 120, 0, 8] aligned %first_aligned border %border whole %whole :
 
 // Inside of the picture there is one version then.
 
-// CHECK-LABEL: func.func @two_first(
+// CHECK-LABEL: func.func @two_first_kernel3(
 // CHECK:         scf.if
-// CHECK-NEXT:      func.call @two_first_tile({{.*}}, %[[NO:[0-9]+]], %[[NO]], %[[IN:[0-9]+]], %[[OUT:[0-9]+]]) : (
+// CHECK-NEXT:      func.call @two_first_tile3({{.*}}, %[[NO:[0-9]+]], %[[NO]], %[[IN:[0-9]+]], %[[OUT:[0-9]+]]) : (
 // CHECK-NEXT:    } else {
-// CHECK:           func.call @two_first_tile({{.*}}, %[[YES:[0-9]+]], %[[YES]], %[[IN]], %[[OUT]]) {kernel.apart
-// CHECK:           func.call @two_first_tile({{.*}}, %[[YES]], %[[NO]], %[[IN]], %[[OUT]]) {kernel.apart
+// CHECK:           func.call @two_first_tile3({{.*}}, %[[YES:[0-9]+]], %[[YES]], %[[IN]], %[[OUT]]) {kernel.apart
+// CHECK:           func.call @two_first_tile3({{.*}}, %[[YES]], %[[NO]], %[[IN]], %[[OUT]]) {kernel.apart
 // CHECK-NOT:     func.func @
 // CHECK:         img.pipeline @two
-// CHECK:           attributes {kernel = "two_first"}
+// CHECK:           attributes {kernel = "two_first_kernel3"}
 
-// CUDA-LABEL: void two_first_tile(
-// CUDA:         if (border) {
-// CUDA-NEXT:      if (whole) {
-// CUDA:             if (in_aligned) {
-// CUDA:               = load_f32x4(&in[
+// CUDA-LABEL: void two_first_tile3(
+// CUDA:         if (border_) {
+// CUDA-NEXT:      if (whole_) {
+// CUDA:             if (in_aligned_) {
+// CUDA:               = load_f32x4(&in_[
 // CUDA:             } else {
-// CUDA:           if (in_aligned) {
-// CUDA:             = load_f32x4(&in[
+// CUDA:           if (in_aligned_) {
+// CUDA:             = load_f32x4(&in_[
 // CUDA:           } else {
-// CUDA:             float2 pieces[2][2];
-// CUDA:         if (border) {
-// CUDA:           if (whole) {
-// CUDA:             if (first_aligned) {
-// CUDA:               store_f32x4(&out_first[
+// CUDA:             float2 pieces_[2][2];
+// CUDA:         if (border_) {
+// CUDA:           if (whole_) {
+// CUDA:             if (first_aligned_) {
+// CUDA:               store_f32x4(&out_first_[
 // CUDA:             } else {
-// CUDA:               out_first[
+// CUDA:               out_first_[
 // CUDA:         } else {
-// CUDA:           if (first_aligned) {
-// CUDA:             store_f32x4(&out_first[
+// CUDA:           if (first_aligned_) {
+// CUDA:             store_f32x4(&out_first_[
 
 img.pipeline @two {
   %in = img.input "in" {img.align = 4 : i64} : !img.func<2xf32>

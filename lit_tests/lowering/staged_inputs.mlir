@@ -13,22 +13,22 @@
 // In border tiles it is read point by point; in interior ones it is copied beside the threads, by 16 bytes where rows of
 // the picture lie so, and by 4 beside the whole pieces. Rows in shared memory begin 4 columns before the tile.
 
-// CHECK-LABEL: void copies_blur_tile(
-// CHECK:         __shared__ __align__(16) float sh_photo_tile[2448];
-// CHECK:         if (border) {
-// CHECK:           sh_photo_tile[{{.*}}] = r_photo_tile[ky];
+// CHECK-LABEL: void copies_blur_tile6(
+// CHECK:         __shared__ __align__(16) float sh_photo_tile_[2448];
+// CHECK:         if (border_) {
+// CHECK:           sh_photo_tile_[{{.*}}] = r_photo_tile_[ky_];
 // CHECK:         } else {
 // CHECK-NEXT:      if (({{.*}} & 15) == 0) {
-// CHECK-NEXT:        for (idx [[I:.*]] = t; [[I]] < 576; [[I]] += 256) {
+// CHECK-NEXT:        for (idx [[I:.*]] = t_; [[I]] < 576; [[I]] += 256) {
 // CHECK-NEXT:          const idx [[ROW:.*]] = (idx)((uidx)[[I]] / 32);
 // CHECK-NEXT:          const idx [[COLUMN:.*]] = (idx)((uidx)[[I]] % 32) * 4;
-// CHECK-NEXT:          copy_async_16_l2(&sh_photo_tile[{{.*}}], &photo[{{.*}}]);
+// CHECK-NEXT:          copy_async_16_l2(&sh_photo_tile_[{{.*}}], &photo_[{{.*}}]);
 // CHECK:             } else {
 // CHECK-NEXT:          if (({{.*}} & 7) == 0) {
 // CHECK:                 copy_async_8(
 // CHECK:               } else {
 // CHECK:                 copy_async_4(
-// CHECK:             for (idx [[I:.*]] = 255 - t; [[I]] < 72; [[I]] += 256) {
+// CHECK:             for (idx [[I:.*]] = 255 - t_; [[I]] < 72; [[I]] += 256) {
 // CHECK:               copy_async_4(
 // CHECK:       commit_copies();
 // CHECK-NEXT:  wait_copies_0();
@@ -36,7 +36,7 @@
 
 // C has no such copies, and nothing to wait for.
 // C:      copy_async_16_l2(void* to, const void* from) { __builtin_memcpy(to, from, 16); }
-// C-LABEL: void copies_blur_tile(
+// C-LABEL: void copies_blur_tile6(
 // C-NOT:     commit_copies
 // C-NOT:     wait_copies
 img.pipeline @copies {

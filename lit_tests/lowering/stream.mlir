@@ -8,32 +8,32 @@
 // The input has two places.
 // BYTES: 19584 shared bytes
 
-// CHECK-LABEL: void ahead_blur_fetch(
-// CHECK:         float* __restrict__ sh_photo_tile, idx parity) {
-// CHECK:         copy_async_16_l2(&sh_photo_tile[
-// CHECK-LABEL: void ahead_blur_tile(
+// CHECK-LABEL: void ahead_blur_fetch5(
+// CHECK:         float* __restrict__ sh_photo_tile_, idx parity_) {
+// CHECK:         copy_async_16_l2(&sh_photo_tile_[
+// CHECK-LABEL: void ahead_blur_tile5(
 // CHECK-NOT:     copy_async
-// CHECK-LABEL: __launch_bounds__(256) ahead_blur(
-// CHECK:         __shared__ __align__(16) float sh_photo_tile[4896];
+// CHECK-LABEL: __launch_bounds__(256) ahead_blur_kernel5(
+// CHECK:         __shared__ __align__(16) float sh_photo_tile_[4896];
 // CHECK-NEXT:    const idx [[COUNT:.*]] = min_idx({{.*}}, 4);
-// CHECK-NEXT:    for (idx s = 0; s < [[COUNT]] + 1; ++s) {
-// CHECK-NEXT:      if (s < [[COUNT]]) {
-// CHECK:             ahead_blur_fetch({{.*}}, false, false, sh_photo_tile, {{.*}});
-// CHECK:             ahead_blur_fetch({{.*}}, true, false, sh_photo_tile, {{.*}});
+// CHECK-NEXT:    for (idx s_ = 0; s_ < [[COUNT]] + 1; ++s_) {
+// CHECK-NEXT:      if (s_ < [[COUNT]]) {
+// CHECK:             ahead_blur_fetch5({{.*}}, false, false, sh_photo_tile_, {{.*}});
+// CHECK:             ahead_blur_fetch5({{.*}}, true, false, sh_photo_tile_, {{.*}});
 // CHECK:           commit_copies();
-// CHECK-NEXT:      if (s > 0) {
+// CHECK-NEXT:      if (s_ > 0) {
 // CHECK:             wait_copies_1();
 // CHECK-NEXT:        __syncthreads();
-// CHECK:             ahead_blur_tile({{.*}}, false, false, sh_photo_tile, {{.*}});
-// CHECK:             ahead_blur_tile({{.*}}, true, false, sh_photo_tile, {{.*}});
+// CHECK:             ahead_blur_tile5({{.*}}, false, false, sh_photo_tile_, {{.*}});
+// CHECK:             ahead_blur_tile5({{.*}}, true, false, sh_photo_tile_, {{.*}});
 // CHECK:             __syncthreads();
 
 // Without staged inputs there is nothing to copy.
 // PLAIN-NOT:   _fetch
-// PLAIN-LABEL: __launch_bounds__(256) ahead_blur(
-// PLAIN:         for (idx s = 0; s < {{.*}}; ++s) {
-// PLAIN-NEXT:      const idx x0
-// PLAIN:           ahead_blur_tile(
+// PLAIN-LABEL: __launch_bounds__(256) ahead_blur_kernel5(
+// PLAIN:         for (idx s_ = 0; s_ < {{.*}}; ++s_) {
+// PLAIN-NEXT:      const idx x0_
+// PLAIN:           ahead_blur_tile5(
 // PLAIN:           __syncthreads();
 img.pipeline @ahead {
   %photo = img.input "photo" : !img.func<2xf32>

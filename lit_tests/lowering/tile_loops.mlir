@@ -40,16 +40,16 @@
 // ARRAYS:        scf.for %k =
 // ARRAYS-NOT:    gpu.
 
-// CUDA-LABEL:  void steps(
+// CUDA-LABEL:  void steps_fn(
 // CUDA:          #pragma unroll 1
-// CUDA-NEXT:     for (idx k = 0; k < 3; ++k) {
-// CUDA-NEXT:       float (*x_s)[2][128] = (float (*)[2][128])(exchange + (k & 1) * 4096);
+// CUDA-NEXT:     for (idx k_ = 0; k_ < 3; ++k_) {
+// CUDA-NEXT:       float (*x_s_)[2][128] = (float (*)[2][128])(exchange_ + (k_ & 1) * 4096);
 // CUDA:            __syncthreads();
-// CUDA:            w_t[t][v_2] = w_s[t][v_2] + w_s[t + 2][v_2];
-// CUDA:          float (*x_v)[2][128] = (float (*)[2][128])(exchange + 4096);
+// CUDA:            w_t_[t_][v_2_] = w_s_[t_][v_2_] + w_s_[t_ + 2][v_2_];
+// CUDA:          float (*x_v_)[2][128] = (float (*)[2][128])(exchange_ + 4096);
 
-// C-LABEL:     void steps(
-// C:             for (idx k = 0; k < 3; ++k) {
+// C-LABEL:     void steps_fn(
+// C:             for (idx k_ = 0; k_ < 3; ++k_) {
 func.func @steps(%in: memref<?x?xf32>, %out: memref<?x?xf32>, %i: index, %j: index, %border: i1)
     attributes {kernel.inline} {
   %a = warp.load %in[%j, %i] : memref<?x?xf32> -> !warp.tile<f32, #own>

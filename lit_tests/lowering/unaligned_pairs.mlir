@@ -7,21 +7,21 @@
 // One column is needed at the right, so three of the last lane's are not. In border tiles rows are
 // loaded one by one: what lies beside them is of another place.
 
-// TILES-LABEL: func.func @right_out_tile(
+// TILES-LABEL: func.func @right_out_tile5(
 // TILES:         warp.load %in[{{.*}}] pieces partial right border %border whole %whole rows {
 
-// CHECK-LABEL: void right_out_tile(
-// CHECK:       if (border) {
+// CHECK-LABEL: void right_out_tile5(
+// CHECK:       if (border_) {
 // CHECK-NOT:     load_f32x2(
 // CHECK:       } else {
-// CHECK:         float2 pieces[2][2];
-// CHECK:           const idx [[FIRST:i_[0-9]+]] = {{.*}} - ({{.*}} & 1);
-// CHECK:           pieces[r][0] = load_f32x2(&in[{{.*}} + [[FIRST]]]);
-// CHECK-NEXT:      pieces[r][1] = load_f32x2(&in[{{.*}} + [[FIRST]] + 2]);
-// CHECK:           const float [[OWN:v_[0-9]+]] = v.x;
-// CHECK:           const float [[NEXT:v_[0-9]+]] = __shfl_down_sync(0xffffffffu, [[OWN]], 1, 32);
-// CHECK-NEXT:      const bool [[ODD:test(_[0-9]+)?]] = ({{.*}} & 1) != 0;
-// CHECK-NEXT:      {{.*}} = make_f32x4([[ODD]] ? {{v_[0-9]+}} : [[OWN]], {{.*}}, [[ODD]] ? [[NEXT]] : {{v_[0-9]+}});
+// CHECK:         float2 pieces_[2][2];
+// CHECK:           const idx [[FIRST:i_[0-9]+_]] = {{.*}} - ({{.*}} & 1);
+// CHECK:           pieces_[r_][0] = load_f32x2(&in_[{{.*}} + [[FIRST]]]);
+// CHECK-NEXT:      pieces_[r_][1] = load_f32x2(&in_[{{.*}} + [[FIRST]] + 2]);
+// CHECK:           const float [[OWN:v_[0-9]+_]] = v_.x;
+// CHECK:           const float [[NEXT:v_[0-9]+_]] = __shfl_down_sync(0xffffffffu, [[OWN]], 1, 32);
+// CHECK-NEXT:      const bool [[ODD:test_(_[0-9]+)?]] = ({{.*}} & 1) != 0;
+// CHECK-NEXT:      {{.*}} = make_f32x4([[ODD]] ? {{v_[0-9]+_}} : [[OWN]], {{.*}}, [[ODD]] ? [[NEXT]] : {{v_[0-9]+_}});
 img.pipeline @right {
   %in = img.input "in" {img.align = 4 : i64} : !img.func<2xf32>
   %edge = img.boundary mirror_image %in dims [0, 1] : !img.func<2xf32>
@@ -41,18 +41,18 @@ img.pipeline @right {
 
 // All columns of the last lane are needed, but the first lane has some more: there the shifted stores need three.
 
-// TILES-LABEL: func.func @left_out_tile(
+// TILES-LABEL: func.func @left_out_tile4(
 // TILES:         warp.load %in[{{.*}}] pieces partial left border %border whole %whole rows {
 
-// CHECK-LABEL: void left_out_tile(
+// CHECK-LABEL: void left_out_tile4(
 // CHECK:       } else {
-// CHECK:         float2 pieces[2][2];
-// CHECK:           const idx [[FIRST:i_[0-9]+]] = {{.*}} + ({{.*}} & 1);
-// CHECK:           pieces[r][0] = load_f32x2(&in[{{.*}} + [[FIRST]]]);
-// CHECK:           const float [[LAST:v_[0-9]+]] = v_1.y;
-// CHECK:           const float [[BEFORE:v_[0-9]+]] = __shfl_up_sync(0xffffffffu, [[LAST]], 1, 32);
-// CHECK-NEXT:      const bool [[ODD:test(_[0-9]+)?]] = ({{.*}} & 1) != 0;
-// CHECK-NEXT:      {{.*}} = make_f32x4([[ODD]] ? [[BEFORE]] : {{v_[0-9]+}}, {{.*}});
+// CHECK:         float2 pieces_[2][2];
+// CHECK:           const idx [[FIRST:i_[0-9]+_]] = {{.*}} + ({{.*}} & 1);
+// CHECK:           pieces_[r_][0] = load_f32x2(&in_[{{.*}} + [[FIRST]]]);
+// CHECK:           const float [[LAST:v_[0-9]+_]] = v_1_.y;
+// CHECK:           const float [[BEFORE:v_[0-9]+_]] = __shfl_up_sync(0xffffffffu, [[LAST]], 1, 32);
+// CHECK-NEXT:      const bool [[ODD:test_(_[0-9]+)?]] = ({{.*}} & 1) != 0;
+// CHECK-NEXT:      {{.*}} = make_f32x4([[ODD]] ? [[BEFORE]] : {{v_[0-9]+_}}, {{.*}});
 img.pipeline @left {
   %in = img.input "in" {img.align = 4 : i64} : !img.func<2xf32>
   %edge = img.boundary mirror_image %in dims [0, 1] : !img.func<2xf32>
@@ -72,7 +72,7 @@ img.pipeline @left {
 
 // At both sides all columns are needed: rows are loaded one by one.
 
-// TILES-LABEL: func.func @neither_out_tile(
+// TILES-LABEL: func.func @neither_out_tile7(
 // TILES:         warp.load %in[{{.*}}] border %border whole %whole rows {
 img.pipeline @neither {
   %in = img.input "in" {img.align = 4 : i64} : !img.func<2xf32>
@@ -93,7 +93,7 @@ img.pipeline @neither {
 
 // Nor are points loaded in pieces that are not next to each other in memory.
 
-// TILES-LABEL: func.func @interleaved_out_tile(
+// TILES-LABEL: func.func @interleaved_out_tile11(
 // TILES:         warp.load %in[{{.*}}] border %border whole %whole rows {
 img.pipeline @interleaved {
   %in = img.input "in" bounds #img.box<[*, *, 0:3]> layout strided<[3, ?, 1]> {img.align = 1 : i64} : !img.func<3xui8>

@@ -5,7 +5,7 @@
 // RUN: pipeline-opt %s -p 'tile{shape=warp_tile sizes=0,0 threads=32,4 vector=2 rows=2 exchange=false},promote-memory,lower-groups,lower-warp-tiles{warps=false}' | filecheck %s --check-prefix=ARRAYS
 // RUN: pipeline-opt %s -p 'tile{shape=warp_tile sizes=0,0 threads=32,4 vector=2 rows=2 exchange=false},promote-memory,lower-groups,lower-warp-tiles' -t cuda | filecheck %s --check-prefix=CUDA
 
-// CHECK:       func.func @p_length_tile(
+// CHECK:       func.func @p_length_tile1(
 // CHECK:       [[ROOTS:%[0-9]+]] = math.sqrt %{{[0-9]+}} {kernel.converged} : vector<2xf32>
 // CHECK-NEXT:  [[A:%[0-9]+]] = vector.extract [[ROOTS]][0] : f32 from vector<2xf32>
 // CHECK-NEXT:  [[B:%[0-9]+]] = vector.extract [[ROOTS]][1] : f32 from vector<2xf32>
@@ -30,7 +30,7 @@
 // CHECK:         vector.broadcast [[ALIVE]] : i1 to vector<1xi1>
 // CHECK:         vector.maskedstore {{.*}} vector<1xi1>, vector<1xf32>
 // CHECK:         vector.maskedstore {{.*}} vector<1xi1>, vector<1xf32>
-// CHECK:       func.func @p_length(
+// CHECK:       func.func @p_length_kernel1(
 
 // ARRAYS-NOT:  vector<
 // ARRAYS:      math.sqrt %{{.*}} : f32

@@ -8,19 +8,19 @@
 
 // C-NOT: griddepcontrol
 
-// CHECK:      func.func @two_a_tile(
+// CHECK:      func.func @two_a_tile3(
 // CHECK-SAME:   attributes {kernel.inline} {
-// CHECK:      func.func @two_a(
+// CHECK:      func.func @two_a_kernel3(
 // CHECK-NEXT:   nvvm.griddepcontrol launch_dependents
 // CHECK-NOT:    nvvm.griddepcontrol
 // CHECK:        scf.if
 // CHECK-NEXT:     nvvm.griddepcontrol wait
-// CHECK-NEXT:     func.call @two_a_tile(
+// CHECK-NEXT:     func.call @two_a_tile3(
 // CHECK-NEXT:   } else {
 // CHECK-NEXT:     nvvm.griddepcontrol wait
-// CHECK-NEXT:     func.call @two_a_tile(
+// CHECK-NEXT:     func.call @two_a_tile3(
 // CHECK-NOT:    nvvm.griddepcontrol
-// CHECK:      func.func @two_b(
+// CHECK:      func.func @two_b_kernel3(
 // CHECK-NEXT:   nvvm.griddepcontrol launch_dependents
 // CHECK:          nvvm.griddepcontrol wait
 
@@ -32,18 +32,18 @@
 // CUDA:        asm volatile("griddepcontrol.wait;" ::: "memory");
 // CUDA:      void written_meanwhile(const void* p) {
 // CUDA:        asm volatile("" :: "l"(p) : "memory");
-// CUDA:      __global__ void __launch_bounds__(256) two_a(
+// CUDA:      __global__ void __launch_bounds__(256) two_a_kernel3(
 // CUDA:      {{\) \{$}}
 // CUDA-NEXT:   griddepcontrol_launch_dependents();
-// CUDA:        if (test) {
+// CUDA:        if (test_) {
 // CUDA-NEXT:     griddepcontrol_wait();
-// CUDA-NEXT:     written_meanwhile(photo);
-// CUDA-NEXT:     two_a_tile(
+// CUDA-NEXT:     written_meanwhile(photo_);
+// CUDA-NEXT:     two_a_tile3(
 // CUDA-NEXT:   } else {
 // CUDA-NEXT:     griddepcontrol_wait();
-// CUDA:      __global__ void __launch_bounds__(256) two_b(
+// CUDA:      __global__ void __launch_bounds__(256) two_b_kernel3(
 // CUDA:        griddepcontrol_wait();
-// CUDA-NEXT:   written_meanwhile(a);
+// CUDA-NEXT:   written_meanwhile(a_);
 
 img.pipeline @two {
   %photo = img.input "photo" : !img.func<2xf32>
@@ -70,10 +70,10 @@ img.pipeline @two {
 
 // One kernel waits for what was launched before the call.
 
-// CHECK:      func.func @one_a(
+// CHECK:      func.func @one_a_kernel3(
 // CHECK-NEXT:   nvvm.griddepcontrol launch_dependents
 // CHECK:          nvvm.griddepcontrol wait
-// CUDA:       __global__ void __launch_bounds__(256) one_a(
+// CUDA:       __global__ void __launch_bounds__(256) one_a_kernel3(
 // CUDA:       griddepcontrol_launch_dependents();
 // CUDA:       griddepcontrol_wait();
 

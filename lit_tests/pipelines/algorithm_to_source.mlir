@@ -9,18 +9,18 @@
 
 // BLOCKS:     __shared__
 // BLOCKS:     __syncthreads();
-// BLOCKS:     __global__ void __launch_bounds__({{[0-9]+}}) sharpen_out(
+// BLOCKS:     __global__ void __launch_bounds__({{[0-9]+}}) sharpen_out_kernel7(
 // BLOCKS-NOT: __global__
 
 // WARPS-NOT:  __shared__
 // WARPS:      __shfl_up_sync(
-// WARPS:      __global__ void __launch_bounds__({{[0-9, ]+}}) sharpen_out(
+// WARPS:      __global__ void __launch_bounds__({{[0-9, ]+}}) sharpen_out_kernel7(
 // WARPS-NOT:  __global__
 
-// EXCHANGE:     __shared__ __align__(16) unsigned char exchange[
+// EXCHANGE:     __shared__ __align__(16) unsigned char exchange_[
 // EXCHANGE:     __shfl_up_sync(
 // EXCHANGE:     __syncthreads();
-// EXCHANGE:     __global__ void __launch_bounds__({{[0-9, ]+}}) sharpen_out(
+// EXCHANGE:     __global__ void __launch_bounds__({{[0-9, ]+}}) sharpen_out_kernel7(
 // EXCHANGE-NOT: __global__
 
 // C-NOT:      {{__(shared|global|device|launch_bounds|sync|shfl)}}

@@ -8,6 +8,7 @@ stands after it in the IR.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 from typing import cast as as_type
@@ -37,6 +38,7 @@ from tilefuse.lowering.printers.c_types import (
     unsigned_range,
     width_of,
 )
+from tilefuse.lowering.printers.comments import comment_lines
 from tilefuse.lowering.printers.control_flow import (
     print_barrier,
     print_call,
@@ -63,10 +65,11 @@ from tilefuse.lowering.printers.memory import (
     print_view,
     written_arguments,
 )
-from tilefuse.lowering.printers.names import Names, is_legal_symbol
+from tilefuse.lowering.printers.names import Names
 from tilefuse.lowering.printers.pairs import PAIR_ROWS, ROW_ROWS, is_pair, print_extended_product
 from tilefuse.lowering.printers.readings import unsigned
 from tilefuse.lowering.printers.vectors import VECTOR_ROWS, Vector
+from tilefuse.lowering.symbols import function_name
 
 if TYPE_CHECKING:
     from tilefuse.lowering.printers.module_printer import ModulePrinter
@@ -75,6 +78,7 @@ if TYPE_CHECKING:
 _LONGEST_INLINE = 52
 _LONGEST_STORED = 76
 _WIDEST_SIGNATURE = 100
+_MARKS = re.compile(r"(?<!_)_\b")
 
 
 def op_name(op: Operation) -> str:
@@ -91,7 +95,7 @@ class FunctionPrinter:
         self.index_bits = module.index_bits
         self.op: Operation = op
         self.function = op
-        self.names = Names(frozenset(module.functions) | frozenset(self.language.library))
+        self.names = Names()
         self.memories: dict[SSAValue, Memory] = {}
         self.uses: dict[SSAValue, int] = {}
         self._user: dict[SSAValue, Operation] = {}
@@ -111,8 +115,6 @@ class FunctionPrinter:
         kernel, inline = ("kernel.threads" in function.attributes), ("kernel.inline" in function.attributes)
         if kernel == inline:
             raise PipelineError(f"@{name} must have one of the attributes kernel.threads and kernel.inline", function)
-        if not is_legal_symbol(name):
-            raise PipelineError(f"@{name} is a keyword or library function of C or CUDA; rename the function", function)
         results = function.function_type.outputs.data
         if len(results) > (0 if kernel else 1):
             raise PipelineError(f"@{name}: a kernel returns nothing and a device function at most one value", function)
@@ -123,7 +125,7 @@ class FunctionPrinter:
         else:
             result = self.ctype(results[0]) if results else "void"
             head = f"{self.language.inline_qualifier} {result}"
-        signature = self._signature(f"{head} {name}")
+        signature = self._signature(f"{head} {function_name(name)}")
         self._print_block(function.body.block)
         return "\n".join([*self._comment_lines(function, ""), signature, *self._lines, "}"])
 
@@ -138,12 +140,12 @@ class FunctionPrinter:
                 self._values[arg] = expr.name(name, self.ctype(arg.type))
                 groups.append(f"{self.ctype(arg.type)} {name}")
         text = f"{head}({', '.join(groups) or 'void'}) {{"
-        if len(text) <= _WIDEST_SIGNATURE:
+        if _width(text) <= _WIDEST_SIGNATURE:
             return text
         lines, line = [f"{head}("], "   "
         for i, group in enumerate(groups):
             group += "," if i + 1 < len(groups) else ") {"
-            if len(line) + len(group) > _WIDEST_SIGNATURE and line.strip():
+            if _width(line) + _width(group) > _WIDEST_SIGNATURE and line.strip():
                 lines.append(line)
                 line = "   "
             line += " " + group
@@ -264,7 +266,7 @@ class FunctionPrinter:
 
     def _may_wait(self, op: Operation, a: Expr) -> bool:
         user = self._user[op.results[0]]
-        if len(a.text) > (_LONGEST_STORED if op_name(user) == "memref.store" else _LONGEST_INLINE):
+        if _width(a.text) > (_LONGEST_STORED if op_name(user) == "memref.store" else _LONGEST_INLINE):
             return False
         if user.parent is not op.parent:
             # In a loop it would be computed again and again.
@@ -300,7 +302,7 @@ class FunctionPrinter:
 
     def _comment_lines(self, op: Operation, prefix: str) -> list[str]:
         comment = op.attributes.get("kernel.comment")
-        return [f"{prefix}// {text}" for text in comment.data.splitlines()] if isinstance(comment, StringAttr) else []
+        return [prefix + line for line in comment_lines(comment.data)] if isinstance(comment, StringAttr) else []
 
     def scope(self, block: Block, before: Callable[[], None] | None = None) -> None:
         """Print a block one level deeper."""
@@ -331,6 +333,11 @@ class FunctionPrinter:
         for target, source in zip(targets, sources, strict=True):
             if target.text != source.text:
                 self.line(f"{target.text} = {source.text};")
+
+
+def _width(text: str) -> int:
+    """Characters of `text` without the marks of variables: how code is split up depends on what names say alone."""
+    return len(text) - len(_MARKS.findall(text))
 
 
 def _plain_name(type_: Attribute) -> str:

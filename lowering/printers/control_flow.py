@@ -18,6 +18,7 @@ from tilefuse.lowering.printers.checks import constant_value
 from tilefuse.lowering.printers.expr import ADD, Expr
 from tilefuse.lowering.printers.memory import memory_of, read_pointers
 from tilefuse.lowering.printers.readings import signed
+from tilefuse.lowering.symbols import function_name
 
 if TYPE_CHECKING:
     from tilefuse.lowering.printers.c_family import FunctionPrinter
@@ -152,7 +153,7 @@ def print_call(p: FunctionPrinter, op: Operation) -> None:
             text = p.language.apart(p, text, p.versions)
         args.append(text)
     p.flush_reads()
-    text = f"{callee}({', '.join(args)})"
+    text = f"{function_name(callee)}({', '.join(args)})"
     if op.results and p.uses.get(op.results[0]):
         result = op.results[0]
         p.set_value(result, p.bind(Expr(text, expr.POSTFIX, p.ctype(result.type)), result))

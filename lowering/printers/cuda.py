@@ -25,6 +25,7 @@ from tilefuse.lowering.printers.checks import (
     check_static_shared,
     check_threads,
 )
+from tilefuse.lowering.printers.comments import comment_lines
 from tilefuse.lowering.printers.cuda_vectors import roots, store_if
 from tilefuse.lowering.printers.expr import Expr
 from tilefuse.lowering.printers.language import Language
@@ -58,7 +59,8 @@ class CudaTarget(Target):
         check_kernels(module)
         text = print_cuda(module, index_bits=self.index_bits)
         strict = " --fmad=false" if self.strict_float else ""
-        output.write(f"// compile with: nvrtc --std=c++17 --gpu-architecture={self.arch}{strict}\n{text}")
+        head = comment_lines(f"compile with: nvrtc --std=c++17 --gpu-architecture={self.arch}{strict}")
+        output.write("\n".join([*head, text]))
 
 
 def _to_int() -> dict[str, Helper]:

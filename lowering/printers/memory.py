@@ -184,10 +184,11 @@ def print_alloca(p: FunctionPrinter, op: Operation) -> None:
     wide = _is_wide(p, op.memref)
     _declare(p, op.memref, name, wide)
     if "kernel.dynamic" in op.attributes:
-        raw = p.language.dynamic_shared(f"{name}_bytes", type_, op)
+        whole_block = p.names.fresh(f"{name}bytes")
+        raw = p.language.dynamic_shared(whole_block, type_, op)
         if raw is not None:
             p.line(raw)
-            p.line(f"{_pointer_to_row(p, type_, name)} = ({_pointer_to_row(p, type_, '')}){name}_bytes;")
+            p.line(f"{_pointer_to_row(p, type_, name)} = ({_pointer_to_row(p, type_, '')}){whole_block};")
             return
     array = f"{UNSIGNED[32] if wide else p.storage(type_.element_type)} {name}{_brackets(shape)}"
     if space == SHARED:

@@ -30,7 +30,7 @@ def test_blur_with_a_shared_tile(kernels, shape, index_bits):
 
 def test_blur_uses_the_shared_memory_that_its_arrays_have(kernels):
     for report in kernels("blur").cuda().values():
-        assert report.shared_bytes == {"blur": 4 * (10 * 34 + 10 * 33)}
+        assert report.shared_bytes == {"blur_fn": 4 * (10 * 34 + 10 * 33)}
 
 
 def test_saturating_arithmetic_on_bytes(kernels):

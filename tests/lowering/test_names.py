@@ -1,32 +1,37 @@
 """Names in printed text: legal, unique where they are visible, and as close to the hints as that allows."""
 
-from tilefuse.lowering.printers.names import Names, is_legal_symbol, legal_symbol
+import re
+
+from tilefuse.lowering.printers.c import C
+from tilefuse.lowering.printers.comments import comment_lines
+from tilefuse.lowering.printers.cuda import Cuda
+from tilefuse.lowering.printers.names import Names
+from tilefuse.lowering.symbols import ROLES, function_name, symbol, word
 
 
 def test_hints_are_kept_and_made_unique():
-    names = Names(frozenset({"min_idx"}))
-    assert [names.fresh(hint) for hint in ("x", "x", "x_1", "y", "x")] == ["x", "x_1", "x_1_1", "y", "x_2"]
-    assert names.fresh("min_idx") == "min_idx_1"
+    names = Names()
+    assert [names.fresh(hint) for hint in ("x", "x", "x_1", "y", "x")] == ["x_", "x_1_", "x_1_1_", "y_", "x_2_"]
 
 
 def test_sibling_scopes_share_names_and_inner_ones_never_shadow():
     names = Names()
     names.fresh("tx")
     names.push()
-    assert names.fresh("tx") == "tx_1"
+    assert names.fresh("tx") == "tx_1_"
     names.pop()
     names.push()
-    assert names.fresh("tx") == "tx_1"
-    assert names.fresh("x") == "x"
+    assert names.fresh("tx") == "tx_1_"
+    assert names.fresh("x") == "x_"
     names.pop()
-    assert names.fresh("x") == "x"
+    assert names.fresh("x") == "x_"
 
 
-def test_names_are_identifiers_and_no_keywords():
+def test_variables_end_in_an_underscore_whatever_the_hint():
     names = Names()
-    given = ["int", "threadIdx", "template", "expf", "3", "a-b", "__x", "a$$b", "", "idx", "y0"]
+    given = ["int", "NAN", "apart", "load_f32x4", "3", "a-b", "__x", "a$$b", "", "idx", "é"]
     assert [names.fresh(hint) for hint in given] == [
-        "int_1", "threadIdx_1", "template_1", "expf_1", "v3", "a_b", "x", "a_b_1", "v", "idx_1", "y0",
+        "int_", "NAN_", "apart_", "load_f32x4_", "v3_", "a_b_", "x_", "a_b_1_", "v_", "idx_", "v_1_",
     ]  # fmt: skip
 
 
@@ -34,12 +39,58 @@ def test_many_values_with_one_hint_take_no_search():
     names = Names()
     found = {names.fresh("v") for _ in range(20_000)}
     assert len(found) == 20_000
-    assert "v_19999" in found
+    assert "v_19999_" in found
 
 
-def test_kernel_names():
-    assert legal_symbol("blur_y") == "blur_y"
-    assert legal_symbol("gamma") == "gamma_kernel"
-    assert legal_symbol("2x") == "v2x"
-    assert is_legal_symbol("blur")
-    assert not any(map(is_legal_symbol, ("exp", "while", "a-b", "", "template", "float4")))
+def test_words_are_injective_and_readable():
+    given = [
+        "blur_x",
+        "a.b",
+        "a_b",
+        "a b",
+        "A_B",
+        "é",
+        "e\u0301",
+        "\ud800",
+        "",
+        "2x",
+        "_a",
+        "x" * 48,
+        "x" * 49,
+        "x" * 9999,
+    ]
+    given += [word(name) for name in given if word(name) != name]
+    words = [word(name) for name in given]
+    assert len(set(words)) == len(given)
+    assert words[0] == "blur_x"
+    assert all(re.fullmatch(r"[A-Za-z]\w{0,47}", w, re.ASCII) for w in words)
+
+
+def test_functions_of_a_pipeline_differ_from_those_of_others():
+    pairs = [("a", "b_c"), ("a_b", "c"), ("f", "f"), ("f", "f_tile"), ("f", "f_kernel1"), ("f_f", "tile1"), ("é", "é")]
+    found = [symbol(*pair, role) for pair in pairs for role in ROLES]
+    assert len(set(found)) == len(found)
+    assert symbol("blur", "blur_y", "kernel") == "blur_blur_y_kernel4"
+    assert all(function_name(name) == name for name in found)
+
+
+def test_functions_written_by_hand_meet_nothing():
+    given = ["blur", "exp", "NAN", "while", "a-b", "", "template", "float4", "blur_fn", "x" * 10_000, "é"]
+    texts = [function_name(name) for name in given]
+    assert len(set(texts)) == len(given)
+    assert all(text.endswith("_fn") for text in texts)
+    assert texts[0] == "blur_fn"
+
+
+def test_helpers_have_none_of_these_forms():
+    for name in {*C.library, *Cuda.library}:
+        assert not re.search(rf"_$|_fn$|_words$|_({'|'.join(ROLES)})\d+$", name)
+
+
+def test_comments_end_where_their_line_does():
+    assert comment_lines("blur: <warp>") == ["// blur: <warp>"]
+    for text in ("a\\", "a??/", "a\\ ", "a\n#error\\", "\u202ea", "\0", "", "\x85\\"):
+        for line in comment_lines(text):
+            assert line.startswith("// ")
+            assert not {"\0", "\u202e"} & set(line)
+            assert not line.rstrip().endswith(("\\", "??/"))

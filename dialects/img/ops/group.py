@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import (
     StringAttr,
 )
-from xdsl.ir import Attribute, Region, SSAValue
+from xdsl.ir import Attribute, Region
 from xdsl.irdl import (
     IRDLOperation,
     irdl_op_definition,
@@ -29,6 +29,7 @@ from tilefuse.dialects.img.ops.boundary import BoundaryOp
 from tilefuse.dialects.img.ops.parents import in_pipeline
 from tilefuse.dialects.img.ops.stage import StageOp, YieldOp, parse_attribute_of
 from tilefuse.dialects.img.types import FuncType
+from tilefuse.dialects.naming import value_name
 
 EVEN = "even"
 """On a group: for the picture that was told all its blocks run at once, and lie evenly if a multiprocessor has room for
@@ -65,7 +66,7 @@ class GroupOp(IRDLOperation):
             regions=[body],
         )
         for func in self.funcs:
-            func.name_hint = name if SSAValue.is_valid_name(name) else None
+            func.name_hint = value_name(name)
 
     @property
     def yield_op(self) -> YieldOp:

@@ -32,6 +32,7 @@ from tilefuse.dialects.img.ops.group import GroupOp
 from tilefuse.dialects.img.ops.sources import InputOp, ParamOp
 from tilefuse.dialects.img.ops.stage import StageOp, computes_values_only
 from tilefuse.dialects.img.types import FuncType
+from tilefuse.dialects.naming import fault_of
 
 
 @irdl_op_definition
@@ -74,6 +75,7 @@ class PipelineOp(IRDLOperation):
     def verify_(self) -> None:
         if not isinstance(self.body.block.last_op, ReturnOp):
             raise VerifyException("a pipeline must end in img.return, which names its outputs")
+        self._verify_names()
         names: set[str] = set()
         for op in self.body.walk():
             if isinstance(op, InputOp | ParamOp | StageOp):
@@ -89,6 +91,13 @@ class PipelineOp(IRDLOperation):
                 groups.add(op.sym_name.data)
             elif not isinstance(op, StageOp) and not computes_values_only(op):
                 raise VerifyException(f"{op.name} cannot stand in a pipeline: it does more than compute values")
+
+    def _verify_names(self) -> None:
+        given = [self.sym_name, *self.return_op.names]
+        given += [op.sym_name for op in self.body.walk() if isinstance(op, InputOp | ParamOp | StageOp | GroupOp)]
+        for name in given:
+            if fault := fault_of(name.data):
+                raise VerifyException(fault)
 
 
 @irdl_op_definition

@@ -29,6 +29,7 @@ from xdsl.utils.exceptions import VerifyException
 from tilefuse.dialects.img.attrs import BoxAttr
 from tilefuse.dialects.img.ops.parents import in_pipeline
 from tilefuse.dialects.img.types import FuncType, is_element_type, storage_type
+from tilefuse.dialects.naming import value_name
 
 _INDEX = IndexType()
 
@@ -65,7 +66,7 @@ class InputOp(IRDLOperation):
             properties={"sym_name": StringAttr(name), "bounds": bounds, "layout": layout},
             result_types=[type],
         )
-        self.func.name_hint = name if SSAValue.is_valid_name(name) else None
+        self.func.name_hint = value_name(name)
 
     def verify_(self) -> None:
         rank = self.func.type.rank.data
@@ -98,7 +99,7 @@ class ParamOp(IRDLOperation):
             properties={"sym_name": StringAttr(name), "element": element},
             result_types=[storage_type(element)],
         )
-        self.value.name_hint = name if SSAValue.is_valid_name(name) else None
+        self.value.name_hint = value_name(name)
 
     def verify_(self) -> None:
         if not is_element_type(self.element):

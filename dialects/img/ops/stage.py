@@ -41,6 +41,7 @@ from tilefuse.dialects.img.ops.boundary import BoundaryOp
 from tilefuse.dialects.img.ops.parents import in_pipeline_or_group, in_stage_or_group
 from tilefuse.dialects.img.ops.sources import InputOp, ParamOp
 from tilefuse.dialects.img.types import FuncType, is_element_type
+from tilefuse.dialects.naming import value_name
 
 _INDEX = IndexType()
 _BEYOND = 1 << 31
@@ -94,7 +95,7 @@ class StageOp(IRDLOperation):
             regions=[body],
         )
         for func in self.funcs:
-            func.name_hint = name if SSAValue.is_valid_name(name) else None
+            func.name_hint = value_name(name)
 
     @property
     def rank(self) -> int:

@@ -14,7 +14,7 @@
 // CUDA-NEXT:     asm volatile("griddepcontrol.launch_dependents;");
 // CUDA-NEXT:     #endif
 // CUDA:          asm volatile("griddepcontrol.wait;" ::: "memory");
-// CUDA:        early(
+// CUDA:        early_fn(
 // CUDA-NEXT:     griddepcontrol_launch_dependents();
 // CUDA-NEXT:     griddepcontrol_wait();
 // C-NOT:       griddepcontrol

@@ -10,31 +10,31 @@
 // CHECK-EMPTY:
 // CHECK-NEXT: static inline idx ceildiv_idx(idx a, idx b) { return a / b + ((a % b != 0) & ((a < 0) == (b < 0))); }
 // CHECK-EMPTY:
-// CHECK-NEXT: void choose(
-// CHECK-NEXT:     const float* __restrict__ in, idx in_n0, float* __restrict__ out, idx out_n0,
-// CHECK-NEXT:     unsigned int* __restrict__ low, idx low_n0) {
+// CHECK-NEXT: void choose_fn(
+// CHECK-NEXT:     const float* __restrict__ in_, idx in_n0_, float* __restrict__ out_, idx out_n0_,
+// CHECK-NEXT:     unsigned int* __restrict__ low_, idx low_n0_) {
 // CHECK-NEXT:   #pragma omp parallel for schedule(static)
-// CHECK-NEXT:   for (idx bx = 0; bx < ceildiv_idx(in_n0, 128); ++bx) {
-// CHECK-NEXT:     for (idx tx = 0; tx < 128; ++tx) {
-// CHECK-NEXT:       const idx x = bx * 128 + tx;
-// CHECK-NEXT:       if (x < in_n0) {
-// CHECK-NEXT:         const float v = in[x];
-// CHECK-NEXT:         const bool positive = v > 0.0f;
-// CHECK-NEXT:         float r;
-// CHECK-NEXT:         if (positive) {
-// CHECK-NEXT:           float root;
-// CHECK-NEXT:           if (v > 1.0f) {
-// CHECK-NEXT:             root = sqrtf(v);
+// CHECK-NEXT:   for (idx bx_ = 0; bx_ < ceildiv_idx(in_n0_, 128); ++bx_) {
+// CHECK-NEXT:     for (idx tx_ = 0; tx_ < 128; ++tx_) {
+// CHECK-NEXT:       const idx x_ = bx_ * 128 + tx_;
+// CHECK-NEXT:       if (x_ < in_n0_) {
+// CHECK-NEXT:         const float v_ = in_[x_];
+// CHECK-NEXT:         const bool positive_ = v_ > 0.0f;
+// CHECK-NEXT:         float r_;
+// CHECK-NEXT:         if (positive_) {
+// CHECK-NEXT:           float root_;
+// CHECK-NEXT:           if (v_ > 1.0f) {
+// CHECK-NEXT:             root_ = sqrtf(v_);
 // CHECK-NEXT:           } else {
-// CHECK-NEXT:             root = v;
+// CHECK-NEXT:             root_ = v_;
 // CHECK-NEXT:           }
-// CHECK-NEXT:           r = root;
+// CHECK-NEXT:           r_ = root_;
 // CHECK-NEXT:         } else {
-// CHECK-NEXT:           r = -(v * 0.5f);
+// CHECK-NEXT:           r_ = -(v_ * 0.5f);
 // CHECK-NEXT:         }
-// CHECK-NEXT:         out[x] = r;
-// CHECK-NEXT:         if (!positive) {
-// CHECK-NEXT:           low[x] = 1;
+// CHECK-NEXT:         out_[x_] = r_;
+// CHECK-NEXT:         if (!positive_) {
+// CHECK-NEXT:           low_[x_] = 1;
 // CHECK-NEXT:         }
 // CHECK-NEXT:       }
 // CHECK-NEXT:     }

@@ -6,5 +6,5 @@
 // CHECK-NEXT:   return (f32x4){
 // CHECK-NEXT:     sqrtf(a[0]), sqrtf(a[1]), sqrtf(a[2]), sqrtf(a[3])};
 // CHECK-NEXT: }
-// CHECK:        if (inside) store_f32x4(&out[x], sqrt_f32x4(
-// CHECK:        if (inside) store_f64x2(&wide_out[x], sqrt_f64x2(
+// CHECK:        if (inside_) store_f32x4(&out_[x_], sqrt_f32x4(
+// CHECK:        if (inside_) store_f64x2(&wide_out_[x_], sqrt_f64x2(

@@ -29,34 +29,34 @@
 // CHECK-NEXT: }
 // CHECK-NEXT: static inline void store_u8x16(unsigned char* p, u8x16 v) { __builtin_memcpy(p, &v, sizeof v); }
 // CHECK-EMPTY:
-// CHECK-NEXT: void vectors(
-// CHECK-NEXT:     const float* __restrict__ in, idx in_n0, idx in_n1, idx in_s0,
-// CHECK-NEXT:     float* __restrict__ out, idx out_n0, idx out_n1, idx out_s0,
-// CHECK-NEXT:     const unsigned char* __restrict__ bytes, idx bytes_n0,
-// CHECK-NEXT:     unsigned char* __restrict__ inverted, idx inverted_n0) {
+// CHECK-NEXT: void vectors_fn(
+// CHECK-NEXT:     const float* __restrict__ in_, idx in_n0_, idx in_n1_, idx in_s0_,
+// CHECK-NEXT:     float* __restrict__ out_, idx out_n0_, idx out_n1_, idx out_s0_,
+// CHECK-NEXT:     const unsigned char* __restrict__ bytes_, idx bytes_n0_,
+// CHECK-NEXT:     unsigned char* __restrict__ inverted_, idx inverted_n0_) {
 // CHECK-NEXT:   #pragma omp parallel for schedule(static)
-// CHECK-NEXT:   for (idx by = 0; by < in_n0; ++by) {
-// CHECK-NEXT:     unsigned char pool[1024] __attribute__((aligned(64)));
-// CHECK-NEXT:     float (*row)[4] = (float (*)[4])pool;
-// CHECK-NEXT:     float* line = (float*)(pool + 512);
-// CHECK-NEXT:     for (idx tx = 0; tx < 32; ++tx) {
-// CHECK-NEXT:       const idx x = tx * 4;
-// CHECK-NEXT:       const f32x4 v = load_f32x4(&in[by * in_s0 + x]);
-// CHECK-NEXT:       store_f32x4(&row[tx][0], v);
-// CHECK-NEXT:       store_f32x4(&line[x], splat_f32x4(v[0] + v[3]));
+// CHECK-NEXT:   for (idx by_ = 0; by_ < in_n0_; ++by_) {
+// CHECK-NEXT:     unsigned char pool_[1024] __attribute__((aligned(64)));
+// CHECK-NEXT:     float (*row_)[4] = (float (*)[4])pool_;
+// CHECK-NEXT:     float* line_ = (float*)(pool_ + 512);
+// CHECK-NEXT:     for (idx tx_ = 0; tx_ < 32; ++tx_) {
+// CHECK-NEXT:       const idx x_ = tx_ * 4;
+// CHECK-NEXT:       const f32x4 v_ = load_f32x4(&in_[by_ * in_s0_ + x_]);
+// CHECK-NEXT:       store_f32x4(&row_[tx_][0], v_);
+// CHECK-NEXT:       store_f32x4(&line_[x_], splat_f32x4(v_[0] + v_[3]));
 // CHECK-NEXT:     }
-// CHECK-NEXT:     for (idx tx = 0; tx < 32; ++tx) {
-// CHECK-NEXT:       const idx x = tx * 4;
-// CHECK-NEXT:       float pixel[4];
+// CHECK-NEXT:     for (idx tx_ = 0; tx_ < 32; ++tx_) {
+// CHECK-NEXT:       const idx x_ = tx_ * 4;
+// CHECK-NEXT:       float pixel_[4];
 // CHECK-NEXT:       #pragma GCC unroll 64
-// CHECK-NEXT:       for (idx i = 0; i < 4; ++i) {
-// CHECK-NEXT:         pixel[i] = row[tx][i] * 2.0f + line[x + i];
+// CHECK-NEXT:       for (idx i_ = 0; i_ < 4; ++i_) {
+// CHECK-NEXT:         pixel_[i_] = row_[tx_][i_] * 2.0f + line_[x_ + i_];
 // CHECK-NEXT:       }
-// CHECK-NEXT:       const f32x4 whole = load_f32x4(&pixel[0]);
-// CHECK-NEXT:       store_f32x4(&out[by * out_s0 + x], make_f32x4(whole[3], whole[2], whole[1], pixel[0]));
-// CHECK-NEXT:       const idx at = tx * 16;
-// CHECK-NEXT:       const u8x16 bs = load_u8x16(&bytes[at]);
-// CHECK-NEXT:       store_u8x16(&inverted[at], splat_u8x16(255 - bs[0] + bs[15]));
+// CHECK-NEXT:       const f32x4 whole_ = load_f32x4(&pixel_[0]);
+// CHECK-NEXT:       store_f32x4(&out_[by_ * out_s0_ + x_], make_f32x4(whole_[3], whole_[2], whole_[1], pixel_[0]));
+// CHECK-NEXT:       const idx at_ = tx_ * 16;
+// CHECK-NEXT:       const u8x16 bs_ = load_u8x16(&bytes_[at_]);
+// CHECK-NEXT:       store_u8x16(&inverted_[at_], splat_u8x16(255 - bs_[0] + bs_[15]));
 // CHECK-NEXT:     }
 // CHECK-NEXT:   }
 // CHECK-NEXT: }

@@ -7,11 +7,11 @@
 // CHECK:      static __device__ __forceinline__ unsigned int bits_apart(unsigned int a, unsigned int b) {
 // CHECK-NEXT:   unsigned int d;
 // CHECK-NEXT:   asm("xor.b32 %0, %1, %2;" : "=r"(d) : "r"(a), "r"(b));
-// CHECK-LABEL: equations(
+// CHECK-LABEL: equations_fn(
 // CHECK:         bits_apart({{.*}}, 255) == 0
 // CHECK:         bits_apart({{.*}}, {{.*}}) != 0
-// CHECK:         = v == 0;
-// CHECK:         bits_apart({{.*}}, n) == 0
+// CHECK:         = v_ == 0;
+// CHECK:         bits_apart({{.*}}, n_) == 0
 // CHECK-NOT:     bits_apart
 
 // C-NOT:       bits_apart

@@ -6,30 +6,30 @@
 #own = #warp.layout<origin = [-8, 0], lanes = [32, 8], warps = [4, 1], columns = [0, 8], rows = [0, 1], packed = 2, apart = 2>
 #beside = #warp.layout<origin = [-8, 0], lanes = [32, 8], warps = [4, 1], columns = [-1, 9], rows = [0, 1], packed = 2, apart = 2>
 
-// CHECK:      __launch_bounds__(128) sum(
-// CHECK:        unsigned int w_a[1][8];
-// CHECK-NEXT:   unsigned int w_c[1][6];
-// CHECK:        const uint2 v = load_u8x8(&in[(0 + warp) * in_s0 + 0 + (lane * 8 - 8)]);
-// CHECK-NEXT:   const unsigned int v_1 = v.x;
-// CHECK-NEXT:   const unsigned int v_2 = v.y;
-// CHECK-NEXT:   w_a[0][1] = v_1 & 0xff00ffu;
-// CHECK-NEXT:   w_a[0][2] = __byte_perm(v_1, 0u, 0x4341u);
-// CHECK-NEXT:   w_a[0][5] = v_2 & 0xff00ffu;
-// CHECK-NEXT:   w_a[0][6] = __byte_perm(v_2, 0u, 0x4341u);
+// CHECK:      __launch_bounds__(128) sum_fn(
+// CHECK:        unsigned int w_a_[1][8];
+// CHECK-NEXT:   unsigned int w_c_[1][6];
+// CHECK:        const uint2 v_ = load_u8x8(&in_[(0 + warp_) * in_s0_ + 0 + (lane_ * 8 - 8)]);
+// CHECK-NEXT:   const unsigned int v_1_ = v_.x;
+// CHECK-NEXT:   const unsigned int v_2_ = v_.y;
+// CHECK-NEXT:   w_a_[0][1] = v_1_ & 0xff00ffu;
+// CHECK-NEXT:   w_a_[0][2] = __byte_perm(v_1_, 0u, 0x4341u);
+// CHECK-NEXT:   w_a_[0][5] = v_2_ & 0xff00ffu;
+// CHECK-NEXT:   w_a_[0][6] = __byte_perm(v_2_, 0u, 0x4341u);
 // Columns -1 and 1: the left lane's 7 (its last pair is 5 and 7), and this one's 1 of (1, 3).
-// CHECK:        const unsigned int v = w_a[0][6];
-// CHECK-NEXT:   const unsigned int v_1 = __shfl_up_sync(0xffffffffu, v, 1, 32);
-// CHECK-NEXT:   const unsigned int v_2 = w_a[0][2];
-// CHECK-NEXT:   w_a[0][0] = __byte_perm(v_1, v_2, 0x5432);
+// CHECK:        const unsigned int v_ = w_a_[0][6];
+// CHECK-NEXT:   const unsigned int v_1_ = __shfl_up_sync(0xffffffffu, v_, 1, 32);
+// CHECK-NEXT:   const unsigned int v_2_ = w_a_[0][2];
+// CHECK-NEXT:   w_a_[0][0] = __byte_perm(v_1_, v_2_, 0x5432);
 // Columns 2 and 4, of (0, 2) and (4, 6).
-// CHECK-NEXT:   const unsigned int v_3 = w_a[0][1];
-// CHECK-NEXT:   const unsigned int v_4 = w_a[0][5];
-// CHECK-NEXT:   w_a[0][3] = __byte_perm(v_3, v_4, 0x5432);
-// CHECK:        w_a[0][7] = __byte_perm(
+// CHECK-NEXT:   const unsigned int v_3_ = w_a_[0][1];
+// CHECK-NEXT:   const unsigned int v_4_ = w_a_[0][5];
+// CHECK-NEXT:   w_a_[0][3] = __byte_perm(v_3_, v_4_, 0x5432);
+// CHECK:        w_a_[0][7] = __byte_perm(
 // CHECK-NEXT:   #pragma unroll
-// CHECK-NEXT:   for (idx u = 0; u < 2; ++u) {
+// CHECK-NEXT:   for (idx u_ = 0; u_ < 2; ++u_) {
 // CHECK-NEXT:     #pragma unroll
-// CHECK-NEXT:     for (idx v_{{[0-9]+}} = 0; v_{{[0-9]+}} < 2; ++v_{{[0-9]+}}) {
+// CHECK-NEXT:     for (idx v_{{[0-9]+}}_ = 0; v_{{[0-9]+}}_ < 2; ++v_{{[0-9]+}}_) {
 func.func @sum(%in: memref<?x?xi8, strided<[?, 1]>>, %out: memref<?x?xi8, strided<[?, 1]>>, %border: i1, %aligned: i1)
     attributes {kernel.threads = array<i64: 32, 4, 1>} {
   %i = arith.constant 0 : index
@@ -58,11 +58,11 @@ func.func @sum(%in: memref<?x?xi8, strided<[?, 1]>>, %out: memref<?x?xi8, stride
 #left = #warp.layout<origin = [-8, 0], lanes = [32, 8], warps = [4, 1], columns = [-1, 8], rows = [0, 1], packed = 2, apart = 2>
 #both = #warp.layout<origin = [-8, 0], lanes = [32, 8], warps = [4, 1], columns = [-1, 9], rows = [0, 1], packed = 2, apart = 2>
 
-// CHECK:      __launch_bounds__(128) twice(
-// CHECK:        w_a[0][0] = __byte_perm(
-// CHECK:        w_a[0][4] = __byte_perm(
-// CHECK:        w_a[0][3] = __byte_perm(
-// CHECK:        w_a[0][7] = __byte_perm(
+// CHECK:      __launch_bounds__(128) twice_fn(
+// CHECK:        w_a_[0][0] = __byte_perm(
+// CHECK:        w_a_[0][4] = __byte_perm(
+// CHECK:        w_a_[0][3] = __byte_perm(
+// CHECK:        w_a_[0][7] = __byte_perm(
 // CHECK-NOT:    __byte_perm(
 // CHECK:        #pragma unroll
 func.func @twice(%in: memref<?x?xi8, strided<[?, 1]>>, %out: memref<?x?xi8, strided<[?, 1]>>, %border: i1, %aligned: i1)
@@ -92,27 +92,27 @@ func.func @twice(%in: memref<?x?xi8, strided<[?, 1]>>, %out: memref<?x?xi8, stri
 #own = #warp.layout<origin = [-8, 0], lanes = [32, 8], warps = [4, 1], columns = [0, 8], rows = [0, 1], packed = 2, apart = 1>
 #beside = #warp.layout<origin = [-8, 0], lanes = [32, 8], warps = [4, 1], columns = [-2, 10], rows = [0, 1], packed = 2, apart = 1>
 
-// CHECK:      __launch_bounds__(128) next_to(
-// CHECK:        unsigned int w_a[1][11];
-// CHECK-NEXT:   unsigned int w_c[1][7];
-// CHECK:        const uint2 v = load_u8x8(&in[(0 + warp) * in_s0 + 0 + (lane * 8 - 8)]);
-// CHECK-NEXT:   const uint2 v_1 = splat_u8x8(0);
-// CHECK-NEXT:   w_a[0][2] = __byte_perm(v.x, v_1.x, 0x5140);
-// CHECK-NEXT:   w_a[0][4] = __byte_perm(v.x, v_1.x, 0x5342);
-// CHECK-NEXT:   w_a[0][6] = __byte_perm(v.y, v_1.x, 0x5140);
-// CHECK-NEXT:   w_a[0][8] = __byte_perm(v.y, v_1.x, 0x5342);
+// CHECK:      __launch_bounds__(128) next_to_fn(
+// CHECK:        unsigned int w_a_[1][11];
+// CHECK-NEXT:   unsigned int w_c_[1][7];
+// CHECK:        const uint2 v_ = load_u8x8(&in_[(0 + warp_) * in_s0_ + 0 + (lane_ * 8 - 8)]);
+// CHECK-NEXT:   const uint2 v_1_ = splat_u8x8(0);
+// CHECK-NEXT:   w_a_[0][2] = __byte_perm(v_.x, v_1_.x, 0x5140);
+// CHECK-NEXT:   w_a_[0][4] = __byte_perm(v_.x, v_1_.x, 0x5342);
+// CHECK-NEXT:   w_a_[0][6] = __byte_perm(v_.y, v_1_.x, 0x5140);
+// CHECK-NEXT:   w_a_[0][8] = __byte_perm(v_.y, v_1_.x, 0x5342);
 // Columns -2 and -1 are the left lane's, and -1 and 0 of these and 0 and 1.
-// CHECK:        const unsigned int v = w_a[0][8];
-// CHECK-NEXT:   const unsigned int v_1 = __shfl_up_sync(0xffffffffu, v, 1, 32);
-// CHECK-NEXT:   w_a[0][0] = v_1;
-// CHECK-NEXT:   const unsigned int v_2 = w_a[0][2];
-// CHECK-NEXT:   w_a[0][1] = __byte_perm(v_1, v_2, 0x5432);
-// CHECK:        w_a[0][7] = __byte_perm(v_4, v, 0x5432);
-// CHECK-NEXT:   const unsigned int v_5 = __shfl_down_sync(0xffffffffu, v_2, 1, 32);
-// CHECK-NEXT:   w_a[0][9] = __byte_perm(v, v_5, 0x5432);
-// CHECK-NEXT:   w_a[0][10] = v_5;
+// CHECK:        const unsigned int v_ = w_a_[0][8];
+// CHECK-NEXT:   const unsigned int v_1_ = __shfl_up_sync(0xffffffffu, v_, 1, 32);
+// CHECK-NEXT:   w_a_[0][0] = v_1_;
+// CHECK-NEXT:   const unsigned int v_2_ = w_a_[0][2];
+// CHECK-NEXT:   w_a_[0][1] = __byte_perm(v_1_, v_2_, 0x5432);
+// CHECK:        w_a_[0][7] = __byte_perm(v_4_, v_, 0x5432);
+// CHECK-NEXT:   const unsigned int v_5_ = __shfl_down_sync(0xffffffffu, v_2_, 1, 32);
+// CHECK-NEXT:   w_a_[0][9] = __byte_perm(v_, v_5_, 0x5432);
+// CHECK-NEXT:   w_a_[0][10] = v_5_;
 // CHECK-NOT:    __shfl
-// CHECK:        __byte_perm(v_{{[0-9]+}}, v_{{[0-9]+}}, 0x6420)
+// CHECK:        __byte_perm(v_{{[0-9]+}}_, v_{{[0-9]+}}_, 0x6420)
 func.func @next_to(%in: memref<?x?xi8, strided<[?, 1]>>, %out: memref<?x?xi8, strided<[?, 1]>>, %border: i1, %aligned: i1)
     attributes {kernel.threads = array<i64: 32, 4, 1>} {
   %i = arith.constant 0 : index

@@ -25,6 +25,6 @@
 // CHECK:      double2 sqrt_f64x2(double2 a) { return make_double2(__dsqrt_rn(a.x), __dsqrt_rn(a.y)); }
 // CHECK:      @q st.global.v2.f64 [%1], {%2, %3}; }"
 // CHECK-NEXT:     :: "r"((int)condition), "l"(p), "d"(v.x), "d"(v.y) : "memory");
-// CHECK:        const bool inside = x < n;
-// CHECK-NEXT:   store_if_f32x4(inside, &out[x], sqrt_f32x4(load_f32x4(&in[x])));
-// CHECK-NEXT:   store_if_f64x2(inside, &wide_out[x], sqrt_f64x2(load_f64x2(&wide[x])));
+// CHECK:        const bool inside_ = x_ < n_;
+// CHECK-NEXT:   store_if_f32x4(inside_, &out_[x_], sqrt_f32x4(load_f32x4(&in_[x_])));
+// CHECK-NEXT:   store_if_f64x2(inside_, &wide_out_[x_], sqrt_f64x2(load_f64x2(&wide_[x_])));

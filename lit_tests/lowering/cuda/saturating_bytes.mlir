@@ -11,20 +11,20 @@
 // CHECK-NEXT: static __device__ __forceinline__ short min_s16(short a, short b) { return a < b ? a : b; }
 // CHECK-NEXT: static __device__ __forceinline__ unsigned char f32_to_u8(float a) { return min(__float2uint_rz(a), 255u); }
 // CHECK-EMPTY:
-// CHECK-NEXT: extern "C" __global__ void __launch_bounds__(256, 4) sharpen(
-// CHECK-NEXT:     const unsigned char* __restrict__ in, idx in_n0, idx in_n1, idx in_s0,
-// CHECK-NEXT:     unsigned char* __restrict__ out, idx out_n0, idx out_n1, idx out_s0,
-// CHECK-NEXT:     unsigned char* __restrict__ bright, idx bright_n0, idx bright_n1, idx bright_s0, float gain) {
-// CHECK-NEXT:   const idx by = blockIdx.y;
-// CHECK-NEXT:   const idx bx = blockIdx.x;
-// CHECK-NEXT:   const idx ty = threadIdx.y;
-// CHECK-NEXT:   const idx tx = threadIdx.x;
-// CHECK-NEXT:   const idx x = bx * 64 + tx;
-// CHECK-NEXT:   const idx y = by * 4 + ty;
-// CHECK-NEXT:   if (x < in_n1 && y < in_n0) {
-// CHECK-NEXT:     const unsigned char a8 = in[y * in_s0 + x];
-// CHECK-NEXT:     const unsigned short low = max_s16((a8 << 1) - in[y * in_s0 + max_idx(x - 1, 0)], 0);
-// CHECK-NEXT:     out[y * out_s0 + x] = min_s16(low, 255);
-// CHECK-NEXT:     bright[y * bright_s0 + x] = f32_to_u8((float)a8 * gain);
+// CHECK-NEXT: extern "C" __global__ void __launch_bounds__(256, 4) sharpen_fn(
+// CHECK-NEXT:     const unsigned char* __restrict__ in_, idx in_n0_, idx in_n1_, idx in_s0_,
+// CHECK-NEXT:     unsigned char* __restrict__ out_, idx out_n0_, idx out_n1_, idx out_s0_,
+// CHECK-NEXT:     unsigned char* __restrict__ bright_, idx bright_n0_, idx bright_n1_, idx bright_s0_, float gain_) {
+// CHECK-NEXT:   const idx by_ = blockIdx.y;
+// CHECK-NEXT:   const idx bx_ = blockIdx.x;
+// CHECK-NEXT:   const idx ty_ = threadIdx.y;
+// CHECK-NEXT:   const idx tx_ = threadIdx.x;
+// CHECK-NEXT:   const idx x_ = bx_ * 64 + tx_;
+// CHECK-NEXT:   const idx y_ = by_ * 4 + ty_;
+// CHECK-NEXT:   if (x_ < in_n1_ && y_ < in_n0_) {
+// CHECK-NEXT:     const unsigned char a8_ = in_[y_ * in_s0_ + x_];
+// CHECK-NEXT:     const unsigned short low_ = max_s16((a8_ << 1) - in_[y_ * in_s0_ + max_idx(x_ - 1, 0)], 0);
+// CHECK-NEXT:     out_[y_ * out_s0_ + x_] = min_s16(low_, 255);
+// CHECK-NEXT:     bright_[y_ * bright_s0_ + x_] = f32_to_u8((float)a8_ * gain_);
 // CHECK-NEXT:   }
 // CHECK-NEXT: }

@@ -9,61 +9,61 @@
 // CHECK-NEXT: static __device__ __forceinline__ idx min_idx(idx a, idx b) { return a < b ? a : b; }
 // CHECK-NEXT: static __device__ __forceinline__ idx max_idx(idx a, idx b) { return a > b ? a : b; }
 // CHECK-EMPTY:
-// CHECK-NEXT: static __device__ __forceinline__ void blur_tile(
-// CHECK-NEXT:     const float* __restrict__ photo, idx photo_n0, idx photo_n1, idx photo_s0,
-// CHECK-NEXT:     float* __restrict__ out, idx out_n0, idx out_n1, idx out_s0, idx x0, idx y0, bool border) {
+// CHECK-NEXT: static __device__ __forceinline__ void blur_tile_fn(
+// CHECK-NEXT:     const float* __restrict__ photo_, idx photo_n0_, idx photo_n1_, idx photo_s0_,
+// CHECK-NEXT:     float* __restrict__ out_, idx out_n0_, idx out_n1_, idx out_s0_, idx x0_, idx y0_, bool border_) {
 // CHECK-NEXT:   // photo, with a halo of 1
-// CHECK-NEXT:   __shared__ __align__(16) float tile[10][34];
+// CHECK-NEXT:   __shared__ __align__(16) float tile_[10][34];
 // CHECK-NEXT:   // blur_x
-// CHECK-NEXT:   __shared__ __align__(16) float blur_x[10][33];
+// CHECK-NEXT:   __shared__ __align__(16) float blur_x_[10][33];
 // CHECK-NEXT:   // load photo
 // CHECK-NEXT:   {
-// CHECK-NEXT:     const idx ty = threadIdx.y;
-// CHECK-NEXT:     const idx tx = threadIdx.x;
-// CHECK-NEXT:     for (idx y = ty; y < 10; y += 8) {
-// CHECK-NEXT:       for (idx x = tx; x < 34; x += 32) {
-// CHECK-NEXT:         const idx gx1 = x0 + x - 1;
-// CHECK-NEXT:         const idx gy1 = y0 + y - 1;
-// CHECK-NEXT:         const idx gx = border ? max_idx(min_idx(gx1, photo_n1 - 1), 0) : gx1;
-// CHECK-NEXT:         const idx gy = border ? max_idx(min_idx(gy1, photo_n0 - 1), 0) : gy1;
-// CHECK-NEXT:         tile[y][x] = photo[gy * photo_s0 + gx];
+// CHECK-NEXT:     const idx ty_ = threadIdx.y;
+// CHECK-NEXT:     const idx tx_ = threadIdx.x;
+// CHECK-NEXT:     for (idx y_ = ty_; y_ < 10; y_ += 8) {
+// CHECK-NEXT:       for (idx x_ = tx_; x_ < 34; x_ += 32) {
+// CHECK-NEXT:         const idx gx1_ = x0_ + x_ - 1;
+// CHECK-NEXT:         const idx gy1_ = y0_ + y_ - 1;
+// CHECK-NEXT:         const idx gx_ = border_ ? max_idx(min_idx(gx1_, photo_n1_ - 1), 0) : gx1_;
+// CHECK-NEXT:         const idx gy_ = border_ ? max_idx(min_idx(gy1_, photo_n0_ - 1), 0) : gy1_;
+// CHECK-NEXT:         tile_[y_][x_] = photo_[gy_ * photo_s0_ + gx_];
 // CHECK-NEXT:       }
 // CHECK-NEXT:     }
 // CHECK-NEXT:   }
 // CHECK-NEXT:   __syncthreads();
 // CHECK-NEXT:   // blur_x
 // CHECK-NEXT:   {
-// CHECK-NEXT:     const idx ty = threadIdx.y;
-// CHECK-NEXT:     const idx tx = threadIdx.x;
+// CHECK-NEXT:     const idx ty_ = threadIdx.y;
+// CHECK-NEXT:     const idx tx_ = threadIdx.x;
 // CHECK-NEXT:     #pragma unroll
-// CHECK-NEXT:     for (idx y = ty; y < 10; y += 8) {
-// CHECK-NEXT:       blur_x[y][tx] = (tile[y][tx] + tile[y][tx + 1] + tile[y][tx + 2]) / 3.0f;
+// CHECK-NEXT:     for (idx y_ = ty_; y_ < 10; y_ += 8) {
+// CHECK-NEXT:       blur_x_[y_][tx_] = (tile_[y_][tx_] + tile_[y_][tx_ + 1] + tile_[y_][tx_ + 2]) / 3.0f;
 // CHECK-NEXT:     }
 // CHECK-NEXT:   }
 // CHECK-NEXT:   __syncthreads();
 // CHECK-NEXT:   // blur_y
-// CHECK-NEXT:   const idx ty = threadIdx.y;
-// CHECK-NEXT:   const idx tx = threadIdx.x;
-// CHECK-NEXT:   const idx x = x0 + tx;
-// CHECK-NEXT:   const idx y = y0 + ty;
-// CHECK-NEXT:   if (x < photo_n1 && y < photo_n0) {
-// CHECK-NEXT:     const float abc = blur_x[ty][tx] + blur_x[ty + 1][tx] + blur_x[ty + 2][tx];
-// CHECK-NEXT:     out[y * out_s0 + x] = abc / 3.0f;
+// CHECK-NEXT:   const idx ty_ = threadIdx.y;
+// CHECK-NEXT:   const idx tx_ = threadIdx.x;
+// CHECK-NEXT:   const idx x_ = x0_ + tx_;
+// CHECK-NEXT:   const idx y_ = y0_ + ty_;
+// CHECK-NEXT:   if (x_ < photo_n1_ && y_ < photo_n0_) {
+// CHECK-NEXT:     const float abc_ = blur_x_[ty_][tx_] + blur_x_[ty_ + 1][tx_] + blur_x_[ty_ + 2][tx_];
+// CHECK-NEXT:     out_[y_ * out_s0_ + x_] = abc_ / 3.0f;
 // CHECK-NEXT:   }
 // CHECK-NEXT: }
 // CHECK-EMPTY:
 // CHECK-NEXT: // blur_y(blur_x(photo))
-// CHECK-NEXT: extern "C" __global__ void __launch_bounds__(256) blur(
-// CHECK-NEXT:     const float* __restrict__ photo, idx photo_n0, idx photo_n1, idx photo_s0,
-// CHECK-NEXT:     float* __restrict__ out, idx out_n0, idx out_n1, idx out_s0) {
-// CHECK-NEXT:   const idx by = blockIdx.y;
-// CHECK-NEXT:   const idx bx = blockIdx.x;
-// CHECK-NEXT:   const idx x0 = bx * 32;
-// CHECK-NEXT:   const idx y0 = by * 8;
-// CHECK-NEXT:   const bool interior = x0 > 0 && y0 > 0 && x0 + 32 < out_n1 && y0 + 8 < out_n0;
-// CHECK-NEXT:   if (interior) {
-// CHECK-NEXT:     blur_tile(photo, photo_n0, photo_n1, photo_s0, out, out_n0, out_n1, out_s0, x0, y0, false);
+// CHECK-NEXT: extern "C" __global__ void __launch_bounds__(256) blur_fn(
+// CHECK-NEXT:     const float* __restrict__ photo_, idx photo_n0_, idx photo_n1_, idx photo_s0_,
+// CHECK-NEXT:     float* __restrict__ out_, idx out_n0_, idx out_n1_, idx out_s0_) {
+// CHECK-NEXT:   const idx by_ = blockIdx.y;
+// CHECK-NEXT:   const idx bx_ = blockIdx.x;
+// CHECK-NEXT:   const idx x0_ = bx_ * 32;
+// CHECK-NEXT:   const idx y0_ = by_ * 8;
+// CHECK-NEXT:   const bool interior_ = x0_ > 0 && y0_ > 0 && x0_ + 32 < out_n1_ && y0_ + 8 < out_n0_;
+// CHECK-NEXT:   if (interior_) {
+// CHECK-NEXT:     blur_tile_fn(photo_, photo_n0_, photo_n1_, photo_s0_, out_, out_n0_, out_n1_, out_s0_, x0_, y0_, false);
 // CHECK-NEXT:   } else {
-// CHECK-NEXT:     blur_tile(photo, photo_n0, photo_n1, photo_s0, out, out_n0, out_n1, out_s0, x0, y0, true);
+// CHECK-NEXT:     blur_tile_fn(photo_, photo_n0_, photo_n1_, photo_s0_, out_, out_n0_, out_n1_, out_s0_, x0_, y0_, true);
 // CHECK-NEXT:   }
 // CHECK-NEXT: }

@@ -10,16 +10,16 @@
 // CHECK-NEXT:     unsigned int a0, unsigned int a1, unsigned int a2, unsigned int a3) {
 // CHECK-NEXT:   return __byte_perm(__byte_perm(a0, a1, 0x0040), __byte_perm(a2, a3, 0x0040), 0x5410);
 // CHECK-NEXT: }
-// CHECK:        const unsigned int v = load_u16x2(&in[x]);
-// CHECK-NEXT:   store_u16x2(&out[x], join_u16x2(v * 5, (unsigned short)(v >> 16) + 5));
-// CHECK-NEXT:   const uint2 w = load_u8x8(&bytes[x]);
-// CHECK-NEXT:   const unsigned char d = w.y;
-// CHECK-NEXT:   store_u8x4(&inverted[x], join_u8x4(w.x * 2, max_u8(d, 7), d, d));
+// CHECK:        const unsigned int v_ = load_u16x2(&in_[x_]);
+// CHECK-NEXT:   store_u16x2(&out_[x_], join_u16x2(v_ * 5, (unsigned short)(v_ >> 16) + 5));
+// CHECK-NEXT:   const uint2 w_ = load_u8x8(&bytes_[x_]);
+// CHECK-NEXT:   const unsigned char d_ = w_.y;
+// CHECK-NEXT:   store_u8x4(&inverted_[x_], join_u8x4(w_.x * 2, max_u8(d_, 7), d_, d_));
 
 // Less than a word has nothing above it that could be left:
 
-// CHECK:        const unsigned short h = load_u8x2(&bytes[x]);
-// CHECK-NEXT:   const unsigned short half = make_u8x2((unsigned char)h * 2, (unsigned char)(h >> 8));
+// CHECK:        const unsigned short h_ = load_u8x2(&bytes_[x_]);
+// CHECK-NEXT:   const unsigned short half_ = make_u8x2((unsigned char)h_ * 2, (unsigned char)(h_ >> 8));
 func.func @sums(%in: memref<?xi16>, %out: memref<?xi16>, %bytes: memref<?xi8>, %inverted: memref<?xi8>)
     attributes {kernel.threads = array<i64: 32, 1, 1>} {
   %c0 = arith.constant 0 : index

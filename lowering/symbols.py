@@ -1,0 +1,46 @@
+"""Names of functions in kernels' IR and text: each kind of name has a form of its own, so none can meet another.
+
+Functions end in a role and a number (`blur_blur_y_kernel4`) or in `_fn`, variables in an underscore (`blur_x_`).
+Keywords, macros, the library and the printers' helpers end in neither, whatever a compiler may add to them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+
+ROLES = ("kernel", "tile", "fetch", "ahead")
+"""What a function of a group does: the kernel, its tile body, the copies for a later tile, the requests for one."""
+
+_LONGEST = 48
+_KEPT_OF_LONG = 24
+_PLAIN = re.compile(rf"[A-Za-z][A-Za-z0-9_]{{0,{_LONGEST - 1}}}")
+_DIGESTED = re.compile(r".*_x[0-9a-f]{16}")
+_GENERATED = re.compile(rf"[A-Za-z][A-Za-z0-9_]{{0,{3 * _LONGEST}}}_(?:{'|'.join(ROLES)})[0-9]+")
+
+
+def spelt(name: str) -> str:
+    """`name` with an underscore for each run of what identifiers do not have, and a letter first; not unique."""
+    text = re.sub(r"[^A-Za-z0-9]+", "_", name).strip("_")
+    return text if text[:1].isalpha() else f"v{text}"
+
+
+def word(name: str) -> str:
+    """`name` as part of an identifier: itself if it is short and plain ASCII, else with a digest. Injective."""
+    if _PLAIN.fullmatch(name) and not _DIGESTED.fullmatch(name):
+        return name
+    digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    return f"{spelt(name[:_KEPT_OF_LONG])}_x{digest}"
+
+
+def symbol(pipeline: str, group: str, role: str) -> str:
+    """The function of a group that has this role: `blur_blur_y_kernel4`. The number is the length
+    of the pipeline's word.
+    """
+    first = word(pipeline)
+    return f"{first}_{word(group)}_{role}{len(first)}"
+
+
+def function_name(symbol: str) -> str:
+    """The name in C and CUDA of `@symbol`: itself if the function `symbol` made it, else with `_fn` behind it."""
+    return symbol if _GENERATED.fullmatch(symbol) else f"{word(symbol)}_fn"

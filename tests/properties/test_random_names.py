@@ -1,0 +1,14 @@
+"""Pipelines with hostile names: refused by one error, or right in every text that a name reaches."""
+
+import pytest
+from random_names import check
+
+# 1200 and later: seeds that found something.
+SEEDS = [*range(40)]
+
+
+@pytest.mark.parametrize("block", range(4))
+def test_hostile_names(block, tmp_path, monkeypatch):
+    monkeypatch.setenv("TILEFUSE_CACHE_DIR", str(tmp_path))
+    for seed in SEEDS[block::4]:
+        check(seed)
