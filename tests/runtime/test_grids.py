@@ -8,6 +8,7 @@ from emulated_cuda import MOST_BLOCKS, emulate
 from random_programs import passes, pieces
 
 import tilefuse as hl
+from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.passes.tile import Tile
 from tilefuse.runtime.backend import find_backend
 from tilefuse.runtime.boxes import CallBoxes
@@ -92,6 +93,16 @@ def test_more_blocks_than_any_grid_has(plan_of, sizes):
         CallError, match=r"group '.*': tiles of 1.* take \d+ blocks .* at most 2147483647; give .* larger"
     ):
         folded(plan, MOST)
+
+
+@pytest.mark.parametrize(("deep", "fits_block"), [(64, True), (65, False), (128, False)])
+def test_threads_along_z(plan_of, deep, fits_block):
+    schedule = tile(4, 1, deep, threads=(4, 1, deep))
+    if fits_block:
+        assert plan_of(stencil(3), (9, 9, 200), schedule).launches[0].threads == (4, 1, deep)
+        return
+    with pytest.raises(PipelineError, match=f"group 'out': {deep} threads along z, where a block has 64 at most"):
+        plan_of(stencil(3), (9, 9, 200), schedule)
 
 
 @needs_compiler
