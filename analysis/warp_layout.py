@@ -18,7 +18,7 @@ from xdsl.ir import Attribute
 
 from tilefuse.analysis.index import BoundedIndex, Index
 from tilefuse.analysis.model import PipelineModel
-from tilefuse.analysis.regions import Follow, NotFusable, Region, follow_chain, regions
+from tilefuse.analysis.regions import Follow, NotFusable, Region, fixed_span, follow_chain, regions
 from tilefuse.dialects.img.attrs import Level
 from tilefuse.dialects.img.ops import GroupOp
 from tilefuse.dialects.img.types import element_bytes
@@ -363,6 +363,12 @@ def group_layout(group: GroupOp, model: PipelineModel) -> WarpLayout:
     tile, threads, vector = schedule.tile_sizes, schedule.thread_counts, schedule.vector_width
     follow = follow_chain(model, members, output)
     check_warp_group(model, members, follow)
+    for d, points in enumerate(tile[2:], 2):
+        fixed = fixed_span(model, output, d)
+        if fixed is not None and points != (whole := fixed[1] - fixed[0] + 1):
+            raise NotFusable(
+                f"a warp tile computes all {whole} points of dimension {d}, so its size there is {whole}, not {points}"
+            )
     exchanged = [id for id, s in ids.items() if s.place is not None and s.place.where[0] is Level.Block]
     region = regions(model, members, output, tile, follow)
     layout = warp_layout(

@@ -25,6 +25,7 @@ from tilefuse.analysis.places import check_places
 from tilefuse.analysis.regions import NotFusable
 from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.img.attrs import Shape
+from tilefuse.dialects.img.axes import letter
 from tilefuse.dialects.img.ops import GroupOp, PipelineOp, StageOp
 from tilefuse.dialects.img.types import FuncType
 from tilefuse.lowering.abi import (
@@ -55,10 +56,6 @@ HELD = "held"
 where there should be room for no more. So its kernel has a bound, as have those with a version for the sides."""
 
 
-def _axis(d: int) -> str:
-    return "xyzw"[d] if d < 4 else str(d)
-
-
 def _hint(value: SSAValue, fallback: str) -> str:
     owner = value.owner
     name = getattr(owner, "sym_name", None)
@@ -86,7 +83,7 @@ class _Function:
             hints.append(hint)
             for d in range(type.rank.data):
                 types.append(INDEX)
-                hints.append(f"{hint}_min_{_axis(d)}")
+                hints.append(f"{hint}_min_{letter(d)}")
         self.abi_count = len(types)
         for hint, t in extra:
             types.append(t)
@@ -184,7 +181,7 @@ def _inlined(name: str, body: _Function, e: Emitter) -> func.FuncOp:
 
 
 def _origin_arguments(group: GroupOp) -> list[tuple[str, Attribute]]:
-    return [(f"{_axis(d)}0", INDEX) for d in range(group.output_stage.rank)]
+    return [(f"{letter(d)}0", INDEX) for d in range(group.output_stage.rank)]
 
 
 def _rows_ahead(group: GroupOp, model: PipelineModel) -> int:
@@ -217,7 +214,7 @@ def _kernel(group: GroupOp, model: PipelineModel, differing: Collection[SSAValue
     counts: list[Num] = []
     for d in range(rank):
         extent = e.sub(e.add(out.mins[d], out.extent(d, e)), firsts[d])
-        counts.append(e.ceildiv(extent, sizes[d], f"tiles_{_axis(d)}"))
+        counts.append(e.ceildiv(extent, sizes[d], f"tiles_{letter(d)}"))
     stream = group.schedule.tiles_per_block
     shape = _model_of(group)
     asked = shape.asked(group, model, differing)
@@ -227,9 +224,10 @@ def _kernel(group: GroupOp, model: PipelineModel, differing: Collection[SSAValue
     depth: Num = 1
     for n in counts[2:]:
         depth = e.mul(depth, n)
+    rows = e.ceildiv(counts[1], stream) if rank > 1 else 1
     with (
         e.loop(depth, "bz", level="block_z") as bz,
-        e.loop(e.ceildiv(counts[1], stream) if rank > 1 else 1, "by", level="block_y") as by,
+        e.loop(rows, "by", level="block_y") as by,
         e.loop(counts[0] if rank > 0 else 1, "bx", level="block_x") as bx,
     ):
         rest: Num = bz
@@ -243,7 +241,7 @@ def _kernel(group: GroupOp, model: PipelineModel, differing: Collection[SSAValue
 
         def origin_of(row: Num) -> list[Num]:
             places = [bx, row, *deep][:rank]
-            return [e.add(firsts[d], e.mul(places[d], sizes[d]), f"{_axis(d)}0") for d in range(rank)]
+            return [e.add(firsts[d], e.mul(places[d], sizes[d]), f"{letter(d)}0") for d in range(rank)]
 
         def call(function: str, row: Num, more: Sequence[SSAValue] = ()) -> None:
             """Run a function for the tile in row `row` of tiles, with constants, so that each case has its version."""

@@ -20,6 +20,7 @@ from tilefuse.analysis.index import AnyIndex, BoundedIndex, GeneralIndex, Index,
 from tilefuse.analysis.regions import Follow
 from tilefuse.analysis.strides import rows_are_contiguous
 from tilefuse.analysis.warp_layout import is_staged
+from tilefuse.dialects.img.axes import letter
 from tilefuse.dialects.img.ops import ReadOp, StageOp
 from tilefuse.dialects.img.types import FuncType, element_bytes
 from tilefuse.lowering.abi import base_of
@@ -152,7 +153,7 @@ def unrolled(e: Emitter, sizes: Sequence[int]) -> Iterator[list[Num]]:
     with ExitStack() as stack:
         k: list[Num] = [0] * len(sizes)
         for d in reversed(range(len(sizes))):
-            k[d] = stack.enter_context(e.loop(sizes[d], f"k{'xyzw'[d] if d < 4 else d}", unroll=True))
+            k[d] = stack.enter_context(e.loop(sizes[d], f"k{letter(d)}", unroll=True))
         yield k
 
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
+from tilefuse.dialects.img.axes import letter
 from tilefuse.lowering.emit import Emitter, Num
 
 
@@ -60,7 +61,7 @@ class Threads:
             if d < 0:
                 each(list(at))
                 return
-            with e.loop(box[d], "xyzw"[d] if d < 4 else f"d{d}", simd=d == 0) as i:
+            with e.loop(box[d], letter(d), simd=d == 0) as i:
                 at[d] = i
                 go(d - 1)
 

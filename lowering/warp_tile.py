@@ -18,6 +18,7 @@ from tilefuse.analysis.regions import follow_chain
 from tilefuse.analysis.strides import rows_are_contiguous
 from tilefuse.analysis.warp_layout import LANES, Held, group_layout
 from tilefuse.dialects.img.attrs import BoundaryKind
+from tilefuse.dialects.img.axes import letter
 from tilefuse.dialects.img.ops import EVEN, GroupOp, StageOp
 from tilefuse.dialects.img.ops.stage import computes_values_only
 from tilefuse.dialects.img.types import FuncType, element_bytes
@@ -128,8 +129,8 @@ class WarpTile:
 
     def _region(self, rank: int, body: Callable[[list[Num]], list[SSAValue]]) -> Region:
         block = Block(arg_types=[INDEX] * rank)
-        for arg, name in zip(block.args, "xyzwabcd", strict=False):
-            arg.name_hint = name
+        for d, arg in enumerate(block.args):
+            arg.name_hint = letter(d)
         with self.e.nested(block):
             self.here: list[Num] = list(block.args)
             block.add_op(YieldOp(*body(self.here)))

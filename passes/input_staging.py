@@ -18,6 +18,7 @@ from tilefuse.analysis.bounds import stage_name
 from tilefuse.analysis.index import GeneralIndex, Index
 from tilefuse.analysis.model import PipelineModel
 from tilefuse.analysis.regions import Follow, follow_chain
+from tilefuse.dialects.img.axes import letter
 from tilefuse.dialects.img.ops import GroupOp, ReadOp, StageOp, YieldOp
 from tilefuse.dialects.img.types import FuncType
 
@@ -53,8 +54,8 @@ def stage_input(group: GroupOp, source: SSAValue) -> StageOp:
     assert isinstance(type, FuncType)
     rank = type.rank.data
     block = Block(arg_types=[IndexType()] * rank)
-    for arg, name in zip(block.args, "xyzw", strict=False):
-        arg.name_hint = name
+    for d, arg in enumerate(block.args):
+        arg.name_hint = letter(d)
     read = ReadOp(source, list(block.args), AffineMap.identity(rank))
     block.add_ops([read, YieldOp([read.value])])
     taken = {s.sym_name.data for s in group.parent_op().walk() if isinstance(s, StageOp)}  # type: ignore[union-attr]

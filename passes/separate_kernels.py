@@ -41,10 +41,9 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
 from tilefuse.analysis.linear import Factors, LinearForm, Number, Offset, Taps, factors, linear_forms, wrapped
+from tilefuse.dialects.img.axes import letter
 from tilefuse.dialects.img.ops import BoundaryOp, GroupOp, InputOp, PipelineOp, ReadOp, StageOp, YieldOp
 from tilefuse.dialects.img.types import FuncType, element_bytes
-
-_AXES = "xyzw"
 
 
 @dataclass(frozen=True)
@@ -192,8 +191,8 @@ class _Stages:
     def _make(self, taps: Taps, found: Factors, stored: _Stored, root: Operation) -> SSAValue:
         rank, type = len(taps.scales), stored.computed
         block = Block(arg_types=[IndexType()] * rank)
-        for arg, axis in zip(block.args, _AXES, strict=False):
-            arg.name_hint = axis
+        for d, arg in enumerate(block.args):
+            arg.name_hint = letter(d)
         build = _Body(InsertPoint.at_end(block), root)
         scales = tuple(s if d == found.dim else 1 for d, s in enumerate(taps.scales))
         terms = [
@@ -207,8 +206,7 @@ class _Stages:
         return stage.funcs[0]
 
     def _name(self, source: SSAValue, dim: int) -> str:
-        axis = _AXES[dim] if dim < len(_AXES) else str(dim)
-        name = base = f"{_label(source)}_along_{axis}"
+        name = base = f"{_label(source)}_along_{letter(dim)}"
         number = 1
         while name in self._names:
             number += 1

@@ -268,6 +268,11 @@ class ValidateOccupancy(ModulePass):
         problems = list(exceeded_limits(on, need.threads, need.registers, 0))
         schedule = group.schedule
         assert schedule is not None
+        problems += [
+            f"{count} threads along {axis}, where a block has {most} at most"
+            for axis, count, most in zip("xyz", schedule.thread_counts, on.max_block, strict=False)
+            if count > most and need.threads <= on.max_threads_per_block
+        ]
         warps = -(-need.threads // on.warp_size)
         most = min(on.max_blocks_per_sm, on.max_warps_per_sm // warps)
         if not problems and schedule.resident_blocks > most:

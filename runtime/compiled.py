@@ -21,6 +21,7 @@ from tilefuse.lowering.abi import kernel_name, threads
 from tilefuse.lowering.groups import HELD, bound
 from tilefuse.lowering.printers import print_c, print_cuda
 from tilefuse.passes.chain_kernels import ChainKernels
+from tilefuse.passes.fold_grids import FoldGrids
 from tilefuse.passes.pipeline import PassTrace, new_context, run_passes, standard_passes
 from tilefuse.passes.tile import REGISTER_NEEDS, Tile, add_register_need
 from tilefuse.passes.validate_occupancy import ValidateOccupancy
@@ -78,7 +79,7 @@ class Compiled:
         self._settings = settings
         self._is_gpu = settings.backend.name == "cuda"
         self._lock = threading.RLock()
-        self._kernels: dict[tuple[int, str | None], Kernels] = {}
+        self._kernels: dict[tuple[int, str | None, bool], Kernels] = {}
         self._latest: Kernels | None = None
         groups = groups_of(find_pipeline(module))
         self._by_hand = tuple(g.sym_name.data for g in groups if g.schedule is not None)
@@ -105,6 +106,17 @@ class Compiled:
             passes.append(ChainKernels())
         return run_passes(scheduled, passes, trace=trace, check=check)
 
+    def _lower_again(self, scheduled: ModuleOp, folded: bool) -> ModuleOp:
+        return self._fold(self._lower(scheduled, None)) if folded else self._lower(scheduled, None)
+
+    def _fold(self, module: ModuleOp) -> ModuleOp:
+        return run_passes(module, [FoldGrids()], check=verify if self._settings.verify else None)
+
+    @property
+    def most_blocks(self) -> tuple[int, int, int] | None:
+        """The blocks that a launch may have along x, y and z; None where there is no limit."""
+        return gpu(self._settings.backend.machine).max_grid if self._is_gpu else None
+
     def trace(self) -> PassTrace:
         """The IR after each pass. Runs the passes again, since keeping it costs more than they do.
 
@@ -127,31 +139,35 @@ class Compiled:
         """The kernels last made; before any, with no machine code."""
         return self._latest or Kernels(self.module, self._print(self.module, 32))
 
-    def kernels(self, index_bits: int, arch: str | None = None) -> Kernels:
-        """The kernels for a width of index, with machine code if an architecture is given."""
+    def kernels(self, index_bits: int, arch: str | None = None, *, folded: bool = False) -> Kernels:
+        """The kernels for a width of index, with machine code if an architecture is given.
+
+        `folded`: they count their blocks along x alone, for grids that are beyond the limits of y or z.
+        """
         with self._lock:
-            key = (index_bits, arch)
+            key = (index_bits, arch, folded)
             if key not in self._kernels:
                 if arch is None:
-                    made = Kernels(self.module, self._print(self.module, index_bits))
+                    module = self._fold(self.module) if folded else self.module
+                    made = Kernels(module, self._print(module, index_bits))
                 else:
-                    made = self._fit_registers(index_bits, arch)
+                    made = self._fit_registers(index_bits, arch, folded)
                 self._kernels[key] = made
             self._latest = self._kernels[key]
             return self._latest
 
-    def library(self, index_bits: int) -> ctypes.CDLL:
-        """The C library, built if need be."""
-        return cpu.load_library(self.kernels(index_bits).source, strict_float=self._settings.strict_float)
+    def library(self, kernels: Kernels) -> ctypes.CDLL:
+        """The C library of kernels without machine code, built if need be."""
+        return cpu.load_library(kernels.source, strict_float=self._settings.strict_float)
 
     def _print(self, module: ModuleOp, index_bits: int) -> str:
         if self._is_gpu:
             return print_cuda(module, index_bits=index_bits)
         return print_c(module, index_bits=index_bits) + c_entry_points(groups_of(find_pipeline(module)))
 
-    def _fit_registers(self, index_bits: int, arch: str) -> Kernels:
+    def _fit_registers(self, index_bits: int, arch: str, folded: bool) -> Kernels:
         """Compile; hold kernels that leave too few registers for other blocks, and tile again those that spill."""
-        scheduled, module = self._scheduled.clone(), self.module
+        scheduled, module = self._scheduled.clone(), self._fold(self.module) if folded else self.module
         fixed = {kernel_name(g) for g in groups_of(find_pipeline(self._input)) if g.schedule is not None}
         searched = True
         tried = {_schedules(scheduled)}
@@ -163,7 +179,7 @@ class Compiled:
                 module = holding
                 continue
             if self._release(scheduled, names, cubin):
-                module = self._lower(scheduled, None)
+                module = self._lower_again(scheduled, folded)
                 continue
             again = self._tile_again(scheduled, names, cubin, fixed) if searched else None
             if again is None or _schedules(again) in tried:
@@ -175,7 +191,7 @@ class Compiled:
             else:
                 scheduled = again
                 tried.add(_schedules(again))
-            module = self._lower(scheduled, None)
+            module = self._lower_again(scheduled, folded)
 
     def _hold(self, scheduled: ModuleOp, module: ModuleOp, cubin: cuda.Cubin) -> ModuleOp | None:
         """Hold the compiler to the schedule's `blocks` where it took more registers than they leave, or spilled.

@@ -36,6 +36,9 @@ from tilefuse.runtime.errors import CallError
 ALIGNMENT = 16
 """Bytes: the widest load and store of a thread."""
 
+_SMALL_POINTS = SMALL**2
+"""Most points of all the dimensions together that kernels are specialised to."""
+
 ARRAY_LAYOUT = "img.array_layout"
 INPUT_ALIGN = "img.align"
 OUTPUT_LAYOUTS = "output_layouts"
@@ -133,8 +136,17 @@ def describe(
 
 
 def small_bounds(box: Sequence[Interval]) -> tuple[Interval | None, ...]:
-    """The dimensions that kernels are specialised to the bounds of."""
-    return tuple(b if d >= 2 and b[1] <= SMALL else None for d, b in enumerate(box))
+    """The dimensions that kernels are specialised to the bounds of, from z on, as long as a thread has few points.
+
+    All points of these dimensions belong to one tile: their number is the product of the extents.
+    """
+    bounds: list[Interval | None] = [None] * len(box)
+    points = 1
+    for d, (low, extent) in enumerate(box):
+        if d >= 2 and extent <= SMALL and points * extent <= _SMALL_POINTS:
+            bounds[d] = (low, extent)
+            points *= extent
+    return tuple(bounds)
 
 
 def temporary_spec(box: Sequence[Interval]) -> BufferSpec:

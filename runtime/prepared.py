@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any, Protocol
 
+from tilefuse.dialects.img.ops import PipelineOp
 from tilefuse.runtime import cuda
 from tilefuse.runtime.arrays import Device
 from tilefuse.runtime.boxes import CallBoxes
-from tilefuse.runtime.compiled import Compiled
+from tilefuse.runtime.compiled import Compiled, Kernels
 from tilefuse.runtime.cuda_runner import CudaRunner
 from tilefuse.runtime.errors import CallMemoryError
+from tilefuse.runtime.grids import fits, folded
 from tilefuse.runtime.launch import CpuRunner, Runner
 from tilefuse.runtime.layouts import Picture
-from tilefuse.runtime.plan import make_plan
+from tilefuse.runtime.plan import Plan, make_plan
 from tilefuse.runtime.reference import ReferenceRunner
 from tilefuse.runtime.scalars import Number, distinct, evaluate_scalars, params_of, word
 
@@ -48,23 +50,23 @@ class PreparedKernels:
     ):
         self.out_shapes = out_shapes
         self.compiled = compiled
-        plan = make_plan(compiled.pipeline, boxes, inputs, outputs, params, lodging)
         arch = None if device[0] == "cpu" else cuda.architecture(device[1])
-        self.kernels = kernels = compiled.kernels(plan.index_bits, arch)
-        if kernels.module is not compiled.module:
-            # Tiles have become smaller since.
-            plan = make_plan(kernels.pipeline, boxes, inputs, outputs, params, lodging)
+
+        def plan_of(pipeline: PipelineOp) -> Plan:
+            return make_plan(pipeline, boxes, inputs, outputs, params, lodging)
+
+        self.kernels, self.plan = _fitting(compiled, arch, plan_of)
+        kernels, plan = self.kernels, self.plan
         if plan.arena_bytes > _MOST_BYTES:
             raise CallMemoryError(
                 f"the temporaries of this call take more memory than there is: {plan.arena_bytes} bytes"
             )
-        self.plan = plan
         self._boxes = boxes
         self._params = params_of(plan.scalars)
         self._scalars: tuple[Hashable, Sequence[int]] | None = None
         self._runner: Runner
         if device[0] == "cpu":
-            self._runner = CpuRunner(plan, compiled.library(plan.index_bits), outputs, spare)
+            self._runner = CpuRunner(plan, compiled.library(kernels), outputs, spare)
         else:
             names = [launch.name for launch in plan.launches]
             assert kernels.cubin is not None
@@ -85,6 +87,25 @@ class PreparedKernels:
             known = (key, [word(n, s.type) for n, s in zip(numbers, scalars, strict=True)])
             self._scalars = known
         return known[1]
+
+
+def _fitting(compiled: Compiled, arch: str | None, plan_of: Callable[[PipelineOp], Plan]) -> tuple[Kernels, Plan]:
+    """The kernels for a call and their plan, with grids that are within the limits of the device.
+
+    Raises CallError if there are none.
+    """
+    plan, most = plan_of(compiled.pipeline), compiled.most_blocks
+    # making room for registers makes tiles smaller: it may take more blocks than were planned
+    for fold in (False, True):
+        if not fold and not fits(plan, most):
+            continue
+        kernels = compiled.kernels(plan.index_bits, arch, folded=fold)
+        if kernels.module is not compiled.module:
+            plan = plan_of(kernels.pipeline)
+        if not fold and fits(plan, most):
+            return kernels, plan
+    assert most is not None
+    return kernels, folded(plan, most)
 
 
 class PreparedReference:

@@ -409,7 +409,7 @@ class Program:
             return
         compiled = self._compile(*specs)
         if self._settings.backend.name == "cpu":
-            compiled.library(32)
+            compiled.library(compiled.kernels(32))
         elif cuda.available():
             compiled.kernels(32, cuda.architecture(cuda.current_device()))
 

@@ -46,6 +46,10 @@ class Gpu:
     """The most that a block may have without asking."""
     warp_size: int = 32
     max_threads_per_block: int = 1024
+    max_block: tuple[int, int, int] = (1024, 1024, 64)
+    """The most threads that a block may have along x, y and z."""
+    max_grid: tuple[int, int, int] = (2**31 - 1, 65535, 65535)
+    """The most blocks that a launch may have along x, y and z."""
     registers_per_sm: int = 65536
     registers_per_block: int = 65536
     max_registers_per_thread: int = 255

@@ -21,6 +21,10 @@ from tilefuse.runtime import compiled, launch, prepared
 from tilefuse.runtime.compiled import Compiled, groups_of
 from tilefuse.runtime.launch import CpuRunner, c_entry_points
 from tilefuse.runtime.specialize import find_pipeline
+from tilefuse.targets.gpus import gpu
+
+MOST_BLOCKS = gpu("h200").max_grid
+"""Along x, y and z, as on a device."""
 
 PIECE_BYTES = 8
 """The longest piece of a row that is loaded where the row may begin in the midst of it."""
@@ -33,6 +37,7 @@ def emulate(
     folder: Path,
     after_block: Callable[[], None] | None = None,
     watched: Callable[[], np.ndarray] | None = None,
+    most_blocks: tuple[int, int, int] = MOST_BLOCKS,
 ) -> list[int]:
     """From now on, programs for the CPU run their CUDA text; the list gets each kernel's misaligned accesses.
 
@@ -66,7 +71,10 @@ def emulate(
                 (_with_grid(library, kernel, function, found, watched), template, kernel)
                 for function, template, kernel in self._kernels
             ]
+            for _, _, kernel in self._kernels:
+                assert all(0 < n <= most for n, most in zip(kernel.grid, most_blocks, strict=True)), kernel.grid
 
+    patch.setattr(Compiled, "most_blocks", most_blocks)
     patch.setattr(Compiled, "_lower", _lower)
     patch.setattr(Compiled, "_print", _print)
     patch.setattr(compiled.cpu, "load_library", build)

@@ -40,6 +40,7 @@ UNIVERSE = Universe(
         "chain-kernels": _pass("chain_kernels", "ChainKernels"),
         "expand-division": _pass("expand_division", "ExpandDivision"),
         "expand-shifts": _pass("expand_shifts", "ExpandShifts"),
+        "fold-grids": _pass("fold_grids", "FoldGrids"),
         "group-stages": _pass("group_stages", "GroupStages"),
         "infer-bounds": _pass("infer_bounds", "InferBounds"),
         "inline-stages": _pass("inline_stages", "InlineStages"),

@@ -13,6 +13,11 @@ AxisOrder = tuple[int, ...]
 INTERLEAVED: AxisOrder = (1, 0, 2)
 
 
+def letter(dim: int) -> str:
+    """A dimension's name in generated text: x, y, z, w, then d4, d5 ..."""
+    return "xyzw"[dim] if dim < 4 else f"d{dim}"
+
+
 def planar(rank: int) -> AxisOrder:
     """Dimensions are the axes in reverse."""
     return tuple(range(rank - 1, -1, -1))

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from runtime_pipelines import CHAIN, TWO_OUTPUTS, chained
 
+import tilefuse as hl
 from tilefuse.runtime import cuda_runner
 from tilefuse.runtime.errors import CallError
 from tilefuse.runtime.program import compile_pipeline
@@ -431,3 +432,48 @@ def test_a_kernel_after_anything(cupy, on_gpu, before, recorded):
     stream.synchronize()
     np.testing.assert_array_equal(out.get(), want)
     assert len(called) == (before == "host") * (3 if recorded else 1)
+
+
+def largest_of_two(rank):
+    """The greater of a point and the one after it in the last dimension."""
+    image = hl.ImageParam(hl.UInt(8), rank, "image", layout="planar" if rank == 3 else "auto")
+    point, out = [hl.Var(f"v{d}") for d in range(rank)], hl.Func("out")
+    edge = hl.BoundaryConditions.repeat_edge(image)
+    out[tuple(point)] = hl.max(edge[tuple(point)], edge[(*point[:-1], point[-1] + 1)])
+    return hl.Pipeline(out)
+
+
+@pytest.mark.parametrize(
+    ("shape", "is_folded"),
+    [
+        ((65535 * 8, 32), None),
+        ((3_000_000, 32), True),
+        ((70_000, 16, 40), True),
+        ((300, 300, 2, 8, 33), True),
+        ((70_000, 32_000), None),  # 2^31 points and more
+        ((33_000, 2, 33_000), None),
+        ((2**31 + 2**20,), None),
+    ],
+)
+def test_grids_beyond_the_limits(cupy, shape, is_folded):
+    """Of y and z; and points that 31 bits do not count. Compared on the GPU, by rows, to keep memory small."""
+    program = largest_of_two(len(shape)).compile("cuda")
+    a, random = cupy.empty(shape, cupy.uint8), cupy.random.default_rng(3)
+    step = max(1, 2**26 * shape[0] // a.size)
+    for first in range(0, shape[0], step):
+        part = a[first : first + step]
+        part[:] = (random.random(part.shape, cupy.float32) * 256).astype(cupy.uint8)
+    result = program(a)
+    [kernel] = program.kernels
+    assert kernel.grid[1] <= 65535
+    assert kernel.grid[2] <= 65535
+    if is_folded is not None:
+        assert (kernel.grid[1:] == (1, 1)) == is_folded
+    for first in range(0, shape[0], step):
+        here = a[first : first + step]
+        after = a[first + 1 : first + step + 1]
+        if len(after) < len(here):
+            after = cupy.concatenate([after, a[-1:]])
+        assert bool((result[first : first + step] == cupy.maximum(here, after)).all()), first
+    del result, a, part, here, after
+    cupy.get_default_memory_pool().free_all_blocks()

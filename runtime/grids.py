@@ -1,0 +1,41 @@
+"""Launches against the limits of a GPU: how many blocks a grid may have, and grids that are folded into x."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import prod
+
+from tilefuse.runtime.errors import CallError
+from tilefuse.runtime.plan import KernelLaunch, Plan
+
+Grid = tuple[int, int, int]
+"""Blocks along x, y and z."""
+
+
+def fits(plan: Plan, most: Grid | None) -> bool:
+    """Whether every launch is within `most` blocks; None: there is no limit, as on a CPU."""
+    return most is None or not any(_is_over(launch.grid, most) for launch in plan.launches)
+
+
+def folded(plan: Plan, most: Grid) -> Plan:
+    """The plan for kernels that count their blocks along x alone, as `fold-grids` makes them.
+
+    Raises CallError if there are more blocks than a launch may have along x.
+    """
+    return replace(plan, launches=tuple(_folded(launch, most[0]) for launch in plan.launches))
+
+
+def _is_over(grid: Grid, most: Grid) -> bool:
+    return any(n > m for n, m in zip(grid, most, strict=True))
+
+
+def _folded(launch: KernelLaunch, most: int) -> KernelLaunch:
+    blocks = prod(launch.grid)
+    if blocks > most:
+        name, schedule = launch.group.sym_name.data, launch.group.schedule
+        tile = " x ".join(map(str, schedule.tile_sizes)) if schedule is not None else ""
+        raise CallError(
+            f"group '{name}': tiles of {tile} points take {blocks} blocks for these sizes, and a GPU launches at most "
+            f"{most}; give the group a larger tile, or compute the output in parts with sizes= and mins="
+        )
+    return replace(launch, grid=(blocks, 1, 1))
