@@ -17,6 +17,7 @@ from tilefuse.analysis.index import Index
 from tilefuse.analysis.machine import Machine
 from tilefuse.analysis.model import PipelineModel
 from tilefuse.analysis.placement import Placement, place_stages, shared_bytes
+from tilefuse.analysis.points import nominal_extents
 from tilefuse.analysis.regions import (
     SMALL_DIMENSION,
     Follow,
@@ -103,11 +104,14 @@ class Candidate:
 
 
 def nominal_box(model: PipelineModel, output: int, extent: Sequence[int]) -> tuple[int, ...]:
-    """The extents that costs are computed for: declared ones, else `extent`, else 1."""
-    bounds = model.nodes[output].bounds
+    """The extents that costs are computed for: declared ones, else those of a picture, or what is needed, if less."""
+    node = model.nodes[output]
+    picture = nominal_extents(node.bounds, extent)
+    # a halo around the picture counts as none: it is small, and stages of a chain are alike without it
+    needed = node.needed or picture
     return tuple(
-        declared[1] if declared is not None else (extent[d] if d < len(extent) else 1)
-        for d, declared in enumerate(bounds)
+        n if declared is not None else min(n, needed[d])
+        for d, (n, declared) in enumerate(zip(picture, node.bounds, strict=True))
     )
 
 
@@ -238,14 +242,16 @@ def estimate(
     region = of.regions(tile)
     micro = [min(vector, tile[0]) if d == 0 else t // n for d, (t, n) in enumerate(zip(tile, threads))]
     piece = micro[0] if machine.is_gpu and micro else 1
-    places = of.places(micro if machine.is_gpu else [1] * len(tile))
+    # a CPU computes what stays in registers anew for each point; a GPU's rounds are written out and share it
+    together = micro if machine.is_gpu else [1] * len(tile)
+    places = of.places(together)
     shared = shared_bytes(model, places, region, dict.fromkeys(places, piece))
     if shared > machine.fast_bytes:
         return None
     count = math.prod(threads)
     tiles = math.prod(-(-n // t) for n, t in zip(box, tile, strict=True))
     out_points = math.prod(tile)
-    micro_regions = of.regions(micro)
+    micro_regions = of.regions(together)
     instructions = 0.0
     per_thread_points = math.prod(micro)
     registers = 24.0
@@ -256,7 +262,7 @@ def estimate(
         if id == output:
             points, rows = float(out_points), micro
         elif in_registers:
-            points = micro_regions[id].points * (out_points / per_thread_points)
+            points = micro_regions[id].points * (out_points / math.prod(together))
             rows = micro
             registers += micro_regions[id].points * node.bytes / 4
         else:
@@ -267,12 +273,12 @@ def estimate(
         for p, offsets in node.offsets.items():
             from_register = p in inside and places[p].memory is Memory.Register
             if not from_register:
-                together = rows[1] if len(rows) > 1 else 1
+                shared_rows = rows[1] if len(rows) > 1 else 1
                 loads, held = 0.0, 0
                 if piece > 1:
-                    loads, held = _piece_loads(offsets, piece, together, model.nodes[p].element_bytes[0])
+                    loads, held = _piece_loads(offsets, piece, shared_rows, model.nodes[p].element_bytes[0])
                     registers += held if id == output or in_registers else 0
-                per_point += (loads or _shared_loads(offsets, together)) * (1 + INDEX_COST)
+                per_point += (loads or _shared_loads(offsets, shared_rows)) * (1 + INDEX_COST)
         instructions += points * per_point
         if id == output:
             instructions += points * (1 + INDEX_COST) / piece

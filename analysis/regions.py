@@ -46,11 +46,16 @@ SMALL_DIMENSION = 16
 """A dimension with a declared extent of at most this is not tiled: one tile holds all of it."""
 
 
+def is_small(declared: tuple[int, int] | None) -> bool:
+    """Whether a dimension is declared (min and extent) and not tiled: a thread has all of its points."""
+    return declared is not None and declared[1] <= SMALL_DIMENSION
+
+
 def fixed_span(model: PipelineModel, output: int, dim: int) -> Span | None:
     """(first, last) of an output dimension that is declared and small, so never tiled."""
     bounds = model.nodes[output].bounds
     declared = bounds[dim] if dim < len(bounds) else None
-    if declared is None or declared[1] > SMALL_DIMENSION:
+    if declared is None or not is_small(declared):
         return None
     return (declared[0], declared[0] + declared[1] - 1)
 
