@@ -78,11 +78,13 @@ class Recomputation:
         extents = needed_extents(pipeline, extent)
         stages = [s for s in pipeline.body.walk() if isinstance(s, StageOp)]
         self._extents = {s: extents.get(s.funcs[0], (0,)) for s in stages}
-        self._cost: dict[StageOp, float] = {}
+        self._cost: dict[tuple[StageOp, bool], float] = {}
+        """Instructions per point, of a stage at one place or at several."""
         self._cheap = {s for s in stages if _is_cheap(s, cheap, reads)}
         self._sites = {s: read_sites(s) for s in stages if may_be_inlined(s)}
         for stage in stages:
-            self._cost[stage] = self._with_what_is_inlined(stage)
+            for several in (False, True):
+                self._cost[stage, several] = self._with_what_is_inlined(stage, several)
 
     def is_inlined(self, stage: StageOp, sites: Sequence[ReadSite] | None) -> bool:
         """Whether `stage` is best computed at `sites`, all the places that read it; None: something else does."""
@@ -95,7 +97,7 @@ class Recomputation:
         on, mine = self._machine, math.prod(self._extents[stage])
         theirs = sum(self._evaluations(site) for site in sites)
         bytes = sum(element_bytes(f.type.element) for f in stage.funcs if isinstance(f.type, FuncType))
-        saved = (theirs - mine) * self._cost[stage] / on.instructions_per_us
+        saved = (theirs - mine) * self._cost[stage, len(sites) > 1] / on.instructions_per_us
         spent = theirs * READ / on.instructions_per_us + 2 * mine * bytes / on.bytes_per_us + on.launch_us
         return saved > spent
 
@@ -113,12 +115,21 @@ class Recomputation:
             once = {d for d, a in enumerate(coordinates) if a not in used and is_small(bounds[d] if bounds else None)}
         return math.prod(n for d, n in enumerate(self._extents[reader]) if d not in once)
 
-    def _with_what_is_inlined(self, stage: StageOp) -> float:
-        """Instructions per point, those of the stages that would be computed inside of it among them."""
+    def _with_what_is_inlined(self, stage: StageOp, several: bool) -> float:
+        """Instructions per point, those of the stages that would be computed inside of it among them.
+
+        In what is computed at several places, these are the cheap ones: what it reads is read at several then, too.
+        """
         cost, _ = _own_cost(stage)
         reads = [op for op in stage.body.block.ops if isinstance(op, ReadOp)]
         for source, _, _ in {(op.source, op.map.data, tuple(op.indices)): None for op in reads}:
             inner = source.owner
-            is_inlined = isinstance(inner, StageOp) and self.is_inlined(inner, self._sites.get(inner))
-            cost += self._cost[inner] if is_inlined else INPUT_READ  # type: ignore[index]
+            if (
+                isinstance(inner, StageOp)
+                and self.is_inlined(inner, self._sites.get(inner))
+                and (inner in self._cheap or not several)
+            ):
+                cost += self._cost[inner, several]
+            else:
+                cost += INPUT_READ
         return cost

@@ -111,12 +111,12 @@ def a_few_small_steps():
 
 
 def read_by_what_is_read_everywhere():
-    """Two cheap stages in a row: of the table that they are of only the last one is stored."""
-    inner, t, g = funcs("inner", "t", "g")
-    inner[i] = dear(i)
-    t[i] = inner[i] * 2.0
+    """`copy` is inlined at both of its places, and the stage that it reads at one place is then read at two."""
+    t, copy, g = funcs("t", "copy", "g")
+    t[i] = dear(i)
+    copy[i] = t[i] * 2.0
     at = hl.cast(hl.Int(32), image(hl.UInt(8))[x, y])
-    g[x, y] = t[at] + t[255 - at]
+    g[x, y] = copy[at] + copy[255 - at]
     return g
 
 
