@@ -36,6 +36,8 @@ MOST_HELD = 48
 """Values of one function that a thread loads ahead (`lowering/pieces.py`)."""
 OVERLAP_MISS = 0.15
 """Share of the overlapping part of input tiles that comes from DRAM and not from a cache."""
+READ_AGAIN = 2
+"""How many times the points of a function tiles load, if there is a dimension in which several load the same."""
 RESIDENT_THREADS = 640
 """Threads per multiprocessor from which latency is hidden."""
 BLOCK_MEMORY = 1.15
@@ -209,8 +211,11 @@ class BlockTiles:
             self._places[key] = place_stages(self.model, self.members, self.output, self.follow, self.regions(key))
         return self._places[key]
 
-    def loaded_bytes(self, tile: Sequence[int]) -> float:
-        """Bytes that a tile loads from memory; most of what it shares with its neighbours is in a cache."""
+    def loaded_bytes(self, tile: Sequence[int], tiles: int) -> float:
+        """Bytes that one of `tiles` loads from memory; most of what it shares with its neighbours is in a cache.
+
+        So is what all tiles of a row, or all tiles, load alike of a function that is smaller than the picture.
+        """
         key = tuple(tile)
         if key not in self._loads:
             region, inside = self.regions(key), set(self.members)
@@ -223,6 +228,10 @@ class BlockTiles:
             for p, spans in loaded.items():
                 fresh = math.prod(max(1.0, s[1]) for s in spans)
                 touched = math.prod(max(1, s[0]) for s in spans)
+                if (needed := self.model.nodes[p].needed) is not None and tiles * fresh > READ_AGAIN * math.prod(
+                    needed
+                ):
+                    fresh = math.prod(needed) / tiles
                 bytes += (fresh + (touched - fresh) * OVERLAP_MISS) * self.model.nodes[p].bytes
             self._loads[key] = bytes
         return self._loads[key]
@@ -282,7 +291,7 @@ def estimate(
         instructions += points * per_point
         if id == output:
             instructions += points * (1 + INDEX_COST) / piece
-    bytes = out_points * model.nodes[output].bytes + of.loaded_bytes(tile)
+    bytes = out_points * model.nodes[output].bytes + of.loaded_bytes(tile, tiles)
     memory_us = tiles * bytes / machine.bytes_per_us
     compute_us = tiles * instructions / machine.instructions_per_us
     if machine.is_gpu:
