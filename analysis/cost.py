@@ -136,8 +136,9 @@ def _tile_candidates(
                 yield tuple(tile), tuple(threads if machine.is_gpu else [1] * rank), 1
         return
     if not machine.is_gpu:
+        few = (1,) if rank > 1 and box[1] == 1 else ()  # rows beside the picture are computed, too
         for x in (64, 128, 256, 512, 1024):
-            for y in (8, 16, 32, 64, 128) if rank > 1 else (1,):
+            for y in (*few, 8, 16, 32, 64, 128) if rank > 1 else (1,):
                 tile = [x, *([y] if rank > 1 else []), *tail[2:]]
                 yield tuple(tile), (1,) * rank, 1
         return

@@ -34,6 +34,8 @@ ROUND = 4
 """Instructions of a round of what makes it dear."""
 FACTOR = 2.5
 """How many times its own points, halos of tiles included, a dear function may be computed."""
+BESIDE_LOADS = 8
+"""How much longer instructions take that do not run while a kernel waits for memory."""
 EXTENT = (1536, 2560)
 SIZE = (37, 23)
 """Of the pictures that are computed, x first."""
@@ -229,8 +231,8 @@ def check_counts(builder: _Builder, module: ModuleOp, target: str) -> None:
         (stage,) = marked(before, small.mark)
         points = math.prod(n for _, n in own[stage.funcs[0]])
         computed = sum(evaluations(s, boxes, small.mark, on.is_gpu) for s in marked(after, small.mark))
-        # below that, a kernel of its own takes longer
-        kernel = on.launch_us * on.instructions_per_us / (cost - 8)
+        # below that, a kernel of its own takes longer; instructions take little time beside loads
+        kernel = on.launch_us * on.instructions_per_us / (cost - 8) * BESIDE_LOADS
         assert computed <= FACTOR * points + kernel, f"{small.func.name()}: {computed} for {points} points on {target}"
 
 
