@@ -83,8 +83,7 @@ class Recomputation:
         self._cheap = {s for s in stages if _is_cheap(s, cheap, reads)}
         self._sites = {s: read_sites(s) for s in stages if may_be_inlined(s)}
         for stage in stages:
-            for several in (False, True):
-                self._cost[stage, several] = self._with_what_is_inlined(stage, several)
+            self._note_cost(stage)
 
     def is_inlined(self, stage: StageOp, sites: Sequence[ReadSite] | None) -> bool:
         """Whether `stage` is best computed at `sites`, all the places that read it; None: something else does."""
@@ -115,21 +114,20 @@ class Recomputation:
             once = {d for d, a in enumerate(coordinates) if a not in used and is_small(bounds[d] if bounds else None)}
         return math.prod(n for d, n in enumerate(self._extents[reader]) if d not in once)
 
-    def _with_what_is_inlined(self, stage: StageOp, several: bool) -> float:
-        """Instructions per point, those of the stages that would be computed inside of it among them.
+    def _note_cost(self, stage: StageOp) -> None:
+        """Note the instructions per point, those of the stages that would be computed inside of it among them.
 
         In what is computed at several places, these are the cheap ones: what it reads is read at several then, too.
         """
-        cost, _ = _own_cost(stage)
+        at_one, _ = _own_cost(stage)
+        at_several = at_one
         reads = [op for op in stage.body.block.ops if isinstance(op, ReadOp)]
         for source, _, _ in {(op.source, op.map.data, tuple(op.indices)): None for op in reads}:
             inner = source.owner
-            if (
-                isinstance(inner, StageOp)
-                and self.is_inlined(inner, self._sites.get(inner))
-                and (inner in self._cheap or not several)
-            ):
-                cost += self._cost[inner, several]
-            else:
-                cost += INPUT_READ
-        return cost
+            if not isinstance(inner, StageOp) or not self.is_inlined(inner, self._sites.get(inner)):
+                at_one += INPUT_READ
+                at_several += INPUT_READ
+                continue
+            at_one += self._cost[inner, False]
+            at_several += self._cost[inner, True] if inner in self._cheap else INPUT_READ
+        self._cost[stage, False], self._cost[stage, True] = at_one, at_several
