@@ -17,6 +17,7 @@ from tilefuse.analysis.index import Index
 from tilefuse.analysis.machine import Machine
 from tilefuse.analysis.model import PipelineModel
 from tilefuse.analysis.placement import Placement, place_stages, shared_bytes
+from tilefuse.analysis.points import nominal_extents
 from tilefuse.analysis.regions import (
     SMALL_DIMENSION,
     Follow,
@@ -35,6 +36,8 @@ MOST_HELD = 48
 """Values of one function that a thread loads ahead (`lowering/pieces.py`)."""
 OVERLAP_MISS = 0.15
 """Share of the overlapping part of input tiles that comes from DRAM and not from a cache."""
+READ_AGAIN = 2
+"""How many times the points of a function tiles load, if there is a dimension in which several load the same."""
 RESIDENT_THREADS = 640
 """Threads per multiprocessor from which latency is hidden."""
 BLOCK_MEMORY = 1.15
@@ -103,11 +106,14 @@ class Candidate:
 
 
 def nominal_box(model: PipelineModel, output: int, extent: Sequence[int]) -> tuple[int, ...]:
-    """The extents that costs are computed for: declared ones, else `extent`, else 1."""
-    bounds = model.nodes[output].bounds
+    """The extents that costs are computed for: declared ones, else those of a picture, or what is needed, if less."""
+    node = model.nodes[output]
+    picture = nominal_extents(node.bounds, extent)
+    # a halo around the picture counts as none: it is small, and stages of a chain are alike without it
+    needed = node.needed or picture
     return tuple(
-        declared[1] if declared is not None else (extent[d] if d < len(extent) else 1)
-        for d, declared in enumerate(bounds)
+        n if declared is not None else min(n, needed[d])
+        for d, (n, declared) in enumerate(zip(picture, node.bounds, strict=True))
     )
 
 
@@ -130,8 +136,9 @@ def _tile_candidates(
                 yield tuple(tile), tuple(threads if machine.is_gpu else [1] * rank), 1
         return
     if not machine.is_gpu:
+        few = (1,) if rank > 1 and box[1] == 1 else ()  # rows beside the picture are computed, too
         for x in (64, 128, 256, 512, 1024):
-            for y in (8, 16, 32, 64, 128) if rank > 1 else (1,):
+            for y in (*few, 8, 16, 32, 64, 128) if rank > 1 else (1,):
                 tile = [x, *([y] if rank > 1 else []), *tail[2:]]
                 yield tuple(tile), (1,) * rank, 1
         return
@@ -205,8 +212,11 @@ class BlockTiles:
             self._places[key] = place_stages(self.model, self.members, self.output, self.follow, self.regions(key))
         return self._places[key]
 
-    def loaded_bytes(self, tile: Sequence[int]) -> float:
-        """Bytes that a tile loads from memory; most of what it shares with its neighbours is in a cache."""
+    def loaded_bytes(self, tile: Sequence[int], tiles: int) -> float:
+        """Bytes that one of `tiles` loads from memory; most of what it shares with its neighbours is in a cache.
+
+        So is what all tiles of a row, or all tiles, load alike of a function that is smaller than the picture.
+        """
         key = tuple(tile)
         if key not in self._loads:
             region, inside = self.regions(key), set(self.members)
@@ -219,6 +229,10 @@ class BlockTiles:
             for p, spans in loaded.items():
                 fresh = math.prod(max(1.0, s[1]) for s in spans)
                 touched = math.prod(max(1, s[0]) for s in spans)
+                if (needed := self.model.nodes[p].needed) is not None and tiles * fresh > READ_AGAIN * math.prod(
+                    needed
+                ):
+                    fresh = math.prod(needed) / tiles
                 bytes += (fresh + (touched - fresh) * OVERLAP_MISS) * self.model.nodes[p].bytes
             self._loads[key] = bytes
         return self._loads[key]
@@ -238,14 +252,16 @@ def estimate(
     region = of.regions(tile)
     micro = [min(vector, tile[0]) if d == 0 else t // n for d, (t, n) in enumerate(zip(tile, threads))]
     piece = micro[0] if machine.is_gpu and micro else 1
-    places = of.places(micro if machine.is_gpu else [1] * len(tile))
+    # a CPU computes what stays in registers anew for each point; a GPU's rounds are written out and share it
+    together = micro if machine.is_gpu else [1] * len(tile)
+    places = of.places(together)
     shared = shared_bytes(model, places, region, dict.fromkeys(places, piece))
     if shared > machine.fast_bytes:
         return None
     count = math.prod(threads)
     tiles = math.prod(-(-n // t) for n, t in zip(box, tile, strict=True))
     out_points = math.prod(tile)
-    micro_regions = of.regions(micro)
+    micro_regions = of.regions(together)
     instructions = 0.0
     per_thread_points = math.prod(micro)
     registers = 24.0
@@ -256,7 +272,7 @@ def estimate(
         if id == output:
             points, rows = float(out_points), micro
         elif in_registers:
-            points = micro_regions[id].points * (out_points / per_thread_points)
+            points = micro_regions[id].points * (out_points / math.prod(together))
             rows = micro
             registers += micro_regions[id].points * node.bytes / 4
         else:
@@ -267,16 +283,16 @@ def estimate(
         for p, offsets in node.offsets.items():
             from_register = p in inside and places[p].memory is Memory.Register
             if not from_register:
-                together = rows[1] if len(rows) > 1 else 1
+                shared_rows = rows[1] if len(rows) > 1 else 1
                 loads, held = 0.0, 0
                 if piece > 1:
-                    loads, held = _piece_loads(offsets, piece, together, model.nodes[p].element_bytes[0])
+                    loads, held = _piece_loads(offsets, piece, shared_rows, model.nodes[p].element_bytes[0])
                     registers += held if id == output or in_registers else 0
-                per_point += (loads or _shared_loads(offsets, together)) * (1 + INDEX_COST)
+                per_point += (loads or _shared_loads(offsets, shared_rows)) * (1 + INDEX_COST)
         instructions += points * per_point
         if id == output:
             instructions += points * (1 + INDEX_COST) / piece
-    bytes = out_points * model.nodes[output].bytes + of.loaded_bytes(tile)
+    bytes = out_points * model.nodes[output].bytes + of.loaded_bytes(tile, tiles)
     memory_us = tiles * bytes / machine.bytes_per_us
     compute_us = tiles * instructions / machine.instructions_per_us
     if machine.is_gpu:

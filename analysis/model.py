@@ -16,6 +16,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from tilefuse.analysis.bounds import flat_ops
 from tilefuse.analysis.index import AnyIndex, GeneralIndex, Index, Span, classify
 from tilefuse.analysis.instructions import instruction_cost
+from tilefuse.analysis.points import Extents, needed_extents
 from tilefuse.analysis.strides import rows_are_contiguous
 from tilefuse.analysis.subwords import HALF_RATE, of_type, pair_slots, pairs_pay, subword_intervals
 from tilefuse.dialects.img.attrs import BoundaryKind
@@ -78,6 +79,8 @@ class Node:
     offsets: dict[int, tuple[tuple[int, ...], ...]] = field(default_factory=dict)
     """The constant offsets of the accesses, per producer; 0 where an index is general."""
     bounds: tuple[tuple[int, int] | None, ...] = ()
+    needed: Extents | None = None
+    """Points per dimension that a picture of nominal size needs; None where that was not asked."""
     is_output: bool = False
     aligned: bool = True
     """Whether every row in memory starts at a multiple of 16 bytes; the runtime says which inputs and outputs do."""
@@ -156,8 +159,9 @@ def is_temporary(function: SSAValue, group: GroupOp) -> bool:
     return not isinstance(function.owner, InputOp) and function not in pipeline_of(group).return_op.funcs
 
 
-def extract(pipeline: PipelineOp) -> PipelineModel:
-    """The model of a pipeline at level 1, 2 or 3, in one walk."""
+def extract(pipeline: PipelineOp, extent: Sequence[int] | None = None) -> PipelineModel:
+    """The model of a pipeline at level 1, 2 or 3; with `extent`, nodes say what a picture of that size needs."""
+    extents = {} if extent is None else needed_extents(pipeline, extent)
     model = PipelineModel(pipeline.sym_name.data)
     boundary: dict[SSAValue, BoundaryKind | None] = {}
     spans: dict[SSAValue, Span] = {}  # of functions of 8 and 16 bits
@@ -175,6 +179,7 @@ def extract(pipeline: PipelineOp) -> PipelineModel:
             bounds=op.bounds.data if op.bounds is not None else (None,) * funcs[0].type.rank.data,  # type: ignore[attr-defined]
             element_bytes=tuple(element_bytes(e) for e in elements),
             storage=tuple(storage_type(e) for e in elements),
+            needed=extents.get(funcs[0]),
         )
         model.add(node)
         for f, type in zip(funcs, node.storage, strict=True):

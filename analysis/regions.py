@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from tilefuse.analysis.index import GeneralIndex, Index, Span
+from tilefuse.analysis.index import AnyIndex, GeneralIndex, Index, Span
 from tilefuse.analysis.model import PipelineModel
 
 
@@ -22,6 +22,9 @@ class Follow:
 
     dim: int | None
     ratio: Fraction = Fraction(1)
+
+
+_FIXED = Follow(None)
 
 
 @dataclass(slots=True)
@@ -46,11 +49,16 @@ SMALL_DIMENSION = 16
 """A dimension with a declared extent of at most this is not tiled: one tile holds all of it."""
 
 
+def is_small(declared: tuple[int, int] | None) -> bool:
+    """Whether a dimension is declared (min and extent) and not tiled: a thread has all of its points."""
+    return declared is not None and declared[1] <= SMALL_DIMENSION
+
+
 def fixed_span(model: PipelineModel, output: int, dim: int) -> Span | None:
     """(first, last) of an output dimension that is declared and small, so never tiled."""
     bounds = model.nodes[output].bounds
     declared = bounds[dim] if dim < len(bounds) else None
-    if declared is None or declared[1] > SMALL_DIMENSION:
+    if declared is None or not is_small(declared):
         return None
     return (declared[0], declared[0] + declared[1] - 1)
 
@@ -82,19 +90,19 @@ def follow_chain(model: PipelineModel, members: Iterable[int], output: int) -> d
                     f"'{model.nodes[id].name}' reads '{producer.name}' "
                     + (f"through {access.boundary.value}" if access.boundary else "at computed places")
                 )
-            theirs = []
-            for d, index in enumerate(access.indices):
-                if isinstance(index, Index) and index.var is not None:
-                    via = mine[index.var]
-                    theirs.append(Follow(via.dim, via.ratio * index.ratio) if via.dim is not None else Follow(None))
-                else:
-                    theirs.append(Follow(None))
-                if theirs[d].dim is None:
-                    theirs[d] = Follow(None)
-            known = follow.setdefault(producer.id, tuple(theirs))
-            if known != tuple(theirs):
+            theirs = tuple([_followed(index, mine) for index in access.indices])
+            known = follow.setdefault(producer.id, theirs)
+            if known is not theirs and known != theirs:
                 raise NotFusable(f"the reads of '{producer.name}' move at different speeds with the tile")
     return follow
+
+
+def _followed(index: AnyIndex, mine: Sequence[Follow]) -> Follow:
+    """How what an index reads follows the tile, if the reader's dimensions do like `mine`."""
+    if not isinstance(index, Index) or index.var is None or (via := mine[index.var]).dim is None:
+        return _FIXED
+    # fractions take time, and nearly all are 1
+    return via if index.num == index.den == 1 else Follow(via.dim, via.ratio * index.ratio)
 
 
 def alignment(follow: Mapping[int, tuple[Follow, ...]], rank: int) -> tuple[int, ...]:

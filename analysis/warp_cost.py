@@ -24,7 +24,7 @@ from tilefuse.analysis.warp_layout import (
     lane_layout,
     row_readers,
 )
-from tilefuse.analysis.warp_time import Work, microseconds, saved_ahead
+from tilefuse.analysis.warp_time import Work, least_microseconds, microseconds, saved_ahead
 
 WARPS = (4, 2, 8)
 """Warps of a block that share nothing: small blocks fill multiprocessors evenly, large ones are fewer."""
@@ -92,7 +92,7 @@ def warp_candidates(
 
     `exchange`: whether rows go from warp to warp; None to try both. `needs`: registers per thread that schedules
     were found to need; the estimates of those like them are corrected by as much. Not `thorough`: one number of
-    warps per block, enough to compare groups.
+    warps per block, and none that is surely dearer than one before: enough to compare groups.
     """
     try:
         check_warp_group(model, members, follow)
@@ -114,6 +114,7 @@ def warp_candidates(
     if exchange is not False and readers:
         passing = footprints(model, members, output, row, LANES, readers)
         ways.append((passing, readers, EXCHANGE_WARPS, EXCHANGE_PITCHES))
+    least = math.inf
     for bytes in (16, 8, 4):
         vector = bytes // largest
         if vector < 1:
@@ -136,7 +137,13 @@ def warp_candidates(
                 except NotFusable:
                     continue
             sources = variants[0][1].sources
-            asks = machine.kernels_overlap and any(model.nodes[s.producer].is_asked_for for s in sources)
+            asks = thorough and machine.kernels_overlap and any(model.nodes[s.producer].is_asked_for for s in sources)
+            if not thorough:
+                for at, counts in reversed(layouts):  # tall tiles first: they are mostly the cheaper ones
+                    if (best := _estimate(counts, at, machine, box, exchanged, 1.0, asks, least)) is not None:
+                        least = min(least, best.microseconds)
+                        yield best
+                continue
             found = [_estimate(counts, at, machine, box, exchanged, 1.0, asks) for at, counts in layouts]
             if needs and (more := _underestimate(found, needs)) > 1.0:
                 found = [_estimate(counts, at, machine, box, exchanged, more, asks) for at, counts in layouts]
@@ -174,8 +181,10 @@ def _estimate(
     exchanged: tuple[int, ...],
     underestimate: float,
     asks: bool,
+    most: float = math.inf,
 ) -> WarpCandidate | None:
-    """`asks`: whether there is what may be asked for ahead of time."""
+    """`asks`: whether there is what may be asked for ahead of time. None for what does not fit, or surely takes longer
+    than `most` microseconds."""
     width, height, warps, pitch = layout.width, layout.height, layout.warps, layout.pitch
     depth = math.prod(box[2:])
     columns, rows_of_tiles = -(-box[0] // width), -(-box[1] // height)
@@ -184,6 +193,8 @@ def _estimate(
     rolled = instructions >= ROLLED_FROM and again > 0.5 * instructions
     code = instructions - again if rolled else instructions
     instructions += ROLLED_COST * again if rolled else 0.0
+    if least_microseconds(blocks * warps, instructions, machine) > most:
+        return None
     registers = underestimate * counts.registers(pitch, machine.calibration)
     threads = LANES * warps
     given = max(int(machine.calibration.least_registers), math.ceil(registers / 8) * 8)

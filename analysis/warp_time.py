@@ -86,10 +86,12 @@ class Work:
 def microseconds(work: Work, machine: Machine) -> float:
     """How long the kernel takes, with its launch."""
     c = machine.calibration
+    per_core = work.per_core(machine)
     tiles, resident = work.blocks * work.warps, work.resident_threads(machine)
-    together = min(1.0, work.resident_blocks / work.per_core(machine))  # the share of the blocks in the first wave
+    together = min(1.0, work.resident_blocks / per_core)  # the share of the blocks in the first wave
 
-    compute = _compute(work, machine)
+    instructions = _instructions(work, machine)
+    compute = _compute(work, instructions, machine)
     dram = _dram(work, machine)
     # neighbours in x share the ends of rows, and drift apart while they go down tall tiles
     drift = (1.0 - together) * min(1.0, max(0.0, (work.rows - 8) / 24))
@@ -113,8 +115,14 @@ def microseconds(work: Work, machine: Machine) -> float:
     both = _beside(longer, shorter + load, power)
     in_first_wave = min(1.0, c.apart * together) * shorter
     begun = work.blocks / machine.cores * c.block_us
-    tail = _instructions(work, machine) * c.tail_us * (1.0 + c.guarded_tail * work.guarded)
+    tail = instructions * c.tail_us * (1.0 + c.guarded_tail * work.guarded)
     return both + in_first_wave + begun + tail + machine.launch_us
+
+
+def least_microseconds(tiles: int, instructions: float, machine: Machine) -> float:
+    """What a kernel of `tiles`, of so many instructions of a lane, takes at least: less than `microseconds`."""
+    lanes = tiles * LANES * instructions * machine.calibration.issue_overhead
+    return 0.999 * (lanes / machine.instructions_per_us + machine.launch_us)
 
 
 def _beside(longer: float, shorter: float, power: float) -> float:
@@ -130,16 +138,17 @@ def _instructions(work: Work, machine: Machine) -> float:
     return work.instructions + work.exchanges * c.exchange_row + waiting
 
 
-def _compute(work: Work, machine: Machine) -> float:
-    """How long the instructions of all lanes take on the multiprocessor that has most of them."""
+def _compute(work: Work, of_lane: float, machine: Machine) -> float:
+    """How long the instructions of all lanes, `of_lane` each, take on the multiprocessor that has most of them."""
     c = machine.calibration
     code = 1.0 + c.code_penalty * max(0.0, work.code / c.code_limit - 1.0)
-    instructions = work.blocks * work.warps * LANES * _instructions(work, machine) * c.issue_overhead * code
+    instructions = work.blocks * work.warps * LANES * of_lane * c.issue_overhead * code
     compute = instructions / machine.instructions_per_us * (1.0 + c.border * work.at_border)
     # some multiprocessors have a block more than others, and not only by one where blocks move in early; but where
     # all places are taken they lie evenly
     full = FULL_WAVE <= work.waves(machine) <= 1.0
-    idle = work.per_core(machine) * machine.cores / work.blocks - 1.0
+    per_core = work.per_core(machine)
+    idle = per_core * machine.cores / work.blocks - 1.0
     slow = math.pow(max(1.0, c.full_issue_threads / work.resident_threads(machine)), c.full_issue_power)
     return compute * slow * (1.0 + (1.0 if full else c.imbalance) * idle)
 
@@ -160,7 +169,8 @@ def saved_ahead(work: Work, time: float, machine: Machine) -> float:
     if waves > 1.0 or work.barriers:
         return AHEAD_US / max(1.0, waves)
     # of a single wave DRAM works while the kernel before computes: it takes what its instructions take
-    computed = _compute(work, machine) + ASKED_TAIL * _instructions(work, machine) * machine.calibration.tail_us
+    of_lane = _instructions(work, machine)
+    computed = _compute(work, of_lane, machine) + ASKED_TAIL * of_lane * machine.calibration.tail_us
     begun = BEGIN_US + work.blocks / machine.cores * BEGUN_US
     asked = machine.launch_us + ASKED_US + _beside(max(computed, begun), min(computed, begun), BEGIN_POWER)
     share = min(1.0, max(0.0, (WAITED_FOR - dram / asked) / (WAITED_FOR - IDLE_MEMORY)))

@@ -18,7 +18,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Region
 from xdsl.passes import ModulePass
 
-from tilefuse.analysis.cost import best_schedule
+from tilefuse.analysis.cost import best_schedule, nominal_box
 from tilefuse.analysis.machine import Machine, check_extent, check_target, machine
 from tilefuse.analysis.model import Node, PipelineModel, extract
 from tilefuse.analysis.regions import NotFusable
@@ -55,7 +55,8 @@ class _Costs:
             (node.id - a.producer, a.indices, a.boundary, *nodes[a.producer].in_memory) for a in node.accesses
         )
         costs = (node.instructions, node.shared_instructions)
-        facts = (node.rank, node.storage, costs, node.bounds, node.in_memory, reads)
+        box = nominal_box(self.model, node.id, self.extent)
+        facts = (node.rank, node.storage, costs, node.bounds, box, node.in_memory, reads)
         return self._kinds.setdefault(facts, len(self._kinds))
 
     def of(self, members: Sequence[int], output: int) -> float | None:
@@ -229,7 +230,7 @@ class GroupStages(ModulePass):
                 continue
             if any(isinstance(o, GroupOp) for o in pipeline.body.block.ops):
                 continue  # grouped by hand
-            model = extract(pipeline)
+            model = extract(pipeline, self.extent)
             for members, output in self._groups(model):
                 form_group(model, members, output)
 

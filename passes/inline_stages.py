@@ -1,8 +1,10 @@
 """`inline-stages`: compute a stage where it is read, when that costs nothing or almost nothing.
 
-A stage is inlined if it is read at a single place in all (then nothing is computed twice), or if it is
-cheap: at most `cheap` instructions and `reads` reads per point (a copy, a cast, a product). Outputs, stages
-under a boundary, and stages with a `place` written by hand stay.
+A stage is inlined if it is read at a single place in all, or if it is cheap: at most `cheap` instructions and `reads`
+reads per point (a copy, a cast, a product). Not if its readers have so many more points (of a table read through data,
+a row that a picture reads, an `x / 2`) that computing it at each of them takes longer than storing it, together with
+what is computed inside of it (`analysis/recomputation.py`). Outputs, stages under a boundary, and stages with a
+`place` written by hand stay.
 
     %sq = img.stage "sq" (%x) -> f32 { %v = img.read %in[%x] ...; %s = arith.mulf %v, %v; img.yield %s }
     ... img.read %sq[%x - 1] ...      =>      %v = img.read %in[%x - 1]; %s = arith.mulf %v, %v
@@ -27,33 +29,9 @@ from xdsl.ir.affine import (
 from xdsl.passes import ModulePass
 from xdsl.transforms.common_subexpression_elimination import cse
 
-from tilefuse.analysis.instructions import instruction_cost
-from tilefuse.dialects.img.ops import GroupOp, PipelineOp, ReadOp, StageOp, YieldOp
-
-_ReadSite = tuple[StageOp, AffineMap, tuple[SSAValue, ...]]
-
-
-def _read_sites(stage: StageOp) -> list[_ReadSite] | None:
-    """The distinct places where `stage` is read; None if something other than a read uses it."""
-    sites: dict[_ReadSite, None] = {}
-    for f in stage.funcs:
-        for use in f.uses:
-            op = use.operation
-            consumer = op.parent_op()
-            if not isinstance(op, ReadOp) or not isinstance(consumer, StageOp):
-                return None
-            sites[(consumer, op.map.data, tuple(op.indices))] = None
-    return list(sites)
-
-
-def _is_cheap(stage: StageOp, cheap: float, reads: int) -> bool:
-    cost, taps = 0.0, 0
-    for op in stage.body.block.ops:
-        if isinstance(op, ReadOp):
-            taps += 1
-        elif not isinstance(op, YieldOp):
-            cost += instruction_cost(op)
-    return cost <= cheap and taps <= reads
+from tilefuse.analysis.machine import check_extent, check_target, machine
+from tilefuse.analysis.recomputation import ReadSite, Recomputation, may_be_inlined, read_sites
+from tilefuse.dialects.img.ops import PipelineOp, ReadOp, StageOp, YieldOp
 
 
 def _index_value(expr: AffineExpr, operands: list[SSAValue], before: Operation) -> SSAValue:
@@ -115,7 +93,7 @@ def _substitute(read: ReadOp, coordinates: dict[SSAValue, AffineExpr], outer: li
     return new.value
 
 
-def _inline_at(stage: StageOp, site: _ReadSite, move: bool) -> None:
+def _inline_at(stage: StageOp, site: ReadSite, move: bool) -> None:
     """Put the body of `stage` where `site` reads it; `move` if no other site needs the body."""
     consumer, map, indices = site
     reads = [
@@ -173,34 +151,36 @@ def _inline_at(stage: StageOp, site: _ReadSite, move: bool) -> None:
 
 @dataclass(frozen=True)
 class InlineStages(ModulePass):
-    """Compute cheap stages, and those read at one place only, where they are read."""
+    """Compute cheap stages, and those read at one place by hardly more points than they have, where they are read."""
 
     name = "inline-stages"
 
     cheap: float = 2.0
-    """Instructions per point up to which a stage read at several places is inlined."""
+    """Instructions per point up to which a stage is inlined wherever it is read."""
     reads: int = 2
     """Reads per point up to which such a stage is inlined."""
+    target: str = "h200"
+    """The machine to compare on: a GPU's model or arch, or cpu."""
+    extent: tuple[int, ...] = (1536, 2560)
+    """Size of picture to optimise for, x first."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for pipeline in op.body.block.ops:
-            if isinstance(pipeline, PipelineOp):
-                self._inline(pipeline)
-        for pipeline in op.body.block.ops:
-            if isinstance(pipeline, PipelineOp):
-                for stage in pipeline.body.walk():
-                    if isinstance(stage, StageOp):
-                        cse(stage)
+        check_extent(self.extent, self.name)
+        check_target(self.target, self.name)
+        pipelines = [p for p in op.body.block.ops if isinstance(p, PipelineOp)]
+        for pipeline in pipelines:
+            self._inline(pipeline)
+        for pipeline in pipelines:
+            for stage in pipeline.body.walk():
+                if isinstance(stage, StageOp):
+                    cse(stage)
 
     def _inline(self, pipeline: PipelineOp) -> None:
+        costs = Recomputation(pipeline, machine(self.target), self.extent, self.cheap, self.reads)
         # Consumers first: a body is moved once, however long the chain.
         for stage in reversed([s for s in pipeline.body.walk() if isinstance(s, StageOp)]):
-            if stage.place is not None or isinstance(stage.parent_op(), GroupOp):
-                continue
-            sites = _read_sites(stage)
-            if not sites:
-                continue
-            if len(sites) == 1 or _is_cheap(stage, self.cheap, self.reads):
+            sites = read_sites(stage) if may_be_inlined(stage) else None
+            if sites and costs.is_inlined(stage, sites):
                 for i, site in enumerate(sites):
                     _inline_at(stage, site, move=i == len(sites) - 1)
                 stage.detach()

@@ -81,7 +81,7 @@ def standard_passes(
         CommonSubexpressionElimination(),
         SeparateKernels(float=fast_math),  # first: it leaves less for the others
         CanonicalizePass(),
-        InlineStages(),
+        InlineStages(target=target, extent=size),
         GroupStages(target=target, algorithm=algorithm, extent=size),  # type: ignore[arg-type]
         Tile(target=target, extent=size),
         PromoteMemory(),

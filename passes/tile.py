@@ -17,7 +17,7 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, Module
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import VerifyException
 
-from tilefuse.analysis.cost import Candidate, best_for_like, schedules
+from tilefuse.analysis.cost import Candidate, best_for_like, nominal_box, schedules
 from tilefuse.analysis.duplicates import fingerprint
 from tilefuse.analysis.machine import check_extent, check_target, machine
 from tilefuse.analysis.model import PipelineModel, extract
@@ -81,7 +81,7 @@ class Tile(ModulePass):
                 names += [g.sym_name.data for g in groups]
                 chosen = [g for g in groups if g.schedule is None and self.only in (None, g.sym_name.data)]
                 if chosen:
-                    self._tile(chosen, extract(pipeline), alone=len(groups) == 1)
+                    self._tile(chosen, extract(pipeline, self.extent), alone=len(groups) == 1)
         if self.only is not None and self.only not in names:
             raise PipelineError(f"tile: no group is called '{self.only}'; there are {', '.join(names) or 'none'}")
 
@@ -100,7 +100,8 @@ class Tile(ModulePass):
             for group in those:
                 members = [model.node_of[s.funcs[0]] for s in group.stages]
                 needs = register_needs(group)
-                key = (_in_memory(model, members), tuple(sorted(needs.items())))
+                box = nominal_box(model, model.node_of[group.output_stage.funcs[0]], self.extent)
+                key = (_in_memory(model, members), box, tuple(sorted(needs.items())))
                 if key not in searched:
                     candidates = self._search(group, model, members, needs)
                     searched[key] = members, [c.by_itself(alone) for c in candidates]

@@ -132,3 +132,38 @@ img.pipeline @stays {
   }
   img.return "output" = %output : !img.func<1xf32>, "last" = %last : !img.func<1xf32>
 }
+
+// -----
+
+// Read at one place, but by more points than it has: what is stored is the last of what has 256 points.
+
+// CHECK-LABEL: img.pipeline @table
+// CHECK-NOT:     img.stage "powers"
+// CHECK:         img.stage "scaled" (%i) -> f32 {
+// CHECK:         img.stage "out" (%x, %y) -> f32 {
+// NONE-LABEL:  img.pipeline @table
+// NONE-NOT:      img.stage "powers"
+// NONE:          img.stage "scaled"
+img.pipeline @table {
+  %in = img.input "in" : !img.func<2xui8>
+  %powers = img.stage "powers" (%i) -> f32 {
+    %n = arith.index_cast %i : index to i32
+    %v = arith.sitofp %n : i32 to f32
+    %p = math.powf %v, %v : f32
+    img.yield %p : f32
+  }
+  %scaled = img.stage "scaled" (%i) -> f32 {
+    %v = img.read %powers[%i] : !img.func<1xf32>
+    %half = arith.constant 0.5 : f32
+    %s = arith.mulf %v, %half : f32
+    img.yield %s : f32
+  }
+  %out = img.stage "out" (%x, %y) -> f32 {
+    %v = img.read %in[%x, %y] : !img.func<2xui8>
+    %n = arith.extui %v : i8 to i32
+    %i = arith.index_cast %n : i32 to index
+    %r = img.read %scaled[%i] : !img.func<1xf32>
+    img.yield %r : f32
+  }
+  img.return "out" = %out : !img.func<2xf32>
+}

@@ -1,0 +1,148 @@
+"""How many points of each function a picture of a nominal size takes: what recomputing a stage is weighed by.
+
+Bounds inference (`analysis/bounds.py`) at sizes that are typical and not those of a call: outputs have the extent that
+programs are optimised for, inputs and parameters too where nothing says their numbers. Where a read lands follows from
+the access, from a clamp or from a type. Nothing is an error here: what cannot be bounded is as large as it can be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.ir import SSAValue
+
+from tilefuse.analysis.bounds import boundary_box, flat_ops, through_boundary
+from tilefuse.analysis.index import Span, expr_span
+from tilefuse.analysis.sizes import AnySpan
+from tilefuse.analysis.value_range import value_range
+from tilefuse.dialects.diagnostics import PipelineError
+from tilefuse.dialects.img.ops import (
+    BoundaryOp,
+    GroupOp,
+    InputOp,
+    ParamOp,
+    PipelineOp,
+    ReadOp,
+    ReturnOp,
+    StageOp,
+)
+from tilefuse.dialects.img.types import FuncType
+
+Extents = tuple[int, ...]
+"""Points per dimension, x first."""
+
+
+def nominal_extents(bounds: Sequence[tuple[int, int] | None], extent: Sequence[int]) -> Extents:
+    """The extents of a picture: declared ones, else `extent`, else 1."""
+    return tuple(
+        declared[1] if declared is not None else (extent[d] if d < len(extent) else 1)
+        for d, declared in enumerate(bounds)
+    )
+
+
+class NominalSizes:
+    """Sizes of inputs and parameters in a call for a picture of `extent`."""
+
+    def __init__(self, extent: Sequence[int]):
+        self._extent = extent
+
+    def interval(self, op: InputOp, dim: int) -> tuple[int, int]:
+        """(min, extent) of a dimension of an input."""
+        declared = _declared(op)[dim]
+        return declared if declared is not None else (0, nominal_extents((None,) * (dim + 1), self._extent)[dim])
+
+    def param(self, op: ParamOp) -> int:
+        """A parameter: as large as the picture, since it may be the size of something."""
+        return max(self._extent)
+
+
+def needed_extents(pipeline: PipelineOp, extent: Sequence[int]) -> dict[SSAValue, Extents]:
+    """The extents of every function that outputs of a picture of `extent` need; those that none needs are absent."""
+    sizes = NominalSizes(extent)
+    needed: dict[SSAValue, list[Span]] = {}
+
+    def need(value: SSAValue, spans: Sequence[Span]) -> None:
+        old = needed.get(value, spans)
+        needed[value] = [(min(a[0], b[0]), max(a[1], b[1])) for a, b in zip(old, spans, strict=True)]
+
+    for op in reversed(list(flat_ops(pipeline))):
+        match op:
+            case ReturnOp():
+                for func in op.funcs:
+                    need(func, _whole(func, extent))
+            case GroupOp():
+                for result, inner in zip(op.funcs, op.yield_op.values, strict=True):
+                    if result in needed:
+                        need(inner, needed[result])
+            case BoundaryOp() if op.func in needed:
+                need(op.source, _inside(op, needed[op.func], sizes))
+            case StageOp() if any(f in needed for f in op.funcs):
+                for spans in [needed[f] for f in op.funcs if f in needed]:
+                    for f in op.funcs:
+                        need(f, spans)
+                region = _limited(needed[op.funcs[0]], _declared(op))
+                for f in op.funcs:
+                    needed[f] = region
+                for inner in op.body.block.ops:
+                    if isinstance(inner, ReadOp):
+                        need(inner.source, _touched(inner, op, region, sizes))
+    return {value: tuple(high - low + 1 for low, high in spans) for value, spans in needed.items()}
+
+
+def _declared(op: InputOp | StageOp) -> tuple[tuple[int, int] | None, ...]:
+    if op.bounds is not None:
+        return op.bounds.data
+    type = op.results[0].type
+    assert isinstance(type, FuncType)
+    return (None,) * type.rank.data
+
+
+def _whole(func: SSAValue, extent: Sequence[int]) -> list[Span]:
+    """The box of an output, from 0 where nothing is declared."""
+    owner = func.owner
+    stage = owner.output_stage if isinstance(owner, GroupOp) else owner
+    assert isinstance(func.type, FuncType)
+    declared = _declared(stage) if isinstance(stage, InputOp | StageOp) else (None,) * func.type.rank.data
+    lows = [d[0] if d is not None else 0 for d in declared]
+    return [(low, low + n - 1) for low, n in zip(lows, nominal_extents(declared, extent), strict=True)]
+
+
+def _limited(region: Sequence[Span], declared: Sequence[tuple[int, int] | None]) -> list[Span]:
+    """What of a region lies in a declared box; of nominal sizes some may not."""
+    found = []
+    for (low, high), box in zip(region, declared, strict=True):
+        if box is not None:
+            low = min(max(low, box[0]), box[0] + box[1] - 1)
+            high = max(min(high, box[0] + box[1] - 1), low)
+        found.append((low, high))
+    return found
+
+
+def _inside(op: BoundaryOp, wanted: Sequence[Span], sizes: NominalSizes) -> list[Span]:
+    """What a boundary asks of its source, at least a point."""
+    found = list(wanted)
+    try:
+        boxes = boundary_box(op, sizes)
+    except PipelineError:  # which whoever calls the program is told
+        return found
+    for dim, box in boxes.items():
+        inside = _numbers(through_boundary(op.kind.data, wanted[dim], box) or (box[0], box[0]))
+        found[dim] = inside if inside is not None else wanted[dim]
+    return found
+
+
+def _touched(read: ReadOp, stage: StageOp, region: Sequence[Span], sizes: NominalSizes) -> list[Span]:
+    """The box that a read touches while the coordinates of `stage` run over `region`."""
+    known: dict[SSAValue, AnySpan] = dict(zip(stage.body.block.args, region, strict=True))
+    operands = [known[v] if v in known else value_range(v, known, sizes) for v in read.indices]
+    found = []
+    for expr in read.map.data.results:
+        span = _numbers(expr_span(expr, operands))
+        assert span is not None  # numbers in, numbers out
+        found.append(span)
+    return found
+
+
+def _numbers(span: AnySpan) -> Span | None:
+    low, high = span
+    return (low, max(low, high)) if isinstance(low, int) and isinstance(high, int) else None

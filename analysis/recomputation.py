@@ -1,0 +1,133 @@
+"""Whether computing a stage where it is read takes longer than storing it: counts points, and instructions per point.
+
+A stage that is read at one place is still computed many times over if its reader has more points: a table that is
+read through data, a row that a picture reads, an `x / 2`. Recomputing a stage costs its instructions at every point
+of its readers. Storing it costs them at its own points, a kernel, its bytes to memory and back, and a read at every
+point of the readers. What a stage costs takes in what would be computed inside of it, so a chain of small steps counts
+as one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from xdsl.ir import SSAValue
+from xdsl.ir.affine import AffineMap
+
+from tilefuse.analysis.instructions import instruction_cost
+from tilefuse.analysis.machine import Machine
+from tilefuse.analysis.points import needed_extents
+from tilefuse.analysis.regions import is_small
+from tilefuse.dialects.img.ops import GroupOp, PipelineOp, ReadOp, StageOp, YieldOp
+from tilefuse.dialects.img.types import FuncType, element_bytes
+
+READ = 8.0
+"""Instructions of reading a stored value: a load, its address, and that points of a table are no vector."""
+INPUT_READ = 2.5
+"""Instructions of a read that stays a read in either case."""
+
+ReadSite = tuple[StageOp, AffineMap, tuple[SSAValue, ...]]
+"""A stage that reads, and where: as many reads of one site are one."""
+
+
+def read_sites(stage: StageOp) -> list[ReadSite] | None:
+    """The distinct places where `stage` is read; None if something other than a read uses it."""
+    sites: dict[ReadSite, None] = {}
+    for f in stage.funcs:
+        for use in f.uses:
+            op = use.operation
+            consumer = op.parent_op()
+            if not isinstance(op, ReadOp) or not isinstance(consumer, StageOp):
+                return None
+            sites[(consumer, op.map.data, tuple(op.indices))] = None
+    return list(sites)
+
+
+def _own_cost(stage: StageOp) -> tuple[float, int]:
+    """Instructions per point beside the reads, and reads."""
+    cost, reads = 0.0, 0
+    for op in stage.body.block.ops:
+        if isinstance(op, ReadOp):
+            reads += 1
+        elif not isinstance(op, YieldOp):
+            cost += instruction_cost(op)
+    return cost, reads
+
+
+def may_be_inlined(stage: StageOp) -> bool:
+    """Whether a stage is free to go where it is read: it has no place by hand, and stands in no group."""
+    return stage.place is None and not isinstance(stage.parent_op(), GroupOp)
+
+
+def _is_cheap(stage: StageOp, instructions: float, reads: int) -> bool:
+    """Whether a stage takes at most so many instructions, and reads, per point."""
+    cost, count = _own_cost(stage)
+    return cost <= instructions and count <= reads
+
+
+class Recomputation:
+    """What recomputing the stages of a pipeline costs on a machine, for pictures of `extent`.
+
+    A stage of at most `cheap` instructions and `reads` reads may be computed at several places. Made before any stage
+    is inlined.
+    """
+
+    def __init__(self, pipeline: PipelineOp, machine: Machine, extent: Sequence[int], cheap: float, reads: int):
+        self._machine = machine
+        extents = needed_extents(pipeline, extent)
+        stages = [s for s in pipeline.body.walk() if isinstance(s, StageOp)]
+        self._extents = {s: extents.get(s.funcs[0], (0,)) for s in stages}
+        self._cost: dict[tuple[StageOp, bool], float] = {}
+        """Instructions per point, of a stage at one place or at several."""
+        self._cheap = {s for s in stages if _is_cheap(s, cheap, reads)}
+        self._sites = {s: read_sites(s) for s in stages if may_be_inlined(s)}
+        for stage in stages:
+            self._note_cost(stage)
+
+    def is_inlined(self, stage: StageOp, sites: Sequence[ReadSite] | None) -> bool:
+        """Whether `stage` is best computed at `sites`, all the places that read it; None: something else does."""
+        if not sites or (len(sites) > 1 and stage not in self._cheap):
+            return False
+        return not self._is_dearer(stage, sites)
+
+    def _is_dearer(self, stage: StageOp, sites: Sequence[ReadSite]) -> bool:
+        """Whether computing `stage` at all of `sites` takes longer than storing it."""
+        on, mine = self._machine, math.prod(self._extents[stage])
+        theirs = sum(self._evaluations(site) for site in sites)
+        bytes = sum(element_bytes(f.type.element) for f in stage.funcs if isinstance(f.type, FuncType))
+        saved = (theirs - mine) * self._cost[stage, len(sites) > 1] / on.instructions_per_us
+        spent = theirs * READ / on.instructions_per_us + 2 * mine * bytes / on.bytes_per_us + on.launch_us
+        return saved > spent
+
+    def _evaluations(self, site: ReadSite) -> int:
+        """How many times the reader computes what it needs only there.
+
+        A thread of a GPU has all points of a small dimension, and computes once what does not depend on it.
+        """
+        reader, map, indices = site
+        coordinates = reader.body.block.args
+        used = {indices[d] for e in map.results for d in e.used_dims()}
+        once: set[int] = set()
+        if self._machine.is_gpu and used.issubset(coordinates):
+            bounds = reader.bounds.data if reader.bounds is not None else ()
+            once = {d for d, a in enumerate(coordinates) if a not in used and is_small(bounds[d] if bounds else None)}
+        return math.prod(n for d, n in enumerate(self._extents[reader]) if d not in once)
+
+    def _note_cost(self, stage: StageOp) -> None:
+        """Note the instructions per point, those of the stages that would be computed inside of it among them.
+
+        In what is computed at several places, these are the cheap ones: what it reads is read at several then, too.
+        """
+        at_one, _ = _own_cost(stage)
+        at_several = at_one
+        reads = [op for op in stage.body.block.ops if isinstance(op, ReadOp)]
+        for source, _, _ in {(op.source, op.map.data, tuple(op.indices)): None for op in reads}:
+            inner = source.owner
+            if not isinstance(inner, StageOp) or not self.is_inlined(inner, self._sites.get(inner)):
+                at_one += INPUT_READ
+                at_several += INPUT_READ
+                continue
+            at_one += self._cost[inner, False]
+            at_several += self._cost[inner, True] if inner in self._cheap else INPUT_READ
+        self._cost[stage, False], self._cost[stage, True] = at_one, at_several
