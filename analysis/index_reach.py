@@ -80,9 +80,7 @@ def _value_reach(span: Span) -> int:
 def _is_small(op: object) -> bool:
     """Whether an index is a number of at most 32 bits by its type."""
     return (
-        isinstance(op, arith.IndexCastOp)
-        and isinstance(op.input.type, IntegerType)
-        and op.input.type.width.data <= 32
+        isinstance(op, arith.IndexCastOp) and isinstance(op.input.type, IntegerType) and op.input.type.width.data <= 32
     )
 
 

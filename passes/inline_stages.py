@@ -29,6 +29,7 @@ from xdsl.transforms.common_subexpression_elimination import cse
 
 from tilefuse.analysis.instructions import instruction_cost
 from tilefuse.dialects.img.ops import GroupOp, PipelineOp, ReadOp, StageOp, YieldOp
+from tilefuse.passes.options import check_numbers
 
 _ReadSite = tuple[StageOp, AffineMap, tuple[SSAValue, ...]]
 
@@ -183,6 +184,7 @@ class InlineStages(ModulePass):
     """Reads per point up to which such a stage is inlined."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        check_numbers(self, cheap=0, reads=0)
         for pipeline in op.body.block.ops:
             if isinstance(pipeline, PipelineOp):
                 self._inline(pipeline)
