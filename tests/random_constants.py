@@ -71,7 +71,8 @@ def _refusal_allowed(where: str) -> Iterator[None]:
         raise AssertionError(f"{where}: a compiler's error") from error
     except _REFUSALS as error:
         text = str(error)
-        assert text and "Traceback" not in text, where
+        assert text, where
+        assert "Traceback" not in text, where
 
 
 def _check_same(
@@ -160,6 +161,8 @@ def boundary_box(rng: Random) -> None:
     """The box of a boundary, as constants or by a Param, around a function of the coordinate."""
     kind = rng.choice(["repeat_edge", "repeat_image", "mirror_image", "mirror_interior", "constant_exterior"])
     first, extent, offset = _moderate(rng), abs(_moderate(rng)), rng.randint(-20, 20)
+    if kind == "repeat_image":
+        extent = min(extent, 1 << 16)  # all of the box is computed
     by_param = rng.random() < 0.4
     near = rng.choice([first, first + extent, 0]) + offset
     mins = {"f": (near,)} if abs(near) < 1 << 62 else {}
