@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import cast
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import IntegerAttr
+from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType
 from xdsl.ir import Operation, SSAValue
 
 from tilefuse.analysis.index import GeneralIndex, Index, Span, classify, expr_span
@@ -71,7 +71,34 @@ def stage_name(value: SSAValue) -> str:
 
 
 def eval_index(value: SSAValue, sizes: Sizes) -> Num:
-    """A scalar of type index (or an integer it comes from) that stands between the stages."""
+    """A scalar of type index (or an integer it comes from) that stands between the stages, read as signed.
+
+    Numbers of a call wrap as their types do; PipelineError for an index beyond 64 bits.
+    """
+    number = _computed(value, sizes)
+    if not isinstance(number, int):
+        return number
+    width = value.type.width.data if isinstance(value.type, IntegerType) else 64
+    half = 1 << (width - 1)
+    if -half <= number < half:
+        return number
+    if isinstance(value.type, IndexType):
+        raise PipelineError(
+            f"{number} in the box of a boundary is beyond 64 bits, which indices have",
+            value.owner if isinstance(value.owner, Operation) else None,
+        )
+    return (number + half) % (2 * half) - half
+
+
+def _unsigned(value: SSAValue, sizes: Sizes) -> Num:
+    """The same read as unsigned."""
+    number = eval_index(value, sizes)
+    if isinstance(number, int) and isinstance(value.type, IntegerType):
+        return int(number % (1 << value.type.width.data))
+    return number
+
+
+def _computed(value: SSAValue, sizes: Sizes) -> Num:
     op = value.owner
     match op:
         case MinOp() | ExtentOp():
@@ -84,10 +111,13 @@ def eval_index(value: SSAValue, sizes: Sizes) -> Num:
             return number
         case arith.ConstantOp(value=IntegerAttr() as attr):
             return int(attr.value.data)
-        case arith.IndexCastOp() | arith.ExtSIOp() | arith.ExtUIOp() | arith.TruncIOp():
+        case arith.IndexCastOp() | arith.ExtSIOp() | arith.TruncIOp():
             return eval_index(op.operands[0], sizes)
+        case arith.ExtUIOp():
+            return _unsigned(op.input, sizes)
     if isinstance(op, Operation) and len(op.operands) == 2:
-        a, b = (eval_index(v, sizes) for v in op.operands)
+        read = _unsigned if _reads_unsigned(op) else eval_index
+        a, b = (read(v, sizes) for v in op.operands)
         match op:
             case arith.AddiOp():
                 return a + b
@@ -107,6 +137,12 @@ def eval_index(value: SSAValue, sizes: Sizes) -> Num:
         "the box of a boundary must be computed from sizes, params and constants by + - * / min max",
         op if isinstance(op, Operation) else None,
     )
+
+
+def _reads_unsigned(op: Operation) -> bool:
+    if isinstance(op, DivOp | ModOp):
+        return op.signed is None
+    return isinstance(op, arith.MinUIOp | arith.MaxUIOp | arith.DivUIOp)
 
 
 def _divided(op: Operation, a: Num, b: Num) -> Num:

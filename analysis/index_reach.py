@@ -1,43 +1,103 @@
-"""How far the arithmetic of indices goes in a call: what says whether 32 bits hold it.
+"""How far the arithmetic of indices goes in a call: what says whether 32 bits hold it, or 64.
 
 `img.read %table[(%x * 1103515245) mod 251]` stays inside of a small table, and what it takes the remainder of does not
-fit 32 bits from x = 2 on.
+fit 32 bits from x = 2 on. So it is with a clamp to numbers beyond them, and with a boundary whose box is as large.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import cast
 
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import IndexType, IntegerType
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineBinaryOpExpr, AffineConstantExpr, AffineExpr, AffineMap
 
+from tilefuse.analysis.bounds import Box, boundary_box, flat_ops, spans_of
 from tilefuse.analysis.index import Span, expr_span
-from tilefuse.dialects.img.ops import ReadOp, StageOp
+from tilefuse.analysis.sizes import Sizes
+from tilefuse.analysis.value_range import value_ranges
+from tilefuse.dialects.diagnostics import PipelineError
+from tilefuse.dialects.img.ops import BoundaryOp, PipelineOp, ReadOp, StageOp
 
 OVERHANG = 1 << 12
 """Coordinates outside of what is needed, at each side, that tiles compute with."""
 SMALL_FACTOR, NEAR = 1 << 11, 1 << 18
 """Indices whose constants are smaller, of coordinates that are, fit 32 bits."""
+FARTHEST = 1 << 62
+"""Indices are computed in 64 bits at most; a sum of two that are nearer fits."""
 
 
-def index_reach(stage: StageOp, spans: Sequence[Span]) -> int:
+def check_reach(pipeline: PipelineOp, needed: Mapping[SSAValue, Box], sizes: Sizes) -> None:
+    """Raise PipelineError, at the stage, if a call's indices, or what they are computed from, leave 64 bits.
+
+    `needed`: the boxes of the call, as `required_boxes` has them.
+    """
+    for op in flat_ops(pipeline):
+        box = needed.get(op.funcs[0]) if isinstance(op, StageOp) else None
+        if isinstance(op, StageOp) and box is not None and index_reach(op, spans_of(box), sizes) >= FARTHEST:
+            raise PipelineError(
+                f"stage '{op.sym_name.data}': in this call indices of its reads, or the boxes of boundaries on their "
+                "way, may go beyond 62 bits; clamp what they are computed from to where the picture can be",
+                op,
+            )
+
+
+def index_reach(stage: StageOp, spans: Sequence[Span], sizes: Sizes) -> int:
     """The greatest magnitude that any part of an index of the stage's reads has, about.
 
-    `spans`: (first, last) coordinate of the stage in each dimension. Indices that are loaded or computed count as 0:
-    what they are is not known, and their type limits them.
+    `spans`: (first, last) coordinate of the stage in each dimension. Indices that are loaded count as 0: what they
+    are is not known, and their type limits them.
     """
     wide = [(low - OVERHANG, high + OVERHANG) for low, high in spans]
     near = max((abs(c) for span in wide for c in span), default=0) < NEAR
     dims: dict[SSAValue, Span] = dict(zip(stage.body.block.args, wide, strict=True))
-    farthest = 0
+    farthest = 0 if near else max(abs(c) for span in wide for c in span)
+    computed = [r for op in stage.body.block.ops for r in op.results if isinstance(r.type, IndexType)]
+    if computed:
+        # numbers in, numbers out
+        dims |= cast(dict[SSAValue, Span], value_ranges(computed, dims, sizes))
+        farthest = max([farthest, *(_value_reach(dims[v]) for v in computed if not _is_small(v.owner))])
     for op in stage.body.block.ops:
-        if isinstance(op, ReadOp) and not (near and _largest_constant(op.map.data) < SMALL_FACTOR):
-            of = [dims.get(v, (0, 0)) for v in op.indices]
-            for expr in op.map.data.results:
-                farthest = max(farthest, _farthest(expr, of))
+        if not isinstance(op, ReadOp):
+            continue
+        here = 0
+        if not (near and not computed and _largest_constant(op.map.data) < SMALL_FACTOR):
+            of = [dims[v] if v in dims else _scalar(v, sizes) for v in op.indices]
+            here = max((_farthest(expr, of) for expr in op.map.data.results), default=0)
+        farthest = max([farthest, here, *(here + reach for reach in _boundary_reaches(op.source, sizes))])
     return farthest
+
+
+def _value_reach(span: Span) -> int:
+    """Of a value that nothing is added to yet: any number of 64 bits may stand there, to be clamped."""
+    reach = _magnitude(span)
+    return min(reach, FARTHEST - 1) if -FARTHEST * 2 <= span[0] and span[1] < FARTHEST * 2 else reach
+
+
+def _is_small(op: object) -> bool:
+    """Whether an index is a number of at most 32 bits by its type."""
+    return (
+        isinstance(op, arith.IndexCastOp) and isinstance(op.input.type, IntegerType) and op.input.type.width.data <= 32
+    )
+
+
+def _scalar(value: SSAValue, sizes: Sizes) -> Span:
+    return cast(Span, value_ranges([value], {}, sizes)[value])
+
+
+def _magnitude(span: Span) -> int:
+    return max(abs(span[0]), abs(span[1]))
+
+
+def _boundary_reaches(func: SSAValue, sizes: Sizes) -> Iterator[int]:
+    """How far boundaries between a read and what it loads go: each end of a box, and twice its extent to mirror it."""
+    while isinstance(op := func.owner, BoundaryOp):
+        for low, high in cast(Mapping[int, Span], boundary_box(op, sizes)).values():
+            yield _magnitude((low, high + 1)) + 2 * abs(high - low + 1)
+        func = op.source
 
 
 @lru_cache(maxsize=1024)

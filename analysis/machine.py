@@ -36,6 +36,8 @@ def check_extent(extent: tuple[int, ...], where: str) -> None:
     """Raise PipelineError, naming `where`, unless `extent` is a size of picture."""
     if not extent or min(extent) < 1:
         raise PipelineError(f"{where}: extent is {extent}; give positive sizes, x first, as in extent=1536,2560")
+    if max(extent) >= 1 << 31:
+        raise PipelineError(f"{where}: extent is {extent}; a picture has less than {1 << 31} points in a dimension")
 
 
 def check_target(target: str, where: str) -> None:

@@ -8,7 +8,7 @@ not to wrap.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType, Signedness
@@ -29,9 +29,16 @@ def is_unbounded(span: AnySpan) -> bool:
 
 def value_range(value: SSAValue, known: Mapping[SSAValue, AnySpan], sizes: Sizes | None = None) -> AnySpan:
     """The values that `value` can take, as signed integers, while `known` values lie in their spans."""
+    return value_ranges([value], known, sizes)[value]
+
+
+def value_ranges(
+    values: Iterable[SSAValue], known: Mapping[SSAValue, AnySpan], sizes: Sizes | None = None
+) -> dict[SSAValue, AnySpan]:
+    """The ranges of several values and of all that they are computed from. See `value_range`."""
     found = dict(known)
     # A stack of our own: bodies may be long, and a value is visited once however often it is used.
-    stack = [value]
+    stack = list(values)
     while stack:
         top = stack[-1]
         op = top.owner
@@ -48,7 +55,7 @@ def value_range(value: SSAValue, known: Mapping[SSAValue, AnySpan], sizes: Sizes
                 span = (number, number) if number is not None else _op_range(op, top.type, found.__getitem__)
             found[top] = _type_range(top.type) if span is None else span
         stack.pop()
-    return found[value]
+    return found
 
 
 def _given(op: Operation, sizes: Sizes) -> Num | None:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp
 from xdsl.ir import Operation, Region, SSAValue
 from xdsl.traits import IsolatedFromAbove, NoTerminator
 from xdsl.utils.exceptions import VerifyException
 
 from tilefuse.dialects.diagnostics import PipelineError
+
+_BEYOND = 1 << 63
 
 
 def verify(module: ModuleOp) -> None:
@@ -19,7 +22,17 @@ def verify(module: ModuleOp) -> None:
     except VerifyException as error:
         culprit = _first_malformed(module)
         raise PipelineError(_message(error, culprit), culprit) from None
+    _verify_index_constants(module)
     verify_dominance(module)
+
+
+def _verify_index_constants(module: ModuleOp) -> None:
+    """xDSL takes any number for a constant of type index; indices have 64 bits."""
+    for op in module.walk():
+        if isinstance(op, arith.ConstantOp) and isinstance(op.result.type, IndexType):
+            assert isinstance(op.value, IntegerAttr)
+            if not -_BEYOND <= op.value.value.data < _BEYOND:
+                raise PipelineError(f"{op.value.value.data} does not fit the 64 bits that an index has", op)
 
 
 def verify_dominance(op: Operation) -> None:

@@ -33,6 +33,7 @@ from tilefuse.dialects.warp import AtOp, MapOp, NeighboursOp, YieldOp
 from tilefuse.dialects.warp.layout import Layout
 from tilefuse.lowering.repeats import Carried, Repeat, find_repeat, repeat_of, tile_uses
 from tilefuse.lowering.warp_schedule import is_tile_op, layout_of
+from tilefuse.passes.options import check_numbers
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,7 @@ class RollStages(ModulePass):
     """Repetitions in one iteration of the loop, where there are twice as many; what is left over stands behind it."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        check_numbers(self, repetitions=2, instructions=0, steps=1)
         for function in list(op.body.block.ops):
             if isinstance(function, func.FuncOp) and function.body.blocks:
                 self._roll(function.body.block)
@@ -56,7 +58,7 @@ class RollStages(ModulePass):
     def _roll(self, block: Block) -> None:
         while True:
             ops = [op for op in block.ops if is_tile_op(op)]
-            found = find_repeat(ops, max(2, self.repetitions))
+            found = find_repeat(ops, self.repetitions)
             if found is None or written_out(ops[found.first : found.end]) < self.instructions:
                 return
             if self.steps > 1 and found.count >= 2 * self.steps:

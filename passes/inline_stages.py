@@ -32,6 +32,7 @@ from xdsl.transforms.common_subexpression_elimination import cse
 from tilefuse.analysis.machine import check_extent, check_target, machine
 from tilefuse.analysis.recomputation import ReadSite, Recomputation, may_be_inlined, read_sites
 from tilefuse.dialects.img.ops import PipelineOp, ReadOp, StageOp, YieldOp
+from tilefuse.passes.options import check_numbers
 
 
 def _index_value(expr: AffineExpr, operands: list[SSAValue], before: Operation) -> SSAValue:
@@ -165,6 +166,7 @@ class InlineStages(ModulePass):
     """Size of picture to optimise for, x first."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        check_numbers(self, cheap=0, reads=0)
         check_extent(self.extent, self.name)
         check_target(self.target, self.name)
         pipelines = [p for p in op.body.block.ops if isinstance(p, PipelineOp)]

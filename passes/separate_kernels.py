@@ -44,6 +44,7 @@ from tilefuse.analysis.linear import Factors, LinearForm, Number, Offset, Taps, 
 from tilefuse.dialects.img.axes import letter
 from tilefuse.dialects.img.ops import BoundaryOp, GroupOp, InputOp, PipelineOp, ReadOp, StageOp, YieldOp
 from tilefuse.dialects.img.types import FuncType, element_bytes
+from tilefuse.passes.options import check_numbers
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,7 @@ class SeparateKernels(ModulePass):
     """Instructions per point that it has to save: 3 x 3 points save 4, 5 x 5 points 16."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        check_numbers(self, least=0)
         for pipeline in op.body.block.ops:
             if isinstance(pipeline, PipelineOp):
                 made = _Stages(pipeline)

@@ -27,6 +27,7 @@ from tilefuse.analysis.warp_layout import LANES, WarpLayout, check_warp_group, r
 from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.img.attrs import Level, Memory, PlaceAttr, ScheduleAttr, Shape
 from tilefuse.dialects.img.ops import EVEN, GroupOp, PipelineOp
+from tilefuse.passes.options import check_numbers
 
 REGISTER_NEEDS = "register_needs"
 KNOWN = 0.01
@@ -73,6 +74,7 @@ class Tile(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         check_extent(self.extent, self.name)
         check_target(self.target, self.name)
+        check_numbers(self, sizes=0, threads=1, vector=1, unroll=1, stream=1, rows=1, blocks=0, ahead=0)
         self._check_options()
         names = []
         for pipeline in op.body.block.ops:

@@ -23,6 +23,7 @@ from tilefuse.analysis.placement import Placement, prefetched, row_step, shared_
 from tilefuse.analysis.places import check_places
 from tilefuse.analysis.regions import NotFusable, alignment, fixed_span, follow_chain, regions
 from tilefuse.analysis.warp_layout import LANES, exchange_bytes, group_layout, warp_layout
+from tilefuse.analysis.written_out import MOST_WRITTEN_OUT, written_out
 from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.img.attrs import Memory, ScheduleAttr, Shape
 from tilefuse.dialects.img.ops import EVEN, GroupOp, PipelineOp
@@ -127,6 +128,17 @@ def _arrays(group: GroupOp, model: PipelineModel) -> tuple[int, str]:
         points = layout.warps * rows * columns * math.prod(b - a + 1 for a, b in held.rest)
         sizes.append((points * held.bytes, name))
     return sum(size for size, _ in sizes), max(sizes)[1]
+
+
+def _too_long(group: GroupOp, model: PipelineModel) -> list[str]:
+    """That more code is written out than a compiler takes a reasonable time for."""
+    operations, longest = written_out(group, model)
+    if operations <= MOST_WRITTEN_OUT:
+        return []
+    return [
+        f"about {operations} operations are written out for a thread, most of them of '{longest}', where "
+        f"{MOST_WRITTEN_OUT} are the most; a smaller tile, more threads or less unroll have fewer"
+    ]
 
 
 def _smaller(group: GroupOp, model: PipelineModel) -> ScheduleAttr | None:
@@ -258,14 +270,17 @@ class ValidateOccupancy(ModulePass):
 
     def _cpu_problems(self, group: GroupOp, model: PipelineModel) -> list[str]:
         size, largest = _arrays(group, model)
-        if size <= STACK_BYTES:
-            return []
-        return [f"{size} bytes of stack, most of them for '{largest}', where a tile has {STACK_BYTES}"]
+        assert group.schedule is not None
+        # warp tiles are arrays and loops there
+        problems = _too_long(group, model) if group.schedule.execution is Shape.BlockTile else []
+        if size > STACK_BYTES:
+            problems.append(f"{size} bytes of stack, most of them for '{largest}', where a tile has {STACK_BYTES}")
+        return problems
 
     def _problems(self, group: GroupOp, model: PipelineModel, on: Gpu) -> list[str]:
         need = _need(group, model)
         # shared memory by a message of its own: less than the target allows can be had without asking for more
-        problems = list(exceeded_limits(on, need.threads, need.registers, 0))
+        problems = [*exceeded_limits(on, need.threads, need.registers, 0), *_too_long(group, model)]
         schedule = group.schedule
         assert schedule is not None
         problems += [

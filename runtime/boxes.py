@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from xdsl.ir import SSAValue
 
 from tilefuse.analysis.bounds import Box, default_output_boxes, required_boxes
+from tilefuse.analysis.index_reach import check_reach
+from tilefuse.analysis.sizes import CallSizes
 from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.img.ops import InputOp, PipelineOp
 from tilefuse.dialects.img.types import FuncType
@@ -233,6 +235,7 @@ def _check_reads(
 ) -> dict[SSAValue, Box]:
     try:
         needed = required_boxes(pipeline, boxes.outputs, boxes.inputs, params)
+        check_reach(pipeline, needed, CallSizes(boxes.inputs, params))
     except PipelineError as error:
         raise CallError(str(error)) from None
     check_limits(pipeline, needed, boxes.inputs, params)

@@ -46,9 +46,12 @@ _ELEMENTS: list[Attribute] = [f32, ui8, ui16, si32, si16, ui32, si8, i1]
 _WEIGHTS = [8, 5, 4, 4, 1, 1, 1, 0.5]
 
 
-def random_pipeline(seed: int, *, stages: int = 8) -> RandomPipeline:
-    """The pipeline of a seed, of 1 to `stages` stages."""
-    return _Builder(Random(seed), stages).build()
+def random_pipeline(seed: int, *, stages: int = 8, computed: float = 0.0) -> RandomPipeline:
+    """The pipeline of a seed, of 1 to `stages` stages.
+
+    `computed`: how likely a stage reads a function also at an index computed from what it has read.
+    """
+    return _Builder(Random(seed), stages, computed).build()
 
 
 def random_pipelines(stages: int = 8) -> st.SearchStrategy[RandomPipeline]:
@@ -73,7 +76,8 @@ class _View:
 
 
 class _Builder:
-    def __init__(self, rng: Random, stages: int):
+    def __init__(self, rng: Random, stages: int, computed: float = 0.0):
+        self.computed = computed
         self.rng = rng
         self.count = rng.randrange(1, stages + 1)
         self.rank = 1 if self._chance(0.08) else 2
@@ -225,6 +229,8 @@ class _Builder:
             arg.name_hint = hint
         e = Expressions(self.rng, block)
         taps = [t for view in self._sources() for t in self._taps(e, view, channels)]
+        if self.computed and self._chance(self.computed):
+            taps += self._looked_up(e, taps, channels)
         results = []
         for _ in range(2 if self._chance(0.12) else 1):
             results.append(self._result(e, taps, list(block.args)))
@@ -274,6 +280,22 @@ class _Builder:
             if tuple(indices) not in taps:
                 taps[tuple(indices)] = self._read(e, view, indices, args)
         return list(taps.values())
+
+    def _looked_up(self, e: Expressions, taps: list[Number], channels: int | None) -> list[Number]:
+        """A function, which may be read elsewhere too, at a place that one of the taps says."""
+        whole = [t for t in taps if not t.is_float and t.element != i1]
+        if not whole:
+            return []
+        view, args = self.rng.choice(self.views), list(e.block.args)
+        low = self.rng.choice([0, -2, 3])
+        at = e.emit(arith.IndexCastOp(self.rng.choice(whole).value, index_constant(0).result.type))
+        at = e.emit(arith.MaxSIOp(at, e.emit(index_constant(low))))
+        at = e.emit(arith.MinSIOp(at, e.emit(index_constant(low + self.rng.choice([0, 2, 9])))))
+        indices: list[AffineExpr] = [AffineExpr.dimension(d) for d in range(self.rank)]
+        indices[self.rng.randrange(self.rank)] = AffineExpr.dimension(len(args))
+        if view.channels is not None:
+            indices.append(self._channel(view, channels is not None))
+        return [self._read(e, view, indices, [*args, at])]
 
     def _index(self, pattern: str, dim: int) -> AffineExpr:
         x = AffineExpr.dimension(dim)

@@ -335,3 +335,27 @@ def test_bfloat16_pixels_need_ml_dtypes(parse, photo, monkeypatch):
     exact = blurred(photo)
     assert (got.view(np.uint32) & 0xFFFF == 0).all()
     np.testing.assert_allclose(got, exact, rtol=2.0**-8)
+
+
+def test_a_function_read_at_computed_places_is_kept_for_them(parse):
+    module = """img.pipeline @p {
+      %a = img.stage "a" (%x) -> si32 {
+        %v = arith.constant 8 : i32
+        img.yield %v : i32
+      }
+      %b = img.stage "b" (%x) -> si32 {
+        %v = img.read %a[%x] : !img.func<1xsi32>
+        img.yield %v : i32
+      }
+      %c = img.stage "c" (%x) -> si32 {
+        %v = img.read %b[%x] : !img.func<1xsi32>
+        %i = arith.index_cast %v : i32 to index
+        %zero = arith.constant 0 : index
+        %at = arith.minsi %i, %zero : index
+        %clamped = arith.maxsi %at, %zero : index
+        %r = img.read %a[%clamped] : !img.func<1xsi32>
+        img.yield %r : i32
+      }
+      img.return "c" = %c : !img.func<1xsi32>
+    }"""
+    np.testing.assert_array_equal(evaluate(parse(module), {}, {}, {"c": [(0, 5)]})["c"], [8] * 5)

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 import tilefuse as hl
+from tilefuse.dialects.diagnostics import PipelineError
+from tilefuse.runtime.errors import CallError
 from tilefuse.runtime.program import compile_pipeline
 
 x, y = hl.vars("x y")
@@ -55,3 +57,67 @@ def test_only_such_indices_take_64_bits(factor, bits):
     program = looked_up((x * factor) % 251).compile(target="cpu")
     program(np.zeros((2, 70000), np.uint8), np.arange(251, dtype=np.uint8))
     assert ("typedef int idx" in program.source()) == (bits == 32)
+
+
+CLAMPED = """
+img.pipeline @clamped {
+  %%table = img.input "table" : !img.func<1xui8>
+  %%at = img.input "at" : !img.func<1xsi64>
+  %%r = img.stage "r" (%%x) -> ui8 {
+    %%v = img.read %%at[%%x] : !img.func<1xsi64>
+    %%n = arith.index_cast %%v : i64 to index
+    %%most = arith.constant %d : index
+    %%zero = arith.constant 0 : index
+    %%last = arith.constant 7 : index
+    %%a = arith.minsi %%n, %%most : index
+    %%b = arith.maxsi %%a, %%zero : index
+    %%c = arith.minsi %%b, %%last : index
+    %%q = img.read %%table[%%c] : !img.func<1xui8>
+    img.yield %%q : i8
+  }
+  img.return "r" = %%r : !img.func<1xui8>
+}
+"""
+AT = np.array([3, 2**31, 2**32, 2**32 + 2, 2**62, -1, -(2**63), 2**63 - 1])
+
+
+@pytest.mark.parametrize("target", ["cpu", "reference"])
+@pytest.mark.parametrize("most", [2, 2147483648, 4294967290, 4294967299, 2**63 - 1, -(2**63)])
+def test_indices_clamped_to_constants_beyond_32_bits(most, target):
+    found = hl.compile(CLAMPED % most, target=target)(np.arange(8, dtype=np.uint8), AT)
+    np.testing.assert_array_equal(found, [min(max(min(int(v), most), 0), 7) for v in AT])
+
+
+@pytest.mark.parametrize("most", [2**63, -(2**63) - 1, 10**40])
+def test_index_constants_beyond_64_bits(most):
+    with pytest.raises(PipelineError, match=f":8:5: error: {most} does not fit the 64 bits"):
+        hl.compile(CLAMPED % most, target="reference")
+
+
+def bounded(low, extent):
+    source, func = hl.Func("source"), hl.Func("func")
+    source[x] = hl.cast(hl.UInt(8), x)
+    func[x] = hl.BoundaryConditions.repeat_edge(source, [(low, extent)])[x - 2]
+    return hl.Pipeline(func)
+
+
+@pytest.mark.parametrize("target", ["cpu", "reference"])
+@pytest.mark.parametrize("by_param", [False, True])
+@pytest.mark.parametrize("box", [(0, 2**32 - 6), (-(2**31), 2**33), (2**40 + 5, 7), (-(2**40), 2**40 + 2)])
+def test_bounds_of_boundaries_beyond_32_bits(box, by_param, target):
+    low, extent = box
+    params = {"low": low, "extent": extent} if by_param else {}
+    given = [hl.Param(hl.Int(64), name=name) for name in params] or box
+    found = bounded(*given).compile(target=target)(**params, sizes=(5,))
+    np.testing.assert_array_equal(found, [min(max(i - 2, low), low + extent - 1) & 255 for i in range(5)])
+
+
+@pytest.mark.parametrize("target", ["cpu", "reference"])
+def test_bounds_of_boundaries_that_64_bits_do_not_hold(target):
+    with pytest.raises(CallError, match=r"indices of its reads, or the boxes of boundaries .* beyond 62 bits"):
+        bounded(0, 2**62).compile(target=target)(sizes=(5,))
+
+
+def test_bounds_that_are_unsigned_64_bit_numbers():
+    with pytest.raises(PipelineError, match="is uint64; cast it to int64"):
+        bounded(0, hl.Param(hl.UInt(64), name="n"))

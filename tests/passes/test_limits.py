@@ -1,0 +1,82 @@
+"""Numbers in schedules and options that nobody means: refused at once, with the number and the remedy."""
+
+import time
+
+import pytest
+from xdsl.context import Context
+
+import tilefuse as hl
+from tilefuse.dialects.diagnostics import PipelineError
+from tilefuse.lowering.roll_stages import RollStages
+from tilefuse.passes.inline_stages import InlineStages
+from tilefuse.passes.pipeline import standard_passes
+from tilefuse.passes.separate_kernels import SeparateKernels
+from tilefuse.passes.tile import Tile
+from tilefuse.passes.validate_occupancy import ValidateOccupancy
+
+x, y = hl.vars("x y")
+
+
+def module(rows=1):
+    image = hl.ImageParam(hl.Float(32), 2, name="image")
+    around = hl.BoundaryConditions.repeat_edge(image)
+    f, g = hl.Func("f"), hl.Func("g")
+    f[x, y] = around[x, y] + around[x + 1, y] + around[x, y + 1]
+    g[x, y] = hl.sqrt(f[x, y]) + f[x, y + rows]
+    return hl.Pipeline(g).to_module()
+
+
+def validated(tile, target, rows=1, *, fix=False):
+    scheduled = module(rows)
+    for p in standard_passes(target):
+        if p.name == "validate-occupancy":
+            ValidateOccupancy(target=target, fix=fix).apply(Context(), scheduled)
+            return scheduled
+        (tile if p.name == "tile" else p).apply(Context(), scheduled)
+    raise AssertionError("the standard passes validate")
+
+
+@pytest.mark.parametrize(
+    ("target", "tile"),
+    [
+        ("h200", Tile(shape="warp_tile", sizes=(0, 16384), threads=(32, 1))),
+        ("h200", Tile(shape="warp_tile", sizes=(0, 512), threads=(32, 1))),
+        ("h200", Tile(sizes=(512, 256), threads=(32, 8), vector=4)),
+        ("cpu", Tile(target="cpu", sizes=(512, 256), threads=(32, 8), vector=4)),
+        ("cpu", Tile(target="cpu", sizes=(512, 256), threads=(1, 1), unroll=(512, 256))),
+    ],
+)
+def test_schedules_with_too_much_code_are_refused_at_once(target, tile):
+    began = time.process_time()
+    with pytest.raises(PipelineError, match=r"about \d+ operations are written out .* 4000 are the most; a smaller"):
+        validated(tile, target)
+    assert time.process_time() - began < 5
+
+
+def test_schedules_with_too_much_code_get_smaller_where_they_may():
+    scheduled = validated(Tile(shape="warp_tile", sizes=(0, 16384), threads=(32, 1)), "h200", fix=True)
+    assert "tile = [31, 256]" in str(scheduled)
+
+
+def test_what_a_cpu_does_in_loops_is_not_written_out():
+    validated(Tile(target="cpu", sizes=(512, 256), threads=(1, 1)), "cpu")
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (RollStages(repetitions=-1), "roll-stages: repetitions is -1; give 2 or more"),
+        (RollStages(steps=0), "roll-stages: steps is 0; give 1 or more"),
+        (RollStages(instructions=-5), "roll-stages: instructions is -5; give 0 or more"),
+        (SeparateKernels(least=-1), "separate-kernels: least is -1; give 0 or more"),
+        (InlineStages(cheap=float("nan")), "inline-stages: cheap is nan; give 0 or more"),
+        (InlineStages(reads=-2), "inline-stages: reads is -2; give 0 or more"),
+        (Tile(sizes=(-32, 8), threads=(32, 1)), "tile: sizes is -32,8; give 0 or more"),
+        (Tile(sizes=(32, 8), threads=(32, 1), blocks=-1), "tile: blocks is -1; give 0 or more"),
+        (Tile(sizes=(32, 10**40), threads=(32, 1)), "and less than 2147483648"),
+        (Tile(extent=(1536, 10**40)), "has less than 2147483648 points in a dimension"),
+    ],
+)
+def test_options_that_are_no_sensible_numbers(given, message):
+    with pytest.raises(PipelineError, match=message):
+        given.apply(Context(), module())

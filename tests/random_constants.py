@@ -1,0 +1,351 @@
+"""Random constants, at powers of two and beside them, at each place where a constant can stand.
+
+`check(seed)`: what comes out is what Python's integers give, on every back end that is drawn, or one error of the
+project's own; both within seconds.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import resource
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import fields
+from random import Random
+
+import numpy as np
+from xdsl.context import Context
+
+import tilefuse as hl
+from tilefuse.dialects.diagnostics import PipelineError
+from tilefuse.passes.pipeline import standard_passes
+from tilefuse.passes.pipeline_text import parse_passes
+from tilefuse.runtime.errors import BuildError, CallError, CallTypeError
+from tilefuse.runtime.program import compile_pipeline
+from tilefuse.universe import UNIVERSE
+
+SECONDS = 40
+"""CPU time of a seed, at most: a C compiler's and NVRTC's in it."""
+
+WIDTH = 37
+_REFUSALS = (PipelineError, CallError, CallTypeError)
+
+
+def check(seed: int) -> None:
+    """Raise AssertionError, or what crashed, if a constant of this seed is not treated right."""
+    rng = Random(seed)
+    began = _seconds()
+    place = rng.choice(_PLACES)
+    place(rng)
+    took = _seconds() - began
+    assert took < SECONDS, f"{place.__name__} of seed {seed} took {took:.0f} s"
+
+
+def _seconds() -> float:
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.process_time() + children.ru_utime + children.ru_stime
+
+
+def number(rng: Random, bits: int = 70) -> int:
+    """A power of two or near one, of up to `bits` bits; sometimes an ordinary number, or a monster."""
+    if rng.random() < 0.05:
+        return rng.choice([-1, 1]) * 10 ** rng.choice([19, 20, 40, 400])
+    near = rng.choice([-1, 0, 1, rng.randint(-40, 40)])
+    return rng.choice([-1, 1]) * (1 << rng.randrange(bits)) + near
+
+
+def _moderate(rng: Random) -> int:
+    return rng.randint(-50, 50) if rng.random() < 0.4 else number(rng, rng.choice([8, 31, 34, 63, 70]))
+
+
+def _targets(rng: Random) -> list[str]:
+    return ["reference", "cpu"] if rng.random() < 0.4 else ["reference"]
+
+
+@contextlib.contextmanager
+def _refusal_allowed(where: str) -> Iterator[None]:
+    """Lets an error of the project's own pass as an outcome."""
+    try:
+        yield
+    except BuildError as error:
+        raise AssertionError(f"{where}: a compiler's error") from error
+    except _REFUSALS as error:
+        text = str(error)
+        assert text, where
+        assert "Traceback" not in text, where
+
+
+def _check_same(
+    rng: Random, make: Callable[[str], Callable[[], np.ndarray]], model: Callable[[], np.ndarray], where: str
+) -> None:
+    """`make(target)` compiles, and its result calls; what that gives is what the model gives."""
+    refused: dict[str, bool] = {}
+    for target in _targets(rng):
+        refused[target] = True
+        with _refusal_allowed(f"{where}, {target}"):
+            found = make(target)()
+            refused[target] = False
+            np.testing.assert_array_equal(found, model(), err_msg=f"{where}, {target}")
+    assert len(set(refused.values())) == 1, f"{where}: refused by some only: {refused}"
+
+
+# --- indices
+
+
+_CLAMPED = """
+img.pipeline @clamped {{
+  %table = img.input "table" : !img.func<1xui8>
+  %at = img.input "at" : !img.func<1xsi{bits}>
+  %r = img.stage "r" (%x) -> ui8 {{
+    %v = img.read %at[%x] : !img.func<1xsi{bits}>
+    %n = arith.index_cast %v : i{bits} to index
+    %add = arith.constant {add} : index
+    %one = arith.constant {one} : index
+    %other = arith.constant {other} : index
+    %zero = arith.constant 0 : index
+    %last = arith.constant 7 : index
+    %a = arith.addi %n, %add : index
+    %b = arith.minsi %{first}, %one : index
+    %c = arith.maxsi %b, %other : index
+    %d = arith.maxsi %c, %zero : index
+    %e = arith.minsi %d, %last : index
+    %q = img.read %table[%e] : !img.func<1xui8>
+    img.yield %q : i8
+  }}
+  img.return "r" = %r : !img.func<1xui8>
+}}
+"""
+
+
+def clamped_index(rng: Random) -> None:
+    """An index computed from data, moved and clamped to constants."""
+    bits = rng.choice([8, 16, 32, 64])
+    one, other = _moderate(rng), _moderate(rng)
+    moved = rng.random() < 0.5
+    add = _moderate(rng) if moved else 0
+    text = _CLAMPED.format(bits=bits, add=add, one=one, other=other, first="a" if moved else "n")
+    half = 1 << (bits - 1)
+    values = [-half, half - 1, *(max(-half, min(half - 1, number(rng, bits))) for _ in range(WIDTH - 2))]
+    at = np.array(values, f"int{bits}")
+    table = np.arange(10, 18, dtype=np.uint8)
+
+    def model() -> np.ndarray:
+        return np.array([table[min(max(min(v + add, one), other, 0), 7)] for v in values], np.uint8)
+
+    def make(target: str) -> Callable[[], np.ndarray]:
+        program = hl.compile(text, target=target)
+        return lambda: program(table=table, at=at)
+
+    _check_same(rng, make, model, f"clamped index {text}")
+
+
+def _continued(kind: str, i: int, first: int, extent: int) -> int | None:
+    """Where a boundary condition reads at i; None for its exterior."""
+    k = i - first
+    match kind:
+        case "repeat_edge":
+            return first + min(max(k, 0), extent - 1)
+        case "repeat_image":
+            return first + k % extent
+        case "mirror_image":
+            k %= 2 * extent
+            return first + min(k, 2 * extent - 1 - k)
+        case "mirror_interior":
+            period = max(1, 2 * extent - 2)
+            k %= period
+            return first + min(k, period - k)
+    return i if 0 <= k < extent else None
+
+
+def boundary_box(rng: Random) -> None:
+    """The box of a boundary, as constants or by a Param, around a function of the coordinate."""
+    kind = rng.choice(["repeat_edge", "repeat_image", "mirror_image", "mirror_interior", "constant_exterior"])
+    first, extent, offset = _moderate(rng), abs(_moderate(rng)), rng.randint(-20, 20)
+    if kind == "repeat_image":
+        extent = min(extent, 1 << 16)  # all of the box is computed
+    by_param = rng.random() < 0.4
+    near = rng.choice([first, first + extent, 0]) + offset
+    mins = {"f": (near,)} if abs(near) < 1 << 62 else {}
+    where = f"{kind} of ({first}, {extent}) at {near}, by Param: {by_param}"
+    x = hl.Var("x")
+
+    def make(target: str) -> Callable[[], np.ndarray]:
+        source, f = hl.Func("source"), hl.Func("f")
+        source[x] = hl.cast(hl.UInt(8), x)
+        bounds: tuple[object, object] = (first, extent)
+        given = {}
+        if by_param:
+            low, n = hl.Param(hl.Int(64), name="low"), hl.Param(hl.Int(64), name="n")
+            bounds, given = (low, n), {"low": first, "n": extent}
+        condition = getattr(hl.BoundaryConditions, kind)
+        f[x] = (condition(source, 7, [bounds]) if kind == "constant_exterior" else condition(source, [bounds]))[x]
+        program = hl.Pipeline(f).compile(target=target)
+        return lambda: program(**given, sizes=(WIDTH,), mins=mins)
+
+    def model() -> np.ndarray:
+        start = near if mins else 0
+        reads = [_continued(kind, i, first, extent) for i in range(start, start + WIDTH)]
+        return np.array([7 if r is None else r & 255 for r in reads], np.uint8)
+
+    _check_same(rng, make, model, where)
+
+
+def affine_index(rng: Random) -> None:
+    """An offset, a factor, a divisor or a modulus in an index of a read, through a boundary."""
+    factor, offset = rng.choice([1, -1, 3, _moderate(rng)]), _moderate(rng)
+    division, by = rng.choice(["", "floordiv", "mod"]), abs(_moderate(rng))
+    index = f"%x * {factor} + {offset}"
+    index = f"({index}) {division} {by}" if division else index
+    kind = rng.choice(["repeat_edge", "repeat_image", "mirror_image"])
+    text = f"""
+img.pipeline @affine {{
+  %i = img.input "i" : !img.func<1xui16>
+  %b = img.boundary {kind} %i dims [0] : !img.func<1xui16>
+  %r = img.stage "r" (%x) -> ui16 {{
+    %v = img.read %b[{index}] : !img.func<1xui16>
+    img.yield %v : i16
+  }}
+  img.return "r" = %r : !img.func<1xui16>
+}}
+"""
+    picture = np.arange(5, 5 + WIDTH, dtype=np.uint16)
+
+    def model() -> np.ndarray:
+        at = [x * factor + offset for x in range(WIDTH)]
+        if division:
+            at = [a // by if division == "floordiv" else a % by for a in at]
+        return np.array([picture[_continued(kind, a, 0, WIDTH) or 0] for a in at], np.uint16)
+
+    def make(target: str) -> Callable[[], np.ndarray]:
+        program = hl.compile(text, target=target)
+        return lambda: program(picture, sizes=(WIDTH,))
+
+    _check_same(rng, make, model, text)
+
+
+# --- values
+
+_RING: dict[str, Callable[[int, int], int]] = {
+    "addi": lambda a, b: a + b,
+    "subi": lambda a, b: a - b,
+    "muli": lambda a, b: a * b,
+    "andi": lambda a, b: a & b,
+    "ori": lambda a, b: a | b,
+    "xori": lambda a, b: a ^ b,
+    "maxsi": max,
+    "minsi": min,
+    "divsi": lambda a, b: 0 if b == 0 else abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1),
+    "floordivsi": lambda a, b: 0 if b == 0 else a // b,
+}
+
+
+def pixel_value(rng: Random) -> None:
+    """A constant that a pixel is computed with, of any width."""
+    bits = rng.choice([8, 16, 32, 64])
+    name = rng.choice(list(_RING))
+    constant = number(rng, bits) if rng.random() < 0.8 else number(rng)
+    half = 1 << (bits - 1)
+    if name.endswith("divsi") and constant % (2 * half) == 0:
+        constant = 3  # by zero a program has no meaning
+    values = [-half, half - 1, *(max(-half, min(half - 1, number(rng, bits))) for _ in range(WIDTH - 2))]
+    text = f"""
+img.pipeline @values {{
+  %i = img.input "i" : !img.func<1xsi{bits}>
+  %r = img.stage "r" (%x) -> si{bits} {{
+    %v = img.read %i[%x] : !img.func<1xsi{bits}>
+    %c = arith.constant {constant} : i{bits}
+    %w = arith.{name} %v, %c : i{bits}
+    img.yield %w : i{bits}
+  }}
+  img.return "r" = %r : !img.func<1xsi{bits}>
+}}
+"""
+
+    def wrapped(n: int) -> int:
+        return (n + half) % (2 * half) - half
+
+    def model() -> np.ndarray:
+        return np.array([wrapped(_RING[name](v, wrapped(constant))) for v in values], f"int{bits}")
+
+    def make(target: str) -> Callable[[], np.ndarray]:
+        program = hl.compile(text, target=target)
+        return lambda: program(np.array(values, f"int{bits}"))
+
+    _check_same(rng, make, model, text)
+
+
+# --- schedules, options, extents
+
+
+def _blur() -> hl.Pipeline:
+    x, y = hl.vars("x y")
+    f, g = hl.Func("f"), hl.Func("g")
+    image = hl.ImageParam(hl.UInt(8), 2, name="image")
+    around = hl.BoundaryConditions.repeat_edge(image)
+    f[x, y] = around[x, y] ^ around[x + 1, y]
+    g[x, y] = f[x, y] ^ f[x, y + 1]
+    return hl.Pipeline(g)
+
+
+def _positive(rng: Random) -> int:
+    return rng.choice([1, 2, 4, 8, 16, 32]) if rng.random() < 0.7 else number(rng, rng.choice([8, 14, 70]))
+
+
+def schedule(rng: Random) -> None:
+    """A schedule in text, with any numbers, checked and lowered."""
+    target = rng.choice(["h200", "cpu"])
+    shape = rng.choice(["block_tile", "warp_tile"])
+    numbers = [f"{key} = {_positive(rng)}" for key in ("vector", "blocks", "stream", "ahead") if rng.random() < 0.3]
+    if rng.random() < 0.3:
+        numbers.append(f"unroll = [{_positive(rng)}, {_positive(rng)}]")
+    threads = f"[32, {_positive(rng)}]" if rng.random() < 0.6 else f"[{_positive(rng)}, {_positive(rng)}]"
+    tile = f"[{rng.choice([31, 32, 62, 64, _positive(rng)])}, {_positive(rng)}]"
+    text = ", ".join([f"#img.schedule<{shape}, tile = {tile}", f"threads = {threads}", *numbers]) + ">"
+    module = _blur().to_module()
+    passes = [p for p in standard_passes(target) if p.name != "validate-occupancy"]
+    before = [p for p in passes if p.name in ("inline-stages", "group-stages")]
+    for p in before:
+        p.apply(Context(), module)
+    algorithm = str(module).replace('img.group "g" {', f'img.group "g" schedule {text} {{')
+    assert text in algorithm
+    picture = np.array([[rng.randrange(256) for _ in range(40)] for _ in range(9)], np.uint8)
+    with _refusal_allowed(text):
+        program = hl.compile(algorithm, target="cpu" if target == "cpu" else "cuda:sm_90")
+        if target == "cpu":
+            want = compile_pipeline(_blur().to_module(), "reference")(picture)
+            np.testing.assert_array_equal(program(picture), want, err_msg=text)
+
+
+def pass_option(rng: Random) -> None:
+    """One option of a pass, of any number or word, with the passes before it as they are by default."""
+    passes = standard_passes("h200")
+    # xDSL's own among them are not in the table
+    kinds = {p.name: type(p) for p in passes if p.name in UNIVERSE.all_passes}
+    name = rng.choice(list(kinds))
+    option = rng.choice([f.name for f in fields(kinds[name]) if f.name != "name"] or ["none"])
+    value = rng.choice([str(_moderate(rng)), f"{_moderate(rng)},{_moderate(rng)}", "true", "-0.5", "1e400", "word"])
+    more = f" sizes={_positive(rng)},{_positive(rng)} threads=32,{_positive(rng)}" if rng.random() < 0.5 else ""
+    more = more if name == "tile" and option not in ("sizes", "threads") else ""
+    given = f"{name}{{{option}={value}{more}}}"
+    with _refusal_allowed(given):
+        module = _blur().to_module()
+        changed = parse_passes(given, UNIVERSE.all_passes)
+        for p in passes:
+            (changed[0] if p.name == name else p).apply(Context(), module)
+        module.verify()
+
+
+def extent(rng: Random) -> None:
+    """The size of picture that schedules are chosen for."""
+    sizes = tuple(_positive(rng) for _ in range(rng.choice([1, 2, 2, 3])))
+    with _refusal_allowed(f"extent {sizes}"):
+        _blur().compile(target=rng.choice(["cuda:sm_90", "cpu"]), extent=sizes)
+
+
+_PLACES = [
+    *[clamped_index, boundary_box, affine_index, pixel_value] * 3,
+    schedule,
+    pass_option,
+    pass_option,
+    extent,
+]
