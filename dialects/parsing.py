@@ -72,7 +72,7 @@ class LocatedParser(Parser):
         if token.kind != MLIRTokenKind.BYTES_LIT:
             return None
         try:
-            text = StringLiteral.from_span(token.span).string_contents
+            text: str = StringLiteral.from_span(token.span).string_contents
         except UnicodeDecodeError:
             return None
         self._consume_token(MLIRTokenKind.BYTES_LIT)

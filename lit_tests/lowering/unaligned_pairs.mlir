@@ -20,7 +20,7 @@
 // CHECK-NEXT:      pieces_[r_][1] = load_f32x2(&in_[{{.*}} + [[FIRST]] + 2]);
 // CHECK:           const float [[OWN:v_[0-9]+_]] = v_.x;
 // CHECK:           const float [[NEXT:v_[0-9]+_]] = __shfl_down_sync(0xffffffffu, [[OWN]], 1, 32);
-// CHECK-NEXT:      const bool [[ODD:test_(_[0-9]+)?]] = ({{.*}} & 1) != 0;
+// CHECK-NEXT:      const bool [[ODD:test(_[0-9]+)?_]] = ({{.*}} & 1) != 0;
 // CHECK-NEXT:      {{.*}} = make_f32x4([[ODD]] ? {{v_[0-9]+_}} : [[OWN]], {{.*}}, [[ODD]] ? [[NEXT]] : {{v_[0-9]+_}});
 img.pipeline @right {
   %in = img.input "in" {img.align = 4 : i64} : !img.func<2xf32>
@@ -51,7 +51,7 @@ img.pipeline @right {
 // CHECK:           pieces_[r_][0] = load_f32x2(&in_[{{.*}} + [[FIRST]]]);
 // CHECK:           const float [[LAST:v_[0-9]+_]] = v_1_.y;
 // CHECK:           const float [[BEFORE:v_[0-9]+_]] = __shfl_up_sync(0xffffffffu, [[LAST]], 1, 32);
-// CHECK-NEXT:      const bool [[ODD:test_(_[0-9]+)?]] = ({{.*}} & 1) != 0;
+// CHECK-NEXT:      const bool [[ODD:test(_[0-9]+)?_]] = ({{.*}} & 1) != 0;
 // CHECK-NEXT:      {{.*}} = make_f32x4([[ODD]] ? [[BEFORE]] : {{v_[0-9]+_}}, {{.*}});
 img.pipeline @left {
   %in = img.input "in" {img.align = 4 : i64} : !img.func<2xf32>

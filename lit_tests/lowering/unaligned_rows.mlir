@@ -24,7 +24,7 @@
 // CHECK:               const idx [[FIRST:i_[0-9]+_]] = [[COLUMN]] + ({{.*}} > [[COLUMN]] ? 4 : 0) - ({{.*}} & 3);
 // CHECK:               pieces_[r_][0] = load_u8x4(&in_[{{.*}} + [[FIRST]]]);
 // CHECK-NEXT:          pieces_[r_][1] = load_u8x4(&in_[{{.*}} + [[FIRST]] + 4]);
-// CHECK:               const bool [[BEHIND:test_(_[0-9]+)?]] = {{.*}} > max_idx(
+// CHECK:               const bool [[BEHIND:test(_[0-9]+)?_]] = {{.*}} > max_idx(
 // CHECK-NEXT:          __shfl_down_sync(0xffffffffu, [[BEHIND]] ? {{v_[0-9]+_}} : {{v_[0-9]+_}}, 1, 32);
 // CHECK:             if ({{.*}} < 0) {
 // CHECK:               rows_[r_] = make_uint2(__byte_perm(v_.x, 0, 0x0000), __byte_perm(v_.x, 0, 0x0000));
@@ -36,7 +36,7 @@
 // outside take the element of the edge. Words that end behind the buffer are not loaded.
 
 // CHECK:           unsigned int pieces_[2][3];
-// CHECK:             const bool [[INSIDE:test_(_[0-9]+)?]] = [[ROW:i_[0-9]+_]] * in_s0_ + [[FIRST:i_[0-9]+_]] + 11 <= (in_n0_ - 1) * in_s0_ + (in_n1_ - 1);
+// CHECK:             const bool [[INSIDE:test(_[0-9]+)?_]] = [[ROW:i_[0-9]+_]] * in_s0_ + [[FIRST:i_[0-9]+_]] + 11 <= (in_n0_ - 1) * in_s0_ + (in_n1_ - 1);
 // CHECK-NEXT:        pieces_[r_][0] = load_u8x4(&in_[[[ROW]] * in_s0_ + [[FIRST]]]);
 // CHECK-NEXT:        pieces_[r_][1] = load_u8x4(&in_[[[ROW]] * in_s0_ + [[FIRST]] + 4]);
 // CHECK-NEXT:        pieces_[r_][2] = splat_u8x4(0);
@@ -54,8 +54,8 @@
 // CHECK-NEXT:          end_[2] = in_[[[BOTTOM]] * in_s0_ + [[RIGHT]] - [[COUNT]] + 3];
 // CHECK-NEXT:        }
 // CHECK-NEXT:        #pragma unroll
-// CHECK:               const bool [[HERE:test_(_[0-9]+)?]] = {{.*}} + 11 <= [[BOTTOM]] * in_s0_ + [[RIGHT]];
-// CHECK:               pieces_[r_][2] = [[HERE]] ? {{v_(_[0-9]+)?}} : {{v_(_[0-9]+)?}};
+// CHECK:               const bool [[HERE:test(_[0-9]+)?_]] = {{.*}} + 11 <= [[BOTTOM]] * in_s0_ + [[RIGHT]];
+// CHECK:               pieces_[r_][2] = [[HERE]] ? {{v(_[0-9]+)?_}} : {{v(_[0-9]+)?_}};
 // CHECK-NOT:       __shfl
 // CHECK:           if ({{.*}} < 0) {
 // CHECK:             rows_[r_] = make_uint2(__byte_perm(v_.x, 0, 0x0000), __byte_perm(v_.x, 0, 0x0000));
@@ -83,7 +83,7 @@
 // CHECK:         if (sides_) {
 // CHECK-NEXT:        store_if_u8x4({{.*}} >= [[OWN]], &out_out_[
 // CHECK-NEXT:        store_if_u8x4({{.*}} >= [[OWN]] - 4, &out_out_[
-// CHECK:           const bool [[BEGINS:test_(_[0-9]+)?]] = {{.*}} == 0;
+// CHECK:           const bool [[BEGINS:test(_[0-9]+)?_]] = {{.*}} == 0;
 // CHECK:           const unsigned int [[WORD:v_[0-9]+_]] = __shfl_sync(0xffffffffu, {{v_[0-9]+_}}, [[BEGINS]] ? 1 : 31, 32);
 // CHECK:           __funnelshift_r([[WORD]], [[WORD]], (unsigned int)lane_ << 3);
 // CHECK:           = ([[BEGINS]] ? 0 : {{.*}} ? out_out_n1_ : -4) - {{.*}} + lane_;
