@@ -8,7 +8,6 @@ from xdsl.dialects.arith import ConstantOp
 from xdsl.ir import SSAValue
 
 from tilefuse.analysis.bounds import Box, eval_index, flat_ops, spans_of, stage_name
-from tilefuse.analysis.index_reach import index_reach
 from tilefuse.analysis.sizes import CallSizes
 from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.img.attrs import BoundaryKind
@@ -42,7 +41,7 @@ def check_limits(
     inputs: Mapping[str, Box],
     params: Mapping[str, Number],
 ) -> None:
-    """CallError if a boundary that is read has no points to continue, or a coordinate or index lies too far away.
+    """CallError if a boundary that is read has no points to continue, or a coordinate lies too far away.
 
     `needed`: the boxes of the functions that the call computes.
     """
@@ -129,7 +128,3 @@ def _check_coordinates(pipeline: PipelineOp, needed: Mapping[SSAValue, Box]) -> 
                     "from -2^61 to 2^61",
                     op,
                 )
-        if index_reach(op, spans) > FARTHEST:
-            raise PipelineError(
-                f"stage '{op.sym_name.data}' reads at indices beyond 2^61; ask for coordinates nearer to 0", op
-            )
