@@ -3,7 +3,8 @@
 Checks, per group: the schedule is well-formed for its execution model; threads, shared memory and registers of
 a block are within the target's limits, by NVIDIA's allocation rules (`targets/occupancy.py`); at least one
 block fits a multiprocessor. Registers and spills are known where a compiler's report has put `registers` and
-`spill_bytes` on the group. On a CPU the arrays of a tile lie on a thread's stack and have to fit there. Too much
+`spill_bytes` on the group. On a CPU the arrays of a tile lie on a thread's stack and have to fit there. Code that is
+written out for a thread has a budget (`analysis/written_out.py`), as compilers are slow over it. Too much
 of anything is an error that names the limit and the stage; with `fix=true` the tile is made smaller instead. The
 result stands on the group as `occupancy` (for a GPU).
 """

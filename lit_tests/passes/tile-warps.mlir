@@ -16,7 +16,7 @@
 // EXCHANGE-NEXT:   img.stage "rows" (%x, %y) -> f32 place #img.place<block, register> {
 // HEIGHT:          tile = [120, 34], threads = [32, 4], vector = 4
 // AHEAD:           tile = [120, 32], threads = [32, 4], vector = 4, ahead = 5>
-// NEGATIVE:        error: tile: group 'blur': ahead = -5: a number of rows of tiles, 0 for none
+// NEGATIVE:        error: tile: ahead is -5; give 0 or more
 // SEARCHED:        error: tile: ahead counts only for a tile by hand; add sizes=, or leave the search to choose
 // UNEVEN-EXCHANGE: error: group 'blur': a tile of 31 rows, with 1 and 1 more that the halo makes invalid, does not lie evenly on 4 warps; the next larger tile has 34 rows
 // UNEVEN:          error: group 'blur': a tile of 31 rows, with 0 and 0 more that the halo makes invalid, does not lie evenly on 4 warps; the next larger tile has 32 rows
