@@ -5,8 +5,9 @@ from __future__ import annotations
 import ctypes
 import math
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, UnitAttr
@@ -31,6 +32,9 @@ from tilefuse.runtime.launch import c_entry_points
 from tilefuse.runtime.specialize import find_pipeline
 from tilefuse.targets.gpus import gpu
 from tilefuse.targets.occupancy import occupancy
+
+_BOUND = "kernel.min_blocks"
+"""The attribute of a kernel that is held."""
 
 
 @dataclass(frozen=True)
@@ -58,13 +62,58 @@ class Kernels:
 
     module: ModuleOp
     """Level 4."""
-    source: str
+    text: Callable[[], str] = field(repr=False, compare=False)
+    """Prints all kernels."""
     cubin: cuda.Cubin | None = None
+
+    @cached_property
+    def source(self) -> str:
+        """All kernels as one text, printed when it is first asked for: machine code is made kernel by kernel."""
+        return self.text()
 
     @property
     def pipeline(self) -> PipelineOp:
         """The scheduled pipeline."""
         return find_pipeline(self.module)
+
+
+class KernelTexts(Mapping[str, str]):
+    """The CUDA text of each kernel of a module, printed once, when it is first asked for; the longest come first.
+
+    So the compiler has the first while others are printed, and the longest does not begin when all others are done.
+    """
+
+    def __init__(self, module: ModuleOp, index_bits: int, known: Mapping[str, str] | None = None):
+        self._module = module
+        self._index_bits = index_bits
+        self._texts = dict(known or {})
+        functions = {f.sym_name.data: f for f in module.body.block.ops if isinstance(f, func.FuncOp)}
+
+        def size(name: str) -> int:
+            ops = list(functions[name].walk())
+            called = {op.callee.string_value() for op in ops if isinstance(op, func.CallOp)}
+            return len(ops) + sum(size(callee) for callee in called if callee in functions)
+
+        names = dict.fromkeys(kernel_name(g) for g in groups_of(find_pipeline(module)))
+        self._names = sorted(names, key=size, reverse=True) if len(names) > 1 else list(names)
+
+    def __getitem__(self, name: str) -> str:
+        if name not in self._texts:
+            self._texts[name] = print_cuda(self._module, index_bits=self._index_bits, kernel=name)
+        return self._texts[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def after(self, module: ModuleOp) -> KernelTexts:
+        """Those of a module in which some kernels were held since: only these are printed again."""
+        was, now = ({f.sym_name.data: f.attributes.get(_BOUND) for f in m.body.block.ops
+                     if isinstance(f, func.FuncOp)} for m in (self._module, module))  # fmt: skip
+        known = {name: text for name, text in self._texts.items() if was[name] == now[name]}
+        return KernelTexts(module, self._index_bits, known)
 
 
 def _schedules(module: ModuleOp) -> tuple[ScheduleAttr | None, ...]:
@@ -137,7 +186,7 @@ class Compiled:
 
     def latest(self) -> Kernels:
         """The kernels last made; before any, with no machine code."""
-        return self._latest or Kernels(self.module, self._print(self.module, 32))
+        return self._latest or self._unbuilt(32)
 
     def kernels(self, index_bits: int, arch: str | None = None, *, folded: bool = False) -> Kernels:
         """The kernels for a width of index, with machine code if an architecture is given.
@@ -148,8 +197,7 @@ class Compiled:
             key = (index_bits, arch, folded)
             if key not in self._kernels:
                 if arch is None:
-                    module = self._fold(self.module) if folded else self.module
-                    made = Kernels(module, self._print(module, index_bits))
+                    made = self._unbuilt(index_bits, folded=folded)
                 else:
                     made = self._fit_registers(index_bits, arch, folded)
                 self._kernels[key] = made
@@ -159,6 +207,10 @@ class Compiled:
     def library(self, kernels: Kernels) -> ctypes.CDLL:
         """The C library of kernels without machine code, built if need be."""
         return cpu.load_library(kernels.source, strict_float=self._settings.strict_float)
+
+    def _unbuilt(self, index_bits: int, *, folded: bool = False) -> Kernels:
+        module = self._fold(self.module) if folded else self.module
+        return Kernels(module, partial(self._print, module, index_bits))
 
     def _print(self, module: ModuleOp, index_bits: int) -> str:
         if self._is_gpu:
@@ -171,15 +223,16 @@ class Compiled:
         fixed = {kernel_name(g) for g in groups_of(find_pipeline(self._input)) if g.schedule is not None}
         searched = True
         tried = {_schedules(scheduled)}
+        sources = KernelTexts(module, index_bits)
         while True:
             names = [kernel_name(g) for g in groups_of(find_pipeline(module))]
-            sources = {name: print_cuda(module, index_bits=index_bits, kernel=name) for name in dict.fromkeys(names)}
             cubin = cuda.build(sources, arch, strict_float=self._settings.strict_float)
             if holding := self._hold(scheduled, module, cubin):
-                module = holding
+                module, sources = holding, sources.after(holding)
                 continue
             if self._release(scheduled, names, cubin):
                 module = self._lower_again(scheduled, folded)
+                sources = KernelTexts(module, index_bits)
                 continue
             again = self._tile_again(scheduled, names, cubin, fixed) if searched else None
             if again is None or _schedules(again) in tried:
@@ -187,11 +240,12 @@ class Compiled:
                 # what the search has nothing better for is made smaller, and searched for no more
                 searched = False
                 if not self._make_room(scheduled, names, cubin, fixed):
-                    return Kernels(module, self._print(module, index_bits), cubin)
+                    return Kernels(module, partial(self._print, module, index_bits), cubin)
             else:
                 scheduled = again
                 tried.add(_schedules(again))
             module = self._lower_again(scheduled, folded)
+            sources = KernelTexts(module, index_bits)
 
     def _hold(self, scheduled: ModuleOp, module: ModuleOp, cubin: cuda.Cubin) -> ModuleOp | None:
         """Hold the compiler to the schedule's `blocks` where it took more registers than they leave, or spilled.

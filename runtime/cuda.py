@@ -160,7 +160,13 @@ def build(sources: Mapping[str, str], arch: str, *, strict_float: bool) -> Cubin
             from concurrent.futures import ThreadPoolExecutor  # 10 ms, for several kernels only
 
             with ThreadPoolExecutor(os.cpu_count()) as pool:
-                found = list(pool.map(packed, sources.values()))
+                try:
+                    # texts may be printed only as they are asked for here, while the first are compiled
+                    waiting = [pool.submit(packed, source) for source in sources.values()]
+                    found = [future.result() for future in waiting]
+                except BaseException:
+                    pool.shutdown(wait=False, cancel_futures=True)
+                    raise
     except NvrtcNotFound as error:
         raise TargetError(f"target 'cuda': {error}") from None
     cubin = Cubin({}, {}, {}, {})

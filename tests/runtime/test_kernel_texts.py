@@ -1,0 +1,105 @@
+"""Kernels go to the compiler one by one: no text is printed twice, and none waits for the others'."""
+
+import threading
+
+import pytest
+
+import tilefuse as hl
+from tilefuse.passes.pipeline import standard_passes
+from tilefuse.runtime import compiled, cuda
+from tilefuse.runtime.backend import Backend
+from tilefuse.runtime.compiled import Compiled, Settings
+
+
+def three_kernels(factor=3.0):
+    """Stages of two, three and four points, a kernel each; `factor` is in the second alone."""
+    x, y = hl.Var("x"), hl.Var("y")
+    image = hl.BoundaryConditions.repeat_edge(hl.ImageParam(hl.Float(32), 2, "image"))
+    first, second, third = hl.Func("first"), hl.Func("second"), hl.Func("third")
+    first[x, y] = image[x, y] + image[x + 1, y]
+    second[x, y] = (first[x, y] + first[x + 1, y] + first[x, y + 1]) * factor
+    third[x, y] = second[x, y] + second[x + 1, y] + second[x, y + 1] + second[x + 1, y + 1]
+    passes = [p for p in standard_passes("h200", algorithm="none") if p.name != "inline-stages"]
+    return Compiled(hl.Pipeline(third).to_module(), Settings(Backend("cuda", "h200"), passes=passes))
+
+
+@pytest.fixture
+def printed(monkeypatch):
+    """The names of kernels, None for all, as they are printed."""
+    names, print_cuda = [], compiled.print_cuda
+
+    def record(module, *, index_bits, kernel=None):
+        names.append(kernel)
+        return print_cuda(module, index_bits=index_bits, kernel=kernel)
+
+    monkeypatch.setattr(compiled, "print_cuda", record)
+    return names
+
+
+def answer(registers):
+    return b'{"registers": {"k": %d}, "spill_bytes": {"k": 0}, "shared_bytes": {"k": 0}}\n' % registers
+
+
+def test_each_kernel_is_printed_once(monkeypatch, tmp_path, printed):
+    monkeypatch.setenv("TILEFUSE_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(cuda, "_compile", lambda source, arch, flags: answer(32))
+    made = three_kernels().kernels(32, "sm_90")
+    assert len(printed) == len(set(printed)) == 3
+    assert None not in printed
+    assert made.source == made.source
+    assert printed.count(None) == 1
+
+
+def test_the_compiler_has_the_first_kernel_while_others_are_printed(monkeypatch, tmp_path, printed):
+    monkeypatch.setenv("TILEFUSE_CACHE_DIR", str(tmp_path))
+    began = threading.Event()
+    monkeypatch.setattr(cuda, "_compile", lambda source, arch, flags: began.set() or answer(32))
+    record = compiled.print_cuda
+
+    def wait(module, *, index_bits, kernel=None):
+        assert not printed or began.wait(20), "nothing is compiled until all is printed"
+        return record(module, index_bits=index_bits, kernel=kernel)
+
+    monkeypatch.setattr(compiled, "print_cuda", wait)
+    three_kernels().kernels(32, "sm_90")
+    assert len(printed) == 3
+
+
+def test_a_stage_that_changes_costs_its_kernel_alone(monkeypatch, tmp_path):
+    monkeypatch.setenv("TILEFUSE_CACHE_DIR", str(tmp_path))
+    sources = []
+    monkeypatch.setattr(cuda, "_compile", lambda source, arch, flags: sources.append(source) or answer(32))
+    three_kernels().kernels(32, "sm_90")
+    assert len(sources) == 3
+    three_kernels(5.0).kernels(32, "sm_90")
+    assert len(sources) == 4
+
+
+def test_an_error_of_the_compiler_reaches_the_caller(monkeypatch, tmp_path):
+    monkeypatch.setenv("TILEFUSE_CACHE_DIR", str(tmp_path))
+
+    def refuse(source, arch, flags):
+        raise cuda.BuildError("refused")
+
+    monkeypatch.setattr(cuda, "_compile", refuse)
+    with pytest.raises(cuda.BuildError, match="refused"):
+        three_kernels().kernels(32, "sm_90")
+
+
+def test_only_kernels_that_are_held_are_printed_again(monkeypatch, tmp_path, printed):
+    monkeypatch.setenv("TILEFUSE_CACHE_DIR", str(tmp_path))
+    made = three_kernels()
+    group = compiled.groups_of(made.pipeline)[0]
+    name = compiled.kernel_name(group)
+
+    def build(sources, arch, *, strict_float):
+        texts = dict(sources.items())
+        taken = {k: 255 if k == name and len(printed) == 3 else 32 for k in texts}
+        return cuda.Cubin(dict.fromkeys(texts, b""), taken, dict.fromkeys(texts, 0), taken)
+
+    monkeypatch.setattr(cuda, "build", build)
+    held = made._hold
+    monkeypatch.setattr(made, "_release", lambda *_: False)
+    monkeypatch.setattr(made, "_hold", lambda *a: held(*a) if len(printed) == 3 else None)
+    made.kernels(32, "sm_90")
+    assert sorted(printed) == sorted([*printed[:3], name])
