@@ -14,7 +14,8 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType
 from xdsl.ir import Operation, SSAValue
 
-from tilefuse.analysis.index import GeneralIndex, Index, Span, classify, expr_span
+from tilefuse.analysis.access import accesses, function_name, reads
+from tilefuse.analysis.index import GeneralIndex, Index, Span, expr_span
 from tilefuse.analysis.sizes import AnySizes, AnySpan, CallSizes, Sizes
 from tilefuse.analysis.sizes import Box as Box
 from tilefuse.analysis.value_range import is_unbounded, value_range
@@ -58,16 +59,6 @@ def flat_ops(pipeline: PipelineOp) -> Iterator[Operation]:
         if isinstance(op, GroupOp):
             yield from op.body.block.ops
         yield op
-
-
-def stage_name(value: SSAValue) -> str:
-    """The name that a user knows a function by."""
-    owner = value.owner
-    while isinstance(owner, BoundaryOp):
-        owner = owner.source.owner
-    if isinstance(owner, StageOp | InputOp | GroupOp):
-        return owner.sym_name.data
-    return value.name_hint or "?"
 
 
 def eval_index(value: SSAValue, sizes: Sizes) -> Num:
@@ -183,7 +174,7 @@ def read_spans(op: ReadOp, stage: StageOp, region: Sequence[AnySpan], sizes: Siz
             span = value_range(value, coordinates, sizes)
             if is_unbounded(span):
                 raise PipelineError(
-                    f"stage '{stage.sym_name.data}' reads '{stage_name(op.source)}' at an index computed "
+                    f"stage '{stage.sym_name.data}' reads '{function_name(op.source)}' at an index computed "
                     "from data that nothing bounds; bound it with clamp(index, low, high)",
                     op,
                 )
@@ -261,9 +252,8 @@ def required_spans(pipeline: PipelineOp, outputs: Mapping[str, Spans], sizes: Si
                 for f in op.funcs:
                     needed[f] = region
                 _check_declared(op, region)
-                for inner in op.body.block.ops:
-                    if isinstance(inner, ReadOp):
-                        need(inner.source, read_spans(inner, op, region, sizes))
+                for read in reads(op):
+                    need(read.source, read_spans(read, op, region, sizes))
     return needed
 
 
@@ -358,13 +348,8 @@ def default_output_boxes(
                 valid[op.func] = spans
             case StageOp():
                 spans = [(None, None)] * op.rank
-                args: dict[SSAValue, int] = {a: i for i, a in enumerate(op.body.block.args)}
-                for inner in op.body.block.ops:
-                    if not isinstance(inner, ReadOp):
-                        continue
-                    coords = [args.get(v) for v in inner.indices]
-                    for expr, limit in zip(inner.map.data.results, valid[inner.source], strict=True):
-                        index = classify(expr, coords)
+                for access in accesses(op):
+                    for index, limit in zip(access.indices, valid[access.function], strict=True):
                         if isinstance(index, Index) and index.var is not None:
                             spans[index.var] = _meet(spans[index.var], _invert(index, limit))
                         elif isinstance(index, GeneralIndex) and not index.data_dependent:
@@ -409,7 +394,7 @@ def _close(
                 high = max(like[d][0] + like[d][1] - 1, low)
         if high < low:
             raise PipelineError(
-                f"output '{name}' has no point left in dimension {d}: stage '{stage_name(func)}' reads more "
+                f"output '{name}' has no point left in dimension {d}: stage '{function_name(func)}' reads more "
                 "than the inputs hold; give a larger input or a boundary condition",
                 pipeline.return_op,
             )

@@ -15,12 +15,13 @@ from xdsl.dialects.builtin import IndexType, IntegerType
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineBinaryOpExpr, AffineConstantExpr, AffineExpr, AffineMap
 
+from tilefuse.analysis.access import behind_boundaries, reads
 from tilefuse.analysis.bounds import Box, boundary_box, flat_ops, spans_of
 from tilefuse.analysis.index import Span, expr_span
 from tilefuse.analysis.sizes import Sizes
 from tilefuse.analysis.value_range import value_ranges
 from tilefuse.dialects.diagnostics import PipelineError
-from tilefuse.dialects.img.ops import BoundaryOp, PipelineOp, ReadOp, StageOp
+from tilefuse.dialects.img.ops import PipelineOp, StageOp
 
 OVERHANG = 1 << 12
 """Coordinates outside of what is needed, at each side, that tiles compute with."""
@@ -60,14 +61,12 @@ def index_reach(stage: StageOp, spans: Sequence[Span], sizes: Sizes) -> int:
         # numbers in, numbers out
         dims |= cast(dict[SSAValue, Span], value_ranges(computed, dims, sizes))
         farthest = max([farthest, *(_value_reach(dims[v]) for v in computed if not _is_small(v.owner))])
-    for op in stage.body.block.ops:
-        if not isinstance(op, ReadOp):
-            continue
+    for read in reads(stage):
         here = 0
-        if not (near and not computed and _largest_constant(op.map.data) < SMALL_FACTOR):
-            of = [dims[v] if v in dims else _scalar(v, sizes) for v in op.indices]
-            here = max((_farthest(expr, of) for expr in op.map.data.results), default=0)
-        farthest = max([farthest, here, *(here + reach for reach in _boundary_reaches(op.source, sizes))])
+        if not (near and not computed and _largest_constant(read.map.data) < SMALL_FACTOR):
+            of = [dims[v] if v in dims else _scalar(v, sizes) for v in read.indices]
+            here = max((_farthest(expr, of) for expr in read.map.data.results), default=0)
+        farthest = max([farthest, here, *(here + reach for reach in _boundary_reaches(read.source, sizes))])
     return farthest
 
 
@@ -94,10 +93,9 @@ def _magnitude(span: Span) -> int:
 
 def _boundary_reaches(func: SSAValue, sizes: Sizes) -> Iterator[int]:
     """How far boundaries between a read and what it loads go: each end of a box, and twice its extent to mirror it."""
-    while isinstance(op := func.owner, BoundaryOp):
+    for op in behind_boundaries(func)[1]:
         for low, high in cast(Mapping[int, Span], boundary_box(op, sizes)).values():
             yield _magnitude((low, high + 1)) + 2 * abs(high - low + 1)
-        func = op.source
 
 
 @lru_cache(maxsize=1024)

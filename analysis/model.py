@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from tilefuse.analysis.access import coordinates, indices_of
 from tilefuse.analysis.bounds import flat_ops
-from tilefuse.analysis.index import AnyIndex, GeneralIndex, Index, Span, classify
+from tilefuse.analysis.index import AnyIndex, GeneralIndex, Index, Span
 from tilefuse.analysis.instructions import instruction_cost
 from tilefuse.analysis.points import Extents, needed_extents
 from tilefuse.analysis.strides import rows_are_contiguous
@@ -243,7 +244,7 @@ def _hull(accesses: Sequence[Access]) -> list[Access]:
 
 
 def _read_body(op: StageOp, node: Node, model: PipelineModel, boundary: dict[SSAValue, BoundaryKind | None]) -> None:
-    args: dict[SSAValue, int] = {a: i for i, a in enumerate(op.body.block.args)}
+    of = coordinates(op)
     seen: set[Access] = set()
     deep: set[SSAValue] = set(op.body.block.args[2:])
     """What depends on dimensions after x and y."""
@@ -251,13 +252,8 @@ def _read_body(op: StageOp, node: Node, model: PipelineModel, boundary: dict[SSA
         if not deep.isdisjoint(inner.operands):
             deep.update(inner.results)
         if isinstance(inner, ReadOp):
-            coords = [args.get(v) for v in inner.indices]
-            access = Access(
-                model.node_of[inner.source],
-                tuple(classify(e, coords) for e in inner.map.data.results),
-                inner.source,
-                boundary.get(inner.source),
-            )
+            source = inner.source
+            access = Access(model.node_of[source], indices_of(inner, of), source, boundary.get(source))
             if access not in seen:
                 seen.add(access)
                 node.accesses.append(access)

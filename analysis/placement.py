@@ -13,10 +13,11 @@ from dataclasses import dataclass
 from xdsl.ir import Attribute
 from xdsl.ir.affine import AffineMap
 
+from tilefuse.analysis.access import behind_boundaries
 from tilefuse.analysis.model import PipelineModel
 from tilefuse.analysis.regions import Follow, Region
 from tilefuse.dialects.img.attrs import Level, Memory, ScheduleAttr
-from tilefuse.dialects.img.ops import BoundaryOp, GroupOp, ReadOp, StageOp
+from tilefuse.dialects.img.ops import GroupOp, ReadOp, StageOp
 from tilefuse.dialects.img.types import element_bytes
 
 CHEAP_RECOMPUTE = 1.3
@@ -92,10 +93,7 @@ def prefetched(group: GroupOp) -> list[StageOp]:
         read = copied_read(stage)
         if read is None or stage.place is None or stage.place.where != (Level.Block, Memory.Shared):
             continue
-        source = read.source
-        while isinstance(source.owner, BoundaryOp):
-            source = source.owner.source
-        if source.owner.parent_op() is not group:
+        if behind_boundaries(read.source)[0].owner.parent_op() is not group:
             found.append(stage)
     return found
 

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from xdsl.ir import SSAValue
 
+from tilefuse.analysis.access import reads
 from tilefuse.analysis.bounds import boundary_box, flat_ops, through_boundary
 from tilefuse.analysis.index import Span, expr_span
 from tilefuse.analysis.sizes import AnySpan
@@ -83,9 +84,8 @@ def needed_extents(pipeline: PipelineOp, extent: Sequence[int]) -> dict[SSAValue
                 region = _limited(needed[op.funcs[0]], _declared(op))
                 for f in op.funcs:
                     needed[f] = region
-                for inner in op.body.block.ops:
-                    if isinstance(inner, ReadOp):
-                        need(inner.source, _touched(inner, op, region, sizes))
+                for read in reads(op):
+                    need(read.source, _touched(read, op, region, sizes))
     return {value: tuple(high - low + 1 for low, high in spans) for value, spans in needed.items()}
 
 

@@ -12,9 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from xdsl.ir import SSAValue
-from xdsl.ir.affine import AffineMap
-
+from tilefuse.analysis.access import ReadSite, read_sites, reads
 from tilefuse.analysis.instructions import instruction_cost
 from tilefuse.analysis.machine import Machine
 from tilefuse.analysis.points import needed_extents
@@ -26,22 +24,6 @@ READ = 8.0
 """Instructions of reading a stored value: a load, its address, and that points of a table are no vector."""
 INPUT_READ = 2.5
 """Instructions of a read that stays a read in either case."""
-
-ReadSite = tuple[StageOp, AffineMap, tuple[SSAValue, ...]]
-"""A stage that reads, and where: as many reads of one site are one."""
-
-
-def read_sites(stage: StageOp) -> list[ReadSite] | None:
-    """The distinct places where `stage` is read; None if something other than a read uses it."""
-    sites: dict[ReadSite, None] = {}
-    for f in stage.funcs:
-        for use in f.uses:
-            op = use.operation
-            consumer = op.parent_op()
-            if not isinstance(op, ReadOp) or not isinstance(consumer, StageOp):
-                return None
-            sites[(consumer, op.map.data, tuple(op.indices))] = None
-    return list(sites)
 
 
 def _own_cost(stage: StageOp) -> tuple[float, int]:
@@ -121,8 +103,7 @@ class Recomputation:
         """
         at_one, _ = _own_cost(stage)
         at_several = at_one
-        reads = [op for op in stage.body.block.ops if isinstance(op, ReadOp)]
-        for source, _, _ in {(op.source, op.map.data, tuple(op.indices)): None for op in reads}:
+        for source, _, _ in {(op.source, op.map.data, tuple(op.indices)): None for op in reads(stage)}:
             inner = source.owner
             if not isinstance(inner, StageOp) or not self.is_inlined(inner, self._sites.get(inner)):
                 at_one += INPUT_READ

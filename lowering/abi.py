@@ -22,12 +22,12 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import SSAValue
 
+from tilefuse.analysis.access import behind_boundaries
 from tilefuse.analysis.bounds import Box
 from tilefuse.analysis.model import PipelineModel, extract, is_temporary, pipeline_of
 from tilefuse.analysis.regions import alignment, follow_chain
 from tilefuse.analysis.strides import static_strides
 from tilefuse.dialects.img.ops import (
-    BoundaryOp,
     GroupOp,
     ReadOp,
 )
@@ -56,15 +56,6 @@ def function_of(group: GroupOp, role: str) -> str:
     return symbol(pipeline_of(group).sym_name.data, group.sym_name.data, role)
 
 
-def base_of(value: SSAValue) -> tuple[SSAValue, list[BoundaryOp]]:
-    """The function under the boundaries of `value`, and those boundaries, outermost first."""
-    boundaries = []
-    while isinstance(value.owner, BoundaryOp):
-        boundaries.append(value.owner)
-        value = value.owner.source
-    return value, boundaries
-
-
 def kernel_args(group: GroupOp) -> list[KernelArg]:
     """Functions read from outside, in order of first use; then the results; then the scalars."""
     inputs: dict[SSAValue, None] = {}
@@ -76,7 +67,7 @@ def kernel_args(group: GroupOp) -> list[KernelArg]:
 
     for stage in group.stages:
         inside = {r for op in stage.body.walk() for r in op.results} | set(stage.body.block.args)
-        for op in stage.body.block.ops:
+        for op in stage.body.walk():
             for value in op.operands:
                 if value in inside:
                     continue
@@ -84,7 +75,7 @@ def kernel_args(group: GroupOp) -> list[KernelArg]:
                     scalar(value)
                     continue
                 assert isinstance(op, ReadOp)
-                base, boundaries = base_of(value)
+                base, boundaries = behind_boundaries(value)
                 if base.owner.parent_op() is not group:
                     inputs[base] = None
                 for b in boundaries:

@@ -9,6 +9,7 @@ from functools import partial
 
 from xdsl.ir import SSAValue
 
+from tilefuse.analysis.access import behind_boundaries
 from tilefuse.analysis.placement import copied_read, row_step, shared_row
 from tilefuse.analysis.regions import Region
 from tilefuse.analysis.strides import rows_are_contiguous
@@ -16,7 +17,6 @@ from tilefuse.dialects.img.attrs import ScheduleAttr
 from tilefuse.dialects.img.ops import StageOp
 from tilefuse.dialects.img.types import element_bytes
 from tilefuse.dialects.nvgpu import COPY_BYTES, DeviceAsyncCopyOp
-from tilefuse.lowering.abi import base_of
 from tilefuse.lowering.emit import PRIVATE, Emitter, Num
 from tilefuse.lowering.pieces import (
     Alignment,
@@ -52,7 +52,7 @@ def copied_source(stage: StageOp, schedule: ScheduleAttr, region: Region) -> SSA
     read = copied_read(stage)
     if read is None or schedule.one_thread or not moves_by_pieces(region.follow[0]):
         return None
-    base, _ = base_of(read.source)
+    base, _ = behind_boundaries(read.source)
     if base.owner.parent_op() is stage.parent_op() or not rows_are_contiguous(base):
         return None
     return base

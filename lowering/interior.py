@@ -6,11 +6,12 @@ from dataclasses import dataclass
 
 from xdsl.ir import SSAValue
 
-from tilefuse.analysis.index import BoundedIndex, Index, classify
+from tilefuse.analysis.access import accesses
+from tilefuse.analysis.index import BoundedIndex, Index
 from tilefuse.analysis.model import PipelineModel
 from tilefuse.analysis.regions import follow_chain, regions
-from tilefuse.dialects.img.ops import BoundaryOp, GroupOp, ReadOp
-from tilefuse.lowering.abi import base_of, block_tile, origin_alignment
+from tilefuse.dialects.img.ops import BoundaryOp, GroupOp
+from tilefuse.lowering.abi import block_tile, origin_alignment
 from tilefuse.lowering.block_tile import BlockTile
 from tilefuse.lowering.emit import Emitter, Num
 from tilefuse.lowering.reads import Buffer, Tile, scalar_index
@@ -82,16 +83,11 @@ def _boundary_reach(group: GroupOp, model: PipelineModel, slack: int) -> dict[_R
     region = regions(model, list(ids.values()), output, block_tile(group), follow)
     reach: dict[_Reach, tuple[int, int]] = {}
     for stage, id in ids.items():
-        coordinate: dict[SSAValue, int] = {a: i for i, a in enumerate(stage.body.block.args)}
-        for op in stage.body.block.ops:
-            if not isinstance(op, ReadOp):
-                continue
-            _, boundaries = base_of(op.source)
-            coords = [coordinate.get(v) for v in op.indices]
-            indices = [classify(x, coords) for x in op.map.data.results]
+        for access in accesses(stage):
+            indices = access.indices
             if any(not isinstance(i, Index | BoundedIndex) for i in indices):
                 continue  # handled in every tile
-            for b in boundaries:
+            for b in access.boundaries:
                 for d in b.dimensions:
                     index = indices[d]
                     assert isinstance(index, Index | BoundedIndex)

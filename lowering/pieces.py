@@ -16,14 +16,14 @@ from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import i1
 from xdsl.ir import SSAValue
 
-from tilefuse.analysis.index import AnyIndex, BoundedIndex, GeneralIndex, Index, Span, classify
+from tilefuse.analysis.access import accesses, behind_boundaries
+from tilefuse.analysis.index import AnyIndex, BoundedIndex, GeneralIndex, Index, Span
 from tilefuse.analysis.regions import Follow
 from tilefuse.analysis.strides import rows_are_contiguous
 from tilefuse.analysis.warp_layout import is_staged
 from tilefuse.dialects.img.axes import letter
-from tilefuse.dialects.img.ops import ReadOp, StageOp
+from tilefuse.dialects.img.ops import StageOp
 from tilefuse.dialects.img.types import FuncType, element_bytes
-from tilefuse.lowering.abi import base_of
 from tilefuse.lowering.emit import PRIVATE, Emitter, Num
 from tilefuse.lowering.reads import Buffer, Resident, Row, Tile, inside_row, read_global
 
@@ -206,19 +206,12 @@ def moves_by_pieces(follow: Follow) -> bool:
     return follow.dim == 0 and follow.ratio.denominator == 1
 
 
-def _reads(stage: StageOp) -> Iterator[tuple[ReadOp, list[AnyIndex]]]:
-    coordinate: dict[SSAValue, int] = {a: i for i, a in enumerate(stage.body.block.args)}
-    for op in stage.body.block.ops:
-        if isinstance(op, ReadOp):
-            yield op, [classify(x, [coordinate.get(v) for v in op.indices]) for x in op.map.data.results]
-
-
 def reads_by_pieces(stage: StageOp, follow: Sequence[Follow]) -> bool:
     """Whether all that a stage reads anew at each x lies side by side in memory."""
-    for _, indices in _reads(stage):
-        if is_staged(indices):
+    for access in accesses(stage):
+        if is_staged(access.indices):
             continue
-        if any(isinstance(i, GeneralIndex) or (isinstance(i, Index) and i.var == 0) for i in indices):
+        if any(isinstance(i, GeneralIndex) or (isinstance(i, Index) and i.var == 0) for i in access.indices):
             return False
     return moves_by_pieces(follow[0])
 
@@ -229,9 +222,9 @@ def pieced_inputs(
     """Functions from outside that may be read by pieces, each with how their columns follow the tile."""
     inside = {f for s in stages for f in s.funcs}
     for stage in stages:
-        for op, indices in _reads(stage):
-            base, _ = base_of(op.source)
-            if base not in inside and is_staged(indices) and moves_by_pieces(follow[stage][0]):
+        for access in accesses(stage):
+            base = access.base
+            if base not in inside and is_staged(access.indices) and moves_by_pieces(follow[stage][0]):
                 yield base, follow[stage][0]
 
 
@@ -239,16 +232,16 @@ def windows(readers: Sequence[Reader]) -> dict[SSAValue, _Window]:
     """What the points of `readers` read one to one, by the function as it is read."""
     found: dict[SSAValue, _Window | None] = {}
     for reader in readers:
-        for op, indices in _reads(reader.stage):
-            if not is_staged(indices):
+        for access in accesses(reader.stage):
+            if not is_staged(access.indices):
                 continue
-            window = _window(reader, indices)
+            source, window = access.function, _window(reader, access.indices)
             if window is None or not moves_by_pieces(window.follow[0]):
-                found[op.source] = None
-            elif op.source not in found:
-                found[op.source] = window
-            elif (old := found[op.source]) is not None and not old.grow(window):
-                found[op.source] = None
+                found[source] = None
+            elif source not in found:
+                found[source] = window
+            elif (old := found[source]) is not None and not old.grow(window):
+                found[source] = None
     return {source: w for source, w in found.items() if w is not None and w.points <= MOST_POINTS}
 
 
@@ -269,7 +262,7 @@ class Gather:
         """Loads all that `readers` read, where pieces help; what is loaded, by the function as it is read."""
         loaded: dict[SSAValue, Resident] = {}
         for source, window in windows(readers).items():
-            base, boundaries = base_of(source)
+            base, boundaries = behind_boundaries(source)
             if base in self.shared:
                 # a mask that not all readers share is applied as each reads
                 if not boundaries or base in self.tile.masks:
@@ -281,7 +274,7 @@ class Gather:
     def _array(self, source: SSAValue, window: _Window) -> tuple[SSAValue, Resident]:
         e = self.e
         assert isinstance(source.type, FuncType)
-        name = source.name_hint or base_of(source)[0].name_hint or "in"
+        name = source.name_hint or behind_boundaries(source)[0].name_hint or "in"
         array = e.alloca(window.extents[::-1], source.type.storage, PRIVATE, f"p_{name}")
 
         def load(e: Emitter, relative: Sequence[Num]) -> SSAValue:
@@ -329,7 +322,7 @@ class Gather:
 
     def _global(self, source: SSAValue, window: _Window) -> Resident:
         e, tile = self.e, self.tile
-        base, _ = base_of(source)
+        base, _ = behind_boundaries(source)
         buffer = tile.buffers[base]
         array, resident = self._array(source, window)
         (low, high), width = window.spans[0], access_width(base, self.piece)

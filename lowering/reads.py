@@ -5,19 +5,19 @@ All border handling hangs on the tile's `border` flag, so the compiler drops it 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
 from xdsl.dialects import arith
 from xdsl.ir import SSAValue
 
-from tilefuse.analysis.index import AnyIndex, BoundedIndex, Index, classify
+from tilefuse.analysis.access import behind_boundaries, coordinates, indices_of, reads
+from tilefuse.analysis.index import AnyIndex, BoundedIndex, Index
 from tilefuse.analysis.regions import Follow
 from tilefuse.analysis.warp_layout import is_staged
 from tilefuse.dialects.img.attrs import BoundaryKind
 from tilefuse.dialects.img.ops import BoundaryOp, ExtentOp, GroupOp, ReadOp, StageOp, YieldOp
-from tilefuse.lowering.abi import base_of
 from tilefuse.lowering.emit import Emitter, Num
 
 
@@ -49,7 +49,7 @@ class Tile:
     """Functions computed by the group so far, by the inner SSA value."""
     staged: dict[SSAValue, Resident] = field(default_factory=dict)
     """Inputs on chip, by the function as it is read, boundaries applied (see `warp_layout.is_staged`)."""
-    masks: dict[SSAValue, list[BoundaryOp]] = field(default_factory=dict)
+    masks: Mapping[SSAValue, Sequence[BoundaryOp]] = field(default_factory=dict)
     """Functions of the group whose values are replaced outside a box once, as they are computed (`shared_masks`)."""
     whole: SSAValue | None = None
     """Whether, in a border tile, what a lane moves of a row lies inside or outside of its box as a whole."""
@@ -89,24 +89,22 @@ class Point:
     relative: Sequence[Num]
 
 
-def shared_masks(group: GroupOp) -> dict[SSAValue, list[BoundaryOp]]:
+def shared_masks(group: GroupOp) -> dict[SSAValue, Sequence[BoundaryOp]]:
     """The stages that all consumers read through the same constant exteriors, outermost first.
 
     It is cheaper to apply these where a value is computed than at each of its reads.
     """
-    found: dict[SSAValue, list[BoundaryOp] | None] = {}
+    found: dict[SSAValue, Sequence[BoundaryOp] | None] = {}
     inside = {f for s in group.stages for f in s.funcs}
     for stage in group.stages:
-        for op in stage.body.block.ops:
-            if not isinstance(op, ReadOp):
-                continue
-            base, boundaries = base_of(op.source)
+        for read in reads(stage):
+            base, boundaries = behind_boundaries(read.source)
             if base in inside and _same(found.setdefault(base, boundaries), boundaries) is False:
                 found[base] = None
     return {f: boundaries for f, boundaries in found.items() if boundaries}
 
 
-def _same(a: list[BoundaryOp] | None, b: list[BoundaryOp]) -> bool:
+def _same(a: Sequence[BoundaryOp] | None, b: Sequence[BoundaryOp]) -> bool:
     def facts(op: BoundaryOp) -> object:
         return (op.kind, op.dims, tuple(op.mins), tuple(op.extents), op.exterior)
 
@@ -130,7 +128,7 @@ def emit_stage(e: Emitter, tile: Tile, stage: StageOp, point: Point) -> list[SSA
     """The values of `stage` at `point`."""
     absolute = [tile.absolute(e, f, r) for f, r in zip(point.follow, point.relative, strict=True)]
     values: dict[SSAValue, SSAValue] = dict(tile.scalars)
-    coordinate: dict[SSAValue, int] = {a: i for i, a in enumerate(stage.body.block.args)}
+    coordinate = coordinates(stage)
 
     def number(value: SSAValue) -> SSAValue:
         if value in coordinate:
@@ -167,17 +165,14 @@ def _emit_read(
     coordinate: dict[SSAValue, int],
     number: Callable[[SSAValue], SSAValue],
 ) -> SSAValue:
-    coordinates = [coordinate.get(v) for v in op.indices]
-    indices = [classify(x, coordinates) for x in op.map.data.results]
-    operands: list[Num] = [
-        number(v) if c is None else absolute[c] for v, c in zip(op.indices, coordinates, strict=True)
-    ]
+    indices = indices_of(op, coordinate)
+    operands: list[Num] = [absolute[coordinate[v]] if v in coordinate else number(v) for v in op.indices]
     # The border flag speaks of indices that follow the tile; others are handled in every tile.
     always = any(not isinstance(i, Index | BoundedIndex) for i in indices)
     where = [e.affine(x, operands) for x in op.map.data.results]
     if op.source in tile.staged and is_staged(indices):
         return tile.staged[op.source].load(e, _relative(e, indices, point, where))
-    base, boundaries = base_of(op.source)
+    base, boundaries = behind_boundaries(op.source)
     resident = tile.resident.get(base)
     if resident is None:
         return read_global(e, tile, op.source, where, None if always or tile.safe_reads else tile.border)
@@ -212,7 +207,7 @@ def locate(e: Emitter, tile: Tile, source: SSAValue, where: Sequence[Num], borde
 
     With `border` None the boundaries are always applied. The index is inside the buffer in border tiles.
     """
-    base, boundaries = base_of(source)
+    base, boundaries = behind_boundaries(source)
     exteriors: list[tuple[dict[int, SSAValue], SSAValue]] = []
     in_box: set[int] = set()
     where = list(where)
@@ -239,7 +234,7 @@ def locate(e: Emitter, tile: Tile, source: SSAValue, where: Sequence[Num], borde
 def read_global(e: Emitter, tile: Tile, source: SSAValue, where: Sequence[Num], border: SSAValue | None) -> SSAValue:
     """The value of `source`, a function in global memory under boundaries, at absolute coordinates."""
     at = locate(e, tile, source, where, border)
-    value = e.load(tile.buffers[base_of(source)[0]].memref, at.index)
+    value = e.load(tile.buffers[behind_boundaries(source)[0]].memref, at.index)
     # an outer constant exterior hides the inner ones
     for conditions, other in reversed(at.inside):
         condition = _all(e, conditions.values())
@@ -270,7 +265,7 @@ def row_of(e: Emitter, tile: Tile, source: SSAValue, where: Sequence[Num], count
     first = locate(e, tile, source, where, None)
     if len(first.inside) > 1:
         return None
-    base, boundaries = base_of(source)
+    base, boundaries = behind_boundaries(source)
     along = [b for b in boundaries if 0 in b.dimensions]
     in_pieces = (BoundaryKind.RepeatEdge, BoundaryKind.ConstantExterior)
     if count & (count - 1) == 0 and (not along or (len(along) == 1 and along[0].kind.data in in_pieces)):
@@ -283,7 +278,7 @@ def inside_row(e: Emitter, tile: Tile, source: SSAValue, where: Sequence[Num], c
     first = locate(e, tile, source, where, None)
     if len(first.inside) > 1:
         return None
-    buffer = tile.buffers[base_of(source)[0]]
+    buffer = tile.buffers[behind_boundaries(source)[0]]
     whole: SSAValue | None = None
     for x in (where[0], e.add(where[0], count - 1)):
         at = locate(e, tile, source, [x, *where[1:]], None)

@@ -13,6 +13,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from xdsl.dialects import arith, memref
 from xdsl.ir import Attribute, Block, Region, SSAValue
 
+from tilefuse.analysis.access import behind_boundaries
 from tilefuse.analysis.model import PipelineModel
 from tilefuse.analysis.regions import follow_chain
 from tilefuse.analysis.strides import rows_are_contiguous
@@ -26,7 +27,7 @@ from tilefuse.dialects.naming import value_name
 from tilefuse.dialects.warp import AtOp, LoadOp, MapOp, NeighboursOp, PrefetchOp, StoreOp, YieldOp
 from tilefuse.dialects.warp.layout import Layout, TileType
 from tilefuse.dialects.warp.memory import is_one_access
-from tilefuse.lowering.abi import base_of, origin_alignment
+from tilefuse.lowering.abi import origin_alignment
 from tilefuse.lowering.emit import INDEX, Emitter, Num
 from tilefuse.lowering.reads import (
     Buffer,
@@ -151,7 +152,7 @@ class WarpTile:
 
     def _load(self, source: SSAValue, held: Held) -> SSAValue:
         e, tile = self.e, self.tile
-        base, _ = base_of(source)
+        base, _ = behind_boundaries(source)
         buffer = tile.buffers[base]
         rank = 2 + len(held.rest)
         replaces = False
@@ -238,7 +239,7 @@ class WarpTile:
             beyond = held.piece if at.in_pieces(held) else 0
             columns = (-at.dead_left * at.vector - beyond, (LANES - at.dead_left) * at.vector - 1 + beyond)
             rows = (-at.top - held.above, at.height + at.bottom + held.below - 1)
-            yield base_of(source)[0], [columns, rows, *held.rest]
+            yield behind_boundaries(source)[0], [columns, rows, *held.rest]
 
     @staticmethod
     def whole(
@@ -263,7 +264,7 @@ class WarpTile:
             result = e.both(result, row.whole)
             if held.in_words:
                 # what lies beside a row is in the buffer, but before its first and behind its last
-                metadata = memref.ExtractStridedMetaDataOp(tile.buffers[base_of(source)[0]].memref)
+                metadata = memref.ExtractStridedMetaDataOp(tile.buffers[behind_boundaries(source)[0]].memref)
                 e.effect(metadata)
                 for stride in list(metadata.strides)[:-1]:
                     result = e.both(result, e.compare("sge", stride, held.piece))
@@ -297,7 +298,7 @@ class WarpTile:
         result: SSAValue | None = None
         for (_, source), held in at.sources.items():
             assert isinstance(source, SSAValue)
-            base, boundaries = base_of(source)
+            base, boundaries = behind_boundaries(source)
             buffer = tile.buffers[base]
             # where none is of another box, a row that is in the buffer is not moved
             plain = not any(b.mins or b.kind.data not in _CLAMPING for b in boundaries if 1 in b.dimensions)
@@ -341,7 +342,7 @@ class WarpTile:
         Not those of which the caller said that they do not, unless they are `differing`: they do in another launch.
         """
         at = group_layout(group, model)
-        bases = dict.fromkeys(base_of(source)[0] for _, source in at.sources)  # type: ignore[arg-type]
+        bases = dict.fromkeys(behind_boundaries(source)[0] for _, source in at.sources)  # type: ignore[arg-type]
         return [
             value
             for value in (*bases, *group.funcs)
@@ -391,7 +392,7 @@ def may_be_whole(source: SSAValue, held: Held, vector: int) -> bool:
     assert isinstance(source.type, FuncType)
     if not is_one_access(source.type.element, vector):
         return False
-    kinds = [b.kind.data for b in base_of(source)[1]]
+    kinds = [b.kind.data for b in behind_boundaries(source)[1]]
     if kinds.count(BoundaryKind.ConstantExterior) > 1:
         return False
     return not held.in_words or not {*kinds} - {BoundaryKind.ConstantExterior, BoundaryKind.RepeatEdge}

@@ -18,13 +18,14 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Region
 from xdsl.passes import ModulePass
 
+from tilefuse.analysis.access import boundaries_over
 from tilefuse.analysis.cost import best_schedule, nominal_box
 from tilefuse.analysis.machine import Machine, check_extent, check_target, machine
 from tilefuse.analysis.model import Node, PipelineModel, extract
 from tilefuse.analysis.regions import NotFusable
 from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.img.attrs import Shape
-from tilefuse.dialects.img.ops import BoundaryOp, GroupOp, PipelineOp, StageOp, YieldOp
+from tilefuse.dialects.img.ops import GroupOp, PipelineOp, StageOp, YieldOp
 
 PATIENCE = 6
 """Groups that the dynamic programming tries, each a stage longer than the last, while all are dearer than the best."""
@@ -185,16 +186,12 @@ def form_group(model: PipelineModel, members: Sequence[int], output: int) -> Gro
     outer.insert_op_after(group, last)
     for stage in stages:
         assert isinstance(stage, StageOp)
-        inner_boundaries = [
-            use.operation for f in stage.funcs for use in f.uses if isinstance(use.operation, BoundaryOp)
-        ]
+        inner_boundaries = list(boundaries_over(list(stage.funcs)))
         stage.detach()
         body.add_op(stage)
         if stage is last:
             continue
-        while inner_boundaries:
-            boundary = inner_boundaries.pop(0)
-            inner_boundaries += [u.operation for u in boundary.func.uses if isinstance(u.operation, BoundaryOp)]
+        for boundary in inner_boundaries:
             boundary.detach()
             body.add_op(boundary)
     for inner, result in zip(last.funcs, group.funcs, strict=True):

@@ -29,8 +29,9 @@ from xdsl.ir.affine import (
 from xdsl.passes import ModulePass
 from xdsl.transforms.common_subexpression_elimination import cse
 
+from tilefuse.analysis.access import ReadSite, read_sites
 from tilefuse.analysis.machine import check_extent, check_target, machine
-from tilefuse.analysis.recomputation import ReadSite, Recomputation, may_be_inlined, read_sites
+from tilefuse.analysis.recomputation import Recomputation, may_be_inlined
 from tilefuse.dialects.img.ops import PipelineOp, ReadOp, StageOp, YieldOp
 from tilefuse.passes.options import check_numbers
 

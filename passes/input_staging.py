@@ -14,7 +14,7 @@ from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Block, Region, SSAValue
 from xdsl.ir.affine import AffineMap
 
-from tilefuse.analysis.bounds import stage_name
+from tilefuse.analysis.access import function_name, reads
 from tilefuse.analysis.index import GeneralIndex, Index
 from tilefuse.analysis.model import PipelineModel
 from tilefuse.analysis.regions import Follow, follow_chain
@@ -59,7 +59,7 @@ def stage_input(group: GroupOp, source: SSAValue) -> StageOp:
     read = ReadOp(source, list(block.args), AffineMap.identity(rank))
     block.add_ops([read, YieldOp([read.value])])
     taken = {s.sym_name.data for s in group.parent_op().walk() if isinstance(s, StageOp)}  # type: ignore[union-attr]
-    name = base = f"{stage_name(source)}_tile"
+    name = base = f"{function_name(source)}_tile"
     count = 1
     while name in taken:
         count += 1
@@ -67,8 +67,8 @@ def stage_input(group: GroupOp, source: SSAValue) -> StageOp:
     stage = StageOp(name, [type.element], Region(block))
     stage.location = group.location
     for other in group.stages:
-        for op in other.body.block.ops:
-            if isinstance(op, ReadOp) and op.source is source:
+        for op in reads(other):
+            if op.source is source:
                 op.operands[0] = stage.funcs[0]
     first = group.body.block.first_op
     assert first is not None

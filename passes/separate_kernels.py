@@ -40,9 +40,10 @@ from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
+from tilefuse.analysis.access import function_name
 from tilefuse.analysis.linear import Factors, LinearForm, Number, Offset, Taps, factors, linear_forms, wrapped
 from tilefuse.dialects.img.axes import letter
-from tilefuse.dialects.img.ops import BoundaryOp, GroupOp, InputOp, PipelineOp, ReadOp, StageOp, YieldOp
+from tilefuse.dialects.img.ops import GroupOp, PipelineOp, ReadOp, StageOp, YieldOp
 from tilefuse.dialects.img.types import FuncType, element_bytes
 from tilefuse.passes.options import check_numbers
 
@@ -208,21 +209,13 @@ class _Stages:
         return stage.funcs[0]
 
     def _name(self, source: SSAValue, dim: int) -> str:
-        name = base = f"{_label(source)}_along_{letter(dim)}"
+        name = base = f"{function_name(source)}_along_{letter(dim)}"
         number = 1
         while name in self._names:
             number += 1
             name = f"{base}_{number}"
         self._names.add(name)
         return name
-
-
-def _label(source: SSAValue) -> str:
-    """The name of what a function is of."""
-    op = source.owner
-    if isinstance(op, BoundaryOp):
-        return _label(op.source)
-    return op.sym_name.data if isinstance(op, StageOp | InputOp) else "sums"
 
 
 def _insert_after(source: SSAValue, stage: StageOp, root: Operation) -> None:

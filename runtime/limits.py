@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from xdsl.dialects.arith import ConstantOp
 from xdsl.ir import SSAValue
 
-from tilefuse.analysis.bounds import Box, eval_index, flat_ops, spans_of, stage_name
+from tilefuse.analysis.access import function_name, reads
+from tilefuse.analysis.bounds import Box, eval_index, flat_ops, spans_of
 from tilefuse.analysis.sizes import CallSizes
 from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.img.attrs import BoundaryKind
@@ -18,7 +19,6 @@ from tilefuse.dialects.img.ops import (
     InputOp,
     MinOp,
     PipelineOp,
-    ReadOp,
     ReturnOp,
     StageOp,
 )
@@ -63,7 +63,7 @@ def _boundaries_read(pipeline: PipelineOp, needed: Mapping[SSAValue, Box]) -> It
             case GroupOp() if asked & {*op.funcs}:
                 asked |= {*op.yield_op.values}
             case StageOp() if any(f in needed for f in op.funcs):
-                asked |= {inner.source for inner in op.body.block.ops if isinstance(inner, ReadOp)}
+                asked |= {read.source for read in reads(op)}
             case BoundaryOp() if op.func in asked:
                 asked.add(op.source)
                 yield op
@@ -80,7 +80,7 @@ def _check_boundaries(
         else:
             assert isinstance(op.source.owner, InputOp)
             pairs = [sizes.interval(op.source.owner, d) for d in op.dimensions]
-        what = f"img.boundary {op.kind.data.value} of '{stage_name(op.source)}'"
+        what = f"img.boundary {op.kind.data.value} of '{function_name(op.source)}'"
         for dim, (first, extent) in zip(op.dimensions, pairs, strict=True):
             if extent <= 0 and op.kind.data is not BoundaryKind.ConstantExterior:
                 raise PipelineError(
@@ -108,7 +108,7 @@ def _evaluated(
         if given != numbers[value]:
             op = next(b for b in boundaries if value in (*b.mins, *b.extents))
             raise PipelineError(
-                f"img.boundary {op.kind.data.value} of '{stage_name(op.source)}': its box is computed as "
+                f"img.boundary {op.kind.data.value} of '{function_name(op.source)}': its box is computed as "
                 f"{numbers[value]}, which its type makes {given}; compute it in a wider type",
                 op,
             )

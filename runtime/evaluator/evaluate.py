@@ -13,6 +13,7 @@ import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 
+from tilefuse.analysis.access import defining_op
 from tilefuse.dialects.img.ops import (
     BoundaryOp,
     ExtentOp,
@@ -123,16 +124,8 @@ class _Evaluation:
             plan = self.plans[stage]
             if plan.by_data or stage in decisive:
                 decisive.add(stage)
-                decisive.update(self._holder(read.source) for read in plan.reads)
+                decisive.update(defining_op(read.source) for read in plan.reads)
         return {stage for stage in self.stages if stage in decisive}
-
-    @staticmethod
-    def _holder(func: SSAValue) -> Operation:
-        """The input or stage behind boundary conditions and groups."""
-        while isinstance(op := func.owner, BoundaryOp | GroupOp):
-            func = op.source if isinstance(op, BoundaryOp) else op.yield_op.values[op.results.index(func)]
-        assert isinstance(op, InputOp | StageOp)
-        return op
 
     # --- backwards: which box of every stage is asked for
 
@@ -149,7 +142,7 @@ class _Evaluation:
 
         for _, func, box in self.outputs:
             access = resolve(func, coordinates(box), self.boxes, self.scalars)
-            ask(self._holder(access.func), access.spans, len(self.stages))
+            ask(defining_op(access.func), access.spans, len(self.stages))
         for number, stage in reversed(list(enumerate(self.stages))):
             for func in stage.funcs:
                 self.boxes.pop(func, None)
@@ -161,10 +154,10 @@ class _Evaluation:
             self._run(plan.index_steps, env)
             for read in plan.reads:
                 if read in plan.by_data:
-                    ask(self._holder(read.source), self.found_by_data.get(read), number)
+                    ask(defining_op(read.source), self.found_by_data.get(read), number)
                 else:
                     access = self._access(read, env)
-                    ask(self._holder(access.func), access.spans, number)
+                    ask(defining_op(access.func), access.spans, number)
         return {stage: last_use[stage] for stage in self.stages if stage in asked}
 
     # --- forwards: values

@@ -1,0 +1,122 @@
+"""Accesses: the domain of an op that computes functions, the reads of its body, and the functions behind boundaries.
+
+Every analysis, pass and execution model asks here. A new op with a body is known to all of them once `reads`
+finds its reads and `coordinates` its domain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from xdsl.ir import Operation, SSAValue
+from xdsl.ir.affine import AffineMap
+
+from tilefuse.analysis.index import AnyIndex, classify
+from tilefuse.dialects.img.ops import BoundaryOp, GroupOp, InputOp, ReadOp, StageOp
+
+
+@dataclass(frozen=True, slots=True)
+class StageRead:
+    """One read of a stage's body."""
+
+    op: ReadOp
+    indices: tuple[AnyIndex, ...]
+    """Per dimension of the function, x first, in the coordinates of the reader."""
+
+    @property
+    def function(self) -> SSAValue:
+        """The function as it is read, under its boundaries."""
+        return self.op.source
+
+    @property
+    def base(self) -> SSAValue:
+        """The input, stage or group result that is read, without its boundaries."""
+        return behind_boundaries(self.op.source)[0]
+
+    @property
+    def boundaries(self) -> tuple[BoundaryOp, ...]:
+        """The boundaries that the read goes through, outermost first."""
+        return behind_boundaries(self.op.source)[1]
+
+
+def coordinates(op: StageOp) -> dict[SSAValue, int]:
+    """Number the coordinates of a stage's domain, x first: 0, 1, ..."""
+    return {argument: dim for dim, argument in enumerate(op.body.block.args)}
+
+
+def reads(op: StageOp) -> Iterator[ReadOp]:
+    """Yield the reads of a stage's body in program order, those in nested regions included."""
+    for inner in op.body.block.ops:
+        if isinstance(inner, ReadOp):
+            yield inner
+        elif inner.regions:
+            yield from (nested for nested in inner.walk() if isinstance(nested, ReadOp))
+
+
+def indices_of(read: ReadOp, of: dict[SSAValue, int]) -> tuple[AnyIndex, ...]:
+    """Classify the indices of a read in the coordinates `of` its reader (from `coordinates`), x first."""
+    dims = [of.get(value) for value in read.indices]
+    return tuple(classify(expr, dims) for expr in read.map.data.results)
+
+
+def accesses(op: StageOp) -> Iterator[StageRead]:
+    """Yield the reads of a stage's body in program order, with their indices."""
+    of = coordinates(op)
+    return (StageRead(read, indices_of(read, of)) for read in reads(op))
+
+
+ReadSite = tuple[StageOp, AffineMap, tuple[SSAValue, ...]]
+"""A stage that reads, and where: as many reads of one site are one."""
+
+
+def read_sites(stage: StageOp) -> list[ReadSite] | None:
+    """Find the distinct places where `stage` is read; None if something other than a read uses it."""
+    sites: dict[ReadSite, None] = {}
+    for function in stage.funcs:
+        for use in function.uses:
+            op = use.operation
+            consumer = op.parent_op()
+            if not isinstance(op, ReadOp) or not isinstance(consumer, StageOp):
+                return None
+            sites[(consumer, op.map.data, tuple(op.indices))] = None
+    return list(sites)
+
+
+def behind_boundaries(function: SSAValue) -> tuple[SSAValue, tuple[BoundaryOp, ...]]:
+    """Find the function under the boundaries of `function`; return it, and these boundaries, outermost first."""
+    boundaries = []
+    while isinstance(owner := function.owner, BoundaryOp):
+        boundaries.append(owner)
+        function = owner.source
+    return function, tuple(boundaries)
+
+
+def boundaries_over(functions: Iterator[SSAValue] | list[SSAValue]) -> Iterator[BoundaryOp]:
+    """Yield the boundaries that stand over functions, directly or over one another; inner ones first."""
+    waiting = list(functions)
+    while waiting:
+        function = waiting.pop(0)
+        for use in function.uses:
+            if isinstance(use.operation, BoundaryOp):
+                yield use.operation
+                waiting.append(use.operation.func)
+
+
+def defining_op(function: SSAValue) -> InputOp | StageOp:
+    """Find the input or stage that gives the values of a function, behind boundaries and groups."""
+    while True:
+        function, _ = behind_boundaries(function)
+        op = function.owner
+        if not isinstance(op, GroupOp):
+            assert isinstance(op, InputOp | StageOp)
+            return op
+        function = op.yield_op.values[op.results.index(function)]
+
+
+def function_name(function: SSAValue) -> str:
+    """Return the name of the input, stage or group that a function comes from, behind its boundaries."""
+    owner: Operation | object = behind_boundaries(function)[0].owner
+    if isinstance(owner, StageOp | InputOp | GroupOp):
+        return owner.sym_name.data
+    return function.name_hint or "?"
