@@ -6,7 +6,6 @@ Keywords, macros, the library and the printers' helpers end in neither, whatever
 
 from __future__ import annotations
 
-import hashlib
 import re
 
 ROLES = ("kernel", "tile", "fetch", "ahead")
@@ -29,6 +28,8 @@ def word(name: str) -> str:
     """`name` as part of an identifier: itself if it is short and plain ASCII, else with a digest. Injective."""
     if _PLAIN.fullmatch(name) and not _DIGESTED.fullmatch(name):
         return name
+    import hashlib  # late: it loads OpenSSL, and few names need it
+
     digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:16]
     return f"{spelt(name[:_KEPT_OF_LONG])}_x{digest}"
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 
-from xdsl.dialects.arith import ConstantOp
 from xdsl.ir import SSAValue
 
 from tilefuse.analysis.access import function_name, reads
@@ -14,16 +14,14 @@ from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.img.attrs import BoundaryKind
 from tilefuse.dialects.img.ops import (
     BoundaryOp,
-    ExtentOp,
     GroupOp,
     InputOp,
-    MinOp,
     PipelineOp,
     ReturnOp,
     StageOp,
 )
 from tilefuse.runtime.errors import CallError
-from tilefuse.runtime.scalars import Number, evaluate_scalars
+from tilefuse.runtime.scalars import Number
 
 FARTHEST = 2**61
 """Of any coordinate, to either side: differences of two, and twice one, fit 64 bits."""
@@ -72,11 +70,15 @@ def _boundaries_read(pipeline: PipelineOp, needed: Mapping[SSAValue, Box]) -> It
 def _check_boundaries(
     boundaries: Sequence[BoundaryOp], inputs: Mapping[str, Box], params: Mapping[str, Number]
 ) -> None:
-    numbers = _evaluated(boundaries, inputs, params)
     sizes = CallSizes(inputs, params)
+
+    @cache
+    def number(value: SSAValue) -> int:
+        return eval_index(value, sizes)  # type: ignore[return-value]  # numbers in, numbers out
+
     for op in boundaries:
         if op.mins:
-            pairs = [(numbers[m], numbers[n]) for m, n in zip(op.mins, op.extents, strict=True)]
+            pairs = [(number(m), number(n)) for m, n in zip(op.mins, op.extents, strict=True)]
         else:
             assert isinstance(op.source.owner, InputOp)
             pairs = [sizes.interval(op.source.owner, d) for d in op.dimensions]
@@ -94,25 +96,6 @@ def _check_boundaries(
                     "-2^61 to 2^61",
                     op,
                 )
-
-
-def _evaluated(
-    boundaries: Sequence[BoundaryOp], inputs: Mapping[str, Box], params: Mapping[str, Number]
-) -> dict[SSAValue, int]:
-    """The mins and extents of boundaries, as kernels are given them. PipelineError if one wraps around on the way."""
-    sizes = CallSizes(inputs, params)
-    values = dict.fromkeys(v for op in boundaries for v in (*op.mins, *op.extents))
-    numbers = {v: eval_index(v, sizes) for v in values}
-    computed = [v for v in values if not isinstance(v.owner, ConstantOp | MinOp | ExtentOp)]
-    for value, given in zip(computed, evaluate_scalars(computed, inputs, params), strict=True):
-        if given != numbers[value]:
-            op = next(b for b in boundaries if value in (*b.mins, *b.extents))
-            raise PipelineError(
-                f"img.boundary {op.kind.data.value} of '{function_name(op.source)}': its box is computed as "
-                f"{numbers[value]}, which its type makes {given}; compute it in a wider type",
-                op,
-            )
-    return {v: int(n) for v, n in numbers.items()}  # type: ignore[arg-type]
 
 
 def _check_coordinates(pipeline: PipelineOp, needed: Mapping[SSAValue, Box]) -> None:

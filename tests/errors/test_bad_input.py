@@ -187,7 +187,7 @@ def test_the_tool_says_the_same(name, tmp_path, monkeypatch, capsys):
             {"extents": (64, 64)},
             "compile has no option 'extents'; there are strict_float, .*, extent, algorithm",
         ),
-        ({"extent": (0, 5)}, r"group-stages: extent is \(0, 5\); give positive sizes"),
+        ({"extent": (0, 5)}, r"inline-stages: extent is \(0, 5\); give positive sizes"),
         ({"extent": 7}, "extent= takes sizes as a tuple of integers, x first, not 7"),
     ],
 )

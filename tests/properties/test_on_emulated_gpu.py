@@ -113,7 +113,7 @@ def test_pairs_in_a_loop(vector, apart, misaligned, monkeypatch):
     program = pipeline.compile("cpu", passes=schedule, strict_float=True)
     picture = np.random.default_rng(0).integers(0, 256, (70, 601)).astype(np.uint8)
     np.testing.assert_array_equal(program(picture), pipeline.compile("reference")(picture))
-    assert "for (idx k = 0; k < " in program.source()
+    assert "for (idx k_ = 0; k_ < " in program.source()
     assert not any(misaligned)
 
 
