@@ -17,9 +17,12 @@ from tilefuse.analysis.warp_layout import group_layout
 from tilefuse.dialects.img.attrs import Memory, Shape
 from tilefuse.dialects.img.ops import GroupOp, StageOp, YieldOp
 
-MOST_WRITTEN_OUT = 4000
-"""Operations of a thread. A compiler takes most of a minute for so many, and longer than in proportion for more; the
-schedules that `tile` chooses have about half as many at most."""
+MOST_WRITTEN_OUT = 8000
+"""Operations of a thread. A compiler takes some ten seconds for so many, and longer than in proportion for more; the
+schedules that `tile` chooses have fewer."""
+
+_HELD_WELL = 128
+"""Points of a stage that a thread's registers hold together. A compiler takes longer for each of more: it spills."""
 
 _LIKE_STAGES = 3
 """So many of the stages with the same operations count: `roll-stages` makes loops of more."""
@@ -40,6 +43,10 @@ def _operations(stage: StageOp) -> tuple[str, ...]:
     return tuple(op.name for op in stage.body.block.ops if not isinstance(op, arith.ConstantOp | YieldOp))
 
 
+def _written(operations: int, points: int) -> int:
+    return operations * points * max(_HELD_WELL, points) // _HELD_WELL
+
+
 def _in_warp_tile(group: GroupOp, model: PipelineModel) -> list[tuple[int, str]]:
     layout = group_layout(group, model)
     parts = []
@@ -50,7 +57,7 @@ def _in_warp_tile(group: GroupOp, model: PipelineModel) -> list[tuple[int, str]]
         operations = _operations(stage)
         alike[operations] += 1
         if alike[operations] <= _LIKE_STAGES:
-            parts.append((len(operations) * points, stage.sym_name.data))
+            parts.append((_written(len(operations), points), stage.sym_name.data))
     for (id, _), held in layout.sources.items():
         rows = layout.pitch + sum(held.wide)
         parts.append((max(1, rows) * (layout.vector + sum(held.reach)) * held.deep, model.nodes[id].name))
@@ -70,5 +77,5 @@ def _in_block_tile(group: GroupOp, model: PipelineModel) -> list[tuple[int, str]
         points = together[id].points if id != output else math.prod(micro)
         if stage.place is not None and stage.place.where[1] is Memory.Shared:
             points = schedule.piece * (rounds[1] if schedule.unroll_factors and len(rounds) > 1 else _ROWS_TOGETHER)
-        parts.append((len(_operations(stage)) * points, stage.sym_name.data))
+        parts.append((_written(len(_operations(stage)), points), stage.sym_name.data))
     return parts

@@ -15,13 +15,16 @@ import itertools
 import json
 import multiprocessing
 import os
+import resource
 import sys
 import tempfile
 import threading
 import time
 import traceback
+import warnings
 from collections import Counter
 from collections.abc import Iterable
+from concurrent.futures import CancelledError
 from concurrent.futures import TimeoutError as LimitError
 from importlib import import_module
 from pathlib import Path
@@ -40,8 +43,14 @@ CHECKS = {
 """Kinds of programs to draw, and the function that draws and checks the program of a seed."""
 
 
+MEMORY = 8 << 30
+"""Bytes that a worker may map, so that what takes more is refused on any machine."""
+
+
 def run_seed(kind: str, seed: int) -> str | None:
     """Check one seed; the traceback as text if its check failed."""
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    warnings.simplefilter("ignore")  # what hostile numbers make NumPy say
     sys.path[:0] = [str(TESTS), str(TESTS.parent)]
     module, function = CHECKS[kind].split(":")
     try:
@@ -68,14 +77,15 @@ def soak(kinds: list[str], seeds: Iterable[int], seconds: float, jobs: int, limi
 
     with ProcessPool(max_workers=jobs, context=multiprocessing.get_context("spawn")) as pool:
         for seed, kind in ((s, k) for s in seeds for k in kinds):
-            room.acquire()
-            if time.monotonic() - started > seconds:
+            if not room.acquire(timeout=max(0.0, started + seconds - time.monotonic())):
                 break
             future = pool.schedule(run_seed, args=[kind, seed], timeout=limit)
 
             def ended(future: Any, kind: str = kind, seed: int = seed) -> None:
                 try:
                     what = future.result()
+                except CancelledError:
+                    return
                 except LimitError:
                     what = f"took longer than {limit} s"
                 except ProcessExpired as error:
@@ -87,6 +97,10 @@ def soak(kinds: list[str], seeds: Iterable[int], seconds: float, jobs: int, limi
                 room.release()
 
             future.add_done_callback(ended)
+        else:
+            pool.close()
+            pool.join(timeout=max(0.1, started + seconds - time.monotonic()))
+        pool.stop()  # what has not ended by now is not counted
     return {
         "seconds": round(time.monotonic() - started),
         "jobs": jobs,
