@@ -342,7 +342,7 @@ class _Given:
             return
         rights = expected if isinstance(expected, tuple) else (np.zeros((3, 4), np.uint8),) * len(call.drawn.outputs)
         arrays = [self._poisoned(right, call.out) for right in rights]
-        self._spoil(call.out, arrays, inputs)
+        self._spoil(call, arrays, inputs)
         self.before = [m.tobytes() for m in self.memory]
         names = call.drawn.outputs
         if call.out == "in part":
@@ -367,9 +367,9 @@ class _Given:
             return grid[1:-1:2, 1:-1:2]
         return inner[::-1, ::-1] if how == "reversed" else inner
 
-    def _spoil(self, how: str, arrays: list[np.ndarray], inputs: dict[str, Any]) -> None:
+    def _spoil(self, call: _Call, arrays: list[np.ndarray], inputs: dict[str, Any]) -> None:
         """Change the first array into one that is no output, or the first input into one that lies beside it."""
-        first, item = arrays[0], arrays[0].itemsize
+        how, first, item = call.out, arrays[0], arrays[0].itemsize
         if how == "other dtype":
             arrays[0], self.refused = first.astype(np.complex64), True
         elif how == "other order" and item > 1:
@@ -383,6 +383,8 @@ class _Given:
             given = inputs[name]
             if type(given) is not np.ndarray or given.ndim != 2 or given.itemsize != item:
                 return
+            if is_refused(call.layouts[name], item):
+                return  # in memory of its own it would not be
             inputs[name], arrays[0], self.memory[0] = self._together(how, given, first)
 
     def _together(self, how: str, given: np.ndarray, first: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
