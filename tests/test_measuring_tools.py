@@ -75,3 +75,14 @@ def test_figures_with_fast_math_are_said_beside_the_others(wrong, monkeypatch):
     assert report.failed(entry)
     assert any("fast_math=True: MemoryError" in line for line in report.lines("harris", entry))
     assert report.table({"cases": {"harris": entry}}).splitlines()[1].split()[3] == "-"
+
+
+@pytest.mark.slow
+def test_the_time_to_the_first_picture_is_measured_by_phase(tmp_path):
+    output = tmp_path / "first.json"
+    code, text = run("first_picture.py", "--only", "harris", "--repeat", "1", "--output", str(output))
+    assert code == 0, text
+    found = json.loads(output.read_text())["subjects"]["harris"]
+    assert set(found["cpu"]) == {"import", "schedule", "lower", "print", "machine code"}
+    assert all(seconds > 0 for seconds in [*found["cpu"].values(), found["wall"], found["first call on the CPU"]])
+    assert (found["kernels"], found["runs"]["machine code"]) == (1, 1)
