@@ -32,7 +32,7 @@ def pytest_collection_modifyitems(items):
         if item.get_closest_marker("gpu") and (reason := why_no_gpu()):
             item.add_marker(pytest.mark.skip(reason=reason))
         if item.get_closest_marker("sweep") or item.path.parent.name == "properties":
-            function = (item.path, item.originalname)
+            function = (item.path, item.cls, item.originalname)
             if function in seen:
                 item.add_marker(pytest.mark.slow)
             seen.add(function)
