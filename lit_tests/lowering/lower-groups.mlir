@@ -8,11 +8,11 @@
 // RUN: not pipeline-opt %S/Inputs/scheduled.mlir -p lower-groups,lower-groups 2>&1 | filecheck %s --check-prefix=TWICE
 // TWICE: scheduled.mlir:{{.*}}: error: group 'blur': there is a function @p_blur_kernel1 already; a module is lowered once
 
-// MLIR: func.func @p_blur_tile({{.*}}) attributes {kernel.inline}
+// MLIR: func.func @p_blur_tile1({{.*}}) attributes {kernel.inline}
 // MLIR:   memref.alloca() : memref<1152xf32, 3>
 // MLIR:   gpu.barrier
 // MLIR: func.func @p_blur_kernel1(
-// MLIR:   func.call @p_blur_tile
+// MLIR:   func.call @p_blur_tile1(
 // MLIR: "img.pipeline"()
 
 // The tile body: a buffer in, its min per dimension; the same out; the tile's origin; whether it is at a border, and whether

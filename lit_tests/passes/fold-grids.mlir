@@ -15,7 +15,7 @@
 // CHECK:        } {kernel.level = "block_x"}
 // CHECK-NEXT:   func.return
 
-// CUDA:     copy(
+// CUDA:     copy_fn(
 // CUDA:     blockIdx.x
 // CUDA-NOT: blockIdx.y
 // CUDA-NOT: blockIdx.z
@@ -47,7 +47,7 @@ func.func @copy(%a : memref<?x?x?xf32>, %out : memref<?x?x?xf32>) attributes {ke
 // CHECK-NEXT:     %v = memref.load
 // CHECK:        } {kernel.level = "block_x"}
 
-// CUDA: row(
+// CUDA: row_fn(
 // CUDA: blockIdx.x
 
 func.func @row(%a : memref<?xf32>, %out : memref<?xf32>) attributes {kernel.threads = array<i64: 1, 1, 1>} {

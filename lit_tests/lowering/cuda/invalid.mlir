@@ -10,21 +10,14 @@ func.func @plain() {
 
 // -----
 
-// CHECK: invalid.mlir:14:{{[0-9]+}}: error: @while is a keyword or library function of C or CUDA; rename the function
-func.func @while() attributes {kernel.threads = array<i64: 32, 1, 1>} {
-  func.return
-}
-
-// -----
-
-// CHECK: invalid.mlir:21:{{[0-9]+}}: error: @many: kernel.threads must be array<i64: x, y, z>, 1 to 1024 threads
+// CHECK: invalid.mlir:14:{{[0-9]+}}: error: @many: kernel.threads must be array<i64: x, y, z>, 1 to 1024 threads
 func.func @many() attributes {kernel.threads = array<i64: 64, 32, 1>} {
   func.return
 }
 
 // -----
 
-// CHECK: invalid.mlir:32:{{[0-9]+}}: error: scf.for: the thread_x loop has 32 iterations, but kernel.threads of @other_size says 64
+// CHECK: invalid.mlir:25:{{[0-9]+}}: error: scf.for: the thread_x loop has 32 iterations, but kernel.threads of @other_size says 64
 func.func @other_size() attributes {kernel.threads = array<i64: 64, 1, 1>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -36,7 +29,7 @@ func.func @other_size() attributes {kernel.threads = array<i64: 64, 1, 1>} {
 
 // -----
 
-// CHECK: invalid.mlir:46:{{[0-9]+}}: error: memref.store: every thread of thread_y would store here; put it inside thread loops
+// CHECK: invalid.mlir:39:{{[0-9]+}}: error: memref.store: every thread of thread_y would store here; put it inside thread loops
 func.func @everyone(%out: memref<?xf32>) attributes {kernel.threads = array<i64: 32, 2, 1>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -50,7 +43,7 @@ func.func @everyone(%out: memref<?xf32>) attributes {kernel.threads = array<i64:
 
 // -----
 
-// CHECK: invalid.mlir:59:{{[0-9]+}}: error: gpu.barrier inside a thread loop; put it between thread loops
+// CHECK: invalid.mlir:52:{{[0-9]+}}: error: gpu.barrier inside a thread loop; put it between thread loops
 func.func @waits() attributes {kernel.threads = array<i64: 32, 1, 1>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -63,7 +56,7 @@ func.func @waits() attributes {kernel.threads = array<i64: 32, 1, 1>} {
 
 // -----
 
-// CHECK: invalid.mlir:68:{{[0-9]+}}: error: @large holds 80000 bytes in static shared arrays, and CUDA allows 49152; mark one memref.alloca with kernel.dynamic
+// CHECK: invalid.mlir:61:{{[0-9]+}}: error: @large holds 80000 bytes in static shared arrays, and CUDA allows 49152; mark one memref.alloca with kernel.dynamic
 func.func @large() attributes {kernel.threads = array<i64: 1, 1, 1>} {
   %a = memref.alloca() : memref<100x100xf32, 3>
   %b = memref.alloca() : memref<100x100xf32, 3>
@@ -72,7 +65,7 @@ func.func @large() attributes {kernel.threads = array<i64: 1, 1, 1>} {
 
 // -----
 
-// CHECK: invalid.mlir:79:{{[0-9]+}}: error: scf.for: a block_x loop cannot carry values from one iteration to the next
+// CHECK: invalid.mlir:72:{{[0-9]+}}: error: scf.for: a block_x loop cannot carry values from one iteration to the next
 func.func @carries(%n: index, %x: f32) attributes {kernel.threads = array<i64: 1, 1, 1>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -84,7 +77,7 @@ func.func @carries(%n: index, %x: f32) attributes {kernel.threads = array<i64: 1
 
 // -----
 
-// CHECK: invalid.mlir:91:{{[0-9]+}}: error: scf.for: kernel.level must be one of block_x, block_y, block_z, thread_x, thread_y, thread_z, not warp
+// CHECK: invalid.mlir:84:{{[0-9]+}}: error: scf.for: kernel.level must be one of block_x, block_y, block_z, thread_x, thread_y, thread_z, not warp
 func.func @level(%n: index) attributes {kernel.threads = array<i64: 1, 1, 1>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -105,7 +98,7 @@ func.func @odd(%out: memref<4xi24>) attributes {kernel.threads = array<i64: 1, 1
 
 // -----
 
-// CHECK: invalid.mlir:110:{{[0-9]+}}: error: memref.alloc is not printed as CUDA
+// CHECK: invalid.mlir:103:{{[0-9]+}}: error: memref.alloc is not printed as CUDA
 func.func @heap() attributes {kernel.threads = array<i64: 1, 1, 1>} {
   %a = memref.alloc() : memref<4xf32>
   func.return
@@ -113,7 +106,7 @@ func.func @heap() attributes {kernel.threads = array<i64: 1, 1, 1>} {
 
 // -----
 
-// CHECK: invalid.mlir:118:{{[0-9]+}}: error: memref.alloca: the memory space must be 3 (block) or 5 (thread)
+// CHECK: invalid.mlir:111:{{[0-9]+}}: error: memref.alloca: the memory space must be 3 (block) or 5 (thread)
 func.func @space() attributes {kernel.threads = array<i64: 1, 1, 1>} {
   %a = memref.alloca() : memref<4xf32>
   func.return
@@ -121,7 +114,7 @@ func.func @space() attributes {kernel.threads = array<i64: 1, 1, 1>} {
 
 // -----
 
-// CHECK: invalid.mlir:129:{{[0-9]+}}: error: func.call: @other is not a function of this module with kernel.inline
+// CHECK: invalid.mlir:122:{{[0-9]+}}: error: func.call: @other is not a function of this module with kernel.inline
 func.func @other() attributes {kernel.threads = array<i64: 1, 1, 1>} {
   func.return
 }
