@@ -9,6 +9,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tarfile
 import tomllib
 import zipfile
 from pathlib import Path
@@ -29,17 +30,23 @@ def _run(*command, cwd, **env):
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory):
-    """The path of a wheel that pip built from an sdist, with the setuptools of this environment."""
+def sdist(tmp_path_factory):
+    """The path of an sdist, made by the setuptools of this environment."""
     folder = tmp_path_factory.mktemp("package")
     checkout = folder / "checkout"
     # A copy, because building writes into the source folder.
     unwanted = shutil.ignore_patterns(".*", "__pycache__", "*.egg-info", "build", "dist", "out", "results")
     shutil.copytree(ROOT, checkout, symlinks=True, ignore=unwanted)
     hook = "import sys, setuptools.build_meta as b; print(b.build_sdist(sys.argv[1]))"
-    name = _run(sys.executable, "-c", hook, str(folder), cwd=checkout).strip().split("\n")[-1]
+    return folder / _run(sys.executable, "-c", hook, str(folder), cwd=checkout).strip().split("\n")[-1]
+
+
+@pytest.fixture(scope="module")
+def wheel(sdist):
+    """The path of a wheel that pip built from the sdist, with the setuptools of this environment."""
+    folder = sdist.parent
     offline = ("--no-build-isolation", "--no-deps", "--no-index")
-    _run(sys.executable, "-m", "pip", "wheel", *offline, "-w", str(folder), str(folder / name), cwd=folder)
+    _run(sys.executable, "-m", "pip", "wheel", *offline, "-w", str(folder), str(sdist), cwd=folder)
     (path,) = folder.glob("*.whl")
     return path
 
@@ -60,6 +67,14 @@ def site(wheel, tmp_path_factory):
 
 def _python(site, code):
     return _run(sys.executable, "-c", code, cwd=site, PYTHONPATH=str(site))
+
+
+def test_the_sdist_holds_the_pages_that_readme_refers_to(sdist):
+    with tarfile.open(sdist) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    pages = {"README.md", "CHANGELOG.md", *(p.relative_to(ROOT).as_posix() for p in (ROOT / "docs").glob("*.md"))}
+    assert pages <= names
+    assert not any(name.startswith("tests/") for name in names)
 
 
 @pytest.mark.parametrize("room", ROOMS)
