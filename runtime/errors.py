@@ -14,6 +14,14 @@ class CallTypeError(CallError, TypeError):
 class CallMemoryError(CallError, MemoryError):
     """A CallError of a call that takes more memory than there is."""
 
+    @classmethod
+    def of_temporaries(cls, why: object) -> CallMemoryError:
+        """The error of a call whose temporaries do not fit in memory; `why`: their size, or the allocator's words."""
+        return cls(
+            f"the temporaries of this call take more memory than there is ({why}); ask for a smaller output, or make "
+            "the boxes of boundaries smaller"
+        )
+
 
 class TargetError(RuntimeError):
     """This machine cannot run the target: no GPU, no CuPy, no C compiler."""

@@ -19,7 +19,6 @@ from tilefuse.dialects.img.ops import GroupOp
 from tilefuse.lowering.abi import kernel_args, kernel_name
 from tilefuse.lowering.symbols import function_name
 from tilefuse.runtime.arena import ARENA_ALIGNMENT
-from tilefuse.runtime.errors import CallError
 from tilefuse.runtime.layouts import Picture
 from tilefuse.runtime.plan import CopyOut, KernelLaunch, Plan
 
@@ -136,13 +135,7 @@ class CpuRunner:
         except IndexError:
             arena = None
         if arena is None or arena.nbytes < size + ARENA_ALIGNMENT:
-            try:
-                arena = np.empty(size + ARENA_ALIGNMENT, np.uint8)
-            except MemoryError:
-                raise CallError(
-                    f"the stages between take {size} bytes in this call, more than there is memory; ask for a smaller "
-                    "output, or make the boxes of boundaries smaller"
-                ) from None
+            arena = np.empty(size + ARENA_ALIGNMENT, np.uint8)
         return arena
 
     def _copy(self, copy: CopyOut, pointers: Sequence[int]) -> None:

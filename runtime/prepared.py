@@ -58,9 +58,7 @@ class PreparedKernels:
         self.kernels, self.plan = _fitting(compiled, arch, plan_of)
         kernels, plan = self.kernels, self.plan
         if plan.arena_bytes > _MOST_BYTES:
-            raise CallMemoryError(
-                f"the temporaries of this call take more memory than there is: {plan.arena_bytes} bytes"
-            )
+            raise CallMemoryError.of_temporaries(f"{plan.arena_bytes} bytes")
         self._boxes = boxes
         self._params = params_of(plan.scalars)
         self._scalars: tuple[Hashable, Sequence[int]] | None = None

@@ -230,7 +230,7 @@ class Program:
         try:
             prepared.run(pointers, params, raw)
         except MemoryError as error:  # of temporaries, which are there before anything is written
-            raise CallMemoryError(f"the temporaries of this call take more memory than there is ({error})") from None
+            raise CallMemoryError.of_temporaries(error) from None
         if device == CPU:
             self._seconds = time.perf_counter() - start
 
