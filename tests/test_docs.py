@@ -29,7 +29,7 @@ def test_python_blocks_run(page):
 def _commands(page):
     """What follows `pipeline-opt` in a page's blocks of shell, where it reads an example."""
     blocks = re.findall(r"^```sh\n(.*?)^```", (ROOT / page).read_text(), re.MULTILINE | re.DOTALL)
-    lines = "".join(blocks).replace("\\\n", " ").splitlines()
+    lines = "".join(blocks).replace("\\\n", "").splitlines()
     return [line.removeprefix("pipeline-opt ") for line in lines if line.startswith("pipeline-opt examples/")]
 
 
