@@ -199,16 +199,10 @@ class Program:
                 (shape, slot.dtype) for slot, shape in zip(signature.outputs, prepared.out_shapes, strict=True)
             )  # fmt: skip
             self._seen.remember(glance, SeenCall(prepared, device, stream_kind, kind, new, spans, len(views)))
-        finish: dict[str, Callable[[], Any]] = {}
-        if len(given) < len(signature.outputs):
-            for slot, shape in zip(signature.outputs, prepared.out_shapes, strict=True):
-                if slot.name not in given:
-                    given[slot.name], finish[slot.name] = allocate(
-                        kind, shape, slot.dtype, device, raw, inputs, slot.what
-                    )
-            if any(given[name].pointer % ALIGNMENT for name in finish):
-                # Kernels count on aligned new arrays; this library's allocator does not give them.
-                prepared = self._prepare(views, given, asked, params, device)
+        finish = self._new_outputs(given, prepared, kind, device, raw, inputs)
+        if any(given[name].pointer % ALIGNMENT for name in finish):
+            # Kernels count on aligned new arrays; this library's allocator does not give them.
+            prepared = self._prepare(views, given, asked, params, device)
         pointers = [v.pointer for v in views]
         pointers.extend(given[slot.name].pointer for slot in signature.outputs)
         self._run(prepared, pointers, params, device, raw)
@@ -216,6 +210,22 @@ class Program:
             finish[slot.name]() if slot.name in finish else originals[slot.name] for slot in signature.outputs
         )
         return values[0] if len(values) == 1 else values
+
+    def _new_outputs(
+        self,
+        given: dict[str, ArrayView],
+        prepared: Prepared,
+        kind: ArrayKind,
+        device: Device,
+        raw: int | None,
+        inputs: Sequence[Any],
+    ) -> dict[str, Callable[[], Any]]:
+        """Make the outputs that are not in `given`, and put them there; by name, what gives the caller's array."""
+        finish: dict[str, Callable[[], Any]] = {}
+        for slot, shape in zip(self._signature.outputs, prepared.out_shapes, strict=True):
+            if slot.name not in given:
+                given[slot.name], finish[slot.name] = allocate(kind, shape, slot.dtype, device, raw, inputs, slot.what)
+        return finish
 
     def _run(
         self,
