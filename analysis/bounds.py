@@ -61,6 +61,13 @@ def flat_ops(pipeline: PipelineOp) -> Iterator[Operation]:
         yield op
 
 
+def computed_stages(pipeline: PipelineOp, needed: Mapping[SSAValue, Box]) -> Iterator[tuple[StageOp, Box]]:
+    """Yield the stages that a call computes, in order, each with the box of it; `needed` as of `required_boxes`."""
+    for op in flat_ops(pipeline):
+        if isinstance(op, StageOp) and (box := needed.get(op.funcs[0])) is not None:
+            yield op, box
+
+
 def eval_index(value: SSAValue, sizes: Sizes) -> Num:
     """A scalar of type index (or an integer it comes from) that stands between the stages, read as signed.
 

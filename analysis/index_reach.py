@@ -16,7 +16,7 @@ from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineBinaryOpExpr, AffineConstantExpr, AffineExpr, AffineMap
 
 from tilefuse.analysis.access import behind_boundaries, reads
-from tilefuse.analysis.bounds import Box, boundary_box, flat_ops, spans_of
+from tilefuse.analysis.bounds import Box, boundary_box, computed_stages, spans_of
 from tilefuse.analysis.index import Span, expr_span
 from tilefuse.analysis.sizes import Sizes
 from tilefuse.analysis.value_range import value_ranges
@@ -36,13 +36,12 @@ def check_reach(pipeline: PipelineOp, needed: Mapping[SSAValue, Box], sizes: Siz
 
     `needed`: the boxes of the call, as `required_boxes` has them.
     """
-    for op in flat_ops(pipeline):
-        box = needed.get(op.funcs[0]) if isinstance(op, StageOp) else None
-        if isinstance(op, StageOp) and box is not None and index_reach(op, spans_of(box), sizes) >= FARTHEST:
+    for stage, box in computed_stages(pipeline, needed):
+        if index_reach(stage, spans_of(box), sizes) >= FARTHEST:
             raise PipelineError(
-                f"stage '{op.sym_name.data}': in this call indices of its reads, or the boxes of boundaries on their "
-                "way, may go beyond 62 bits; clamp what they are computed from to where the picture can be",
-                op,
+                f"stage '{stage.sym_name.data}': in this call indices of its reads, or the boxes of boundaries on "
+                "their way, may go beyond 62 bits; clamp what they are computed from to where the picture can be",
+                stage,
             )
 
 

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
+from typing import cast
 
 from xdsl.ir import SSAValue
 
 from tilefuse.analysis.access import function_name, reads
-from tilefuse.analysis.bounds import Box, eval_index, flat_ops, spans_of
+from tilefuse.analysis.bounds import Box, boundary_box, computed_stages, flat_ops, spans_of
+from tilefuse.analysis.index import Span
 from tilefuse.analysis.sizes import CallSizes
 from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.img.attrs import BoundaryKind
 from tilefuse.dialects.img.ops import (
     BoundaryOp,
     GroupOp,
-    InputOp,
     PipelineOp,
     ReturnOp,
     StageOp,
@@ -52,7 +52,7 @@ def check_limits(
 
 
 def _boundaries_read(pipeline: PipelineOp, needed: Mapping[SSAValue, Box]) -> Iterator[BoundaryOp]:
-    """Those that stages which are computed read through, even if an exterior around them hides all they give."""
+    """Yield the boundaries that computed stages read through, also those of which an exterior around them hides all."""
     asked: set[SSAValue] = set()
     for op in reversed(list(flat_ops(pipeline))):
         match op:
@@ -71,43 +71,29 @@ def _check_boundaries(
     boundaries: Sequence[BoundaryOp], inputs: Mapping[str, Box], params: Mapping[str, Number]
 ) -> None:
     sizes = CallSizes(inputs, params)
-
-    @cache
-    def number(value: SSAValue) -> int:
-        return eval_index(value, sizes)  # type: ignore[return-value]  # numbers in, numbers out
-
     for op in boundaries:
-        if op.mins:
-            pairs = [(number(m), number(n)) for m, n in zip(op.mins, op.extents, strict=True)]
-        else:
-            assert isinstance(op.source.owner, InputOp)
-            pairs = [sizes.interval(op.source.owner, d) for d in op.dimensions]
         what = f"img.boundary {op.kind.data.value} of '{function_name(op.source)}'"
-        for dim, (first, extent) in zip(op.dimensions, pairs, strict=True):
+        for dim, (first, last) in cast(Mapping[int, Span], boundary_box(op, sizes)).items():  # numbers in, numbers out
+            extent = last - first + 1
             if extent <= 0 and op.kind.data is not BoundaryKind.ConstantExterior:
                 raise PipelineError(
                     f"{what} has {extent} points in dimension {dim}, so there is nothing to continue; give it an "
                     "extent of at least 1",
                     op,
                 )
-            if max(abs(first), abs(first + extent)) > FARTHEST:
+            if max(abs(first), abs(last + 1)) > FARTHEST:
                 raise PipelineError(
-                    f"{what} goes from {first} to {first + extent - 1} in dimension {dim}; coordinates go from "
-                    "-2^61 to 2^61",
+                    f"{what} goes from {first} to {last} in dimension {dim}; coordinates go from -2^61 to 2^61",
                     op,
                 )
 
 
 def _check_coordinates(pipeline: PipelineOp, needed: Mapping[SSAValue, Box]) -> None:
-    for op in flat_ops(pipeline):
-        box = needed.get(op.funcs[0]) if isinstance(op, StageOp) else None
-        if not isinstance(op, StageOp) or box is None:
-            continue
-        spans = spans_of(box)
-        for dim, (low, high) in enumerate(spans):
+    for stage, box in computed_stages(pipeline, needed):
+        for dim, (low, high) in enumerate(spans_of(box)):
             if max(-low, high) > FARTHEST:
                 raise PipelineError(
-                    f"stage '{op.sym_name.data}' is needed at {low} to {high} in dimension {dim}; coordinates go "
+                    f"stage '{stage.sym_name.data}' is needed at {low} to {high} in dimension {dim}; coordinates go "
                     "from -2^61 to 2^61",
-                    op,
+                    stage,
                 )

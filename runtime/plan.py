@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from xdsl.ir import SSAValue
 
-from tilefuse.analysis.bounds import Box, required_boxes, spans_of
+from tilefuse.analysis.bounds import Box, computed_stages, required_boxes, spans_of
 from tilefuse.analysis.index_reach import index_reach
 from tilefuse.analysis.sizes import CallSizes
 from tilefuse.analysis.strides import static_strides
@@ -120,9 +120,8 @@ def make_plan(
     scalars: dict[SSAValue, int] = {}
     launches = tuple(_launch(g, needed, buffers, scalars) for g in groups)
     far = max((_reach(b) for b in buffers.values()), default=0)
-    stages = ((s, needed.get(s.funcs[0])) for g in groups for s in g.stages)
     sizes = CallSizes(boxes.inputs, params)
-    far = max([far, *(index_reach(s, spans_of(box), sizes) for s, box in stages if box is not None)])
+    far = max([far, *(index_reach(s, spans_of(box), sizes) for s, box in computed_stages(pipeline, needed))])
     index_bits = 32 if far < _INT32_REACH else 64
     return Plan(launches, tuple(copies), tuple(scalars), arena_bytes, index_bits, boxes)
 
