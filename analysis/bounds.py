@@ -89,7 +89,7 @@ def eval_index(value: SSAValue, sizes: Sizes) -> Num:
 
 
 def _unsigned(value: SSAValue, sizes: Sizes) -> Num:
-    """The same read as unsigned."""
+    """Evaluate an index as `eval_index` does, and read its bits as an unsigned number."""
     number = eval_index(value, sizes)
     if isinstance(number, int) and isinstance(value.type, IntegerType):
         return int(number % (1 << value.type.width.data))

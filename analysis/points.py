@@ -108,7 +108,7 @@ def _whole(func: SSAValue, extent: Sequence[int]) -> list[Span]:
 
 
 def _limited(region: Sequence[Span], declared: Sequence[tuple[int, int] | None]) -> list[Span]:
-    """What of a region lies in a declared box; of nominal sizes some may not."""
+    """Clip a region to a declared box; nominal sizes may need points beside it."""
     found = []
     for (low, high), box in zip(region, declared, strict=True):
         if box is not None:
@@ -119,7 +119,7 @@ def _limited(region: Sequence[Span], declared: Sequence[tuple[int, int] | None])
 
 
 def _inside(op: BoundaryOp, wanted: Sequence[Span], sizes: NominalSizes) -> list[Span]:
-    """What a boundary asks of its source, at least a point."""
+    """Compute the box that a boundary asks of its source, at least a point."""
     found = list(wanted)
     try:
         boxes = boundary_box(op, sizes)

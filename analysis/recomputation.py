@@ -49,7 +49,7 @@ def _is_cheap(stage: StageOp, instructions: float, reads: int) -> bool:
 
 
 class Recomputation:
-    """What recomputing the stages of a pipeline costs on a machine, for pictures of `extent`.
+    """The cost of recomputing the stages of a pipeline on a machine, for pictures of `extent`.
 
     A stage of at most `cheap` instructions and `reads` reads may be computed at several places. Made before any stage
     is inlined.

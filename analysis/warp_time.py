@@ -120,7 +120,7 @@ def microseconds(work: Work, machine: Machine) -> float:
 
 
 def least_microseconds(tiles: int, instructions: float, machine: Machine) -> float:
-    """What a kernel of `tiles`, of so many instructions of a lane, takes at least: less than `microseconds`."""
+    """A lower bound of `microseconds`, for a kernel of `tiles` with so many instructions of a lane."""
     lanes = tiles * LANES * instructions * machine.calibration.issue_overhead
     return 0.999 * (lanes / machine.instructions_per_us + machine.launch_us)
 

@@ -39,7 +39,7 @@ def written_out(group: GroupOp, model: PipelineModel) -> tuple[int, str]:
 
 
 def _operations(stage: StageOp) -> tuple[str, ...]:
-    """What of a stage becomes code."""
+    """Names of the operations of a stage that become code."""
     return tuple(op.name for op in stage.body.block.ops if not isinstance(op, arith.ConstantOp | YieldOp))
 
 

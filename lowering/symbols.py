@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 ROLES = ("kernel", "tile", "fetch", "ahead")
-"""What a function of a group does: the kernel, its tile body, the copies for a later tile, the requests for one."""
+"""The roles of a group's functions: the kernel, its tile body, the copies for a later tile, the requests for one."""
 
 _LONGEST = 48
 _KEPT_OF_LONG = 24
@@ -35,8 +35,9 @@ def word(name: str) -> str:
 
 
 def symbol(pipeline: str, group: str, role: str) -> str:
-    """The function of a group that has this role: `blur_blur_y_kernel4`. The number is the length
-    of the pipeline's word.
+    """The function of a group that has this role, as `blur_blur_y_kernel4`.
+
+    The number is the length of the pipeline's word, so that no other pipeline and group give this name.
     """
     first = word(pipeline)
     return f"{first}_{word(group)}_{role}{len(first)}"

@@ -132,7 +132,7 @@ def _arrays(group: GroupOp, model: PipelineModel) -> tuple[int, str]:
 
 
 def _too_long(group: GroupOp, model: PipelineModel) -> list[str]:
-    """That more code is written out than a compiler takes a reasonable time for."""
+    """Say so where more code is written out than a compiler takes a reasonable time for."""
     operations, longest = written_out(group, model)
     if operations <= MOST_WRITTEN_OUT:
         return []

@@ -109,7 +109,7 @@ class KernelTexts(Mapping[str, str]):
         return len(self._names)
 
     def after(self, module: ModuleOp) -> KernelTexts:
-        """Those of a module in which some kernels were held since: only these are printed again."""
+        """The texts of a module in which some kernels were held since: only these kernels are printed again."""
         was, now = ({f.sym_name.data: f.attributes.get(_BOUND) for f in m.body.block.ops
                      if isinstance(f, func.FuncOp)} for m in (self._module, module))  # fmt: skip
         known = {name: text for name, text in self._texts.items() if was[name] == now[name]}

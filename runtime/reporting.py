@@ -76,7 +76,7 @@ def text(pipeline: str, target: str, found: Sequence[Kernel], seconds: float | N
 
 
 def html(title: str, report: str, found: Sequence[Kernel], source: str) -> str:
-    """The same for notebooks, and the text of the kernels; all of it escaped."""
+    """The report as HTML for notebooks, with the text of the kernels; all of it escaped."""
     parts = [f"<b>{escape(title)}</b><pre>{escape(report)}</pre>"]
     if found:
         names = ", ".join(k.name for k in found)

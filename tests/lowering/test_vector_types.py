@@ -1,4 +1,4 @@
-"""What CUDA's printer makes of vector types: any element, also by itself."""
+"""Vector types in CUDA's text: any element, also by itself."""
 
 import pytest
 from xdsl.dialects import ub

@@ -60,7 +60,7 @@ def test_no_points_because_of_the_size_of_an_image(kind, target):
 
 
 def test_a_constant_exterior_of_no_points(target):
-    """It has a meaning: all points are outside."""
+    """All points are outside of it."""
     program = continued("constant_exterior", target)
     for width in (2, 0, -1, 2, -(2**31)):
         found = program(IMAGE, width=width)
