@@ -28,6 +28,9 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from tilefuse.dialects.diagnostics import PipelineError
+from tilefuse.passes.expansion import integer_constant
+
 _LEVELS = ("block_x", "block_y", "block_z")
 
 
@@ -55,12 +58,18 @@ def _loop_over_blocks(block: Block) -> scf.ForOp | None:
 
 
 def _fold(outermost: scf.ForOp) -> None:
-    """Replace a nest of loops over blocks, unless it is one along x already."""
+    """Replace a nest of loops over blocks, unless it is one along x already.
+
+    Raises PipelineError for loops that do not count blocks from 0.
+    """
     nest = [outermost]
     while (inner := _loop_over_blocks(nest[-1].body.block)) is not None:
         nest.append(inner)
     if len(nest) == 1 and _level(outermost) == "block_x":
         return
+    for loop in nest:
+        if (integer_constant(loop.lb), integer_constant(loop.step)) != (0, 1):
+            raise PipelineError("scf.for: a loop over blocks must run from 0 with step 1", loop)
     # what stands between the loops are their bounds
     for loop in nest[:-1]:
         for op in list(loop.body.block.ops):
