@@ -17,9 +17,9 @@ from tilefuse.analysis.warp_layout import group_layout
 from tilefuse.dialects.img.attrs import Memory, Shape
 from tilefuse.dialects.img.ops import GroupOp, StageOp, YieldOp
 
-MOST_WRITTEN_OUT = 8000
-"""Operations of a thread. A compiler takes some ten seconds for so many, and longer than in proportion for more; the
-schedules that `tile` chooses have fewer."""
+MOST_WRITTEN_OUT = 12000
+"""Operations of a thread. A compiler takes ten to twenty seconds for so many, and longer than in proportion for more;
+schedules that `tile` chooses have about half as many at most."""
 
 _HELD_WELL = 128
 """Points of a stage that a thread's registers hold together. A compiler takes longer for each of more: it spills."""

@@ -48,7 +48,7 @@ def validated(tile, target, rows=1, *, fix=False):
 )
 def test_schedules_with_too_much_code_are_refused_at_once(target, tile):
     began = time.process_time()
-    with pytest.raises(PipelineError, match=r"about \d+ operations are written out .* 8000 are the most; a smaller"):
+    with pytest.raises(PipelineError, match=r"about \d+ operations are written out .* 12000 are the most; a smaller"):
         validated(tile, target)
     assert time.process_time() - began < 5
 
