@@ -23,7 +23,8 @@ mlir_bin = os.path.join(os.path.dirname(os.path.dirname(lit.__file__)), "mlir", 
 config.environment["PATH"] = os.pathsep.join(
     [os.path.dirname(sys.executable), mlir_bin, os.environ.get("PATH", os.defpath)]
 )
-config.environment["PYTHONDONTWRITEBYTECODE"] = "1"
+# Bytecode is compiled once for all runs of the tools, and leaves nothing in the source tree.
+config.environment["PYTHONPYCACHEPREFIX"] = os.path.join(config.test_exec_root, "pycache")
 
 # What is printed parses back to what is printed, in the custom and in the generic form.
 opt = "pipeline-opt --split-input-file"

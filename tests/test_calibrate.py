@@ -152,6 +152,7 @@ def test_what_tile_has_chosen_is_predicted(name, shape):
     assert schedule.startswith(f"#img.schedule<{shape.value}")
 
 
+@pytest.mark.slow
 def test_a_dry_run_compiles_every_kind_of_warp_tile():
     assert main(["--dry", "--quick", "--count", "5", "--workers", "1"]) == 0
 

@@ -4,6 +4,7 @@ import pytest
 from random_tables import check
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("seed", range(25))
 def test_seed(seed):
     check(seed)

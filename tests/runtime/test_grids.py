@@ -105,6 +105,7 @@ def test_threads_along_z(plan_of, deep, fits_block):
         plan_of(stencil(3), (9, 9, 200), schedule)
 
 
+@pytest.mark.sweep
 @needs_compiler
 @pytest.mark.parametrize("most", [(2**31 - 1, 1, 1), (2**31 - 1, 4, 2)])
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ import pytest
 from random_calls import check
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("seed", range(12))
 def test_calls(seed):
     check(seed)

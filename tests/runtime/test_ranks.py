@@ -41,6 +41,7 @@ def test_on_a_cpu(rank):
     np.testing.assert_array_equal(chain(rank).compile("cpu")(a), chain(rank).compile("reference")(a))
 
 
+@pytest.mark.sweep
 @needs_gxx
 @pytest.mark.parametrize("rank", RANKS)
 def test_on_the_emulated_gpu(rank, monkeypatch, tmp_path):
@@ -51,6 +52,7 @@ def test_on_the_emulated_gpu(rank, monkeypatch, tmp_path):
     assert misaligned == [0] * len(program.kernels)
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("rank", RANKS)
 def test_compiled_for_a_gpu(rank):
     try:
@@ -95,6 +97,7 @@ def test_a_warp_tile_of_all_planes():
     assert planes().compile("cuda:h200", passes=warps(3)).kernels[0].tile[2] == 3
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("seed", range(8))
 def test_random_ranks(seed, monkeypatch, tmp_path):
     monkeypatch.setenv("TILEFUSE_CACHE_DIR", str(tmp_path))
