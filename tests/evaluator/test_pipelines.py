@@ -187,30 +187,6 @@ def test_indices_computed_from_data_of_stages(parse):
         evaluate(parse(text), {}, {}, {"out": [(-30, 61)]})
 
 
-def test_a_stage_is_kept_for_a_read_whose_points_only_data_say(parse):
-    """`base` is read by `copy`, and then by `last` at points that are known once `copy` is."""
-    text = """img.pipeline @p {
-      %base = img.stage "base" (%x) -> si32 {
-        %eight = arith.constant 8 : i32
-        img.yield %eight : i32
-      }
-      %copy = img.stage "copy" (%x) -> si32 {
-        %v = img.read %base[%x] : !img.func<1xsi32>
-        img.yield %v : i32
-      }
-      %last = img.stage "last" (%x) -> si32 {
-        %v = img.read %copy[%x] : !img.func<1xsi32>
-        %zero = arith.constant 0 : i32
-        %low = arith.minsi %v, %zero : i32
-        %at = arith.index_cast %low : i32 to index
-        %w = img.read %base[%at] : !img.func<1xsi32>
-        img.yield %w : i32
-      }
-      img.return "out" = %last : !img.func<1xsi32>
-    }"""
-    assert evaluate(parse(text), {}, {}, {"out": [(0, 4)]})["out"].tolist() == [8, 8, 8, 8]
-
-
 def test_lookup_tables(parse):
     text = """img.pipeline @p {
       %in = img.input "in" : !img.func<2xui8>
