@@ -18,6 +18,7 @@ def pictures(name, photo, sizes=SIZES):
     return [photo(h + more, w + more) for h, w in sizes]
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("name", QUICK)
 def test_strict_programs_agree_bit_for_bit(name, photo):
     example = QUICK[name]

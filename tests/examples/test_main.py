@@ -21,6 +21,7 @@ def run(script, *arguments, check=True):
     )  # fmt: skip
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_each_example_makes_a_picture_of_a_photograph(name, tmp_path, capsys):
     path = tmp_path / "new" / "picture.png"

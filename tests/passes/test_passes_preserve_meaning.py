@@ -13,6 +13,8 @@ from tilefuse.passes.promote_memory import PromoteMemory
 from tilefuse.passes.tile import Tile
 from tilefuse.runtime.evaluator import evaluate
 
+pytestmark = pytest.mark.sweep
+
 
 def results(case, module):
     return evaluate(module, case.grids, case.params, case.output_boxes, case.mins)

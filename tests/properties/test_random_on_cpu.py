@@ -77,12 +77,14 @@ STAGED = {
 """Block tiles of inputs that are copied to shared memory first."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(300, 316))
 def test_pieces_of_rows(seed):
     name = list(PIECES)[seed % len(PIECES)]
     check(random_pipeline(seed), f"seed {seed}, {name}", pieces("h200", PIECES[name]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(400, 410))
 def test_staged_inputs(seed):
     name = list(STAGED)[seed % len(STAGED)]
