@@ -26,3 +26,11 @@ def in_stage_or_group() -> HasParent:
     from tilefuse.dialects.img.ops.stage import StageOp
 
     return HasParent(StageOp, GroupOp)
+
+
+def in_definition() -> HasParent:
+    """Directly in an img.stage or an img.update."""
+    from tilefuse.dialects.img.ops.stage import StageOp
+    from tilefuse.dialects.img.ops.update import UpdateOp
+
+    return HasParent(StageOp, UpdateOp)
