@@ -10,7 +10,7 @@
 // CHECK:           %s, %t = img.update "pair.1" (%x_2) of (%a = %h1 : !img.func<2xui32>, %b = %m0 : !img.func<2xf32>) combine [set, max] bounds #img.box<[*, 0:3]> {
 // CHECK-NEXT:        %v_1 = img.read %a[%x_2, 0] : !img.func<2xui32>
 // CHECK-NEXT:        %f = arith.uitofp %v_1 : i32 to f32
-// CHECK-NEXT:        img.write %v_1, %f at [%x_1, 2] : i32, f32
+// CHECK-NEXT:        img.write %v_1, %f at [%x_2, 2] : i32, f32
 // CHECK-NEXT:      }
 // CHECK:           %n1 = img.update "count.1" () over (%r_1 in [%x0, %w], %q in [%x0, %w]) of (%n = %n0 : !img.func<0xsi32>) combine [add] {
 // CHECK-NEXT:        %one_1 = arith.constant 1 : i32
