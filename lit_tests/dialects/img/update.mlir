@@ -12,7 +12,7 @@
 // CHECK-NEXT:        %f = arith.uitofp %v_1 : i32 to f32
 // CHECK-NEXT:        img.write %v_1, %f at [%x_2, 2] : i32, f32
 // CHECK-NEXT:      }
-// CHECK:           %n1 = img.update "count.1" () over (%r_1 in [%x0, %w], %q in [%x0, %w]) of (%n = %n0 : !img.func<0xsi32>) combine [add] {
+// CHECK:           %n1 = img.update "count.1" () over (%r_1 in [%x0, %w], %q in [%x0, %w]) of (%n_1 = %n0 : !img.func<0xsi32>) combine [add] {
 // CHECK-NEXT:        %one_1 = arith.constant 1 : i32
 // CHECK-NEXT:        img.write %one_1 at [] : i32
 // CHECK-NEXT:      }
@@ -46,7 +46,7 @@ img.pipeline @updates {
     %z = arith.constant 0 : i32
     img.yield %z : i32
   }
-  %n1 = img.update "count.1" () over (%r in [%x0, %w], %q in [%x0, %w]) of (%n = %n0 : !img.func<0xsi32>) combine [add] {
+  %n1 = img.update "count.1" () over (%r in [%x0, %w], %q in [%x0, %w]) of (%n_1 = %n0 : !img.func<0xsi32>) combine [add] {
     %one = arith.constant 1 : i32
     img.write %one at [] : i32
   }
