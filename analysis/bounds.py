@@ -37,6 +37,9 @@ from tilefuse.dialects.img.types import FuncType
 
 Spans = list[AnySpan]
 
+_ANYWHERE = (-(1 << 60), 1 << 60)
+"""The span of a value that nothing bounds; a remainder of it is bounded all the same."""
+
 
 def spans_of(box: Box) -> list[Span]:
     """(first, last) per dimension."""
@@ -59,7 +62,7 @@ def flat_ops(pipeline: PipelineOp) -> Iterator[Operation]:
 
 
 def computed_stages(pipeline: PipelineOp, needed: Mapping[SSAValue, Box]) -> Iterator[tuple[Definition, Box]]:
-    """Yield the stages and updates that a call computes, in order, with their boxes (`needed`: see `required_boxes`)."""
+    """Yield the stages and updates of a call in order, with their boxes; `needed` as of `required_boxes`."""
     for op in flat_ops(pipeline):
         if isinstance(op, Definition) and (box := needed.get(op.funcs[0])) is not None:
             yield op, box
@@ -77,20 +80,20 @@ def coordinate_spans(op: Definition, region: Sequence[AnySpan], sizes: Sizes) ->
 
 def touched_spans(op: ReadOp | WriteOp, of: Definition, coordinates: Mapping[SSAValue, AnySpan], sizes: Sizes) -> Spans:
     """The box that a read or write of the body of `of` touches while its coordinates run over their spans."""
-    operands = []
+    operands: list[AnySpan] = []
     for value in op.indices:
         span = coordinates.get(value)
         if span is None:
             span = value_range(value, coordinates, sizes)
-            if is_unbounded(span):
-                what = f"stage '{of.sym_name.data}'"
-                what = f"{what} writes" if isinstance(op, WriteOp) else f"{what} reads '{function_name(op.source)}'"
-                raise PipelineError(
-                    f"{what} at an index computed from data that nothing bounds; bound it with clamp(index, low, high)",
-                    op,
-                )
-        operands.append(span)
-    return [expr_span(e, operands) for e in op.map.data.results]
+        operands.append(_ANYWHERE if is_unbounded(span) else span)
+    spans = [expr_span(e, operands) for e in op.map.data.results]
+    if any(is_unbounded(span) for span in spans) and _ANYWHERE in operands:
+        what = f"{'stage' if isinstance(of, StageOp) else 'update'} '{of.sym_name.data}'"
+        what = f"{what} writes" if isinstance(op, WriteOp) else f"{what} reads '{function_name(op.source)}'"
+        raise PipelineError(
+            f"{what} at an index computed from data that nothing bounds; bound it with clamp(index, low, high)", op
+        )
+    return spans
 
 
 def updated_spans(op: UpdateOp, region: Spans, coordinates: Mapping[SSAValue, AnySpan] | None, sizes: Sizes) -> Spans:

@@ -12,9 +12,11 @@ from tilefuse.frontend.functions import *  # noqa: F403
 from tilefuse.frontend.inputs import Buffer, ImageParam, Param
 from tilefuse.frontend.ir import compile
 from tilefuse.frontend.pipeline import Pipeline
-from tilefuse.frontend.reduction import RDom, RVar, maximum, minimum, product, sum
+from tilefuse.frontend.rdom import RDom, RVar
+from tilefuse.frontend.reduction import argmax, argmin, maximum, minimum, product, sum
 from tilefuse.frontend.sources import Tuple
 from tilefuse.frontend.types import BFloat, Bool, Float, Int, Type, UInt
+from tilefuse.frontend.update import undef
 
 
 def vars(names: str) -> tuple[Var, ...]:
@@ -30,6 +32,6 @@ def funcs(names: str) -> tuple[Func, ...]:
 # The names of functions are those of Halide, so some hide Python's own: `from tilefuse import *` would too.
 __all__ = [
     "BFloat", "Bool", "BoundaryConditions", "Buffer", "Expr", "Float", "Func", "ImageParam", "Int", "Param",
-    "Pipeline", "PipelineError", "RDom", "RVar", "Tuple", "Type", "UInt", "Var", "compile", "funcs", "maximum",
-    "minimum", "product", "sum", "vars", *functions.__all__,
+    "Pipeline", "PipelineError", "RDom", "RVar", "Tuple", "Type", "UInt", "Var", "argmax", "argmin", "compile", "funcs",
+    "maximum", "minimum", "product", "sum", "undef", "vars", *functions.__all__,
 ]  # fmt: skip

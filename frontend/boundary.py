@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 from tilefuse.dialects.img.attrs import BoundaryKind
 from tilefuse.frontend.errors import fail
 from tilefuse.frontend.expr import I32, Expr, as_expr, cast_to, literal
-from tilefuse.frontend.func import Func, Reads, find_reads
+from tilefuse.frontend.func import Func
 from tilefuse.frontend.inputs import Image
+from tilefuse.frontend.reads import Reads, find_reads
 from tilefuse.frontend.sources import Source, Tuple
 from tilefuse.frontend.types import Int, Type, UInt
 from tilefuse.frontend.walk import describe, postorder
@@ -77,6 +78,7 @@ def _continued(kind: BoundaryKind, f: Any, bounds: Bounds | None, exterior: Any 
     for e in postorder(exprs):
         if e.op == "call":
             fail(f"{what}: bounds and exterior come before pixels; they cannot read '{e.data[0].name()}'")
+    f.read_by = f.read_by or what
     func = Func(f"{f.name()}_{kind.value}" if f.named else None)
     func.continuation = Continuation(kind, f, box, outside, Reads((f, *reads.sources), reads.params))
     return func

@@ -1,4 +1,4 @@
-"""Func: a pure function over the integer grid, by its value at a point."""
+"""Func: a function over the integer grid, by its value at a point, and what updates write over it."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ from tilefuse.dialects.diagnostics import user_position
 from tilefuse.dialects.img.types import MAX_RANK
 from tilefuse.frontend.errors import fail
 from tilefuse.frontend.expr import Expr, Var, as_expr
-from tilefuse.frontend.inputs import Param, checked_bounds
+from tilefuse.frontend.inputs import checked_bounds
+from tilefuse.frontend.reads import Reads, find_reads
 from tilefuse.frontend.sources import Source, Tuple, as_key
 from tilefuse.frontend.types import Type
-from tilefuse.frontend.walk import describe, postorder
+from tilefuse.frontend.unset import Unset
+from tilefuse.frontend.update import Update, make_update
 
 if TYPE_CHECKING:
     from tilefuse.frontend.boundary import Continuation
@@ -34,59 +36,30 @@ class Definition(NamedTuple):
     reads: Reads
 
 
-class Reads(NamedTuple):
-    """What expressions need besides coordinates, in order of first use."""
-
-    sources: tuple[Source, ...]
-    params: tuple[Param, ...]
-
-
-def find_reads(values: tuple[Expr, ...], args: tuple[str, ...], what: str) -> Reads:
-    """The functions and Params in `values`; PipelineError for a coordinate that is not one of `args`."""
-    sources: dict[int, Source] = {}
-    params: dict[int, Param] = {}
-    for expr in postorder(values):
-        if expr.op == "call" or expr.op in ("image_min", "image_extent"):
-            sources.setdefault(id(expr.data[0]), expr.data[0])
-        elif expr.op == "param":
-            params.setdefault(id(expr.data), expr.data)
-        elif expr.op == "var" and expr.data not in args:
-            known = ", ".join(args) or "none"
-            fail(f"{what} uses the Var '{expr.data}', which is not one of its coordinates ({known})")
-        elif expr.op == "rvar":
-            fail(
-                f"{what} uses {describe(expr)} of an RDom outside of sum, product, minimum or maximum; "
-                "update definitions are not there yet"
-            )
-    return Reads(tuple(sources.values()), tuple(params.values()))
-
-
 class Func(Source):
     """A stage of a pipeline: `f = Func("f"); f[x, y] = g[x - 1, y] + g[x + 1, y]`.
 
-    It is defined once, by an Expr, or by a tuple of Exprs for several values at each point.
+    It is defined by an Expr, or by a tuple of Exprs for several values at each point. What is assigned afterwards is an
+    update, at any position and over an RDom: `f[r.x] += 1`, `f[im[r.x, r.y]] = 0`.
     """
 
     def __init__(self, name: str | None = None):
         super().__init__("Func", name, "f")
         self.definition: Definition | None = None
+        self.updates: list[Update] = []
         self.continuation: Continuation | None = None
         """What it continues, if BoundaryConditions made it."""
         self.bounds: dict[str, tuple[int, int]] = {}
         self._pipeline: Pipeline | None = None
 
     def __setitem__(self, key: Any, value: Any) -> None:
+        if self.defined():
+            self._update(key, value)
+            return
         name = self._name
         args = tuple(self._argument(k) for k in as_key(key))
-        if self.defined():
-            fail(
-                f"Func '{name}' is already defined, at {self.position}; update definitions are not there "
-                "yet, so give the new values a Func of their own"
-            )
         if len(set(args)) != len(args):
             fail(f"Func '{name}' names a coordinate twice: {', '.join(args)}")
-        if not args:
-            fail(f"Func '{name}' is defined without coordinates; give it one, as in {name}[x] = ...")
         if len(args) > MAX_RANK:
             fail(f"Func '{name}' has {len(args)} dimensions; at most {MAX_RANK} are possible")
         values = tuple(value) if isinstance(value, tuple | list | Tuple) else (value,)
@@ -100,16 +73,30 @@ class Func(Source):
         if isinstance(key, Var):
             return key.name()
         fail(
-            f"Func '{self._name}' is defined at Vars, as in {self._name}[x, y] = ..., not at {key!r}; "
-            "update definitions are not there yet"
+            f"Func '{self._name}' is defined at Vars, as in {self._name}[x, y] = ..., not at {key!r}; what is assigned "
+            "after that may stand anywhere"
         )
+
+    def _update(self, key: Any, value: Any) -> None:
+        if self.continuation is not None:
+            fail(f"Func '{self._name}' is a boundary condition, which has no updates; update a Func that copies it")
+        if self.read_by is not None:
+            fail(
+                f"Func '{self._name}' cannot be updated any more: {self.read_by} reads it already; write all updates "
+                "before the first use"
+            )
+        self.updates.append(make_update(self, key, value))
+
+    def index_of(self, key: Any) -> Expr:
+        """What stands in one place of the brackets, as an index."""
+        return self._index(key)
+
+    def __getitem__(self, key: Any) -> Any:
+        return super().__getitem__(key) if self.defined() else Unset(self, key)
 
     def check_readable(self) -> None:
         if not self.defined():
-            fail(
-                f"Func '{self._name}' is read before it is defined; write {self._name}[x, y] = ... first"
-                ". A Func cannot read itself, and update definitions (+=) are not there yet"
-            )
+            Unset(self, ()).as_expr()
 
     def defined(self) -> bool:
         """Whether it has a definition."""
@@ -128,12 +115,23 @@ class Func(Source):
         return len(self.definition.args)
 
     def reads(self) -> Reads:
-        """The functions and Params that its definition needs."""
+        """The functions and Params that its definitions need."""
         if self.continuation is not None:
             return self.continuation.reads
         self.check_readable()
         assert self.definition is not None
-        return self.definition.reads
+        all_reads = [self.definition.reads, *(update.reads for update in self.updates)]
+        sources = {id(s): s for reads in all_reads for s in reads.sources}
+        params = {id(p): p for reads in all_reads for p in reads.params}
+        return Reads(tuple(sources.values()), tuple(params.values()))
+
+    def has_update_definition(self) -> bool:
+        """Whether it has updates."""
+        return bool(self.updates)
+
+    def num_update_definitions(self) -> int:
+        """How many updates it has."""
+        return len(self.updates)
 
     def types(self) -> list[Type]:
         """The types of its values."""
@@ -201,6 +199,10 @@ class Func(Source):
                 f"Func '{self._name}' has no {name}(): the schedule is found automatically, or written as "
                 "attributes of the IR; leave the call out"
             )
-        if name in ("update", "define_extern", "rvars", "update_value"):
+        if name == "update":
+            raise AttributeError(
+                f"Func '{self._name}' has no update(): there is nothing to schedule by hand; leave the call out"
+            )
+        if name in ("define_extern", "rvars", "update_value"):
             raise AttributeError(f"Func '{self._name}' has no {name}(): that is not there yet")
         raise AttributeError(f"a Func has no attribute '{name}'")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NoReturn
 
 from tilefuse.dialects.diagnostics import SourcePosition, user_position
@@ -37,6 +37,23 @@ class Tuple(Sequence[Expr]):
     def __iter__(self) -> Iterator[Expr]:
         return iter(self._values)
 
+    def __add__(self, other: Any) -> Tuple:
+        return self._with("+", other, lambda a, b: a + b)
+
+    def __sub__(self, other: Any) -> Tuple:
+        return self._with("-", other, lambda a, b: a - b)
+
+    def __mul__(self, other: Any) -> Tuple:
+        return self._with("*", other, lambda a, b: a * b)
+
+    def __truediv__(self, other: Any) -> Tuple:
+        return self._with("/", other, lambda a, b: a / b)
+
+    def _with(self, sign: str, other: Any, of: Callable[[Expr, Any], Expr]) -> Tuple:
+        if not isinstance(other, tuple | list | Tuple) or len(other) != len(self):
+            fail(f"a Tuple of {len(self)} values {sign} another takes one of as many values, not {other!r}")
+        return Tuple(*(of(a, b) for a, b in zip(self, other, strict=True)))
+
     def size(self) -> int:
         """How many values there are."""
         return len(self._values)
@@ -62,6 +79,8 @@ class Source:
         self._name = name if name is not None else f"{prefix}{self.order}"
         self.position: SourcePosition = user_position()
         """The user's line that defines it."""
+        self.read_by: str | None = None
+        """What reads it first, for messages."""
 
     def name(self) -> str:
         """Its name."""
