@@ -29,6 +29,10 @@ def _printer(name: str) -> Callable[[], type[Target]]:
     return lambda: getattr(import_module("tilefuse.lowering.printers"), name)
 
 
+def _dot() -> type[Target]:
+    return import_module("tilefuse.tools.dot_target").DotTarget  # type: ignore[no-any-return]
+
+
 UNIVERSE = Universe(
     all_dialects={
         "img": _dialect("img"),
@@ -54,5 +58,5 @@ UNIVERSE = Universe(
         "validate-occupancy": _pass("validate_occupancy", "ValidateOccupancy"),
         "verify-dominance": _pass("verify_dominance", "VerifyDominance"),
     },
-    all_targets={"cuda": _printer("CudaTarget"), "c": _printer("CTarget")},
+    all_targets={"cuda": _printer("CudaTarget"), "c": _printer("CTarget"), "dot": _dot},
 )
