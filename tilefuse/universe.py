@@ -25,8 +25,8 @@ def _lowering(module: str, name: str) -> Callable[[], type[ModulePass]]:
     return lambda: getattr(import_module(f"tilefuse.lowering.{module}"), name)
 
 
-def _printer(name: str) -> Callable[[], type[Target]]:
-    return lambda: getattr(import_module("tilefuse.lowering.printers"), name)
+def _source(name: str) -> Callable[[], type[Target]]:
+    return lambda: getattr(import_module("tilefuse.lowering.source_targets"), name)
 
 
 def _dot() -> type[Target]:
@@ -58,5 +58,5 @@ UNIVERSE = Universe(
         "validate-occupancy": _pass("validate_occupancy", "ValidateOccupancy"),
         "verify-dominance": _pass("verify_dominance", "VerifyDominance"),
     },
-    all_targets={"cuda": _printer("CudaTarget"), "c": _printer("CTarget"), "dot": _dot},
+    all_targets={"cuda": _source("CudaTarget"), "c": _source("CTarget"), "dot": _dot},
 )
