@@ -53,6 +53,7 @@ UNIVERSE = Universe(
         "roll-stages": _lowering("roll_stages", "RollStages"),
         "lower-warp-tiles": _lowering("warp_tiles", "LowerWarpTiles"),
         "promote-memory": _pass("promote_memory", "PromoteMemory"),
+        "raise-clamps": _pass("raise_clamps", "RaiseClamps"),
         "separate-kernels": _pass("separate_kernels", "SeparateKernels"),
         "tile": _pass("tile", "Tile"),
         "validate-occupancy": _pass("validate_occupancy", "ValidateOccupancy"),
