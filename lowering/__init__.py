@@ -18,9 +18,10 @@ def lowering_passes(*, warps: bool) -> list[ModulePass]:
     from tilefuse.lowering.warp_tiles import LowerWarpTiles
     from tilefuse.passes.expand_division import ExpandDivision
     from tilefuse.passes.expand_shifts import ExpandShifts
+    from tilefuse.passes.merge_versions import MergeVersions
 
     tiles: list[ModulePass] = [PackSubwords(), RollStages(), LowerWarpTiles(warps=warps)]
-    return [LowerGroups(), *tiles, ExpandDivision(), ExpandShifts()]
+    return [LowerGroups(), *tiles, ExpandDivision(), ExpandShifts(), *([MergeVersions()] if warps else [])]
 
 
 def lower(module: ModuleOp, *, warps: bool = True) -> ModuleOp:

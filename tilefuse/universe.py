@@ -52,6 +52,7 @@ UNIVERSE = Universe(
         "pack-subwords": _lowering("pack_subwords", "PackSubwords"),
         "roll-stages": _lowering("roll_stages", "RollStages"),
         "lower-warp-tiles": _lowering("warp_tiles", "LowerWarpTiles"),
+        "merge-versions": _pass("merge_versions", "MergeVersions"),
         "promote-memory": _pass("promote_memory", "PromoteMemory"),
         "raise-clamps": _pass("raise_clamps", "RaiseClamps"),
         "separate-kernels": _pass("separate_kernels", "SeparateKernels"),

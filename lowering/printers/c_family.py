@@ -61,6 +61,10 @@ _WIDEST_SIGNATURE = 100
 _MARKS = re.compile(r"(?<!_)_\b")
 
 
+KINDS = ("kernel.threads", "kernel.inline", "kernel.outlined")
+"""Attributes that say what a function is: a kernel, one that is inlined where it is called, one that never is."""
+
+
 class FunctionPrinter(FunctionText):
     """Prints one function."""
 
@@ -76,9 +80,11 @@ class FunctionPrinter(FunctionText):
     def print_function(self) -> str:
         """Signature and body."""
         function, name = self.function, self.function.sym_name.data
-        kernel, inline = ("kernel.threads" in function.attributes), ("kernel.inline" in function.attributes)
-        if kernel == inline:
-            raise PipelineError(f"@{name} must have one of the attributes kernel.threads and kernel.inline", function)
+        kinds = [kind for kind in KINDS if kind in function.attributes]
+        if len(kinds) != 1:
+            kinds_text = f"{', '.join(KINDS[:-1])} and {KINDS[-1]}"
+            raise PipelineError(f"@{name} must have one of the attributes {kinds_text}", function)
+        kernel = kinds == ["kernel.threads"]
         results = function.function_type.outputs.data
         if len(results) > (0 if kernel else 1):
             raise PipelineError(f"@{name}: a kernel returns nothing and a device function at most one value", function)
@@ -88,7 +94,8 @@ class FunctionPrinter(FunctionText):
             head = self.language.kernel_qualifier(function)
         else:
             result = self.ctype(results[0]) if results else "void"
-            head = f"{self.language.inline_qualifier} {result}"
+            inline = "kernel.inline" in function.attributes
+            head = f"{self.language.inline_qualifier if inline else self.language.rare_qualifier} {result}"
         signature = self._signature(f"{head} {function_name(name)}")
         self.print_block(function.body.block)
         return "\n".join([*self._comment_lines(function, ""), signature, *self._lines, "}"])

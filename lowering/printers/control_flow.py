@@ -136,8 +136,10 @@ def print_call(p: FunctionText, op: Operation) -> None:
     op = as_type(func.CallOp, op)
     callee = op.callee.string_value()
     function = p.functions.get(callee)
-    if function is None or "kernel.inline" not in function.attributes:
-        raise PipelineError(f"func.call: @{callee} is not a function of this module with kernel.inline", op)
+    if function is None or not {"kernel.inline", "kernel.outlined"} & function.attributes.keys():
+        raise PipelineError(
+            f"func.call: @{callee} is not a function of this module with kernel.inline or kernel.outlined", op
+        )
     args: list[str] = []
     apart = op.attributes.get("kernel.apart")
     for number, operand in enumerate(op.operands):
