@@ -44,7 +44,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from tilefuse.passes.expansion import integer_constant
+from tilefuse.dialects.constants import integer_constant
 
 LONG = 12000
 """Operations of a tile body, unrolled, from which on its versions are merged: about where the instructions of two
