@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tilefuse.dialects.diagnostics import user_position
+from tilefuse.dialects.img.attrs import BoundaryKind
 from tilefuse.dialects.img.types import MAX_RANK
 from tilefuse.frontend.errors import fail
 from tilefuse.frontend.expr import Expr, Var, as_expr
@@ -16,7 +17,6 @@ from tilefuse.frontend.unset import Unset
 from tilefuse.frontend.update import Update, make_update
 
 if TYPE_CHECKING:
-    from tilefuse.frontend.boundary import Continuation
     from tilefuse.frontend.pipeline import Pipeline
 
 _SCHEDULING = frozenset(
@@ -33,6 +33,17 @@ class Definition(NamedTuple):
 
     args: tuple[str, ...]
     values: tuple[Expr, ...]
+    reads: Reads
+
+
+class Continuation(NamedTuple):
+    """A source continued outside of `box`: (min, extent) per dimension, or None where it is not."""
+
+    kind: BoundaryKind
+    source: Source
+    box: tuple[tuple[Expr, Expr] | None, ...] | None
+    """None: the source's own box, in all dimensions."""
+    exterior: tuple[Expr, ...] | None
     reads: Reads
 
 
@@ -85,11 +96,8 @@ class Func(Source):
                 f"Func '{self._name}' cannot be updated any more: {self.read_by} reads it already; write all updates "
                 "before the first use"
             )
-        self.updates.append(make_update(self, key, value))
-
-    def index_of(self, key: Any) -> Expr:
-        """What stands in one place of the brackets, as an index."""
-        return self._index(key)
+        assert self.definition is not None
+        self.updates.append(make_update(self, self.definition.args, key, value))
 
     def __getitem__(self, key: Any) -> Any:
         return super().__getitem__(key) if self.defined() else Unset(self, key)

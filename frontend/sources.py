@@ -99,7 +99,7 @@ class Source:
 
     def __getitem__(self, key: Any) -> Any:
         self.check_readable()
-        indices = tuple(self._index(k) for k in as_key(key))
+        indices = tuple(self.index_of(k) for k in as_key(key))
         if len(indices) != self.rank():
             fail(
                 f"{self._kind} '{self._name}' has {self.rank()} dimensions, but is called with "
@@ -108,7 +108,8 @@ class Source:
         values = [node("call", t, indices, (self, i)) for i, t in enumerate(self.value_types())]
         return values[0] if len(values) == 1 else Tuple(*values)
 
-    def _index(self, index: Any) -> Expr:
+    def index_of(self, index: Any) -> Expr:
+        """What stands in one place of the brackets, as an integer."""
         if isinstance(index, slice):
             fail(f"{self._kind} '{self._name}' is called at a point; slices are not there")
         expr = as_expr(index)

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn, Protocol
 
 from tilefuse.frontend.errors import fail
 from tilefuse.frontend.expr import Var, as_expr, constant, type_name
 from tilefuse.frontend.sources import Tuple, as_key
 
-if TYPE_CHECKING:
-    from tilefuse.frontend.func import Func
+
+class Definable(Protocol):
+    """A Func, as far as its definition goes."""
+
+    def name(self) -> str: ...
+
+    def __getitem__(self, key: Any) -> Any: ...
+
+    def __setitem__(self, key: Any, value: Any) -> None: ...
 
 
 class Unset:
     """`f[args]` of a Func without definition: `f[args] += e` makes it 0, `*=` 1, and then updates it."""
 
-    def __init__(self, func: Func, key: Any):
+    def __init__(self, func: Definable, key: Any):
         self._func, self._key = func, key
 
     def _start(self, start: int, value: Any) -> Any:

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from tilefuse.dialects.diagnostics import SourcePosition, user_position
 from tilefuse.frontend.errors import fail
 from tilefuse.frontend.expr import Expr, Var, as_expr, binary, constant, literal, node
 from tilefuse.frontend.rdom import RDom
 from tilefuse.frontend.reads import Reads, find_reads
-from tilefuse.frontend.sources import Tuple, as_key
+from tilefuse.frontend.sources import Source, Tuple, as_key
 from tilefuse.frontend.types import Type
 from tilefuse.frontend.walk import describe, postorder
-
-if TYPE_CHECKING:
-    from tilefuse.frontend.func import Func
 
 SET = "set"
 _COMBINERS = ("add", "mul", "min", "max", "and", "or", "xor")
@@ -36,11 +33,9 @@ class Update(NamedTuple):
     position: SourcePosition
 
 
-def make_update(func: Func, key: Any, value: Any) -> Update:
-    """The update of `func` that `func[key] = value` says; PipelineError for one that Halide refuses."""
-    assert func.definition is not None
+def make_update(func: Source, names: Sequence[str], key: Any, value: Any) -> Update:
+    """The update of `func`, defined at `names`, that `func[key] = value` says; PipelineError for a wrong one."""
     what = f"update of Func '{func.name()}'"
-    names = func.definition.args
     keys = as_key(key)
     if len(keys) != len(names):
         fail(f"{what}: it has {len(names)} dimensions, and {len(keys)} indices stand on the left")
@@ -61,7 +56,7 @@ def make_update(func: Func, key: Any, value: Any) -> Update:
     return Update(args, pure, terms, combine, domain, predicate, reads, user_position())
 
 
-def _values(what: str, func: Func, value: Any) -> list[Expr]:
+def _values(what: str, func: Source, value: Any) -> list[Expr]:
     types = func.value_types()
     given = list(value) if isinstance(value, tuple | list | Tuple) else [value]
     if len(given) != len(types):
@@ -109,7 +104,7 @@ def _domain(what: str, exprs: Sequence[Expr]) -> RDom | None:
     return next(iter(domains.values()), None)
 
 
-def _check_own_reads(what: str, func: Func, exprs: Sequence[Expr], naked: Sequence[str | None]) -> None:
+def _check_own_reads(what: str, func: Source, exprs: Sequence[Expr], naked: Sequence[str | None]) -> None:
     for e in postorder(exprs):
         if e.op != "call" or e.data[0] is not func:
             continue
@@ -121,7 +116,7 @@ def _check_own_reads(what: str, func: Func, exprs: Sequence[Expr], naked: Sequen
                 )
 
 
-def _combiner(func: Func, number: int, args: Sequence[Expr], value: Expr) -> tuple[str, Expr]:
+def _combiner(func: Source, number: int, args: Sequence[Expr], value: Expr) -> tuple[str, Expr]:
     """(`add`, e) of `f[args] + e`, where `e` does not read `f`; (`set`, value) of anything else."""
     if value.op in _COMBINERS and len(value.args) == 2 and not (value.op in ("and", "or") and value.type().is_float()):
         for own, term in (value.args, value.args[::-1]):

@@ -20,6 +20,7 @@ from tilefuse.collector import collector_off
 from tilefuse.passes.group_stages import GroupStages
 from tilefuse.passes.inline_stages import InlineStages
 from tilefuse.passes.promote_memory import PromoteMemory
+from tilefuse.passes.raise_clamps import RaiseClamps
 from tilefuse.passes.separate_kernels import SeparateKernels
 from tilefuse.passes.tile import Tile
 from tilefuse.passes.validate_occupancy import ValidateOccupancy
@@ -81,6 +82,7 @@ def standard_passes(
         CommonSubexpressionElimination(),
         SeparateKernels(float=fast_math),  # first: it leaves less for the others
         CanonicalizePass(),
+        RaiseClamps(),
         InlineStages(target=target, extent=size),
         GroupStages(target=target, algorithm=algorithm, extent=size),  # type: ignore[arg-type]
         Tile(target=target, extent=size),
