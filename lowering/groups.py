@@ -26,7 +26,7 @@ from tilefuse.analysis.regions import NotFusable
 from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.img.attrs import Shape
 from tilefuse.dialects.img.axes import letter
-from tilefuse.dialects.img.ops import GroupOp, PipelineOp, StageOp
+from tilefuse.dialects.img.ops import Definition, GroupOp, PipelineOp, StageOp
 from tilefuse.dialects.img.types import FuncType
 from tilefuse.lowering.abi import (
     block_tile,
@@ -43,6 +43,7 @@ from tilefuse.lowering.interior import is_interior
 from tilefuse.lowering.reads import Buffer, Tile, shared_masks
 from tilefuse.lowering.stream import emit_stream
 from tilefuse.lowering.symbols import word
+from tilefuse.lowering.update_loops import update_kernel
 from tilefuse.lowering.warp_tile import WarpTile
 
 EXECUTION_MODELS: dict[Shape, type[BlockTile] | type[WarpTile]] = {
@@ -121,6 +122,8 @@ def lower_group(
     """The tile body and the kernel of one group, `differing` as `_differing` finds it."""
     if group.schedule is None:
         raise PipelineError(f"group '{group.sym_name.data}' has no schedule; run tile, or write one by hand", group)
+    if group.update is not None:
+        return [update_kernel(group)]
     check_places(group, model)
     try:
         emitted = [_body(group, model, differing, fetch=False), _kernel(group, model, differing)]
@@ -335,10 +338,10 @@ class LowerGroups(ModulePass):
         for pipeline in [p for p in op.body.block.ops if isinstance(p, PipelineOp)]:
             groups = [g for g in pipeline.body.block.ops if isinstance(g, GroupOp)]
             for stage in pipeline.body.block.ops:
-                if isinstance(stage, StageOp):
+                if isinstance(stage, Definition):
+                    what, by = ("stage", "group-stages") if isinstance(stage, StageOp) else ("update", "group-updates")
                     raise PipelineError(
-                        f"stage '{stage.sym_name.data}' is in no group; run group-stages before lower-groups",
-                        stage,
+                        f"{what} '{stage.sym_name.data}' is in no group; run {by} before lower-groups", stage
                     )
             model = extract(pipeline)
             kernels: dict[Hashable, list[GroupOp]] = {}

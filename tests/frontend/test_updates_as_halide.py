@@ -1,13 +1,17 @@
 """What updates compute is what the halide wheel computes, with every Func at its root."""
 
+import shutil
+
 import numpy as np
 import pytest
+from emulated_cuda import emulate
 
 import tilefuse
+from tilefuse.passes.pipeline import standard_passes
 
 halide = pytest.importorskip("halide")
 
-TARGETS = ("reference",)
+TARGETS = ("reference", "cpu")
 RNG = np.random.default_rng(0)
 PICTURE = RNG.integers(0, 256, (7, 9), dtype=np.uint8)
 ROW = RNG.integers(0, 12, 40, dtype=np.uint8)
@@ -198,9 +202,22 @@ def by_halide(program):
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.__name__)
 @pytest.mark.parametrize("target", TARGETS)
 def test_as_halide(program, target):
+    check(program, target)
+
+
+@pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.__name__)
+def test_as_halide_on_emulated_gpu(program, monkeypatch, tmp_path):
+    misaligned = emulate(monkeypatch, tmp_path)
+    check(program, "cpu", passes=standard_passes("h200"))
+    assert misaligned, "no kernel ran"
+    assert not any(misaligned)
+
+
+def check(program, target, **options):
     expected = by_halide(program)
     func, sizes = program(tilefuse, tilefuse.Buffer(PICTURE))
-    got = arrays(func.realize(sizes, target, strict_float=True))
+    got = arrays(func.realize(sizes, target, strict_float=True, **options))
     assert len(got) == len(expected)
     for a, b in zip(got, expected, strict=True):
         assert a.dtype == b.dtype

@@ -100,6 +100,11 @@ class GroupOp(IRDLOperation):
         """All stages, producers first."""
         return [op for op in self.body.block.ops if isinstance(op, StageOp)]
 
+    @property
+    def definitions(self) -> list[Definition]:
+        """The stages, or the update."""
+        return [op for op in self.body.block.ops if isinstance(op, Definition)]
+
     @classmethod
     def parse(cls, parser: Parser) -> GroupOp:
         name = parser.parse_str_literal()
