@@ -189,7 +189,7 @@ class PipelineScope:
         block.add_op(img.WriteOp(values, indices, map, predicate))
         for op in block.ops:
             op.location = self.location(update.position)
-        name = self._names.fresh(f"{self._names[func]}.update")
+        name = self._names.fresh(f"{self._names[func]}_update")
         made = img.UpdateOp(name, olds, domain, Region(block), update.combine, bounds)
         self.add(made, update.position)
         self._functions[id(func)] = tuple(made.funcs)

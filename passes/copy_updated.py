@@ -2,7 +2,7 @@
 
 %h1 = img.update "u" (%x) of (%c = %f : ...) { ... }    // and others read %f, or %f is an input
 =>
-%copy = img.stage "u.old" (%x) -> f32 { %v = img.read %f[%x] ...; img.yield %v : f32 }
+%copy = img.stage "u_old" (%x) -> f32 { %v = img.read %f[%x] ...; img.yield %v : f32 }
 %h1 = img.update "u" (%x) of (%c = %copy : ...) { ... }
 """
 
@@ -37,7 +37,7 @@ def _copy(pipeline: PipelineOp, update: UpdateOp) -> None:
     for number, old in enumerate(update.olds):
         if isinstance(old.owner, Definition | GroupOp) and len(list(old.uses)) == 1:
             continue
-        stage = copy_stage(_fresh(pipeline, f"{update.sym_name.data}.old"), old)
+        stage = copy_stage(_fresh(pipeline, f"{update.sym_name.data}_old"), old)
         stage.location = update.location
         anchor = update.parent_op() if isinstance(update.parent_op(), GroupOp) else update
         block = pipeline.body.block

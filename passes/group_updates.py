@@ -1,9 +1,9 @@
 """`group-updates`: every update gets a group, and a schedule: a thread per pure point, in order over the rest.
 
-    %h1 = img.update "hist.update" (%y) over (%r in [%lo, %n]) of (%h = %h0 : !img.func<2xui32>) { ... }
+    %h1 = img.update "hist_update" (%y) over (%r in [%lo, %n]) of (%h = %h0 : !img.func<2xui32>) { ... }
     =>
-    %h1 = img.group "hist.update" schedule #img.schedule<block_tile, tile = [64], threads = [64]> {
-      %u = img.update "hist.update" ...
+    %h1 = img.group "hist_update" schedule #img.schedule<block_tile, tile = [64], threads = [64]> {
+      %u = img.update "hist_update" ...
       img.yield %u : !img.func<2xui32>
     } : !img.func<2xui32>
 

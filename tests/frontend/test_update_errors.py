@@ -175,5 +175,5 @@ def test_a_position_that_nothing_bounds():
     r = hl.RDom([(0, 3)])
     f[hl.ImageParam(hl.Int(32), 1, "p")[r]] += 1
     program = hl.Pipeline(f).compile("reference")
-    with pytest.raises(CallError, match=r"update 'f.update' writes at an index computed from data that nothing bounds"):
+    with pytest.raises(CallError, match=r"update 'f_update' writes at an index computed from data that nothing bounds"):
         program(np.zeros(3, np.int32), sizes=(4,))
