@@ -12,12 +12,12 @@ def lowering_passes(*, warps: bool) -> list[ModulePass]:
 
     `warps`: whether the machine has warps; on a CPU, which has none, warp tiles are arrays.
     """
-    from tilefuse.lowering.groups import LowerGroups
-    from tilefuse.lowering.pack_subwords import PackSubwords
-    from tilefuse.lowering.roll_stages import RollStages
-    from tilefuse.lowering.warp_tiles import LowerWarpTiles
+    from tilefuse.execution.warp_tile.lower_warp_tiles import LowerWarpTiles
+    from tilefuse.execution.warp_tile.pack_subwords import PackSubwords
+    from tilefuse.execution.warp_tile.roll_stages import RollStages
     from tilefuse.passes.expand_division import ExpandDivision
     from tilefuse.passes.expand_shifts import ExpandShifts
+    from tilefuse.passes.lower_groups import LowerGroups
 
     tiles: list[ModulePass] = [PackSubwords(), RollStages(), LowerWarpTiles(warps=warps)]
     return [LowerGroups(), *tiles, ExpandDivision(), ExpandShifts()]

@@ -17,9 +17,9 @@ from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.img.attrs import ScheduleAttr, Shape
 from tilefuse.dialects.img.ops import EVEN, GroupOp, PipelineOp
 from tilefuse.dialects.verification import verify
+from tilefuse.execution.kernel import HELD, bound
 from tilefuse.lowering import lowering_passes
 from tilefuse.lowering.abi import kernel_name, threads
-from tilefuse.lowering.groups import HELD, bound
 from tilefuse.lowering.printers import print_c, print_cuda
 from tilefuse.passes.chain_kernels import ChainKernels
 from tilefuse.passes.fold_grids import FoldGrids
