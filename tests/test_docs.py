@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tilefuse.dialects.parsing import parse_module
-from tilefuse.lowering.groups import LowerGroups
+from tilefuse.passes.lower_groups import LowerGroups
 from tilefuse.passes.pipeline import new_context
 from tilefuse.passes.validate_occupancy import ValidateOccupancy
 from tilefuse.tools.pipeline_opt import main
