@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Pipeline:
-    """What one call computes: a Func, or a list of Funcs."""
+    """A Func, or a list of Funcs, that one call computes."""
 
     def __init__(self, outputs: Any):
         funcs = list(outputs) if isinstance(outputs, list | tuple) else [outputs]

@@ -155,7 +155,7 @@ def print_view(p: FunctionText, op: Operation) -> None:
 
 
 def memory_of(p: FunctionText, value: SSAValue, op: Operation) -> Memory:
-    """What is known of a memref; PipelineError if it came from an op that is not printed."""
+    """Look up a memref; PipelineError if it came from an op that is not printed."""
     if value not in p.memories:
         raise PipelineError(f"{op.name}: its memref must be an argument, a memref.alloca or a memref.view", op)
     return p.memories[value]
