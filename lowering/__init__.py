@@ -1,5 +1,7 @@
 """From scheduled groups to kernel-level IR, and from that to CUDA and C text."""
 
+from collections.abc import Collection
+
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
@@ -7,10 +9,11 @@ if __name__ != "tilefuse.lowering":
     raise ImportError("import this package as tilefuse.lowering")
 
 
-def lowering_passes(*, warps: bool) -> list[ModulePass]:
+def lowering_passes(*, warps: bool, known: Collection[str] = ()) -> list[ModulePass]:
     """From a scheduled module (level 3) to what the printers take (level 5).
 
-    `warps`: whether the machine has warps; on a CPU, which has none, warp tiles are arrays.
+    `warps`: whether the machine has warps; on a CPU, which has none, warp tiles are arrays. `known`: names of kernels
+    that are lowered already, elsewhere.
     """
     from tilefuse.lowering.groups import LowerGroups
     from tilefuse.lowering.pack_subwords import PackSubwords
@@ -21,7 +24,7 @@ def lowering_passes(*, warps: bool) -> list[ModulePass]:
     from tilefuse.passes.merge_versions import MergeVersions
 
     tiles: list[ModulePass] = [PackSubwords(), RollStages(), LowerWarpTiles(warps=warps)]
-    return [LowerGroups(), *tiles, ExpandDivision(), ExpandShifts(), *([MergeVersions()] if warps else [])]
+    return [LowerGroups(tuple(known)), *tiles, ExpandDivision(), ExpandShifts(), *([MergeVersions()] if warps else [])]
 
 
 def lower(module: ModuleOp, *, warps: bool = True) -> ModuleOp:

@@ -68,13 +68,22 @@ class MergeVersions(ModulePass):
         for kernel in functions.values():
             if "kernel.threads" not in kernel.attributes:
                 continue
-            for branch in [o for o in kernel.walk() if isinstance(o, scf.IfOp)]:
+            for branch in list(_outermost_branches(kernel.body.block)):
                 versions = _versions(branch)
                 if versions is None:
                     continue
                 body = functions.get(versions.border.callee.string_value())
                 if body is not None and unrolled_operations(body.body.block) >= self.long:
                     _merge(versions, body)
+
+
+def _outermost_branches(block: Block) -> Iterator[scf.IfOp]:
+    """The branches of a block and of the loops in it, but not those within other branches."""
+    for op in block.ops:
+        if isinstance(op, scf.IfOp):
+            yield op
+        elif isinstance(op, scf.ForOp):
+            yield from _outermost_branches(op.body.block)
 
 
 def unrolled_operations(block: Block) -> int:
@@ -174,6 +183,11 @@ def _versions(branch: scf.IfOp) -> _Versions | None:
         return None
     if any(isinstance(op, func.CallOp | scf.IfOp) for op in at_border[:-1]) or border.callee != inside.callee:
         return None
+    if (0, 1) not in {
+        (integer_constant(a), abs(integer_constant(b) or 0))
+        for a, b in zip(inside.operands, border.operands, strict=True)
+    }:
+        return None  # no flag says that the second is for borders
     return _Versions(branch, aligned, inside, border, whole, flags, last)
 
 
