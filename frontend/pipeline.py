@@ -41,7 +41,7 @@ class Pipeline:
 
         PipelineError for a Func that is not defined, or two inputs of one name.
         """
-        # Late: arith and math take as long to import as all the rest of the language.
+        # Late: to write a pipeline nothing is needed of what builds IR.
         from tilefuse.frontend.build import build_module
 
         return build_module(self._outputs, name)
