@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 
 from xdsl.context import Context
@@ -130,3 +130,26 @@ def schedule(
     """A scheduled copy of `module` (level 3)."""
     chosen = standard_passes(target, extent=extent, algorithm=algorithm) if passes is None else passes
     return run_passes(module, chosen, trace=trace)
+
+
+def lowering_passes(*, warps: bool, known: Collection[str] = ()) -> list[ModulePass]:
+    """From a scheduled module (level 3) to what the printers take (level 5).
+
+    `warps`: whether the machine has warps; on a CPU, which has none, warp tiles are arrays. `known`: names of kernels
+    that are lowered already, elsewhere.
+    """
+    from tilefuse.execution.warp_tile.lower_warp_tiles import LowerWarpTiles
+    from tilefuse.execution.warp_tile.pack_subwords import PackSubwords
+    from tilefuse.execution.warp_tile.roll_stages import RollStages
+    from tilefuse.passes.expand_division import ExpandDivision
+    from tilefuse.passes.expand_shifts import ExpandShifts
+    from tilefuse.passes.lower_groups import LowerGroups
+    from tilefuse.passes.merge_versions import MergeVersions
+
+    tiles: list[ModulePass] = [PackSubwords(), RollStages(), LowerWarpTiles(warps=warps)]
+    return [LowerGroups(tuple(known)), *tiles, ExpandDivision(), ExpandShifts(), *([MergeVersions()] if warps else [])]
+
+
+def lower(module: ModuleOp, *, warps: bool = True) -> ModuleOp:
+    """A lowered copy of a scheduled module."""
+    return run_passes(module, lowering_passes(warps=warps))

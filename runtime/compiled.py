@@ -13,13 +13,12 @@ from xdsl.passes import ModulePass
 
 from tilefuse.dialects.img.ops import GroupOp, PipelineOp
 from tilefuse.dialects.verification import verify
-from tilefuse.lowering import lowering_passes
 from tilefuse.lowering.abi import groups_of, kernel_name
-from tilefuse.lowering.fit_registers import Compiler, Report, fit_registers
 from tilefuse.lowering.printers import print_c, print_cuda
 from tilefuse.passes.chain_kernels import ChainKernels
+from tilefuse.passes.fit_registers import Compiler, Report, fit_registers
 from tilefuse.passes.fold_grids import FoldGrids
-from tilefuse.passes.pipeline import PassTrace, run_passes, standard_passes
+from tilefuse.passes.pipeline import PassTrace, lowering_passes, run_passes, standard_passes
 from tilefuse.passes.tile import Tile
 from tilefuse.passes.validate_occupancy import ValidateOccupancy
 from tilefuse.runtime import cpu, cuda

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tilefuse.dialects.parsing import parse_module
-from tilefuse.lowering.groups import LowerGroups
+from tilefuse.passes.lower_groups import LowerGroups
 from tilefuse.passes.pipeline import new_context
 from tilefuse.passes.validate_occupancy import ValidateOccupancy
 from tilefuse.tools.pipeline_opt import main
@@ -74,6 +74,12 @@ PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("benchmarks/**/
 def test_links_between_pages_lead_somewhere(page):
     links = re.findall(r"\]\((?!https?://|#)([^)#\s]+)", page.read_text())
     assert [link for link in links if not (page.parent / link).exists()] == []
+
+
+@pytest.mark.parametrize("page", [ROOT / "README.md", *ROOT.glob("docs/*.md")], ids=lambda page: page.name)
+def test_files_that_pages_name_exist(page):
+    named = re.findall(r"`((?:[a-z_]+/)+[a-z_]+\.(?:py|toml|h))`", page.read_text())
+    assert [name for name in named if not (ROOT / name).exists()] == []
 
 
 def test_figures_with_dates_stand_with_the_results():

@@ -17,11 +17,12 @@ MAY_IMPORT = {
     "dialects": set(),
     "analysis": {"dialects", "targets"},
     "evaluator": {"dialects"},
-    "passes": {"analysis", "dialects", "targets"},
-    "lowering": {"analysis", "dialects", "passes", "targets"},
-    "runtime": {"analysis", "dialects", "evaluator", "lowering", "passes", "targets"},
+    "lowering": {"analysis", "dialects", "targets"},
+    "execution": {"analysis", "dialects", "lowering", "targets"},
+    "passes": {"analysis", "dialects", "execution", "lowering", "targets"},
+    "runtime": {"analysis", "dialects", "evaluator", "execution", "lowering", "passes", "targets"},
     "frontend": {"dialects"},
-    "tools": {"analysis", "dialects", "lowering", "passes", "runtime", "targets"},
+    "tools": {"analysis", "dialects", "execution", "lowering", "passes", "runtime", "targets"},
 }
 
 ACROSS = {
@@ -37,7 +38,10 @@ OPEN = {
     ("frontend.types", "frontend.expr"): "Type.min() and Type.max() are Exprs, as in Halide",
     ("frontend.func", "frontend.pipeline"): "Func.realize makes a Pipeline of itself",
     **{
-        (f"lowering.warp_{part}", "lowering.warp_registers"): "parts of one lowering see it as `body`, by type"
+        (
+            f"execution.warp_tile.{part}",
+            "execution.warp_tile.registers",
+        ): "parts of a lowering see it by type"
         for part in ("exchange", "loads", "pieces", "prefetches", "shifts", "sides", "stores")
     },
 }

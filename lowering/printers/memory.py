@@ -19,7 +19,6 @@ from tilefuse.lowering.printers.function_text import FunctionText, Row
 from tilefuse.lowering.printers.memrefs import PRIVATE, SHARED, Memory, space_of
 from tilefuse.lowering.printers.readings import literal
 from tilefuse.lowering.printers.vectors import is_mask
-from tilefuse.targets.limits import STATIC_SHARED_LIMIT as STATIC_SHARED_LIMIT  # asked for here by warp_registers
 
 
 def read_pointers(p: FunctionText) -> list[str]:
