@@ -187,7 +187,7 @@ class Var(Expr):
         self._type, self.op, self.args, self.data = I32, "var", (), name
 
     def name(self) -> str:
-        """Its name."""
+        """Name of the coordinate."""
         return str(self.data)
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Pipeline:
-    """What one call computes: a Func, or a list of Funcs."""
+    """A Func, or a list of Funcs, that one call computes."""
 
     def __init__(self, outputs: Any):
         funcs = list(outputs) if isinstance(outputs, list | tuple) else [outputs]
@@ -41,7 +41,7 @@ class Pipeline:
 
         PipelineError for a Func that is not defined, or two inputs of one name.
         """
-        # Late: arith and math take as long to import as all the rest of the language.
+        # Late: to write a pipeline nothing is needed of what builds IR.
         from tilefuse.frontend.build import build_module
 
         return build_module(self._outputs, name)

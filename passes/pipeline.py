@@ -28,7 +28,7 @@ from tilefuse.passes.validate_occupancy import ValidateOccupancy
 
 @dataclass
 class PassTrace:
-    """What each pass left behind: IR text (made when asked for) and seconds."""
+    """Module after each pass, whose text is made when asked for, and seconds that each took."""
 
     modules: list[tuple[str, ModuleOp]] = field(default_factory=list)
     seconds: dict[str, float] = field(default_factory=dict)

@@ -113,7 +113,7 @@ _HALF = {
 
 
 class C(Language):
-    """What is C's own."""
+    """C11 with GCC's and Clang's vectors, and OpenMP."""
 
     name = "C"
     helper_qualifier = "static inline"

@@ -192,7 +192,7 @@ _WORDS = {2: "unsigned short", 4: "unsigned int", 8: "uint2", 16: "uint4"}
 
 
 class Cuda(Language):
-    """What is CUDA's own."""
+    """CUDA C++ for NVRTC."""
 
     name = "CUDA"
     helper_qualifier = "static __device__ __forceinline__"
@@ -238,7 +238,7 @@ class Cuda(Language):
         return [f"#pragma unroll {unroll.value.data}" if isinstance(unroll, IntegerAttr) else "#pragma unroll"]
 
     def math(self, function: str) -> str:
-        """The same names; square roots are asked for correctly rounded."""
+        """Return the function of the C library; square roots are asked for correctly rounded."""
         return {"sqrtf": "__fsqrt_rn", "sqrt": "__dsqrt_rn"}.get(function, function)
 
     def rsqrt(self, prelude: Prelude, a: Expr, ctype: str) -> Expr:

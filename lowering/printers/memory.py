@@ -19,7 +19,6 @@ from tilefuse.lowering.printers.function_text import FunctionText, Row
 from tilefuse.lowering.printers.memrefs import PRIVATE, SHARED, Memory, space_of
 from tilefuse.lowering.printers.readings import literal
 from tilefuse.lowering.printers.vectors import is_mask
-from tilefuse.targets.limits import STATIC_SHARED_LIMIT as STATIC_SHARED_LIMIT  # asked for here by warp_registers
 
 
 def read_pointers(p: FunctionText) -> list[str]:
@@ -155,7 +154,7 @@ def print_view(p: FunctionText, op: Operation) -> None:
 
 
 def memory_of(p: FunctionText, value: SSAValue, op: Operation) -> Memory:
-    """What is known of a memref; PipelineError if it came from an op that is not printed."""
+    """Look up a memref; PipelineError if it came from an op that is not printed."""
     if value not in p.memories:
         raise PipelineError(f"{op.name}: its memref must be an argument, a memref.alloca or a memref.view", op)
     return p.memories[value]

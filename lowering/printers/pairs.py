@@ -168,7 +168,7 @@ def _word(parts: list[str], places: list[tuple[int, int]], op: Operation) -> str
 
 
 def _bitcast(p: FunctionText, op: Operation) -> Expr:
-    """The same words."""
+    """Print nothing: the words are the same."""
     op = as_type(vector.BitcastOp, op)
     a, target = p.use(op.source), p.vector(op.result.type, op)
     if a.ctype != target.ctype:
