@@ -20,7 +20,7 @@ def lowering_passes(*, warps: bool) -> list[ModulePass]:
     from tilefuse.passes.expand_shifts import ExpandShifts
 
     tiles: list[ModulePass] = [PackSubwords(), RollStages(), LowerWarpTiles(warps=warps)]
-    return [LowerGroups(), *tiles, ExpandDivision(), ExpandShifts()]
+    return [LowerGroups(warps=warps), *tiles, ExpandDivision(), ExpandShifts()]
 
 
 def lower(module: ModuleOp, *, warps: bool = True) -> ModuleOp:

@@ -23,6 +23,7 @@ from tilefuse.analysis.model import PipelineModel, extract
 from tilefuse.analysis.placement import prefetched
 from tilefuse.analysis.places import check_places
 from tilefuse.analysis.regions import NotFusable
+from tilefuse.analysis.written_out import check_length
 from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.img.attrs import Shape
 from tilefuse.dialects.img.axes import letter
@@ -327,6 +328,9 @@ class LowerGroups(ModulePass):
 
     name = "lower-groups"
 
+    warps: bool = True
+    """Whether the machine has warps; else warp tiles become arrays and loops, and their code is short."""
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         present = {f.sym_name.data for f in op.body.block.ops if isinstance(f, func.FuncOp)}
         for pipeline in [p for p in op.body.block.ops if isinstance(p, PipelineOp)]:
@@ -349,5 +353,6 @@ class LowerGroups(ModulePass):
             for first, *others in kernels.values():
                 for group in others:
                     group.attributes["kernel"] = StringAttr(kernel_name(first))
+                check_length(first, model, warps=self.warps)
                 for function in lower_group(first, model, _differing([first, *others], model)):
                     op.body.block.insert_op_before(function, pipeline)
