@@ -70,9 +70,7 @@ def test_schedules_with_too_much_code_are_refused_at_once(target, tile):
 def test_lowering_refuses_too_much_code_that_nobody_validated(target, tile):
     scheduled = run_passes(module(), [tile if p.name == "tile" else p for p in before_validation(target)])
     began = time.process_time()
-    with pytest.raises(
-        PipelineError, match=r"test_limits.py.*'g': about \d+ operations .* 12000 are the most"
-    ):
+    with pytest.raises(PipelineError, match=r"test_limits.py.*'g': about \d+ operations .* 12000 are the most"):
         lower(scheduled, warps=target != "cpu")
     assert time.process_time() - began < 5
 
