@@ -19,6 +19,7 @@ from tilefuse.analysis.model import PipelineModel, extract
 from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.img.ops import GroupOp, PipelineOp, StageOp
 from tilefuse.execution.kernel import lower_group
+from tilefuse.execution.written_out import check_length
 from tilefuse.lowering.abi import kernel_args, kernel_name
 
 
@@ -28,6 +29,8 @@ class LowerGroups(ModulePass):
 
     name = "lower-groups"
 
+    warps: bool = True
+    """Whether the machine has warps; else warp tiles become arrays and loops, and their code is short."""
     known: tuple[str, ...] = ()
     """Kernels that are lowered already, elsewhere: they get no functions again."""
 
@@ -55,6 +58,7 @@ class LowerGroups(ModulePass):
                     group.attributes["kernel"] = StringAttr(kernel_name(first))
                 if kernel_name(first) in self.known:
                     continue
+                check_length(first, model, warps=self.warps)
                 for function in lower_group(first, model, _differing([first, *others], model)):
                     op.body.block.insert_op_before(function, pipeline)
 

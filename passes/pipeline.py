@@ -147,7 +147,13 @@ def lowering_passes(*, warps: bool, known: Collection[str] = ()) -> list[ModuleP
     from tilefuse.passes.merge_versions import MergeVersions
 
     tiles: list[ModulePass] = [PackSubwords(), RollStages(), LowerWarpTiles(warps=warps)]
-    return [LowerGroups(tuple(known)), *tiles, ExpandDivision(), ExpandShifts(), *([MergeVersions()] if warps else [])]
+    return [
+        LowerGroups(warps=warps, known=tuple(known)),
+        *tiles,
+        ExpandDivision(),
+        ExpandShifts(),
+        *([MergeVersions()] if warps else []),
+    ]
 
 
 def lower(module: ModuleOp, *, warps: bool = True) -> ModuleOp:

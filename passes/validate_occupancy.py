@@ -27,7 +27,7 @@ from tilefuse.dialects.img.ops import EVEN, GroupOp, PipelineOp
 from tilefuse.execution.block_tile.placement import Placement, prefetched, row_step, shared_bytes
 from tilefuse.execution.places import check_places
 from tilefuse.execution.warp_tile.layout import LANES, exchange_bytes, group_layout, warp_layout
-from tilefuse.execution.written_out import MOST_WRITTEN_OUT, written_out
+from tilefuse.execution.written_out import too_long
 from tilefuse.targets.gpus import Gpu, gpu
 from tilefuse.targets.occupancy import exceeded_limits, occupancy
 
@@ -263,14 +263,9 @@ class ValidateOccupancy(ModulePass):
 
         No problem where `fix` has nothing smaller: the compiler takes its time then, but the pipeline compiles.
         """
-        operations, longest = written_out(group, model)
+        problem = too_long(group, model)
         may_change = self.fix and group.sym_name.data not in self.keep
-        if operations <= MOST_WRITTEN_OUT or (may_change and _smaller(group, model) is None):
-            return []
-        return [
-            f"about {operations} operations are written out for a thread, most of them of '{longest}', where "
-            f"{MOST_WRITTEN_OUT} are the most; a smaller tile, more threads or less unroll have fewer"
-        ]
+        return [] if problem is None or (may_change and _smaller(group, model) is None) else [problem]
 
     def _cpu_problems(self, group: GroupOp, model: PipelineModel) -> list[str]:
         size, largest = _arrays(group, model)
