@@ -12,15 +12,13 @@ def lowering_passes(*, warps: bool) -> list[ModulePass]:
 
     `warps`: whether the machine has warps; on a CPU, which has none, warp tiles are arrays.
     """
-    from tilefuse.execution.warp_tile.lower_warp_tiles import LowerWarpTiles
-    from tilefuse.execution.warp_tile.pack_subwords import PackSubwords
-    from tilefuse.execution.warp_tile.roll_stages import RollStages
+    from tilefuse.execution.registry import models
     from tilefuse.passes.expand_division import ExpandDivision
     from tilefuse.passes.expand_shifts import ExpandShifts
     from tilefuse.passes.lower_groups import LowerGroups
 
-    tiles: list[ModulePass] = [PackSubwords(), RollStages(), LowerWarpTiles(warps=warps)]
-    return [LowerGroups(), *tiles, ExpandDivision(), ExpandShifts()]
+    of_models = [p for m in models() for p in m.lowering_passes(warps=warps)]
+    return [LowerGroups(), *of_models, ExpandDivision(), ExpandShifts()]
 
 
 def lower(module: ModuleOp, *, warps: bool = True) -> ModuleOp:

@@ -14,10 +14,11 @@ from xdsl.dialects.builtin import IntegerAttr, ModuleOp, UnitAttr
 from xdsl.passes import ModulePass
 
 from tilefuse.dialects.diagnostics import PipelineError
-from tilefuse.dialects.img.attrs import ScheduleAttr, Shape
+from tilefuse.dialects.img.attrs import ScheduleAttr
 from tilefuse.dialects.img.ops import EVEN, GroupOp, PipelineOp
 from tilefuse.dialects.verification import verify
 from tilefuse.execution.kernel import HELD, bound
+from tilefuse.execution.registry import model_of
 from tilefuse.lowering import lowering_passes
 from tilefuse.lowering.abi import kernel_name, threads
 from tilefuse.lowering.printers import print_c, print_cuda
@@ -311,7 +312,7 @@ class Compiled:
         for group, name in zip(groups_of(find_pipeline(scheduled)), names, strict=True):
             spilled = cubin.spill_bytes.get(name)
             if spilled and name not in fixed and group.schedule is not None:
-                if group.schedule.execution is Shape.WarpTile:
+                if model_of(group).learns_registers:
                     add_register_need(group, cubin.registers[name] + -(-spilled // 8))
                 spilling[group.sym_name.data] = group
         passes = self._passes()

@@ -80,7 +80,7 @@
 
 // -----
 
-// expected-error @below {{Expected `block_tile`, or `warp_tile`}}
+// expected-error @below {{no execution model is called 'spiral'; there are warp_tile, block_tile}}
 "test.op"() {s = #img.schedule<spiral, tile = [8], threads = [8]>} : () -> ()
 
 // -----
@@ -110,7 +110,7 @@
 
 // -----
 
-// expected-error @below {{a warp_tile takes no unroll: its rows and columns are registers, which only unrolled code can name}}
+// expected-error @below {{a warp_tile takes no unroll}}
 "test.op"() {s = #img.schedule<warp_tile, tile = [120, 28], threads = [32, 8], vector = 4, unroll = [1, 2]>} : () -> ()
 
 // -----
@@ -120,7 +120,7 @@
 
 // -----
 
-// expected-error @below {{a warp_tile takes no stream; block_tile does}}
+// expected-error @below {{a warp_tile takes no stream}}
 "test.op"() {s = #img.schedule<warp_tile, tile = [120, 28], threads = [32, 8], vector = 4, stream = 2>} : () -> ()
 
 // -----
@@ -135,12 +135,12 @@
 
 // -----
 
-// expected-error @below {{ahead is a number of rows of warp tiles; a block_tile, or a row of points, takes none}}
+// expected-error @below {{a block_tile takes no ahead}}
 "test.op"() {s = #img.schedule<block_tile, tile = [128, 16], threads = [32, 8], ahead = 2>} : () -> ()
 
 // -----
 
-// expected-error @below {{ahead is a number of rows of warp tiles; a block_tile, or a row of points, takes none}}
+// expected-error @below {{ahead is a number of rows of tiles, and a row of points has none}}
 "test.op"() {s = #img.schedule<warp_tile, tile = [128], threads = [32], vector = 4, ahead = 2>} : () -> ()
 
 // -----
