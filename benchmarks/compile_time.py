@@ -123,9 +123,8 @@ def subjects() -> dict[str, Callable[[], Any]]:
 def steps(build: Callable[[], Any], target: str) -> Iterator[tuple[str, Callable[[], Any]]]:
     """Names and thunks, to be run in order: each gets what the ones before it made."""
     from tilefuse.dialects.verification import verify
-    from tilefuse.lowering import lowering_passes
     from tilefuse.lowering.printers import print_cuda
-    from tilefuse.passes.pipeline import new_context, standard_passes
+    from tilefuse.passes.pipeline import lowering_passes, new_context, standard_passes
 
     made: dict[str, Any] = {}
 

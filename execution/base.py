@@ -93,7 +93,10 @@ class ExecutionModel(ABC):
     # --- the schedule
 
     def verify(self, schedule: ScheduleAttr) -> None:
-        """Raise VerifyException for a schedule that says what the model does not have."""
+        """Raise VerifyException for a schedule that says what the model does not have.
+
+        The dialect has checked what holds for all of them; it knows no models.
+        """
         said = {
             "unroll": bool(schedule.unroll_factors),
             "stream": schedule.tiles_per_block != 1,

@@ -12,6 +12,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from xdsl.utils.exceptions import VerifyException
+
+from tilefuse.dialects.diagnostics import PipelineError
+
 if TYPE_CHECKING:
     from tilefuse.dialects.img.ops import GroupOp
     from tilefuse.execution.base import ExecutionModel
@@ -43,9 +47,14 @@ def model_named(name: str) -> ExecutionModel:
 
 
 def model_of(group: GroupOp) -> ExecutionModel:
-    """The execution model of a scheduled group."""
+    """The execution model of a scheduled group. Raises PipelineError for a schedule that none has."""
     assert group.schedule is not None
-    return model_named(group.schedule.model)
+    try:
+        model = model_named(group.schedule.model)
+        model.verify(group.schedule)
+    except (UnknownModel, VerifyException) as error:
+        raise PipelineError(f"group '{group.sym_name.data}': {error}", group) from error
+    return model
 
 
 def names() -> list[str]:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from xdsl.dialects.builtin import ModuleOp
 
 from tilefuse.collector import collector_off
+from tilefuse.dialects.img.ops import PipelineOp
 from tilefuse.frontend.errors import fail
 from tilefuse.frontend.expr import Expr
 from tilefuse.frontend.func import Func
 from tilefuse.frontend.inputs import Buffer
 from tilefuse.frontend.walk import describe
+
+if TYPE_CHECKING:
+    import networkx as nx
 
 
 class Pipeline:
@@ -41,6 +45,15 @@ class Pipeline:
         from tilefuse.frontend.build import build_module
 
         return build_module(self._outputs, name)
+
+    def graph(self) -> nx.DiGraph:
+        """Build the graph of inputs and stages, as written: see `tilefuse.analysis.graph.stage_graph`."""
+        # Late: networkx takes longer to import than all of the language.
+        from tilefuse.analysis.graph import stage_graph
+
+        (pipeline,) = self.to_module().body.block.ops
+        assert isinstance(pipeline, PipelineOp)
+        return stage_graph(pipeline)
 
     @collector_off()
     def compile(self, target: str = "auto", *, name: str | None = None, **options: Any) -> Any:

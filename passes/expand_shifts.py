@@ -22,7 +22,8 @@ from xdsl.dialects.builtin import IndexType, IntegerType, ModuleOp, i64
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from tilefuse.passes.expansion import Constants, Expansion, expand_ops, integer_constant
+from tilefuse.dialects.constants import integer_constant
+from tilefuse.passes.expansion import Constants, Expansion, expand_ops
 
 _SHIFTS = (arith.ShLIOp, arith.ShRUIOp, arith.ShRSIOp)
 _INDEX_BITS = 32

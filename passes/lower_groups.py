@@ -30,6 +30,9 @@ class LowerGroups(ModulePass):
 
     name = "lower-groups"
 
+    known: tuple[str, ...] = ()
+    """Kernels that are lowered already, elsewhere: they get no functions again."""
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         present = {f.sym_name.data for f in op.body.block.ops if isinstance(f, func.FuncOp)}
         for pipeline in [p for p in op.body.block.ops if isinstance(p, PipelineOp)]:
@@ -52,6 +55,8 @@ class LowerGroups(ModulePass):
             for first, *others in kernels.values():
                 for group in others:
                     group.attributes["kernel"] = StringAttr(kernel_name(first))
+                if kernel_name(first) in self.known:
+                    continue
                 for function in lower_group(first, model, _differing([first, *others], model)):
                     op.body.block.insert_op_before(function, pipeline)
 

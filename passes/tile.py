@@ -9,7 +9,7 @@ registers for stand on the group as `register_needs`, and count as what they nee
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, ModuleOp
@@ -27,7 +27,7 @@ from tilefuse.dialects.options import check_numbers
 from tilefuse.execution.base import ByHand, group_error
 from tilefuse.execution.candidate import Candidate, Kind, Wishes
 from tilefuse.execution.facts import GroupFacts
-from tilefuse.execution.registry import DEFAULT, UnknownModel, model_named
+from tilefuse.execution.registry import DEFAULT, UnknownModel, model_named, names
 from tilefuse.execution.search import best_for_like, schedules
 
 REGISTER_NEEDS = "register_needs"
@@ -46,8 +46,8 @@ class Tile(ModulePass):
 
     target: str = "h200"
     """The machine to tile for: a GPU's model or arch, or cpu."""
-    shape: str = AUTO
-    """The execution model by name, or auto for the cheapest; --list-passes says which there are."""
+    shape: str = field(default=AUTO, metadata={"choices": lambda: [AUTO, *names()]})
+    """The execution model; auto: the cheapest."""
     sizes: tuple[int, ...] = ()
     """Tile of a block per dimension, x first, instead of searching. With warp_tile, 0 for x means what the lanes
     cover, and 0 for y what the warps do with `rows` each."""
@@ -79,16 +79,16 @@ class Tile(ModulePass):
         check_numbers(self, sizes=0, threads=1, vector=1, unroll=1, stream=1, rows=1, blocks=0, ahead=0)
         self._check_options()
         self._check_shape()
-        names = []
+        present = []
         for pipeline in op.body.block.ops:
             if isinstance(pipeline, PipelineOp):
                 groups = [g for g in pipeline.body.block.ops if isinstance(g, GroupOp)]
-                names += [g.sym_name.data for g in groups]
+                present += [g.sym_name.data for g in groups]
                 chosen = [g for g in groups if g.schedule is None and self.only in (None, g.sym_name.data)]
                 if chosen:
                     self._tile(chosen, extract(pipeline, self.extent), alone=len(groups) == 1)
-        if self.only is not None and self.only not in names:
-            raise PipelineError(f"tile: no group is called '{self.only}'; there are {', '.join(names) or 'none'}")
+        if self.only is not None and self.only not in present:
+            raise PipelineError(f"tile: no group is called '{self.only}'; there are {', '.join(present) or 'none'}")
 
     def _tile(self, groups: Sequence[GroupOp], model: PipelineModel, *, alone: bool) -> None:
         if self.sizes:
@@ -147,11 +147,13 @@ class Tile(ModulePass):
         )  # fmt: skip
         execution = model_named(DEFAULT if self.shape == AUTO else self.shape)
         try:
-            return execution.by_hand(group, GroupFacts.of(group, model, self.extent), given)
+            schedule = execution.by_hand(group, GroupFacts.of(group, model, self.extent), given)
+            execution.verify(schedule)
         except NotFusable as error:
             raise group_error(group, error) from error
         except VerifyException as error:
             raise PipelineError(f"tile: group '{group.sym_name.data}': {error}", group) from error
+        return schedule
 
     def _search(self, group: GroupOp, facts: GroupFacts, needs: dict[Kind, int]) -> list[Candidate]:
         """All schedules that are compared, at least one."""

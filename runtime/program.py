@@ -7,7 +7,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from io import StringIO
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
@@ -50,6 +50,9 @@ from tilefuse.runtime.scalars import Number, distinct, params_in_boxes
 from tilefuse.runtime.seen import SEVERAL, SeenCall, SeenCalls
 from tilefuse.runtime.specialize import find_pipeline, give_outputs_stages, specialize
 from tilefuse.targets.gpus import gpu
+
+if TYPE_CHECKING:
+    import networkx as nx
 
 _OPTIONS = ("extent", "algorithm", "fast_math")
 """What `compile_pipeline` passes on to `standard_passes`."""
@@ -306,6 +309,13 @@ class Program:
             return []
         plan = self._last.plan if isinstance(self._last, PreparedKernels) else None
         return reporting.kernels(self._current_kernels(), plan)
+
+    def graph(self) -> nx.DiGraph:
+        """Build the graph of inputs, stages and kernels, as last compiled (`analysis.graph.stage_graph`)."""
+        # Late: networkx takes as long to import as a fifth of the compiler, and no call needs it.
+        from tilefuse.analysis.graph import stage_graph
+
+        return stage_graph(self._pipeline if self._settings.backend.name == "reference" else self._current().pipeline)
 
     def report(self) -> str:
         """Kernels, their tiles and memory, and the time of the last call (on a GPU: of the last `time`)."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 from xdsl.dialects.builtin import DenseArrayBase, IntAttr, StringAttr, i64
 from xdsl.dialects.utils import EnumAttribute
@@ -14,9 +14,6 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
-
-if TYPE_CHECKING:
-    from tilefuse.execution.base import ExecutionModel
 
 
 class BoundaryKind(StrEnum):
@@ -305,12 +302,7 @@ class ScheduleAttr(ParametrizedAttribute):
             return parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_integer)
 
         with parser.in_angle_brackets():
-            start = parser.pos
             model = parser.parse_identifier()
-            try:
-                _execution_model(model)
-            except VerifyException as error:
-                parser.raise_error(str(error), start, parser.pos)
             parser.parse_punctuation(",")
             parser.parse_keyword("tile")
             tile = int_list()
@@ -358,15 +350,3 @@ class ScheduleAttr(ParametrizedAttribute):
             raise VerifyException(f"ahead = {self.rows_ahead}: a number of rows of tiles, 0 for none")
         if self.rows_ahead and len(tile) < 2:
             raise VerifyException("ahead is a number of rows of tiles, and a row of points has none")
-        _execution_model(self.model).verify(self)
-
-
-def _execution_model(name: str) -> ExecutionModel:
-    """The execution model of that name. Raises VerifyException, with the names that there are."""
-    # late: execution models are built on this dialect
-    from tilefuse.execution.registry import UnknownModel, model_named
-
-    try:
-        return model_named(name)
-    except UnknownModel as error:
-        raise VerifyException(str(error)) from error

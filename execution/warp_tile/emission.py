@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 from xdsl.ir import Attribute, Block, Region, SSAValue
 
@@ -24,7 +23,8 @@ from tilefuse.dialects.naming import value_name
 from tilefuse.dialects.warp import AtOp, LoadOp, MapOp, NeighboursOp, PrefetchOp, StoreOp, YieldOp
 from tilefuse.dialects.warp.layout import Layout, TileType
 from tilefuse.dialects.warp.memory import is_one_access
-from tilefuse.execution.warp_tile.layout import LANES, Held
+from tilefuse.execution.plan import KernelPlan
+from tilefuse.execution.warp_tile.layout import LANES, Held, WarpLayout
 from tilefuse.lowering.emit import INDEX, Emitter, Num
 from tilefuse.lowering.reads import (
     Buffer,
@@ -36,21 +36,18 @@ from tilefuse.lowering.reads import (
     row_of,
 )
 
-if TYPE_CHECKING:
-    from tilefuse.execution.warp_tile.plan import WarpPlan
-
 
 class TileBody:
     """Emits the tile body of one group."""
 
-    def __init__(self, plan: WarpPlan, e: Emitter, tile: Tile, outputs: Sequence[Buffer]):
+    def __init__(self, plan: KernelPlan, layout: WarpLayout, e: Emitter, tile: Tile, outputs: Sequence[Buffer]):
         self.plan, self.e, self.tile, self.outputs = plan, e, tile, outputs
         group, model = plan.group, plan.model
         self.group, self.model = group, model
         self.ids = {s: model.node_of[s.funcs[0]] for s in group.stages}
         self.output = group.output_stage
         self.follow = follow_chain(model, list(self.ids.values()), self.ids[self.output])
-        self.held = plan.layout
+        self.held = layout
         # lanes outside the tile read what is not staged, too
         tile.safe_reads = True
 

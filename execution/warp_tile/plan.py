@@ -40,10 +40,10 @@ class WarpPlan(KernelPlan):
             self.rows_ahead = self.schedule.rows_ahead
 
     def body(self, e: Emitter, tile: Tile, outputs: Sequence[Buffer]) -> None:
-        TileBody(self, e, tile, outputs).emit()
+        TileBody(self, self.layout, e, tile, outputs).emit()
 
     def request(self, e: Emitter, tile: Tile, outputs: Sequence[Buffer]) -> None:
-        TileBody(self, e, tile, outputs).emit_ahead()
+        TileBody(self, self.layout, e, tile, outputs).emit_ahead()
 
     def _reads(self) -> Iterator[tuple[SSAValue, list[tuple[int, int]]]]:
         """What the loads of all lanes, dead ones too, reach in each buffer: in x and y from the tile's origin."""

@@ -11,8 +11,7 @@ from tilefuse.dialects.img.ops import GroupOp, InputOp, ReturnOp
 from tilefuse.execution.candidate import Candidate
 from tilefuse.execution.search import CODE_KEPT, FETCH_US, VERSIONS, best_for_like
 from tilefuse.execution.warp_tile.prediction import Work
-from tilefuse.lowering import lowering_passes
-from tilefuse.passes.pipeline import run_passes, standard_passes
+from tilefuse.passes.pipeline import lowering_passes, run_passes, standard_passes
 
 LONG, SHORT = CODE_KEPT / VERSIONS, 0.4 * CODE_KEPT / VERSIONS
 

@@ -27,8 +27,7 @@ from tilefuse.execution.warp_tile import pack_subwords
 from tilefuse.execution.warp_tile.counts import Rows, count
 from tilefuse.execution.warp_tile.layout import group_layout
 from tilefuse.execution.warp_tile.schedule import layout_of
-from tilefuse.lowering import lowering_passes
-from tilefuse.passes.pipeline import run_passes
+from tilefuse.passes.pipeline import lowering_passes, run_passes
 from tilefuse.passes.promote_memory import PromoteMemory
 from tilefuse.passes.tile import Tile
 

@@ -11,8 +11,7 @@ from tilefuse.dialects.img.ops import GroupOp, PipelineOp
 from tilefuse.dialects.parsing import parse_module
 from tilefuse.dialects.warp.layout import Layout
 from tilefuse.execution.warp_tile.layout import exchange_bytes, group_layout
-from tilefuse.lowering import lower
-from tilefuse.passes.pipeline import run_passes
+from tilefuse.passes.pipeline import lower, run_passes
 from tilefuse.passes.tile import Tile
 
 BLUR = """

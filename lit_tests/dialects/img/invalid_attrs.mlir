@@ -80,48 +80,13 @@
 
 // -----
 
-// expected-error @below {{no execution model is called 'spiral'; there are warp_tile, block_tile}}
-"test.op"() {s = #img.schedule<spiral, tile = [8], threads = [8]>} : () -> ()
-
-// -----
-
 // expected-error @below {{Expected 'threads'}}
 "test.op"() {s = #img.schedule<block_tile, tile = [8], vector = 2>} : () -> ()
 
 // -----
 
-// expected-error @below {{tile has 2 dimensions but unroll has 1}}
-"test.op"() {s = #img.schedule<block_tile, tile = [128, 16], threads = [32, 8], unroll = [2]>} : () -> ()
-
-// -----
-
-// expected-error @below {{unroll = 3 in dimension 0 does not divide the 4 rounds of a thread's loop there}}
-"test.op"() {s = #img.schedule<block_tile, tile = [128, 16], threads = [32, 8], unroll = [3, 1]>} : () -> ()
-
-// -----
-
-// expected-error @below {{unroll = 2 in dimension 0 does not divide the 1 rounds of a thread's loop there}}
-"test.op"() {s = #img.schedule<block_tile, tile = [128, 16], threads = [32, 8], vector = 4, unroll = [2, 1]>} : () -> ()
-
-// -----
-
-// expected-error @below {{unroll = 0 in dimension 1 does not divide the 2 rounds of a thread's loop there}}
-"test.op"() {s = #img.schedule<block_tile, tile = [128, 16], threads = [32, 8], unroll = [1, 0]>} : () -> ()
-
-// -----
-
-// expected-error @below {{a warp_tile takes no unroll}}
-"test.op"() {s = #img.schedule<warp_tile, tile = [120, 28], threads = [32, 8], vector = 4, unroll = [1, 2]>} : () -> ()
-
-// -----
-
 // expected-error @below {{expected 'vector', 'unroll', 'blocks', 'stream' or 'ahead'}}
 "test.op"() {s = #img.schedule<block_tile, tile = [8], threads = [8], unrolled = 2>} : () -> ()
-
-// -----
-
-// expected-error @below {{a warp_tile takes no stream}}
-"test.op"() {s = #img.schedule<warp_tile, tile = [120, 28], threads = [32, 8], vector = 4, stream = 2>} : () -> ()
 
 // -----
 
@@ -132,11 +97,6 @@
 
 // expected-error @below {{stream is a number of tiles along y, 1 or more}}
 "test.op"() {s = #img.schedule<block_tile, tile = [128], threads = [32], stream = 2>} : () -> ()
-
-// -----
-
-// expected-error @below {{a block_tile takes no ahead}}
-"test.op"() {s = #img.schedule<block_tile, tile = [128, 16], threads = [32, 8], ahead = 2>} : () -> ()
 
 // -----
 

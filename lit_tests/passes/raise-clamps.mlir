@@ -1,4 +1,4 @@
-// RUN: pipeline-opt %s --split-input-file -p canonicalize | filecheck %s
+// RUN: pipeline-opt %s --split-input-file -p raise-clamps | filecheck %s
 
 // A coordinate that is clamped to the image's own box, however the ends are written.
 

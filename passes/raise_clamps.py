@@ -1,4 +1,4 @@
-"""`canonicalize` for `img.read`: an index that is clamped to a box is a read through `repeat_edge`.
+"""`raise-clamps`: turn indices of `img.read` that are clamped to a box into reads through `repeat_edge`.
 
     %n = img.extent 0 of %in : !img.func<1xf32>
     %f = img.stage "f" (%x) -> f32 {
@@ -18,20 +18,25 @@ not wrap around, as no picture is 2^26 points wide in that dimension.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
+from xdsl.context import Context
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType
+from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType, ModuleOp
 from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
-from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
+from xdsl.passes import ModulePass
+from xdsl.pattern_rewriter import PatternRewriter
 from xdsl.rewriter import InsertPoint
+from xdsl.transforms.dead_code_elimination import region_dce
 
+from tilefuse.analysis.access import reads
 from tilefuse.analysis.sizes import AnySizes
 from tilefuse.analysis.value_range import value_range
+from tilefuse.dialects.constants import integer_constant
 from tilefuse.dialects.img.attrs import BoundaryKind
 from tilefuse.dialects.img.ops import BoundaryOp, ExtentOp, InputOp, MinOp, PipelineOp, ReadOp, StageOp
 from tilefuse.dialects.img.symbolic import Num, Role, Symbol, is_sum, surely_le
-from tilefuse.passes.expansion import integer_constant
 
 _LARGEST_FACTOR, _LARGEST_CONSTANT = 16, 1 << 24
 
@@ -39,41 +44,54 @@ _Interval = tuple[Num, Num]
 """(min, extent)."""
 
 
-class ReadClamped(RewritePattern):
-    """Clamped coordinates of a read become a boundary and the coordinates."""
+@dataclass(frozen=True)
+class RaiseClamps(ModulePass):
+    """Turn clamped indices of reads into boundaries."""
 
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: ReadOp, rewriter: PatternRewriter) -> None:
-        if all(isinstance(v, BlockArgument) for v in op.indices):
-            return
-        stage = op.parent_op()
-        if not isinstance(stage, StageOp) or not isinstance(pipeline := stage.parent_op(), PipelineOp):
-            return  # grouped stages stay as they were grouped
-        coordinates = list(stage.body.block.args)
-        intervals: dict[int, _Interval] = {}
-        plain: dict[int, AffineExpr] = {}
-        for d, expr in enumerate(op.map.data.results):
-            found = _clamped(op.indices[expr.position], coordinates) if isinstance(expr, AffineDimExpr) else None
-            if found is not None and all(_can_emit(n, pipeline) for n in found[1]):
-                plain[d], intervals[d] = found
-        if not intervals:
-            return
-        source = _boundary(rewriter, stage, pipeline, op.source, intervals)
-        # The values of the map, coordinates behind; what is read no more goes.
-        values: list[SSAValue] = [*op.indices, *coordinates]
-        shift = [AffineExpr.dimension(len(op.indices) + i) for i in range(len(coordinates))]
-        results = [
-            plain[d].replace_dims_and_symbols(shift, []) if d in plain else expr
-            for d, expr in enumerate(op.map.data.results)
-        ]
-        used = sorted({dim for expr in results for dim in expr.used_dims()})
-        renumbered = [AffineExpr.dimension(used.index(i) if i in used else 0) for i in range(len(values))]
-        map = AffineMap(len(used), 0, tuple(e.replace_dims_and_symbols(renumbered, []) for e in results))
-        rewriter.replace(op, ReadOp(source, [values[i] for i in used], map))
+    name = "raise-clamps"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for pipeline in op.body.block.ops:
+            if not isinstance(pipeline, PipelineOp):
+                continue
+            # Grouped stages stay as they were grouped.
+            stages = [stage for stage in pipeline.body.block.ops if isinstance(stage, StageOp)]
+            raised = [_raise_read(read, stage, pipeline) for stage in stages for read in list(reads(stage))]
+            if any(raised):
+                region_dce(pipeline.body)  # what computed the clamps
+
+
+def _raise_read(op: ReadOp, stage: StageOp, pipeline: PipelineOp) -> bool:
+    """Replace a read by one through a boundary; return whether it was clamped."""
+    if all(isinstance(v, BlockArgument) for v in op.indices):
+        return False
+    coordinates = list(stage.body.block.args)
+    intervals: dict[int, _Interval] = {}
+    plain: dict[int, AffineExpr] = {}
+    for d, expr in enumerate(op.map.data.results):
+        found = _clamped(op.indices[expr.position], coordinates) if isinstance(expr, AffineDimExpr) else None
+        if found is not None and all(_can_emit(n, pipeline) for n in found[1]):
+            plain[d], intervals[d] = found
+    if not intervals:
+        return False
+    rewriter = PatternRewriter(op)
+    source = _boundary(rewriter, stage, pipeline, op.source, intervals)
+    # The values of the map, coordinates behind; what is read no more goes.
+    values: list[SSAValue] = [*op.indices, *coordinates]
+    shift = [AffineExpr.dimension(len(op.indices) + i) for i in range(len(coordinates))]
+    results = [
+        plain[d].replace_dims_and_symbols(shift, []) if d in plain else expr
+        for d, expr in enumerate(op.map.data.results)
+    ]
+    used = sorted({dim for expr in results for dim in expr.used_dims()})
+    renumbered = [AffineExpr.dimension(used.index(i) if i in used else 0) for i in range(len(values))]
+    map = AffineMap(len(used), 0, tuple(e.replace_dims_and_symbols(renumbered, []) for e in results))
+    rewriter.replace(op, ReadOp(source, [values[i] for i in used], map))
+    return True
 
 
 def _clamped(index: SSAValue, coordinates: Sequence[SSAValue]) -> tuple[AffineExpr, _Interval] | None:
-    """What is clamped, over the coordinates, and the box that it is clamped to."""
+    """Find what an index clamps, over the coordinates, and the interval that it is clamped to."""
     value = _uncast(index)
     for outer, inner in ((arith.MaxSIOp, arith.MinSIOp), (arith.MinSIOp, arith.MaxSIOp)):
         if not isinstance(value.owner, outer):
@@ -231,6 +249,3 @@ def _boundary(
 
 def _box(op: BoundaryOp) -> list[tuple[Num | None, Num | None]]:
     return [(_known(low), _known(extent)) for low, extent in zip(op.mins, op.extents, strict=True)]
-
-
-READ_PATTERNS: tuple[RewritePattern, ...] = (ReadClamped(),)
