@@ -1,22 +1,13 @@
-"""How long the code of a kernel becomes: the operations that a schedule has written out for a thread, about.
+"""How long the code of a kernel becomes: the operations that are written out for a thread, about.
 
-A warp tile holds rows and columns in registers, which only unrolled code can name; a block tile writes out the rounds
-of a thread's loops. So code grows with what a thread computes, and a compiler takes time and memory for all of it.
+Code grows with what a thread computes, and a compiler takes time and memory for all of it.
 """
 
 from __future__ import annotations
 
-import math
-from collections import Counter
-
 from xdsl.dialects import arith
 
-from tilefuse.analysis.model import PipelineModel
-from tilefuse.analysis.regions import NotFusable, regions
-from tilefuse.dialects.diagnostics import PipelineError
-from tilefuse.dialects.img.attrs import Memory, ScheduleAttr, Shape
-from tilefuse.dialects.img.ops import GroupOp, StageOp, YieldOp
-from tilefuse.execution.warp_tile.layout import group_layout
+from tilefuse.dialects.img.ops import StageOp, YieldOp
 
 MOST_WRITTEN_OUT = 12000
 """Operations of a thread. A compiler takes ten to twenty seconds for so many, and longer than in proportion for more;
@@ -25,98 +16,12 @@ schedules that `tile` chooses have about half as many at most."""
 _HELD_WELL = 128
 """Points of a stage that a thread's registers hold together. A compiler takes longer for each of more: it spills."""
 
-_LIKE_STAGES = 3
-"""So many of the stages with the same operations count: `roll-stages` makes loops of more."""
 
-_ROWS_TOGETHER = 4
-"""Rows of a stage in shared memory that a thread computes together."""
-
-
-def written_out(group: GroupOp, model: PipelineModel) -> tuple[int, str]:
-    """Operations that are written out for a thread of the group's kernel, about, and the stage that has most."""
-    assert group.schedule is not None
-    parts = _in_warp_tile(group, model) if group.schedule.execution is Shape.WarpTile else _in_block_tile(group, model)
-    return sum(n for n, _ in parts), max(parts)[1]
-
-
-def too_long(group: GroupOp, model: PipelineModel) -> str | None:
-    """What is wrong where more code is written out than a compiler takes a reasonable time for."""
-    operations, longest = written_out(group, model)
-    if operations <= MOST_WRITTEN_OUT:
-        return None
-    return (
-        f"about {operations} operations are written out for a thread, most of them of '{longest}', where "
-        f"{MOST_WRITTEN_OUT} are the most; a smaller tile, more threads or less unroll have fewer"
-    )
-
-
-def check_length(group: GroupOp, model: PipelineModel, *, warps: bool) -> None:
-    """Raise PipelineError for a schedule of too much code that `validate-occupancy` has not seen.
-
-    `warps` as `lowering_passes` has it. Of a single point per thread there are no fewer operations to be had.
-    """
-    if group.schedule is None or "occupancy" in group.attributes:
-        return
-    try:
-        problem = too_long(group, model) if _may_be_shorter(group, model, warps) else None
-    except NotFusable:  # lowering says so
-        return
-    if problem is not None:
-        raise PipelineError(f"group '{group.sym_name.data}': {problem}", group)
-
-
-def _may_be_shorter(group: GroupOp, model: PipelineModel, warps: bool) -> bool:
-    """Whether code is written out for more than one point of a thread."""
-    assert group.schedule is not None
-    if group.schedule.execution is Shape.BlockTile:
-        return math.prod(_micro_tile(group.schedule)) > 1
-    layout = group_layout(group, model)
-    return warps and layout.pitch * layout.vector > 1
-
-
-def _micro_tile(schedule: ScheduleAttr) -> list[int]:
-    """Points per dimension that a thread of a block tile has written out."""
-    rounds = schedule.unroll_factors or ((1,) * len(schedule.tile_sizes) if schedule.one_thread else schedule.rounds)
-    return [n * (1 if d else schedule.piece) for d, n in enumerate(rounds)]
-
-
-def _operations(stage: StageOp) -> tuple[str, ...]:
+def operations(stage: StageOp) -> tuple[str, ...]:
     """Names of the operations of a stage that become code."""
     return tuple(op.name for op in stage.body.block.ops if not isinstance(op, arith.ConstantOp | YieldOp))
 
 
-def _written(operations: int, points: int) -> int:
+def written(operations: int, points: int) -> int:
+    """Operations that count for so many at each of the points that a thread computes together."""
     return operations * points * max(_HELD_WELL, points) // _HELD_WELL
-
-
-def _in_warp_tile(group: GroupOp, model: PipelineModel) -> list[tuple[int, str]]:
-    layout = group_layout(group, model)
-    parts = []
-    alike: Counter[tuple[str, ...]] = Counter()
-    for stage in group.stages:
-        held = layout.stages[model.node_of[stage.funcs[0]]]
-        points = max(1, held.rows(layout.pitch)) * layout.vector * held.deep
-        operations = _operations(stage)
-        alike[operations] += 1
-        if alike[operations] <= _LIKE_STAGES:
-            parts.append((_written(len(operations), points), stage.sym_name.data))
-    for (id, _), held in layout.sources.items():
-        rows = layout.pitch + sum(held.wide)
-        parts.append((max(1, rows) * (layout.vector + sum(held.reach)) * held.deep, model.nodes[id].name))
-    return parts
-
-
-def _in_block_tile(group: GroupOp, model: PipelineModel) -> list[tuple[int, str]]:
-    schedule = group.schedule
-    assert schedule is not None
-    ids = {model.node_of[s.funcs[0]]: s for s in group.stages}
-    output = model.node_of[group.output_stage.funcs[0]]
-    micro = _micro_tile(schedule)
-    together = regions(model, list(ids), output, micro)
-    parts = []
-    for id, stage in ids.items():
-        points = together[id].points if id != output else math.prod(micro)
-        if stage.place is not None and stage.place.where[1] is Memory.Shared:
-            points = schedule.piece * (micro[1] if schedule.unroll_factors and len(micro) > 1 else _ROWS_TOGETHER)
-        parts.append((_written(len(_operations(stage)), points), stage.sym_name.data))
-    return parts
