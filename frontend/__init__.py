@@ -4,9 +4,10 @@ if __name__ != "tilefuse.frontend":
     raise ImportError("import this package as tilefuse.frontend")
 
 from tilefuse.dialects.diagnostics import PipelineError
-from tilefuse.frontend import functions
+from tilefuse.frontend import fixed_point, functions
 from tilefuse.frontend.boundary import BoundaryConditions
 from tilefuse.frontend.expr import Expr, Var
+from tilefuse.frontend.fixed_point import *  # noqa: F403
 from tilefuse.frontend.func import Func
 from tilefuse.frontend.functions import *  # noqa: F403
 from tilefuse.frontend.inputs import Buffer, ImageParam, Param
@@ -31,5 +32,6 @@ def funcs(names: str) -> tuple[Func, ...]:
 __all__ = [
     "BFloat", "Bool", "BoundaryConditions", "Buffer", "Expr", "Float", "Func", "ImageParam", "Int", "Param",
     "Pipeline", "PipelineError", "RDom", "RVar", "Tuple", "Type", "UInt", "Var", "compile", "funcs", "maximum",
-    "minimum", "product", "sum", "vars", *functions.__all__,
+    "minimum", "product", "sum", "vars", *fixed_point.__all__,
+    *functions.__all__,
 ]  # fmt: skip
