@@ -32,7 +32,7 @@ class ReferenceRunner:
 
     def run(self, pointers: Sequence[int], params: Mapping[str, Number]) -> None:
         """Evaluate with the addresses of inputs and outputs."""
-        from tilefuse.runtime.evaluator import evaluate
+        from tilefuse.evaluator import evaluate
 
         arrays: dict[str, np.ndarray] = {}
         for pointer, (slot, p) in zip(pointers, self._inputs, strict=False):

@@ -75,7 +75,7 @@ def _half(number: float, element: Attribute) -> float:
     """A number rounded to f16 or bf16, once; kernels take it as float."""
     if element.name == "f16":
         return float(np.float16(number))
-    from tilefuse.runtime.evaluator.carriers import round_bf16
+    from tilefuse.evaluator.carriers import round_bf16
 
     return float(round_bf16(np.array(number)))
 
@@ -164,7 +164,7 @@ def evaluate_scalars(
 
 
 def _evaluate(values: Sequence[SSAValue], boxes: Mapping[str, Box], params: Mapping[str, Number]) -> list[Number]:
-    from tilefuse.runtime.evaluator import evaluate
+    from tilefuse.evaluator import evaluate
 
     head: list[Operation] = []
     stages: list[Operation] = []

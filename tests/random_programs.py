@@ -11,10 +11,10 @@ from random_case import RandomPipeline, is_interleaved
 from xdsl.passes import ModulePass
 
 from tilefuse.dialects.img.ops import InputOp
+from tilefuse.evaluator import evaluate
 from tilefuse.passes.pipeline import standard_passes
 from tilefuse.passes.promote_memory import PromoteMemory
 from tilefuse.passes.tile import Tile
-from tilefuse.runtime.evaluator import evaluate
 from tilefuse.runtime.program import Program
 
 Shape = Literal["auto", "block_tile", "warp_tile", "warp_exchange"]

@@ -25,8 +25,8 @@ from tilefuse.analysis.bounds import required_boxes
 from tilefuse.analysis.machine import machine
 from tilefuse.dialects.img.attrs import Memory
 from tilefuse.dialects.img.ops import GroupOp, PipelineOp, ReadOp, StageOp
+from tilefuse.evaluator import evaluate
 from tilefuse.passes.pipeline import run_passes, standard_passes
-from tilefuse.runtime.evaluator import evaluate
 
 DEAR = 160
 """Instructions per point of a dear function, at least."""

@@ -12,9 +12,9 @@ from tilefuse.analysis.bounds import required_boxes
 from tilefuse.analysis.value_range import is_unbounded, value_range
 from tilefuse.dialects.img.ops import DivOp, ModOp
 from tilefuse.dialects.parsing import LocatedParser
+from tilefuse.evaluator.carriers import CARRIERS, signed
+from tilefuse.evaluator.table import compute
 from tilefuse.passes.pipeline import new_context
-from tilefuse.runtime.evaluator.carriers import CARRIERS, signed
-from tilefuse.runtime.evaluator.table import compute
 
 BINARY = [
     arith.AddiOp, arith.SubiOp, arith.MuliOp, arith.AndIOp, arith.OrIOp, arith.XOrIOp, arith.MinSIOp,

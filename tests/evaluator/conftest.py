@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
 
 from tilefuse.dialects.img import IMG
-from tilefuse.runtime.evaluator import evaluate
+from tilefuse.evaluator import evaluate
 
 
 def _parse(text: str) -> ModuleOp:

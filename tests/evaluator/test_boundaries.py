@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tilefuse.runtime.evaluator import EvaluationError, evaluate
+from tilefuse.evaluator import EvaluationError, evaluate
 
 hl = pytest.importorskip("halide")
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from xdsl.dialects.builtin import ModuleOp
 
-from tilefuse.runtime.evaluator import EvaluationError, evaluate
+from tilefuse.evaluator import EvaluationError, evaluate
 
 BLUR = """
   %bx = img.stage "bx" (%x, %y) -> f32 PLACE {

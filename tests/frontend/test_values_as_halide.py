@@ -8,7 +8,7 @@ import pytest
 
 import tilefuse
 from tilefuse.dialects.verification import verify
-from tilefuse.runtime.evaluator import evaluate
+from tilefuse.evaluator import evaluate
 
 halide = pytest.importorskip("halide")
 

@@ -6,10 +6,10 @@ from xdsl.dialects import arith, func
 from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp, i1, i8, i64
 from xdsl.ir import Block, Region
 
+from tilefuse.evaluator.carriers import CARRIERS
+from tilefuse.evaluator.table import compute
 from tilefuse.passes.expand_shifts import ExpandShifts
 from tilefuse.passes.pipeline import new_context
-from tilefuse.runtime.evaluator.carriers import CARRIERS
-from tilefuse.runtime.evaluator.table import compute
 
 SHIFTS = [arith.ShLIOp, arith.ShRUIOp, arith.ShRSIOp]
 LIMITS = {i1: 1, i8: 8, i64: 64, IndexType(): 64}
@@ -123,7 +123,7 @@ def test_counts_that_are_held_below_the_width_cost_nothing(make, number, stays):
 
 def test_the_cpu_shifts_as_the_evaluator_does():
     from tilefuse.dialects.parsing import LocatedParser
-    from tilefuse.runtime.evaluator import evaluate
+    from tilefuse.evaluator import evaluate
     from tilefuse.runtime.program import compile_pipeline
 
     numbers = np.array([0, 1, 31, 32, 33, 63, 64, 2**31 - 1, -1, -(2**31), 2**40, -(2**63), 2**63 - 1])

@@ -5,13 +5,13 @@ import pytest
 from random_pipelines import random_pipeline
 
 from tilefuse.dialects.verification import verify
+from tilefuse.evaluator import evaluate
 from tilefuse.passes.expand_division import ExpandDivision
 from tilefuse.passes.expand_shifts import ExpandShifts
 from tilefuse.passes.group_stages import GroupStages
 from tilefuse.passes.pipeline import new_context, standard_passes
 from tilefuse.passes.promote_memory import PromoteMemory
 from tilefuse.passes.tile import Tile
-from tilefuse.runtime.evaluator import evaluate
 
 pytestmark = pytest.mark.sweep
 

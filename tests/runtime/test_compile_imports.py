@@ -44,7 +44,7 @@ def test_no_dialect_is_loaded_that_no_kernel_needs(modules):
         "cupy", "torch", "scipy", "networkx",  # arrays and graphs of others
         "subprocess", "_hashlib", "multiprocessing", "asyncio", "unittest",  # the system's compiler, the cache, tests
         "xdsl.interpreter", "xdsl.backend", "xdsl.tools", "xdsl.xdsl_opt_main",
-        "tilefuse.runtime.evaluator", "tilefuse.tools",
+        "tilefuse.evaluator", "tilefuse.tools",
     ],
 )  # fmt: skip
 def test_what_only_others_need_is_not_loaded(modules, heavy):

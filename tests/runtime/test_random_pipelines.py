@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from random_pipelines import random_pipeline
 
-from tilefuse.runtime.evaluator import evaluate
+from tilefuse.evaluator import evaluate
 from tilefuse.runtime.program import compile_pipeline
 
 pytestmark = pytest.mark.sweep

@@ -9,11 +9,11 @@ from __future__ import annotations
 import numpy as np
 from xdsl.ir import Operation
 
-from tilefuse.runtime.evaluator.carriers import CARRIERS, carried
-from tilefuse.runtime.evaluator.casts import CAST_RULES
-from tilefuse.runtime.evaluator.errors import EvaluationError
-from tilefuse.runtime.evaluator.floats import FLOAT_RULES
-from tilefuse.runtime.evaluator.integers import INTEGER_RULES, Rule
+from tilefuse.evaluator.carriers import CARRIERS, carried
+from tilefuse.evaluator.casts import CAST_RULES
+from tilefuse.evaluator.errors import EvaluationError
+from tilefuse.evaluator.floats import FLOAT_RULES
+from tilefuse.evaluator.integers import INTEGER_RULES, Rule
 
 RULES: dict[type[Operation], Rule] = {**CAST_RULES, **FLOAT_RULES, **INTEGER_RULES}
 
@@ -23,7 +23,7 @@ def compute(op: Operation, operands: list[np.ndarray]) -> list[np.ndarray]:
     rule = RULES.get(type(op))
     if rule is None:
         raise EvaluationError(
-            f"the evaluator has no meaning for {op.name}; add a row to tilefuse.runtime.evaluator.RULES",
+            f"the evaluator has no meaning for {op.name}; add a row to tilefuse.evaluator.RULES",
             op,
         )
     for value in (*op.operands, *op.results):

@@ -15,7 +15,7 @@ import numpy as np
 from xdsl.dialects import arith, math
 from xdsl.ir import Operation
 
-from tilefuse.runtime.evaluator.carriers import odd_rounded_sum, signed
+from tilefuse.evaluator.carriers import odd_rounded_sum, signed
 
 Array = np.ndarray
 Rule = Callable[..., Any]

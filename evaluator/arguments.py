@@ -10,8 +10,8 @@ from xdsl.ir import SSAValue
 
 from tilefuse.dialects.img.ops import InputOp, ParamOp, PipelineOp
 from tilefuse.dialects.img.types import FuncType
-from tilefuse.runtime.evaluator.carriers import CARRIERS, carried, carry_array, dtype_name
-from tilefuse.runtime.evaluator.errors import EvaluationError
+from tilefuse.evaluator.carriers import CARRIERS, carried, carry_array, dtype_name
+from tilefuse.evaluator.errors import EvaluationError
 
 Array = np.ndarray
 Box = tuple[tuple[int, int], ...]

@@ -4,8 +4,11 @@ docs/semantics.md says the same in words. It shares no code with the analyses, p
 judges.
 """
 
-from tilefuse.runtime.evaluator.errors import EvaluationError
-from tilefuse.runtime.evaluator.evaluate import evaluate
-from tilefuse.runtime.evaluator.table import RULES, Rule
+if __name__ != "tilefuse.evaluator":
+    raise ImportError("import this package as tilefuse.evaluator")
+
+from tilefuse.evaluator.errors import EvaluationError
+from tilefuse.evaluator.evaluate import evaluate
+from tilefuse.evaluator.table import RULES, Rule
 
 __all__ = ["RULES", "EvaluationError", "Rule", "evaluate"]

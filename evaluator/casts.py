@@ -11,8 +11,8 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import BFloat16Type, FloatAttr, IndexType, IntegerAttr, IntegerType
 from xdsl.ir import Operation
 
-from tilefuse.runtime.evaluator.carriers import CARRIERS, bf16_bits, bf16_values, signed, unsigned, width_of
-from tilefuse.runtime.evaluator.errors import EvaluationError
+from tilefuse.evaluator.carriers import CARRIERS, bf16_bits, bf16_values, signed, unsigned, width_of
+from tilefuse.evaluator.errors import EvaluationError
 
 Array = np.ndarray
 Rule = Callable[..., Any]

@@ -27,8 +27,8 @@ from tilefuse.dialects.img.ops import (
     StageOp,
 )
 from tilefuse.dialects.img.types import FuncType
-from tilefuse.runtime.evaluator.access import Access, Spans, resolve, values_at
-from tilefuse.runtime.evaluator.arguments import (
+from tilefuse.evaluator.access import Access, Spans, resolve, values_at
+from tilefuse.evaluator.arguments import (
     Box,
     bound_inputs,
     bound_param,
@@ -36,11 +36,11 @@ from tilefuse.runtime.evaluator.arguments import (
     find_pipeline,
     output_box,
 )
-from tilefuse.runtime.evaluator.carriers import pixels
-from tilefuse.runtime.evaluator.errors import EvaluationError
-from tilefuse.runtime.evaluator.gather import affine_value, coordinates
-from tilefuse.runtime.evaluator.stage_plan import Step, plan_stage
-from tilefuse.runtime.evaluator.table import compute
+from tilefuse.evaluator.carriers import pixels
+from tilefuse.evaluator.errors import EvaluationError
+from tilefuse.evaluator.gather import affine_value, coordinates
+from tilefuse.evaluator.stage_plan import Step, plan_stage
+from tilefuse.evaluator.table import compute
 
 Array = np.ndarray
 Environment = dict[SSAValue, Array]

@@ -13,7 +13,7 @@ from xdsl.dialects import arith, math
 from xdsl.ir import Operation
 
 from tilefuse.dialects.img.ops import DivOp, ModOp
-from tilefuse.runtime.evaluator.carriers import signed, unsigned, width_of
+from tilefuse.evaluator.carriers import signed, unsigned, width_of
 
 Array = np.ndarray
 Rule = Callable[..., Any]

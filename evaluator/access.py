@@ -11,10 +11,10 @@ from xdsl.ir import Operation, SSAValue
 
 from tilefuse.dialects.img.attrs import BoundaryKind
 from tilefuse.dialects.img.ops import BoundaryOp, GroupOp, InputOp
-from tilefuse.runtime.evaluator.arguments import Box, describe_box
-from tilefuse.runtime.evaluator.boundaries import CONTINUATIONS
-from tilefuse.runtime.evaluator.errors import EvaluationError
-from tilefuse.runtime.evaluator.gather import gather
+from tilefuse.evaluator.arguments import Box, describe_box
+from tilefuse.evaluator.boundaries import CONTINUATIONS
+from tilefuse.evaluator.errors import EvaluationError
+from tilefuse.evaluator.gather import gather
 
 Array = np.ndarray
 Spans = tuple[tuple[int, int], ...]
