@@ -4,7 +4,8 @@ if __name__ != "tilefuse.frontend":
     raise ImportError("import this package as tilefuse.frontend")
 
 from tilefuse.dialects.diagnostics import PipelineError
-from tilefuse.frontend import fixed_point, functions
+from tilefuse.frontend import bits, fixed_point, functions
+from tilefuse.frontend.bits import *  # noqa: F403
 from tilefuse.frontend.boundary import BoundaryConditions
 from tilefuse.frontend.expr import Expr, Var
 from tilefuse.frontend.fixed_point import *  # noqa: F403
@@ -32,6 +33,6 @@ def funcs(names: str) -> tuple[Func, ...]:
 __all__ = [
     "BFloat", "Bool", "BoundaryConditions", "Buffer", "Expr", "Float", "Func", "ImageParam", "Int", "Param",
     "Pipeline", "PipelineError", "RDom", "RVar", "Tuple", "Type", "UInt", "Var", "compile", "funcs", "maximum",
-    "minimum", "product", "sum", "vars", *fixed_point.__all__,
+    "minimum", "product", "sum", "vars", *bits.__all__, *fixed_point.__all__,
     *functions.__all__,
 ]  # fmt: skip

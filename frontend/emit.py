@@ -49,6 +49,12 @@ _UNSIGNED: dict[str, _Binary] = {
     "mod": lambda a, b: img.ModOp(a, b, False),
 }
 
+_COUNTS: dict[str, Callable[[SSAValue], Operation]] = {
+    "popcount": math.CtPopOp,
+    "count_leading_zeros": math.CountLeadingZerosOp,
+    "count_trailing_zeros": math.CountTrailingZerosOp,
+}
+
 _MATH: dict[str, Callable[..., Operation]] = {
     "sqrt": math.SqrtOp,
     "exp": math.ExpOp,
@@ -114,6 +120,8 @@ class Emitter:
                 return self.add(math.AbsFOp(args[0]) if type.is_float() else math.AbsIOp(args[0]))
             case "bits":
                 return self.add(arith.BitcastOp(args[0], e.type().storage))
+        if e.op in _COUNTS:
+            return self.add(_COUNTS[e.op](args[0]))
         if e.op in COMPARISONS:
             return self._compare(e.op, type, *args)
         if type.is_float():

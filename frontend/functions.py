@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import inf
 from typing import Any
 
 from tilefuse.frontend.errors import fail
@@ -85,16 +86,6 @@ u8, u16, u32, u64 = (_caster(UInt(b)) for b in (8, 16, 32, 64))
 f16, f32, f64 = (_caster(Float(b)) for b in (16, 32, 64))
 i8_sat, i16_sat, i32_sat, i64_sat = (_saturating_caster(Int(b)) for b in (8, 16, 32, 64))
 u8_sat, u16_sat, u32_sat, u64_sat = (_saturating_caster(UInt(b)) for b in (8, 16, 32, 64))
-
-
-def reinterpret(type: Type, value: Any) -> Expr:
-    """The bits of `value` as a `type` of the same width."""
-    value = as_expr(value)
-    if type.bits() != value.type().bits():
-        fail(f"reinterpret takes types of one width, not {value.type()} as {type}")
-    if type.is_float() == value.type().is_float():
-        return cast_to(type, value)
-    return node("bits", type, (value,))
 
 
 def _is_int_constant(e: Expr) -> bool:
@@ -259,10 +250,27 @@ def fract(value: Any) -> Expr:
 
 def is_nan(value: Any) -> Expr:
     """Whether a float is not a number."""
+    x = _float("is_nan", value)
+    return binary("ne", x, x)
+
+
+def is_inf(value: Any) -> Expr:
+    """Whether a float is an infinity of either sign."""
+    x = absolute(_float("is_inf", value))
+    return binary("eq", x, constant(x.type(), inf))
+
+
+def is_finite(value: Any) -> Expr:
+    """Whether a float is neither an infinity nor no number."""
+    x = absolute(_float("is_finite", value))
+    return binary("lt", x, constant(x.type(), inf))
+
+
+def _float(name: str, value: Any) -> Expr:
     x = as_expr(value)
     if not x.type().is_float():
-        fail(f"is_nan takes a float, not {x.type()}")
-    return binary("ne", x, x)
+        fail(f"{name} takes a float, not {x.type()}")
+    return x
 
 
 def atan2(y: Any, x: Any) -> Expr:
@@ -334,7 +342,7 @@ __all__ = [
     "abs", "absd", "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cast", "ceil", "clamp", "cos",
     "cosh", "erf", "exp", "f16", "f32", "f64", "fast_cos", "fast_exp", "fast_inverse", "fast_inverse_sqrt",
     "fast_log", "fast_pow", "fast_sin", "floor", "fract", "hypot", "i8", "i8_sat", "i16", "i16_sat", "i32",
-    "i32_sat", "i64", "i64_sat", "is_nan", "lerp", "likely", "log", "logical_not", "max", "min", "mux", "pow",
-    "reinterpret", "round", "saturating_cast", "select", "sin", "sinh", "sqrt", "tan", "tanh", "trunc", "u8",
-    "u8_sat", "u16", "u16_sat", "u32", "u32_sat", "u64", "u64_sat",
+    "i32_sat", "i64", "i64_sat", "is_finite", "is_inf", "is_nan", "lerp", "likely", "log", "logical_not", "max",
+    "min", "mux", "pow", "round", "saturating_cast", "select", "sin", "sinh", "sqrt", "tan", "tanh", "trunc",
+    "u8", "u8_sat", "u16", "u16_sat", "u32", "u32_sat", "u64", "u64_sat",
 ]  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
+import shutil
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -87,12 +88,24 @@ def by_emulated_gpu(patch: Any, folder: Any, arrays: Sequence[np.ndarray], value
 
 
 def nvrtc_compiles(arrays: Sequence[np.ndarray], values: Values) -> None:
-    """The compiler for GPUs takes the CUDA text, and warns of nothing but variables that are not used."""
+    """The compiler for GPUs takes the CUDA text, and warns of nothing but what it leaves out."""
     source = tilefuse.Pipeline(define(tilefuse, arrays, values)).compile(target="cuda:sm_90").source()
     report = compile_report(source, "sm_90")
     assert report.registers, source
     found = re.findall(r"warning #(\d+)", report.log)
-    assert set(found) <= {"177"}, report.log
+    # Variables that are not used; unsigned numbers that are asked whether they are negative.
+    assert set(found) <= {"177", "186"}, report.log
+
+
+def assert_back_ends_agree(
+    arrays: Sequence[np.ndarray], values: Values, names: Sequence[str], where: str, patch: Any, folder: Any
+) -> None:
+    """The CPU and the CUDA text compute what the evaluator does, and the compiler for GPUs takes the text."""
+    expected = by_us(arrays, values, "reference")
+    assert_same(by_us(arrays, values, "cpu"), expected, names, f"cpu: {where}")
+    if shutil.which("g++"):
+        assert_same(by_emulated_gpu(patch, folder, arrays, values), expected, names, f"CUDA: {where}")
+    nvrtc_compiles(arrays, values)
 
 
 def assert_same(ours: Sequence[np.ndarray], theirs: Sequence[np.ndarray], names: Sequence[str], where: str) -> None:
