@@ -203,7 +203,7 @@ def _at(expr: Expr, dependent: list[Expr], rdom: RDom, point: tuple[int, ...]) -
 
 
 def _rebuilt(e: Expr, args: list[Expr]) -> Expr:
-    if len(args) == 2 and e.op not in ("math", "call", "shl", "shr"):
+    if len(args) == 2 and e.data is None and e.op not in ("shl", "shr"):
         return binary(e.op, args[0], args[1])
     if e.op == "cast":
         return cast_to(e.type(), args[0])

@@ -16,6 +16,7 @@ from xdsl.passes import ModulePass
 from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.img.attrs import ScheduleAttr, Shape
 from tilefuse.dialects.img.ops import EVEN, GroupOp, PipelineOp
+from tilefuse.dialects.img.strict import has_strict
 from tilefuse.dialects.verification import verify
 from tilefuse.lowering import lowering_passes
 from tilefuse.lowering.abi import kernel_name, threads
@@ -206,7 +207,9 @@ class Compiled:
 
     def library(self, kernels: Kernels) -> ctypes.CDLL:
         """The C library of kernels without machine code, built if need be."""
-        return cpu.load_library(kernels.source, strict_float=self._settings.strict_float)
+        # C has no sum that is never contracted: one such op makes the whole library strict.
+        strict = self._settings.strict_float or has_strict(kernels.module)
+        return cpu.load_library(kernels.source, strict_float=strict)
 
     def _unbuilt(self, index_bits: int, *, folded: bool = False) -> Kernels:
         module = self._fold(self.module) if folded else self.module

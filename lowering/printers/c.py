@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import IntegerAttr, MemRefType, ModuleOp, StringAttr,
 from xdsl.ir import Operation
 from xdsl.utils.target import Target
 
+from tilefuse.dialects.img.strict import has_strict
 from tilefuse.lowering.printers import expr
 from tilefuse.lowering.printers.async_copies import c_copies
 from tilefuse.lowering.printers.c_family import FunctionPrinter
@@ -45,7 +46,7 @@ class CTarget(Target):
     def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
         """Write the source to `output`."""
         check_kernels(module)
-        contract = "off" if self.strict_float else "fast"
+        contract = "off" if self.strict_float or has_strict(module) else "fast"
         text = print_c(module, index_bits=self.index_bits)
         output.write(f"// compile with: cc -O3 -march=native -fopenmp -fno-math-errno -ffp-contract={contract}\n{text}")
 

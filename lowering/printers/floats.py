@@ -25,6 +25,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation
 
 from tilefuse.dialects.diagnostics import PipelineError
+from tilefuse.dialects.img.strict import is_strict
 from tilefuse.lowering.printers import expr
 from tilefuse.lowering.printers.c_types import (
     SIGNED,
@@ -109,6 +110,9 @@ def _binary(symbol: str, prec: int) -> Row:
     def row(p: FunctionPrinter, op: Operation) -> Expr:
         ctype = _ctype(op)
         a, b = (p.use(operand) for operand in op.operands)
+        kind = f"strict_{op.name.removeprefix('arith.')[:3]}_{'f64' if ctype == 'double' else 'f32'}"
+        if is_strict(op) and kind in p.language.library:
+            return rounded(p, expr.call(p.library(kind), (a, b), ctype), op.results[0].type, op)
         return rounded(p, expr.binary(a, symbol, b, prec, ctype, cheap=False), op.results[0].type, op)
 
     return row
