@@ -31,14 +31,16 @@ Values = Callable[..., Sequence[Any]]
 
 def type_of(hl: Any, name: str) -> Any:
     """`hl.UInt(8)` for u8."""
-    return hl.Bool() if name == "bool" else {"u": hl.UInt, "i": hl.Int, "f": hl.Float}[name[0]](int(name[1:]))
+    if name in ("bool", "bf16"):
+        return hl.Bool() if name == "bool" else hl.BFloat(16)
+    return {"u": hl.UInt, "i": hl.Int, "f": hl.Float}[name[0]](int(name[1:]))
 
 
 def edge_values(name: str) -> list[Any]:
     """Numbers of a type at and near its ends, 0, and small ones of both signs."""
     if name == "bool":
         return [False, True]
-    if name[0] == "f":
+    if name[0] in "fb":
         return [0.0, 1.0, -1.0, 0.5, -0.75, 2.5, 100.25, -100.75, 254.5, 30000.0, -3e4, 1e-3]
     info = np.iinfo(DTYPES[name])
     numbers = {info.min, info.min + 1, -37, -8, -3, -1, 0, 1, 2, 5, 7, 8, 100, info.max // 2, info.max - 1, info.max}
@@ -49,6 +51,28 @@ def pairs(first: str, second: str) -> list[np.ndarray]:
     """All pairs of edge values, as two arrays."""
     both = list(itertools.product(edge_values(first), edge_values(second)))
     return [np.array([p[i] for p in both], DTYPES[name]) for i, name in enumerate((first, second))]
+
+
+def stored(numbers: Sequence[Any], name: str) -> np.ndarray:
+    """Numbers as an array of a type; of bf16, which NumPy lacks, of float32."""
+    return np.array(numbers, DTYPES["f32" if name == "bf16" else name])
+
+
+def taken(hl: Any, pixel: Any, name: str) -> Any:
+    """A pixel of `stored` as a value of its type."""
+    return hl.cast(hl.BFloat(16), pixel) if name == "bf16" else pixel
+
+
+def given(hl: Any, value: Any) -> Any:
+    """A value as an output that NumPy has a type for."""
+    return hl.cast(hl.Float(32), value) if value.type() == hl.BFloat(16) else value
+
+
+def castable(hl: Any, value: Any, type: Any) -> Any:
+    """`value`, in the range of `type` if that is an integer and the value none: beyond it Halide defines nothing."""
+    if not value.type().is_float() or type.is_float():
+        return value
+    return hl.clamp(value, -100 if type.is_int() else 0, 1 if type == hl.Bool() else 100)
 
 
 def define(hl: Any, arrays: Sequence[np.ndarray], values: Values) -> Any:
@@ -93,8 +117,8 @@ def nvrtc_compiles(arrays: Sequence[np.ndarray], values: Values) -> None:
     report = compile_report(source, "sm_90")
     assert report.registers, source
     found = re.findall(r"warning #(\d+)", report.log)
-    # Variables that are not used; unsigned numbers that are asked whether they are negative.
-    assert set(found) <= {"177", "186"}, report.log
+    # Variables that are not used; unsigned numbers that are asked whether they are negative, or -1.
+    assert set(found) <= {"177", "186", "514"}, report.log
 
 
 def assert_back_ends_agree(

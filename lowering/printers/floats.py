@@ -208,9 +208,12 @@ def _from_int(reading: Any) -> Row:
     def row(p: FunctionPrinter, op: Operation) -> Expr:
         source, result = op.operands[0].type, op.results[0].type
         width = width_of(source, op)
-        if isinstance(result, BFloat16Type) and width > 16:
-            raise PipelineError(f"{op.name}: i{width} to bf16 is not printed; convert to f32 and truncate", op)
         a = reading(p.use(op.operands[0]), width)
+        if isinstance(result, BFloat16Type) and width > 16:
+            # A float does not hold these, and rounding twice may be wrong; a double holds 32 bits.
+            if width == 32:
+                return expr.call(p.library("round_bf16_f64"), (expr.cast("double", a, cheap=False),), "float")
+            return expr.call(p.library(f"{'s' if reading is signed else 'u'}64_to_bf16"), (a,), "float")
         return rounded(p, expr.cast(_ctype(op), a, cheap=False), result, op)
 
     return row
