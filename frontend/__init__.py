@@ -4,7 +4,7 @@ if __name__ != "tilefuse.frontend":
     raise ImportError("import this package as tilefuse.frontend")
 
 from tilefuse.dialects.diagnostics import PipelineError
-from tilefuse.frontend import bits, fixed_point, functions
+from tilefuse.frontend import bits, fixed_point, functions, random
 from tilefuse.frontend.bits import *  # noqa: F403
 from tilefuse.frontend.boundary import BoundaryConditions
 from tilefuse.frontend.expr import Expr, Var
@@ -14,6 +14,7 @@ from tilefuse.frontend.functions import *  # noqa: F403
 from tilefuse.frontend.inputs import Buffer, ImageParam, Param
 from tilefuse.frontend.ir import compile
 from tilefuse.frontend.pipeline import Pipeline
+from tilefuse.frontend.random import *  # noqa: F403
 from tilefuse.frontend.reduction import RDom, RVar, maximum, minimum, product, sum
 from tilefuse.frontend.sources import Tuple
 from tilefuse.frontend.types import BFloat, Bool, Float, Int, Type, UInt
@@ -34,5 +35,5 @@ __all__ = [
     "BFloat", "Bool", "BoundaryConditions", "Buffer", "Expr", "Float", "Func", "ImageParam", "Int", "Param",
     "Pipeline", "PipelineError", "RDom", "RVar", "Tuple", "Type", "UInt", "Var", "compile", "funcs", "maximum",
     "minimum", "product", "sum", "vars", *bits.__all__, *fixed_point.__all__,
-    *functions.__all__,
+    *functions.__all__, *random.__all__,
 ]  # fmt: skip

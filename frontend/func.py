@@ -9,6 +9,7 @@ from tilefuse.dialects.img.types import MAX_RANK
 from tilefuse.frontend.errors import fail
 from tilefuse.frontend.expr import Expr, Var, as_expr
 from tilefuse.frontend.inputs import Param, checked_bounds
+from tilefuse.frontend.random import placed
 from tilefuse.frontend.sources import Source, Tuple, as_key
 from tilefuse.frontend.types import Type
 from tilefuse.frontend.walk import describe, postorder
@@ -92,7 +93,7 @@ class Func(Source):
         values = tuple(value) if isinstance(value, tuple | list | Tuple) else (value,)
         if not values:
             fail(f"Func '{name}' is defined by an empty tuple")
-        exprs = tuple(as_expr(v) for v in values)
+        exprs = placed([as_expr(v) for v in values], [Var(a) for a in args])
         self.definition = Definition(args, exprs, find_reads(exprs, args, f"Func '{name}'"))
         self.position = user_position()
 
