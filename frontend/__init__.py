@@ -3,6 +3,8 @@
 if __name__ != "tilefuse.frontend":
     raise ImportError("import this package as tilefuse.frontend")
 
+from typing import Any
+
 from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.frontend import bits, fixed_point, functions, random
 from tilefuse.frontend.bits import *  # noqa: F403
@@ -25,15 +27,29 @@ def vars(names: str) -> tuple[Var, ...]:
     return tuple(Var(name) for name in names.split())
 
 
+def lambda_func(*args: Any) -> Func:
+    """`lambda_func(x, y, expr)`: a Func with no name of its own, defined at once."""
+    func = Func()
+    func[args[:-1]] = args[-1]
+    return func
+
+
+_ = Var("_")
+"""All remaining coordinates: `f[x, _] = g[x, _] + 1`."""
+_0, _1, _2, _3, _4, _5, _6, _7, _8, _9 = (Var.implicit(i) for i in range(10))
+
+
 def funcs(names: str) -> tuple[Func, ...]:
     """`f, g = funcs("f g")`: Funcs by their names."""
     return tuple(Func(name) for name in names.split())
 
 
+_IMPLICIT = ["_", *(f"_{i}" for i in range(10))]
+
 # The names of functions are those of Halide, so some hide Python's own: `from tilefuse import *` would too.
 __all__ = [
     "BFloat", "Bool", "BoundaryConditions", "Buffer", "Expr", "Float", "Func", "ImageParam", "Int", "Param",
-    "Pipeline", "PipelineError", "RDom", "RVar", "Tuple", "Type", "UInt", "Var", "compile", "funcs", "maximum",
-    "minimum", "product", "sum", "vars", *bits.__all__, *fixed_point.__all__,
+    "Pipeline", "PipelineError", "RDom", "RVar", "Tuple", "Type", "UInt", "Var", "compile", "funcs", "lambda_func",
+    "maximum", "minimum", "product", "sum", "vars", *_IMPLICIT, *bits.__all__, *fixed_point.__all__,
     *functions.__all__, *random.__all__,
 ]  # fmt: skip

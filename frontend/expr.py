@@ -190,6 +190,28 @@ class Var(Expr):
         """Its name."""
         return str(self.data)
 
+    def same_as(self, other: Var) -> bool:
+        """Whether both have one name, which makes them one Var."""
+        return isinstance(other, Var) and self.name() == other.name()
+
+    @staticmethod
+    def implicit(index: int) -> Var:
+        """The Var `_<index>`, one of those that the placeholder `_` stands for."""
+        return Var(f"_{index}")
+
+    def is_implicit(self) -> bool:
+        """Whether it is `_0`, `_1`, ..."""
+        return self.implicit_index() >= 0
+
+    def implicit_index(self) -> int:
+        """The number in the name of an implicit Var; -1 of others."""
+        digits = self.name()[1:]
+        return int(digits) if self.name()[0] == "_" and digits.isdecimal() and digits.isascii() else -1
+
+    def is_placeholder(self) -> bool:
+        """Whether it is `_`, which stands for all remaining coordinates."""
+        return bool(self.data == "_")
+
 
 def node(op: str, type: Type, args: Sequence[Expr], data: Any = None) -> Expr:
     """A new node, as it is: no checks and no folding."""

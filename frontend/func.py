@@ -8,6 +8,7 @@ from tilefuse.dialects.diagnostics import user_position
 from tilefuse.dialects.img.types import MAX_RANK
 from tilefuse.frontend.errors import fail
 from tilefuse.frontend.expr import Expr, Var, as_expr
+from tilefuse.frontend.implicit import expanded, implicit_count
 from tilefuse.frontend.inputs import Param, checked_bounds
 from tilefuse.frontend.random import placed
 from tilefuse.frontend.sources import Source, Tuple, as_key
@@ -53,7 +54,8 @@ def find_reads(values: tuple[Expr, ...], args: tuple[str, ...], what: str) -> Re
             params.setdefault(id(expr.data), expr.data)
         elif expr.op == "var" and expr.data not in args:
             known = ", ".join(args) or "none"
-            fail(f"{what} uses the Var '{expr.data}', which is not one of its coordinates ({known})")
+            hint = "; write _ among its coordinates" if Var.implicit_index(expr) >= 0 else ""  # type: ignore[arg-type]
+            fail(f"{what} uses the Var '{expr.data}', which is not one of its coordinates ({known}){hint}")
         elif expr.op == "rvar":
             fail(
                 f"{what} uses {describe(expr)} of an RDom outside of sum, product, minimum or maximum; "
@@ -65,35 +67,38 @@ def find_reads(values: tuple[Expr, ...], args: tuple[str, ...], what: str) -> Re
 class Func(Source):
     """A stage of a pipeline: `f = Func("f"); f[x, y] = g[x - 1, y] + g[x + 1, y]`.
 
-    It is defined once, by an Expr, or by a tuple of Exprs for several values at each point.
+    It is defined once, by an Expr, or by a tuple of Exprs for several values at each point. `Func(image)` has the
+    values of an image, `Func(expr)` those of an Expr of `_0`, `_1`, ...
     """
 
-    def __init__(self, name: str | None = None):
-        super().__init__("Func", name, "f")
+    def __init__(self, name: str | Expr | Source | None = None):
+        of = name if isinstance(name, Expr | Source) else None
+        super().__init__("Func", None if of is not None else name, "f")  # type: ignore[arg-type]
         self.definition: Definition | None = None
         self.continuation: Continuation | None = None
         """What it continues, if BoundaryConditions made it."""
         self.bounds: dict[str, tuple[int, int]] = {}
         self._pipeline: Pipeline | None = None
+        if of is not None:
+            self[Var("_")] = of[Var("_")] if isinstance(of, Source) else of
 
     def __setitem__(self, key: Any, value: Any) -> None:
         name = self._name
-        args = tuple(self._argument(k) for k in as_key(key))
         if self.defined():
             fail(
                 f"Func '{name}' is already defined, at {self.position}; update definitions are not there "
                 "yet, so give the new values a Func of their own"
             )
-        if len(set(args)) != len(args):
-            fail(f"Func '{name}' names a coordinate twice: {', '.join(args)}")
-        if not args:
-            fail(f"Func '{name}' is defined without coordinates; give it one, as in {name}[x] = ...")
-        if len(args) > MAX_RANK:
-            fail(f"Func '{name}' has {len(args)} dimensions; at most {MAX_RANK} are possible")
         values = tuple(value) if isinstance(value, tuple | list | Tuple) else (value,)
         if not values:
             fail(f"Func '{name}' is defined by an empty tuple")
-        exprs = placed([as_expr(v) for v in values], [Var(a) for a in args])
+        exprs = tuple(as_expr(v) for v in values)
+        args = tuple(self._argument(k) for k in expanded(as_key(key), implicit_count(exprs), f"Func '{name}'"))
+        if len(set(args)) != len(args):
+            fail(f"Func '{name}' names a coordinate twice: {', '.join(args)}")
+        if len(args) > MAX_RANK:
+            fail(f"Func '{name}' has {len(args)} dimensions; at most {MAX_RANK} are possible")
+        exprs = placed(exprs, [Var(a) for a in args])
         self.definition = Definition(args, exprs, find_reads(exprs, args, f"Func '{name}'"))
         self.position = user_position()
 

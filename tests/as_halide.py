@@ -117,7 +117,8 @@ def nvrtc_compiles(arrays: Sequence[np.ndarray], values: Values) -> None:
     report = compile_report(source, "sm_90")
     assert report.registers, source
     found = re.findall(r"warning #(\d+)", report.log)
-    # Variables that are not used; unsigned numbers that are asked whether they are negative, or -1; large numbers written as negative ones.
+    # Variables that are not used; unsigned numbers that are asked whether they are negative, or -1; numbers
+    # of unsigned arithmetic that are written as negative ones.
     assert set(found) <= {"68", "177", "186", "514"}, report.log
 
 

@@ -31,9 +31,3 @@ def test_sizes_are_one_list():
 def test_no_buffer_is_written():
     with pytest.raises(PipelineError, match="writes into no Buffer"):
         brighter()[0].realize(hl.Buffer(hl.UInt(8), [4, 3]))
-
-
-def test_a_func_has_a_coordinate():
-    f = hl.Func("constant")
-    with pytest.raises(PipelineError, match="'constant' is defined without coordinates"):
-        f[()] = 3
