@@ -9,11 +9,12 @@ from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.frontend import bits, fixed_point, functions, random
 from tilefuse.frontend.bits import *  # noqa: F403
 from tilefuse.frontend.boundary import BoundaryConditions
+from tilefuse.frontend.buffer import Buffer
 from tilefuse.frontend.expr import Expr, Var
 from tilefuse.frontend.fixed_point import *  # noqa: F403
 from tilefuse.frontend.func import Func
 from tilefuse.frontend.functions import *  # noqa: F403
-from tilefuse.frontend.inputs import Buffer, ImageParam, Param
+from tilefuse.frontend.inputs import ImageParam, Param
 from tilefuse.frontend.ir import compile
 from tilefuse.frontend.pipeline import Pipeline
 from tilefuse.frontend.random import *  # noqa: F403

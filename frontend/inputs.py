@@ -1,4 +1,4 @@
-"""What the caller of a pipeline gives: ImageParam, Buffer and Param."""
+"""What the caller of a pipeline gives: ImageParam and Param, and what Buffers have in common with them."""
 
 from __future__ import annotations
 
@@ -7,12 +7,11 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from tilefuse.dialects.diagnostics import SourcePosition, user_position
-from tilefuse.dialects.img.axes import axis_order
 from tilefuse.dialects.img.types import MAX_RANK
 from tilefuse.frontend.errors import fail
 from tilefuse.frontend.expr import I32, Expr, node, type_name
 from tilefuse.frontend.sources import Source
-from tilefuse.frontend.types import Type, type_of_dtype
+from tilefuse.frontend.types import Type
 
 LAYOUTS = ("auto", "planar", "interleaved")
 
@@ -27,6 +26,11 @@ class Dimension(Generic[Size]):
     def __init__(self, image: Image[Size], index: int):
         self._image: Image[Size] = image
         self._index = index
+
+    @property
+    def index(self) -> int:
+        """Which dimension it is."""
+        return self._index
 
     def min(self) -> Size:
         """The first coordinate."""
@@ -150,7 +154,7 @@ class ImageParam(Image[Expr]):
 
     def set(self, array: Any) -> None:
         """The array that `realize` reads (a Buffer, or an array of any library)."""
-        self.array = array.array if isinstance(array, Buffer) else array
+        self.array = array.array if isinstance(array, Image) else array
 
     def get(self) -> Any:
         """The array that was set; None if none was."""
@@ -159,82 +163,6 @@ class ImageParam(Image[Expr]):
     def reset(self) -> None:
         """Forget the array."""
         self.array = None
-
-
-class Buffer(Image[int]):
-    """An array as an input of a pipeline: `Buffer(array)`, or `Buffer(type, [width, height])` for zeros.
-
-    The array's axes are reversed: x is the last one (but see `layout` of ImageParam). It is not copied.
-    """
-
-    def __init__(
-        self,
-        array: Any,
-        sizes: list[int] | tuple[int, ...] | str | None = None,
-        name: str | None = None,
-        layout: str = "auto",
-    ):
-        if isinstance(sizes, str):
-            sizes, name = None, sizes
-        if isinstance(array, Type):
-            if sizes is None:
-                fail("Buffer(type, sizes) takes the sizes too, x first")
-            array = np.zeros(tuple(reversed(sizes)), _dtype(array))
-        if isinstance(array, list | tuple | int | float):
-            fail(f"a Buffer wraps an array, not a {type_name(array)}; use numpy.asarray(...) with a dtype")
-        given = np.asarray(array)
-        super().__init__("Buffer", type_of_dtype(given.dtype), given.ndim, name, "b", layout)
-        self.array = given
-
-    def interval(self, index: int) -> tuple[int, int]:
-        """(min, extent) of a dimension: the min is 0, unless `set_bounds` says otherwise."""
-        fixed = self.bounds[index]
-        if fixed is not None:
-            return fixed
-        channels = self.bounds[2] if self._rank == 3 else None
-        order = axis_order(self.layout, self.array.shape, None if channels is None else channels[1])
-        if order is None:
-            fail(
-                f"Buffer '{self._name}' of shape {self.array.shape} may be planar (channel first) or interleaved "
-                "(channel last); say which with layout='interleaved' or layout='planar'"
-            )
-        return 0, int(self.array.shape[order[index]])
-
-    def channels(self) -> int:
-        """The extent of the third dimension; 1 if there is none, as in Halide."""
-        return self.dim(2).extent() if self._rank > 2 else 1
-
-    def __dlpack__(
-        self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: Any = None
-    ) -> Any:
-        """The array for other libraries, as in `torch.from_dlpack(buffer)`, without a copy."""
-        asked = {"stream": stream, "max_version": max_version, "dl_device": dl_device, "copy": copy}
-        # NumPy before 2.1 takes `stream` alone
-        return self.array.__dlpack__(**{name: value for name, value in asked.items() if value is not None})
-
-    def __dlpack_device__(self) -> tuple[int, int]:
-        """(type, number) of the device that the array is on, as DLPack numbers them: the CPU."""
-        type_, number = self.array.__dlpack_device__()
-        return int(type_), int(number)
-
-    def _repr_html_(self) -> str:
-        """For notebooks: its picture, if it is one, and its type and sizes."""
-        from tilefuse.frontend.pictures import html  # late: only notebooks ask for it
-
-        channels = self.bounds[2] if self._rank == 3 else None
-        order = axis_order(self.layout, self.array.shape, None if channels is None else channels[1])
-        return html(self._name, str(self._type), self.array, order)
-
-    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
-        return np.array(self.array, dtype=dtype, copy=True) if copy else np.asarray(self.array, dtype=dtype)
-
-
-def _dtype(type: Type) -> np.dtype:
-    if type.is_bfloat():
-        fail("NumPy has no bfloat16")
-    if type.is_bool():
-        return np.dtype(np.bool_)
-    return np.dtype(f"{'f' if type.is_float() else 'i' if type.is_int() else 'u'}{type.bytes()}")
 
 
 class Param(Expr):
