@@ -50,6 +50,12 @@ class Expr:
         """The type of the value."""
         return self._type
 
+    def logical_not(self) -> Expr:
+        """Not, of a bool."""
+        if not self._type.is_bool():
+            fail(f"logical_not takes a bool, not {self._type}")
+        return ~self
+
     def defined(self) -> bool:
         """Always true: there are no undefined Exprs."""
         return True
@@ -198,6 +204,11 @@ class Var(Expr):
     def implicit(index: int) -> Var:
         """The Var `_<index>`, one of those that the placeholder `_` stands for."""
         return Var(f"_{index}")
+
+    @staticmethod
+    def outermost() -> Var:
+        """The Var of Halide's outermost loop, for scheduling calls."""
+        return Var("__outermost")
 
     def is_implicit(self) -> bool:
         """Whether it is `_0`, `_1`, ..."""

@@ -11,21 +11,15 @@ from tilefuse.frontend.expr import Expr, Var, as_expr
 from tilefuse.frontend.implicit import expanded, implicit_count
 from tilefuse.frontend.inputs import Param, checked_bounds
 from tilefuse.frontend.random import placed
+from tilefuse.frontend.schedule import SCHEDULING, ScheduleCall, recorder
 from tilefuse.frontend.sources import Source, Tuple, as_key
+from tilefuse.frontend.target import Target
 from tilefuse.frontend.types import Type
 from tilefuse.frontend.walk import describe, postorder
 
 if TYPE_CHECKING:
     from tilefuse.frontend.boundary import Continuation
     from tilefuse.frontend.pipeline import Pipeline
-
-_SCHEDULING = frozenset(
-    """align_bounds align_storage async_ bound_extent compute_at compute_inline compute_root compute_with
-    copy_to_device copy_to_host fold_storage fuse gpu_blocks gpu_lanes gpu_single_thread gpu_threads gpu_tile
-    hexagon hoist_storage hoist_storage_root in_ memoize parallel prefetch reorder reorder_storage
-    set_estimate set_estimates split store_at store_in store_root tile trace_loads trace_stores unroll
-    vectorize""".split()
-)
 
 
 class Definition(NamedTuple):
@@ -78,6 +72,8 @@ class Func(Source):
         self.continuation: Continuation | None = None
         """What it continues, if BoundaryConditions made it."""
         self.bounds: dict[str, tuple[int, int]] = {}
+        self.schedule_calls: list[ScheduleCall] = []
+        """Scheduling calls, which are ignored."""
         self._pipeline: Pipeline | None = None
         if of is not None:
             self[Var("_")] = of[Var("_")] if isinstance(of, Source) else of
@@ -189,24 +185,28 @@ class Func(Source):
         self.bounds[var.name()] = checked_bounds(self._name, min, extent)
         return self
 
-    def realize(self, sizes: Any = None, target: str = "auto", **options: Any) -> Any:
+    def realize(self, sizes: Any = None, target: str | Target = "auto", **options: Any) -> Any:
         """Compile and run: the values on [0, sizes), as an array (a tuple of arrays for several values).
 
         `sizes`: extents, x first; without it, as many points as the inputs allow. Buffers, and the arrays
         and values that were `set`, are the inputs.
         """
+        return self._own_pipeline().realize(sizes, target, **options)
+
+    def compile_jit(self, target: str | Target = "auto") -> None:
+        """Compile now what a later `realize` for the same target would."""
+        self._own_pipeline().compile_jit(target)
+
+    def _own_pipeline(self) -> Pipeline:
         from tilefuse.frontend.pipeline import Pipeline
 
         if self._pipeline is None:
             self._pipeline = Pipeline(self)
-        return self._pipeline.realize(sizes, target, **options)
+        return self._pipeline
 
     def __getattr__(self, name: str) -> Any:
-        if name in _SCHEDULING:
-            raise AttributeError(
-                f"Func '{self._name}' has no {name}(): the schedule is found automatically, or written as "
-                "attributes of the IR; leave the call out"
-            )
+        if name in SCHEDULING:
+            return recorder(self, self._name, self.schedule_calls, name)
         if name in ("update", "define_extern", "rvars", "update_value"):
             raise AttributeError(f"Func '{self._name}' has no {name}(): that is not there yet")
         raise AttributeError(f"a Func has no attribute '{name}'")

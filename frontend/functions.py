@@ -203,12 +203,24 @@ def likely(value: Any) -> Expr:
     return as_expr(value)
 
 
+def likely_if_innermost(value: Any) -> Expr:
+    """`value`: a hint in Halide, nothing here."""
+    return as_expr(value)
+
+
+def memoize_tag(value: Any, *_: Any) -> Expr:
+    """`value`: nothing is memoized here."""
+    return as_expr(value)
+
+
+def unsafe_promise_clamped(value: Any, low: Any, high: Any) -> Expr:
+    """`value`, clamped, so that the promise is kept."""
+    return clamp(value, low, high)
+
+
 def logical_not(value: Any) -> Expr:
     """Not, of a bool."""
-    given = as_expr(value)
-    if not given.type().is_bool():
-        fail(f"logical_not takes a bool, not {given.type()}")
-    return ~given
+    return as_expr(value).logical_not()
 
 
 def _floating(name: str, doc: str) -> Callable[[Any], Expr]:
@@ -358,7 +370,8 @@ __all__ = [
     "abs", "absd", "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cast", "ceil", "clamp", "cos",
     "cosh", "erf", "exp", "f16", "f32", "f64", "fast_cos", "fast_exp", "fast_inverse", "fast_inverse_sqrt",
     "fast_log", "fast_pow", "fast_sin", "floor", "fract", "hypot", "i8", "i8_sat", "i16", "i16_sat", "i32",
-    "i32_sat", "i64", "i64_sat", "is_finite", "is_inf", "is_nan", "lerp", "likely", "log", "logical_not", "max",
-    "min", "mux", "pow", "round", "saturating_cast", "select", "sin", "sinh", "sqrt", "strict_float", "tan",
-    "tanh", "trunc", "u8", "u8_sat", "u16", "u16_sat", "u32", "u32_sat", "u64", "u64_sat",
+    "i32_sat", "i64", "i64_sat", "is_finite", "is_inf", "is_nan", "lerp", "likely", "likely_if_innermost",
+    "log", "logical_not", "max", "memoize_tag", "min", "mux", "pow", "round", "saturating_cast", "select",
+    "sin", "sinh", "sqrt", "strict_float", "tan", "tanh", "trunc", "u8", "u8_sat", "u16", "u16_sat", "u32",
+    "u32_sat", "u64", "u64_sat", "unsafe_promise_clamped",
 ]  # fmt: skip

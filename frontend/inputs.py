@@ -10,6 +10,7 @@ from tilefuse.dialects.diagnostics import SourcePosition, user_position
 from tilefuse.dialects.img.types import MAX_RANK
 from tilefuse.frontend.errors import fail
 from tilefuse.frontend.expr import I32, Expr, node, type_name
+from tilefuse.frontend.schedule import SCHEDULING, ScheduleCall, recorder
 from tilefuse.frontend.sources import Source
 from tilefuse.frontend.types import Type
 
@@ -49,6 +50,10 @@ class Dimension(Generic[Size]):
         self._image.bounds[self._index] = checked_bounds(self._image.name(), min, extent)
         return self
 
+    def set_estimate(self, min: int, extent: int) -> Dimension[Size]:
+        """Nothing: for what size schedules are chosen is `extent=` of compile."""
+        return self
+
 
 def checked_bounds(name: str, min: Any, extent: Any) -> tuple[int, int]:
     """(min, extent) as integers; PipelineError unless they are, with a positive extent."""
@@ -66,6 +71,8 @@ class Image(Source, Generic[Size]):
         super().__init__(kind, name, prefix)
         if not isinstance(type, Type):
             fail(f"{kind} '{self._name}' takes a type, as UInt(8), not {type!r}")
+        if type.is_handle():
+            fail(f"{kind} '{self._name}' cannot be of handles: there are no pointers in pipelines")
         if not isinstance(dimensions, int) or not 0 <= dimensions <= MAX_RANK:
             fail(f"{kind} '{self._name}' has 0 to {MAX_RANK} dimensions, not {dimensions!r}")
         if layout not in LAYOUTS:
@@ -141,6 +148,8 @@ class ImageParam(Image[Expr]):
     """
 
     def __init__(self, type: Type, dimensions: int, name: str | None = None, layout: str = "auto"):
+        self.schedule_calls: list[ScheduleCall] = []
+        """Scheduling calls, which are ignored."""
         super().__init__("ImageParam", type, dimensions, name, "p", layout)
 
     def interval(self, index: int) -> tuple[Expr, Expr]:
@@ -151,6 +160,11 @@ class ImageParam(Image[Expr]):
     def channels(self) -> Expr:
         """The extent of the third dimension; 1 if there is none, as in Halide."""
         return self.dim(2).extent() if self._rank > 2 else Expr(1)
+
+    def __getattr__(self, name: str) -> Any:
+        if name in SCHEDULING:
+            return recorder(self, self._name, self.schedule_calls, name)
+        raise AttributeError(f"an ImageParam has no attribute '{name}'")
 
     def set(self, array: Any) -> None:
         """The array that `realize` reads (a Buffer, or an array of any library)."""
@@ -175,6 +189,8 @@ class Param(Expr):
             name, default = None, name
         if not isinstance(type, Type):
             fail(f"a Param takes a type, as Float(32), not {type!r}")
+        if type.is_handle():
+            fail("a Param cannot be a handle: there are no pointers in pipelines")
         source = Source("Param", name, "k")
         self._type, self.op, self.args, self.data = type, "param", (), self
         self._name, self.named, self.order = source.name(), source.named, source.order

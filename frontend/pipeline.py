@@ -12,7 +12,9 @@ from tilefuse.frontend.buffer import Buffer
 from tilefuse.frontend.errors import fail
 from tilefuse.frontend.expr import Expr
 from tilefuse.frontend.func import Func
-from tilefuse.frontend.inputs import Image
+from tilefuse.frontend.inputs import Image, ImageParam
+from tilefuse.frontend.schedule import ScheduleCall, warn_of
+from tilefuse.frontend.target import Target, target_name
 from tilefuse.frontend.walk import describe
 
 
@@ -45,7 +47,7 @@ class Pipeline:
         return build_module(self._outputs, name)
 
     @collector_off()
-    def compile(self, target: str = "auto", *, name: str | None = None, **options: Any) -> Any:
+    def compile(self, target: str | Target = "auto", *, name: str | None = None, **options: Any) -> Any:
         """Compile for `cuda`, `cpu`, `reference` or `auto`; gives a program that is called with arrays.
 
         The program takes inputs by position, in the order in which the ImageParams and Buffers were made, or
@@ -54,9 +56,26 @@ class Pipeline:
         """
         from tilefuse.runtime.program import compile_pipeline
 
-        return compile_pipeline(self.to_module(name), target=target, **options)
+        program = compile_pipeline(self.to_module(name), target=target_name(target), **options)
+        warn_of(self._schedule_calls())
+        return program
 
-    def realize(self, sizes: Any = None, target: str = "auto", **options: Any) -> Any:
+    def compile_jit(self, target: str | Target = "auto") -> None:
+        """Compile now what a later `realize` for the same target would."""
+        self._program(target_name(target), {})
+
+    def get_func(self, index: int) -> Func:
+        """The Func at this place of those that it needs, producers first, as in Halide."""
+        from tilefuse.frontend.build import reachable
+
+        return [s for s in reachable(self._outputs) if isinstance(s, Func)][index]
+
+    def _schedule_calls(self) -> list[ScheduleCall]:
+        from tilefuse.frontend.build import reachable
+
+        return [c for s in reachable(self._outputs) if isinstance(s, Func | ImageParam) for c in s.schedule_calls]
+
+    def realize(self, sizes: Any = None, target: str | Target = "auto", **options: Any) -> Any:
         """Compile, and run on the arrays of Buffers and on what was `set`: an array, or a tuple of arrays.
 
         `sizes`: extents of every output from 0, x first; without it, as many points as the inputs allow. Or a Buffer,
@@ -76,6 +95,7 @@ class Pipeline:
             if value is None:
                 fail(f"Param '{param.name()}' has no value: call set(value) first, or give a default")
             given[param.name()] = value
+        target = target_name(target)
         if sizes is None:
             return self._program(target, options)(**given)
         names = [name for name, _ in self._output_names()]
@@ -112,7 +132,7 @@ class Pipeline:
             (f.name() if f.outputs() == 1 else f"{f.name()}.{i}", f) for f in self._outputs for i in range(f.outputs())
         ]
 
-    def _program(self, target: str, options: dict[str, Any]) -> Any:
+    def _program(self, target: Any, options: dict[str, Any]) -> Any:
         # By text: bounds that are set after a run make another program.
         key = (str(self.to_module()), target, repr(sorted(options.items())))
         if key not in self._programs:
