@@ -26,7 +26,7 @@ _SAME = 4e-7
 
 @dataclass(frozen=True)
 class Taps:
-    """What reads have in common that differ in offsets only."""
+    """Reads that differ in offsets only: their source, cast and scales."""
 
     source: SSAValue
     cast: type[Operation] | None

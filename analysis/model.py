@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -32,9 +31,6 @@ from tilefuse.dialects.img.ops import (
     YieldOp,
 )
 from tilefuse.dialects.img.types import element_bytes, storage_type
-
-if TYPE_CHECKING:
-    import networkx as nx
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +100,7 @@ class Node:
 
 @dataclass
 class PipelineModel:
-    """Nodes in program order (producers first), and who reads whom."""
+    """Nodes in program order (producers first), and who reads whom; for the algorithms of graphs, see `graph.py`."""
 
     name: str
     nodes: list[Node] = field(default_factory=list)
@@ -119,16 +115,6 @@ class PipelineModel:
     def producers(self, id: int) -> Sequence[int]:
         """The functions that node `id` reads, in program order."""
         return self._producers[id]
-
-    def graph(self) -> nx.DiGraph:
-        """The same as a graph of networkx, for its algorithms; importing it takes time."""
-        import networkx as nx
-
-        graph = nx.DiGraph(name=self.name)
-        for node in self.nodes:
-            graph.add_node(node.id, node=node)
-        graph.add_edges_from((p, id) for id, found in enumerate(self._producers) for p in found)
-        return graph
 
     def add(self, node: Node) -> None:
         """Add a node, whose `id` is the count so far, that reads nothing yet."""

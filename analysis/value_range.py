@@ -59,7 +59,7 @@ def value_ranges(
 
 
 def _given(op: Operation, sizes: Sizes) -> Num | None:
-    """What a call says that the result is, read as signed; None if it does not."""
+    """Return the result of an operation as a call gives it, read as signed; None if it does not."""
     match op:
         case MinOp() | ExtentOp():
             source = op.input.owner
@@ -106,7 +106,7 @@ def _fit(span: AnySpan, type: Attribute) -> AnySpan | None:
 
 
 def _as_unsigned(span: AnySpan, type: Attribute) -> AnySpan | None:
-    """The same values read as unsigned."""
+    """Read the values of a span as unsigned; None if that splits the span."""
     if surely_le(0, span[0]):
         return span
     limit = _unsigned_limit(type)

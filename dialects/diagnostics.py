@@ -74,7 +74,7 @@ class TilefuseError(Exception):
 
 
 class PipelineError(TilefuseError, PassFailedException):
-    """What a user did wrong, said in one sentence, at the operation where it shows.
+    """A user's mistake, said in one sentence, at the operation where it shows.
 
     Raise it from a pass, an analysis or a lowering. `str(error)` is `file:line:col: error: message` when the
     place of the operation is known, else `error: message`.

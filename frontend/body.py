@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import IndexType, IntegerAttr, i32
@@ -14,18 +14,27 @@ from tilefuse.dialects.img import ops as img
 from tilefuse.frontend.emit import Emitter
 from tilefuse.frontend.expr import Expr
 from tilefuse.frontend.index_form import Linear, Quotient, linear_forms
+from tilefuse.frontend.inputs import Param
+from tilefuse.frontend.sources import Source
 from tilefuse.frontend.walk import postorder
 
-if TYPE_CHECKING:
-    from tilefuse.frontend.build import PipelineScope
-
 INDEX = IndexType()
+
+
+class Scope(Protocol):
+    """The values that stand around a body: functions, Params, and sizes of images."""
+
+    def function(self, source: Source, index: int) -> SSAValue: ...
+
+    def param(self, param: Param) -> SSAValue: ...
+
+    def box(self, e: Expr) -> SSAValue: ...
 
 
 class BodyBuilder:
     """Computes values in `block`. Each node is computed once, however often it is used."""
 
-    def __init__(self, block: Block, scope: PipelineScope, coordinates: Mapping[str, SSAValue] | None = None):
+    def __init__(self, block: Block, scope: Scope, coordinates: Mapping[str, SSAValue] | None = None):
         self._emit = Emitter(block)
         self._scope = scope
         self._coordinates = coordinates or {}

@@ -2,29 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from tilefuse.dialects.img.attrs import BoundaryKind
 from tilefuse.frontend.errors import fail
 from tilefuse.frontend.expr import I32, Expr, as_expr, cast_to, literal
-from tilefuse.frontend.func import Func, Reads, find_reads
+from tilefuse.frontend.func import Continuation, Func, Reads, find_reads
 from tilefuse.frontend.inputs import Image
 from tilefuse.frontend.sources import Source, Tuple
 from tilefuse.frontend.types import Int, Type, UInt
 from tilefuse.frontend.walk import describe, postorder
 
 Bounds = list[tuple[Any, Any] | None]
-
-
-class Continuation(NamedTuple):
-    """A source continued outside of `box`: (min, extent) per dimension, or None where it is not."""
-
-    kind: BoundaryKind
-    source: Source
-    box: tuple[tuple[Expr, Expr] | None, ...] | None
-    """None: the source's own box, in all dimensions."""
-    exterior: tuple[Expr, ...] | None
-    reads: Reads
 
 
 class BoundaryConditions:

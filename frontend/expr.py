@@ -193,7 +193,7 @@ class Var(Expr):
         self._type, self.op, self.args, self.data = I32, "var", (), name
 
     def name(self) -> str:
-        """Its name."""
+        """Name of the coordinate."""
         return str(self.data)
 
     def same_as(self, other: Var) -> bool:

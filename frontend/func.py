@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tilefuse.dialects.diagnostics import user_position
+from tilefuse.dialects.img.attrs import BoundaryKind
 from tilefuse.dialects.img.types import MAX_RANK
 from tilefuse.frontend.errors import fail
 from tilefuse.frontend.expr import Expr, Var, as_expr
@@ -18,7 +19,6 @@ from tilefuse.frontend.types import Type
 from tilefuse.frontend.walk import describe, postorder
 
 if TYPE_CHECKING:
-    from tilefuse.frontend.boundary import Continuation
     from tilefuse.frontend.pipeline import Pipeline
 
 
@@ -31,10 +31,21 @@ class Definition(NamedTuple):
 
 
 class Reads(NamedTuple):
-    """What expressions need besides coordinates, in order of first use."""
+    """The functions and Params that expressions use, in order of first use."""
 
     sources: tuple[Source, ...]
     params: tuple[Param, ...]
+
+
+class Continuation(NamedTuple):
+    """A source continued outside of `box`: (min, extent) per dimension, or None where it is not."""
+
+    kind: BoundaryKind
+    source: Source
+    box: tuple[tuple[Expr, Expr] | None, ...] | None
+    """None: the source's own box, in all dimensions."""
+    exterior: tuple[Expr, ...] | None
+    reads: Reads
 
 
 def find_reads(values: tuple[Expr, ...], args: tuple[str, ...], what: str) -> Reads:

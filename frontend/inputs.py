@@ -1,4 +1,4 @@
-"""What the caller of a pipeline gives: ImageParam and Param, and what Buffers have in common with them."""
+"""Inputs of a pipeline, given by its caller: ImageParam and Param, and what Buffers have in common with them."""
 
 from __future__ import annotations
 
@@ -213,11 +213,11 @@ class Param(Expr):
         return int(value)
 
     def name(self) -> str:
-        """Its name, by which a compiled pipeline takes the value."""
+        """Name by which a compiled pipeline takes the value."""
         return self._name
 
     def default(self) -> int | float | None:
-        """Its value where a call gives none."""
+        """Default value where a call gives none."""
         return self._default
 
     def set(self, value: Any) -> None:

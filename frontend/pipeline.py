@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from xdsl.dialects.builtin import ModuleOp
 
 from tilefuse.collector import collector_off
 from tilefuse.dialects.img.axes import INTERLEAVED, axis_order, planar
+from tilefuse.dialects.img.ops import PipelineOp
 from tilefuse.frontend.buffer import Buffer
 from tilefuse.frontend.errors import fail
 from tilefuse.frontend.expr import Expr
@@ -17,9 +18,12 @@ from tilefuse.frontend.schedule import ScheduleCall, warn_of
 from tilefuse.frontend.target import Target, target_name
 from tilefuse.frontend.walk import describe
 
+if TYPE_CHECKING:
+    import networkx as nx
+
 
 class Pipeline:
-    """What one call computes: a Func, or a list of Funcs."""
+    """A Func, or a list of Funcs, that one call computes."""
 
     def __init__(self, outputs: Any):
         funcs = list(outputs) if isinstance(outputs, list | tuple) else [outputs]
@@ -41,10 +45,19 @@ class Pipeline:
 
         PipelineError for a Func that is not defined, or two inputs of one name.
         """
-        # Late: arith and math take as long to import as all the rest of the language.
+        # Late: to write a pipeline nothing is needed of what builds IR.
         from tilefuse.frontend.build import build_module
 
         return build_module(self._outputs, name)
+
+    def graph(self) -> nx.DiGraph:
+        """Build the graph of inputs and stages, as written: see `tilefuse.analysis.graph.stage_graph`."""
+        # Late: networkx takes longer to import than all of the language.
+        from tilefuse.analysis.graph import stage_graph
+
+        (pipeline,) = self.to_module().body.block.ops
+        assert isinstance(pipeline, PipelineOp)
+        return stage_graph(pipeline)
 
     @collector_off()
     def compile(self, target: str | Target = "auto", *, name: str | None = None, **options: Any) -> Any:

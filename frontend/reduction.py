@@ -26,7 +26,7 @@ class RVar(Expr):
         self._type, self.op, self.args, self.data = I32, "rvar", (), (rdom, index, name)
 
     def name(self) -> str:
-        """Its name."""
+        """Name of the dimension."""
         return str(self.data[2])
 
 
@@ -60,7 +60,7 @@ class RDom:
         return values[0], values[1]
 
     def name(self) -> str:
-        """Its name."""
+        """Name of the domain."""
         return self._name
 
     def dimensions(self) -> int:

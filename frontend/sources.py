@@ -1,4 +1,4 @@
-"""What can be called at a point: the common part of Funcs, ImageParams and Buffers; and tuples of values."""
+"""Sources, which can be called at a point: the common part of Funcs, ImageParams and Buffers; and tuples of values."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Source:
         """The user's line that defines it."""
 
     def name(self) -> str:
-        """Its name."""
+        """Name of the source."""
         return self._name
 
     def value_types(self) -> tuple[Type, ...]:
@@ -73,7 +73,7 @@ class Source:
         raise NotImplementedError
 
     def rank(self) -> int:
-        """Its number of dimensions."""
+        """Number of dimensions."""
         raise NotImplementedError
 
     def check_readable(self) -> None:
@@ -119,5 +119,5 @@ class Source:
 
 
 def as_key(key: Any) -> tuple[Any, ...]:
-    """What stands between the brackets, as a tuple."""
+    """Return the key between the brackets as a tuple."""
     return key if isinstance(key, tuple) else (key,)

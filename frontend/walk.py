@@ -3,14 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import Any, Protocol, TypeVar
 
-if TYPE_CHECKING:
-    from tilefuse.frontend.expr import Expr
+from tilefuse.frontend.types import Type
 
 
-def postorder(roots: Sequence[Expr], children: Callable[[Expr], Sequence[Expr]] = lambda e: e.args) -> Iterator[Expr]:
-    """Every node below `roots` once, operands first.
+class Node(Protocol):
+    """An expression, as far as walking over it goes."""
+
+    op: str
+    data: Any
+
+    @property
+    def args(self) -> Sequence[Node]: ...
+
+    def type(self) -> Type: ...
+
+
+N = TypeVar("N", bound=Node)
+
+
+def _operands(node: Any) -> Any:
+    return node.args
+
+
+def postorder(roots: Sequence[N], children: Callable[[N], Sequence[N]] = _operands) -> Iterator[N]:
+    """Yield every node below `roots` once, operands first.
 
     Iterative: an expression may be deeper than Python's stack.
     """
@@ -38,7 +56,7 @@ _SYMBOLS = {
 }  # fmt: skip
 
 
-def describe(expr: Expr, depth: int = 6) -> str:
+def describe(expr: Node, depth: int = 6) -> str:
     """A short text of an expression for messages; `...` below `depth`."""
     if expr.op == "const":
         return str(bool(expr.data)) if expr.type().is_bool() else str(expr.data)

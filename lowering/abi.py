@@ -29,6 +29,7 @@ from tilefuse.analysis.regions import alignment, follow_chain
 from tilefuse.analysis.strides import static_strides
 from tilefuse.dialects.img.ops import (
     GroupOp,
+    PipelineOp,
     ReadOp,
 )
 from tilefuse.dialects.img.types import FuncType
@@ -41,6 +42,11 @@ class KernelArg:
 
     kind: Literal["input", "output", "scalar"]
     value: SSAValue
+
+
+def groups_of(pipeline: PipelineOp) -> list[GroupOp]:
+    """The groups of a pipeline: one per launch, in order."""
+    return [op for op in pipeline.body.block.ops if isinstance(op, GroupOp)]
 
 
 def kernel_name(group: GroupOp) -> str:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 
-ROLES = ("kernel", "tile", "fetch", "ahead")
-"""The roles of a group's functions: the kernel, its tile body, the copies for a later tile, the requests for one."""
+ROLES = ("kernel", "tile", "border", "fetch", "ahead")
+"""The roles of a group's functions: the kernel, its tile body, that body for tiles at borders alone, the copies for a
+later tile, the requests for one."""
 
 _LONGEST = 48
 _KEPT_OF_LONG = 24

@@ -25,17 +25,13 @@ from xdsl.dialects.builtin import IntegerType, ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
+from tilefuse.dialects.constants import integer_constant, log2_exact
 from tilefuse.dialects.img.ops import DivOp, ModOp
-from tilefuse.passes.expansion import Constants, Expansion, expand_ops, integer_constant
-
-
-def log2_exact(value: int) -> int | None:
-    """k if `value` is 2**k, else None."""
-    return value.bit_length() - 1 if value > 0 and value & (value - 1) == 0 else None
+from tilefuse.passes.expansion import Constants, Expansion, expand_ops
 
 
 class _Division(Expansion):
-    """What replaces one division."""
+    """Emits the operations that replace one division."""
 
     def shifted_if(self, condition: SSAValue, value: SSAValue, by: int) -> SSAValue:
         """`value + by` where `condition`, else `value`."""

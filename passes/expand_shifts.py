@@ -22,14 +22,15 @@ from xdsl.dialects.builtin import IndexType, IntegerType, ModuleOp, i64
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from tilefuse.passes.expansion import Constants, Expansion, expand_ops, integer_constant
+from tilefuse.dialects.constants import integer_constant
+from tilefuse.passes.expansion import Constants, Expansion, expand_ops
 
 _SHIFTS = (arith.ShLIOp, arith.ShRUIOp, arith.ShRSIOp)
 _INDEX_BITS = 32
 
 
 class _Shift(Expansion):
-    """What replaces one shift."""
+    """Emits the operations that replace one shift."""
 
     def by_constant(self, op: Operation, a: SSAValue, count: int, width: int) -> SSAValue | None:
         if count < width:

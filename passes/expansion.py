@@ -1,4 +1,4 @@
-"""What passes share that write one op as several plainer ones, in one walk.
+"""Expansion of single ops into several plainer ones, in one walk: the common part of such passes.
 
 A pass gives `expand_ops` the ops to expand and a function that emits what replaces one. Constants in scope
 are used again, and what is emitted has the location of the op that it replaces.
@@ -13,21 +13,10 @@ from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType, ModuleOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.traits import IsolatedFromAbove
 
+from tilefuse.dialects.constants import integer_constant
 from tilefuse.dialects.img.ops import GroupOp, PipelineOp, StageOp
 
 Constants = dict[tuple[int, Attribute], SSAValue]
-
-
-def integer_constant(value: SSAValue) -> int | None:
-    """The integer, in signed representation, if `value` is a constant."""
-    op = value.owner
-    if not isinstance(op, arith.ConstantOp) or not isinstance(op.value, IntegerAttr):
-        return None
-    number: int = op.value.value.data
-    if not isinstance(value.type, IntegerType):
-        return number
-    half: int = 1 << (value.type.width.data - 1)
-    return ((number + half) & (2 * half - 1)) - half
 
 
 class Expansion:

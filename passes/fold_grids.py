@@ -28,8 +28,8 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from tilefuse.dialects.constants import integer_constant
 from tilefuse.dialects.diagnostics import PipelineError
-from tilefuse.passes.expansion import integer_constant
 
 _LEVELS = ("block_x", "block_y", "block_z")
 

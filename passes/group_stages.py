@@ -19,13 +19,13 @@ from xdsl.ir import Block, Region
 from xdsl.passes import ModulePass
 
 from tilefuse.analysis.access import boundaries_over
-from tilefuse.analysis.cost import best_schedule, nominal_box
 from tilefuse.analysis.machine import Machine, check_extent, check_target, machine
 from tilefuse.analysis.model import Node, PipelineModel, extract
 from tilefuse.analysis.regions import NotFusable
 from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.img.attrs import Shape
 from tilefuse.dialects.img.ops import GroupOp, PipelineOp, StageOp, YieldOp
+from tilefuse.execution.search import best_schedule, nominal_box
 
 PATIENCE = 6
 """Groups that the dynamic programming tries, each a stage longer than the last, while all are dearer than the best."""

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 
 from xdsl.context import Context
@@ -20,6 +20,7 @@ from tilefuse.collector import collector_off
 from tilefuse.passes.group_stages import GroupStages
 from tilefuse.passes.inline_stages import InlineStages
 from tilefuse.passes.promote_memory import PromoteMemory
+from tilefuse.passes.raise_clamps import RaiseClamps
 from tilefuse.passes.separate_kernels import SeparateKernels
 from tilefuse.passes.tile import Tile
 from tilefuse.passes.validate_occupancy import ValidateOccupancy
@@ -27,7 +28,7 @@ from tilefuse.passes.validate_occupancy import ValidateOccupancy
 
 @dataclass
 class PassTrace:
-    """What each pass left behind: IR text (made when asked for) and seconds."""
+    """Module after each pass, whose text is made when asked for, and seconds that each took."""
 
     modules: list[tuple[str, ModuleOp]] = field(default_factory=list)
     seconds: dict[str, float] = field(default_factory=dict)
@@ -81,6 +82,7 @@ def standard_passes(
         CommonSubexpressionElimination(),
         SeparateKernels(float=fast_math),  # first: it leaves less for the others
         CanonicalizePass(),
+        RaiseClamps(),
         InlineStages(target=target, extent=size),
         GroupStages(target=target, algorithm=algorithm, extent=size),  # type: ignore[arg-type]
         Tile(target=target, extent=size),
@@ -128,3 +130,26 @@ def schedule(
     """A scheduled copy of `module` (level 3)."""
     chosen = standard_passes(target, extent=extent, algorithm=algorithm) if passes is None else passes
     return run_passes(module, chosen, trace=trace)
+
+
+def lowering_passes(*, warps: bool, known: Collection[str] = ()) -> list[ModulePass]:
+    """From a scheduled module (level 3) to what the printers take (level 5).
+
+    `warps`: whether the machine has warps; on a CPU, which has none, warp tiles are arrays. `known`: names of kernels
+    that are lowered already, elsewhere.
+    """
+    from tilefuse.execution.warp_tile.lower_warp_tiles import LowerWarpTiles
+    from tilefuse.execution.warp_tile.pack_subwords import PackSubwords
+    from tilefuse.execution.warp_tile.roll_stages import RollStages
+    from tilefuse.passes.expand_division import ExpandDivision
+    from tilefuse.passes.expand_shifts import ExpandShifts
+    from tilefuse.passes.lower_groups import LowerGroups
+    from tilefuse.passes.merge_versions import MergeVersions
+
+    tiles: list[ModulePass] = [PackSubwords(), RollStages(), LowerWarpTiles(warps=warps)]
+    return [LowerGroups(tuple(known)), *tiles, ExpandDivision(), ExpandShifts(), *([MergeVersions()] if warps else [])]
+
+
+def lower(module: ModuleOp, *, warps: bool = True) -> ModuleOp:
+    """A lowered copy of a scheduled module."""
+    return run_passes(module, lowering_passes(warps=warps))

@@ -16,11 +16,11 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from tilefuse.analysis.model import extract
-from tilefuse.analysis.placement import Placement, bank_padding, place_stages, row_step, shared_row
 from tilefuse.analysis.regions import NotFusable, follow_chain, regions
 from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.img.attrs import Level, Memory, PlaceAttr, Shape
 from tilefuse.dialects.img.ops import GroupOp, PipelineOp
+from tilefuse.execution.block_tile.placement import Placement, bank_padding, place_stages, row_step, shared_row
 from tilefuse.passes.input_staging import stage_input, stageable
 
 

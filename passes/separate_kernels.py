@@ -45,7 +45,7 @@ from tilefuse.analysis.linear import Factors, LinearForm, Number, Offset, Taps, 
 from tilefuse.dialects.img.axes import letter
 from tilefuse.dialects.img.ops import GroupOp, PipelineOp, ReadOp, StageOp, YieldOp
 from tilefuse.dialects.img.types import FuncType, element_bytes
-from tilefuse.passes.options import check_numbers
+from tilefuse.dialects.options import check_numbers
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """`tile`: give every group its tile, threads and vector width (level 2 to level 3).
 
 The search walks the tiling space (block, thread and serial levels; Anderson 2021) under the analytical cost
-(`analysis/cost.py`) on the light model. A schedule that stands in the IR already is kept. `sizes`, `threads`
+(`execution/search.py`) on the light model. A schedule that stands in the IR already is kept. `sizes`, `threads`
 and `vector` set one by hand, for all groups or for `only`. Warp tiles that a compiler was found not to have
 registers for stand on the group as `register_needs`, and count as what they need.
 """
@@ -17,17 +17,18 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, Module
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import VerifyException
 
-from tilefuse.analysis.cost import Candidate, best_for_like, nominal_box, schedules
 from tilefuse.analysis.duplicates import fingerprint
 from tilefuse.analysis.machine import check_extent, check_target, machine
 from tilefuse.analysis.model import PipelineModel, extract
 from tilefuse.analysis.regions import NotFusable, follow_chain, regions
-from tilefuse.analysis.warp_cost import Kind
-from tilefuse.analysis.warp_layout import LANES, WarpLayout, check_warp_group, row_readers, warp_layout
 from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.img.attrs import Level, Memory, PlaceAttr, ScheduleAttr, Shape
 from tilefuse.dialects.img.ops import EVEN, GroupOp, PipelineOp
-from tilefuse.passes.options import check_numbers
+from tilefuse.dialects.options import check_numbers
+from tilefuse.execution.candidate import Candidate
+from tilefuse.execution.search import best_for_like, nominal_box, schedules
+from tilefuse.execution.warp_tile.cost import Kind
+from tilefuse.execution.warp_tile.layout import LANES, WarpLayout, check_warp_group, row_readers, warp_layout
 
 REGISTER_NEEDS = "register_needs"
 KNOWN = 0.01

@@ -4,7 +4,7 @@ Checks, per group: the schedule is well-formed for its execution model; threads,
 a block are within the target's limits, by NVIDIA's allocation rules (`targets/occupancy.py`); at least one
 block fits a multiprocessor. Registers and spills are known where a compiler's report has put `registers` and
 `spill_bytes` on the group. On a CPU the arrays of a tile lie on a thread's stack and have to fit there. Code that is
-written out for a thread has a budget (`analysis/written_out.py`), as compilers are slow over it. Too much
+written out for a thread has a budget (`execution/written_out.py`), as compilers are slow over it. Too much
 of anything is an error that names the limit and the stage; with `fix=true` the tile is made smaller instead. The
 result stands on the group as `occupancy` (for a GPU).
 """
@@ -20,14 +20,14 @@ from xdsl.passes import ModulePass
 
 from tilefuse.analysis.machine import check_target
 from tilefuse.analysis.model import PipelineModel, extract
-from tilefuse.analysis.placement import Placement, prefetched, row_step, shared_bytes
-from tilefuse.analysis.places import check_places
 from tilefuse.analysis.regions import NotFusable, alignment, fixed_span, follow_chain, regions
-from tilefuse.analysis.warp_layout import LANES, exchange_bytes, group_layout, warp_layout
-from tilefuse.analysis.written_out import MOST_WRITTEN_OUT, written_out
 from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.img.attrs import Memory, ScheduleAttr, Shape
 from tilefuse.dialects.img.ops import EVEN, GroupOp, PipelineOp
+from tilefuse.execution.block_tile.placement import Placement, prefetched, row_step, shared_bytes
+from tilefuse.execution.places import check_places
+from tilefuse.execution.warp_tile.layout import LANES, exchange_bytes, group_layout, warp_layout
+from tilefuse.execution.written_out import MOST_WRITTEN_OUT, written_out
 from tilefuse.targets.gpus import Gpu, gpu
 from tilefuse.targets.occupancy import exceeded_limits, occupancy
 

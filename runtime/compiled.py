@@ -3,39 +3,30 @@
 from __future__ import annotations
 
 import ctypes
-import math
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 
-from xdsl.dialects import func
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp, UnitAttr
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from tilefuse.dialects.diagnostics import PipelineError
-from tilefuse.dialects.img.attrs import ScheduleAttr, Shape
-from tilefuse.dialects.img.ops import EVEN, GroupOp, PipelineOp
+from tilefuse.dialects.img.ops import GroupOp, PipelineOp
 from tilefuse.dialects.img.strict import has_strict
 from tilefuse.dialects.verification import verify
-from tilefuse.lowering import lowering_passes
-from tilefuse.lowering.abi import kernel_name, threads
-from tilefuse.lowering.groups import HELD, bound
+from tilefuse.lowering.abi import groups_of, kernel_name
 from tilefuse.lowering.printers import print_c, print_cuda
 from tilefuse.passes.chain_kernels import ChainKernels
+from tilefuse.passes.fit_registers import Compiler, Report, fit_registers
 from tilefuse.passes.fold_grids import FoldGrids
-from tilefuse.passes.pipeline import PassTrace, new_context, run_passes, standard_passes
-from tilefuse.passes.tile import REGISTER_NEEDS, Tile, add_register_need
+from tilefuse.passes.pipeline import PassTrace, lowering_passes, run_passes, standard_passes
+from tilefuse.passes.tile import Tile
 from tilefuse.passes.validate_occupancy import ValidateOccupancy
 from tilefuse.runtime import cpu, cuda
 from tilefuse.runtime.backend import Backend
 from tilefuse.runtime.launch import c_entry_points
 from tilefuse.runtime.specialize import find_pipeline
 from tilefuse.targets.gpus import gpu
-from tilefuse.targets.occupancy import occupancy
-
-_BOUND = "kernel.min_blocks"
-"""The attribute of a kernel that is held."""
 
 
 @dataclass(frozen=True)
@@ -50,11 +41,6 @@ class Settings:
     """Instead of the standard ones; lowering follows."""
     options: Mapping[str, object] = field(default_factory=dict)
     """Of `standard_passes`: extent, algorithm."""
-
-
-def groups_of(pipeline: PipelineOp) -> list[GroupOp]:
-    """The groups of a pipeline: one per kernel, in order of launch."""
-    return [op for op in pipeline.body.block.ops if isinstance(op, GroupOp)]
 
 
 @dataclass(frozen=True)
@@ -76,49 +62,6 @@ class Kernels:
     def pipeline(self) -> PipelineOp:
         """The scheduled pipeline."""
         return find_pipeline(self.module)
-
-
-class KernelTexts(Mapping[str, str]):
-    """The CUDA text of each kernel of a module, printed once, when it is first asked for; the longest come first.
-
-    So the compiler has the first while others are printed, and the longest does not begin when all others are done.
-    """
-
-    def __init__(self, module: ModuleOp, index_bits: int, known: Mapping[str, str] | None = None):
-        self._module = module
-        self._index_bits = index_bits
-        self._texts = dict(known or {})
-        functions = {f.sym_name.data: f for f in module.body.block.ops if isinstance(f, func.FuncOp)}
-
-        def size(name: str) -> int:
-            ops = list(functions[name].walk())
-            called = {op.callee.string_value() for op in ops if isinstance(op, func.CallOp)}
-            return len(ops) + sum(size(callee) for callee in called if callee in functions)
-
-        names = dict.fromkeys(kernel_name(g) for g in groups_of(find_pipeline(module)))
-        self._names = sorted(names, key=size, reverse=True) if len(names) > 1 else list(names)
-
-    def __getitem__(self, name: str) -> str:
-        if name not in self._texts:
-            self._texts[name] = print_cuda(self._module, index_bits=self._index_bits, kernel=name)
-        return self._texts[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._names)
-
-    def __len__(self) -> int:
-        return len(self._names)
-
-    def after(self, module: ModuleOp) -> KernelTexts:
-        """The texts of a module in which some kernels were held since: only these kernels are printed again."""
-        was, now = ({f.sym_name.data: f.attributes.get(_BOUND) for f in m.body.block.ops
-                     if isinstance(f, func.FuncOp)} for m in (self._module, module))  # fmt: skip
-        known = {name: text for name, text in self._texts.items() if was[name] == now[name]}
-        return KernelTexts(module, self._index_bits, known)
-
-
-def _schedules(module: ModuleOp) -> tuple[ScheduleAttr | None, ...]:
-    return tuple(g.schedule for g in groups_of(find_pipeline(module)))
 
 
 class Compiled:
@@ -149,15 +92,12 @@ class Compiled:
         check = verify if self._settings.verify else None
         return run_passes(self._input, self._passes(), trace=trace, check=check)
 
-    def _lower(self, scheduled: ModuleOp, trace: PassTrace | None) -> ModuleOp:
+    def _lower(self, scheduled: ModuleOp, trace: PassTrace | None, known: Collection[str] = ()) -> ModuleOp:
         check = verify if self._settings.verify else None
-        passes = lowering_passes(warps=self._is_gpu)
+        passes = lowering_passes(warps=self._is_gpu, known=known)
         if self._is_gpu:
             passes.append(ChainKernels())
         return run_passes(scheduled, passes, trace=trace, check=check)
-
-    def _lower_again(self, scheduled: ModuleOp, folded: bool) -> ModuleOp:
-        return self._fold(self._lower(scheduled, None)) if folded else self._lower(scheduled, None)
 
     def _fold(self, module: ModuleOp) -> ModuleOp:
         return run_passes(module, [FoldGrids()], check=verify if self._settings.verify else None)
@@ -221,139 +161,39 @@ class Compiled:
         return print_c(module, index_bits=index_bits) + c_entry_points(groups_of(find_pipeline(module)))
 
     def _fit_registers(self, index_bits: int, arch: str, folded: bool) -> Kernels:
-        """Compile; hold kernels that leave too few registers for other blocks, and tile again those that spill."""
-        scheduled, module = self._scheduled.clone(), self._fold(self.module) if folded else self.module
-        fixed = {kernel_name(g) for g in groups_of(find_pipeline(self._input)) if g.schedule is not None}
-        searched = True
-        tried = {_schedules(scheduled)}
-        sources = KernelTexts(module, index_bits)
-        while True:
-            names = [kernel_name(g) for g in groups_of(find_pipeline(module))]
-            cubin = cuda.build(sources, arch, strict_float=self._settings.strict_float)
-            if holding := self._hold(scheduled, module, cubin):
-                module, sources = holding, sources.after(holding)
-                continue
-            if self._release(scheduled, names, cubin):
-                module = self._lower_again(scheduled, folded)
-                sources = KernelTexts(module, index_bits)
-                continue
-            again = self._tile_again(scheduled, names, cubin, fixed) if searched else None
-            if again is None or _schedules(again) in tried:
-                # (tried: what was released from its blocks, and spills all the same, would be asked for once more)
-                # what the search has nothing better for is made smaller, and searched for no more
-                searched = False
-                if not self._make_room(scheduled, names, cubin, fixed):
-                    return Kernels(module, partial(self._print, module, index_bits), cubin)
-            else:
-                scheduled = again
-                tried.add(_schedules(again))
-            module = self._lower_again(scheduled, folded)
-            sources = KernelTexts(module, index_bits)
+        """Machine code for all kernels, with schedules that fit the registers which the compiler reports."""
+        cubins: dict[str, cuda.Cubin] = {}
 
-    def _hold(self, scheduled: ModuleOp, module: ModuleOp, cubin: cuda.Cubin) -> ModuleOp | None:
-        """Hold the compiler to the schedule's `blocks` where it took more registers than they leave, or spilled.
+        def compile_kernel(name: str, text: str) -> Report | None:
+            cubin = cuda.build({name: text}, arch, strict_float=self._settings.strict_float)
+            cubins[name] = cubin  # of one name the latest, which is in before the next is asked for
+            if name not in cubin.registers:
+                return None  # tools such as compute-sanitizer keep the compiler from reporting
+            return Report(cubin.registers[name], cubin.spill_bytes[name], cubin.shared_bytes[name])
 
-        And where it took fewer, so that there is room for more, which all run at once and then do not lie evenly.
+        def lower(scheduled: ModuleOp, known: Collection[str]) -> ModuleOp:
+            lowered = self._lower(scheduled, None, known)
+            return self._fold(lowered) if folded else lowered
 
-        Left to itself it often takes fewer, and orders instructions better than for a number of blocks. `module`
-        with what was held; None if nothing had to be.
-        """
-        pairs = zip(*(groups_of(find_pipeline(m)) for m in (scheduled, module)), strict=True)
-        held = set()
-        for group, lowered in pairs:
-            name, schedule = kernel_name(lowered), group.schedule
-            if schedule is None or not schedule.resident_blocks or HELD in group.attributes:
-                continue
-            if (registers := cubin.registers.get(name)) is None:
-                continue  # tools such as compute-sanitizer keep the compiler from reporting
-            fewer = self._room(group, registers) < schedule.resident_blocks
-            if cubin.spill_bytes[name] or fewer or self._is_uneven(group, name, cubin):
-                group.attributes[HELD] = UnitAttr()
-                held.add(name)
-        if not held:
-            return None
-        module = module.clone()
-        kernels = {f.sym_name.data: f for f in module.body.block.ops if isinstance(f, func.FuncOp)}
-        for lowered in groups_of(find_pipeline(module)):
-            if (name := kernel_name(lowered)) in held:
-                lowered.attributes[HELD] = UnitAttr()
-                bound(lowered, kernels[name])
-        return module
+        compiler = Compiler(
+            machine=self._settings.backend.machine,
+            print=lambda module, name: print_cuda(module, index_bits=index_bits, kernel=name),
+            compile=compile_kernel,
+            lower=lower,
+            tile=self._tile_again,
+        )
+        module = self._fold(self.module) if folded else self.module
+        _, module = fit_registers(self._scheduled, module, compiler, by_hand=self._by_hand)
+        names = dict.fromkeys(kernel_name(g) for g in groups_of(find_pipeline(module)))
+        cubin = cuda.joined(cubins[name] for name in names)
+        return Kernels(module, partial(self._print, module, index_bits), cubin)
 
-    def _room(self, group: GroupOp, registers: int, shared: int = 0) -> int:
-        """How many blocks that take so much a multiprocessor has room for."""
-        on = gpu(self._settings.backend.machine)
-        return occupancy(on, math.prod(threads(group)), registers, shared).blocks_per_sm
-
-    def _is_uneven(self, group: GroupOp, name: str, cubin: cuda.Cubin) -> bool:
-        """Whether there is room for more of the blocks that all run at once than there are to be."""
-        if group.schedule is None or EVEN not in group.attributes or name not in cubin.registers:
-            return False
-        return self._room(group, cubin.registers[name], cubin.shared_bytes[name]) > group.schedule.resident_blocks
-
-    def _release(self, scheduled: ModuleOp, names: list[str], cubin: cuda.Cubin) -> bool:
-        """Leave to the compiler what it does not fill with registers when it is held; whether there is such a kernel.
-
-        Its blocks do not lie evenly, and do not ask ahead: those that move in early get the places that are free.
-        """
-        released = False
-        for group, name in zip(groups_of(find_pipeline(scheduled)), names, strict=True):
-            if HELD in group.attributes and self._is_uneven(group, name, cubin):
-                assert group.schedule is not None
-                del group.attributes[EVEN], group.attributes[HELD]
-                group.schedule = ScheduleAttr.new_from(group.schedule, ahead=0)
-                released = True
-        return released
-
-    def _tile_again(self, scheduled: ModuleOp, names: list[str], cubin: cuda.Cubin, fixed: set[str]) -> ModuleOp | None:
-        """All scheduled anew, with what the spilling kernels need noted for the `tile` pass.
-
-        None if no kernel spills, or none of these gets another schedule by that.
-        """
-        spilling: dict[str, GroupOp] = {}
-        for group, name in zip(groups_of(find_pipeline(scheduled)), names, strict=True):
-            spilled = cubin.spill_bytes.get(name)
-            if spilled and name not in fixed and group.schedule is not None:
-                if group.schedule.execution is Shape.WarpTile:
-                    add_register_need(group, cubin.registers[name] + -(-spilled // 8))
-                spilling[group.sym_name.data] = group
+    def _tile_again(self, note: Callable[[Sequence[GroupOp]], None]) -> ModuleOp | None:
+        """The input scheduled anew, after `note` wrote on its groups what `tile` is to know; None if nothing tiles."""
         passes = self._passes()
         first = next((i for i, p in enumerate(passes) if isinstance(p, Tile)), None)
-        if not spilling or first is None:
+        if first is None:
             return None
         grouped = run_passes(self._input, passes[:first])
-        for old, new in zip(groups_of(find_pipeline(scheduled)), groups_of(find_pipeline(grouped)), strict=True):
-            if REGISTER_NEEDS in old.attributes:
-                new.attributes[REGISTER_NEEDS] = old.attributes[REGISTER_NEEDS]
-        again = run_passes(grouped, passes[first:], check=verify if self._settings.verify else None)
-        for old, new in zip(groups_of(find_pipeline(scheduled)), groups_of(find_pipeline(again)), strict=True):
-            if HELD in old.attributes and old.schedule == new.schedule:
-                new.attributes[HELD] = old.attributes[HELD]
-        changed = any(
-            g.sym_name.data in spilling and g.schedule != spilling[g.sym_name.data].schedule
-            for g in groups_of(find_pipeline(again))
-        )
-        return again if changed else None
-
-    def _make_room(self, scheduled: ModuleOp, names: list[str], cubin: cuda.Cubin, fixed: set[str]) -> bool:
-        """Give kernels whose registers spill a smaller tile; whether any got one. `fixed` cannot get one.
-
-        `names`: the kernel of each group; like groups share one.
-        """
-        changed = False
-        for group, name in zip(groups_of(find_pipeline(scheduled)), names, strict=True):
-            spilled = cubin.spill_bytes.get(name)
-            if spilled is None:
-                continue  # tools such as compute-sanitizer keep the compiler from reporting
-            group.attributes["registers"] = IntegerAttr(cubin.registers[name], 64)
-            if not spilled or name in fixed:
-                continue
-            group.attributes["spill_bytes"] = IntegerAttr(spilled, 64)
-            try:
-                validate = ValidateOccupancy(self._settings.backend.machine, fix=True, keep=self._by_hand)
-                validate.apply(new_context(), scheduled)
-                changed = True
-            except PipelineError:
-                fixed.add(name)  # no smaller tile: better slow than not at all
-            group.attributes.pop("spill_bytes", None)
-        return changed
+        note(groups_of(find_pipeline(grouped)))
+        return run_passes(grouped, passes[first:], check=verify if self._settings.verify else None)

@@ -10,8 +10,8 @@ import functools
 import json
 import os
 import threading
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields
 from typing import Any
 
 from tilefuse.runtime import cache
@@ -151,7 +151,7 @@ def build(sources: Mapping[str, str], arch: str, *, strict_float: bool) -> Cubin
         version = ".".join(map(str, nvrtc_version()))
 
         def packed(source: str) -> bytes:
-            path = cache.entry("cuda", cache.digest(source, arch, version, *flags))
+            path = cache.entry("cuda", cache.digest(_code(source), arch, version, *flags))
             return cache.get_or_build(path, lambda: _compile(source, arch, flags))
 
         if len(sources) == 1:
@@ -169,14 +169,26 @@ def build(sources: Mapping[str, str], arch: str, *, strict_float: bool) -> Cubin
                     raise
     except NvrtcNotFound as error:
         raise TargetError(f"target 'cuda': {error}") from None
-    cubin = Cubin({}, {}, {}, {})
-    for name, entry in zip(sources, found, strict=True):
-        head, _, cubin.codes[name] = entry.partition(b"\n")
-        facts = json.loads(head)
-        cubin.registers.update(facts["registers"])
-        cubin.spill_bytes.update(facts["spill_bytes"])
-        cubin.shared_bytes.update(facts["shared_bytes"])
-    return cubin
+    return joined(_unpacked(name, entry) for name, entry in zip(sources, found, strict=True))
+
+
+def _code(source: str) -> str:
+    """A source without its comments, which name schedules: kernels of several schedules may have the same code."""
+    return "\n".join(line for line in source.split("\n") if not line.startswith("//"))
+
+
+def joined(cubins: Iterable[Cubin]) -> Cubin:
+    """One Cubin of several."""
+    whole = Cubin({}, {}, {}, {})
+    for cubin in cubins:
+        for field in fields(Cubin):
+            getattr(whole, field.name).update(getattr(cubin, field.name))
+    return whole
+
+
+def _unpacked(name: str, entry: bytes) -> Cubin:
+    head, _, code = entry.partition(b"\n")
+    return Cubin({name: code}, **json.loads(head))
 
 
 def _compile(source: str, arch: str, flags: tuple[str, ...]) -> bytes:

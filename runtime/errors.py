@@ -1,4 +1,4 @@
-"""What the runtime raises: bad calls, machines that lack something, sources that do not build."""
+"""Errors that the runtime raises: bad calls, machines that lack something, sources that do not build."""
 
 from __future__ import annotations
 

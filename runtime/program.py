@@ -7,7 +7,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from io import StringIO
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
@@ -50,6 +50,9 @@ from tilefuse.runtime.scalars import Number, distinct, params_in_boxes
 from tilefuse.runtime.seen import SEVERAL, SeenCall, SeenCalls
 from tilefuse.runtime.specialize import find_pipeline, give_outputs_stages, specialize
 from tilefuse.targets.gpus import gpu
+
+if TYPE_CHECKING:
+    import networkx as nx
 
 _OPTIONS = ("extent", "algorithm", "fast_math")
 """What `compile_pipeline` passes on to `standard_passes`."""
@@ -255,7 +258,7 @@ class Program:
         params: dict[str, Number],
         stream: Any,
     ) -> tuple[Any] | None:
-        """What the call returns, in a tuple of its own; None if it is not quite like the one before."""
+        """Run a call like the one before; return its result as a tuple, or None if it is not quite like that."""
         raw = self._stream(stream, seen.stream_kind, seen.device)
         if out is not None:
             results = out
@@ -301,11 +304,18 @@ class Program:
 
     @property
     def kernels(self) -> list[reporting.Kernel]:
-        """What is known of each kernel, in the order of launch."""
+        """Facts about each kernel, in the order of launch."""
         if self._settings.backend.name == "reference":
             return []
         plan = self._last.plan if isinstance(self._last, PreparedKernels) else None
         return reporting.kernels(self._current_kernels(), plan)
+
+    def graph(self) -> nx.DiGraph:
+        """Build the graph of inputs, stages and kernels, as last compiled (`analysis.graph.stage_graph`)."""
+        # Late: networkx takes as long to import as a fifth of the compiler, and no call needs it.
+        from tilefuse.analysis.graph import stage_graph
+
+        return stage_graph(self._pipeline if self._settings.backend.name == "reference" else self._current().pipeline)
 
     def report(self) -> str:
         """Kernels, their tiles and memory, and the time of the last call (on a GPU: of the last `time`)."""

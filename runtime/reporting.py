@@ -1,4 +1,4 @@
-"""What a program says of itself: its kernels, tiles, memory and time."""
+"""Reports of a program: its kernels, tiles, memory and time."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
-from tilefuse.lowering.abi import kernel_name, threads
-from tilefuse.runtime.compiled import Kernels, groups_of
+from tilefuse.lowering.abi import groups_of, kernel_name, threads
+from tilefuse.runtime.compiled import Kernels
 from tilefuse.runtime.plan import Plan
 
 

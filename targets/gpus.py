@@ -10,6 +10,8 @@ from difflib import get_close_matches
 from functools import cache
 from importlib.resources import files
 
+from tilefuse.targets.limits import MAX_THREADS_PER_BLOCK, STATIC_SHARED_LIMIT
+
 # The share of the sheet's bandwidth that a copy reaches, for models where we have not measured it.
 _COPY_SHARE = 0.88
 
@@ -42,10 +44,10 @@ class Gpu:
     """What the system takes of each block's shared memory."""
     shared_unit: int
     """What the shared memory of a block is rounded up to."""
-    shared_bytes_per_block: int = 48 * 1024
+    shared_bytes_per_block: int = STATIC_SHARED_LIMIT
     """The most that a block may have without asking."""
     warp_size: int = 32
-    max_threads_per_block: int = 1024
+    max_threads_per_block: int = MAX_THREADS_PER_BLOCK
     max_block: tuple[int, int, int] = (1024, 1024, 64)
     """The most threads that a block may have along x, y and z."""
     max_grid: tuple[int, int, int] = (2**31 - 1, 65535, 65535)

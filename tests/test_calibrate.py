@@ -6,9 +6,9 @@ import json
 import pytest
 
 from tilefuse.analysis.calibration import read_calibration
-from tilefuse.analysis.cost import schedules
 from tilefuse.analysis.machine import machine
 from tilefuse.dialects.img.attrs import Shape
+from tilefuse.execution.search import schedules
 from tilefuse.passes.tile import Tile
 from tilefuse.runtime.program import compile_pipeline
 from tilefuse.tools.calibrate import main

@@ -21,12 +21,16 @@ def _pass(module: str, name: str) -> Callable[[], type[ModulePass]]:
     return lambda: getattr(import_module(f"tilefuse.passes.{module}"), name)
 
 
-def _lowering(module: str, name: str) -> Callable[[], type[ModulePass]]:
-    return lambda: getattr(import_module(f"tilefuse.lowering.{module}"), name)
+def _of_model(module: str, name: str) -> Callable[[], type[ModulePass]]:
+    return lambda: getattr(import_module(f"tilefuse.execution.{module}"), name)
 
 
-def _printer(name: str) -> Callable[[], type[Target]]:
-    return lambda: getattr(import_module("tilefuse.lowering.printers"), name)
+def _source(name: str) -> Callable[[], type[Target]]:
+    return lambda: getattr(import_module("tilefuse.tools.source_targets"), name)
+
+
+def _dot() -> type[Target]:
+    return import_module("tilefuse.tools.dot_target").DotTarget  # type: ignore[no-any-return]
 
 
 UNIVERSE = Universe(
@@ -44,15 +48,17 @@ UNIVERSE = Universe(
         "group-stages": _pass("group_stages", "GroupStages"),
         "infer-bounds": _pass("infer_bounds", "InferBounds"),
         "inline-stages": _pass("inline_stages", "InlineStages"),
-        "lower-groups": _lowering("groups", "LowerGroups"),
-        "pack-subwords": _lowering("pack_subwords", "PackSubwords"),
-        "roll-stages": _lowering("roll_stages", "RollStages"),
-        "lower-warp-tiles": _lowering("warp_tiles", "LowerWarpTiles"),
+        "lower-groups": _pass("lower_groups", "LowerGroups"),
+        "pack-subwords": _of_model("warp_tile.pack_subwords", "PackSubwords"),
+        "roll-stages": _of_model("warp_tile.roll_stages", "RollStages"),
+        "lower-warp-tiles": _of_model("warp_tile.lower_warp_tiles", "LowerWarpTiles"),
+        "merge-versions": _pass("merge_versions", "MergeVersions"),
         "promote-memory": _pass("promote_memory", "PromoteMemory"),
+        "raise-clamps": _pass("raise_clamps", "RaiseClamps"),
         "separate-kernels": _pass("separate_kernels", "SeparateKernels"),
         "tile": _pass("tile", "Tile"),
         "validate-occupancy": _pass("validate_occupancy", "ValidateOccupancy"),
         "verify-dominance": _pass("verify_dominance", "VerifyDominance"),
     },
-    all_targets={"cuda": _printer("CudaTarget"), "c": _printer("CTarget")},
+    all_targets={"cuda": _source("CudaTarget"), "c": _source("CTarget"), "dot": _dot},
 )

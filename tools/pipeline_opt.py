@@ -91,7 +91,7 @@ class PipelineOpt(xDSLOptMain):
             help="passes to run: 'a,b{x=1 y=2,3}', or 'builtin.module(a,b{x=1 y=2,3})'; see --list-passes",
         )
         targets = ", ".join(self.available_targets)
-        add("-t", "--target", type=self._target, default="mlir", help=f"what to print, one of: {targets}")
+        add("-t", "--target", "--emit", type=self._target, default="mlir", help=f"what to print, one of: {targets}")
         add(
             "--verify-diagnostics",
             action="store_true",

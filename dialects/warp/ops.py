@@ -13,7 +13,6 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
     irdl_op_definition,
-    lazy_traits_def,
     operand_def,
     prop_def,
     region_def,
@@ -24,9 +23,10 @@ from xdsl.irdl import (
 )
 from xdsl.parser import Parser
 from xdsl.printer import Printer
-from xdsl.traits import HasParent, IsTerminator, Pure
+from xdsl.traits import IsTerminator, Pure
 from xdsl.utils.exceptions import VerifyException
 
+from tilefuse.dialects.parents import HasParentNamed
 from tilefuse.dialects.warp.layout import Layout, TileType
 
 INDEX = IndexType()
@@ -97,13 +97,6 @@ class MapOp(IRDLOperation):
             raise VerifyException(f"warp.map: its region yields {', '.join(map(str, elements))}")
 
 
-def _load_op() -> type[Operation]:
-    # whose regions end in this too: it is known when it is asked for
-    from tilefuse.dialects.warp.memory import LoadOp
-
-    return LoadOp
-
-
 @irdl_op_definition
 class YieldOp(IRDLOperation):
     """The values of a region of the warp dialect."""
@@ -114,7 +107,7 @@ class YieldOp(IRDLOperation):
 
     assembly_format = "($values^ `:` type($values))? attr-dict"
 
-    traits = lazy_traits_def(lambda: (IsTerminator(), HasParent(MapOp, _load_op())))
+    traits = traits_def(IsTerminator(), HasParentNamed("warp.map", "warp.load"))
 
     def __init__(self, *values: SSAValue):
         super().__init__(operands=[list(values)])

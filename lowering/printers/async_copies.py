@@ -5,19 +5,15 @@ cp.async where a GPU has it (sm_80 and later; one source serves all), ordinary c
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Operation
 
 from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.nvgpu import COPY_BYTES, DeviceAsyncCopyOp, DeviceAsyncWaitOp
 from tilefuse.lowering.printers.c_types import byte_size
+from tilefuse.lowering.printers.function_text import FunctionText
 from tilefuse.lowering.printers.library import Helper
 from tilefuse.lowering.printers.memory import element
-
-if TYPE_CHECKING:
-    from tilefuse.lowering.printers.c_family import FunctionPrinter
 
 MOST_PENDING = 4
 """Groups of copies that a wait may leave out."""
@@ -62,7 +58,7 @@ def c_copies() -> dict[str, Helper]:
     }
 
 
-def print_async_copy(p: FunctionPrinter, op: Operation) -> None:
+def print_async_copy(p: FunctionText, op: Operation) -> None:
     """`copy_async_16_l2(&tile[i], &in[j]);`"""
     assert isinstance(op, DeviceAsyncCopyOp)
     source_type = op.src.type
@@ -76,13 +72,13 @@ def print_async_copy(p: FunctionPrinter, op: Operation) -> None:
     p.line(f"{name}(&{target.text}, &{source.text});")
 
 
-def print_async_group(p: FunctionPrinter, op: Operation) -> None:
+def print_async_group(p: FunctionText, op: Operation) -> None:
     """`commit_copies();`"""
     if "commit_copies" in p.language.library:
         p.line(f"{p.library('commit_copies')}();")
 
 
-def print_async_wait(p: FunctionPrinter, op: Operation) -> None:
+def print_async_wait(p: FunctionText, op: Operation) -> None:
     """`wait_copies_0();`"""
     assert isinstance(op, DeviceAsyncWaitOp)
     if op.pending > MOST_PENDING:

@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import IO, ClassVar
+from typing import ClassVar
 
-from xdsl.context import Context
 from xdsl.dialects import arith, func, scf
 from xdsl.dialects.builtin import IntegerAttr, MemRefType, ModuleOp, StringAttr, VectorType
 from xdsl.ir import Operation
-from xdsl.utils.target import Target
 
-from tilefuse.dialects.img.strict import has_strict
 from tilefuse.lowering.printers import expr
 from tilefuse.lowering.printers.async_copies import c_copies
-from tilefuse.lowering.printers.c_family import FunctionPrinter
 from tilefuse.lowering.printers.c_types import SIGNED, UNSIGNED, byte_size, lanes, short_name, storage_type
-from tilefuse.lowering.printers.checks import check_barriers, check_kernels
+from tilefuse.lowering.printers.checks import check_barriers
 from tilefuse.lowering.printers.expr import MUL, Expr
 from tilefuse.lowering.printers.language import Language
 from tilefuse.lowering.printers.library import COMMON, Helper
 from tilefuse.lowering.printers.module_printer import ModulePrinter
-from tilefuse.lowering.printers.vectors import Vector, wrapped
+from tilefuse.lowering.printers.prelude import Prelude
+from tilefuse.lowering.printers.vector_types import Vector, wrapped
 
 
 def print_c(module: ModuleOp, *, index_bits: int = 32) -> str:
@@ -30,25 +26,6 @@ def print_c(module: ModuleOp, *, index_bits: int = 32) -> str:
     Raises PipelineError at an operation that cannot be printed.
     """
     return ModulePrinter(C(), index_bits).print_module(module)
-
-
-@dataclass(frozen=True)
-class CTarget(Target):
-    """`-t 'c{strict_float=true index_bits=64}'`: print the kernel level as C with OpenMP.
-
-    The first line of the output says the options to compile it with.
-    """
-
-    name = "c"
-    strict_float: bool = False
-    index_bits: int = 32
-
-    def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
-        """Write the source to `output`."""
-        check_kernels(module)
-        contract = "off" if self.strict_float or has_strict(module) else "fast"
-        text = print_c(module, index_bits=self.index_bits)
-        output.write(f"// compile with: cc -O3 -march=native -fopenmp -fno-math-errno -ffp-contract={contract}\n{text}")
 
 
 def _to_int() -> dict[str, Helper]:
@@ -136,7 +113,7 @@ _HALF = {
 
 
 class C(Language):
-    """What is C's own."""
+    """C11 with GCC's and Clang's vectors, and OpenMP."""
 
     name = "C"
     helper_qualifier = "static inline"
@@ -175,7 +152,7 @@ class C(Language):
         """All loops are loops."""
         return None
 
-    def loop_pragmas(self, loop: scf.ForOp, printer: FunctionPrinter) -> list[str]:
+    def loop_pragmas(self, loop: scf.ForOp) -> list[str]:
         """OpenMP's pragma on the outermost block loop; simd; unrolling."""
         if _is_block_loop(loop) and not _inside_block_loop(loop):
             depth = _perfect_depth(loop)
@@ -192,11 +169,12 @@ class C(Language):
         """The functions of math.h."""
         return function
 
-    def rsqrt(self, printer: FunctionPrinter, a: Expr, ctype: str) -> Expr:
+    def rsqrt(self, prelude: Prelude, a: Expr, ctype: str) -> Expr:
         """C has none: `1.0f / sqrtf(a)`."""
+        prelude.includes.add("math.h")
         double = ctype == "double"
         one = Expr("1.0" if double else "1.0f", expr.PRIMARY, ctype)
-        return expr.binary(one, "/", expr.call(printer.math("sqrt" if double else "sqrtf"), (a,), ctype), MUL, ctype)
+        return expr.binary(one, "/", expr.call(self.math("sqrt" if double else "sqrtf"), (a,), ctype), MUL, ctype)
 
     def dynamic_shared(self, name: str, type_: MemRefType, op: Operation) -> None:
         """An array as any other."""

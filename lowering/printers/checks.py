@@ -6,14 +6,13 @@ from dataclasses import dataclass
 from math import prod
 
 from xdsl.dialects import arith, func, gpu, memref, scf, vector
-from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, ModuleOp, StringAttr
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, StringAttr
 from xdsl.ir import Block, Operation, SSAValue
 
 from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.nvgpu import DeviceAsyncCopyOp
-from tilefuse.lowering.printers.memory import PRIVATE, SHARED, STATIC_SHARED_LIMIT, bytes_of, space_of
-
-_MOST_THREADS = 1024
+from tilefuse.lowering.printers.memrefs import PRIVATE, SHARED, bytes_of, space_of
+from tilefuse.targets.limits import MAX_THREADS_PER_BLOCK, STATIC_SHARED_LIMIT
 
 
 def constant_value(value: SSAValue) -> int | None:
@@ -27,24 +26,13 @@ def block_threads(kernel: func.FuncOp) -> tuple[int, int, int]:
     """The sizes of the block, `kernel.threads`; PipelineError unless three, of 1024 threads at most."""
     attribute = kernel.attributes.get("kernel.threads")
     sizes = tuple(attribute.get_values()) if isinstance(attribute, DenseArrayBase) else ()
-    if len(sizes) != 3 or any(int(n) < 1 for n in sizes) or prod(sizes) > _MOST_THREADS:
+    if len(sizes) != 3 or any(int(n) < 1 for n in sizes) or prod(sizes) > MAX_THREADS_PER_BLOCK:
         raise PipelineError(
-            f"@{kernel.sym_name.data}: kernel.threads must be array<i64: x, y, z>, 1 to {_MOST_THREADS} threads",
+            f"@{kernel.sym_name.data}: kernel.threads must be array<i64: x, y, z>, "
+            f"1 to {MAX_THREADS_PER_BLOCK} threads",
             kernel,
         )
     return int(sizes[0]), int(sizes[1]), int(sizes[2])
-
-
-def check_kernels(module: ModuleOp) -> None:
-    """PipelineError if a module has no function: a printer would give a file without kernels."""
-    if not any(isinstance(op, func.FuncOp) for op in module.body.block.ops):
-        from tilefuse.lowering import lowering_passes
-
-        names = ",".join(p.name for p in lowering_passes(warps=True))
-        raise PipelineError(
-            f"no kernels to print; run inline-stages,group-stages,tile,promote-memory,{names} first",
-            next((op for op in module.body.block.ops), None),
-        )
 
 
 @dataclass(frozen=True)

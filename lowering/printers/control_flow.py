@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
 from typing import cast as as_type
 
 from xdsl.dialects import func, scf
@@ -16,17 +15,15 @@ from tilefuse.lowering.printers import expr
 from tilefuse.lowering.printers.c_types import SIGNED, width_of
 from tilefuse.lowering.printers.checks import constant_value
 from tilefuse.lowering.printers.expr import ADD, Expr
+from tilefuse.lowering.printers.function_text import FunctionText
 from tilefuse.lowering.printers.memory import memory_of, read_pointers
 from tilefuse.lowering.printers.readings import signed
 from tilefuse.lowering.symbols import function_name
 
-if TYPE_CHECKING:
-    from tilefuse.lowering.printers.c_family import FunctionPrinter
-
 LEVELS = tuple(f"{unit}_{axis}" for unit in ("block", "thread") for axis in "xyz")
 
 
-def print_for(p: FunctionPrinter, op: Operation) -> None:
+def print_for(p: FunctionText, op: Operation) -> None:
     """A loop, with variables for the values that it carries; or the index that replaces it on the GPU."""
     op = as_type(scf.ForOp, op)
     level = op.attributes.get("kernel.level")
@@ -47,7 +44,7 @@ def print_for(p: FunctionPrinter, op: Operation) -> None:
         p.line(f"{target.ctype} {target.text} = {init.text};")
         p.set_value(arg, target)
         p.set_value(result, target)
-    for pragma in p.language.loop_pragmas(op, p):
+    for pragma in p.language.loop_pragmas(op):
         p.line(pragma)
     p.names.push()
     ctype = "idx" if isinstance(induction.type, IndexType) else SIGNED[width_of(induction.type, op)]
@@ -60,12 +57,12 @@ def print_for(p: FunctionPrinter, op: Operation) -> None:
     p.names.pop()
 
 
-def _bound(p: FunctionPrinter, value: SSAValue) -> Expr:
+def _bound(p: FunctionText, value: SSAValue) -> Expr:
     a = p.use(value)
     return a if isinstance(value.type, IndexType) else signed(a, width_of(value.type, p.op))
 
 
-def _print_hardware_loop(p: FunctionPrinter, op: scf.ForOp, builtin: str) -> None:
+def _print_hardware_loop(p: FunctionText, op: scf.ForOp, builtin: str) -> None:
     """A loop that the grid or the block runs: `const idx tx = threadIdx.x;`."""
     if constant_value(op.lb) != 0 or constant_value(op.step) != 1:
         raise PipelineError("scf.for: a block or thread loop must run from 0 with step 1", op)
@@ -82,14 +79,14 @@ def _print_hardware_loop(p: FunctionPrinter, op: scf.ForOp, builtin: str) -> Non
     if following is None or following.next_op is None:
         # Last before the terminator: the scope around it ends here too.
         index()
-        p._print_block(op.body.block)
+        p.print_block(op.body.block)
         return
     p.line("{")
     p.scope(op.body.block, index)
     p.line("}")
 
 
-def print_if(p: FunctionPrinter, op: Operation) -> None:
+def print_if(p: FunctionText, op: Operation) -> None:
     """A branch; its results are variables that both sides assign to."""
     op = as_type(scf.IfOp, op)
     condition = p.use(op.cond)
@@ -117,7 +114,7 @@ def _only_yields_nothing(block: Block) -> bool:
     return isinstance(first := block.first_op, scf.YieldOp) and not first.operands
 
 
-def print_yield(p: FunctionPrinter, op: Operation) -> None:
+def print_yield(p: FunctionText, op: Operation) -> None:
     """Assign to the variables of the loop or branch around."""
     parent = op.parent_op()
     if isinstance(parent, scf.ForOp):
@@ -130,7 +127,7 @@ def print_yield(p: FunctionPrinter, op: Operation) -> None:
         raise PipelineError(f"scf.yield inside {parent.name if parent else 'nothing'} is not printed", op)
 
 
-def print_call(p: FunctionPrinter, op: Operation) -> None:
+def print_call(p: FunctionText, op: Operation) -> None:
     """A call of a device function; a memref is passed as pointer, extents and strides.
 
     `kernel.apart` names an argument: it comes to each such call in its own way, so that what callees compute of it is
@@ -138,9 +135,11 @@ def print_call(p: FunctionPrinter, op: Operation) -> None:
     """
     op = as_type(func.CallOp, op)
     callee = op.callee.string_value()
-    function = p.module.functions.get(callee)
-    if function is None or "kernel.inline" not in function.attributes:
-        raise PipelineError(f"func.call: @{callee} is not a function of this module with kernel.inline", op)
+    function = p.functions.get(callee)
+    if function is None or not {"kernel.inline", "kernel.outlined"} & function.attributes.keys():
+        raise PipelineError(
+            f"func.call: @{callee} is not a function of this module with kernel.inline or kernel.outlined", op
+        )
     args: list[str] = []
     apart = op.attributes.get("kernel.apart")
     for number, operand in enumerate(op.operands):
@@ -150,7 +149,7 @@ def print_call(p: FunctionPrinter, op: Operation) -> None:
         text = p.converted(operand).text
         if isinstance(apart, IntegerAttr) and apart.value.data == number:
             p.versions += 1
-            text = p.language.apart(p, text, p.versions)
+            text = p.language.apart(p.prelude, text, p.versions)
         args.append(text)
     p.flush_reads()
     text = f"{function_name(callee)}({', '.join(args)})"
@@ -161,20 +160,20 @@ def print_call(p: FunctionPrinter, op: Operation) -> None:
         p.line(f"{text};")
 
 
-def print_return(p: FunctionPrinter, op: Operation) -> None:
+def print_return(p: FunctionText, op: Operation) -> None:
     """`return value;`, or nothing."""
     if op.operands:
         p.line(f"return {p.converted(op.operands[0]).text};")
 
 
-def print_barrier(p: FunctionPrinter, op: Operation) -> None:
+def print_barrier(p: FunctionText, op: Operation) -> None:
     """`__syncthreads();` where threads run at once."""
     p.flush_reads()
     if p.language.barrier:
         p.line(p.language.barrier)
 
 
-def print_griddepcontrol(p: FunctionPrinter, op: Operation) -> None:
+def print_griddepcontrol(p: FunctionText, op: Operation) -> None:
     """`griddepcontrol_wait();`, and the like; nothing in a language whose kernels run one after the other."""
     assert isinstance(op, GriddepcontrolOp)
     p.flush_reads()
@@ -186,7 +185,7 @@ def print_griddepcontrol(p: FunctionPrinter, op: Operation) -> None:
             p.line(f"{p.library('written_meanwhile')}({pointer});")
 
 
-def print_shuffle(p: FunctionPrinter, op: Operation) -> None:
+def print_shuffle(p: FunctionText, op: Operation) -> None:
     """A statement of its own: a shuffle must not move under a condition."""
     assert isinstance(op, ShuffleOp)
     if p.language.shuffle is None:

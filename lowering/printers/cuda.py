@@ -3,35 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
-from typing import IO
 
-from xdsl.context import Context
 from xdsl.dialects import func, scf
 from xdsl.dialects.builtin import IntegerAttr, IntegerType, MemRefType, ModuleOp, VectorType
 from xdsl.ir import Operation
-from xdsl.utils.target import Target
 
 from tilefuse.dialects.nvvm import GridDepAction
 from tilefuse.lowering.printers import expr
 from tilefuse.lowering.printers.async_copies import cuda_copies
-from tilefuse.lowering.printers.c_family import FunctionPrinter
 from tilefuse.lowering.printers.c_types import SIGNED, UNSIGNED, byte_size, lanes, short_name, storage_type
 from tilefuse.lowering.printers.checks import (
     block_threads,
     check_barriers,
-    check_kernels,
     check_static_shared,
     check_threads,
 )
-from tilefuse.lowering.printers.comments import comment_lines
 from tilefuse.lowering.printers.cuda_vectors import roots, store_if
 from tilefuse.lowering.printers.expr import Expr
 from tilefuse.lowering.printers.language import Language
 from tilefuse.lowering.printers.library import COMMON, Helper, alias
 from tilefuse.lowering.printers.module_printer import ModulePrinter
-from tilefuse.lowering.printers.vectors import Vector, wrapped
+from tilefuse.lowering.printers.prelude import Prelude
+from tilefuse.lowering.printers.vector_types import Vector, wrapped
 
 
 def print_cuda(module: ModuleOp, *, index_bits: int = 32, kernel: str | None = None) -> str:
@@ -40,27 +34,6 @@ def print_cuda(module: ModuleOp, *, index_bits: int = 32, kernel: str | None = N
     Raises PipelineError at an operation that cannot be printed.
     """
     return ModulePrinter(Cuda(), index_bits).print_module(module, kernel)
-
-
-@dataclass(frozen=True)
-class CudaTarget(Target):
-    """`-t 'cuda{arch=sm_90 strict_float=true index_bits=64}'`: print the kernel level as CUDA C++.
-
-    The first line of the output says the options to compile it with.
-    """
-
-    name = "cuda"
-    arch: str = "sm_90"
-    strict_float: bool = False
-    index_bits: int = 32
-
-    def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
-        """Write the source to `output`."""
-        check_kernels(module)
-        text = print_cuda(module, index_bits=self.index_bits)
-        strict = " --fmad=false" if self.strict_float else ""
-        head = comment_lines(f"compile with: nvrtc --std=c++17 --gpu-architecture={self.arch}{strict}")
-        output.write("\n".join([*head, text]))
 
 
 def _to_int() -> dict[str, Helper]:
@@ -225,7 +198,7 @@ _WORDS = {2: "unsigned short", 4: "unsigned int", 8: "uint2", 16: "uint4"}
 
 
 class Cuda(Language):
-    """What is CUDA's own."""
+    """CUDA C++ for NVRTC."""
 
     name = "CUDA"
     helper_qualifier = "static __device__ __forceinline__"
@@ -263,7 +236,7 @@ class Cuda(Language):
         unit, _, axis = level.partition("_")
         return f"{unit}Idx.{axis}"
 
-    def loop_pragmas(self, loop: scf.ForOp, printer: FunctionPrinter) -> list[str]:
+    def loop_pragmas(self, loop: scf.ForOp) -> list[str]:
         """`#pragma unroll`, with the factor that `kernel.unroll` may give."""
         unroll = loop.attributes.get("kernel.unroll")
         if unroll is None:
@@ -271,21 +244,21 @@ class Cuda(Language):
         return [f"#pragma unroll {unroll.value.data}" if isinstance(unroll, IntegerAttr) else "#pragma unroll"]
 
     def math(self, function: str) -> str:
-        """The same names; square roots are asked for correctly rounded."""
+        """Return the function of the C library; square roots are asked for correctly rounded."""
         return {"sqrtf": "__fsqrt_rn", "sqrt": "__dsqrt_rn"}.get(function, function)
 
-    def rsqrt(self, printer: FunctionPrinter, a: Expr, ctype: str) -> Expr:
+    def rsqrt(self, prelude: Prelude, a: Expr, ctype: str) -> Expr:
         """`rsqrtf(a)`."""
         return expr.call("rsqrt" if ctype == "double" else "rsqrtf", (a,), ctype)
 
-    def apart(self, printer: FunctionPrinter, argument: str, version: int) -> str:
+    def apart(self, prelude: Prelude, argument: str, version: int) -> str:
         """Passed on by an instruction that differs from call to call, of which the compiler knows nothing."""
-        register = "r" if printer.index_bits == 32 else "l"
+        register = "r" if prelude.index_bits == 32 else "l"
         text = f"""idx apart(idx a, int version) {{
   asm volatile("// version %1" : "+{register}"(a) : "r"(version));
   return a;
 }}"""
-        printer.module.require("apart", Helper(text))
+        prelude.require("apart", Helper(text))
         return f"apart({argument}, {version})"
 
     def dynamic_shared(self, name: str, type_: MemRefType, op: Operation) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import struct
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from typing import cast as as_type
 
 from xdsl.dialects import arith
@@ -39,29 +39,25 @@ from tilefuse.lowering.printers.c_types import (
     width_of,
 )
 from tilefuse.lowering.printers.expr import ADD, EQ, MUL, PRIMARY, REL, UNARY, Expr
-from tilefuse.lowering.printers.integers import Row
+from tilefuse.lowering.printers.function_text import FunctionText, Row
 from tilefuse.lowering.printers.readings import literal, signed, unsigned
-
-if TYPE_CHECKING:
-    from tilefuse.lowering.printers.c_family import FunctionPrinter
-
 
 # --- constants ----------------------------------------------------------------------------------------------
 
 
-def _constant(p: FunctionPrinter, op: Operation) -> Expr:
+def _constant(p: FunctionText, op: Operation) -> Expr:
     value: Any = as_type(arith.ConstantOp, op).value
     type_ = op.results[0].type
     if isinstance(type_, VectorType):
         if not (isinstance(value, DenseIntOrFPElementsAttr) and value.is_splat()):
             raise PipelineError("arith.constant: only splat vectors are printed", op)
         element = _scalar_constant(p, op, type_.element_type, value.get_values()[0])
-        return p.vector(type_, op).splat(p, element)
+        return p.vector(type_, op).splat(p.prelude, element)
     assert isinstance(value, (IntegerAttr, FloatAttr))
     return _scalar_constant(p, op, type_, value.value.data)
 
 
-def _scalar_constant(p: FunctionPrinter, op: Operation, type_: Attribute, value: Any) -> Expr:
+def _scalar_constant(p: FunctionText, op: Operation, type_: Attribute, value: Any) -> Expr:
     if is_float(type_):
         return float_literal(p, float(value), type_)
     if isinstance(type_, IndexType):
@@ -75,7 +71,7 @@ def _scalar_constant(p: FunctionPrinter, op: Operation, type_: Attribute, value:
     return literal((int(value) - low) % 2**width + low, width)
 
 
-def float_literal(p: FunctionPrinter, value: float, type_: Attribute) -> Expr:
+def float_literal(p: FunctionText, value: float, type_: Attribute) -> Expr:
     """The shortest decimal that gives the same bits; for inf and NaN the bits themselves."""
     double = isinstance(type_, Float64Type)
     ctype, suffix, code = ("double", "", "<d") if double else ("float", "f", "<f")
@@ -94,7 +90,7 @@ def float_literal(p: FunctionPrinter, value: float, type_: Attribute) -> Expr:
 # --- arithmetic ---------------------------------------------------------------------------------------------
 
 
-def rounded(p: FunctionPrinter, a: Expr, type_: Attribute, op: Operation) -> Expr:
+def rounded(p: FunctionText, a: Expr, type_: Attribute, op: Operation) -> Expr:
     """`a` rounded to the type if it is a half."""
     return expr.call(p.library(f"round_{short_name(type_, op)}"), (a,), "float") if is_half(type_) else a
 
@@ -107,7 +103,7 @@ def _ctype(op: Operation) -> str:
 
 
 def _binary(symbol: str, prec: int) -> Row:
-    def row(p: FunctionPrinter, op: Operation) -> Expr:
+    def row(p: FunctionText, op: Operation) -> Expr:
         ctype = _ctype(op)
         a, b = (p.use(operand) for operand in op.operands)
         kind = f"strict_{op.name.removeprefix('arith.')[:3]}_{'f64' if ctype == 'double' else 'f32'}"
@@ -118,12 +114,12 @@ def _binary(symbol: str, prec: int) -> Row:
     return row
 
 
-def _negate(p: FunctionPrinter, op: Operation) -> Expr:
+def _negate(p: FunctionText, op: Operation) -> Expr:
     return expr.unary("-", p.use(op.operands[0]), _ctype(op))
 
 
 def _library_float(kind: str) -> Row:
-    def row(p: FunctionPrinter, op: Operation) -> Expr:
+    def row(p: FunctionText, op: Operation) -> Expr:
         ctype = _ctype(op)
         suffix = "f64" if ctype == "double" else "f32"
         return expr.call(p.library(f"{kind}_{suffix}"), (p.use(operand) for operand in op.operands), ctype)
@@ -134,7 +130,7 @@ def _library_float(kind: str) -> Row:
 def _math(function: str, *, exact: bool = False) -> Row:
     """A call of the C library's function; `exact` ones give a half for halves, others are rounded."""
 
-    def row(p: FunctionPrinter, op: Operation) -> Expr:
+    def row(p: FunctionText, op: Operation) -> Expr:
         ctype = _ctype(op)
         if function == "fma" and is_half(op.results[0].type):
             raise PipelineError("math.fma on f16 and bf16 is not printed; extend to f32 first", op)
@@ -145,7 +141,7 @@ def _math(function: str, *, exact: bool = False) -> Row:
     return row
 
 
-def _sqrt(p: FunctionPrinter, op: Operation) -> Expr:
+def _sqrt(p: FunctionText, op: Operation) -> Expr:
     """Of a vector by a helper: lanes go to the slow path of f32 together."""
     type_ = op.results[0].type
     if not isinstance(type_, VectorType):
@@ -155,12 +151,12 @@ def _sqrt(p: FunctionPrinter, op: Operation) -> Expr:
         raise PipelineError(f"math.sqrt on {type_} is not printed; compute on scalars", op)
     p.math("sqrt")
     converged = "sqrt_converged" in v.helpers and "kernel.converged" in op.attributes
-    return expr.call(v.helper(p, "sqrt_converged" if converged else "sqrt"), (p.use(op.operands[0]),), v.ctype)
+    return expr.call(v.helper(p.prelude, "sqrt_converged" if converged else "sqrt"), (p.use(op.operands[0]),), v.ctype)
 
 
-def _rsqrt(p: FunctionPrinter, op: Operation) -> Expr:
+def _rsqrt(p: FunctionText, op: Operation) -> Expr:
     ctype = _ctype(op)
-    return rounded(p, p.language.rsqrt(p, p.use(op.operands[0]), ctype), op.results[0].type, op)
+    return rounded(p, p.language.rsqrt(p.prelude, p.use(op.operands[0]), ctype), op.results[0].type, op)
 
 
 # --- comparison ---------------------------------------------------------------------------------------------
@@ -171,7 +167,7 @@ _ORDERED = {1: "==", 2: ">", 3: ">=", 4: "<", 5: "<=", 13: "!="}
 _NEGATED = {9: "<=", 10: "<", 11: ">=", 12: ">"}
 
 
-def _compare(p: FunctionPrinter, op: Operation) -> Expr:
+def _compare(p: FunctionText, op: Operation) -> Expr:
     predicate = as_type(arith.CmpfOp, op).predicate.value.data
     x, y = op.operands
     a, b = p.use(x), p.use(y)
@@ -205,7 +201,7 @@ def _compare(p: FunctionPrinter, op: Operation) -> Expr:
 
 
 def _from_int(reading: Any) -> Row:
-    def row(p: FunctionPrinter, op: Operation) -> Expr:
+    def row(p: FunctionText, op: Operation) -> Expr:
         source, result = op.operands[0].type, op.results[0].type
         width = width_of(source, op)
         a = reading(p.use(op.operands[0]), width)
@@ -222,7 +218,7 @@ def _from_int(reading: Any) -> Row:
 def _to_int(reading: Any) -> Row:
     """Saturating, with NaN as 0: a refinement of MLIR's poison."""
 
-    def row(p: FunctionPrinter, op: Operation) -> Expr:
+    def row(p: FunctionText, op: Operation) -> Expr:
         width = width_of(op.results[0].type, op)
         source = "f64" if isinstance(op.operands[0].type, Float64Type) else "f32"
         sign = "s" if reading is signed else "u"
@@ -235,12 +231,12 @@ def _to_int(reading: Any) -> Row:
     return row
 
 
-def _extend(p: FunctionPrinter, op: Operation) -> Expr:
+def _extend(p: FunctionText, op: Operation) -> Expr:
     a = p.use(op.operands[0])
     return expr.cast("double", a, cheap=False) if _ctype(op) == "double" else a
 
 
-def _truncate(p: FunctionPrinter, op: Operation) -> Expr:
+def _truncate(p: FunctionText, op: Operation) -> Expr:
     a, result = p.use(op.operands[0]), op.results[0].type
     double = isinstance(op.operands[0].type, Float64Type)
     if is_half(result):
@@ -249,7 +245,7 @@ def _truncate(p: FunctionPrinter, op: Operation) -> Expr:
     return expr.cast("float", a, cheap=False)
 
 
-def _bitcast(p: FunctionPrinter, op: Operation) -> Expr:
+def _bitcast(p: FunctionText, op: Operation) -> Expr:
     source, result = op.operands[0].type, op.results[0].type
     for type_ in (source, result):
         if not isinstance(type_, IntegerType) and not is_float(type_):

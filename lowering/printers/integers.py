@@ -7,7 +7,6 @@ stay right. Arithmetic on `index` is plain signed C arithmetic: coordinates are 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 from typing import cast as as_type
 
 from xdsl.dialects import arith
@@ -39,15 +38,11 @@ from tilefuse.lowering.printers.expr import (
     XOR,
     Expr,
 )
+from tilefuse.lowering.printers.function_text import FunctionText, Row
 from tilefuse.lowering.printers.readings import PRECEDENCE, literal, modular, signed, unsigned
 
-if TYPE_CHECKING:
-    from tilefuse.lowering.printers.c_family import FunctionPrinter
 
-Row = Callable[["FunctionPrinter", Operation], Expr]
-
-
-def _read(p: FunctionPrinter, value: SSAValue, op: Operation, reading: Callable[[Expr, int], Expr]) -> Expr:
+def _read(p: FunctionText, value: SSAValue, op: Operation, reading: Callable[[Expr, int], Expr]) -> Expr:
     """An operand as signed or unsigned; an index is signed already, and `uidx` when unsigned."""
     a = p.use(value)
     if isinstance(value.type, IndexType):
@@ -75,7 +70,7 @@ def _no_bool(op: Operation) -> None:
 
 
 def _arithmetic(symbol: str) -> Row:
-    def row(p: FunctionPrinter, op: Operation) -> Expr:
+    def row(p: FunctionText, op: Operation) -> Expr:
         a, b = (p.use(operand) for operand in op.operands)
         type_ = op.results[0].type
         if isinstance(type_, IndexType):
@@ -93,7 +88,7 @@ def _arithmetic(symbol: str) -> Row:
 def _bitwise(symbol: str) -> Row:
     prec = {"&": BITAND, "|": BITOR, "^": XOR}[symbol]
 
-    def row(p: FunctionPrinter, op: Operation) -> Expr:
+    def row(p: FunctionText, op: Operation) -> Expr:
         type_ = op.results[0].type
         if _is_bool(type_):
             return _logical(p, op, symbol, prec)
@@ -110,7 +105,7 @@ def _bitwise(symbol: str) -> Row:
     return row
 
 
-def _logical(p: FunctionPrinter, op: Operation, symbol: str, prec: int) -> Expr:
+def _logical(p: FunctionText, op: Operation, symbol: str, prec: int) -> Expr:
     """i1: `&&` reads best, but it branches; so only for cheap operands, which nothing is lost by skipping."""
     a, b = (p.use(operand) for operand in op.operands)
     if symbol == "^":
@@ -122,7 +117,7 @@ def _logical(p: FunctionPrinter, op: Operation, symbol: str, prec: int) -> Expr:
     return expr.binary(a, symbol, b, prec, "bool", (0, 1))
 
 
-def _shift_left(p: FunctionPrinter, op: Operation) -> Expr:
+def _shift_left(p: FunctionText, op: Operation) -> Expr:
     _no_bool(op)
     a, by = p.use(op.operands[0]), _read(p, op.operands[1], op, unsigned)
     type_ = op.results[0].type
@@ -138,7 +133,7 @@ def _shift_left(p: FunctionPrinter, op: Operation) -> Expr:
 
 
 def _shift_right(reading: Callable[[Expr, int], Expr]) -> Row:
-    def row(p: FunctionPrinter, op: Operation) -> Expr:
+    def row(p: FunctionText, op: Operation) -> Expr:
         _no_bool(op)
         a, by = _read(p, op.operands[0], op, reading), _read(p, op.operands[1], op, unsigned)
         if isinstance(op.results[0].type, IndexType):
@@ -163,7 +158,7 @@ def _promoted(*parts: Expr) -> str:
 
 
 def _division(symbol: str, reading: Callable[[Expr, int], Expr]) -> Row:
-    def row(p: FunctionPrinter, op: Operation) -> Expr:
+    def row(p: FunctionText, op: Operation) -> Expr:
         _no_bool(op)
         a, b = (_read(p, operand, op, reading) for operand in op.operands)
         if isinstance(op.results[0].type, IndexType):
@@ -181,7 +176,7 @@ def _division(symbol: str, reading: Callable[[Expr, int], Expr]) -> Row:
 
 
 def _rounding_division(kind: str, reading: Callable[[Expr, int], Expr]) -> Row:
-    def row(p: FunctionPrinter, op: Operation) -> Expr:
+    def row(p: FunctionText, op: Operation) -> Expr:
         _no_bool(op)
         a, b = (_read(p, operand, op, reading) for operand in op.operands)
         type_ = op.results[0].type
@@ -197,7 +192,7 @@ def _rounding_division(kind: str, reading: Callable[[Expr, int], Expr]) -> Row:
 
 
 def _library_int(
-    p: FunctionPrinter,
+    p: FunctionText,
     kind: str,
     type_: Attribute,
     op: Operation,
@@ -217,7 +212,7 @@ def _library_int(
 def _extremum(kind: str, reading: Callable[[Expr, int], Expr]) -> Row:
     pick = min if kind == "min" else max
 
-    def row(p: FunctionPrinter, op: Operation) -> Expr:
+    def row(p: FunctionText, op: Operation) -> Expr:
         _no_bool(op)
         a, b = (_read(p, operand, op, reading) for operand in op.operands)
         type_ = op.results[0].type
@@ -234,7 +229,7 @@ def _extremum(kind: str, reading: Callable[[Expr, int], Expr]) -> Row:
 _COMPARISONS = ("==", "!=", "<", "<=", ">", ">=", "<", "<=", ">", ">=")
 
 
-def _compare(p: FunctionPrinter, op: Operation) -> Expr:
+def _compare(p: FunctionText, op: Operation) -> Expr:
     predicate = as_type(arith.CmpiOp, op).predicate.value.data
     symbol = _COMPARISONS[predicate]
     type_ = op.operands[0].type
@@ -248,7 +243,7 @@ def _compare(p: FunctionPrinter, op: Operation) -> Expr:
     return expr.binary(a, symbol, b, EQ if predicate < 2 else REL, "bool", (0, 1))
 
 
-def _may_be_clamped(p: FunctionPrinter, op: Operation, a: Expr, b: Expr) -> bool:
+def _may_be_clamped(p: FunctionText, op: Operation, a: Expr, b: Expr) -> bool:
     """Whether an equation is printed with care, as a number of up to 32 bits may be clamped to 0 and the other one.
 
     Of pixels that cannot be seen: they may be computed in another stage.
@@ -261,7 +256,7 @@ def _may_be_clamped(p: FunctionPrinter, op: Operation, a: Expr, b: Expr) -> bool
     return width_of(type_, op) in (8, 16, 32)
 
 
-def _same_reading(p: FunctionPrinter, op: Operation, x: SSAValue, y: SSAValue, type_: Attribute) -> tuple[Expr, Expr]:
+def _same_reading(p: FunctionText, op: Operation, x: SSAValue, y: SSAValue, type_: Attribute) -> tuple[Expr, Expr]:
     """Two integers of one type, both read as signed or both as unsigned, whichever needs no cast."""
     a, b = p.use(x), p.use(y)
     if isinstance(type_, IndexType):
@@ -272,7 +267,7 @@ def _same_reading(p: FunctionPrinter, op: Operation, x: SSAValue, y: SSAValue, t
     return unsigned(a, width), unsigned(b, width)
 
 
-def _select(p: FunctionPrinter, op: Operation) -> Expr:
+def _select(p: FunctionText, op: Operation) -> Expr:
     condition, x, y = op.operands
     type_ = op.results[0].type
     if not isinstance(condition.type, IntegerType):
@@ -300,7 +295,7 @@ def _only_travels(op: Operation) -> bool:
 
 
 def _extend(reading: Callable[[Expr, int], Expr]) -> Row:
-    def row(p: FunctionPrinter, op: Operation) -> Expr:
+    def row(p: FunctionText, op: Operation) -> Expr:
         if _only_travels(op):
             return p.use(op.operands[0])
         a = _read(p, op.operands[0], op, reading)
@@ -314,7 +309,7 @@ def _extend(reading: Callable[[Expr, int], Expr]) -> Row:
     return row
 
 
-def _truncate(p: FunctionPrinter, op: Operation) -> Expr:
+def _truncate(p: FunctionText, op: Operation) -> Expr:
     a = p.use(op.operands[0])
     width = width_of(op.results[0].type, op)
     if isinstance(a.const, int):
@@ -328,7 +323,7 @@ def _truncate(p: FunctionPrinter, op: Operation) -> Expr:
     return a
 
 
-def _index_cast(p: FunctionPrinter, op: Operation) -> Expr:
+def _index_cast(p: FunctionText, op: Operation) -> Expr:
     value, result = op.operands[0], op.results[0]
     if isinstance(result.type, IndexType):
         a = _read(p, value, op, signed)
@@ -349,7 +344,7 @@ def _index_cast(p: FunctionPrinter, op: Operation) -> Expr:
     return Expr(a.text, a.prec, "int", expr.INT_RANGE, None, a.reads, a.cheap, a.mutable)
 
 
-def _absolute(p: FunctionPrinter, op: Operation) -> Expr:
+def _absolute(p: FunctionText, op: Operation) -> Expr:
     _no_bool(op)
     a = _read(p, op.operands[0], op, signed)
     type_ = op.results[0].type
@@ -363,7 +358,7 @@ def _absolute(p: FunctionPrinter, op: Operation) -> Expr:
 
 
 def _count_bits(kind: str) -> Row:
-    def row(p: FunctionPrinter, op: Operation) -> Expr:
+    def row(p: FunctionText, op: Operation) -> Expr:
         _no_bool(op)
         a = _read(p, op.operands[0], op, unsigned)
         type_ = op.results[0].type

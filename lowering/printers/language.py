@@ -1,9 +1,9 @@
-"""What differs between CUDA C++ and C: the interface that `cuda.py` and `c.py` fill in."""
+"""Output languages: the interface that `cuda.py` and `c.py` fill in."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from xdsl.dialects import func, scf
 from xdsl.dialects.builtin import MemRefType, VectorType
@@ -11,10 +11,8 @@ from xdsl.ir import Operation
 
 from tilefuse.lowering.printers.expr import Expr
 from tilefuse.lowering.printers.library import Helper
-
-if TYPE_CHECKING:
-    from tilefuse.lowering.printers.c_family import FunctionPrinter
-    from tilefuse.lowering.printers.vectors import Vector
+from tilefuse.lowering.printers.prelude import Prelude
+from tilefuse.lowering.printers.vector_types import Vector
 
 
 class Language(ABC):
@@ -48,7 +46,7 @@ class Language(ABC):
 
     @abstractmethod
     def kernel_qualifier(self, function: func.FuncOp) -> str:
-        """What stands in front of the name of a kernel, `void` included."""
+        """Return the qualifiers in front of the name of a kernel, `void` included."""
 
     @abstractmethod
     def check(self, function: func.FuncOp, functions: dict[str, func.FuncOp]) -> None:
@@ -59,7 +57,7 @@ class Language(ABC):
         """The built-in value that takes the place of a loop of this `kernel.level`, or None: print a loop."""
 
     @abstractmethod
-    def loop_pragmas(self, loop: scf.ForOp, printer: FunctionPrinter) -> list[str]:
+    def loop_pragmas(self, loop: scf.ForOp) -> list[str]:
         """Pragmas in front of a loop."""
 
     @abstractmethod
@@ -67,10 +65,10 @@ class Language(ABC):
         """How the C library's function is called."""
 
     @abstractmethod
-    def rsqrt(self, printer: FunctionPrinter, a: Expr, ctype: str) -> Expr:
+    def rsqrt(self, prelude: Prelude, a: Expr, ctype: str) -> Expr:
         """1 / sqrt(a)."""
 
-    def apart(self, printer: FunctionPrinter, argument: str, version: int) -> str:
+    def apart(self, prelude: Prelude, argument: str, version: int) -> str:
         """An argument of a call that is to share no code with other calls of the function (`kernel.apart`)."""
         return argument
 

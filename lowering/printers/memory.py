@@ -3,86 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from typing import cast as as_type
 
-from xdsl.dialects import func, memref, vector
-from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, IntegerType, MemRefType, NoneAttr, VectorType
-from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
+from xdsl.dialects import memref, vector
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerType, MemRefType, NoneAttr, VectorType
+from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.memref_prefetch import PrefetchOp
 from tilefuse.lowering.printers import expr
-from tilefuse.lowering.printers.c_types import UNSIGNED, byte_size, is_half, register_type, short_name
+from tilefuse.lowering.printers.c_types import UNSIGNED, is_half, register_type, short_name
 from tilefuse.lowering.printers.expr import ADD, EQ, MUL, POSTFIX, Expr
-from tilefuse.lowering.printers.integers import Row
+from tilefuse.lowering.printers.function_text import FunctionText, Row
+from tilefuse.lowering.printers.memrefs import PRIVATE, SHARED, Memory, space_of
 from tilefuse.lowering.printers.readings import literal
 from tilefuse.lowering.printers.vectors import is_mask
 
-if TYPE_CHECKING:
-    from tilefuse.lowering.printers.c_family import FunctionPrinter
 
-SHARED, PRIVATE = 3, 5
-STATIC_SHARED_LIMIT = 48 * 1024
-
-
-@dataclass(frozen=True)
-class Memory:
-    """One memref: the name of its pointer or array, and its sizes as expressions."""
-
-    name: str
-    type: MemRefType[Any]
-    extents: tuple[Expr, ...]
-    strides: tuple[Expr, ...] | None
-    """In elements; None for a C array."""
-    passed: tuple[str, ...]
-    """What a call passes for it."""
-    wide: bool = False
-    """Elements are kept in 32 bits, of which the upper ones mean nothing."""
-    read_only: bool = False
-    """Global memory that the function does not store to."""
-
-
-def space_of(type_: Attribute) -> int:
-    """The memory space of a memref: 0 for global memory."""
-    assert isinstance(type_, MemRefType)
-    space = type_.memory_space
-    return space.value.data if isinstance(space, IntegerAttr) else 0
-
-
-def bytes_of(type_: MemRefType[Any], op: Operation) -> int:
-    """Bytes of a memref of static shape."""
-    return prod(type_.get_shape()) * byte_size(type_.element_type, op)
-
-
-# --- which pointers are written through ---------------------------------------------------------------------
-
-
-def root(value: SSAValue) -> SSAValue:
-    """The memref that a view is a view of."""
-    while isinstance(owner := value.owner, memref.ViewOp):
-        value = owner.source
-    return value
-
-
-def written_arguments(function: func.FuncOp, functions: dict[str, func.FuncOp]) -> frozenset[int]:
-    """The numbers of the memref arguments that a function, or one that it calls, stores to."""
-    found: set[SSAValue] = set()
-    for op in function.walk():
-        match op:
-            case memref.StoreOp():
-                found.add(root(op.memref))
-            case vector.StoreOp() | vector.MaskedStoreOp():
-                found.add(root(op.base))
-            case func.CallOp() if (callee := functions.get(op.callee.string_value())) not in (None, function):
-                inner = written_arguments(callee, functions)
-                found.update(root(operand) for i, operand in enumerate(op.operands) if i in inner)
-    return frozenset(value.index for value in found if isinstance(value, BlockArgument))
-
-
-def read_pointers(p: FunctionPrinter) -> list[str]:
+def read_pointers(p: FunctionText) -> list[str]:
     """The pointers to global memory that the function is given, and does not store through."""
     return [memory.name for memory in p.memories.values() if memory.read_only]
 
@@ -90,7 +29,7 @@ def read_pointers(p: FunctionPrinter) -> list[str]:
 # --- declarations -------------------------------------------------------------------------------------------
 
 
-def parameter(p: FunctionPrinter, value: BlockArgument, written: bool) -> list[str]:
+def parameter(p: FunctionText, value: BlockArgument, written: bool) -> list[str]:
     """The C parameters of a memref argument: pointer, dynamic extents, dynamic strides."""
     type_ = value.type
     assert isinstance(type_, MemRefType)
@@ -146,20 +85,20 @@ def _brackets(sizes: Iterable[int]) -> str:
     return "".join(f"[{n}]" for n in sizes)
 
 
-def _pointer_to_row(p: FunctionPrinter, type_: MemRefType[Any], declarator: str) -> str:
+def _pointer_to_row(p: FunctionText, type_: MemRefType[Any], declarator: str) -> str:
     """`float (*tile)[34]`, or `float* line` if there is one dimension."""
     shape = _array_shape(type_, p.op)
     element = p.storage(type_.element_type)
     return f"{element} (*{declarator}){_brackets(shape[1:])}" if shape[1:] else f"{element}* {declarator}".rstrip()
 
 
-def _declare(p: FunctionPrinter, value: SSAValue, name: str, wide: bool = False) -> None:
+def _declare(p: FunctionText, value: SSAValue, name: str, wide: bool = False) -> None:
     type_ = as_type(MemRefType[Any], value.type)
     extents = tuple(literal(n, 64) for n in type_.get_shape())
     p.memories[value] = Memory(name, type_, extents, None, (name,), wide)
 
 
-def _is_wide(p: FunctionPrinter, array: SSAValue) -> bool:
+def _is_wide(p: FunctionText, array: SSAValue) -> bool:
     """Whether a private array is registers: then wrapping to 8 or 16 bits waits until a value is used."""
     type_ = as_type(MemRefType[Any], array.type)
     element = type_.element_type
@@ -172,7 +111,7 @@ def _is_wide(p: FunctionPrinter, array: SSAValue) -> bool:
     )
 
 
-def print_alloca(p: FunctionPrinter, op: Operation) -> None:
+def print_alloca(p: FunctionText, op: Operation) -> None:
     """`__shared__ float tile[18][34];`, or a private array."""
     op = as_type(memref.AllocaOp, op)
     type_ = op.memref.type
@@ -199,7 +138,7 @@ def print_alloca(p: FunctionPrinter, op: Operation) -> None:
         p.line(f"{p.language.aligned_qualifier if whole else ''}{array};")
 
 
-def print_view(p: FunctionPrinter, op: Operation) -> None:
+def print_view(p: FunctionText, op: Operation) -> None:
     """A part of a byte array as an array of its own."""
     op = as_type(memref.ViewOp, op)
     type_ = op.result.type
@@ -214,8 +153,8 @@ def print_view(p: FunctionPrinter, op: Operation) -> None:
 # --- access -------------------------------------------------------------------------------------------------
 
 
-def memory_of(p: FunctionPrinter, value: SSAValue, op: Operation) -> Memory:
-    """What is known of a memref; PipelineError if it came from an op that is not printed."""
+def memory_of(p: FunctionText, value: SSAValue, op: Operation) -> Memory:
+    """Look up a memref; PipelineError if it came from an op that is not printed."""
     if value not in p.memories:
         raise PipelineError(f"{op.name}: its memref must be an argument, a memref.alloca or a memref.view", op)
     return p.memories[value]
@@ -242,7 +181,7 @@ def _plus(a: Expr, b: Expr) -> Expr:
     return expr.derived(f"{a.wrapped(ADD)} + {b.wrapped(ADD)}", ADD, "idx", (a, b))
 
 
-def element(p: FunctionPrinter, value: SSAValue, indices: Iterable[SSAValue], op: Operation) -> Expr:
+def element(p: FunctionText, value: SSAValue, indices: Iterable[SSAValue], op: Operation) -> Expr:
     """`in[y * in_s0 + x]` or `tile[y][x]`, an lvalue."""
     memory = memory_of(p, value, op)
     where = [p.use(index) for index in indices]
@@ -260,7 +199,7 @@ def _reading(a: Expr) -> Expr:
     return Expr(a.text, a.prec, a.ctype, a.range, None, True, False, a.mutable)
 
 
-def _load(p: FunctionPrinter, op: Operation) -> Expr:
+def _load(p: FunctionText, op: Operation) -> Expr:
     op = as_type(memref.LoadOp, op)
     type_ = op.res.type
     a = _reading(element(p, op.memref, op.indices, op))
@@ -271,7 +210,7 @@ def _load(p: FunctionPrinter, op: Operation) -> Expr:
     return a
 
 
-def print_store(p: FunctionPrinter, op: Operation) -> None:
+def print_store(p: FunctionText, op: Operation) -> None:
     """`out[i] = value;` (C truncates to the element, as the arithmetic modulo 2^n wants it)."""
     op = as_type(memref.StoreOp, op)
     target = element(p, op.memref, op.indices, op)
@@ -282,7 +221,7 @@ def print_store(p: FunctionPrinter, op: Operation) -> None:
     p.line(f"{target.text} = {value.text};")
 
 
-def print_prefetch(p: FunctionPrinter, op: Operation) -> None:
+def print_prefetch(p: FunctionText, op: Operation) -> None:
     """`prefetch_l2(&in[i]);`"""
     op = as_type(PrefetchOp, op)
     at = element(p, op.memref, op.indices, op)
@@ -293,23 +232,23 @@ def _address(a: Expr) -> Expr:
     return expr.unary("&", a, f"{a.ctype}*")
 
 
-def _vector_load(p: FunctionPrinter, op: Operation) -> Expr:
+def _vector_load(p: FunctionText, op: Operation) -> Expr:
     op = as_type(vector.LoadOp, op)
     v = p.vector(op.result.type, op)
-    return _reading(expr.call(v.helper(p, "load"), (_address(element(p, op.base, op.indices, op)),), v.ctype))
+    return _reading(expr.call(v.helper(p.prelude, "load"), (_address(element(p, op.base, op.indices, op)),), v.ctype))
 
 
-def print_vector_store(p: FunctionPrinter, op: Operation) -> None:
+def print_vector_store(p: FunctionText, op: Operation) -> None:
     """`store_f32x4(&out[i], v);`"""
     op = as_type(vector.StoreOp, op)
     v = p.vector(as_type(VectorType[Any], op.vector.type), op)
     target = _address(element(p, op.base, op.indices, op))
     value = p.use(op.vector)
     p.flush_reads()
-    p.line(f"{v.helper(p, 'store')}({target.text}, {value.text});")
+    p.line(f"{v.helper(p.prelude, 'store')}({target.text}, {value.text});")
 
 
-def print_masked_store(p: FunctionPrinter, op: Operation) -> None:
+def print_masked_store(p: FunctionText, op: Operation) -> None:
     """`store_if_f32x4(condition, &out[i], v);` in global memory, where the language has it; else a branch.
 
     Raises PipelineError if the mask is not one condition for all lanes.
@@ -325,12 +264,12 @@ def print_masked_store(p: FunctionPrinter, op: Operation) -> None:
     mask, value = p.use(op.mask), p.use(op.value_to_store)
     p.flush_reads()
     if "store_if" in v.helpers and space_of(op.base.type) not in (SHARED, PRIVATE):
-        p.line(f"{v.helper(p, 'store_if')}({mask.text}, {target.text}, {value.text});")
+        p.line(f"{v.helper(p.prelude, 'store_if')}({mask.text}, {target.text}, {value.text});")
     else:
-        p.line(f"if ({mask.text}) {v.helper(p, 'store')}({target.text}, {value.text});")
+        p.line(f"if ({mask.text}) {v.helper(p.prelude, 'store')}({target.text}, {value.text});")
 
 
-def _dim(p: FunctionPrinter, op: Operation) -> Expr:
+def _dim(p: FunctionText, op: Operation) -> Expr:
     op = as_type(memref.DimOp, op)
     which, memory = p.use(op.index).const, memory_of(p, op.source, op)
     if not isinstance(which, int) or not 0 <= which < len(memory.extents):
@@ -338,14 +277,14 @@ def _dim(p: FunctionPrinter, op: Operation) -> Expr:
     return memory.extents[which]
 
 
-def _pointer(p: FunctionPrinter, op: Operation) -> Expr:
+def _pointer(p: FunctionText, op: Operation) -> Expr:
     """The address as a number; with 32-bit `idx` its low bits, which is what alignment asks for."""
     op = as_type(memref.ExtractAlignedPointerAsIndexOp, op)
     name = memory_of(p, op.source, op).name
     return expr.derived(f"(idx)(unsigned long long){name}", expr.UNARY, "idx", (), cheap=False)
 
 
-def print_metadata(p: FunctionPrinter, op: Operation) -> None:
+def print_metadata(p: FunctionText, op: Operation) -> None:
     """Sizes and strides are arguments already: nothing is printed."""
     op = as_type(memref.ExtractStridedMetaDataOp, op)
     memory = memory_of(p, op.source, op)

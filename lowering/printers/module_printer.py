@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import ModuleOp
 from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.lowering.printers.c_family import FunctionPrinter
 from tilefuse.lowering.printers.language import Language
-from tilefuse.lowering.printers.library import Helper
+from tilefuse.lowering.printers.prelude import Prelude
 
 
 class ModulePrinter:
@@ -19,63 +19,47 @@ class ModulePrinter:
     def __init__(self, language: Language, index_bits: int) -> None:
         if index_bits not in (32, 64):
             raise PipelineError(f"index_bits must be 32 or 64, got {index_bits}")
-        self.language = language
-        self.index_bits = index_bits
-        self.functions: dict[str, func.FuncOp] = {}
-        self._types: dict[str, str] = {}
-        self._helpers: dict[str, str] = {}
-        self.includes: set[str] = set()
+        self._language = language
+        self._index_bits = index_bits
 
     def print_module(self, module: ModuleOp, only: str | None = None) -> str:
         """The text of all functions of `module`, or of one and of those that it calls."""
+        language = self._language
+        prelude = Prelude(language.library, language.helper_qualifier, language.rare_qualifier, self._index_bits)
         found = [op for op in module.body.block.ops if isinstance(op, func.FuncOp)]
-        self.functions = {f.sym_name.data: f for f in found}
+        functions = {f.sym_name.data: f for f in found}
         bodies = []
-        for function in self._callees_first(found if only is None else [self.functions[only]]):
+        for function in _callees_first(found if only is None else [functions[only]], functions):
             if "kernel.threads" in function.attributes:
-                self.language.check(function, self.functions)
-            bodies.append(FunctionPrinter(self, function).print_function())
-        index = "int" if self.index_bits == 32 else "long long"
+                language.check(function, functions)
+            bodies.append(FunctionPrinter(language, prelude, functions, function).print_function())
+        index = "int" if self._index_bits == 32 else "long long"
         head = [
-            *self.language.head(self.includes),
+            *language.head(prelude.includes),
             f"typedef {index} idx;",
             f"typedef unsigned {index} uidx;",
         ]
-        parts = ["\n".join(head), *self._types.values()]
-        if self._helpers:
-            parts.append("\n".join(self._helpers.values()))
-        return "\n\n".join([*parts, *bodies]) + "\n"
+        return "\n\n".join(["\n".join(head), *prelude.parts(), *bodies]) + "\n"
 
-    def require(self, name: str, helper: Helper) -> None:
-        """Print this helper function, and first those it calls."""
-        if name not in self._helpers:
-            for other in helper.needs:
-                if not (needed := self.language.library[other]).alias:
-                    self.require(other, needed)
-            qualifier = self.language.rare_qualifier if helper.rare else self.language.helper_qualifier
-            self._helpers[name] = f"{qualifier} {helper.text}"
 
-    def require_type(self, name: str, text: str) -> None:
-        """Print this type definition."""
-        self._types[name] = text
+def _callees_first(functions: Sequence[func.FuncOp], known: Mapping[str, func.FuncOp]) -> list[func.FuncOp]:
+    """Order functions, with those that they call; PipelineError if one calls itself."""
+    order: list[func.FuncOp] = []
+    active: list[str] = []
 
-    def _callees_first(self, functions: Sequence[func.FuncOp]) -> list[func.FuncOp]:
-        order: list[func.FuncOp] = []
-        active: list[str] = []
+    def visit(function: func.FuncOp) -> None:
+        name = function.sym_name.data
+        if name in active:
+            raise PipelineError(f"@{name} calls itself; kernels cannot recurse", function)
+        if function in order or function.is_declaration:
+            return
+        active.append(name)
+        for op in function.walk():
+            if isinstance(op, func.CallOp) and (callee := known.get(op.callee.string_value())):
+                visit(callee)
+        active.pop()
+        order.append(function)
 
-        def visit(function: func.FuncOp) -> None:
-            name = function.sym_name.data
-            if name in active:
-                raise PipelineError(f"@{name} calls itself; kernels cannot recurse", function)
-            if function in order or function.is_declaration:
-                return
-            active.append(name)
-            for op in function.walk():
-                if isinstance(op, func.CallOp) and (callee := self.functions.get(op.callee.string_value())):
-                    visit(callee)
-            active.pop()
-            order.append(function)
-
-        for function in functions:
-            visit(function)
-        return order
+    for function in functions:
+        visit(function)
+    return order

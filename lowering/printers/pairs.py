@@ -5,7 +5,6 @@ Where nothing wraps (`overflow<nuw>`), an operation on the register is one on bo
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
 from typing import cast as as_type
 
 from xdsl.dialects import arith, vector
@@ -16,10 +15,7 @@ from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.lowering.printers import expr
 from tilefuse.lowering.printers.c_types import byte_size
 from tilefuse.lowering.printers.expr import ADD, BITAND, BITOR, COND, MUL, PRIMARY, SHIFT, UNARY, XOR, Expr
-from tilefuse.lowering.printers.integers import Row
-
-if TYPE_CHECKING:
-    from tilefuse.lowering.printers.c_family import FunctionPrinter
+from tilefuse.lowering.printers.function_text import FunctionText, Row
 
 _WORD = "unsigned int"
 _HINT = "; for a CPU, lower with lower-warp-tiles{warps=false}"
@@ -51,7 +47,7 @@ def _twice(number: int) -> Expr:
     return _literal(number * 0x10001)
 
 
-def _constant(p: FunctionPrinter, op: Operation) -> Expr:
+def _constant(p: FunctionText, op: Operation) -> Expr:
     number = _splat(op.results[0])
     if number is None:
         raise PipelineError("arith.constant: only splat vectors are printed", op)
@@ -63,13 +59,13 @@ def _no_wrap(op: Operation) -> bool:
     return arith.IntegerOverflowFlag.NUW in flags
 
 
-def _operands(p: FunctionPrinter, op: Operation) -> tuple[Expr, Expr]:
+def _operands(p: FunctionText, op: Operation) -> tuple[Expr, Expr]:
     a, b = (p.use(operand) for operand in op.operands)
     return a, b
 
 
 def _sum(symbol: str, wrapping: str) -> Row:
-    def row(p: FunctionPrinter, op: Operation) -> Expr:
+    def row(p: FunctionText, op: Operation) -> Expr:
         a, b = _operands(p, op)
         if _no_wrap(op):
             return expr.binary(a, symbol, b, ADD, _WORD)
@@ -78,7 +74,7 @@ def _sum(symbol: str, wrapping: str) -> Row:
     return row
 
 
-def _product(p: FunctionPrinter, op: Operation) -> Expr:
+def _product(p: FunctionText, op: Operation) -> Expr:
     a, b = _operands(p, op)
     if _no_wrap(op):
         for factor, other in ((_splat(op.operands[1]), a), (_splat(op.operands[0]), b)):
@@ -88,14 +84,14 @@ def _product(p: FunctionPrinter, op: Operation) -> Expr:
 
 
 def _bitwise(symbol: str, prec: int) -> Row:
-    def row(p: FunctionPrinter, op: Operation) -> Expr:
+    def row(p: FunctionText, op: Operation) -> Expr:
         a, b = _operands(p, op)
         return expr.binary(a, symbol, b, prec, _WORD)
 
     return row
 
 
-def _shift_right(p: FunctionPrinter, op: Operation) -> Expr:
+def _shift_right(p: FunctionText, op: Operation) -> Expr:
     by = _splat(op.operands[1])
     if by is None or by > 15:
         raise PipelineError("arith.shrui: pairs are shifted by a constant below 16", op)
@@ -107,19 +103,19 @@ def _shift_right(p: FunctionPrinter, op: Operation) -> Expr:
 
 
 def _extreme(function: str) -> Row:
-    def row(p: FunctionPrinter, op: Operation) -> Expr:
+    def row(p: FunctionText, op: Operation) -> Expr:
         return expr.call(function, _operands(p, op), _WORD)
 
     return row
 
 
-def _select(p: FunctionPrinter, op: Operation) -> Expr:
+def _select(p: FunctionText, op: Operation) -> Expr:
     condition, a, b = (p.use(operand) for operand in op.operands)
     text = f"{condition.wrapped(COND + 1)} ? {a.wrapped(COND + 1)} : {b.wrapped(COND)}"
     return expr.derived(text, COND, _WORD, (condition, a, b))
 
 
-def print_extended_product(p: FunctionPrinter, op: Operation) -> None:
+def print_extended_product(p: FunctionText, op: Operation) -> None:
     """The upper halves of the products of 16 bits; the lower ones are a product."""
     op = as_type(arith.MulUIExtendedOp, op)
     if not is_pair(op) or op.low.uses:
@@ -128,7 +124,7 @@ def print_extended_product(p: FunctionPrinter, op: Operation) -> None:
     p.set_value(op.high, p.bind(expr.call(_helper(p, "upper_u16x2"), (a, b), _WORD), op.high))
 
 
-def _helper(p: FunctionPrinter, name: str) -> str:
+def _helper(p: FunctionText, name: str) -> str:
     if name not in p.language.library:
         raise PipelineError(f"pairs of 16 bits are not printed as {p.language.name}{_HINT}", p.op)
     return p.library(name)
@@ -137,7 +133,7 @@ def _helper(p: FunctionPrinter, name: str) -> str:
 # --- rows of bytes ------------------------------------------------------------------------------------------
 
 
-def _shuffle(p: FunctionPrinter, op: Operation) -> Expr:
+def _shuffle(p: FunctionText, op: Operation) -> Expr:
     """Each word of the result is taken from at most two words of the operands."""
     op = as_type(vector.ShuffleOp, op)
     source, target = p.vector(op.v1.type, op), p.vector(op.result.type, op)
@@ -171,8 +167,8 @@ def _word(parts: list[str], places: list[tuple[int, int]], op: Operation) -> str
     return f"__byte_perm({used[0]}, {used[-1] if len(used) > 1 else 0}, 0x{selector:04x})"
 
 
-def _bitcast(p: FunctionPrinter, op: Operation) -> Expr:
-    """The same words."""
+def _bitcast(p: FunctionText, op: Operation) -> Expr:
+    """Print nothing: the words are the same."""
     op = as_type(vector.BitcastOp, op)
     a, target = p.use(op.source), p.vector(op.result.type, op)
     if a.ctype != target.ctype:
@@ -181,7 +177,7 @@ def _bitcast(p: FunctionPrinter, op: Operation) -> Expr:
 
 
 def _funnel_shift(function: str) -> Row:
-    def row(p: FunctionPrinter, op: Operation) -> Expr:
+    def row(p: FunctionText, op: Operation) -> Expr:
         if not p.language.pairs:
             raise PipelineError(f"{op.name} is not printed as {p.language.name}{_HINT}", op)
         high, low, amount = (p.converted(operand) for operand in op.operands)

@@ -7,8 +7,7 @@ from xdsl.parser import Parser
 import tilefuse as hl
 from tilefuse.dialects.img.attrs import ScheduleAttr, Shape
 from tilefuse.dialects.img.ops import EVEN, GroupOp
-from tilefuse.lowering import lowering_passes
-from tilefuse.passes.pipeline import new_context, run_passes, standard_passes
+from tilefuse.passes.pipeline import lowering_passes, new_context, run_passes, standard_passes
 from tilefuse.passes.tile import Tile
 
 

@@ -7,7 +7,7 @@ from xdsl.context import Context
 
 import tilefuse as hl
 from tilefuse.dialects.diagnostics import PipelineError
-from tilefuse.lowering.roll_stages import RollStages
+from tilefuse.execution.warp_tile.roll_stages import RollStages
 from tilefuse.passes.inline_stages import InlineStages
 from tilefuse.passes.pipeline import standard_passes
 from tilefuse.passes.separate_kernels import SeparateKernels

@@ -17,8 +17,10 @@ from xdsl.passes import ModulePass
 import tilefuse as hl
 from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.img.ops import EVEN, GroupOp
-from tilefuse.lowering import lowering_passes, pack_subwords
-from tilefuse.lowering.roll_stages import RollStages
+from tilefuse.execution.warp_tile import pack_subwords
+from tilefuse.execution.warp_tile.roll_stages import RollStages
+from tilefuse.passes.merge_versions import MergeVersions
+from tilefuse.passes.pipeline import lowering_passes
 from tilefuse.passes.tile import Tile
 from tilefuse.runtime.program import compile_pipeline
 
@@ -55,6 +57,22 @@ def test_random_pipelines_of_small_pictures(seed, misaligned):
     """Of any size, outputs that begin anywhere; rows that lie where no vectors do."""
     case = random_pipeline(seed)
     assert_equal(call(compiled(case.module, "auto"), case), evaluated(case), f"seed {seed}")
+    assert misaligned, "no kernel ran"
+    assert not any(misaligned)
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("shape", ["auto", "block_tile"])
+def test_random_pipelines_in_two_versions(seed, shape, misaligned, monkeypatch):
+    """Tiles at borders, and of rows that lie where no vectors do, in one version, as of long tile bodies."""
+
+    def merged(*, warps):
+        return [MergeVersions(long=0) if p.name == "merge-versions" else p for p in lowering_passes(warps=warps)]
+
+    monkeypatch.setattr(emulated_cuda, "lowering_passes", merged)
+    case = random_pipeline(seed)
+    program = compiled(case.module, shape)
+    assert_equal(call(program, case), evaluated(case), f"seed {seed}, {shape}")
     assert misaligned, "no kernel ran"
     assert not any(misaligned)
 

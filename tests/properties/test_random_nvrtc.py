@@ -5,8 +5,8 @@ from random_pipelines import random_pipeline
 from random_programs import Shape, passes, pieces
 
 from tilefuse.dialects.img.attrs import Shape as ShapeKind
+from tilefuse.lowering.abi import groups_of
 from tilefuse.passes.tile import Tile
-from tilefuse.runtime.compiled import groups_of
 from tilefuse.runtime.nvrtc import NvrtcNotFound, supported_archs
 from tilefuse.runtime.program import compile_pipeline
 

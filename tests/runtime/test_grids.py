@@ -9,10 +9,11 @@ from random_programs import passes, pieces
 
 import tilefuse as hl
 from tilefuse.dialects.diagnostics import PipelineError
+from tilefuse.lowering.abi import groups_of
 from tilefuse.passes.tile import Tile
 from tilefuse.runtime.backend import find_backend
 from tilefuse.runtime.boxes import CallBoxes
-from tilefuse.runtime.compiled import Compiled, Settings, groups_of
+from tilefuse.runtime.compiled import Compiled, Settings
 from tilefuse.runtime.errors import CallError
 from tilefuse.runtime.grids import fits, folded
 from tilefuse.runtime.layouts import contiguous, planar

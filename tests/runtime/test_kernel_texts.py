@@ -1,10 +1,14 @@
 """Kernels go to the compiler one by one: no text is printed twice, and none waits for the others'."""
 
+import math
+import re
 import threading
+from collections import defaultdict
 
 import pytest
 
 import tilefuse as hl
+from tilefuse.execution.kernel import HELD
 from tilefuse.passes.pipeline import standard_passes
 from tilefuse.runtime import compiled, cuda
 from tilefuse.runtime.backend import Backend
@@ -21,6 +25,15 @@ def three_kernels(factor=3.0):
     third[x, y] = second[x, y] + second[x + 1, y] + second[x, y + 1] + second[x + 1, y + 1]
     passes = [p for p in standard_passes("h200", algorithm="none") if p.name != "inline-stages"]
     return Compiled(hl.Pipeline(third).to_module(), Settings(Backend("cuda", "h200"), passes=passes))
+
+
+def groups(module):
+    return compiled.groups_of(compiled.find_pipeline(module))
+
+
+def fitting(group):
+    """The registers per thread of which a multiprocessor has just enough for the schedule's blocks."""
+    return min(255, 65536 // (math.prod(group.schedule.thread_counts) * group.schedule.resident_blocks) // 8 * 8)
 
 
 @pytest.fixture
@@ -89,17 +102,39 @@ def test_an_error_of_the_compiler_reaches_the_caller(monkeypatch, tmp_path):
 def test_only_kernels_that_are_held_are_printed_again(monkeypatch, tmp_path, printed):
     monkeypatch.setenv("TILEFUSE_CACHE_DIR", str(tmp_path))
     made = three_kernels()
-    group = compiled.groups_of(made.pipeline)[0]
-    name = compiled.kernel_name(group)
+    registers = {compiled.kernel_name(g): fitting(g) for g in groups(made.module)}
+    name = next(iter(registers))
 
     def build(sources, arch, *, strict_float):
-        texts = dict(sources.items())
-        taken = {k: 255 if k == name and len(printed) == 3 else 32 for k in texts}
-        return cuda.Cubin(dict.fromkeys(texts, b""), taken, dict.fromkeys(texts, 0), taken)
+        ((kernel, text),) = sources.items()
+        free = re.search(r"__launch_bounds__\(\d+\)", text) is not None
+        taken = 255 if kernel == name and free else registers[kernel]
+        return cuda.Cubin({kernel: b""}, {kernel: taken}, {kernel: 0}, {kernel: 0})
 
     monkeypatch.setattr(cuda, "build", build)
-    held = made._hold
-    monkeypatch.setattr(made, "_release", lambda *_: False)
-    monkeypatch.setattr(made, "_hold", lambda *a: held(*a) if len(printed) == 3 else None)
-    made.kernels(32, "sm_90")
+    after = made.kernels(32, "sm_90")
     assert sorted(printed) == sorted([*printed[:3], name])
+    assert [HELD in g.attributes for g in groups(after.module)] == [True, False, False]
+
+
+def test_kernels_that_do_not_change_are_not_lowered_again(monkeypatch, tmp_path):
+    """The second spills until its tile is made smaller: no text of the others changes, and all are in one module."""
+    monkeypatch.setenv("TILEFUSE_CACHE_DIR", str(tmp_path))
+    made = three_kernels()
+    before = dict(zip(map(compiled.kernel_name, groups(made.module)), groups(made.module), strict=True))
+    spilling = list(before)[1]
+    texts = defaultdict(list)
+
+    def build(sources, arch, *, strict_float):
+        ((kernel, text),) = sources.items()
+        texts[kernel].append(text)
+        spilled = 64 if kernel == spilling and len(texts[kernel]) < 4 else 0
+        return cuda.Cubin({kernel: b""}, {kernel: fitting(before[kernel])}, {kernel: spilled}, {kernel: 0})
+
+    monkeypatch.setattr(cuda, "build", build)
+    after = made.kernels(32, "sm_90")
+    assert {name: len(found) for name, found in texts.items()} == {n: 4 if n == spilling else 1 for n in before}
+    for group in groups(after.module):
+        name = compiled.kernel_name(group)
+        assert (group.schedule == before[name].schedule) == (name != spilling)
+        assert texts[name][-1].split("// ")[-1] in after.source

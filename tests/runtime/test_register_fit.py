@@ -13,12 +13,13 @@ from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.img.attrs import ScheduleAttr, Shape
 from tilefuse.dialects.img.ops import EVEN
 from tilefuse.dialects.parsing import parse_module
+from tilefuse.lowering.abi import groups_of
 from tilefuse.passes import tile
 from tilefuse.passes.pipeline import run_passes, standard_passes
 from tilefuse.passes.tile import REGISTER_NEEDS, Tile, add_register_need
 from tilefuse.runtime import cuda
 from tilefuse.runtime.backend import Backend
-from tilefuse.runtime.compiled import Compiled, Settings, groups_of
+from tilefuse.runtime.compiled import Compiled, Settings
 from tilefuse.runtime.specialize import find_pipeline
 
 

@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tilefuse.analysis.calibration import REGISTER_CONSTANTS, Calibration
-from tilefuse.analysis.cost import schedules
 from tilefuse.analysis.machine import Machine
-from tilefuse.analysis.warp_time import Work, microseconds
 from tilefuse.dialects.img.attrs import Shape
+from tilefuse.execution.search import schedules
+from tilefuse.execution.warp_tile.prediction import Work, microseconds
 from tilefuse.tools.calibration.drawn import KINDS, kind_of
 from tilefuse.tools.calibration.measuring import EXTENTS
 from tilefuse.tools.calibration.pipelines import PIPELINES, Grouped, Subject, grouped

@@ -9,11 +9,12 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from tilefuse.analysis.cost import Candidate, schedules
 from tilefuse.analysis.machine import machine
 from tilefuse.analysis.model import PipelineModel, extract
 from tilefuse.dialects.img.attrs import Shape
 from tilefuse.dialects.img.ops import GroupOp, PipelineOp
+from tilefuse.execution.candidate import Candidate
+from tilefuse.execution.search import schedules
 from tilefuse.passes.pipeline import standard_passes
 from tilefuse.passes.tile import Tile, exchanges, register_needs
 from tilefuse.tools.calibration.drawn import KINDS, kind_of

@@ -1,28 +1,20 @@
-"""Where an op may stand. The parents are looked up late, since they know their children, too."""
+"""Where an op of the img dialect may stand."""
 
 from __future__ import annotations
 
-from xdsl.traits import HasParent
+from tilefuse.dialects.parents import HasParentNamed
 
 
-def in_pipeline() -> HasParent:
+def in_pipeline() -> HasParentNamed:
     """Directly in an img.pipeline."""
-    from tilefuse.dialects.img.ops.pipeline import PipelineOp
-
-    return HasParent(PipelineOp)
+    return HasParentNamed("img.pipeline")
 
 
-def in_pipeline_or_group() -> HasParent:
+def in_pipeline_or_group() -> HasParentNamed:
     """Directly in an img.pipeline or an img.group."""
-    from tilefuse.dialects.img.ops.group import GroupOp
-    from tilefuse.dialects.img.ops.pipeline import PipelineOp
-
-    return HasParent(PipelineOp, GroupOp)
+    return HasParentNamed("img.pipeline", "img.group")
 
 
-def in_stage_or_group() -> HasParent:
+def in_stage_or_group() -> HasParentNamed:
     """Directly in an img.stage or an img.group."""
-    from tilefuse.dialects.img.ops.group import GroupOp
-    from tilefuse.dialects.img.ops.stage import StageOp
-
-    return HasParent(StageOp, GroupOp)
+    return HasParentNamed("img.stage", "img.group")

@@ -21,13 +21,13 @@ from xdsl.irdl import (
     prop_def,
     region_def,
     result_def,
+    traits_def,
     var_operand_def,
     var_result_def,
 )
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import (
-    HasCanonicalizationPatternsTrait,
     HasParent,
     IsTerminator,
     Pure,
@@ -209,14 +209,6 @@ def _parse_elements(parser: Parser) -> list[Attribute]:
     return [parser.parse_type()] if many is None else list(many)
 
 
-class _CanonicalizeRead(HasCanonicalizationPatternsTrait):
-    @classmethod
-    def get_canonicalization_patterns(cls):  # type: ignore[no-untyped-def]
-        from tilefuse.passes.canonicalization.clamped_reads import READ_PATTERNS
-
-        return READ_PATTERNS
-
-
 @irdl_op_definition
 class ReadOp(IRDLOperation):
     """`img.read %f[%x - 1, 2 * %y + 1] : !img.func<2xf32>`: the value of a function at a point.
@@ -232,7 +224,7 @@ class ReadOp(IRDLOperation):
     map = prop_def(AffineMapAttr)
     value = result_def()
 
-    traits = lazy_traits_def(lambda: (Pure(), HasParent(StageOp), _CanonicalizeRead()))
+    traits = traits_def(Pure(), HasParent(StageOp))
 
     def __init__(self, source: SSAValue, indices: Sequence[SSAValue], map: AffineMap):
         assert isinstance(source.type, FuncType)

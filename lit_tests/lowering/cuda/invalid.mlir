@@ -3,7 +3,7 @@
 // RUN: not pipeline-opt %s --split-input-file -t cuda -o /dev/null 2>%t.errors
 // RUN: filecheck %s < %t.errors
 
-// CHECK: invalid.mlir:7:{{[0-9]+}}: error: @plain must have one of the attributes kernel.threads and kernel.inline
+// CHECK: invalid.mlir:7:{{[0-9]+}}: error: @plain must have one of the attributes kernel.threads, kernel.inline and kernel.outlined
 func.func @plain() {
   func.return
 }
@@ -114,7 +114,7 @@ func.func @space() attributes {kernel.threads = array<i64: 1, 1, 1>} {
 
 // -----
 
-// CHECK: invalid.mlir:122:{{[0-9]+}}: error: func.call: @other is not a function of this module with kernel.inline
+// CHECK: invalid.mlir:122:{{[0-9]+}}: error: func.call: @other is not a function of this module with kernel.inline or kernel.outlined
 func.func @other() attributes {kernel.threads = array<i64: 1, 1, 1>} {
   func.return
 }

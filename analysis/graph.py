@@ -1,0 +1,96 @@
+"""The graph of a pipeline's functions, and of its kernels, as `networkx.DiGraph`s.
+
+For whoever asks: `Pipeline.graph()`, `program.graph()`, `-t dot`, tests. Importing networkx takes as long as a fifth of
+the compiler, so nothing on the way to a first picture imports this module: passes ask the light model
+(`analysis/model.py`) for consumers and producers, and program order is a topological order already.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import networkx as nx
+from xdsl.ir import SSAValue
+
+from tilefuse.analysis.access import accesses, defining_op
+from tilefuse.analysis.bounds import flat_ops
+from tilefuse.dialects.img.ops import GroupOp, InputOp, PipelineOp, StageOp
+
+
+def stage_graph(pipeline: PipelineOp) -> nx.DiGraph:
+    """Build the graph of a pipeline at level 1, 2 or 3: a node per input and stage, an edge from producer to consumer.
+
+    Nodes are names, in program order. They carry `kind` (`input`, `stage`, or `output`: a stage that is returned),
+    `element` and `rank`, `outputs` (what a caller knows it by), `kernel` (the name of its group, or None) and `place`
+    (IR text, or None). Edges carry `reads` (how many stand in the consumer's body) and `boundaries` (their kinds,
+    outermost first). The graph carries `name`, and `kernels`: the schedule of each group, as IR text or None.
+    """
+    graph = nx.DiGraph(name=pipeline.sym_name.data, kernels={})
+    for op in flat_ops(pipeline):
+        match op:
+            case GroupOp():
+                graph.graph["kernels"][op.sym_name.data] = None if op.schedule is None else str(op.schedule)
+            case InputOp():
+                _add(graph, op, "input", [op.func])
+            case StageOp():
+                _add(graph, op, "stage", op.funcs)
+                _add_reads(graph, op)
+    for name, function in pipeline.return_op.outputs:
+        node = graph.nodes[defining_op(function).sym_name.data]
+        node["outputs"] += (name,)
+        if node["kind"] == "stage":
+            node["kind"] = "output"
+    return graph
+
+
+def _add(graph: nx.DiGraph, op: InputOp | StageOp, kind: str, functions: Iterable[SSAValue]) -> None:
+    types = [f.type for f in functions]
+    group = op.parent_op()
+    place = op.place if isinstance(op, StageOp) else None
+    graph.add_node(
+        op.sym_name.data,
+        kind=kind,
+        element=", ".join(str(type.element) for type in types),  # type: ignore[attr-defined]
+        rank=types[0].rank.data,  # type: ignore[attr-defined]
+        outputs=(),
+        kernel=group.sym_name.data if isinstance(group, GroupOp) else None,
+        place=None if place is None else str(place),
+    )
+
+
+def _add_reads(graph: nx.DiGraph, stage: StageOp) -> None:
+    consumer = stage.sym_name.data
+    for read in accesses(stage):
+        producer = defining_op(read.base).sym_name.data
+        if not graph.has_edge(producer, consumer):
+            graph.add_edge(producer, consumer, reads=0, boundaries=())
+        edge = graph.edges[producer, consumer]
+        edge["reads"] += 1
+        kinds = tuple(str(b.kind.data) for b in read.boundaries)
+        edge["boundaries"] += tuple(k for k in kinds if k not in edge["boundaries"])
+
+
+def kernel_graph(graph: nx.DiGraph) -> nx.DiGraph:
+    """Contract each kernel of a `stage_graph` to one node; inputs, and stages without a group, stay as they are.
+
+    A node has the name of the last of its stages, and their names, in program order, as `stages`.
+    """
+    members: dict[tuple[bool, str], list[str]] = {}
+    for name, facts in graph.nodes.items():
+        kernel = facts["kernel"]
+        members.setdefault((kernel is not None, kernel or name), []).append(name)
+    last = {name: names[-1] for names in members.values() for name in names}
+    found = nx.DiGraph(name=graph.graph["name"])
+    for (grouped, kernel), names in members.items():
+        kind = "input" if graph.nodes[names[0]]["kind"] == "input" else "kernel"
+        found.add_node(names[-1], kind=kind, kernel=kernel if grouped else None, stages=tuple(names))
+    found.add_edges_from((last[p], last[c]) for p, c in graph.edges if last[p] != last[c])
+    return found
+
+
+def is_convex(graph: nx.DiGraph, members: Iterable[str]) -> bool:
+    """Check that no path between two members leaves them: only then can one kernel compute them together."""
+    inside = set(members)
+    below = {c for m in inside for c in graph.successors(m)} - inside
+    reached = below.union(*(nx.descendants(graph, node) for node in below))
+    return inside.isdisjoint(reached)

@@ -1,0 +1,68 @@
+"""Memrefs as pointers and arrays: their spaces and sizes, and the arguments that a function stores to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+from xdsl.dialects import func, memref, vector
+from xdsl.dialects.builtin import IntegerAttr, MemRefType
+from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
+
+from tilefuse.lowering.printers.c_types import byte_size
+from tilefuse.lowering.printers.expr import Expr
+
+SHARED, PRIVATE = 3, 5
+
+
+@dataclass(frozen=True)
+class Memory:
+    """One memref: the name of its pointer or array, and its sizes as expressions."""
+
+    name: str
+    type: MemRefType[Any]
+    extents: tuple[Expr, ...]
+    strides: tuple[Expr, ...] | None
+    """In elements; None for a C array."""
+    passed: tuple[str, ...]
+    """What a call passes for it."""
+    wide: bool = False
+    """Elements are kept in 32 bits, of which the upper ones mean nothing."""
+    read_only: bool = False
+    """Global memory that the function does not store to."""
+
+
+def space_of(type_: Attribute) -> int:
+    """The memory space of a memref: 0 for global memory."""
+    assert isinstance(type_, MemRefType)
+    space = type_.memory_space
+    return space.value.data if isinstance(space, IntegerAttr) else 0
+
+
+def bytes_of(type_: MemRefType[Any], op: Operation) -> int:
+    """Bytes of a memref of static shape."""
+    return prod(type_.get_shape()) * byte_size(type_.element_type, op)
+
+
+def root(value: SSAValue) -> SSAValue:
+    """The memref that a view is a view of."""
+    while isinstance(owner := value.owner, memref.ViewOp):
+        value = owner.source
+    return value
+
+
+def written_arguments(function: func.FuncOp, functions: Mapping[str, func.FuncOp]) -> frozenset[int]:
+    """The numbers of the memref arguments that a function, or one that it calls, stores to."""
+    found: set[SSAValue] = set()
+    for op in function.walk():
+        match op:
+            case memref.StoreOp():
+                found.add(root(op.memref))
+            case vector.StoreOp() | vector.MaskedStoreOp():
+                found.add(root(op.base))
+            case func.CallOp() if (callee := functions.get(op.callee.string_value())) not in (None, function):
+                inner = written_arguments(callee, functions)
+                found.update(root(operand) for i, operand in enumerate(op.operands) if i in inner)
+    return frozenset(value.index for value in found if isinstance(value, BlockArgument))

@@ -1,0 +1,42 @@
+"""The part of a source file in front of its functions: includes, vector types, and the helpers that they call."""
+
+from __future__ import annotations
+
+from tilefuse.lowering.printers.library import Helper
+
+
+class Prelude:
+    """Collects what functions need while they are printed. Each type and helper stands once, after those it needs."""
+
+    def __init__(self, library: dict[str, Helper], qualifier: str, rare_qualifier: str, index_bits: int) -> None:
+        """`library`: the helpers of a language by name; the qualifiers stand in front of helpers, and of rare ones."""
+        self.index_bits = index_bits
+        self.includes: set[str] = set()
+        self._library = library
+        self._qualifiers = (qualifier, rare_qualifier)
+        self._types: dict[str, str] = {}
+        self._helpers: dict[str, str] = {}
+
+    def library(self, name: str) -> str:
+        """Require a helper of the language; return its name, or that of a built-in function in its place."""
+        helper = self._library[name]
+        if helper.alias:
+            return helper.alias
+        self.require(name, helper)
+        return name
+
+    def require(self, name: str, helper: Helper) -> None:
+        """Print this helper function, and first those it calls."""
+        if name not in self._helpers:
+            for other in helper.needs:
+                if not (needed := self._library[other]).alias:
+                    self.require(other, needed)
+            self._helpers[name] = f"{self._qualifiers[helper.rare]} {helper.text}"
+
+    def require_type(self, name: str, text: str) -> None:
+        """Print this type definition."""
+        self._types[name] = text
+
+    def parts(self) -> list[str]:
+        """Return the paragraphs of text: the types, then all helpers."""
+        return [*self._types.values(), *(["\n".join(self._helpers.values())] if self._helpers else [])]

@@ -1,0 +1,99 @@
+"""Vector types as text: how one is written, loaded, stored, made of scalars and taken apart."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast as as_type
+
+from xdsl.dialects.builtin import IntegerType
+from xdsl.ir import Attribute, Operation
+
+from tilefuse.lowering.printers import expr
+from tilefuse.lowering.printers.c_types import is_half, register_type, short_name, unsigned_range
+from tilefuse.lowering.printers.expr import Expr
+from tilefuse.lowering.printers.library import Helper
+from tilefuse.lowering.printers.prelude import Prelude
+
+
+@dataclass(frozen=True)
+class Vector:
+    """How one vector type is written. The helpers load, store and make one; `lane_texts` select a lane of `{}`."""
+
+    ctype: str
+    element: Attribute
+    lane_texts: tuple[str, ...]
+    helpers: dict[str, Helper]
+    """`type` (its definition, may be empty), `load`, `store`, `make`, `splat`; some have `join`, `store_if`, roots."""
+    short: str
+    word_texts: tuple[str, ...] = ()
+    """Select the 32-bit words of `{}`, where a vector of integers is made of them."""
+
+    def from_words(self, words: Sequence[str]) -> str:
+        """The vector made of these words."""
+        if len(words) > 1:
+            return f"make_{self.ctype}({', '.join(words)})"
+        return words[0] if self.ctype == "unsigned int" else f"({self.ctype}){words[0]}"
+
+    def helper(self, prelude: Prelude, kind: str) -> str:
+        """Have the helper printed, after those of this vector that it needs; its name."""
+        self.declare(prelude)
+        helper = self.helpers[kind]
+        for other in helper.needs:
+            self.helper(prelude, other)
+        prelude.require(name := f"{kind}_{self.short}", helper._replace(needs=()))
+        return name
+
+    def declare(self, prelude: Prelude) -> None:
+        """Have the type defined."""
+        if self.helpers["type"].text:
+            prelude.require_type(self.ctype, self.helpers["type"].text)
+
+    def splat(self, prelude: Prelude, element: Expr) -> Expr:
+        """A vector of one value."""
+        return expr.call(self.helper(prelude, "splat"), (element,), self.ctype)
+
+    def make(self, prelude: Prelude, elements: Sequence[Expr]) -> Expr:
+        """A vector of these values."""
+        if self.word_texts and len(elements) == 1:
+            return elements[0]
+        return expr.call(self.helper(prelude, "join" if self._any_wrapped(elements) else "make"), elements, self.ctype)
+
+    @property
+    def joins(self) -> bool:
+        """Whether elements may have something above them in their registers, which `join` leaves behind."""
+        return "join" in self.helpers
+
+    def _any_wrapped(self, elements: Sequence[Expr]) -> bool:
+        if not self.joins:
+            return False
+        values = unsigned_range(as_type(IntegerType, self.element).width.data)
+        return not all(expr.within(a.interval(), values) for a in elements)
+
+    def into(self, prelude: Prelude, element: Expr, op: Operation) -> Expr:
+        """A scalar as it is kept in a vector (halves as 16 bits)."""
+        if is_half(self.element):
+            return expr.call(prelude.library(f"f32_to_{short_name(self.element, op)}"), (element,), "unsigned short")
+        return element
+
+    def lane(self, prelude: Prelude, a: Expr, index: int, op: Operation) -> Expr:
+        """Element `index` as a scalar."""
+        ctype, template = register_type(self.element, op), self.lane_texts[index]
+        if self.joins and template in self.word_texts:
+            ctype = "unsigned int"  # the word's other elements stand above it
+        text = template.format(a.wrapped(expr.POSTFIX))
+        prec = expr.UNARY if text.startswith("(") else expr.POSTFIX
+        if is_half(self.element):
+            bits = expr.derived(text, prec, "unsigned short", (a,), cheap=False)
+            return expr.call(prelude.library(f"{short_name(self.element, op)}_to_f32"), (bits,), ctype)
+        return expr.derived(text, prec, ctype, (a,), cheap=True)
+
+
+def wrapped(head: str, items: Sequence[str], tail: str, indent: str = "    ") -> str:
+    """`head` + the items with commas + `tail`, broken into lines where it would be too wide."""
+    if len(line := head + ", ".join(items) + tail) <= 60:
+        return line
+    lines = [head]
+    for start in range(0, len(items), 4):
+        lines.append(indent + ", ".join(items[start : start + 4]) + ("," if start + 4 < len(items) else tail))
+    return "\n".join(lines)

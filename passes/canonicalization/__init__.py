@@ -1,1 +1,0 @@
-"""Canonicalization patterns of the img dialect's ops, one file per family of ops."""

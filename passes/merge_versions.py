@@ -1,0 +1,242 @@
+"""`merge-versions`: fewer versions of a long tile body (level 5).
+
+    scf.if %interior {
+      scf.if %aligned {
+        func.call @tile(..., %no, %yes)
+      } else {
+        func.call @tile(..., %no, %no)
+      }
+    } else {
+      ...
+      scf.if %whole {
+        func.call @tile(..., %yes, %yes)
+      } else {
+        func.call @tile(..., %yes, %no)
+      }
+    }
+    =>
+    %fast = arith.andi %interior, %aligned : i1
+    scf.if %fast {
+      func.call @tile(..., %no, %yes)
+    } else {
+      ...
+      func.call @tile_border(..., %whole)
+    }
+
+The compiler makes a version of the tile body for each call with constant flags. A short body is fastest in all its
+versions. In a long one a branch around the loads and stores costs little beside what is computed between them, while
+each version takes compile time (more than in proportion to its length) and room in the instruction caches. So here
+tiles at borders, and tiles whose rows do not start where vectors may, share one version, in a function that is not
+inlined, which takes less compile time and fewer registers.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import arith, func, scf
+from xdsl.dialects.builtin import IntegerType, ModuleOp, SymbolRefAttr, UnitAttr
+from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from tilefuse.dialects.constants import integer_constant
+
+LONG = 12000
+"""Operations of a tile body, unrolled, from which on its versions are merged: about where the instructions of two
+versions no longer fit the caches of a multiprocessor together."""
+
+OUTLINED = "kernel.outlined"
+"""The attribute of a device function that is not inlined."""
+
+
+@dataclass(frozen=True)
+class MergeVersions(ModulePass):
+    """Let tiles at borders share one version of a long tile body."""
+
+    name = "merge-versions"
+
+    long: int = LONG
+    """Operations, with loops unrolled, from which on a tile body is long."""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        functions = {f.sym_name.data: f for f in op.body.block.ops if isinstance(f, func.FuncOp)}
+        for kernel in functions.values():
+            if "kernel.threads" not in kernel.attributes:
+                continue
+            for branch in list(_outermost_branches(kernel.body.block)):
+                versions = _versions(branch)
+                if versions is None:
+                    continue
+                body = functions.get(versions.border.callee.string_value())
+                if body is not None and unrolled_operations(body.body.block) >= self.long:
+                    _merge(versions, body)
+
+
+def _outermost_branches(block: Block) -> Iterator[scf.IfOp]:
+    """The branches of a block and of the loops in it, but not those within other branches."""
+    for op in block.ops:
+        if isinstance(op, scf.IfOp):
+            yield op
+        elif isinstance(op, scf.ForOp):
+            yield from _outermost_branches(op.body.block)
+
+
+def unrolled_operations(block: Block) -> int:
+    """The operations of a block, those in loops that are unrolled as often as they run."""
+    found = 0
+    for op in block.ops:
+        times = 1
+        if isinstance(op, scf.ForOp) and "kernel.unroll" in op.attributes:
+            bounds = [integer_constant(v) for v in (op.lb, op.ub, op.step)]
+            unroll = op.attributes["kernel.unroll"]
+            if None not in bounds and isinstance(unroll, UnitAttr):
+                times = len(range(*bounds))  # type: ignore[arg-type]
+        inner = sum(unrolled_operations(b) for region in op.regions for b in region.blocks)
+        found += 1 + times * inner
+    return found
+
+
+@dataclass(frozen=True)
+class _Versions:
+    """The calls of a tile body that a kernel chooses between."""
+
+    branch: scf.IfOp
+    """Interior or border."""
+    aligned: SSAValue | None
+    """Whether the fast version may run inside; None: it always may."""
+    inside: func.CallOp
+    border: func.CallOp
+    """At the border, with constant flags."""
+    whole: SSAValue | None
+    """What chooses between `border` and the one with the other flags; None if there is no other one."""
+    flags: tuple[int, ...]
+    """Operands of `border` that `whole` takes the place of."""
+    last: Operation
+    """What the merged call takes the place of: `border`, or the branch around it."""
+
+
+def _body(block: Block) -> list[Operation]:
+    return [op for op in block.ops if not isinstance(op, scf.YieldOp)]
+
+
+def _only_call(region: Region) -> func.CallOp | None:
+    """The call that is all that a branch does."""
+    if not region.blocks:
+        return None
+    match _body(region.block):
+        case [func.CallOp() as call]:
+            return call
+        case _:
+            return None
+
+
+def _either(op: Operation) -> tuple[func.CallOp, func.CallOp] | None:
+    """The calls of the two branches, of one function, if they are all there is in them."""
+    if not isinstance(op, scf.IfOp) or op.results:
+        return None
+    calls = _only_call(op.true_region), _only_call(op.false_region)
+    first, second = calls
+    if first is None or second is None or first.callee != second.callee:
+        return None
+    return first, second
+
+
+def _flags(first: func.CallOp, second: func.CallOp) -> tuple[int, ...] | None:
+    """Where the first call has true and the second has false; None if they differ in anything else."""
+    differing = [i for i, (a, b) in enumerate(zip(first.operands, second.operands, strict=True)) if a is not b]
+    for i in differing:
+        a, b = first.operands[i], second.operands[i]
+        if a.type != IntegerType(1) or (integer_constant(a), integer_constant(b)) not in ((1, 0), (-1, 0)):
+            return None
+    return tuple(differing)
+
+
+def _versions(branch: scf.IfOp) -> _Versions | None:
+    """The versions that a branch chooses between; None if it is no such branch, or more than these."""
+    if branch.results or not branch.false_region.blocks:
+        return None
+    match _body(branch.true_region.block):
+        case [func.CallOp() as inside]:
+            aligned = None
+        case [scf.IfOp() as inner] if (calls := _either(inner)) is not None:
+            inside, aligned = calls[0], inner.cond
+        case _:
+            return None
+    at_border = _body(branch.false_region.block)
+    last = at_border[-1] if at_border else None
+    flags: tuple[int, ...] = ()
+    if isinstance(last, func.CallOp):
+        border, whole = last, None
+    elif last is not None and (calls := _either(last)) is not None:
+        assert isinstance(last, scf.IfOp)
+        border, whole = calls[0], last.cond
+        differing = _flags(*calls)
+        if differing is None:
+            return None
+        flags = differing
+    else:
+        return None
+    if any(isinstance(op, func.CallOp | scf.IfOp) for op in at_border[:-1]) or border.callee != inside.callee:
+        return None
+    if (0, 1) not in {
+        (integer_constant(a), abs(integer_constant(b) or 0))
+        for a, b in zip(inside.operands, border.operands, strict=True)
+    }:
+        return None  # no flag says that the second is for borders
+    return _Versions(branch, aligned, inside, border, whole, flags, last)
+
+
+def _merge(versions: _Versions, body: func.FuncOp) -> None:
+    """Leave one version for tiles in the interior, and an outlined one for all others."""
+    if versions.aligned is not None:
+        fast = arith.AndIOp(versions.branch.cond, versions.aligned)
+        Rewriter.insert_op(fast, InsertPoint.before(versions.branch))
+        versions.branch.operands[0] = fast.result
+        choice = versions.inside.parent_op()
+        assert choice is not None
+        versions.inside.detach()
+        Rewriter.replace_op(choice, versions.inside, [])
+    operands = list(versions.border.operands)
+    for i in versions.flags:
+        assert versions.whole is not None
+        operands[i] = versions.whole
+    kept = [i for i, operand in enumerate(operands) if integer_constant(operand) is None]
+    outlined = _outlined(versions.border, body, kept)
+    Rewriter.replace_op(versions.last, func.CallOp(SymbolRefAttr(outlined), [operands[i] for i in kept], []), [])
+
+
+def _outlined(call: func.CallOp, body: func.FuncOp, kept: list[int]) -> str:
+    """Outline a call, of whose arguments `kept` stay arguments and the others are constants; return the name."""
+    module = body.parent_op()
+    assert isinstance(module, ModuleOp)
+    block = Block(arg_types=[call.operands[i].type for i in kept])
+    operands = list(call.operands)
+    for i, arg in zip(kept, block.args, strict=True):
+        arg.name_hint = body.body.block.args[i].name_hint
+        operands[i] = arg
+    for i, operand in enumerate(operands):
+        if i not in kept and isinstance(operand.owner, Operation):
+            constant = operand.owner.clone()
+            block.add_op(constant)
+            operands[i] = constant.results[0]
+    block.add_op(func.CallOp(call.callee, operands, []))
+    block.add_op(func.ReturnOp())
+    taken = {f.sym_name.data for f in module.body.block.ops if isinstance(f, func.FuncOp)}
+    name = next(n for n in _names(body.sym_name.data) if n not in taken)
+    function = func.FuncOp(name, ([a.type for a in block.args], []), Region(block))
+    function.attributes[OUTLINED] = UnitAttr()
+    module.body.block.insert_op_after(function, body)
+    return name
+
+
+def _names(tile: str) -> Iterator[str]:
+    """Names for the version at borders: `p_blur_border1` of `p_blur_tile1`."""
+    match = re.fullmatch(r"(.*)_tile([0-9]+)", tile)
+    if match:
+        yield f"{match[1]}_border{match[2]}"
+    yield from (f"{tile}_border{n}" for n in itertools.count())

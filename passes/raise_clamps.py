@@ -1,0 +1,251 @@
+"""`raise-clamps`: turn indices of `img.read` that are clamped to a box into reads through `repeat_edge`.
+
+    %n = img.extent 0 of %in : !img.func<1xf32>
+    %f = img.stage "f" (%x) -> f32 {
+      ... %i = the index max(min(%x - 1, %n - 1), 0) by arith
+      %v = img.read %in[%i] : !img.func<1xf32>
+ =>
+    %edge = img.boundary repeat_edge %in dims [0] in [%zero] by [%n] : !img.func<1xf32>
+    %f = img.stage "f" (%x) -> f32 {
+      %v = img.read %edge[%x - 1] : !img.func<1xf32>
+
+This is how Halide's users write edges without BoundaryConditions. A computed index can land anywhere, so tiles cannot
+follow it; a boundary is dropped by the tiles inside its box. The ends must be computed from constants and sizes of
+inputs and surely be in order. What is clamped is a coordinate, times a small factor, plus a small constant: that does
+not wrap around, as no picture is 2^26 points wide in that dimension.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType, ModuleOp
+from xdsl.ir import BlockArgument, Operation, SSAValue
+from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
+from xdsl.passes import ModulePass
+from xdsl.pattern_rewriter import PatternRewriter
+from xdsl.rewriter import InsertPoint
+from xdsl.transforms.dead_code_elimination import region_dce
+
+from tilefuse.analysis.access import reads
+from tilefuse.analysis.sizes import AnySizes
+from tilefuse.analysis.value_range import value_range
+from tilefuse.dialects.constants import integer_constant
+from tilefuse.dialects.img.attrs import BoundaryKind
+from tilefuse.dialects.img.ops import BoundaryOp, ExtentOp, InputOp, MinOp, PipelineOp, ReadOp, StageOp
+from tilefuse.dialects.img.symbolic import Num, Role, Symbol, is_sum, surely_le
+
+_LARGEST_FACTOR, _LARGEST_CONSTANT = 16, 1 << 24
+
+_Interval = tuple[Num, Num]
+"""(min, extent)."""
+
+
+@dataclass(frozen=True)
+class RaiseClamps(ModulePass):
+    """Turn clamped indices of reads into boundaries."""
+
+    name = "raise-clamps"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for pipeline in op.body.block.ops:
+            if not isinstance(pipeline, PipelineOp):
+                continue
+            # Grouped stages stay as they were grouped.
+            stages = [stage for stage in pipeline.body.block.ops if isinstance(stage, StageOp)]
+            raised = [_raise_read(read, stage, pipeline) for stage in stages for read in list(reads(stage))]
+            if any(raised):
+                region_dce(pipeline.body)  # what computed the clamps
+
+
+def _raise_read(op: ReadOp, stage: StageOp, pipeline: PipelineOp) -> bool:
+    """Replace a read by one through a boundary; return whether it was clamped."""
+    if all(isinstance(v, BlockArgument) for v in op.indices):
+        return False
+    coordinates = list(stage.body.block.args)
+    intervals: dict[int, _Interval] = {}
+    plain: dict[int, AffineExpr] = {}
+    for d, expr in enumerate(op.map.data.results):
+        found = _clamped(op.indices[expr.position], coordinates) if isinstance(expr, AffineDimExpr) else None
+        if found is not None and all(_can_emit(n, pipeline) for n in found[1]):
+            plain[d], intervals[d] = found
+    if not intervals:
+        return False
+    rewriter = PatternRewriter(op)
+    source = _boundary(rewriter, stage, pipeline, op.source, intervals)
+    # The values of the map, coordinates behind; what is read no more goes.
+    values: list[SSAValue] = [*op.indices, *coordinates]
+    shift = [AffineExpr.dimension(len(op.indices) + i) for i in range(len(coordinates))]
+    results = [
+        plain[d].replace_dims_and_symbols(shift, []) if d in plain else expr
+        for d, expr in enumerate(op.map.data.results)
+    ]
+    used = sorted({dim for expr in results for dim in expr.used_dims()})
+    renumbered = [AffineExpr.dimension(used.index(i) if i in used else 0) for i in range(len(values))]
+    map = AffineMap(len(used), 0, tuple(e.replace_dims_and_symbols(renumbered, []) for e in results))
+    rewriter.replace(op, ReadOp(source, [values[i] for i in used], map))
+    return True
+
+
+def _clamped(index: SSAValue, coordinates: Sequence[SSAValue]) -> tuple[AffineExpr, _Interval] | None:
+    """Find what an index clamps, over the coordinates, and the interval that it is clamped to."""
+    value = _uncast(index)
+    for outer, inner in ((arith.MaxSIOp, arith.MinSIOp), (arith.MinSIOp, arith.MaxSIOp)):
+        if not isinstance(value.owner, outer):
+            continue
+        for a, end in _both_ways(value.owner):
+            limited = _uncast(a)
+            if not isinstance(limited.owner, inner):
+                continue
+            for b, other_end in _both_ways(limited.owner):
+                expr = _affine(b, coordinates)
+                ends = [_known(end), _known(other_end)]
+                low, high = ends if outer is arith.MaxSIOp else ends[::-1]
+                if expr is not None and low is not None and high is not None and surely_le(low, high):
+                    return expr, (low, high - low + 1)
+    return None
+
+
+def _both_ways(op: Operation) -> tuple[tuple[SSAValue, SSAValue], tuple[SSAValue, SSAValue]]:
+    a, b = op.operands
+    return (a, b), (b, a)
+
+
+def _uncast(value: SSAValue) -> SSAValue:
+    while isinstance(value.owner, arith.IndexCastOp) and _is_wide(value) and _is_wide(value.owner.input):
+        value = value.owner.input
+    return value
+
+
+def _is_wide(value: SSAValue) -> bool:
+    """Whether the type holds any coordinate."""
+    return not isinstance(value.type, IntegerType) or value.type.width.data >= 32
+
+
+def _known(value: SSAValue) -> Num | None:
+    """A number that every call knows before any stage runs."""
+    low, high = value_range(value, {}, AnySizes())
+    return low if low == high else None
+
+
+def _affine(value: SSAValue, coordinates: Sequence[SSAValue]) -> AffineExpr | None:
+    """`factor * coordinate + constant`, over the coordinates; None for anything else, or if it might wrap around."""
+    found = _linear(value, coordinates)
+    if found is None:
+        return None
+    dim, factor, constant = found
+    return AffineExpr.dimension(dim) * factor + constant if factor != 1 else AffineExpr.dimension(dim) + constant
+
+
+def _linear(value: SSAValue, coordinates: Sequence[SSAValue]) -> tuple[int, int, int] | None:
+    value = _uncast(value)
+    if value in coordinates:
+        return coordinates.index(value), 1, 0
+    op = value.owner
+    if not isinstance(op, arith.AddiOp | arith.SubiOp | arith.MuliOp):
+        return None
+    for side, other in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
+        number = integer_constant(_uncast(other))
+        inner = None if number is None else _linear(side, coordinates)
+        if number is None or inner is None:
+            continue
+        dim, factor, constant = inner
+        match op:
+            case arith.AddiOp():
+                constant += number
+            case arith.SubiOp():
+                sign = 1 if side is op.lhs else -1
+                factor, constant = sign * factor, sign * (constant - number)
+            case arith.MuliOp():
+                factor, constant = factor * number, constant * number
+        if factor and abs(factor) <= _LARGEST_FACTOR and abs(constant) <= _LARGEST_CONSTANT:
+            return dim, factor, constant
+    return None
+
+
+def _inputs(pipeline: PipelineOp) -> Mapping[str, InputOp]:
+    return {op.sym_name.data: op for op in pipeline.body.block.ops if isinstance(op, InputOp)}
+
+
+def _can_emit(value: Num, pipeline: PipelineOp) -> bool:
+    """Whether a number is a sum of sizes of inputs and a constant, which a few ops can compute."""
+    if isinstance(value, int):
+        return True
+    return is_sum(value) and all(
+        isinstance(atom, Symbol) and atom.role is Role.Input for atom, _ in value.clauses[0][0].terms
+    )
+
+
+class _Scalars:
+    """Emits numbers before `anchor`, a stage of `pipeline`, and finds those that stand there already."""
+
+    def __init__(self, rewriter: PatternRewriter, anchor: StageOp, pipeline: PipelineOp):
+        self.rewriter, self.anchor, self.inputs = rewriter, anchor, _inputs(pipeline)
+
+    def value(self, number: Num) -> SSAValue:
+        """A number that `_can_emit`, as an index."""
+        if isinstance(number, int):
+            return self._add(arith.ConstantOp(IntegerAttr(number, IndexType())))
+        total: SSAValue | None = None
+        the_sum = number.clauses[0][0]
+        for atom, factor in the_sum.terms:
+            assert isinstance(atom, Symbol)
+            part = self._size(atom)
+            if factor != 1:
+                part = self._add(arith.MuliOp(part, self.value(factor)))
+            total = part if total is None else self._add(arith.AddiOp(total, part))
+        assert total is not None
+        return self._add(arith.AddiOp(total, self.value(the_sum.constant))) if the_sum.constant else total
+
+    def _size(self, symbol: Symbol) -> SSAValue:
+        func, kind = self.inputs[symbol.name].func, ExtentOp if symbol.extent else MinOp
+        for use in func.uses:
+            op = use.operation
+            if isinstance(op, kind) and op.dim.value.data == symbol.dim and op.is_before_in_block(self.anchor):
+                return op.value
+        return self._add(kind(func, symbol.dim))
+
+    def _add(self, op: Operation) -> SSAValue:
+        op.location = self.anchor.location
+        self.rewriter.insert(op, InsertPoint.before(self.anchor))
+        return op.results[0]
+
+
+def _boundary(
+    rewriter: PatternRewriter,
+    stage: StageOp,
+    pipeline: PipelineOp,
+    source: SSAValue,
+    intervals: Mapping[int, _Interval],
+) -> SSAValue:
+    """`source` continued from these boxes by its edges; the same function for the same boxes."""
+    name = source.owner.sym_name.data if isinstance(source.owner, InputOp) else None
+    sizes = AnySizes()
+    own = isinstance(source.owner, InputOp) and all(
+        interval == sizes.interval(source.owner, d) for d, interval in intervals.items()
+    )
+    for use in source.uses:
+        op = use.operation
+        if (
+            isinstance(op, BoundaryOp)
+            and op.kind.data is BoundaryKind.RepeatEdge
+            and op.is_before_in_block(stage)
+            and op.dimensions == tuple(intervals)
+            and (not op.mins if own else _box(op) == list(intervals.values()))
+        ):
+            return op.func
+    scalars = _Scalars(rewriter, stage, pipeline)
+    mins = [] if own else [scalars.value(low) for low, _ in intervals.values()]
+    extents = [] if own else [scalars.value(extent) for _, extent in intervals.values()]
+    boundary = BoundaryOp(BoundaryKind.RepeatEdge, source, list(intervals), mins, extents)
+    boundary.func.name_hint = name and f"{name}_clamped"
+    boundary.location = stage.location
+    rewriter.insert(boundary, InsertPoint.before(stage))
+    return boundary.func
+
+
+def _box(op: BoundaryOp) -> list[tuple[Num | None, Num | None]]:
+    return [(_known(low), _known(extent)) for low, extent in zip(op.mins, op.extents, strict=True)]

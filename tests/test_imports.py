@@ -1,0 +1,125 @@
+"""Imports run one way: from room to room as in docs/architecture.md, and in no circle between modules.
+
+Every import counts: late ones, and those for types alone.
+"""
+
+import ast
+from pathlib import Path
+
+import networkx as nx
+import pytest
+
+ROOT = Path(__file__).parent.parent
+ROOMS = sorted(link.name for link in (ROOT / "tilefuse").iterdir() if link.is_symlink() and link.name != "examples")
+
+MAY_IMPORT = {
+    "targets": set(),
+    "dialects": set(),
+    "analysis": {"dialects", "targets"},
+    "evaluator": {"dialects"},
+    "lowering": {"analysis", "dialects", "targets"},
+    "execution": {"analysis", "dialects", "lowering", "targets"},
+    "passes": {"analysis", "dialects", "execution", "lowering", "targets"},
+    "runtime": {"analysis", "dialects", "evaluator", "execution", "lowering", "passes", "targets"},
+    "frontend": {"dialects"},
+    "tools": {"analysis", "dialects", "execution", "lowering", "passes", "runtime", "targets"},
+}
+
+ACROSS = {
+    # What a program is made of before it is compiled knows nothing of compiling, but for the methods that do it.
+    ("frontend.pipeline", "runtime.program"): "Pipeline.compile",
+    ("frontend.ir", "runtime.program"): "hl.compile",
+    ("frontend.target", "runtime.backend"): "host_supports_target_device",
+    ("frontend.pipeline", "analysis.graph"): "Pipeline.graph",
+    ("evaluator.evaluate", "analysis.access"): "the function behind boundaries and groups",
+}
+"""Imports against the table above, each with its reason."""
+
+OPEN = {
+    ("frontend.types", "frontend.expr"): "Type.min() and Type.max() are Exprs, as in Halide",
+    ("frontend.func", "frontend.pipeline"): "Func.realize makes a Pipeline of itself",
+    **{
+        (
+            f"execution.warp_tile.{part}",
+            "execution.warp_tile.registers",
+        ): "parts of a lowering see it by type"
+        for part in ("exchange", "loads", "pieces", "prefetches", "shifts", "sides", "stores")
+    },
+}
+"""Imports that close a circle, each with its reason."""
+
+
+def _files():
+    found = {}
+    for room in ROOMS:
+        for path in (ROOT / room).rglob("*.py"):
+            name = ".".join(path.relative_to(ROOT).with_suffix("").parts)
+            found[name.removesuffix(".__init__")] = path
+    return found
+
+
+def _imported(path):
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}:{node.lineno}: imports are absolute"
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+
+
+def import_graph(files):
+    """A node per module, an edge from it to each module of ours that it imports."""
+    graph = nx.DiGraph()
+    graph.add_nodes_from(files)
+    for name, path in files.items():
+        for imported in _imported(path):
+            target = imported.removeprefix("tilefuse.")
+            if not imported.startswith("tilefuse."):
+                continue
+            if target not in files:  # a name in a module
+                target = target.rpartition(".")[0]
+            if target in files and target != name:
+                graph.add_edge(name, target)
+    return graph
+
+
+@pytest.fixture(scope="module")
+def graph():
+    return import_graph(_files())
+
+
+def test_every_room_is_in_the_table():
+    assert sorted(MAY_IMPORT) == ROOMS
+
+
+def test_the_table_runs_one_way():
+    assert nx.is_directed_acyclic_graph(nx.DiGraph((room, other) for room, may in MAY_IMPORT.items() for other in may))
+
+
+def test_rooms_import_one_way(graph):
+    def room(name):
+        return name.partition(".")[0]
+
+    wrong = {(a, b) for a, b in graph.edges if room(a) != room(b) and room(b) not in MAY_IMPORT[room(a)]}
+    assert wrong == set(ACROSS)
+
+
+def test_modules_import_in_no_circle(graph):
+    assert set(OPEN) <= set(graph.edges)
+    straight = graph.copy()
+    straight.remove_edges_from(OPEN)
+    circles = [sorted(c) for c in nx.strongly_connected_components(straight) if len(c) > 1]
+    assert circles == []
+
+
+def test_each_open_import_closes_a_circle(graph):
+    straight = graph.copy()
+    straight.remove_edges_from(OPEN)
+    assert [(a, b) for a, b in OPEN if not nx.has_path(straight, b, a)] == []
+
+
+def test_late_imports_and_those_for_types_count(tmp_path):
+    (tmp_path / "a.py").write_text("def f():\n    from tilefuse.b import g\n")
+    (tmp_path / "b.py").write_text("if TYPE_CHECKING:\n    import tilefuse.a\n")
+    files = {"a": tmp_path / "a.py", "b": tmp_path / "b.py"}
+    assert set(import_graph(files).edges) == {("a", "b"), ("b", "a")}

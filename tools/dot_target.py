@@ -1,0 +1,30 @@
+"""`-t dot`: print the stages of each pipeline, and their kernels, as a graph that Graphviz draws."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import IO
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.utils.target import Target
+
+from tilefuse.analysis.dot import dot
+from tilefuse.analysis.graph import stage_graph
+from tilefuse.dialects.diagnostics import PipelineError
+from tilefuse.dialects.img.ops import PipelineOp
+
+
+@dataclass(frozen=True)
+class DotTarget(Target):
+    """Print pipelines at level 1, 2 or 3 in the DOT language, one `digraph` each."""
+
+    name = "dot"
+
+    def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
+        """Write the graphs to `output`; raises PipelineError for a module without a pipeline."""
+        pipelines = [op for op in module.body.block.ops if isinstance(op, PipelineOp)]
+        if not pipelines:
+            raise PipelineError("no pipeline to draw: the module has no img.pipeline", module)
+        for pipeline in pipelines:
+            output.write(dot(stage_graph(pipeline)))
