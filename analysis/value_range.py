@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-from xdsl.dialects import arith
+from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType, Signedness
 from xdsl.ir import Attribute, Operation, SSAValue
 
@@ -144,6 +144,8 @@ def _op_range(op: Operation, type: Attribute, of: Callable[[SSAValue], AnySpan])
             return _quotient(op, of(op.lhs), of(op.rhs), type)
         case arith.FloorDivSIOp() | DivOp() | arith.RemUIOp() | arith.RemSIOp() | ModOp():
             return _quotient(op, of(op.lhs), of(op.rhs), type)
+        case math.CtPopOp() | math.CountLeadingZerosOp() | math.CountTrailingZerosOp():
+            return (0, type.width.data) if isinstance(type, IntegerType) and type.width.data > 1 else None
     return None
 
 

@@ -66,6 +66,8 @@ def _continued(kind: BoundaryKind, f: Any, bounds: Bounds | None, exterior: Any 
     for e in postorder(exprs):
         if e.op == "call":
             fail(f"{what}: bounds and exterior come before pixels; they cannot read '{e.data[0].name()}'")
+        if e.op == "random":
+            fail(f"{what}: bounds and exterior come before pixels; they have no random numbers")
     func = Func(f"{f.name()}_{kind.value}" if f.named else None)
     func.continuation = Continuation(kind, f, box, outside, Reads((f, *reads.sources), reads.params))
     return func

@@ -50,6 +50,12 @@ class Expr:
         """The type of the value."""
         return self._type
 
+    def logical_not(self) -> Expr:
+        """Not, of a bool."""
+        if not self._type.is_bool():
+            fail(f"logical_not takes a bool, not {self._type}")
+        return ~self
+
     def defined(self) -> bool:
         """Always true: there are no undefined Exprs."""
         return True
@@ -189,6 +195,33 @@ class Var(Expr):
     def name(self) -> str:
         """Name of the coordinate."""
         return str(self.data)
+
+    def same_as(self, other: Var) -> bool:
+        """Whether both have one name, which makes them one Var."""
+        return isinstance(other, Var) and self.name() == other.name()
+
+    @staticmethod
+    def implicit(index: int) -> Var:
+        """The Var `_<index>`, one of those that the placeholder `_` stands for."""
+        return Var(f"_{index}")
+
+    @staticmethod
+    def outermost() -> Var:
+        """The Var of Halide's outermost loop, for scheduling calls."""
+        return Var("__outermost")
+
+    def is_implicit(self) -> bool:
+        """Whether it is `_0`, `_1`, ..."""
+        return self.implicit_index() >= 0
+
+    def implicit_index(self) -> int:
+        """The number in the name of an implicit Var; -1 of others."""
+        digits = self.name()[1:]
+        return int(digits) if self.name()[0] == "_" and digits.isdecimal() and digits.isascii() else -1
+
+    def is_placeholder(self) -> bool:
+        """Whether it is `_`, which stands for all remaining coordinates."""
+        return bool(self.data == "_")
 
 
 def node(op: str, type: Type, args: Sequence[Expr], data: Any = None) -> Expr:

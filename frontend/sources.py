@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 from tilefuse.dialects.diagnostics import SourcePosition, user_position
 from tilefuse.frontend.errors import fail
 from tilefuse.frontend.expr import Expr, as_expr, node, type_name, whole_index
+from tilefuse.frontend.implicit import expanded
 from tilefuse.frontend.types import Type
 from tilefuse.frontend.walk import describe
 
@@ -80,7 +81,9 @@ class Source:
 
     def __getitem__(self, key: Any) -> Any:
         self.check_readable()
-        indices = tuple(self._index(k) for k in as_key(key))
+        given = as_key(key)
+        keys = expanded(given, self.rank() - len(given) + 1, f"{self._kind} '{self._name}'")
+        indices = tuple(self._index(k) for k in keys)
         if len(indices) != self.rank():
             fail(
                 f"{self._kind} '{self._name}' has {self.rank()} dimensions, but is called with "

@@ -29,6 +29,7 @@ ACROSS = {
     # What a program is made of before it is compiled knows nothing of compiling, but for the methods that do it.
     ("frontend.pipeline", "runtime.program"): "Pipeline.compile",
     ("frontend.ir", "runtime.program"): "hl.compile",
+    ("frontend.target", "runtime.backend"): "host_supports_target_device",
     ("frontend.pipeline", "analysis.graph"): "Pipeline.graph",
     ("evaluator.evaluate", "analysis.access"): "the function behind boundaries and groups",
 }

@@ -150,6 +150,12 @@ _LIBRARY: dict[str, Helper] = {
     "written_meanwhile": _WRITTEN_MEANWHILE,
     "prefetch_l1": _prefetch("L1"),
     "prefetch_l2": _prefetch("L2"),
+    # Never contracted, whatever the options of the compiler.
+    **{
+        f"strict_{kind}_{short}": alias(f"__{letter}{kind}_rn")
+        for kind in ("add", "sub", "mul")
+        for short, letter in (("f32", "f"), ("f64", "d"))
+    },
     "minnum_f32": alias("fminf"),
     "maxnum_f32": alias("fmaxf"),
     "minnum_f64": alias("fmin"),
