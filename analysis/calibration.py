@@ -16,7 +16,7 @@ from tilefuse.dialects.diagnostics import PipelineError
 
 @dataclass(frozen=True)
 class Calibration:
-    """Constants of `warp_cost` and `warp_time`; the defaults were fitted on an H200."""
+    """Constants of the cost of warp tiles; the defaults were fitted on an H200."""
 
     exchange_row: float = 0.31
     """Instructions to write, or read, a lane's part of a row that goes from warp to warp."""

@@ -155,3 +155,17 @@ def expr_span(expr: AffineExpr, spans: Sequence[AnySpan]) -> AnySpan:
                 case AffineBinaryOpKind.Mod:
                     return (low % by, high % by) if low // by == high // by else (0, by - 1)
     raise AssertionError(f"img accesses multiply and divide by constants, without symbols: {expr}")
+
+
+def is_staged(indices: Sequence[object]) -> bool:
+    """Whether an input read like this is loaded once per tile into registers: x and y one to one."""
+    if len(indices) < 2:
+        return False
+    x, y, *rest = indices
+    return (
+        isinstance(x, Index)
+        and isinstance(y, Index)
+        and (x.var, x.num, x.den) == (0, 1, 1)
+        and (y.var, y.num, y.den) == (1, 1, 1)
+        and all(isinstance(i, Index | BoundedIndex) for i in rest)
+    )

@@ -105,9 +105,8 @@ def _measure(task: Task, entry: dict[str, Any]) -> None:
 
 
 def _cuda_text(module: Any, passes: list[Any]) -> str:
-    from tilefuse.lowering import lowering_passes
     from tilefuse.lowering.printers import print_cuda
-    from tilefuse.passes.pipeline import run_passes
+    from tilefuse.passes.pipeline import lowering_passes, run_passes
 
     return print_cuda(run_passes(module, [*passes, *lowering_passes(warps=True)]))
 

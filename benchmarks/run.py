@@ -67,10 +67,9 @@ def passes_for(machine: str, shape: str | None) -> list[Any] | None:
 
 def dry_run(case: Case, options: argparse.Namespace) -> None:
     """Compile for a GPU as far as its source; compare a tiny result on the CPU with NumPy."""
-    from tilefuse.lowering import lowering_passes
     from tilefuse.lowering.abi import groups_of
     from tilefuse.lowering.printers import print_cuda
-    from tilefuse.passes.pipeline import run_passes, standard_passes
+    from tilefuse.passes.pipeline import lowering_passes, run_passes, standard_passes
     from tilefuse.runtime.specialize import find_pipeline
 
     pipeline = case.pipeline()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from tilefuse.frontend.errors import fail
-from tilefuse.frontend.expr import Expr
+from tilefuse.frontend.expr import Expr, Var
 from tilefuse.frontend.inputs import Param
 from tilefuse.frontend.sources import Source
 from tilefuse.frontend.walk import describe, postorder
@@ -38,7 +38,8 @@ def find_reads(values: tuple[Expr, ...], args: tuple[str, ...], what: str, own: 
                     f"{what} uses the Var '{expr.data}', which does not stand alone on the left in the place where the "
                     f"definition has it ({known}); write it there, or use an RDom"
                 )
-            fail(f"{what} uses the Var '{expr.data}', which is not one of its coordinates ({known})")
+            hint = "; write _ among its coordinates" if Var.implicit_index(expr) >= 0 else ""  # type: ignore[arg-type]
+            fail(f"{what} uses the Var '{expr.data}', which is not one of its coordinates ({known}){hint}")
         elif expr.op == "rvar" and own is None:
             fail(
                 f"{what} uses {describe(expr)} of an RDom outside of sum, product, minimum or maximum; define it by "

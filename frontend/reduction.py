@@ -93,7 +93,7 @@ def _reduced(what: str, args: tuple[Any, ...], combine: Callable[[Expr, Expr], E
     changing = dependent(list(postorder([expr])), rdom)
     result: Expr | None = None
     for point in points:
-        value = substituted(expr, changing, partial(_coordinate, point))
+        value = substituted(expr, changing, partial(_coordinate, point), [constant(I32, p) for p in point])
         result = value if result is None else combine(result, value)
     return _start(what, expr.type()) if result is None else result
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from tilefuse.frontend.expr import COMPARISONS, Expr, binary, cast_to, node
@@ -15,26 +15,38 @@ _BITS: dict[str, Callable[[Any, Any], Any]] = {"and": operator.and_, "or": opera
 
 
 def dependent(nodes: list[Expr], rdom: RDom) -> list[Expr]:
-    """Those of `nodes`, operands first, that depend on the point of `rdom`."""
+    """Those of `nodes`, operands first, that depend on the point of `rdom`: random numbers do, too."""
     found: set[int] = set()
     result = []
     for e in nodes:
-        if (e.op == "rvar" and e.data[0] is rdom) or any(id(a) in found for a in e.args):
+        if e.op == "random" or (e.op == "rvar" and e.data[0] is rdom) or any(id(a) in found for a in e.args):
             found.add(id(e))
             result.append(e)
     return result
 
 
-def substituted(expr: Expr, changing: list[Expr], coordinate: Callable[[Expr], Expr]) -> Expr:
-    """`expr` with `coordinate(e)` for its RVars; `changing`: the nodes that depend on them, the others are shared."""
+def substituted(
+    expr: Expr, changing: list[Expr], coordinate: Callable[[Expr], Expr], point: Sequence[Expr] = ()
+) -> Expr:
+    """`expr` with `coordinate(e)` for its RVars; `changing`: the nodes that depend on them, the others are shared.
+
+    `point`: what random numbers depend on besides.
+    """
     new: dict[int, Expr] = {}
     for e in changing:
-        new[id(e)] = coordinate(e) if e.op == "rvar" else _rebuilt(e, [new.get(id(a), a) for a in e.args])
+        args = [new.get(id(a), a) for a in e.args]
+        if e.op == "rvar":
+            new[id(e)] = coordinate(e)
+        elif e.op == "random":
+            # Another number at each point of the domain.
+            new[id(e)] = node(e.op, e.type(), [*args, *point], e.data)
+        else:
+            new[id(e)] = _rebuilt(e, args)
     return new.get(id(expr), expr)
 
 
 def _rebuilt(e: Expr, args: list[Expr]) -> Expr:
-    if len(args) == 2 and e.op not in ("math", "call", "shl", "shr"):
+    if len(args) == 2 and e.data is None and e.op not in ("shl", "shr"):
         return binary(e.op, args[0], args[1])
     if e.op == "cast":
         return cast_to(e.type(), args[0])

@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 from tilefuse.dialects.diagnostics import SourcePosition, user_position
 from tilefuse.frontend.errors import fail
 from tilefuse.frontend.expr import Expr, Var, as_expr, binary, constant, literal, node
+from tilefuse.frontend.implicit import expanded
+from tilefuse.frontend.random import placed
 from tilefuse.frontend.rdom import RDom
 from tilefuse.frontend.reads import Reads, find_reads
 from tilefuse.frontend.sources import Source, Tuple, as_key
@@ -36,7 +38,8 @@ class Update(NamedTuple):
 def make_update(func: Source, names: Sequence[str], key: Any, value: Any) -> Update:
     """The update of `func`, defined at `names`, that `func[key] = value` says; PipelineError for a wrong one."""
     what = f"update of Func '{func.name()}'"
-    keys = as_key(key)
+    given = as_key(key)
+    keys = expanded(given, len(names) - len(given) + 1, what)
     if len(keys) != len(names):
         fail(f"{what}: it has {len(names)} dimensions, and {len(keys)} indices stand on the left")
     naked = [k.name() if isinstance(k, Var) and k.name() == name else None for k, name in zip(keys, names, strict=True)]
@@ -47,8 +50,12 @@ def make_update(func: Source, names: Sequence[str], key: Any, value: Any) -> Upd
     predicate = None
     for c in conditions:
         predicate = c if predicate is None else binary("and", predicate, c)
-    every = (*args, *values, *([predicate] if predicate is not None else []))
     pure = tuple(n for n in naked if n is not None)
+    every = placed(
+        (*args, *values, *([predicate] if predicate is not None else [])), [*map(Var, pure), *(domain or ())]
+    )
+    args, values = every[: len(args)], every[len(args) : len(args) + len(values)]
+    predicate = None if predicate is None else every[-1]
     _check_own_reads(what, func, every, naked)
     combine, terms = zip(*(_combiner(func, i, args, v) for i, v in enumerate(values)), strict=True)
     ranges = tuple(e for pair in domain.ranges for e in pair) if domain is not None else ()

@@ -23,6 +23,8 @@ mlir_bin = os.path.join(os.path.dirname(os.path.dirname(lit.__file__)), "mlir", 
 config.environment["PATH"] = os.pathsep.join(
     [os.path.dirname(sys.executable), mlir_bin, os.environ.get("PATH", os.defpath)]
 )
+# The checkout that these tests lie in, whichever is installed.
+config.environment["PYTHONPATH"] = os.path.dirname(config.test_source_root)
 # Bytecode is compiled once for all runs of the tools, and leaves nothing in the source tree.
 config.environment["PYTHONPYCACHEPREFIX"] = os.path.join(config.test_exec_root, "pycache")
 

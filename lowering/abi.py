@@ -117,7 +117,7 @@ def threads(group: GroupOp) -> tuple[int, int, int]:
     return (counts[0], counts[1], counts[2])
 
 
-def block_tile(group: GroupOp) -> tuple[int, ...]:
+def tile_sizes(group: GroupOp) -> tuple[int, ...]:
     """Output points that one block computes, per dimension, x first."""
     assert group.schedule is not None
     return group.schedule.tile_sizes
@@ -146,7 +146,7 @@ def tiles(group: GroupOp, output_box: Box, align: Sequence[int] | None = None) -
     """Tiles per dimension that cover `output_box`."""
     align = origin_alignment(group) if align is None else align
     counts = []
-    for (low, extent), t, a in zip(output_box, block_tile(group), align, strict=True):
+    for (low, extent), t, a in zip(output_box, tile_sizes(group), align, strict=True):
         first = low // a * a
         counts.append(-(-(low + extent - first) // t))
     return counts
@@ -157,7 +157,7 @@ def grid(group: GroupOp, output_box: Box) -> tuple[int, int, int]:
     assert group.schedule is not None
     if group.update is not None:
         pure = tuple(output_box[d] for d in group.update.pure_dims)
-        counts = [-(-extent // size) for (_, extent), size in zip(pure, block_tile(group), strict=True)]
+        counts = [-(-extent // size) for (_, extent), size in zip(pure, tile_sizes(group), strict=True)]
     else:
         counts = tiles(group, output_box)
     if len(counts) > 1:

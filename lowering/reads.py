@@ -13,9 +13,8 @@ from xdsl.dialects import arith
 from xdsl.ir import SSAValue
 
 from tilefuse.analysis.access import behind_boundaries, coordinates, indices_of, reads
-from tilefuse.analysis.index import AnyIndex, BoundedIndex, Index
+from tilefuse.analysis.index import AnyIndex, BoundedIndex, Index, is_staged
 from tilefuse.analysis.regions import Follow
-from tilefuse.analysis.warp_layout import is_staged
 from tilefuse.dialects.img.attrs import BoundaryKind
 from tilefuse.dialects.img.ops import BoundaryOp, ExtentOp, GroupOp, ReadOp, StageOp, YieldOp
 from tilefuse.lowering.emit import Emitter, Num
@@ -48,7 +47,7 @@ class Tile:
     resident: dict[SSAValue, Resident] = field(default_factory=dict)
     """Functions computed by the group so far, by the inner SSA value."""
     staged: dict[SSAValue, Resident] = field(default_factory=dict)
-    """Inputs on chip, by the function as it is read, boundaries applied (see `warp_layout.is_staged`)."""
+    """Inputs on chip, by the function as it is read, boundaries applied (see `is_staged`)."""
     masks: Mapping[SSAValue, Sequence[BoundaryOp]] = field(default_factory=dict)
     """Functions of the group whose values are replaced outside a box once, as they are computed (`shared_masks`)."""
     whole: SSAValue | None = None

@@ -19,8 +19,9 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Region
 from xdsl.passes import ModulePass
 
-from tilefuse.dialects.img.attrs import ScheduleAttr, Shape
+from tilefuse.dialects.img.attrs import ScheduleAttr
 from tilefuse.dialects.img.ops import GroupOp, PipelineOp, UpdateOp, YieldOp
+from tilefuse.execution.registry import DEFAULT
 
 _TILES: tuple[tuple[int, ...], ...] = ((), (64,), (32, 4))
 """Pure points of a block, for none, one and two pure dimensions; more dimensions have one point each."""
@@ -39,7 +40,7 @@ class GroupUpdates(ModulePass):
             for group in pipeline.body.block.ops:
                 if isinstance(group, GroupOp) and group.update is not None and group.schedule is None:
                     tile = update_tile(len(group.update.pure))
-                    group.schedule = ScheduleAttr(Shape.BlockTile, tile, tile)
+                    group.schedule = ScheduleAttr(DEFAULT, tile, tile)
 
 
 def update_tile(rank: int) -> tuple[int, ...]:

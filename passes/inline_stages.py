@@ -33,7 +33,7 @@ from tilefuse.analysis.access import ReadSite, read_sites
 from tilefuse.analysis.machine import check_extent, check_target, machine
 from tilefuse.analysis.recomputation import Recomputation, may_be_inlined
 from tilefuse.dialects.img.ops import PipelineOp, ReadOp, StageOp, YieldOp
-from tilefuse.passes.options import check_numbers
+from tilefuse.dialects.options import check_numbers
 
 
 def _index_value(expr: AffineExpr, operands: list[SSAValue], before: Operation) -> SSAValue:

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 
 from xdsl.context import Context
@@ -30,7 +30,7 @@ from tilefuse.passes.validate_occupancy import ValidateOccupancy
 
 @dataclass
 class PassTrace:
-    """What each pass left behind: IR text (made when asked for) and seconds."""
+    """Module after each pass, whose text is made when asked for, and seconds that each took."""
 
     modules: list[tuple[str, ModuleOp]] = field(default_factory=list)
     seconds: dict[str, float] = field(default_factory=dict)
@@ -134,3 +134,25 @@ def schedule(
     """A scheduled copy of `module` (level 3)."""
     chosen = standard_passes(target, extent=extent, algorithm=algorithm) if passes is None else passes
     return run_passes(module, chosen, trace=trace)
+
+
+def lowering_passes(*, warps: bool, known: Collection[str] = ()) -> list[ModulePass]:
+    """From a scheduled module (level 3) to what the printers take (level 5).
+
+    `warps`: whether the machine has warps; on a CPU, which has none, warp tiles are arrays. `known`: names of kernels
+    that are lowered already, elsewhere.
+    """
+    from tilefuse.execution.registry import models
+    from tilefuse.passes.expand_division import ExpandDivision
+    from tilefuse.passes.expand_shifts import ExpandShifts
+    from tilefuse.passes.lower_groups import LowerGroups
+    from tilefuse.passes.merge_versions import MergeVersions
+
+    of_models = [p for m in models() for p in m.lowering_passes(warps=warps)]
+    merging = [MergeVersions()] if warps else []
+    return [LowerGroups(warps=warps, known=tuple(known)), *of_models, ExpandDivision(), ExpandShifts(), *merging]
+
+
+def lower(module: ModuleOp, *, warps: bool = True) -> ModuleOp:
+    """A lowered copy of a scheduled module."""
+    return run_passes(module, lowering_passes(warps=warps))

@@ -45,7 +45,7 @@ from tilefuse.analysis.linear import Factors, LinearForm, Number, Offset, Taps, 
 from tilefuse.dialects.img.axes import letter
 from tilefuse.dialects.img.ops import GroupOp, PipelineOp, ReadOp, StageOp, YieldOp
 from tilefuse.dialects.img.types import FuncType, element_bytes
-from tilefuse.passes.options import check_numbers
+from tilefuse.dialects.options import check_numbers
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ class SeparateKernels(ModulePass):
         passed = []
         for taps, kernel in list(form.kernels.items()):
             stage = taps.source.owner
-            if not isinstance(stage, StageOp) or taps.cast is not None or any(o[0] for o in kernel):
+            if not isinstance(stage, StageOp) or taps.cast is not None or any(o[:1] != (0,) for o in kernel):
                 continue
             inner = _sum_along_x(stage, root, self.float)
             if inner is None or inner[0] in form.kernels or set(taps.scales) != {1} or not _is_small(inner[0].source):

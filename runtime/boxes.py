@@ -28,7 +28,7 @@ def dim_name(dim: int) -> str:
 
 @dataclass(frozen=True)
 class Request:
-    """What a call says of sizes. Names are those of inputs and outputs; extents and mins x first."""
+    """Sizes that a call asks for. Names are those of inputs and outputs; extents and mins x first."""
 
     shapes: Mapping[str, tuple[int, ...]]
     """Of the inputs, in their arrays' axes."""

@@ -12,14 +12,14 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from tilefuse.dialects.img.ops import GroupOp, PipelineOp
+from tilefuse.dialects.img.strict import has_strict
 from tilefuse.dialects.verification import verify
-from tilefuse.lowering import lowering_passes
 from tilefuse.lowering.abi import groups_of, kernel_name
-from tilefuse.lowering.fit_registers import Compiler, Report, fit_registers
 from tilefuse.lowering.printers import print_c, print_cuda
 from tilefuse.passes.chain_kernels import ChainKernels
+from tilefuse.passes.fit_registers import Compiler, Report, fit_registers
 from tilefuse.passes.fold_grids import FoldGrids
-from tilefuse.passes.pipeline import PassTrace, run_passes, standard_passes
+from tilefuse.passes.pipeline import PassTrace, lowering_passes, run_passes, standard_passes
 from tilefuse.passes.tile import Tile
 from tilefuse.passes.validate_occupancy import ValidateOccupancy
 from tilefuse.runtime import cpu, cuda
@@ -147,7 +147,9 @@ class Compiled:
 
     def library(self, kernels: Kernels) -> ctypes.CDLL:
         """The C library of kernels without machine code, built if need be."""
-        return cpu.load_library(kernels.source, strict_float=self._settings.strict_float)
+        # C has no sum that is never contracted: one such op makes the whole library strict.
+        strict = self._settings.strict_float or has_strict(kernels.module)
+        return cpu.load_library(kernels.source, strict_float=strict)
 
     def _unbuilt(self, index_bits: int, *, folded: bool = False) -> Kernels:
         module = self._fold(self.module) if folded else self.module

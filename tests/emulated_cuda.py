@@ -14,10 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from tilefuse.lowering import lowering_passes
 from tilefuse.lowering.abi import groups_of
 from tilefuse.lowering.printers import print_cuda
-from tilefuse.passes.pipeline import run_passes
+from tilefuse.passes.pipeline import lowering_passes, run_passes
 from tilefuse.runtime import compiled, launch, prepared
 from tilefuse.runtime.compiled import Compiled
 from tilefuse.runtime.launch import CpuRunner, c_entry_points

@@ -14,12 +14,11 @@ from xdsl.printer import Printer
 import tilefuse as hl
 from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.parsing import parse_module
-from tilefuse.lowering import lowering_passes
 from tilefuse.lowering.printers import print_c, print_cuda
 from tilefuse.lowering.printers.c import C
 from tilefuse.lowering.printers.cuda import Cuda
 from tilefuse.lowering.symbols import symbol, word
-from tilefuse.passes.pipeline import new_context, run_passes, standard_passes
+from tilefuse.passes.pipeline import lowering_passes, new_context, run_passes, standard_passes
 from tilefuse.runtime.nvrtc import compile_report, supported_archs
 
 _WORDS = """

@@ -17,17 +17,19 @@ MAY_IMPORT = {
     "dialects": set(),
     "analysis": {"dialects", "targets"},
     "evaluator": {"dialects"},
-    "passes": {"analysis", "dialects", "targets"},
-    "lowering": {"analysis", "dialects", "passes", "targets"},
-    "runtime": {"analysis", "dialects", "evaluator", "lowering", "passes", "targets"},
+    "lowering": {"analysis", "dialects", "targets"},
+    "execution": {"analysis", "dialects", "lowering", "targets"},
+    "passes": {"analysis", "dialects", "execution", "lowering", "targets"},
+    "runtime": {"analysis", "dialects", "evaluator", "execution", "lowering", "passes", "targets"},
     "frontend": {"dialects"},
-    "tools": {"analysis", "dialects", "lowering", "passes", "runtime", "targets"},
+    "tools": {"analysis", "dialects", "execution", "lowering", "passes", "runtime", "targets"},
 }
 
 ACROSS = {
     # What a program is made of before it is compiled knows nothing of compiling, but for the methods that do it.
     ("frontend.pipeline", "runtime.program"): "Pipeline.compile",
     ("frontend.ir", "runtime.program"): "hl.compile",
+    ("frontend.target", "runtime.backend"): "host_supports_target_device",
     ("frontend.pipeline", "analysis.graph"): "Pipeline.graph",
     ("evaluator.evaluate", "analysis.access"): "the function behind boundaries and groups",
 }
@@ -37,7 +39,10 @@ OPEN = {
     ("frontend.types", "frontend.expr"): "Type.min() and Type.max() are Exprs, as in Halide",
     ("frontend.func", "frontend.pipeline"): "Func.realize makes a Pipeline of itself",
     **{
-        (f"lowering.warp_{part}", "lowering.warp_registers"): "parts of one lowering see it as `body`, by type"
+        (
+            f"execution.warp_tile.{part}",
+            "execution.warp_tile.registers",
+        ): "parts of a lowering see it by type"
         for part in ("exchange", "loads", "pieces", "prefetches", "shifts", "sides", "stores")
     },
 }
@@ -57,6 +62,7 @@ def _imported(path):
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}:{node.lineno}: imports are absolute"
+            yield node.module  # a package, where a module is taken out of it: that has to be there, too
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
         elif isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)

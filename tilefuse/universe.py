@@ -21,12 +21,12 @@ def _pass(module: str, name: str) -> Callable[[], type[ModulePass]]:
     return lambda: getattr(import_module(f"tilefuse.passes.{module}"), name)
 
 
-def _lowering(module: str, name: str) -> Callable[[], type[ModulePass]]:
-    return lambda: getattr(import_module(f"tilefuse.lowering.{module}"), name)
+def _of_model(module: str, name: str) -> Callable[[], type[ModulePass]]:
+    return lambda: getattr(import_module(f"tilefuse.execution.{module}"), name)
 
 
 def _source(name: str) -> Callable[[], type[Target]]:
-    return lambda: getattr(import_module("tilefuse.lowering.source_targets"), name)
+    return lambda: getattr(import_module("tilefuse.tools.source_targets"), name)
 
 
 def _dot() -> type[Target]:
@@ -50,10 +50,10 @@ UNIVERSE = Universe(
         "group-updates": _pass("group_updates", "GroupUpdates"),
         "infer-bounds": _pass("infer_bounds", "InferBounds"),
         "inline-stages": _pass("inline_stages", "InlineStages"),
-        "lower-groups": _lowering("groups", "LowerGroups"),
-        "pack-subwords": _lowering("pack_subwords", "PackSubwords"),
-        "roll-stages": _lowering("roll_stages", "RollStages"),
-        "lower-warp-tiles": _lowering("warp_tiles", "LowerWarpTiles"),
+        "lower-groups": _pass("lower_groups", "LowerGroups"),
+        "pack-subwords": _of_model("warp_tile.pack_subwords", "PackSubwords"),
+        "roll-stages": _of_model("warp_tile.roll_stages", "RollStages"),
+        "lower-warp-tiles": _of_model("warp_tile.lower_warp_tiles", "LowerWarpTiles"),
         "merge-versions": _pass("merge_versions", "MergeVersions"),
         "promote-memory": _pass("promote_memory", "PromoteMemory"),
         "raise-clamps": _pass("raise_clamps", "RaiseClamps"),

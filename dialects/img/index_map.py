@@ -23,7 +23,7 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-_BEYOND = 1 << 31
+_BEYOND = 1 << 63
 _DIVISIONS = (AffineBinaryOpKind.FloorDiv, AffineBinaryOpKind.CeilDiv, AffineBinaryOpKind.Mod)
 _PRECEDENCE = {
     AffineBinaryOpKind.Add: 1,
@@ -67,7 +67,7 @@ def verify_index_map(what: str, map: AffineMap, given: int) -> None:
         if isinstance(e, AffineBinaryOpExpr) and e.kind in _DIVISIONS and e.rhs.value <= 0:  # type: ignore[attr-defined]
             raise VerifyException(f"{what}: {e.kind.get_token()} by {e.rhs}; it must be positive")
         if isinstance(e, AffineConstantExpr) and abs(e.value) >= _BEYOND:
-            raise VerifyException(f"{what}: {e.value} in an index does not fit 32 bits, as coordinates do")
+            raise VerifyException(f"{what}: {e.value} in an index does not fit the 64 bits that an index has")
 
 
 def print_indices(printer: Printer, map: AffineMap, operands: Sequence[SSAValue]) -> None:

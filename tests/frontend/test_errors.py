@@ -279,15 +279,13 @@ def test_a_func_is_not_iterated_over():
         list(f)
 
 
-@pytest.mark.parametrize("name", ["compute_root", "vectorize", "parallel", "gpu_tile"])
-def test_schedules_are_found_automatically(name):
-    with pytest.raises(AttributeError, match=rf"has no {name}\(\): the schedule is found automatically"):
-        getattr(hl.Func("f"), name)
-
-
-def test_updates_are_not_scheduled_by_hand():
-    with pytest.raises(AttributeError, match=r"has no update\(\): there is nothing to schedule by hand"):
-        hl.Func("f").update()
+def test_no_such_update():
+    f = hl.Func("f")
+    f[x] = 0
+    f[0] = 1
+    assert f.update().vectorize(x) is f
+    with pytest.raises(hl.PipelineError, match=r"Func 'f' has 1 updates; there is no update\(1\)"):
+        f.update(1)
 
 
 def test_the_line_is_that_of_the_mistake():

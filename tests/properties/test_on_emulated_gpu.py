@@ -17,9 +17,10 @@ from xdsl.passes import ModulePass
 import tilefuse as hl
 from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.img.ops import EVEN, GroupOp
-from tilefuse.lowering import lowering_passes, pack_subwords
-from tilefuse.lowering.roll_stages import RollStages
+from tilefuse.execution.warp_tile import pack_subwords
+from tilefuse.execution.warp_tile.roll_stages import RollStages
 from tilefuse.passes.merge_versions import MergeVersions
+from tilefuse.passes.pipeline import lowering_passes
 from tilefuse.passes.tile import Tile
 from tilefuse.runtime.program import compile_pipeline
 

@@ -9,10 +9,10 @@ import random_chains
 from emulated_cuda import emulate
 from random_programs import passes
 
-from tilefuse.lowering import roll_stages
-from tilefuse.lowering.groups import LowerGroups
-from tilefuse.lowering.pack_subwords import PackSubwords
-from tilefuse.lowering.roll_stages import RollStages, written_out
+from tilefuse.execution.warp_tile import roll_stages
+from tilefuse.execution.warp_tile.pack_subwords import PackSubwords
+from tilefuse.execution.warp_tile.roll_stages import RollStages, written_out
+from tilefuse.passes.lower_groups import LowerGroups
 from tilefuse.passes.pipeline import run_passes
 from tilefuse.passes.tile import Tile
 

@@ -14,8 +14,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.printer import Printer
 
 from tilefuse.dialects.img.ops import PipelineOp
-from tilefuse.lowering import lower
-from tilefuse.passes.pipeline import run_passes
+from tilefuse.passes.pipeline import lower, run_passes
 
 SEEDS = range(300, 312)
 EXCHANGING = (300, 301, 302, 306, 307, 311)

@@ -10,8 +10,8 @@ import random_subwords
 from random_programs import passes
 
 from tilefuse.dialects.diagnostics import PipelineError
-from tilefuse.lowering.groups import LowerGroups
-from tilefuse.lowering.pack_subwords import PackSubwords
+from tilefuse.execution.warp_tile.pack_subwords import PackSubwords
+from tilefuse.passes.lower_groups import LowerGroups
 from tilefuse.passes.pipeline import run_passes
 
 SEEDS = range(12)

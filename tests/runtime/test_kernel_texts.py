@@ -8,7 +8,7 @@ from collections import defaultdict
 import pytest
 
 import tilefuse as hl
-from tilefuse.lowering.groups import HELD
+from tilefuse.execution.kernel import HELD
 from tilefuse.passes.pipeline import standard_passes
 from tilefuse.runtime import compiled, cuda
 from tilefuse.runtime.backend import Backend

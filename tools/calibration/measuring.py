@@ -153,9 +153,8 @@ def _compile(task: Task, passes: list[ModulePass]) -> Any:
         from tilefuse.runtime.program import compile_pipeline
 
         return compile_pipeline(task.subject.module(), "cuda", passes=passes)
-    from tilefuse.lowering import lowering_passes
     from tilefuse.lowering.printers import print_cuda
-    from tilefuse.passes.pipeline import run_passes
+    from tilefuse.passes.pipeline import lowering_passes, run_passes
 
     return print_cuda(run_passes(task.subject.module(), [*passes, *lowering_passes(warps=True)]))
 

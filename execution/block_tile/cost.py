@@ -1,0 +1,317 @@
+"""The analytical cost of a block-tiled group: microseconds for a picture of a given size.
+
+A roofline, after the measured behaviour of stencil kernels: the larger of memory time and instruction time,
+lengthened when too few threads are resident to hide latency, plus a launch. Recompute of overlapped tiles
+multiplies instructions; neighbouring tiles find most of their overlapping loads in the L2 cache.
+Terms and sources: docs/cost-model.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+
+from tilefuse.analysis.index import Index
+from tilefuse.analysis.machine import Machine
+from tilefuse.analysis.model import PipelineModel
+from tilefuse.analysis.regions import SMALL_DIMENSION, Region, alignment, fixed_span, regions
+from tilefuse.dialects.img.attrs import Memory
+from tilefuse.execution.block_tile.placement import place_stages, shared_bytes
+from tilefuse.execution.candidate import Candidate, Placement
+from tilefuse.execution.facts import GroupFacts
+
+NAME = "block_tile"
+
+MOST_HELD = 48
+"""Values of one function that a thread loads ahead (`execution/block_tile/pieces.py`)."""
+OVERLAP_MISS = 0.15
+"""Share of the overlapping part of input tiles that comes from DRAM and not from a cache."""
+READ_AGAIN = 2
+"""How many times the points of a function tiles load, if there is a dimension in which several load the same."""
+RESIDENT_THREADS = 640
+"""Threads per multiprocessor from which latency is hidden."""
+BLOCK_MEMORY = 1.15
+"""Memory time over the roofline where threads move one point at a time."""
+ISSUE_OVERHEAD = 1.2
+"""Instructions issued over instructions counted."""
+CPU_BORDER = 4.0
+"""Extra time of a border tile on a CPU, over that of an interior one: its selects keep it from vectorising."""
+BLOCK_TAIL = 2.0
+"""Microseconds in which the last blocks of a kernel leave most of the machine idle."""
+FLATTERED = 1.25
+"""The cheapest of many block tiles takes longer than the model says by about this: it is the one most flattered."""
+PHASE_COST = 40.0
+"""Instructions of each thread for each stage in shared memory: a barrier, and lanes without work before it."""
+INDEX_COST = 1.5
+"""Instructions of address arithmetic per load that the threads do not share."""
+
+
+def _tile_candidates(
+    machine: Machine, box: Sequence[int], bounds: Sequence[object], bytes: int, thorough: bool
+) -> Iterator[tuple[tuple[int, ...], tuple[int, ...], int]]:
+    """(tile, threads, vector): warps along x, powers of two elsewhere (the space of Anderson 2021).
+
+    Not `thorough`: with blocks of one size on GPUs, to compare groups.
+    """
+    rank = len(box)
+    tail = [box[d] if bounds[d] is not None and box[d] <= SMALL_DIMENSION else 1 for d in range(rank)]
+    if rank and bounds[0] is not None and box[0] <= SMALL_DIMENSION and rank > 1:
+        # a small innermost dimension (interleaved channels): the next ones carry the threads
+        small = box[0]
+        for ty, py in ((32, 1), (64, 1), (128, 1)):
+            for tz, pz in ((4, 1), (4, 2), (2, 4)) if rank > 2 else ((1, 1),):
+                tile = [small, ty * py, *([tz * pz] if rank > 2 else []), *tail[3:]]
+                threads = [1, ty, *([tz] if rank > 2 else []), *([1] * (rank - 3))]
+                yield tuple(tile), tuple(threads if machine.is_gpu else [1] * rank), 1
+        return
+    if not machine.is_gpu:
+        few = (1,) if rank > 1 and box[1] == 1 else ()  # rows beside the picture are computed, too
+        for x in (64, 128, 256, 512, 1024):
+            for y in (*few, 8, 16, 32, 64, 128) if rank > 1 else (1,):
+                tile = [x, *([y] if rank > 1 else []), *tail[2:]]
+                yield tuple(tile), (1,) * rank, 1
+        return
+    # (vector, points along x): pieces of 16 bytes take registers, so single points of 4 bytes are tried, too
+    widths = {1: ((4, 4), (4, 8)), 2: ((2, 2), (2, 4)), 4: ((1, 1), (1, 2), (4, 4))}.get(bytes, ((1, 1), (1, 2)))
+    blocks = ((32, 4), (32, 8), (64, 4)) if rank > 1 else ((128, 1), (256, 1))
+    for tx, ty in blocks if thorough else blocks[1:2]:
+        for vector, px in widths:
+            for py in (1, 2, 4, 8) if rank > 1 else (1,):
+                tile = [tx * px, *([ty * py] if rank > 1 else []), *tail[2:]]
+                yield tuple(tile), tuple([tx, *([ty] if rank > 1 else []), *([1] * (rank - 2))]), vector
+
+
+@lru_cache(maxsize=4096)
+def _shared_loads(reads: tuple[tuple[int, ...], ...], rows_per_thread: int) -> float:
+    """Loads per point of distinct offsets, when a thread keeps what its neighbouring points share."""
+    if not reads:
+        return 0.0
+    rows: dict[tuple[int, ...], set[int]] = {}
+    for offset in reads:
+        rows.setdefault(tuple(offset[:1]) + tuple(offset[2:]), set()).add(offset[1] if len(offset) > 1 else 0)
+    p = rows_per_thread
+    return sum(len({y + j for y in ys for j in range(p)}) for ys in rows.values()) / p
+
+
+@lru_cache(maxsize=4096)
+def _piece_loads(reads: tuple[tuple[int, ...], ...], piece: int, rows_per_thread: int, bytes: int) -> tuple[float, int]:
+    """(loads per point, values held) of a thread that computes `piece` points along x of each of its rows.
+
+    What these read is loaded by accesses of at most 16 bytes, once; (0, 0) for what is too much to be held.
+    """
+    windows: dict[tuple[int, ...], list[tuple[int, int]]] = {}
+    if not all(reads):
+        return 0.0, 0
+    for x, *rest in reads:
+        windows.setdefault(tuple(rest[1:]), []).append((x, rest[0] if rest else 0))
+    loads, values = 0, 0
+    for offsets in windows.values():
+        xs, ys = [x for x, _ in offsets], [y for _, y in offsets]
+        rows = max(ys) - min(ys) + rows_per_thread
+        values += (max(xs) - min(xs) + piece) * rows
+        # whole accesses, and narrower ones at the ends
+        beside = max(0, -min(xs)).bit_count() + max(0, max(xs)).bit_count()
+        loads += (max(1, piece * bytes // 16) + beside) * rows
+    return (loads / (piece * rows_per_thread), values) if values <= MOST_HELD else (0.0, 0)
+
+
+class _BlockTiles:
+    """What schedules of one group as block tiles have in common, each computed once: several tile a picture alike, or
+    give a thread the same points."""
+
+    def __init__(self, facts: GroupFacts):
+        self.model, self.members, self.output, self.follow = facts.model, facts.members, facts.output, facts.follow
+        self._regions: dict[tuple[int, ...], dict[int, Region]] = {}
+        self._places: dict[tuple[int, ...], dict[int, Placement]] = {}
+        self._loads: dict[tuple[int, ...], float] = {}
+
+    def regions(self, tile: Sequence[int]) -> dict[int, Region]:
+        """What a tile needs of each member."""
+        key = tuple(tile)
+        if key not in self._regions:
+            self._regions[key] = regions(self.model, self.members, self.output, key, self.follow)
+        return self._regions[key]
+
+    def places(self, micro: Sequence[int]) -> dict[int, Placement]:
+        """The places of members if each thread computes `micro` points."""
+        key = tuple(micro)
+        if key not in self._places:
+            self._places[key] = place_stages(self.model, self.members, self.output, self.follow, self.regions(key))
+        return self._places[key]
+
+    def loaded_bytes(self, tile: Sequence[int], tiles: int) -> float:
+        """Bytes that one of `tiles` loads from memory; most of what it shares with its neighbours is in a cache.
+
+        So is what all tiles of a row, or all tiles, load alike of a function that is smaller than the picture.
+        """
+        key = tuple(tile)
+        if key not in self._loads:
+            region, inside = self.regions(key), set(self.members)
+            loaded: dict[int, list[tuple[int, int]]] = {}
+            for id in self.members:
+                for p in self.model.nodes[id].offsets:
+                    if p not in inside:
+                        _note_load(self.model, loaded, id, p, region[id], key)
+            bytes = 0.0
+            for p, spans in loaded.items():
+                fresh = math.prod(max(1.0, s[1]) for s in spans)
+                touched = math.prod(max(1, s[0]) for s in spans)
+                if (needed := self.model.nodes[p].needed) is not None and tiles * fresh > READ_AGAIN * math.prod(
+                    needed
+                ):
+                    fresh = math.prod(needed) / tiles
+                bytes += (fresh + (touched - fresh) * OVERLAP_MISS) * self.model.nodes[p].bytes
+            self._loads[key] = bytes
+        return self._loads[key]
+
+
+def _estimate(
+    of: _BlockTiles,
+    machine: Machine,
+    box: Sequence[int],
+    tile: Sequence[int],
+    threads: Sequence[int],
+    vector: int,
+) -> Candidate | None:
+    """The cost of one schedule; None if it does not fit the machine."""
+    model, members, output = of.model, of.members, of.output
+    inside = set(members)
+    region = of.regions(tile)
+    micro = [min(vector, tile[0]) if d == 0 else t // n for d, (t, n) in enumerate(zip(tile, threads))]
+    piece = micro[0] if machine.is_gpu and micro else 1
+    # a CPU computes what stays in registers anew for each point; a GPU's rounds are written out and share it
+    together = micro if machine.is_gpu else [1] * len(tile)
+    places = of.places(together)
+    shared = shared_bytes(model, places, region, dict.fromkeys(places, piece))
+    if shared > machine.fast_bytes:
+        return None
+    count = math.prod(threads)
+    tiles = math.prod(-(-n // t) for n, t in zip(box, tile, strict=True))
+    out_points = math.prod(tile)
+    micro_regions = of.regions(together)
+    instructions = 0.0
+    per_thread_points = math.prod(micro)
+    registers = 24.0
+    for id in members:
+        node = model.nodes[id]
+        place = places.get(id)
+        in_registers = id != output and place is not None and place.memory is Memory.Register
+        if id == output:
+            points, rows = float(out_points), micro
+        elif in_registers:
+            points = micro_regions[id].points * (out_points / math.prod(together))
+            rows = micro
+            registers += micro_regions[id].points * node.bytes / 4
+        else:
+            points, rows = float(region[id].points), [1, 4]
+            instructions += PHASE_COST * count if machine.is_gpu else 0
+            instructions += points * ((1.0 + 2.0 / micro[0]) if machine.is_gpu else 0.5)
+        per_point = node.instructions
+        for p, offsets in node.offsets.items():
+            from_register = p in inside and places[p].memory is Memory.Register
+            if not from_register:
+                shared_rows = rows[1] if len(rows) > 1 else 1
+                loads, held = 0.0, 0
+                if piece > 1:
+                    loads, held = _piece_loads(offsets, piece, shared_rows, model.nodes[p].element_bytes[0])
+                    registers += held if id == output or in_registers else 0
+                per_point += (loads or _shared_loads(offsets, shared_rows)) * (1 + INDEX_COST)
+        instructions += points * per_point
+        if id == output:
+            instructions += points * (1 + INDEX_COST) / piece
+    bytes = out_points * model.nodes[output].bytes + of.loaded_bytes(tile, tiles)
+    memory_us = tiles * bytes / machine.bytes_per_us
+    compute_us = tiles * instructions / machine.instructions_per_us
+    if machine.is_gpu:
+        memory_us *= BLOCK_MEMORY if piece == 1 else 1.0
+        compute_us *= ISSUE_OVERHEAD
+        registers += per_thread_points * model.nodes[output].bytes / 4 * 2
+        resident = min(
+            machine.max_threads_per_core,
+            count * (machine.fast_bytes_per_core // max(shared + 1024, 1)),
+            int(machine.registers_per_core // min(registers + 8, 255)) // count * count,
+            count * 32,
+        )
+        resident = min(resident, count * -(-tiles // machine.cores))
+        slow = max(1.0, RESIDENT_THREADS / max(resident, 1)) ** 0.5
+        memory_us *= slow
+        compute_us *= slow
+        if tiles < machine.cores:
+            compute_us *= machine.cores / tiles
+    else:
+        inner = math.prod(max(0, -(-n // t) - 2) / -(-n // t) for n, t in zip(box, tile, strict=True) if n > t)
+        compute_us *= 1.0 + CPU_BORDER * (1.0 - inner)
+        if tiles < machine.cores:
+            compute_us *= machine.cores / tiles
+    # memory and arithmetic overlap, but not perfectly
+    total = max(memory_us, compute_us) + 0.15 * min(memory_us, compute_us) + machine.launch_us
+    if machine.is_gpu:
+        total = (total + BLOCK_TAIL) * FLATTERED + tiles / machine.cores * machine.calibration.block_us
+    return Candidate(NAME, tuple(tile), tuple(threads), vector, places, total, shared)
+
+
+def _note_load(
+    model: PipelineModel,
+    loaded: dict[int, list[tuple[int, int]]],
+    consumer: int,
+    producer: int,
+    region: Region,
+    tile: Sequence[int],
+) -> None:
+    """Remember, per dimension, (coordinates a tile touches, coordinates that no other tile touches)."""
+    spans: list[list[int]] = []
+    for access in model.nodes[consumer].hull:
+        if access.producer != producer:
+            continue
+        for d, index in enumerate(access.indices):
+            low, high = index.span(region.spans) if isinstance(index, Index) else (0, 0)
+            if len(spans) <= d:
+                fresh = 1
+                if isinstance(index, Index) and index.var is not None:
+                    via = region.follow[index.var]
+                    if via.dim is not None:
+                        ratio = via.ratio
+                        fresh = tile[via.dim] * abs(index.num * ratio.numerator) // (index.den * ratio.denominator) or 1
+                spans.append([low, high, fresh])
+            else:
+                spans[d][0] = min(spans[d][0], low)
+                spans[d][1] = max(spans[d][1], high)
+    sizes = [
+        (high - low + 1, min(fresh, high - low + 1) if fresh > 1 else high - low + 1) for low, high, fresh in spans
+    ]
+    old = loaded.get(producer)
+    loaded[producer] = (
+        sizes if old is None else [(max(a[0], b[0]), max(a[1], b[1])) for a, b in zip(old, sizes, strict=True)]
+    )
+
+
+def _whole_where_fixed(
+    model: PipelineModel, output: int, tile: Sequence[int], threads: Sequence[int], vector: int
+) -> tuple[tuple[int, ...], tuple[int, ...], int]:
+    """A candidate with all of each small declared dimension in one tile, done by one thread."""
+    sizes, counts = list(tile), list(threads)
+    for d in range(len(sizes)):
+        fixed = fixed_span(model, output, d)
+        if fixed is not None:
+            sizes[d], counts[d] = fixed[1] - fixed[0] + 1, 1
+            vector = vector if d else 1
+    return tuple(sizes), tuple(counts), vector
+
+
+def block_candidates(facts: GroupFacts, machine: Machine, thorough: bool) -> Iterator[Candidate]:
+    """The block tiles worth comparing, with their cost. Raises NotFusable for an illegal group."""
+    if not facts.rank:
+        yield Candidate(NAME, (), (), 1, {}, machine.launch_us, 0)
+        return
+    model, output = facts.model, facts.output
+    align = alignment(facts.follow, facts.rank)
+    tiles = _BlockTiles(facts)
+    bytes = model.nodes[output].bytes
+    for tile, threads, vector in _tile_candidates(machine, facts.box, facts.bounds, bytes, thorough):
+        tile, threads, vector = _whole_where_fixed(model, output, tile, threads, vector)
+        if any(t % a for t, a in zip(tile, align, strict=True)):
+            continue
+        candidate = _estimate(tiles, machine, facts.box, tile, threads, vector)
+        if candidate is not None:
+            yield candidate

@@ -1,0 +1,223 @@
+"""The phases of a block tile: stages that the threads of a block compute, or copy, into shared memory together."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+from xdsl.ir import SSAValue
+
+from tilefuse.analysis.access import behind_boundaries
+from tilefuse.analysis.regions import Region
+from tilefuse.analysis.strides import rows_are_contiguous
+from tilefuse.dialects.img.attrs import ScheduleAttr
+from tilefuse.dialects.img.ops import StageOp
+from tilefuse.dialects.img.types import element_bytes
+from tilefuse.dialects.nvgpu import COPY_BYTES, DeviceAsyncCopyOp
+from tilefuse.execution.block_tile.pieces import (
+    Alignment,
+    Gather,
+    Reader,
+    SharedRows,
+    access_width,
+    moves_by_pieces,
+    reads_by_pieces,
+    unrolled,
+)
+from tilefuse.execution.block_tile.placement import copied_read, row_step, shared_row
+from tilefuse.execution.block_tile.share_out import Threads
+from tilefuse.lowering.emit import PRIVATE, Emitter, Num
+from tilefuse.lowering.reads import Point, Tile, emit_stage
+
+ROWS_PER_ITEM = 4
+"""Rows of a block-level region that a thread computes together, so that it loads shared rows once."""
+
+
+@dataclass(frozen=True)
+class _Items:
+    """Boxes of equal size that make up (part of) a stage's region, shared out among the threads of a block."""
+
+    counts: list[int]
+    """Boxes per dimension, x first."""
+    sizes: list[int]
+    """Points of each."""
+    column: Callable[[Num], Num]
+    """The first column, relative to the tile, of the boxes at a place in x."""
+
+
+def copied_source(stage: StageOp, schedule: ScheduleAttr, region: Region) -> SSAValue | None:
+    """The picture that a stage in shared memory only copies, if the hardware can copy it by itself."""
+    read = copied_read(stage)
+    if read is None or schedule.one_thread or not moves_by_pieces(region.follow[0]):
+        return None
+    base, _ = behind_boundaries(read.source)
+    if base.owner.parent_op() is stage.parent_op() or not rows_are_contiguous(base):
+        return None
+    return base
+
+
+class Phases:
+    """Emits the phases of one group."""
+
+    def __init__(self, e: Emitter, tile: Tile, schedule: ScheduleAttr, alignment: Alignment, gather: Gather):
+        self.e, self.tile, self.schedule, self.alignment, self.gather = e, tile, schedule, alignment, gather
+        self.threads = Threads(e, schedule.thread_counts)
+
+    def rows(self, stage: StageOp, region: Region, arrays: Sequence[SSAValue], offset: Num = 0) -> list[SharedRows]:
+        """How the values of a stage lie in shared memory, from `offset` on."""
+        assert stage.place is not None
+        first, pitch = shared_row(region, stage.place.pad.data, row_step(stage, self.schedule))
+        strides = [1, pitch]
+        for n in region.extents[1:-1]:
+            strides.append(strides[-1] * n)
+        piece = self.schedule.piece
+        return [
+            SharedRows(
+                array,
+                [first, *(low for low, _ in region.spans[1:])],
+                strides[: len(region.extents)],
+                access_width(f, piece) if pitch % piece == 0 else 1,
+                offset,
+            )
+            for f, array in zip(stage.funcs, arrays, strict=True)
+        ]
+
+    def emit(self, stage: StageOp, region: Region, rows: Sequence[SharedRows]) -> bool:
+        """A phase; whether there are copies in it that have to be waited for."""
+        source = copied_source(stage, self.schedule, region)
+        with self.threads.together() as t:
+            if source is None:
+                self._compute_all(stage, region, rows, t)
+                return False
+            self.e.choose(
+                self.tile.border,
+                lambda: self._compute_all(stage, region, rows, t),
+                lambda: self._copy_all(source, region, rows[0], t),
+            )
+        return True
+
+    # --- computing
+
+    def _compute_all(self, stage: StageOp, region: Region, rows: Sequence[SharedRows], t: Num) -> None:
+        for number, items in enumerate(self._items(stage, region)):
+            each = partial(self._compute, stage, region, rows, items)
+            self.threads.walk(t, items.counts, each, from_last=number > 0)
+
+    def _items(self, stage: StageOp, region: Region) -> list[_Items]:
+        """How the region of a stage is cut up: into pieces, then the columns left over."""
+        (low, high), *rest = region.spans
+        rows = rest[0][1] - rest[0][0] + 1 if rest else 1
+        most = self.schedule.micro_tile[1] if self.schedule.unroll_factors and rest else ROWS_PER_ITEM
+        heights = [p for p in range(most, 0, -1) if rows % p == 0]
+        deep = [b - a + 1 for a, b in rest[1:]]
+
+        def items(columns: int, width: int, height: int, column: Callable[[Num], Num]) -> _Items:
+            counts = [columns, *([rows // height] if rest else []), *deep]
+            return _Items(counts, [width, *([height] if rest else []), *(1 for _ in deep)], column)
+
+        piece, e = self.schedule.piece, self.e
+        start, end = _whole_pieces(low, high, piece)
+        if piece == 1 or start >= end or not rest or not reads_by_pieces(stage, region.follow):
+            return [items(high + 1 - low, 1, heights[0], lambda i: e.add(i, low))]
+        pieces = (end - start) // piece
+
+        def work(height: int) -> tuple[int, int]:
+            # rounds of a thread by what it does in each, counting the rows beside its own as read
+            return -(-(pieces * rows * math.prod(deep)) // (height * self.threads.total)) * (height + 1), -height
+
+        found = [items(pieces, piece, min(heights, key=work), lambda i: e.add(e.mul(i, piece), start))]
+        if start > low or end <= high:
+            beside = start - low + high + 1 - end
+            found.append(items(beside, 1, heights[0], lambda i: _beside(e, i, low, start, end)))
+        return found
+
+    def _compute(
+        self, stage: StageOp, region: Region, rows: Sequence[SharedRows], items: _Items, at: Sequence[Num]
+    ) -> None:
+        """One item of a phase, into shared memory."""
+        e = self.e
+        sizes = items.sizes
+        origin = [items.column(at[0])]
+        for i, n, (low, _) in zip(at[1:], sizes[1:], region.spans[1:], strict=True):
+            origin.append(e.add(e.mul(i, n), low))
+        inner = self.tile
+        if sizes[0] > 1:
+            reader = Reader(stage, region.follow, origin, [(0, n - 1) for n in sizes])
+            inner = replace(inner, staged=self.gather.load([reader]))
+        shape = [sizes[1], sizes[0]] if sizes[0] > 1 else [math.prod(sizes)]
+        results = [e.alloca(shape, f.type.storage, PRIVATE, f"r_{stage.sym_name.data}") for f in stage.funcs]
+
+        def own(k: Sequence[Num]) -> list[Num]:
+            return [k[1], k[0]] if sizes[0] > 1 else list(k[1:2]) or [0]
+
+        with unrolled(e, sizes) as k:
+            relative = [e.add(o, c) for o, c in zip(origin, k, strict=True)]
+            for value, r in zip(emit_stage(e, inner, stage, Point(region.follow, relative)), results, strict=True):
+                e.store(value, r, own(k))
+        with unrolled(e, [1, *sizes[1:]]) as k:
+            for r, target in zip(results, rows, strict=True):
+                for v in range(0, sizes[0], width := min(target.width, sizes[0])):
+                    values = [e.load(r, own([v + w, *k[1:]])) for w in range(width)]
+                    where = target.index(e, [e.add(o, c) for o, c in zip(origin, [v, *k[1:]], strict=True)])
+                    e.store_vector(values, target.array, where)
+
+    # --- copying
+
+    def _copy_all(self, source: SSAValue, region: Region, rows: SharedRows, t: Num) -> None:
+        """In an interior tile: pieces of 16 bytes, or less where rows lie so, then the elements beside them."""
+        e = self.e
+        (low, high), *rest = region.spans
+        size = element_bytes(source.type.element)  # type: ignore[attr-defined]
+        box = [b - a + 1 for a, b in rest]
+        whole = max(COPY_BYTES) // size
+        start, end = _whole_pieces(low, high, whole)
+        start, end = (start, end) if start < end else (low, low)
+
+        def each(column: Callable[[Num], Num], count: int, width: int, at: Sequence[Num]) -> None:
+            others = [e.add(i, first) for i, (first, _) in zip(at[1:], rest, strict=True)]
+            for c in range(0, count, width):
+                self._copy(source, region, rows, [e.add(column(at[0]), c), *others], width)
+
+        def pieces(width: int) -> None:
+            each_piece = partial(each, lambda i: e.add(e.mul(i, whole), start), whole, width)
+            self.threads.walk(t, [(end - start) // whole, *box], each_piece)
+
+        if start < end:
+            pitch = rows.strides[1] if box else 0
+            widths = [n // size for n in sorted(COPY_BYTES, reverse=True) if n > size and pitch % (n // size) == 0]
+            self.alignment.choose(source, self.tile.buffers[source], widths, pieces)
+        if beside := start - low + high + 1 - end:
+            each_beside = partial(each, lambda i: _beside(e, i, low, start, end), 1, 1)
+            self.threads.walk(t, [beside, *box], each_beside, from_last=True)
+
+    def _copy(self, source: SSAValue, region: Region, rows: SharedRows, relative: Sequence[Num], width: int) -> None:
+        """`width` elements that lie side by side."""
+        e = self.e
+        buffer = self.tile.buffers[source]
+        absolute = [self.tile.absolute(e, f, c) for f, c in zip(region.follow, relative, strict=True)]
+        here, there = buffer.index(absolute, e), rows.index(e, relative)
+        bytes = width * element_bytes(source.type.element)  # type: ignore[attr-defined]
+        if bytes not in COPY_BYTES:
+            assert width == 1
+            e.store(e.load(buffer.memref, here), rows.array, there)
+            return
+        indices = ([e.value(i) for i in here], [e.value(i) for i in there])
+        # only pieces of 16 bytes can pass by the first-level cache
+        e.effect(DeviceAsyncCopyOp(buffer.memref, indices[0], rows.array, indices[1], width, bytes == max(COPY_BYTES)))
+
+
+def _whole_pieces(low: int, high: int, piece: int) -> tuple[int, int]:
+    """(first, end) of the multiples of `piece` inside the columns low..high."""
+    return -(-low // piece) * piece, (high + 1) // piece * piece
+
+
+def _beside(e: Emitter, i: Num, low: int, start: int, end: int) -> Num:
+    """The i-th column from `low` on outside of start..end - 1."""
+    left = start - low
+    if not left:
+        return e.add(i, end)
+    if isinstance(i, int):
+        return low + i if i < left else end + i - left
+    return e.pick(e.compare("slt", i, left), e.add(i, low), e.add(i, end - left))

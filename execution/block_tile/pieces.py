@@ -1,0 +1,371 @@
+"""Pieces of rows in block tiles: what a thread's neighbouring points read is loaded once, by wide accesses.
+
+A thread computes a small box of points, `vector` along x. What these read of a function, a box again, goes to
+registers first: from global memory by vectors of up to 16 bytes where rows lie at multiples of them, else by scalars;
+in border tiles so too where no boundary moves a column, else point by point. Shared memory is laid out so that
+vectors always fit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+
+from xdsl.dialects import arith, memref
+from xdsl.dialects.builtin import i1
+from xdsl.ir import SSAValue
+
+from tilefuse.analysis.access import accesses, behind_boundaries
+from tilefuse.analysis.index import AnyIndex, BoundedIndex, GeneralIndex, Index, Span, is_staged
+from tilefuse.analysis.regions import Follow
+from tilefuse.analysis.strides import rows_are_contiguous
+from tilefuse.dialects.img.axes import letter
+from tilefuse.dialects.img.ops import StageOp
+from tilefuse.dialects.img.types import FuncType, element_bytes
+from tilefuse.lowering.emit import PRIVATE, Emitter, Num
+from tilefuse.lowering.reads import Buffer, Resident, Row, Tile, inside_row, read_global
+
+MOST_POINTS = 48
+"""Points of one function that a thread holds in registers; what needs more is read where it is used, as registers are
+better spent on more threads (3x3 blur of bytes on an H200, 60 points: 73 us instead of 65)."""
+
+
+def access_width(func: SSAValue, piece: int) -> int:
+    """Elements of a function that one access of at most 16 bytes moves, so that they make up pieces evenly."""
+    assert isinstance(func.type, FuncType)
+    element = func.type.element
+    if element == i1:
+        return 1
+    width = piece
+    while width > 1 and (piece % width or width * element_bytes(element) not in (2, 4, 8, 16)):
+        width -= 1
+    return width
+
+
+def runs(low: int, high: int, width: int) -> list[tuple[int, int]]:
+    """(first, count) of accesses that cover the columns low..high and no other; each lies at a multiple of its size."""
+    found = []
+    while low <= high:
+        count = width
+        while low % count or low + count > high + 1:
+            count //= 2
+        found.append((low, count))
+        low += count
+    return found
+
+
+@dataclass
+class Reader:
+    """A stage and the points of it that a thread computes together."""
+
+    stage: StageOp
+    follow: Sequence[Follow]
+    origin: Sequence[Num]
+    """Relative to the block's tile; in x a multiple of the piece."""
+    spans: Sequence[Span]
+    """Around `origin`."""
+
+
+@dataclass
+class SharedRows:
+    """A stage in shared memory."""
+
+    array: SSAValue
+    firsts: Sequence[int]
+    """Coordinates of the first element, relative to the tile."""
+    strides: Sequence[int]
+    """Elements from one to the next, x first."""
+    width: int
+    """Elements of one access."""
+    offset: Num = 0
+    """Where the stage begins in the array."""
+
+    def index(self, e: Emitter, relative: Sequence[Num]) -> list[Num]:
+        """Where a point lies."""
+        result: Num = self.offset
+        for c, first, stride in zip(relative, self.firsts, self.strides, strict=True):
+            result = e.add(result, e.mul(e.sub(c, first), stride))
+        return [result]
+
+
+class Alignment:
+    """Per buffer in global memory, whether all pieces of its rows lie at a multiple of some size.
+
+    Made outside of all loops, where it computes the address bits that each row of each block's tile has in common.
+    """
+
+    def __init__(self, e: Emitter):
+        self.e = e
+        self._bits: dict[SSAValue, SSAValue] = {}
+        self._pointers: dict[SSAValue, SSAValue] = {}
+
+    def add(self, func: SSAValue, buffer: Buffer, first: Num) -> None:
+        """Note a function that is accessed by pieces, from the column `first` (on the grid) on."""
+        assert isinstance(func.type, FuncType)
+        if not rows_are_contiguous(func):
+            return
+        e, size = self.e, element_bytes(func.type.element)
+        start = e.sub(first, buffer.mins[0])
+        bits = self._bits.get(buffer.memref)
+        terms: list[Num] = []
+        if bits is None:
+            metadata = memref.ExtractStridedMetaDataOp(buffer.memref)
+            self._pointers[buffer.memref] = e.op(memref.ExtractAlignedPointerAsIndexOp.get(buffer.memref))
+            e.effect(metadata)
+            terms = [e.mul(n, size) for n in list(metadata.strides)[:-1]]
+        terms.append(e.add(self._pointers[buffer.memref], e.mul(start, size)))
+        for n in terms:
+            bits = e.value(n) if bits is None else e.op(arith.OrIOp(bits, e.value(n)))
+        assert bits is not None
+        self._bits[buffer.memref] = bits
+
+    def holds(self, func: SSAValue, buffer: Buffer, width: int) -> SSAValue | None:
+        """Whether rows lie well for accesses of `width` elements; None if never."""
+        bits = self._bits.get(buffer.memref)
+        if bits is None or width == 1:
+            return None
+        assert isinstance(func.type, FuncType)
+        e, size = self.e, width * element_bytes(func.type.element)
+        return e.compare("eq", e.op(arith.AndIOp(bits, e.value(size - 1))), 0)
+
+    def choose(self, func: SSAValue, buffer: Buffer, widths: Sequence[int], emit: Callable[[int], None]) -> None:
+        """`emit` with the number of elements of an access: the first of `widths` that rows lie well for, else 1."""
+        condition = self.holds(func, buffer, widths[0]) if widths else None
+        if condition is None:
+            emit(1)
+            return
+        self.e.choose(condition, lambda: emit(widths[0]), lambda: self.choose(func, buffer, widths[1:], emit))
+
+
+def access_widths(func: SSAValue, piece: int) -> list[int]:
+    """`access_width`, and its halves: rows of pictures whose widths are even lie at multiples of two elements."""
+    widths = [access_width(func, piece)]
+    while widths[-1] > 2:
+        widths.append(widths[-1] // 2)
+    return widths
+
+
+@contextmanager
+def unrolled(e: Emitter, sizes: Sequence[int]) -> Iterator[list[Num]]:
+    """Unrolled loops over a box, x first and innermost."""
+    with ExitStack() as stack:
+        k: list[Num] = [0] * len(sizes)
+        for d in reversed(range(len(sizes))):
+            k[d] = stack.enter_context(e.loop(sizes[d], f"k{letter(d)}", unroll=True))
+        yield k
+
+
+@dataclass
+class _Window:
+    """The box of a function that a thread's points read."""
+
+    follow: list[Follow]
+    origin: list[Num]
+    spans: list[Span]
+
+    def grow(self, other: _Window) -> bool:
+        """Take in another one; False where it moves differently."""
+        if self.follow != other.follow or self.origin != other.origin:
+            return False
+        self.spans = [(min(a[0], b[0]), max(a[1], b[1])) for a, b in zip(self.spans, other.spans, strict=True)]
+        return True
+
+    @property
+    def extents(self) -> list[int]:
+        return [high - low + 1 for low, high in self.spans]
+
+    @property
+    def points(self) -> int:
+        result = 1
+        for n in self.extents:
+            result *= n
+        return result
+
+
+def _window(reader: Reader, indices: Sequence[AnyIndex]) -> _Window | None:
+    window = _Window([], [], [])
+    for index in indices:
+        if isinstance(index, Index) and index.var is not None and index.num == index.den == 1:
+            low, high = reader.spans[index.var]
+            window.follow.append(reader.follow[index.var])
+            window.origin.append(reader.origin[index.var])
+            window.spans.append((low + index.offset, high + index.offset))
+        elif isinstance(index, BoundedIndex) or (isinstance(index, Index) and index.var is None):
+            window.follow.append(Follow(None))
+            window.origin.append(0)
+            window.spans.append(index.span(()))
+        else:
+            return None
+    return window
+
+
+def moves_by_pieces(follow: Follow) -> bool:
+    """Whether columns begin at a multiple of any piece for tiles that do."""
+    return follow.dim == 0 and follow.ratio.denominator == 1
+
+
+def reads_by_pieces(stage: StageOp, follow: Sequence[Follow]) -> bool:
+    """Whether all that a stage reads anew at each x lies side by side in memory."""
+    for access in accesses(stage):
+        if is_staged(access.indices):
+            continue
+        if any(isinstance(i, GeneralIndex) or (isinstance(i, Index) and i.var == 0) for i in access.indices):
+            return False
+    return moves_by_pieces(follow[0])
+
+
+def pieced_inputs(
+    stages: Sequence[StageOp], follow: Mapping[StageOp, Sequence[Follow]]
+) -> Iterator[tuple[SSAValue, Follow]]:
+    """Functions from outside that may be read by pieces, each with how their columns follow the tile."""
+    inside = {f for s in stages for f in s.funcs}
+    for stage in stages:
+        for access in accesses(stage):
+            base = access.base
+            if base not in inside and is_staged(access.indices) and moves_by_pieces(follow[stage][0]):
+                yield base, follow[stage][0]
+
+
+def windows(readers: Sequence[Reader]) -> dict[SSAValue, _Window]:
+    """What the points of `readers` read one to one, by the function as it is read."""
+    found: dict[SSAValue, _Window | None] = {}
+    for reader in readers:
+        for access in accesses(reader.stage):
+            if not is_staged(access.indices):
+                continue
+            source, window = access.function, _window(reader, access.indices)
+            if window is None or not moves_by_pieces(window.follow[0]):
+                found[source] = None
+            elif source not in found:
+                found[source] = window
+            elif (old := found[source]) is not None and not old.grow(window):
+                found[source] = None
+    return {source: w for source, w in found.items() if w is not None and w.points <= MOST_POINTS}
+
+
+class Gather:
+    """Emits the loads of one group's pieces."""
+
+    def __init__(
+        self,
+        e: Emitter,
+        tile: Tile,
+        alignment: Alignment,
+        shared: Mapping[SSAValue, SharedRows],
+        piece: int,
+    ):
+        self.e, self.tile, self.alignment, self.shared, self.piece = e, tile, alignment, shared, piece
+
+    def load(self, readers: Sequence[Reader]) -> dict[SSAValue, Resident]:
+        """Loads all that `readers` read, where pieces help; what is loaded, by the function as it is read."""
+        loaded: dict[SSAValue, Resident] = {}
+        for source, window in windows(readers).items():
+            base, boundaries = behind_boundaries(source)
+            if base in self.shared:
+                # a mask that not all readers share is applied as each reads
+                if not boundaries or base in self.tile.masks:
+                    loaded[source] = self._shared(source, self.shared[base], window)
+            elif base in self.tile.buffers:
+                loaded[source] = self._global(source, window)
+        return loaded
+
+    def _array(self, source: SSAValue, window: _Window) -> tuple[SSAValue, Resident]:
+        e = self.e
+        assert isinstance(source.type, FuncType)
+        name = source.name_hint or behind_boundaries(source)[0].name_hint or "in"
+        array = e.alloca(window.extents[::-1], source.type.storage, PRIVATE, f"p_{name}")
+
+        def load(e: Emitter, relative: Sequence[Num]) -> SSAValue:
+            at = [e.sub(e.sub(c, o), low) for c, o, (low, _) in zip(relative, window.origin, window.spans, strict=True)]
+            return e.load(array, at[::-1])
+
+        return array, Resident(load)
+
+    def _rows(self, window: _Window, row: Callable[[list[Num]], None]) -> None:
+        """`row` for the row at each further coordinate, counted from the window's first."""
+        with unrolled(self.e, [1, *window.extents[1:]]) as k:
+            row(k)
+
+    def _at(self, window: _Window, k: Sequence[Num], column: Num) -> list[Num]:
+        """Coordinates relative to the tile of the row `k`, `column` columns from the piece's origin."""
+        e = self.e
+        rest = zip(window.origin[1:], k[1:], window.spans[1:], strict=True)
+        return [e.add(window.origin[0], column), *(e.add(o, e.add(c, low)) for o, c, (low, _) in rest)]
+
+    def _fill(
+        self, array: SSAValue, window: _Window, width: int, memory: SSAValue, index: Callable[[list[Num]], list[Num]]
+    ) -> None:
+        """All of a window by accesses of `width` elements, and of fewer at its ends."""
+        e = self.e
+        low, high = window.spans[0]
+
+        def row(k: list[Num]) -> None:
+            rest = [*k[1:]][::-1]
+            if width == 1:
+                with e.loop(high + 1 - low, "kx", unroll=True) as x:
+                    value = e.load(memory, index(self._at(window, k, e.add(x, low))))
+                    e.store(value, array, [*rest, x])
+                return
+            for first, count in runs(low, high, width):
+                where = index(self._at(window, k, first))
+                for v, value in enumerate(e.load_vector(memory, where, count)):
+                    e.store(value, array, [*rest, first - low + v])
+
+        self._rows(window, row)
+
+    def _shared(self, source: SSAValue, rows: SharedRows, window: _Window) -> Resident:
+        array, resident = self._array(source, window)
+        self._fill(array, window, rows.width, rows.array, lambda relative: rows.index(self.e, relative))
+        return resident
+
+    def _global(self, source: SSAValue, window: _Window) -> Resident:
+        e, tile = self.e, self.tile
+        base, _ = behind_boundaries(source)
+        buffer = tile.buffers[base]
+        array, resident = self._array(source, window)
+        (low, high), width = window.spans[0], access_width(base, self.piece)
+
+        def absolute(relative: Sequence[Num]) -> list[Num]:
+            return [tile.absolute(e, f, c) for f, c in zip(window.follow, relative, strict=True)]
+
+        def guarded() -> None:
+            def row(k: list[Num]) -> None:
+                with e.loop(high + 1 - low, "kx", unroll=True) as x:
+                    where = absolute(self._at(window, k, e.add(x, low)))
+                    e.store(read_global(e, tile, source, where, None), array, [*[*k[1:]][::-1], x])
+
+            self._rows(window, row)
+
+        def row_at(k: Sequence[Num]) -> Row | None:
+            return inside_row(e, tile, source, absolute(self._at(window, k, low)), high + 1 - low)
+
+        def moved() -> None:
+            def row(k: list[Num]) -> None:
+                at = row_at(k)
+                assert at is not None
+                for first, count in runs(low, high, width):
+                    where = [*at.index[:-1], e.add(at.index[-1], first - low)]
+                    for v, value in enumerate(e.load_vector(buffer.memref, where, count)):
+                        kept = value if at.keep is None else e.select(at.keep[0], value, at.keep[1])
+                        e.store(kept, array, [*[*k[1:]][::-1], first - low + v])
+
+            self._rows(window, row)
+
+        def border() -> None:
+            # most pieces of a border tile lie inside along x: only whole rows of theirs are moved
+            fits, row = self.alignment.holds(base, buffer, width), row_at([0] * len(window.spans))
+            together = None if fits is None or row is None else e.both(fits, row.whole)
+            if together is None:
+                guarded()
+            else:
+                e.choose(together, moved, guarded)
+
+        def interior() -> None:
+            def fill(width: int) -> None:
+                self._fill(array, window, width, buffer.memref, lambda r: buffer.index(absolute(r), e))
+
+            self.alignment.choose(base, buffer, access_widths(base, self.piece), fill)
+
+        e.choose(tile.border, border, interior)
+        return resident

@@ -1,0 +1,209 @@
+"""Where the stages of a block-tiled group go: nested fusion with lifetimes (Sioutas 2020, Listing 2).
+
+A stage that every thread can compute for its own points alone lives in registers; the others are computed
+once per block into shared memory. Stages whose lifetimes do not overlap share a slot.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+
+from xdsl.ir import Attribute
+from xdsl.ir.affine import AffineMap
+
+from tilefuse.analysis.access import behind_boundaries
+from tilefuse.analysis.model import PipelineModel
+from tilefuse.analysis.regions import Follow, Region, follow_chain, regions
+from tilefuse.dialects.img.attrs import Level, Memory, PlaceAttr, ScheduleAttr
+from tilefuse.dialects.img.ops import GroupOp, ReadOp, StageOp
+from tilefuse.dialects.img.types import element_bytes
+from tilefuse.execution.base import Needs
+from tilefuse.execution.candidate import Placement
+
+CHEAP_RECOMPUTE = 1.3
+"""A stage stays in registers if its threads then compute at most this many times the points they need."""
+
+
+def place_stages(
+    model: PipelineModel,
+    members: Sequence[int],
+    output: int,
+    follow: Mapping[int, tuple[Follow, ...]],
+    micro: Mapping[int, Region],
+) -> dict[int, Placement]:
+    """The place of every member but the output; `micro`: what the points of one thread need of each member."""
+    inside = set(members)
+    in_thread = {output}
+    for id in sorted(inside - {output}, reverse=True):
+        consumers = [c for c in model.consumers(id) if c in inside]
+        needed = min(micro[c].points for c in consumers)
+        stays = all(c in in_thread for c in consumers) and all(f.dim is None or f.ratio == 1 for f in follow[id])
+        if stays and micro[id].points <= CHEAP_RECOMPUTE * needed:
+            in_thread.add(id)
+    places: dict[int, Placement] = {}
+    last_use = {id: max(c for c in model.consumers(id) if c in inside) for id in inside if id != output}
+    # A register stage reads its producers when the output is computed, not before.
+    for id in sorted(inside - {output}, reverse=True):
+        if id not in in_thread:
+            consumers = [c for c in model.consumers(id) if c in inside]
+            last_use[id] = max(output if c in in_thread else c for c in consumers)
+    free_at: list[tuple[int, tuple[Attribute, ...]]] = []
+    for id in sorted(inside - {output}):
+        if id in in_thread:
+            places[id] = Placement(Level.Thread, Memory.Register)
+            continue
+        storage = model.nodes[id].storage
+        for slot, (until, kind) in enumerate(free_at):
+            if until < id and kind == storage:
+                break
+        else:
+            slot = len(free_at)
+            free_at.append((0, storage))
+        free_at[slot] = (last_use[id], storage)
+        places[id] = Placement(Level.Block, Memory.Shared, slot)
+    return places
+
+
+def copied_read(stage: StageOp) -> ReadOp | None:
+    """The one read of a stage that is a copy of another function at its own points; None for any other stage."""
+    read, *rest = stage.body.block.ops
+    if not isinstance(read, ReadOp) or len(rest) != 1 or list(stage.yield_op.values) != [read.value]:
+        return None
+    own = list(read.indices) == list(stage.body.block.args) and read.map.data == AffineMap.identity(stage.rank)
+    return read if own and stage.rank else None
+
+
+def prefetched(group: GroupOp) -> list[StageOp]:
+    """Copies of inputs in shared memory that a block which computes several tiles begins a tile ahead."""
+    schedule = group.schedule
+    if schedule is None or schedule.tiles_per_block == 1 or schedule.one_thread:
+        return []
+    found = []
+    for stage in group.stages:
+        read = copied_read(stage)
+        if read is None or stage.place is None or stage.place.where != (Level.Block, Memory.Shared):
+            continue
+        if behind_boundaries(read.source)[0].owner.parent_op() is not group:
+            found.append(stage)
+    return found
+
+
+def row_step(stage: StageOp, schedule: ScheduleAttr) -> int:
+    """Elements to a multiple of which rows of a stage in shared memory begin and end.
+
+    Threads move pieces of the schedule's vector width; copies are moved by 16 bytes.
+    """
+    if schedule.one_thread:
+        return 1
+    if copied_read(stage) is None:
+        return schedule.piece
+    return math.lcm(schedule.piece, max(1, 16 // element_bytes(stage.funcs[0].type.element)))
+
+
+def shared_row(region: Region, pad: int, step: int) -> tuple[int, int]:
+    """(first column, elements) of a row in shared memory.
+
+    Rows begin and end at multiples of `step` from the tile's origin, so that pieces lie where vectors may.
+    """
+    low, high = region.spans[0]
+    first = low // step * step
+    return first, -(-(high + 1 - first) // step) * step + pad
+
+
+def shared_elements(region: Region, pad: int, step: int) -> int:
+    """Elements that a region takes in shared memory."""
+    return shared_row(region, pad, step)[1] * math.prod(region.extents[1:]) if region.spans else 1
+
+
+def shared_bytes(
+    model: PipelineModel,
+    places: Mapping[int, Placement],
+    region: Mapping[int, Region],
+    steps: Mapping[int, int],
+    twice: Collection[int] = (),
+) -> int:
+    """Shared memory of a block: for each slot the largest stage in it. `steps`: see `row_step`.
+
+    Stages in `twice` have two places of their own, for this tile and for the next.
+    """
+    slots: dict[int, int] = {}
+    for id, place in places.items():
+        if place.memory is not Memory.Shared:
+            continue
+        size = shared_elements(region[id], place.pad, steps[id]) * model.nodes[id].bytes
+        if id in twice:
+            slots[-1 - id] = 2 * size
+            continue
+        slots[place.slot] = max(slots.get(place.slot, 0), size)
+    return sum(-(-size // 16) * 16 for size in slots.values())
+
+
+def bank_padding(row: int, bytes: int, threads_x: int, rows_per_thread: int, piece: int, step: int) -> int:
+    """Elements to add to shared rows of `row` elements so that a warp's reads fall into different banks.
+
+    A warp reads `threads_x` neighbouring pieces in each of several rows, `rows_per_thread` apart; shared memory has
+    32 banks of 4 bytes and serves 128 bytes at a time. The smallest multiple of `step` (under a bank row) with the
+    fewest lanes per bank.
+    """
+    if threads_x >= 32 or 32 % threads_x:
+        return 0
+    lanes = max(1, min(32, 128 // (piece * bytes)))
+
+    def conflicts(pad: int) -> int:
+        words: dict[int, set[int]] = {}
+        for lane in range(lanes):
+            x, y = lane % threads_x, lane // threads_x
+            start = (y * rows_per_thread * (row + pad) + x * piece) * bytes // 4
+            for word in range(start, start + max(1, piece * bytes // 4)):
+                words.setdefault(word % 32, set()).add(word)
+        return max(len(w) for w in words.values())
+
+    return min(range(0, 32, step), key=lambda pad: (conflicts(pad), pad))
+
+
+def group_places(group: GroupOp, model: PipelineModel) -> dict[StageOp, PlaceAttr]:
+    """The places of the stages of a scheduled group but the output, rows padded against bank conflicts.
+
+    Raises NotFusable for an illegal group.
+    """
+    schedule = group.schedule
+    assert schedule is not None
+    ids = {model.node_of[s.funcs[0]]: s for s in group.stages}
+    output = model.node_of[group.output_stage.funcs[0]]
+    follow = follow_chain(model, ids, output)
+    of_thread = regions(model, list(ids), output, schedule.micro_tile, follow)
+    places = place_stages(model, list(ids), output, follow, of_thread)
+    region = regions(model, list(ids), output, schedule.tile_sizes, follow)
+    threads_x = schedule.thread_counts[0] if schedule.thread_counts else 1
+    micro = schedule.micro_tile
+    found = {}
+    for id, place in places.items():
+        pad = 0
+        if place.memory is Memory.Shared and not schedule.one_thread:
+            # a stage may have more dimensions than the output
+            rows = micro[1] if min(len(micro), len(region[id].extents)) > 1 else 1
+            step = row_step(ids[id], schedule)
+            row = shared_row(region[id], 0, step)[1]
+            pad = bank_padding(row, model.nodes[id].element_bytes[0], threads_x, rows, schedule.piece, step)
+        found[ids[id]] = PlaceAttr(place.level, place.memory, place.slot, pad)
+    return found
+
+
+def group_shared_memory(group: GroupOp, model: PipelineModel) -> Needs:
+    """What the stages of a scheduled group that have places take in shared memory."""
+    schedule = group.schedule
+    assert schedule is not None
+    ids = {model.node_of[s.funcs[0]]: s for s in group.stages}
+    output = model.node_of[group.output_stage.funcs[0]]
+    region = regions(model, list(ids), output, schedule.tile_sizes)
+    places = {
+        id: Placement(*s.place.where, s.place.slot.data, s.place.pad.data)
+        for id, s in ids.items()
+        if s.place is not None
+    }
+    steps = {id: row_step(s, schedule) for id, s in ids.items()}
+    twice = {model.node_of[s.funcs[0]] for s in prefetched(group)}
+    shared = [id for id, p in places.items() if p.memory is Memory.Shared]
+    largest = max(shared, key=lambda id: region[id].points * model.nodes[id].bytes, default=output)
+    return Needs(shared_bytes(model, places, region, steps, twice), ids[largest].sym_name.data)

@@ -1,0 +1,71 @@
+"""The search over the schedules of a group: those of every execution model, and the cheapest of them."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Sequence
+
+from tilefuse.analysis.machine import Machine
+from tilefuse.analysis.regions import NotFusable
+from tilefuse.execution.candidate import Candidate, Wishes
+from tilefuse.execution.facts import GroupFacts
+from tilefuse.execution.registry import models
+
+CODE_KEPT = 5000
+"""Instructions that stay in the instruction caches from one launch to the next: about 80 KB."""
+FETCH_US = 0.0018
+"""Microseconds to fetch an instruction that does not, by all multiprocessors together."""
+VERSIONS = 2.2
+"""Instructions of a kernel that run over those of a tile inside the picture: tiles at the edges have their version."""
+
+
+def schedules(facts: GroupFacts, machine: Machine, wishes: Wishes = Wishes()) -> Iterator[Candidate]:
+    """Every schedule of a group that the search compares, with its cost.
+
+    Raises NotFusable for an illegal group.
+    """
+    if not facts.rank and len(facts.members) > 1:
+        raise NotFusable("a single value is a kernel of its own")
+    for model in models(wishes.shape):
+        yield from model.candidates(facts, machine, wishes)
+
+
+def best_schedule(facts: GroupFacts, machine: Machine, wishes: Wishes = Wishes()) -> Candidate | None:
+    """The cheapest schedule of a group; None if none fits. Raises NotFusable for an illegal group."""
+    return min(schedules(facts, machine, wishes), key=lambda c: c.microseconds, default=None)
+
+
+def quick_best(facts: GroupFacts, machine: Machine) -> Candidate | None:
+    """The schedule by which groups are compared; None if none fits. Raises NotFusable for an illegal group.
+
+    Of several stages on a GPU it is that of the first model, in the registry's order, that has any: those behind it are
+    hardly ever better then, and take longer to search.
+    """
+    if machine.is_gpu and len(facts.members) > 1:
+        each = (best_schedule(facts, machine, Wishes(m.name, thorough=False)) for m in models())
+        return next((c for c in each if c is not None), None)
+    return best_schedule(facts, machine, Wishes(thorough=False))
+
+
+def best_for_like(found: Sequence[Sequence[Candidate]]) -> list[Candidate]:
+    """Of the schedules of groups that differ only in how their pictures lie, one each, all alike if that is cheaper.
+
+    Groups with one schedule are one kernel. Several with much code push each other out of the instruction caches, and
+    each launch fetches its code again.
+    """
+    apart = [min(candidates, key=lambda c: c.microseconds) for candidates in found]
+    hot = {_kind(c): VERSIONS * c.work.code for c in apart if c.work is not None}
+    if len(hot) < 2 or sum(hot.values()) < CODE_KEPT:
+        return apart
+    fetched = sum(hot.get(_kind(c), 0.0) for c, before in zip(apart, [apart[-1], *apart]) if _kind(c) != _kind(before))
+    least = sum(c.microseconds for c in apart) + fetched * FETCH_US
+    first, *others = ({_kind(c): c for c in candidates} for candidates in found)
+    best = apart
+    for kind in first:
+        together = [first[kind], *(other[kind] for other in others if kind in other)]
+        if len(together) == len(found) and (cost := sum(c.microseconds for c in together)) < least:
+            best, least = together, cost
+    return best
+
+
+def _kind(c: Candidate) -> Hashable:
+    return c.shape, c.tile, c.threads, c.vector, c.blocks, c.exchanges

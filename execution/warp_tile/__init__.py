@@ -1,0 +1,1 @@
+"""Execution model `warp_tile`: a tile in the registers of a block's warps."""

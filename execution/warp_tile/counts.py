@@ -1,0 +1,265 @@
+"""What a warp of a warp-tiled group executes, loads and keeps, as a function of its rows.
+
+A layout is tried with many numbers of rows and warps. All that is counted here grows evenly with the rows of a warp,
+so it is summed over the stages once.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from tilefuse.analysis.calibration import Calibration
+from tilefuse.analysis.model import PipelineModel
+from tilefuse.analysis.subwords import columns_apart, gain_beside, gain_in_memory
+from tilefuse.execution.warp_tile.layout import (
+    WORD_BYTES,
+    Held,
+    WarpLayout,
+    exchange_bytes,
+    stored_at_once,
+)
+
+
+@dataclass
+class Rows:
+    """A quantity that grows with the rows of a warp."""
+
+    fixed: float = 0.0
+    each: float = 0.0
+    """For each row of the warp's own."""
+
+    def add(self, beyond: int, each: float) -> None:
+        """`each` more in every row, and in `beyond` rows that are not its own."""
+        self.fixed += beyond * each
+        self.each += each
+
+    def join(self, other: Rows) -> None:
+        """All of another quantity."""
+        self.fixed += other.fixed
+        self.each += other.each
+
+    def at(self, pitch: int) -> float:
+        """With so many rows of its own."""
+        return self.fixed + pitch * self.each
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """An input as it is loaded."""
+
+    producer: int
+    bytes: int
+    """Per point in x and y."""
+    beyond: int
+    """Rows beside a warp's own."""
+
+
+@dataclass
+class Counts:
+    """Of a group in one layout, per lane where nothing else is said; see `count`."""
+
+    instructions: Rows = field(default_factory=lambda: Rows(40.0))  # finding the tile
+    again: Rows = field(default_factory=Rows)
+    """Those of stages like one before."""
+    loads: bool = False
+    """Whether anything is loaded."""
+    in_flight: Rows = field(default_factory=Rows)
+    """Bytes loaded into tiles."""
+    touched: Rows = field(default_factory=Rows)
+    """The same, as often as accesses touch their lines."""
+    stored_again: Rows = field(default_factory=Rows)
+    """Bytes of lines that a store touches after another one of the same row."""
+    registers_loaded: Rows = field(default_factory=Rows)
+    sources: list[Loaded] = field(default_factory=list)
+    exchanges: float = 0.0
+    """Accesses of shared memory."""
+    exchange_bytes: int = 0
+    """Shared memory per warp."""
+    windows: float = 0.0
+    """Values of live rows."""
+    terms: float = 0.0
+    """Values that the stage with most reads takes."""
+    packed: bool = False
+    """Whether two points share a register."""
+    packed_gain: Rows = field(default_factory=Rows)
+    """What neighbours that share a register gain over points half of a lane's columns apart; see `columns_apart`."""
+    guarded: bool = False
+    """Whether rows that are loaded or stored do not lie where vectors do."""
+    kept: list[Rows] = field(default_factory=list)
+    """Values that wait at each barrier; empty where no rows are exchanged."""
+    output_bytes: int = 0
+    """Per point of the output."""
+    row_bytes: int = 0
+    """Of the widest elements a lane's row has."""
+    vector: int = 1
+
+    def registers(self, pitch: int, c: Calibration) -> float:
+        """Per thread, about."""
+        loaded, v = c.live_loads * self.registers_loaded.at(pitch), self.vector
+        apart = columns_apart(v, self.packed_gain.at(pitch))
+        packed = c.packed_rows * max(0.0, apart - 2) * v / 8 if self.packed else 0.0
+        if self.kept:
+            waiting = c.exchange_registers + c.at_barrier * max(k.at(pitch) for k in self.kept)
+            return max(c.base_registers + loaded, waiting) + c.at_barrier_terms * self.terms + packed
+        return c.base_registers + c.live_window * self.windows + loaded + c.live_terms * self.terms + packed
+
+
+def count(model: PipelineModel, members: Sequence[int], output: int, layout: WarpLayout, exchanges: bool) -> Counts:
+    """The counts of a group; `exchanges`: whether rows go from warp to warp."""
+    found = Counts(vector=layout.vector, output_bytes=model.nodes[output].bytes)
+    _count_loads(found, model, layout)
+    _count_stages(found, model, members, output, layout)
+    pairs = [layout.stages[id].paired for id in members]
+    found.packed = any(pairs)
+    _count_packed(found, model, layout, output)
+    found.terms = layout.vector * max(
+        len(model.nodes[id].accesses) / (2 if pair else 1) for id, pair in zip(members, pairs, strict=True)
+    )
+    if exchanges:
+        found.kept = _kept(model, layout)
+        found.exchange_bytes = exchange_bytes(model, layout) // layout.warps
+    else:
+        found.windows = _windows(model, members, layout)
+    found.row_bytes = layout.vector * max(h.bytes for h in (*layout.sources.values(), layout.stages[output]))
+    return found
+
+
+def _count_loads(found: Counts, model: PipelineModel, layout: WarpLayout) -> None:
+    v = layout.vector
+    found.loads = bool(layout.sources)
+    for (producer, _), held in layout.sources.items():
+        deep, beyond = held.deep, held.rows(0)
+        instructions, accesses = 3 + sum(held.reach) * _edge(held) + v * _split(held), 1
+        if layout.in_pieces(held):
+            accesses, cutting = _in_pieces(held, v, layout.partial(held) is not None)
+            instructions += cutting
+        elif not (model.nodes[producer].aligned and model.nodes[producer].contiguous):
+            accesses = v
+        instructions += accesses - 1
+        found.guarded |= not model.nodes[producer].aligned
+        found.instructions.add(beyond, deep * instructions)
+        # each access of a lane touches other lines than the lane's before
+        found.touched.add(beyond, deep * v * held.bytes * accesses)
+        found.in_flight.add(beyond, deep * v * held.bytes)
+        found.registers_loaded.add(beyond, deep * v * (0.5 if held.paired else 1.0 if held.bytes <= 4 else 2.0))
+        found.sources.append(Loaded(producer, deep * held.bytes, beyond))
+
+
+def _count_stages(found: Counts, model: PipelineModel, members: Sequence[int], output: int, layout: WarpLayout) -> None:
+    v = layout.vector
+    kinds: set[object] = set()
+    for id in members:
+        node, held = model.nodes[id], layout.stages[id]
+        deep, beyond = held.deep, held.rows(0)
+        # reads are of registers; one that is not staged is a load
+        unstaged = sum(
+            1 for a in node.accesses if a.producer not in layout.stages and (a.producer, a.source) not in layout.sources
+        )
+        found.loads |= unstaged > 0
+        if held.paired and node.pair_instructions is not None:
+            per_column = deep * node.pair_instructions
+        else:
+            per_column = deep * node.instructions - (deep - 1) * node.shared_instructions
+        mine = Rows()
+        mine.add(beyond, v * (per_column + deep * 5 * unstaged))
+        if id == output:
+            mine.add(beyond, deep * (4 + v * _split(held)))
+            found.guarded |= not node.aligned
+            if not (node.aligned and node.contiguous):
+                accesses, moving = _moved(held.bytes, v) if layout.slack else (v, 0.0)
+                mine.add(beyond, deep * (accesses - 1 + moving))
+                found.stored_again.add(beyond, deep * v * held.bytes * (accesses - 1))
+            found.instructions.join(mine)
+            continue
+        rows = held.exchanged_rows()
+        if rows:
+            # pieces of more than 16 bytes are several accesses, which meet in the banks
+            pieces = math.ceil(v * (2 if held.paired else held.bytes) / 16)
+            found.exchanges += rows * deep * 2 * pieces * pieces * (2 if held.bytes < 4 and not held.paired else 1)
+        mine.add(beyond + rows, deep * sum(held.reach) * _edge(held))
+        found.instructions.join(mine)
+        kind = (node.instructions, held.above, held.below, held.wide, held.reach, held.rest, held.paired)
+        if kind in kinds:
+            found.again.join(mine)
+        kinds.add(kind)
+
+
+def _count_packed(found: Counts, model: PipelineModel, layout: WarpLayout, output: int) -> None:
+    """What says how far the points of a register lie from each other, as `pack-subwords` finds it."""
+    v = layout.vector
+    functions = [(h, 1) for h in layout.sources.values()]
+    functions += [(h, model.nodes[id].values) for id, h in layout.stages.items()]
+    for held, values in functions:
+        if held.paired:
+            rows = held.rows(0) + held.exchanged_rows()
+            found.packed_gain.add(rows, held.deep * values * gain_beside(v, held.reach))
+    moved = [(h, h.bytes) for h in layout.sources.values()]
+    moved += [(layout.stages[output], bytes) for bytes in model.nodes[output].element_bytes]
+    for held, bytes in moved:
+        if held.paired:
+            found.packed_gain.add(held.rows(0), held.deep * gain_in_memory(v, bytes))
+
+
+def _windows(model: PipelineModel, members: Sequence[int], layout: WarpLayout) -> float:
+    """Registers that the live rows of the stages take, at 4 bytes each."""
+    rows: dict[int, tuple[int, int]] = {}
+    for id in members:
+        for access in model.nodes[id].hull:
+            if access.producer in layout.stages:
+                dy = access.indices[1].offset  # type: ignore[union-attr]
+                low, high = rows.get(access.producer, (dy, dy))
+                rows[access.producer] = (min(low, dy), max(high, dy))
+    total = 0.0
+    for id, (low, high) in rows.items():
+        held = layout.stages[id]
+        depth = held.deep * model.nodes[id].values
+        total += (high - low + 1) * (layout.vector / (2 if held.paired else 1) + sum(held.reach)) * depth
+    return total
+
+
+def _kept(model: PipelineModel, layout: WarpLayout) -> list[Rows]:
+    """Values that a thread keeps across each barrier."""
+    rounds = layout.rounds
+    kept = [Rows() for _ in range(max(rounds.values(), default=0) + 1)]
+    needed: dict[object, int] = {}
+    for id in layout.stages:
+        for access in model.nodes[id].hull:
+            key: object = access.producer if access.producer in layout.stages else (access.producer, access.source)
+            needed[key] = max(needed.get(key, 0), rounds[id])
+    functions = [(id, h, rounds[id], model.nodes[id].values) for id, h in layout.stages.items()]
+    functions += [(key, h, 0, 1) for key, h in layout.sources.items()]  # type: ignore[misc]
+    for key, held, first, values in functions:
+        registers = layout.vector * values / (2 if held.paired else 1)
+        for n in range(first, needed.get(key, first)):
+            kept[n].add(held.rows(0), registers * held.deep)
+    return kept
+
+
+def _edge(held: Held) -> float:
+    """Instructions to get an element of the next lane."""
+    return 1.0 if held.bytes >= 4 else 2.0 if held.paired else 3.0
+
+
+def _split(held: Held) -> float:
+    """Instructions per point to take a row out of memory apart, or to join one."""
+    return 0.0 if held.bytes >= 4 else (0.5 if held.bytes == 1 else 0.0) if held.paired else 1.0
+
+
+def _in_pieces(held: Held, vector: int, partial: bool) -> tuple[int, float]:
+    """Accesses, and instructions beside them, to load a row in pieces (`warp_pieces`)."""
+    count = vector // held.piece + (not partial)
+    if not held.in_words:
+        return count, vector + held.bytes / WORD_BYTES
+    words, piece = vector * held.bytes // WORD_BYTES, held.piece * held.bytes // WORD_BYTES
+    return count, 6 + (words + 1 if piece == 2 else 0) + words + partial * piece
+
+
+def _moved(bytes: int, vector: int) -> tuple[int, float]:
+    """Accesses that store a row which is moved over the lanes to where they may lie, and instructions beside them."""
+    piece = stored_at_once(bytes, vector)
+    cut = bytes < WORD_BYTES and not vector * bytes % WORD_BYTES
+    words, most = (n * bytes // WORD_BYTES if cut else n for n in (vector, piece))
+    selected = sum(words + by - (not cut) for by in (4, 2, 1) if by < most)
+    return vector // piece, 6 + most - (not cut) + selected + (words if cut else 0)

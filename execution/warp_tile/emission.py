@@ -1,0 +1,234 @@
+"""The tile body of a warp tile: operations on whole tiles, held in the registers of a block's warps.
+
+After Jangda 2020, taken to registers: lane l holds `vector` columns, the halo in x is dead lanes. What each stage
+computes, and what a warp takes from its neighbours, stands in the types (`dialects/warp`); `lower-warp-tiles`
+then decides on registers and shuffles. The layout is that of `execution/warp_tile/layout.py`.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+
+from xdsl.ir import Attribute, Block, Region, SSAValue
+
+from tilefuse.analysis.access import behind_boundaries
+from tilefuse.analysis.regions import follow_chain
+from tilefuse.dialects.img.attrs import BoundaryKind
+from tilefuse.dialects.img.axes import letter
+from tilefuse.dialects.img.ops import StageOp
+from tilefuse.dialects.img.ops.stage import computes_values_only
+from tilefuse.dialects.img.types import FuncType
+from tilefuse.dialects.naming import value_name
+from tilefuse.dialects.warp import AtOp, LoadOp, MapOp, NeighboursOp, PrefetchOp, StoreOp, YieldOp
+from tilefuse.dialects.warp.layout import Layout, TileType
+from tilefuse.dialects.warp.memory import is_one_access
+from tilefuse.execution.plan import KernelPlan
+from tilefuse.execution.warp_tile.layout import LANES, Held, WarpLayout
+from tilefuse.lowering.emit import INDEX, Emitter, Num
+from tilefuse.lowering.reads import (
+    Buffer,
+    Point,
+    Resident,
+    Tile,
+    emit_stage,
+    read_global,
+    row_of,
+)
+
+
+class TileBody:
+    """Emits the tile body of one group."""
+
+    def __init__(self, plan: KernelPlan, layout: WarpLayout, e: Emitter, tile: Tile, outputs: Sequence[Buffer]):
+        self.plan, self.e, self.tile, self.outputs = plan, e, tile, outputs
+        group, model = plan.group, plan.model
+        self.group, self.model = group, model
+        self.ids = {s: model.node_of[s.funcs[0]] for s in group.stages}
+        self.output = group.output_stage
+        self.follow = follow_chain(model, list(self.ids.values()), self.ids[self.output])
+        self.held = layout
+        # lanes outside the tile read what is not staged, too
+        tile.safe_reads = True
+
+    def emit(self) -> None:
+        """The whole body: all loads, then the stages, then the stores."""
+        for (_, source), held in self.held.sources.items():
+            assert isinstance(source, SSAValue)
+            loaded = self._load(source, held)
+            self.tile.staged[source] = self._resident(self._beside(loaded, held))
+        if below := self.plan.rows_ahead * self.held.height:
+            self.emit_ahead(below)
+        for stage, id in self.ids.items():
+            held = self.held.stages[id]
+            results = self._map(stage, held)
+            if stage is self.output:
+                self._store(results)
+                continue
+            for f, result in zip(stage.funcs, results, strict=True):
+                self.tile.resident[f] = self._resident(self._beside(result, held))
+
+    def emit_ahead(self, below: int = 0) -> None:
+        """Ask for what the tile so many rows below has as its own of the pipeline's inputs.
+
+        What it reads beside its own points is asked for with the tiles whose own that is.
+        """
+        boxes: dict[SSAValue, Sequence[tuple[int, int]]] = {}
+        for base, spans in self.plan.reads:
+            old = boxes.get(base, spans)
+            boxes[base] = [(min(a, c), max(b, d)) for (a, b), (c, d) in zip(old, spans, strict=True)]
+        for base, ((x0, x1), (y0, y1), *rest) in boxes.items():
+            if not self.model.nodes[self.model.node_of[base]].is_asked_for:
+                continue
+            buffer = self.tile.buffers[base]
+            for deep in itertools.product(*(range(low, high + 1) for low, high in rest)):
+                first = [*self.tile.origin[:2], *deep]
+                indices = [self.e.value(i) for i in buffer.index(first, self.e)]
+                columns, (top, bottom) = _own(x0, x1 + 1, self.held.width), _own(y0, y1 + 1, self.held.height)
+                rows = (top + below, bottom + below)
+                self.e.effect(PrefetchOp(buffer.memref, indices, columns, rows, self.held.warps))
+
+    # --- layouts
+
+    def _layout(self, held: Held) -> Layout:
+        """Of a function as it is computed or loaded."""
+        at = self.held
+        return Layout(
+            (-at.dead_left * at.vector, -at.top),
+            (LANES, at.vector),
+            (at.warps, at.pitch),
+            (0, at.vector),
+            (-held.above, at.pitch + held.below),
+            tuple((low, high + 1) for low, high in held.rest),
+        )
+
+    def _beside(self, tile: SSAValue, held: Held) -> SSAValue:
+        """`tile` with all that consumers read of it."""
+        at = self.held
+        assert isinstance(tile.type, TileType)
+        rows = (-held.wide[0], at.pitch + held.wide[1]) if held.exchanged else None
+        layout = tile.type.spread.with_spans((-held.reach[0], at.vector + held.reach[1]), rows)
+        return tile if layout == tile.type.spread else self.e.op(NeighboursOp(tile, layout), tile.name_hint)
+
+    def _resident(self, tile: SSAValue) -> Resident:
+        def load(e: Emitter, relative: Sequence[Num]) -> SSAValue:
+            x, y, *deep = relative
+            dx, dy = e.sub(x, self.here[0]), e.sub(y, self.here[1])
+            assert isinstance(dx, int)
+            assert isinstance(dy, int)
+            return e.op(AtOp(tile, (dx, dy), [e.value(d) for d in deep]))
+
+        return Resident(load)
+
+    # --- the operations
+
+    def _region(self, rank: int, body: Callable[[list[Num]], list[SSAValue]]) -> Region:
+        block = Block(arg_types=[INDEX] * rank)
+        for d, arg in enumerate(block.args):
+            arg.name_hint = letter(d)
+        with self.e.nested(block):
+            self.here: list[Num] = list(block.args)
+            block.add_op(YieldOp(*body(self.here)))
+        # coordinates that nothing needs
+        for op in reversed(list(block.ops)):
+            if op.results and computes_values_only(op) and not any(r.uses for r in op.results):
+                op.detach()
+                op.erase()
+        return Region(block)
+
+    def _origin(self, buffer: Buffer) -> list[SSAValue]:
+        first = [*self.tile.origin[:2], *([0] * (len(buffer.mins) - 2))]
+        return [self.e.value(i) for i in buffer.index(first, self.e)]
+
+    def _absolute(self, relative: Sequence[Num]) -> list[Num]:
+        x, y, *deep = relative
+        return [self.e.add(self.tile.origin[0], x), self.e.add(self.tile.origin[1], y), *deep]
+
+    def _load(self, source: SSAValue, held: Held) -> SSAValue:
+        e, tile = self.e, self.tile
+        base, _ = behind_boundaries(source)
+        buffer = tile.buffers[base]
+        rank = 2 + len(held.rest)
+        replaces = False
+
+        def points(relative: list[Num]) -> list[SSAValue]:
+            return [read_global(e, tile, source, self._absolute(relative), None)]
+
+        def rows(relative: list[Num]) -> list[SSAValue]:
+            nonlocal replaces
+            found = row_of(e, tile, source, self._absolute(relative), self.held.vector)
+            assert found is not None
+            replaces = found.keep is not None
+            return [*(e.value(i) for i in found.index), *(found.edges or ()), *(found.keep or ())]
+
+        in_rows = self._region(rank, rows) if may_be_whole(source, held, self.held.vector) else None
+        op = LoadOp(
+            buffer.memref,
+            self._origin(buffer),
+            self._layout(held),
+            self._aligned(base),
+            tile.border,
+            self._region(rank, points),
+            None if in_rows is None else tile.whole,
+            in_rows,
+            None if in_rows is None else tile.sides,
+            pieces=self.held.in_pieces(held),
+            partial=self.held.partial(held),
+            replaces=replaces,
+        )
+        return e.op(op, source.name_hint or base.name_hint or "in")
+
+    def _map(self, stage: StageOp, held: Held) -> list[SSAValue]:
+        def body(relative: list[Num]) -> list[SSAValue]:
+            return emit_stage(self.e, self.tile, stage, Point(self.follow[self.ids[stage]], relative))
+
+        elements: list[Attribute] = [f.type.storage for f in stage.funcs]
+        op = MapOp(self._region(stage.rank, body), elements, self._layout(held))
+        self.e.effect(op)
+        for result in op.tiles:
+            name = stage.sym_name.data
+            result.name_hint = value_name(name)
+        return list(op.tiles)
+
+    def _store(self, results: Sequence[SSAValue]) -> None:
+        e, at = self.e, self.held
+        columns, rows = (-at.slack, at.width), (0, at.height)
+        first: SSAValue | None = None
+        if self.plan.moves_in:
+            # what a tile that has been moved overlaps is the other one's: versions may differ in how they round
+            x = e.sub(self.tile.origin[0], self.outputs[0].mins[0])
+            first = e.value(e.sub(e.mul(e.ceildiv(x, at.width), at.width), x))
+        for buffer, f, result in zip(self.outputs, self.group.funcs, results, strict=True):
+            # shifted stores find out for themselves, row by row
+            aligned = None if at.slack else self._aligned(f)
+            # nor can they tell beforehand which lanes' columns lie in the picture
+            whole = None if at.slack else self.tile.whole
+            store = StoreOp(
+                result, buffer.memref, self._origin(buffer), columns, rows, self.tile.border, aligned, whole, first,
+                self.tile.sides if at.slack else None,
+            )  # fmt: skip
+            e.effect(store)
+
+    def _aligned(self, value: SSAValue) -> SSAValue | None:
+        """Whether a lane's piece of a row is one access; None if it never is."""
+        return self.tile.aligned.get(value)
+
+
+def _own(first: int, end: int, size: int) -> tuple[int, int]:
+    """Of what a tile of so many points reads its own, or as many next to them: these lie beside other tiles'."""
+    start = min(max(first, 0), end - size)
+    return start, start + size
+
+
+def may_be_whole(source: SSAValue, held: Held, vector: int) -> bool:
+    """Whether a lane's columns of an input's row, one vector, may be loaded together in border tiles.
+
+    Of words what lies beside them is loaded too: so it is known which row is the last in memory.
+    """
+    assert isinstance(source.type, FuncType)
+    if not is_one_access(source.type.element, vector):
+        return False
+    kinds = [b.kind.data for b in behind_boundaries(source)[1]]
+    if kinds.count(BoundaryKind.ConstantExterior) > 1:
+        return False
+    return not held.in_words or not {*kinds} - {BoundaryKind.ConstantExterior, BoundaryKind.RepeatEdge}

@@ -1,0 +1,159 @@
+"""Rows that go from warp to warp, through shared memory: two buffers that take turns, and what is sent and received.
+
+A warp that has passed a barrier knows that all others have read what was sent before the barrier before it. So
+with two buffers one barrier per round is enough, also from one iteration of a loop to the next.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from xdsl.dialects import arith, memref, vector
+from xdsl.dialects.builtin import MemRefType, VectorType, i8, i16
+from xdsl.ir import Attribute, SSAValue
+
+from tilefuse.dialects.img.types import element_bytes
+from tilefuse.dialects.warp import NeighboursOp
+from tilefuse.dialects.warp.layout import Layout, TileType
+from tilefuse.execution.warp_tile import pairs
+from tilefuse.execution.warp_tile.schedule import Loop, Stretch, layout_of
+from tilefuse.lowering.emit import SHARED, Emitter, Num
+
+if TYPE_CHECKING:
+    from tilefuse.execution.warp_tile.registers import RegisterBody
+
+
+class Exchange:
+    """The two buffers of a body. Rounds are counted through; a round takes the first one if its number is even."""
+
+    def __init__(self, items: Sequence[Stretch | Loop], e: Emitter):
+        self.e = e
+        need = [0, 0]
+        for parity, bytes in _rounds(items, 0):
+            for p in (0, 1) if parity is None else (parity,):
+                need[p] = max(need[p], bytes)
+        self.start = (0, need[0])
+        """Where in memory each buffer is, in bytes."""
+        self.bytes = sum(need)
+        """Of both buffers together."""
+        self.memory = e.alloca([self.bytes], i8, SHARED, "exchange") if self.bytes else None
+
+    def views(self, stretch: Stretch, first: Num) -> dict[NeighboursOp, SSAValue]:
+        """What each operation that exchanges rows sends through; `first` is the number of the first round."""
+        e = self.e
+        found: dict[NeighboursOp, SSAValue] = {}
+        for number, part in enumerate(stretch.parts):
+            if not part.sends:
+                continue
+            assert self.memory is not None
+            start = self._buffer(e.add(first, number))
+            for op in part.sends:
+                shape = _shape(op)
+                type = MemRefType(_element(op), shape, memory_space=self.memory.type.memory_space)  # type: ignore[attr-defined]
+                view = memref.ViewOp(self.memory, e.value(start), [], type)
+                found[op] = e.op(view, f"x_{op.tile.name_hint or 'tile'}")
+                start = e.add(start, _bytes(op))
+        return found
+
+    def _buffer(self, round: Num) -> Num:
+        """Where the buffer of a round starts."""
+        if isinstance(round, int):
+            return self.start[round % 2]
+        odd = self.e.op(arith.AndIOp(self.e.value(round), self.e.value(1)))
+        return self.e.mul(odd, self.start[1])
+
+
+def _rounds(items: Sequence[Stretch | Loop], first: int | None) -> Iterator[tuple[int | None, int]]:
+    """(parity, bytes) of each round; None where a round takes either buffer."""
+    for item in items:
+        if isinstance(item, Loop):
+            yield from _rounds(item.body, first if item.rounds % 2 == 0 else None)
+        else:
+            for number, part in enumerate(item.parts):
+                parity = None if first is None else (first + number) % 2
+                yield parity, sum(_bytes(op) for op in part.sends)
+        if first is not None:
+            first += item.rounds * (item.count if isinstance(item, Loop) else 1)
+
+
+def _element(op: NeighboursOp) -> Attribute:
+    """What the elements of a buffer are: pairs lie there as they do in registers."""
+    assert isinstance(op.tile.type, TileType)
+    return i16 if op.tile.type.spread.packed == 2 else op.tile.type.element
+
+
+def _shape(op: NeighboursOp) -> list[int]:
+    old, new = layout_of(op.tile), layout_of(op.wider)
+    deep = [b - a for a, b in reversed(new.depth)]
+    return [new.warps[0], *deep, new.height - old.height, new.lanes[0] * new.vector]
+
+
+def _bytes(op: NeighboursOp) -> int:
+    return -(-math.prod(_shape(op)) * element_bytes(_element(op)) // 16) * 16
+
+
+def send_rows(body: RegisterBody, op: NeighboursOp, buffer: SSAValue) -> None:
+    """A warp's last rows, which the warp below reads above its own; then its first."""
+    old, new = layout_of(op.tile), layout_of(op.wider)
+    above = old.rows[0] - new.rows[0]
+    rows = [*range(old.rows[1] - above, old.rows[1]), *range(new.rows[1] - old.rows[1])]
+    element = _element(op)
+    piece = _piece(new.vector, element)
+    with body.depths(new) as deep:
+        for slot, row in enumerate(rows):
+            for first in range(0, new.vector, piece):
+                index = [body.e.value(i) for i in _slot(body, new, body.warp, deep, slot, first)]
+                # pairs lie in shared memory as they do in registers
+                starts = new.starts[first // new.packed : (first + piece) // new.packed]
+                places = [body.here(c, row, deep) for c in starts]
+                if new.packed == 2:
+                    whole = pairs.joined(body.e, [body.load_pair(op.tile, at, new.apart) for at in places])
+                    body.e.effect(vector.StoreOp(whole, buffer, index))
+                    continue
+                values = [body.load(op.tile, at) for at in places]
+                if piece == 1:
+                    body.e.store(values[0], buffer, index)
+                else:
+                    body.e.effect(vector.StoreOp(pairs.together(body.e, values), buffer, index))
+
+
+def receive_rows(body: RegisterBody, op: NeighboursOp, buffer: SSAValue) -> None:
+    """The rows above from the warp above, those below from the warp below."""
+    e = body.e
+    old, new = layout_of(op.tile), layout_of(op.wider)
+    above, below = old.rows[0] - new.rows[0], new.rows[1] - old.rows[1]
+    up, down = e.max(e.sub(body.warp, 1), 0), e.min(e.add(body.warp, 1), new.warps[0] - 1)
+    element = _element(op)
+    piece = _piece(new.vector, element)
+    type = VectorType(element, [piece])
+    with body.depths(new) as deep:
+        for slot in range(above + below):
+            row = new.rows[0] + slot if slot < above else old.rows[1] + slot - above
+            for first in range(0, new.vector, piece):
+                index = _slot(body, new, up if slot < above else down, deep, slot, first)
+                if piece == 1:
+                    body.put(e.load(buffer, index), op.wider, body.here(first, row, deep))
+                    continue
+                loaded = e.op(vector.LoadOp(buffer, [e.value(i) for i in index], type))
+                for v in range(0, piece, new.packed):
+                    if new.packed == 2:
+                        value = loaded if piece == 2 else pairs.shuffle(e, loaded, loaded, [v, v + 1])
+                    else:
+                        value = e.op(vector.ExtractOp(loaded, [v], element))
+                    body.put(value, op.wider, body.here(new.starts[(first + v) // new.packed], row, deep))
+
+
+def _slot(body: RegisterBody, layout: Layout, warp: Num, deep: tuple[Num, ...], slot: int, column: int) -> list[Num]:
+    e = body.e
+    inner = [e.sub(c, low) for c, (low, _) in zip(deep, layout.depth, strict=True)]
+    return [warp, *reversed(inner), slot, e.add(e.mul(body.lane, layout.vector), column)]
+
+
+def _piece(count: int, element: Attribute) -> int:
+    """Elements that one access of at most 16 bytes moves, such that `count` elements take a whole number of them."""
+    piece = 16 // element_bytes(element)
+    while piece > 1 and (count % piece or piece * element_bytes(element) < 2):
+        piece //= 2
+    return max(piece, 1)

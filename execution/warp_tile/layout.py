@@ -1,0 +1,449 @@
+"""The layout of a warp-tiled group: values in registers over lanes (x), rows (y) and warps.
+
+Lane l of a warp holds `vector` consecutive x-points of every stage, at the same columns for all stages, and
+`pitch` rows of its own. The x halo is whole dead lanes at each side, so loads and stores stay aligned
+(Jangda 2020, an overlapped tile per warp). Neighbours in x come by shuffles. Of the rows beside its own, a warp
+either computes (or loads) again what it needs, or takes them from the neighbouring warps: the latter for the
+*exchanged* stages, whose outer rows in the block are then no longer valid, so that the tile is less high.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from xdsl.ir import Attribute
+
+from tilefuse.analysis.index import Index, is_staged
+from tilefuse.analysis.model import PipelineModel
+from tilefuse.analysis.regions import Follow, NotFusable, Region, fixed_span, follow_chain, regions
+from tilefuse.dialects.img.attrs import Level
+from tilefuse.dialects.img.ops import GroupOp
+from tilefuse.dialects.img.types import element_bytes
+from tilefuse.dialects.warp.memory import can_load_pieces
+
+LANES = 32
+WORD_BYTES = 4
+"""Smaller elements are loaded as words of so many bytes where rows do not lie where vectors do."""
+
+
+def stored_at_once(element_bytes: int, vector: int) -> int:
+    """Columns that one access stores of a lane's row that is moved over the lanes to where such accesses may lie.
+
+    Small elements are stored in words, as moving them takes instructions; rows of 16 bytes at once, as memory prefers.
+    """
+    in_words = element_bytes < WORD_BYTES and element_bytes * vector in (4, 8)
+    return WORD_BYTES // element_bytes if in_words else vector
+
+
+def words_at_once(row_bytes: int) -> int:
+    """How many words one access takes of a lane's row that does not lie where vectors do.
+
+    Rows of 16 bytes are loaded two at a time: the fewer accesses, the fewer lines of the first-level cache.
+    """
+    return 1 if row_bytes <= 2 * WORD_BYTES else 2
+
+
+@dataclass
+class Held:
+    """One function held in registers: a stage, or an input as it is loaded."""
+
+    above: int = 0
+    """Rows computed above a warp's own; negative where its first rows are not needed."""
+    below: int = 0
+    """Rows computed below a warp's own."""
+    wide: tuple[int, int] = (0, 0)
+    """The same of the rows held, with those that come from other warps."""
+    reach: tuple[int, int] = (0, 0)
+    """Columns that consumers read left and right of their own (not negative)."""
+    rest: tuple[tuple[int, int], ...] = ()
+    """(first, last) of every further dimension; absolute, since those are not tiled."""
+    left: int = 0
+    right: int = 0
+    """Columns needed outside the tile."""
+    bytes: int = 4
+    exchanged: bool = False
+    paired: bool = False
+    """Two points of a row share a register (`pack-subwords`)."""
+    piece: int = 0
+    """Of an input whose rows do not lie where vectors do: columns of the pieces in which it may be loaded; else 0."""
+
+    def of_any_vector(self) -> Held:
+        """The same without what depends on the columns of a lane."""
+        return Held(
+            self.above, self.below, self.wide, self.reach, self.rest, self.left, self.right, self.bytes, self.exchanged
+        )
+
+    @property
+    def in_words(self) -> bool:
+        """Of an input: whether its pieces are words, out of which elements are cut."""
+        return self.piece > 0 and self.bytes < WORD_BYTES
+
+    @property
+    def deep(self) -> int:
+        """Points of the further dimensions."""
+        return math.prod([last - first + 1 for first, last in self.rest]) if self.rest else 1
+
+    def rows(self, pitch: int) -> int:
+        """Rows computed or loaded by a warp with `pitch` of its own."""
+        return pitch + self.above + self.below
+
+    def exchanged_rows(self) -> int:
+        """Rows that come from other warps."""
+        return self.wide[0] - self.above + self.wide[1] - self.below
+
+
+@dataclass
+class Footprints:
+    """What warps hold of all functions of a group, however many columns a lane has and rows a warp has."""
+
+    stages: dict[int, Held]
+    sources: dict[tuple[int, object], Held]
+    top: int
+    bottom: int
+    rounds: Mapping[int, int]
+    passed: int
+    """These as in a layout."""
+
+
+@dataclass
+class WarpLayout:
+    """Layout of all functions of a group."""
+
+    vector: int
+    warps: int
+    pitch: int
+    """Rows of a warp."""
+    stages: dict[int, Held]
+    sources: dict[tuple[int, object], Held]
+    """Inputs, per (node, function as read with its boundaries)."""
+    dead_left: int
+    """Dead lanes."""
+    dead_right: int
+    slack: int
+    """Columns left of the tile that are valid too: so that stores may be shifted to where vectors lie well."""
+    top: int
+    """Rows of the block whose output is not valid, at the top."""
+    bottom: int
+    rounds: Mapping[int, int]
+    """For each stage, how many barriers stand before it: stages that become ready together share one."""
+    passed: int
+    """Rows that a warp takes from the next one, at most: as many as one must have."""
+
+    @property
+    def width(self) -> int:
+        """Columns of the block's tile."""
+        return (LANES - self.dead_left - self.dead_right) * self.vector
+
+    @property
+    def height(self) -> int:
+        """Rows of the block's tile."""
+        return self.warps * self.pitch - self.top - self.bottom
+
+    def without_slack(self) -> WarpLayout:
+        """The same with stores that are not shifted: as few dead lanes as the halo needs."""
+        everything = (*self.stages.values(), *self.sources.values())
+        left, right = max(h.left for h in everything), max(h.right for h in everything)
+        return replace(
+            self, slack=0, dead_left=math.ceil(left / self.vector), dead_right=math.ceil(right / self.vector)
+        )
+
+    def partial(self, held: Held) -> Literal["left", "right"] | None:
+        """The side at which the columns are not needed that an input loaded in pieces lacks there.
+
+        What ends beside a lane's columns another lane has loaded, so the last, or first, lacks all but one column of a
+        piece. Of words it is the last. None if there is no such side.
+        """
+        if not held.piece:
+            return None
+        if self.dead_right * self.vector - held.right >= held.piece - 1:
+            return "right"
+        left = self.dead_left * self.vector - held.left - self.slack
+        return "left" if not held.in_words and left >= held.piece - 1 else None
+
+    def in_pieces(self, held: Held) -> bool:
+        """Whether an input is loaded in pieces: words always are, pairs where they take fewer accesses."""
+        return held.in_words or self.partial(held) is not None
+
+    def of_size(self, warps: int, pitch: int) -> WarpLayout:
+        """The same with other warps, and rows per warp; raises NotFusable if these are too few."""
+        if self.passed > pitch or 2 * (self.top + self.bottom) > warps * pitch:
+            raise NotFusable(f"{warps} warps of {pitch} rows are too small for this halo")
+        return WarpLayout(  # `replace` takes twice as long, and the search asks for many
+            self.vector, warps, pitch, self.stages, self.sources, self.dead_left, self.dead_right, self.slack,
+            self.top, self.bottom, self.rounds, self.passed,
+        )  # fmt: skip
+
+
+def check_warp_group(model: PipelineModel, members: Sequence[int], follow: Mapping[int, tuple[Follow, ...]]) -> None:
+    """Raise NotFusable unless every stage moves with the warp's tile one to one in x and y."""
+    for id in members:
+        node = model.nodes[id]
+        dims = follow[id]
+        if node.rank < 2 or dims[0] != Follow(0) or dims[1] != Follow(1):
+            raise NotFusable(f"'{node.name}' does not follow x and y one to one, as warp tiles must")
+        if any(f.dim is not None for f in dims[2:]):
+            raise NotFusable(f"'{node.name}' has a third dimension that is tiled; declare it small with bound")
+
+
+def row_readers(model: PipelineModel, members: Collection[int]) -> list[int]:
+    """The members that another one reads in rows beside its own: those that can be exchanged."""
+    found = set()
+    for id in members:
+        for access in model.nodes[id].hull:
+            if access.producer in members and access.indices[1].offset:  # type: ignore[union-attr]
+                found.add(access.producer)
+    return sorted(found)
+
+
+def warp_layout(
+    model: PipelineModel,
+    members: Sequence[int],
+    output: int,
+    region: Mapping[int, Region],
+    width: int,
+    vector: int,
+    warps: int,
+    *,
+    height: int | None = None,
+    pitch: int = 1,
+    exchanged: Collection[int] = (),
+) -> WarpLayout:
+    """The layout for blocks of `warps` warps, given the members' regions for a tile of `width` columns.
+
+    With `height`, rows of the block's tile, the rows of a warp follow from it; else they are `pitch`. The group must
+    be one that `check_warp_group` lets pass. Raises NotFusable where it cannot be warp-tiled so.
+    """
+    held = footprints(model, members, output, region, width, exchanged)
+    return lane_layout(model, members, output, held, vector, warps, height=height, pitch=pitch)
+
+
+def footprints(
+    model: PipelineModel,
+    members: Sequence[int],
+    output: int,
+    region: Mapping[int, Region],
+    width: int,
+    exchanged: Collection[int] = (),
+) -> Footprints:
+    """What warps hold of the functions of a group, given the members' regions for a tile of any `width`."""
+    inside = set(members)
+    stages: dict[int, Held] = {}
+    sources: dict[tuple[int, object], Held] = {}
+    for id in sorted(members, reverse=True):
+        (x0, x1), _, *rest = region[id].spans
+        mine = stages.setdefault(id, Held())
+        mine.rest = tuple(rest)
+        mine.left, mine.right = max(0, -x0), max(0, x1 - width + 1)
+        mine.bytes = model.nodes[id].bytes
+        mine.exchanged = id in exchanged
+        # consumers came first and left in `wide` what they need
+        if mine.exchanged:
+            mine.wide = (max(0, mine.wide[0]), max(0, mine.wide[1]))
+        else:
+            mine.above, mine.below = mine.wide
+        for access in model.nodes[id].hull:
+            x, y = access.indices[0], access.indices[1] if len(access.indices) > 1 else None
+            need = (mine.above, mine.below)
+            if access.producer in inside:
+                assert isinstance(x, Index)
+                assert isinstance(y, Index)
+                first = access.producer not in stages
+                theirs = stages.setdefault(access.producer, Held())
+            elif is_staged(access.indices):
+                assert isinstance(x, Index)
+                assert isinstance(y, Index)
+                key = (access.producer, access.source)
+                deep = tuple(i.span(region[id].spans) for i in access.indices[2:])  # type: ignore[union-attr]
+                first = key not in sources
+                if first:
+                    sources[key] = Held(rest=deep, bytes=model.nodes[access.producer].element_bytes[0])
+                theirs = sources[key]
+                theirs.rest = tuple((min(a[0], b[0]), max(a[1], b[1])) for a, b in zip(theirs.rest, deep, strict=True))
+                theirs.left = max(theirs.left, mine.left - x.offset)
+                theirs.right = max(theirs.right, mine.right + x.offset)
+            else:
+                continue
+            need = (need[0] - y.offset, need[1] + y.offset)
+            theirs.wide = need if first else (max(theirs.wide[0], need[0]), max(theirs.wide[1], need[1]))
+            theirs.reach = (max(theirs.reach[0], -x.offset), max(theirs.reach[1], x.offset))
+    for held in sources.values():
+        held.above, held.below = held.wide
+    top, bottom = _invalid(model, stages, sources, output)
+    passed = max((max(h.wide) for h in stages.values() if h.exchanged), default=0)
+    return Footprints(stages, sources, top, bottom, _exchange_rounds(model, stages), passed)
+
+
+def lane_layout(
+    model: PipelineModel,
+    members: Sequence[int],
+    output: int,
+    held: Footprints,
+    vector: int,
+    warps: int,
+    *,
+    height: int | None = None,
+    pitch: int = 1,
+) -> WarpLayout:
+    """The layout with `vector` columns of a lane; the rest as for `warp_layout`."""
+    stages = {id: h.of_any_vector() for id, h in held.stages.items()}
+    sources = {key: h.of_any_vector() for key, h in held.sources.items()}
+    _pair(model, members, stages, sources, vector)
+    top, bottom = held.top, held.bottom
+    if height is not None:
+        pitch, left_over = divmod(height + top + bottom, warps)
+        if left_over:
+            raise NotFusable(
+                f"a tile of {height} rows, with {top} and {bottom} more that the halo makes invalid, does not lie "
+                f"evenly on {warps} warps; the next larger tile has {height + warps - left_over} rows"
+            )
+    for (id, _), source in sources.items():
+        node = model.nodes[id]
+        if node.contiguous and not node.aligned:
+            source.piece = columns_at_once(node.storage[0], vector)
+    out = model.nodes[output]
+    slack = 0
+    if not out.aligned and out.contiguous:
+        slack = max(stored_at_once(size, vector) for size in out.element_bytes) - 1
+    everything = [*stages.values(), *sources.values()]
+    left = math.ceil((max(h.left for h in everything) + slack) / vector)
+    right = math.ceil(max(h.right for h in everything) / vector)
+    if slack:
+        right = max(right, 1)  # the last columns of a picture's row move into the lane behind
+    if left + right > LANES // 2:
+        raise NotFusable("the halo takes more than half of the lanes of a warp")
+    layout = WarpLayout(
+        vector, warps, pitch, stages, sources, left, right, slack, top, bottom, held.rounds, held.passed
+    )
+    return layout.of_size(warps, pitch)
+
+
+def columns_at_once(element: Attribute, vector: int) -> int:
+    """Columns of the pieces in which a row is loaded that does not lie where vectors do; 0 if it is loaded one by one.
+
+    Of elements smaller than a word pieces are words. Else they are pairs: out of longer ones a lane's columns are not
+    taken in so few instructions that it is worth the accesses saved.
+    """
+    if not can_load_pieces(element, vector):
+        return 0
+    size = element_bytes(element)
+    return 2 if size >= WORD_BYTES else words_at_once(size * vector) * WORD_BYTES // size
+
+
+def _invalid(
+    model: PipelineModel, stages: Mapping[int, Held], sources: Mapping[tuple[int, object], Held], output: int
+) -> tuple[int, int]:
+    """Rows of the block, at its top and bottom, where the output is not what it should be.
+
+    A row that came from outside the block is undefined, and so is what is computed from it.
+    """
+    # per function: the first valid row, counted from the block's first; and the same from the bottom
+    invalid: dict[int, tuple[int, int]] = {}
+    for id in sorted(stages):
+        mine = stages[id]
+        top, bottom = -mine.above, -mine.below
+        for access in model.nodes[id].hull:
+            if access.producer not in invalid:
+                continue
+            dy = access.indices[1].offset  # type: ignore[union-attr]
+            theirs = invalid[access.producer]
+            top, bottom = max(top, theirs[0] - dy), max(bottom, theirs[1] + dy)
+        invalid[id] = (top, bottom)
+    return invalid[output]
+
+
+def group_layout(group: GroupOp, model: PipelineModel) -> WarpLayout:
+    """The layout that a group's schedule and places describe. Raises NotFusable if they describe none."""
+    schedule = group.schedule
+    assert schedule is not None
+    ids = {model.node_of[s.funcs[0]]: s for s in group.stages}
+    members, output = list(ids), model.node_of[group.output_stage.funcs[0]]
+    tile, threads, vector = schedule.tile_sizes, schedule.thread_counts, schedule.vector_width
+    follow = follow_chain(model, members, output)
+    check_warp_group(model, members, follow)
+    for d, points in enumerate(tile[2:], 2):
+        fixed = fixed_span(model, output, d)
+        if fixed is not None and points != (whole := fixed[1] - fixed[0] + 1):
+            raise NotFusable(
+                f"a warp tile computes all {whole} points of dimension {d}, so its size there is {whole}, not {points}"
+            )
+    exchanged = [id for id, s in ids.items() if s.place is not None and s.place.where[0] is Level.Block]
+    region = regions(model, members, output, tile, follow)
+    layout = warp_layout(
+        model, members, output, region, tile[0], vector, threads[1], height=tile[1], exchanged=exchanged
+    )
+    if tile[0] != layout.width:
+        # a tile may leave no columns to shift by
+        unshifted = layout.without_slack()
+        layout = unshifted if tile[0] == unshifted.width else layout
+    if threads[0] != LANES:
+        raise NotFusable(f"threads of a warp tile start with the {LANES} lanes of a warp, not with {threads[0]}")
+    if tile[0] != layout.width:
+        raise NotFusable(
+            f"a warp tile of {LANES} lanes x {vector} points with this halo is {layout.width} wide, not {tile[0]}"
+        )
+    if math.prod(threads[2:]) != 1:
+        raise NotFusable(f"threads of a warp tile are lanes and warps, not {list(threads)}")
+    return layout
+
+
+def _pair(
+    model: PipelineModel,
+    members: Sequence[int],
+    stages: Mapping[int, Held],
+    sources: Mapping[tuple[int, object], Held],
+    vector: int,
+) -> None:
+    """What `pack-subwords` will compute two points at a time: see there."""
+    # the hull has every function that is read, as it is read, in fewer accesses
+    accesses = {id: model.nodes[id].hull for id in members}
+    masked = {a.producer for id in members for a in accesses[id] if a.boundary and a.producer in stages}
+    for id in members:
+        node = model.nodes[id]
+        if node.pair_instructions is None or id in masked:
+            continue
+        near = [stages.get(a.producer) or sources.get((a.producer, a.source)) for a in accesses[id]]
+        smallest = min(node.element_bytes + tuple(model.nodes[a.producer].element_bytes[0] for a in accesses[id]))
+        if vector % (4 // smallest) or any(h is None or 2 * max(h.reach) > vector for h in (*near, stages[id])):
+            continue
+        stages[id].paired = True
+        for a in accesses[id]:
+            if (held := sources.get((a.producer, a.source))) is not None:
+                held.paired = True
+
+
+def _exchange_rounds(model: PipelineModel, stages: Mapping[int, Held]) -> dict[int, int]:
+    rounds: dict[int, int] = {}
+    for id in sorted(stages):
+        rounds[id] = max(
+            (rounds[p] + (stages[p].exchanged_rows() > 0) for p in model.producers(id) if p in stages), default=0
+        )
+    return rounds
+
+
+def exchange_bytes(model: PipelineModel, layout: WarpLayout) -> int:
+    """Shared memory, in bytes per block, through which rows go from warp to warp.
+
+    Stages that become ready together are exchanged in one round; two buffers take turns, so that one barrier per
+    round is enough.
+    """
+    rounds = layout.rounds
+    need: dict[int, int] = {}
+    for id, held in layout.stages.items():
+        if rows := held.exchanged_rows():
+            row = LANES * layout.vector * (2 if held.paired else held.bytes)
+            need[rounds[id]] = need.get(rounds[id], 0) + layout.warps * rows * held.deep * row
+    return sum(max((n for r, n in need.items() if r % 2 == parity), default=0) for parity in (0, 1))
+
+
+def array_bytes(model: PipelineModel, layout: WarpLayout) -> list[tuple[int, str]]:
+    """Bytes that a block's tiles take as arrays, which they are on a CPU; per function, with its name."""
+    arrays = [(model.nodes[id].name, held) for id, held in layout.stages.items()]
+    arrays += [(model.nodes[id].name, held) for (id, _), held in layout.sources.items()]
+    sizes = []
+    for name, held in arrays:
+        rows, columns = layout.pitch + sum(held.wide), LANES * layout.vector + sum(held.reach)
+        sizes.append((layout.warps * rows * columns * held.deep * held.bytes, name))
+    return sizes

@@ -1,0 +1,207 @@
+"""Loads of warp tiles: rows as vectors where they lie well, else in pieces or one by one; guarded in border tiles."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from xdsl.dialects import vector
+from xdsl.dialects.builtin import IntegerType, VectorType
+from xdsl.ir import Attribute, SSAValue
+
+from tilefuse.dialects.warp import LoadOp
+from tilefuse.dialects.warp.layout import Layout
+from tilefuse.dialects.warp.memory import can_cut
+from tilefuse.execution.warp_tile import pairs
+from tilefuse.execution.warp_tile.body import Where
+from tilefuse.execution.warp_tile.pieces import MovedPieces, Pieces
+from tilefuse.execution.warp_tile.schedule import layout_of
+from tilefuse.execution.warp_tile.sides import SidePieces
+from tilefuse.lowering.emit import PRIVATE, Num
+
+if TYPE_CHECKING:
+    from tilefuse.execution.warp_tile.registers import RegisterBody
+
+
+def load_tile(body: RegisterBody, op: LoadOp) -> None:
+    """All rows of an input into registers, all of them on their way before the first is needed."""
+    _Load(body, op).emit()
+
+
+class _Load:
+    """One load. The ways to do it differ in one branch for all rows."""
+
+    def __init__(self, body: RegisterBody, op: LoadOp) -> None:
+        self.body, self.op = body, op
+        self.layout = layout_of(op.tile)
+        self.element = op.tile.type.element
+        self.type = VectorType(self.element, [self.layout.vector])
+        self.in_words = op.pieces is not None and can_cut(self.element, self.layout.vector)
+
+    def emit(self) -> None:
+        """The branches."""
+        e, op = self.body.e, self.op
+        if op.border is None:
+            self._interior()
+        else:
+            e.choose(op.border, self._border, self._interior)
+
+    def _interior(self) -> None:
+        if self.op.aligned is None:
+            self._unaligned()
+        else:
+            self.body.e.choose(self.op.aligned, lambda: self._rows(self._together), self._unaligned)
+
+    def _border(self) -> None:
+        e, op = self.body.e, self.op
+        if op.whole is None:
+            self._rows(self._guarded)
+            return
+
+        def whole() -> None:
+            if op.sides is not None and SidePieces.can_load(op):
+                e.choose(op.sides, self._sides, self._whole)
+            else:
+                self._whole()
+
+        e.choose(op.whole, whole, lambda: self._rows(self._guarded))
+
+    def _unaligned(self) -> None:
+        if self.op.pieces is None:
+            self._rows(self._apart)
+            return
+        pieces = Pieces(self.body, self.op)
+        # all that is loaded is on its way before the first of it is needed
+        self._rows(pieces.fetch)
+        self._rows(lambda at: self.body.put_row(pieces.row(at), self.op.tile, at, None))
+
+    # --- rows
+
+    def _rows(self, emit: Callable[[Where], None]) -> None:
+        body, layout = self.body, self.layout
+        with body.depths(layout) as deep, body.e.loop(layout.height, "r", unroll=True) as r:
+            emit(body.here(0, body.e.add(r, layout.rows[0]), deep))
+
+    def _together(self, at: Where) -> None:
+        self.body.put_row(self._row(self._index(at)), self.op.tile, at, None)
+
+    def _apart(self, at: Where) -> None:
+        self.body.put_points(
+            self.op.tile, at.row, at.deep, lambda there: self.body.e.load(self.op.buffer, self._index(there))
+        )
+
+    def _guarded(self, at: Where) -> None:
+        self.body.put_points(
+            self.op.tile, at.row, at.deep, lambda there: self.body.run(self.op.points, there, self.layout)[0]
+        )
+
+    def _index(self, at: Where) -> list[Num]:
+        return self.body.memory_index(self.op.indices, at, self.layout)
+
+    def _row(self, index: Sequence[Num]) -> SSAValue:
+        e = self.body.e
+        return e.op(vector.LoadOp(self.op.buffer, [e.value(i) for i in index], self.type))
+
+    # --- border tiles in which each lane's columns of a row lie inside or outside of the box together
+
+    def _whole(self) -> None:
+        body, op, waiting = self.body, self.op, _Waiting(self.body, self.layout, self.type)
+
+        def together() -> None:
+            self._rows(lambda at: waiting.put(self._moved(at, together=True), at))
+
+        def apart() -> None:
+            if not self.in_words:
+                self._rows(lambda at: waiting.put(self._moved(at, together=False), at))
+                return
+            pieces = MovedPieces(body, op)
+            self._rows(pieces.fetch)
+            last = body.here(0, self.layout.rows[1] - 1, tuple(low for low, _ in self.layout.depth))
+            with body.e.when(pieces.may_reach_end(last)):
+                end = pieces.fetch_end()
+                self._rows(lambda at: pieces.put_end(end, at))
+            self._rows(lambda at: waiting.put(pieces.row(at), at))
+
+        if op.aligned is None:
+            apart()
+        elif op.aligned is op.whole:  # one flag may say both
+            together()
+        else:
+            body.e.choose(op.aligned, together, apart)
+        self._fill(waiting, (0, self.layout.vector - 1))
+        self._rows(lambda at: body.put_row(waiting.get(at), op.tile, at, self._keep(at)))
+
+    def _sides(self) -> None:
+        """The same of rows none of which is moved, nor the first or last of the buffer."""
+        body, waiting, pieces = self.body, _Waiting(self.body, self.layout, self.type), SidePieces(self.body, self.op)
+        self._rows(pieces.fetch)
+        self._rows(lambda at: waiting.put(pieces.row(at), at))
+        self._fill(waiting, pieces.ends)
+
+        first = body.here(0, self.layout.rows[0], ())  # as in all rows
+        self._rows(lambda at: body.put_row(waiting.get(at), self.op.tile, at, self._keep(first)))
+
+    def _fill(self, waiting: _Waiting, ends: tuple[int, int]) -> None:
+        """Give lanes outside of the box its first, or last, column if they need it: `ends` of what they have loaded."""
+        if not self.op.fills:
+            return
+        body, e, layout = self.body, self.body.e, self.layout
+        first = body.here(0, layout.rows[0], tuple(low for low, _ in layout.depth))
+        before, after = self._place(first)[len(self.op.indices) :][:2]
+
+        def fill(at: Where, spread: Callable[[SSAValue], SSAValue]) -> None:
+            waiting.put(spread(waiting.get(at)), at)
+
+        def of_column(column: int) -> Callable[[SSAValue], SSAValue]:
+            return lambda row: pairs.shuffle(e, row, row, [column] * layout.vector)
+
+        def of_either(row: SSAValue) -> SSAValue:
+            found = e.select(before, *(e.op(vector.ExtractOp(row, [v], self.element)) for v in ends))
+            return e.op(vector.BroadcastOp(found, self.type))
+
+        if isinstance(self.element, IntegerType) and self.element.width.data < 32:
+            # within words that takes an instruction a word, without selecting first
+            for outside, column in zip((before, after), ends, strict=True):
+                with e.when(outside):
+                    self._rows(partial(fill, spread=of_column(column)))
+        else:
+            with e.when(e.either(before, after)):
+                self._rows(partial(fill, spread=of_either))
+
+    def _place(self, at: Where) -> Sequence[SSAValue]:
+        return self.body.run(self.op.rows, at, self.layout)
+
+    def _keep(self, at: Where) -> tuple[SSAValue, SSAValue] | None:
+        if self.op.replaces is None:
+            return None
+        place = self._place(at)
+        return place[-2], place[-1]
+
+    def _moved(self, at: Where, *, together: bool) -> SSAValue:
+        """The row where `rows` says that it lies."""
+        e = self.body.e
+        *outer, first = self._place(at)[: len(self.op.indices)]
+        if together:
+            return self._row([*outer, first])
+        columns = [[*outer, e.add(first, v)] for v in range(self.layout.vector)]
+        return pairs.together(e, [e.load(self.op.buffer, index) for index in columns])
+
+
+class _Waiting:
+    """Rows as they are in memory, so that filling them is cheap, on their way into the tile."""
+
+    def __init__(self, body: RegisterBody, layout: Layout, row: VectorType[Attribute]) -> None:
+        self.body, self.layout = body, layout
+        self.rows = body.e.alloca(layout.shape[:-1], row, PRIVATE, "rows")
+
+    def put(self, row: SSAValue, at: Where) -> None:
+        """Keep a row until it is asked for."""
+        self.body.e.store(row, self.rows, self._slot(at))
+
+    def get(self, at: Where) -> SSAValue:
+        """A row that waits."""
+        return self.body.e.load(self.rows, self._slot(at))
+
+    def _slot(self, at: Where) -> list[Num]:
+        return self.body.register_index(self.layout, at)[:-1]

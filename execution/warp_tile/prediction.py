@@ -1,0 +1,175 @@
+"""The time of a kernel of warp tiles, from what its tiles do. Terms and sources: docs/cost-model.md."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from tilefuse.analysis.machine import Machine
+from tilefuse.execution.features import Features
+from tilefuse.execution.warp_tile.layout import LANES
+
+BUSY_MEMORY = 0.65
+"""Share of a kernel's time for which DRAM is busy, from which it does not pay to ask for lines ahead of time."""
+IDLE_MEMORY, WAITED_FOR = 0.5, 0.55
+"""Shares of a kernel's time for which DRAM is busy: up to which a single wave that has asked does not wait for it, and
+from which it gains as any first wave."""
+MOST_WAVES = 4.0
+"""Waves of blocks from which blocks have drifted apart, so that some compute while others load."""
+FULL_WAVE = 0.9
+"""Share of the places for blocks that a single wave must fill: a kernel that moves in early takes the places that are
+free first, so that some multiprocessors get more of its blocks than others."""
+SMALL_WAVE = 0.25
+"""A second wave as small as this does not pay what all blocks do for it."""
+AHEAD_US = 0.7
+"""Microseconds by which a kernel is faster whose first wave finds what it loads in the cache."""
+ASKED_US, ASKED_TAIL = 0.45, 0.48
+"""A kernel of a single wave that finds what it loads in the cache: microseconds beside its launch and its instructions,
+and the share that is left of the time per instruction of its last block."""
+BEGIN_US, BEGUN_US, BEGIN_POWER = 0.7, 0.135, 8.0
+"""Microseconds that such a kernel takes to begin, and per block of a multiprocessor; how sharply the longer of that and
+of its instructions' time decides."""
+FULL_THREADS = 1024
+"""Threads resident on a multiprocessor for which `overlap` is given."""
+
+
+@dataclass(frozen=True, slots=True)
+class Work(Features):
+    """What a kernel of warp tiles does. A tile is a warp's; bytes are per tile where nothing else is said."""
+
+    at_border: float
+    """The share of the blocks whose tiles lie at the edges of the picture."""
+    warps: int
+    """Warps, and tiles, of a block."""
+    resident_blocks: int
+    """Blocks that a multiprocessor has registers, threads and shared memory for."""
+    instructions: float
+    """Of one lane, beside those that pass rows from warp to warp."""
+    exchanges: float
+    """Writes and reads of rows that go from warp to warp, of one lane."""
+    barriers: int
+    own_bytes: float
+    """Points that no other tile reads or writes."""
+    other_bytes: float
+    """Points of neighbouring blocks' tiles that are loaded too."""
+    stored_bytes: float
+    loads: bool
+    """Whether anything is loaded."""
+    loaded_bytes: float
+    """Of one lane, into tiles, all in flight at once."""
+    touched_bytes: float
+    """The same, counted as often as an access touches their lines in the first-level cache."""
+    stored_again: float
+    """Of one lane: what its stores touch beyond that where rows are stored one element at a time."""
+    guarded: bool
+    """Whether rows that are loaded or stored do not lie where vectors do."""
+    row_bytes: int
+    """Of a warp."""
+    rows: int
+    """Of a block, with the halo."""
+
+    def waves(self, machine: Machine) -> float:
+        """How often the blocks fill all places that there are for them."""
+        return self.blocks / (self.resident_blocks * machine.cores)
+
+    def per_core(self, machine: Machine) -> int:
+        """Blocks of a multiprocessor that has most."""
+        return -(-self.blocks // machine.cores)
+
+    def resident_threads(self, machine: Machine) -> int:
+        """Of its threads those that run at once."""
+        return LANES * self.warps * min(self.resident_blocks, self.per_core(machine))
+
+
+def microseconds(work: Work, machine: Machine) -> float:
+    """How long the kernel takes, with its launch."""
+    c = machine.calibration
+    per_core = work.per_core(machine)
+    tiles, resident = work.blocks * work.warps, work.resident_threads(machine)
+    together = min(1.0, work.resident_blocks / per_core)  # the share of the blocks in the first wave
+
+    instructions = _instructions(work, machine)
+    compute = _compute(work, instructions, machine)
+    dram = _dram(work, machine)
+    # neighbours in x share the ends of rows, and drift apart while they go down tall tiles
+    drift = (1.0 - together) * min(1.0, max(0.0, (work.rows - 8) / 24))
+    dram *= 1.0 + c.narrow_rows * max(0.0, 16 * LANES / work.row_bytes - 1.0) * drift
+    store = tiles * work.stored_bytes / (machine.bytes_per_us * c.store_over_dram)
+    cache = (
+        tiles
+        * (work.own_bytes + work.other_bytes + LANES * c.store_again * work.stored_again)
+        / (machine.bytes_per_us * c.cache_over_dram)
+    )
+    memory = max(dram, store, cache)
+    if work.loads:  # what is only stored waits for nothing
+        memory *= math.sqrt(max(1.0, c.in_flight / max(1.0, resident * work.loaded_bytes)))
+
+    # the shorter of the two hides behind the longer, the better the more threads there are; a first wave of blocks
+    # loads together and computes together
+    touched = work.loaded_bytes + c.touched_again * (work.touched_bytes - work.loaded_bytes)
+    load = tiles * LANES * touched / (machine.instructions_per_us * c.load_bytes_per_instruction)
+    longer, shorter = max(memory, compute), min(memory, compute)
+    power = c.overlap * math.pow(resident / FULL_THREADS, c.overlap_power)
+    both = _beside(longer, shorter + load, power)
+    in_first_wave = min(1.0, c.apart * together) * shorter
+    begun = work.blocks / machine.cores * c.block_us
+    tail = instructions * c.tail_us * (1.0 + c.guarded_tail * work.guarded)
+    return both + in_first_wave + begun + tail + machine.launch_us
+
+
+def least_microseconds(tiles: int, instructions: float, machine: Machine) -> float:
+    """A lower bound of `microseconds`, for a kernel of `tiles` with so many instructions of a lane."""
+    lanes = tiles * LANES * instructions * machine.calibration.issue_overhead
+    return 0.999 * (lanes / machine.instructions_per_us + machine.launch_us)
+
+
+def _beside(longer: float, shorter: float, power: float) -> float:
+    """The time of two things that hide behind each other, the better the larger `power`."""
+    return longer * math.pow(1.0 + math.pow(shorter / longer, power), 1.0 / power)
+
+
+def _instructions(work: Work, machine: Machine) -> float:
+    """Of one lane, and what it waits at barriers, in instructions."""
+    c = machine.calibration
+    # with few other blocks there is little to do while the warps of one wait for each other
+    waiting = work.barriers * c.barrier / work.resident_blocks
+    return work.instructions + work.exchanges * c.exchange_row + waiting
+
+
+def _compute(work: Work, of_lane: float, machine: Machine) -> float:
+    """How long the instructions of all lanes, `of_lane` each, take on the multiprocessor that has most of them."""
+    c = machine.calibration
+    code = 1.0 + c.code_penalty * max(0.0, work.code / c.code_limit - 1.0)
+    instructions = work.blocks * work.warps * LANES * of_lane * c.issue_overhead * code
+    compute = instructions / machine.instructions_per_us * (1.0 + c.border * work.at_border)
+    # some multiprocessors have a block more than others, and not only by one where blocks move in early; but where
+    # all places are taken they lie evenly
+    full = FULL_WAVE <= work.waves(machine) <= 1.0
+    per_core = work.per_core(machine)
+    idle = per_core * machine.cores / work.blocks - 1.0
+    slow = math.pow(max(1.0, c.full_issue_threads / work.resident_threads(machine)), c.full_issue_power)
+    return compute * slow * (1.0 + (1.0 if full else c.imbalance) * idle)
+
+
+def _dram(work: Work, machine: Machine) -> float:
+    """How long DRAM takes."""
+    bytes = work.own_bytes + work.other_bytes * machine.calibration.overlap_miss
+    return work.blocks * work.warps * bytes / machine.bytes_per_us
+
+
+def saved_ahead(work: Work, time: float, machine: Machine) -> float:
+    """What asking for lines ahead of time saves of a time without it, in microseconds; 0 where it does not pay."""
+    dram, waves = _dram(work, machine), work.waves(machine)
+    if not work.loads or dram >= BUSY_MEMORY * time:
+        return 0.0
+    if waves < FULL_WAVE or 1.0 < waves < 1.0 + SMALL_WAVE or waves > MOST_WAVES:
+        return 0.0
+    if waves > 1.0 or work.barriers:
+        return AHEAD_US / max(1.0, waves)
+    # of a single wave DRAM works while the kernel before computes: it takes what its instructions take
+    of_lane = _instructions(work, machine)
+    computed = _compute(work, of_lane, machine) + ASKED_TAIL * of_lane * machine.calibration.tail_us
+    begun = BEGIN_US + work.blocks / machine.cores * BEGUN_US
+    asked = machine.launch_us + ASKED_US + _beside(max(computed, begun), min(computed, begun), BEGIN_POWER)
+    share = min(1.0, max(0.0, (WAITED_FOR - dram / asked) / (WAITED_FOR - IDLE_MEMORY)))
+    return max(0.0, share * (time - asked) + (1.0 - share) * AHEAD_US)

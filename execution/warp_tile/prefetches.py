@@ -1,0 +1,39 @@
+"""`warp.prefetch`: the lanes of a block ask for the cache lines of a box of points, a line each."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from xdsl.dialects.builtin import MemRefType
+from xdsl.ir import SSAValue
+
+from tilefuse.dialects.img.types import element_bytes
+from tilefuse.dialects.memref_prefetch import PrefetchOp as LineOp
+from tilefuse.dialects.warp import PrefetchOp
+
+if TYPE_CHECKING:
+    from tilefuse.execution.warp_tile.registers import RegisterBody
+
+LINE_BYTES = 128
+
+
+def prefetch_lines(body: RegisterBody, op: PrefetchOp) -> None:
+    """All lines of the box, spread over the lanes of all warps."""
+    e, type = body.e, op.buffer.type
+    assert isinstance(type, MemRefType)
+    (x0, x1), (y0, y1) = op.within
+    step = max(1, LINE_BYTES // element_bytes(type.element_type))
+    lines = -(-(x1 - x0) // step)  # the last points may lie in one more, in which the box on the right begins
+    count, at_once = (y1 - y0) * lines, body.warps * body.lanes
+    *outer, y, x = op.indices
+    last = e.sub(e.dim(op.buffer, len(outer) + 1), 1)
+    for first in range(0, count, at_once):
+        number = e.add(e.add(e.mul(body.warp, body.lanes), body.lane), first)
+        row, line = e.div_rem(number, lines)
+        rows = [*outer, e.add(y, e.add(row, y0))]
+        asked: SSAValue | None = e.compare("slt", number, count) if first + at_once > count else None
+        for axis, i in enumerate(rows):
+            asked = e.both(asked, e.within(i, e.dim(op.buffer, axis)))
+        column = e.clamp(e.add(x, e.add(e.mul(line, step), x0)), 0, last)
+        with e.when(asked):
+            e.effect(LineOp(op.buffer, [e.value(i) for i in (*rows, column)]))

@@ -1,0 +1,323 @@
+"""Register fit: schedules and bounds follow what the CUDA compiler reports of each kernel (level 3 and 5).
+
+The compiler is left to itself at first: then it often takes fewer registers, and orders instructions better, than for a
+number of blocks. What its report changes, kernel by kernel:
+
+- a kernel that leaves too few registers for the schedule's `blocks`, or spills, is held to them (`held`); so is one
+  whose blocks all run at once (`even`) and that leaves room for more of them,
+- a kernel that leaves such room even when it is held is released: its blocks do not lie evenly, nor ask ahead,
+- kernels that spill are tiled again with their need of registers noted; where the search has nothing better, they get
+  fewer blocks, then smaller tiles.
+
+Each kernel is compiled as soon as its text is printed, beside the others, and again as soon as its own report is in.
+Only kernels that change are lowered again. No decision depends on which report comes first.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr, UnitAttr
+
+from tilefuse.analysis.duplicates import fingerprint
+from tilefuse.dialects.diagnostics import PipelineError
+from tilefuse.dialects.img.attrs import ScheduleAttr
+from tilefuse.dialects.img.ops import EVEN, GroupOp, PipelineOp
+from tilefuse.execution.kernel import HELD, bound
+from tilefuse.execution.registry import model_of
+from tilefuse.lowering.abi import groups_of, kernel_name, threads
+from tilefuse.passes.pipeline import new_context
+from tilefuse.passes.tile import REGISTER_NEEDS, add_register_need
+from tilefuse.passes.validate_occupancy import ValidateOccupancy
+from tilefuse.targets.gpus import gpu
+from tilefuse.targets.occupancy import occupancy
+
+
+@dataclass(frozen=True)
+class Report:
+    """The compiler's figures of a kernel."""
+
+    registers: int
+    """Per thread."""
+    spill_bytes: int
+    """Spill stores and loads of one thread."""
+    shared_bytes: int
+    """Static shared memory of one block."""
+
+
+@dataclass(frozen=True)
+class Compiler:
+    """The steps that register fit asks others for."""
+
+    machine: str
+    """The GPU's model or architecture."""
+    print: Callable[[ModuleOp, str], str]
+    """The CUDA text of a kernel of a module."""
+    compile: Callable[[str, str], Report | None]
+    """The report on a kernel of this name and text; None where tools keep the compiler from reporting. Called from
+    several threads at once."""
+    lower: Callable[[ModuleOp, Collection[str]], ModuleOp]
+    """A scheduled module with all kernels lowered but those of these names."""
+    tile: Callable[[Callable[[Sequence[GroupOp]], None]], ModuleOp | None]
+    """Schedules anew, from the module that `tile` is given, after calling the function on its groups; None where
+    schedules are not searched for."""
+
+
+def fit_registers(
+    scheduled: ModuleOp, lowered: ModuleOp, compiler: Compiler, *, by_hand: Collection[str]
+) -> tuple[ModuleOp, ModuleOp]:
+    """Fit a scheduled and a lowered module to the registers that kernels take; return both, changed or as they are.
+
+    `by_hand`: names of groups whose schedules stay.
+    """
+    return _Fit(scheduled, lowered, compiler, by_hand).run()
+
+
+def _pipeline(module: ModuleOp) -> PipelineOp:
+    return next(op for op in module.body.block.ops if isinstance(op, PipelineOp))
+
+
+def _groups(module: ModuleOp) -> list[GroupOp]:
+    return groups_of(_pipeline(module))
+
+
+def _functions(module: ModuleOp) -> dict[str, func.FuncOp]:
+    return {f.sym_name.data: f for f in module.body.block.ops if isinstance(f, func.FuncOp)}
+
+
+def _with_callees(module: ModuleOp, kernel: str) -> list[func.FuncOp]:
+    """A kernel and the functions that it calls, callees first."""
+    functions, found = _functions(module), {}
+
+    def visit(name: str) -> None:
+        if name in functions and name not in found:
+            for op in functions[name].walk():
+                if isinstance(op, func.CallOp):
+                    visit(op.callee.string_value())
+            found[name] = functions[name]
+
+    visit(kernel)
+    return list(found.values())
+
+
+class _Fit:
+    """The state of one fit."""
+
+    def __init__(self, scheduled: ModuleOp, lowered: ModuleOp, compiler: Compiler, by_hand: Collection[str]):
+        self._given = scheduled, lowered
+        self._scheduled = scheduled.clone()
+        self._compiler = compiler
+        self._by_hand = tuple(by_hand)
+        self._names = [kernel_name(g) for g in _groups(lowered)]
+        """The kernel of each group."""
+        self._homes = dict.fromkeys(self._names, lowered)
+        """The module that holds the latest form of each kernel."""
+        self._reports: dict[str, Report | None] = {}
+
+    def run(self) -> tuple[ModuleOp, ModuleOp]:
+        """Compile, and change what has to change, until the reports ask for nothing more."""
+        fixed = {name for g, name in self._groups() if g.sym_name.data in self._by_hand}
+        searched = True
+        tried = {self._schedules()}
+        waiting: Collection[str] = dict.fromkeys(self._names)
+        while waiting:
+            self._compile(waiting)
+            before = [fingerprint(g) for g, _ in self._groups()]
+            again = self._tiled_again(fixed) if searched else None
+            if again is not None and (schedules := _schedules(again)) not in tried:
+                # (tried: what was released from its blocks, and spills all the same, would be asked for once more)
+                tried.add(schedules)
+                self._scheduled = again
+            else:
+                # what the search has nothing better for is made smaller, and searched for no more
+                searched = False
+                if not self._make_room(fixed):
+                    break
+            after = [fingerprint(g) for g, _ in self._groups()]
+            changed = {name for name, a, b in zip(self._names, before, after, strict=True) if a != b}
+            waiting = self._lower(set(self._homes) - changed)
+        return self._result()
+
+    def _groups(self) -> Iterator[tuple[GroupOp, str]]:
+        """The scheduled groups, and the kernel of each."""
+        return zip(_groups(self._scheduled), self._names, strict=True)
+
+    def _schedules(self) -> tuple[ScheduleAttr | None, ...]:
+        return _schedules(self._scheduled)
+
+    # --- compiling ----------------------------------------------------------------------------------------------
+
+    def _compile(self, names: Collection[str]) -> None:
+        """Compile kernels side by side, each again while its own report asks for that."""
+        if len(names) == 1:
+            left = list(names)
+            while left:
+                name = left.pop()
+                self._reports[name] = self._compiler.compile(name, self._compiler.print(self._homes[name], name))
+                left += self._revised(name)
+            return
+        from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait  # 10 ms, for several only
+
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            running: dict[Future[Report | None], str] = {}
+
+            def start(name: str) -> None:
+                text = self._compiler.print(self._homes[name], name)
+                running[pool.submit(self._compiler.compile, name, text)] = name
+
+            try:
+                for name in self._longest_first(names):
+                    start(name)
+                while running:
+                    done, _ = wait(running, return_when=FIRST_COMPLETED)
+                    for future in done:
+                        name = running.pop(future)
+                        self._reports[name] = future.result()
+                        for changed in self._revised(name):
+                            start(changed)
+            except BaseException:
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise
+
+    def _longest_first(self, names: Iterable[str]) -> list[str]:
+        """So that the longest kernel does not begin when all others are done."""
+
+        def size(name: str) -> int:
+            return sum(1 for f in _with_callees(self._homes[name], name) for _ in f.walk())
+
+        return sorted(names, key=size, reverse=True)
+
+    # --- what a kernel's own report asks for --------------------------------------------------------------------
+
+    def _revised(self, name: str) -> list[str]:
+        """Hold or release a kernel where its report asks for that; return the kernels to compile again."""
+        report = self._reports[name]
+        if report is None:
+            return []
+        groups = [g for g, of in self._groups() if of == name]
+        if holding := [g for g in groups if self._must_be_held(g, report)]:
+            for group in holding:
+                group.attributes[HELD] = UnitAttr()
+            self._bound(name, holding[0])
+            return [name]
+        if releasing := [g for g in groups if HELD in g.attributes and self._is_uneven(g, report)]:
+            for group in releasing:
+                assert group.schedule is not None
+                del group.attributes[EVEN], group.attributes[HELD]
+                group.schedule = ScheduleAttr.new_from(group.schedule, ahead=0)
+            return self._lower(set(self._homes) - {name})
+        return []
+
+    def _must_be_held(self, group: GroupOp, report: Report) -> bool:
+        """Whether a kernel that is left to itself leaves too few registers for its blocks, spills, or lies unevenly."""
+        schedule = group.schedule
+        if schedule is None or not schedule.resident_blocks or HELD in group.attributes:
+            return False
+        fewer = self._room(group, report.registers) < schedule.resident_blocks
+        return bool(report.spill_bytes) or fewer or self._is_uneven(group, report)
+
+    def _room(self, group: GroupOp, registers: int, shared: int = 0) -> int:
+        """How many blocks that take so much a multiprocessor has room for."""
+        count = math.prod(threads(group))
+        return occupancy(gpu(self._compiler.machine), count, registers, shared).blocks_per_sm
+
+    def _is_uneven(self, group: GroupOp, report: Report) -> bool:
+        """Whether there is room for more of the blocks that all run at once than there are to be."""
+        if group.schedule is None or EVEN not in group.attributes:
+            return False
+        return self._room(group, report.registers, report.shared_bytes) > group.schedule.resident_blocks
+
+    def _bound(self, name: str, group: GroupOp) -> None:
+        """Give a kernel the bound of its group, in a module of its own."""
+        home = ModuleOp([f.clone() for f in _with_callees(self._homes[name], name)])
+        bound(group, _functions(home)[name])
+        self._homes[name] = home
+
+    # --- what spilling asks for ---------------------------------------------------------------------------------
+
+    def _spilling(self, fixed: Collection[str]) -> list[tuple[GroupOp, Report]]:
+        """The groups whose kernels spill, but for `fixed` ones."""
+        found = ((g, self._reports.get(name)) for g, name in self._groups() if name not in fixed)
+        return [(g, report) for g, report in found if report is not None and report.spill_bytes]
+
+    def _tiled_again(self, fixed: Collection[str]) -> ModuleOp | None:
+        """All scheduled anew, with what the spilling kernels need noted for the `tile` pass.
+
+        None if no kernel spills, or none of these gets another schedule by that.
+        """
+        spilling = [(g, r) for g, r in self._spilling(fixed) if g.schedule is not None]
+        if not spilling:
+            return None
+        for group, report in spilling:
+            assert group.schedule is not None
+            if model_of(group).learns_registers:
+                add_register_need(group, report.registers + -(-report.spill_bytes // 8))
+        old = _groups(self._scheduled)
+
+        def note(groups: Sequence[GroupOp]) -> None:
+            for was, now in zip(old, groups, strict=True):
+                if REGISTER_NEEDS in was.attributes:
+                    now.attributes[REGISTER_NEEDS] = was.attributes[REGISTER_NEEDS]
+
+        again = self._compiler.tile(note)
+        if again is None:
+            return None
+        names = {g.sym_name.data for g, _ in spilling}
+        changed = False
+        for was, now in zip(old, _groups(again), strict=True):
+            if was.schedule != now.schedule:
+                changed |= was.sym_name.data in names
+            elif HELD in was.attributes:
+                now.attributes[HELD] = was.attributes[HELD]
+        return again if changed else None
+
+    def _make_room(self, fixed: set[str]) -> bool:
+        """Give kernels that spill fewer blocks or a smaller tile; whether any got one. `fixed` cannot get one."""
+        for group, name in self._groups():
+            if (report := self._reports.get(name)) is not None:
+                group.attributes["registers"] = IntegerAttr(report.registers, 64)
+        changed = False
+        names = dict(zip((g.sym_name.data for g in _groups(self._scheduled)), self._names, strict=True))
+        for group, report in self._spilling(fixed):
+            group.attributes["spill_bytes"] = IntegerAttr(report.spill_bytes, 64)
+            try:
+                validate = ValidateOccupancy(self._compiler.machine, fix=True, keep=self._by_hand)
+                validate.apply(new_context(), self._scheduled)
+                changed = True
+            except PipelineError:
+                fixed.add(names[group.sym_name.data])  # no smaller tile: better slow than not at all
+            group.attributes.pop("spill_bytes", None)
+        return changed
+
+    # --- modules ------------------------------------------------------------------------------------------------
+
+    def _lower(self, known: Collection[str]) -> list[str]:
+        """Lower the scheduled module again, but for the kernels that are known; the names of the new ones."""
+        lowered = self._compiler.lower(self._scheduled, known)
+        self._names = [kernel_name(g) for g in _groups(lowered)]
+        new = [name for name in dict.fromkeys(self._names) if name in _functions(lowered)]
+        self._homes = {name: lowered if name in new else self._homes[name] for name in dict.fromkeys(self._names)}
+        return new
+
+    def _result(self) -> tuple[ModuleOp, ModuleOp]:
+        """The scheduled module, and one that holds all kernels in their latest form."""
+        if all(home is self._given[1] for home in self._homes.values()) and self._schedules() == _schedules(
+            self._given[0]
+        ):
+            return self._given
+        module = self._scheduled.clone()
+        for group, name in zip(_groups(module), self._names, strict=True):
+            group.attributes["kernel"] = StringAttr(name)
+        pipeline = _pipeline(module)
+        for name, home in self._homes.items():
+            for function in _with_callees(home, name):
+                module.body.block.insert_op_before(function.clone(), pipeline)
+        return self._scheduled, module
+
+
+def _schedules(module: ModuleOp) -> tuple[ScheduleAttr | None, ...]:
+    return tuple(g.schedule for g in _groups(module))

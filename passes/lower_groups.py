@@ -1,0 +1,96 @@
+"""`lower-groups`: every scheduled group becomes a kernel and its tile body (level 3 to level 4).
+
+A warp-tiled body is left in operations on whole tiles, which `lower-warp-tiles` lowers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Sequence
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.ir import SSAValue
+from xdsl.passes import ModulePass
+
+from tilefuse.analysis.duplicates import fingerprint
+from tilefuse.analysis.model import PipelineModel, extract
+from tilefuse.analysis.regions import NotFusable
+from tilefuse.dialects.diagnostics import PipelineError
+from tilefuse.dialects.img.ops import Definition, GroupOp, PipelineOp, StageOp
+from tilefuse.execution.base import group_error
+from tilefuse.execution.code_length import check_length
+from tilefuse.execution.registry import model_of
+from tilefuse.lowering.abi import kernel_args, kernel_name
+from tilefuse.lowering.update_loops import update_kernel
+
+
+@dataclass(frozen=True)
+class LowerGroups(ModulePass):
+    """Lower every scheduled group to a kernel and its tile body, in standard dialects."""
+
+    name = "lower-groups"
+
+    warps: bool = True
+    """Whether the machine has warps; else warp tiles become arrays and loops, and their code is short."""
+    known: tuple[str, ...] = ()
+    """Kernels that are lowered already, elsewhere: they get no functions again."""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        present = {f.sym_name.data for f in op.body.block.ops if isinstance(f, func.FuncOp)}
+        for pipeline in [p for p in op.body.block.ops if isinstance(p, PipelineOp)]:
+            groups = [g for g in pipeline.body.block.ops if isinstance(g, GroupOp)]
+            for stage in pipeline.body.block.ops:
+                if isinstance(stage, Definition):
+                    what, by = ("stage", "group-stages") if isinstance(stage, StageOp) else ("update", "group-updates")
+                    raise PipelineError(
+                        f"{what} '{stage.sym_name.data}' is in no group; run {by} before lower-groups", stage
+                    )
+            model = extract(pipeline)
+            kernels: dict[Hashable, list[GroupOp]] = {}
+            for group in groups:
+                if (name := kernel_name(group)) in present:
+                    raise PipelineError(
+                        f"group '{group.sym_name.data}': there is a function @{name} already; a module is lowered once",
+                        group,
+                    )
+                kernels.setdefault(fingerprint(group), []).append(group)
+            for first, *others in kernels.values():
+                for group in others:
+                    group.attributes["kernel"] = StringAttr(kernel_name(first))
+                if kernel_name(first) in self.known:
+                    continue
+                if first.update is None:
+                    check_length(first, model, warps=self.warps)
+                for function in lower_group(first, model, _differing([first, *others], model)):
+                    op.body.block.insert_op_before(function, pipeline)
+
+
+def lower_group(
+    group: GroupOp, model: PipelineModel, differing: Collection[SSAValue] = frozenset()
+) -> list[func.FuncOp]:
+    """The functions of one group's kernel, `differing` as `_differing` finds it."""
+    if group.schedule is None:
+        raise PipelineError(f"group '{group.sym_name.data}' has no schedule; run tile, or write one by hand", group)
+    if group.update is not None:
+        return [update_kernel(group)]
+    execution = model_of(group)
+    execution.check_places(group, model)
+    try:
+        return execution.emit(execution.plan(group, model, differing))
+    except NotFusable as error:
+        raise group_error(group, error) from error
+
+
+def _differing(alike: Sequence[GroupOp], model: PipelineModel) -> Collection[SSAValue]:
+    """The functions of the first of the groups that one kernel serves whose rows start where vectors may in some only.
+
+    Empty if all rows of the first do: then its launches have a version of the tile body that asks nothing, and those
+    of others one in which rows are moved by elements.
+    """
+    functions = [[a.value for a in kernel_args(g) if a.kind != "scalar"] for g in alike]
+    starts = [[model.nodes[model.node_of[f]].aligned for f in row] for row in functions]
+    if all(starts[0]):
+        return frozenset()
+    return frozenset(f for f, *places in zip(functions[0], *starts, strict=True) if len(set(places)) > 1)
