@@ -12,6 +12,7 @@ from tilefuse.frontend.expr import Expr, Var, as_expr
 from tilefuse.frontend.implicit import expanded, implicit_count
 from tilefuse.frontend.inputs import checked_bounds
 from tilefuse.frontend.random import placed
+from tilefuse.frontend.rdom import RDom
 from tilefuse.frontend.reads import Reads, find_reads
 from tilefuse.frontend.schedule import SCHEDULING, ScheduleCall, recorder
 from tilefuse.frontend.sources import Source, Tuple, as_key
@@ -67,7 +68,7 @@ class Func(Source):
 
     def __setitem__(self, key: Any, value: Any) -> None:
         if self.defined():
-            self._update(key, value)
+            self.update_over(None, key, value)
             return
         name = self._name
         values = tuple(value) if isinstance(value, tuple | list | Tuple) else (value,)
@@ -91,7 +92,8 @@ class Func(Source):
             "after that may stand anywhere"
         )
 
-    def _update(self, key: Any, value: Any) -> None:
+    def update_over(self, domain: RDom | None, key: Any, value: Any) -> None:
+        """Add the update `self[key] = value` over a domain, also if nothing depends on its point."""
         if self.continuation is not None:
             fail(f"Func '{self._name}' is a boundary condition, which has no updates; update a Func that copies it")
         if self.read_by is not None:
@@ -100,7 +102,7 @@ class Func(Source):
                 "before the first use"
             )
         assert self.definition is not None
-        self.updates.append(make_update(self, self.definition.args, key, value))
+        self.updates.append(make_update(self, self.definition.args, key, value, domain))
 
     def __getitem__(self, key: Any) -> Any:
         return super().__getitem__(key) if self.defined() else Unset(self, key)

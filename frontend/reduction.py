@@ -88,7 +88,7 @@ def _reduced(what: str, args: tuple[Any, ...], combine: Callable[[Expr, Expr], E
     if points is None:
         at, func, expr = _func_over(what, rdom, expr)
         func[at.inner] = _start(what, expr.type())
-        func[at.inner] = combine(func[at.inner], expr)
+        func.update_over(rdom, at.inner, combine(func[at.inner], expr))
         return func[at.outer]  # type: ignore[no-any-return]
     changing = dependent(list(postorder([expr])), rdom)
     result: Expr | None = None
@@ -105,7 +105,8 @@ def _first_best(what: str, better: str, args: tuple[Any, ...]) -> Tuple:
     old = func[at.inner]
     replaced = binary(better, expr, old[len(rdom)])
     new = (*rdom, expr)
-    func[at.inner] = Tuple(*(node("select", n.type(), (replaced, n, o)) for n, o in zip(new, old, strict=True)))
+    chosen = Tuple(*(node("select", n.type(), (replaced, n, o)) for n, o in zip(new, old, strict=True)))
+    func.update_over(rdom, at.inner, chosen)
     return func[at.outer]  # type: ignore[no-any-return]
 
 

@@ -35,8 +35,11 @@ class Update(NamedTuple):
     position: SourcePosition
 
 
-def make_update(func: Source, names: Sequence[str], key: Any, value: Any) -> Update:
-    """The update of `func`, defined at `names`, that `func[key] = value` says; PipelineError for a wrong one."""
+def make_update(func: Source, names: Sequence[str], key: Any, value: Any, over: RDom | None = None) -> Update:
+    """The update of `func`, defined at `names`, that `func[key] = value` says; PipelineError for a wrong one.
+
+    It goes over the RDom whose RVars it has; over `over`, if it has none.
+    """
     what = f"update of Func '{func.name()}'"
     given = as_key(key)
     keys = expanded(given, len(names) - len(given) + 1, what)
@@ -45,7 +48,7 @@ def make_update(func: Source, names: Sequence[str], key: Any, value: Any) -> Upd
     naked = [k.name() if isinstance(k, Var) and k.name() == name else None for k, name in zip(keys, names, strict=True)]
     args = tuple(func.index_of(k) for k in keys)
     values, condition = _defined_values(what, _values(what, func, value))
-    domain = _domain(what, [*args, *values, *([condition] if condition is not None else [])])
+    domain = _domain(what, [*args, *values, *([condition] if condition is not None else [])]) or over
     conditions = [*(domain.predicates if domain is not None else ()), *([condition] if condition is not None else [])]
     predicate = None
     for c in conditions:

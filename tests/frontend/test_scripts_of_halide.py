@@ -114,7 +114,7 @@ def test_targets_where_halide_takes_them():
 def test_halide_error_is_whatever_is_raised():
     x, f = tilefuse.Var("x"), tilefuse.Func("f")
     with pytest.raises(tilefuse.HalideError, match="is read before it is defined"):
-        f[x]
+        f[x] + 1
     image = tilefuse.ImageParam(tilefuse.UInt(8), 1, "image")
     f[x] = image[x + 5]
     with pytest.raises(tilefuse.HalideError) as raised:
