@@ -203,3 +203,21 @@ def test_a_domain_larger_than_the_input(compile):
     f[y] += hl.u32(p[r, y])
     with pytest.raises(CallError, match=r"input 'photo' is read at 0 to 199 in dimension 0 \(x\), but holds 0 to 129"):
         compile(f)(PHOTO, sizes=(90,))
+
+
+def test_random_numbers_and_remaining_coordinates(compile):
+    """A number for each point of the domain, the same ones on every back end."""
+    p, f, g = photo(), hl.Func("f"), hl.Func("g")
+    rest = hl.Var("_")
+    r = hl.RDom([(0, 50)])
+    f[x, rest] = hl.u32(p[x, rest])
+    f[3, rest] = hl.random_uint(8) & hl.u32(255)
+    g[x] = hl.u32(0)
+    g[hl.random_uint(5) % hl.u32(4)] += hl.u32(1) + f[3, r] * hl.u32(0)
+    found, counts = compile([f, g])(PHOTO, sizes={"f": (130, 90), "g": (4,)})
+    again, same = hl.Pipeline([f, g]).compile("reference")(PHOTO, sizes={"f": (130, 90), "g": (4,)})
+    np.testing.assert_array_equal(found, again)
+    np.testing.assert_array_equal(counts, same)
+    assert counts.sum() == 50
+    assert counts.min() > 3
+    assert len(set(found[:, 3].tolist())) > 40
