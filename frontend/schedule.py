@@ -16,7 +16,7 @@ SCHEDULING = frozenset(
     gpu_tile hexagon hoist_storage hoist_storage_root in_ memoize never_partition never_partition_all parallel
     partition prefetch reorder reorder_storage ring_buffer serial set_estimate set_estimates set_host_alignment
     specialize specialize_fail split store_at store_in store_root tile trace_loads trace_realizations trace_stores
-    unroll unscheduled vectorize""".split()
+    unroll unscheduled update vectorize""".split()
 )
 """Names of scheduling calls. What Halide gives for each can be scheduled further, so here it is the Func itself."""
 

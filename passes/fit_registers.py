@@ -120,7 +120,7 @@ class _Fit:
 
     def run(self) -> tuple[ModuleOp, ModuleOp]:
         """Compile, and change what has to change, until the reports ask for nothing more."""
-        fixed = {name for g, name in self._groups() if g.sym_name.data in self._by_hand}
+        fixed = {n for g, n in self._groups() if g.sym_name.data in self._by_hand or g.update is not None}
         searched = True
         tried = {self._schedules()}
         waiting: Collection[str] = dict.fromkeys(self._names)
