@@ -5,6 +5,7 @@ xDSL's parser leaves operations at `loc(unknown)`; then no verifier or pass coul
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_right
 from collections.abc import Callable
 from difflib import get_close_matches
@@ -12,7 +13,19 @@ from itertools import accumulate
 from typing import TypeVar
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import UNKNOWN_LOC, FileLineColLoc, IntAttr, ModuleOp, StringAttr
+from xdsl.dialects.builtin import (
+    UNKNOWN_LOC,
+    FileLineColLoc,
+    FloatAttr,
+    IntAttr,
+    IntegerAttr,
+    ModuleOp,
+    StringAttr,
+    bf16,
+    f16,
+    f32,
+    f64,
+)
 from xdsl.ir import Attribute, AttributeInvT, Block, Operation, SSAValue, TypeAttribute
 from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.universe import Universe
@@ -25,6 +38,7 @@ from tilefuse.dialects.naming import printable
 from tilefuse.dialects.verification import verify
 
 _Parsed = TypeVar("_Parsed")
+_FLOATS = {str(type): type for type in (f16, bf16, f32, f64)}
 
 
 class LocatedParser(Parser):
@@ -55,6 +69,17 @@ class LocatedParser(Parser):
         if operand.operand_name not in self.ssa_values:
             self._first_use.setdefault(operand.operand_name, operand.span)
         return super().resolve_operand(operand, type)
+
+    def parse_optional_builtin_int_or_float_attr(self) -> FloatAttr | IntegerAttr | None:
+        start = self.pos
+        try:
+            return super().parse_optional_builtin_int_or_float_attr()
+        except OverflowError:
+            number, _, type = self.lexer.input.content[start : self.pos].partition(":")
+            if "x" in number.lower():
+                self.raise_error(f"{number.strip()} is none of the bit patterns of {type.strip()}", start, self.pos)
+            # xDSL rounds to infinity what is too large for other formats
+            return FloatAttr(-math.inf if number.strip().startswith("-") else math.inf, _FLOATS[type.strip()])
 
     def parse_optional_str_literal(self) -> str | None:
         found = super().parse_optional_str_literal()

@@ -36,9 +36,11 @@ TESTS = Path(__file__).resolve().parent
 CHECKS = {
     "calls": "random_calls:check",
     "constants": "random_constants:check",
+    "edited": "random_names:by_hand",
     "names": "random_names:check",
     "ranks": "random_ranks:check",
     "tables": "random_tables:check",
+    "warps": "random_ranks:check_warps",
 }
 """Kinds of programs to draw, and the function that draws and checks the program of a seed."""
 
