@@ -72,14 +72,18 @@ class LocatedParser(Parser):
 
     def parse_optional_builtin_int_or_float_attr(self) -> FloatAttr | IntegerAttr | None:
         start = self.pos
+        found: FloatAttr | IntegerAttr | None = None
+        is_too_large = False
         try:
-            return super().parse_optional_builtin_int_or_float_attr()
+            found = super().parse_optional_builtin_int_or_float_attr()
         except OverflowError:
-            number, _, type = self.lexer.input.content[start : self.pos].partition(":")
-            if "x" in number.lower():
-                self.raise_error(f"{number.strip()} is none of the bit patterns of {type.strip()}", start, self.pos)
-            # xDSL rounds to infinity what is too large for other formats
-            return FloatAttr(-math.inf if number.strip().startswith("-") else math.inf, _FLOATS[type.strip()])
+            is_too_large = True
+        number, _, type = (t.strip() for t in self.lexer.input.content[start : self.pos].partition(":"))
+        is_negative = number.startswith("-")
+        if "x" in number.lower() and (is_too_large or (is_negative and isinstance(found, FloatAttr))):
+            self.raise_error(f"{number} is none of the bit patterns of {type}", start, self.pos)
+        # xDSL rounds to infinity what is too large for other formats than f16
+        return FloatAttr(-math.inf if is_negative else math.inf, _FLOATS[type]) if is_too_large else found
 
     def parse_optional_str_literal(self) -> str | None:
         found = super().parse_optional_str_literal()

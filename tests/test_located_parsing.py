@@ -89,7 +89,7 @@ def test_numbers_that_are_too_large_for_a_format_are_infinity(constant, is_right
     assert is_right(op.value.value.data)
 
 
-@pytest.mark.parametrize("constant", ["0x1FC00 : f16", "0x1FFFFFFFF : f32"])
+@pytest.mark.parametrize("constant", ["0x1FC00 : f16", "0x1FFFFFFFF : f32", "-0x7C00 : f16", "-0x00000001 : f32"])
 def test_bit_patterns_that_a_format_does_not_have(constant):
     pattern, _, type = constant.partition(" : ")
     with pytest.raises(PipelineError) as caught:
