@@ -89,18 +89,24 @@ def check(rng: random.Random, name: Callable[[random.Random], str]) -> None:
 
 
 def _rename(module: ModuleOp, rng: random.Random, name: Callable[[random.Random], str]) -> None:
-    """Other names for some of what has one; what refers to it follows."""
+    """Other names for some of what has one, now and then the same for two; what refers to it follows."""
     functions: dict[str, str] = {}
+    used = [op.sym_name.data for op in module.walk() if getattr(op, "sym_name", None)]
+
+    def another() -> str:
+        used.append(rng.choice(used) if rng.random() < 0.1 else name(rng))
+        return used[-1]
+
     for op in module.walk():
         if rng.random() < 0.4:
             continue
         if isinstance(op, FuncOp):
-            functions[op.sym_name.data] = new = name(rng)
+            functions[op.sym_name.data] = new = another()
             op.sym_name = StringAttr(new)
         elif isinstance(op, PipelineOp | GroupOp | StageOp | InputOp | ParamOp):
-            op.sym_name = StringAttr(name(rng))
+            op.sym_name = StringAttr(another())
         elif isinstance(op, ReturnOp) and rng.random() < 0.5:
-            op.names = type(op.names)([StringAttr(name(rng)) for _ in op.names])
+            op.names = type(op.names)([StringAttr(another()) for _ in op.names])
     for op in module.walk():
         if isinstance(op, CallOp) and op.callee.string_value() in functions:
             op.callee = SymbolRefAttr(functions[op.callee.string_value()])
