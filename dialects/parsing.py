@@ -6,6 +6,7 @@ xDSL's parser leaves operations at `loc(unknown)`; then no verifier or pass coul
 from __future__ import annotations
 
 import math
+import re
 from bisect import bisect_right
 from collections.abc import Callable
 from difflib import get_close_matches
@@ -28,10 +29,11 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, AttributeInvT, Block, Operation, SSAValue, TypeAttribute
 from xdsl.parser import Parser, UnresolvedOperand
+from xdsl.parser.generic_parser import ParserState
 from xdsl.universe import Universe
 from xdsl.utils.exceptions import ParseError, VerifyException
-from xdsl.utils.lexer import Span
-from xdsl.utils.mlir_lexer import MLIRTokenKind, StringLiteral
+from xdsl.utils.lexer import Input, Span
+from xdsl.utils.mlir_lexer import MLIRLexer, MLIRTokenKind, StringLiteral
 
 from tilefuse.dialects.diagnostics import PipelineError, SourcePosition
 from tilefuse.dialects.naming import printable
@@ -41,12 +43,20 @@ _Parsed = TypeVar("_Parsed")
 _FLOATS = {str(type): type for type in (f16, bf16, f32, f64)}
 
 
+class _Lexer(MLIRLexer):
+    """xDSL's lexer, which takes for ever to see that a long string is not closed."""
+
+    # no run of characters is tried again in parts
+    _unescaped_characters_regex = re.compile(r'"(?:[^"\\\n\v\f]++|\\(?:["nt\\]|[0-9A-Fa-f]{2}))*+"')
+
+
 class LocatedParser(Parser):
     """xDSL's parser; each operation's location is its place in the text, or the explicit `loc(...)` there."""
 
     def __init__(self, ctx: Context, input: str | bytes, name: str = "<string>") -> None:
-        super().__init__(ctx, input, name)
-        text = self.lexer.input.content
+        super().__init__(ctx, "", name)
+        text = input.decode() if isinstance(input, bytes) else input
+        self._parser_state = ParserState(_Lexer(Input(text, name)))
         lengths = (len(line) + 1 for line in text.split("\n"))
         self._line_starts = [0, *accumulate(lengths)]
         self._file = StringAttr(printable(name))

@@ -26,6 +26,7 @@ from collections import Counter
 from collections.abc import Iterable
 from concurrent.futures import CancelledError
 from concurrent.futures import TimeoutError as LimitError
+from concurrent.futures.process import BrokenProcessPool
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -86,7 +87,7 @@ def soak(kinds: list[str], seeds: Iterable[int], seconds: float, jobs: int, limi
             def ended(future: Any, kind: str = kind, seed: int = seed) -> None:
                 try:
                     what = future.result()
-                except CancelledError:
+                except (CancelledError, BrokenProcessPool):  # the time is over
                     return
                 except LimitError:
                     what = f"took longer than {limit} s"

@@ -1,6 +1,7 @@
 """Reading text from Python: locations, and errors that say where."""
 
 import math
+import time
 
 import pytest
 from xdsl.context import Context
@@ -95,6 +96,15 @@ def test_bit_patterns_that_a_format_does_not_have(constant):
     with pytest.raises(PipelineError) as caught:
         parse_module(CONSTANT % constant, "c.mlir")
     assert str(caught.value) == f"c.mlir:2:23: error: {pattern} is none of the bit patterns of {type}"
+
+
+@pytest.mark.parametrize("name", [60 * "x", 10_000 * "x", 3_000 * r"\\22\\n", 30 * r"a\\zz"])
+def test_a_string_that_is_not_closed_is_found_at_once(name):
+    began = time.process_time()
+    for text in (f'"{name}', TEXT.replace('"in"', f'"{name}', 1)):
+        with pytest.raises(PipelineError, match=r"p.mlir:\d+:\d+: error: End of file reached before closing string"):
+            parse_module(text, "p.mlir")
+    assert time.process_time() - began < 2
 
 
 def test_an_error_is_one_line_whatever_its_file_is_called():
