@@ -20,7 +20,7 @@ class SourcePosition(NamedTuple):
     column: int
 
     def __str__(self) -> str:
-        return f"{self.file}:{self.line}:{self.column}"
+        return f"{printable(self.file)}:{self.line}:{self.column}".replace("\n", "\\n")  # one line, whatever it is
 
 
 _OURS = ("tilefuse.frontend", "tilefuse.runtime", "contextlib")
