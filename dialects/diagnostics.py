@@ -70,7 +70,7 @@ def _format(position: SourcePosition | None, message: str) -> str:
 
 
 class TilefuseError(Exception):
-    """Whatever is raised because of how something is written, called or set up; in Halide's vocabulary HalideError."""
+    """Error because of how something is written, called or set up; in Halide's vocabulary HalideError."""
 
 
 class PipelineError(TilefuseError, PassFailedException):

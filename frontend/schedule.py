@@ -35,7 +35,7 @@ class ScheduleCall(NamedTuple):
 
 
 def recorder(owner: Any, func: str, calls: list[ScheduleCall], call: str) -> Callable[..., Any]:
-    """What stands for the scheduling call `call` of `owner`: it adds to `calls`, and gives `owner`."""
+    """Make the stand-in for the scheduling call `call` of `owner`, which adds to `calls` and gives `owner`."""
 
     def record(*args: Any, **named: Any) -> Any:
         calls.append(ScheduleCall(func, call, (*args, *named.items()), user_position()))

@@ -1,4 +1,4 @@
-"""What an `img.read` becomes: an index into global, shared or register memory, with border handling.
+"""Lowering of `img.read`: to an index into global, shared or register memory, with border handling.
 
 All border handling hangs on the tile's `border` flag, so the compiler drops it from interior tiles.
 """
@@ -273,7 +273,7 @@ def row_of(e: Emitter, tile: Tile, source: SSAValue, where: Sequence[Num], count
 
 
 def inside_row(e: Emitter, tile: Tile, source: SSAValue, where: Sequence[Num], count: int) -> Row | None:
-    """The same for any `count`: at once where no boundary moves a point along x."""
+    """How to read any `count` of points from `where` on along x: at once where no boundary moves one of them."""
     first = locate(e, tile, source, where, None)
     if len(first.inside) > 1:
         return None

@@ -184,7 +184,7 @@ class _Fit:
                 raise
 
     def _longest_first(self, names: Iterable[str]) -> list[str]:
-        """So that the longest kernel does not begin when all others are done."""
+        """Order kernels by length, so that the longest does not begin when all others are done."""
 
         def size(name: str) -> int:
             return sum(1 for f in _with_callees(self._homes[name], name) for _ in f.walk())

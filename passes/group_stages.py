@@ -157,7 +157,7 @@ def dp_groups(model: PipelineModel, costs: _Costs) -> _Groups:
 
 
 def cheaper_groups(model: PipelineModel, costs: _Costs) -> _Groups:
-    """What dynamic programming finds among consecutive stages, or what merging finds, if that is cheaper."""
+    """Find groups by dynamic programming among consecutive stages, or by merging, whichever are cheaper."""
 
     def total(groups: _Groups) -> float:
         found = [costs.of(members, output) for members, output in groups]
