@@ -293,7 +293,7 @@ def required_boxes(
 
 
 def symbolic_regions(pipeline: PipelineOp) -> dict[SSAValue, Spans]:
-    """The same by the mins and extents of the outputs and inputs, and the parameters, of any call.
+    """Infer the box of every function by the mins and extents of outputs and inputs, and the parameters, of any call.
 
     Never less than a call needs, and exactly that, unless it reads through `mod`, repeats an image, mirrors what
     another boundary limits, or asks nothing of what lies inside a constant exterior.

@@ -70,7 +70,7 @@ def fingerprint(group: GroupOp) -> Hashable:
 
 
 def _known(function: SSAValue) -> Hashable:
-    """What of its place in memory is known to the kernel's text."""
+    """Return the type and the known strides of a function: all that a kernel's text knows of its memory."""
     return (str(function.type), tuple(static_strides(function)))
 
 

@@ -39,6 +39,9 @@ _OP_COST: dict[type[Operation], float] = {
     math.TanhOp: 20,
     math.AtanOp: 25,
     math.Atan2Op: 40,
+    math.CtPopOp: 4,
+    math.CountLeadingZerosOp: 4,
+    math.CountTrailingZerosOp: 5,
 }
 
 _BY_CONSTANT: dict[type[Operation], float] = {

@@ -13,6 +13,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineConstantExpr, AffineDimExpr, AffineExpr
 
 from tilefuse.dialects.img.ops import ReadOp
+from tilefuse.dialects.img.strict import is_strict
 
 Number = int | float
 Offset = tuple[int, ...]
@@ -25,7 +26,7 @@ _SAME = 4e-7
 
 @dataclass(frozen=True)
 class Taps:
-    """What reads have in common that differ in offsets only."""
+    """Reads that differ in offsets only: their source, cast and scales."""
 
     source: SSAValue
     cast: type[Operation] | None
@@ -132,6 +133,8 @@ def _constant(value: SSAValue) -> Number | None:
 
 def _linear_operands(op: Operation) -> list[tuple[SSAValue, Number]] | None:
     """The operands that the result of `op` is linear in, with their factors; None if it is none such."""
+    if is_strict(op):
+        return None
     match op:
         case arith.AddiOp() | arith.AddfOp():
             return [(op.lhs, 1), (op.rhs, 1)]

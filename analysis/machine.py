@@ -1,4 +1,4 @@
-"""What the cost model needs to know of a machine, GPU or CPU, in the same few numbers."""
+"""Machines as the cost model sees them: a GPU or CPU in the same few numbers."""
 
 from __future__ import annotations
 

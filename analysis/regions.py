@@ -106,7 +106,7 @@ def _followed(index: AnyIndex, mine: Sequence[Follow]) -> Follow:
 
 
 def alignment(follow: Mapping[int, tuple[Follow, ...]], rank: int) -> tuple[int, ...]:
-    """What tile origins and tile sizes must be multiples of, per output dimension."""
+    """Return the numbers that tile origins and tile sizes must be multiples of, per output dimension."""
     steps = [1] * rank
     for dims in follow.values():
         for f in dims:

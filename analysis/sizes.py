@@ -16,7 +16,7 @@ AnySpan = tuple[Num, Num]
 
 
 class Sizes(Protocol):
-    """What stands for `img.min`, `img.extent` and `img.param`."""
+    """Values of `img.min`, `img.extent` and `img.param`: numbers of a call, or symbols of every call."""
 
     def interval(self, op: InputOp, dim: int) -> tuple[Num, Num]:
         """(min, extent) of a dimension of an input."""

@@ -75,8 +75,10 @@ def pair_cost(op: Operation, spans: Mapping[SSAValue, Span]) -> float:
 
 
 def pair_slots(op: Operation, spans: Mapping[SSAValue, Span]) -> float:
-    """The same in issue slots: shifts, masks and permutations of bytes, of which the longer sequences consist, have
-    half the rate of sums and products."""
+    """Issue slots that an operation takes on two points in one register, about.
+
+    Shifts, masks and permutations of bytes, of which the longer sequences consist, have half the rate of sums and
+    products."""
     cost = pair_cost(op, spans)
     return HALF_RATE * cost if cost > 1.0 else cost
 
@@ -192,7 +194,7 @@ def gain_in_memory(vector: int, bytes: int) -> float:
 
 
 def gain_beside(vector: int, reach: tuple[int, int]) -> float:
-    """The same of a row that is read so many columns to the left and to the right."""
+    """Permutations that a row takes less if neighbours share registers, read so many columns to the left and right."""
     return _cost_beside(vector, vector // 2, reach) - _cost_beside(vector, 1, reach)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-from xdsl.dialects import arith
+from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType, Signedness
 from xdsl.ir import Attribute, Operation, SSAValue
 
@@ -59,7 +59,7 @@ def value_ranges(
 
 
 def _given(op: Operation, sizes: Sizes) -> Num | None:
-    """What a call says that the result is, read as signed; None if it does not."""
+    """Return the result of an operation as a call gives it, read as signed; None if it does not."""
     match op:
         case MinOp() | ExtentOp():
             source = op.input.owner
@@ -106,7 +106,7 @@ def _fit(span: AnySpan, type: Attribute) -> AnySpan | None:
 
 
 def _as_unsigned(span: AnySpan, type: Attribute) -> AnySpan | None:
-    """The same values read as unsigned."""
+    """Read the values of a span as unsigned; None if that splits the span."""
     if surely_le(0, span[0]):
         return span
     limit = _unsigned_limit(type)
@@ -144,6 +144,8 @@ def _op_range(op: Operation, type: Attribute, of: Callable[[SSAValue], AnySpan])
             return _quotient(op, of(op.lhs), of(op.rhs), type)
         case arith.FloorDivSIOp() | DivOp() | arith.RemUIOp() | arith.RemSIOp() | ModOp():
             return _quotient(op, of(op.lhs), of(op.rhs), type)
+        case math.CtPopOp() | math.CountLeadingZerosOp() | math.CountTrailingZerosOp():
+            return (0, type.width.data) if isinstance(type, IntegerType) and type.width.data > 1 else None
     return None
 
 

@@ -69,8 +69,12 @@ def _format(position: SourcePosition | None, message: str) -> str:
     return printable(f"{position}: error: {message}" if position else f"error: {message}")
 
 
-class PipelineError(PassFailedException):
-    """What a user did wrong, said in one sentence, at the operation where it shows.
+class TilefuseError(Exception):
+    """Whatever is raised because of how something is written, called or set up; in Halide's vocabulary HalideError."""
+
+
+class PipelineError(TilefuseError, PassFailedException):
+    """A user's mistake, said in one sentence, at the operation where it shows.
 
     Raise it from a pass, an analysis or a lowering. `str(error)` is `file:line:col: error: message` when the
     place of the operation is known, else `error: message`.

@@ -110,7 +110,7 @@ class LocatedParser(Parser):
         return self._with_place(super().parse_optional_type)
 
     def _with_place(self, parse: Callable[[], _Parsed]) -> _Parsed:
-        """What `parse` gives; an attribute that cannot be made becomes a parse error where it began."""
+        """Call `parse`; an attribute that cannot be made becomes a parse error where it began."""
         start = self.pos
         try:
             return parse()
@@ -124,7 +124,7 @@ class LocatedParser(Parser):
 
 
 def parse_error(error: ParseError) -> PipelineError:
-    """The same message as a `PipelineError`, which prints as one located line."""
+    """Turn an error of the parser into a `PipelineError`, which prints as one located line."""
     place = error.span.get_location()
     return PipelineError(error.msg, position=SourcePosition(place.file, place.line, place.col))
 

@@ -1,4 +1,4 @@
-"""What a caller gives, checked: inputs, parameters, output boxes."""
+"""Arguments of the evaluator, checked: inputs, parameters, output boxes."""
 
 from __future__ import annotations
 

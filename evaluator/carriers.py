@@ -41,7 +41,7 @@ def unsigned(a: np.ndarray) -> np.ndarray:
 
 
 def carried(values: np.ndarray, type: Attribute) -> np.ndarray:
-    """What a rule computed, as values of `type`: integers modulo 2^width, floats rounded once."""
+    """Convert the results of a rule to values of `type`: integers modulo 2^width, floats rounded once."""
     carrier = CARRIERS[type]
     if isinstance(type, BFloat16Type):
         return round_bf16(values)

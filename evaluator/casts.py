@@ -1,4 +1,4 @@
-"""What constants, conversions and select compute. Most only say how an integer is read: the rounding to the
+"""Rules of constants, conversions and select. Most only say how an integer is read: the rounding to the
 result's type, and the wrap, are the same for all ops."""
 
 from __future__ import annotations

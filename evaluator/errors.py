@@ -1,4 +1,4 @@
-"""What the evaluator raises."""
+"""Errors that the evaluator raises."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What integer, index and i1 ops compute. A rule is (op, *carried operands) -> array or arrays of results.
+"""Rules of integer, index and i1 ops. A rule is (op, *carried operands) -> array or arrays of results.
 
 Rules may return any integer dtype: the result is taken modulo 2^width afterwards.
 """

@@ -1,4 +1,4 @@
-"""What of a stage's body has to be computed, in which order, and when each value is last used."""
+"""Plans of stage bodies: the operations to compute, in order, and when each value is last used."""
 
 from __future__ import annotations
 

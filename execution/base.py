@@ -59,6 +59,8 @@ class Code:
 
     operations: int
     longest: str
+    points: int = 1
+    """Of the output, that a thread has written out: of a single one there are no fewer operations to be had."""
 
 
 @dataclass(frozen=True)

@@ -3,18 +3,27 @@
 if __name__ != "tilefuse.frontend":
     raise ImportError("import this package as tilefuse.frontend")
 
+from typing import Any
+
 from tilefuse.dialects.diagnostics import PipelineError
-from tilefuse.frontend import functions
+from tilefuse.dialects.diagnostics import TilefuseError as HalideError
+from tilefuse.frontend import bits, fixed_point, functions, random, schedule, target
+from tilefuse.frontend.bits import *  # noqa: F403
 from tilefuse.frontend.boundary import BoundaryConditions
+from tilefuse.frontend.buffer import Buffer
 from tilefuse.frontend.expr import Expr, Var
+from tilefuse.frontend.fixed_point import *  # noqa: F403
 from tilefuse.frontend.func import Func
 from tilefuse.frontend.functions import *  # noqa: F403
-from tilefuse.frontend.inputs import Buffer, ImageParam, Param
+from tilefuse.frontend.inputs import ImageParam, Param
 from tilefuse.frontend.ir import compile
 from tilefuse.frontend.pipeline import Pipeline
+from tilefuse.frontend.random import *  # noqa: F403
 from tilefuse.frontend.reduction import RDom, RVar, maximum, minimum, product, sum
+from tilefuse.frontend.schedule import *  # noqa: F403
 from tilefuse.frontend.sources import Tuple
-from tilefuse.frontend.types import BFloat, Bool, Float, Int, Type, UInt
+from tilefuse.frontend.target import *  # noqa: F403
+from tilefuse.frontend.types import BFloat, Bool, Float, Handle, Int, Type, TypeCode, UInt
 
 
 def vars(names: str) -> tuple[Var, ...]:
@@ -22,14 +31,41 @@ def vars(names: str) -> tuple[Var, ...]:
     return tuple(Var(name) for name in names.split())
 
 
+def evaluate(value: Any) -> Any:
+    """The number that an Expr without coordinates is, or a tuple of those of a Tuple; Params have what was `set`."""
+    func = Func("value")
+    func[()] = value
+    found = func.realize([], target="reference")
+    return tuple(v.item() for v in found) if isinstance(found, tuple) else found.item()
+
+
+evaluate_may_gpu = evaluate
+
+
+def lambda_func(*args: Any) -> Func:
+    """`lambda_func(x, y, expr)`: a Func with no name of its own, defined at once."""
+    func = Func()
+    func[args[:-1]] = args[-1]
+    return func
+
+
+_ = Var("_")
+"""All remaining coordinates: `f[x, _] = g[x, _] + 1`."""
+_0, _1, _2, _3, _4, _5, _6, _7, _8, _9 = (Var.implicit(i) for i in range(10))
+
+
 def funcs(names: str) -> tuple[Func, ...]:
     """`f, g = funcs("f g")`: Funcs by their names."""
     return tuple(Func(name) for name in names.split())
 
 
+_IMPLICIT = ["_", *(f"_{i}" for i in range(10))]
+
 # The names of functions are those of Halide, so some hide Python's own: `from tilefuse import *` would too.
 __all__ = [
-    "BFloat", "Bool", "BoundaryConditions", "Buffer", "Expr", "Float", "Func", "ImageParam", "Int", "Param",
-    "Pipeline", "PipelineError", "RDom", "RVar", "Tuple", "Type", "UInt", "Var", "compile", "funcs", "maximum",
-    "minimum", "product", "sum", "vars", *functions.__all__,
+    "BFloat", "Bool", "BoundaryConditions", "Buffer", "Expr", "Float", "Func", "HalideError", "Handle",
+    "ImageParam", "Int", "Param", "Pipeline", "PipelineError", "RDom", "RVar", "Tuple", "Type", "TypeCode",
+    "UInt", "Var", "compile", "evaluate", "evaluate_may_gpu", "funcs", "lambda_func", "maximum", "minimum",
+    "product", "sum", "vars", *_IMPLICIT, *bits.__all__, *fixed_point.__all__, *functions.__all__,
+    *random.__all__, *schedule.__all__, *target.__all__,
 ]  # fmt: skip

@@ -26,7 +26,7 @@ DEFAULT_ATTRIBUTE = "img.default"
 
 
 def reachable(outputs: Sequence[Source]) -> list[Source]:
-    """What the outputs need, and they, each after all that it reads."""
+    """Order the outputs and all that they need, each after all that it reads."""
     seen: set[int] = set()
     order: list[Source] = []
     for output in outputs:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import FloatAttr, IntegerAttr, IntegerType, f32, i32, i64
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr, IntegerType, UnitAttr, f32, i32, i64
 from xdsl.ir import Block, Operation, SSAValue
 
 from tilefuse.dialects.img import ops as img
+from tilefuse.dialects.img.strict import STRICT
 from tilefuse.frontend.expr import COMPARISONS, Expr
 from tilefuse.frontend.types import Float, Type
 
@@ -47,6 +48,12 @@ _UNSIGNED: dict[str, _Binary] = {
     "shr": arith.ShRUIOp,
     "div": lambda a, b: img.DivOp(a, b, False),
     "mod": lambda a, b: img.ModOp(a, b, False),
+}
+
+_COUNTS: dict[str, Callable[[SSAValue], Operation]] = {
+    "popcount": math.CtPopOp,
+    "count_leading_zeros": math.CountLeadingZerosOp,
+    "count_trailing_zeros": math.CountTrailingZerosOp,
 }
 
 _MATH: dict[str, Callable[..., Operation]] = {
@@ -114,10 +121,12 @@ class Emitter:
                 return self.add(math.AbsFOp(args[0]) if type.is_float() else math.AbsIOp(args[0]))
             case "bits":
                 return self.add(arith.BitcastOp(args[0], e.type().storage))
+        if e.op in _COUNTS:
+            return self.add(_COUNTS[e.op](args[0]))
         if e.op in COMPARISONS:
             return self._compare(e.op, type, *args)
         if type.is_float():
-            return self._float(e.op, type, *args)
+            return self._float(e, type, *args)
         table = _INT if e.op in _INT else _SIGNED if type.is_int() else _UNSIGNED
         return self.add(table[e.op](*args))
 
@@ -127,12 +136,19 @@ class Emitter:
         sign = "" if op in ("eq", "ne") else "s" if type.is_int() else "u"
         return self.add(arith.CmpiOp(a, b, sign + op))
 
-    def _float(self, op: str, type: Type, a: SSAValue, b: SSAValue) -> SSAValue:
-        if op == "mod":
+    def _float(self, e: Expr, type: Type, a: SSAValue, b: SSAValue) -> SSAValue:
+        strict = e.data is STRICT
+        if e.op == "mod":
             # Halide's: a - b * floor(a / b)
             floor = self.add(math.FloorOp(self.add(arith.DivfOp(a, b))))
-            return self.add(arith.SubfOp(a, self.add(arith.MulfOp(b, floor))))
-        return self.add(_FLOAT[op](a, b))
+            return self._marked(arith.SubfOp(a, self._marked(arith.MulfOp(b, floor), strict)), strict)
+        return self._marked(_FLOAT[e.op](a, b), strict and e.op in ("add", "sub", "mul"))
+
+    def _marked(self, op: Operation, strict: bool) -> SSAValue:
+        """The result of a float operation; what is contracted by default is not if it is strict."""
+        if strict:
+            op.attributes[STRICT] = UnitAttr()
+        return self.add(op)
 
     def cast(self, value: SSAValue, source: Type, target: Type) -> SSAValue:
         """`value` of type `source` as a `target`: integers wrap, a bool is the lowest bit."""

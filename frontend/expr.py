@@ -50,6 +50,12 @@ class Expr:
         """The type of the value."""
         return self._type
 
+    def logical_not(self) -> Expr:
+        """Not, of a bool."""
+        if not self._type.is_bool():
+            fail(f"logical_not takes a bool, not {self._type}")
+        return ~self
+
     def defined(self) -> bool:
         """Always true: there are no undefined Exprs."""
         return True
@@ -187,8 +193,35 @@ class Var(Expr):
         self._type, self.op, self.args, self.data = I32, "var", (), name
 
     def name(self) -> str:
-        """Its name."""
+        """Name of the coordinate."""
         return str(self.data)
+
+    def same_as(self, other: Var) -> bool:
+        """Whether both have one name, which makes them one Var."""
+        return isinstance(other, Var) and self.name() == other.name()
+
+    @staticmethod
+    def implicit(index: int) -> Var:
+        """The Var `_<index>`, one of those that the placeholder `_` stands for."""
+        return Var(f"_{index}")
+
+    @staticmethod
+    def outermost() -> Var:
+        """The Var of Halide's outermost loop, for scheduling calls."""
+        return Var("__outermost")
+
+    def is_implicit(self) -> bool:
+        """Whether it is `_0`, `_1`, ..."""
+        return self.implicit_index() >= 0
+
+    def implicit_index(self) -> int:
+        """The number in the name of an implicit Var; -1 of others."""
+        digits = self.name()[1:]
+        return int(digits) if self.name()[0] == "_" and digits.isdecimal() and digits.isascii() else -1
+
+    def is_placeholder(self) -> bool:
+        """Whether it is `_`, which stands for all remaining coordinates."""
+        return bool(self.data == "_")
 
 
 def node(op: str, type: Type, args: Sequence[Expr], data: Any = None) -> Expr:
@@ -351,6 +384,16 @@ def cast_to(type: Type, value: Expr) -> Expr:
         if isfinite(number) and type.can_represent(int(number)):
             return constant(type, int(number))
     return node("cast", type, (value,))
+
+
+def whole_index(value: Expr, where: str) -> Expr:
+    """`value`, an integer, as a number that an index is computed from, whole: in 64 bits if 32 do not hold its type."""
+    type = value._type
+    if value.op == "const" and I64.can_represent(value.data):
+        return constant(I32 if I32.can_represent(value.data) else I64, value.data)
+    if type == UInt(64):
+        fail(f"{where} {describe(value)} is uint64; cast it to int64")
+    return cast_to(I32 if I32.can_represent(type) or type == I32 else I64, value)
 
 
 def math_call(name: str, *args: Expr) -> Expr:

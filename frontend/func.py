@@ -9,21 +9,17 @@ from tilefuse.dialects.img.attrs import BoundaryKind
 from tilefuse.dialects.img.types import MAX_RANK
 from tilefuse.frontend.errors import fail
 from tilefuse.frontend.expr import Expr, Var, as_expr
+from tilefuse.frontend.implicit import expanded, implicit_count
 from tilefuse.frontend.inputs import Param, checked_bounds
+from tilefuse.frontend.random import placed
+from tilefuse.frontend.schedule import SCHEDULING, ScheduleCall, recorder
 from tilefuse.frontend.sources import Source, Tuple, as_key
+from tilefuse.frontend.target import Target
 from tilefuse.frontend.types import Type
 from tilefuse.frontend.walk import describe, postorder
 
 if TYPE_CHECKING:
     from tilefuse.frontend.pipeline import Pipeline
-
-_SCHEDULING = frozenset(
-    """align_bounds align_storage async_ bound_extent compute_at compute_inline compute_root compute_with
-    copy_to_device copy_to_host fold_storage fuse gpu_blocks gpu_lanes gpu_single_thread gpu_threads gpu_tile
-    hexagon hoist_storage hoist_storage_root in_ memoize parallel prefetch reorder reorder_storage
-    set_estimate set_estimates split store_at store_in store_root tile trace_loads trace_stores unroll
-    vectorize""".split()
-)
 
 
 class Definition(NamedTuple):
@@ -63,7 +59,8 @@ def find_reads(values: tuple[Expr, ...], args: tuple[str, ...], what: str) -> Re
             params.setdefault(id(expr.data), expr.data)
         elif expr.op == "var" and expr.data not in args:
             known = ", ".join(args) or "none"
-            fail(f"{what} uses the Var '{expr.data}', which is not one of its coordinates ({known})")
+            hint = "; write _ among its coordinates" if Var.implicit_index(expr) >= 0 else ""  # type: ignore[arg-type]
+            fail(f"{what} uses the Var '{expr.data}', which is not one of its coordinates ({known}){hint}")
         elif expr.op == "rvar":
             fail(
                 f"{what} uses {describe(expr)} of an RDom outside of sum, product, minimum or maximum; "
@@ -75,35 +72,40 @@ def find_reads(values: tuple[Expr, ...], args: tuple[str, ...], what: str) -> Re
 class Func(Source):
     """A stage of a pipeline: `f = Func("f"); f[x, y] = g[x - 1, y] + g[x + 1, y]`.
 
-    It is defined once, by an Expr, or by a tuple of Exprs for several values at each point.
+    It is defined once, by an Expr, or by a tuple of Exprs for several values at each point. `Func(image)` has the
+    values of an image, `Func(expr)` those of an Expr of `_0`, `_1`, ...
     """
 
-    def __init__(self, name: str | None = None):
-        super().__init__("Func", name, "f")
+    def __init__(self, name: str | Expr | Source | None = None):
+        of = name if isinstance(name, Expr | Source) else None
+        super().__init__("Func", None if of is not None else name, "f")  # type: ignore[arg-type]
         self.definition: Definition | None = None
         self.continuation: Continuation | None = None
         """What it continues, if BoundaryConditions made it."""
         self.bounds: dict[str, tuple[int, int]] = {}
+        self.schedule_calls: list[ScheduleCall] = []
+        """Scheduling calls, which are ignored."""
         self._pipeline: Pipeline | None = None
+        if of is not None:
+            self[Var("_")] = of[Var("_")] if isinstance(of, Source) else of
 
     def __setitem__(self, key: Any, value: Any) -> None:
         name = self._name
-        args = tuple(self._argument(k) for k in as_key(key))
         if self.defined():
             fail(
                 f"Func '{name}' is already defined, at {self.position}; update definitions are not there "
                 "yet, so give the new values a Func of their own"
             )
-        if len(set(args)) != len(args):
-            fail(f"Func '{name}' names a coordinate twice: {', '.join(args)}")
-        if not args:
-            fail(f"Func '{name}' is defined without coordinates; give it one, as in {name}[x] = ...")
-        if len(args) > MAX_RANK:
-            fail(f"Func '{name}' has {len(args)} dimensions; at most {MAX_RANK} are possible")
         values = tuple(value) if isinstance(value, tuple | list | Tuple) else (value,)
         if not values:
             fail(f"Func '{name}' is defined by an empty tuple")
         exprs = tuple(as_expr(v) for v in values)
+        args = tuple(self._argument(k) for k in expanded(as_key(key), implicit_count(exprs), f"Func '{name}'"))
+        if len(set(args)) != len(args):
+            fail(f"Func '{name}' names a coordinate twice: {', '.join(args)}")
+        if len(args) > MAX_RANK:
+            fail(f"Func '{name}' has {len(args)} dimensions; at most {MAX_RANK} are possible")
+        exprs = placed(exprs, [Var(a) for a in args])
         self.definition = Definition(args, exprs, find_reads(exprs, args, f"Func '{name}'"))
         self.position = user_position()
 
@@ -194,24 +196,28 @@ class Func(Source):
         self.bounds[var.name()] = checked_bounds(self._name, min, extent)
         return self
 
-    def realize(self, sizes: Any = None, target: str = "auto", **options: Any) -> Any:
+    def realize(self, sizes: Any = None, target: str | Target = "auto", **options: Any) -> Any:
         """Compile and run: the values on [0, sizes), as an array (a tuple of arrays for several values).
 
         `sizes`: extents, x first; without it, as many points as the inputs allow. Buffers, and the arrays
         and values that were `set`, are the inputs.
         """
+        return self._own_pipeline().realize(sizes, target, **options)
+
+    def compile_jit(self, target: str | Target = "auto") -> None:
+        """Compile now what a later `realize` for the same target would."""
+        self._own_pipeline().compile_jit(target)
+
+    def _own_pipeline(self) -> Pipeline:
         from tilefuse.frontend.pipeline import Pipeline
 
         if self._pipeline is None:
             self._pipeline = Pipeline(self)
-        return self._pipeline.realize(sizes, target, **options)
+        return self._pipeline
 
     def __getattr__(self, name: str) -> Any:
-        if name in _SCHEDULING:
-            raise AttributeError(
-                f"Func '{self._name}' has no {name}(): the schedule is found automatically, or written as "
-                "attributes of the IR; leave the call out"
-            )
+        if name in SCHEDULING:
+            return recorder(self, self._name, self.schedule_calls, name)
         if name in ("update", "define_extern", "rvars", "update_value"):
             raise AttributeError(f"Func '{self._name}' has no {name}(): that is not there yet")
         raise AttributeError(f"a Func has no attribute '{name}'")

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import inf
 from typing import Any
 
+from tilefuse.dialects.img.strict import STRICT
 from tilefuse.frontend.errors import fail
 from tilefuse.frontend.expr import (
     BOOL,
@@ -24,7 +26,7 @@ from tilefuse.frontend.expr import (
 from tilefuse.frontend.lerp import blend
 from tilefuse.frontend.sources import Tuple
 from tilefuse.frontend.types import Float, Int, Type, UInt
-from tilefuse.frontend.walk import describe
+from tilefuse.frontend.walk import describe, postorder
 
 
 def cast(type: Type, value: Any) -> Expr:
@@ -85,16 +87,6 @@ u8, u16, u32, u64 = (_caster(UInt(b)) for b in (8, 16, 32, 64))
 f16, f32, f64 = (_caster(Float(b)) for b in (16, 32, 64))
 i8_sat, i16_sat, i32_sat, i64_sat = (_saturating_caster(Int(b)) for b in (8, 16, 32, 64))
 u8_sat, u16_sat, u32_sat, u64_sat = (_saturating_caster(UInt(b)) for b in (8, 16, 32, 64))
-
-
-def reinterpret(type: Type, value: Any) -> Expr:
-    """The bits of `value` as a `type` of the same width."""
-    value = as_expr(value)
-    if type.bits() != value.type().bits():
-        fail(f"reinterpret takes types of one width, not {value.type()} as {type}")
-    if type.is_float() == value.type().is_float():
-        return cast_to(type, value)
-    return node("bits", type, (value,))
 
 
 def _is_int_constant(e: Expr) -> bool:
@@ -211,12 +203,24 @@ def likely(value: Any) -> Expr:
     return as_expr(value)
 
 
+def likely_if_innermost(value: Any) -> Expr:
+    """`value`: a hint in Halide, nothing here."""
+    return as_expr(value)
+
+
+def memoize_tag(value: Any, *_: Any) -> Expr:
+    """`value`: nothing is memoized here."""
+    return as_expr(value)
+
+
+def unsafe_promise_clamped(value: Any, low: Any, high: Any) -> Expr:
+    """`value`, clamped, so that the promise is kept."""
+    return clamp(value, low, high)
+
+
 def logical_not(value: Any) -> Expr:
     """Not, of a bool."""
-    given = as_expr(value)
-    if not given.type().is_bool():
-        fail(f"logical_not takes a bool, not {given.type()}")
-    return ~given
+    return as_expr(value).logical_not()
 
 
 def _floating(name: str, doc: str) -> Callable[[Any], Expr]:
@@ -259,10 +263,42 @@ def fract(value: Any) -> Expr:
 
 def is_nan(value: Any) -> Expr:
     """Whether a float is not a number."""
+    x = _float("is_nan", value)
+    return binary("ne", x, x)
+
+
+def is_inf(value: Any) -> Expr:
+    """Whether a float is an infinity of either sign."""
+    x = absolute(_float("is_inf", value))
+    return binary("eq", x, constant(x.type(), inf))
+
+
+def is_finite(value: Any) -> Expr:
+    """Whether a float is neither an infinity nor no number."""
+    x = absolute(_float("is_finite", value))
+    return binary("lt", x, constant(x.type(), inf))
+
+
+def _float(name: str, value: Any) -> Expr:
     x = as_expr(value)
     if not x.type().is_float():
-        fail(f"is_nan takes a float, not {x.type()}")
-    return binary("ne", x, x)
+        fail(f"{name} takes a float, not {x.type()}")
+    return x
+
+
+def strict_float(value: Any) -> Expr:
+    """`value`, computed as it is written: no product in it is contracted with a sum, and no sum regrouped."""
+    root = as_expr(value)
+    new: dict[int, Expr] = {}
+    for e in postorder([root]):
+        args = [new[id(a)] for a in e.args]
+        if e.op in ("add", "sub", "mul", "mod") and e.type().is_float():
+            new[id(e)] = node(e.op, e.type(), args, STRICT)
+        elif any(a is not b for a, b in zip(args, e.args, strict=True)):
+            new[id(e)] = node(e.op, e.type(), args, e.data)
+        else:
+            new[id(e)] = e
+    return new[id(root)]
 
 
 def atan2(y: Any, x: Any) -> Expr:
@@ -334,7 +370,8 @@ __all__ = [
     "abs", "absd", "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cast", "ceil", "clamp", "cos",
     "cosh", "erf", "exp", "f16", "f32", "f64", "fast_cos", "fast_exp", "fast_inverse", "fast_inverse_sqrt",
     "fast_log", "fast_pow", "fast_sin", "floor", "fract", "hypot", "i8", "i8_sat", "i16", "i16_sat", "i32",
-    "i32_sat", "i64", "i64_sat", "is_nan", "lerp", "likely", "log", "logical_not", "max", "min", "mux", "pow",
-    "reinterpret", "round", "saturating_cast", "select", "sin", "sinh", "sqrt", "tan", "tanh", "trunc", "u8",
-    "u8_sat", "u16", "u16_sat", "u32", "u32_sat", "u64", "u64_sat",
+    "i32_sat", "i64", "i64_sat", "is_finite", "is_inf", "is_nan", "lerp", "likely", "likely_if_innermost",
+    "log", "logical_not", "max", "memoize_tag", "min", "mux", "pow", "round", "saturating_cast", "select",
+    "sin", "sinh", "sqrt", "strict_float", "tan", "tanh", "trunc", "u8", "u8_sat", "u16", "u16_sat", "u32",
+    "u32_sat", "u64", "u64_sat", "unsafe_promise_clamped",
 ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""What the caller of a pipeline gives: ImageParam, Buffer and Param."""
+"""Inputs of a pipeline, given by its caller: ImageParam and Param, and what Buffers have in common with them."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from tilefuse.dialects.diagnostics import SourcePosition, user_position
-from tilefuse.dialects.img.axes import axis_order
 from tilefuse.dialects.img.types import MAX_RANK
 from tilefuse.frontend.errors import fail
 from tilefuse.frontend.expr import I32, Expr, node, type_name
+from tilefuse.frontend.schedule import SCHEDULING, ScheduleCall, recorder
 from tilefuse.frontend.sources import Source
-from tilefuse.frontend.types import Type, type_of_dtype
+from tilefuse.frontend.types import Type
 
 LAYOUTS = ("auto", "planar", "interleaved")
 
@@ -27,6 +27,11 @@ class Dimension(Generic[Size]):
     def __init__(self, image: Image[Size], index: int):
         self._image: Image[Size] = image
         self._index = index
+
+    @property
+    def index(self) -> int:
+        """Which dimension it is."""
+        return self._index
 
     def min(self) -> Size:
         """The first coordinate."""
@@ -43,6 +48,10 @@ class Dimension(Generic[Size]):
     def set_bounds(self, min: int, extent: int) -> Dimension[Size]:
         """Promise that the box has this min and extent: they are constants for the compiler."""
         self._image.bounds[self._index] = checked_bounds(self._image.name(), min, extent)
+        return self
+
+    def set_estimate(self, min: int, extent: int) -> Dimension[Size]:
+        """Nothing: for what size schedules are chosen is `extent=` of compile."""
         return self
 
 
@@ -62,6 +71,8 @@ class Image(Source, Generic[Size]):
         super().__init__(kind, name, prefix)
         if not isinstance(type, Type):
             fail(f"{kind} '{self._name}' takes a type, as UInt(8), not {type!r}")
+        if type.is_handle():
+            fail(f"{kind} '{self._name}' cannot be of handles: there are no pointers in pipelines")
         if not isinstance(dimensions, int) or not 0 <= dimensions <= MAX_RANK:
             fail(f"{kind} '{self._name}' has 0 to {MAX_RANK} dimensions, not {dimensions!r}")
         if layout not in LAYOUTS:
@@ -137,6 +148,8 @@ class ImageParam(Image[Expr]):
     """
 
     def __init__(self, type: Type, dimensions: int, name: str | None = None, layout: str = "auto"):
+        self.schedule_calls: list[ScheduleCall] = []
+        """Scheduling calls, which are ignored."""
         super().__init__("ImageParam", type, dimensions, name, "p", layout)
 
     def interval(self, index: int) -> tuple[Expr, Expr]:
@@ -148,9 +161,14 @@ class ImageParam(Image[Expr]):
         """The extent of the third dimension; 1 if there is none, as in Halide."""
         return self.dim(2).extent() if self._rank > 2 else Expr(1)
 
+    def __getattr__(self, name: str) -> Any:
+        if name in SCHEDULING:
+            return recorder(self, self._name, self.schedule_calls, name)
+        raise AttributeError(f"an ImageParam has no attribute '{name}'")
+
     def set(self, array: Any) -> None:
         """The array that `realize` reads (a Buffer, or an array of any library)."""
-        self.array = array.array if isinstance(array, Buffer) else array
+        self.array = array.array if isinstance(array, Image) else array
 
     def get(self) -> Any:
         """The array that was set; None if none was."""
@@ -159,82 +177,6 @@ class ImageParam(Image[Expr]):
     def reset(self) -> None:
         """Forget the array."""
         self.array = None
-
-
-class Buffer(Image[int]):
-    """An array as an input of a pipeline: `Buffer(array)`, or `Buffer(type, [width, height])` for zeros.
-
-    The array's axes are reversed: x is the last one (but see `layout` of ImageParam). It is not copied.
-    """
-
-    def __init__(
-        self,
-        array: Any,
-        sizes: list[int] | tuple[int, ...] | str | None = None,
-        name: str | None = None,
-        layout: str = "auto",
-    ):
-        if isinstance(sizes, str):
-            sizes, name = None, sizes
-        if isinstance(array, Type):
-            if sizes is None:
-                fail("Buffer(type, sizes) takes the sizes too, x first")
-            array = np.zeros(tuple(reversed(sizes)), _dtype(array))
-        if isinstance(array, list | tuple | int | float):
-            fail(f"a Buffer wraps an array, not a {type_name(array)}; use numpy.asarray(...) with a dtype")
-        given = np.asarray(array)
-        super().__init__("Buffer", type_of_dtype(given.dtype), given.ndim, name, "b", layout)
-        self.array = given
-
-    def interval(self, index: int) -> tuple[int, int]:
-        """(min, extent) of a dimension: the min is 0, unless `set_bounds` says otherwise."""
-        fixed = self.bounds[index]
-        if fixed is not None:
-            return fixed
-        channels = self.bounds[2] if self._rank == 3 else None
-        order = axis_order(self.layout, self.array.shape, None if channels is None else channels[1])
-        if order is None:
-            fail(
-                f"Buffer '{self._name}' of shape {self.array.shape} may be planar (channel first) or interleaved "
-                "(channel last); say which with layout='interleaved' or layout='planar'"
-            )
-        return 0, int(self.array.shape[order[index]])
-
-    def channels(self) -> int:
-        """The extent of the third dimension; 1 if there is none, as in Halide."""
-        return self.dim(2).extent() if self._rank > 2 else 1
-
-    def __dlpack__(
-        self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: Any = None
-    ) -> Any:
-        """The array for other libraries, as in `torch.from_dlpack(buffer)`, without a copy."""
-        asked = {"stream": stream, "max_version": max_version, "dl_device": dl_device, "copy": copy}
-        # NumPy before 2.1 takes `stream` alone
-        return self.array.__dlpack__(**{name: value for name, value in asked.items() if value is not None})
-
-    def __dlpack_device__(self) -> tuple[int, int]:
-        """(type, number) of the device that the array is on, as DLPack numbers them: the CPU."""
-        type_, number = self.array.__dlpack_device__()
-        return int(type_), int(number)
-
-    def _repr_html_(self) -> str:
-        """For notebooks: its picture, if it is one, and its type and sizes."""
-        from tilefuse.frontend.pictures import html  # late: only notebooks ask for it
-
-        channels = self.bounds[2] if self._rank == 3 else None
-        order = axis_order(self.layout, self.array.shape, None if channels is None else channels[1])
-        return html(self._name, str(self._type), self.array, order)
-
-    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
-        return np.array(self.array, dtype=dtype, copy=True) if copy else np.asarray(self.array, dtype=dtype)
-
-
-def _dtype(type: Type) -> np.dtype:
-    if type.is_bfloat():
-        fail("NumPy has no bfloat16")
-    if type.is_bool():
-        return np.dtype(np.bool_)
-    return np.dtype(f"{'f' if type.is_float() else 'i' if type.is_int() else 'u'}{type.bytes()}")
 
 
 class Param(Expr):
@@ -247,6 +189,8 @@ class Param(Expr):
             name, default = None, name
         if not isinstance(type, Type):
             fail(f"a Param takes a type, as Float(32), not {type!r}")
+        if type.is_handle():
+            fail("a Param cannot be a handle: there are no pointers in pipelines")
         source = Source("Param", name, "k")
         self._type, self.op, self.args, self.data = type, "param", (), self
         self._name, self.named, self.order = source.name(), source.named, source.order
@@ -269,11 +213,11 @@ class Param(Expr):
         return int(value)
 
     def name(self) -> str:
-        """Its name, by which a compiled pipeline takes the value."""
+        """Name by which a compiled pipeline takes the value."""
         return self._name
 
     def default(self) -> int | float | None:
-        """Its value where a call gives none."""
+        """Default value where a call gives none."""
         return self._default
 
     def set(self, value: Any) -> None:

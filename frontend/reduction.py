@@ -26,7 +26,7 @@ class RVar(Expr):
         self._type, self.op, self.args, self.data = I32, "rvar", (), (rdom, index, name)
 
     def name(self) -> str:
-        """Its name."""
+        """Name of the dimension."""
         return str(self.data[2])
 
 
@@ -60,7 +60,7 @@ class RDom:
         return values[0], values[1]
 
     def name(self) -> str:
-        """Its name."""
+        """Name of the domain."""
         return self._name
 
     def dimensions(self) -> int:
@@ -185,7 +185,7 @@ def _dependent(nodes: list[Expr], rdom: RDom) -> list[Expr]:
     found: set[int] = set()
     result = []
     for e in nodes:
-        if (e.op == "rvar" and e.data[0] is rdom) or any(id(a) in found for a in e.args):
+        if e.op == "random" or (e.op == "rvar" and e.data[0] is rdom) or any(id(a) in found for a in e.args):
             found.add(id(e))
             result.append(e)
     return result
@@ -197,13 +197,17 @@ def _at(expr: Expr, dependent: list[Expr], rdom: RDom, point: tuple[int, ...]) -
     for e in dependent:
         if e.op == "rvar":
             new[id(e)] = constant(I32, point[e.data[1]])
+        elif e.op == "random":
+            # Another number at each point of the domain.
+            keys = [new.get(id(a), a) for a in e.args] + [constant(I32, p) for p in point]
+            new[id(e)] = node(e.op, e.type(), keys, e.data)
         else:
             new[id(e)] = _rebuilt(e, [new.get(id(a), a) for a in e.args])
     return new.get(id(expr), expr)
 
 
 def _rebuilt(e: Expr, args: list[Expr]) -> Expr:
-    if len(args) == 2 and e.op not in ("math", "call", "shl", "shr"):
+    if len(args) == 2 and e.data is None and e.op not in ("shl", "shr"):
         return binary(e.op, args[0], args[1])
     if e.op == "cast":
         return cast_to(e.type(), args[0])

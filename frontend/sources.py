@@ -1,4 +1,4 @@
-"""What can be called at a point: the common part of Funcs, ImageParams and Buffers; and tuples of values."""
+"""Sources, which can be called at a point: the common part of Funcs, ImageParams and Buffers; and tuples of values."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import Any, NoReturn
 
 from tilefuse.dialects.diagnostics import SourcePosition, user_position
 from tilefuse.frontend.errors import fail
-from tilefuse.frontend.expr import I32, Expr, as_expr, cast_to, node, type_name
+from tilefuse.frontend.expr import Expr, as_expr, node, type_name, whole_index
+from tilefuse.frontend.implicit import expanded
 from tilefuse.frontend.types import Type
 from tilefuse.frontend.walk import describe
 
@@ -64,7 +65,7 @@ class Source:
         """The user's line that defines it."""
 
     def name(self) -> str:
-        """Its name."""
+        """Name of the source."""
         return self._name
 
     def value_types(self) -> tuple[Type, ...]:
@@ -72,7 +73,7 @@ class Source:
         raise NotImplementedError
 
     def rank(self) -> int:
-        """Its number of dimensions."""
+        """Number of dimensions."""
         raise NotImplementedError
 
     def check_readable(self) -> None:
@@ -80,7 +81,9 @@ class Source:
 
     def __getitem__(self, key: Any) -> Any:
         self.check_readable()
-        indices = tuple(self._index(k) for k in as_key(key))
+        given = as_key(key)
+        keys = expanded(given, self.rank() - len(given) + 1, f"{self._kind} '{self._name}'")
+        indices = tuple(self._index(k) for k in keys)
         if len(indices) != self.rank():
             fail(
                 f"{self._kind} '{self._name}' has {self.rank()} dimensions, but is called with "
@@ -98,7 +101,7 @@ class Source:
                 f"{self._kind} '{self._name}': the index {describe(expr)} is of type {expr.type()}; an index "
                 "is an integer, so cast it: i32(...)"
             )
-        return cast_to(I32, expr)
+        return whole_index(expr, f"{self._kind} '{self._name}': the index")
 
     def __call__(self, *_: Any, **__: Any) -> NoReturn:
         fail(f"{self._kind} '{self._name}' is called with square brackets, as in {self._name}[x, y]")
@@ -116,5 +119,5 @@ class Source:
 
 
 def as_key(key: Any) -> tuple[Any, ...]:
-    """What stands between the brackets, as a tuple."""
+    """Return the key between the brackets as a tuple."""
     return key if isinstance(key, tuple) else (key,)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 import struct
+from enum import Enum
 from typing import TYPE_CHECKING
 
 import numpy as np
-from xdsl.dialects.builtin import IntegerType, Signedness, bf16, f16, f32, f64, i1
+from xdsl.dialects.builtin import IntegerType, NoneAttr, Signedness, bf16, f16, f32, f64, i1
 from xdsl.ir import Attribute
 
 from tilefuse.dialects.img.types import storage_type
@@ -20,6 +21,22 @@ _FLOATS = {("float", 16): f16, ("bfloat", 16): bf16, ("float", 32): f32, ("float
 _FLOAT_FORMATS = {16: "<e", 32: "<f", 64: "<d"}
 
 
+class TypeCode(Enum):
+    """Kinds of types."""
+
+    Int = 0
+    UInt = 1
+    Float = 2
+    Handle = 3
+
+
+_WIDTHS = (
+    *((code, bits) for code in ("int", "uint") for bits in (8, 16, 32, 64)),
+    ("uint", 1),
+    *_FLOATS,
+)
+
+
 class Type:
     """The type of an expression or pixel: a code (`int`, `uint`, `float`, `bfloat`) and a number of bits."""
 
@@ -30,8 +47,18 @@ class Type:
     storage: Attribute
     """The signless type that arithmetic is done in: `i8`, `i16`, `f32`, `i1`."""
 
-    def __init__(self, code: str, bits: int):
-        self._code, self._bits = code, bits
+    def __init__(self, code: str | TypeCode = "handle", bits: int = 0, lanes: int = 1):
+        if isinstance(code, TypeCode):
+            code = code.name.lower()
+        if lanes != 1:
+            fail(f"a Type has one lane, not {lanes}: vectors are made by the compiler")
+        self._code, self._bits = code, int(bits)
+        if code == "handle":
+            # A pointer, which no pixel is.
+            self.element = self.storage = NoneAttr()
+            return
+        if (code, bits) not in _WIDTHS:
+            fail(f"there is no type {code}{bits}")
         if code in ("float", "bfloat"):
             self.element = _FLOATS[code, bits]
         elif bits == 1:
@@ -59,6 +86,42 @@ class Type:
     def is_uint(self) -> bool:
         """Whether this is an unsigned integer type; a bool is one, as in Halide."""
         return self._code == "uint"
+
+    def code(self) -> TypeCode:
+        """Which kind of type it is."""
+        return TypeCode[{"int": "Int", "uint": "UInt", "handle": "Handle"}.get(self._code, "Float")]
+
+    def lanes(self) -> int:
+        """Always 1."""
+        return 1
+
+    def is_scalar(self) -> bool:
+        """Always true."""
+        return True
+
+    def is_vector(self) -> bool:
+        """Always false."""
+        return False
+
+    def is_handle(self) -> bool:
+        """Whether this is a pointer, which no pixel is."""
+        return self._code == "handle"
+
+    def element_of(self) -> Type:
+        """The type itself."""
+        return self
+
+    def with_code(self, code: TypeCode) -> Type:
+        """The type of another kind with the same width."""
+        return Type(code, self._bits)
+
+    def is_max(self, value: int) -> bool:
+        """Whether a number is the largest of this type."""
+        return value == self.limits()[1]
+
+    def is_min(self, value: int) -> bool:
+        """Whether a number is the least of this type."""
+        return value == self.limits()[0]
 
     def is_float(self) -> bool:
         """Whether this is a floating-point type."""
@@ -145,11 +208,7 @@ def _bfloat(value: float) -> float:
     return float(struct.unpack("<f", struct.pack("<I", bits))[0])
 
 
-_TYPES = {
-    **{(code, bits): Type(code, bits) for code in ("int", "uint") for bits in (8, 16, 32, 64)},
-    ("uint", 1): Type("uint", 1),
-    **{key: Type(*key) for key in _FLOATS},
-}
+_TYPES = {key: Type(*key) for key in _WIDTHS}
 
 _BY_DTYPE = {
     **{np.dtype(f"{c[0]}{b // 8}"): _TYPES[c, b] for c in ("int", "uint") for b in (8, 16, 32, 64)},
@@ -184,6 +243,11 @@ def Float(bits: int) -> Type:
 def BFloat(bits: int) -> Type:
     """The 16-bit brain float."""
     return _find("bfloat", bits, "BFloat")
+
+
+def Handle() -> Type:
+    """A pointer; there are no pixels of this type."""
+    return Type("handle", 64)
 
 
 def Bool() -> Type:

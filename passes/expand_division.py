@@ -31,7 +31,7 @@ from tilefuse.passes.expansion import Constants, Expansion, expand_ops
 
 
 class _Division(Expansion):
-    """What replaces one division."""
+    """Emits the operations that replace one division."""
 
     def shifted_if(self, condition: SSAValue, value: SSAValue, by: int) -> SSAValue:
         """`value + by` where `condition`, else `value`."""

@@ -30,7 +30,7 @@ _INDEX_BITS = 32
 
 
 class _Shift(Expansion):
-    """What replaces one shift."""
+    """Emits the operations that replace one shift."""
 
     def by_constant(self, op: Operation, a: SSAValue, count: int, width: int) -> SSAValue | None:
         if count < width:

@@ -1,4 +1,4 @@
-"""What passes share that write one op as several plainer ones, in one walk.
+"""Expansion of single ops into several plainer ones, in one walk: the common part of such passes.
 
 A pass gives `expand_ops` the ops to expand and a function that emits what replaces one. Constants in scope
 are used again, and what is emitted has the location of the op that it replaces.

@@ -20,6 +20,7 @@ from tilefuse.analysis.regions import NotFusable
 from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.img.ops import GroupOp, PipelineOp, StageOp
 from tilefuse.execution.base import group_error
+from tilefuse.execution.code_length import check_length
 from tilefuse.execution.registry import model_of
 from tilefuse.lowering.abi import kernel_args, kernel_name
 
@@ -30,6 +31,8 @@ class LowerGroups(ModulePass):
 
     name = "lower-groups"
 
+    warps: bool = True
+    """Whether the machine has warps; else warp tiles become arrays and loops, and their code is short."""
     known: tuple[str, ...] = ()
     """Kernels that are lowered already, elsewhere: they get no functions again."""
 
@@ -57,6 +60,7 @@ class LowerGroups(ModulePass):
                     group.attributes["kernel"] = StringAttr(kernel_name(first))
                 if kernel_name(first) in self.known:
                     continue
+                check_length(first, model, warps=self.warps)
                 for function in lower_group(first, model, _differing([first, *others], model)):
                     op.body.block.insert_op_before(function, pipeline)
 

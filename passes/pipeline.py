@@ -28,7 +28,7 @@ from tilefuse.passes.validate_occupancy import ValidateOccupancy
 
 @dataclass
 class PassTrace:
-    """What each pass left behind: IR text (made when asked for) and seconds."""
+    """Module after each pass, whose text is made when asked for, and seconds that each took."""
 
     modules: list[tuple[str, ModuleOp]] = field(default_factory=list)
     seconds: dict[str, float] = field(default_factory=dict)
@@ -146,7 +146,7 @@ def lowering_passes(*, warps: bool, known: Collection[str] = ()) -> list[ModuleP
 
     of_models = [p for m in models() for p in m.lowering_passes(warps=warps)]
     merging = [MergeVersions()] if warps else []
-    return [LowerGroups(tuple(known)), *of_models, ExpandDivision(), ExpandShifts(), *merging]
+    return [LowerGroups(warps=warps, known=tuple(known)), *of_models, ExpandDivision(), ExpandShifts(), *merging]
 
 
 def lower(module: ModuleOp, *, warps: bool = True) -> ModuleOp:

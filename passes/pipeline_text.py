@@ -54,7 +54,7 @@ def parse_passes(
 
 
 def loaded(what: str, factory: Callable[[], _Loaded], position: SourcePosition | None = None) -> _Loaded:
-    """What a row of a `Universe` makes; PipelineError if its module cannot be imported, or lacks it."""
+    """Make what a row of a `Universe` names; PipelineError if its module cannot be imported, or lacks it."""
     try:
         return factory()
     except Exception as error:

@@ -92,7 +92,7 @@ class SeparateKernels(ModulePass):
         passed = []
         for taps, kernel in list(form.kernels.items()):
             stage = taps.source.owner
-            if not isinstance(stage, StageOp) or taps.cast is not None or any(o[0] for o in kernel):
+            if not isinstance(stage, StageOp) or taps.cast is not None or any(o[:1] != (0,) for o in kernel):
                 continue
             inner = _sum_along_x(stage, root, self.float)
             if inner is None or inner[0] in form.kernels or set(taps.scales) != {1} or not _is_small(inner[0].source):

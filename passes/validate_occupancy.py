@@ -24,8 +24,8 @@ from tilefuse.analysis.regions import NotFusable
 from tilefuse.dialects.img.attrs import ScheduleAttr
 from tilefuse.dialects.img.ops import EVEN, GroupOp, PipelineOp
 from tilefuse.execution.base import Spill, group_error
+from tilefuse.execution.code_length import too_long
 from tilefuse.execution.registry import model_of
-from tilefuse.execution.written_out import MOST_WRITTEN_OUT
 from tilefuse.targets.gpus import Gpu, gpu
 from tilefuse.targets.occupancy import exceeded_limits, occupancy
 
@@ -128,16 +128,9 @@ class ValidateOccupancy(ModulePass):
 
         No problem where `fix` has nothing smaller: the compiler takes its time then, but the pipeline compiles.
         """
-        execution = model_of(group)
-        code = execution.code(group, model, warps=warps)
-        if code.operations <= MOST_WRITTEN_OUT:
-            return []
-        if self._may_change(group) and execution.smaller(group, model) is None:
-            return []
-        return [
-            f"about {code.operations} operations are written out for a thread, most of them of '{code.longest}', where "
-            f"{MOST_WRITTEN_OUT} are the most; a smaller tile, more threads or less unroll have fewer"
-        ]
+        problem = too_long(group, model, warps=warps)
+        may_stay = self._may_change(group) and model_of(group).smaller(group, model) is None
+        return [] if problem is None or may_stay else [problem]
 
     def _cpu_problems(self, group: GroupOp, model: PipelineModel) -> list[str]:
         need = model_of(group).stack_memory(group, model)

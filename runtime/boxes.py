@@ -28,7 +28,7 @@ def dim_name(dim: int) -> str:
 
 @dataclass(frozen=True)
 class Request:
-    """What a call says of sizes. Names are those of inputs and outputs; extents and mins x first."""
+    """Sizes that a call asks for. Names are those of inputs and outputs; extents and mins x first."""
 
     shapes: Mapping[str, tuple[int, ...]]
     """Of the inputs, in their arrays' axes."""
@@ -166,7 +166,7 @@ def _output_boxes(
     for name, func in pipeline.return_op.outputs:
         rank = rank_of(func.type)
         low = tuple(m for m, _ in default.get(name, ((0, 0),) * rank))
-        size = extents.get(name) or tuple(n for _, n in default[name])
+        size = extents[name] if name in extents else tuple(n for _, n in default[name])
         if name in request.mins:
             given = _mins(request, name, rank)
             if name not in extents:

@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from tilefuse.dialects.img.ops import GroupOp, PipelineOp
+from tilefuse.dialects.img.strict import has_strict
 from tilefuse.dialects.verification import verify
 from tilefuse.lowering.abi import groups_of, kernel_name
 from tilefuse.lowering.printers import print_c, print_cuda
@@ -146,7 +147,9 @@ class Compiled:
 
     def library(self, kernels: Kernels) -> ctypes.CDLL:
         """The C library of kernels without machine code, built if need be."""
-        return cpu.load_library(kernels.source, strict_float=self._settings.strict_float)
+        # C has no sum that is never contracted: one such op makes the whole library strict.
+        strict = self._settings.strict_float or has_strict(kernels.module)
+        return cpu.load_library(kernels.source, strict_float=strict)
 
     def _unbuilt(self, index_bits: int, *, folded: bool = False) -> Kernels:
         module = self._fold(self.module) if folded else self.module

@@ -1,9 +1,11 @@
-"""What the runtime raises: bad calls, machines that lack something, sources that do not build."""
+"""Errors that the runtime raises: bad calls, machines that lack something, sources that do not build."""
 
 from __future__ import annotations
 
+from tilefuse.dialects.diagnostics import TilefuseError
 
-class CallError(ValueError):
+
+class CallError(TilefuseError, ValueError):
     """A program was called with arrays or parameters it cannot take; nothing was launched or written."""
 
 
@@ -23,9 +25,9 @@ class CallMemoryError(CallError, MemoryError):
         )
 
 
-class TargetError(RuntimeError):
+class TargetError(TilefuseError, RuntimeError):
     """This machine cannot run the target: no GPU, no CuPy, no C compiler."""
 
 
-class BuildError(RuntimeError):
+class BuildError(TilefuseError, RuntimeError):
     """The C compiler or NVRTC refused a generated source; the message ends in its own words."""

@@ -106,7 +106,7 @@ def reach(extents: Sequence[int], strides: Sequence[int]) -> tuple[int, int]:
 
 
 class BufferSpec(NamedTuple):
-    """What a kernel is specialised to for one input or output, dimensions x first."""
+    """Layout of one input or output that a kernel is specialised to, dimensions x first."""
 
     strides: tuple[int | None, ...]
     """In elements; None where the kernel takes them as arguments."""
@@ -119,7 +119,7 @@ class BufferSpec(NamedTuple):
 def describe(
     p: Picture, box: Sequence[Interval], pointer: int, itemsize: int, starts: Collection[int] = ()
 ) -> BufferSpec:
-    """What a kernel may know of this buffer, which holds `box`.
+    """Describe a buffer, which holds `box`, as far as a kernel may know it.
 
     A stride is fixed if it is 1, or the step of x over a few channels. `starts`: the columns at which rows of tiles
     start, if not at its own least: lanes compute the same columns of all buffers.

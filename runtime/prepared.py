@@ -24,7 +24,7 @@ _MOST_BYTES = 1 << 62
 
 
 class Prepared(Protocol):
-    """What a call with known shapes, strides and alignment runs."""
+    """A call with known shapes, strides and alignment, ready to run."""
 
     out_shapes: tuple[tuple[int, ...], ...]
     """Of the outputs, in their arrays' axes."""

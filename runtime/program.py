@@ -258,7 +258,7 @@ class Program:
         params: dict[str, Number],
         stream: Any,
     ) -> tuple[Any] | None:
-        """What the call returns, in a tuple of its own; None if it is not quite like the one before."""
+        """Run a call like the one before; return its result as a tuple, or None if it is not quite like that."""
         raw = self._stream(stream, seen.stream_kind, seen.device)
         if out is not None:
             results = out
@@ -304,7 +304,7 @@ class Program:
 
     @property
     def kernels(self) -> list[reporting.Kernel]:
-        """What is known of each kernel, in the order of launch."""
+        """Facts about each kernel, in the order of launch."""
         if self._settings.backend.name == "reference":
             return []
         plan = self._last.plan if isinstance(self._last, PreparedKernels) else None

@@ -1,4 +1,4 @@
-"""What a program says of itself: its kernels, tiles, memory and time."""
+"""Reports of a program: its kernels, tiles, memory and time."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ SEVERAL = (tuple, list)
 
 
 class SeenCall(NamedTuple):
-    """What holds for all calls with arrays of the same library, shapes, strides and alignment."""
+    """Facts about all calls with arrays of the same library, shapes, strides and alignment."""
 
     prepared: Prepared
     device: Device
@@ -58,7 +58,7 @@ class SeenCall(NamedTuple):
 
 
 class Glance:
-    """What the arrays of a call say of themselves, and the call like it that was seen, if one was."""
+    """Arrays of a call, as their library describes them, and the call like it that was seen, if one was."""
 
     __slots__ = ("decisive", "facts", "key", "may_overlap", "pointers", "seen")
 
@@ -92,7 +92,7 @@ class SeenCalls:
         self._lock = threading.Lock()
 
     def glance(self, inputs: Sequence[Any], out: Any, params: Mapping[str, Number]) -> Glance | None:
-        """What a call gives. None if an array must be viewed each time, or outputs are given by name or in part.
+        """Describe the arrays of a call; None if one must be viewed each time, or outputs are given by name or in part.
 
         The latest one again, if nothing has changed: to make a key and to find it takes a microsecond.
         """

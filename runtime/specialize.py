@@ -107,7 +107,7 @@ def _layout(strides: Sequence[int | None]) -> StridedLayoutAttr:
 
 
 def _bounds(declared: BoxAttr | None, known: Sequence[Interval | None]) -> BoxAttr | None:
-    """What was declared, and what is known besides."""
+    """Join the declared bounds with those that are known besides."""
     if declared is not None:
         known = [k if d is None else d for d, k in zip(declared.data, known, strict=True)]
     return BoxAttr(tuple(known)) if any(known) else None

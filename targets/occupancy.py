@@ -17,7 +17,7 @@ class OccupancyError(ValueError):
 
 @dataclass(frozen=True)
 class Occupancy:
-    """What is resident on one SM."""
+    """Blocks and warps that are resident on one SM."""
 
     blocks_per_sm: int
     active_warps: int

@@ -188,7 +188,12 @@ static unsigned __double2uint_rz(double a) { return rounded_to_zero<unsigned>(a,
 static long long __double2ll_rz(double a) { return rounded_to_zero<long long>(a, LLONG_MIN, LLONG_MAX); }
 static unsigned long long __double2ull_rz(double a) { return rounded_to_zero<unsigned long long>(a, 0, ULLONG_MAX); }
 static float __fmaf_rn(float a, float b, float c) { return fmaf(a, b, c); }
+static float __fadd_rn(float a, float b) { return a + b; }
+static float __fsub_rn(float a, float b) { return a - b; }
 static float __fmul_rn(float a, float b) { return a * b; }
+static double __dadd_rn(double a, double b) { return a + b; }
+static double __dsub_rn(double a, double b) { return a - b; }
+static double __dmul_rn(double a, double b) { return a * b; }
 static float __fsqrt_rn(float a) { return sqrtf(a); }
 static double __dsqrt_rn(double a) { return sqrt(a); }
 static float rsqrtf(float a) { return 1.0f / sqrtf(a); }

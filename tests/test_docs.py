@@ -54,3 +54,34 @@ def test_the_text_of_levels_1_to_3_parses():
     ValidateOccupancy(target="h200").apply(new_context(), module)
     LowerGroups().apply(new_context(), module)
     assert "within [0, 120, 0, 30]" in str(module)
+
+
+def test_the_glossary_spells_names_as_the_code_does():
+    rows = re.findall(r"^\| (.+?) \|", (ROOT / "docs/glossary.md").read_text(), re.MULTILINE)
+    names = {name.strip("#!=") for row in rows for name in re.findall(r"`([^`]+)`", row)}
+    assert {"img.stage", "warp_tile", "blocks", "inline-stages"} <= names
+    rooms = [link for link in (ROOT / "tilefuse").iterdir() if link.is_symlink() and link.name != "examples"]
+    texts = [path.read_text() for room in rooms for path in room.resolve().rglob("*.py")]
+    words = {word for text in texts for word in re.findall(r"[\w.-]+", text)}
+    words |= {part for word in words for part in word.split(".")}
+    assert {name for name in names if name not in words and name.removeprefix("img.") not in words} == set()
+
+
+PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("benchmarks/**/*.md"), *ROOT.glob("examples/*.md")]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_links_between_pages_lead_somewhere(page):
+    links = re.findall(r"\]\((?!https?://|#)([^)#\s]+)", page.read_text())
+    assert [link for link in links if not (page.parent / link).exists()] == []
+
+
+@pytest.mark.parametrize("page", [ROOT / "README.md", *ROOT.glob("docs/*.md")], ids=lambda page: page.name)
+def test_files_that_pages_name_exist(page):
+    named = re.findall(r"`((?:[a-z_]+/)+[a-z_]+\.(?:py|toml|h))`", page.read_text())
+    assert [name for name in named if not (ROOT / name).exists()] == []
+
+
+def test_figures_with_dates_stand_with_the_results():
+    diaries = {p.name: re.findall(r"20\d\d-\d\d-\d\d", p.read_text()) for p in ROOT.glob("docs/*.md")}
+    assert {name for name, dates in diaries.items() if dates} == set()

@@ -29,6 +29,7 @@ ACROSS = {
     # What a program is made of before it is compiled knows nothing of compiling, but for the methods that do it.
     ("frontend.pipeline", "runtime.program"): "Pipeline.compile",
     ("frontend.ir", "runtime.program"): "hl.compile",
+    ("frontend.target", "runtime.backend"): "host_supports_target_device",
     ("frontend.pipeline", "analysis.graph"): "Pipeline.graph",
     ("evaluator.evaluate", "analysis.access"): "the function behind boundaries and groups",
 }
@@ -61,6 +62,7 @@ def _imported(path):
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}:{node.lineno}: imports are absolute"
+            yield node.module  # a package, where a module is taken out of it: that has to be there, too
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
         elif isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)

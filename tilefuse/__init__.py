@@ -16,6 +16,8 @@ def __getattr__(name: str) -> Any:
 
     if name.startswith("__") and name != "__all__":
         raise AttributeError(name)
+    if name == "imageio":
+        return import_module("tilefuse.imageio")
     from tilefuse.collector import collector_off
 
     with collector_off():

@@ -68,7 +68,7 @@ def _target_line(where: str | None, number: int, lines: Sequence[str]) -> int | 
 
 
 def check_expectations(expectations: Sequence[Expectation], errors: Sequence[PipelineError]) -> list[PipelineError]:
-    """What is wrong: errors that nothing expected, and expectations that nothing met. Empty if all match."""
+    """Compare errors with expectations; return errors that nothing expected, and expectations that nothing met."""
     open_ones = list(expectations)
     wrong = []
     for error in errors:

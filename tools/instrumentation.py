@@ -1,4 +1,4 @@
-"""What happens between passes: printing the IR, and timing."""
+"""Instrumentation between passes: printing the IR, and timing."""
 
 from __future__ import annotations
 

@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.target import Target
 
 from tilefuse.dialects.diagnostics import PipelineError
+from tilefuse.dialects.img.strict import has_strict
 from tilefuse.lowering.printers import print_c, print_cuda
 from tilefuse.lowering.printers.comments import comment_lines
 from tilefuse.passes.pipeline import lowering_passes
@@ -51,7 +52,7 @@ class CTarget(Target):
     def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
         """Write the source to `output`."""
         _check_kernels(module)
-        contract = "off" if self.strict_float else "fast"
+        contract = "off" if self.strict_float or has_strict(module) else "fast"
         text = print_c(module, index_bits=self.index_bits)
         output.write(f"// compile with: cc -O3 -march=native -fopenmp -fno-math-errno -ffp-contract={contract}\n{text}")
 

@@ -268,7 +268,7 @@ class ScheduleAttr(ParametrizedAttribute):
 
     @property
     def rows_ahead(self) -> int:
-        """So many rows of tiles below its own is the tile that a block asks for; 0 for none."""
+        """Rows of tiles from a block's own tile down to the one whose cache lines it prefetches; 0 for none."""
         return self.ahead.data
 
     @classmethod

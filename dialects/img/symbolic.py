@@ -19,7 +19,7 @@ _T = TypeVar("_T")
 
 
 class Role(StrEnum):
-    """What a symbol is a number of. A pipeline may call an input and an output by one name."""
+    """The thing that a symbol is a number of. A pipeline may call an input and an output by one name."""
 
     Output = "output"
     Input = "input"
@@ -37,13 +37,13 @@ class Symbol:
 
     @property
     def key(self) -> tuple[object, ...]:
-        """What symbols are ordered by."""
+        """Key that symbols are ordered by."""
         return (0, _ROLES.index(self.role), self.name, self.dim, self.extent)
 
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """What is not affine: `*` of two unknown numbers, `floordiv` and `mod`. By zero both give 0."""
+    """An operation that is not affine: `*` of two unknown numbers, `floordiv` or `mod`. By zero these give 0."""
 
     kind: str
     lhs: Num
@@ -51,7 +51,7 @@ class Operation:
 
     @property
     def key(self) -> tuple[object, ...]:
-        """What operations are ordered by."""
+        """Key that operations are ordered by."""
         return (1, self.kind, _key(self.lhs), _key(self.rhs))
 
 
@@ -68,7 +68,7 @@ class Sum:
 
     @property
     def key(self) -> tuple[object, ...]:
-        """What sums are ordered by."""
+        """Key that sums are ordered by."""
         return (tuple((atom.key, coefficient) for atom, coefficient in self.terms), self.constant)
 
     def plus(self, other: Sum, factor: int = 1) -> Sum:
@@ -132,7 +132,7 @@ class Expr:
 
     @property
     def key(self) -> tuple[object, ...]:
-        """What expressions are ordered by."""
+        """Key that expressions are ordered by."""
         return (1, tuple(tuple(s.key for s in clause) for clause in self.clauses))
 
     def __add__(self, other: Num) -> Num:

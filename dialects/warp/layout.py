@@ -109,7 +109,7 @@ class Layout:
         return len(self.depth) == len(other.depth) and all(a[0] <= b[0] and b[1] <= a[1] for a, b in pairs)
 
     def with_spans(self, columns: Span | None = None, rows: Span | None = None) -> Layout:
-        """The same threads, with other columns or rows held."""
+        """Return a layout of the same threads, with other columns or rows held."""
         return replace(self, columns=columns or self.columns, rows=rows or self.rows)
 
 

@@ -143,12 +143,12 @@ class LoadOp(IRDLOperation):
 
     @property
     def points(self) -> Block:
-        """What computes a point, in border tiles."""
+        """Block that computes a point, in border tiles."""
         return self.bodies[0].block
 
     @property
     def rows(self) -> Block:
-        """What says where a lane's row lies, in border tiles where `whole` holds."""
+        """Block that computes where a lane's row lies, in border tiles where `whole` holds."""
         return self.bodies[1].block
 
     @property

@@ -30,4 +30,4 @@ def code(group: GroupOp, model: PipelineModel) -> Code:
         if stage.place is not None and stage.place.where[1] is Memory.Shared:
             points = schedule.piece * (rounds[1] if schedule.unroll_factors and len(rounds) > 1 else _ROWS_TOGETHER)
         parts.append((written(len(operations(stage)), points), stage.sym_name.data))
-    return Code(sum(n for n, _ in parts), max(parts)[1])
+    return Code(sum(n for n, _ in parts), max(parts)[1], math.prod(micro))

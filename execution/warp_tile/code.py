@@ -29,4 +29,4 @@ def code(group: GroupOp, model: PipelineModel) -> Code:
     for (id, _), held in layout.sources.items():
         rows = layout.pitch + sum(held.wide)
         parts.append((max(1, rows) * (layout.vector + sum(held.reach)) * held.deep, model.nodes[id].name))
-    return Code(sum(n for n, _ in parts), max(parts)[1])
+    return Code(sum(n for n, _ in parts), max(parts)[1], layout.pitch * layout.vector)

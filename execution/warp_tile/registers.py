@@ -25,7 +25,7 @@ from tilefuse.execution.warp_tile.schedule import Loop, Segment, Step, Stretch, 
 from tilefuse.execution.warp_tile.stores import store_row
 from tilefuse.execution.warp_tile.vector_roots import has_vector_roots
 from tilefuse.lowering.emit import PRIVATE, Num
-from tilefuse.lowering.printers.memory import STATIC_SHARED_LIMIT
+from tilefuse.targets.limits import STATIC_SHARED_LIMIT
 
 Place = tuple[Sequence[Num], SSAValue]
 """The memref indices of a value, and the value."""

@@ -18,8 +18,8 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Block, Operation, SSAValue
 
+import tilefuse.lowering.printers.expr as expr
 from tilefuse.dialects.diagnostics import PipelineError
-from tilefuse.lowering.printers import expr
 from tilefuse.lowering.printers.async_copies import print_async_copy, print_async_group, print_async_wait
 from tilefuse.lowering.printers.comments import comment_lines
 from tilefuse.lowering.printers.control_flow import (
@@ -140,7 +140,7 @@ class FunctionPrinter(FunctionText):
         return isinstance(op, scf.YieldOp) and isinstance(parent, scf.IfOp) and not self.uses.get(parent.results[i])
 
     def _hardware_index(self, op: Operation) -> str | None:
-        """What replaces a block or thread loop; then its bounds are not printed."""
+        """Return the built-in value that replaces a block or thread loop, whose bounds are then not printed."""
         level = op.attributes.get("kernel.level")
         if isinstance(op, scf.ForOp) and isinstance(level, StringAttr):
             return self.language.hardware_index(level.data)

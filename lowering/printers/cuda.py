@@ -9,8 +9,8 @@ from xdsl.dialects import func, scf
 from xdsl.dialects.builtin import IntegerAttr, IntegerType, MemRefType, ModuleOp, VectorType
 from xdsl.ir import Operation
 
+import tilefuse.lowering.printers.expr as expr
 from tilefuse.dialects.nvvm import GridDepAction
-from tilefuse.lowering.printers import expr
 from tilefuse.lowering.printers.async_copies import cuda_copies
 from tilefuse.lowering.printers.c_types import SIGNED, UNSIGNED, byte_size, lanes, short_name, storage_type
 from tilefuse.lowering.printers.checks import (
@@ -150,6 +150,12 @@ _LIBRARY: dict[str, Helper] = {
     "written_meanwhile": _WRITTEN_MEANWHILE,
     "prefetch_l1": _prefetch("L1"),
     "prefetch_l2": _prefetch("L2"),
+    # Never contracted, whatever the options of the compiler.
+    **{
+        f"strict_{kind}_{short}": alias(f"__{letter}{kind}_rn")
+        for kind in ("add", "sub", "mul")
+        for short, letter in (("f32", "f"), ("f64", "d"))
+    },
     "minnum_f32": alias("fminf"),
     "maxnum_f32": alias("fmaxf"),
     "minnum_f64": alias("fmin"),
@@ -192,7 +198,7 @@ _WORDS = {2: "unsigned short", 4: "unsigned int", 8: "uint2", 16: "uint4"}
 
 
 class Cuda(Language):
-    """What is CUDA's own."""
+    """CUDA C++ for NVRTC."""
 
     name = "CUDA"
     helper_qualifier = "static __device__ __forceinline__"
@@ -238,7 +244,7 @@ class Cuda(Language):
         return [f"#pragma unroll {unroll.value.data}" if isinstance(unroll, IntegerAttr) else "#pragma unroll"]
 
     def math(self, function: str) -> str:
-        """The same names; square roots are asked for correctly rounded."""
+        """Return the function of the C library; square roots are asked for correctly rounded."""
         return {"sqrtf": "__fsqrt_rn", "sqrt": "__dsqrt_rn"}.get(function, function)
 
     def rsqrt(self, prelude: Prelude, a: Expr, ctype: str) -> Expr:

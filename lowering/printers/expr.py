@@ -8,7 +8,7 @@ arithmetic is done in `unsigned int`, and a value is cast when its signedness or
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from tilefuse.lowering.printers.c_types import Interval, promotes_to_int, type_range
 
@@ -54,10 +54,6 @@ class Expr:
     def wrapped(self, prec: int) -> str:
         """The text, in parentheses if it binds less tightly than `prec`."""
         return self.text if self.prec >= prec else f"({self.text})"
-
-    def with_range(self, interval: Interval) -> Expr:
-        """The same text, known to lie in `interval`."""
-        return replace(self, range=interval)
 
 
 def name(text: str, ctype: str, *, mutable: bool = False, interval: Interval | None = None) -> Expr:

@@ -24,8 +24,9 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation
 
+import tilefuse.lowering.printers.expr as expr
 from tilefuse.dialects.diagnostics import PipelineError
-from tilefuse.lowering.printers import expr
+from tilefuse.dialects.img.strict import is_strict
 from tilefuse.lowering.printers.c_types import (
     SIGNED,
     UNSIGNED,
@@ -105,6 +106,9 @@ def _binary(symbol: str, prec: int) -> Row:
     def row(p: FunctionText, op: Operation) -> Expr:
         ctype = _ctype(op)
         a, b = (p.use(operand) for operand in op.operands)
+        kind = f"strict_{op.name.removeprefix('arith.')[:3]}_{'f64' if ctype == 'double' else 'f32'}"
+        if is_strict(op) and kind in p.language.library:
+            return rounded(p, expr.call(p.library(kind), (a, b), ctype), op.results[0].type, op)
         return rounded(p, expr.binary(a, symbol, b, prec, ctype, cheap=False), op.results[0].type, op)
 
     return row
@@ -200,9 +204,12 @@ def _from_int(reading: Any) -> Row:
     def row(p: FunctionText, op: Operation) -> Expr:
         source, result = op.operands[0].type, op.results[0].type
         width = width_of(source, op)
-        if isinstance(result, BFloat16Type) and width > 16:
-            raise PipelineError(f"{op.name}: i{width} to bf16 is not printed; convert to f32 and truncate", op)
         a = reading(p.use(op.operands[0]), width)
+        if isinstance(result, BFloat16Type) and width > 16:
+            # A float does not hold these, and rounding twice may be wrong; a double holds 32 bits.
+            if width == 32:
+                return expr.call(p.library("round_bf16_f64"), (expr.cast("double", a, cheap=False),), "float")
+            return expr.call(p.library(f"{'s' if reading is signed else 'u'}64_to_bf16"), (a,), "float")
         return rounded(p, expr.cast(_ctype(op), a, cheap=False), result, op)
 
     return row

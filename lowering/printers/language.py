@@ -1,4 +1,4 @@
-"""What differs between CUDA C++ and C: the interface that `cuda.py` and `c.py` fill in."""
+"""Output languages: the interface that `cuda.py` and `c.py` fill in."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Language(ABC):
 
     @abstractmethod
     def kernel_qualifier(self, function: func.FuncOp) -> str:
-        """What stands in front of the name of a kernel, `void` included."""
+        """Return the qualifiers in front of the name of a kernel, `void` included."""
 
     @abstractmethod
     def check(self, function: func.FuncOp, functions: dict[str, func.FuncOp]) -> None:

@@ -92,6 +92,21 @@ def _bfloat16() -> dict[str, Helper]:
             "}",
             (*bits, "round_bf16"),
         ),
+        # What a double cannot hold is rounded to odd first.
+        "u64_to_bf16": Helper(
+            "float u64_to_bf16(unsigned long long a) {\n"
+            "  const unsigned long long odd = (a & ~0xfffull) | (a & 0xfffull ? 0x1000ull : 0ull);\n"
+            "  return round_bf16_f64((double)(a >> 53 ? odd : a));\n"
+            "}",
+            ("round_bf16_f64",),
+        ),
+        "s64_to_bf16": Helper(
+            "float s64_to_bf16(long long a) {\n"
+            "  const float size = u64_to_bf16(a < 0 ? 0 - (unsigned long long)a : (unsigned long long)a);\n"
+            "  return a < 0 ? -size : size;\n"
+            "}",
+            ("u64_to_bf16",),
+        ),
         "round_f16": Helper(
             "float round_f16(float a) { return f16_to_f32(f32_to_f16(a)); }", ("f16_to_f32", "f32_to_f16")
         ),

@@ -10,16 +10,15 @@ from xdsl.dialects import memref, vector
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerType, MemRefType, NoneAttr, VectorType
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
+import tilefuse.lowering.printers.expr as expr
 from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.memref_prefetch import PrefetchOp
-from tilefuse.lowering.printers import expr
 from tilefuse.lowering.printers.c_types import UNSIGNED, is_half, register_type, short_name
 from tilefuse.lowering.printers.expr import ADD, EQ, MUL, POSTFIX, Expr
 from tilefuse.lowering.printers.function_text import FunctionText, Row
 from tilefuse.lowering.printers.memrefs import PRIVATE, SHARED, Memory, space_of
 from tilefuse.lowering.printers.readings import literal
 from tilefuse.lowering.printers.vectors import is_mask
-from tilefuse.targets.limits import STATIC_SHARED_LIMIT as STATIC_SHARED_LIMIT  # asked for here by warp_registers
 
 
 def read_pointers(p: FunctionText) -> list[str]:
@@ -155,7 +154,7 @@ def print_view(p: FunctionText, op: Operation) -> None:
 
 
 def memory_of(p: FunctionText, value: SSAValue, op: Operation) -> Memory:
-    """What is known of a memref; PipelineError if it came from an op that is not printed."""
+    """Look up a memref; PipelineError if it came from an op that is not printed."""
     if value not in p.memories:
         raise PipelineError(f"{op.name}: its memref must be an argument, a memref.alloca or a memref.view", op)
     return p.memories[value]

@@ -11,8 +11,8 @@ from xdsl.dialects import arith, vector
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerType, VectorType
 from xdsl.ir import Operation, SSAValue
 
+import tilefuse.lowering.printers.expr as expr
 from tilefuse.dialects.diagnostics import PipelineError
-from tilefuse.lowering.printers import expr
 from tilefuse.lowering.printers.c_types import byte_size
 from tilefuse.lowering.printers.expr import ADD, BITAND, BITOR, COND, MUL, PRIMARY, SHIFT, UNARY, XOR, Expr
 from tilefuse.lowering.printers.function_text import FunctionText, Row
@@ -168,7 +168,7 @@ def _word(parts: list[str], places: list[tuple[int, int]], op: Operation) -> str
 
 
 def _bitcast(p: FunctionText, op: Operation) -> Expr:
-    """The same words."""
+    """Print nothing: the words are the same."""
     op = as_type(vector.BitcastOp, op)
     a, target = p.use(op.source), p.vector(op.result.type, op)
     if a.ctype != target.ctype:

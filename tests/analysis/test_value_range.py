@@ -4,7 +4,7 @@ from random import Random
 
 import numpy as np
 import pytest
-from xdsl.dialects import arith
+from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import IndexType, IntegerAttr, i1, i8, i16, i32
 from xdsl.ir import Block
 
@@ -23,6 +23,7 @@ BINARY = [
     lambda a, b: DivOp(a, b, True), lambda a, b: DivOp(a, b, False),
     lambda a, b: ModOp(a, b, True), lambda a, b: ModOp(a, b, False),
 ]  # fmt: skip
+COUNTS = [math.CtPopOp, math.CountLeadingZerosOp, math.CountTrailingZerosOp]
 WIDTHS = {i1: 1, i8: 8, i16: 16, i32: 32}
 
 
@@ -73,7 +74,9 @@ class Checker:
 
     def step(self):
         a = self.any_value()
-        match self.rng.randrange(6):
+        match self.rng.randrange(7):
+            case 6:
+                self.emit(self.rng.choice(COUNTS)(a))
             case 0:
                 self.as_type(a, self.rng.choice([i1, i8, i16, i32]))
             case 1:

@@ -301,12 +301,6 @@ def test_a_func_is_not_iterated_over():
         list(f)
 
 
-@pytest.mark.parametrize("name", ["compute_root", "vectorize", "parallel", "gpu_tile"])
-def test_schedules_are_found_automatically(name):
-    with pytest.raises(AttributeError, match=rf"has no {name}\(\): the schedule is found automatically"):
-        getattr(hl.Func("f"), name)
-
-
 def test_update_is_not_there_yet():
     with pytest.raises(AttributeError, match=r"has no update\(\): that is not there yet"):
         hl.Func("f").update()

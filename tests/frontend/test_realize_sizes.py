@@ -26,14 +26,3 @@ def test_extents_of_an_image_param_are_no_sizes():
 def test_sizes_are_one_list():
     with pytest.raises(PipelineError, match=r"one list, x first: realize\(\[width, height\]\)"):
         brighter()[0].realize(4, 3)
-
-
-def test_no_buffer_is_written():
-    with pytest.raises(PipelineError, match="writes into no Buffer"):
-        brighter()[0].realize(hl.Buffer(hl.UInt(8), [4, 3]))
-
-
-def test_a_func_has_a_coordinate():
-    f = hl.Func("constant")
-    with pytest.raises(PipelineError, match="'constant' is defined without coordinates"):
-        f[()] = 3

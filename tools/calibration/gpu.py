@@ -72,7 +72,7 @@ def facts() -> dict[str, Any]:
 
 
 def environment() -> dict[str, Any]:
-    """The same, and when, with which tilefuse and Python."""
+    """Describe the GPU, and when, with which tilefuse and Python it was measured."""
     try:
         tilefuse = version("tilefuse")
     except PackageNotFoundError:  # run from its folder

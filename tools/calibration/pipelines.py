@@ -73,7 +73,7 @@ class Subject:
 
 @dataclass
 class Grouped:
-    """What the search for a schedule sees of a pipeline that is one kernel."""
+    """A pipeline that is one kernel, as the search for a schedule sees it."""
 
     model: PipelineModel
     members: Sequence[int]

@@ -1,4 +1,4 @@
-"""What a pipeline is given: pictures, scalars, and the sizes of the pictures."""
+"""Operations for what a pipeline is given: pictures, scalars, and the sizes of the pictures."""
 
 from __future__ import annotations
 

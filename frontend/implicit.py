@@ -1,0 +1,27 @@
+"""The placeholder `_`: all remaining coordinates, which are called `_0`, `_1`, ..."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tilefuse.frontend.errors import fail
+from tilefuse.frontend.expr import Expr, Var
+from tilefuse.frontend.walk import postorder
+
+
+def expanded(key: Sequence[Any], remaining: int, what: str) -> tuple[Any, ...]:
+    """`key` with `_0` to `_<remaining - 1>` in place of `_`."""
+    places = [i for i, k in enumerate(key) if isinstance(k, Var) and k.is_placeholder()]
+    if not places:
+        return tuple(key)
+    if len(places) > 1:
+        fail(f"{what}: _ stands {len(places)} times between the brackets; it means all remaining coordinates")
+    [at] = places
+    return (*key[:at], *(Var.implicit(i) for i in range(remaining)), *key[at + 1 :])
+
+
+def implicit_count(values: Sequence[Expr]) -> int:
+    """How many coordinates `_` stands for in the definition of these values: one more than the last that is used."""
+    found = (Var.implicit_index(e) for e in postorder(values) if isinstance(e, Var))
+    return max((index + 1 for index in found), default=0)

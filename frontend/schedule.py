@@ -1,0 +1,96 @@
+"""Halide's scheduling calls: they are taken, recorded and ignored, for the schedule is found automatically."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from enum import Enum
+from typing import Any, NamedTuple
+
+from tilefuse.dialects.diagnostics import SourcePosition, user_position
+
+SCHEDULING = frozenset(
+    """add_trace_tag align_bounds align_extent align_storage allow_race_conditions always_partition
+    always_partition_all async_ atomic bound_extent bound_storage clone_in compute_at compute_inline compute_root
+    compute_with copy_to_device copy_to_host fold_storage fuse gpu gpu_blocks gpu_lanes gpu_single_thread gpu_threads
+    gpu_tile hexagon hoist_storage hoist_storage_root in_ memoize never_partition never_partition_all parallel
+    partition prefetch reorder reorder_storage ring_buffer serial set_estimate set_estimates set_host_alignment
+    specialize specialize_fail split store_at store_in store_root tile trace_loads trace_realizations trace_stores
+    unroll unscheduled vectorize""".split()
+)
+"""Names of scheduling calls. What Halide gives for each can be scheduled further, so here it is the Func itself."""
+
+
+class ScheduleWarning(UserWarning):
+    """A program was compiled whose Funcs have scheduling calls, which are ignored."""
+
+
+class ScheduleCall(NamedTuple):
+    """One scheduling call, as it was written."""
+
+    func: str
+    call: str
+    args: tuple[Any, ...]
+    position: SourcePosition
+
+
+def recorder(owner: Any, func: str, calls: list[ScheduleCall], call: str) -> Callable[..., Any]:
+    """What stands for the scheduling call `call` of `owner`: it adds to `calls`, and gives `owner`."""
+
+    def record(*args: Any, **named: Any) -> Any:
+        calls.append(ScheduleCall(func, call, (*args, *named.items()), user_position()))
+        return owner
+
+    record.__name__ = call
+    return record
+
+
+def warn_of(calls: Sequence[ScheduleCall]) -> None:
+    """One warning for all scheduling calls of a program, at the first of them."""
+    if not calls:
+        return
+    first = calls[0]
+    names = list(dict.fromkeys(f"{c.func}.{c.call}" for c in calls))
+    shown = ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
+    warnings.warn_explicit(
+        f"the schedule is found automatically: {len(calls)} scheduling call{'s are' if len(calls) > 1 else ' is'} "
+        f"ignored ({shown}). To steer it, give compile extent=(width, height) or passes=[...], or edit the IR that "
+        "program.ir('tile') prints and compile that",
+        ScheduleWarning,
+        first.position.file,
+        first.position.line,
+    )
+
+
+class LoopLevel:
+    """A loop of Halide's schedules; there is none here to compute at."""
+
+    def __init__(self, *where: Any):
+        self.where = where
+
+    @staticmethod
+    def root() -> LoopLevel:
+        """Outside of all loops."""
+        return LoopLevel("root")
+
+    @staticmethod
+    def inlined() -> LoopLevel:
+        """Where it is used."""
+        return LoopLevel("inlined")
+
+
+TailStrategy = Enum(
+    "TailStrategy",
+    "Auto GuardWithIf Predicate PredicateLoads PredicateStores RoundUp RoundUpAndBlend ShiftInwards "
+    "ShiftInwardsAndBlend",
+)
+MemoryType = Enum("MemoryType", "Auto GPUShared GPUTexture Heap LockedCache Register Stack VTCM")
+DeviceAPI = Enum("DeviceAPI", ["CUDA", "Default_GPU", "Hexagon", "Host", "Metal", "None", "OpenCL", "Vulkan"])
+PrefetchBoundStrategy = Enum("PrefetchBoundStrategy", "Clamp GuardWithIf NonFaulting")
+LoopAlignStrategy = Enum("LoopAlignStrategy", "AlignEnd AlignStart Auto NoAlign")
+Partition = Enum("Partition", "Always Auto Never")
+
+__all__ = [
+    "DeviceAPI", "LoopAlignStrategy", "LoopLevel", "MemoryType", "Partition", "PrefetchBoundStrategy",
+    "ScheduleWarning", "TailStrategy",
+]  # fmt: skip
