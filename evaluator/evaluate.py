@@ -22,6 +22,7 @@ from tilefuse.dialects.img.ops import (
     MinOp,
     ParamOp,
     PipelineOp,
+    PrintOp,
     ReadOp,
     ReturnOp,
     StageOp,
@@ -93,6 +94,8 @@ class _Evaluation:
         self.plans = {stage: plan_stage(stage) for stage in self.stages}
         self.found_by_data: dict[ReadOp, Spans] = {}
         self.decisive = self._decisive_stages()
+        self.points: tuple[int, ...] | None = None
+        """The shape of the stage that is computed: a line is printed once for each of its points."""
 
     def run(self) -> dict[str, Array]:
         """The outputs."""
@@ -187,8 +190,10 @@ class _Evaluation:
         """Set the values of a stage that are known; True if it needs a larger box of another."""
         box = self.boxes[stage.funcs[0]]
         env = self._environment(stage, box)
-        grown = self._run(self.plans[stage].steps, env, stage)
         shape = tuple(extent for _, extent in reversed(box))
+        self.points = shape
+        grown = self._run(self.plans[stage].steps, env, stage)
+        self.points = None
         for func, value in zip(stage.funcs, stage.yield_op.values, strict=True):
             known = env.get(value, self.scalars.get(value))
             if known is not None:
@@ -208,7 +213,10 @@ class _Evaluation:
                 if all(v in env or v in self.scalars for v in op.indices):
                     grown = self._read(op, env, stage) or grown
             elif all(v in env or v in self.scalars for v in op.operands):
-                found = compute(op, [self._value(v, env) for v in op.operands])
+                operands = [self._value(v, env) for v in op.operands]
+                if isinstance(op, PrintOp) and self.points is not None:
+                    operands[1] = np.broadcast_to(operands[1], self.points)
+                found = compute(op, operands)
                 env.update(zip(op.results, found, strict=True))
             for value in step.dead:
                 env.pop(value, None)

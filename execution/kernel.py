@@ -138,7 +138,7 @@ def _body(group: GroupOp, model: PipelineModel, differing: Collection[SSAValue],
     body = _Function(group, [*_origin_arguments(group), *flags, *ahead])
     e = Emitter(body.block)
     tile = Tile(list(body.extra[:rank]), body.extra[rank], body.buffers, body.scalars, masks=shared_masks(group))
-    tile.whole = body.extra[rank + 1]
+    tile.whole, tile.output = body.extra[rank + 1], body.outputs[0]
     if sides:
         tile.sides = body.extra[rank + 2]
     aligned = body.extra[rank + 2 + len(sides) : rank + len(flags)] if differing else [tile.whole] * len(asked)

@@ -11,6 +11,7 @@ from tilefuse.dialects.img.ops.boundary import BoundaryOp
 from tilefuse.dialects.img.ops.division import DivOp, ModOp
 from tilefuse.dialects.img.ops.group import EVEN, GroupOp
 from tilefuse.dialects.img.ops.pipeline import PipelineOp, ReturnOp
+from tilefuse.dialects.img.ops.print import PrintOp, prints
 from tilefuse.dialects.img.ops.sources import ExtentOp, InputOp, MinOp, ParamOp
 from tilefuse.dialects.img.ops.stage import ReadOp, StageOp, YieldOp
 
@@ -24,6 +25,7 @@ OPERATIONS: list[type[Operation]] = [
     ModOp,
     ParamOp,
     PipelineOp,
+    PrintOp,
     ReadOp,
     ReturnOp,
     StageOp,
@@ -42,8 +44,10 @@ __all__ = [
     "ModOp",
     "ParamOp",
     "PipelineOp",
+    "PrintOp",
     "ReadOp",
     "ReturnOp",
     "StageOp",
     "YieldOp",
+    "prints",
 ]
