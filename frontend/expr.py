@@ -268,6 +268,10 @@ class PrecisionWarning(RuntimeWarning):
     """A Python float became a float32, which has other digits."""
 
 
+_warned: dict[str, dict[Any, Any]] = {}
+"""Of each file what Python remembers of its warnings, so that by default a line warns once."""
+
+
 def _warn_of_precision(value: float) -> None:
     at = user_position()
     warnings.warn_explicit(
@@ -276,6 +280,7 @@ def _warn_of_precision(value: float) -> None:
         PrecisionWarning,
         at.file,
         at.line,
+        registry=_warned.setdefault(at.file, {}),
     )
 
 

@@ -44,3 +44,11 @@ def test_the_warning_says_what_to_write():
     ) as found:
         tilefuse.Expr(0.1)
     assert found[0].filename == __file__
+
+
+def test_a_line_warns_once_by_default():
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("default")
+        for _ in range(3):
+            tilefuse.Expr(0.3)
+    assert len(found) == 1
