@@ -201,6 +201,12 @@ def extract(pipeline: PipelineOp, extent: Sequence[int] | None = None) -> Pipeli
                 node = add(op, op.funcs)
                 _read_body(op, node, model, boundary)
                 _read_pairs(op, node, spans)
+    _mark_outputs(model, pipeline)
+    return model
+
+
+def _mark_outputs(model: PipelineModel, pipeline: PipelineOp) -> None:
+    """Note which nodes are outputs, and how their pictures lie."""
     aligns = pipeline.return_op.attributes.get("output_aligns")
     known = aligns.get_values() if isinstance(aligns, DenseArrayBase) else ()
     for i, func in enumerate(pipeline.return_op.funcs):
@@ -208,7 +214,6 @@ def extract(pipeline: PipelineOp, extent: Sequence[int] | None = None) -> Pipeli
         node.is_output = True
         node.aligned &= i >= len(known) or int(known[i]) >= 16
         node.contiguous &= rows_are_contiguous(func)
-    return model
 
 
 def _hull(accesses: Sequence[Access]) -> list[Access]:

@@ -13,7 +13,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from tilefuse.dialects.img.attrs import ScheduleAttr, Shape
+from tilefuse.dialects.img.attrs import ScheduleAttr
 from tilefuse.dialects.img.ops import GroupOp
 from tilefuse.passes.group_stages import GroupStages
 from tilefuse.passes.pipeline import standard_passes
@@ -32,7 +32,7 @@ class ScheduleByHand(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for group in op.walk():
             if isinstance(group, GroupOp) and len(self.tile) == group.output_stage.rank:
-                group.schedule = ScheduleAttr(Shape.BlockTile, self.tile, self.threads)
+                group.schedule = ScheduleAttr("block_tile", self.tile, self.threads)
 
 
 def passes(target: str) -> list[ModulePass]:

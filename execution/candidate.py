@@ -2,35 +2,64 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
-from tilefuse.dialects.img.attrs import Level, Shape
-from tilefuse.execution.block_tile.placement import Placement
-from tilefuse.execution.warp_tile.cost import Kind
-from tilefuse.execution.warp_tile.prediction import Work
+from tilefuse.dialects.img.attrs import Level, Memory
+from tilefuse.execution.features import Features
+
+Kind = tuple[str, tuple[int, ...], tuple[int, ...], int, bool]
+"""What the registers of a kernel are known by: model, tile, threads, vector, whether blocks compute rows once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """The place of one stage."""
+
+    level: Level
+    memory: Memory
+    slot: int = 0
+    pad: int = 0
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What the search is asked for, beside the cheapest schedule."""
+
+    shape: str | None = None
+    """The execution model, by name; None for any."""
+    exchange: bool | None = None
+    """Whether rows of a warp tile go from warp to warp; None for what is cheaper."""
+    needs: Mapping[Kind, int] = field(default_factory=dict)
+    """Registers per thread that schedules were found to need."""
+    thorough: bool = True
+    """False to compare groups: fewer schedules, and none that is surely dearer than one before."""
 
 
 @dataclass(frozen=True)
 class Candidate:
     """A schedule for one group, its places, and what it costs."""
 
-    shape: Shape
+    shape: str
+    """The execution model, by name."""
     tile: tuple[int, ...]
     threads: tuple[int, ...]
     vector: int
-    places: dict[int, Placement]
+    places: Mapping[int, Placement]
     microseconds: float
     shared: int
     blocks: int = 0
     """Blocks per multiprocessor that there should be registers for; 0 to leave it to the compiler."""
-    work: Work | None = None
-    """Of a warp tile: what its time follows from."""
+    work: Features | None = None
+    """What its time follows from."""
     ahead: int = 0
     """`ahead` of the schedule."""
     ahead_us: float = 0.0
     """What that saves a group that is all of its pipeline; not taken off `microseconds` yet."""
     even: bool = False
     """Whether no more than `blocks` are to share a multiprocessor, either."""
+    registers: float = 0.0
+    """Per thread, estimated; 0 where nobody has."""
 
     def by_itself(self, alone: bool) -> Candidate:
         """The candidate for a group that is all of its pipeline, or not: what other groups give is in the cache."""
@@ -43,11 +72,11 @@ class Candidate:
         return replace(self, microseconds=self.microseconds * (1.0 - share))
 
     @property
-    def kind(self) -> Kind | None:
-        """What registers are known by; None of block tiles, whose are not."""
-        return (self.tile, self.threads, self.vector, self.exchanges) if self.shape is Shape.WarpTile else None
+    def kind(self) -> Kind:
+        """What its registers are known by."""
+        return (self.shape, self.tile, self.threads, self.vector, self.exchanges)
 
     @property
     def exchanges(self) -> bool:
-        """Of a warp tile: whether rows go from warp to warp."""
+        """Whether stages are computed once per block: of a warp tile, rows go from warp to warp then."""
         return any(p.level is Level.Block for p in self.places.values())

@@ -11,23 +11,15 @@ from tilefuse.analysis.index import BoundedIndex, Index
 from tilefuse.analysis.model import PipelineModel
 from tilefuse.analysis.regions import follow_chain, regions
 from tilefuse.dialects.img.ops import BoundaryOp, GroupOp
-from tilefuse.execution.block_tile.emission import BlockTile
-from tilefuse.execution.warp_tile.emission import WarpTile
-from tilefuse.lowering.abi import block_tile, origin_alignment
+from tilefuse.execution.plan import KernelPlan
+from tilefuse.lowering.abi import tile_sizes
 from tilefuse.lowering.emit import Emitter, Num
 from tilefuse.lowering.reads import Buffer, Tile, scalar_index
 
 
-def is_interior(
-    e: Emitter,
-    group: GroupOp,
-    model: PipelineModel,
-    shape: type[BlockTile] | type[WarpTile],
-    tile: Tile,
-    out: Buffer,
-) -> SSAValue:
+def is_interior(e: Emitter, plan: KernelPlan, tile: Tile, out: Buffer) -> SSAValue:
     """Whether all of a tile lies in the output, and what it reads in each boundary's box, and in the buffers."""
-    sizes, origin, align = block_tile(group), tile.origin, origin_alignment(group, model)
+    sizes, origin, align = plan.sizes, tile.origin, plan.align
     # of what lies in the same box, the furthest says it all
     reach: dict[tuple[Num, Num, Num], tuple[int, int]] = {}
 
@@ -37,11 +29,11 @@ def is_interior(
 
     begin_inside: set[tuple[Num, Num]] = set()
     for d, x0 in enumerate(origin):
-        more = 0 if d else shape.slack(group, model)
+        more = 0 if d else plan.spill
         add(x0, out.mins[d], out.extent(d, e), -more, sizes[d] - 1 + more)
         if align[d] == 1:
             begin_inside.add((x0, out.mins[d]))
-    for r, (low, high) in _boundary_reach(group, model, shape.slack(group, model)).items():
+    for r, (low, high) in _boundary_reach(plan.group, plan.model, plan.spill).items():
         if r.boundary.mins:
             position = r.boundary.dimensions.index(r.dim)
             first = scalar_index(e, tile, r.boundary.mins[position])
@@ -53,7 +45,7 @@ def is_interior(
         if r.out_dim is not None:
             start = e.floordiv(e.mul(origin[r.out_dim], r.numerator), r.denominator)
         add(start, first, extent, low, high)
-    for base, spans in shape.reads(group, model):
+    for base, spans in plan.reads:
         buffer = tile.buffers[base]
         for d, (low, high) in enumerate(spans):
             add(origin[d] if d < 2 else 0, buffer.mins[d], buffer.extent(d, e), low, high)
@@ -76,11 +68,11 @@ class _Reach:
     denominator: int
 
 
-def _boundary_reach(group: GroupOp, model: PipelineModel, slack: int) -> dict[_Reach, tuple[int, int]]:
+def _boundary_reach(group: GroupOp, model: PipelineModel, spill: int) -> dict[_Reach, tuple[int, int]]:
     ids = {s: model.node_of[s.funcs[0]] for s in group.stages}
     output = ids[group.output_stage]
     follow = follow_chain(model, ids.values(), output)
-    region = regions(model, list(ids.values()), output, block_tile(group), follow)
+    region = regions(model, list(ids.values()), output, tile_sizes(group), follow)
     reach: dict[_Reach, tuple[int, int]] = {}
     for stage, id in ids.items():
         for access in accesses(stage):
@@ -99,7 +91,7 @@ def _boundary_reach(group: GroupOp, model: PipelineModel, slack: int) -> dict[_R
                         ratio = via.ratio * index.ratio  # type: ignore[union-attr]
                         key = _Reach(b, d, via.dim, ratio.numerator, ratio.denominator)
                     if key.out_dim == 0:
-                        span = (span[0] - slack, span[1])
+                        span = (span[0] - spill, span[1])
                     old = reach.get(key, span)
                     reach[key] = (min(old[0], span[0]), max(old[1], span[1]))
     return reach

@@ -6,11 +6,11 @@ from typing import Any
 
 from tilefuse.dialects.img.attrs import BoundaryKind
 from tilefuse.frontend.errors import fail
-from tilefuse.frontend.expr import I32, Expr, as_expr, cast_to, literal
+from tilefuse.frontend.expr import Expr, as_expr, cast_to, literal, whole_index
 from tilefuse.frontend.func import Continuation, Func, Reads, find_reads
 from tilefuse.frontend.inputs import Image
 from tilefuse.frontend.sources import Source, Tuple
-from tilefuse.frontend.types import Int, Type, UInt
+from tilefuse.frontend.types import Type
 from tilefuse.frontend.walk import describe, postorder
 
 Bounds = list[tuple[Any, Any] | None]
@@ -92,15 +92,8 @@ def _pair(kind: BoundaryKind, f: Source, pair: tuple[Any, ...]) -> tuple[Expr, E
             fail(f"{kind.value} of '{f.name()}': the bound {describe(value)} is {value.type()}, no integer")
     if extent.op == "const" and extent.data <= 0:
         fail(f"{kind.value} of '{f.name()}': the extent {extent.data} must be positive")
-    return _bound(kind, f, low), _bound(kind, f, extent)
-
-
-def _bound(kind: BoundaryKind, f: Source, value: Expr) -> Expr:
-    """`value` as a number that an index is computed from, whole: in 64 bits where 32 do not hold its type."""
-    type = value.type()
-    if type == UInt(64):
-        fail(f"{kind.value} of '{f.name()}': the bound {describe(value)} is {type}; cast it to int64")
-    return cast_to(Int(64) if I32.bits() < type.bits() or type == UInt(32) else I32, value)
+    where = f"{kind.value} of '{f.name()}': the bound"
+    return whole_index(low, where), whole_index(extent, where)
 
 
 def _exterior(f: Source, value: Any) -> tuple[Expr, ...]:

@@ -411,6 +411,16 @@ def cast_to(type: Type, value: Expr) -> Expr:
     return node("cast", type, (value,))
 
 
+def whole_index(value: Expr, where: str) -> Expr:
+    """`value`, an integer, as a number that an index is computed from, whole: in 64 bits if 32 do not hold its type."""
+    type = value._type
+    if value.op == "const" and I64.can_represent(value.data):
+        return constant(I32 if I32.can_represent(value.data) else I64, value.data)
+    if type == UInt(64):
+        fail(f"{where} {describe(value)} is uint64; cast it to int64")
+    return cast_to(I32 if I32.can_represent(type) or type == I32 else I64, value)
+
+
 def math_call(name: str, *args: Expr) -> Expr:
     """A function of floating-point values of one type."""
     return node("math", args[0]._type, args, name)

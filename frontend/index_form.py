@@ -7,10 +7,17 @@ from typing import NamedTuple
 
 from xdsl.ir.affine import AffineExpr
 
-from tilefuse.frontend.expr import I32, Expr
+from tilefuse.frontend.expr import I32, I64, Expr
 from tilefuse.frontend.walk import postorder
 
 _AFFINE_OPS = frozenset(("add", "sub", "mul", "div", "mod"))
+
+
+def _is_affine(e: Expr) -> bool:
+    """Whether an index is a form of the operands of `e`: an index does not wrap, so a wider type changes nothing."""
+    if e.op == "cast":
+        return (e.args[0].type(), e.type()) == (I32, I64)
+    return e.op in _AFFINE_OPS and e.type() in (I32, I64)
 
 
 class Quotient(NamedTuple):
@@ -65,7 +72,7 @@ class Linear(NamedTuple):
 def linear_forms(indices: Sequence[Expr]) -> list[Linear]:
     """Each index as a linear form; what is not affine becomes a leaf as it is."""
     known: dict[int, Linear] = {}
-    for e in postorder(indices, lambda e: e.args if e.op in _AFFINE_OPS and e.type() == I32 else ()):
+    for e in postorder(indices, lambda e: e.args if _is_affine(e) else ()):
         known[id(e)] = _form(e, [known[id(a)] for a in e.args if id(a) in known])
     return [known[id(i)] for i in indices]
 
@@ -73,7 +80,9 @@ def linear_forms(indices: Sequence[Expr]) -> list[Linear]:
 def _form(e: Expr, args: list[Linear]) -> Linear:
     if e.op == "const":
         return Linear({}, e.data)
-    if e.op in _AFFINE_OPS and e.type() == I32:
+    if _is_affine(e):
+        if e.op == "cast":
+            return args[0]
         a, b = args
         if e.op == "add":
             return _sum(a, b, 1)

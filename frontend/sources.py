@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 from tilefuse.dialects.diagnostics import SourcePosition, user_position
 from tilefuse.frontend.errors import fail
-from tilefuse.frontend.expr import I32, Expr, as_expr, cast_to, node, type_name
+from tilefuse.frontend.expr import Expr, as_expr, node, type_name, whole_index
 from tilefuse.frontend.implicit import expanded
 from tilefuse.frontend.types import Type
 from tilefuse.frontend.walk import describe
@@ -101,7 +101,7 @@ class Source:
                 f"{self._kind} '{self._name}': the index {describe(expr)} is of type {expr.type()}; an index "
                 "is an integer, so cast it: i32(...)"
             )
-        return cast_to(I32, expr)
+        return whole_index(expr, f"{self._kind} '{self._name}': the index")
 
     def __call__(self, *_: Any, **__: Any) -> NoReturn:
         fail(f"{self._kind} '{self._name}' is called with square brackets, as in {self._name}[x, y]")

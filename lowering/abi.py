@@ -109,7 +109,7 @@ def threads(group: GroupOp) -> tuple[int, int, int]:
     return (counts[0], counts[1], counts[2])
 
 
-def block_tile(group: GroupOp) -> tuple[int, ...]:
+def tile_sizes(group: GroupOp) -> tuple[int, ...]:
     """Output points that one block computes, per dimension, x first."""
     assert group.schedule is not None
     return group.schedule.tile_sizes
@@ -138,7 +138,7 @@ def tiles(group: GroupOp, output_box: Box, align: Sequence[int] | None = None) -
     """Tiles per dimension that cover `output_box`."""
     align = origin_alignment(group) if align is None else align
     counts = []
-    for (low, extent), t, a in zip(output_box, block_tile(group), align, strict=True):
+    for (low, extent), t, a in zip(output_box, tile_sizes(group), align, strict=True):
         first = low // a * a
         counts.append(-(-(low + extent - first) // t))
     return counts

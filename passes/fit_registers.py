@@ -25,9 +25,10 @@ from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr, UnitAttr
 
 from tilefuse.analysis.duplicates import fingerprint
 from tilefuse.dialects.diagnostics import PipelineError
-from tilefuse.dialects.img.attrs import ScheduleAttr, Shape
+from tilefuse.dialects.img.attrs import ScheduleAttr
 from tilefuse.dialects.img.ops import EVEN, GroupOp, PipelineOp
 from tilefuse.execution.kernel import HELD, bound
+from tilefuse.execution.registry import model_of
 from tilefuse.lowering.abi import groups_of, kernel_name, threads
 from tilefuse.passes.pipeline import new_context
 from tilefuse.passes.tile import REGISTER_NEEDS, add_register_need
@@ -253,7 +254,7 @@ class _Fit:
             return None
         for group, report in spilling:
             assert group.schedule is not None
-            if group.schedule.execution is Shape.WarpTile:
+            if model_of(group).learns_registers:
                 add_register_need(group, report.registers + -(-report.spill_bytes // 8))
         old = _groups(self._scheduled)
 

@@ -23,9 +23,9 @@ from tilefuse.analysis.machine import Machine, check_extent, check_target, machi
 from tilefuse.analysis.model import Node, PipelineModel, extract
 from tilefuse.analysis.regions import NotFusable
 from tilefuse.dialects.diagnostics import PipelineError
-from tilefuse.dialects.img.attrs import Shape
 from tilefuse.dialects.img.ops import GroupOp, PipelineOp, StageOp, YieldOp, prints
-from tilefuse.execution.search import best_schedule, nominal_box
+from tilefuse.execution.facts import GroupFacts, nominal_box
+from tilefuse.execution.search import quick_best
 
 PATIENCE = 6
 """Groups that the dynamic programming tries, each a stage longer than the last, while all are dearer than the best."""
@@ -68,14 +68,7 @@ class _Costs:
         key = tuple((output - id, self._kind_of[id]) for id in members)
         if key not in self._known:
             try:
-                found = None
-                if self.machine.is_gpu and len(members) > 1:
-                    # where warp tiles can be had, block tiles are hardly ever better, and take longer to search
-                    found = best_schedule(
-                        self.model, members, output, self.machine, self.extent, Shape.WarpTile, thorough=False
-                    )
-                if found is None:
-                    found = best_schedule(self.model, members, output, self.machine, self.extent, thorough=False)
+                found = quick_best(GroupFacts(self.model, members, output, self.extent), self.machine)
             except NotFusable:
                 found = None
             self._known[key] = None if found is None else found.microseconds

@@ -16,9 +16,12 @@ from xdsl.passes import ModulePass
 
 from tilefuse.analysis.duplicates import fingerprint
 from tilefuse.analysis.model import PipelineModel, extract
+from tilefuse.analysis.regions import NotFusable
 from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.img.ops import GroupOp, PipelineOp, StageOp
-from tilefuse.execution.kernel import lower_group
+from tilefuse.execution.base import group_error
+from tilefuse.execution.code_length import check_length
+from tilefuse.execution.registry import model_of
 from tilefuse.lowering.abi import kernel_args, kernel_name
 
 
@@ -28,6 +31,8 @@ class LowerGroups(ModulePass):
 
     name = "lower-groups"
 
+    warps: bool = True
+    """Whether the machine has warps; else warp tiles become arrays and loops, and their code is short."""
     known: tuple[str, ...] = ()
     """Kernels that are lowered already, elsewhere: they get no functions again."""
 
@@ -55,8 +60,23 @@ class LowerGroups(ModulePass):
                     group.attributes["kernel"] = StringAttr(kernel_name(first))
                 if kernel_name(first) in self.known:
                     continue
+                check_length(first, model, warps=self.warps)
                 for function in lower_group(first, model, _differing([first, *others], model)):
                     op.body.block.insert_op_before(function, pipeline)
+
+
+def lower_group(
+    group: GroupOp, model: PipelineModel, differing: Collection[SSAValue] = frozenset()
+) -> list[func.FuncOp]:
+    """The functions of one group's kernel, `differing` as `_differing` finds it."""
+    if group.schedule is None:
+        raise PipelineError(f"group '{group.sym_name.data}' has no schedule; run tile, or write one by hand", group)
+    execution = model_of(group)
+    execution.check_places(group, model)
+    try:
+        return execution.emit(execution.plan(group, model, differing))
+    except NotFusable as error:
+        raise group_error(group, error) from error
 
 
 def _differing(alike: Sequence[GroupOp], model: PipelineModel) -> Collection[SSAValue]:

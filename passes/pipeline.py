@@ -138,16 +138,15 @@ def lowering_passes(*, warps: bool, known: Collection[str] = ()) -> list[ModuleP
     `warps`: whether the machine has warps; on a CPU, which has none, warp tiles are arrays. `known`: names of kernels
     that are lowered already, elsewhere.
     """
-    from tilefuse.execution.warp_tile.lower_warp_tiles import LowerWarpTiles
-    from tilefuse.execution.warp_tile.pack_subwords import PackSubwords
-    from tilefuse.execution.warp_tile.roll_stages import RollStages
+    from tilefuse.execution.registry import models
     from tilefuse.passes.expand_division import ExpandDivision
     from tilefuse.passes.expand_shifts import ExpandShifts
     from tilefuse.passes.lower_groups import LowerGroups
     from tilefuse.passes.merge_versions import MergeVersions
 
-    tiles: list[ModulePass] = [PackSubwords(), RollStages(), LowerWarpTiles(warps=warps)]
-    return [LowerGroups(tuple(known)), *tiles, ExpandDivision(), ExpandShifts(), *([MergeVersions()] if warps else [])]
+    of_models = [p for m in models() for p in m.lowering_passes(warps=warps)]
+    merging = [MergeVersions()] if warps else []
+    return [LowerGroups(warps=warps, known=tuple(known)), *of_models, ExpandDivision(), ExpandShifts(), *merging]
 
 
 def lower(module: ModuleOp, *, warps: bool = True) -> ModuleOp:

@@ -80,7 +80,7 @@ def build(kind: type[_Built], spec: ArgSpec, what: str, position: SourcePosition
 
     An integer serves where a float is asked for, and a bare name sets a flag. Raises PipelineError.
     """
-    types = get_type_hints(kind)
+    types = _types(kind)
     fields = {f.name: f for f in dataclasses.fields(kind) if f.init and f.name != "name"}
     values: dict[str, ParameterListType] = {}
     for name, given in spec.normalize_parameter_names().parameters.items():
@@ -107,7 +107,7 @@ def build(kind: type[_Built], spec: ArgSpec, what: str, position: SourcePosition
 
 def describe_options(kind: type[ArgSpecConvertible]) -> list[str]:
     """One text per option: `name: type = default`, or `name: type` if it must be given."""
-    types = get_type_hints(kind)
+    types = _types(kind)
     required = kind.required_fields()
     texts = []
     for field in dataclasses.fields(kind):
@@ -118,6 +118,18 @@ def describe_options(kind: type[ArgSpecConvertible]) -> list[str]:
             text += f" = {_shown(_default(field))}"
         texts.append(text)
     return texts
+
+
+def _types(kind: type) -> dict[str, Any]:
+    """The type of each option; a literal for those whose field says in its metadata which `choices` there are.
+
+    Such are known only when they are asked for: other packages may have added to them.
+    """
+    types = get_type_hints(kind)
+    for field in dataclasses.fields(kind):
+        if (choices := field.metadata.get("choices")) is not None:
+            types[field.name] = Literal[tuple(choices())]
+    return types
 
 
 def unknown(kind: str, name: str, available: Mapping[str, object]) -> str:

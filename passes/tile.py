@@ -1,36 +1,37 @@
 """`tile`: give every group its tile, threads and vector width (level 2 to level 3).
 
-The search walks the tiling space (block, thread and serial levels; Anderson 2021) under the analytical cost
-(`execution/search.py`) on the light model. A schedule that stands in the IR already is kept. `sizes`, `threads`
-and `vector` set one by hand, for all groups or for `only`. Warp tiles that a compiler was found not to have
+The search walks the tiling space (block, thread and serial levels; Anderson 2021) of every execution model, under the
+analytical cost on the light model (`execution/search.py`). A schedule that stands in the IR already is kept. `sizes`,
+`threads` and `vector` set one by hand, for all groups or for `only`. Tiles that a compiler was found not to have
 registers for stand on the group as `register_needs`, and count as what they need.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, fields
-from typing import Literal
+from dataclasses import dataclass, field, fields
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, ModuleOp, UnitAttr
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, ModuleOp
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import VerifyException
 
 from tilefuse.analysis.duplicates import fingerprint
 from tilefuse.analysis.machine import check_extent, check_target, machine
 from tilefuse.analysis.model import PipelineModel, extract
-from tilefuse.analysis.regions import NotFusable, follow_chain, regions
+from tilefuse.analysis.regions import NotFusable
 from tilefuse.dialects.diagnostics import PipelineError
-from tilefuse.dialects.img.attrs import Level, Memory, PlaceAttr, ScheduleAttr, Shape
-from tilefuse.dialects.img.ops import EVEN, GroupOp, PipelineOp
+from tilefuse.dialects.img.attrs import Level, ScheduleAttr
+from tilefuse.dialects.img.ops import GroupOp, PipelineOp
 from tilefuse.dialects.options import check_numbers
-from tilefuse.execution.candidate import Candidate
-from tilefuse.execution.search import best_for_like, nominal_box, schedules
-from tilefuse.execution.warp_tile.cost import Kind
-from tilefuse.execution.warp_tile.layout import LANES, WarpLayout, check_warp_group, row_readers, warp_layout
+from tilefuse.execution.base import ByHand, group_error
+from tilefuse.execution.candidate import Candidate, Kind, Wishes
+from tilefuse.execution.facts import GroupFacts
+from tilefuse.execution.registry import DEFAULT, UnknownModel, model_named, names
+from tilefuse.execution.search import best_for_like, schedules
 
 REGISTER_NEEDS = "register_needs"
+AUTO = "auto"
 KNOWN = 0.01
 """By how much less time another tile must be estimated than one whose registers are known: it may spill in its turn."""
 _BY_HAND = ("threads", "vector", "unroll", "stream", "rows", "blocks", "ahead")
@@ -45,7 +46,7 @@ class Tile(ModulePass):
 
     target: str = "h200"
     """The machine to tile for: a GPU's model or arch, or cpu."""
-    shape: Literal["auto", "block_tile", "warp_tile"] = "auto"
+    shape: str = field(default=AUTO, metadata={"choices": lambda: [AUTO, *names()]})
     """The execution model; auto: the cheapest."""
     sizes: tuple[int, ...] = ()
     """Tile of a block per dimension, x first, instead of searching. With warp_tile, 0 for x means what the lanes
@@ -77,16 +78,17 @@ class Tile(ModulePass):
         check_target(self.target, self.name)
         check_numbers(self, sizes=0, threads=1, vector=1, unroll=1, stream=1, rows=1, blocks=0, ahead=0)
         self._check_options()
-        names = []
+        self._check_shape()
+        present = []
         for pipeline in op.body.block.ops:
             if isinstance(pipeline, PipelineOp):
                 groups = [g for g in pipeline.body.block.ops if isinstance(g, GroupOp)]
-                names += [g.sym_name.data for g in groups]
+                present += [g.sym_name.data for g in groups]
                 chosen = [g for g in groups if g.schedule is None and self.only in (None, g.sym_name.data)]
                 if chosen:
                     self._tile(chosen, extract(pipeline, self.extent), alone=len(groups) == 1)
-        if self.only is not None and self.only not in names:
-            raise PipelineError(f"tile: no group is called '{self.only}'; there are {', '.join(names) or 'none'}")
+        if self.only is not None and self.only not in present:
+            raise PipelineError(f"tile: no group is called '{self.only}'; there are {', '.join(present) or 'none'}")
 
     def _tile(self, groups: Sequence[GroupOp], model: PipelineModel, *, alone: bool) -> None:
         if self.sizes:
@@ -98,16 +100,14 @@ class Tile(ModulePass):
             alike.setdefault(fingerprint(group), []).append(group)
         for those in alike.values():
             # of a chain most steps have their pictures alike, too: one search does for these
-            searched: dict[Hashable, tuple[list[int], list[Candidate]]] = {}
+            searched: dict[Hashable, tuple[Sequence[int], list[Candidate]]] = {}
             found = []
             for group in those:
-                members = [model.node_of[s.funcs[0]] for s in group.stages]
-                needs = register_needs(group)
-                box = nominal_box(model, model.node_of[group.output_stage.funcs[0]], self.extent)
-                key = (_in_memory(model, members), box, tuple(sorted(needs.items())))
+                facts, needs = GroupFacts.of(group, model, self.extent), register_needs(group)
+                key = (_in_memory(facts), facts.box, tuple(sorted(needs.items())))
                 if key not in searched:
-                    candidates = self._search(group, model, members, needs)
-                    searched[key] = members, [c.by_itself(alone) for c in candidates]
+                    candidates = self._search(group, facts, needs)
+                    searched[key] = facts.members, [c.by_itself(alone) for c in candidates]
                 found.append(searched[key])
             for group, (members, _), best in zip(those, found, best_for_like([c for _, c in found]), strict=True):
                 give(group, best, members)
@@ -124,6 +124,14 @@ class Tile(ModulePass):
                 "add sizes=, or leave the search to choose"
             )
 
+    def _check_shape(self) -> None:
+        """Raise PipelineError for a shape that no execution model has as its name."""
+        if self.shape != AUTO:
+            try:
+                model_named(self.shape)
+            except UnknownModel as error:
+                raise PipelineError(f"tile: shape: {error}; or {AUTO}") from error
+
     def _by_hand(self, group: GroupOp, model: PipelineModel) -> ScheduleAttr:
         rank = group.output_stage.rank
         if len(self.sizes) != len(self.threads):
@@ -133,94 +141,52 @@ class Tile(ModulePass):
                 group,
             )
         tail = [d[1] if d is not None else 1 for d in _bounds(group)[len(self.sizes) :]]
-        sizes = [*self.sizes, *tail][:rank]
-        if self.shape == "warp_tile":
-            layout = self._warp_layout(group, model, sizes)
-            sizes[0] = sizes[0] or layout.width
-            if rank > 1:
-                sizes[1] = sizes[1] or layout.height
-        shape = Shape.BlockTile if self.shape == "auto" else Shape(self.shape)
-        threads = [*self.threads, *([1] * rank)][:rank]
-        rounds = [size // count for size, count in zip(sizes, threads, strict=True)]
-        unroll = [*self.unroll, *rounds[len(self.unroll) :]][:rank] if self.unroll else ()
-        stream = self.stream if rank > 1 else 1
+        given = ByHand(
+            [*self.sizes, *tail][:rank], [*self.threads, *([1] * rank)][:rank], self.vector, self.unroll, self.stream,
+            self.rows, bool(self.exchange), self.blocks, self.ahead,
+        )  # fmt: skip
+        execution = model_named(DEFAULT if self.shape == AUTO else self.shape)
         try:
-            return ScheduleAttr(shape, sizes, threads, self.vector, self.blocks, unroll, stream, self.ahead)
+            schedule = execution.by_hand(group, GroupFacts.of(group, model, self.extent), given)
+            execution.verify(schedule)
+        except NotFusable as error:
+            raise group_error(group, error) from error
         except VerifyException as error:
             raise PipelineError(f"tile: group '{group.sym_name.data}': {error}", group) from error
+        return schedule
 
-    def _warp_layout(self, group: GroupOp, model: PipelineModel, sizes: list[int]) -> WarpLayout:
-        """What the live lanes of the warps cover; marks the stages whose rows go from warp to warp."""
-        stages = {model.node_of[s.funcs[0]]: s for s in group.stages}
-        members, output = list(stages), model.node_of[group.output_stage.funcs[0]]
-        self._check_warp_group(group, model)
-        width = LANES * self.vector
-        warps = self.threads[1] if len(self.threads) > 1 else 1
-        exchanged = row_readers(model, members) if self.exchange else []
-        try:
-            follow = follow_chain(model, members, output)
-            region = regions(model, members, output, [width, *sizes[1:]], follow)
-            layout = warp_layout(
-                model, members, output, region, width, self.vector, warps,
-                height=sizes[1] or None, pitch=self.rows, exchanged=exchanged,
-            )  # fmt: skip
-        except NotFusable as error:
-            raise PipelineError(f"group '{group.sym_name.data}': {error}", group) from error
-        for id in exchanged:
-            stages[id].place = PlaceAttr(Level.Block, Memory.Register)
-        return layout
-
-    def _check_warp_group(self, group: GroupOp, model: PipelineModel) -> None:
-        members = [model.node_of[s.funcs[0]] for s in group.stages]
-        follow = follow_chain(model, members, model.node_of[group.output_stage.funcs[0]])
-        try:
-            check_warp_group(model, members, follow)
-        except NotFusable as error:
-            raise PipelineError(f"group '{group.sym_name.data}': {error}", group) from error
-
-    def _search(
-        self, group: GroupOp, model: PipelineModel, members: list[int], needs: dict[Kind, int]
-    ) -> list[Candidate]:
+    def _search(self, group: GroupOp, facts: GroupFacts, needs: dict[Kind, int]) -> list[Candidate]:
         """All schedules that are compared, at least one."""
-        output = model.node_of[group.output_stage.funcs[0]]
+        shape = None if self.shape == AUTO else self.shape
         try:
-            shape = None if self.shape == "auto" else Shape(self.shape)
-            on = machine(self.target)
-            candidates = list(schedules(model, members, output, on, self.extent, shape, self.exchange, needs))
+            candidates = list(schedules(facts, machine(self.target), Wishes(shape, self.exchange, needs)))
         except NotFusable as error:
-            raise PipelineError(f"group '{group.sym_name.data}': {error}", group) from error
-        if not candidates and shape is Shape.WarpTile:
-            # says why, where there is a reason beside size
-            self._check_warp_group(group, model)
+            raise group_error(group, error) from error
+        if not candidates and shape is not None and (reason := model_named(shape).legal(facts)) is not None:
+            raise group_error(group, reason)
         if not candidates:
-            raise PipelineError(
-                f"group '{group.sym_name.data}': no tile fits {self.target}; its stages need more shared "
-                "memory or registers than there are. Cut the group, or inline fewer stages",
+            raise group_error(
                 group,
+                f"no tile fits {self.target}; its stages need more shared memory or registers than there are. Cut the "
+                "group, or inline fewer stages",
             )
         return [c.as_known(KNOWN) if c.kind in needs else c for c in candidates]
 
 
-def _in_memory(model: PipelineModel, members: Sequence[int]) -> Hashable:
+def _in_memory(facts: GroupFacts) -> Hashable:
     """How the functions that stages read and give lie, which a fingerprint leaves open."""
-    ids = (i for id in members for i in (id, *(a.producer for a in model.nodes[id].accesses)))
-    return tuple(model.nodes[i].in_memory for i in ids)
+    nodes = facts.model.nodes
+    ids = (i for id in facts.members for i in (id, *(a.producer for a in nodes[id].accesses)))
+    return tuple(nodes[i].in_memory for i in ids)
 
 
 def give(group: GroupOp, best: Candidate, members: Sequence[int]) -> None:
     """Write a schedule on a group; `members`: the nodes of its stages, or of those of the like one it was found for."""
-    group.schedule = ScheduleAttr(best.shape, best.tile, best.threads, best.vector, best.blocks, ahead=best.ahead)
-    if best.even:
-        group.attributes[EVEN] = UnitAttr()
-    for stage, member in zip(group.stages, members, strict=True):
-        place = best.places.get(member)
-        if place is not None and (place.level, place.memory) == (Level.Block, Memory.Register):
-            # the tile's height follows from it
-            stage.place = PlaceAttr(place.level, place.memory)
+    model_named(best.shape).apply(group, best, members)
 
 
 def exchanges(group: GroupOp) -> bool:
-    """Of a warp-tiled group: whether rows go from warp to warp."""
+    """Whether stages are computed once per block, which is so written before `promote-memory`."""
     return any(s.place is not None and s.place.where[0] is Level.Block for s in group.stages)
 
 
@@ -232,8 +198,8 @@ def register_needs(group: GroupOp) -> dict[Kind, int]:
     needs: dict[Kind, int] = {}
     try:
         for need in found:  # type: ignore[attr-defined]
-            schedule, exchanged, registers = (need.data[k] for k in ("schedule", "exchanged", "registers"))
-            kind = (schedule.tile_sizes, schedule.thread_counts, schedule.vector_width, bool(exchanged.value.data))
+            s, exchanged, registers = (need.data[k] for k in ("schedule", "exchanged", "registers"))
+            kind = (s.model, s.tile_sizes, s.thread_counts, s.vector_width, bool(exchanged.value.data))
             needs[kind] = max(needs.get(kind, 0), registers.value.data)
     except (TypeError, AttributeError, KeyError) as error:
         raise PipelineError(

@@ -180,7 +180,7 @@ def evaluations(stage: StageOp, boxes: dict[SSAValue, tuple[tuple[int, int], ...
     tile = group.schedule.tile_sizes
     tiles = math.prod(-(-n // t) for (_, n), t in zip(box, tile, strict=True))
     if stage.place.where[1] is Memory.Register and group.schedule.micro_tile:
-        tile = group.schedule.micro_tile if group.schedule.execution.value == "block_tile" else tile
+        tile = group.schedule.micro_tile if group.schedule.model == "block_tile" else tile
         tiles = points // math.prod(tile)
     return tiles * math.prod(high - low + 1 for low, high in of_tile(group, tile)[stage])
 

@@ -7,7 +7,7 @@ import pytest
 
 from tilefuse.analysis.calibration import read_calibration
 from tilefuse.analysis.machine import machine
-from tilefuse.dialects.img.attrs import Shape
+from tilefuse.execution.candidate import Wishes
 from tilefuse.execution.search import schedules
 from tilefuse.passes.tile import Tile
 from tilefuse.runtime.program import compile_pipeline
@@ -27,7 +27,7 @@ def made_up(name, on):
     found = grouped(Subject(name).module(), "h200")
     times = {}
     for size in EXTENTS:
-        for c in schedules(found.model, found.members, found.output, on, size, Shape.WarpTile):
+        for c in schedules(found.facts(size), on, Wishes("warp_tile")):
             times.setdefault((kind_of(c), c.tile, c.threads, c.vector), []).append(c.microseconds)
     return [{"schedules": [key], "us": us, "changed": False, "wrong": None} for key, us in times.items()]
 
@@ -138,7 +138,7 @@ def test_each_pipeline_has_pictures(name):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("shape", [Shape.BlockTile, Shape.WarpTile])
+@pytest.mark.parametrize("shape", ["block_tile", "warp_tile"])
 @pytest.mark.parametrize("name", ["blur_f32", "box_x4"])
 def test_what_tile_has_chosen_is_predicted(name, shape):
     """The cheapest of the search, in block tiles of several stages too."""
@@ -146,10 +146,10 @@ def test_what_tile_has_chosen_is_predicted(name, shape):
     passes = [dataclasses.replace(p, shape=shape) if isinstance(p, Tile) else p for p in passes_with(predict)]
     compile_pipeline(Subject(name).module(), "h200", passes=passes)
     found = grouped(Subject(name).module(), "h200")
-    candidates = schedules(found.model, found.members, found.output, machine("h200"), EXTENTS[0], shape)
+    candidates = schedules(found.facts(EXTENTS[0]), machine("h200"), Wishes(shape))
     assert predict.record["predicted_us"] == min(c.by_itself(alone=True).microseconds for c in candidates)
     (schedule,) = predict.record["schedules"]
-    assert schedule.startswith(f"#img.schedule<{shape.value}")
+    assert schedule.startswith(f"#img.schedule<{shape}")
 
 
 @pytest.mark.slow

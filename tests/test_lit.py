@@ -1,6 +1,7 @@
 """Runs lit_tests/, one pytest case per lit test: so xdist spreads them and a failure shows its own output."""
 
 import functools
+import os
 import platform
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import lit.LitConfig
 import lit.Test
 import lit.worker
 import pytest
+from tool_server import serve
 
 LIT_TESTS = Path(__file__).parent.parent / "lit_tests"
 
@@ -35,6 +37,16 @@ def _lit_config() -> lit.LitConfig.LitConfig:
 def _lit_tests() -> dict[str, lit.Test.Test]:
     tests = lit.discovery.find_tests_for_inputs(_lit_config(), [str(LIT_TESTS)])
     return {"/".join(test.path_in_suite): test for test in tests}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def fast_tools(tmp_path_factory):
+    """The tools that lit runs start at once. By themselves: `make lit`."""
+    folder = tmp_path_factory.mktemp("tools")
+    with serve(folder):
+        for test in _lit_tests().values():
+            test.config.environment["PATH"] = f"{folder}{os.pathsep}{test.config.environment['PATH']}"
+        yield
 
 
 @pytest.mark.parametrize("name", sorted(_lit_tests()))

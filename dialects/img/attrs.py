@@ -147,13 +147,6 @@ class PlaceAttr(ParametrizedAttribute):
             raise VerifyException(f"only shared memory has slots and padding, not {memory.value} memory")
 
 
-class Shape(StrEnum):
-    """The execution model of a group's kernel: the code shape that lowering gives it."""
-
-    BlockTile = "block_tile"
-    WarpTile = "warp_tile"
-
-
 MOST_TILE = 1 << 20
 """Points of a tile in one dimension: where a tile ends, which may be outside of the picture, is a 32-bit number."""
 
@@ -182,7 +175,7 @@ class ScheduleAttr(ParametrizedAttribute):
 
     name = "img.schedule"
 
-    shape: Attribute
+    execution: StringAttr
     tile: Attribute
     threads: Attribute
     vector: IntAttr
@@ -193,7 +186,7 @@ class ScheduleAttr(ParametrizedAttribute):
 
     def __init__(
         self,
-        shape: Shape,
+        model: str,
         tile: Sequence[int],
         threads: Sequence[int],
         vector: int = 1,
@@ -203,7 +196,7 @@ class ScheduleAttr(ParametrizedAttribute):
         ahead: int = 0,
     ):
         super().__init__(
-            StringAttr(shape.value),
+            StringAttr(model),
             DenseArrayBase.from_list(i64, list(tile)),
             DenseArrayBase.from_list(i64, list(threads)),
             IntAttr(vector),
@@ -214,9 +207,9 @@ class ScheduleAttr(ParametrizedAttribute):
         )
 
     @property
-    def execution(self) -> Shape:
-        """The execution model."""
-        return Shape(self.shape.data)  # type: ignore[attr-defined]
+    def model(self) -> str:
+        """The execution model, by name."""
+        return self.execution.data
 
     @property
     def tile_sizes(self) -> tuple[int, ...]:
@@ -286,7 +279,7 @@ class ScheduleAttr(ParametrizedAttribute):
         run at once.
         """
         values: dict[str, object] = {
-            "shape": other.execution,
+            "model": other.model,
             "tile": other.tile_sizes,
             "threads": other.thread_counts,
             "vector": other.vector_width,
@@ -294,10 +287,10 @@ class ScheduleAttr(ParametrizedAttribute):
             "stream": other.tiles_per_block,
             "ahead": other.rows_ahead,
         }
-        if {"shape", "tile", "threads", "vector", "blocks"} & changes.keys():
+        if {"model", "tile", "threads", "vector", "blocks"} & changes.keys():
             values["ahead"] = 0
         new = cls(**(values | {"unroll": ()} | changes))  # type: ignore[arg-type]
-        if "unroll" in changes or not other.unroll_factors or new.execution is Shape.WarpTile:
+        if "unroll" in changes or not other.unroll_factors or new.model != other.model:
             return new
         factors = [math.gcd(f, n) for f, n in zip(other.unroll_factors, new.rounds, strict=True)]
         return cls.new_from(new, unroll=factors)
@@ -309,7 +302,7 @@ class ScheduleAttr(ParametrizedAttribute):
             return parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_integer)
 
         with parser.in_angle_brackets():
-            shape = parser.parse_str_enum(Shape)
+            model = parser.parse_identifier()
             parser.parse_punctuation(",")
             parser.parse_keyword("tile")
             tile = int_list()
@@ -327,7 +320,7 @@ class ScheduleAttr(ParametrizedAttribute):
                     parser.raise_error("expected 'vector', 'unroll', 'blocks', 'stream' or 'ahead'")
                 parser.parse_punctuation("=")
                 numbers[key] = parser.parse_integer(allow_negative=False)
-        return cls(shape, tile, threads, unroll=unroll, **numbers).parameters
+        return cls(model, tile, threads, unroll=unroll, **numbers).parameters
 
     def print_parameters(self, printer: Printer) -> None:
         def ints(values: Sequence[int]) -> str:
@@ -339,7 +332,7 @@ class ScheduleAttr(ParametrizedAttribute):
         stream = f", stream = {self.tiles_per_block}" if self.tiles_per_block != 1 else ""
         ahead = f", ahead = {self.rows_ahead}" if self.rows_ahead else ""
         printer.print_string(
-            f"<{self.execution.value}, tile = {ints(self.tile_sizes)}, "
+            f"<{self.model}, tile = {ints(self.tile_sizes)}, "
             f"threads = {ints(self.thread_counts)}{vector}{unroll}{blocks}{stream}{ahead}>"
         )
 
@@ -351,31 +344,9 @@ class ScheduleAttr(ParametrizedAttribute):
             raise VerifyException("tile, threads and vector must be positive")
         if max(tile, default=1) > MOST_TILE:
             raise VerifyException(f"a tile of {max(tile)} points in one dimension is too large; {MOST_TILE} at most")
-        if self.tiles_per_block != 1:
-            if self.execution is Shape.WarpTile:
-                raise VerifyException("a warp_tile takes no stream; block_tile does")
-            if self.tiles_per_block < 1 or len(tile) < 2:
-                raise VerifyException("stream is a number of tiles along y, 1 or more")
+        if self.tiles_per_block < 1 or (self.tiles_per_block > 1 and len(tile) < 2):
+            raise VerifyException("stream is a number of tiles along y, 1 or more")
         if not 0 <= self.rows_ahead * max(tile, default=1) < 1 << 31:
             raise VerifyException(f"ahead = {self.rows_ahead}: a number of rows of tiles, 0 for none")
-        if self.rows_ahead and (self.execution is not Shape.WarpTile or len(tile) < 2):
-            raise VerifyException(
-                "ahead is a number of rows of warp tiles; a block_tile, or a row of points, takes none"
-            )
-        self._verify_unroll()
-
-    def _verify_unroll(self) -> None:
-        factors = self.unroll_factors
-        if not factors:
-            return
-        if self.execution is Shape.WarpTile:
-            raise VerifyException(
-                "a warp_tile takes no unroll: its rows and columns are registers, which only unrolled code can name"
-            )
-        if len(factors) != len(self.tile_sizes):
-            raise VerifyException(f"tile has {len(self.tile_sizes)} dimensions but unroll has {len(factors)}")
-        for d, (factor, rounds) in enumerate(zip(factors, self.rounds, strict=True)):
-            if factor <= 0 or rounds % factor:
-                raise VerifyException(
-                    f"unroll = {factor} in dimension {d} does not divide the {rounds} rounds of a thread's loop there"
-                )
+        if self.rows_ahead and len(tile) < 2:
+            raise VerifyException("ahead is a number of rows of tiles, and a row of points has none")

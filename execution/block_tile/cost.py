@@ -9,16 +9,19 @@ Terms and sources: docs/cost-model.md.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from tilefuse.analysis.index import Index
 from tilefuse.analysis.machine import Machine
 from tilefuse.analysis.model import PipelineModel
-from tilefuse.analysis.regions import SMALL_DIMENSION, Follow, Region, fixed_span, regions
-from tilefuse.dialects.img.attrs import Memory, Shape
-from tilefuse.execution.block_tile.placement import Placement, place_stages, shared_bytes
-from tilefuse.execution.candidate import Candidate
+from tilefuse.analysis.regions import SMALL_DIMENSION, Region, alignment, fixed_span, regions
+from tilefuse.dialects.img.attrs import Memory
+from tilefuse.execution.block_tile.placement import place_stages, shared_bytes
+from tilefuse.execution.candidate import Candidate, Placement
+from tilefuse.execution.facts import GroupFacts
+
+NAME = "block_tile"
 
 MOST_HELD = 48
 """Values of one function that a thread loads ahead (`execution/block_tile/pieces.py`)."""
@@ -44,7 +47,7 @@ INDEX_COST = 1.5
 """Instructions of address arithmetic per load that the threads do not share."""
 
 
-def tile_candidates(
+def _tile_candidates(
     machine: Machine, box: Sequence[int], bounds: Sequence[object], bytes: int, thorough: bool
 ) -> Iterator[tuple[tuple[int, ...], tuple[int, ...], int]]:
     """(tile, threads, vector): warps along x, powers of two elsewhere (the space of Anderson 2021).
@@ -113,14 +116,12 @@ def _piece_loads(reads: tuple[tuple[int, ...], ...], piece: int, rows_per_thread
     return (loads / (piece * rows_per_thread), values) if values <= MOST_HELD else (0.0, 0)
 
 
-class BlockTiles:
+class _BlockTiles:
     """What schedules of one group as block tiles have in common, each computed once: several tile a picture alike, or
     give a thread the same points."""
 
-    def __init__(
-        self, model: PipelineModel, members: Sequence[int], output: int, follow: Mapping[int, tuple[Follow, ...]]
-    ):
-        self.model, self.members, self.output, self.follow = model, members, output, follow
+    def __init__(self, facts: GroupFacts):
+        self.model, self.members, self.output, self.follow = facts.model, facts.members, facts.output, facts.follow
         self._regions: dict[tuple[int, ...], dict[int, Region]] = {}
         self._places: dict[tuple[int, ...], dict[int, Placement]] = {}
         self._loads: dict[tuple[int, ...], float] = {}
@@ -165,8 +166,8 @@ class BlockTiles:
         return self._loads[key]
 
 
-def estimate(
-    of: BlockTiles,
+def _estimate(
+    of: _BlockTiles,
     machine: Machine,
     box: Sequence[int],
     tile: Sequence[int],
@@ -247,7 +248,7 @@ def estimate(
     total = max(memory_us, compute_us) + 0.15 * min(memory_us, compute_us) + machine.launch_us
     if machine.is_gpu:
         total = (total + BLOCK_TAIL) * FLATTERED + tiles / machine.cores * machine.calibration.block_us
-    return Candidate(Shape.BlockTile, tuple(tile), tuple(threads), vector, places, total, shared)
+    return Candidate(NAME, tuple(tile), tuple(threads), vector, places, total, shared)
 
 
 def _note_load(
@@ -285,7 +286,7 @@ def _note_load(
     )
 
 
-def whole_where_fixed(
+def _whole_where_fixed(
     model: PipelineModel, output: int, tile: Sequence[int], threads: Sequence[int], vector: int
 ) -> tuple[tuple[int, ...], tuple[int, ...], int]:
     """A candidate with all of each small declared dimension in one tile, done by one thread."""
@@ -296,3 +297,21 @@ def whole_where_fixed(
             sizes[d], counts[d] = fixed[1] - fixed[0] + 1, 1
             vector = vector if d else 1
     return tuple(sizes), tuple(counts), vector
+
+
+def block_candidates(facts: GroupFacts, machine: Machine, thorough: bool) -> Iterator[Candidate]:
+    """The block tiles worth comparing, with their cost. Raises NotFusable for an illegal group."""
+    if not facts.rank:
+        yield Candidate(NAME, (), (), 1, {}, machine.launch_us, 0)
+        return
+    model, output = facts.model, facts.output
+    align = alignment(facts.follow, facts.rank)
+    tiles = _BlockTiles(facts)
+    bytes = model.nodes[output].bytes
+    for tile, threads, vector in _tile_candidates(machine, facts.box, facts.bounds, bytes, thorough):
+        tile, threads, vector = _whole_where_fixed(model, output, tile, threads, vector)
+        if any(t % a for t, a in zip(tile, align, strict=True)):
+            continue
+        candidate = _estimate(tiles, machine, facts.box, tile, threads, vector)
+        if candidate is not None:
+            yield candidate

@@ -1,4 +1,4 @@
-"""Execution model `block_tile`: overlapped tiles in shared memory, several points per thread.
+"""The tile body of a block tile: overlapped tiles in shared memory, several points per thread.
 
 Every block-level stage is a phase: the threads of the block share out its region, and a barrier ends it.
 The output stage is the last phase: each thread computes its own points, with thread-level stages in
@@ -9,7 +9,7 @@ pieces (`execution/block_tile/pieces.py`).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 
@@ -34,7 +34,7 @@ from tilefuse.execution.block_tile.pieces import (
     unrolled,
 )
 from tilefuse.execution.block_tile.placement import prefetched, row_step, shared_elements
-from tilefuse.lowering.abi import block_tile
+from tilefuse.lowering.abi import tile_sizes
 from tilefuse.lowering.emit import PRIVATE, SHARED, Emitter, Num
 from tilefuse.lowering.reads import Buffer, Point, Resident, Tile, emit_stage
 
@@ -44,10 +44,10 @@ def _elements(stage: StageOp, region: Region, schedule: ScheduleAttr) -> int:
     return shared_elements(region, stage.place.pad.data, row_step(stage, schedule))
 
 
-class BlockTile:
+class TileBody:
     """Emits the tile body of one group."""
 
-    def __init__(self, group: GroupOp, model: PipelineModel, e: Emitter, tile: Tile, outputs: list[Buffer]):
+    def __init__(self, group: GroupOp, model: PipelineModel, e: Emitter, tile: Tile, outputs: Sequence[Buffer]):
         assert group.schedule is not None
         self.group, self.model, self.e, self.tile, self.outputs = group, model, e, tile, outputs
         self.schedule = group.schedule
@@ -58,7 +58,7 @@ class BlockTile:
         self.thread_stages = [s for s in group.stages if self._where(s) == (Level.Thread, Memory.Register)]
         members = list(self.ids.values())
         self.follow = follow_chain(model, members, self.ids[self.output])
-        self.tile_sizes = block_tile(group)
+        self.tile_sizes = tile_sizes(group)
         self.thread_counts = list(self.schedule.thread_counts)
         self.regions = regions(model, members, self.ids[self.output], self.tile_sizes, self.follow)
         self.piece = self.schedule.piece
@@ -98,76 +98,10 @@ class BlockTile:
         for stage, array in zip(self.prefetched, self.tile.prefetched, strict=True):
             self.phases.emit(stage, self.regions[self.ids[stage]], self._prefetched_rows(stage, array))
 
-    @staticmethod
-    def prefetch_arrays(group: GroupOp, model: PipelineModel) -> list[tuple[str, MemRefType]]:
-        """Name and type of what is shared by the tiles of a block: two places for each input that is staged."""
-        assert group.schedule is not None
-        ids = [model.node_of[s.funcs[0]] for s in group.stages]
-        region = regions(model, ids, model.node_of[group.output_stage.funcs[0]], block_tile(group))
-        found = []
-        for stage in prefetched(group):
-            (f,) = stage.funcs
-            n = 2 * _elements(stage, region[model.node_of[f]], group.schedule)
-            type = MemRefType(f.type.storage, [n], memory_space=IntegerAttr(SHARED, 64))
-            found.append((f"sh_{stage.sym_name.data}", type))
-        return found
-
     def _prefetched_rows(self, stage: StageOp, array: SSAValue) -> list[SharedRows]:
         region = self.regions[self.ids[stage]]
         offset = self.e.mul(self.tile.parity, _elements(stage, region, self.schedule))
         return self.phases.rows(stage, region, [array], offset)
-
-    @staticmethod
-    def reads(group: GroupOp, model: PipelineModel) -> Iterable[tuple[SSAValue, list[tuple[int, int]]]]:
-        """What an interior tile reads beside the stages' regions: nothing."""
-        return ()
-
-    @staticmethod
-    def slack(group: GroupOp, model: PipelineModel) -> int:
-        """Columns left of the tile that it may store, too."""
-        return 0
-
-    @staticmethod
-    def asked(group: GroupOp, model: PipelineModel, differing: Collection[SSAValue]) -> list[SSAValue]:
-        """The functions whose rows a kernel asks about: the tile body asks by itself."""
-        return []
-
-    @staticmethod
-    def aligned(
-        group: GroupOp,
-        model: PipelineModel,
-        e: Emitter,
-        asked: Sequence[SSAValue],
-        buffers: dict[SSAValue, Buffer],
-        outputs: Sequence[Buffer],
-        origin: Sequence[Num],
-    ) -> list[SSAValue]:
-        """Whether their rows start where vectors may."""
-        return []
-
-    @staticmethod
-    def whole(
-        group: GroupOp, model: PipelineModel, e: Emitter, tile: Tile, outputs: Sequence[Buffer]
-    ) -> SSAValue | None:
-        """What they need in border tiles: there are none."""
-        return None
-
-    @staticmethod
-    def has_sides(group: GroupOp, model: PipelineModel, asked: Sequence[SSAValue]) -> bool:
-        """Whether tiles at the sides of the picture alone have a version of their own."""
-        return False
-
-    @staticmethod
-    def at_sides(
-        group: GroupOp, model: PipelineModel, e: Emitter, tile: Tile, outputs: Sequence[Buffer]
-    ) -> SSAValue | None:
-        """Whether a tile is one."""
-        return None
-
-    @staticmethod
-    def moves_in(group: GroupOp, model: PipelineModel, asked: Sequence[SSAValue]) -> bool:
-        """Whether the last tile of a row may lie anywhere: then it begins where all of it lies in the picture."""
-        return False
 
     def _align(self) -> None:
         """What there is to know of the rows of global memory that are moved by more than an element."""
@@ -412,3 +346,19 @@ class BlockTile:
         """Whether a point lies in the output; true in interior tiles."""
         inside = self._inside(where)
         return None if inside is None else self.e.either(self.e.negate(self.tile.border), inside)
+
+
+def prefetch_arrays(group: GroupOp, model: PipelineModel) -> list[tuple[str, MemRefType]]:
+    """Name and type of what is shared by the tiles of a block: two places for each input that is staged."""
+    assert group.schedule is not None
+    if not (stages := prefetched(group)):
+        return []
+    ids = [model.node_of[s.funcs[0]] for s in group.stages]
+    region = regions(model, ids, model.node_of[group.output_stage.funcs[0]], tile_sizes(group))
+    found = []
+    for stage in stages:
+        (f,) = stage.funcs
+        n = 2 * _elements(stage, region[model.node_of[f]], group.schedule)
+        type = MemRefType(f.type.storage, [n], memory_space=IntegerAttr(SHARED, 64))
+        found.append((f"sh_{stage.sym_name.data}", type))
+    return found

@@ -8,30 +8,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 
 from xdsl.ir import Attribute
 from xdsl.ir.affine import AffineMap
 
 from tilefuse.analysis.access import behind_boundaries
 from tilefuse.analysis.model import PipelineModel
-from tilefuse.analysis.regions import Follow, Region
-from tilefuse.dialects.img.attrs import Level, Memory, ScheduleAttr
+from tilefuse.analysis.regions import Follow, Region, follow_chain, regions
+from tilefuse.dialects.img.attrs import Level, Memory, PlaceAttr, ScheduleAttr
 from tilefuse.dialects.img.ops import GroupOp, ReadOp, StageOp
 from tilefuse.dialects.img.types import element_bytes
+from tilefuse.execution.base import Needs
+from tilefuse.execution.candidate import Placement
 
 CHEAP_RECOMPUTE = 1.3
 """A stage stays in registers if its threads then compute at most this many times the points they need."""
-
-
-@dataclass(frozen=True, slots=True)
-class Placement:
-    """The place of one stage."""
-
-    level: Level
-    memory: Memory
-    slot: int = 0
-    pad: int = 0
 
 
 def place_stages(
@@ -169,3 +160,50 @@ def bank_padding(row: int, bytes: int, threads_x: int, rows_per_thread: int, pie
         return max(len(w) for w in words.values())
 
     return min(range(0, 32, step), key=lambda pad: (conflicts(pad), pad))
+
+
+def group_places(group: GroupOp, model: PipelineModel) -> dict[StageOp, PlaceAttr]:
+    """The places of the stages of a scheduled group but the output, rows padded against bank conflicts.
+
+    Raises NotFusable for an illegal group.
+    """
+    schedule = group.schedule
+    assert schedule is not None
+    ids = {model.node_of[s.funcs[0]]: s for s in group.stages}
+    output = model.node_of[group.output_stage.funcs[0]]
+    follow = follow_chain(model, ids, output)
+    of_thread = regions(model, list(ids), output, schedule.micro_tile, follow)
+    places = place_stages(model, list(ids), output, follow, of_thread)
+    region = regions(model, list(ids), output, schedule.tile_sizes, follow)
+    threads_x = schedule.thread_counts[0] if schedule.thread_counts else 1
+    micro = schedule.micro_tile
+    found = {}
+    for id, place in places.items():
+        pad = 0
+        if place.memory is Memory.Shared and not schedule.one_thread:
+            # a stage may have more dimensions than the output
+            rows = micro[1] if min(len(micro), len(region[id].extents)) > 1 else 1
+            step = row_step(ids[id], schedule)
+            row = shared_row(region[id], 0, step)[1]
+            pad = bank_padding(row, model.nodes[id].element_bytes[0], threads_x, rows, schedule.piece, step)
+        found[ids[id]] = PlaceAttr(place.level, place.memory, place.slot, pad)
+    return found
+
+
+def group_shared_memory(group: GroupOp, model: PipelineModel) -> Needs:
+    """What the stages of a scheduled group that have places take in shared memory."""
+    schedule = group.schedule
+    assert schedule is not None
+    ids = {model.node_of[s.funcs[0]]: s for s in group.stages}
+    output = model.node_of[group.output_stage.funcs[0]]
+    region = regions(model, list(ids), output, schedule.tile_sizes)
+    places = {
+        id: Placement(*s.place.where, s.place.slot.data, s.place.pad.data)
+        for id, s in ids.items()
+        if s.place is not None
+    }
+    steps = {id: row_step(s, schedule) for id, s in ids.items()}
+    twice = {model.node_of[s.funcs[0]] for s in prefetched(group)}
+    shared = [id for id, p in places.items() if p.memory is Memory.Shared]
+    largest = max(shared, key=lambda id: region[id].points * model.nodes[id].bytes, default=output)
+    return Needs(shared_bytes(model, places, region, steps, twice), ids[largest].sym_name.data)

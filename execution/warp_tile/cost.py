@@ -11,8 +11,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from tilefuse.analysis.machine import Machine
-from tilefuse.analysis.model import Node, PipelineModel
-from tilefuse.analysis.regions import Follow, NotFusable, regions
+from tilefuse.analysis.model import Node
+from tilefuse.analysis.regions import NotFusable, regions
+from tilefuse.dialects.img.attrs import Level, Memory
+from tilefuse.execution.candidate import Candidate, Kind, Placement, Wishes
+from tilefuse.execution.facts import GroupFacts
 from tilefuse.execution.warp_tile.counts import Counts, count
 from tilefuse.execution.warp_tile.layout import (
     LANES,
@@ -25,6 +28,8 @@ from tilefuse.execution.warp_tile.layout import (
     row_readers,
 )
 from tilefuse.execution.warp_tile.prediction import Work, least_microseconds, microseconds, saved_ahead
+
+NAME = "warp_tile"
 
 WARPS = (4, 2, 8)
 """Warps of a block that share nothing: small blocks fill multiprocessors evenly, large ones are fewer."""
@@ -50,50 +55,17 @@ ROLLED_FROM = 3300
 ROLLED_COST = 0.04
 """Instructions more in a loop: counters, branches, moves."""
 
-Kind = tuple[tuple[int, ...], tuple[int, ...], int, bool]
-"""A warp-tile schedule: tile, threads, vector, whether rows are exchanged."""
 
-
-@dataclass(frozen=True)
-class WarpCandidate:
-    """A warp-tile schedule and its cost."""
-
-    tile: tuple[int, ...]
-    threads: tuple[int, ...]
-    vector: int
-    microseconds: float
-    registers: float
-    exchanged: tuple[int, ...] = ()
-    """Stages whose rows go from warp to warp."""
-    blocks: int = 0
-    """Blocks per multiprocessor that there should be registers for."""
-    work: Work | None = None
-    """What `microseconds` follows from."""
-    ahead: int = 0
-    """`ahead` of the schedule, if what it loads comes from memory; 0 where it does not pay."""
-    ahead_us: float = 0.0
-    """What that saves of `microseconds`."""
-    even: bool = False
-    """Whether no more than `blocks` are to share a multiprocessor, either."""
-
-
-def warp_candidates(
-    model: PipelineModel,
-    members: Sequence[int],
-    output: int,
-    follow: Mapping[int, tuple[Follow, ...]],
-    machine: Machine,
-    box: Sequence[int],
-    exchange: bool | None = None,
-    needs: Mapping[Kind, int] | None = None,
-    thorough: bool = True,
-) -> Iterator[WarpCandidate]:
+def warp_candidates(facts: GroupFacts, machine: Machine, wishes: Wishes) -> Iterator[Candidate]:
     """All warp-tile schedules worth comparing; none if the group cannot be warp-tiled.
 
-    `exchange`: whether rows go from warp to warp; None to try both. `needs`: registers per thread that schedules
-    were found to need; the estimates of those like them are corrected by as much. Not `thorough`: one number of
-    warps per block, and none that is surely dearer than one before: enough to compare groups.
+    Registers that schedules were found to need correct the estimates of those like them by as much. Not `thorough`: one
+    number of warps per block, and none that is surely dearer than one before.
     """
+    model, members, output = facts.model, facts.members, facts.output
+    if not machine.is_gpu or not facts.rank:
+        return
+    follow, box, thorough = facts.follow, facts.box, wishes.thorough
     try:
         check_warp_group(model, members, follow)
     except NotFusable:
@@ -109,17 +81,19 @@ def warp_candidates(
     readers = tuple(row_readers(model, members))
     row = regions(model, members, output, [LANES, 1, *box[2:]], follow)
     ways: list[tuple[Footprints, tuple[int, ...], tuple[int, ...], tuple[int, ...]]] = []
-    if exchange is not True or not readers:
+    if wishes.exchange is not True or not readers:
         ways.append((footprints(model, members, output, row, LANES), (), WARPS, PITCHES))
-    if exchange is not False and readers:
+    if wishes.exchange is not False and readers:
         passing = footprints(model, members, output, row, LANES, readers)
         ways.append((passing, readers, EXCHANGE_WARPS, EXCHANGE_PITCHES))
     least = math.inf
+    inner = [id for id in members if id != output]
     for bytes in (16, 8, 4):
         vector = bytes // largest
         if vector < 1:
             continue
         for held, exchanged, warps, pitches in ways:
+            places = _places(inner, exchanged)
             try:
                 first = lane_layout(model, members, output, held, vector, max(warps), pitch=max(pitches))
             except NotFusable:
@@ -138,16 +112,22 @@ def warp_candidates(
                     continue
             sources = variants[0][1].sources
             asks = thorough and machine.kernels_overlap and any(model.nodes[s.producer].is_asked_for for s in sources)
+            of = _Estimates(machine, box, places, asks)
             if not thorough:
                 for at, counts in reversed(layouts):  # tall tiles first: they are mostly the cheaper ones
-                    if (best := _estimate(counts, at, machine, box, exchanged, 1.0, asks, least)) is not None:
+                    if (best := of.candidate(counts, at, most=least)) is not None:
                         least = min(least, best.microseconds)
                         yield best
                 continue
-            found = [_estimate(counts, at, machine, box, exchanged, 1.0, asks) for at, counts in layouts]
-            if needs and (more := _underestimate(found, needs)) > 1.0:
-                found = [_estimate(counts, at, machine, box, exchanged, more, asks) for at, counts in layouts]
+            found = [of.candidate(counts, at) for at, counts in layouts]
+            if wishes.needs and (more := _underestimate(found, wishes.needs)) > 1.0:
+                found = [of.candidate(counts, at, more) for at, counts in layouts]
             yield from (c for c in found if c is not None)
+
+
+def _places(inner: Sequence[int], exchanged: Sequence[int]) -> dict[int, Placement]:
+    """Those of stages that are not the output."""
+    return {id: Placement(Level.Block if id in exchanged else Level.Warp, Memory.Register) for id in inner}
 
 
 def _of_stores(layout: WarpLayout, output: Node) -> list[WarpLayout]:
@@ -159,12 +139,9 @@ def _of_stores(layout: WarpLayout, output: Node) -> list[WarpLayout]:
     return [layout, unshifted]
 
 
-def _underestimate(found: Sequence[WarpCandidate | None], needs: Mapping[Kind, int]) -> float:
+def _underestimate(found: Sequence[Candidate | None], needs: Mapping[Kind, int]) -> float:
     """How many times more registers than estimated are needed; 1 where nothing is known."""
-    known = (
-        needs.get((c.tile, c.threads, c.vector, bool(c.exchanged)), 0) / c.registers for c in found if c is not None
-    )
-    return max([1.0, *known])
+    return max([1.0, *(needs.get(c.kind, 0) / c.registers for c in found if c is not None)])
 
 
 def _blocks_with_registers_for(blocks: int, threads: int, machine: Machine) -> int:
@@ -173,78 +150,97 @@ def _blocks_with_registers_for(blocks: int, threads: int, machine: Machine) -> i
     return min(machine.max_threads_per_core // threads, machine.registers_per_core // (registers * threads))
 
 
-def _estimate(
-    counts: Counts,
-    layout: WarpLayout,
-    machine: Machine,
-    box: Sequence[int],
-    exchanged: tuple[int, ...],
-    underestimate: float,
-    asks: bool,
-    most: float = math.inf,
-) -> WarpCandidate | None:
-    """`asks`: whether there is what may be asked for ahead of time. None for what does not fit, or surely takes longer
-    than `most` microseconds."""
-    width, height, warps, pitch = layout.width, layout.height, layout.warps, layout.pitch
-    depth = math.prod(box[2:])
-    columns, rows_of_tiles = -(-box[0] // width), -(-box[1] // height)
-    blocks = columns * rows_of_tiles
-    instructions, again = counts.instructions.at(pitch), counts.again.at(pitch)
-    rolled = instructions >= ROLLED_FROM and again > 0.5 * instructions
-    code = instructions - again if rolled else instructions
-    instructions += ROLLED_COST * again if rolled else 0.0
-    if least_microseconds(blocks * warps, instructions, machine) > most:
-        return None
-    registers = underestimate * counts.registers(pitch, machine.calibration)
-    threads = LANES * warps
-    given = max(int(machine.calibration.least_registers), math.ceil(registers / 8) * 8)
-    if given > REGISTER_LIMIT:
-        return None
-    fit = min(machine.max_threads_per_core // threads, machine.registers_per_core // (given * threads))
-    if fit == 0:
-        return None
-    resident = fit
-    if shared := counts.exchange_bytes * warps:
-        if shared > machine.fast_bytes:
+@dataclass(frozen=True)
+class _Estimates:
+    """What the estimates of a group's tiles have in common."""
+
+    machine: Machine
+    box: Sequence[int]
+    places: Mapping[int, Placement]
+    asks: bool
+    """Whether there is what may be asked for ahead of time."""
+
+    def candidate(
+        self, counts: Counts, layout: WarpLayout, underestimate: float = 1.0, most: float = math.inf
+    ) -> Candidate | None:
+        """The schedule of a layout; None for what does not fit, or surely takes longer than `most` microseconds."""
+        machine, box, warps, pitch = self.machine, self.box, layout.warps, layout.pitch
+        columns, rows_of_tiles = -(-box[0] // layout.width), -(-box[1] // layout.height)
+        blocks = columns * rows_of_tiles
+        instructions, again = counts.instructions.at(pitch), counts.again.at(pitch)
+        rolled = instructions >= ROLLED_FROM and again > 0.5 * instructions
+        code = instructions - again if rolled else instructions
+        instructions += ROLLED_COST * again if rolled else 0.0
+        if least_microseconds(blocks * warps, instructions, machine) > most:
             return None
-        resident = min(resident, max(1, machine.fast_bytes_per_core // shared))
-    # blocks that all run at once lie evenly if there is no room for more: those that move in early take what is free
-    per_core = -(-blocks // machine.cores)
-    even = machine.kernels_overlap and per_core <= resident <= MOST_ROOM * per_core
-    if even := even and _blocks_with_registers_for(per_core, threads, machine) == per_core:
-        resident = fit = per_core
-    own = width * height / warps  # output points of a warp
-    traffic: dict[int, tuple[float, float]] = {}  # per input: bytes of its own points, and of others
-    for source in counts.sources:
-        # rows that several warps of a block load come from memory once
-        rows = (warps * pitch + source.beyond) / warps
-        # an input read through several boundaries comes from memory once, and then from the first-level cache
-        old = traffic.get(source.producer, (0.0, 0.0))
-        more = max(0.0, LANES * layout.vector * rows - own)
-        traffic[source.producer] = (max(old[0], own * source.bytes), max(old[1], more * source.bytes))
-    own_bytes = own * depth * counts.output_bytes
-    work = Work(
-        blocks=blocks,
-        at_border=1.0 - max(0, columns - 2) * max(0, rows_of_tiles - 2) / blocks,
-        warps=warps,
-        resident_blocks=resident,
-        instructions=instructions,
-        code=code,
-        exchanges=counts.exchanges,
-        barriers=max(layout.rounds.values()) if exchanged else 0,
-        own_bytes=own_bytes + sum(mine for mine, _ in traffic.values()),
-        other_bytes=sum(others for _, others in traffic.values()),
-        stored_bytes=own_bytes,
-        loads=counts.loads,
-        loaded_bytes=counts.in_flight.at(pitch),
-        touched_bytes=counts.touched.at(pitch),
-        stored_again=counts.stored_again.at(pitch),
-        guarded=counts.guarded,
-        row_bytes=LANES * counts.row_bytes,
-        rows=warps * pitch,
-    )
-    tile, threads_of = (width, height, *box[2:]), (LANES, warps, *([1] * (len(box) - 2)))
-    time = microseconds(work, machine)
-    saved = saved_ahead(work, time, machine) if asks else 0.0
-    ahead = -(-resident * machine.cores // columns) if saved else 0
-    return WarpCandidate(tile, threads_of, layout.vector, time, registers, exchanged, fit, work, ahead, saved, even)
+        registers = underestimate * counts.registers(pitch, machine.calibration)
+        if (room := self._room(registers, warps, counts.exchange_bytes * warps, blocks)) is None:
+            return None
+        fit, resident, even = room
+        at_border = 1.0 - max(0, columns - 2) * max(0, rows_of_tiles - 2) / blocks
+        work = self._work(counts, layout, blocks, resident, (instructions, code, at_border))
+        tile, threads = (layout.width, layout.height, *box[2:]), (LANES, warps, *([1] * (len(box) - 2)))
+        time = microseconds(work, machine)
+        saved = saved_ahead(work, time, machine) if self.asks else 0.0
+        ahead = -(-resident * machine.cores // columns) if saved else 0
+        return Candidate(
+            NAME, tile, threads, layout.vector, self.places, time, 0, fit, work, ahead, saved, even, registers
+        )
+
+    def _room(self, registers: float, warps: int, shared: int, blocks: int) -> tuple[int, int, bool] | None:
+        """Blocks that a multiprocessor has registers for; those that it has everything for; whether no more may be.
+
+        None where not even one fits.
+        """
+        machine, threads = self.machine, LANES * warps
+        given = max(int(machine.calibration.least_registers), math.ceil(registers / 8) * 8)
+        if given > REGISTER_LIMIT or shared > machine.fast_bytes:
+            return None
+        fit = min(machine.max_threads_per_core // threads, machine.registers_per_core // (given * threads))
+        if fit == 0:
+            return None
+        resident = min(fit, max(1, machine.fast_bytes_per_core // shared)) if shared else fit
+        # blocks that all run at once lie evenly if there is no room for more: those that move in early take what is
+        # free
+        per_core = -(-blocks // machine.cores)
+        even = machine.kernels_overlap and per_core <= resident <= MOST_ROOM * per_core
+        if even and _blocks_with_registers_for(per_core, threads, machine) == per_core:
+            return per_core, per_core, True
+        return fit, resident, False
+
+    def _work(
+        self, counts: Counts, layout: WarpLayout, blocks: int, resident: int, of_lane: tuple[float, float, float]
+    ) -> Work:
+        """What the kernel does. `of_lane`: its instructions, those of its text, and the share of blocks at borders."""
+        warps, pitch = layout.warps, layout.pitch
+        instructions, code, at_border = of_lane
+        own = layout.width * layout.height / warps  # output points of a warp
+        traffic: dict[int, tuple[float, float]] = {}  # per input: bytes of its own points, and of others
+        for source in counts.sources:
+            # rows that several warps of a block load come from memory once
+            rows = (warps * pitch + source.beyond) / warps
+            # an input read through several boundaries comes from memory once, and then from the first-level cache
+            old = traffic.get(source.producer, (0.0, 0.0))
+            more = max(0.0, LANES * layout.vector * rows - own)
+            traffic[source.producer] = (max(old[0], own * source.bytes), max(old[1], more * source.bytes))
+        own_bytes = own * math.prod(self.box[2:]) * counts.output_bytes
+        return Work(
+            blocks=blocks,
+            at_border=at_border,
+            warps=warps,
+            resident_blocks=resident,
+            instructions=instructions,
+            code=code,
+            exchanges=counts.exchanges,
+            barriers=max(layout.rounds.values()) if any(p.level is Level.Block for p in self.places.values()) else 0,
+            own_bytes=own_bytes + sum(mine for mine, _ in traffic.values()),
+            other_bytes=sum(others for _, others in traffic.values()),
+            stored_bytes=own_bytes,
+            loads=counts.loads,
+            loaded_bytes=counts.in_flight.at(pitch),
+            touched_bytes=counts.touched.at(pitch),
+            stored_again=counts.stored_again.at(pitch),
+            guarded=counts.guarded,
+            row_bytes=LANES * counts.row_bytes,
+            rows=warps * pitch,
+        )

@@ -436,3 +436,14 @@ def exchange_bytes(model: PipelineModel, layout: WarpLayout) -> int:
             row = LANES * layout.vector * (2 if held.paired else held.bytes)
             need[rounds[id]] = need.get(rounds[id], 0) + layout.warps * rows * held.deep * row
     return sum(max((n for r, n in need.items() if r % 2 == parity), default=0) for parity in (0, 1))
+
+
+def array_bytes(model: PipelineModel, layout: WarpLayout) -> list[tuple[int, str]]:
+    """Bytes that a block's tiles take as arrays, which they are on a CPU; per function, with its name."""
+    arrays = [(model.nodes[id].name, held) for id, held in layout.stages.items()]
+    arrays += [(model.nodes[id].name, held) for (id, _), held in layout.sources.items()]
+    sizes = []
+    for name, held in arrays:
+        rows, columns = layout.pitch + sum(held.wide), LANES * layout.vector + sum(held.reach)
+        sizes.append((layout.warps * rows * columns * held.deep * held.bytes, name))
+    return sizes

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 
 from tilefuse.analysis.machine import Machine
+from tilefuse.execution.features import Features
 from tilefuse.execution.warp_tile.layout import LANES
 
 BUSY_MEMORY = 0.65
@@ -33,10 +34,9 @@ FULL_THREADS = 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class Work(Features):
     """What a kernel of warp tiles does. A tile is a warp's; bytes are per tile where nothing else is said."""
 
-    blocks: int
     at_border: float
     """The share of the blocks whose tiles lie at the edges of the picture."""
     warps: int
@@ -45,8 +45,6 @@ class Work:
     """Blocks that a multiprocessor has registers, threads and shared memory for."""
     instructions: float
     """Of one lane, beside those that pass rows from warp to warp."""
-    code: float
-    """Instructions of the text: like stages are one loop (`roll-stages`)."""
     exchanges: float
     """Writes and reads of rows that go from warp to warp, of one lane."""
     barriers: int

@@ -8,7 +8,7 @@ from xdsl.dialects import arith, func, scf
 from xdsl.dialects.builtin import IntegerAttr, MemRefType, ModuleOp, StringAttr, VectorType
 from xdsl.ir import Operation
 
-from tilefuse.lowering.printers import expr
+import tilefuse.lowering.printers.expr as expr
 from tilefuse.lowering.printers.async_copies import c_copies
 from tilefuse.lowering.printers.c_types import SIGNED, UNSIGNED, byte_size, lanes, short_name, storage_type
 from tilefuse.lowering.printers.checks import check_barriers

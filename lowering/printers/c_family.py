@@ -18,8 +18,8 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Block, Operation, SSAValue
 
+import tilefuse.lowering.printers.expr as expr
 from tilefuse.dialects.diagnostics import PipelineError
-from tilefuse.lowering.printers import expr
 from tilefuse.lowering.printers.async_copies import print_async_copy, print_async_group, print_async_wait
 from tilefuse.lowering.printers.comments import comment_lines
 from tilefuse.lowering.printers.control_flow import (

@@ -8,10 +8,10 @@ from xdsl.dialects import func, scf
 from xdsl.dialects.builtin import IndexType, IntegerAttr, MemRefType, StringAttr
 from xdsl.ir import Block, Operation, SSAValue
 
+import tilefuse.lowering.printers.expr as expr
 from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.gpu_shuffle import ShuffleOp
 from tilefuse.dialects.nvvm import GridDepAction, GriddepcontrolOp
-from tilefuse.lowering.printers import expr
 from tilefuse.lowering.printers.c_types import SIGNED, width_of
 from tilefuse.lowering.printers.checks import constant_value
 from tilefuse.lowering.printers.expr import ADD, Expr

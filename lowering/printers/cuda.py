@@ -9,8 +9,8 @@ from xdsl.dialects import func, scf
 from xdsl.dialects.builtin import IntegerAttr, IntegerType, MemRefType, ModuleOp, VectorType
 from xdsl.ir import Operation
 
+import tilefuse.lowering.printers.expr as expr
 from tilefuse.dialects.nvvm import GridDepAction
-from tilefuse.lowering.printers import expr
 from tilefuse.lowering.printers.async_copies import cuda_copies
 from tilefuse.lowering.printers.c_types import SIGNED, UNSIGNED, byte_size, lanes, short_name, storage_type
 from tilefuse.lowering.printers.checks import (

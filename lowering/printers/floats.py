@@ -24,9 +24,9 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation
 
+import tilefuse.lowering.printers.expr as expr
 from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.img.strict import is_strict
-from tilefuse.lowering.printers import expr
 from tilefuse.lowering.printers.c_types import (
     SIGNED,
     UNSIGNED,

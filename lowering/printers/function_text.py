@@ -15,8 +15,8 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import IndexType, IntegerType, UnregisteredOp, VectorType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
+import tilefuse.lowering.printers.expr as expr
 from tilefuse.dialects.diagnostics import PipelineError
-from tilefuse.lowering.printers import expr
 from tilefuse.lowering.printers.c_types import (
     SIGNED,
     UNSIGNED,

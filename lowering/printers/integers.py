@@ -13,9 +13,9 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import IndexType, IntegerType
 from xdsl.ir import Attribute, Operation, SSAValue
 
+import tilefuse.lowering.printers.expr as expr
 from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.gpu_shuffle import ShuffleOp
-from tilefuse.lowering.printers import expr
 from tilefuse.lowering.printers.c_types import (
     SIGNED,
     UNSIGNED,

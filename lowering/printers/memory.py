@@ -10,9 +10,9 @@ from xdsl.dialects import memref, vector
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerType, MemRefType, NoneAttr, VectorType
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
+import tilefuse.lowering.printers.expr as expr
 from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.memref_prefetch import PrefetchOp
-from tilefuse.lowering.printers import expr
 from tilefuse.lowering.printers.c_types import UNSIGNED, is_half, register_type, short_name
 from tilefuse.lowering.printers.expr import ADD, EQ, MUL, POSTFIX, Expr
 from tilefuse.lowering.printers.function_text import FunctionText, Row

@@ -11,8 +11,8 @@ from xdsl.dialects import arith, vector
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerType, VectorType
 from xdsl.ir import Operation, SSAValue
 
+import tilefuse.lowering.printers.expr as expr
 from tilefuse.dialects.diagnostics import PipelineError
-from tilefuse.lowering.printers import expr
 from tilefuse.lowering.printers.c_types import byte_size
 from tilefuse.lowering.printers.expr import ADD, BITAND, BITOR, COND, MUL, PRIMARY, SHIFT, UNARY, XOR, Expr
 from tilefuse.lowering.printers.function_text import FunctionText, Row

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tilefuse.lowering.printers import expr
+import tilefuse.lowering.printers.expr as expr
 from tilefuse.lowering.printers.c_types import SIGNED, UNSIGNED, Interval, signed_range, unsigned_range
 from tilefuse.lowering.printers.expr import ADD, MUL, UNARY, Expr
 

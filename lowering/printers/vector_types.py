@@ -9,7 +9,7 @@ from typing import cast as as_type
 from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import Attribute, Operation
 
-from tilefuse.lowering.printers import expr
+import tilefuse.lowering.printers.expr as expr
 from tilefuse.lowering.printers.c_types import is_half, register_type, short_name, unsigned_range
 from tilefuse.lowering.printers.expr import Expr
 from tilefuse.lowering.printers.library import Helper

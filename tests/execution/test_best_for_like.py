@@ -7,7 +7,6 @@ from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, i64
 from xdsl.dialects.func import FuncOp
 
 import tilefuse as hl
-from tilefuse.dialects.img.attrs import Shape
 from tilefuse.dialects.img.ops import GroupOp, InputOp, ReturnOp
 from tilefuse.execution.candidate import Candidate
 from tilefuse.execution.search import CODE_KEPT, FETCH_US, VERSIONS, best_for_like
@@ -19,7 +18,7 @@ LONG, SHORT = CODE_KEPT / VERSIONS, 0.4 * CODE_KEPT / VERSIONS
 
 def candidate(width, microseconds, code):
     facts = {f.name: 0 for f in dataclasses.fields(Work)}
-    return Candidate(Shape.WarpTile, (width, 80), (32, 8), 4, {}, microseconds, 0, 3, Work(**{**facts, "code": code}))
+    return Candidate("warp_tile", (width, 80), (32, 8), 4, {}, microseconds, 0, 3, Work(**{**facts, "code": code}))
 
 
 def chosen(*groups):

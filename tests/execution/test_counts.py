@@ -17,11 +17,11 @@ from tilefuse.analysis.machine import machine
 from tilefuse.analysis.model import extract
 from tilefuse.analysis.subwords import columns_apart
 from tilefuse.dialects.diagnostics import PipelineError
-from tilefuse.dialects.img.attrs import Shape
 from tilefuse.dialects.img.ops import GroupOp, InputOp, PipelineOp
 from tilefuse.dialects.img.types import element_bytes
 from tilefuse.dialects.parsing import parse_module
 from tilefuse.dialects.warp import LoadOp
+from tilefuse.execution.facts import GroupFacts
 from tilefuse.execution.search import best_schedule
 from tilefuse.execution.warp_tile import pack_subwords
 from tilefuse.execution.warp_tile.counts import Rows, count
@@ -45,7 +45,7 @@ def groups(module):
     pipeline = next(op for op in module.walk() if isinstance(op, PipelineOp))
     model = extract(pipeline)
     for group in (op for op in pipeline.walk() if isinstance(op, GroupOp)):
-        if group.schedule is not None and group.schedule.execution is Shape.WarpTile:
+        if group.schedule is not None and group.schedule.model == "warp_tile":
             members = [model.node_of[s.funcs[0]] for s in group.stages]
             layout = group_layout(group, model)
             exchanges = any(held.exchanged for held in layout.stages.values())
@@ -120,9 +120,9 @@ def test_what_loads_nothing_waits_for_no_loads():
     }""")
     model = extract(next(op for op in module.walk() if isinstance(op, PipelineOp)))
     (output,) = (n.id for n in model.nodes)
-    best = best_schedule(model, [output], output, machine("h200"), (4096, 4096))
+    best = best_schedule(GroupFacts(model, [output], output, (4096, 4096)), machine("h200"))
     # 16 MB go to the L2 cache in a few microseconds
-    assert best.shape is Shape.WarpTile
+    assert best.shape == "warp_tile"
     assert not best.work.loads
     assert best.microseconds < 10
 

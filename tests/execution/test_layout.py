@@ -7,7 +7,6 @@ from two_reads import two_reads, two_rows_a_warp
 from xdsl.dialects.memref import AllocaOp
 
 from tilefuse.analysis.model import extract
-from tilefuse.dialects.img.attrs import Shape
 from tilefuse.dialects.img.ops import GroupOp, PipelineOp
 from tilefuse.dialects.parsing import parse_module
 from tilefuse.dialects.warp.layout import Layout
@@ -44,7 +43,7 @@ def layouts(module):
     pipeline = next(op for op in module.walk() if isinstance(op, PipelineOp))
     model = extract(pipeline)
     for group in (op for op in pipeline.walk() if isinstance(op, GroupOp)):
-        if group.schedule is not None and group.schedule.execution is Shape.WarpTile:
+        if group.schedule is not None and group.schedule.model == "warp_tile":
             layout = group_layout(group, model)
             yield layout, exchange_bytes(model, layout)
 

@@ -5,7 +5,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.parser import Parser
 
 import tilefuse as hl
-from tilefuse.dialects.img.attrs import ScheduleAttr, Shape
+from tilefuse.dialects.img.attrs import ScheduleAttr
 from tilefuse.dialects.img.ops import EVEN, GroupOp
 from tilefuse.passes.pipeline import lowering_passes, new_context, run_passes, standard_passes
 from tilefuse.passes.tile import Tile
@@ -71,7 +71,7 @@ def test_rows_that_are_not_contiguous():
 
 
 def test_a_copy_forgets_it_where_other_blocks_run_at_once():
-    schedule = ScheduleAttr(Shape.WarpTile, (56, 32), (32, 4), 2, blocks=8, ahead=38)
+    schedule = ScheduleAttr("warp_tile", (56, 32), (32, 4), 2, blocks=8, ahead=38)
     assert ScheduleAttr.new_from(schedule).rows_ahead == 38
     assert ScheduleAttr.new_from(schedule, blocks=4).rows_ahead == 0
     assert ScheduleAttr.new_from(schedule, tile=(56, 16)).rows_ahead == 0

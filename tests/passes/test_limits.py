@@ -1,6 +1,7 @@
 """Numbers in schedules and options that nobody means: refused at once, with the number and the remedy."""
 
 import time
+from itertools import takewhile
 
 import pytest
 from xdsl.context import Context
@@ -9,7 +10,7 @@ import tilefuse as hl
 from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.execution.warp_tile.roll_stages import RollStages
 from tilefuse.passes.inline_stages import InlineStages
-from tilefuse.passes.pipeline import standard_passes
+from tilefuse.passes.pipeline import lower, run_passes, standard_passes
 from tilefuse.passes.separate_kernels import SeparateKernels
 from tilefuse.passes.tile import Tile
 from tilefuse.passes.validate_occupancy import ValidateOccupancy
@@ -36,6 +37,10 @@ def validated(tile, target, rows=1, *, fix=False):
     raise AssertionError("the standard passes validate")
 
 
+def before_validation(target):
+    return list(takewhile(lambda p: p.name != "validate-occupancy", standard_passes(target)))
+
+
 @pytest.mark.parametrize(
     ("target", "tile"),
     [
@@ -51,6 +56,28 @@ def test_schedules_with_too_much_code_are_refused_at_once(target, tile):
     with pytest.raises(PipelineError, match=r"about \d+ operations are written out .* 12000 are the most; a smaller"):
         validated(tile, target)
     assert time.process_time() - began < 5
+
+
+@pytest.mark.parametrize(
+    ("target", "tile"),
+    [
+        ("h200", Tile(shape="warp_tile", sizes=(0, 16384), threads=(32, 1))),
+        ("h200", Tile(sizes=(512, 256), threads=(32, 8), vector=4)),
+        ("cpu", Tile(target="cpu", sizes=(513, 257), threads=(1, 1), unroll=(513, 257))),
+    ],
+)
+def test_lowering_refuses_too_much_code_that_nobody_validated(target, tile):
+    scheduled = run_passes(module(), [tile if p.name == "tile" else p for p in before_validation(target)])
+    began = time.process_time()
+    with pytest.raises(PipelineError, match=r"test_limits.py.*'g': about \d+ operations .* 12000 are the most"):
+        lower(scheduled, warps=target != "cpu")
+    assert time.process_time() - began < 5
+
+
+def test_warp_tiles_are_loops_on_a_cpu_however_high_they_are():
+    tile = Tile(target="cpu", shape="warp_tile", sizes=(0, 4096), threads=(32, 1))
+    scheduled = run_passes(module(), [tile if p.name == "tile" else p for p in before_validation("cpu")])
+    assert "func.func @g_g_tile1" in str(lower(scheduled, warps=False))
 
 
 def test_schedules_with_too_much_code_get_smaller_where_they_may():

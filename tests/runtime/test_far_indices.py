@@ -121,3 +121,56 @@ def test_bounds_of_boundaries_that_64_bits_do_not_hold(target):
 def test_bounds_that_are_unsigned_64_bit_numbers():
     with pytest.raises(PipelineError, match="is uint64; cast it to int64"):
         bounded(0, hl.Param(hl.UInt(64), name="n"))
+
+
+WRITTEN = {
+    "sum": (lambda x: x + 2**32, lambda i: i + 2**32),
+    "difference": (lambda x: 2**33 - x, lambda i: 2**33 - i),
+    "far to the left": (lambda x: x - 2**60, lambda i: i - 2**60),
+    "factor": (lambda x: x * 2**35 + 5, lambda i: i * 2**35 + 5),
+    "remainder": (lambda x: (x * 2**35) % (2**36 + 1), lambda i: (i * 2**35) % (2**36 + 1)),
+    "quotient": (lambda x: (x + 2**40) / 2**39, lambda i: (i + 2**40) // 2**39),
+    "clamp": (lambda x: hl.clamp(x + 2**40, 2**40 + 3, 2**40 + 9), lambda i: 2**40 + min(max(i, 3), 9)),
+    "unsigned": (lambda _: hl.u32(3000000000), lambda _: 3000000000),
+    "64-bit data": (lambda x: hl.i64(TABLE[x]) + 2**32, lambda i: i + 2**32),
+}
+
+
+@pytest.mark.parametrize("target", ["cpu", "reference"])
+@pytest.mark.parametrize("index", WRITTEN)
+def test_indices_beyond_32_bits_in_python(index, target):
+    written, model = WRITTEN[index]
+    func = hl.Func("func")
+    func[x] = hl.BoundaryConditions.repeat_image(TABLE)[written(x)]
+    found = hl.Pipeline(func).compile(target=target)(np.arange(37, dtype=np.uint8), sizes=(37,))
+    np.testing.assert_array_equal(found, [model(i) % 37 for i in range(37)])
+
+
+@pytest.mark.parametrize(
+    ("index", "message"),
+    [
+        (lambda: x + 2**63, "9223372036854775808 is too large for a 64-bit integer"),
+        (lambda: x * 2**40 * 2**40, f"{2**80} in an index does not fit the 64 bits that an index has"),
+        (lambda: x + 2**62 + 2**62, f"{2**63} in an index does not fit the 64 bits that an index has"),
+        (lambda: hl.u64(2**63), f"the index {2**63} is uint64; cast it to int64"),
+    ],
+)
+def test_indices_beyond_64_bits_in_python(index, message):
+    def compiled():
+        func = hl.Func("func")
+        func[x] = hl.BoundaryConditions.repeat_image(TABLE)[index()]
+        return hl.Pipeline(func).compile(target="reference")
+
+    with pytest.raises(PipelineError, match=rf"^[^\n]*test_far_indices.py:\d+:\d+: error: [^\n]*{message}$"):
+        compiled()
+
+
+@pytest.mark.parametrize("target", ["cpu", "reference"])
+def test_factors_that_are_beyond_64_bits_when_two_stages_are_one(target):
+    source, func = hl.Func("source"), hl.Func("func")
+    source[x] = hl.BoundaryConditions.repeat_image(TABLE)[x * 2**40 + 5]
+    func[x] = source[x * 2**40]
+    program = hl.Pipeline(func).compile(target=target)
+    np.testing.assert_array_equal(program(np.arange(37, dtype=np.uint8), sizes=(1,)), [5])
+    with pytest.raises(CallError, match="beyond 62 bits"):
+        program(np.arange(37, dtype=np.uint8), sizes=(2,))

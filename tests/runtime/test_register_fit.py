@@ -10,7 +10,7 @@ from runtime_pipelines import blur
 from xdsl.dialects.builtin import UnitAttr
 
 from tilefuse.dialects.diagnostics import PipelineError
-from tilefuse.dialects.img.attrs import ScheduleAttr, Shape
+from tilefuse.dialects.img.attrs import ScheduleAttr
 from tilefuse.dialects.img.ops import EVEN
 from tilefuse.dialects.parsing import parse_module
 from tilefuse.lowering.abi import groups_of
@@ -61,7 +61,7 @@ def test_a_spilled_tile_is_searched_for_again(monkeypatch):
     # left to itself, held to the schedule's blocks, with another tile
     assert len(calls) >= 3
     assert schedules(after.module) != before
-    assert schedules(after.module)[0].execution == before[0].execution
+    assert schedules(after.module)[0].model == before[0].model
 
 
 @pytest.mark.parametrize(("registers", "bounds"), [([64], [""]), ([32, 64], ["", ", 4"]), ([32], ["", ", 4", ""])])
@@ -71,7 +71,7 @@ def test_a_single_wave_has_no_room_for_more_blocks(monkeypatch, registers, bound
     monkeypatch.setattr(cuda, "build", build)
     module = run_passes(pipeline(), standard_passes("h200"))
     (group,) = groups_of(find_pipeline(module))
-    group.schedule = ScheduleAttr(Shape.WarpTile, (120, 62), (32, 8), 4, blocks=4, ahead=40)
+    group.schedule = ScheduleAttr("warp_tile", (120, 62), (32, 8), 4, blocks=4, ahead=40)
     group.attributes[EVEN] = UnitAttr()
     passes = [p for p in standard_passes("h200") if p.name == "validate-occupancy"]
     made = Compiled(module, Settings(Backend("cuda", "h200"), passes=passes)).kernels(32, "sm_90")

@@ -12,9 +12,9 @@ from xdsl.passes import ModulePass
 
 from tilefuse.analysis.machine import Machine, machine
 from tilefuse.analysis.model import PipelineModel, extract
-from tilefuse.dialects.img.attrs import Shape
 from tilefuse.dialects.img.ops import GroupOp, PipelineOp
 from tilefuse.execution.candidate import Candidate
+from tilefuse.execution.facts import GroupFacts
 from tilefuse.execution.search import schedules
 from tilefuse.passes.pipeline import standard_passes
 from tilefuse.passes.tile import Tile, give
@@ -38,7 +38,7 @@ class Drawing:
 
 def kind_of(candidate: Candidate) -> str:
     """One of KINDS."""
-    if candidate.shape is Shape.BlockTile:
+    if candidate.shape == KINDS[0]:
         return KINDS[0]
     return KINDS[2] if candidate.exchanges else KINDS[1]
 
@@ -47,11 +47,9 @@ def compared(
     group: GroupOp, model: PipelineModel, on: Machine, sizes: Sequence[tuple[int, int]]
 ) -> list[tuple[Candidate, list[float]]]:
     """The search's schedules of a group, each with microseconds at every size."""
-    members = [model.node_of[s.funcs[0]] for s in group.stages]
-    output = model.node_of[group.output_stage.funcs[0]]
     found: dict[Any, tuple[Candidate, list[float]]] = {}
     for size in sizes:
-        for c in schedules(model, members, output, on, size):
+        for c in schedules(GroupFacts.of(group, model, size), on):
             key = (kind_of(c), c.tile, c.threads, c.vector)
             found.setdefault(key, (c, []))[1].append(c.microseconds)
     return [(c, us) for c, us in found.values() if len(us) == len(sizes)]

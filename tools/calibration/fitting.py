@@ -14,7 +14,7 @@ import numpy as np
 
 from tilefuse.analysis.calibration import REGISTER_CONSTANTS, Calibration
 from tilefuse.analysis.machine import Machine
-from tilefuse.dialects.img.attrs import Shape
+from tilefuse.execution.candidate import Wishes
 from tilefuse.execution.search import schedules
 from tilefuse.execution.warp_tile.prediction import Work, microseconds
 from tilefuse.tools.calibration.drawn import KINDS, kind_of
@@ -103,10 +103,10 @@ def timed(examples: Sequence[Example], on: Machine) -> list[Timed]:
     for e in examples:
         for i, size in enumerate(EXTENTS):
             best = min(us[i] for us in e.measured.values())
-            for c in schedules(e.grouped.model, e.grouped.members, e.grouped.output, on, size, Shape.WarpTile):
+            for c in schedules(e.grouped.facts(size), on, Wishes(KINDS[1])):
                 us = e.measured.get((kind_of(c), c.tile, c.threads, c.vector))
                 if us is not None:
-                    assert c.work is not None
+                    assert isinstance(c.work, Work)
                     found.append(Timed(e.name, i, c.work, us[i], (best / us[i]) ** 1.5))
     return found
 

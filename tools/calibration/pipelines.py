@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +14,7 @@ from tilefuse.analysis.model import PipelineModel, extract
 from tilefuse.dialects.img.ops import GroupOp, InputOp, PipelineOp
 from tilefuse.dialects.img.types import ELEMENT_DTYPES
 from tilefuse.dialects.parsing import parse_module
+from tilefuse.execution.facts import GroupFacts
 from tilefuse.passes.pipeline import run_passes, standard_passes
 from tilefuse.passes.tile import Tile
 from tilefuse.runtime.binding import Signature
@@ -75,8 +76,12 @@ class Grouped:
     """A pipeline that is one kernel, as the search for a schedule sees it."""
 
     model: PipelineModel
-    members: Sequence[int] = field(default_factory=list)
-    output: int = -1
+    members: Sequence[int]
+    output: int
+
+    def facts(self, extent: Sequence[int]) -> GroupFacts:
+        """The same for a size of picture, x first."""
+        return GroupFacts(self.model, self.members, self.output, extent)
 
 
 def grouped(module: ModuleOp, target: str) -> Grouped | None:

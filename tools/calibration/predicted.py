@@ -11,9 +11,9 @@ from xdsl.passes import ModulePass
 
 from tilefuse.analysis.machine import machine
 from tilefuse.analysis.model import PipelineModel, extract
-from tilefuse.dialects.img.attrs import Shape
 from tilefuse.dialects.img.ops import GroupOp, PipelineOp
-from tilefuse.execution.candidate import Candidate
+from tilefuse.execution.candidate import Candidate, Wishes
+from tilefuse.execution.facts import GroupFacts
 from tilefuse.execution.search import schedules
 from tilefuse.passes.pipeline import standard_passes
 from tilefuse.passes.tile import Tile, exchanges, register_needs
@@ -43,12 +43,11 @@ class Predict(ModulePass):
         self.record.update(predicted_us=total, schedules=list(dict.fromkeys(found)))
 
     def _candidate(self, group: GroupOp, model: PipelineModel) -> Candidate:
-        members = [model.node_of[s.funcs[0]] for s in group.stages]
-        output, on, given = model.node_of[group.output_stage.funcs[0]], machine(self.target), group.schedule
+        facts, on, given = GroupFacts.of(group, model, self.extent), machine(self.target), group.schedule
         assert given is not None
-        kind = KINDS[0] if given.execution is Shape.BlockTile else KINDS[1 + exchanges(group)]
+        kind = KINDS[0] if given.model == KINDS[0] else KINDS[1 + exchanges(group)]
         wanted = (kind, given.tile_sizes, given.thread_counts, given.vector_width)
-        for c in schedules(model, members, output, on, self.extent, needs=register_needs(group)):
+        for c in schedules(facts, on, Wishes(needs=register_needs(group))):
             if (kind_of(c), c.tile, c.threads, c.vector) == wanted:
                 return c
         raise ValueError(f"group '{group.sym_name.data}': the search does not know {given}")

@@ -44,7 +44,7 @@ from tilefuse.dialects.img.types import FuncType, is_element_type
 from tilefuse.dialects.naming import value_name
 
 _INDEX = IndexType()
-_BEYOND = 1 << 31
+_BEYOND = 1 << 63
 _DIVISIONS = (AffineBinaryOpKind.FloorDiv, AffineBinaryOpKind.CeilDiv, AffineBinaryOpKind.Mod)
 
 
@@ -272,7 +272,7 @@ class ReadOp(IRDLOperation):
             if isinstance(e, AffineBinaryOpExpr) and e.kind in _DIVISIONS and e.rhs.value <= 0:  # type: ignore[attr-defined]
                 raise VerifyException(f"img.read: {e.kind.get_token()} by {e.rhs}; it must be positive")
             if isinstance(e, AffineConstantExpr) and abs(e.value) >= _BEYOND:
-                raise VerifyException(f"img.read: {e.value} in an index does not fit 32 bits, as coordinates do")
+                raise VerifyException(f"img.read: {e.value} in an index does not fit the 64 bits that an index has")
         if self.value.type != type.storage:
             raise VerifyException(f"img.read of {type} gives {type.storage}, not {self.value.type}")
 

@@ -481,8 +481,8 @@ img.pipeline @p {
 img.pipeline @p {
   %f = img.input "f" : !img.func<1xf32>
   %g = img.stage "g" (%x) -> f32 {
-    // expected-error @below {{img.read: 2147483648 in an index does not fit 32 bits, as coordinates do}}
-    %v = img.read %f[%x + 2147483648] : !img.func<1xf32>
+    // expected-error @below {{img.read: 9223372036854775808 in an index does not fit the 64 bits that an index has}}
+    %v = img.read %f[%x + 9223372036854775808] : !img.func<1xf32>
     img.yield %v : f32
   }
   img.return "g" = %g : !img.func<1xf32>

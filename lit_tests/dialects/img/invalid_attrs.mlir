@@ -80,48 +80,13 @@
 
 // -----
 
-// expected-error @below {{Expected `block_tile`, or `warp_tile`}}
-"test.op"() {s = #img.schedule<spiral, tile = [8], threads = [8]>} : () -> ()
-
-// -----
-
 // expected-error @below {{Expected 'threads'}}
 "test.op"() {s = #img.schedule<block_tile, tile = [8], vector = 2>} : () -> ()
 
 // -----
 
-// expected-error @below {{tile has 2 dimensions but unroll has 1}}
-"test.op"() {s = #img.schedule<block_tile, tile = [128, 16], threads = [32, 8], unroll = [2]>} : () -> ()
-
-// -----
-
-// expected-error @below {{unroll = 3 in dimension 0 does not divide the 4 rounds of a thread's loop there}}
-"test.op"() {s = #img.schedule<block_tile, tile = [128, 16], threads = [32, 8], unroll = [3, 1]>} : () -> ()
-
-// -----
-
-// expected-error @below {{unroll = 2 in dimension 0 does not divide the 1 rounds of a thread's loop there}}
-"test.op"() {s = #img.schedule<block_tile, tile = [128, 16], threads = [32, 8], vector = 4, unroll = [2, 1]>} : () -> ()
-
-// -----
-
-// expected-error @below {{unroll = 0 in dimension 1 does not divide the 2 rounds of a thread's loop there}}
-"test.op"() {s = #img.schedule<block_tile, tile = [128, 16], threads = [32, 8], unroll = [1, 0]>} : () -> ()
-
-// -----
-
-// expected-error @below {{a warp_tile takes no unroll: its rows and columns are registers, which only unrolled code can name}}
-"test.op"() {s = #img.schedule<warp_tile, tile = [120, 28], threads = [32, 8], vector = 4, unroll = [1, 2]>} : () -> ()
-
-// -----
-
 // expected-error @below {{expected 'vector', 'unroll', 'blocks', 'stream' or 'ahead'}}
 "test.op"() {s = #img.schedule<block_tile, tile = [8], threads = [8], unrolled = 2>} : () -> ()
-
-// -----
-
-// expected-error @below {{a warp_tile takes no stream; block_tile does}}
-"test.op"() {s = #img.schedule<warp_tile, tile = [120, 28], threads = [32, 8], vector = 4, stream = 2>} : () -> ()
 
 // -----
 
@@ -135,12 +100,7 @@
 
 // -----
 
-// expected-error @below {{ahead is a number of rows of warp tiles; a block_tile, or a row of points, takes none}}
-"test.op"() {s = #img.schedule<block_tile, tile = [128, 16], threads = [32, 8], ahead = 2>} : () -> ()
-
-// -----
-
-// expected-error @below {{ahead is a number of rows of warp tiles; a block_tile, or a row of points, takes none}}
+// expected-error @below {{ahead is a number of rows of tiles, and a row of points has none}}
 "test.op"() {s = #img.schedule<warp_tile, tile = [128], threads = [32], vector = 4, ahead = 2>} : () -> ()
 
 // -----

@@ -1,0 +1,200 @@
+"""The door of an execution model: all that passes and the runtime ask one for.
+
+A model says how a group's kernel is laid out on blocks, warps and threads. It is a folder of `execution/` (or a package
+outside tilefuse) with one subclass of `ExecutionModel`, and a row in `execution/registry.py` (or an entry point).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from xdsl.utils.exceptions import VerifyException
+
+from tilefuse.dialects.diagnostics import PipelineError
+from tilefuse.dialects.img.attrs import Level, Memory, PlaceAttr, ScheduleAttr
+
+if TYPE_CHECKING:
+    from xdsl.dialects import func
+    from xdsl.ir import SSAValue
+    from xdsl.passes import ModulePass
+
+    from tilefuse.analysis.machine import Machine
+    from tilefuse.analysis.model import PipelineModel
+    from tilefuse.dialects.img.ops import GroupOp, StageOp
+    from tilefuse.execution.candidate import Candidate, Wishes
+    from tilefuse.execution.facts import GroupFacts
+    from tilefuse.execution.plan import KernelPlan
+
+
+@dataclass(frozen=True)
+class ByHand:
+    """A tile as the options of `tile` give it, of as many dimensions as the group's output has."""
+
+    sizes: Sequence[int]
+    threads: Sequence[int]
+    vector: int = 1
+    unroll: Sequence[int] = ()
+    """Of the first dimensions; the others are all written out."""
+    stream: int = 1
+    rows: int = 4
+    exchange: bool = False
+    blocks: int = 0
+    ahead: int = 0
+
+
+@dataclass(frozen=True)
+class Needs:
+    """Memory that a block takes, and the stage that takes most of it."""
+
+    bytes: int
+    largest: str
+
+
+@dataclass(frozen=True)
+class Code:
+    """Operations that are written out for a thread, about, and the stage that has most of them."""
+
+    operations: int
+    longest: str
+    points: int = 1
+    """Of the output, that a thread has written out: of a single one there are no fewer operations to be had."""
+
+
+@dataclass(frozen=True)
+class Spill:
+    """What a compiler's report says of a kernel whose registers spill."""
+
+    registers: int
+    """Per thread, as given."""
+    bytes: int
+    """Of a thread's registers that lie in memory."""
+    registers_per_sm: int
+    """What the target has."""
+
+
+def group_error(group: GroupOp, message: object) -> PipelineError:
+    """The error that names a group, at its place."""
+    return PipelineError(f"group '{group.sym_name.data}': {message}", group)
+
+
+class ExecutionModel(ABC):
+    """One way to run a group as a kernel. Objects hold nothing: there is one of each class."""
+
+    name: ClassVar[str]
+    """In the text of schedules, and of `tile{shape=...}`."""
+    places: ClassVar[tuple[tuple[Level, Memory], ...]] = ()
+    """Where a stage that is not the group's output may live."""
+    takes: ClassVar[tuple[str, ...]] = ()
+    """Of a schedule's `unroll`, `stream` and `ahead` those that it has."""
+    learns_registers: ClassVar[bool] = False
+    """Whether the search takes into account which registers a compiler was found to need."""
+
+    # --- the schedule
+
+    def verify(self, schedule: ScheduleAttr) -> None:
+        """Raise VerifyException for a schedule that says what the model does not have.
+
+        The dialect has checked what holds for all of them; it knows no models.
+        """
+        said = {
+            "unroll": bool(schedule.unroll_factors),
+            "stream": schedule.tiles_per_block != 1,
+            "ahead": bool(schedule.rows_ahead),
+        }
+        for option, given in said.items():
+            if given and option not in self.takes:
+                raise VerifyException(f"a {self.name} takes no {option}")
+
+    # --- choosing one (`tile`, `group-stages`)
+
+    @abstractmethod
+    def legal(self, facts: GroupFacts) -> str | None:
+        """Why the group cannot run so, in one sentence; None if it can."""
+
+    @abstractmethod
+    def candidates(self, facts: GroupFacts, machine: Machine, wishes: Wishes) -> Iterator[Candidate]:
+        """The schedules worth comparing, with their cost; none for a group that is not legal, or fits none.
+
+        Raises NotFusable for a group that no model can run.
+        """
+
+    def by_hand(self, group: GroupOp, facts: GroupFacts, given: ByHand) -> ScheduleAttr:
+        """The schedule that options describe. Raises NotFusable or VerifyException where it is none."""
+        rounds = [size // count for size, count in zip(given.sizes, given.threads, strict=True)]
+        unroll = [*given.unroll, *rounds[len(given.unroll) :]][: len(rounds)] if given.unroll else ()
+        stream = given.stream if len(rounds) > 1 else 1
+        return ScheduleAttr(
+            self.name, given.sizes, given.threads, given.vector, given.blocks, unroll, stream, given.ahead
+        )
+
+    def apply(self, group: GroupOp, candidate: Candidate, members: Sequence[int]) -> None:
+        """Write a candidate on a group. `members`: the nodes of its stages, or of those of the like group that the
+        candidate was found for."""
+        group.schedule = ScheduleAttr(
+            candidate.shape, candidate.tile, candidate.threads, candidate.vector, candidate.blocks,
+            ahead=candidate.ahead,
+        )  # fmt: skip
+
+    # --- where stages live (`promote-memory`)
+
+    def stage_inputs(self, group: GroupOp, model: PipelineModel) -> bool:
+        """Make stages of inputs that are read at several places; whether there are any. May raise NotFusable."""
+        return False
+
+    @abstractmethod
+    def place(self, group: GroupOp, model: PipelineModel) -> Mapping[StageOp, PlaceAttr]:
+        """The place of every stage but the output, of a group of several. May raise NotFusable."""
+
+    # --- whether it fits (`validate-occupancy`)
+
+    def check_places(self, group: GroupOp, model: PipelineModel) -> None:
+        """Raise PipelineError, at the stage, for places, perhaps written by hand, that cannot be lowered."""
+        from tilefuse.execution.places import check_places
+
+        check_places(group, self.places)
+
+    def check(self, group: GroupOp, model: PipelineModel) -> None:
+        """Raise PipelineError, or NotFusable, for a schedule that cannot be lowered."""
+        self.check_places(group, model)
+
+    def shared_memory(self, group: GroupOp, model: PipelineModel) -> Needs:
+        """Of a block on a GPU."""
+        return Needs(0, group.sym_name.data)
+
+    def stack_memory(self, group: GroupOp, model: PipelineModel) -> Needs:
+        """Of a tile's arrays on a CPU."""
+        return self.shared_memory(group, model)
+
+    @abstractmethod
+    def code(self, group: GroupOp, model: PipelineModel, *, warps: bool) -> Code:
+        """How much is written out for a thread. `warps`: whether the machine has any."""
+
+    def smaller(self, group: GroupOp, model: PipelineModel) -> ScheduleAttr | None:
+        """The next smaller schedule; None if there is none."""
+        return None
+
+    def fewer_blocks(self, group: GroupOp, spill: Spill) -> ScheduleAttr | None:
+        """The schedule with registers shared by fewer blocks, if that may be what makes them spill."""
+        return None
+
+    # --- lowering (`lower-groups` and below)
+
+    @abstractmethod
+    def plan(self, group: GroupOp, model: PipelineModel, differing: Collection[SSAValue]) -> KernelPlan:
+        """All that the kernel's text follows from, decided once.
+
+        `differing`: functions whose rows start where vectors may in some of the launches that one kernel serves.
+        """
+
+    def emit(self, plan: KernelPlan) -> list[func.FuncOp]:
+        """The functions of the kernel: by default a grid of blocks, one tile each or several in turn."""
+        from tilefuse.execution.kernel import emit_functions
+
+        return emit_functions(plan)
+
+    def lowering_passes(self, *, warps: bool) -> list[ModulePass]:
+        """Passes that take what `emit` makes down to standard dialects. `warps`: whether the machine has any."""
+        return []

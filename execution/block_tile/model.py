@@ -1,0 +1,136 @@
+"""The door of `block_tile`: overlapped tiles in shared memory, several points per thread.
+
+What is behind it is imported when it is asked for: checking a schedule loads neither the search nor the emission.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from typing import TYPE_CHECKING, ClassVar
+
+from xdsl.utils.exceptions import VerifyException
+
+from tilefuse.dialects.img.attrs import Level, Memory, PlaceAttr, ScheduleAttr
+from tilefuse.execution.base import Code, ExecutionModel, Needs, group_error
+
+if TYPE_CHECKING:
+    from xdsl.ir import SSAValue
+
+    from tilefuse.analysis.machine import Machine
+    from tilefuse.analysis.model import PipelineModel
+    from tilefuse.dialects.img.ops import GroupOp, StageOp
+    from tilefuse.execution.candidate import Candidate, Wishes
+    from tilefuse.execution.facts import GroupFacts
+    from tilefuse.execution.plan import KernelPlan
+
+
+class BlockTile(ExecutionModel):
+    """A block shares its tiles in shared memory; each thread computes several points."""
+
+    name = "block_tile"
+    places: ClassVar = ((Level.Block, Memory.Shared), (Level.Thread, Memory.Register))
+    takes: ClassVar = ("unroll", "stream")
+
+    def verify(self, schedule: ScheduleAttr) -> None:
+        super().verify(schedule)
+        if not (factors := schedule.unroll_factors):
+            return
+        if len(factors) != len(schedule.tile_sizes):
+            raise VerifyException(f"tile has {len(schedule.tile_sizes)} dimensions but unroll has {len(factors)}")
+        for d, (factor, rounds) in enumerate(zip(factors, schedule.rounds, strict=True)):
+            if factor <= 0 or rounds % factor:
+                raise VerifyException(
+                    f"unroll = {factor} in dimension {d} does not divide the {rounds} rounds of a thread's loop there"
+                )
+
+    def legal(self, facts: GroupFacts) -> str | None:
+        return None
+
+    def candidates(self, facts: GroupFacts, machine: Machine, wishes: Wishes) -> Iterator[Candidate]:
+        from tilefuse.execution.block_tile.cost import block_candidates
+
+        return block_candidates(facts, machine, wishes.thorough)
+
+    def stage_inputs(self, group: GroupOp, model: PipelineModel) -> bool:
+        from tilefuse.execution.block_tile.input_staging import stage_input, stageable
+
+        if any(s.place is not None for s in group.stages):
+            return False
+        sources = stageable(model, group)
+        for source in sources:
+            stage_input(group, source)
+        return bool(sources)
+
+    def place(self, group: GroupOp, model: PipelineModel) -> Mapping[StageOp, PlaceAttr]:
+        from tilefuse.execution.block_tile.placement import group_places
+
+        return group_places(group, model)
+
+    def check_places(self, group: GroupOp, model: PipelineModel) -> None:
+        from tilefuse.execution.block_tile.slots import check_slots
+
+        super().check_places(group, model)
+        check_slots(group, model)
+
+    def check(self, group: GroupOp, model: PipelineModel) -> None:
+        from tilefuse.analysis.regions import alignment, fixed_span
+        from tilefuse.execution.facts import GroupFacts
+
+        super().check(group, model)
+        schedule, facts = group.schedule, GroupFacts.of(group, model)
+        assert schedule is not None
+        steps = alignment(facts.follow, facts.rank)
+        for d, (tile, threads) in enumerate(zip(schedule.tile_sizes, schedule.thread_counts, strict=True)):
+            fixed = fixed_span(model, facts.output, d)
+            if fixed is not None and tile != (points := fixed[1] - fixed[0] + 1):
+                raise group_error(group, f"dimension {d} has {points} points and is not tiled by {tile}")
+            if tile % threads or (d == 0 and (tile // threads) % schedule.vector_width and not schedule.one_thread):
+                points_each = f" with {schedule.vector_width} points each" if d == 0 else ""
+                raise group_error(
+                    group,
+                    f"a tile of {tile} in dimension {d} is not shared evenly by {threads} threads{points_each}",
+                )
+            if d > 2 and threads > 1:
+                raise group_error(group, f"threads lie in the first three dimensions; dimension {d} has {threads}")
+        for d, (tile, step) in enumerate(zip(schedule.tile_sizes, steps, strict=True)):
+            if tile % step:
+                raise group_error(
+                    group, f"scaled accesses need a tile of a multiple of {step} in dimension {d}, not {tile}"
+                )
+
+    def shared_memory(self, group: GroupOp, model: PipelineModel) -> Needs:
+        from tilefuse.execution.block_tile.placement import group_shared_memory
+
+        return group_shared_memory(group, model)
+
+    def code(self, group: GroupOp, model: PipelineModel, *, warps: bool) -> Code:
+        from tilefuse.execution.block_tile.code import code
+
+        return code(group, model)
+
+    def smaller(self, group: GroupOp, model: PipelineModel) -> ScheduleAttr | None:
+        """Half the rows per block, else half the columns."""
+        from tilefuse.analysis.regions import fixed_span
+
+        schedule = group.schedule
+        assert schedule is not None
+        output = model.node_of[group.output_stage.funcs[0]]
+        tile, threads = list(schedule.tile_sizes), list(schedule.thread_counts)
+        for d in (1, 0):
+            if d >= len(tile) or fixed_span(model, output, d) is not None or tile[d] % 2:
+                continue
+            minimum = schedule.vector_width if d == 0 else 1
+            if (tile[d] // 2) % threads[d] == 0 and tile[d] // 2 // threads[d] >= minimum:
+                tile[d] //= 2
+            elif threads[d] % 2 == 0:
+                tile[d] //= 2
+                threads[d] //= 2
+            else:
+                continue
+            return ScheduleAttr.new_from(schedule, tile=tile, threads=threads)
+        return None
+
+    def plan(self, group: GroupOp, model: PipelineModel, differing: Collection[SSAValue]) -> KernelPlan:
+        from tilefuse.execution.block_tile.plan import BlockPlan
+
+        return BlockPlan(group, model)

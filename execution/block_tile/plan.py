@@ -1,0 +1,26 @@
+"""The plan of a block tile's kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tilefuse.analysis.model import PipelineModel
+from tilefuse.dialects.img.ops import GroupOp
+from tilefuse.execution.block_tile.emission import TileBody, prefetch_arrays
+from tilefuse.execution.plan import KernelPlan
+from tilefuse.lowering.emit import Emitter
+from tilefuse.lowering.reads import Buffer, Tile
+
+
+class BlockPlan(KernelPlan):
+    """What is told of how rows lie is asked in the tile body, so the kernel asks nothing."""
+
+    def __init__(self, group: GroupOp, model: PipelineModel):
+        super().__init__(group, model)
+        self.shared_arrays = prefetch_arrays(group, model)
+
+    def body(self, e: Emitter, tile: Tile, outputs: Sequence[Buffer]) -> None:
+        TileBody(self.group, self.model, e, tile, outputs).emit()
+
+    def fetch(self, e: Emitter, tile: Tile, outputs: Sequence[Buffer]) -> None:
+        TileBody(self.group, self.model, e, tile, outputs).emit_fetch()

@@ -1,0 +1,76 @@
+"""The plan of a kernel: all that its text follows from, decided once per group."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import MemRefType
+from xdsl.ir import SSAValue
+
+from tilefuse.analysis.index import Span
+from tilefuse.analysis.model import PipelineModel
+from tilefuse.dialects.img.ops import GroupOp
+from tilefuse.lowering.abi import kernel_args, origin_alignment, tile_sizes
+from tilefuse.lowering.emit import Emitter, Num
+from tilefuse.lowering.reads import Buffer, Tile
+
+
+class KernelPlan(ABC):
+    """The kernel of one group: a grid of blocks, each of which computes a tile of the output, or several in turn.
+
+    `execution/kernel.py` makes the kernel of it, which finds the tiles and calls the tile body; what is in the body,
+    and what is asked before it is called, is the execution model's.
+    """
+
+    def __init__(self, group: GroupOp, model: PipelineModel):
+        assert group.schedule is not None
+        self.group, self.model, self.schedule = group, model, group.schedule
+        self.rank = group.output_stage.rank
+        self.sizes = tile_sizes(group)
+        self.align = origin_alignment(group, model)
+        """Tile origins are multiples of this, per dimension."""
+        self.args = kernel_args(group)
+        self.reads: Sequence[tuple[SSAValue, Sequence[Span]]] = ()
+        """What interior tiles read beside the stages' regions: per buffer, relative to the tile's origin in x and y."""
+        self.spill = 0
+        """Columns to either side of the tile that it may store, too."""
+        self.checked: Sequence[SSAValue] = ()
+        """The functions of which the kernel asks whether their rows start where vectors may (`aligned`)."""
+        self.one_by_one = False
+        """Whether the tile body is told that of each function, instead of having a version for all and for others."""
+        self.x_edge_version = False
+        """Whether border tiles that lie at the sides of the picture alone have a version (`at_x_edges`)."""
+        self.moves_in = False
+        """Whether the last tile of a row begins where all of it lies in the picture."""
+        self.shared_arrays: Sequence[tuple[str, MemRefType]] = ()
+        """Name and type of what the tiles of a block share: two places for each input that is copied a tile ahead."""
+        self.rows_ahead = 0
+        """So many rows of tiles below its own is the tile whose inputs a block asks for; 0 for none."""
+
+    @abstractmethod
+    def body(self, e: Emitter, tile: Tile, outputs: Sequence[Buffer]) -> None:
+        """Emit what computes and stores a tile."""
+
+    def fetch(self, e: Emitter, tile: Tile, outputs: Sequence[Buffer]) -> None:
+        """Emit the copies into `shared_arrays` of the inputs of a tile that is computed later."""
+        raise NotImplementedError(f"{type(self).__name__} has shared arrays and no fetch")
+
+    def request(self, e: Emitter, tile: Tile, outputs: Sequence[Buffer]) -> None:
+        """Emit the requests for a tile's own part of the inputs, before it may be loaded, if there are `rows_ahead`."""
+        raise NotImplementedError(f"{type(self).__name__} has rows ahead and no request")
+
+    def aligned(self, e: Emitter, buffers: dict[SSAValue, Buffer], origin: Sequence[Num]) -> list[SSAValue]:
+        """Whether rows of each `checked` function start where vectors may."""
+        return []
+
+    def whole(self, e: Emitter, tile: Tile, outputs: Sequence[Buffer]) -> SSAValue | None:
+        """Whether in a border tile all that a thread moves of a row lies inside or outside of its box as one.
+
+        None where that is never so: border tiles have one version then.
+        """
+        return None
+
+    def at_x_edges(self, e: Emitter, tile: Tile, outputs: Sequence[Buffer]) -> SSAValue | None:
+        """Whether a tile lies at the sides of the picture alone, if there is an `x_edge_version`."""
+        return None

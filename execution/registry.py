@@ -1,0 +1,104 @@
+"""The one table of execution models, and those that packages outside tilefuse announce.
+
+A model of tilefuse's is a row here; one from outside is an entry point of the group `tilefuse.execution_models`, whose
+name is the model's and whose object is the class. Nothing outside a model's folder names a model.
+"""
+
+from __future__ import annotations
+
+import sys
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from xdsl.utils.exceptions import VerifyException
+
+from tilefuse.dialects.diagnostics import PipelineError
+
+if TYPE_CHECKING:
+    from tilefuse.dialects.img.ops import GroupOp
+    from tilefuse.execution.base import ExecutionModel
+
+_MODELS = {
+    "warp_tile": ("warp_tile.model", "WarpTile"),
+    "block_tile": ("block_tile.model", "BlockTile"),
+}
+"""In order of preference: of two schedules that cost the same the earlier model's is taken."""
+
+DEFAULT = "block_tile"
+"""The model of a tile by hand that names none."""
+
+ENTRY_POINTS = "tilefuse.execution_models"
+
+
+class UnknownModel(ValueError):
+    """No execution model has this name; the message says which there are."""
+
+
+def model_named(name: str) -> ExecutionModel:
+    """The model of that name. Raises UnknownModel."""
+    if name in _MODELS:
+        return _own(name)
+    found = _from_outside()
+    if name not in found:
+        raise UnknownModel(f"no execution model is called '{name}'; there are {', '.join(names())}")
+    return found[name]
+
+
+def model_of(group: GroupOp) -> ExecutionModel:
+    """The execution model of a scheduled group. Raises PipelineError for a schedule that none has."""
+    assert group.schedule is not None
+    try:
+        model = model_named(group.schedule.model)
+        model.verify(group.schedule)
+    except (UnknownModel, VerifyException) as error:
+        raise PipelineError(f"group '{group.sym_name.data}': {error}", group) from error
+    return model
+
+
+def names() -> list[str]:
+    """The names of all models."""
+    return [*_MODELS, *_from_outside()]
+
+
+def models(name: str | None = None) -> list[ExecutionModel]:
+    """All models, in order of preference, or the one of that name."""
+    return [model_named(n) for n in (names() if name is None else (name,))]
+
+
+@cache
+def _own(name: str) -> ExecutionModel:
+    module, kind = _MODELS[name]
+    model: ExecutionModel = getattr(import_module(f"tilefuse.execution.{module}"), kind)()
+    assert model.name == name
+    return model
+
+
+@cache
+def _from_outside() -> dict[str, ExecutionModel]:
+    if not _any_announced():
+        return {}
+    from importlib.metadata import entry_points
+
+    found = {}
+    for entry in entry_points(group=ENTRY_POINTS):
+        kind = entry.load()
+        if entry.name in _MODELS or kind.name != entry.name:
+            raise UnknownModel(
+                f"the entry point '{entry.name}' of {ENTRY_POINTS} is a model called '{kind.name}'; give it that name, "
+                f"and none of {', '.join(_MODELS)}"
+            )
+        found[entry.name] = kind()
+    return found
+
+
+def _any_announced() -> bool:
+    """Whether an installed package may announce a model: so that importlib.metadata, which takes 20 ms, is not loaded
+    for nothing."""
+    for folder in sys.path:
+        for pattern in ("*.dist-info/entry_points.txt", "*.egg-info/entry_points.txt"):
+            for file in Path(folder or ".").glob(pattern):
+                if ENTRY_POINTS in file.read_text(errors="replace"):
+                    return True
+    return False

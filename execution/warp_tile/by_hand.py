@@ -1,0 +1,33 @@
+"""Warp tiles that are given by options of `tile`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tilefuse.analysis.regions import regions
+from tilefuse.dialects.img.attrs import Level, Memory, PlaceAttr
+from tilefuse.dialects.img.ops import GroupOp
+from tilefuse.execution.base import ByHand
+from tilefuse.execution.facts import GroupFacts
+from tilefuse.execution.warp_tile.layout import LANES, check_warp_group, row_readers, warp_layout
+
+
+def whole_tile(group: GroupOp, facts: GroupFacts, given: ByHand) -> ByHand:
+    """What is given, with the sizes that the lanes and warps cover where they are 0.
+
+    Marks the stages whose rows go from warp to warp. Raises NotFusable where there is no such layout.
+    """
+    model, members, output = facts.model, facts.members, facts.output
+    check_warp_group(model, members, facts.follow)
+    sizes = list(given.sizes)
+    width = LANES * given.vector
+    exchanged = row_readers(model, members) if given.exchange else []
+    region = regions(model, members, output, [width, *sizes[1:]], facts.follow)
+    layout = warp_layout(
+        model, members, output, region, width, given.vector, given.threads[1],
+        height=sizes[1] or None, pitch=given.rows, exchanged=exchanged,
+    )  # fmt: skip
+    for id, stage in zip(members, group.stages, strict=True):
+        if id in exchanged:
+            stage.place = PlaceAttr(Level.Block, Memory.Register)
+    return replace(given, sizes=[sizes[0] or layout.width, sizes[1] or layout.height, *sizes[2:]])

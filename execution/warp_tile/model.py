@@ -1,0 +1,118 @@
+"""The door of `warp_tile`: a tile held in the registers of a block's warps.
+
+What is behind it is imported when it is asked for: checking a schedule loads neither the search nor the emission.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, ClassVar
+
+from tilefuse.dialects.img.attrs import Level, Memory, PlaceAttr, ScheduleAttr
+from tilefuse.execution.base import ByHand, Code, ExecutionModel, Needs, Spill
+
+if TYPE_CHECKING:
+    from xdsl.ir import SSAValue
+    from xdsl.passes import ModulePass
+
+    from tilefuse.analysis.machine import Machine
+    from tilefuse.analysis.model import PipelineModel
+    from tilefuse.dialects.img.ops import GroupOp, StageOp
+    from tilefuse.execution.candidate import Candidate, Wishes
+    from tilefuse.execution.facts import GroupFacts
+    from tilefuse.execution.plan import KernelPlan
+
+
+class WarpTile(ExecutionModel):
+    """Lanes lie along x with several points each, and every warp holds its rows in registers."""
+
+    name = "warp_tile"
+    places: ClassVar = ((Level.Warp, Memory.Register), (Level.Block, Memory.Register))
+    takes: ClassVar = ("ahead",)
+    learns_registers: ClassVar = True
+
+    def legal(self, facts: GroupFacts) -> str | None:
+        from tilefuse.analysis.regions import NotFusable
+        from tilefuse.execution.warp_tile.layout import check_warp_group
+
+        try:
+            check_warp_group(facts.model, facts.members, facts.follow)
+        except NotFusable as error:
+            return str(error)
+        return None
+
+    def candidates(self, facts: GroupFacts, machine: Machine, wishes: Wishes) -> Iterator[Candidate]:
+        from tilefuse.execution.warp_tile.cost import warp_candidates
+
+        return warp_candidates(facts, machine, wishes)
+
+    def by_hand(self, group: GroupOp, facts: GroupFacts, given: ByHand) -> ScheduleAttr:
+        """A size of 0 is what the lanes, or the warps, cover; stages whose rows are exchanged get their place."""
+        from tilefuse.execution.warp_tile.by_hand import whole_tile
+
+        return super().by_hand(group, facts, whole_tile(group, facts, given))
+
+    def apply(self, group: GroupOp, candidate: Candidate, members: Sequence[int]) -> None:
+        from xdsl.dialects.builtin import UnitAttr
+
+        from tilefuse.dialects.img.ops import EVEN
+
+        super().apply(group, candidate, members)
+        if candidate.even:
+            group.attributes[EVEN] = UnitAttr()
+        for stage, member in zip(group.stages, members, strict=True):
+            place = candidate.places.get(member)
+            if place is not None and place.level is Level.Block:
+                # the tile's height follows from it
+                stage.place = PlaceAttr(place.level, place.memory)
+
+    def place(self, group: GroupOp, model: PipelineModel) -> Mapping[StageOp, PlaceAttr]:
+        from tilefuse.execution.facts import GroupFacts
+
+        _ = GroupFacts.of(group, model).follow  # raises for a group that no tile can follow
+        return {s: PlaceAttr(Level.Warp, Memory.Register) for s in group.stages if s is not group.output_stage}
+
+    def check(self, group: GroupOp, model: PipelineModel) -> None:
+        from tilefuse.execution.warp_tile.layout import group_layout
+
+        super().check(group, model)
+        group_layout(group, model)
+
+    def shared_memory(self, group: GroupOp, model: PipelineModel) -> Needs:
+        from tilefuse.execution.warp_tile.layout import exchange_bytes, group_layout
+
+        return Needs(exchange_bytes(model, group_layout(group, model)), group.sym_name.data)
+
+    def stack_memory(self, group: GroupOp, model: PipelineModel) -> Needs:
+        from tilefuse.execution.warp_tile.layout import array_bytes, group_layout
+
+        sizes = array_bytes(model, group_layout(group, model))
+        return Needs(sum(size for size, _ in sizes), max(sizes)[1])
+
+    def code(self, group: GroupOp, model: PipelineModel, *, warps: bool) -> Code:
+        from tilefuse.execution.warp_tile.code import code
+
+        # without warps tiles are arrays and loops
+        return code(group, model) if warps else Code(0, group.sym_name.data)
+
+    def smaller(self, group: GroupOp, model: PipelineModel) -> ScheduleAttr | None:
+        from tilefuse.execution.warp_tile.smaller import smaller
+
+        return smaller(group, model)
+
+    def fewer_blocks(self, group: GroupOp, spill: Spill) -> ScheduleAttr | None:
+        from tilefuse.execution.warp_tile.smaller import fewer_blocks
+
+        return fewer_blocks(group, spill)
+
+    def plan(self, group: GroupOp, model: PipelineModel, differing: Collection[SSAValue]) -> KernelPlan:
+        from tilefuse.execution.warp_tile.plan import WarpPlan
+
+        return WarpPlan(group, model, differing)
+
+    def lowering_passes(self, *, warps: bool) -> list[ModulePass]:
+        from tilefuse.execution.warp_tile.lower_warp_tiles import LowerWarpTiles
+        from tilefuse.execution.warp_tile.pack_subwords import PackSubwords
+        from tilefuse.execution.warp_tile.roll_stages import RollStages
+
+        return [PackSubwords(), RollStages(), LowerWarpTiles(warps=warps)]

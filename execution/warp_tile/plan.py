@@ -1,0 +1,169 @@
+"""The plan of a warp tile's kernel: its layout, and what the kernel asks before it calls the tile body."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+
+from xdsl.dialects import arith, memref
+from xdsl.ir import SSAValue
+
+from tilefuse.analysis.access import behind_boundaries
+from tilefuse.analysis.model import PipelineModel
+from tilefuse.analysis.strides import rows_are_contiguous
+from tilefuse.dialects.img.attrs import BoundaryKind
+from tilefuse.dialects.img.ops import EVEN, GroupOp
+from tilefuse.dialects.img.types import FuncType, element_bytes
+from tilefuse.dialects.warp.memory import is_one_access
+from tilefuse.execution.plan import KernelPlan
+from tilefuse.execution.warp_tile.emission import TileBody, may_be_whole
+from tilefuse.execution.warp_tile.layout import LANES, group_layout
+from tilefuse.lowering.emit import Emitter, Num
+from tilefuse.lowering.reads import Buffer, Tile, fit_between, locate, row_of
+
+_CLAMPING = (BoundaryKind.RepeatEdge, BoundaryKind.ConstantExterior)
+
+
+class WarpPlan(KernelPlan):
+    """Versions of the tile body: by whether rows start where vectors may, and what a lane moves of them is whole."""
+
+    def __init__(self, group: GroupOp, model: PipelineModel, differing: Collection[SSAValue]):
+        super().__init__(group, model)
+        self.layout = group_layout(group, model)
+        self.reads = list(self._reads())
+        self.spill = self.layout.slack
+        self.checked = self._checked(differing)
+        self.one_by_one = bool(differing)
+        # rows that may start anywhere: so may the last tile of a row, which then begins where all of it is inside
+        self.moves_in = self.align[0] == 1 and not self.checked
+        self.x_edge_version = self._has_x_edge_version()
+        if any(model.nodes[model.node_of[base]].is_asked_for for base, _ in self.reads):
+            self.rows_ahead = self.schedule.rows_ahead
+
+    def body(self, e: Emitter, tile: Tile, outputs: Sequence[Buffer]) -> None:
+        TileBody(self, self.layout, e, tile, outputs).emit()
+
+    def request(self, e: Emitter, tile: Tile, outputs: Sequence[Buffer]) -> None:
+        TileBody(self, self.layout, e, tile, outputs).emit_ahead()
+
+    def _reads(self) -> Iterator[tuple[SSAValue, list[tuple[int, int]]]]:
+        """What the loads of all lanes, dead ones too, reach in each buffer: in x and y from the tile's origin."""
+        at = self.layout
+        for (_, source), held in at.sources.items():
+            assert isinstance(source, SSAValue)
+            beyond = held.piece if at.in_pieces(held) else 0
+            columns = (-at.dead_left * at.vector - beyond, (LANES - at.dead_left) * at.vector - 1 + beyond)
+            rows = (-at.top - held.above, at.height + at.bottom + held.below - 1)
+            yield behind_boundaries(source)[0], [columns, rows, *held.rest]
+
+    def _checked(self, differing: Collection[SSAValue]) -> list[SSAValue]:
+        """The functions whose rows may start where vectors may.
+
+        Not those of which the caller said that they do not, unless they are `differing`: they do in another launch.
+        """
+        at, nodes, node_of = self.layout, self.model.nodes, self.model.node_of
+        bases = dict.fromkeys(behind_boundaries(source)[0] for _, source in at.sources)  # type: ignore[arg-type]
+        return [
+            value
+            for value in (*bases, *self.group.funcs)
+            if vector_bytes(value, at.vector) and (nodes[node_of[value]].aligned or value in differing)
+        ]
+
+    def _has_x_edge_version(self) -> bool:
+        """Where rows lie anywhere tiles at the sides take longer than others. A single wave waits for the slowest."""
+        at = self.layout
+        if EVEN not in self.group.attributes or any(h.rest for h in at.sources.values()):
+            return False  # planes may be moved, too, and lie otherwise then
+        if at.vector & (at.vector - 1) or not self.moves_in:
+            return False
+        whole = [isinstance(s, SSAValue) and may_be_whole(s, h, at.vector) for (_, s), h in at.sources.items()]
+        return all(whole) and any(map(at.in_pieces, at.sources.values()))
+
+    def aligned(self, e: Emitter, buffers: dict[SSAValue, Buffer], origin: Sequence[Num]) -> list[SSAValue]:
+        """Whether the lanes' pieces of rows start at a multiple of their size, of each function that is `asked` of."""
+        at = self.layout
+        result: list[SSAValue] = []
+        for value in self.checked:
+            buffer, size = buffers[value], vector_bytes(value, at.vector)
+            bytes = size // at.vector
+            metadata = memref.ExtractStridedMetaDataOp(buffer.memref)
+            pointer = e.op(memref.ExtractAlignedPointerAsIndexOp.get(buffer.memref))
+            e.effect(metadata)
+            first = e.add(e.sub(origin[0], buffer.mins[0]), -at.dead_left * at.vector)
+            low = e.value(e.add(pointer, e.mul(first, bytes)))
+            for n in list(metadata.strides)[:-1]:
+                low = e.op(arith.OrIOp(low, e.value(e.mul(n, bytes))))
+            rest = e.op(arith.AndIOp(low, e.value(size - 1)))
+            result.append(e.compare("eq", rest, 0))
+        return result
+
+    def whole(self, e: Emitter, tile: Tile, outputs: Sequence[Buffer]) -> SSAValue | None:
+        """In a border tile, each lane's columns of a row lie inside or outside together, of all inputs and results.
+
+        None where that is never so.
+        """
+        at = self.layout
+        if at.vector & (at.vector - 1):
+            return None
+        x = e.add(tile.origin[0], -at.dead_left * at.vector)
+        result: SSAValue | None = None
+        for (_, source), held in at.sources.items():
+            assert isinstance(source, SSAValue)
+            if not may_be_whole(source, held, at.vector):
+                continue
+            top = e.add(tile.origin[1], -at.top - held.above)
+            row = row_of(e, tile, source, [x, top, *(low for low, _ in held.rest)], at.vector, LANES)
+            assert row is not None
+            result = e.both(result, row.whole)
+            if held.in_words:
+                # what lies beside a row is in the buffer, but before its first and behind its last
+                metadata = memref.ExtractStridedMetaDataOp(tile.buffers[behind_boundaries(source)[0]].memref)
+                e.effect(metadata)
+                for stride in list(metadata.strides)[:-1]:
+                    result = e.both(result, e.compare("sge", stride, held.piece))
+        if not at.slack:
+            for out in outputs:
+                offset, extent = e.sub(tile.origin[0], out.mins[0]), out.extent(0, e)
+                result = e.both(result, fit_between(e, offset, extent, at.vector, at.width // at.vector))
+        return e.true() if result is None else result
+
+    def at_x_edges(self, e: Emitter, tile: Tile, outputs: Sequence[Buffer]) -> SSAValue | None:
+        """Whether a tile of which each lane's columns are whole lies at the sides alone (`Tile.sides`)."""
+        at = self.layout
+        x = e.add(tile.origin[0], -at.dead_left * at.vector)
+        result: SSAValue | None = None
+        for (_, source), held in at.sources.items():
+            assert isinstance(source, SSAValue)
+            base, boundaries = behind_boundaries(source)
+            buffer = tile.buffers[base]
+            # where none is of another box, a row that is in the buffer is not moved
+            plain = not any(b.mins or b.kind.data not in _CLAMPING for b in boundaries if 1 in b.dimensions)
+            top = e.add(tile.origin[1], -at.top - held.above)
+            bottom = e.add(tile.origin[1], at.height + at.bottom + held.below - 1)
+            # lanes outside are read up to two vectors further, which another row has
+            for y, near, row_near in ((top, "sge", 1), (bottom, "slt", e.sub(buffer.extent(1, e), 1))):
+                row = e.sub(y, buffer.mins[1])
+                result = e.both(result, e.compare(near, row, row_near))
+                if plain:
+                    continue
+                found = locate(e, tile, source, [x, y], None)
+                result = e.both(result, e.compare("eq", found.index[-2], row))
+                for conditions, _ in found.inside:
+                    result = e.both(result, conditions.get(1))
+            metadata = memref.ExtractStridedMetaDataOp(buffer.memref)
+            e.effect(metadata)
+            for stride in list(metadata.strides)[:-1]:
+                result = e.both(result, e.compare("sge", stride, 2 * at.vector))
+        for out in outputs:
+            # either the first or the last column is the tile's
+            result = e.both(result, e.compare("sgt", out.extent(0, e), at.width))
+            last = e.add(e.sub(tile.origin[1], out.mins[1]), at.height - 1)
+            result = e.both(result, e.compare("slt", last, out.extent(1, e)))
+        return result
+
+
+def vector_bytes(value: SSAValue, vector: int) -> int:
+    """Bytes of `vector` points of a function in memory, if one access can move them; else 0."""
+    assert isinstance(value.type, FuncType)
+    element = value.type.element
+    together = vector > 1 and is_one_access(element, vector) and rows_are_contiguous(value)
+    return vector * element_bytes(element) if together else 0

@@ -1,0 +1,53 @@
+"""Warp tiles that take less: of registers, or of everything."""
+
+from __future__ import annotations
+
+import math
+
+from tilefuse.analysis.model import PipelineModel
+from tilefuse.analysis.regions import NotFusable, follow_chain, regions
+from tilefuse.dialects.img.attrs import ScheduleAttr
+from tilefuse.dialects.img.ops import GroupOp
+from tilefuse.execution.base import Spill
+from tilefuse.execution.warp_tile.layout import LANES, group_layout, warp_layout
+
+
+def fewer_blocks(group: GroupOp, spill: Spill) -> ScheduleAttr | None:
+    """The schedule with registers shared by fewer blocks; None where a block has a multiprocessor to itself."""
+    schedule = group.schedule
+    assert schedule is not None
+    blocks = schedule.resident_blocks
+    if blocks == 1:
+        return None
+    # what was given, and what was missing, at 4 bytes each
+    need = spill.registers + spill.bytes // 4
+    enough = spill.registers_per_sm // (need * math.prod(schedule.thread_counts))
+    # left to itself (0), a compiler may spill to make room for more blocks than it is asked for
+    return ScheduleAttr.new_from(schedule, blocks=max(1, min(enough, blocks - 1) if blocks else enough))
+
+
+def smaller(group: GroupOp, model: PipelineModel) -> ScheduleAttr | None:
+    """Half the rows per warp; from one row on half the columns per lane, with four rows again."""
+    schedule = group.schedule
+    assert schedule is not None
+    ids = [model.node_of[s.funcs[0]] for s in group.stages]
+    output = model.node_of[group.output_stage.funcs[0]]
+    old = group_layout(group, model)
+    exchanged = [id for id, held in old.stages.items() if held.exchanged]
+    pitch, vector = old.pitch // 2, old.vector
+    while vector:
+        width = LANES * vector
+        try:
+            follow = follow_chain(model, ids, output)
+            region = regions(model, ids, output, [width, *schedule.tile_sizes[1:]], follow)
+            layout = warp_layout(
+                model, ids, output, region, width, vector, old.warps,
+                pitch=max(1, pitch), exchanged=exchanged,
+            )  # fmt: skip
+        except NotFusable:
+            layout = None
+        if pitch and layout is not None:
+            tile = [layout.width, layout.height, *schedule.tile_sizes[2:]]
+            return ScheduleAttr.new_from(schedule, tile=tile, vector=vector)
+        vector, pitch = vector // 2, 4
+    return None
