@@ -83,7 +83,7 @@ def dry_run(case: Case, options: argparse.Namespace) -> None:
     expected = case.rival(ArrayNamespace(np), picture)
     results = [pipeline.compile("cpu", fast_math=fast)(picture) for fast in (False, True)]
     wrong = next(filter(None, (disagreement(got, expected, case) for got in results)), None)
-    schedules = ", ".join(sorted({g.schedule.shape.data for g in groups if g.schedule}))
+    schedules = ", ".join(sorted({g.schedule.model for g in groups if g.schedule}))
     print(
         f"{case.name:14} {len(groups):2} kernels ({schedules}), {source.count(chr(10))} lines of CUDA in "
         f"{seconds:.2f} s; CPU back end and NumPy {'agree' if wrong is None else 'DISAGREE: ' + wrong}",

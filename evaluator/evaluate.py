@@ -24,6 +24,7 @@ from tilefuse.dialects.img.ops import (
     MinOp,
     ParamOp,
     PipelineOp,
+    PrintOp,
     ReadOp,
     ReturnOp,
     StageOp,
@@ -101,6 +102,8 @@ class _Evaluation:
         self.touched_by_data: dict[UpdateOp, Spans] = {}
         self.found_by_data: dict[ReadOp, Spans] = {}
         self.decisive = self._decisive_stages()
+        self.points: tuple[int, ...] | None = None
+        """The shape of the stage that is computed: a line is printed once for each of its points."""
 
     def run(self) -> dict[str, Array]:
         """The outputs."""
@@ -233,8 +236,10 @@ class _Evaluation:
             return self._compute_update(stage, box)
         env = self._environment(stage, box)
         reader = Reader(f"stage '{stage.sym_name.data}'", box, self.plans[stage].by_data)
-        grown = self.run_steps(self.plans[stage].steps, env, reader)
         shape = tuple(extent for _, extent in reversed(box))
+        self.points = shape
+        grown = self.run_steps(self.plans[stage].steps, env, reader)
+        self.points = None
         for func, value in zip(stage.funcs, stage.yield_op.values, strict=True):
             known = env.get(value, self.scalars.get(value))
             if known is not None:
@@ -267,7 +272,10 @@ class _Evaluation:
                 if all(v in env or v in self.scalars for v in op.indices):
                     grown = self._read(op, env, reader) or grown
             elif all(v in env or v in self.scalars for v in op.operands):
-                found = compute(op, [self._value(v, env) for v in op.operands])
+                operands = [self._value(v, env) for v in op.operands]
+                if isinstance(op, PrintOp) and self.points is not None:
+                    operands[1] = np.broadcast_to(operands[1], self.points)
+                found = compute(op, operands)
                 env.update(zip(op.results, found, strict=True))
             for value in step.dead:
                 env.pop(value, None)

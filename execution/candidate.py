@@ -46,12 +46,11 @@ class Candidate:
     threads: tuple[int, ...]
     vector: int
     places: Mapping[int, Placement]
+    features: Features
     microseconds: float
-    shared: int
+    """What `predict` makes of them; less where the schedule is compared with others that are known otherwise."""
     blocks: int = 0
     """Blocks per multiprocessor that there should be registers for; 0 to leave it to the compiler."""
-    work: Features | None = None
-    """What its time follows from."""
     ahead: int = 0
     """`ahead` of the schedule."""
     ahead_us: float = 0.0

@@ -1,14 +1,42 @@
-"""What a kernel does, in numbers: all that its time follows from."""
+"""What a kernel does, in numbers, and the time that follows from them."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
+from tilefuse.analysis.machine import Machine
 
-@dataclass(frozen=True, slots=True)
-class Features:
-    """Numbers that every execution model gives."""
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Features(ABC):
+    """All that a kernel's time follows from. An execution model counts it; a subclass has what it counts beside."""
 
     blocks: int
-    code: float
-    """Instructions of the text."""
+    """Tiles, on a CPU."""
+    code: float = 0.0
+    """Instructions of the text; 0 where they are not counted."""
+
+    @abstractmethod
+    def analytical(self, machine: Machine) -> float:
+        """Microseconds by the formula that belongs to these numbers, with its constants."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Roofline(Features):
+    """The least that can be said: memory and instructions hide behind each other."""
+
+    bytes: float
+    """From and to main memory, of the whole kernel."""
+    instructions: float
+    """Of all threads, or of all vector lanes of a CPU."""
+
+    def analytical(self, machine: Machine) -> float:
+        memory, compute = self.bytes / machine.bytes_per_us, self.instructions / machine.instructions_per_us
+        return max(memory, compute) + machine.launch_us
+
+
+def predict(features: Features, machine: Machine) -> float:
+    """Microseconds of a kernel, with its launch. Nothing else makes a time of features; a measured or learned model
+    takes the place of this one function."""
+    return features.analytical(machine)

@@ -53,7 +53,7 @@ def best_for_like(found: Sequence[Sequence[Candidate]]) -> list[Candidate]:
     each launch fetches its code again.
     """
     apart = [min(candidates, key=lambda c: c.microseconds) for candidates in found]
-    hot = {_kind(c): VERSIONS * c.work.code for c in apart if c.work is not None}
+    hot = {_kind(c): VERSIONS * c.features.code for c in apart if c.features.code}
     if len(hot) < 2 or sum(hot.values()) < CODE_KEPT:
         return apart
     fetched = sum(hot.get(_kind(c), 0.0) for c, before in zip(apart, [apart[-1], *apart]) if _kind(c) != _kind(before))

@@ -7,7 +7,7 @@ from typing import Any
 
 from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.diagnostics import TilefuseError as HalideError
-from tilefuse.frontend import bits, fixed_point, functions, random, schedule, target
+from tilefuse.frontend import bits, fixed_point, functions, printing, random, schedule, target
 from tilefuse.frontend.bits import *  # noqa: F403
 from tilefuse.frontend.boundary import BoundaryConditions
 from tilefuse.frontend.buffer import Buffer
@@ -18,6 +18,7 @@ from tilefuse.frontend.functions import *  # noqa: F403
 from tilefuse.frontend.inputs import ImageParam, Param
 from tilefuse.frontend.ir import compile
 from tilefuse.frontend.pipeline import Pipeline
+from tilefuse.frontend.printing import *  # noqa: F403
 from tilefuse.frontend.random import *  # noqa: F403
 from tilefuse.frontend.rdom import RDom, RVar
 from tilefuse.frontend.reduction import argmax, argmin, maximum, minimum, product, sum
@@ -68,6 +69,6 @@ __all__ = [
     "BFloat", "Bool", "BoundaryConditions", "Buffer", "Expr", "Float", "Func", "HalideError", "Handle",
     "ImageParam", "Int", "Param", "Pipeline", "PipelineError", "RDom", "RVar", "Tuple", "Type", "TypeCode",
     "UInt", "Var", "argmax", "argmin", "compile", "evaluate", "evaluate_may_gpu", "funcs", "lambda_func", "maximum",
-    "minimum", "product", "sum", "undef", "vars", *_IMPLICIT, *bits.__all__, *fixed_point.__all__,
-    *functions.__all__, *random.__all__, *schedule.__all__, *target.__all__,
+    "minimum", "product", "sum", "undef", "vars", *_IMPLICIT, *bits.__all__, *fixed_point.__all__, *functions.__all__,
+    *printing.__all__, *random.__all__, *schedule.__all__, *target.__all__,
 ]  # fmt: skip

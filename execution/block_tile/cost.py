@@ -17,9 +17,11 @@ from tilefuse.analysis.machine import Machine
 from tilefuse.analysis.model import PipelineModel
 from tilefuse.analysis.regions import SMALL_DIMENSION, Region, alignment, fixed_span, regions
 from tilefuse.dialects.img.attrs import Memory
+from tilefuse.execution.block_tile.features import BlockFeatures
 from tilefuse.execution.block_tile.placement import place_stages, shared_bytes
 from tilefuse.execution.candidate import Candidate, Placement
 from tilefuse.execution.facts import GroupFacts
+from tilefuse.execution.features import Roofline, predict
 
 NAME = "block_tile"
 
@@ -29,18 +31,6 @@ OVERLAP_MISS = 0.15
 """Share of the overlapping part of input tiles that comes from DRAM and not from a cache."""
 READ_AGAIN = 2
 """How many times the points of a function tiles load, if there is a dimension in which several load the same."""
-RESIDENT_THREADS = 640
-"""Threads per multiprocessor from which latency is hidden."""
-BLOCK_MEMORY = 1.15
-"""Memory time over the roofline where threads move one point at a time."""
-ISSUE_OVERHEAD = 1.2
-"""Instructions issued over instructions counted."""
-CPU_BORDER = 4.0
-"""Extra time of a border tile on a CPU, over that of an interior one: its selects keep it from vectorising."""
-BLOCK_TAIL = 2.0
-"""Microseconds in which the last blocks of a kernel leave most of the machine idle."""
-FLATTERED = 1.25
-"""The cheapest of many block tiles takes longer than the model says by about this: it is the one most flattered."""
 PHASE_COST = 40.0
 """Instructions of each thread for each stage in shared memory: a barrier, and lanes without work before it."""
 INDEX_COST = 1.5
@@ -166,7 +156,7 @@ class _BlockTiles:
         return self._loads[key]
 
 
-def _estimate(
+def _candidate(
     of: _BlockTiles,
     machine: Machine,
     box: Sequence[int],
@@ -174,38 +164,63 @@ def _estimate(
     threads: Sequence[int],
     vector: int,
 ) -> Candidate | None:
-    """The cost of one schedule; None if it does not fit the machine."""
-    model, members, output = of.model, of.members, of.output
-    inside = set(members)
-    region = of.regions(tile)
+    """One schedule, with its cost; None if it does not fit the machine."""
     micro = [min(vector, tile[0]) if d == 0 else t // n for d, (t, n) in enumerate(zip(tile, threads))]
     piece = micro[0] if machine.is_gpu and micro else 1
     # a CPU computes what stays in registers anew for each point; a GPU's rounds are written out and share it
-    together = micro if machine.is_gpu else [1] * len(tile)
-    places = of.places(together)
-    shared = shared_bytes(model, places, region, dict.fromkeys(places, piece))
+    places = of.places(micro if machine.is_gpu else [1] * len(tile))
+    shared = shared_bytes(of.model, places, of.regions(tile), dict.fromkeys(places, piece))
     if shared > machine.fast_bytes:
         return None
-    count = math.prod(threads)
-    tiles = math.prod(-(-n // t) for n, t in zip(box, tile, strict=True))
-    out_points = math.prod(tile)
-    micro_regions = of.regions(together)
-    instructions = 0.0
-    per_thread_points = math.prod(micro)
-    registers = 24.0
-    for id in members:
+    blocks = math.prod(-(-n // t) for n, t in zip(box, tile, strict=True))
+    instructions, registers = _of_tile(of, machine, tile, threads, micro)
+    output_bytes = of.model.nodes[of.output].bytes
+    bytes = math.prod(tile) * output_bytes + of.loaded_bytes(tile, blocks)
+    if machine.is_gpu:
+        registers += math.prod(micro) * output_bytes / 4 * 2
+        resident = _resident_threads(machine, math.prod(threads), blocks, shared, registers)
+        found = BlockFeatures(
+            blocks=blocks, bytes=bytes, instructions=instructions, resident_threads=resident, one_by_one=piece == 1
+        )
+    else:
+        inner = math.prod(max(0, -(-n // t) - 2) / -(-n // t) for n, t in zip(box, tile, strict=True) if n > t)
+        found = BlockFeatures(blocks=blocks, bytes=bytes, instructions=instructions, at_border=1.0 - inner)
+    return Candidate(NAME, tuple(tile), tuple(threads), vector, places, found, predict(found, machine))
+
+
+def _resident_threads(machine: Machine, count: int, blocks: int, shared: int, registers: float) -> int:
+    """Threads of a multiprocessor, in blocks of `count`."""
+    return min(
+        machine.max_threads_per_core,
+        count * (machine.fast_bytes_per_core // max(shared + 1024, 1)),
+        int(machine.registers_per_core // min(registers + 8, 255)) // count * count,
+        count * 32,
+        count * -(-blocks // machine.cores),
+    )
+
+
+def _of_tile(
+    of: _BlockTiles, machine: Machine, tile: Sequence[int], threads: Sequence[int], micro: Sequence[int]
+) -> tuple[float, float]:
+    """(instructions of all threads, registers of one) that a tile takes, beside the output's registers."""
+    model, output, inside = of.model, of.output, set(of.members)
+    piece = micro[0] if machine.is_gpu and micro else 1
+    together = micro if machine.is_gpu else [1] * len(tile)
+    region, micro_regions, places = of.regions(tile), of.regions(together), of.places(together)
+    instructions, registers = 0.0, 24.0
+    for id in of.members:
         node = model.nodes[id]
         place = places.get(id)
         in_registers = id != output and place is not None and place.memory is Memory.Register
         if id == output:
-            points, rows = float(out_points), micro
+            points, rows = float(math.prod(tile)), micro
         elif in_registers:
-            points = micro_regions[id].points * (out_points / math.prod(together))
+            points = micro_regions[id].points * (math.prod(tile) / math.prod(together))
             rows = micro
             registers += micro_regions[id].points * node.bytes / 4
         else:
             points, rows = float(region[id].points), [1, 4]
-            instructions += PHASE_COST * count if machine.is_gpu else 0
+            instructions += PHASE_COST * math.prod(threads) if machine.is_gpu else 0
             instructions += points * ((1.0 + 2.0 / micro[0]) if machine.is_gpu else 0.5)
         per_point = node.instructions
         for p, offsets in node.offsets.items():
@@ -220,35 +235,7 @@ def _estimate(
         instructions += points * per_point
         if id == output:
             instructions += points * (1 + INDEX_COST) / piece
-    bytes = out_points * model.nodes[output].bytes + of.loaded_bytes(tile, tiles)
-    memory_us = tiles * bytes / machine.bytes_per_us
-    compute_us = tiles * instructions / machine.instructions_per_us
-    if machine.is_gpu:
-        memory_us *= BLOCK_MEMORY if piece == 1 else 1.0
-        compute_us *= ISSUE_OVERHEAD
-        registers += per_thread_points * model.nodes[output].bytes / 4 * 2
-        resident = min(
-            machine.max_threads_per_core,
-            count * (machine.fast_bytes_per_core // max(shared + 1024, 1)),
-            int(machine.registers_per_core // min(registers + 8, 255)) // count * count,
-            count * 32,
-        )
-        resident = min(resident, count * -(-tiles // machine.cores))
-        slow = max(1.0, RESIDENT_THREADS / max(resident, 1)) ** 0.5
-        memory_us *= slow
-        compute_us *= slow
-        if tiles < machine.cores:
-            compute_us *= machine.cores / tiles
-    else:
-        inner = math.prod(max(0, -(-n // t) - 2) / -(-n // t) for n, t in zip(box, tile, strict=True) if n > t)
-        compute_us *= 1.0 + CPU_BORDER * (1.0 - inner)
-        if tiles < machine.cores:
-            compute_us *= machine.cores / tiles
-    # memory and arithmetic overlap, but not perfectly
-    total = max(memory_us, compute_us) + 0.15 * min(memory_us, compute_us) + machine.launch_us
-    if machine.is_gpu:
-        total = (total + BLOCK_TAIL) * FLATTERED + tiles / machine.cores * machine.calibration.block_us
-    return Candidate(NAME, tuple(tile), tuple(threads), vector, places, total, shared)
+    return instructions, registers
 
 
 def _note_load(
@@ -302,7 +289,8 @@ def _whole_where_fixed(
 def block_candidates(facts: GroupFacts, machine: Machine, thorough: bool) -> Iterator[Candidate]:
     """The block tiles worth comparing, with their cost. Raises NotFusable for an illegal group."""
     if not facts.rank:
-        yield Candidate(NAME, (), (), 1, {}, machine.launch_us, 0)
+        found = Roofline(blocks=1, bytes=0.0, instructions=0.0)
+        yield Candidate(NAME, (), (), 1, {}, found, predict(found, machine))
         return
     model, output = facts.model, facts.output
     align = alignment(facts.follow, facts.rank)
@@ -312,6 +300,6 @@ def block_candidates(facts: GroupFacts, machine: Machine, thorough: bool) -> Ite
         tile, threads, vector = _whole_where_fixed(model, output, tile, threads, vector)
         if any(t % a for t, a in zip(tile, align, strict=True)):
             continue
-        candidate = _estimate(tiles, machine, facts.box, tile, threads, vector)
+        candidate = _candidate(tiles, machine, facts.box, tile, threads, vector)
         if candidate is not None:
             yield candidate

@@ -1,6 +1,6 @@
 """The cost of a warp-tiled group: which schedules there are, and what each does.
 
-What a warp does is counted in `counts.py`, the time follows in `prediction.py`; terms: docs/cost-model.md.
+What a warp does is counted in `counts.py`, the time follows in `features.py`; terms: docs/cost-model.md.
 """
 
 from __future__ import annotations
@@ -16,7 +16,9 @@ from tilefuse.analysis.regions import NotFusable, regions
 from tilefuse.dialects.img.attrs import Level, Memory
 from tilefuse.execution.candidate import Candidate, Kind, Placement, Wishes
 from tilefuse.execution.facts import GroupFacts
+from tilefuse.execution.features import predict
 from tilefuse.execution.warp_tile.counts import Counts, count
+from tilefuse.execution.warp_tile.features import WarpFeatures, least_microseconds, saved_ahead
 from tilefuse.execution.warp_tile.layout import (
     LANES,
     WORD_BYTES,
@@ -27,7 +29,6 @@ from tilefuse.execution.warp_tile.layout import (
     lane_layout,
     row_readers,
 )
-from tilefuse.execution.warp_tile.prediction import Work, least_microseconds, microseconds, saved_ahead
 
 NAME = "warp_tile"
 
@@ -178,13 +179,13 @@ class _Estimates:
             return None
         fit, resident, even = room
         at_border = 1.0 - max(0, columns - 2) * max(0, rows_of_tiles - 2) / blocks
-        work = self._work(counts, layout, blocks, resident, (instructions, code, at_border))
+        features = self._features(counts, layout, blocks, resident, (instructions, code, at_border))
         tile, threads = (layout.width, layout.height, *box[2:]), (LANES, warps, *([1] * (len(box) - 2)))
-        time = microseconds(work, machine)
-        saved = saved_ahead(work, time, machine) if self.asks else 0.0
+        time = predict(features, machine)
+        saved = saved_ahead(features, time, machine) if self.asks else 0.0
         ahead = -(-resident * machine.cores // columns) if saved else 0
         return Candidate(
-            NAME, tile, threads, layout.vector, self.places, time, 0, fit, work, ahead, saved, even, registers
+            NAME, tile, threads, layout.vector, self.places, features, time, fit, ahead, saved, even, registers
         )
 
     def _room(self, registers: float, warps: int, shared: int, blocks: int) -> tuple[int, int, bool] | None:
@@ -208,9 +209,9 @@ class _Estimates:
             return per_core, per_core, True
         return fit, resident, False
 
-    def _work(
+    def _features(
         self, counts: Counts, layout: WarpLayout, blocks: int, resident: int, of_lane: tuple[float, float, float]
-    ) -> Work:
+    ) -> WarpFeatures:
         """What the kernel does. `of_lane`: its instructions, those of its text, and the share of blocks at borders."""
         warps, pitch = layout.warps, layout.pitch
         instructions, code, at_border = of_lane
@@ -224,7 +225,7 @@ class _Estimates:
             more = max(0.0, LANES * layout.vector * rows - own)
             traffic[source.producer] = (max(old[0], own * source.bytes), max(old[1], more * source.bytes))
         own_bytes = own * math.prod(self.box[2:]) * counts.output_bytes
-        return Work(
+        return WarpFeatures(
             blocks=blocks,
             at_border=at_border,
             warps=warps,

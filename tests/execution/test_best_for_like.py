@@ -10,15 +10,17 @@ import tilefuse as hl
 from tilefuse.dialects.img.ops import GroupOp, InputOp, ReturnOp
 from tilefuse.execution.candidate import Candidate
 from tilefuse.execution.search import CODE_KEPT, FETCH_US, VERSIONS, best_for_like
-from tilefuse.execution.warp_tile.prediction import Work
+from tilefuse.execution.warp_tile.features import WarpFeatures
 from tilefuse.passes.pipeline import lowering_passes, run_passes, standard_passes
 
 LONG, SHORT = CODE_KEPT / VERSIONS, 0.4 * CODE_KEPT / VERSIONS
 
 
 def candidate(width, microseconds, code):
-    facts = {f.name: 0 for f in dataclasses.fields(Work)}
-    return Candidate("warp_tile", (width, 80), (32, 8), 4, {}, microseconds, 0, 3, Work(**{**facts, "code": code}))
+    facts = {f.name: 0 for f in dataclasses.fields(WarpFeatures)}
+    return Candidate(
+        "warp_tile", (width, 80), (32, 8), 4, {}, WarpFeatures(**{**facts, "code": code}), microseconds, blocks=3
+    )
 
 
 def chosen(*groups):

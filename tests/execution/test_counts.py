@@ -123,7 +123,7 @@ def test_what_loads_nothing_waits_for_no_loads():
     best = best_schedule(GroupFacts(model, [output], output, (4096, 4096)), machine("h200"))
     # 16 MB go to the L2 cache in a few microseconds
     assert best.shape == "warp_tile"
-    assert not best.work.loads
+    assert not best.features.loads
     assert best.microseconds < 10
 
 

@@ -5,10 +5,11 @@ from dataclasses import replace
 import pytest
 
 from tilefuse.analysis.machine import machine
-from tilefuse.execution.warp_tile.prediction import AHEAD_US, BUSY_MEMORY, Work, microseconds, saved_ahead
+from tilefuse.execution.features import predict
+from tilefuse.execution.warp_tile.features import AHEAD_US, BUSY_MEMORY, WarpFeatures, saved_ahead
 
 ON = machine("h200")
-WORK = Work(
+WORK = WarpFeatures(
     blocks=2 * 8 * ON.cores, at_border=0.1, warps=4, resident_blocks=8, instructions=1200.0, code=1200.0, exchanges=0.0,
     barriers=0, own_bytes=3500.0, other_bytes=1500.0, stored_bytes=1700.0, loads=True, loaded_bytes=128.0,
     touched_bytes=128.0, stored_again=0.0, guarded=False, row_bytes=256, rows=40,
@@ -17,11 +18,11 @@ WORK = Work(
 
 def saved(**changes):
     work = replace(WORK, **changes)
-    return saved_ahead(work, microseconds(work, ON), ON)
+    return saved_ahead(work, predict(work, ON), ON)
 
 
 def left(work):
-    time = microseconds(work, ON)
+    time = predict(work, ON)
     return time - saved_ahead(work, time, ON)
 
 
@@ -33,19 +34,17 @@ def test_the_first_wave_gains():
 def test_a_single_wave_takes_what_its_instructions_take():
     """DRAM has worked while the kernel before computed: it does not count, and less is left of the tail."""
     one = replace(WORK, blocks=8 * ON.cores, own_bytes=2000.0)
-    left = [
-        microseconds(w, ON) - saved_ahead(w, microseconds(w, ON), ON) for w in (one, replace(one, own_bytes=2500.0))
-    ]
+    left = [predict(w, ON) - saved_ahead(w, predict(w, ON), ON) for w in (one, replace(one, own_bytes=2500.0))]
     assert left[0] == pytest.approx(left[1])
     # the block of a multiprocessor, and the instructions of one thread after the other
     twice = replace(one, instructions=2 * one.instructions)
-    time = microseconds(twice, ON) - saved_ahead(twice, microseconds(twice, ON), ON)
+    time = predict(twice, ON) - saved_ahead(twice, predict(twice, ON), ON)
     assert time - left[0] > 0.9 * one.blocks * one.warps * 32 * one.instructions / ON.instructions_per_us
 
 
 def test_a_single_wave_that_memory_keeps_busy_gains_as_any_first_one():
     one = replace(WORK, blocks=8 * ON.cores, own_bytes=5000.0)
-    assert saved_ahead(one, microseconds(one, ON), ON) == pytest.approx(AHEAD_US)
+    assert saved_ahead(one, predict(one, ON), ON) == pytest.approx(AHEAD_US)
 
 
 def test_many_small_blocks_begin_late():

@@ -65,3 +65,10 @@ def test_compiled_for_a_gpu(seed, types, monkeypatch, tmp_path):
     updates = [k for k in program.kernels if "update" in k.name]
     assert updates
     assert all(k.spill_bytes == 0 for k in updates)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("types", [INTEGERS, FLOATS], ids=["integers", "floats"])
+@pytest.mark.parametrize("seed", range(400, 440))
+def test_on_gpu(seed, types):
+    assert_same(ours(seed, "cuda", types), ours(seed, "reference", types))

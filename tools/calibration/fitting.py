@@ -15,8 +15,9 @@ import numpy as np
 from tilefuse.analysis.calibration import REGISTER_CONSTANTS, Calibration
 from tilefuse.analysis.machine import Machine
 from tilefuse.execution.candidate import Wishes
+from tilefuse.execution.features import predict
 from tilefuse.execution.search import schedules
-from tilefuse.execution.warp_tile.prediction import Work, microseconds
+from tilefuse.execution.warp_tile.features import WarpFeatures
 from tilefuse.tools.calibration.drawn import KINDS, kind_of
 from tilefuse.tools.calibration.measuring import EXTENTS
 from tilefuse.tools.calibration.pipelines import PIPELINES, Grouped, Subject, grouped
@@ -64,7 +65,7 @@ class Timed(NamedTuple):
 
     example: str
     size: int
-    work: Work
+    work: WarpFeatures
     measured: float
     weight: float
 
@@ -106,14 +107,14 @@ def timed(examples: Sequence[Example], on: Machine) -> list[Timed]:
             for c in schedules(e.grouped.facts(size), on, Wishes(KINDS[1])):
                 us = e.measured.get((kind_of(c), c.tile, c.threads, c.vector))
                 if us is not None:
-                    assert isinstance(c.work, Work)
-                    found.append(Timed(e.name, i, c.work, us[i], (best / us[i]) ** 1.5))
+                    assert isinstance(c.features, WarpFeatures)
+                    found.append(Timed(e.name, i, c.features, us[i], (best / us[i]) ** 1.5))
     return found
 
 
 def predicted(schedules: Sequence[Timed], on: Machine) -> list[Point]:
     """Their predicted and measured times."""
-    return [Point(t.example, t.size, microseconds(t.work, on), t.measured, t.weight) for t in schedules]
+    return [Point(t.example, t.size, predict(t.work, on), t.measured, t.weight) for t in schedules]
 
 
 def points(examples: Sequence[Example], on: Machine) -> list[Point]:

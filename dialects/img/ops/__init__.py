@@ -12,6 +12,7 @@ from tilefuse.dialects.img.ops.boundary import BoundaryOp
 from tilefuse.dialects.img.ops.division import DivOp, ModOp
 from tilefuse.dialects.img.ops.group import EVEN, GroupOp
 from tilefuse.dialects.img.ops.pipeline import PipelineOp, ReturnOp
+from tilefuse.dialects.img.ops.print import PrintOp, prints
 from tilefuse.dialects.img.ops.sources import ExtentOp, InputOp, MinOp, ParamOp
 from tilefuse.dialects.img.ops.stage import ReadOp, StageOp, YieldOp
 from tilefuse.dialects.img.ops.update import COMBINERS, SET, Definition, UpdateOp, WriteOp
@@ -26,6 +27,7 @@ OPERATIONS: list[type[Operation]] = [
     ModOp,
     ParamOp,
     PipelineOp,
+    PrintOp,
     ReadOp,
     ReturnOp,
     StageOp,
@@ -49,10 +51,12 @@ __all__ = [
     "ModOp",
     "ParamOp",
     "PipelineOp",
+    "PrintOp",
     "ReadOp",
     "ReturnOp",
     "StageOp",
     "UpdateOp",
     "WriteOp",
     "YieldOp",
+    "prints",
 ]

@@ -33,8 +33,8 @@ FULL_THREADS = 1024
 """Threads resident on a multiprocessor for which `overlap` is given."""
 
 
-@dataclass(frozen=True, slots=True)
-class Work(Features):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WarpFeatures(Features):
     """What a kernel of warp tiles does. A tile is a warp's; bytes are per tile where nothing else is said."""
 
     at_border: float
@@ -68,6 +68,9 @@ class Work(Features):
     rows: int
     """Of a block, with the halo."""
 
+    def analytical(self, machine: Machine) -> float:
+        return _microseconds(self, machine)
+
     def waves(self, machine: Machine) -> float:
         """How often the blocks fill all places that there are for them."""
         return self.blocks / (self.resident_blocks * machine.cores)
@@ -81,7 +84,7 @@ class Work(Features):
         return LANES * self.warps * min(self.resident_blocks, self.per_core(machine))
 
 
-def microseconds(work: Work, machine: Machine) -> float:
+def _microseconds(work: WarpFeatures, machine: Machine) -> float:
     """How long the kernel takes, with its launch."""
     c = machine.calibration
     per_core = work.per_core(machine)
@@ -118,7 +121,7 @@ def microseconds(work: Work, machine: Machine) -> float:
 
 
 def least_microseconds(tiles: int, instructions: float, machine: Machine) -> float:
-    """A lower bound of `microseconds`, for a kernel of `tiles` with so many instructions of a lane."""
+    """A lower bound of `predict`, for a kernel of `tiles` with so many instructions of a lane."""
     lanes = tiles * LANES * instructions * machine.calibration.issue_overhead
     return 0.999 * (lanes / machine.instructions_per_us + machine.launch_us)
 
@@ -128,7 +131,7 @@ def _beside(longer: float, shorter: float, power: float) -> float:
     return longer * math.pow(1.0 + math.pow(shorter / longer, power), 1.0 / power)
 
 
-def _instructions(work: Work, machine: Machine) -> float:
+def _instructions(work: WarpFeatures, machine: Machine) -> float:
     """Of one lane, and what it waits at barriers, in instructions."""
     c = machine.calibration
     # with few other blocks there is little to do while the warps of one wait for each other
@@ -136,7 +139,7 @@ def _instructions(work: Work, machine: Machine) -> float:
     return work.instructions + work.exchanges * c.exchange_row + waiting
 
 
-def _compute(work: Work, of_lane: float, machine: Machine) -> float:
+def _compute(work: WarpFeatures, of_lane: float, machine: Machine) -> float:
     """How long the instructions of all lanes, `of_lane` each, take on the multiprocessor that has most of them."""
     c = machine.calibration
     code = 1.0 + c.code_penalty * max(0.0, work.code / c.code_limit - 1.0)
@@ -151,13 +154,13 @@ def _compute(work: Work, of_lane: float, machine: Machine) -> float:
     return compute * slow * (1.0 + (1.0 if full else c.imbalance) * idle)
 
 
-def _dram(work: Work, machine: Machine) -> float:
+def _dram(work: WarpFeatures, machine: Machine) -> float:
     """How long DRAM takes."""
     bytes = work.own_bytes + work.other_bytes * machine.calibration.overlap_miss
     return work.blocks * work.warps * bytes / machine.bytes_per_us
 
 
-def saved_ahead(work: Work, time: float, machine: Machine) -> float:
+def saved_ahead(work: WarpFeatures, time: float, machine: Machine) -> float:
     """What asking for lines ahead of time saves of a time without it, in microseconds; 0 where it does not pay."""
     dram, waves = _dram(work, machine), work.waves(machine)
     if not work.loads or dram >= BUSY_MEMORY * time:

@@ -1,0 +1,55 @@
+"""The time of a kernel of block tiles, from what it does. Terms and sources: docs/cost-model.md."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tilefuse.analysis.machine import Machine
+from tilefuse.execution.features import Features
+
+RESIDENT_THREADS = 640
+"""Threads per multiprocessor from which latency is hidden."""
+BLOCK_MEMORY = 1.15
+"""Memory time over the roofline where threads move one point at a time."""
+ISSUE_OVERHEAD = 1.2
+"""Instructions issued over instructions counted."""
+CPU_BORDER = 4.0
+"""Extra time of a border tile on a CPU, over that of an interior one: its selects keep it from vectorising."""
+BLOCK_TAIL = 2.0
+"""Microseconds in which the last blocks of a kernel leave most of the machine idle."""
+FLATTERED = 1.25
+"""The cheapest of many block tiles takes longer than the model says by about this: it is the one most flattered."""
+NOT_HIDDEN = 0.15
+"""Share of the shorter of memory and arithmetic that does not hide behind the longer."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BlockFeatures(Features):
+    """What a kernel of block tiles does."""
+
+    bytes: float
+    """Of a tile, from and to memory."""
+    instructions: float
+    """Of a tile, all threads."""
+    resident_threads: int = 0
+    """Of a multiprocessor."""
+    one_by_one: bool = False
+    """Whether threads move one point at a time."""
+    at_border: float = 0.0
+    """Share of the tiles that lie at the edges of the picture; on a CPU."""
+
+    def analytical(self, machine: Machine) -> float:
+        memory = self.blocks * self.bytes / machine.bytes_per_us
+        compute = self.blocks * self.instructions / machine.instructions_per_us
+        if machine.is_gpu:
+            slow = max(1.0, RESIDENT_THREADS / max(self.resident_threads, 1)) ** 0.5
+            memory = memory * (BLOCK_MEMORY if self.one_by_one else 1.0) * slow
+            compute = compute * ISSUE_OVERHEAD * slow
+        else:
+            compute *= 1.0 + CPU_BORDER * self.at_border
+        if self.blocks < machine.cores:
+            compute *= machine.cores / self.blocks
+        total = max(memory, compute) + NOT_HIDDEN * min(memory, compute) + machine.launch_us
+        if machine.is_gpu:
+            total = (total + BLOCK_TAIL) * FLATTERED + self.blocks / machine.cores * machine.calibration.block_us
+        return total

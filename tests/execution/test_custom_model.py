@@ -1,0 +1,63 @@
+"""The execution model of examples/custom_execution_model, which tilefuse knows by its entry point alone."""
+
+import importlib.util
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+from emulated_cuda import emulate
+from random_pipelines import random_pipeline
+from random_programs import assert_equal, call, evaluated, passes
+
+from tilefuse.analysis.machine import machine
+from tilefuse.dialects.diagnostics import PipelineError
+from tilefuse.execution import registry
+from tilefuse.execution.candidate import Wishes
+from tilefuse.execution.search import schedules
+from tilefuse.runtime.program import compile_pipeline
+from tilefuse.tools.calibration.pipelines import Subject, grouped
+
+FOLDER = Path(__file__).parents[2] / "examples" / "custom_execution_model"
+LIT_TESTS = Path(__file__).parents[2] / "lit_tests" / "execution"
+
+
+@pytest.fixture
+def announced(monkeypatch, tmp_path):
+    """The package on Python's path, as pip would lay it out."""
+    spec = importlib.util.spec_from_file_location("installed", LIT_TESTS / "Inputs" / "installed.py")
+    monkeypatch.setattr(sys, "argv", ["installed.py", str(FOLDER), str(tmp_path / "site")])
+    spec.loader.exec_module(importlib.util.module_from_spec(spec))
+    monkeypatch.syspath_prepend(tmp_path / "site")
+    registry._from_outside.cache_clear()
+    yield
+    registry._from_outside.cache_clear()
+    sys.modules.pop("point_per_thread", None)
+
+
+def test_it_is_unknown_without_its_entry_point():
+    with pytest.raises(registry.UnknownModel, match=r"there are warp_tile, block_tile$"):
+        registry.model_named("point_per_thread")
+
+
+def test_it_is_compared_with_the_others(announced):
+    facts = grouped(Subject("blur_f32").module(), "h200").facts((1536, 2560))
+    assert registry.names() == ["warp_tile", "block_tile", "point_per_thread"]
+    assert {c.shape for c in schedules(facts, machine("h200"))} == set(registry.names())
+    assert {c.shape for c in schedules(facts, machine("h200"), Wishes("point_per_thread"))} == {"point_per_thread"}
+
+
+@pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
+@pytest.mark.sweep
+@pytest.mark.parametrize("seed", range(12))
+def test_random_pipelines(seed, announced, monkeypatch, tmp_path):
+    ran = emulate(monkeypatch, tmp_path)
+    case = random_pipeline(seed)
+    try:
+        program = compile_pipeline(
+            case.module, "cpu", strict_float=True, passes=passes("h200", shape="point_per_thread")
+        )
+    except PipelineError as error:
+        pytest.skip(str(error))
+    assert_equal(call(program, case), evaluated(case), f"seed {seed}")
+    assert ran, "no kernel ran"
