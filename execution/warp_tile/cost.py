@@ -112,7 +112,9 @@ def warp_candidates(facts: GroupFacts, machine: Machine, wishes: Wishes) -> Iter
                 except NotFusable:
                     continue
             sources = variants[0][1].sources
-            asks = thorough and machine.kernels_overlap and any(model.nodes[s.producer].is_asked_for for s in sources)
+            asks = (
+                thorough and machine.kernels_overlap and any(model.nodes[s.producer].is_prefetchable for s in sources)
+            )
             of = _Estimates(machine, box, places, asks)
             if not thorough:
                 for at, counts in reversed(layouts):  # tall tiles first: they are mostly the cheaper ones
@@ -133,7 +135,7 @@ def _places(inner: Sequence[int], exchanged: Sequence[int]) -> dict[int, Placeme
 
 def _of_stores(layout: WarpLayout, output: Node) -> list[WarpLayout]:
     """The layout with stores that are moved to where vectors lie and, if that takes lanes, with stores one by one."""
-    unshifted = layout.without_slack()
+    unshifted = layout.without_left_spill()
     # elements smaller than a word are stored in words
     if unshifted.width == layout.width or min(output.element_bytes) < WORD_BYTES:
         return [layout]
@@ -177,7 +179,7 @@ class _Estimates:
         registers = underestimate * counts.registers(pitch, machine.calibration)
         if (room := self._room(registers, warps, counts.exchange_bytes * warps, blocks)) is None:
             return None
-        fit, resident, even = room
+        fit, resident, single_wave = room
         at_border = 1.0 - max(0, columns - 2) * max(0, rows_of_tiles - 2) / blocks
         features = self._features(counts, layout, blocks, resident, (instructions, code, at_border))
         tile, threads = (layout.width, layout.height, *box[2:]), (LANES, warps, *([1] * (len(box) - 2)))
@@ -185,7 +187,7 @@ class _Estimates:
         saved = saved_ahead(features, time, machine) if self.asks else 0.0
         ahead = -(-resident * machine.cores // columns) if saved else 0
         return Candidate(
-            NAME, tile, threads, layout.vector, self.places, features, time, fit, ahead, saved, even, registers
+            NAME, tile, threads, layout.vector, self.places, features, time, fit, ahead, saved, single_wave, registers
         )
 
     def _room(self, registers: float, warps: int, shared: int, blocks: int) -> tuple[int, int, bool] | None:
@@ -204,8 +206,8 @@ class _Estimates:
         # blocks that all run at once lie evenly if there is no room for more: those that move in early take what is
         # free
         per_core = -(-blocks // machine.cores)
-        even = machine.kernels_overlap and per_core <= resident <= MOST_ROOM * per_core
-        if even and _blocks_with_registers_for(per_core, threads, machine) == per_core:
+        single_wave = machine.kernels_overlap and per_core <= resident <= MOST_ROOM * per_core
+        if single_wave and _blocks_with_registers_for(per_core, threads, machine) == per_core:
             return per_core, per_core, True
         return fit, resident, False
 

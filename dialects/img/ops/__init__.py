@@ -9,7 +9,7 @@ from xdsl.ir import Operation
 
 from tilefuse.dialects.img.ops.boundary import BoundaryOp
 from tilefuse.dialects.img.ops.division import DivOp, ModOp
-from tilefuse.dialects.img.ops.group import EVEN, GroupOp
+from tilefuse.dialects.img.ops.group import SINGLE_WAVE, GroupOp
 from tilefuse.dialects.img.ops.pipeline import PipelineOp, ReturnOp
 from tilefuse.dialects.img.ops.sources import ExtentOp, InputOp, MinOp, ParamOp
 from tilefuse.dialects.img.ops.stage import ReadOp, StageOp, YieldOp
@@ -31,8 +31,8 @@ OPERATIONS: list[type[Operation]] = [
 ]
 
 __all__ = [
-    "EVEN",
     "OPERATIONS",
+    "SINGLE_WAVE",
     "BoundaryOp",
     "DivOp",
     "ExtentOp",
