@@ -13,7 +13,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineMap
 
 from tilefuse.analysis.index import AnyIndex, classify
-from tilefuse.dialects.img.ops import BoundaryOp, GroupOp, InputOp, ReadOp, StageOp
+from tilefuse.dialects.img.ops import BoundaryOp, Definition, GroupOp, InputOp, ReadOp, StageOp
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +40,12 @@ class StageRead:
         return behind_boundaries(self.op.source)[1]
 
 
-def coordinates(op: StageOp) -> dict[SSAValue, int]:
-    """Number the coordinates of a stage's domain, x first: 0, 1, ..."""
+def coordinates(op: Definition) -> dict[SSAValue, int]:
+    """Number the coordinates of a stage's domain, x first: 0, 1, ...; of an update's, those of its domain last."""
     return {argument: dim for dim, argument in enumerate(op.body.block.args)}
 
 
-def reads(op: StageOp) -> Iterator[ReadOp]:
+def reads(op: Definition) -> Iterator[ReadOp]:
     """Yield the reads of a stage's body in program order, those in nested regions included."""
     for inner in op.body.block.ops:
         if isinstance(inner, ReadOp):
@@ -60,7 +60,7 @@ def indices_of(read: ReadOp, of: dict[SSAValue, int]) -> tuple[AnyIndex, ...]:
     return tuple(classify(expr, dims) for expr in read.map.data.results)
 
 
-def accesses(op: StageOp) -> Iterator[StageRead]:
+def accesses(op: Definition) -> Iterator[StageRead]:
     """Yield the reads of a stage's body in program order, with their indices."""
     of = coordinates(op)
     return (StageRead(read, indices_of(read, of)) for read in reads(op))
@@ -103,13 +103,13 @@ def boundaries_over(functions: Iterator[SSAValue] | list[SSAValue]) -> Iterator[
                 waiting.append(use.operation.func)
 
 
-def defining_op(function: SSAValue) -> InputOp | StageOp:
-    """Find the input or stage that gives the values of a function, behind boundaries and groups."""
+def defining_op(function: SSAValue) -> InputOp | Definition:
+    """Find the input, stage or update that gives the values of a function, behind boundaries and groups."""
     while True:
         function, _ = behind_boundaries(function)
         op = function.owner
         if not isinstance(op, GroupOp):
-            assert isinstance(op, InputOp | StageOp)
+            assert isinstance(op, InputOp | Definition)
             return op
         function = op.yield_op.values[op.results.index(function)]
 
@@ -117,6 +117,6 @@ def defining_op(function: SSAValue) -> InputOp | StageOp:
 def function_name(function: SSAValue) -> str:
     """Return the name of the input, stage or group that a function comes from, behind its boundaries."""
     owner: Operation | object = behind_boundaries(function)[0].owner
-    if isinstance(owner, StageOp | InputOp | GroupOp):
+    if isinstance(owner, Definition | InputOp | GroupOp):
         return owner.sym_name.data
     return function.name_hint or "?"

@@ -10,12 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import cast
 
-from xdsl.dialects import arith
-from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType
 from xdsl.ir import Operation, SSAValue
 
 from tilefuse.analysis.access import accesses, function_name, reads
 from tilefuse.analysis.index import GeneralIndex, Index, Span, expr_span
+from tilefuse.analysis.scalars import boundary_box, domain_spans
 from tilefuse.analysis.sizes import AnySizes, AnySpan, CallSizes, Sizes
 from tilefuse.analysis.sizes import Box as Box
 from tilefuse.analysis.value_range import is_unbounded, value_range
@@ -23,22 +22,23 @@ from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.img.attrs import BoundaryKind
 from tilefuse.dialects.img.ops import (
     BoundaryOp,
-    DivOp,
-    ExtentOp,
+    Definition,
     GroupOp,
     InputOp,
-    MinOp,
-    ModOp,
-    ParamOp,
     PipelineOp,
     ReadOp,
     ReturnOp,
     StageOp,
+    UpdateOp,
+    WriteOp,
 )
 from tilefuse.dialects.img.symbolic import Num, Role, greatest, is_sum, least, surely_le, symbol
 from tilefuse.dialects.img.types import FuncType
 
 Spans = list[AnySpan]
+
+_ANYWHERE = (-(1 << 60), 1 << 60)
+"""The span of a value that nothing bounds; a remainder of it is bounded all the same."""
 
 
 def spans_of(box: Box) -> list[Span]:
@@ -61,132 +61,49 @@ def flat_ops(pipeline: PipelineOp) -> Iterator[Operation]:
         yield op
 
 
-def computed_stages(pipeline: PipelineOp, needed: Mapping[SSAValue, Box]) -> Iterator[tuple[StageOp, Box]]:
-    """Yield the stages that a call computes, in order, each with the box of it; `needed` as of `required_boxes`."""
+def computed_stages(pipeline: PipelineOp, needed: Mapping[SSAValue, Box]) -> Iterator[tuple[Definition, Box]]:
+    """Yield the stages and updates of a call in order, with their boxes; `needed` as of `required_boxes`."""
     for op in flat_ops(pipeline):
-        if isinstance(op, StageOp) and (box := needed.get(op.funcs[0])) is not None:
+        if isinstance(op, Definition) and (box := needed.get(op.funcs[0])) is not None:
             yield op, box
 
 
-def eval_index(value: SSAValue, sizes: Sizes) -> Num:
-    """A scalar of type index (or an integer it comes from) that stands between the stages, read as signed.
-
-    Numbers of a call wrap as their types do; PipelineError for an index beyond 64 bits.
-    """
-    number = _computed(value, sizes)
-    if not isinstance(number, int):
-        return number
-    width = value.type.width.data if isinstance(value.type, IntegerType) else 64
-    half = 1 << (width - 1)
-    if -half <= number < half:
-        return number
-    if isinstance(value.type, IndexType):
-        raise PipelineError(
-            f"{number} in the box of a boundary is beyond 64 bits, which indices have",
-            value.owner if isinstance(value.owner, Operation) else None,
-        )
-    return (number + half) % (2 * half) - half
+def coordinate_spans(op: Definition, region: Sequence[AnySpan], sizes: Sizes) -> dict[SSAValue, AnySpan] | None:
+    """Where the coordinates of a body run while its functions are computed over `region`; None if surely nowhere."""
+    if isinstance(op, StageOp):
+        return dict(zip(op.body.block.args, region, strict=True))
+    domain = domain_spans(op, sizes)
+    if any(surely_le(last + 1, first) for first, last in domain):
+        return None
+    return dict(zip(op.coordinates, [*(region[dim] for dim in op.pure_dims), *domain], strict=True))
 
 
-def _unsigned(value: SSAValue, sizes: Sizes) -> Num:
-    """Evaluate an index as `eval_index` does, and read its bits as an unsigned number."""
-    number = eval_index(value, sizes)
-    if isinstance(number, int) and isinstance(value.type, IntegerType):
-        return int(number % (1 << value.type.width.data))
-    return number
-
-
-def _computed(value: SSAValue, sizes: Sizes) -> Num:
-    op = value.owner
-    match op:
-        case MinOp() | ExtentOp():
-            source = op.input.owner
-            assert isinstance(source, InputOp)
-            return sizes.interval(source, op.dim.value.data)[isinstance(op, ExtentOp)]
-        case ParamOp():
-            number = sizes.param(op)
-            assert number is not None
-            return number
-        case arith.ConstantOp(value=IntegerAttr() as attr):
-            return int(attr.value.data)
-        case arith.IndexCastOp() | arith.ExtSIOp() | arith.TruncIOp():
-            return eval_index(op.operands[0], sizes)
-        case arith.ExtUIOp():
-            return _unsigned(op.input, sizes)
-    if isinstance(op, Operation) and len(op.operands) == 2:
-        read = _unsigned if _reads_unsigned(op) else eval_index
-        a, b = (read(v, sizes) for v in op.operands)
-        match op:
-            case arith.AddiOp():
-                return a + b
-            case arith.SubiOp():
-                return a - b
-            case arith.MuliOp():
-                return a * b
-            case arith.MinSIOp() | arith.MinUIOp():
-                return least(a, b)
-            case arith.MaxSIOp() | arith.MaxUIOp():
-                return greatest(a, b)
-            case arith.FloorDivSIOp() | arith.DivUIOp():
-                return a // b if b != 0 else 0
-            case arith.DivSIOp() | DivOp() | ModOp():
-                return _divided(op, a, b)
-    raise PipelineError(
-        "the box of a boundary must be computed from sizes, params and constants by + - * / min max",
-        op if isinstance(op, Operation) else None,
-    )
-
-
-def _reads_unsigned(op: Operation) -> bool:
-    if isinstance(op, DivOp | ModOp):
-        return op.signed is None
-    return isinstance(op, arith.MinUIOp | arith.MaxUIOp | arith.DivUIOp)
-
-
-def _divided(op: Operation, a: Num, b: Num) -> Num:
-    """The divisions that look at the sign of the divisor: towards zero, or with a remainder that is not negative."""
-    if b == 0:
-        return 0
-    negative = surely_le(b, 0)
-    if not negative and not surely_le(0, b):
-        raise PipelineError(
-            "the divisor of a boundary's box may be negative or positive; write which by max or min", op
-        )
-    by = -b if negative else b
-    if isinstance(op, ModOp):
-        return a % by
-    # towards zero is: the positive part and the negative part by themselves
-    quotient = a // by if isinstance(op, DivOp) else greatest(a, 0) // by - greatest(-a, 0) // by
-    return -quotient if negative else quotient
-
-
-def boundary_box(op: BoundaryOp, sizes: Sizes) -> dict[int, AnySpan]:
-    """(first, last) of each dimension that `op` continues."""
-    if op.mins:
-        pairs = [(eval_index(m, sizes), eval_index(n, sizes)) for m, n in zip(op.mins, op.extents, strict=True)]
-    else:
-        source = op.source.owner
-        assert isinstance(source, InputOp)
-        pairs = [sizes.interval(source, d) for d in op.dimensions]
-    return {d: (low, low + extent - 1) for d, (low, extent) in zip(op.dimensions, pairs, strict=True)}
-
-
-def read_spans(op: ReadOp, stage: StageOp, region: Sequence[AnySpan], sizes: Sizes) -> Spans:
-    """The box that a read touches while the coordinates of `stage` run over `region`."""
-    coordinates: dict[SSAValue, AnySpan] = dict(zip(stage.body.block.args, region, strict=True))
-    operands = []
+def touched_spans(op: ReadOp | WriteOp, of: Definition, coordinates: Mapping[SSAValue, AnySpan], sizes: Sizes) -> Spans:
+    """The box that a read or write of the body of `of` touches while its coordinates run over their spans."""
+    operands: list[AnySpan] = []
     for value in op.indices:
         span = coordinates.get(value)
         if span is None:
             span = value_range(value, coordinates, sizes)
-            if is_unbounded(span):
-                raise PipelineError(
-                    f"stage '{stage.sym_name.data}' reads '{function_name(op.source)}' at an index computed "
-                    "from data that nothing bounds; bound it with clamp(index, low, high)",
-                    op,
-                )
-        operands.append(span)
-    return [expr_span(e, operands) for e in op.map.data.results]
+        operands.append(_ANYWHERE if is_unbounded(span) else span)
+    spans = [expr_span(e, operands) for e in op.map.data.results]
+    if any(is_unbounded(span) for span in spans) and _ANYWHERE in operands:
+        what = f"{'stage' if isinstance(of, StageOp) else 'update'} '{of.sym_name.data}'"
+        what = f"{what} writes" if isinstance(op, WriteOp) else f"{what} reads '{function_name(op.source)}'"
+        raise PipelineError(
+            f"{what} at an index computed from data that nothing bounds; bound it with clamp(index, low, high)", op
+        )
+    return spans
+
+
+def updated_spans(op: UpdateOp, region: Spans, coordinates: Mapping[SSAValue, AnySpan] | None, sizes: Sizes) -> Spans:
+    """The box of the old functions that an update needs: all that it gives, reads of itself and writes."""
+    if coordinates is None:
+        return region
+    own: list[ReadOp | WriteOp] = [read for read in reads(op) if read.source in op.currents]
+    for touching in (*own, op.write_op):
+        region = union(region, touched_spans(touching, op, coordinates, sizes))
+    return region
 
 
 def through_boundary(kind: BoundaryKind, wanted: AnySpan, box: AnySpan) -> AnySpan | None:
@@ -249,7 +166,7 @@ def required_spans(pipeline: PipelineOp, outputs: Mapping[str, Spans], sizes: Si
                     reached[dim] = inside
                 if reached is not None:
                     need(op.source, reached)
-            case StageOp():
+            case StageOp() | UpdateOp():
                 asked = [needed[f] for f in op.funcs if f in needed]
                 if not asked:
                     continue
@@ -259,12 +176,19 @@ def required_spans(pipeline: PipelineOp, outputs: Mapping[str, Spans], sizes: Si
                 for f in op.funcs:
                     needed[f] = region
                 _check_declared(op, region)
+                coordinates = coordinate_spans(op, region, sizes)
+                if isinstance(op, UpdateOp):
+                    for old in op.olds:
+                        need(old, updated_spans(op, region, coordinates, sizes))
+                if coordinates is None:
+                    continue
                 for read in reads(op):
-                    need(read.source, read_spans(read, op, region, sizes))
+                    if isinstance(op, StageOp) or read.source not in op.currents:
+                        need(read.source, touched_spans(read, op, coordinates, sizes))
     return needed
 
 
-def _check_declared(op: StageOp, region: Spans) -> None:
+def _check_declared(op: Definition, region: Spans) -> None:
     for d, declared in enumerate(op.bounds.data if op.bounds is not None else ()):
         if declared is None:
             continue
@@ -333,6 +257,15 @@ def _meet(a: OpenSpan, b: OpenSpan) -> OpenSpan:
     return (max(lows) if lows else None, min(highs) if highs else None)
 
 
+def _take(op: Definition, spans: list[OpenSpan], valid: dict[SSAValue, list[OpenSpan]]) -> None:
+    """Note where the functions of `op` can be computed: on `spans`, within what is declared."""
+    for d, declared in enumerate(op.bounds.data if op.bounds is not None else ()):
+        if declared is not None:
+            spans[d] = _meet(spans[d], (declared[0], declared[0] + declared[1] - 1))
+    for f in op.funcs:
+        valid[f] = spans
+
+
 def default_output_boxes(
     pipeline: PipelineOp,
     input_boxes: Mapping[str, Box],
@@ -361,11 +294,19 @@ def default_output_boxes(
                             spans[index.var] = _meet(spans[index.var], _invert(index, limit))
                         elif isinstance(index, GeneralIndex) and not index.data_dependent:
                             continue  # checked against the inputs once the box is chosen
-                for d, declared in enumerate(op.bounds.data if op.bounds is not None else ()):
-                    if declared is not None:
-                        spans[d] = _meet(spans[d], (declared[0], declared[0] + declared[1] - 1))
-                for f in op.funcs:
-                    valid[f] = spans
+                _take(op, spans, valid)
+            case UpdateOp():
+                spans = [(None, None)] * op.rank
+                for old in op.olds:
+                    spans = [_meet(*pair) for pair in zip(spans, valid[old], strict=True)]
+                for access in accesses(op):
+                    if access.function in op.currents:
+                        continue
+                    for index, limit in zip(access.indices, valid[access.function], strict=True):
+                        if isinstance(index, Index) and index.var is not None and index.var < len(op.pure):
+                            dim = op.pure_dims[index.var]
+                            spans[dim] = _meet(spans[dim], _invert(index, limit))
+                _take(op, spans, valid)
             case GroupOp():
                 for result, inner_value in zip(op.funcs, op.yield_op.values, strict=True):
                     valid[result] = valid[inner_value]

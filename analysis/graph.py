@@ -14,13 +14,13 @@ from xdsl.ir import SSAValue
 
 from tilefuse.analysis.access import accesses, defining_op
 from tilefuse.analysis.bounds import flat_ops
-from tilefuse.dialects.img.ops import GroupOp, InputOp, PipelineOp, StageOp
+from tilefuse.dialects.img.ops import Definition, GroupOp, InputOp, PipelineOp, StageOp, UpdateOp
 
 
 def stage_graph(pipeline: PipelineOp) -> nx.DiGraph:
     """Build the graph of a pipeline at level 1, 2 or 3: a node per input and stage, an edge from producer to consumer.
 
-    Nodes are names, in program order. They carry `kind` (`input`, `stage`, or `output`: a stage that is returned),
+    Nodes are names, in program order. They carry `kind` (`input`, `stage`, `update`; `output` if it is returned),
     `element` and `rank`, `outputs` (what a caller knows it by), `kernel` (the name of its group, or None) and `place`
     (IR text, or None). Edges carry `reads` (how many stand in the consumer's body) and `boundaries` (their kinds,
     outermost first). The graph carries `name`, and `kernels`: the schedule of each group, as IR text or None.
@@ -35,15 +35,18 @@ def stage_graph(pipeline: PipelineOp) -> nx.DiGraph:
             case StageOp():
                 _add(graph, op, "stage", op.funcs)
                 _add_reads(graph, op)
+            case UpdateOp():
+                _add(graph, op, "update", op.funcs)
+                _add_reads(graph, op)
     for name, function in pipeline.return_op.outputs:
         node = graph.nodes[defining_op(function).sym_name.data]
         node["outputs"] += (name,)
-        if node["kind"] == "stage":
+        if node["kind"] != "input":
             node["kind"] = "output"
     return graph
 
 
-def _add(graph: nx.DiGraph, op: InputOp | StageOp, kind: str, functions: Iterable[SSAValue]) -> None:
+def _add(graph: nx.DiGraph, op: InputOp | Definition, kind: str, functions: Iterable[SSAValue]) -> None:
     types = [f.type for f in functions]
     group = op.parent_op()
     place = op.place if isinstance(op, StageOp) else None
@@ -58,10 +61,15 @@ def _add(graph: nx.DiGraph, op: InputOp | StageOp, kind: str, functions: Iterabl
     )
 
 
-def _add_reads(graph: nx.DiGraph, stage: StageOp) -> None:
+def _add_reads(graph: nx.DiGraph, stage: Definition) -> None:
     consumer = stage.sym_name.data
+    updated: dict[SSAValue, SSAValue] = {}
+    if isinstance(stage, UpdateOp):
+        updated.update(zip(stage.currents, stage.olds, strict=True))
+    for old in updated.values():
+        graph.add_edge(defining_op(old).sym_name.data, consumer, reads=0, boundaries=())
     for read in accesses(stage):
-        producer = defining_op(read.base).sym_name.data
+        producer = defining_op(updated.get(read.base, read.base)).sym_name.data
         if not graph.has_edge(producer, consumer):
             graph.add_edge(producer, consumer, reads=0, boundaries=())
         edge = graph.edges[producer, consumer]

@@ -16,12 +16,13 @@ from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineBinaryOpExpr, AffineConstantExpr, AffineExpr, AffineMap
 
 from tilefuse.analysis.access import behind_boundaries, reads
-from tilefuse.analysis.bounds import Box, boundary_box, computed_stages, spans_of
+from tilefuse.analysis.bounds import Box, computed_stages, coordinate_spans, spans_of
 from tilefuse.analysis.index import Span, expr_span
+from tilefuse.analysis.scalars import boundary_box
 from tilefuse.analysis.sizes import Sizes
 from tilefuse.analysis.value_range import value_ranges
 from tilefuse.dialects.diagnostics import PipelineError
-from tilefuse.dialects.img.ops import PipelineOp, StageOp
+from tilefuse.dialects.img.ops import Definition, PipelineOp, ReadOp, UpdateOp, WriteOp
 
 OVERHANG = 1 << 12
 """Coordinates outside of what is needed, at each side, that tiles compute with."""
@@ -45,27 +46,32 @@ def check_reach(pipeline: PipelineOp, needed: Mapping[SSAValue, Box], sizes: Siz
             )
 
 
-def index_reach(stage: StageOp, spans: Sequence[Span], sizes: Sizes) -> int:
+def index_reach(stage: Definition, spans: Sequence[Span], sizes: Sizes) -> int:
     """The greatest magnitude that any part of an index of the stage's reads has, about.
 
     `spans`: (first, last) coordinate of the stage in each dimension. Indices that are loaded count as 0: what they
     are is not known, and their type limits them.
     """
-    wide = [(low - OVERHANG, high + OVERHANG) for low, high in spans]
+    # numbers in, numbers out
+    known = cast(dict[SSAValue, Span] | None, coordinate_spans(stage, spans, sizes))
+    if known is None:  # an empty reduction domain: nothing is computed
+        return 0
+    dims = {value: (low - OVERHANG, high + OVERHANG) for value, (low, high) in known.items()}
+    wide = list(dims.values())
     near = max((abs(c) for span in wide for c in span), default=0) < NEAR
-    dims: dict[SSAValue, Span] = dict(zip(stage.body.block.args, wide, strict=True))
     farthest = 0 if near else max(abs(c) for span in wide for c in span)
     computed = [r for op in stage.body.block.ops for r in op.results if isinstance(r.type, IndexType)]
     if computed:
-        # numbers in, numbers out
         dims |= cast(dict[SSAValue, Span], value_ranges(computed, dims, sizes))
         farthest = max([farthest, *(_value_reach(dims[v]) for v in computed if not _is_small(v.owner))])
-    for read in reads(stage):
+    touching: list[ReadOp | WriteOp] = [*reads(stage), *([stage.write_op] if isinstance(stage, UpdateOp) else [])]
+    for op in touching:
         here = 0
-        if not (near and not computed and _largest_constant(read.map.data) < SMALL_FACTOR):
-            of = [dims[v] if v in dims else _scalar(v, sizes) for v in read.indices]
-            here = max((_farthest(expr, of) for expr in read.map.data.results), default=0)
-        farthest = max([farthest, here, *(here + reach for reach in _boundary_reaches(read.source, sizes))])
+        if not (near and not computed and _largest_constant(op.map.data) < SMALL_FACTOR):
+            of = [dims[v] if v in dims else _scalar(v, sizes) for v in op.indices]
+            here = max((_farthest(expr, of) for expr in op.map.data.results), default=0)
+        through = _boundary_reaches(op.source, sizes) if isinstance(op, ReadOp) else ()
+        farthest = max([farthest, here, *(here + reach for reach in through)])
     return farthest
 
 

@@ -6,7 +6,7 @@ from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Operation
 
-from tilefuse.dialects.img.ops import DivOp, ModOp
+from tilefuse.dialects.img.ops import DivOp, ModOp, PrintOp
 
 # Instructions that one op costs a thread, about, on an NVIDIA SM. Sources: the throughput table of the CUDA
 # C++ programming guide (results per clock per SM against 128 for FADD) and the SASS of sample kernels.
@@ -39,6 +39,7 @@ _OP_COST: dict[type[Operation], float] = {
     math.TanhOp: 20,
     math.AtanOp: 25,
     math.Atan2Op: 40,
+    PrintOp: 100,
     math.CtPopOp: 4,
     math.CountLeadingZerosOp: 4,
     math.CountTrailingZerosOp: 5,

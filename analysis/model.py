@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from tilefuse.analysis.access import coordinates, indices_of
+from tilefuse.analysis.access import coordinates, indices_of, reads
 from tilefuse.analysis.bounds import flat_ops
 from tilefuse.analysis.index import AnyIndex, GeneralIndex, Index, Span
 from tilefuse.analysis.instructions import instruction_cost
@@ -22,12 +22,14 @@ from tilefuse.analysis.subwords import HALF_RATE, of_type, pair_slots, pairs_pay
 from tilefuse.dialects.img.attrs import BoundaryKind
 from tilefuse.dialects.img.ops import (
     BoundaryOp,
+    Definition,
     GroupOp,
     InputOp,
     ParamOp,
     PipelineOp,
     ReadOp,
     StageOp,
+    UpdateOp,
     YieldOp,
 )
 from tilefuse.dialects.img.types import element_bytes, storage_type
@@ -52,7 +54,7 @@ class Access:
 
 @dataclass(slots=True)
 class Node:
-    """A function: an input, or a stage with its cost per point."""
+    """A function: an input, or a stage with its cost per point. What updates give are inputs of their readers."""
 
     id: int
     name: str
@@ -153,7 +155,7 @@ def extract(pipeline: PipelineOp, extent: Sequence[int] | None = None) -> Pipeli
     boundary: dict[SSAValue, BoundaryKind | None] = {}
     spans: dict[SSAValue, Span] = {}  # of functions of 8 and 16 bits
 
-    def add(op: InputOp | StageOp, funcs: Sequence[SSAValue]) -> Node:
+    def add(op: InputOp | Definition, funcs: Sequence[SSAValue]) -> Node:
         elements = [f.type.element for f in funcs]  # type: ignore[attr-defined]
         node = Node(
             id=len(model.nodes),
@@ -161,7 +163,7 @@ def extract(pipeline: PipelineOp, extent: Sequence[int] | None = None) -> Pipeli
             rank=funcs[0].type.rank.data,  # type: ignore[attr-defined]
             bytes=sum(element_bytes(e) for e in elements),
             values=len(elements),
-            is_input=isinstance(op, InputOp),
+            is_input=not isinstance(op, StageOp),
             op=op,
             bounds=op.bounds.data if op.bounds is not None else (None,) * funcs[0].type.rank.data,  # type: ignore[attr-defined]
             element_bytes=tuple(element_bytes(e) for e in elements),
@@ -197,6 +199,11 @@ def extract(pipeline: PipelineOp, extent: Sequence[int] | None = None) -> Pipeli
                     model.node_of[result] = model.node_of[value]
                     if value in spans:
                         spans[result] = spans[value]
+            case UpdateOp():
+                add(op, op.funcs)
+                # what an update reads is computed by kernels of its own
+                for func in (*op.olds, *(read.source for read in reads(op) if read.source not in op.currents)):
+                    model.nodes[model.node_of[func]].is_output = True
             case StageOp():
                 node = add(op, op.funcs)
                 _read_body(op, node, model, boundary)

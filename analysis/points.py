@@ -7,18 +7,20 @@ the access, from a clamp or from a type. Nothing is an error here: what cannot b
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from xdsl.ir import SSAValue
 
 from tilefuse.analysis.access import reads
-from tilefuse.analysis.bounds import boundary_box, flat_ops, through_boundary
+from tilefuse.analysis.bounds import coordinate_spans, flat_ops, through_boundary
 from tilefuse.analysis.index import Span, expr_span
+from tilefuse.analysis.scalars import boundary_box
 from tilefuse.analysis.sizes import AnySpan
 from tilefuse.analysis.value_range import value_range
 from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.img.ops import (
     BoundaryOp,
+    Definition,
     GroupOp,
     InputOp,
     ParamOp,
@@ -26,6 +28,8 @@ from tilefuse.dialects.img.ops import (
     ReadOp,
     ReturnOp,
     StageOp,
+    UpdateOp,
+    WriteOp,
 )
 from tilefuse.dialects.img.types import FuncType
 
@@ -77,19 +81,27 @@ def needed_extents(pipeline: PipelineOp, extent: Sequence[int]) -> dict[SSAValue
                         need(inner, needed[result])
             case BoundaryOp() if op.func in needed:
                 need(op.source, _inside(op, needed[op.func], sizes))
-            case StageOp() if any(f in needed for f in op.funcs):
+            case StageOp() | UpdateOp() if any(f in needed for f in op.funcs):
                 for spans in [needed[f] for f in op.funcs if f in needed]:
                     for f in op.funcs:
                         need(f, spans)
                 region = _limited(needed[op.funcs[0]], _declared(op))
                 for f in op.funcs:
                     needed[f] = region
+                coordinates = _coordinates(op, region, sizes)
+                own = op.currents if isinstance(op, UpdateOp) else ()
                 for read in reads(op):
-                    need(read.source, _touched(read, op, region, sizes))
+                    if read.source not in own:
+                        need(read.source, _touched(read, coordinates, sizes))
+                if isinstance(op, UpdateOp):
+                    # what it reads of itself it also writes, or its old functions give
+                    for old in op.olds:
+                        need(old, region)
+                        need(old, _touched(op.write_op, coordinates, sizes))
     return {value: tuple(high - low + 1 for low, high in spans) for value, spans in needed.items()}
 
 
-def _declared(op: InputOp | StageOp) -> tuple[tuple[int, int] | None, ...]:
+def _declared(op: InputOp | Definition) -> tuple[tuple[int, int] | None, ...]:
     if op.bounds is not None:
         return op.bounds.data
     type = op.results[0].type
@@ -100,9 +112,9 @@ def _declared(op: InputOp | StageOp) -> tuple[tuple[int, int] | None, ...]:
 def _whole(func: SSAValue, extent: Sequence[int]) -> list[Span]:
     """The box of an output, from 0 where nothing is declared."""
     owner = func.owner
-    stage = owner.output_stage if isinstance(owner, GroupOp) else owner
+    stage = owner.output if isinstance(owner, GroupOp) else owner
     assert isinstance(func.type, FuncType)
-    declared = _declared(stage) if isinstance(stage, InputOp | StageOp) else (None,) * func.type.rank.data
+    declared = _declared(stage) if isinstance(stage, InputOp | Definition) else (None,) * func.type.rank.data
     lows = [d[0] if d is not None else 0 for d in declared]
     return [(low, low + n - 1) for low, n in zip(lows, nominal_extents(declared, extent), strict=True)]
 
@@ -131,12 +143,20 @@ def _inside(op: BoundaryOp, wanted: Sequence[Span], sizes: NominalSizes) -> list
     return found
 
 
-def _touched(read: ReadOp, stage: StageOp, region: Sequence[Span], sizes: NominalSizes) -> list[Span]:
-    """The box that a read touches while the coordinates of `stage` run over `region`."""
-    known: dict[SSAValue, AnySpan] = dict(zip(stage.body.block.args, region, strict=True))
-    operands = [known[v] if v in known else value_range(v, known, sizes) for v in read.indices]
+def _coordinates(op: Definition, region: Sequence[Span], sizes: NominalSizes) -> dict[SSAValue, AnySpan]:
+    """Where the coordinates of a body run; those of a reduction domain that nobody can tell stay at 0."""
+    try:
+        found = coordinate_spans(op, region, sizes)
+    except PipelineError:  # which whoever calls the program is told
+        found = None
+    return found or {value: (0, 0) for value in op.body.block.args}
+
+
+def _touched(op: ReadOp | WriteOp, known: Mapping[SSAValue, AnySpan], sizes: NominalSizes) -> list[Span]:
+    """The box that a read or write touches while the coordinates of its body run over their spans."""
+    operands = [known[v] if v in known else value_range(v, known, sizes) for v in op.indices]
     found = []
-    for expr in read.map.data.results:
+    for expr in op.map.data.results:
         span = _numbers(expr_span(expr, operands))
         assert span is not None  # numbers in, numbers out
         found.append(span)

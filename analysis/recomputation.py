@@ -17,7 +17,7 @@ from tilefuse.analysis.instructions import instruction_cost
 from tilefuse.analysis.machine import Machine
 from tilefuse.analysis.points import needed_extents
 from tilefuse.analysis.regions import is_small
-from tilefuse.dialects.img.ops import GroupOp, PipelineOp, ReadOp, StageOp, YieldOp
+from tilefuse.dialects.img.ops import GroupOp, PipelineOp, ReadOp, StageOp, YieldOp, prints
 from tilefuse.dialects.img.types import FuncType, element_bytes
 
 READ = 8.0
@@ -38,8 +38,8 @@ def _own_cost(stage: StageOp) -> tuple[float, int]:
 
 
 def may_be_inlined(stage: StageOp) -> bool:
-    """Whether a stage is free to go where it is read: it has no place by hand, and stands in no group."""
-    return stage.place is None and not isinstance(stage.parent_op(), GroupOp)
+    """Whether a stage is free to go where it is read: it has no place by hand, stands in no group, prints nothing."""
+    return stage.place is None and not isinstance(stage.parent_op(), GroupOp) and not prints(stage)
 
 
 def _is_cheap(stage: StageOp, instructions: float, reads: int) -> bool:

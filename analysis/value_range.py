@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType, Signednes
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from tilefuse.analysis.sizes import AnySpan, Sizes
-from tilefuse.dialects.img.ops import DivOp, ExtentOp, InputOp, MinOp, ModOp, ParamOp, ReadOp
+from tilefuse.dialects.img.ops import DivOp, ExtentOp, InputOp, MinOp, ModOp, ParamOp, PrintOp, ReadOp
 from tilefuse.dialects.img.symbolic import Num, greatest, least, surely_le
 
 UNBOUNDED: tuple[int, int] = (-(2**31), 2**31 - 1)
@@ -129,6 +129,8 @@ def _op_range(op: Operation, type: Attribute, of: Callable[[SSAValue], AnySpan])
             return _as_unsigned(of(op.input), op.input.type)
         case arith.AddiOp() | arith.SubiOp() | arith.MuliOp():
             return _fit(_ring(op, of(op.lhs), of(op.rhs)), type)
+        case PrintOp():
+            return of(op.value)
         case arith.SelectOp():
             a, b = of(op.lhs), of(op.rhs)
             return (least(a[0], b[0]), greatest(a[1], b[1]))

@@ -20,7 +20,7 @@ class SourcePosition(NamedTuple):
     column: int
 
     def __str__(self) -> str:
-        return f"{self.file}:{self.line}:{self.column}"
+        return f"{printable(self.file)}:{self.line}:{self.column}".replace("\n", "\\n")  # one line, whatever it is
 
 
 _OURS = ("tilefuse.frontend", "tilefuse.runtime", "contextlib")
@@ -70,7 +70,7 @@ def _format(position: SourcePosition | None, message: str) -> str:
 
 
 class TilefuseError(Exception):
-    """Whatever is raised because of how something is written, called or set up; in Halide's vocabulary HalideError."""
+    """Error because of how something is written, called or set up; in Halide's vocabulary HalideError."""
 
 
 class PipelineError(TilefuseError, PassFailedException):

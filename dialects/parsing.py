@@ -5,6 +5,8 @@ xDSL's parser leaves operations at `loc(unknown)`; then no verifier or pass coul
 
 from __future__ import annotations
 
+import math
+import re
 from bisect import bisect_right
 from collections.abc import Callable
 from difflib import get_close_matches
@@ -12,27 +14,49 @@ from itertools import accumulate
 from typing import TypeVar
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import UNKNOWN_LOC, FileLineColLoc, IntAttr, ModuleOp, StringAttr
+from xdsl.dialects.builtin import (
+    UNKNOWN_LOC,
+    FileLineColLoc,
+    FloatAttr,
+    IntAttr,
+    IntegerAttr,
+    ModuleOp,
+    StringAttr,
+    bf16,
+    f16,
+    f32,
+    f64,
+)
 from xdsl.ir import Attribute, AttributeInvT, Block, Operation, SSAValue, TypeAttribute
 from xdsl.parser import Parser, UnresolvedOperand
+from xdsl.parser.generic_parser import ParserState
 from xdsl.universe import Universe
 from xdsl.utils.exceptions import ParseError, VerifyException
-from xdsl.utils.lexer import Span
-from xdsl.utils.mlir_lexer import MLIRTokenKind, StringLiteral
+from xdsl.utils.lexer import Input, Span
+from xdsl.utils.mlir_lexer import MLIRLexer, MLIRTokenKind, StringLiteral
 
 from tilefuse.dialects.diagnostics import PipelineError, SourcePosition
 from tilefuse.dialects.naming import printable
 from tilefuse.dialects.verification import verify
 
 _Parsed = TypeVar("_Parsed")
+_FLOATS = {str(type): type for type in (f16, bf16, f32, f64)}
+
+
+class _Lexer(MLIRLexer):
+    """xDSL's lexer, which takes for ever to see that a long string is not closed."""
+
+    # no run of characters is tried again in parts
+    _unescaped_characters_regex = re.compile(r'"(?:[^"\\\n\v\f]++|\\(?:["nt\\]|[0-9A-Fa-f]{2}))*+"')
 
 
 class LocatedParser(Parser):
     """xDSL's parser; each operation's location is its place in the text, or the explicit `loc(...)` there."""
 
     def __init__(self, ctx: Context, input: str | bytes, name: str = "<string>") -> None:
-        super().__init__(ctx, input, name)
-        text = self.lexer.input.content
+        super().__init__(ctx, "", name)
+        text = input.decode() if isinstance(input, bytes) else input
+        self._parser_state = ParserState(_Lexer(Input(text, name)))
         lengths = (len(line) + 1 for line in text.split("\n"))
         self._line_starts = [0, *accumulate(lengths)]
         self._file = StringAttr(printable(name))
@@ -55,6 +79,21 @@ class LocatedParser(Parser):
         if operand.operand_name not in self.ssa_values:
             self._first_use.setdefault(operand.operand_name, operand.span)
         return super().resolve_operand(operand, type)
+
+    def parse_optional_builtin_int_or_float_attr(self) -> FloatAttr | IntegerAttr | None:
+        start = self.pos
+        found: FloatAttr | IntegerAttr | None = None
+        is_too_large = False
+        try:
+            found = super().parse_optional_builtin_int_or_float_attr()
+        except OverflowError:
+            is_too_large = True
+        number, _, type = (t.strip() for t in self.lexer.input.content[start : self.pos].partition(":"))
+        is_negative = number.startswith("-")
+        if "x" in number.lower() and (is_too_large or (is_negative and isinstance(found, FloatAttr))):
+            self.raise_error(f"{number} is none of the bit patterns of {type}", start, self.pos)
+        # xDSL rounds to infinity what is too large for other formats than f16
+        return FloatAttr(-math.inf if is_negative else math.inf, _FLOATS[type]) if is_too_large else found
 
     def parse_optional_str_literal(self) -> str | None:
         found = super().parse_optional_str_literal()

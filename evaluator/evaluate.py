@@ -7,7 +7,8 @@ forwards finds out that a stage is needed on a larger box, and both ways are gon
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
@@ -16,15 +17,18 @@ from xdsl.ir import Operation, SSAValue
 from tilefuse.analysis.access import defining_op
 from tilefuse.dialects.img.ops import (
     BoundaryOp,
+    Definition,
     ExtentOp,
     GroupOp,
     InputOp,
     MinOp,
     ParamOp,
     PipelineOp,
+    PrintOp,
     ReadOp,
     ReturnOp,
     StageOp,
+    UpdateOp,
 )
 from tilefuse.dialects.img.types import FuncType
 from tilefuse.evaluator.access import Access, Spans, resolve, values_at
@@ -41,6 +45,7 @@ from tilefuse.evaluator.errors import EvaluationError
 from tilefuse.evaluator.gather import affine_value, coordinates
 from tilefuse.evaluator.stage_plan import Step, plan_stage
 from tilefuse.evaluator.table import compute
+from tilefuse.evaluator.updates import Reader, Update, UpdatePlan, domain_box, pure_box, spans_at
 
 Array = np.ndarray
 Environment = dict[SSAValue, Array]
@@ -88,11 +93,17 @@ class _Evaluation:
             stage
             for op in pipeline.body.block.ops
             for stage in (op.body.block.ops if isinstance(op, GroupOp) else (op,))
-            if isinstance(stage, StageOp)
+            if isinstance(stage, Definition)
         ]
         self.plans = {stage: plan_stage(stage) for stage in self.stages}
+        self.updates = {op: UpdatePlan.of(op) for op in self.stages if isinstance(op, UpdateOp)}
+        # Of every update: the box that it is computed on, and what of it data turned out to touch.
+        self.states: dict[UpdateOp, Box] = {}
+        self.touched_by_data: dict[UpdateOp, Spans] = {}
         self.found_by_data: dict[ReadOp, Spans] = {}
         self.decisive = self._decisive_stages()
+        self.points: tuple[int, ...] | None = None
+        """The shape of the stage that is computed: a line is printed once for each of its points."""
 
     def run(self) -> dict[str, Array]:
         """The outputs."""
@@ -110,26 +121,29 @@ class _Evaluation:
                 case MinOp() | ExtentOp():
                     low, extent = self.boxes[op.input][op.dim.value.data]
                     scalars[op.value] = np.array(extent if isinstance(op, ExtentOp) else low, np.int64)
-                case InputOp() | BoundaryOp() | StageOp() | GroupOp() | ReturnOp():
+                case InputOp() | BoundaryOp() | StageOp() | UpdateOp() | GroupOp() | ReturnOp():
                     pass
                 case _:
                     found = compute(op, [scalars[v] for v in op.operands])
                     scalars.update(zip(op.results, found, strict=True))
         return scalars
 
-    def _decisive_stages(self) -> set[StageOp]:
+    def _decisive_stages(self) -> set[Definition]:
         """The stages that an index computed from data may depend on."""
         decisive: set[Operation] = set()
         for stage in reversed(self.stages):
             plan = self.plans[stage]
-            if plan.by_data or stage in decisive:
+            by_data = plan.by_data or (isinstance(stage, UpdateOp) and self.updates[stage].by_data)
+            if by_data or stage in decisive:
                 decisive.add(stage)
                 decisive.update(defining_op(read.source) for read in plan.reads)
+                if isinstance(stage, UpdateOp):
+                    decisive.update(defining_op(old) for old in stage.olds)
         return {stage for stage in self.stages if stage in decisive}
 
     # --- backwards: which box of every stage is asked for
 
-    def _find_boxes(self) -> dict[StageOp, int]:
+    def _find_boxes(self) -> dict[Definition, int]:
         """Sets `boxes`; gives, for every stage that is needed, the number of the last stage that reads it."""
         asked: dict[Operation, Spans] = {}
         last_use: dict[Operation, int] = {}
@@ -150,8 +164,13 @@ class _Evaluation:
                 continue
             box = _stage_box(stage, asked[stage])
             self.boxes.update((func, box) for func in stage.funcs)
-            plan, env = self.plans[stage], self._environment(stage, box)
-            self._run(plan.index_steps, env)
+            grid = self._grid(stage, box)
+            if isinstance(stage, UpdateOp):
+                self._ask_olds(stage, box, grid, partial(ask, reader=number))
+            if grid is None:
+                continue
+            plan, env = self.plans[stage], self._environment(stage, grid)
+            self.run_steps(plan.index_steps, env)
             for read in plan.reads:
                 if read in plan.by_data:
                     ask(defining_op(read.source), self.found_by_data.get(read), number)
@@ -160,12 +179,39 @@ class _Evaluation:
                     ask(defining_op(access.func), access.spans, number)
         return {stage: last_use[stage] for stage in self.stages if stage in asked}
 
+    def _grid(self, stage: Definition, box: Box) -> Box | None:
+        """The box of all coordinates of a body; None if a reduction domain has no points."""
+        if isinstance(stage, StageOp):
+            return box
+        domain = domain_box(stage, self.scalars)
+        return None if domain is None else (*pure_box(stage, box), *domain)
+
+    def _ask_olds(
+        self, op: UpdateOp, box: Box, grid: Box | None, ask: Callable[[Operation, Spans | None], None]
+    ) -> None:
+        """Ask for the old functions on all that an update gives, reads of itself and writes."""
+        spans: Spans = _spans(box)
+        if grid is not None:
+            env = self._environment(op, grid)
+            self.run_steps(self.plans[op].index_steps, env)
+            plan = self.updates[op]
+            for touching in plan.touching:
+                if touching not in plan.by_data:
+                    spans = _union(spans, spans_at(touching, env, self.scalars))
+            if op in self.touched_by_data:
+                spans = _union(spans, self.touched_by_data[op])
+        self.states[op] = tuple((first, last - first + 1) for first, last in spans)
+        _check_points(op, self.states[op])
+        for old in op.olds:
+            access = resolve(old, coordinates(self.states[op]), self.boxes, self.scalars)
+            ask(defining_op(access.func), access.spans)
+
     # --- forwards: values
 
-    def _compute(self, last_use: dict[StageOp, int]) -> bool:
+    def _compute(self, last_use: dict[Definition, int]) -> bool:
         """Compute the stages; False if an index computed from data needs a larger box of one."""
         grown = False
-        freed: dict[int, list[StageOp]] = {}
+        freed: dict[int, list[Definition]] = {}
         for stage, number in last_use.items():
             freed.setdefault(number, []).append(stage)
         for number, stage in enumerate(self.stages):
@@ -179,36 +225,57 @@ class _Evaluation:
                 self._forget(stage)
         return not grown
 
-    def _forget(self, stage: StageOp) -> None:
+    def _forget(self, stage: Definition) -> None:
         for func in stage.funcs:
             self.values.pop(func, None)
 
-    def _compute_stage(self, stage: StageOp) -> bool:
+    def _compute_stage(self, stage: Definition) -> bool:
         """Set the values of a stage that are known; True if it needs a larger box of another."""
         box = self.boxes[stage.funcs[0]]
+        if isinstance(stage, UpdateOp):
+            return self._compute_update(stage, box)
         env = self._environment(stage, box)
-        grown = self._run(self.plans[stage].steps, env, stage)
+        reader = Reader(f"stage '{stage.sym_name.data}'", box, self.plans[stage].by_data)
         shape = tuple(extent for _, extent in reversed(box))
+        self.points = shape
+        grown = self.run_steps(self.plans[stage].steps, env, reader)
+        self.points = None
         for func, value in zip(stage.funcs, stage.yield_op.values, strict=True):
             known = env.get(value, self.scalars.get(value))
             if known is not None:
                 self.values[func] = np.broadcast_to(known, shape)
         return grown
 
-    def _environment(self, stage: StageOp, box: Box) -> Environment:
-        return dict(zip(stage.body.block.args, coordinates(box), strict=True))
+    def _compute_update(self, op: UpdateOp, box: Box) -> bool:
+        update = Update(self, op, self.updates[op], self.plans[op].by_data, self.states[op])
+        if not update.start():
+            return True
+        domain = domain_box(op, self.scalars)
+        if domain is not None and update.run(pure_box(op, box), domain):
+            if update.touched is not None:
+                self.touched_by_data[op] = _union(self.touched_by_data.get(op), update.touched)
+            return True
+        self.values.update(zip(op.funcs, update.values_on(box), strict=True))
+        return False
 
-    def _run(self, steps: Sequence[Step], env: Environment, stage: StageOp | None = None) -> bool:
+    def _environment(self, stage: Definition, grid: Box) -> Environment:
+        args = stage.coordinates if isinstance(stage, UpdateOp) else stage.body.block.args
+        return dict(zip(args, coordinates(grid), strict=True))
+
+    def run_steps(self, steps: Sequence[Step], env: Environment, reader: Reader | None = None) -> bool:
         """Compute into `env`. What depends on a function not known yet stays out; True if one has to grow."""
         grown = False
         for step in steps:
             op = step.op
             if isinstance(op, ReadOp):
-                assert stage is not None
+                assert reader is not None
                 if all(v in env or v in self.scalars for v in op.indices):
-                    grown = self._read(op, env, stage) or grown
+                    grown = self._read(op, env, reader) or grown
             elif all(v in env or v in self.scalars for v in op.operands):
-                found = compute(op, [self._value(v, env) for v in op.operands])
+                operands = [self._value(v, env) for v in op.operands]
+                if isinstance(op, PrintOp) and self.points is not None:
+                    operands[1] = np.broadcast_to(operands[1], self.points)
+                found = compute(op, operands)
                 env.update(zip(op.results, found, strict=True))
             for value in step.dead:
                 env.pop(value, None)
@@ -222,16 +289,15 @@ class _Evaluation:
         indices = [affine_value(expr, operands) for expr in op.map.data.results]
         return resolve(op.source, indices, self.boxes, self.scalars)
 
-    def _read(self, op: ReadOp, env: Environment, stage: StageOp) -> bool:
+    def _read(self, op: ReadOp, env: Environment, reader: Reader) -> bool:
         access = self._access(op, env)
-        if op in self.plans[stage].by_data and access.spans is not None:
+        if op in reader.by_data and access.spans is not None:
             self.found_by_data[op] = _union(self.found_by_data.get(op), access.spans)
             known = self.boxes.get(access.func)
-            if isinstance(access.func.owner, StageOp) and not _covers(known, access.spans):
+            if isinstance(access.func.owner, Definition) and not _covers(known, access.spans):
                 return True
         if access.spans is None or access.func in self.values:
-            grid = self.boxes[stage.funcs[0]]
-            env[op.value] = self._at(access, grid, op, f"stage '{stage.sym_name.data}'")
+            env[op.value] = self._at(access, reader.grid, op, reader.name)
         return False
 
     def _at(self, access: Access, grid: Box, reader: Operation, name: str) -> Array:
@@ -251,7 +317,7 @@ class _Evaluation:
             ) from None
 
 
-def _stage_box(stage: StageOp, spans: Spans) -> Box:
+def _stage_box(stage: Definition, spans: Spans) -> Box:
     name = stage.sym_name.data
     for dim, declared in enumerate(stage.bounds.data if stage.bounds is not None else ()):
         if declared is None:
@@ -264,14 +330,22 @@ def _stage_box(stage: StageOp, spans: Spans) -> Box:
                 stage,
             )
     box = tuple((first, last - first + 1) for first, last in spans)
+    _check_points(stage, box)
+    return box
+
+
+def _check_points(stage: Definition, box: Box) -> None:
     points = math.prod(extent for _, extent in box)
     if points > _MOST_POINTS:
         raise EvaluationError(
-            f"stage '{name}' is asked for {points} points, on the box {describe_box(box)}; clamp the "
+            f"stage '{stage.sym_name.data}' is asked for {points} points, on the box {describe_box(box)}; clamp the "
             "indices that it is read at",
             stage,
         )
-    return box
+
+
+def _spans(box: Box) -> Spans:
+    return tuple((low, low + extent - 1) for low, extent in box)
 
 
 def _union(a: Spans | None, b: Spans) -> Spans:

@@ -31,6 +31,11 @@ def _wide(function: Callable[..., Array]) -> Rule:
     return lambda op, *operands: function(*(a.astype(np.float64) for a in operands))
 
 
+def _number_or(function: Callable[..., Array]) -> Callable[..., Array]:
+    """The number if one of two is NaN; of a signalling one NumPy's own fmin and fmax make a NaN."""
+    return lambda a, b: np.where(np.isnan(a), b, np.where(np.isnan(b), a, function(a, b)))
+
+
 def _round_away(a: Array) -> Array:
     whole = np.trunc(a)
     half = np.abs(a - whole) >= a.dtype.type(0.5)
@@ -103,8 +108,8 @@ FLOAT_RULES: dict[type[Operation], Rule] = {
     arith.MulfOp: _own(np.multiply),
     arith.DivfOp: _own(np.divide),
     arith.NegfOp: _own(np.negative),
-    arith.MinnumfOp: _own(np.fmin),
-    arith.MaxnumfOp: _own(np.fmax),
+    arith.MinnumfOp: _own(_number_or(np.minimum)),
+    arith.MaxnumfOp: _own(_number_or(np.maximum)),
     arith.MinimumfOp: _own(np.minimum),
     arith.MaximumfOp: _own(np.maximum),
     arith.CmpfOp: _compare,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from xdsl.ir import Operation, SSAValue
 
-from tilefuse.dialects.img.ops import ReadOp, StageOp
+from tilefuse.dialects.img.ops import Definition, ReadOp, UpdateOp, WriteOp
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,8 @@ class StagePlan:
     """The reads at an index that is computed from other reads."""
 
 
-def _needed(body: list[Operation], roots: set[SSAValue]) -> list[Operation]:
+def needed(body: list[Operation], roots: set[SSAValue]) -> list[Operation]:
+    """The ops of a body that the values `roots` need."""
     wanted = set(roots)
     found = []
     for op in reversed(body):
@@ -39,29 +40,36 @@ def _needed(body: list[Operation], roots: set[SSAValue]) -> list[Operation]:
     return found[::-1]
 
 
-def _steps(ops: list[Operation], kept: set[SSAValue]) -> tuple[Step, ...]:
+def steps(ops: list[Operation], kept: set[SSAValue]) -> tuple[Step, ...]:
+    """`ops` as steps, after which the values in `kept` are still there."""
     seen = set(kept)
-    steps = []
+    found = []
     for op in reversed(ops):
         dead = []
         for value in (*op.results, *op.operands):
             if value not in seen:
                 seen.add(value)
                 dead.append(value)
-        steps.append(Step(op, tuple(dead)))
-    return tuple(reversed(steps))
+        found.append(Step(op, tuple(dead)))
+    return tuple(reversed(found))
 
 
-def plan_stage(stage: StageOp) -> StagePlan:
-    """The plan of a stage."""
-    yielded = set(stage.yield_op.values)
-    ops = _needed([op for op in stage.body.block.ops if op is not stage.yield_op], yielded)
+def plan_stage(stage: Definition) -> StagePlan:
+    """The plan of a stage or an update, whose reads of the functions that it writes are not among its reads."""
+    last = stage.body.block.last_op
+    assert last is not None
+    given = set(last.operands)
+    own = set(stage.currents) if isinstance(stage, UpdateOp) else set()
+    ops = needed([op for op in stage.body.block.ops if op is not last], given)
     from_data: set[SSAValue] = set()
     for op in ops:
         if isinstance(op, ReadOp) or any(v in from_data for v in op.operands):
             from_data.update(op.results)
-    reads = tuple(op for op in ops if isinstance(op, ReadOp))
-    by_data = frozenset(r for r in reads if any(v in from_data for v in r.indices))
-    indices = {v for r in reads if r not in by_data for v in r.indices}
-    index_ops = _needed([op for op in ops if not any(r in from_data for r in op.results)], indices)
-    return StagePlan(_steps(ops, yielded), _steps(index_ops, indices), reads, by_data)
+    all_reads = [op for op in ops if isinstance(op, ReadOp)]
+    by_data = frozenset(r for r in all_reads if any(v in from_data for v in r.indices))
+    indices = {v for r in all_reads if r not in by_data for v in r.indices}
+    if isinstance(last, WriteOp):
+        indices |= {v for v in last.indices if v not in from_data}
+    index_ops = needed([op for op in ops if not any(r in from_data for r in op.results)], indices)
+    reads = tuple(r for r in all_reads if r.source not in own)
+    return StagePlan(steps(ops, given), steps(index_ops, indices), reads, by_data & set(reads))

@@ -9,13 +9,15 @@ from __future__ import annotations
 import numpy as np
 from xdsl.ir import Operation
 
+from tilefuse.dialects.img.ops import PrintOp
 from tilefuse.evaluator.carriers import CARRIERS, carried
 from tilefuse.evaluator.casts import CAST_RULES
 from tilefuse.evaluator.errors import EvaluationError
 from tilefuse.evaluator.floats import FLOAT_RULES
 from tilefuse.evaluator.integers import INTEGER_RULES, Rule
+from tilefuse.evaluator.prints import print_lines
 
-RULES: dict[type[Operation], Rule] = {**CAST_RULES, **FLOAT_RULES, **INTEGER_RULES}
+RULES: dict[type[Operation], Rule] = {**CAST_RULES, **FLOAT_RULES, **INTEGER_RULES, PrintOp: print_lines}
 
 
 def compute(op: Operation, operands: list[np.ndarray]) -> list[np.ndarray]:

@@ -15,7 +15,7 @@ def blur(image, hl=hl):
 
     def mean(a, b, c):
         if pixel.is_float():
-            return (a + b + c) * (1 / 3)
+            return (a + b + c) * hl.f32(1 / 3)
         if pixel.bits() == 8:
             return hl.cast(pixel, (hl.cast(hl.UInt(16), a) + b + c) / 3)
         return (a + b + c) / 3

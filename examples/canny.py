@@ -38,8 +38,8 @@ def canny(image, hl=hl):
 
     # An edge is a maximum across itself: along its gradient, in one of four sectors.
     dx, dy = gx[x, y], gy[x, y]
-    horizontal = hl.abs(dy) <= TAN_22 * hl.abs(dx)
-    vertical = hl.abs(dy) > TAN_67 * hl.abs(dx)
+    horizontal = hl.abs(dy) <= hl.f32(TAN_22) * hl.abs(dx)
+    vertical = hl.abs(dy) > hl.f32(TAN_67) * hl.abs(dx)
     falling = dx * dy > 0.0
 
     def neighbour(sign):
@@ -53,7 +53,7 @@ def canny(image, hl=hl):
     here = magnitude[x, y]
     largest = (here >= neighbour(-1)) & (here >= neighbour(1))
     edges = hl.Func("canny")
-    edges[x, y] = hl.select(largest & (here > STRONG), 1.0, largest & (here > WEAK), 0.5, 0.0)
+    edges[x, y] = hl.select(largest & (here > hl.f32(STRONG)), 1.0, largest & (here > hl.f32(WEAK)), 0.5, 0.0)
     return edges
 
 

@@ -20,19 +20,19 @@ def harris(image, hl=hl):
     x, y = hl.Var("x"), hl.Var("y")
 
     gray = hl.Func("gray")
-    gray[x, y] = 0.299 * image[x, y, 0] + 0.587 * image[x, y, 1] + 0.114 * image[x, y, 2]
+    gray[x, y] = hl.f32(0.299) * image[x, y, 0] + hl.f32(0.587) * image[x, y, 1] + hl.f32(0.114) * image[x, y, 2]
 
     Iy = hl.Func("Iy")
     Iy[x, y] = (
-        gray[x - 1, y - 1] * (-1 / 12) + gray[x - 1, y + 1] * (1 / 12)
-        + gray[x, y - 1] * (-2 / 12) + gray[x, y + 1] * (2 / 12)
-        + gray[x + 1, y - 1] * (-1 / 12) + gray[x + 1, y + 1] * (1 / 12)
+        gray[x - 1, y - 1] * hl.f32(-1 / 12) + gray[x - 1, y + 1] * hl.f32(1 / 12)
+        + gray[x, y - 1] * hl.f32(-2 / 12) + gray[x, y + 1] * hl.f32(2 / 12)
+        + gray[x + 1, y - 1] * hl.f32(-1 / 12) + gray[x + 1, y + 1] * hl.f32(1 / 12)
     )  # fmt: skip
     Ix = hl.Func("Ix")
     Ix[x, y] = (
-        gray[x - 1, y - 1] * (-1 / 12) + gray[x + 1, y - 1] * (1 / 12)
-        + gray[x - 1, y] * (-2 / 12) + gray[x + 1, y] * (2 / 12)
-        + gray[x - 1, y + 1] * (-1 / 12) + gray[x + 1, y + 1] * (1 / 12)
+        gray[x - 1, y - 1] * hl.f32(-1 / 12) + gray[x + 1, y - 1] * hl.f32(1 / 12)
+        + gray[x - 1, y] * hl.f32(-2 / 12) + gray[x + 1, y] * hl.f32(2 / 12)
+        + gray[x - 1, y + 1] * hl.f32(-1 / 12) + gray[x + 1, y + 1] * hl.f32(1 / 12)
     )  # fmt: skip
 
     Ixx, Iyy, Ixy = hl.Func("Ixx"), hl.Func("Iyy"), hl.Func("Ixy")
@@ -50,7 +50,7 @@ def harris(image, hl=hl):
     trace[x, y] = Sxx[x, y] + Syy[x, y]
 
     response, output = hl.Func("response"), hl.Func("harris")
-    response[x, y] = det[x, y] - 0.04 * trace[x, y] * trace[x, y]
+    response[x, y] = det[x, y] - hl.f32(0.04) * trace[x, y] * trace[x, y]
     output[x, y] = response[x + 2, y + 2]
     return output
 

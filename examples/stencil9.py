@@ -16,7 +16,7 @@ def stencil9(image, hl=hl, iterations=ITERATIONS):
         bounded = hl.BoundaryConditions.constant_exterior(current, 0.0, box)
         rows, step = hl.Func(f"rows_{i}"), hl.Func(f"step_{i}")
         rows[x, y] = bounded[x - 1, y] + bounded[x, y] + bounded[x + 1, y]
-        step[x, y] = (rows[x, y - 1] + rows[x, y] + rows[x, y + 1]) * (1 / 9)
+        step[x, y] = (rows[x, y - 1] + rows[x, y] + rows[x, y + 1]) * hl.f32(1 / 9)
         current = step
     return current
 

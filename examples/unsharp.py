@@ -21,21 +21,22 @@ def unsharp(image, hl=hl):
     bounded = hl.BoundaryConditions.repeat_edge(image)
 
     gray = hl.Func("gray")
-    gray[x, y] = 0.299 * bounded[x, y, 0] + 0.587 * bounded[x, y, 1] + 0.114 * bounded[x, y, 2]
+    gray[x, y] = hl.f32(0.299) * bounded[x, y, 0] + hl.f32(0.587) * bounded[x, y, 1] + hl.f32(0.114) * bounded[x, y, 2]
 
+    w = [hl.f32(gauss(i)) for i in range(4)]
     blur_y = hl.Func("blur_y")
     blur_y[x, y] = (
-        gauss(0) * gray[x, y]
-        + gauss(1) * (gray[x, y - 1] + gray[x, y + 1])
-        + gauss(2) * (gray[x, y - 2] + gray[x, y + 2])
-        + gauss(3) * (gray[x, y - 3] + gray[x, y + 3])
+        w[0] * gray[x, y]
+        + w[1] * (gray[x, y - 1] + gray[x, y + 1])
+        + w[2] * (gray[x, y - 2] + gray[x, y + 2])
+        + w[3] * (gray[x, y - 3] + gray[x, y + 3])
     )
     blur_x = hl.Func("blur_x")
     blur_x[x, y] = (
-        gauss(0) * blur_y[x, y]
-        + gauss(1) * (blur_y[x - 1, y] + blur_y[x + 1, y])
-        + gauss(2) * (blur_y[x - 2, y] + blur_y[x + 2, y])
-        + gauss(3) * (blur_y[x - 3, y] + blur_y[x + 3, y])
+        w[0] * blur_y[x, y]
+        + w[1] * (blur_y[x - 1, y] + blur_y[x + 1, y])
+        + w[2] * (blur_y[x - 2, y] + blur_y[x + 2, y])
+        + w[3] * (blur_y[x - 3, y] + blur_y[x + 3, y])
     )
 
     sharpen, ratio, output = hl.Func("sharpen"), hl.Func("ratio"), hl.Func("unsharp")

@@ -106,7 +106,7 @@ def _tile_function(plan: KernelPlan, role: str, emission: _Emission) -> func.Fun
     body = _Function(plan, [*_origin_arguments(plan), *flags, *shared])
     e = Emitter(body.block)
     tile = Tile(list(body.extra[:rank]), body.extra[rank], body.buffers, body.scalars, masks=shared_masks(plan.group))
-    tile.whole = body.extra[rank + 1]
+    tile.whole, tile.output = body.extra[rank + 1], body.outputs[0]
     if sides:
         tile.sides = body.extra[rank + 2]
     each = body.extra[rank + 2 + len(sides) : rank + len(flags)]

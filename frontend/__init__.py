@@ -7,7 +7,7 @@ from typing import Any
 
 from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.diagnostics import TilefuseError as HalideError
-from tilefuse.frontend import bits, fixed_point, functions, random, schedule, target
+from tilefuse.frontend import bits, fixed_point, functions, printing, random, schedule, target
 from tilefuse.frontend.bits import *  # noqa: F403
 from tilefuse.frontend.boundary import BoundaryConditions
 from tilefuse.frontend.buffer import Buffer
@@ -18,12 +18,15 @@ from tilefuse.frontend.functions import *  # noqa: F403
 from tilefuse.frontend.inputs import ImageParam, Param
 from tilefuse.frontend.ir import compile
 from tilefuse.frontend.pipeline import Pipeline
+from tilefuse.frontend.printing import *  # noqa: F403
 from tilefuse.frontend.random import *  # noqa: F403
-from tilefuse.frontend.reduction import RDom, RVar, maximum, minimum, product, sum
+from tilefuse.frontend.rdom import RDom, RVar
+from tilefuse.frontend.reduction import argmax, argmin, maximum, minimum, product, sum
 from tilefuse.frontend.schedule import *  # noqa: F403
 from tilefuse.frontend.sources import Tuple
 from tilefuse.frontend.target import *  # noqa: F403
 from tilefuse.frontend.types import BFloat, Bool, Float, Handle, Int, Type, TypeCode, UInt
+from tilefuse.frontend.update import undef
 
 
 def vars(names: str) -> tuple[Var, ...]:
@@ -65,7 +68,7 @@ _IMPLICIT = ["_", *(f"_{i}" for i in range(10))]
 __all__ = [
     "BFloat", "Bool", "BoundaryConditions", "Buffer", "Expr", "Float", "Func", "HalideError", "Handle",
     "ImageParam", "Int", "Param", "Pipeline", "PipelineError", "RDom", "RVar", "Tuple", "Type", "TypeCode",
-    "UInt", "Var", "compile", "evaluate", "evaluate_may_gpu", "funcs", "lambda_func", "maximum", "minimum",
-    "product", "sum", "vars", *_IMPLICIT, *bits.__all__, *fixed_point.__all__, *functions.__all__,
-    *random.__all__, *schedule.__all__, *target.__all__,
+    "UInt", "Var", "argmax", "argmin", "compile", "evaluate", "evaluate_may_gpu", "funcs", "lambda_func", "maximum",
+    "minimum", "product", "sum", "undef", "vars", *_IMPLICIT, *bits.__all__, *fixed_point.__all__, *functions.__all__,
+    *printing.__all__, *random.__all__, *schedule.__all__, *target.__all__,
 ]  # fmt: skip

@@ -92,7 +92,7 @@ def div_round_to_zero(a: Any, b: Any) -> Expr:
 
 
 def mod_round_to_zero(a: Any, b: Any) -> Expr:
-    """What `div_round_to_zero` leaves, with the sign of `a`; by zero it gives 0."""
+    """The remainder of `div_round_to_zero`, with the sign of `a`; by zero it gives 0."""
     x, y = _dividend("mod_round_to_zero", a, b)
     if x.type().is_uint():
         return binary("mod", x, y)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Protocol
 
 from xdsl.dialects import arith
@@ -21,6 +21,11 @@ from tilefuse.frontend.walk import postorder
 INDEX = IndexType()
 
 
+def coordinate_key(e: Expr) -> Hashable:
+    """What a Var or RVar is known by: each Var("x") is the same coordinate."""
+    return e.data if e.op == "var" else (id(e.data[0]), e.data[1])
+
+
 class Scope(Protocol):
     """The values that stand around a body: functions, Params, and sizes of images."""
 
@@ -34,7 +39,7 @@ class Scope(Protocol):
 class BodyBuilder:
     """Computes values in `block`. Each node is computed once, however often it is used."""
 
-    def __init__(self, block: Block, scope: Scope, coordinates: Mapping[str, SSAValue] | None = None):
+    def __init__(self, block: Block, scope: Scope, coordinates: Mapping[Hashable, SSAValue] | None = None):
         self._emit = Emitter(block)
         self._scope = scope
         self._coordinates = coordinates or {}
@@ -63,16 +68,17 @@ class BodyBuilder:
 
     @staticmethod
     def _is_index(e: Expr) -> bool:
-        return e.op in ("var", "image_min", "image_extent")
+        return e.op in ("var", "rvar", "image_min", "image_extent")
 
     def _value(self, e: Expr) -> SSAValue:
         if e.op == "const":
             return self._emit.constant(e.type(), e.data)
+        if e.op == "undef":
+            return self._emit.constant(e.type(), 0)
         if e.op == "param":
             return self._scope.param(e.data)
         if self._is_index(e):
-            # By what it is: each Var("x") is the same coordinate.
-            key = e.data if e.op == "var" else (e.op, e.data)
+            key = coordinate_key(e) if e.op in ("var", "rvar") else (e.op, e.data)
             if key not in self._numbers:
                 self._numbers[key] = self._emit.add(arith.IndexCastOp(self._index_leaf(e), i32))
             return self._numbers[key]
@@ -82,19 +88,26 @@ class BodyBuilder:
 
     def _read(self, e: Expr) -> SSAValue:
         source, value_index = e.data
+        map, indices = self._access(self._forms.pop(id(e)))
+        return self._emit.add(img.ReadOp(self._scope.function(source, value_index), indices, map))
+
+    def position(self, args: Sequence[Expr]) -> tuple[AffineMap, list[SSAValue]]:
+        """Where something is written: the map of the access, and the values that it takes."""
+        return self._access(linear_forms(args))
+
+    def _access(self, forms: Sequence[Linear]) -> tuple[AffineMap, list[SSAValue]]:
         positions: dict[SSAValue, int] = {}
 
         def dimension(leaf: Expr) -> AffineExpr:
             value = self._index_leaf(leaf)
             return AffineExpr.dimension(positions.setdefault(value, len(positions)))
 
-        results = tuple(form.affine(dimension) for form in self._forms.pop(id(e)))
-        map = AffineMap(len(positions), 0, results)
-        return self._emit.add(img.ReadOp(self._scope.function(source, value_index), list(positions), map))
+        results = tuple(form.affine(dimension) for form in forms)
+        return AffineMap(len(positions), 0, results), list(positions)
 
     def _index_leaf(self, e: Expr) -> SSAValue:
-        if e.op == "var":
-            return self._coordinates[e.data]
+        if e.op in ("var", "rvar"):
+            return self._coordinates[coordinate_key(e)]
         if e.op in ("image_min", "image_extent"):
             return self._scope.box(e)
         if id(e) not in self._indices:

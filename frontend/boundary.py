@@ -7,8 +7,9 @@ from typing import Any
 from tilefuse.dialects.img.attrs import BoundaryKind
 from tilefuse.frontend.errors import fail
 from tilefuse.frontend.expr import Expr, as_expr, cast_to, literal, whole_index
-from tilefuse.frontend.func import Continuation, Func, Reads, find_reads
+from tilefuse.frontend.func import Continuation, Func
 from tilefuse.frontend.inputs import Image
+from tilefuse.frontend.reads import Reads, find_reads
 from tilefuse.frontend.sources import Source, Tuple
 from tilefuse.frontend.types import Type
 from tilefuse.frontend.walk import describe, postorder
@@ -68,6 +69,7 @@ def _continued(kind: BoundaryKind, f: Any, bounds: Bounds | None, exterior: Any 
             fail(f"{what}: bounds and exterior come before pixels; they cannot read '{e.data[0].name()}'")
         if e.op == "random":
             fail(f"{what}: bounds and exterior come before pixels; they have no random numbers")
+    f.read_by = f.read_by or what
     func = Func(f"{f.name()}_{kind.value}" if f.named else None)
     func.continuation = Continuation(kind, f, box, outside, Reads((f, *reads.sources), reads.params))
     return func

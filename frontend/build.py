@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from typing import Any
 
 from xdsl.dialects.builtin import FileLineColLoc, FloatAttr, IntegerAttr, ModuleOp, StringAttr, f64, i64
@@ -13,13 +13,14 @@ from tilefuse.dialects.img import ops as img
 from tilefuse.dialects.img.attrs import BoxAttr
 from tilefuse.dialects.img.types import FuncType
 from tilefuse.dialects.naming import value_name
-from tilefuse.frontend.body import INDEX, BodyBuilder
+from tilefuse.frontend.body import INDEX, BodyBuilder, coordinate_key
 from tilefuse.frontend.errors import fail, location
 from tilefuse.frontend.expr import Expr
 from tilefuse.frontend.func import Func
 from tilefuse.frontend.inputs import Image, Param
 from tilefuse.frontend.names import Names, spell_names
 from tilefuse.frontend.sources import Source
+from tilefuse.frontend.update import Update
 
 LAYOUT_ATTRIBUTE = "img.array_layout"
 DEFAULT_ATTRIBUTE = "img.default"
@@ -156,11 +157,47 @@ class PipelineScope:
         where = self.location(func.position)
         for op in block.ops:
             op.location = where
-        bounds = BoxAttr(tuple(func.bounds.get(a) for a in args)) if func.bounds else None
+        # a promise about what is asked of the Func, not of what its updates need
+        bounds = None if func.updates else _bounds(func)
         elements = [v.type().element for v in values]
         stage = img.StageOp(self._names[func], elements, Region(block), bounds)
         self.add(stage, func.position)
         self._functions[id(func)] = tuple(stage.funcs)
+        for number, update in enumerate(func.updates, start=1):
+            self._add_update(func, update, _bounds(func) if number == len(func.updates) else None)
+
+    def _add_update(self, func: Func, update: Update, bounds: BoxAttr | None) -> None:
+        """An `img.update`, after the scalars of its domain."""
+        ranges = update.domain.ranges if update.domain is not None else ()
+        scalars = Block()
+        builder = BodyBuilder(scalars, self)
+        domain = [(builder.index(low), builder.index(extent)) for low, extent in ranges]
+        for op in list(scalars.ops):
+            op.detach()
+            self.add(op, update.position)
+        olds = self._functions[id(func)]
+        block = Block(arg_types=[INDEX] * (len(update.pure) + len(ranges)) + [old.type for old in olds])
+        keys: list[Hashable] = [*update.pure, *(coordinate_key(r) for r in update.domain or ())]
+        hints = [*update.pure, *(r.name() for r in update.domain or ()), *[func.name()] * len(olds)]
+        for arg, hint in zip(block.args, hints, strict=True):
+            arg.name_hint = value_name(hint)
+        self._functions[id(func)] = block.args[len(keys) :]
+        builder = BodyBuilder(block, self, dict(zip(keys, block.args, strict=False)))
+        values = builder.values(update.values)
+        predicate = None if update.predicate is None else builder.values([update.predicate])[0]
+        map, indices = builder.position(update.args)
+        block.add_op(img.WriteOp(values, indices, map, predicate))
+        for op in block.ops:
+            op.location = self.location(update.position)
+        name = self._names.fresh(f"{self._names[func]}_update")
+        made = img.UpdateOp(name, olds, domain, Region(block), update.combine, bounds)
+        self.add(made, update.position)
+        self._functions[id(func)] = tuple(made.funcs)
+
+
+def _bounds(func: Func) -> BoxAttr | None:
+    assert func.definition is not None
+    return BoxAttr(tuple(func.bounds.get(a) for a in func.definition.args)) if func.bounds else None
 
 
 def build_module(outputs: Sequence[Source], name: str | None = None) -> ModuleOp:

@@ -119,6 +119,8 @@ class Emitter:
                 return self.add(_MATH[e.data](*args))
             case "abs":
                 return self.add(math.AbsFOp(args[0]) if type.is_float() else math.AbsIOp(args[0]))
+            case "print":
+                return self.add(img.PrintOp(args[0], args[1], args[2:], e.data))
             case "bits":
                 return self.add(arith.BitcastOp(args[0], e.type().storage))
         if e.op in _COUNTS:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from math import isfinite
 from typing import Any
 
 import numpy as np
 
+from tilefuse.dialects.diagnostics import user_position
 from tilefuse.frontend.errors import fail
 from tilefuse.frontend.types import Bool, Float, Int, Type, UInt, type_of_dtype
 from tilefuse.frontend.walk import describe
@@ -252,11 +254,34 @@ def as_expr(value: Any) -> Expr:
             fail(f"{value} is too large for a 64-bit integer")
         return constant(type, value)
     if isinstance(value, float):
-        return constant(F32, value)
+        made = constant(F32, value)
+        if made.data != value and isfinite(value):
+            _warn_of_precision(value)
+        return made
     convert = getattr(value, "as_expr", None)
     if convert is None:
         fail(f"a {type_name(value)} is no value of an expression; use a number or an Expr")
     return convert()  # type: ignore[no-any-return]
+
+
+class PrecisionWarning(RuntimeWarning):
+    """A Python float became a float32, which has other digits."""
+
+
+_warned: dict[str, dict[Any, Any]] = {}
+"""Of each file what Python remembers of its warnings, so that by default a line warns once."""
+
+
+def _warn_of_precision(value: float) -> None:
+    at = user_position()
+    warnings.warn_explicit(
+        f"{value!r} becomes a float32, which is not the same number; write hl.f32({value!r}), or hl.f64({value!r}) to "
+        "keep its digits",
+        PrecisionWarning,
+        at.file,
+        at.line,
+        registry=_warned.setdefault(at.file, {}),
+    )
 
 
 def type_name(value: object) -> str:

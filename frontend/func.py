@@ -1,4 +1,4 @@
-"""Func: a pure function over the integer grid, by its value at a point."""
+"""Func: a function over the integer grid, by its value at a point, and what updates write over it."""
 
 from __future__ import annotations
 
@@ -10,13 +10,15 @@ from tilefuse.dialects.img.types import MAX_RANK
 from tilefuse.frontend.errors import fail
 from tilefuse.frontend.expr import Expr, Var, as_expr
 from tilefuse.frontend.implicit import expanded, implicit_count
-from tilefuse.frontend.inputs import Param, checked_bounds
+from tilefuse.frontend.inputs import checked_bounds
 from tilefuse.frontend.random import placed
+from tilefuse.frontend.reads import Reads, find_reads
 from tilefuse.frontend.schedule import SCHEDULING, ScheduleCall, recorder
 from tilefuse.frontend.sources import Source, Tuple, as_key
 from tilefuse.frontend.target import Target
 from tilefuse.frontend.types import Type
-from tilefuse.frontend.walk import describe, postorder
+from tilefuse.frontend.unset import Unset
+from tilefuse.frontend.update import Update, make_update
 
 if TYPE_CHECKING:
     from tilefuse.frontend.pipeline import Pipeline
@@ -30,13 +32,6 @@ class Definition(NamedTuple):
     reads: Reads
 
 
-class Reads(NamedTuple):
-    """The functions and Params that expressions use, in order of first use."""
-
-    sources: tuple[Source, ...]
-    params: tuple[Param, ...]
-
-
 class Continuation(NamedTuple):
     """A source continued outside of `box`: (min, extent) per dimension, or None where it is not."""
 
@@ -48,38 +43,19 @@ class Continuation(NamedTuple):
     reads: Reads
 
 
-def find_reads(values: tuple[Expr, ...], args: tuple[str, ...], what: str) -> Reads:
-    """The functions and Params in `values`; PipelineError for a coordinate that is not one of `args`."""
-    sources: dict[int, Source] = {}
-    params: dict[int, Param] = {}
-    for expr in postorder(values):
-        if expr.op == "call" or expr.op in ("image_min", "image_extent"):
-            sources.setdefault(id(expr.data[0]), expr.data[0])
-        elif expr.op == "param":
-            params.setdefault(id(expr.data), expr.data)
-        elif expr.op == "var" and expr.data not in args:
-            known = ", ".join(args) or "none"
-            hint = "; write _ among its coordinates" if Var.implicit_index(expr) >= 0 else ""  # type: ignore[arg-type]
-            fail(f"{what} uses the Var '{expr.data}', which is not one of its coordinates ({known}){hint}")
-        elif expr.op == "rvar":
-            fail(
-                f"{what} uses {describe(expr)} of an RDom outside of sum, product, minimum or maximum; "
-                "update definitions are not there yet"
-            )
-    return Reads(tuple(sources.values()), tuple(params.values()))
-
-
 class Func(Source):
     """A stage of a pipeline: `f = Func("f"); f[x, y] = g[x - 1, y] + g[x + 1, y]`.
 
-    It is defined once, by an Expr, or by a tuple of Exprs for several values at each point. `Func(image)` has the
-    values of an image, `Func(expr)` those of an Expr of `_0`, `_1`, ...
+    It is defined by an Expr, or by a tuple of Exprs for several values at each point. What is assigned afterwards is an
+    update, at any position and over an RDom: `f[r.x] += 1`, `f[im[r.x, r.y]] = 0`. `Func(image)` has the values of an
+    image, `Func(expr)` those of an Expr of `_0`, `_1`, ...
     """
 
     def __init__(self, name: str | Expr | Source | None = None):
         of = name if isinstance(name, Expr | Source) else None
         super().__init__("Func", None if of is not None else name, "f")  # type: ignore[arg-type]
         self.definition: Definition | None = None
+        self.updates: list[Update] = []
         self.continuation: Continuation | None = None
         """What it continues, if BoundaryConditions made it."""
         self.bounds: dict[str, tuple[int, int]] = {}
@@ -90,12 +66,10 @@ class Func(Source):
             self[Var("_")] = of[Var("_")] if isinstance(of, Source) else of
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        name = self._name
         if self.defined():
-            fail(
-                f"Func '{name}' is already defined, at {self.position}; update definitions are not there "
-                "yet, so give the new values a Func of their own"
-            )
+            self._update(key, value)
+            return
+        name = self._name
         values = tuple(value) if isinstance(value, tuple | list | Tuple) else (value,)
         if not values:
             fail(f"Func '{name}' is defined by an empty tuple")
@@ -113,16 +87,27 @@ class Func(Source):
         if isinstance(key, Var):
             return key.name()
         fail(
-            f"Func '{self._name}' is defined at Vars, as in {self._name}[x, y] = ..., not at {key!r}; "
-            "update definitions are not there yet"
+            f"Func '{self._name}' is defined at Vars, as in {self._name}[x, y] = ..., not at {key!r}; what is assigned "
+            "after that may stand anywhere"
         )
+
+    def _update(self, key: Any, value: Any) -> None:
+        if self.continuation is not None:
+            fail(f"Func '{self._name}' is a boundary condition, which has no updates; update a Func that copies it")
+        if self.read_by is not None:
+            fail(
+                f"Func '{self._name}' cannot be updated any more: {self.read_by} reads it already; write all updates "
+                "before the first use"
+            )
+        assert self.definition is not None
+        self.updates.append(make_update(self, self.definition.args, key, value))
+
+    def __getitem__(self, key: Any) -> Any:
+        return super().__getitem__(key) if self.defined() else Unset(self, key)
 
     def check_readable(self) -> None:
         if not self.defined():
-            fail(
-                f"Func '{self._name}' is read before it is defined; write {self._name}[x, y] = ... first"
-                ". A Func cannot read itself, and update definitions (+=) are not there yet"
-            )
+            Unset(self, ()).as_expr()
 
     def defined(self) -> bool:
         """Whether it has a definition."""
@@ -141,12 +126,23 @@ class Func(Source):
         return len(self.definition.args)
 
     def reads(self) -> Reads:
-        """The functions and Params that its definition needs."""
+        """The functions and Params that its definitions need."""
         if self.continuation is not None:
             return self.continuation.reads
         self.check_readable()
         assert self.definition is not None
-        return self.definition.reads
+        all_reads = [self.definition.reads, *(update.reads for update in self.updates)]
+        sources = {id(s): s for reads in all_reads for s in reads.sources}
+        params = {id(p): p for reads in all_reads for p in reads.params}
+        return Reads(tuple(sources.values()), tuple(params.values()))
+
+    def has_update_definition(self) -> bool:
+        """Whether it has updates."""
+        return bool(self.updates)
+
+    def num_update_definitions(self) -> int:
+        """How many updates it has."""
+        return len(self.updates)
 
     def types(self) -> list[Type]:
         """The types of its values."""
@@ -218,6 +214,6 @@ class Func(Source):
     def __getattr__(self, name: str) -> Any:
         if name in SCHEDULING:
             return recorder(self, self._name, self.schedule_calls, name)
-        if name in ("update", "define_extern", "rvars", "update_value"):
+        if name in ("define_extern", "rvars", "update_value"):
             raise AttributeError(f"Func '{self._name}' has no {name}(): that is not there yet")
         raise AttributeError(f"a Func has no attribute '{name}'")

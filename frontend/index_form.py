@@ -100,6 +100,8 @@ def _form(e: Expr, args: list[Linear]) -> Linear:
 def _leaf_key(e: Expr) -> Hashable:
     if e.op == "var":
         return ("var", e.data)
+    if e.op == "rvar":
+        return ("rvar", id(e.data[0]), e.data[1])
     if e.op in ("image_min", "image_extent"):
         return (e.op, id(e.data[0]), e.data[1])
     return ("expr", id(e))

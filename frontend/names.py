@@ -18,6 +18,7 @@ class Names:
     def __init__(self) -> None:
         self._names: dict[int, str] = {}
         self._taken: dict[str, Source | Param] = {}
+        self._given: set[str] = set()
 
     def __getitem__(self, thing: Source | Param) -> str:
         return self._names[id(thing)]
@@ -41,6 +42,15 @@ class Names:
             n += 1
             name = f"{thing.name()}_{n}"
         self._names[id(thing)], self._taken[name] = name, thing
+
+    def fresh(self, name: str) -> str:
+        """A name that nothing has: `name`, or with a number behind it."""
+        found, n = name, 0
+        while found in self._given or found in self._taken:
+            n += 1
+            found = f"{name}{n}"
+        self._given.add(found)
+        return found
 
 
 def _checked(thing: Source | Param) -> str:

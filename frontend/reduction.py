@@ -1,133 +1,28 @@
-"""RDom, and the reductions over it: each is written out, point by point, in the expression."""
+"""Reductions in an expression: sum, product, minimum, maximum, argmin, argmax.
+
+Over few points, known when the pipeline is written, a reduction is written out in the expression. Any other is a Func
+of its own with an update definition, as in Halide.
+"""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
-from math import prod
+from collections.abc import Callable
+from functools import partial
+from math import inf, prod
 from typing import Any
 
 from tilefuse.frontend.errors import fail
-from tilefuse.frontend.expr import I32, Expr, as_expr, binary, cast_to, constant, node
+from tilefuse.frontend.expr import I32, Expr, Var, as_expr, binary, constant, node
+from tilefuse.frontend.func import Func
+from tilefuse.frontend.rdom import RDom
+from tilefuse.frontend.sources import Tuple
+from tilefuse.frontend.substitute import constant_value, dependent, substituted
+from tilefuse.frontend.types import Type
 from tilefuse.frontend.walk import postorder
 
 MOST_POINTS = 4096
 """A reduction over more points would make an expression that no compiler likes."""
-
-_count = itertools.count()
-
-
-class RVar(Expr):
-    """One dimension of an RDom."""
-
-    __slots__ = ()
-
-    def __init__(self, rdom: RDom, index: int, name: str):
-        self._type, self.op, self.args, self.data = I32, "rvar", (), (rdom, index, name)
-
-    def name(self) -> str:
-        """Name of the dimension."""
-        return str(self.data[2])
-
-
-class RDom:
-    """A box of integer points to reduce over: `RDom([(min, extent), ...])`, with constant integers."""
-
-    def __init__(self, ranges: Any, name: str | None = None):
-        self._name = name or f"r{next(_count)}"
-        if isinstance(ranges, tuple) and len(ranges) == 2 and all(isinstance(v, int) for v in ranges):
-            ranges = [ranges]
-        if not isinstance(ranges, list | tuple):
-            fail(f"RDom '{self._name}' takes a list of (min, extent), not {ranges!r}")
-        self.ranges = tuple(self._range(r) for r in ranges)
-        if not self.ranges:
-            fail(f"RDom '{self._name}' has no dimensions")
-        names = "xyzw" if len(self.ranges) <= 4 else ""
-        self._vars = tuple(
-            RVar(self, i, f"{self._name}.{names[i]}" if names else f"{self._name}[{i}]")
-            for i in range(len(self.ranges))
-        )
-
-    def _range(self, pair: Any) -> tuple[int, int]:
-        values = [v.data if isinstance(v, Expr) and v.op == "const" else v for v in pair]
-        if len(values) != 2 or not all(isinstance(v, int) for v in values):
-            fail(
-                f"RDom '{self._name}': {tuple(pair)!r} is no (min, extent) of constant integers; "
-                "extents known only at the call are not there yet"
-            )
-        if values[1] <= 0:
-            fail(f"RDom '{self._name}': the extent {values[1]} must be positive")
-        return values[0], values[1]
-
-    def name(self) -> str:
-        """Name of the domain."""
-        return self._name
-
-    def dimensions(self) -> int:
-        """The number of dimensions."""
-        return len(self.ranges)
-
-    def __len__(self) -> int:
-        return len(self.ranges)
-
-    def __getitem__(self, index: int) -> RVar:
-        return self._vars[index]
-
-    def __iter__(self) -> Iterator[RVar]:
-        return iter(self._vars)
-
-    def _dimension(self, index: int) -> RVar:
-        if index >= len(self._vars):
-            fail(f"RDom '{self._name}' has {len(self._vars)} dimensions; there is no {'xyzw'[index]}")
-        return self._vars[index]
-
-    @property
-    def x(self) -> RVar:
-        """The first dimension."""
-        return self._dimension(0)
-
-    @property
-    def y(self) -> RVar:
-        """The second dimension."""
-        return self._dimension(1)
-
-    @property
-    def z(self) -> RVar:
-        """The third dimension."""
-        return self._dimension(2)
-
-    @property
-    def w(self) -> RVar:
-        """The fourth dimension."""
-        return self._dimension(3)
-
-    def where(self, predicate: Any) -> None:
-        """PipelineError: predicates are not there yet."""
-        fail(f"RDom '{self._name}': where(...) is not there yet; use select(...) in the reduced expression")
-
-    def as_expr(self) -> RVar:
-        """The one dimension of a 1-D domain as a value."""
-        if len(self._vars) != 1:
-            fail(f"RDom '{self._name}' has {len(self._vars)} dimensions; name one of them: {self._name}.x")
-        return self._vars[0]
-
-    def __add__(self, other: Any) -> Expr:
-        return self.as_expr() + as_expr(other)
-
-    def __radd__(self, other: Any) -> Expr:
-        return as_expr(other) + self.as_expr()
-
-    def __sub__(self, other: Any) -> Expr:
-        return self.as_expr() - as_expr(other)
-
-    def __rsub__(self, other: Any) -> Expr:
-        return as_expr(other) - self.as_expr()
-
-    def __mul__(self, other: Any) -> Expr:
-        return self.as_expr() * as_expr(other)
-
-    def __rmul__(self, other: Any) -> Expr:
-        return as_expr(other) * self.as_expr()
 
 
 def sum(*args: Any) -> Expr:
@@ -150,26 +45,33 @@ def maximum(*args: Any) -> Expr:
     return _reduced("maximum", args, lambda a, b: binary("max", a, b))
 
 
-def _reduced(what: str, args: tuple[Any, ...], combine: Callable[[Expr, Expr], Expr]) -> Expr:
+def argmin(*args: Any) -> Tuple:
+    """`argmin(expr)` or `argmin(rdom, expr)`: the first point of the least value, and that value, as a Tuple."""
+    return _first_best("argmin", "lt", args)
+
+
+def argmax(*args: Any) -> Tuple:
+    """`argmax(expr)` or `argmax(rdom, expr)`: the first point of the greatest value, and that value, as a Tuple."""
+    return _first_best("argmax", "gt", args)
+
+
+def _start(what: str, type: Type) -> Expr:
+    """What a reduction over no points is."""
+    if what in ("sum", "product"):
+        return constant(type, what == "product")
+    high = what in ("minimum", "argmin")
+    if type.is_float():
+        return constant(type, inf if high else -inf)
+    return constant(type, type.limits()[high])
+
+
+def _arguments(what: str, args: tuple[Any, ...]) -> tuple[RDom, Expr]:
     if args and isinstance(args[-1], str):
         args = args[:-1]
     if not 1 <= len(args) <= 2 or (len(args) == 2 and not isinstance(args[0], RDom)):
         fail(f"{what} takes an Expr, or an RDom and an Expr")
     expr = as_expr(args[-1])
-    nodes = list(postorder([expr]))
-    rdom = args[0] if len(args) == 2 else _domain(what, nodes)
-    points = prod(extent for _, extent in rdom.ranges)
-    if points > MOST_POINTS:
-        fail(f"{what} over {points} points: more than {MOST_POINTS} are not there yet")
-    dependent = _dependent(nodes, rdom)
-    # The first dimension is the innermost loop, as in Halide: the order matters to floats.
-    spans = [range(low, low + extent) for low, extent in reversed(rdom.ranges)]
-    result: Expr | None = None
-    for point in itertools.product(*spans):
-        value = _at(expr, dependent, rdom, tuple(reversed(point)))
-        result = value if result is None else combine(result, value)
-    assert result is not None
-    return result
+    return (args[0] if len(args) == 2 else _domain(what, list(postorder([expr])))), expr
 
 
 def _domain(what: str, nodes: list[Expr]) -> RDom:
@@ -180,35 +82,74 @@ def _domain(what: str, nodes: list[Expr]) -> RDom:
     return next(iter(domains.values()))
 
 
-def _dependent(nodes: list[Expr], rdom: RDom) -> list[Expr]:
-    """The nodes that depend on the point, operands first."""
-    found: set[int] = set()
-    result = []
+def _reduced(what: str, args: tuple[Any, ...], combine: Callable[[Expr, Expr], Expr]) -> Expr:
+    rdom, expr = _arguments(what, args)
+    points = _points(rdom)
+    if points is None:
+        at, func, expr = _func_over(what, rdom, expr)
+        func[at.inner] = _start(what, expr.type())
+        func[at.inner] = combine(func[at.inner], expr)
+        return func[at.outer]  # type: ignore[no-any-return]
+    changing = dependent(list(postorder([expr])), rdom)
+    result: Expr | None = None
+    for point in points:
+        value = substituted(expr, changing, partial(_coordinate, point), [constant(I32, p) for p in point])
+        result = value if result is None else combine(result, value)
+    return _start(what, expr.type()) if result is None else result
+
+
+def _first_best(what: str, better: str, args: tuple[Any, ...]) -> Tuple:
+    rdom, expr = _arguments(what, args)
+    at, func, expr = _func_over(what, rdom, expr)
+    func[at.inner] = Tuple(*(0 for _ in rdom), _start(what, expr.type()))
+    old = func[at.inner]
+    replaced = binary(better, expr, old[len(rdom)])
+    new = (*rdom, expr)
+    func[at.inner] = Tuple(*(node("select", n.type(), (replaced, n, o)) for n, o in zip(new, old, strict=True)))
+    return func[at.outer]  # type: ignore[no-any-return]
+
+
+class _Coordinates:
+    """Where the Func of a reduction is defined, and where its value is taken."""
+
+    def __init__(self, inner: tuple[Expr, ...], outer: tuple[Expr, ...]):
+        self.inner, self.outer = inner, outer
+
+
+def _func_over(what: str, rdom: RDom, expr: Expr) -> tuple[_Coordinates, Func, Expr]:
+    """A Func in all that `expr` depends on beside `rdom`; with `expr` in its coordinates."""
+    nodes = list(postorder([expr, *rdom.predicates]))
+    outer: dict[object, Expr] = {}
     for e in nodes:
-        if e.op == "random" or (e.op == "rvar" and e.data[0] is rdom) or any(id(a) in found for a in e.args):
-            found.add(id(e))
-            result.append(e)
-    return result
+        if e.op == "var":
+            outer.setdefault(e.data, e)
+        elif e.op == "rvar" and e.data[0] is not rdom:
+            outer.setdefault(e.data[:2], e)
+    # the RVars of an update around it are coordinates like any other
+    names = {key: e if e.op == "var" else Var(str(e.data[2])) for key, e in outer.items()}
+    others = [e for e in nodes if e.op == "rvar" and e.data[0] is not rdom]
+    for other in {id(e.data[0]): e.data[0] for e in others}.values():
+        changing = dependent(list(postorder([expr])), other)
+        expr = substituted(expr, changing, lambda e: names[e.data[:2]])
+    return _Coordinates(tuple(names.values()), tuple(outer.values())), Func(what), expr
 
 
-def _at(expr: Expr, dependent: list[Expr], rdom: RDom, point: tuple[int, ...]) -> Expr:
-    """`expr` at one point of `rdom`; what does not depend on the point is shared between all points."""
-    new: dict[int, Expr] = {}
-    for e in dependent:
-        if e.op == "rvar":
-            new[id(e)] = constant(I32, point[e.data[1]])
-        elif e.op == "random":
-            # Another number at each point of the domain.
-            keys = [new.get(id(a), a) for a in e.args] + [constant(I32, p) for p in point]
-            new[id(e)] = node(e.op, e.type(), keys, e.data)
-        else:
-            new[id(e)] = _rebuilt(e, [new.get(id(a), a) for a in e.args])
-    return new.get(id(expr), expr)
+def _coordinate(point: tuple[int, ...], e: Expr) -> Expr:
+    return constant(I32, point[e.data[1]])
 
 
-def _rebuilt(e: Expr, args: list[Expr]) -> Expr:
-    if len(args) == 2 and e.data is None and e.op not in ("shl", "shr"):
-        return binary(e.op, args[0], args[1])
-    if e.op == "cast":
-        return cast_to(e.type(), args[0])
-    return node(e.op, e.type(), args, e.data)
+def _points(rdom: RDom) -> list[tuple[int, ...]] | None:
+    """The points of a domain in order, if they are few and known."""
+    ranges = rdom.constant_ranges()
+    if ranges is None or prod(extent for _, extent in ranges) > MOST_POINTS:
+        return None
+    # The first dimension is the innermost loop, as in Halide: the order matters to floats.
+    spans = [range(low, low + extent) for low, extent in reversed(ranges)]
+    points = [tuple(reversed(point)) for point in itertools.product(*spans)]
+    for predicate in rdom.predicates:
+        changing = dependent(list(postorder([predicate])), rdom)
+        held = [constant_value(substituted(predicate, changing, partial(_coordinate, p))) for p in points]
+        if any(h is None for h in held):
+            return None
+        points = [p for p, h in zip(points, held, strict=True) if h]
+    return points

@@ -16,7 +16,7 @@ SCHEDULING = frozenset(
     gpu_tile hexagon hoist_storage hoist_storage_root in_ memoize never_partition never_partition_all parallel
     partition prefetch reorder reorder_storage ring_buffer serial set_estimate set_estimates set_host_alignment
     specialize specialize_fail split store_at store_in store_root tile trace_loads trace_realizations trace_stores
-    unroll unscheduled vectorize""".split()
+    unroll unscheduled update vectorize""".split()
 )
 """Names of scheduling calls. What Halide gives for each can be scheduled further, so here it is the Func itself."""
 
@@ -35,7 +35,7 @@ class ScheduleCall(NamedTuple):
 
 
 def recorder(owner: Any, func: str, calls: list[ScheduleCall], call: str) -> Callable[..., Any]:
-    """What stands for the scheduling call `call` of `owner`: it adds to `calls`, and gives `owner`."""
+    """Make the stand-in for the scheduling call `call` of `owner`, which adds to `calls` and gives `owner`."""
 
     def record(*args: Any, **named: Any) -> Any:
         calls.append(ScheduleCall(func, call, (*args, *named.items()), user_position()))

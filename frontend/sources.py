@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NoReturn
 
 from tilefuse.dialects.diagnostics import SourcePosition, user_position
@@ -38,6 +38,23 @@ class Tuple(Sequence[Expr]):
     def __iter__(self) -> Iterator[Expr]:
         return iter(self._values)
 
+    def __add__(self, other: Any) -> Tuple:
+        return self._with("+", other, lambda a, b: a + b)
+
+    def __sub__(self, other: Any) -> Tuple:
+        return self._with("-", other, lambda a, b: a - b)
+
+    def __mul__(self, other: Any) -> Tuple:
+        return self._with("*", other, lambda a, b: a * b)
+
+    def __truediv__(self, other: Any) -> Tuple:
+        return self._with("/", other, lambda a, b: a / b)
+
+    def _with(self, sign: str, other: Any, of: Callable[[Expr, Any], Expr]) -> Tuple:
+        if not isinstance(other, tuple | list | Tuple) or len(other) != len(self):
+            fail(f"a Tuple of {len(self)} values {sign} another takes one of as many values, not {other!r}")
+        return Tuple(*(of(a, b) for a, b in zip(self, other, strict=True)))
+
     def size(self) -> int:
         """How many values there are."""
         return len(self._values)
@@ -63,6 +80,8 @@ class Source:
         self._name = name if name is not None else f"{prefix}{self.order}"
         self.position: SourcePosition = user_position()
         """The user's line that defines it."""
+        self.read_by: str | None = None
+        """What reads it first, for messages."""
 
     def name(self) -> str:
         """Name of the source."""
@@ -83,7 +102,7 @@ class Source:
         self.check_readable()
         given = as_key(key)
         keys = expanded(given, self.rank() - len(given) + 1, f"{self._kind} '{self._name}'")
-        indices = tuple(self._index(k) for k in keys)
+        indices = tuple(self.index_of(k) for k in keys)
         if len(indices) != self.rank():
             fail(
                 f"{self._kind} '{self._name}' has {self.rank()} dimensions, but is called with "
@@ -92,7 +111,8 @@ class Source:
         values = [node("call", t, indices, (self, i)) for i, t in enumerate(self.value_types())]
         return values[0] if len(values) == 1 else Tuple(*values)
 
-    def _index(self, index: Any) -> Expr:
+    def index_of(self, index: Any) -> Expr:
+        """What stands in one place of the brackets, as an integer."""
         if isinstance(index, slice):
             fail(f"{self._kind} '{self._name}' is called at a point; slices are not there")
         expr = as_expr(index)

@@ -108,13 +108,13 @@ class Target:
             self.set_feature(feature, value)
 
     def with_feature(self, feature: TargetFeature) -> Target:
-        """The same with a feature more."""
+        """Return the target with a feature more."""
         made = Target(self.os, self.arch, self.bits, list(self._features))
         made.set_feature(feature)
         return made
 
     def without_feature(self, feature: TargetFeature) -> Target:
-        """The same without a feature."""
+        """Return the target without a feature."""
         made = Target(self.os, self.arch, self.bits, list(self._features))
         made.set_feature(feature, False)
         return made

@@ -63,7 +63,11 @@ def function_of(group: GroupOp, role: str) -> str:
 
 
 def kernel_args(group: GroupOp) -> list[KernelArg]:
-    """Functions read from outside, in order of first use; then the results; then the scalars."""
+    """Functions read from outside, in order of first use; then the results; then the scalars.
+
+    An update's old functions are among those that are read; the kernel writes over them, and takes from the results no
+    more than their boxes.
+    """
     inputs: dict[SSAValue, None] = {}
     scalars: dict[SSAValue, None] = {}
 
@@ -71,7 +75,11 @@ def kernel_args(group: GroupOp) -> list[KernelArg]:
         if not isinstance(value.owner, arith.ConstantOp):
             scalars[value] = None
 
-    for stage in group.stages:
+    if group.update is not None:
+        inputs.update(dict.fromkeys(group.update.olds))
+        for value in (*group.update.mins, *group.update.extents):
+            scalar(value)
+    for stage in group.definitions:
         inside = {r for op in stage.body.walk() for r in op.results} | set(stage.body.block.args)
         for op in stage.body.walk():
             for value in op.operands:
@@ -147,7 +155,11 @@ def tiles(group: GroupOp, output_box: Box, align: Sequence[int] | None = None) -
 def grid(group: GroupOp, output_box: Box) -> tuple[int, int, int]:
     """Blocks: x, y, z (z counts all dimensions from the third on)."""
     assert group.schedule is not None
-    counts = tiles(group, output_box)
+    if group.update is not None:
+        pure = tuple(output_box[d] for d in group.update.pure_dims)
+        counts = [-(-extent // size) for (_, extent), size in zip(pure, tile_sizes(group), strict=True)]
+    else:
+        counts = tiles(group, output_box)
     if len(counts) > 1:
         counts[1] = -(-counts[1] // group.schedule.tiles_per_block)
     z = 1

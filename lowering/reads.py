@@ -1,4 +1,4 @@
-"""What an `img.read` becomes: an index into global, shared or register memory, with border handling.
+"""Lowering of `img.read`: to an index into global, shared or register memory, with border handling.
 
 All border handling hangs on the tile's `border` flag, so the compiler drops it from interior tiles.
 """
@@ -16,7 +16,7 @@ from tilefuse.analysis.access import behind_boundaries, coordinates, indices_of,
 from tilefuse.analysis.index import AnyIndex, BoundedIndex, Index, is_staged
 from tilefuse.analysis.regions import Follow
 from tilefuse.dialects.img.attrs import BoundaryKind
-from tilefuse.dialects.img.ops import BoundaryOp, ExtentOp, GroupOp, ReadOp, StageOp, YieldOp
+from tilefuse.dialects.img.ops import BoundaryOp, ExtentOp, GroupOp, PrintOp, ReadOp, StageOp, YieldOp
 from tilefuse.lowering.emit import Emitter, Num
 
 
@@ -63,6 +63,8 @@ class Tile:
     safe_reads: bool = False
     """Whether points that nobody needs are computed in interior tiles too, so that every read of global memory
     must stay inside its buffer."""
+    output: Buffer | None = None
+    """Where the group's output goes."""
 
     def absolute(self, e: Emitter, follow: Follow, relative: Num) -> Num:
         """A coordinate on the grid from one relative to the tile."""
@@ -148,11 +150,23 @@ def emit_stage(e: Emitter, tile: Tile, stage: StageOp, point: Point) -> list[SSA
             values[op.value] = _emit_read(e, tile, op, point, absolute, coordinate, number)
             continue
         copy = op.clone({v: number(v) for v in op.operands})
+        if isinstance(copy, PrintOp) and stage.parent_op().output_stage is stage:  # type: ignore[union-attr]
+            copy.operands[1] = _asked_for(e, tile, absolute, copy.condition)
         e.effect(copy)
         for old, new in zip(op.results, copy.results, strict=True):
             values[old] = new
             new.name_hint = old.name_hint
     raise AssertionError("a stage ends in img.yield")
+
+
+def _asked_for(e: Emitter, tile: Tile, where: Sequence[Num], condition: SSAValue) -> SSAValue:
+    """`condition`, and whether the output has a point `where` it is computed: tiles may reach beyond it."""
+    assert tile.output is not None
+    found: SSAValue | None = condition
+    for d, (x, low) in enumerate(zip(where, tile.output.mins, strict=True)):
+        found = e.both(found, e.within(e.sub(x, low), tile.output.extent(d, e)))
+    assert found is not None
+    return found
 
 
 def _emit_read(
@@ -273,7 +287,7 @@ def row_of(e: Emitter, tile: Tile, source: SSAValue, where: Sequence[Num], count
 
 
 def inside_row(e: Emitter, tile: Tile, source: SSAValue, where: Sequence[Num], count: int) -> Row | None:
-    """The same for any `count`: at once where no boundary moves a point along x."""
+    """How to read any `count` of points from `where` on along x: at once where no boundary moves one of them."""
     first = locate(e, tile, source, where, None)
     if len(first.inside) > 1:
         return None

@@ -120,7 +120,7 @@ class _Fit:
 
     def run(self) -> tuple[ModuleOp, ModuleOp]:
         """Compile, and change what has to change, until the reports ask for nothing more."""
-        fixed = {name for g, name in self._groups() if g.sym_name.data in self._by_hand}
+        fixed = {n for g, n in self._groups() if g.sym_name.data in self._by_hand or g.update is not None}
         searched = True
         tried = {self._schedules()}
         waiting: Collection[str] = dict.fromkeys(self._names)
@@ -184,7 +184,7 @@ class _Fit:
                 raise
 
     def _longest_first(self, names: Iterable[str]) -> list[str]:
-        """So that the longest kernel does not begin when all others are done."""
+        """Order kernels by length, so that the longest does not begin when all others are done."""
 
         def size(name: str) -> int:
             return sum(1 for f in _with_callees(self._homes[name], name) for _ in f.walk())

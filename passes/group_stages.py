@@ -23,7 +23,7 @@ from tilefuse.analysis.machine import Machine, check_extent, check_target, machi
 from tilefuse.analysis.model import Node, PipelineModel, extract
 from tilefuse.analysis.regions import NotFusable
 from tilefuse.dialects.diagnostics import PipelineError
-from tilefuse.dialects.img.ops import GroupOp, PipelineOp, StageOp, YieldOp
+from tilefuse.dialects.img.ops import GroupOp, PipelineOp, StageOp, YieldOp, prints
 from tilefuse.execution.facts import GroupFacts, nominal_box
 from tilefuse.execution.search import quick_best
 
@@ -47,6 +47,7 @@ class _Costs:
         self.model, self.machine, self.extent = model, on, extent
         self._known: dict[Hashable, float | None] = {}
         self._kinds: dict[Hashable, int] = {}
+        self._printing = {n.id for n in model.stages if prints(n.op)}
         self._kind_of = {n.id: self._kind(n) for n in model.nodes}
 
     def _kind(self, node: Node) -> int:
@@ -61,7 +62,9 @@ class _Costs:
         return self._kinds.setdefault(facts, len(self._kinds))
 
     def of(self, members: Sequence[int], output: int) -> float | None:
-        """Microseconds, or None if the stages cannot share a kernel."""
+        """Microseconds, or None if the stages cannot share a kernel: one that prints is the output of its own."""
+        if any(id in self._printing and id != output for id in members):
+            return None
         key = tuple((output - id, self._kind_of[id]) for id in members)
         if key not in self._known:
             try:
@@ -157,7 +160,7 @@ def dp_groups(model: PipelineModel, costs: _Costs) -> _Groups:
 
 
 def cheaper_groups(model: PipelineModel, costs: _Costs) -> _Groups:
-    """What dynamic programming finds among consecutive stages, or what merging finds, if that is cheaper."""
+    """Find groups by dynamic programming among consecutive stages, or by merging, whichever are cheaper."""
 
     def total(groups: _Groups) -> float:
         found = [costs.of(members, output) for members, output in groups]

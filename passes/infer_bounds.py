@@ -28,11 +28,11 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from tilefuse.analysis.bounds import flat_ops, symbolic_regions
-from tilefuse.dialects.img.ops import InputOp, PipelineOp, StageOp
+from tilefuse.dialects.img.ops import Definition, InputOp, PipelineOp
 from tilefuse.dialects.img.region import RegionAttr
 
 REQUIRED = "img.required"
-"""Discardable attribute of `img.input` and `img.stage`: an `#img.region`."""
+"""Discardable attribute of `img.input`, `img.stage` and `img.update`: an `#img.region`."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class InferBounds(ModulePass):
                 continue
             regions = symbolic_regions(pipeline)
             for inner in flat_ops(pipeline):
-                if not isinstance(inner, InputOp | StageOp):
+                if not isinstance(inner, InputOp | Definition):
                     continue
                 # all results of a stage have one region
                 region = regions.get(inner.results[0])

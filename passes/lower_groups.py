@@ -18,11 +18,12 @@ from tilefuse.analysis.duplicates import fingerprint
 from tilefuse.analysis.model import PipelineModel, extract
 from tilefuse.analysis.regions import NotFusable
 from tilefuse.dialects.diagnostics import PipelineError
-from tilefuse.dialects.img.ops import GroupOp, PipelineOp, StageOp
+from tilefuse.dialects.img.ops import Definition, GroupOp, PipelineOp, StageOp
 from tilefuse.execution.base import group_error
 from tilefuse.execution.code_length import check_length
 from tilefuse.execution.registry import model_of
 from tilefuse.lowering.abi import kernel_args, kernel_name
+from tilefuse.lowering.update_loops import update_kernel
 
 
 @dataclass(frozen=True)
@@ -41,10 +42,10 @@ class LowerGroups(ModulePass):
         for pipeline in [p for p in op.body.block.ops if isinstance(p, PipelineOp)]:
             groups = [g for g in pipeline.body.block.ops if isinstance(g, GroupOp)]
             for stage in pipeline.body.block.ops:
-                if isinstance(stage, StageOp):
+                if isinstance(stage, Definition):
+                    what, by = ("stage", "group-stages") if isinstance(stage, StageOp) else ("update", "group-updates")
                     raise PipelineError(
-                        f"stage '{stage.sym_name.data}' is in no group; run group-stages before lower-groups",
-                        stage,
+                        f"{what} '{stage.sym_name.data}' is in no group; run {by} before lower-groups", stage
                     )
             model = extract(pipeline)
             kernels: dict[Hashable, list[GroupOp]] = {}
@@ -71,6 +72,8 @@ def lower_group(
     """The functions of one group's kernel, `differing` as `_differing` finds it."""
     if group.schedule is None:
         raise PipelineError(f"group '{group.sym_name.data}' has no schedule; run tile, or write one by hand", group)
+    if group.update is not None:
+        return [update_kernel(group)]
     execution = model_of(group)
     execution.check_places(group, model)
     try:

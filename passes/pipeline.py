@@ -17,7 +17,9 @@ from xdsl.transforms.common_subexpression_elimination import CommonSubexpression
 
 from tilefuse.analysis.machine import check_target
 from tilefuse.collector import collector_off
+from tilefuse.passes.copy_updated import CopyUpdated
 from tilefuse.passes.group_stages import GroupStages
+from tilefuse.passes.group_updates import GroupUpdates
 from tilefuse.passes.inline_stages import InlineStages
 from tilefuse.passes.promote_memory import PromoteMemory
 from tilefuse.passes.raise_clamps import RaiseClamps
@@ -83,10 +85,12 @@ def standard_passes(
         SeparateKernels(float=fast_math),  # first: it leaves less for the others
         CanonicalizePass(),
         RaiseClamps(),
+        CopyUpdated(),
         InlineStages(target=target, extent=size),
         GroupStages(target=target, algorithm=algorithm, extent=size),  # type: ignore[arg-type]
         Tile(target=target, extent=size),
         PromoteMemory(),
+        GroupUpdates(),
         ValidateOccupancy(target=target, fix=True),
     ]
 

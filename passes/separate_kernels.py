@@ -122,7 +122,7 @@ def _erase_unused(ops: Sequence[Operation]) -> None:
 
 
 def _sum_along_x(stage: StageOp, root: SSAValue, floats: bool) -> tuple[Taps, dict[int, Number]] | None:
-    """What a stage sums, and the coefficients by offset in x, if that is all it does, for the stage of `root` alone."""
+    """Find the reads that a stage sums along x, and the coefficients, if it does nothing else, and for `root` alone."""
     assert isinstance(root.owner, Operation)
     reader = root.owner.parent_op()
     if stage.place is not None or stage.bounds is not None or len(stage.funcs) != 1:

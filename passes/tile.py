@@ -82,7 +82,7 @@ class Tile(ModulePass):
         present = []
         for pipeline in op.body.block.ops:
             if isinstance(pipeline, PipelineOp):
-                groups = [g for g in pipeline.body.block.ops if isinstance(g, GroupOp)]
+                groups = [g for g in pipeline.body.block.ops if isinstance(g, GroupOp) and g.update is None]
                 present += [g.sym_name.data for g in groups]
                 chosen = [g for g in groups if g.schedule is None and self.only in (None, g.sym_name.data)]
                 if chosen:

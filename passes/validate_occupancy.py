@@ -71,7 +71,7 @@ class ValidateOccupancy(ModulePass):
         for pipeline in op.body.block.ops:
             if not isinstance(pipeline, PipelineOp):
                 continue
-            groups = [g for g in pipeline.body.block.ops if isinstance(g, GroupOp)]
+            groups = [g for g in pipeline.body.block.ops if isinstance(g, GroupOp) and g.update is None]
             model = extract(pipeline) if groups else None
             for group in groups:
                 assert model is not None

@@ -8,8 +8,9 @@ from typing import cast
 from xdsl.ir import SSAValue
 
 from tilefuse.analysis.access import function_name, reads
-from tilefuse.analysis.bounds import Box, boundary_box, computed_stages, flat_ops, spans_of
+from tilefuse.analysis.bounds import Box, computed_stages, flat_ops, spans_of
 from tilefuse.analysis.index import Span
+from tilefuse.analysis.scalars import boundary_box
 from tilefuse.analysis.sizes import CallSizes
 from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.img.attrs import BoundaryKind
@@ -19,6 +20,7 @@ from tilefuse.dialects.img.ops import (
     PipelineOp,
     ReturnOp,
     StageOp,
+    UpdateOp,
 )
 from tilefuse.runtime.errors import CallError
 from tilefuse.runtime.scalars import Number
@@ -60,8 +62,8 @@ def _boundaries_read(pipeline: PipelineOp, needed: Mapping[SSAValue, Box]) -> It
                 asked |= {*op.funcs}
             case GroupOp() if asked & {*op.funcs}:
                 asked |= {*op.yield_op.values}
-            case StageOp() if any(f in needed for f in op.funcs):
-                asked |= {read.source for read in reads(op)}
+            case StageOp() | UpdateOp() if any(f in needed for f in op.funcs):
+                asked |= {*(op.olds if isinstance(op, UpdateOp) else ()), *(read.source for read in reads(op))}
             case BoundaryOp() if op.func in asked:
                 asked.add(op.source)
                 yield op

@@ -162,19 +162,21 @@ def _assign_buffers(
         else:
             larger.append((number, func, boxes.outputs[name]))
     kept = {func for _, func, _ in larger}
-    temporaries = [f for f in (*(f for g in groups for f in g.funcs), *unneeded) if f not in buffers]
-    lives = [_life(f, groups, f in kept, needed) for f in temporaries]
+    above = updated_from(groups)
+    temporaries = [f for f in (*(f for g in groups for f in g.funcs), *unneeded) if f not in buffers and f not in above]
+    lives = [_life(f, groups, f in kept, needed, above) for f in temporaries]
     places, size = place(lives, lodgings)
     arena = len(inputs) + len(outputs)
     for f, (host, offset) in zip(temporaries, places, strict=True):
         lead, strides, _ = _storage(needed[f], _itemsize(f))
         buffers[f] = _Buffer(arena if host is None else hosts[host], needed[f], strides, offset + lead)
+    for new, old in above.items():
+        # written over the old function, of which it is a part
+        buffers[new] = _part(buffers[old], needed[new], _itemsize(new))
     copies = []
     for number, func, box in larger:
-        b = buffers[func]
-        skip = sum((low - first) * s for (low, _), (first, _), s in zip(box, b.box, b.strides, strict=True))
-        item = _itemsize(func)
-        copies.append(CopyOut(b.offset + skip * item, b.strides, number, item))
+        part = _part(buffers[func], box, item := _itemsize(func))
+        copies.append(CopyOut(part.offset, part.strides, number, item))
     return buffers, copies, size
 
 
@@ -197,11 +199,35 @@ def _dense_bytes(p: Picture, itemsize: int) -> int:
     return (high + 1) * itemsize if low == 0 and high + 1 == prod(p.extents) else 0
 
 
-def _life(func: SSAValue, groups: Sequence[GroupOp], kept: bool, needed: Mapping[SSAValue, Box]) -> Lifetime:
+def _part(buffer: _Buffer, box: Box, itemsize: int) -> _Buffer:
+    """The part of a buffer that holds a smaller box."""
+    pairs = zip(box, buffer.box, buffer.strides, strict=True)
+    skip = sum((low - first) * stride for (low, _), (first, _), stride in pairs)
+    return _Buffer(buffer.number, box, buffer.strides, buffer.offset + skip * itemsize)
+
+
+def updated_from(groups: Sequence[GroupOp]) -> dict[SSAValue, SSAValue]:
+    """The functions that updates give, each with the one whose memory it is in; in order."""
+    updates = [(g, g.update) for g in groups if g.update is not None]
+    return {new: old for g, update in updates for new, old in zip(g.funcs, update.olds, strict=True)}
+
+
+def _life(
+    func: SSAValue,
+    groups: Sequence[GroupOp],
+    kept: bool,
+    needed: Mapping[SSAValue, Box],
+    above: Mapping[SSAValue, SSAValue],
+) -> Lifetime:
+    """When the memory of a function is in use, by it or by what updates make of it."""
+    family = {func}
+    for new, old in above.items():
+        if old in family:
+            family.add(new)
     users = [
         i
         for i, g in enumerate(groups)
-        if func in g.funcs or any(a.value is func for a in kernel_args(g) if a.kind == "input")
+        if family & {*g.funcs} or any(a.value in family for a in kernel_args(g) if a.kind == "input")
     ]
     *_, size = _storage(needed[func], _itemsize(func))
     return Lifetime(size, min(users), len(groups) if kept else max(users))

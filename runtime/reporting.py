@@ -42,7 +42,7 @@ def kernels(built: Kernels, plan: Plan | None) -> list[Kernel]:
         found.append(
             Kernel(
                 name,
-                tuple(stage.sym_name.data for stage in group.stages),
+                tuple(stage.sym_name.data for stage in group.definitions),
                 group.schedule.tile_sizes,
                 threads(group),
                 grids.get(name),

@@ -35,6 +35,8 @@ from tilefuse.dialects.img.ops import (
     ReadOp,
     ReturnOp,
     StageOp,
+    UpdateOp,
+    WriteOp,
     YieldOp,
 )
 from tilefuse.runtime.errors import CallError, CallTypeError
@@ -117,9 +119,11 @@ def _reaches_box(value: SSAValue) -> bool:
         seen.add(v)
         for use in v.uses:
             op = use.operation
-            if isinstance(op, ReadOp) or (isinstance(op, BoundaryOp) and v is not op.exterior):
+            if isinstance(op, ReadOp | UpdateOp) or (isinstance(op, BoundaryOp) and v is not op.exterior):
                 return True
-            if not isinstance(op, StageOp | YieldOp):
+            if isinstance(op, WriteOp) and v in op.indices:
+                return True
+            if not isinstance(op, StageOp | YieldOp | WriteOp):
                 waiting.extend(op.results)
     return False
 

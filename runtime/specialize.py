@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from xdsl.dialects.builtin import (
     ArrayAttr,
     DenseArrayBase,
-    IndexType,
     IntAttr,
     IntegerAttr,
     ModuleOp,
@@ -15,14 +14,14 @@ from xdsl.dialects.builtin import (
     StridedLayoutAttr,
     i64,
 )
-from xdsl.ir import Block, Region, SSAValue
-from xdsl.ir.affine import AffineMap
+from xdsl.ir import SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.img.attrs import BoxAttr, Interval
-from tilefuse.dialects.img.ops import GroupOp, InputOp, ParamOp, PipelineOp, ReadOp, StageOp, YieldOp
+from tilefuse.dialects.img.ops import Definition, GroupOp, InputOp, ParamOp, PipelineOp, StageOp
 from tilefuse.dialects.img.types import FuncType, element_bytes
+from tilefuse.passes.copy_updated import copy_stage
 from tilefuse.runtime.layouts import (
     ALIGNMENT,
     INPUT_ALIGN,
@@ -41,32 +40,25 @@ def find_pipeline(module: ModuleOp) -> PipelineOp:
 
 
 def give_outputs_stages(pipeline: PipelineOp) -> None:
-    """Make each output the result of a stage of its own: an output that is an input, a boundary, or returned
+    """Make each output the result of a stage of its own: an output that is an input, a boundary, an update, or returned
     twice gets a stage that copies it."""
     returned = pipeline.return_op
-    names = {op.sym_name.data for op in pipeline.body.walk() if isinstance(op, InputOp | ParamOp | StageOp)}
+    names = {op.sym_name.data for op in pipeline.body.walk() if isinstance(op, InputOp | ParamOp | Definition)}
     seen: set[SSAValue] = set()
     for index, (name, func) in enumerate(returned.outputs):
-        if isinstance(func.owner, StageOp | GroupOp) and func not in seen:
+        owner = func.owner
+        by_stage = isinstance(owner, StageOp) or (isinstance(owner, GroupOp) and owner.update is None)
+        if by_stage and func not in seen:
             seen.add(func)
             continue
         fresh = name
         while fresh in names:
             fresh += "_out"
         names.add(fresh)
-        stage = _copy_stage(fresh, func)
+        stage = copy_stage(fresh, func)
         stage.location = returned.location
         Rewriter.insert_op(stage, InsertPoint.before(returned))
         returned.operands[index] = stage.funcs[0]
-
-
-def _copy_stage(name: str, func: SSAValue) -> StageOp:
-    assert isinstance(func.type, FuncType)
-    rank = func.type.rank.data
-    block = Block(arg_types=[IndexType()] * rank)
-    read = ReadOp(func, list(block.args), AffineMap.identity(rank))
-    block.add_ops([read, YieldOp([read.value])])
-    return StageOp(name, [func.type.element], Region(block))
 
 
 def specialize(

@@ -196,6 +196,14 @@ static double __dsub_rn(double a, double b) { return a - b; }
 static double __dmul_rn(double a, double b) { return a * b; }
 static float __fsqrt_rn(float a) { return sqrtf(a); }
 static double __dsqrt_rn(double a) { return sqrt(a); }
+// the number if one is NaN, also a signalling one
+#define NUMBER(name, type, which) \
+  static type name##_number(type a, type b) { return a != a ? b : b != b ? a : std::which(a, b); }
+NUMBER(fminf, float, min) NUMBER(fmaxf, float, max) NUMBER(fmin, double, min) NUMBER(fmax, double, max)
+#define fminf fminf_number
+#define fmaxf fmaxf_number
+#define fmin fmin_number
+#define fmax fmax_number
 static float rsqrtf(float a) { return 1.0f / sqrtf(a); }
 static double rsqrt(double a) { return 1.0 / sqrt(a); }
 template <class To, class From> static To same_bits(From a) {

@@ -57,7 +57,7 @@ def pipeline(seed: int) -> tuple[hl.Pipeline, np.ndarray, int]:
     if kind == "u16":
         step = _separable(hl.UInt(16), lambda sum: sum // hl.cast(hl.UInt(16), points), reach)
     elif kind == "f32":
-        step = _separable(hl.Float(32), lambda sum: sum * (1 / 9), reach)
+        step = _separable(hl.Float(32), lambda sum: sum * hl.f32(1 / 9), reach)
     else:
         step = _wave
     before, now = start, start

@@ -7,35 +7,42 @@ project's own; both within seconds.
 from __future__ import annotations
 
 import contextlib
+import io
 import resource
+import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import fields
+from functools import cache
+from pathlib import Path
 from random import Random
+from typing import Any
 
 import numpy as np
+from random_floats import float_constant, python_float
+from random_numbers import WIDTH, check_same, held, moderate, number, refusal_allowed, wrapped
+from random_shifts import python_shift, shift
 from xdsl.context import Context
 
 import tilefuse as hl
-from tilefuse.dialects.diagnostics import PipelineError
-from tilefuse.passes.pipeline import standard_passes
+from tilefuse.lowering import lower
+from tilefuse.passes.pipeline import run_passes, standard_passes
 from tilefuse.passes.pipeline_text import parse_passes
-from tilefuse.runtime.errors import BuildError, CallError, CallTypeError
+from tilefuse.runtime.errors import TargetError
 from tilefuse.runtime.program import compile_pipeline
+from tilefuse.tools.pipeline_opt import main
 from tilefuse.universe import UNIVERSE
 
 SECONDS = 40
 """CPU time of a seed, at most: a C compiler's and NVRTC's in it."""
-
-WIDTH = 37
-_REFUSALS = (PipelineError, CallError, CallTypeError)
 
 
 def check(seed: int) -> None:
     """Raise AssertionError, or what crashed, if a constant of this seed is not treated right."""
     rng = Random(seed)
     began = _seconds()
-    place = rng.choice(_PLACES)
+    kind = Random(f"place {seed}")
+    place = rng.choice(_OF_INTEGERS) if kind.random() < 0.55 else kind.choice(_OTHERS)
     place(rng)
     took = _seconds() - began
     assert took < SECONDS, f"{place.__name__} of seed {seed} took {took:.0f} s"
@@ -44,49 +51,6 @@ def check(seed: int) -> None:
 def _seconds() -> float:
     children = resource.getrusage(resource.RUSAGE_CHILDREN)
     return time.process_time() + children.ru_utime + children.ru_stime
-
-
-def number(rng: Random, bits: int = 70) -> int:
-    """A power of two or near one, of up to `bits` bits; sometimes an ordinary number, or a monster."""
-    if rng.random() < 0.05:
-        return rng.choice([-1, 1]) * 10 ** rng.choice([19, 20, 40, 400])
-    near = rng.choice([-1, 0, 1, rng.randint(-40, 40)])
-    return rng.choice([-1, 1]) * (1 << rng.randrange(bits)) + near
-
-
-def _moderate(rng: Random) -> int:
-    return rng.randint(-50, 50) if rng.random() < 0.4 else number(rng, rng.choice([8, 31, 34, 63, 70]))
-
-
-def _targets(rng: Random) -> list[str]:
-    return ["reference", "cpu"] if rng.random() < 0.4 else ["reference"]
-
-
-@contextlib.contextmanager
-def _refusal_allowed(where: str) -> Iterator[None]:
-    """Lets an error of the project's own pass as an outcome."""
-    try:
-        yield
-    except BuildError as error:
-        raise AssertionError(f"{where}: a compiler's error") from error
-    except _REFUSALS as error:
-        text = str(error)
-        assert text, where
-        assert "Traceback" not in text, where
-
-
-def _check_same(
-    rng: Random, make: Callable[[str], Callable[[], np.ndarray]], model: Callable[[], np.ndarray], where: str
-) -> None:
-    """`make(target)` compiles, and its result calls; what that gives is what the model gives."""
-    refused: dict[str, bool] = {}
-    for target in _targets(rng):
-        refused[target] = True
-        with _refusal_allowed(f"{where}, {target}"):
-            found = make(target)()
-            refused[target] = False
-            np.testing.assert_array_equal(found, model(), err_msg=f"{where}, {target}")
-    assert len(set(refused.values())) == 1, f"{where}: refused by some only: {refused}"
 
 
 # --- indices
@@ -120,23 +84,22 @@ img.pipeline @clamped {{
 def clamped_index(rng: Random) -> None:
     """An index computed from data, moved and clamped to constants."""
     bits = rng.choice([8, 16, 32, 64])
-    one, other = _moderate(rng), _moderate(rng)
+    one, other = moderate(rng), moderate(rng)
     moved = rng.random() < 0.5
-    add = _moderate(rng) if moved else 0
+    add = moderate(rng) if moved else 0
     text = _CLAMPED.format(bits=bits, add=add, one=one, other=other, first="a" if moved else "n")
-    half = 1 << (bits - 1)
-    values = [-half, half - 1, *(max(-half, min(half - 1, number(rng, bits))) for _ in range(WIDTH - 2))]
+    values = held(rng, bits)
     at = np.array(values, f"int{bits}")
     table = np.arange(10, 18, dtype=np.uint8)
 
     def model() -> np.ndarray:
         return np.array([table[min(max(min(v + add, one), other, 0), 7)] for v in values], np.uint8)
 
-    def make(target: str) -> Callable[[], np.ndarray]:
-        program = hl.compile(text, target=target)
+    def make(**options: Any) -> Callable[[], np.ndarray]:
+        program = hl.compile(text, **options)
         return lambda: program(table=table, at=at)
 
-    _check_same(rng, make, model, f"clamped index {text}")
+    check_same(rng, make, model, f"clamped index {text}")
 
 
 def _continued(kind: str, i: int, first: int, extent: int) -> int | None:
@@ -160,7 +123,7 @@ def _continued(kind: str, i: int, first: int, extent: int) -> int | None:
 def boundary_box(rng: Random) -> None:
     """The box of a boundary, as constants or by a Param, around a function of the coordinate."""
     kind = rng.choice(["repeat_edge", "repeat_image", "mirror_image", "mirror_interior", "constant_exterior"])
-    first, extent, offset = _moderate(rng), abs(_moderate(rng)), rng.randint(-20, 20)
+    first, extent, offset = moderate(rng), abs(moderate(rng)), rng.randint(-20, 20)
     if kind == "repeat_image":
         extent = min(extent, 1 << 16)  # all of the box is computed
     by_param = rng.random() < 0.4
@@ -169,7 +132,7 @@ def boundary_box(rng: Random) -> None:
     where = f"{kind} of ({first}, {extent}) at {near}, by Param: {by_param}"
     x = hl.Var("x")
 
-    def make(target: str) -> Callable[[], np.ndarray]:
+    def make(**options: Any) -> Callable[[], np.ndarray]:
         source, f = hl.Func("source"), hl.Func("f")
         source[x] = hl.cast(hl.UInt(8), x)
         bounds: tuple[object, object] = (first, extent)
@@ -179,7 +142,7 @@ def boundary_box(rng: Random) -> None:
             bounds, given = (low, n), {"low": first, "n": extent}
         condition = getattr(hl.BoundaryConditions, kind)
         f[x] = (condition(source, 7, [bounds]) if kind == "constant_exterior" else condition(source, [bounds]))[x]
-        program = hl.Pipeline(f).compile(target=target)
+        program = hl.Pipeline(f).compile(**options)
         return lambda: program(**given, sizes=(WIDTH,), mins=mins)
 
     def model() -> np.ndarray:
@@ -187,13 +150,13 @@ def boundary_box(rng: Random) -> None:
         reads = [_continued(kind, i, first, extent) for i in range(start, start + WIDTH)]
         return np.array([7 if r is None else r & 255 for r in reads], np.uint8)
 
-    _check_same(rng, make, model, where)
+    check_same(rng, make, model, where)
 
 
 def affine_index(rng: Random) -> None:
     """An offset, a factor, a divisor or a modulus in an index of a read, through a boundary."""
-    factor, offset = rng.choice([1, -1, 3, _moderate(rng)]), _moderate(rng)
-    division, by = rng.choice(["", "floordiv", "mod"]), abs(_moderate(rng))
+    factor, offset = rng.choice([1, -1, 3, moderate(rng)]), moderate(rng)
+    division, by = rng.choice(["", "floordiv", "mod"]), abs(moderate(rng))
     index = f"%x * {factor} + {offset}"
     index = f"({index}) {division} {by}" if division else index
     kind = rng.choice(["repeat_edge", "repeat_image", "mirror_image"])
@@ -216,11 +179,11 @@ img.pipeline @affine {{
             at = [a // by if division == "floordiv" else a % by for a in at]
         return np.array([picture[_continued(kind, a, 0, WIDTH) or 0] for a in at], np.uint16)
 
-    def make(target: str) -> Callable[[], np.ndarray]:
-        program = hl.compile(text, target=target)
+    def make(**options: Any) -> Callable[[], np.ndarray]:
+        program = hl.compile(text, **options)
         return lambda: program(picture, sizes=(WIDTH,))
 
-    _check_same(rng, make, model, text)
+    check_same(rng, make, model, text)
 
 
 # --- values
@@ -247,7 +210,7 @@ def pixel_value(rng: Random) -> None:
     half = 1 << (bits - 1)
     if name.endswith("divsi") and constant % (2 * half) == 0:
         constant = 3  # by zero a program has no meaning
-    values = [-half, half - 1, *(max(-half, min(half - 1, number(rng, bits))) for _ in range(WIDTH - 2))]
+    values = held(rng, bits)
     text = f"""
 img.pipeline @values {{
   %i = img.input "i" : !img.func<1xsi{bits}>
@@ -261,17 +224,14 @@ img.pipeline @values {{
 }}
 """
 
-    def wrapped(n: int) -> int:
-        return (n + half) % (2 * half) - half
-
     def model() -> np.ndarray:
-        return np.array([wrapped(_RING[name](v, wrapped(constant))) for v in values], f"int{bits}")
+        return np.array([wrapped(_RING[name](v, wrapped(constant, bits)), bits) for v in values], f"int{bits}")
 
-    def make(target: str) -> Callable[[], np.ndarray]:
-        program = hl.compile(text, target=target)
+    def make(**options: Any) -> Callable[[], np.ndarray]:
+        program = hl.compile(text, **options)
         return lambda: program(np.array(values, f"int{bits}"))
 
-    _check_same(rng, make, model, text)
+    check_same(rng, make, model, text)
 
 
 # --- schedules, options, extents
@@ -309,7 +269,7 @@ def schedule(rng: Random) -> None:
     algorithm = str(module).replace('img.group "g" {', f'img.group "g" schedule {text} {{')
     assert text in algorithm
     picture = np.array([[rng.randrange(256) for _ in range(40)] for _ in range(9)], np.uint8)
-    with _refusal_allowed(text):
+    with refusal_allowed(text):
         program = hl.compile(algorithm, target="cpu" if target == "cpu" else "cuda:sm_90")
         if target == "cpu":
             want = compile_pipeline(_blur().to_module(), "reference")(picture)
@@ -323,11 +283,11 @@ def pass_option(rng: Random) -> None:
     kinds = {p.name: type(p) for p in passes if p.name in UNIVERSE.all_passes}
     name = rng.choice(list(kinds))
     option = rng.choice([f.name for f in fields(kinds[name]) if f.name != "name"] or ["none"])
-    value = rng.choice([str(_moderate(rng)), f"{_moderate(rng)},{_moderate(rng)}", "true", "-0.5", "1e400", "word"])
+    value = rng.choice([str(moderate(rng)), f"{moderate(rng)},{moderate(rng)}", "true", "-0.5", "1e400", "word"])
     more = f" sizes={_positive(rng)},{_positive(rng)} threads=32,{_positive(rng)}" if rng.random() < 0.5 else ""
     more = more if name == "tile" and option not in ("sizes", "threads") else ""
     given = f"{name}{{{option}={value}{more}}}"
-    with _refusal_allowed(given):
+    with refusal_allowed(given):
         module = _blur().to_module()
         changed = parse_passes(given, UNIVERSE.all_passes)
         for p in passes:
@@ -338,14 +298,43 @@ def pass_option(rng: Random) -> None:
 def extent(rng: Random) -> None:
     """The size of picture that schedules are chosen for."""
     sizes = tuple(_positive(rng) for _ in range(rng.choice([1, 2, 2, 3])))
-    with _refusal_allowed(f"extent {sizes}"):
+    with refusal_allowed(f"extent {sizes}"):
         _blur().compile(target=rng.choice(["cuda:sm_90", "cpu"]), extent=sizes)
 
 
-_PLACES = [
+@cache
+def _kernels(on: str) -> str:
+    return str(lower(run_passes(_blur().to_module(), standard_passes(on)), warps=on != "cpu"))
+
+
+def target_option(rng: Random) -> None:
+    """Options of what `pipeline-opt` prints: any number or word; and names of targets to compile for."""
+    on = rng.choice(["cuda", "c"])
+    values = [str(moderate(rng)), "32", "64", "true", "sm_90", f"sm_{moderate(rng)}", "a.b", "-0.5", "1e400"]
+    names = rng.sample(["index_bits", "strict_float", "arch", "none"], rng.randint(0, 3))
+    options = [f"{name}={rng.choice(values)}" for name in names]
+    given = f"{on}{{{' '.join(options)}}}" if options else on
+    out, err = io.StringIO(), io.StringIO()
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "kernels.mlir"
+        path.write_text(_kernels("cpu" if on == "c" else "h200"))
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            status = main([str(path), "-t", given])
+    if status:
+        assert "error:" in err.getvalue(), given
+        assert "internal error" not in err.getvalue(), err.getvalue()
+    else:
+        assert "blur_g" in out.getvalue() or "g_g" in out.getvalue(), given
+    name = rng.choice(["cuda:sm_{}", "cuda:{}", "cpu:{}", "h{}", "sm_{}", "cuda:sm_{}a", "{}"]).format(moderate(rng))
+    with refusal_allowed(name), contextlib.suppress(TargetError):
+        _blur().compile(target=name)
+
+
+_OF_INTEGERS: list[Callable[[Random], None]] = [
     *[clamped_index, boundary_box, affine_index, pixel_value] * 3,
     schedule,
     pass_option,
     pass_option,
     extent,
 ]
+_OTHERS: list[Callable[[Random], None]] = [*[float_constant, shift] * 3, python_float, python_shift, target_option]

@@ -8,6 +8,8 @@ import re
 from io import StringIO
 
 import numpy as np
+import random_names_by_hand
+from random_names_by_hand import check_text
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.printer import Printer
 
@@ -97,6 +99,11 @@ def _check_error(error: PipelineError) -> None:
     assert len(str(error)) < 40_000
 
 
+def by_hand(seed: int) -> None:
+    """Check names of this seed in IR that is written or edited by hand, at all levels."""
+    random_names_by_hand.check(random.Random(f"by hand {seed}"), _name)
+
+
 def check(seed: int) -> None:
     """Raise AssertionError, or let the crash through, where names of this seed break something."""
     rng = random.Random(seed)
@@ -115,26 +122,13 @@ def check(seed: int) -> None:
     lowered = run_passes(scheduled, lowering_passes(warps=target != "cpu"))
     _check_text_of(lowered)
     text = print_c(lowered) if target == "cpu" else print_cuda(lowered)
-    _check_text(text)
+    check_text(text)
     if target != "cpu":
         if rng.random() < 0.5:
             arch = "sm_90" if "sm_90" in supported_archs() else supported_archs()[-1]
             assert compile_report(text, arch).registers
     elif rng.random() < 0.6:
         _check_results(str(module))
-
-
-def _check_text(text: str) -> None:
-    """Functions are all distinct, and comments stay comments."""
-    text.encode()
-    assert "\0" not in text
-    functions = re.findall(
-        r"^(?:extern|static|void)[^;={]*?\b(\w+)\((?!\()", re.sub(r"__launch_bounds__\(.*?\) ", "", text), re.MULTILINE
-    )
-    assert len(functions) == len(set(functions)), functions
-    for line in text.split("\n"):
-        assert not line.lstrip().startswith("#error")
-        assert not line.endswith(("\\", "??/"))
 
 
 def _check_results(text: str) -> None:

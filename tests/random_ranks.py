@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from math import prod
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import numpy as np
 import pytest
@@ -143,6 +145,76 @@ def random_ranks(seed: int) -> RandomPipeline:
     return _case(rng, hl.Pipeline(output), inputs, output.name(), low, extents)
 
 
+def _along(rng: Random, source: _Picture, point: list[hl.Var], extents: tuple[int, ...], anywhere: bool) -> hl.Expr:
+    """Reads beside a point along x and y; in the small dimensions at the point, at a fixed one or with two exchanged.
+
+    With `anywhere` beside it in these, too, as a boundary allows.
+    """
+    total: hl.Expr | None = None
+    for _ in range(rng.choice([1, 2, 3, 4])):
+        index: list[Any] = [point[d] + (rng.choice([-2, -1, 0, 0, 1, 1]) if d < 2 else 0) for d in range(len(point))]
+        for d in range(2, len(point)):
+            same = [e for e in range(2, len(point)) if extents[e] == extents[d]]
+            draw = rng.random()
+            if draw < 0.15:
+                index[d] = rng.randrange(extents[d])
+            elif draw < 0.3:
+                index[d] = point[rng.choice(same)]
+            elif anywhere and draw < 0.5:
+                index[d] = point[d] + rng.choice([-1, 1])
+        value = hl.cast(hl.Int(32), source.func[tuple(index)])
+        total = value if total is None else total + value * rng.choice([1, 2, -1])
+    assert total is not None
+    return total
+
+
+def random_warps(seed: int) -> RandomPipeline:
+    """A pipeline of 2 to 8 dimensions that warp tiles are legal for: all but x and y are small, and declared so."""
+    rng = Random(f"warps {seed}")
+    inputs = _Inputs()
+    rank = rng.choice([2, *range(3, MAX_RANK + 1)])
+    small = [rng.choice([1, 2, 2, 3, 4]) for _ in range(rank - 2)]
+    while prod(small) > 12:
+        small[rng.randrange(rank - 2)] = rng.choice([1, 2])
+    extents = (rng.choice([1, 7, 31, 33, 64, 130, 257]), rng.choice([1, 2, 5, 9, 17]), *small)
+    known = []
+    for n in range(rng.choice([1, 1, 2])):
+        name = f"in{n}"
+        param = hl.ImageParam(rng.choice(list(_TYPES)), rank, name, layout="planar" if rank == 3 else "auto")
+        inputs.params.append(param)
+        inputs.extents[name], inputs.free[name] = extents, set()
+        whole = [(param.dim(d).min(), param.dim(d).extent()) for d in range(rank)]
+        known.append((_Picture(_bounded(rng, param, whole), rank), True))
+    for number in range(rng.choice([1, 2, 2, 3, 4])):
+        point = [hl.Var(f"v{d}") for d in range(rank)]
+        source, anywhere = known[-1]
+        value = _along(rng, source, point, extents, anywhere)
+        if rng.random() < 0.4:
+            other, beside = rng.choice(known)
+            value = value + _along(rng, other, point, extents, beside)
+        func = hl.Func(f"f{number}")
+        func[tuple(point)] = hl.cast(rng.choice(list(_TYPES)), value % hl.cast(hl.Int(32), 251))
+        for d in range(2, rank):
+            func.bound(point[d], 0, extents[d])
+        known.append((_Picture(func, rank), False))
+    low = (rng.choice([0, 0, -3, 2]), rng.choice([0, 1, -5]), *[0] * (rank - 2))
+    output = known[-1][0].func
+    return _case(rng, hl.Pipeline(output), inputs, output.name(), low, extents)
+
+
+def _warp_schedule(rng: Random) -> list[ModulePass]:
+    """Warp tiles: searched, with rows that go from warp to warp or without, or by hand."""
+    shape = rng.choice(["warp_tile", "warp_exchange", "hand", "hand"])
+    if shape != "hand":
+        return passes("h200", shape=shape, algorithm=rng.choice(["none", "greedy", "all"]))
+    warps = rng.choice([1, 2, 4, 8])
+    sizes = (0, warps * rng.choice([1, 2, 3, 4]))
+    tile = Tile(
+        shape="warp_tile", sizes=sizes, threads=(32, warps), vector=rng.choice([1, 2, 4]), exchange=rng.random() < 0.5
+    )
+    return pieces("h200", tile)
+
+
 def _case(
     rng: Random, pipeline: hl.Pipeline, inputs: _Inputs, name: str, low: tuple[int, ...], extents: tuple[int, ...]
 ) -> RandomPipeline:
@@ -176,19 +248,27 @@ def _schedule(rng: Random) -> list[ModulePass]:
     return pieces("h200", Tile(sizes=sizes, threads=threads, vector=vector))
 
 
-def _on_gpu(rng: Random, case: RandomPipeline, expected: dict[str, np.ndarray], where: str) -> None:
+def _on_gpu(
+    rng: Random,
+    case: RandomPipeline,
+    expected: dict[str, np.ndarray],
+    where: str,
+    schedule: Callable[[Random], list[ModulePass]] = _schedule,
+) -> bool:
+    """Whether a schedule was drawn that these stages can have."""
     most = rng.choice([MOST_BLOCKS, (MOST_BLOCKS[0], 1, 1), (MOST_BLOCKS[0], 2, 3)])
     with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as folder:
         misaligned = emulate(patch, Path(folder), most_blocks=most)
         for _ in range(4):
             try:
-                program = compile_pipeline(case.module, "cpu", strict_float=True, passes=_schedule(rng))
+                program = compile_pipeline(case.module, "cpu", strict_float=True, passes=schedule(rng))
                 found = call(program, case)
             except PipelineError:
                 continue  # a schedule that these stages cannot have
             assert_equal(found, expected, where)
             assert not any(misaligned), where
-            return
+            return True
+    return False
 
 
 def _through_nvrtc(rng: Random, case: RandomPipeline) -> None:
@@ -200,6 +280,17 @@ def _through_nvrtc(rng: Random, case: RandomPipeline) -> None:
     for folded in (False, rng.random() < 0.5):
         built = program._current().kernels(rng.choice([32, 64]), "sm_90", folded=folded)
         assert built.cubin is not None
+
+
+def check_warps(seed: int) -> bool:
+    """Compute a pipeline in warp tiles of any rank on the emulated GPU, and by the evaluator. Whether there was one."""
+    case = random_warps(seed)
+    rng = Random(f"how warps {seed}")
+    where = f"random warps {seed}"
+    expected = evaluated(case)
+    if rng.random() < 0.2:
+        _through_nvrtc(rng, case)
+    return bool(shutil.which("g++")) and _on_gpu(rng, case, expected, where, _warp_schedule)
 
 
 def check(seed: int) -> None:

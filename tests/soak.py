@@ -26,6 +26,7 @@ from collections import Counter
 from collections.abc import Iterable
 from concurrent.futures import CancelledError
 from concurrent.futures import TimeoutError as LimitError
+from concurrent.futures.process import BrokenProcessPool
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -36,9 +37,11 @@ TESTS = Path(__file__).resolve().parent
 CHECKS = {
     "calls": "random_calls:check",
     "constants": "random_constants:check",
+    "edited": "random_names:by_hand",
     "names": "random_names:check",
     "ranks": "random_ranks:check",
     "tables": "random_tables:check",
+    "warps": "random_ranks:check_warps",
 }
 """Kinds of programs to draw, and the function that draws and checks the program of a seed."""
 
@@ -84,7 +87,7 @@ def soak(kinds: list[str], seeds: Iterable[int], seconds: float, jobs: int, limi
             def ended(future: Any, kind: str = kind, seed: int = seed) -> None:
                 try:
                     what = future.result()
-                except CancelledError:
+                except (CancelledError, BrokenProcessPool):  # the time is over
                     return
                 except LimitError:
                     what = f"took longer than {limit} s"

@@ -1,5 +1,8 @@
 """Reading text from Python: locations, and errors that say where."""
 
+import math
+import time
+
 import pytest
 from xdsl.context import Context
 from xdsl.dialects.builtin import Builtin, UnknownLoc
@@ -64,6 +67,50 @@ def test_errors_say_where(old, new, message):
     with pytest.raises(PipelineError) as caught:
         parse_module(TEXT.replace(old, new, 1), "p.mlir")
     assert str(caught.value).startswith(message)
+
+
+CONSTANT = """builtin.module {
+  %%c = arith.constant %s
+}"""
+
+
+@pytest.mark.parametrize(
+    ("constant", "is_right"),
+    [
+        ("1.0e+300 : f16", lambda v: v == math.inf),
+        ("-65520.0 : f16", lambda v: v == -math.inf),
+        ("65519.99 : f16", lambda v: v == 65504),
+        ("0xFC01 : f16", math.isnan),
+        (f"-1{400 * '0'} : f64", lambda v: v == -math.inf),
+        ("1.0e+39 : f32", lambda v: v == math.inf),
+    ],
+)
+def test_numbers_that_are_too_large_for_a_format_are_infinity(constant, is_right):
+    [op] = parse_module(CONSTANT % constant).body.block.ops
+    assert is_right(op.value.value.data)
+
+
+@pytest.mark.parametrize("constant", ["0x1FC00 : f16", "0x1FFFFFFFF : f32", "-0x7C00 : f16", "-0x00000001 : f32"])
+def test_bit_patterns_that_a_format_does_not_have(constant):
+    pattern, _, type = constant.partition(" : ")
+    with pytest.raises(PipelineError) as caught:
+        parse_module(CONSTANT % constant, "c.mlir")
+    assert str(caught.value) == f"c.mlir:2:23: error: {pattern} is none of the bit patterns of {type}"
+
+
+@pytest.mark.parametrize("name", [60 * "x", 10_000 * "x", 3_000 * r"\\22\\n", 30 * r"a\\zz"])
+def test_a_string_that_is_not_closed_is_found_at_once(name):
+    began = time.process_time()
+    for text in (f'"{name}', TEXT.replace('"in"', f'"{name}', 1)):
+        with pytest.raises(PipelineError, match=r"p.mlir:\d+:\d+: error: End of file reached before closing string"):
+            parse_module(text, "p.mlir")
+    assert time.process_time() - began < 2
+
+
+def test_an_error_is_one_line_whatever_its_file_is_called():
+    with pytest.raises(PipelineError) as caught:
+        parse_module(TEXT.replace("%in[%x]", "%im[%x]", 1), "a\nb\udcff.mlir")
+    assert str(caught.value) == r"a\nb\udcff.mlir:4:19: error: %im is used but never defined"
 
 
 def test_an_error_keeps_its_place_when_the_op_is_gone():

@@ -11,7 +11,6 @@ import gc
 import importlib
 import os
 import select
-import signal
 import socket
 import struct
 import subprocess
@@ -65,7 +64,6 @@ def _main(address: str) -> None:
         for factory in table.values():
             factory()
     gc.freeze()
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # no child waits for us
     listening = socket.socket(socket.AF_UNIX)
     listening.bind(address)
     listening.listen(64)
@@ -74,9 +72,11 @@ def _main(address: str) -> None:
         connection, _ = listening.accept()
         if os.fork() == 0:
             listening.close()
-            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             _answer(connection, mains)
         connection.close()
+        with contextlib.suppress(ChildProcessError):  # there are none
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
 
 
 def _answer(connection: socket.socket, mains: dict[str, object]) -> NoReturn:

@@ -42,10 +42,12 @@ UNIVERSE = Universe(
     },
     all_passes={
         "chain-kernels": _pass("chain_kernels", "ChainKernels"),
+        "copy-updated": _pass("copy_updated", "CopyUpdated"),
         "expand-division": _pass("expand_division", "ExpandDivision"),
         "expand-shifts": _pass("expand_shifts", "ExpandShifts"),
         "fold-grids": _pass("fold_grids", "FoldGrids"),
         "group-stages": _pass("group_stages", "GroupStages"),
+        "group-updates": _pass("group_updates", "GroupUpdates"),
         "infer-bounds": _pass("infer_bounds", "InferBounds"),
         "inline-stages": _pass("inline_stages", "InlineStages"),
         "lower-groups": _pass("lower_groups", "LowerGroups"),

@@ -21,7 +21,10 @@ from xdsl.ir.affine import (
 )
 from xdsl.parser import Parser
 from xdsl.printer import Printer
+from xdsl.utils.exceptions import VerifyException
 
+_BEYOND = 1 << 31
+_DIVISIONS = (AffineBinaryOpKind.FloorDiv, AffineBinaryOpKind.CeilDiv, AffineBinaryOpKind.Mod)
 _PRECEDENCE = {
     AffineBinaryOpKind.Add: 1,
     AffineBinaryOpKind.Mul: 2,
@@ -52,6 +55,19 @@ def _print_expr(printer: Printer, expr: AffineExpr, operands: Sequence[SSAValue]
                 printer.print_string(")")
         case _:
             raise AssertionError(f"no symbols in img accesses: {expr}")
+
+
+def verify_index_map(what: str, map: AffineMap, given: int) -> None:
+    """Check the map of an access by the op `what`, which gives it `given` values."""
+    if map.num_symbols or map.num_dims != given:
+        raise VerifyException(f"{what}: the map takes {map.num_dims} values, {given} given")
+    if not all(e.is_pure_affine() for e in map.results):
+        raise VerifyException(f"{what}: indices multiply, divide and take mod by constants only")
+    for e in (sub for result in map.results for sub in result.dfs()):
+        if isinstance(e, AffineBinaryOpExpr) and e.kind in _DIVISIONS and e.rhs.value <= 0:  # type: ignore[attr-defined]
+            raise VerifyException(f"{what}: {e.kind.get_token()} by {e.rhs}; it must be positive")
+        if isinstance(e, AffineConstantExpr) and abs(e.value) >= _BEYOND:
+            raise VerifyException(f"{what}: {e.value} in an index does not fit the 64 bits that an index has")
 
 
 def print_indices(printer: Printer, map: AffineMap, operands: Sequence[SSAValue]) -> None:

@@ -36,7 +36,7 @@ img.pipeline @divided {
   %by = arith.index_cast %k : i32 to index
   %low = img.min 0 of %in : !img.func<1xui8>
   %extent = img.extent 0 of %in : !img.func<1xui8>
-  // expected-error @below {{the divisor of a boundary's box may be negative or positive; write which by max or min}}
+  // expected-error @below {{the divisor in a boundary's box or an update's domain may be negative or positive; write which by max or min}}
   %part = arith.divsi %extent, %by : index
   %edge = img.boundary repeat_edge %in dims [0] in [%low] by [%part] : !img.func<1xui8>
   %b = img.stage "b" (%x) -> ui8 {

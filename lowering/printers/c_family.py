@@ -51,6 +51,7 @@ from tilefuse.lowering.printers.memory import (
 from tilefuse.lowering.printers.memrefs import written_arguments
 from tilefuse.lowering.printers.pairs import PAIR_ROWS, ROW_ROWS, is_pair, print_extended_product
 from tilefuse.lowering.printers.prelude import Prelude
+from tilefuse.lowering.printers.prints import print_print
 from tilefuse.lowering.printers.vectors import VECTOR_ROWS
 from tilefuse.lowering.symbols import function_name
 
@@ -223,6 +224,7 @@ EXPRESSIONS: dict[str, Row] = {
 
 STATEMENTS: dict[str, Callable[[FunctionText, Operation], None]] = {
     "memref.store": print_store,
+    "img.print": print_print,
     "memref.prefetch": print_prefetch,
     "memref.alloca": print_alloca,
     "memref.view": print_view,

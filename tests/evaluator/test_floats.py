@@ -116,6 +116,17 @@ def test_min_and_max_of_nan(pointwise):
         assert np.isnan(run(op)).all()
 
 
+@pytest.mark.parametrize("op", ["minnumf", "maxnumf"])
+@pytest.mark.parametrize(("dtype", "signalling"), [("f2", 0x7C01), ("f4", 0x7F800001), ("f8", 0x7FF0000000000001)])
+def test_a_signalling_nan_is_no_number_either(pointwise, op, dtype, signalling):
+    type = f"f{8 * int(dtype[1])}"
+    for extent in (1, 3, 37):
+        nan, one = np.full(extent, signalling, f"u{dtype[1]}").view(dtype), np.full(extent, 1.5, dtype)
+        for operands in ("%a, %b", "%b, %a", "%a, %c", "%c, %a"):
+            body = f"%c = arith.constant 1.5 : {type}\n%r = arith.{op} {operands} : {type}"
+            np.testing.assert_array_equal(pointwise(body, type, a=nan, b=one), one)
+
+
 @pytest.mark.parametrize("source", ["f16", "f32", "f64"])
 @pytest.mark.parametrize("target", ["si8", "ui8", "si32", "ui32", "si64", "ui64"])
 def test_float_to_int_truncates_saturates_and_takes_nan_for_0(pointwise, source, target):

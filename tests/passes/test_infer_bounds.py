@@ -5,7 +5,8 @@ from random import Random
 import pytest
 from random_pipelines import random_pipeline
 
-from tilefuse.analysis.bounds import boundary_box, required_boxes, symbolic_regions
+from tilefuse.analysis.bounds import required_boxes, symbolic_regions
+from tilefuse.analysis.scalars import boundary_box
 from tilefuse.analysis.sizes import CallSizes
 from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.img.attrs import BoundaryKind

@@ -1,10 +1,15 @@
 """Constants of any size anywhere: right, or one error, in seconds; see tests/random_constants.py."""
 
+from random import Random
+
 import pytest
 import random_constants
 import random_pipelines
 import random_programs
+from random_constants import target_option
+from random_floats import float_constant, python_float
 from random_programs import assert_equal
+from random_shifts import python_shift, shift
 
 from tilefuse.runtime.program import compile_pipeline
 
@@ -22,6 +27,24 @@ def own_cache(tmp_path_factory):
 @pytest.mark.parametrize("seed", SEEDS)
 def test_constants(seed):
     random_constants.check(seed)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_float_constants(seed):
+    float_constant(Random(seed))
+    python_float(Random(seed))
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_shifts(seed):
+    shift(Random(seed))
+    python_shift(Random(seed))
+
+
+@pytest.mark.parametrize("block", range(2))
+def test_options_of_targets(block):
+    for seed in range(block, 40, 2):
+        target_option(Random(seed))
 
 
 @pytest.mark.parametrize("seed", range(24))

@@ -108,3 +108,11 @@ def test_all_ranks_are_drawn():
     cases = [random_ranks.random_ranks(seed) for seed in range(60)]
     assert {a.ndim for case in cases for a in case.inputs.values()} == set(RANKS)
     assert {len(size) for case in cases for size in case.sizes.values()} == set(RANKS)
+
+
+@pytest.mark.sweep
+@needs_gxx
+@pytest.mark.parametrize("seed", range(24))
+def test_random_warp_tiles_of_any_rank(seed, monkeypatch, tmp_path):
+    monkeypatch.setenv("TILEFUSE_CACHE_DIR", str(tmp_path))
+    assert random_ranks.check_warps(seed)

@@ -80,7 +80,7 @@ class Grouped:
     output: int
 
     def facts(self, extent: Sequence[int]) -> GroupFacts:
-        """The same for a size of picture, x first."""
+        """Return the facts of the group for a size of picture, x first."""
         return GroupFacts(self.model, self.members, self.output, extent)
 
 

@@ -1,8 +1,9 @@
 """Operations of the img dialect, one idea per file.
 
-A pipeline is a graph of functions over the integer grid. `img.input` and `img.stage` make functions,
-`img.boundary` continues one outside its box, `img.read` takes a value of one at a point, and `img.return`
-names the outputs. `img.group` gathers the stages that one kernel computes, and carries its schedule.
+A pipeline is a graph of functions over the integer grid. `img.input` and `img.stage` make functions, `img.update` makes
+one of an old one by writing over it, `img.boundary` continues one outside its box, `img.read` takes a value of one at
+a point, and `img.return` names the outputs. `img.group` gathers the stages that one kernel computes, and carries its
+schedule.
 """
 
 from xdsl.ir import Operation
@@ -11,8 +12,10 @@ from tilefuse.dialects.img.ops.boundary import BoundaryOp
 from tilefuse.dialects.img.ops.division import DivOp, ModOp
 from tilefuse.dialects.img.ops.group import SINGLE_WAVE, GroupOp
 from tilefuse.dialects.img.ops.pipeline import PipelineOp, ReturnOp
+from tilefuse.dialects.img.ops.print import PrintOp, prints
 from tilefuse.dialects.img.ops.sources import ExtentOp, InputOp, MinOp, ParamOp
 from tilefuse.dialects.img.ops.stage import ReadOp, StageOp, YieldOp
+from tilefuse.dialects.img.ops.update import COMBINERS, SET, Definition, UpdateOp, WriteOp
 
 OPERATIONS: list[type[Operation]] = [
     BoundaryOp,
@@ -24,16 +27,22 @@ OPERATIONS: list[type[Operation]] = [
     ModOp,
     ParamOp,
     PipelineOp,
+    PrintOp,
     ReadOp,
     ReturnOp,
     StageOp,
+    UpdateOp,
+    WriteOp,
     YieldOp,
 ]
 
 __all__ = [
+    "COMBINERS",
     "OPERATIONS",
+    "SET",
     "SINGLE_WAVE",
     "BoundaryOp",
+    "Definition",
     "DivOp",
     "ExtentOp",
     "GroupOp",
@@ -42,8 +51,12 @@ __all__ = [
     "ModOp",
     "ParamOp",
     "PipelineOp",
+    "PrintOp",
     "ReadOp",
     "ReturnOp",
     "StageOp",
+    "UpdateOp",
+    "WriteOp",
     "YieldOp",
+    "prints",
 ]

@@ -28,6 +28,7 @@ from tilefuse.dialects.img.attrs import ScheduleAttr
 from tilefuse.dialects.img.ops.boundary import BoundaryOp
 from tilefuse.dialects.img.ops.parents import in_pipeline
 from tilefuse.dialects.img.ops.stage import StageOp, YieldOp, parse_attribute_of
+from tilefuse.dialects.img.ops.update import Definition, UpdateOp
 from tilefuse.dialects.img.types import FuncType
 from tilefuse.dialects.naming import value_name
 
@@ -47,7 +48,8 @@ class GroupOp(IRDLOperation):
       img.yield %blur_y : !img.func<2xf32>
     } : !img.func<2xf32>
     ```
-    The yielded functions are results of one stage, the group's output; the others stay inside.
+    The yielded functions are results of one stage, the group's output; the others stay inside. An update is alone in
+    its group; the schedule's tile is then in its pure coordinates.
     """
 
     name = "img.group"
@@ -76,6 +78,17 @@ class GroupOp(IRDLOperation):
         return op
 
     @property
+    def update(self) -> UpdateOp | None:
+        """The update that the group holds, if it does not hold stages."""
+        op = self.yield_op.values[0].owner
+        return op if isinstance(op, UpdateOp) else None
+
+    @property
+    def output(self) -> Definition:
+        """The stage or update whose values leave the group."""
+        return self.update or self.output_stage
+
+    @property
     def output_stage(self) -> StageOp:
         """The stage whose values leave the group."""
         op = self.yield_op.values[0].owner
@@ -86,6 +99,11 @@ class GroupOp(IRDLOperation):
     def stages(self) -> list[StageOp]:
         """All stages, producers first."""
         return [op for op in self.body.block.ops if isinstance(op, StageOp)]
+
+    @property
+    def definitions(self) -> list[Definition]:
+        """The stages, or the update."""
+        return [op for op in self.body.block.ops if isinstance(op, Definition)]
 
     @classmethod
     def parse(cls, parser: Parser) -> GroupOp:
@@ -122,14 +140,17 @@ class GroupOp(IRDLOperation):
         if [v.type for v in values] != list(self.result_types) or not values:
             raise VerifyException(f"group '{name}': the types of img.yield and of the group differ")
         owners = {v.owner for v in values}
-        if len(owners) != 1 or not all(isinstance(o, StageOp) and o.parent_op() is self for o in owners):
+        if len(owners) != 1 or not all(isinstance(o, Definition) and o.parent_op() is self for o in owners):
             raise VerifyException(f"group '{name}': one stage of the group gives all its results")
         for op in self.body.block.ops:
-            if not isinstance(op, StageOp | BoundaryOp | YieldOp):
+            if not isinstance(op, StageOp | UpdateOp | BoundaryOp | YieldOp):
                 raise VerifyException(f"group '{name}': {op.name} cannot stand in a group")
-        rank = self.output_stage.rank
+            if isinstance(op, UpdateOp) and len(self.body.block.ops) != 2:
+                raise VerifyException(f"group '{name}': update '{op.sym_name.data}' needs a group of its own")
+        output = self.output
+        rank = len(output.pure) if isinstance(output, UpdateOp) else output.rank
         if self.schedule is not None and len(self.schedule.tile_sizes) != rank:
             raise VerifyException(
                 f"group '{name}': the schedule tiles {len(self.schedule.tile_sizes)} dimensions, "
-                f"stage '{self.output_stage.sym_name.data}' has {rank}"
+                f"{'update' if self.update else 'stage'} '{output.sym_name.data}' has {rank}"
             )

@@ -18,3 +18,8 @@ def in_pipeline_or_group() -> HasParentNamed:
 def in_stage_or_group() -> HasParentNamed:
     """Directly in an img.stage or an img.group."""
     return HasParentNamed("img.stage", "img.group")
+
+
+def in_definition() -> HasParentNamed:
+    """Directly in an img.stage or an img.update."""
+    return HasParentNamed("img.stage", "img.update")

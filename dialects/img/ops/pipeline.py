@@ -31,6 +31,7 @@ from xdsl.utils.exceptions import VerifyException
 from tilefuse.dialects.img.ops.group import GroupOp
 from tilefuse.dialects.img.ops.sources import InputOp, ParamOp
 from tilefuse.dialects.img.ops.stage import StageOp, computes_values_only
+from tilefuse.dialects.img.ops.update import UpdateOp
 from tilefuse.dialects.img.types import FuncType
 from tilefuse.dialects.naming import fault_of
 
@@ -78,7 +79,7 @@ class PipelineOp(IRDLOperation):
         self._verify_names()
         names: set[str] = set()
         for op in self.body.walk():
-            if isinstance(op, InputOp | ParamOp | StageOp):
+            if isinstance(op, InputOp | ParamOp | StageOp | UpdateOp):
                 if op.sym_name.data in names:
                     raise VerifyException(f"two stages, inputs or params are called '{op.sym_name.data}'")
                 names.add(op.sym_name.data)
@@ -89,12 +90,13 @@ class PipelineOp(IRDLOperation):
                 if op.sym_name.data in groups:
                     raise VerifyException(f"two groups are called '{op.sym_name.data}'")
                 groups.add(op.sym_name.data)
-            elif not isinstance(op, StageOp) and not computes_values_only(op):
+            elif not isinstance(op, StageOp | UpdateOp) and not computes_values_only(op):
                 raise VerifyException(f"{op.name} cannot stand in a pipeline: it does more than compute values")
 
     def _verify_names(self) -> None:
         given = [self.sym_name, *self.return_op.names]
-        given += [op.sym_name for op in self.body.walk() if isinstance(op, InputOp | ParamOp | StageOp | GroupOp)]
+        named = InputOp | ParamOp | StageOp | UpdateOp | GroupOp
+        given += [op.sym_name for op in self.body.walk() if isinstance(op, named)]
         for name in given:
             if fault := fault_of(name.data):
                 raise VerifyException(fault)

@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import (
     StringAttr,
 )
 from xdsl.ir import Attribute, Operation, Region, SSAValue
-from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineConstantExpr, AffineMap
+from xdsl.ir.affine import AffineMap
 from xdsl.irdl import (
     IRDLOperation,
     irdl_op_definition,
@@ -28,7 +28,6 @@ from xdsl.irdl import (
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import (
-    HasParent,
     IsTerminator,
     Pure,
     is_side_effect_free,
@@ -36,16 +35,14 @@ from xdsl.traits import (
 from xdsl.utils.exceptions import VerifyException
 
 from tilefuse.dialects.img.attrs import BoxAttr, PlaceAttr
-from tilefuse.dialects.img.index_map import parse_indices, print_indices
+from tilefuse.dialects.img.index_map import parse_indices, print_indices, verify_index_map
 from tilefuse.dialects.img.ops.boundary import BoundaryOp
-from tilefuse.dialects.img.ops.parents import in_pipeline_or_group, in_stage_or_group
+from tilefuse.dialects.img.ops.parents import in_definition, in_pipeline_or_group, in_stage_or_group
 from tilefuse.dialects.img.ops.sources import InputOp, ParamOp
 from tilefuse.dialects.img.types import FuncType, is_element_type
 from tilefuse.dialects.naming import value_name
 
 _INDEX = IndexType()
-_BEYOND = 1 << 63
-_DIVISIONS = (AffineBinaryOpKind.FloorDiv, AffineBinaryOpKind.CeilDiv, AffineBinaryOpKind.Mod)
 
 
 def computes_values_only(op: Operation) -> bool:
@@ -224,7 +221,7 @@ class ReadOp(IRDLOperation):
     map = prop_def(AffineMapAttr)
     value = result_def()
 
-    traits = traits_def(Pure(), HasParent(StageOp))
+    traits = traits_def(Pure(), in_definition())
 
     def __init__(self, source: SSAValue, indices: Sequence[SSAValue], map: AffineMap):
         assert isinstance(source.type, FuncType)
@@ -260,19 +257,11 @@ class ReadOp(IRDLOperation):
         type = self.source.type
         assert isinstance(type, FuncType)
         map = self.map.data
-        if map.num_symbols or map.num_dims != len(self.indices):
-            raise VerifyException(f"img.read: the map takes {map.num_dims} values, {len(self.indices)} given")
+        verify_index_map(self.name, map, len(self.indices))
         if len(map.results) != type.rank.data:
             raise VerifyException(
                 f"img.read: {len(map.results)} indices into {type}, which has {type.rank.data} dimensions"
             )
-        if not all(e.is_pure_affine() for e in map.results):
-            raise VerifyException("img.read: indices multiply, divide and take mod by constants only")
-        for e in (sub for result in map.results for sub in result.dfs()):
-            if isinstance(e, AffineBinaryOpExpr) and e.kind in _DIVISIONS and e.rhs.value <= 0:  # type: ignore[attr-defined]
-                raise VerifyException(f"img.read: {e.kind.get_token()} by {e.rhs}; it must be positive")
-            if isinstance(e, AffineConstantExpr) and abs(e.value) >= _BEYOND:
-                raise VerifyException(f"img.read: {e.value} in an index does not fit the 64 bits that an index has")
         if self.value.type != type.storage:
             raise VerifyException(f"img.read of {type} gives {type.storage}, not {self.value.type}")
 

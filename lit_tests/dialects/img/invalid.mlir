@@ -493,7 +493,7 @@ img.pipeline @p {
 img.pipeline @p {
   %f = img.input "f" : !img.func<1xf32>
   %m = img.min 0 of %f : !img.func<1xf32>
-  // expected-error @below {{'img.read' expects parent op 'img.stage'}}
+  // expected-error @below {{'img.read' expects parent op to be one of 'img.stage', 'img.update'}}
   %v = img.read %f[%m] : !img.func<1xf32>
   img.return "f" = %f : !img.func<1xf32>
 }

@@ -1,0 +1,35 @@
+"""What the combiners of an `img.update` compute: one operation of arith each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import IntegerType, Signedness
+from xdsl.ir import Attribute, Operation, SSAValue
+
+_Binary = Callable[[SSAValue, SSAValue], Operation]
+
+_FLOAT: dict[str, _Binary] = {
+    "add": arith.AddfOp,
+    "mul": arith.MulfOp,
+    "min": arith.MinnumfOp,
+    "max": arith.MaxnumfOp,
+}
+_INTEGER: dict[str, _Binary] = {
+    "add": arith.AddiOp,
+    "mul": arith.MuliOp,
+    "and": arith.AndIOp,
+    "or": arith.OrIOp,
+    "xor": arith.XOrIOp,
+}
+_SIGNED: dict[str, _Binary] = {"min": arith.MinSIOp, "max": arith.MaxSIOp}
+_UNSIGNED: dict[str, _Binary] = {"min": arith.MinUIOp, "max": arith.MaxUIOp}
+
+
+def combined(combiner: str, element: Attribute, old: SSAValue, term: SSAValue) -> Operation:
+    """Make the operation that joins `term` with the value that stands there, in a function of `element`."""
+    if not isinstance(element, IntegerType):
+        return _FLOAT[combiner](old, term)
+    by_sign = _SIGNED if element.signedness.data is Signedness.SIGNED else _UNSIGNED
+    return {**_INTEGER, **by_sign}[combiner](old, term)

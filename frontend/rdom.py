@@ -1,0 +1,161 @@
+"""RDom: a box of integer points to reduce over, or to write at in an update definition."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from typing import Any
+
+from tilefuse.dialects.img.types import MAX_RANK
+from tilefuse.frontend.errors import fail
+from tilefuse.frontend.expr import I32, Expr, as_expr, cast_to
+from tilefuse.frontend.inputs import Image
+from tilefuse.frontend.types import Int, UInt
+from tilefuse.frontend.walk import describe, postorder
+
+_count = itertools.count()
+
+
+class RVar(Expr):
+    """One dimension of an RDom."""
+
+    __slots__ = ()
+
+    def __init__(self, rdom: RDom, index: int, name: str):
+        self._type, self.op, self.args, self.data = I32, "rvar", (), (rdom, index, name)
+
+    def name(self) -> str:
+        """Its name."""
+        return str(self.data[2])
+
+
+class RDom:
+    """A box of integer points: `RDom([(min, extent), ...])`, of numbers, Params and sizes, or that of an image.
+
+    The first dimension is the innermost: at each point of the others all of its points come one after the other.
+    """
+
+    def __init__(self, ranges: Any, name: str | None = None):
+        self._name = name or f"r{next(_count)}"
+        if isinstance(ranges, Image):
+            ranges = [ranges.interval(d) for d in range(ranges.rank())]
+        if isinstance(ranges, tuple) and len(ranges) == 2 and not isinstance(ranges[0], tuple | list):
+            ranges = [ranges]
+        if not isinstance(ranges, list | tuple):
+            fail(f"RDom '{self._name}' takes a list of (min, extent), not {ranges!r}")
+        self.ranges = tuple(self._range(r) for r in ranges)
+        """(min, extent) per dimension, as integers that indices are computed from."""
+        if not self.ranges:
+            fail(f"RDom '{self._name}' has no dimensions")
+        if len(self.ranges) > MAX_RANK:
+            fail(f"RDom '{self._name}' has {len(self.ranges)} dimensions; at most {MAX_RANK} are possible")
+        names = "xyzw" if len(self.ranges) <= 4 else ""
+        self._vars = tuple(
+            RVar(self, i, f"{self._name}.{names[i]}" if names else f"{self._name}[{i}]")
+            for i in range(len(self.ranges))
+        )
+        self.predicates: tuple[Expr, ...] = ()
+        """What must hold at a point for it to count."""
+
+    def _range(self, pair: Any) -> tuple[Expr, Expr]:
+        if not isinstance(pair, tuple | list) or len(pair) != 2:
+            fail(f"RDom '{self._name}': {pair!r} is no (min, extent)")
+        low, extent = (self._bound(v) for v in pair)
+        if extent.op == "const" and extent.data < 0:
+            fail(f"RDom '{self._name}': the extent {extent.data} must not be negative")
+        return low, extent
+
+    def _bound(self, value: Any) -> Expr:
+        e = as_expr(value)
+        type = e.type()
+        if type.is_float() or type.is_bool() or type == UInt(64):
+            fail(f"RDom '{self._name}': the bound {describe(e)} is {type}; cast it to int32")
+        for inner in postorder([e]):
+            if inner.op in ("var", "rvar", "call"):
+                fail(
+                    f"RDom '{self._name}': the bound {describe(e)} depends on {describe(inner)}; the box is known "
+                    "before any point, from numbers, Params and sizes of images"
+                )
+        return cast_to(Int(64) if I32.bits() < type.bits() or type == UInt(32) else I32, e)
+
+    def constant_ranges(self) -> list[tuple[int, int]] | None:
+        """(min, extent) per dimension, if all are numbers."""
+        if any(e.op != "const" for pair in self.ranges for e in pair):
+            return None
+        return [(low.data, extent.data) for low, extent in self.ranges]
+
+    def name(self) -> str:
+        """Its name."""
+        return self._name
+
+    def dimensions(self) -> int:
+        """The number of dimensions."""
+        return len(self.ranges)
+
+    def __len__(self) -> int:
+        return len(self.ranges)
+
+    def __getitem__(self, index: int) -> RVar:
+        return self._vars[index]
+
+    def __iter__(self) -> Iterator[RVar]:
+        return iter(self._vars)
+
+    def _dimension(self, index: int) -> RVar:
+        if index >= len(self._vars):
+            fail(f"RDom '{self._name}' has {len(self._vars)} dimensions; there is no {'xyzw'[index]}")
+        return self._vars[index]
+
+    @property
+    def x(self) -> RVar:
+        """The first dimension."""
+        return self._dimension(0)
+
+    @property
+    def y(self) -> RVar:
+        """The second dimension."""
+        return self._dimension(1)
+
+    @property
+    def z(self) -> RVar:
+        """The third dimension."""
+        return self._dimension(2)
+
+    @property
+    def w(self) -> RVar:
+        """The fourth dimension."""
+        return self._dimension(3)
+
+    def where(self, predicate: Any) -> None:
+        """Leave out the points where `predicate` does not hold. What stands there is still read, but not used."""
+        e = as_expr(predicate)
+        if not e.type().is_bool():
+            fail(f"RDom '{self._name}': where(...) takes a condition, not {describe(e)} of type {e.type()}")
+        for inner in postorder([e]):
+            if inner.op == "rvar" and inner.data[0] is not self:
+                fail(f"RDom '{self._name}': where(...) uses {describe(inner)} of another RDom")
+        self.predicates = (*self.predicates, e)
+
+    def as_expr(self) -> RVar:
+        """The one dimension of a 1-D domain as a value."""
+        if len(self._vars) != 1:
+            fail(f"RDom '{self._name}' has {len(self._vars)} dimensions; name one of them: {self._name}.x")
+        return self._vars[0]
+
+    def __add__(self, other: Any) -> Expr:
+        return self.as_expr() + as_expr(other)
+
+    def __radd__(self, other: Any) -> Expr:
+        return as_expr(other) + self.as_expr()
+
+    def __sub__(self, other: Any) -> Expr:
+        return self.as_expr() - as_expr(other)
+
+    def __rsub__(self, other: Any) -> Expr:
+        return as_expr(other) - self.as_expr()
+
+    def __mul__(self, other: Any) -> Expr:
+        return self.as_expr() * as_expr(other)
+
+    def __rmul__(self, other: Any) -> Expr:
+        return as_expr(other) * self.as_expr()

@@ -1,0 +1,147 @@
+"""Update definitions: `f[r.x] += e`, `f[im[r.x, r.y]] = ...`, checked by Halide's rules."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from tilefuse.dialects.diagnostics import SourcePosition, user_position
+from tilefuse.frontend.errors import fail
+from tilefuse.frontend.expr import Expr, Var, as_expr, binary, constant, literal, node
+from tilefuse.frontend.implicit import expanded
+from tilefuse.frontend.random import placed
+from tilefuse.frontend.rdom import RDom
+from tilefuse.frontend.reads import Reads, find_reads
+from tilefuse.frontend.sources import Source, Tuple, as_key
+from tilefuse.frontend.types import Type
+from tilefuse.frontend.walk import describe, postorder
+
+SET = "set"
+_COMBINERS = ("add", "mul", "min", "max", "and", "or", "xor")
+
+
+class Update(NamedTuple):
+    """`f[args] = values` over a reduction domain, checked."""
+
+    args: tuple[Expr, ...]
+    pure: tuple[str, ...]
+    """The Vars among the arguments, in order."""
+    values: tuple[Expr, ...]
+    combine: tuple[str, ...]
+    """How each value meets the old one: `set`, or `add` where only what is added is among the values ..."""
+    domain: RDom | None
+    predicate: Expr | None
+    reads: Reads
+    position: SourcePosition
+
+
+def make_update(func: Source, names: Sequence[str], key: Any, value: Any) -> Update:
+    """The update of `func`, defined at `names`, that `func[key] = value` says; PipelineError for a wrong one."""
+    what = f"update of Func '{func.name()}'"
+    given = as_key(key)
+    keys = expanded(given, len(names) - len(given) + 1, what)
+    if len(keys) != len(names):
+        fail(f"{what}: it has {len(names)} dimensions, and {len(keys)} indices stand on the left")
+    naked = [k.name() if isinstance(k, Var) and k.name() == name else None for k, name in zip(keys, names, strict=True)]
+    args = tuple(func.index_of(k) for k in keys)
+    values, condition = _defined_values(what, _values(what, func, value))
+    domain = _domain(what, [*args, *values, *([condition] if condition is not None else [])])
+    pure = tuple(n for n in naked if n is not None)
+    args, values = (placed(e, [*map(Var, pure), *(domain or ())]) for e in (args, values))
+    conditions = [*(domain.predicates if domain is not None else ()), *([condition] if condition is not None else [])]
+    predicate = None
+    for c in conditions:
+        predicate = c if predicate is None else binary("and", predicate, c)
+    every = (*args, *values, *([predicate] if predicate is not None else []))
+    _check_own_reads(what, func, every, naked)
+    combine, terms = zip(*(_combiner(func, i, args, v) for i, v in enumerate(values)), strict=True)
+    ranges = tuple(e for pair in domain.ranges for e in pair) if domain is not None else ()
+    reads = find_reads((*every, *ranges), pure, what, own=func)
+    return Update(args, pure, terms, combine, domain, predicate, reads, user_position())
+
+
+def _values(what: str, func: Source, value: Any) -> list[Expr]:
+    types = func.value_types()
+    given = list(value) if isinstance(value, tuple | list | Tuple) else [value]
+    if len(given) != len(types):
+        fail(f"{what} gives {len(given)} values, but it has {len(types)}")
+    return [_of_type(what, v, t) for v, t in zip(given, types, strict=True)]
+
+
+def _of_type(what: str, value: Any, type: Type) -> Expr:
+    if isinstance(value, int) and not isinstance(value, bool) and not type.is_bool():
+        return literal(type, value)
+    if isinstance(value, float) and type.is_float():
+        return constant(type, value)
+    e = as_expr(value)
+    if e.type() != type:
+        fail(f"{what} gives {describe(e)} of type {e.type()}, but its definition is of type {type}; cast it")
+    return e
+
+
+def _defined_values(what: str, values: Sequence[Expr]) -> tuple[tuple[Expr, ...], Expr | None]:
+    """The values, and where they are written: `select(c, v, undef(t))` writes where `c` holds."""
+    conditions: dict[int, tuple[Expr, bool]] = {}
+    found = []
+    for value in values:
+        branches = [i for i in (1, 2) if value.op == "select" and value.args[i].op == "undef"]
+        if len(branches) == 1:
+            conditions[id(value.args[0])] = (value.args[0], branches[0] == 2)
+            value = value.args[3 - branches[0]]
+        if any(e.op == "undef" for e in postorder([value])):
+            fail(f"{what}: undef is one branch of a select that is the whole value: select(condition, value, undef(t))")
+        found.append(value)
+    if len(conditions) > 1:
+        fail(f"{what}: values that are left undefined in a tuple share one condition")
+    for condition, holds in conditions.values():
+        return tuple(found), condition if holds else binary("xor", condition, constant(condition.type(), 1))
+    return tuple(found), None
+
+
+def _domain(what: str, exprs: Sequence[Expr]) -> RDom | None:
+    domains = {id(e.data[0]): e.data[0] for e in postorder(exprs) if e.op == "rvar"}
+    for rdom in list(domains.values()):
+        domains |= {id(e.data[0]): e.data[0] for e in postorder(rdom.predicates) if e.op == "rvar"}
+    if len(domains) > 1:
+        names = " and ".join(d.name() for d in domains.values())
+        fail(f"{what} uses the RDoms {names}; an update goes over one, so make it one of more dimensions")
+    return next(iter(domains.values()), None)
+
+
+def _check_own_reads(what: str, func: Source, exprs: Sequence[Expr], naked: Sequence[str | None]) -> None:
+    for e in postorder(exprs):
+        if e.op != "call" or e.data[0] is not func:
+            continue
+        for index, name in zip(e.args, naked, strict=True):
+            if name is not None and not (index.op == "var" and index.data == name):
+                fail(
+                    f"{what} reads itself at {describe(index)} where {name} stands on the left; a Var of the left "
+                    "stands at the same place in all reads of the Func itself"
+                )
+
+
+def _combiner(func: Source, number: int, args: Sequence[Expr], value: Expr) -> tuple[str, Expr]:
+    """(`add`, e) of `f[args] + e`, where `e` does not read `f`; (`set`, value) of anything else."""
+    if value.op in _COMBINERS and len(value.args) == 2 and not (value.op in ("and", "or") and value.type().is_float()):
+        for own, term in (value.args, value.args[::-1]):
+            at_place = own.op == "call" and own.data == (func, number) and all(map(same, own.args, args))
+            if at_place and not any(e.op == "call" and e.data[0] is func for e in postorder([term, *args])):
+                return value.op, term
+    return SET, value
+
+
+def same(a: Expr, b: Expr) -> bool:
+    """Whether two expressions are the same, node for node."""
+    if a is b:
+        return True
+    if (a.op, a.type(), len(a.args)) != (b.op, b.type(), len(b.args)) or a.data != b.data:
+        return False
+    return all(map(same, a.args, b.args))
+
+
+def undef(type: Type) -> Expr:
+    """A value that nobody minds: where a definition has it the updates write; where an update's `select` has it nothing
+    is written."""
+    if not isinstance(type, Type):
+        fail(f"undef takes a type, as in undef(Int(32)), not {type!r}")
+    return node("undef", type, ())

@@ -1,0 +1,177 @@
+// RUN: TILEFUSE_INVALID
+
+// What an update definition may not be.
+
+img.pipeline @p {
+  %f = img.input "f" : !img.func<2xf32>
+  // expected-error @below {{update 'g' must end in img.write}}
+  %g = "img.update"(%f) <{sym_name = "g", operandSegmentSizes = array<i32: 0, 0, 1>}> ({
+  ^bb0(%x : index, %y : index, %c : !img.func<2xf32>):
+    "test.termop"() : () -> ()
+  }) : (!img.func<2xf32>) -> !img.func<2xf32>
+  img.return "g" = %g : !img.func<2xf32>
+}
+
+// -----
+
+img.pipeline @p {
+  %f = img.input "f" : !img.func<2xf32>
+  %n = img.extent 0 of %f : !img.func<2xf32>
+  // expected-error @below {{update 'g' writes (f64) but its type says (f32)}}
+  %g = img.update "g" (%x, %y) of (%c = %f : !img.func<2xf32>) {
+    %one = arith.constant 1.0 : f64
+    img.write %one at [%x, %y] : f64
+  }
+  img.return "g" = %g : !img.func<2xf32>
+}
+
+// -----
+
+img.pipeline @p {
+  %f = img.input "f" : !img.func<2xf32>
+  %n = img.extent 0 of %f : !img.func<2xf32>
+  // expected-error @below {{update 'g' writes at 1 indices; its functions have 2}}
+  %g = img.update "g" (%x) of (%c = %f : !img.func<2xf32>) {
+    %one = arith.constant 1.0 : f32
+    img.write %one at [%x] : f32
+  }
+  img.return "g" = %g : !img.func<2xf32>
+}
+
+// -----
+
+img.pipeline @p {
+  %f = img.input "f" : !img.func<2xf32>
+  %n = img.extent 0 of %f : !img.func<2xf32>
+  // expected-error @below {{update 'g': the pure coordinate %y stands alone at one of the indices}}
+  %g = img.update "g" (%x, %y) of (%c = %f : !img.func<2xf32>) {
+    %one = arith.constant 1.0 : f32
+    img.write %one at [%x, %y + 1] : f32
+  }
+  img.return "g" = %g : !img.func<2xf32>
+}
+
+// -----
+
+img.pipeline @p {
+  %f = img.input "f" : !img.func<2xf32>
+  %n = img.extent 0 of %f : !img.func<2xf32>
+  // expected-error @below {{update 'g' reads itself in dimension 0 elsewhere than at the pure coordinate}}
+  %g = img.update "g" (%x) over (%r in [%n, %n]) of (%c = %f : !img.func<2xf32>) {
+    %v = img.read %c[%x + 1, %r] : !img.func<2xf32>
+    img.write %v at [%x, %r] : f32
+  }
+  img.return "g" = %g : !img.func<2xf32>
+}
+
+// -----
+
+img.pipeline @p {
+  %f = img.input "f" : !img.func<2xf32>
+  %n = img.extent 0 of %f : !img.func<2xf32>
+  // expected-error @below {{update 'g': nothing combines by 'plus'; there are set, add, mul, min, max, and, or, xor}}
+  %g = img.update "g" (%x, %y) of (%c = %f : !img.func<2xf32>) combine [plus] {
+    %one = arith.constant 1.0 : f32
+    img.write %one at [%x, %y] : f32
+  }
+  img.return "g" = %g : !img.func<2xf32>
+}
+
+// -----
+
+img.pipeline @p {
+  %f = img.input "f" : !img.func<2xf32>
+  %n = img.extent 0 of %f : !img.func<2xf32>
+  // expected-error @below {{update 'g': 'and' combines integers, not f32}}
+  %g = img.update "g" (%x, %y) of (%c = %f : !img.func<2xf32>) combine [and] {
+    %one = arith.constant 1.0 : f32
+    img.write %one at [%x, %y] : f32
+  }
+  img.return "g" = %g : !img.func<2xf32>
+}
+
+// -----
+
+img.pipeline @p {
+  %f = img.input "f" : !img.func<2xf32>
+  %n = img.extent 0 of %f : !img.func<2xf32>
+  // expected-error @below {{update 'g': combine names 2 ways for 1 functions}}
+  %g = img.update "g" (%x, %y) of (%c = %f : !img.func<2xf32>) combine [add, add] {
+    %one = arith.constant 1.0 : f32
+    img.write %one at [%x, %y] : f32
+  }
+  img.return "g" = %g : !img.func<2xf32>
+}
+
+// -----
+
+img.pipeline @p {
+  %f = img.input "f" : !img.func<2xf32>
+  %n = img.extent 0 of %f : !img.func<2xf32>
+  // expected-error @below {{update 'g': bounds name 1 dimensions of 2}}
+  %g = img.update "g" (%x, %y) of (%c = %f : !img.func<2xf32>) bounds #img.box<[0:3]> {
+    %one = arith.constant 1.0 : f32
+    img.write %one at [%x, %y] : f32
+  }
+  img.return "g" = %g : !img.func<2xf32>
+}
+
+// -----
+
+// expected-error @below {{two stages, inputs or params are called 'f'}}
+img.pipeline @p {
+  %f = img.input "f" : !img.func<2xf32>
+  %n = img.extent 0 of %f : !img.func<2xf32>
+  %g = img.update "f" (%x, %y) of (%c = %f : !img.func<2xf32>) {
+    %one = arith.constant 1.0 : f32
+    img.write %one at [%x, %y] : f32
+  }
+  img.return "g" = %g : !img.func<2xf32>
+}
+
+// -----
+
+img.pipeline @p {
+  %f = img.input "f" : !img.func<2xf32>
+  %n = img.extent 0 of %f : !img.func<2xf32>
+  %e = img.input "e" : !img.func<1xf32>
+  // expected-error @below {{update 'g': functions that are updated together have one rank}}
+  %g, %k = img.update "g" () of (%c = %f : !img.func<2xf32>, %d = %e : !img.func<1xf32>) {
+    %one = arith.constant 1.0 : f32
+    img.write %one, %one at [0, 0] : f32, f32
+  }
+  img.return "g" = %g : !img.func<2xf32>
+}
+
+// -----
+
+img.pipeline @p {
+  %f = img.input "f" : !img.func<2xf32>
+  %n = img.extent 0 of %f : !img.func<2xf32>
+  // expected-error @below {{does more than compute a value}}
+  %g = img.update "g" (%x, %y) of (%c = %f : !img.func<2xf32>) {
+    %one = arith.constant 1.0 : f32
+    "test.op"() : () -> ()
+    img.write %one at [%x, %y] : f32
+  }
+  img.return "g" = %g : !img.func<2xf32>
+}
+
+// -----
+
+img.pipeline @p {
+  %f = img.input "f" : !img.func<2xf32>
+  // expected-error @below {{group 'g': update 'g' needs a group of its own}}
+  %g = img.group "g" {
+    %s = img.stage "s" (%x, %y) -> f32 {
+      %v = img.read %f[%x, %y] : !img.func<2xf32>
+      img.yield %v : f32
+    }
+    %g = img.update "g" (%x, %y) of (%c = %s : !img.func<2xf32>) {
+      %v = img.read %c[%x, %y] : !img.func<2xf32>
+      img.write %v at [%x, %y] : f32
+    }
+    img.yield %g : !img.func<2xf32>
+  } : !img.func<2xf32>
+  img.return "g" = %g : !img.func<2xf32>
+}

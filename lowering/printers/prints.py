@@ -1,0 +1,38 @@
+"""`img.print` as a call of C's `printf`, which CUDA has, too."""
+
+from __future__ import annotations
+
+from typing import cast as as_type
+
+from xdsl.dialects.builtin import Float64Type
+from xdsl.ir import Operation
+
+from tilefuse.dialects.img.formats import kinds_of, unescaped
+from tilefuse.dialects.img.ops import PrintOp
+from tilefuse.lowering.printers.function_text import FunctionText
+from tilefuse.lowering.printers.readings import signed, unsigned
+
+
+def print_print(p: FunctionText, op: Operation) -> None:
+    """A line where the condition holds; the value goes on as it is."""
+    op = as_type(PrintOp, op)
+    p.prelude.includes.add("stdio.h")
+    value, condition = p.use(op.value), p.use(op.condition)
+    args = [_string(unescaped(op.format.data))]
+    for kind, number in zip(kinds_of(op.format.data) or (), op.numbers, strict=True):
+        a = p.use(number)
+        if isinstance(number.type, Float64Type):
+            args.append(a.text)
+        else:
+            c_type = "long long" if kind == "%lld" else "unsigned long long"
+            args.append(f"({c_type})({(signed if kind == '%lld' else unsigned)(a, 64).text})")
+    call = f"printf({', '.join(args)});"
+    p.line(call if condition.text == "true" else f"if ({condition.text}) {call}")
+    p.set_value(op.result, p.atom(value, op.result))
+
+
+def _string(text: str) -> str:
+    """`text` as a C string: ASCII as it is, all other bytes by their numbers."""
+    plain = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "?": "\\?"}
+    pieces = (plain.get(chr(b)) or (chr(b) if 32 <= b < 127 else f"\\{b:03o}") for b in text.encode("utf-8", "replace"))
+    return f'"{"".join(pieces)}"'

@@ -1,0 +1,63 @@
+"""`copy-updated`: an update gets old functions that nobody else reads, so that a kernel can write over them.
+
+%h1 = img.update "u" (%x) of (%c = %f : ...) { ... }    // and others read %f, or %f is an input
+=>
+%copy = img.stage "u_old" (%x) -> f32 { %v = img.read %f[%x] ...; img.yield %v : f32 }
+%h1 = img.update "u" (%x) of (%c = %copy : ...) { ... }
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import IndexType, ModuleOp
+from xdsl.ir import Block, Region, SSAValue
+from xdsl.ir.affine import AffineMap
+from xdsl.passes import ModulePass
+
+from tilefuse.dialects.img.ops import Definition, GroupOp, PipelineOp, ReadOp, StageOp, UpdateOp, YieldOp
+from tilefuse.dialects.img.types import FuncType
+
+
+@dataclass(frozen=True)
+class CopyUpdated(ModulePass):
+    """Copy the functions that an update would otherwise write over though they are read elsewhere."""
+
+    name = "copy-updated"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for pipeline in op.body.block.ops:
+            if isinstance(pipeline, PipelineOp):
+                for update in [u for u in pipeline.body.walk() if isinstance(u, UpdateOp)]:
+                    _copy(pipeline, update)
+
+
+def _copy(pipeline: PipelineOp, update: UpdateOp) -> None:
+    for number, old in enumerate(update.olds):
+        if isinstance(old.owner, Definition | GroupOp) and len(list(old.uses)) == 1:
+            continue
+        stage = copy_stage(_fresh(pipeline, f"{update.sym_name.data}_old"), old)
+        stage.location = update.location
+        anchor = update.parent_op() if isinstance(update.parent_op(), GroupOp) else update
+        block = pipeline.body.block
+        assert anchor is not None
+        block.insert_op_before(stage, anchor)
+        update.operands[len(update.mins) + len(update.extents) + number] = stage.funcs[0]
+
+
+def copy_stage(name: str, func: SSAValue) -> StageOp:
+    """Make a stage that gives the values of a function."""
+    assert isinstance(func.type, FuncType)
+    rank = func.type.rank.data
+    block = Block(arg_types=[IndexType()] * rank)
+    read = ReadOp(func, list(block.args), AffineMap.identity(rank))
+    block.add_ops([read, YieldOp([read.value])])
+    return StageOp(name, [func.type.element], Region(block))
+
+
+def _fresh(pipeline: PipelineOp, name: str) -> str:
+    taken = {op.sym_name.data for op in pipeline.body.walk() if isinstance(op, Definition)}
+    while name in taken:
+        name += "_"
+    return name
