@@ -66,27 +66,13 @@ def warp_candidates(facts: GroupFacts, machine: Machine, wishes: Wishes) -> Iter
     model, members, output = facts.model, facts.members, facts.output
     if not machine.is_gpu or not facts.rank:
         return
-    follow, box, thorough = facts.follow, facts.box, wishes.thorough
+    box, thorough = facts.box, wishes.thorough
     try:
-        check_warp_group(model, members, follow)
+        check_warp_group(model, members, facts.follow)
     except NotFusable:
         return
     out = model.nodes[output]
-    widths = [
-        model.nodes[a.producer].element_bytes[0]
-        for id in members
-        for a in model.nodes[id].hull
-        if model.nodes[a.producer].is_input or a.producer not in follow
-    ]
-    largest = max([*out.element_bytes, *widths])
-    readers = tuple(row_readers(model, members))
-    row = regions(model, members, output, [LANES, 1, *box[2:]], follow)
-    ways: list[tuple[Footprints, tuple[int, ...], tuple[int, ...], tuple[int, ...]]] = []
-    if wishes.exchange is not True or not readers:
-        ways.append((footprints(model, members, output, row, LANES), (), WARPS, PITCHES))
-    if wishes.exchange is not False and readers:
-        passing = footprints(model, members, output, row, LANES, readers)
-        ways.append((passing, readers, EXCHANGE_WARPS, EXCHANGE_PITCHES))
+    largest, ways = _largest_element(facts), _ways(facts, wishes)
     least = math.inf
     inner = [id for id in members if id != output]
     for bytes in (16, 8, 4):
@@ -126,6 +112,38 @@ def warp_candidates(facts: GroupFacts, machine: Machine, wishes: Wishes) -> Iter
             if wishes.needs and (more := _underestimate(found, wishes.needs)) > 1.0:
                 found = [of.candidate(counts, at, more) for at, counts in layouts]
             yield from (c for c in found if c is not None)
+
+
+def _largest_element(facts: GroupFacts) -> int:
+    """Bytes of the largest element that is loaded or stored."""
+    nodes = facts.model.nodes
+    widths = [
+        nodes[a.producer].element_bytes[0]
+        for id in facts.members
+        for a in nodes[id].hull
+        if nodes[a.producer].is_input or a.producer not in facts.follow
+    ]
+    return max([*nodes[facts.output].element_bytes, *widths])
+
+
+_Way = tuple[Footprints, tuple[int, ...], tuple[int, ...], tuple[int, ...]]
+
+
+def _ways(facts: GroupFacts, wishes: Wishes) -> list[_Way]:
+    """What warps hold, stages whose rows go from warp to warp, numbers of warps and of rows.
+
+    With no such stages, and with all that can be.
+    """
+    model, members, output = facts.model, facts.members, facts.output
+    readers = tuple(row_readers(model, members))
+    row = regions(model, members, output, [LANES, 1, *facts.box[2:]], facts.follow)
+    ways: list[_Way] = []
+    if wishes.exchange is not True or not readers:
+        ways.append((footprints(model, members, output, row, LANES), (), WARPS, PITCHES))
+    if wishes.exchange is not False and readers:
+        passing = footprints(model, members, output, row, LANES, readers)
+        ways.append((passing, readers, EXCHANGE_WARPS, EXCHANGE_PITCHES))
+    return ways
 
 
 def _places(inner: Sequence[int], exchanged: Sequence[int]) -> dict[int, Placement]:
