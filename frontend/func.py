@@ -140,6 +140,12 @@ class Func(Source):
         """Whether it has updates."""
         return bool(self.updates)
 
+    def update(self, index: int = 0) -> Func:
+        """What Halide schedules an update by: the Func, whose scheduling calls are ignored."""
+        if not 0 <= index < len(self.updates):
+            fail(f"Func '{self._name}' has {len(self.updates)} updates; there is no update({index})")
+        return self
+
     def num_update_definitions(self) -> int:
         """How many updates it has."""
         return len(self.updates)

@@ -8,9 +8,8 @@ from typing import Any
 
 from tilefuse.dialects.img.types import MAX_RANK
 from tilefuse.frontend.errors import fail
-from tilefuse.frontend.expr import I32, Expr, as_expr, cast_to
+from tilefuse.frontend.expr import I32, Expr, as_expr, whole_index
 from tilefuse.frontend.inputs import Image
-from tilefuse.frontend.types import Int, UInt
 from tilefuse.frontend.walk import describe, postorder
 
 _count = itertools.count()
@@ -25,7 +24,7 @@ class RVar(Expr):
         self._type, self.op, self.args, self.data = I32, "rvar", (), (rdom, index, name)
 
     def name(self) -> str:
-        """Its name."""
+        """Name of the dimension."""
         return str(self.data[2])
 
 
@@ -68,15 +67,15 @@ class RDom:
     def _bound(self, value: Any) -> Expr:
         e = as_expr(value)
         type = e.type()
-        if type.is_float() or type.is_bool() or type == UInt(64):
+        if type.is_float() or type.is_bool():
             fail(f"RDom '{self._name}': the bound {describe(e)} is {type}; cast it to int32")
         for inner in postorder([e]):
-            if inner.op in ("var", "rvar", "call"):
+            if inner.op in ("var", "rvar", "call", "random"):
                 fail(
                     f"RDom '{self._name}': the bound {describe(e)} depends on {describe(inner)}; the box is known "
                     "before any point, from numbers, Params and sizes of images"
                 )
-        return cast_to(Int(64) if I32.bits() < type.bits() or type == UInt(32) else I32, e)
+        return whole_index(e, f"RDom '{self._name}': the bound")
 
     def constant_ranges(self) -> list[tuple[int, int]] | None:
         """(min, extent) per dimension, if all are numbers."""
@@ -85,7 +84,7 @@ class RDom:
         return [(low.data, extent.data) for low, extent in self.ranges]
 
     def name(self) -> str:
-        """Its name."""
+        """Name of the domain."""
         return self._name
 
     def dimensions(self) -> int:

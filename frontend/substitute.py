@@ -15,7 +15,7 @@ _BITS: dict[str, Callable[[Any, Any], Any]] = {"and": operator.and_, "or": opera
 
 
 def dependent(nodes: list[Expr], rdom: RDom) -> list[Expr]:
-    """Those of `nodes`, operands first, that depend on the point of `rdom`."""
+    """Those of `nodes`, operands first, that depend on the point of `rdom`: random numbers do, too."""
     found: set[int] = set()
     result = []
     for e in nodes:
@@ -30,20 +30,23 @@ def substituted(
 ) -> Expr:
     """`expr` with `coordinate(e)` for its RVars; `changing`: the nodes that depend on them, the others are shared.
 
-    Random numbers become functions of `point`, too: another number at each point of the domain.
+    `point`: what random numbers depend on besides.
     """
     new: dict[int, Expr] = {}
     for e in changing:
         args = [new.get(id(a), a) for a in e.args]
         if e.op == "rvar":
             new[id(e)] = coordinate(e)
+        elif e.op == "random":
+            # Another number at each point of the domain.
+            new[id(e)] = node(e.op, e.type(), [*args, *point], e.data)
         else:
-            new[id(e)] = _rebuilt(e, [*args, *point] if e.op == "random" else args)
+            new[id(e)] = _rebuilt(e, args)
     return new.get(id(expr), expr)
 
 
 def _rebuilt(e: Expr, args: list[Expr]) -> Expr:
-    if len(args) == 2 and e.data is None and e.op not in ("math", "call", "shl", "shr"):
+    if len(args) == 2 and e.data is None and e.op not in ("shl", "shr"):
         return binary(e.op, args[0], args[1])
     if e.op == "cast":
         return cast_to(e.type(), args[0])

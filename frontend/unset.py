@@ -6,6 +6,7 @@ from typing import Any, NoReturn, Protocol
 
 from tilefuse.frontend.errors import fail
 from tilefuse.frontend.expr import Var, as_expr, constant, type_name
+from tilefuse.frontend.implicit import expanded, implicit_count
 from tilefuse.frontend.sources import Tuple, as_key
 
 
@@ -27,11 +28,12 @@ class Unset:
 
     def _start(self, start: int, value: Any) -> Any:
         """Define the Func as `start` of the type of `value`; its value at the point."""
-        keys = as_key(self._key)
+        values = tuple(value) if isinstance(value, tuple | list | Tuple) else (value,)
+        exprs = tuple(as_expr(v) for v in values)
+        keys = expanded(as_key(self._key), implicit_count(exprs), f"Func '{self._func.name()}'")
         taken = {k.name() for k in keys if isinstance(k, Var)}
         args = tuple(k if isinstance(k, Var) else _fresh(i, taken) for i, k in enumerate(keys))
-        values = tuple(value) if isinstance(value, tuple | list | Tuple) else (value,)
-        starts = tuple(constant(as_expr(v).type(), start) for v in values)
+        starts = tuple(constant(e.type(), start) for e in exprs)
         self._func[args] = starts[0] if len(starts) == 1 else starts
         return self._func[self._key]
 

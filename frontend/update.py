@@ -46,13 +46,16 @@ def make_update(func: Source, names: Sequence[str], key: Any, value: Any) -> Upd
     args = tuple(func.index_of(k) for k in keys)
     values, condition = _defined_values(what, _values(what, func, value))
     domain = _domain(what, [*args, *values, *([condition] if condition is not None else [])])
-    pure = tuple(n for n in naked if n is not None)
-    args, values = (placed(e, [*map(Var, pure), *(domain or ())]) for e in (args, values))
     conditions = [*(domain.predicates if domain is not None else ()), *([condition] if condition is not None else [])]
     predicate = None
     for c in conditions:
         predicate = c if predicate is None else binary("and", predicate, c)
-    every = (*args, *values, *([predicate] if predicate is not None else []))
+    pure = tuple(n for n in naked if n is not None)
+    every = placed(
+        (*args, *values, *([predicate] if predicate is not None else [])), [*map(Var, pure), *(domain or ())]
+    )
+    args, values = every[: len(args)], every[len(args) : len(args) + len(values)]
+    predicate = None if predicate is None else every[-1]
     _check_own_reads(what, func, every, naked)
     combine, terms = zip(*(_combiner(func, i, args, v) for i, v in enumerate(values)), strict=True)
     ranges = tuple(e for pair in domain.ranges for e in pair) if domain is not None else ()

@@ -61,7 +61,8 @@ class LowerGroups(ModulePass):
                     group.attributes["kernel"] = StringAttr(kernel_name(first))
                 if kernel_name(first) in self.known:
                     continue
-                check_length(first, model, warps=self.warps)
+                if first.update is None:
+                    check_length(first, model, warps=self.warps)
                 for function in lower_group(first, model, _differing([first, *others], model)):
                     op.body.block.insert_op_before(function, pipeline)
 

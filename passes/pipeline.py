@@ -88,9 +88,9 @@ def standard_passes(
         CopyUpdated(),
         InlineStages(target=target, extent=size),
         GroupStages(target=target, algorithm=algorithm, extent=size),  # type: ignore[arg-type]
+        GroupUpdates(),
         Tile(target=target, extent=size),
         PromoteMemory(),
-        GroupUpdates(),
         ValidateOccupancy(target=target, fix=True),
     ]
 

@@ -61,7 +61,7 @@ def text(pipeline: str, target: str, found: Sequence[Kernel], seconds: float | N
     time = "not timed yet" if seconds is None else _duration(seconds)
     lines = [f"pipeline {pipeline} on {target}: {count}, {time}"]
     for k in found:
-        facts = [f"tile {_times(k.tile)}", f"{_times(k.threads)} threads"]
+        facts = [f"tile {_times(k.tile or (1,))}", f"{_times(k.threads)} threads"]
         if k.grid is not None:
             facts.append(f"{_times(k.grid)} blocks")
         if k.shared_bytes is not None:

@@ -23,7 +23,7 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-_BEYOND = 1 << 31
+_BEYOND = 1 << 63
 _DIVISIONS = (AffineBinaryOpKind.FloorDiv, AffineBinaryOpKind.CeilDiv, AffineBinaryOpKind.Mod)
 _PRECEDENCE = {
     AffineBinaryOpKind.Add: 1,

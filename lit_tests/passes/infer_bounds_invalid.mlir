@@ -45,3 +45,22 @@ img.pipeline @divided {
   }
   img.return "b" = %b : !img.func<1xui8>
 }
+
+// -----
+
+img.pipeline @unbounded {
+  %in = img.input "in" : !img.func<1xsi32>
+  %n = img.extent 0 of %in : !img.func<1xsi32>
+  %c0 = arith.constant 0 : index
+  %g0 = img.stage "g0" (%x) -> si32 {
+    %z = arith.constant 1 : i32
+    img.yield %z : i32
+  }
+  %g1 = img.update "g1" () over (%r in [%c0, %n]) of (%g = %g0 : !img.func<1xsi32>) combine [add] {
+    %v = img.read %in[%r] : !img.func<1xsi32>
+    %i = arith.index_cast %v : i32 to index
+    // expected-error @below {{update 'g1' writes at an index computed from data that nothing bounds; bound it with clamp(index, low, high)}}
+    img.write %v at [%i] : i32
+  }
+  img.return "g" = %g1 : !img.func<1xsi32>
+}

@@ -279,9 +279,13 @@ def test_a_func_is_not_iterated_over():
         list(f)
 
 
-def test_what_is_not_there_yet():
-    with pytest.raises(AttributeError, match=r"has no define_extern\(\): that is not there yet"):
-        hl.Func("f").define_extern()
+def test_no_such_update():
+    f = hl.Func("f")
+    f[x] = 0
+    f[0] = 1
+    assert f.update().vectorize(x) is f
+    with pytest.raises(hl.PipelineError, match=r"Func 'f' has 1 updates; there is no update\(1\)"):
+        f.update(1)
 
 
 def test_the_line_is_that_of_the_mistake():

@@ -5,7 +5,7 @@ from tilefuse.passes.pipeline import run_passes, standard_passes
 
 
 def test_a_schedule_that_the_search_chose_never_fails_for_its_length(monkeypatch):
-    monkeypatch.setattr("tilefuse.analysis.written_out.MOST_WRITTEN_OUT", 1)
+    monkeypatch.setattr("tilefuse.execution.code_length.MOST_WRITTEN_OUT", 1)
     x, y = hl.Var("x"), hl.Var("y")
     current = hl.BoundaryConditions.repeat_edge(hl.ImageParam(hl.Float(32), 2, "image"))
     for i in range(4):

@@ -9,6 +9,7 @@ from random_updates import FLOATS, INTEGERS, PICTURE, random_update_program
 
 import tilefuse
 from tilefuse.passes.pipeline import standard_passes
+from tilefuse.runtime.nvrtc import NvrtcNotFound, supported_archs
 
 
 def arrays(made):
@@ -48,3 +49,26 @@ def test_on_emulated_gpu(seed, types, monkeypatch, tmp_path):
     assert_same(got, ours(seed, "reference", types))
     assert misaligned, "no kernel ran"
     assert not any(misaligned)
+
+
+@pytest.mark.parametrize(("seed", "types"), [(300, INTEGERS), (301, FLOATS), (311, FLOATS), (314, INTEGERS)])
+def test_compiled_for_a_gpu(seed, types, monkeypatch, tmp_path):
+    """Also where a stage beside the update spills registers, and is tiled again (311)."""
+    try:
+        supported_archs()
+    except NvrtcNotFound as error:
+        pytest.skip(str(error))
+    monkeypatch.setenv("TILEFUSE_CACHE_DIR", str(tmp_path))
+    func, _ = random_update_program(tilefuse, tilefuse.Buffer(PICTURE), seed, types)
+    program = tilefuse.Pipeline(func).compile("h200", verify=True)
+    assert "update" in program.source()
+    updates = [k for k in program.kernels if "update" in k.name]
+    assert updates
+    assert all(k.spill_bytes == 0 for k in updates)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("types", [INTEGERS, FLOATS], ids=["integers", "floats"])
+@pytest.mark.parametrize("seed", range(400, 440))
+def test_on_gpu(seed, types):
+    assert_same(ours(seed, "cuda", types), ours(seed, "reference", types))
