@@ -95,7 +95,7 @@ class Node:
         return self.element_bytes, self.is_input, self.aligned, self.contiguous
 
     @property
-    def is_asked_for(self) -> bool:
+    def is_prefetchable(self) -> bool:
         """Whether lines of it may be asked for ahead of time: of rows that come from memory."""
         return self.is_input and self.contiguous
 

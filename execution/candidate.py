@@ -55,7 +55,7 @@ class Candidate:
     """`ahead` of the schedule."""
     ahead_us: float = 0.0
     """What that saves a group that is all of its pipeline; not taken off `microseconds` yet."""
-    even: bool = False
+    single_wave: bool = False
     """Whether no more than `blocks` are to share a multiprocessor, either."""
     registers: float = 0.0
     """Per thread, estimated; 0 where nobody has."""
@@ -66,7 +66,7 @@ class Candidate:
             return replace(self, ahead=0, ahead_us=0.0)
         return replace(self, microseconds=self.microseconds - self.ahead_us, ahead_us=0.0)
 
-    def as_known(self, share: float) -> Candidate:
+    def discounted(self, share: float) -> Candidate:
         """The candidate where it is compared with what is not known as well: by so much less time."""
         return replace(self, microseconds=self.microseconds * (1.0 - share))
 

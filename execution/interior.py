@@ -29,11 +29,11 @@ def is_interior(e: Emitter, plan: KernelPlan, tile: Tile, out: Buffer) -> SSAVal
 
     begin_inside: set[tuple[Num, Num]] = set()
     for d, x0 in enumerate(origin):
-        more = 0 if d else plan.spill
+        more = 0 if d else plan.x_spill
         add(x0, out.mins[d], out.extent(d, e), -more, sizes[d] - 1 + more)
         if align[d] == 1:
             begin_inside.add((x0, out.mins[d]))
-    for r, (low, high) in _boundary_reach(plan.group, plan.model, plan.spill).items():
+    for r, (low, high) in _boundary_reach(plan.group, plan.model, plan.x_spill).items():
         if r.boundary.mins:
             position = r.boundary.dimensions.index(r.dim)
             first = scalar_index(e, tile, r.boundary.mins[position])

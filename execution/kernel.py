@@ -24,7 +24,7 @@ from tilefuse.lowering.emit import INDEX, SHARED, Emitter, Num
 from tilefuse.lowering.reads import Buffer, Tile, shared_masks
 from tilefuse.lowering.symbols import word
 
-HELD = "held"
+REGISTER_BOUNDED = "register_bounded"
 """On a group: the compiler, left to itself, takes more registers than leave room for the schedule's `blocks`, or fewer
 where there should be room for no more. So its kernel has a bound, as have those with a version for the sides."""
 
@@ -224,7 +224,7 @@ class _Kernel:
         result = func.FuncOp(kernel_name(group), (self.function.types, []), Region(self.function.block))
         result.attributes["kernel.threads"] = DenseArrayBase.from_list(i64, list(threads(group)))
         # a wave stays one only if none of the versions takes more registers
-        if HELD in group.attributes or self.plan.x_edge_version:
+        if REGISTER_BOUNDED in group.attributes or self.plan.x_edge_version:
             bound(group, result)
         chain = ", ".join(s.sym_name.data for s in group.stages)
         result.attributes["kernel.comment"] = StringAttr(f"{chain}: {group.schedule}")
@@ -251,7 +251,7 @@ class _Versions:
         if apart:
             # without it the compiler computes before the branch what versions have in common: it takes up to
             # half as many registers again
-            version.attributes["kernel.apart"] = IntegerAttr(len(arguments), i64)
+            version.attributes["kernel.no_cse"] = IntegerAttr(len(arguments), i64)
         self.e.effect(version)
 
     def either(self, border: SSAValue, whole: SSAValue | None, origin: Sequence[Num]) -> None:

@@ -33,7 +33,7 @@ class KernelPlan(ABC):
         self.args = kernel_args(group)
         self.reads: Sequence[tuple[SSAValue, Sequence[Span]]] = ()
         """What interior tiles read beside the stages' regions: per buffer, relative to the tile's origin in x and y."""
-        self.spill = 0
+        self.x_spill = 0
         """Columns to either side of the tile that it may store, too."""
         self.checked: Sequence[SSAValue] = ()
         """The functions of which the kernel asks whether their rows start where vectors may (`aligned`)."""

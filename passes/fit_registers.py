@@ -3,8 +3,8 @@
 The compiler is left to itself at first: then it often takes fewer registers, and orders instructions better, than for a
 number of blocks. What its report changes, kernel by kernel:
 
-- a kernel that leaves too few registers for the schedule's `blocks`, or spills, is held to them (`held`); so is one
-  whose blocks all run at once (`even`) and that leaves room for more of them,
+- a kernel that leaves too few registers for the schedule's `blocks`, or spills, is held to them (`register_bounded`);
+  so is one whose blocks all run at once (`single_wave`) and that leaves room for more of them,
 - a kernel that leaves such room even when it is held is released: its blocks do not lie evenly, nor ask ahead,
 - kernels that spill are tiled again with their need of registers noted; where the search has nothing better, they get
   fewer blocks, then smaller tiles.
@@ -26,8 +26,8 @@ from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr, UnitAttr
 from tilefuse.analysis.duplicates import fingerprint
 from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.img.attrs import ScheduleAttr
-from tilefuse.dialects.img.ops import EVEN, GroupOp, PipelineOp
-from tilefuse.execution.kernel import HELD, bound
+from tilefuse.dialects.img.ops import SINGLE_WAVE, GroupOp, PipelineOp
+from tilefuse.execution.kernel import REGISTER_BOUNDED, bound
 from tilefuse.execution.registry import model_of
 from tilefuse.lowering.abi import groups_of, kernel_name, threads
 from tilefuse.passes.pipeline import new_context
@@ -201,13 +201,13 @@ class _Fit:
         groups = [g for g, of in self._groups() if of == name]
         if holding := [g for g in groups if self._must_be_held(g, report)]:
             for group in holding:
-                group.attributes[HELD] = UnitAttr()
+                group.attributes[REGISTER_BOUNDED] = UnitAttr()
             self._bound(name, holding[0])
             return [name]
-        if releasing := [g for g in groups if HELD in g.attributes and self._is_uneven(g, report)]:
+        if releasing := [g for g in groups if REGISTER_BOUNDED in g.attributes and self._is_uneven(g, report)]:
             for group in releasing:
                 assert group.schedule is not None
-                del group.attributes[EVEN], group.attributes[HELD]
+                del group.attributes[SINGLE_WAVE], group.attributes[REGISTER_BOUNDED]
                 group.schedule = ScheduleAttr.new_from(group.schedule, ahead=0)
             return self._lower(set(self._homes) - {name})
         return []
@@ -215,7 +215,7 @@ class _Fit:
     def _must_be_held(self, group: GroupOp, report: Report) -> bool:
         """Whether a kernel that is left to itself leaves too few registers for its blocks, spills, or lies unevenly."""
         schedule = group.schedule
-        if schedule is None or not schedule.resident_blocks or HELD in group.attributes:
+        if schedule is None or not schedule.resident_blocks or REGISTER_BOUNDED in group.attributes:
             return False
         fewer = self._room(group, report.registers) < schedule.resident_blocks
         return bool(report.spill_bytes) or fewer or self._is_uneven(group, report)
@@ -227,7 +227,7 @@ class _Fit:
 
     def _is_uneven(self, group: GroupOp, report: Report) -> bool:
         """Whether there is room for more of the blocks that all run at once than there are to be."""
-        if group.schedule is None or EVEN not in group.attributes:
+        if group.schedule is None or SINGLE_WAVE not in group.attributes:
             return False
         return self._room(group, report.registers, report.shared_bytes) > group.schedule.resident_blocks
 
@@ -271,8 +271,8 @@ class _Fit:
         for was, now in zip(old, _groups(again), strict=True):
             if was.schedule != now.schedule:
                 changed |= was.sym_name.data in names
-            elif HELD in was.attributes:
-                now.attributes[HELD] = was.attributes[HELD]
+            elif REGISTER_BOUNDED in was.attributes:
+                now.attributes[REGISTER_BOUNDED] = was.attributes[REGISTER_BOUNDED]
         return again if changed else None
 
     def _make_room(self, fixed: set[str]) -> bool:

@@ -27,7 +27,7 @@ The compiler makes a version of the tile body for each call with constant flags.
 versions. In a long one a branch around the loads and stores costs little beside what is computed between them, while
 each version takes compile time (more than in proportion to its length) and room in the instruction caches. So here
 tiles at borders, and tiles whose rows do not start where vectors may, share one version, in a function that is not
-inlined, which takes less compile time and fewer registers. A kernel of one wave or little more (`even`, `ahead`)
+inlined, which takes less compile time and fewer registers. A kernel of one wave or little more (`single_wave`, `ahead`)
 takes as long as its slowest tile, so it keeps its versions.
 """
 
@@ -46,7 +46,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tilefuse.dialects.constants import integer_constant
-from tilefuse.dialects.img.ops import EVEN, PipelineOp
+from tilefuse.dialects.img.ops import SINGLE_WAVE, PipelineOp
 from tilefuse.lowering.abi import groups_of, kernel_name
 
 LONG = 9500
@@ -69,7 +69,9 @@ class MergeVersions(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         functions = {f.sym_name.data: f for f in op.body.block.ops if isinstance(f, func.FuncOp)}
         groups = [g for p in op.body.block.ops if isinstance(p, PipelineOp) for g in groups_of(p)]
-        few_waves = {kernel_name(g) for g in groups if EVEN in g.attributes or (g.schedule and g.schedule.rows_ahead)}
+        few_waves = {
+            kernel_name(g) for g in groups if SINGLE_WAVE in g.attributes or (g.schedule and g.schedule.rows_ahead)
+        }
         for kernel in functions.values():
             if "kernel.threads" not in kernel.attributes or kernel.sym_name.data in few_waves:
                 continue

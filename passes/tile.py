@@ -170,7 +170,7 @@ class Tile(ModulePass):
                 f"no tile fits {self.target}; its stages need more shared memory or registers than there are. Cut the "
                 "group, or inline fewer stages",
             )
-        return [c.as_known(KNOWN) if c.kind in needs else c for c in candidates]
+        return [c.discounted(KNOWN) if c.kind in needs else c for c in candidates]
 
 
 def _in_memory(facts: GroupFacts) -> Hashable:

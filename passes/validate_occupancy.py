@@ -22,7 +22,7 @@ from tilefuse.analysis.machine import check_target
 from tilefuse.analysis.model import PipelineModel, extract
 from tilefuse.analysis.regions import NotFusable
 from tilefuse.dialects.img.attrs import ScheduleAttr
-from tilefuse.dialects.img.ops import EVEN, GroupOp, PipelineOp
+from tilefuse.dialects.img.ops import SINGLE_WAVE, GroupOp, PipelineOp
 from tilefuse.execution.base import Spill, group_error
 from tilefuse.execution.code_length import too_long
 from tilefuse.execution.registry import model_of
@@ -90,7 +90,7 @@ class ValidateOccupancy(ModulePass):
                 where = on.name if on is not None else "a CPU"
                 raise group_error(group, f"{'; '.join(problems)} on {where}. {self._remedy(group)}")
             group.schedule = smaller
-            group.attributes.pop(EVEN, None)  # its blocks are others
+            group.attributes.pop(SINGLE_WAVE, None)  # its blocks are others
             # what was reported belongs to the old tile
             group.attributes.pop("registers", None)
             group.attributes.pop("spill_bytes", None)

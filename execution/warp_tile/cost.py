@@ -66,27 +66,13 @@ def warp_candidates(facts: GroupFacts, machine: Machine, wishes: Wishes) -> Iter
     model, members, output = facts.model, facts.members, facts.output
     if not machine.is_gpu or not facts.rank:
         return
-    follow, box, thorough = facts.follow, facts.box, wishes.thorough
+    box, thorough = facts.box, wishes.thorough
     try:
-        check_warp_group(model, members, follow)
+        check_warp_group(model, members, facts.follow)
     except NotFusable:
         return
     out = model.nodes[output]
-    widths = [
-        model.nodes[a.producer].element_bytes[0]
-        for id in members
-        for a in model.nodes[id].hull
-        if model.nodes[a.producer].is_input or a.producer not in follow
-    ]
-    largest = max([*out.element_bytes, *widths])
-    readers = tuple(row_readers(model, members))
-    row = regions(model, members, output, [LANES, 1, *box[2:]], follow)
-    ways: list[tuple[Footprints, tuple[int, ...], tuple[int, ...], tuple[int, ...]]] = []
-    if wishes.exchange is not True or not readers:
-        ways.append((footprints(model, members, output, row, LANES), (), WARPS, PITCHES))
-    if wishes.exchange is not False and readers:
-        passing = footprints(model, members, output, row, LANES, readers)
-        ways.append((passing, readers, EXCHANGE_WARPS, EXCHANGE_PITCHES))
+    largest, ways = _largest_element(facts), _ways(facts, wishes)
     least = math.inf
     inner = [id for id in members if id != output]
     for bytes in (16, 8, 4):
@@ -112,7 +98,9 @@ def warp_candidates(facts: GroupFacts, machine: Machine, wishes: Wishes) -> Iter
                 except NotFusable:
                     continue
             sources = variants[0][1].sources
-            asks = thorough and machine.kernels_overlap and any(model.nodes[s.producer].is_asked_for for s in sources)
+            asks = (
+                thorough and machine.kernels_overlap and any(model.nodes[s.producer].is_prefetchable for s in sources)
+            )
             of = _Estimates(machine, box, places, asks)
             if not thorough:
                 for at, counts in reversed(layouts):  # tall tiles first: they are mostly the cheaper ones
@@ -126,6 +114,38 @@ def warp_candidates(facts: GroupFacts, machine: Machine, wishes: Wishes) -> Iter
             yield from (c for c in found if c is not None)
 
 
+def _largest_element(facts: GroupFacts) -> int:
+    """Bytes of the largest element that is loaded or stored."""
+    nodes = facts.model.nodes
+    widths = [
+        nodes[a.producer].element_bytes[0]
+        for id in facts.members
+        for a in nodes[id].hull
+        if nodes[a.producer].is_input or a.producer not in facts.follow
+    ]
+    return max([*nodes[facts.output].element_bytes, *widths])
+
+
+_Way = tuple[Footprints, tuple[int, ...], tuple[int, ...], tuple[int, ...]]
+
+
+def _ways(facts: GroupFacts, wishes: Wishes) -> list[_Way]:
+    """What warps hold, stages whose rows go from warp to warp, numbers of warps and of rows.
+
+    With no such stages, and with all that can be.
+    """
+    model, members, output = facts.model, facts.members, facts.output
+    readers = tuple(row_readers(model, members))
+    row = regions(model, members, output, [LANES, 1, *facts.box[2:]], facts.follow)
+    ways: list[_Way] = []
+    if wishes.exchange is not True or not readers:
+        ways.append((footprints(model, members, output, row, LANES), (), WARPS, PITCHES))
+    if wishes.exchange is not False and readers:
+        passing = footprints(model, members, output, row, LANES, readers)
+        ways.append((passing, readers, EXCHANGE_WARPS, EXCHANGE_PITCHES))
+    return ways
+
+
 def _places(inner: Sequence[int], exchanged: Sequence[int]) -> dict[int, Placement]:
     """Those of stages that are not the output."""
     return {id: Placement(Level.Block if id in exchanged else Level.Warp, Memory.Register) for id in inner}
@@ -133,7 +153,7 @@ def _places(inner: Sequence[int], exchanged: Sequence[int]) -> dict[int, Placeme
 
 def _of_stores(layout: WarpLayout, output: Node) -> list[WarpLayout]:
     """The layout with stores that are moved to where vectors lie and, if that takes lanes, with stores one by one."""
-    unshifted = layout.without_slack()
+    unshifted = layout.without_left_spill()
     # elements smaller than a word are stored in words
     if unshifted.width == layout.width or min(output.element_bytes) < WORD_BYTES:
         return [layout]
@@ -177,7 +197,7 @@ class _Estimates:
         registers = underestimate * counts.registers(pitch, machine.calibration)
         if (room := self._room(registers, warps, counts.exchange_bytes * warps, blocks)) is None:
             return None
-        fit, resident, even = room
+        fit, resident, single_wave = room
         at_border = 1.0 - max(0, columns - 2) * max(0, rows_of_tiles - 2) / blocks
         features = self._features(counts, layout, blocks, resident, (instructions, code, at_border))
         tile, threads = (layout.width, layout.height, *box[2:]), (LANES, warps, *([1] * (len(box) - 2)))
@@ -185,7 +205,7 @@ class _Estimates:
         saved = saved_ahead(features, time, machine) if self.asks else 0.0
         ahead = -(-resident * machine.cores // columns) if saved else 0
         return Candidate(
-            NAME, tile, threads, layout.vector, self.places, features, time, fit, ahead, saved, even, registers
+            NAME, tile, threads, layout.vector, self.places, features, time, fit, ahead, saved, single_wave, registers
         )
 
     def _room(self, registers: float, warps: int, shared: int, blocks: int) -> tuple[int, int, bool] | None:
@@ -204,8 +224,8 @@ class _Estimates:
         # blocks that all run at once lie evenly if there is no room for more: those that move in early take what is
         # free
         per_core = -(-blocks // machine.cores)
-        even = machine.kernels_overlap and per_core <= resident <= MOST_ROOM * per_core
-        if even and _blocks_with_registers_for(per_core, threads, machine) == per_core:
+        single_wave = machine.kernels_overlap and per_core <= resident <= MOST_ROOM * per_core
+        if single_wave and _blocks_with_registers_for(per_core, threads, machine) == per_core:
             return per_core, per_core, True
         return fit, resident, False
 

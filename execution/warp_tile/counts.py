@@ -168,7 +168,7 @@ def _count_stages(found: Counts, model: PipelineModel, members: Sequence[int], o
             mine.add(beyond, deep * (4 + v * _split(held)))
             found.guarded |= not node.aligned
             if not (node.aligned and node.contiguous):
-                accesses, moving = _moved(held.bytes, v) if layout.slack else (v, 0.0)
+                accesses, moving = _moved(held.bytes, v) if layout.left_spill else (v, 0.0)
                 mine.add(beyond, deep * (accesses - 1 + moving))
                 found.stored_again.add(beyond, deep * v * held.bytes * (accesses - 1))
             found.instructions.join(mine)

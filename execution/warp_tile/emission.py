@@ -78,7 +78,7 @@ class TileBody:
             old = boxes.get(base, spans)
             boxes[base] = [(min(a, c), max(b, d)) for (a, b), (c, d) in zip(old, spans, strict=True)]
         for base, ((x0, x1), (y0, y1), *rest) in boxes.items():
-            if not self.model.nodes[self.model.node_of[base]].is_asked_for:
+            if not self.model.nodes[self.model.node_of[base]].is_prefetchable:
                 continue
             buffer = self.tile.buffers[base]
             for deep in itertools.product(*(range(low, high + 1) for low, high in rest)):
@@ -192,7 +192,7 @@ class TileBody:
 
     def _store(self, results: Sequence[SSAValue]) -> None:
         e, at = self.e, self.held
-        columns, rows = (-at.slack, at.width), (0, at.height)
+        columns, rows = (-at.left_spill, at.width), (0, at.height)
         first: SSAValue | None = None
         if self.plan.moves_in:
             # what a tile that has been moved overlaps is the other one's: versions may differ in how they round
@@ -200,12 +200,12 @@ class TileBody:
             first = e.value(e.sub(e.mul(e.ceildiv(x, at.width), at.width), x))
         for buffer, f, result in zip(self.outputs, self.group.funcs, results, strict=True):
             # shifted stores find out for themselves, row by row
-            aligned = None if at.slack else self._aligned(f)
+            aligned = None if at.left_spill else self._aligned(f)
             # nor can they tell beforehand which lanes' columns lie in the picture
-            whole = None if at.slack else self.tile.whole
+            whole = None if at.left_spill else self.tile.whole
             store = StoreOp(
                 result, buffer.memref, self._origin(buffer), columns, rows, self.tile.border, aligned, whole, first,
-                self.tile.sides if at.slack else None,
+                self.tile.sides if at.left_spill else None,
             )  # fmt: skip
             e.effect(store)
 

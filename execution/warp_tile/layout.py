@@ -122,7 +122,7 @@ class WarpLayout:
     dead_left: int
     """Dead lanes."""
     dead_right: int
-    slack: int
+    left_spill: int
     """Columns left of the tile that are valid too: so that stores may be shifted to where vectors lie well."""
     top: int
     """Rows of the block whose output is not valid, at the top."""
@@ -142,12 +142,12 @@ class WarpLayout:
         """Rows of the block's tile."""
         return self.warps * self.pitch - self.top - self.bottom
 
-    def without_slack(self) -> WarpLayout:
+    def without_left_spill(self) -> WarpLayout:
         """The same with stores that are not shifted: as few dead lanes as the halo needs."""
         everything = (*self.stages.values(), *self.sources.values())
         left, right = max(h.left for h in everything), max(h.right for h in everything)
         return replace(
-            self, slack=0, dead_left=math.ceil(left / self.vector), dead_right=math.ceil(right / self.vector)
+            self, left_spill=0, dead_left=math.ceil(left / self.vector), dead_right=math.ceil(right / self.vector)
         )
 
     def partial(self, held: Held) -> Literal["left", "right"] | None:
@@ -160,7 +160,7 @@ class WarpLayout:
             return None
         if self.dead_right * self.vector - held.right >= held.piece - 1:
             return "right"
-        left = self.dead_left * self.vector - held.left - self.slack
+        left = self.dead_left * self.vector - held.left - self.left_spill
         return "left" if not held.in_words and left >= held.piece - 1 else None
 
     def in_pieces(self, held: Held) -> bool:
@@ -172,7 +172,7 @@ class WarpLayout:
         if self.passed > pitch or 2 * (self.top + self.bottom) > warps * pitch:
             raise NotFusable(f"{warps} warps of {pitch} rows are too small for this halo")
         return WarpLayout(  # `replace` takes twice as long, and the search asks for many
-            self.vector, warps, pitch, self.stages, self.sources, self.dead_left, self.dead_right, self.slack,
+            self.vector, warps, pitch, self.stages, self.sources, self.dead_left, self.dead_right, self.left_spill,
             self.top, self.bottom, self.rounds, self.passed,
         )  # fmt: skip
 
@@ -304,18 +304,18 @@ def lane_layout(
         if node.contiguous and not node.aligned:
             source.piece = columns_at_once(node.storage[0], vector)
     out = model.nodes[output]
-    slack = 0
+    left_spill = 0
     if not out.aligned and out.contiguous:
-        slack = max(stored_at_once(size, vector) for size in out.element_bytes) - 1
+        left_spill = max(stored_at_once(size, vector) for size in out.element_bytes) - 1
     everything = [*stages.values(), *sources.values()]
-    left = math.ceil((max(h.left for h in everything) + slack) / vector)
+    left = math.ceil((max(h.left for h in everything) + left_spill) / vector)
     right = math.ceil(max(h.right for h in everything) / vector)
-    if slack:
+    if left_spill:
         right = max(right, 1)  # the last columns of a picture's row move into the lane behind
     if left + right > LANES // 2:
         raise NotFusable("the halo takes more than half of the lanes of a warp")
     layout = WarpLayout(
-        vector, warps, pitch, stages, sources, left, right, slack, top, bottom, held.rounds, held.passed
+        vector, warps, pitch, stages, sources, left, right, left_spill, top, bottom, held.rounds, held.passed
     )
     return layout.of_size(warps, pitch)
 
@@ -376,7 +376,7 @@ def group_layout(group: GroupOp, model: PipelineModel) -> WarpLayout:
     )
     if tile[0] != layout.width:
         # a tile may leave no columns to shift by
-        unshifted = layout.without_slack()
+        unshifted = layout.without_left_spill()
         layout = unshifted if tile[0] == unshifted.width else layout
     if threads[0] != LANES:
         raise NotFusable(f"threads of a warp tile start with the {LANES} lanes of a warp, not with {threads[0]}")

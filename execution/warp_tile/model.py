@@ -55,11 +55,11 @@ class WarpTile(ExecutionModel):
     def apply(self, group: GroupOp, candidate: Candidate, members: Sequence[int]) -> None:
         from xdsl.dialects.builtin import UnitAttr
 
-        from tilefuse.dialects.img.ops import EVEN
+        from tilefuse.dialects.img.ops import SINGLE_WAVE
 
         super().apply(group, candidate, members)
-        if candidate.even:
-            group.attributes[EVEN] = UnitAttr()
+        if candidate.single_wave:
+            group.attributes[SINGLE_WAVE] = UnitAttr()
         for stage, member in zip(group.stages, members, strict=True):
             place = candidate.places.get(member)
             if place is not None and place.level is Level.Block:

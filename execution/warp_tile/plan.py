@@ -11,7 +11,7 @@ from tilefuse.analysis.access import behind_boundaries
 from tilefuse.analysis.model import PipelineModel
 from tilefuse.analysis.strides import rows_are_contiguous
 from tilefuse.dialects.img.attrs import BoundaryKind
-from tilefuse.dialects.img.ops import EVEN, GroupOp
+from tilefuse.dialects.img.ops import SINGLE_WAVE, GroupOp
 from tilefuse.dialects.img.types import FuncType, element_bytes
 from tilefuse.dialects.warp.memory import is_one_access
 from tilefuse.execution.plan import KernelPlan
@@ -30,13 +30,13 @@ class WarpPlan(KernelPlan):
         super().__init__(group, model)
         self.layout = group_layout(group, model)
         self.reads = list(self._reads())
-        self.spill = self.layout.slack
+        self.x_spill = self.layout.left_spill
         self.checked = self._checked(differing)
         self.one_by_one = bool(differing)
         # rows that may start anywhere: so may the last tile of a row, which then begins where all of it is inside
         self.moves_in = self.align[0] == 1 and not self.checked
         self.x_edge_version = self._has_x_edge_version()
-        if any(model.nodes[model.node_of[base]].is_asked_for for base, _ in self.reads):
+        if any(model.nodes[model.node_of[base]].is_prefetchable for base, _ in self.reads):
             self.rows_ahead = self.schedule.rows_ahead
 
     def body(self, e: Emitter, tile: Tile, outputs: Sequence[Buffer]) -> None:
@@ -71,7 +71,7 @@ class WarpPlan(KernelPlan):
     def _has_x_edge_version(self) -> bool:
         """Where rows lie anywhere tiles at the sides take longer than others. A single wave waits for the slowest."""
         at = self.layout
-        if EVEN not in self.group.attributes or any(h.rest for h in at.sources.values()):
+        if SINGLE_WAVE not in self.group.attributes or any(h.rest for h in at.sources.values()):
             return False  # planes may be moved, too, and lie otherwise then
         if at.vector & (at.vector - 1) or not self.moves_in:
             return False
@@ -120,7 +120,7 @@ class WarpPlan(KernelPlan):
                 e.effect(metadata)
                 for stride in list(metadata.strides)[:-1]:
                     result = e.both(result, e.compare("sge", stride, held.piece))
-        if not at.slack:
+        if not at.left_spill:
             for out in outputs:
                 offset, extent = e.sub(tile.origin[0], out.mins[0]), out.extent(0, e)
                 result = e.both(result, fit_between(e, offset, extent, at.vector, at.width // at.vector))

@@ -15,8 +15,8 @@
 // CHECK:         scf.if
 // CHECK-NEXT:      func.call @two_first_tile3({{.*}}, %[[NO:[0-9]+]], %[[NO]], %[[IN:[0-9]+]], %[[OUT:[0-9]+]]) : (
 // CHECK-NEXT:    } else {
-// CHECK:           func.call @two_first_tile3({{.*}}, %[[YES:[0-9]+]], %[[YES]], %[[IN]], %[[OUT]]) {kernel.apart
-// CHECK:           func.call @two_first_tile3({{.*}}, %[[YES]], %[[NO]], %[[IN]], %[[OUT]]) {kernel.apart
+// CHECK:           func.call @two_first_tile3({{.*}}, %[[YES:[0-9]+]], %[[YES]], %[[IN]], %[[OUT]]) {kernel.no_cse
+// CHECK:           func.call @two_first_tile3({{.*}}, %[[YES]], %[[NO]], %[[IN]], %[[OUT]]) {kernel.no_cse
 // CHECK-NOT:     func.func @
 // CHECK:         img.pipeline @two
 // CHECK:           attributes {kernel = "two_first_kernel3"}

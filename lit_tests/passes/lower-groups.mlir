@@ -155,7 +155,7 @@ img.pipeline @unscheduled {
 img.pipeline @too_wide {
   %photo = img.input "photo" {img.align = 1 : i64} : !img.func<2xf32>
   // expected-error @below {{group 'g': a warp tile of 32 lanes x 4 points with this halo is 120 wide, not 128}}
-  %g = img.group "g" schedule #img.schedule<warp_tile, tile = [128, 8], threads = [32, 4], vector = 4> attributes {even} {
+  %g = img.group "g" schedule #img.schedule<warp_tile, tile = [128, 8], threads = [32, 4], vector = 4> attributes {single_wave} {
     %f = img.stage "f" (%x, %y) -> f32 {
       %v = img.read %photo[%x - 1, %y] : !img.func<2xf32>
       img.yield %v : f32

@@ -58,9 +58,9 @@ func.func @kernel(%out: memref<?xf32>, %interior: i1, %aligned: i1) attributes {
     } else {
       %whole = arith.andi %aligned, %aligned : i1
       scf.if %whole {
-        func.call @long_tile1(%out, %bx, %yes, %yes) {kernel.apart = 1 : i64} : (memref<?xf32>, index, i1, i1) -> ()
+        func.call @long_tile1(%out, %bx, %yes, %yes) {kernel.no_cse = 1 : i64} : (memref<?xf32>, index, i1, i1) -> ()
       } else {
-        func.call @long_tile1(%out, %bx, %yes, %no) {kernel.apart = 1 : i64} : (memref<?xf32>, index, i1, i1) -> ()
+        func.call @long_tile1(%out, %bx, %yes, %no) {kernel.no_cse = 1 : i64} : (memref<?xf32>, index, i1, i1) -> ()
       }
     }
   } {kernel.level = "block_x"}

@@ -130,7 +130,7 @@ def print_yield(p: FunctionText, op: Operation) -> None:
 def print_call(p: FunctionText, op: Operation) -> None:
     """A call of a device function; a memref is passed as pointer, extents and strides.
 
-    `kernel.apart` names an argument: it comes to each such call in its own way, so that what callees compute of it is
+    `kernel.no_cse` names an argument: it comes to each such call in its own way, so that what callees compute of it is
     not computed once for several of them, before the branch that chooses.
     """
     op = as_type(func.CallOp, op)
@@ -141,7 +141,7 @@ def print_call(p: FunctionText, op: Operation) -> None:
             f"func.call: @{callee} is not a function of this module with kernel.inline or kernel.outlined", op
         )
     args: list[str] = []
-    apart = op.attributes.get("kernel.apart")
+    apart = op.attributes.get("kernel.no_cse")
     for number, operand in enumerate(op.operands):
         if isinstance(operand.type, MemRefType):
             args.extend(memory_of(p, operand, op).passed)

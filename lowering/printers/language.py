@@ -69,7 +69,7 @@ class Language(ABC):
         """1 / sqrt(a)."""
 
     def apart(self, prelude: Prelude, argument: str, version: int) -> str:
-        """An argument of a call that is to share no code with other calls of the function (`kernel.apart`)."""
+        """An argument of a call that is to share no code with other calls of the function (`kernel.no_cse`)."""
         return argument
 
     @abstractmethod

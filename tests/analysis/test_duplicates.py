@@ -30,7 +30,7 @@ img.pipeline @steps {
 
 
 @pytest.mark.parametrize(
-    ("key", "value", "alike"), [("kernel", StringAttr("steps_a"), True), ("held", UnitAttr(), False)]
+    ("key", "value", "alike"), [("kernel", StringAttr("steps_a"), True), ("register_bounded", UnitAttr(), False)]
 )
 def test_what_a_group_was_told(key, value, alike):
     first, second = (op for op in parse_module(STEPS).walk() if isinstance(op, GroupOp))

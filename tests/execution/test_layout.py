@@ -98,7 +98,7 @@ def test_pieces_lack_columns_where_these_are_not_needed(element, reach, odd_outp
     if side == "right":
         assert layout.dead_right * vector - right >= undefined
     elif side == "left":
-        assert layout.dead_left * vector - left - layout.slack >= undefined
+        assert layout.dead_left * vector - left - layout.left_spill >= undefined
 
 
 @pytest.mark.parametrize("seed", [23, 44, 300, 301, 302, 306, 307, 313, 319])

@@ -6,7 +6,7 @@ from xdsl.parser import Parser
 
 import tilefuse as hl
 from tilefuse.dialects.img.attrs import ScheduleAttr
-from tilefuse.dialects.img.ops import EVEN, GroupOp
+from tilefuse.dialects.img.ops import SINGLE_WAVE, GroupOp
 from tilefuse.passes.pipeline import lowering_passes, new_context, run_passes, standard_passes
 from tilefuse.passes.tile import Tile
 
@@ -36,7 +36,7 @@ def test_blocks_of_a_single_wave_lie_evenly():
     for extent, even in (((1536, 2560), True), ((8192, 8192), False)):
         module = run_passes(blur().to_module(), standard_passes("h200", extent=extent))
         (group,) = (op for op in module.walk() if isinstance(op, GroupOp))
-        assert (EVEN in group.attributes) == even
+        assert (SINGLE_WAVE in group.attributes) == even
         (width, height), threads = group.schedule.tile_sizes, group.schedule.thread_counts
         blocks = -(-extent[0] // width) * -(-extent[1] // height)
         each = group.schedule.resident_blocks

@@ -16,7 +16,7 @@ from xdsl.passes import ModulePass
 
 import tilefuse as hl
 from tilefuse.dialects.diagnostics import PipelineError
-from tilefuse.dialects.img.ops import EVEN, GroupOp
+from tilefuse.dialects.img.ops import SINGLE_WAVE, GroupOp
 from tilefuse.execution.warp_tile import pack_subwords
 from tilefuse.execution.warp_tile.roll_stages import RollStages
 from tilefuse.passes.merge_versions import MergeVersions
@@ -193,7 +193,7 @@ class OneWave(ModulePass):
     def apply(self, ctx, op):
         for group in op.walk():
             if isinstance(group, GroupOp):
-                group.attributes[EVEN] = UnitAttr()
+                group.attributes[SINGLE_WAVE] = UnitAttr()
 
 
 @pytest.mark.parametrize("element", [hl.UInt(8), hl.UInt(16), hl.Float(32)], ids=str)

@@ -8,7 +8,7 @@ from collections import defaultdict
 import pytest
 
 import tilefuse as hl
-from tilefuse.execution.kernel import HELD
+from tilefuse.execution.kernel import REGISTER_BOUNDED
 from tilefuse.passes.pipeline import standard_passes
 from tilefuse.runtime import compiled, cuda
 from tilefuse.runtime.backend import Backend
@@ -114,7 +114,7 @@ def test_only_kernels_that_are_held_are_printed_again(monkeypatch, tmp_path, pri
     monkeypatch.setattr(cuda, "build", build)
     after = made.kernels(32, "sm_90")
     assert sorted(printed) == sorted([*printed[:3], name])
-    assert [HELD in g.attributes for g in groups(after.module)] == [True, False, False]
+    assert [REGISTER_BOUNDED in g.attributes for g in groups(after.module)] == [True, False, False]
 
 
 def test_kernels_that_do_not_change_are_not_lowered_again(monkeypatch, tmp_path):

@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import UnitAttr
 
 from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.img.attrs import ScheduleAttr
-from tilefuse.dialects.img.ops import EVEN
+from tilefuse.dialects.img.ops import SINGLE_WAVE
 from tilefuse.dialects.parsing import parse_module
 from tilefuse.lowering.abi import groups_of
 from tilefuse.passes import tile
@@ -72,13 +72,15 @@ def test_a_single_wave_has_no_room_for_more_blocks(monkeypatch, registers, bound
     module = run_passes(pipeline(), standard_passes("h200"))
     (group,) = groups_of(find_pipeline(module))
     group.schedule = ScheduleAttr("warp_tile", (120, 62), (32, 8), 4, blocks=4, ahead=40)
-    group.attributes[EVEN] = UnitAttr()
+    group.attributes[SINGLE_WAVE] = UnitAttr()
     passes = [p for p in standard_passes("h200") if p.name == "validate-occupancy"]
     made = Compiled(module, Settings(Backend("cuda", "h200"), passes=passes)).kernels(32, "sm_90")
     assert [re.findall(r"__launch_bounds__\(256([^)]*)\)", text) for text in calls] == [[b] for b in bounds]
     # what does not fill the registers it may take does not ask ahead: its blocks get the places that are free first
     (group,) = groups_of(made.pipeline)
-    assert (EVEN in group.attributes, group.schedule.rows_ahead) == ((False, 0) if len(bounds) == 3 else (True, 40))
+    assert (SINGLE_WAVE in group.attributes, group.schedule.rows_ahead) == (
+        (False, 0) if len(bounds) == 3 else (True, 40)
+    )
 
 
 def test_what_does_not_spill_stays(monkeypatch):
@@ -103,8 +105,8 @@ def test_what_leaves_too_few_registers_is_held(monkeypatch):
     assert f"__launch_bounds__({threads}, {schedule.resident_blocks})" in calls[1]
     # the decision stands in the IR, and what is read from there is held at once
     text = str(after.pipeline)
-    assert "held" in text
-    assert "held" not in str(made.pipeline)
+    assert "register_bounded" in text
+    assert "register_bounded" not in str(made.pipeline)
     calls.clear()
     passes = [p for p in standard_passes("h200") if p.name == "validate-occupancy"]
     again = Compiled(parse_module(text, "held.mlir"), Settings(Backend("cuda", "h200"), passes=passes))

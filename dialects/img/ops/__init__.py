@@ -10,7 +10,7 @@ from xdsl.ir import Operation
 
 from tilefuse.dialects.img.ops.boundary import BoundaryOp
 from tilefuse.dialects.img.ops.division import DivOp, ModOp
-from tilefuse.dialects.img.ops.group import EVEN, GroupOp
+from tilefuse.dialects.img.ops.group import SINGLE_WAVE, GroupOp
 from tilefuse.dialects.img.ops.pipeline import PipelineOp, ReturnOp
 from tilefuse.dialects.img.ops.print import PrintOp, prints
 from tilefuse.dialects.img.ops.sources import ExtentOp, InputOp, MinOp, ParamOp
@@ -38,9 +38,9 @@ OPERATIONS: list[type[Operation]] = [
 
 __all__ = [
     "COMBINERS",
-    "EVEN",
     "OPERATIONS",
     "SET",
+    "SINGLE_WAVE",
     "BoundaryOp",
     "Definition",
     "DivOp",

@@ -32,7 +32,7 @@ from tilefuse.dialects.img.ops.update import Definition, UpdateOp
 from tilefuse.dialects.img.types import FuncType
 from tilefuse.dialects.naming import value_name
 
-EVEN = "even"
+SINGLE_WAVE = "single_wave"
 """On a group: for the picture that was told all its blocks run at once, and lie evenly if a multiprocessor has room for
 no more of them than the schedule's `blocks`."""
 

@@ -111,7 +111,7 @@
 img.pipeline @smooth {
   %in = img.input "in" {img.align = 1 : i64} : !img.func<2xui8>
   %edge = img.boundary repeat_edge %in dims [0, 1] : !img.func<2xui8>
-  %g = img.group "out" attributes {even} {
+  %g = img.group "out" attributes {single_wave} {
     %out = img.stage "out" (%x, %y) -> ui8 {
       %a = img.read %edge[%x - 1, %y] : !img.func<2xui8>
       %b = img.read %edge[%x + 1, %y] : !img.func<2xui8>

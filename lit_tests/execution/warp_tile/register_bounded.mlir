@@ -1,4 +1,4 @@
-// `blocks` bounds the registers of a kernel only where its group is `held`, or blocks of a single wave have a version for
+// `blocks` bounds the registers of a kernel only where its group is `register_bounded`, or blocks of a single wave have a version for
 // the sides; else they are left to the compiler.
 
 // RUN: pipeline-opt %s -p lower-groups,lower-warp-tiles -t cuda | filecheck %s
@@ -14,7 +14,7 @@ img.pipeline @two {
     }
     img.yield %free : !img.func<2xf32>
   } : !img.func<2xf32>
-  %b = img.group "bounded" schedule #img.schedule<warp_tile, tile = [128, 8], threads = [32, 4], vector = 4, blocks = 3> attributes {held} {
+  %b = img.group "bounded" schedule #img.schedule<warp_tile, tile = [128, 8], threads = [32, 4], vector = 4, blocks = 3> attributes {register_bounded} {
     %bounded = img.stage "bounded" (%x, %y) -> f32 {
       %v = img.read %in[%x, %y] : !img.func<2xf32>
       %w = arith.addf %v, %v : f32
@@ -30,14 +30,14 @@ img.pipeline @two {
 img.pipeline @wave {
   %in = img.input "in" {img.align = 4 : i64} : !img.func<2xf32>
   %rest = img.input "rest" {img.align = 1 : i64} : !img.func<2xf32>
-  %a = img.group "aligned" schedule #img.schedule<warp_tile, tile = [128, 8], threads = [32, 4], vector = 4, blocks = 3> attributes {even} {
+  %a = img.group "aligned" schedule #img.schedule<warp_tile, tile = [128, 8], threads = [32, 4], vector = 4, blocks = 3> attributes {single_wave} {
     %aligned = img.stage "aligned" (%x, %y) -> f32 {
       %v = img.read %in[%x, %y] : !img.func<2xf32>
       img.yield %v : f32
     }
     img.yield %aligned : !img.func<2xf32>
   } : !img.func<2xf32>
-  %b = img.group "anywhere" schedule #img.schedule<warp_tile, tile = [120, 8], threads = [32, 4], vector = 4, blocks = 3> attributes {even} {
+  %b = img.group "anywhere" schedule #img.schedule<warp_tile, tile = [120, 8], threads = [32, 4], vector = 4, blocks = 3> attributes {single_wave} {
     %anywhere = img.stage "anywhere" (%x, %y) -> f32 {
       %v = img.read %rest[%x, %y] : !img.func<2xf32>
       img.yield %v : f32
