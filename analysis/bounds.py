@@ -85,7 +85,8 @@ def touched_spans(op: ReadOp | WriteOp, of: Definition, coordinates: Mapping[SSA
         span = coordinates.get(value)
         if span is None:
             span = value_range(value, coordinates, sizes)
-        operands.append(_ANYWHERE if is_unbounded(span) else span)
+            span = _ANYWHERE if is_unbounded(span) else span
+        operands.append(span)
     spans = [expr_span(e, operands) for e in op.map.data.results]
     if any(is_unbounded(span) for span in spans) and _ANYWHERE in operands:
         what = f"{'stage' if isinstance(of, StageOp) else 'update'} '{of.sym_name.data}'"
