@@ -73,7 +73,10 @@ def test_compiled_for_a_gpu(seed, types, monkeypatch, tmp_path):
 def test_on_gpu(seed, types):
     import cupy
 
-    func, sizes = random_update_program(tilefuse, tilefuse.Buffer(cupy.asarray(PICTURE)), seed, types)
-    made = func.realize(sizes, "cuda", strict_float=True)
+    image = tilefuse.ImageParam(tilefuse.UInt(8), 2, "image")
+    func, sizes = random_update_program(tilefuse, image, seed, types)
+    program = tilefuse.Pipeline(func).compile("cuda", strict_float=True)
+    pictures = [cupy.asarray(PICTURE)] if "image" in str(program.ir("input")) else []
+    made = program(*pictures, sizes=sizes)
     got = [array.get() for array in (made if isinstance(made, tuple | list) else [made])]
     assert_same(got, ours(seed, "reference", types))
