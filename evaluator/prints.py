@@ -1,4 +1,4 @@
-"""What `img.print` does in the evaluator: it prints at every point where the condition holds, x fastest."""
+"""`img.print` in the evaluator: a line at every point where the condition holds, x fastest."""
 
 from __future__ import annotations
 

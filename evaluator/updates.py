@@ -50,7 +50,7 @@ class Reader(NamedTuple):
 
 
 class Evaluation(Protocol):
-    """What an update needs of the evaluation of its pipeline."""
+    """Evaluation of a pipeline, as an update sees it."""
 
     values: dict[SSAValue, Array]
     boxes: dict[SSAValue, Box]
@@ -73,7 +73,7 @@ class UpdatePlan:
 
     @property
     def touching(self) -> list[ReadOp | WriteOp]:
-        """What touches the functions that are updated."""
+        """Reads and writes that touch the functions that are updated."""
         return [*self.current_reads, self.write]
 
     @classmethod

@@ -65,7 +65,7 @@ class Code:
 
 @dataclass(frozen=True)
 class Spill:
-    """What a compiler's report says of a kernel whose registers spill."""
+    """Figures that a compiler reports of a kernel whose registers spill."""
 
     registers: int
     """Per thread, as given."""

@@ -24,7 +24,7 @@ class Placement:
 
 @dataclass(frozen=True)
 class Wishes:
-    """What the search is asked for, beside the cheapest schedule."""
+    """Requests to the search, beside the cheapest schedule."""
 
     shape: str | None = None
     """The execution model, by name; None for any."""
@@ -72,7 +72,7 @@ class Candidate:
 
     @property
     def kind(self) -> Kind:
-        """What its registers are known by."""
+        """Key by which the need of registers is noted."""
         return (self.shape, self.tile, self.threads, self.vector, self.exchanges)
 
     @property

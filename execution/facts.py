@@ -1,4 +1,4 @@
-"""What is known of a group before it has a schedule: what an execution model chooses from."""
+"""Facts of a group before it has a schedule, from which an execution model chooses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a kernel does, in numbers, and the time that follows from them."""
+"""Features of a kernel, in numbers, and the time that follows from them."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ def is_interior(e: Emitter, plan: KernelPlan, tile: Tile, out: Buffer) -> SSAVal
 
 @dataclass(frozen=True)
 class _Reach:
-    """What boundary reads of a group need of one dimension: the tile origin times a ratio, plus a span."""
+    """Reach of a group's boundary reads in one dimension: the tile origin times a ratio, plus a span."""
 
     boundary: BoundaryOp
     dim: int

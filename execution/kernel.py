@@ -30,7 +30,7 @@ where there should be room for no more. So its kernel has a bound, as have those
 
 
 def emit_functions(plan: KernelPlan) -> list[func.FuncOp]:
-    """What is called comes before the kernel: requests and copies for later tiles, then the tile body."""
+    """Emit the functions, callees first: requests and copies for later tiles, the tile body, the kernel."""
     emitted = []
     if plan.rows_ahead:
         emitted.append(_requests(plan))
@@ -263,7 +263,7 @@ class _Versions:
         self.e.choose(whole, *each)
 
     def at_border(self, aligned: SSAValue | None, origin: Sequence[Num]) -> None:
-        """Those of a tile that is not interior."""
+        """Emit the versions of a tile that is not interior."""
         e, plan, out, outputs = self.e, self.plan, self.kernel.out, self.function.outputs
         moved = list(origin)
         if plan.moves_in:

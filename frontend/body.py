@@ -22,7 +22,7 @@ INDEX = IndexType()
 
 
 def coordinate_key(e: Expr) -> Hashable:
-    """What a Var or RVar is known by: each Var("x") is the same coordinate."""
+    """Key of a Var or RVar: each Var("x") is the same coordinate."""
     return e.data if e.op == "var" else (id(e.data[0]), e.data[1])
 
 

@@ -143,7 +143,7 @@ class Func(Source):
         return bool(self.updates)
 
     def update(self, index: int = 0) -> Func:
-        """What Halide schedules an update by: the Func, whose scheduling calls are ignored."""
+        """Give the Func for scheduling calls on an update, which are ignored."""
         if not 0 <= index < len(self.updates):
             fail(f"Func '{self._name}' has {len(self.updates)} updates; there is no update({index})")
         return self

@@ -1,4 +1,4 @@
-"""What expressions need besides coordinates: functions, and Params."""
+"""Reads of expressions: functions, and Params."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tilefuse.frontend.walk import describe, postorder
 
 
 class Reads(NamedTuple):
-    """What expressions need besides coordinates, in order of first use."""
+    """Functions and Params that expressions need, in order of first use."""
 
     sources: tuple[Source, ...]
     params: tuple[Param, ...]

@@ -56,7 +56,7 @@ def argmax(*args: Any) -> Tuple:
 
 
 def _start(what: str, type: Type) -> Expr:
-    """What a reduction over no points is."""
+    """Value of a reduction over no points."""
     if what in ("sum", "product"):
         return constant(type, what == "product")
     high = what in ("minimum", "argmin")

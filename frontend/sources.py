@@ -112,7 +112,7 @@ class Source:
         return values[0] if len(values) == 1 else Tuple(*values)
 
     def index_of(self, index: Any) -> Expr:
-        """What stands in one place of the brackets, as an integer."""
+        """Index in one place of the brackets, as an integer."""
         if isinstance(index, slice):
             fail(f"{self._kind} '{self._name}' is called at a point; slices are not there")
         expr = as_expr(index)

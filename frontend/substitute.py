@@ -15,7 +15,7 @@ _BITS: dict[str, Callable[[Any, Any], Any]] = {"and": operator.and_, "or": opera
 
 
 def dependent(nodes: list[Expr], rdom: RDom) -> list[Expr]:
-    """Those of `nodes`, operands first, that depend on the point of `rdom`: random numbers do, too."""
+    """Nodes, operands first, that depend on the point of `rdom`: random numbers do, too."""
     found: set[int] = set()
     result = []
     for e in nodes:

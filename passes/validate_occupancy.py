@@ -107,7 +107,7 @@ class ValidateOccupancy(ModulePass):
         return self.fix and group.sym_name.data not in self.keep
 
     def _smaller(self, group: GroupOp, model: PipelineModel, on: Gpu | None, *, single: bool) -> ScheduleAttr | None:
-        """What is tried next; None if nothing is. `single`: there is but one problem."""
+        """Schedule to try next; None if there is none. `single`: there is but one problem."""
         if not self._may_change(group):
             return None
         execution, spilled = model_of(group), _int(group, "spill_bytes")

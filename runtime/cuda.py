@@ -62,7 +62,7 @@ def architecture(device: int) -> str:
 
 @functools.cache
 def model(device: int) -> str:
-    """What the passes schedule for: the row of a GPU's model if there is one, else of its architecture."""
+    """Name that the passes schedule for: the row of a GPU's model if there is one, else of its architecture."""
     import cupy
 
     from tilefuse.targets.gpus import UnknownGpu, gpu

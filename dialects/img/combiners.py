@@ -1,4 +1,4 @@
-"""What the combiners of an `img.update` compute: one operation of arith each."""
+"""Combiners of an `img.update`: one operation of arith each."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ _PIECE = re.compile(r"%(lld|llu|f|%|)")
 
 
 def kinds_of(format: str) -> list[str] | None:
-    """What it prints: `%lld`, `%llu` and `%f` in order; None if it has another `%`."""
+    """Conversions of a format, `%lld`, `%llu` and `%f`, in order; None if it has another `%`."""
     found = [m.group() for m in _PIECE.finditer(format)]
     return None if "%" in found else [f for f in found if f != "%%"]
 

@@ -117,7 +117,7 @@ class _BlockTiles:
         self._loads: dict[tuple[int, ...], float] = {}
 
     def regions(self, tile: Sequence[int]) -> dict[int, Region]:
-        """What a tile needs of each member."""
+        """Regions of each member that a tile needs."""
         key = tuple(tile)
         if key not in self._regions:
             self._regions[key] = regions(self.model, self.members, self.output, key, self.follow)

@@ -104,7 +104,7 @@ class TileBody:
         return self.phases.rows(stage, region, [array], offset)
 
     def _align(self) -> None:
-        """What there is to know of the rows of global memory that are moved by more than an element."""
+        """Note how the rows of global memory lie that are moved by more than an element."""
         tile, out = self.tile, self.follow[self.ids[self.output]]
         moved: dict[tuple[SSAValue, Follow], None] = {}
         for stage in self.block_stages:

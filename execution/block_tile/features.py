@@ -25,7 +25,7 @@ NOT_HIDDEN = 0.15
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BlockFeatures(Features):
-    """What a kernel of block tiles does."""
+    """Features of a kernel of block tiles."""
 
     bytes: float
     """Of a tile, from and to memory."""

@@ -228,7 +228,7 @@ def pieced_inputs(
 
 
 def windows(readers: Sequence[Reader]) -> dict[SSAValue, _Window]:
-    """What the points of `readers` read one to one, by the function as it is read."""
+    """Windows that the points of `readers` read one to one, by the function as it is read."""
     found: dict[SSAValue, _Window | None] = {}
     for reader in readers:
         for access in accesses(reader.stage):

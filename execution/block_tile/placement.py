@@ -191,7 +191,7 @@ def group_places(group: GroupOp, model: PipelineModel) -> dict[StageOp, PlaceAtt
 
 
 def group_shared_memory(group: GroupOp, model: PipelineModel) -> Needs:
-    """What the stages of a scheduled group that have places take in shared memory."""
+    """Shared memory of the stages of a scheduled group that have places."""
     schedule = group.schedule
     assert schedule is not None
     ids = {model.node_of[s.funcs[0]]: s for s in group.stages}

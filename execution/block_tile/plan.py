@@ -13,7 +13,7 @@ from tilefuse.lowering.reads import Buffer, Tile
 
 
 class BlockPlan(KernelPlan):
-    """What is told of how rows lie is asked in the tile body, so the kernel asks nothing."""
+    """Plan of a block tile: how rows lie is asked in the tile body, so the kernel asks nothing."""
 
     def __init__(self, group: GroupOp, model: PipelineModel):
         super().__init__(group, model)

@@ -1,4 +1,4 @@
-"""What both lowerings of warp-tiled bodies share: points, arrays, and what stands in regions."""
+"""Parts that both lowerings of warp-tiled bodies share: points, arrays, and the ops in regions."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ class Body:
             yield tuple(reversed(found))
 
     def run(self, block: Block, at: Where, layout: Layout) -> list[SSAValue]:
-        """What a region yields at a point."""
+        """Compute the values that a region yields at a point."""
         return self.run_together(block, [at], layout)[0]
 
     def run_together(self, block: Block, places: Sequence[Where], layout: Layout) -> list[list[SSAValue]]:

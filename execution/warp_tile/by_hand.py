@@ -13,7 +13,7 @@ from tilefuse.execution.warp_tile.layout import LANES, check_warp_group, row_rea
 
 
 def whole_tile(group: GroupOp, facts: GroupFacts, given: ByHand) -> ByHand:
-    """What is given, with the sizes that the lanes and warps cover where they are 0.
+    """Tile as it is given, with the sizes that the lanes and warps cover where they are 0.
 
     Marks the stages whose rows go from warp to warp. Raises NotFusable where there is no such layout.
     """

@@ -130,7 +130,7 @@ _Way = tuple[Footprints, tuple[int, ...], tuple[int, ...], tuple[int, ...]]
 
 
 def _ways(facts: GroupFacts, wishes: Wishes) -> list[_Way]:
-    """What warps hold, stages whose rows go from warp to warp, numbers of warps and of rows.
+    """Footprints, stages whose rows go from warp to warp, numbers of warps and of rows.
 
     With no such stages, and with all that can be.
     """
@@ -147,7 +147,7 @@ def _ways(facts: GroupFacts, wishes: Wishes) -> list[_Way]:
 
 
 def _places(inner: Sequence[int], exchanged: Sequence[int]) -> dict[int, Placement]:
-    """Those of stages that are not the output."""
+    """Places of the stages that are not the output."""
     return {id: Placement(Level.Block if id in exchanged else Level.Warp, Memory.Register) for id in inner}
 
 
@@ -173,7 +173,7 @@ def _blocks_with_registers_for(blocks: int, threads: int, machine: Machine) -> i
 
 @dataclass(frozen=True)
 class _Estimates:
-    """What the estimates of a group's tiles have in common."""
+    """Terms that the estimates of a group's tiles have in common."""
 
     machine: Machine
     box: Sequence[int]

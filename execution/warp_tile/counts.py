@@ -1,4 +1,4 @@
-"""What a warp of a warp-tiled group executes, loads and keeps, as a function of its rows.
+"""Counts of instructions, loads and registers of a warp, as functions of its rows.
 
 A layout is tried with many numbers of rows and warps. All that is counted here grows evenly with the rows of a warp,
 so it is summed over the stages once.

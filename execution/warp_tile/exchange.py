@@ -41,7 +41,7 @@ class Exchange:
         self.memory = e.alloca([self.bytes], i8, SHARED, "exchange") if self.bytes else None
 
     def views(self, stretch: Stretch, first: Num) -> dict[NeighboursOp, SSAValue]:
-        """What each operation that exchanges rows sends through; `first` is the number of the first round."""
+        """Views through which each operation that exchanges rows sends; `first` is the number of the first round."""
         e = self.e
         found: dict[NeighboursOp, SSAValue] = {}
         for number, part in enumerate(stretch.parts):
@@ -79,7 +79,7 @@ def _rounds(items: Sequence[Stretch | Loop], first: int | None) -> Iterator[tupl
 
 
 def _element(op: NeighboursOp) -> Attribute:
-    """What the elements of a buffer are: pairs lie there as they do in registers."""
+    """Type of the elements of a buffer: pairs lie there as they do in registers."""
     assert isinstance(op.tile.type, TileType)
     return i16 if op.tile.type.spread.packed == 2 else op.tile.type.element
 

@@ -35,7 +35,7 @@ FULL_THREADS = 1024
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WarpFeatures(Features):
-    """What a kernel of warp tiles does. A tile is a warp's; bytes are per tile where nothing else is said."""
+    """Features of a kernel of warp tiles. A tile is a warp's; bytes are per tile where nothing else is said."""
 
     at_border: float
     """The share of the blocks whose tiles lie at the edges of the picture."""
@@ -161,7 +161,7 @@ def _dram(work: WarpFeatures, machine: Machine) -> float:
 
 
 def saved_ahead(work: WarpFeatures, time: float, machine: Machine) -> float:
-    """What asking for lines ahead of time saves of a time without it, in microseconds; 0 where it does not pay."""
+    """Microseconds that asking for lines ahead of time saves; 0 where it does not pay."""
     dram, waves = _dram(work, machine), work.waves(machine)
     if not work.loads or dram >= BUSY_MEMORY * time:
         return 0.0

@@ -71,7 +71,7 @@ class Held:
     """Of an input whose rows do not lie where vectors do: columns of the pieces in which it may be loaded; else 0."""
 
     def of_any_vector(self) -> Held:
-        """The same without what depends on the columns of a lane."""
+        """Layout without the parts that depend on the columns of a lane."""
         return Held(
             self.above, self.below, self.wide, self.reach, self.rest, self.left, self.right, self.bytes, self.exchanged
         )
@@ -97,7 +97,7 @@ class Held:
 
 @dataclass
 class Footprints:
-    """What warps hold of all functions of a group, however many columns a lane has and rows a warp has."""
+    """Footprints of all functions of a group in warps of any number of columns and rows."""
 
     stages: dict[int, Held]
     sources: dict[tuple[int, object], Held]
@@ -143,7 +143,7 @@ class WarpLayout:
         return self.warps * self.pitch - self.top - self.bottom
 
     def without_left_spill(self) -> WarpLayout:
-        """The same with stores that are not shifted: as few dead lanes as the halo needs."""
+        """Layout with stores that are not shifted: as few dead lanes as the halo needs."""
         everything = (*self.stages.values(), *self.sources.values())
         left, right = max(h.left for h in everything), max(h.right for h in everything)
         return replace(
@@ -168,7 +168,7 @@ class WarpLayout:
         return held.in_words or self.partial(held) is not None
 
     def of_size(self, warps: int, pitch: int) -> WarpLayout:
-        """The same with other warps, and rows per warp; raises NotFusable if these are too few."""
+        """Layout with other warps, and rows per warp; raises NotFusable if these are too few."""
         if self.passed > pitch or 2 * (self.top + self.bottom) > warps * pitch:
             raise NotFusable(f"{warps} warps of {pitch} rows are too small for this halo")
         return WarpLayout(  # `replace` takes twice as long, and the search asks for many
@@ -228,7 +228,7 @@ def footprints(
     width: int,
     exchanged: Collection[int] = (),
 ) -> Footprints:
-    """What warps hold of the functions of a group, given the members' regions for a tile of any `width`."""
+    """Compute what warps hold of the functions of a group, of the members' regions for a tile of any `width`."""
     inside = set(members)
     stages: dict[int, Held] = {}
     sources: dict[tuple[int, object], Held] = {}
@@ -396,7 +396,7 @@ def _pair(
     sources: Mapping[tuple[int, object], Held],
     vector: int,
 ) -> None:
-    """What `pack-subwords` will compute two points at a time: see there."""
+    """Pairs of points that `pack-subwords` will compute together: see there."""
     # the hull has every function that is read, as it is read, in fewer accesses
     accesses = {id: model.nodes[id].hull for id in members}
     masked = {a.producer for id in members for a in accesses[id] if a.boundary and a.producer in stages}

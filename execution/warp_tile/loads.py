@@ -133,7 +133,7 @@ class _Load:
         self._rows(lambda at: body.put_row(waiting.get(at), op.tile, at, self._keep(at)))
 
     def _sides(self) -> None:
-        """The same of rows none of which is moved, nor the first or last of the buffer."""
+        """Load rows none of which is moved, nor the first or last of the buffer."""
         body, waiting, pieces = self.body, _Waiting(self.body, self.layout, self.type), SidePieces(self.body, self.op)
         self._rows(pieces.fetch)
         self._rows(lambda at: waiting.put(pieces.row(at), at))

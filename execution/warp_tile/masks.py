@@ -1,4 +1,4 @@
-"""What lies outside of a box becomes zero, by masks: which columns of a lane and which rows of a warp are inside.
+"""Masks of a box: points outside become zero, by the columns of a lane and the rows of a warp that are inside.
 
 Where zeros surround a stage, every point of a border tile is compared with the box and perhaps replaced:
 
@@ -163,7 +163,7 @@ class Masks:
         return self.e.op(term.op.clone(values))
 
     def applied(self, op: Operation, value: SSAValue, at: Where) -> SSAValue | None:
-        """What a select gives of its value at a point; None if it is not by masks, or these are not there yet."""
+        """Value of a select at a point; None if it is not by masks, or these are not there yet."""
         keys = self._of.get(op)
         if keys is None or not self.ready:
             return None
@@ -221,7 +221,7 @@ def _coordinates(value: SSAValue, body: Block, function: Block) -> set[int] | No
 
 
 def _key(value: SSAValue, body: Block) -> Hashable:
-    """What a condition computes."""
+    """Key of the value that a condition computes."""
     if isinstance(value, BlockArgument) and value.block is body:
         return value.index
     if isinstance(value, OpResult) and value.op.parent is body:
@@ -231,7 +231,7 @@ def _key(value: SSAValue, body: Block) -> Hashable:
 
 
 def _feeding(body: Block, masked: set[Operation]) -> set[Operation]:
-    """What a body computes for nothing but the conditions of some selects."""
+    """Operations of a body that serve nothing but the conditions of some selects."""
     found: set[Operation] = set()
     for op in reversed(list(body.ops)):
         uses = [use for result in op.results for use in result.uses]

@@ -35,7 +35,7 @@ NO_WRAP = arith.IntegerOverflowAttr([arith.IntegerOverflowFlag.NUW])
 
 
 def constant_pair(e: Emitter, number: int) -> SSAValue:
-    """The same number of 16 bits twice."""
+    """Constant of one number of 16 bits twice."""
     number &= 0xFFFF
     number -= (number >> 15) << 16
     return e.op(arith.ConstantOp(DenseIntOrFPElementsAttr.from_list(PAIR, [number]), PAIR))
@@ -161,13 +161,13 @@ def upper_bytes(e: Emitter, pair: SSAValue) -> SSAValue:
 
 
 def before_shift(pair: SSAValue) -> SSAValue:
-    """What `upper_bytes` was taken of."""
+    """Value that `upper_bytes` was taken of."""
     assert isinstance(pair.owner, arith.ShRUIOp)
     return pair.owner.lhs
 
 
 def compute_pair(e: Emitter, block: Block, read: Callable[[AtOp], SSAValue]) -> list[SSAValue]:
-    """What a body of `pack-subwords` yields at two points at once; `read` gives the pair that an access reads."""
+    """Compute a body of `pack-subwords` at two points at once; `read` gives the pair that an access reads."""
     pairs: dict[SSAValue, SSAValue] = {}
     for op in block.ops:
         match op:

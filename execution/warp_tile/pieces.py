@@ -66,7 +66,7 @@ class Pieces:
         return row_of_words(e, self.words(words, self.located(at)[1], self.offered(words, at)), self.element)
 
     def offered(self, words: Sequence[SSAValue], at: Where) -> Sequence[SSAValue]:
-        """What the lane beside has of this one's words: the last, or those of the first piece in which its own end."""
+        """Words that the lane beside has of this one's: the last, or those of the first piece in which its own end."""
         if self.partial == "left":
             return words[-1:]
         # of a pair never more than the first element
@@ -120,7 +120,7 @@ class Pieces:
 
 
 class MovedPieces(Pieces):
-    """The same of words in border tiles: rows lie where `rows` of the operation says, for each lane by itself.
+    """Pieces of words in border tiles: rows lie where `rows` of the operation says, for each lane by itself.
 
     Rows are a piece apart at least (`WarpTile.whole`), and the tile's last row is the last of them in memory. The piece
     in which the buffer begins may be loaded as it is: memory is allocated at multiples of vectors. What lies behind the
@@ -153,7 +153,7 @@ class MovedPieces(Pieces):
         return [self.e.sub(self.e.dim(self.op.buffer, axis), 1) for axis in range(len(self.op.indices))]
 
     def _in_last(self) -> SSAValue:
-        """So many elements of the piece in which the buffer ends lie in it; 0: all."""
+        """Elements of the piece in which the buffer ends that lie in it; 0: all."""
         e, (*outer, column) = self.e, self._last()
         return misalignment(e, place_in_memory(e, self.op.buffer, [*outer, e.add(column, 1)]), self.piece)
 

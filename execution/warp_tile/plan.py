@@ -46,7 +46,7 @@ class WarpPlan(KernelPlan):
         TileBody(self, self.layout, e, tile, outputs).emit_ahead()
 
     def _reads(self) -> Iterator[tuple[SSAValue, list[tuple[int, int]]]]:
-        """What the loads of all lanes, dead ones too, reach in each buffer: in x and y from the tile's origin."""
+        """Reach of the loads of all lanes, dead ones too, in each buffer: in x and y from the tile's origin."""
         at = self.layout
         for (_, source), held in at.sources.items():
             assert isinstance(source, SSAValue)

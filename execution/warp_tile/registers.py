@@ -88,7 +88,7 @@ class RegisterBody(Body):
 
     @contextmanager
     def _threads(self) -> Iterator[None]:
-        """What every lane of every warp does."""
+        """Emit the code of every lane of every warp."""
         with (
             self.e.loop(self.warps, "warp", level="thread_y") as self.warp,
             self.e.loop(self.lanes, "lane", level="thread_x") as self.lane,
@@ -146,7 +146,7 @@ class RegisterBody(Body):
         return pairs.pair_of(self.e, low, high)
 
     def _pair(self, tile: SSAValue, at: Where) -> SSAValue:
-        """What its register holds."""
+        """Points that the register holds."""
         array, held = self.array(tile)
         return self.e.load(array, self.register_index(held, at))
 
@@ -365,7 +365,7 @@ class RegisterBody(Body):
 
     @contextmanager
     def stores_of_row(self, alive: SSAValue | None, *, masked: bool = False) -> Iterator[SSAValue | None]:
-        """What stores a row's points where `alive`; gives the condition that each store is still under.
+        """Store a row's points where `alive`; gives the condition that each store is still under.
 
         Without masks that is a branch, which keeps rows apart, and with them the registers that each needs.
         """

@@ -30,7 +30,7 @@ class Carried:
 
     @property
     def nearer(self) -> Carried:
-        """The same tile, as the repetition before sees it."""
+        """Tile as the repetition before sees it."""
         return Carried(self.distance - 1, self.op, self.result, self.inits[1:])
 
 
@@ -137,7 +137,7 @@ def _is_in(op: Operation, ops: dict[Operation, int]) -> bool:
 
 
 def _kind(op: Operation) -> Hashable:
-    """What two operations have in common that differ in nothing but the tiles that they read."""
+    """Key that two operations share which differ in nothing but the tiles that they read."""
     inside: dict[SSAValue, int] = {}
 
     def operand(value: SSAValue) -> Hashable:

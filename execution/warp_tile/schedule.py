@@ -63,7 +63,7 @@ class Step:
 
 @dataclass
 class Segment:
-    """What runs between two barriers."""
+    """Operations between two barriers."""
 
     receives: list[NeighboursOp] = field(default_factory=list)
     loads: list[LoadOp] = field(default_factory=list)

@@ -28,7 +28,7 @@ from tilefuse.dialects.img.formats import kinds_of
 
 @irdl_op_definition
 class PrintOp(IRDLOperation):
-    """Its operand; where it is computed and `condition` holds, a line of numbers and text is printed.
+    """Print a line of numbers and text where the op is computed and `condition` holds; the result is its operand.
 
     `format` holds `%lld`, `%llu` and `%f` for the numbers, which are i64 and f64, and `%%` for a percent sign. To the
     passes it is a pure op: the line comes as often as the value is computed, and never if nothing needs the value.
