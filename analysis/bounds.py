@@ -81,14 +81,17 @@ def coordinate_spans(op: Definition, region: Sequence[AnySpan], sizes: Sizes) ->
 def touched_spans(op: ReadOp | WriteOp, of: Definition, coordinates: Mapping[SSAValue, AnySpan], sizes: Sizes) -> Spans:
     """The box that a read or write of the body of `of` touches while its coordinates run over their spans."""
     operands: list[AnySpan] = []
+    anywhere = False
     for value in op.indices:
         span = coordinates.get(value)
         if span is None:
             span = value_range(value, coordinates, sizes)
-            span = _ANYWHERE if is_unbounded(span) else span
+            if is_unbounded(span):
+                span, anywhere = _ANYWHERE, True
         operands.append(span)
     spans = [expr_span(e, operands) for e in op.map.data.results]
-    if any(is_unbounded(span) for span in spans) and _ANYWHERE in operands:
+    # asked only where it matters: symbolic spans take long to compare
+    if anywhere and any(is_unbounded(span) for span in spans):
         what = f"{'stage' if isinstance(of, StageOp) else 'update'} '{of.sym_name.data}'"
         what = f"{what} writes" if isinstance(op, WriteOp) else f"{what} reads '{function_name(op.source)}'"
         raise PipelineError(

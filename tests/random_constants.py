@@ -25,8 +25,7 @@ from random_shifts import python_shift, shift
 from xdsl.context import Context
 
 import tilefuse as hl
-from tilefuse.lowering import lower
-from tilefuse.passes.pipeline import run_passes, standard_passes
+from tilefuse.passes.pipeline import lower, run_passes, standard_passes
 from tilefuse.passes.pipeline_text import parse_passes
 from tilefuse.runtime.errors import TargetError
 from tilefuse.runtime.program import compile_pipeline

@@ -92,6 +92,8 @@ def _answer(connection: socket.socket, mains: dict[str, object]) -> NoReturn:
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(environment)
+    # as a process that starts with this environment would have it
+    sys.path[:0] = [entry for entry in environment.get("PYTHONPATH", "").split(os.pathsep) if entry]
     sys.argv = [tool, *args]
     status = 1
     try:

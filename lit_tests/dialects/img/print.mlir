@@ -1,6 +1,7 @@
 // A line that is printed where a value is computed.
 
-// RUN: pipeline-opt %s --split-input-file | pipeline-opt --split-input-file | filecheck %s
+// RUN: TILEFUSE_ROUNDTRIP
+// RUN: TILEFUSE_GENERIC_ROUNDTRIP
 // RUN: pipeline-opt %s --split-input-file -p 'inline-stages,group-stages' | filecheck %s --check-prefix=APART
 
 // CHECK:      %{{.*}} = img.print %{{.*}} when %{{.*}}, "%lld\0A"(%{{.*}} : i64) : i64
