@@ -25,7 +25,7 @@ help: ## Show this list
 demo: $(VENV)/.with-examples ## Set up if needed, then find the corners in a photograph: GPU if there is one, else CPU
 	$(BIN)/python examples/harris.py
 
-test: $(VENV)/.with-test ## Set up if needed, then run the quick tests: about 5 minutes on 2 cores
+test: $(VENV)/.with-test ## Set up if needed, then run the quick tests: about 4 minutes on 2 cores
 	$(QUICK)
 
 # Both halves run, and either may fail. Of one that PYTEST_ARGS leaves no test (5) the other decides.

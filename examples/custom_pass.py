@@ -31,7 +31,9 @@ class ScheduleByHand(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for group in op.walk():
-            if isinstance(group, GroupOp) and len(self.tile) == group.output_stage.rank:
+            if not isinstance(group, GroupOp) or group.update is not None:
+                continue  # an update has its schedule already
+            if len(self.tile) == group.output_stage.rank:
                 group.schedule = ScheduleAttr("block_tile", self.tile, self.threads)
 
 
