@@ -107,7 +107,7 @@ def _piece_loads(reads: tuple[tuple[int, ...], ...], piece: int, rows_per_thread
 
 
 class _BlockTiles:
-    """What schedules of one group as block tiles have in common, each computed once: several tile a picture alike, or
+    """Terms that schedules of one group as block tiles share, each computed once: several tile a picture alike, or
     give a thread the same points."""
 
     def __init__(self, facts: GroupFacts):
