@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import functools
 import json
-import os
 import threading
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
@@ -141,10 +140,10 @@ def options(strict_float: bool) -> tuple[str, ...]:
 
 
 def build(sources: Mapping[str, str], arch: str, *, strict_float: bool) -> Cubin:
-    """The cubins of CUDA sources, one for each kernel, compiled side by side unless the cache has them; needs no GPU.
+    """Compile CUDA sources, one for each kernel, unless the cache has their cubins; needs no GPU.
 
-    So a kernel that changes does not cost the others' time again. Raises TargetError if there is no NVRTC or it does
-    not know `arch`, BuildError if it refuses a source.
+    May run in several threads at once, as register fit does. Raises TargetError if there is no NVRTC or it does not
+    know `arch`, BuildError if it refuses a source.
     """
     flags = options(strict_float)
     try:
@@ -154,19 +153,7 @@ def build(sources: Mapping[str, str], arch: str, *, strict_float: bool) -> Cubin
             path = cache.entry("cuda", cache.digest(_code(source), arch, version, *flags))
             return cache.get_or_build(path, lambda: _compile(source, arch, flags))
 
-        if len(sources) == 1:
-            found = [packed(source) for source in sources.values()]
-        else:
-            from concurrent.futures import ThreadPoolExecutor  # 10 ms, for several kernels only
-
-            with ThreadPoolExecutor(os.cpu_count()) as pool:
-                try:
-                    # texts may be printed only as they are asked for here, while the first are compiled
-                    waiting = [pool.submit(packed, source) for source in sources.values()]
-                    found = [future.result() for future in waiting]
-                except BaseException:
-                    pool.shutdown(wait=False, cancel_futures=True)
-                    raise
+        found = [packed(source) for source in sources.values()]
     except NvrtcNotFound as error:
         raise TargetError(f"target 'cuda': {error}") from None
     return joined(_unpacked(name, entry) for name, entry in zip(sources, found, strict=True))

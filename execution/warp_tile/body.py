@@ -123,7 +123,7 @@ class Body:
         return self.run_together(block, [at], layout)[0]
 
     def run_together(self, block: Block, places: Sequence[Where], layout: Layout) -> list[list[SSAValue]]:
-        """What a region yields at several points, computed op by op for all of them: what is a vector op is one."""
+        """Compute the values of a region at several points, op by op for all of them: what is a vector op is one."""
         e = self.e
         found: list[dict[SSAValue, SSAValue]] = [
             {arg: e.value(c) for arg, c in zip(block.args, at.coordinates(layout, e), strict=True)} for at in places

@@ -232,7 +232,7 @@ class _Estimates:
     def _features(
         self, counts: Counts, layout: WarpLayout, blocks: int, resident: int, of_lane: tuple[float, float, float]
     ) -> WarpFeatures:
-        """What the kernel does. `of_lane`: its instructions, those of its text, and the share of blocks at borders."""
+        """Features of a kernel. `of_lane`: its instructions, those of its text, and the share of blocks at borders."""
         warps, pitch = layout.warps, layout.pitch
         instructions, code, at_border = of_lane
         own = layout.width * layout.height / warps  # output points of a warp

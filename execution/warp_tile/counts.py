@@ -187,7 +187,7 @@ def _count_stages(found: Counts, model: PipelineModel, members: Sequence[int], o
 
 
 def _count_packed(found: Counts, model: PipelineModel, layout: WarpLayout, output: int) -> None:
-    """What says how far the points of a register lie from each other, as `pack-subwords` finds it."""
+    """Note in `found` how far the points of a register lie from each other, as `pack-subwords` finds it."""
     v = layout.vector
     functions = [(h, 1) for h in layout.sources.values()]
     functions += [(h, model.nodes[id].values) for id, h in layout.stages.items()]
