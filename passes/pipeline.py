@@ -57,7 +57,7 @@ def new_context() -> Context:
     from tilefuse.dialects.funnel_shifts import FUNNEL_SHIFTS
     from tilefuse.dialects.gpu_shuffle import GPU_WITH_SHUFFLE
     from tilefuse.dialects.img import IMG
-    from tilefuse.dialects.memref_prefetch import MEMREF_WITH_PREFETCH
+    from tilefuse.dialects.memref import MEMREF
     from tilefuse.dialects.nvgpu import NVGPU
     from tilefuse.dialects.nvvm import NVVM
     from tilefuse.dialects.warp import WARP
@@ -65,7 +65,7 @@ def new_context() -> Context:
     ctx = Context()
     for dialect in (
         builtin.Builtin, arith.Arith, func.Func, FUNNEL_SHIFTS, GPU_WITH_SHUFFLE, math.Math,
-        MEMREF_WITH_PREFETCH, scf.Scf, ub.UB, vector.Vector, IMG, NVGPU, NVVM, WARP,
+        MEMREF, scf.Scf, ub.UB, vector.Vector, IMG, NVGPU, NVVM, WARP,
     ):  # fmt: skip
         ctx.load_dialect(dialect)
     return ctx

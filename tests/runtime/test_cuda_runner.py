@@ -16,8 +16,11 @@ class Graph:
     handle = 1
     fails = False
 
-    def __init__(self, kernels, *, programmatic):
-        self.arguments = []
+    def __init__(self, kernels, memsets, *, programmatic):
+        self.memsets = []
+
+    def update_memset(self, index):
+        self.memsets.append(index)
 
     def update(self, index):
         if self.fails:
