@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
-from xdsl.transforms.canonicalize import CanonicalizePass
 from xdsl.transforms.common_subexpression_elimination import CommonSubexpressionElimination
 
 from tilefuse.analysis.machine import check_target
 from tilefuse.collector import collector_off
+from tilefuse.passes.canonicalize_stages import CanonicalizeStages
 from tilefuse.passes.copy_updated import CopyUpdated
 from tilefuse.passes.group_stages import GroupStages
 from tilefuse.passes.group_updates import GroupUpdates
@@ -83,7 +83,7 @@ def standard_passes(
     return [
         CommonSubexpressionElimination(),
         SeparateKernels(float=fast_math),  # first: it leaves less for the others
-        CanonicalizePass(),
+        CanonicalizeStages(),
         RaiseClamps(),
         CopyUpdated(),
         InlineStages(target=target, extent=size),
