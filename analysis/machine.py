@@ -28,6 +28,8 @@ class Machine:
     registers_per_core: int
     kernels_overlap: bool = False
     """Whether a kernel's blocks move in before the kernel before has ended."""
+    first_cache_bytes: int = 0
+    """Of one core's first cache, of a CPU; what rows should stay in."""
     calibration: Calibration = DEFAULTS
     """What the cost of warp tiles was fitted to."""
 
@@ -62,7 +64,7 @@ def machine(target: str) -> Machine:
         cpu = host_cpu()
         return Machine(
             "cpu", False, 8e3 * max(1, cpu.cores // 2), cpu.cores * 3e3 * cpu.vector_bytes / 4,
-            5.0, cpu.l2_bytes // 2, cpu.cores, cpu.l2_bytes, 1, 10**9,
+            5.0, cpu.l2_bytes // 2, cpu.cores, cpu.l2_bytes, 1, 10**9, first_cache_bytes=cpu.l1_bytes,
         )  # fmt: skip
     from tilefuse.targets.gpus import UnknownGpu, gpu, kernels_overlap
 

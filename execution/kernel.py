@@ -215,6 +215,10 @@ class _Kernel:
         """Run a function for the tile in row `row` of tiles, with constants, so that each case has its version."""
         e, plan, function = self.e, self.plan, self.function
         origin = self._origin(row)
+        if plan.one_version:
+            versions = _Versions(self, function_of(plan.group, role), (), more)
+            versions.call(versions.yes, versions.no, origin)
+            return
         tile = Tile(origin, e.true(), function.buffers, function.scalars)
         interior = is_interior(e, plan, tile, self.out)
         starts = plan.aligned(e, function.buffers | dict(zip(plan.group.funcs, function.outputs, strict=True)), origin)

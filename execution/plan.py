@@ -43,6 +43,8 @@ class KernelPlan(ABC):
         """Whether the tile body is told that of each function, instead of having a version for all and for others."""
         self.x_edge_version = False
         """Whether border tiles that lie at the sides of the picture alone have a version (`at_x_edges`)."""
+        self.one_version = False
+        """Whether all tiles run one text, which asks itself where the picture ends: as that of border tiles."""
         self.moves_in = False
         """Whether the last tile of a row begins where all of it lies in the picture, if it is at a border."""
         self.inside = False

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 _MODELS = {
     "warp_tile": ("warp_tile.model", "WarpTile"),
+    "strip": ("strip.model", "Strip"),
     "block_tile": ("block_tile.model", "BlockTile"),
     "in_order": ("in_order.model", "InOrder"),
 }
