@@ -52,6 +52,15 @@ def value_ranges(
     values: Iterable[SSAValue], known: Mapping[SSAValue, AnySpan], sizes: Sizes | None = None
 ) -> dict[SSAValue, AnySpan]:
     """The ranges of several values and of all that they are computed from. See `value_range`."""
+    return _ranges(values, known, sizes, _stage_range)
+
+
+StageRange = Callable[[ReadOp, Sizes | None], AnySpan | None]
+
+
+def _ranges(
+    values: Iterable[SSAValue], known: Mapping[SSAValue, AnySpan], sizes: Sizes | None, read: StageRange
+) -> dict[SSAValue, AnySpan]:
     found = dict(known)
     # A stack of our own: bodies may be long, and a value is visited once however often it is used.
     stack = list(values)
@@ -65,19 +74,19 @@ def value_ranges(
             stack.extend(waiting)
             continue
         if top not in found:
-            found[top] = _range(top, found.__getitem__, sizes)
+            found[top] = _range(top, found.__getitem__, sizes, read)
         stack.pop()
     return found
 
 
-def _range(value: SSAValue, of: Callable[[SSAValue], Any], sizes: Sizes | None) -> AnySpan:
+def _range(value: SSAValue, of: Callable[[SSAValue], Any], sizes: Sizes | None, read: StageRange) -> AnySpan:
     """The range of a value whose operands' ranges are known: one of integers, or of floats where it is one."""
     op = value.owner
     if isinstance(value.type, AnyFloat):
         return cast(AnySpan, _float_range(op, value.type, of, sizes) if isinstance(op, Operation) else ANY_FLOAT)
     span: AnySpan | None = None
     if isinstance(op, ReadOp):
-        span = _stage_range(op, sizes) if isinstance(value.type, IntegerType) else None
+        span = read(op, sizes) if isinstance(value.type, IntegerType) else None
     elif isinstance(op, Operation):
         number = None if sizes is None else _given(op, sizes)
         span = (number, number) if number is not None else _op_range(op, value.type, of)
@@ -85,7 +94,10 @@ def _range(value: SSAValue, of: Callable[[SSAValue], Any], sizes: Sizes | None) 
 
 
 def _stage_range(read: ReadOp, sizes: Sizes | None) -> AnySpan | None:
-    """The range of an integer stage at any point: what its body says, whatever its coordinates are."""
+    """The range of an integer stage at any point: what its body says, whatever its coordinates are.
+
+    What the body reads has the range of its type: following that, too, would go through whole pipelines of bytes.
+    """
     func, boundaries = behind_boundaries(read.source)
     if isinstance(func.owner, GroupOp):
         func = func.owner.yield_op.values[func.owner.funcs.index(func)]
@@ -93,7 +105,8 @@ def _stage_range(read: ReadOp, sizes: Sizes | None) -> AnySpan | None:
     if not isinstance(stage, StageOp) or any(b.kind.data is BoundaryKind.ConstantExterior for b in boundaries):
         return None
     value = stage.yield_op.values[stage.funcs.index(func)]
-    return value_range(value, dict.fromkeys(stage.body.block.args, UNBOUNDED), sizes)
+    coordinates: dict[SSAValue, AnySpan] = {arg: UNBOUNDED for arg in stage.body.block.args}
+    return _ranges([value], coordinates, sizes, lambda *_: None)[value]
 
 
 def _float_range(op: Operation, type: Attribute, of: Callable[[SSAValue], Any], sizes: Sizes | None) -> FloatSpan:
