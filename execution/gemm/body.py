@@ -44,9 +44,7 @@ class SharedBody:
                 indices = [self._one(self.e.affine(x, operands)) for x in op.map.data.results]
                 key: Hashable = (op.source, *indices)
                 if key not in self._made:
-                    self._made[key] = (
-                        read_global(self.e, self.kernel.tile, op.source, indices, None, needed=True),
-                    )
+                    self._made[key] = (read_global(self.e, self.kernel.tile, op.source, indices, None, needed=True),)
                 values[op.value] = self._made[key][0]
                 continue
             inputs = [value(v) for v in op.operands]
