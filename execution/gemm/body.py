@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 
+from xdsl.dialects import arith
 from xdsl.ir import Operation, SSAValue
 
 from tilefuse.dialects.img.ops import ReadOp, UpdateOp, WriteOp
-from tilefuse.execution.update_kernel import UpdateKernel
 from tilefuse.lowering.emit import Num
 from tilefuse.lowering.reads import read_global
+from tilefuse.lowering.update_body import UpdateFunction
 
 
 class SharedBody:
@@ -19,19 +20,20 @@ class SharedBody:
     is loaded once for all points along it, and rows of a window are once for all points that it slides over.
     """
 
-    def __init__(self, kernel: UpdateKernel):
-        self.kernel, self.e = kernel, kernel.e
-        self.op: UpdateOp = kernel.op
+    def __init__(self, function: UpdateFunction):
+        self.function, self.e = function, function.e
+        self.op: UpdateOp = function.op
         self._made: dict[Hashable, tuple[SSAValue, ...]] = {}
         self._sums: dict[Hashable, tuple[Num, int]] = {}
 
     def at(self, where: Mapping[SSAValue, Num]) -> tuple[list[SSAValue], SSAValue | None]:
         """The terms at coordinates, one per function, and whether they count (None: they do)."""
-        self.kernel.where = dict(where)
         values: dict[SSAValue, SSAValue] = {}
 
         def value(v: SSAValue) -> SSAValue:
-            return values[v] if v in values else self.kernel.value(v)
+            if v in values:
+                return values[v]
+            return self.e.value(where[v]) if v in where else self._scalar(v)
 
         def number(v: SSAValue) -> Num:
             return where[v] if v in where else value(v)
@@ -44,7 +46,7 @@ class SharedBody:
                 indices = [self._one(self.e.affine(x, operands)) for x in op.map.data.results]
                 key: Hashable = (op.source, *indices)
                 if key not in self._made:
-                    self._made[key] = (read_global(self.e, self.kernel.tile, op.source, indices, None, needed=True),)
+                    self._made[key] = (read_global(self.e, self.function.tile, op.source, indices, None, needed=True),)
                 values[op.value] = self._made[key][0]
                 continue
             inputs = [value(v) for v in op.operands]
@@ -53,6 +55,15 @@ class SharedBody:
                 results = self._made[(op, *inputs)] = self._copy(op, inputs)
             values |= dict(zip(op.results, results, strict=True))
         raise AssertionError("an update writes")
+
+    def _scalar(self, value: SSAValue) -> SSAValue:
+        """A value that stands between the stages."""
+        if value in self.function.tile.scalars:
+            return self.function.tile.scalars[value]
+        assert isinstance(value.owner, arith.ConstantOp)
+        if value not in self._made:
+            self._made[value] = (self.e.op(value.owner.clone()),)
+        return self._made[value][0]
 
     def _copy(self, op: Operation, inputs: list[SSAValue]) -> tuple[SSAValue, ...]:
         copy = op.clone(dict(zip(op.operands, inputs, strict=True)))

@@ -7,23 +7,26 @@ have fewer points than a block, threads take theirs one by one.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from itertools import product
 
-from xdsl.dialects import func
-from xdsl.ir import SSAValue
+from xdsl.dialects import arith, func
+from xdsl.ir import Attribute, SSAValue
 
 from tilefuse.dialects.img.axes import letter
 from tilefuse.dialects.img.combiners import combined
 from tilefuse.dialects.img.ops import GroupOp
+from tilefuse.dialects.img.types import FuncType
 from tilefuse.execution.gemm.attribute import GemmSchedule
 from tilefuse.execution.gemm.body import SharedBody
-from tilefuse.execution.update_kernel import UpdateKernel
 from tilefuse.lowering.abi import threads
 from tilefuse.lowering.emit import PRIVATE, Num
-from tilefuse.lowering.reads import scalar_index
 from tilefuse.lowering.symbols import word
+from tilefuse.lowering.update_body import UpdateFunction
+
+_Step = Callable[[SharedBody, dict[SSAValue, Num]], None]
+"""Emits the points of a thread at coordinates of the domain."""
 
 
 def gemm_kernel(group: GroupOp) -> func.FuncOp:
@@ -31,7 +34,7 @@ def gemm_kernel(group: GroupOp) -> func.FuncOp:
     return _Gemm(group).emit()
 
 
-class _Gemm(UpdateKernel):
+class _Gemm(UpdateFunction):
     def __init__(self, group: GroupOp):
         super().__init__(group)
         self.schedule = GemmSchedule.expect(group.schedule)
@@ -59,8 +62,8 @@ class _Gemm(UpdateKernel):
             lanes = zip(reversed(threads(self.group)), "zyx", strict=True)
             tz, ty, tx = (open_scopes.enter_context(e.loop(n, f"t{a}", level=f"thread_{a}")) for n, a in lanes)
             self.lanes = [tx, ty, tz, *[0] * len(self.dims)][: len(self.dims)]
-            blocks = self.blocks_of(counts, bx, by, bz)
-            self.firsts = [e.mul(b, size) for b, size in zip(blocks, sizes, strict=False)]
+            blocks = [bx, by, *self._apart(bz, counts[2:])][: len(sizes)]
+            self.firsts = [e.mul(b, size) for b, size in zip(blocks, sizes, strict=True)]
             whole: SSAValue | None = None
             for n, size in zip(self.extents, sizes, strict=True):
                 if size > 1:
@@ -70,6 +73,15 @@ class _Gemm(UpdateKernel):
             else:
                 e.choose(whole, self._all_points, self._point_by_point)
         return self.finished()
+
+    def _apart(self, number: Num, counts: Sequence[Num]) -> list[Num]:
+        """The numbers along each dimension of which there are `counts`, out of one that counts all."""
+        found = []
+        for n in counts[:-1]:
+            quotient = self.e.op(arith.DivUIOp(self.e.value(number), self.e.value(n)))
+            found.append(self.e.sub(number, self.e.mul(quotient, n)))
+            number = quotient
+        return [*found, number]
 
     # --- blocks whose points all lie inside
 
@@ -127,12 +139,9 @@ class _Gemm(UpdateKernel):
             place = self._place(starts, (0, *row))
             return [e.add(place[0], x), *place[1:]]
 
-        def each(emit: object) -> None:
+        for r, row in enumerate(rows):
             with e.loop(width, "i", simd=True) as x:
-                for r, row in enumerate(rows):
-                    emit(r, at(row, x), x)  # type: ignore[operator]
-
-        each(lambda r, place, x: self._begin(sums, [r, x], place))
+                self._begin(sums, [r, x], at(row, x))
 
         def step(body: SharedBody, domain: dict[SSAValue, Num]) -> None:
             with e.loop(width, "i", simd=True) as x:
@@ -179,8 +188,15 @@ class _Gemm(UpdateKernel):
 
     def _position(self, number: int, at: Sequence[Num]) -> list[Num]:
         """Where a pure point of a function lies in memory: it is written at its coordinates, in their order."""
-        self.where = self._coordinates(at)
-        return self.old(number).index(self.indices(self.op.write_op), self.e)
+        of = self._coordinates(at)
+        write = self.op.write_op
+        where = [self.e.affine(x, [of[v] for v in write.indices]) for x in write.map.data.results]
+        return self.old(number).index(where, self.e)
+
+    def _element(self, number: int) -> Attribute:
+        type = self.op.olds[number].type
+        assert isinstance(type, FuncType)
+        return type.element
 
     def _begin(self, sums: Sequence[SSAValue], place: Sequence[Num], at: Sequence[Num]) -> None:
         for number, of in enumerate(sums):
@@ -193,7 +209,7 @@ class _Gemm(UpdateKernel):
         terms, counts = body.at(where)
         for number, (of, way, term) in enumerate(zip(sums, self.op.combiners, terms, strict=True)):
             old = e.load(of, place)
-            new = e.op(combined(way, self.element(number), old, term))
+            new = e.op(combined(way, self._element(number), old, term))
             e.store(new if counts is None else e.select(counts, new, old), of, place)
 
     def _end(self, sums: Sequence[SSAValue], place: Sequence[Num], at: Sequence[Num]) -> None:
@@ -202,25 +218,25 @@ class _Gemm(UpdateKernel):
 
     # --- the domain
 
-    def _over_domain(self, step: object, unroll: int) -> None:
+    def _over_domain(self, step: _Step, unroll: int) -> None:
         """Emit `step(body, coordinates)` for all points of the domain, in order; `unroll` innermost ones together."""
         e = self.e
         inner, *outer = self.op.domain
         with ExitStack() as open_scopes:
             domain: dict[SSAValue, Num] = {}
             for dimension in reversed(outer):
-                low, extent = (scalar_index(e, self.tile, v) for v in (dimension.min, dimension.extent))
+                low, extent = (self.scalar(v) for v in (dimension.min, dimension.extent))
                 if isinstance(extent, int) and extent <= 0:
                     return
                 k = open_scopes.enter_context(e.loop(extent, word(dimension.coordinate.name_hint or "r")))
                 domain[dimension.coordinate] = e.add(low, k)
-            low, extent = (scalar_index(e, self.tile, v) for v in (inner.min, inner.extent))
+            low, extent = (self.scalar(v) for v in (inner.min, inner.extent))
             name = word(inner.coordinate.name_hint or "r")
 
             def steps(k: Num, count: int) -> None:
                 body = SharedBody(self)
                 for u in range(count):
-                    step(body, domain | {inner.coordinate: e.add(e.add(low, k), u)})  # type: ignore[operator]
+                    step(body, domain | {inner.coordinate: e.add(e.add(low, k), u)})
 
             if isinstance(extent, int):
                 whole = max(extent, 0) // unroll * unroll

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 
-from xdsl.ir import SSAValue
+from xdsl.dialects import arith
+from xdsl.ir import Operation, SSAValue
 
 from tilefuse.analysis.instructions import instruction_cost
 from tilefuse.analysis.machine import Machine
@@ -36,7 +37,7 @@ def shared(update: UpdateOp, points: Sequence[int], unroll: int) -> Shared:
 
     Per step. Reads at computed places count as different ones wherever what they are computed from is.
     """
-    along = {c: n for c, n in zip(update.pure, points, strict=True) if n > 1}
+    along: dict[SSAValue, int] = {c: n for c, n in zip(update.pure, points, strict=True) if n > 1}
     along[update.domain[0].coordinate] = unroll
     depends: dict[SSAValue, frozenset[SSAValue]] = {c: frozenset([c]) for c in along}
     operations, reads, combining = 0.0, 0, len(update.olds) * math.prod(points) * unroll
@@ -45,10 +46,19 @@ def shared(update: UpdateOp, points: Sequence[int], unroll: int) -> Shared:
         if isinstance(op, ReadOp):
             reads += _places(op, along, depends)
         elif not isinstance(op, WriteOp):
-            operations += instruction_cost(op) * math.prod(along[c] for c in on)
+            cost = 0.0 if _fuses(op, update) else instruction_cost(op)
+            operations += cost * math.prod(along[c] for c in on)
         for result in op.results:
             depends[result] = on
     return Shared((operations + combining) / unroll, math.ceil(reads / unroll))
+
+
+def _fuses(op: Operation, update: UpdateOp) -> bool:
+    """Whether an op is a product that is only added: one instruction with the sum."""
+    if not isinstance(op, arith.MulfOp | arith.MuliOp):
+        return False
+    terms = dict(zip(update.write_op.values, update.combiners, strict=True))
+    return all(u.operation is update.write_op for u in op.result.uses) and terms.get(op.result) == "add"
 
 
 def _places(op: ReadOp, along: dict[SSAValue, int], depends: dict[SSAValue, frozenset[SSAValue]]) -> int:
