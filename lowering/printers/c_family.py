@@ -138,7 +138,7 @@ class FunctionPrinter(FunctionText):
                 self.uses[operand] = self.uses.get(operand, 0) + 1
                 self._user[operand] = op
 
-    def _is_dead_yield(self, op: scf.YieldOp, i: int) -> bool:
+    def _is_dead_yield(self, op: Operation, i: int) -> bool:
         parent = op.parent_op()
         return isinstance(parent, scf.IfOp) and not self.uses.get(parent.results[i])
 
