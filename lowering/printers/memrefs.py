@@ -11,6 +11,7 @@ from xdsl.dialects import func, memref, vector
 from xdsl.dialects.builtin import IntegerAttr, MemRefType
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
+from tilefuse.dialects.memref_atomics import AtomicRMWOp
 from tilefuse.dialects.nvgpu import DeviceAsyncCopyOp
 from tilefuse.lowering.printers.c_types import byte_size
 from tilefuse.lowering.printers.expr import Expr
@@ -57,6 +58,7 @@ def root(value: SSAValue) -> SSAValue:
 
 _STORES: dict[type[Operation], str] = {
     memref.StoreOp: "memref",
+    AtomicRMWOp: "memref",
     vector.StoreOp: "base",
     vector.MaskedStoreOp: "base",
     DeviceAsyncCopyOp: "dst",
