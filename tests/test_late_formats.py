@@ -27,6 +27,6 @@ def test_all_formats_of_our_dialects_can_be_read():
         for cell in getattr(op.parse, "__func__", op.parse).__closure__ or ()
         if isinstance(cell.cell_contents, LateFormat)
     ]
-    assert len(formats) > 100
+    assert len(formats) > 10  # ours at least: a test may have imported dialects of xDSL before
     for format in formats:
         assert format.program.stmts is not None
