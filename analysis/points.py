@@ -60,6 +60,9 @@ class NominalSizes:
         """A parameter: as large as the picture, since it may be the size of something."""
         return max(self._extent)
 
+    def real(self, op: ParamOp) -> None:
+        """Not known: a float has no size."""
+
 
 def needed_extents(pipeline: PipelineOp, extent: Sequence[int]) -> dict[SSAValue, Extents]:
     """The extents of every function that outputs of a picture of `extent` need; those that none needs are absent."""
@@ -99,6 +102,13 @@ def needed_extents(pipeline: PipelineOp, extent: Sequence[int]) -> dict[SSAValue
                         need(old, region)
                         need(old, _touched(op.write_op, coordinates, sizes))
     return {value: tuple(high - low + 1 for low, high in spans) for value, spans in needed.items()}
+
+
+def nominal_domain(update: UpdateOp, needed: Extents, extent: Sequence[int]) -> Extents:
+    """The points along each coordinate of an update, pure ones first, where `needed` points of its functions are."""
+    known = _coordinates(update, [(0, n - 1) for n in needed], NominalSizes(extent))
+    spans = [_numbers(known[c]) or (0, 0) for c in update.coordinates]
+    return tuple(high - low + 1 for low, high in spans)
 
 
 def _declared(op: InputOp | Definition) -> tuple[tuple[int, int] | None, ...]:

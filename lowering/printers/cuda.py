@@ -12,12 +12,14 @@ from xdsl.ir import Operation
 import tilefuse.lowering.printers.expr as expr
 from tilefuse.dialects.nvvm import GridDepAction
 from tilefuse.lowering.printers.async_copies import cuda_copies
+from tilefuse.lowering.printers.atomics import cuda_atomics
 from tilefuse.lowering.printers.c_types import SIGNED, UNSIGNED, byte_size, lanes, short_name, storage_type
 from tilefuse.lowering.printers.checks import (
     block_threads,
     check_barriers,
     check_static_shared,
     check_threads,
+    places_of,
 )
 from tilefuse.lowering.printers.cuda_vectors import roots, store_if
 from tilefuse.lowering.printers.expr import Expr
@@ -144,6 +146,7 @@ _LIBRARY: dict[str, Helper] = {
     **_HALF,
     **_PAIRS,
     **cuda_copies(),
+    **cuda_atomics(),
     f"griddepcontrol_{GridDepAction.LaunchDependents}": _griddepcontrol(GridDepAction.LaunchDependents),
     # Nothing is read or written before it: the clobber keeps accesses below.
     f"griddepcontrol_{GridDepAction.Wait}": _griddepcontrol(GridDepAction.Wait, ' ::: "memory"'),
@@ -208,6 +211,7 @@ class Cuda(Language):
     shared_suffix = ""
     aligned_qualifier = "__align__(16) "
     barrier = "__syncthreads();"
+    fence = "__threadfence();"
     shuffle = "__shfl"
     pairs = True
     wide_registers = True
@@ -227,9 +231,10 @@ class Cuda(Language):
 
     def check(self, function: func.FuncOp, functions: dict[str, func.FuncOp]) -> None:
         """Thread loops match the block; static shared memory fits."""
-        check_barriers(function, functions)
-        check_threads(function, functions)
-        check_static_shared(function, functions)
+        places = places_of(function, functions)
+        check_barriers(places)
+        check_threads(function, places)
+        check_static_shared(function, places)
 
     def hardware_index(self, level: str) -> str | None:
         """`blockIdx.x`, `threadIdx.y`."""
