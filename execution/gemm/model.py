@@ -48,6 +48,8 @@ class Gemm(ExecutionModel):
             return "points of its domain do not only add to what stands there"
         if update.write_map is not WriteMap.Identity or None in update.update.write_op.positions:
             return "it does not write at its coordinates as they stand"
+        if not update.update.domain:
+            return "it has no reduction domain"
         if not update.update.pure or any(axis is not Axis.Reduce for axis in update.domain_axes):
             return "it has no pure points, or not all dimensions of its domain are summed over"
         if any(isinstance(op, PrintOp) for op in update.update.body.block.ops):
