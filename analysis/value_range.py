@@ -15,11 +15,29 @@ from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType, Signednes
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from tilefuse.analysis.sizes import AnySpan, Sizes
-from tilefuse.dialects.img.ops import DivOp, ExtentOp, InputOp, MinOp, ModOp, ParamOp, PrintOp, ReadOp
+from tilefuse.dialects.img.ops import (
+    BoundaryOp,
+    DivOp,
+    ExtentOp,
+    GroupOp,
+    InputOp,
+    MinOp,
+    ModOp,
+    ParamOp,
+    PrintOp,
+    ReadOp,
+    StageOp,
+    UpdateOp,
+)
+from tilefuse.dialects.img.ops.update import SET
 from tilefuse.dialects.img.symbolic import Num, greatest, least, surely_le
 
 UNBOUNDED: tuple[int, int] = (-(2**31), 2**31 - 1)
 """The range of a 32-bit integer that nothing bounds; wider ranges count as unbounded too."""
+
+
+_SLT = 2
+"""The number of `slt` among the predicates of `arith.cmpi`."""
 
 
 def is_unbounded(span: AnySpan) -> bool:
@@ -27,13 +45,25 @@ def is_unbounded(span: AnySpan) -> bool:
     return surely_le(2**31 - 1, span[1] - span[0])
 
 
-def value_range(value: SSAValue, known: Mapping[SSAValue, AnySpan], sizes: Sizes | None = None) -> AnySpan:
-    """The values that `value` can take, as signed integers, while `known` values lie in their spans."""
-    return value_ranges([value], known, sizes)[value]
+def value_range(
+    value: SSAValue,
+    known: Mapping[SSAValue, AnySpan],
+    sizes: Sizes | None = None,
+    functions: dict[SSAValue, AnySpan] | None = None,
+) -> AnySpan:
+    """The values that `value` can take, as signed integers, while `known` values lie in their spans.
+
+    `functions`: where the values of functions that are read are noted; without it, one that is read has all values of
+    its type.
+    """
+    return value_ranges([value], known, sizes, functions)[value]
 
 
 def value_ranges(
-    values: Iterable[SSAValue], known: Mapping[SSAValue, AnySpan], sizes: Sizes | None = None
+    values: Iterable[SSAValue],
+    known: Mapping[SSAValue, AnySpan],
+    sizes: Sizes | None = None,
+    functions: dict[SSAValue, AnySpan] | None = None,
 ) -> dict[SSAValue, AnySpan]:
     """The ranges of several values and of all that they are computed from. See `value_range`."""
     found = dict(known)
@@ -50,12 +80,41 @@ def value_ranges(
             continue
         if top not in found:
             span = None
-            if isinstance(op, Operation):
+            if isinstance(op, ReadOp):
+                span = None if functions is None else _function_range(op.source, top.type, sizes, functions)
+            elif isinstance(op, Operation):
                 number = None if sizes is None else _given(op, sizes)
                 span = (number, number) if number is not None else _op_range(op, top.type, found.__getitem__)
             found[top] = _type_range(top.type) if span is None else span
         stack.pop()
     return found
+
+
+def _function_range(
+    function: SSAValue, type: Attribute, sizes: Sizes | None, functions: dict[SSAValue, AnySpan]
+) -> AnySpan:
+    """The values, of `type`, that a function has anywhere."""
+    if function not in functions:
+        op, spans = function.owner, []
+        match op:
+            case StageOp():
+                value = op.yield_op.values[op.funcs.index(function)]
+                spans = [value_range(value, {}, sizes, functions)]
+            case UpdateOp() if op.combiners[op.funcs.index(function)] == SET:
+                number = op.funcs.index(function)
+                spans = [
+                    _function_range(op.olds[number], type, sizes, functions),
+                    value_range(op.write_op.values[number], {}, sizes, functions),
+                ]
+            case BoundaryOp():
+                spans = [_function_range(op.source, type, sizes, functions)]
+                spans += [] if op.exterior is None else [value_range(op.exterior, {}, sizes, functions)]
+            case GroupOp():
+                inner = op.yield_op.values[op.funcs.index(function)]
+                spans = [_function_range(inner, type, sizes, functions)]
+        spans = spans or [_type_range(type)]
+        functions[function] = (least(*(low for low, _ in spans)), greatest(*(high for _, high in spans)))
+    return functions[function]
 
 
 def _given(op: Operation, sizes: Sizes) -> Num | None:
@@ -132,6 +191,8 @@ def _op_range(op: Operation, type: Attribute, of: Callable[[SSAValue], AnySpan])
         case PrintOp():
             return of(op.value)
         case arith.SelectOp():
+            if (divisor := _rounded_remainder(op, of)) is not None:
+                return (0, divisor - 1)
             a, b = of(op.lhs), of(op.rhs)
             return (least(a[0], b[0]), greatest(a[1], b[1]))
         case arith.MinSIOp():
@@ -196,9 +257,32 @@ def _quotient(op: Operation, a: AnySpan, b: AnySpan, type: Attribute) -> AnySpan
             return (0, by - 1) if isinstance(op, arith.RemUIOp) else None
         a = positive
     elif isinstance(op, arith.DivSIOp | arith.RemSIOp) and not surely_le(0, a[0]):
-        return None
+        return _towards_zero(op, a, by)
     if isinstance(op, arith.RemUIOp | arith.RemSIOp | ModOp):
         return (0, by - 1)
     if shift:
         by = 1 << min(by, 64)
     return _fit((a[0] // by, a[1] // by), type)
+
+
+def _towards_zero(op: Operation, a: AnySpan, by: int) -> AnySpan | None:
+    """A quotient or remainder by a positive constant, rounded towards zero, of numbers that may be negative."""
+    low, high = a
+    if isinstance(op, arith.RemSIOp):
+        return (1 - by, 0 if surely_le(high, 0) else by - 1)
+    if not isinstance(low, int) or not isinstance(high, int):
+        return None
+    return (-(-low // by), high // by if high >= 0 else -(-high // by))
+
+
+def _rounded_remainder(op: arith.SelectOp, of: Callable[[SSAValue], AnySpan]) -> int | None:
+    """The constant c where a `select` is what `img.mod` by c is expanded to: `r < 0 ? r + c : r` of a remainder r."""
+    r, shifted, less = op.rhs, op.lhs.owner, op.cond.owner
+    if not isinstance(r.owner, arith.RemSIOp) or not isinstance(shifted, arith.AddiOp):
+        return None
+    if not isinstance(less, arith.CmpiOp) or (less.lhs, of(less.rhs), less.predicate.value.data) != (r, (0, 0), _SLT):
+        return None
+    divisor = r.owner.rhs
+    low, high = of(divisor)
+    same = (shifted.lhs, shifted.rhs) == (r, divisor)
+    return low if same and low == high and isinstance(low, int) and low > 0 else None

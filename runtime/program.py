@@ -13,6 +13,8 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 from xdsl.printer import Printer
 
+from tilefuse.analysis.bounds import Box
+from tilefuse.dialects.img.ops import RequireOp
 from tilefuse.dialects.parsing import parse_module
 from tilefuse.dialects.verification import verify as verify_module
 from tilefuse.passes.pipeline import PassTrace
@@ -110,12 +112,20 @@ def compile_pipeline(
             raise CallTypeError(
                 f"passes= takes a list of pass objects, as in [*standard_passes('cpu'), Mine()], not {wrong[0]!r}"
             )
-    return Program(module, Settings(find_backend(target), strict_float, verify, passes, options))
+    return _made(module, Settings(find_backend(target), strict_float, verify, passes, options))
+
+
+def _made(module: ModuleOp, settings: Settings) -> Program:
+    if not any(isinstance(op, RequireOp) for op in module.walk()):
+        return Program(module, settings)
+    from tilefuse.runtime.requiring import RequiringProgram  # it is a program, too
+
+    return RequiringProgram(module, settings)
 
 
 def _loaded(text: str, settings: Settings) -> Program:
     """A program that was pickled."""
-    return Program(parse_module(text), settings)
+    return _made(parse_module(text), settings)
 
 
 class Program:
@@ -145,9 +155,13 @@ class Program:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """As IR and settings: who loads a program has it compiled, or finds its machine code in the cache."""
+        return _loaded, (self._text_of(self._module), self._settings)
+
+    @staticmethod
+    def _text_of(module: ModuleOp) -> str:
         text = StringIO()
-        Printer(text, print_generic_format=True, print_debuginfo=True).print_op(self._module)
-        return _loaded, (text.getvalue(), self._settings)
+        Printer(text, print_generic_format=True, print_debuginfo=True).print_op(module)
+        return text.getvalue()
 
     def _repr_html_(self) -> str:
         """For notebooks: the signature, the report, and the kernels' text."""
@@ -287,6 +301,11 @@ class Program:
         return str(self._settings.backend)
 
     @property
+    def on_gpu(self) -> bool:
+        """Whether it takes arrays on a GPU."""
+        return self._settings.backend.name == "cuda"
+
+    @property
     def passes(self) -> list[str]:
         """The names of the passes that ran, in order; `input` is what they began with."""
         return self._trace().passes
@@ -331,6 +350,13 @@ class Program:
         else:
             self._seconds = timing.wall_seconds(lambda: self(*arrays, **named), repeat)
         return self._seconds
+
+    def output_boxes(self, *arrays: Any, mins: Any = None, **named: Any) -> dict[str, Box]:
+        """(min, extent) per dimension of each output that a call without `out` and `sizes` computes, x first."""
+        inputs, params = self._signature.bind(arrays, named)
+        views = [view(a, slot.what) for a, slot in zip(inputs, self._signature.inputs, strict=True)]
+        shapes = {slot.name: v.shape for slot, v in zip(self._signature.inputs, views, strict=True)}
+        return resolve(self._pipeline, Request(shapes, {}, {}, self._signature.mins(mins)), params).outputs
 
     # --- preparing a call ----------------------------------------------------------------------------------
 
