@@ -24,6 +24,7 @@ from tilefuse.frontend.random import *  # noqa: F403
 from tilefuse.frontend.rdom import RDom, RVar
 from tilefuse.frontend.reduction import argmax, argmin, maximum, minimum, product, sum
 from tilefuse.frontend.require import require
+from tilefuse.frontend.saved import deserialize_parameters, deserialize_pipeline, serialize_pipeline
 from tilefuse.frontend.schedule import *  # noqa: F403
 from tilefuse.frontend.sources import FuncTupleElementRef, Tuple
 from tilefuse.frontend.target import *  # noqa: F403
@@ -70,8 +71,8 @@ _IMPLICIT = ["_", *(f"_{i}" for i in range(10))]
 __all__ = [
     "BFloat", "Bool", "BoundaryConditions", "Buffer", "Expr", "Float", "Func", "FuncTupleElementRef", "HalideError",
     "Handle", "ImageParam", "Int", "OutputImageParam", "Param", "Pipeline", "PipelineError", "RDom", "RVar", "Tuple",
-    "Type", "TypeCode", "UInt", "Var", "argmax", "argmin", "compile", "evaluate", "evaluate_may_gpu", "funcs",
-    "lambda_func", "maximum", "minimum", "product", "require", "sum", "undef", "vars", *_IMPLICIT, *bits.__all__,
-    *fixed_point.__all__, *functions.__all__, *inspection.__all__, *printing.__all__, *random.__all__,
-    *schedule.__all__, *target.__all__,
+    "Type", "TypeCode", "UInt", "Var", "argmax", "argmin", "compile", "deserialize_parameters", "deserialize_pipeline",
+    "evaluate", "evaluate_may_gpu", "funcs", "lambda_func", "maximum", "minimum", "product", "require",
+    "serialize_pipeline", "sum", "undef", "vars", *_IMPLICIT, *bits.__all__, *fixed_point.__all__, *functions.__all__,
+    *inspection.__all__, *printing.__all__, *random.__all__, *schedule.__all__, *target.__all__,
 ]  # fmt: skip

@@ -11,19 +11,19 @@ from tilefuse.frontend.inputs import Image, ImageParam
 from tilefuse.frontend.realize import buffers_of, size_of
 
 if TYPE_CHECKING:
-    from tilefuse.frontend.pipeline import Pipeline
+    from tilefuse.frontend.runnable import Runnable
 
 Box = tuple[tuple[int, int], ...]
 
 
-def infer_input_bounds(pipeline: Pipeline, sizes: Any) -> None:
+def infer_input_bounds(pipeline: Runnable, sizes: Any) -> None:
     """Set every ImageParam that has no array to a Buffer of zeros, as large as outputs of these sizes read of it."""
     from tilefuse.analysis.bounds import required_boxes  # late: to write a pipeline nothing is needed of it
     from tilefuse.runtime.boxes import input_ops
     from tilefuse.runtime.specialize import find_pipeline
 
     images, params = pipeline.inputs()
-    names = [name for name, _ in pipeline.output_names()]
+    names = list(pipeline.output_types())
     buffers = buffers_of(sizes, names)
     if buffers is not None:
         outputs = {name: tuple(zip(b.mins(), b.extents(), strict=True)) for name, b in buffers.items()}

@@ -193,6 +193,10 @@ class ImageParam(Image[Expr]):
         """The Buffer or array that was set; None if none was."""
         return self.array
 
+    def parameter(self) -> ImageParam:
+        """Itself, for `deserialize_pipeline`."""
+        return self
+
     def reset(self) -> None:
         """Forget the array."""
         self.array = None
@@ -268,6 +272,10 @@ class Param(Expr):
     def name(self) -> str:
         """Name by which a compiled pipeline takes the value."""
         return self._name
+
+    def parameter(self) -> Param:
+        """Itself, for `deserialize_pipeline`."""
+        return self
 
     def default(self) -> int | float | None:
         """Default value where a call gives none."""

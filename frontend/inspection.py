@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from tilefuse.frontend.target import Target, target_name
 
 if TYPE_CHECKING:
-    from tilefuse.frontend.pipeline import Pipeline
+    from tilefuse.frontend.runnable import Runnable
 
 StmtOutputFormat = Enum("StmtOutputFormat", "Text HTML")
 
@@ -19,7 +19,7 @@ StmtOutputFormat = Enum("StmtOutputFormat", "Text HTML")
 class Inspection:
     """Calls of a Func and of a Pipeline that show what it is compiled to."""
 
-    def _inspected(self) -> Pipeline:
+    def _inspected(self) -> Runnable:
         raise NotImplementedError
 
     def print_loop_nest(self, target: str | Target = "auto") -> None:
@@ -38,7 +38,7 @@ class Inspection:
         """Write the IR with its schedule and kernels to a file, as text or as HTML."""
         text = self._inspected().program(target_name(target), {}).ir()
         if format is StmtOutputFormat["HTML"]:
-            title = escape(self._inspected().outputs()[0].name())
+            title = escape(next(iter(self._inspected().output_types())))
             text = f'<!DOCTYPE html><meta charset="utf-8"><title>{title}</title><pre>{escape(text)}</pre>\n'
         Path(filename).write_text(text)
 

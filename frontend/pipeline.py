@@ -3,32 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
 
 from tilefuse.collector import collector_off
-from tilefuse.dialects.img.ops import PipelineOp
 from tilefuse.frontend.errors import fail
 from tilefuse.frontend.func import Func
-from tilefuse.frontend.infer import infer_input_bounds
 from tilefuse.frontend.inputs import Image, ImageParam, Param
-from tilefuse.frontend.inspection import Inspection
-from tilefuse.frontend.realize import realize
 from tilefuse.frontend.require import Requirement, requirement
+from tilefuse.frontend.runnable import Runnable
 from tilefuse.frontend.schedule import ScheduleCall, warn_of
-from tilefuse.frontend.target import Target, target_name
-
-if TYPE_CHECKING:
-    import networkx as nx
+from tilefuse.frontend.target import Target
+from tilefuse.frontend.types import Type
 
 
-class Pipeline(Inspection):
+class Pipeline(Runnable):
     """A Func, or a list of Funcs, that one call computes."""
 
     def __init__(self, outputs: Any = None):
+        super().__init__()
         self._outputs: tuple[Func, ...] = ()
-        self._programs: dict[Any, Any] = {}
         self._requirements: list[Requirement] = []
         if outputs is None:  # undefined
             return
@@ -76,43 +71,6 @@ class Pipeline(Inspection):
 
         return inputs_of(reachable(self._outputs), [e for made in self._requirements for e in made.exprs()])
 
-    def graph(self) -> nx.DiGraph:
-        """Build the graph of inputs and stages, as written: see `tilefuse.analysis.graph.stage_graph`."""
-        # Late: networkx takes longer to import than all of the language.
-        from tilefuse.analysis.graph import stage_graph
-
-        (pipeline,) = self.to_module().body.block.ops
-        assert isinstance(pipeline, PipelineOp)
-        return stage_graph(pipeline)
-
-    @collector_off()
-    def compile(self, target: str | Target = "auto", *, name: str | None = None, **options: Any) -> Any:
-        """Compile for `cuda`, `cpu`, `reference` or `auto`; gives a program that is called with arrays.
-
-        The program takes inputs by position, in the order in which the ImageParams and Buffers were made, or
-        by name, and Params by name. `name`: of the pipeline, which begins the names of its kernels; else that
-        of the first output. `options` are those of `tilefuse.runtime.program.compile_pipeline`.
-        """
-        return self._compiled(self.to_module(name), target, options)
-
-    def _compiled(self, module: ModuleOp, target: str | Target, options: Mapping[str, Any]) -> Any:
-        from tilefuse.runtime.program import compile_pipeline
-
-        program = compile_pipeline(module, target=target_name(target), **options)
-        warn_of(self._schedule_calls())
-        return program
-
-    def compile_jit(self, target: str | Target = "auto") -> None:
-        """Compile now what a later `realize` for the same target would."""
-        self.program(target_name(target), {})
-
-    def infer_input_bounds(self, sizes: Any, target: str | Target = "auto") -> None:
-        """Set every ImageParam that has no array to zeros, as large as outputs of these sizes (or Buffers) need it."""
-        infer_input_bounds(self, sizes)
-
-    def _inspected(self) -> Pipeline:
-        return self
-
     def get_func(self, index: int) -> Func:
         """The Func at this place of those that it needs, producers first, as in Halide."""
         from tilefuse.frontend.build import reachable
@@ -124,25 +82,15 @@ class Pipeline(Inspection):
 
         return [c for s in reachable(self._outputs) if isinstance(s, Func | ImageParam) for c in s.schedule_calls]
 
-    def realize(self, sizes: Any = None, target: str | Target = "auto", **options: Any) -> Any:
-        """Compile, and run on the arrays of Buffers and on what was `set`: a Buffer, or a tuple of Buffers.
+    def _compiled(self, module: ModuleOp, target: str | Target, options: Mapping[str, Any]) -> Any:
+        program = super()._compiled(module, target, options)
+        warn_of(self._schedule_calls())
+        return program
 
-        `sizes`: extents of every output from 0, x first; without it, as many points as the inputs allow. Or a Buffer,
-        or one for each value of the outputs, which are written, each over its own box; then there is no result.
-        """
-        return realize(self, sizes, target, options)
-
-    def output_names(self) -> list[tuple[str, Func]]:
-        """The name of each value that it computes, and of which Func it is."""
-        return [
-            (f.name() if f.outputs() == 1 else f"{f.name()}.{i}", f) for f in self._outputs for i in range(f.outputs())
-        ]
-
-    def program(self, target: Any, options: dict[str, Any], layouts: Mapping[str, str] | None = None) -> Any:
-        """The program for a target, kept from an earlier `realize` of the same; `layouts`: of images, by name."""
-        # By text: bounds that are set after a run make another program.
-        module = self.to_module(layouts=layouts)
-        key = (str(module), target, repr(sorted(options.items())))
-        if key not in self._programs:
-            self._programs[key] = self._compiled(module, target, options)
-        return self._programs[key]
+    def output_types(self) -> dict[str, tuple[Type, int]]:
+        """The type and number of dimensions of each value that it computes, by name."""
+        found = {}
+        for f in self._outputs:
+            for i, type in enumerate(types := f.types()):
+                found[f.name() if len(types) == 1 else f"{f.name()}.{i}"] = (type, f.dimensions())
+        return found

@@ -11,23 +11,22 @@ from tilefuse.dialects.img.axes import INTERLEAVED, AxisOrder, axis_order, plana
 from tilefuse.frontend.buffer import Buffer
 from tilefuse.frontend.errors import fail, in_halide
 from tilefuse.frontend.expr import Expr
-from tilefuse.frontend.func import Func
 from tilefuse.frontend.inputs import Image, Param
 from tilefuse.frontend.target import target_name
 from tilefuse.frontend.walk import describe
 
 if TYPE_CHECKING:
-    from tilefuse.frontend.pipeline import Pipeline
+    from tilefuse.frontend.runnable import Runnable
 
 
-def realize(pipeline: Pipeline, sizes: Any, target: Any, options: dict[str, Any]) -> Any:
+def realize(pipeline: Runnable, sizes: Any, target: Any, options: dict[str, Any]) -> Any:
     """Compile a pipeline and run it on what was `set`: a Buffer, or a tuple of them; None if Buffers are given.
 
     On a GPU, arrays of NumPy are copied there and back. If an input is an array of another library, what comes back is
     as a program gives it.
     """
     given = Given(*pipeline.inputs())
-    names = [name for name, _ in pipeline.output_names()]
+    names = list(pipeline.output_types())
     buffers = buffers_of(sizes, names)
     if not isinstance(target_name(target), str):
         fail("realize takes the sizes as one list, x first: realize([width, height])")
@@ -140,21 +139,17 @@ def buffers_of(sizes: Any, names: list[str]) -> dict[str, Buffer] | None:
     return dict(zip(names, found, strict=True))
 
 
-def _check_types(pipeline: Pipeline, buffers: dict[str, Buffer]) -> None:
-    for (name, func), buffer in zip(pipeline.output_names(), buffers.values(), strict=True):
-        type = _value_type(name, func)
-        if (buffer.type(), buffer.dimensions()) != (type, func.dimensions()):
+def _check_types(pipeline: Runnable, buffers: dict[str, Buffer]) -> None:
+    for name, (type, rank) in pipeline.output_types().items():
+        buffer = buffers[name]
+        if (buffer.type(), buffer.dimensions()) != (type, rank):
             words = f"Output buffer {name} has type {type} but type of the buffer passed in is {buffer.type()}"
             fail(
-                f"realize of '{name}' writes a Buffer of {type} with {func.dimensions()} dimensions; this one has "
+                f"realize of '{name}' writes a Buffer of {type} with {rank} dimensions; this one has "
                 f"{buffer.dimensions()} of {buffer.type()}" + (in_halide(words) if buffer.type() != type else "")
             )
         if buffer.is_bounds_query():
             fail(f"realize of '{name}' writes a Buffer, and this one is a bounds query, which has no memory")
-
-
-def _value_type(name: str, func: Func) -> Any:
-    return func.types()[int(name.rpartition(".")[2]) if func.outputs() > 1 else 0]
 
 
 def size_of(sizes: Any) -> tuple[Any, ...]:

@@ -275,6 +275,11 @@ def Bool(lanes: int = 1) -> Type:
     return _find("uint", 1, "Bool", lanes)
 
 
+def type_of_element(element: Attribute) -> Type:
+    """The type of pixels that the img dialect has as `element`."""
+    return next(type for type in _TYPES.values() if type.element == element)
+
+
 def type_of_dtype(dtype: np.dtype) -> Type:
     """The type of the elements of a NumPy array; PipelineError for dtypes that are no pixel types."""
     found = _BY_DTYPE.get(dtype.newbyteorder("="))
