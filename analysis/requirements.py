@@ -18,15 +18,15 @@ def requirements_of(pipeline: PipelineOp) -> list[RequireOp]:
     return [op for op in pipeline.body.block.ops if isinstance(op, RequireOp)]
 
 
-def without_requirements(module: ModuleOp) -> ModuleOp:
-    """A copy that asks for nothing and computes the same."""
-    copy = module.clone()
-    for pipeline in _pipelines(copy):
-        for op in requirements_of(pipeline):
+def drop_requirements(module: ModuleOp) -> None:
+    """Have a module ask for nothing, and compute the same."""
+    for pipeline in _pipelines(module):
+        asked = requirements_of(pipeline)
+        for op in asked:
             op.detach()
             op.erase()
-        _drop_unused(pipeline)
-    return copy
+        if asked:
+            _drop_unused(pipeline)
 
 
 def check_of(module: ModuleOp, number: int) -> ModuleOp:

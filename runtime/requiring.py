@@ -9,7 +9,7 @@ import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 
 from tilefuse.analysis.bounds import Box, required_boxes
-from tilefuse.analysis.requirements import check_of, points_of, refusal, requirements_of, without_requirements
+from tilefuse.analysis.requirements import check_of, drop_requirements, points_of, refusal, requirements_of
 from tilefuse.analysis.sizes import CallSizes
 from tilefuse.dialects.diagnostics import PipelineError, located
 from tilefuse.dialects.img.ops import RequireOp
@@ -26,8 +26,10 @@ class RequiringProgram(Program):
     """A program that computes conditions first, by programs of their own, and then what it is for."""
 
     def __init__(self, module: ModuleOp, settings: Settings):
-        super().__init__(without_requirements(module), settings)
         self._full = module.clone()
+        asking_for_nothing = module.clone()
+        drop_requirements(asking_for_nothing)
+        super().__init__(asking_for_nothing, settings)
         self._asking = find_pipeline(self._full)
         self._checks: dict[int, Program] = {
             number: Program(check_of(module, number), settings)
