@@ -85,7 +85,7 @@ def touched_spans(op: ReadOp | WriteOp, of: Definition, coordinates: Mapping[SSA
     for value in op.indices:
         span = coordinates.get(value)
         if span is None:
-            span = value_range(value, coordinates, sizes, {})
+            span = value_range(value, coordinates, sizes)
             if is_unbounded(span):
                 span, anywhere = _ANYWHERE, True
         operands.append(span)
