@@ -15,7 +15,6 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 
 from tilefuse.analysis.access import defining_op
-from tilefuse.analysis.requirements import requirements_of
 from tilefuse.dialects.img.ops import (
     BoundaryOp,
     Definition,
@@ -105,7 +104,7 @@ class _Evaluation:
         self.touched_by_data: dict[UpdateOp, Spans] = {}
         self.found_by_data: dict[ReadOp, Spans] = {}
         self.decisive = self._decisive_stages()
-        self.conditions = {defining_op(op.condition): op for op in requirements_of(pipeline) if op.guarded is not None}
+        self.conditions = {defining_op(op.condition): op for op in pipeline.requirements if op.guarded is not None}
         self.points: tuple[int, ...] | None = None
         """The shape of the stage that is computed: a line is printed once for each of its points."""
 

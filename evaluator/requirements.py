@@ -7,7 +7,6 @@ from collections.abc import Mapping
 import numpy as np
 from xdsl.ir import SSAValue
 
-from tilefuse.analysis.requirements import refusal
 from tilefuse.dialects.img.ops import RequireOp
 from tilefuse.evaluator.carriers import signed
 from tilefuse.evaluator.errors import EvaluationError
@@ -19,7 +18,7 @@ def check_holds(op: RequireOp, values: Mapping[SSAValue, np.ndarray]) -> None:
     if holds.all():
         return
     at = np.unravel_index(int(np.argmin(holds)), holds.shape)
-    raise EvaluationError(refusal(op, [_number(array[at]) for array in numbers]), op)
+    raise EvaluationError(op.refusal([_number(array[at]) for array in numbers]), op)
 
 
 def _number(value: np.ndarray) -> int | float:

@@ -24,8 +24,8 @@ from tilefuse.frontend.unset import Unevaluated, Unset
 from tilefuse.frontend.update import Update, make_update
 
 if TYPE_CHECKING:
+    from tilefuse.frontend.compilable import Compilable
     from tilefuse.frontend.pipeline import Pipeline
-    from tilefuse.frontend.runnable import Runnable
 
 
 class Definition(NamedTuple):
@@ -290,7 +290,7 @@ class Func(Source, Inspection):
         """Set every ImageParam that has no array to zeros, as large as outputs of these sizes (or Buffers) need it."""
         self._own_pipeline().infer_input_bounds(sizes)
 
-    def _inspected(self) -> Runnable:
+    def _inspected(self) -> Compilable:
         return self._own_pipeline()
 
     def _own_pipeline(self) -> Pipeline:

@@ -11,16 +11,14 @@ from tilefuse.frontend.inputs import Image, ImageParam
 from tilefuse.frontend.realize import buffers_of, size_of
 
 if TYPE_CHECKING:
-    from tilefuse.frontend.runnable import Runnable
+    from tilefuse.frontend.compilable import Compilable
 
 Box = tuple[tuple[int, int], ...]
 
 
-def infer_input_bounds(pipeline: Runnable, sizes: Any) -> None:
+def infer_input_bounds(pipeline: Compilable, sizes: Any) -> None:
     """Set every ImageParam that has no array to a Buffer of zeros, as large as outputs of these sizes read of it."""
-    from tilefuse.analysis.bounds import required_boxes  # late: to write a pipeline nothing is needed of it
-    from tilefuse.runtime.boxes import input_ops
-    from tilefuse.runtime.specialize import find_pipeline
+    from tilefuse.runtime.inferred import input_boxes  # late: to write a pipeline nothing is needed of it
 
     images, params = pipeline.inputs()
     names = list(pipeline.output_types())
@@ -30,13 +28,10 @@ def infer_input_bounds(pipeline: Runnable, sizes: Any) -> None:
     else:
         outputs = dict.fromkeys(names, tuple((0, int(n)) for n in size_of(sizes)))
     given = {p.name(): value for p in params if (value := p.get()) is not None}
-    known = {image.name(): _box_of(image) for image in images}
-    module = find_pipeline(pipeline.to_module())
-    found = required_boxes(module, outputs, known, given)
-    needed = {op.sym_name.data: found.get(op.func) for op in input_ops(module)}
+    needed = input_boxes(pipeline.to_module(), outputs, {image.name(): _box_of(image) for image in images}, given)
     for image in images:
         if isinstance(image, ImageParam) and image.array is None:
-            _set_to_zeros(image, needed[image.name()])
+            _set_to_zeros(image, needed.get(image.name()))
 
 
 def _box_of(image: Image[Any]) -> Box:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from tilefuse.frontend.target import Target, target_name
 
 if TYPE_CHECKING:
-    from tilefuse.frontend.runnable import Runnable
+    from tilefuse.frontend.compilable import Compilable
 
 StmtOutputFormat = Enum("StmtOutputFormat", "Text HTML")
 
@@ -19,7 +19,7 @@ StmtOutputFormat = Enum("StmtOutputFormat", "Text HTML")
 class Inspection:
     """Calls of a Func and of a Pipeline that show what it is compiled to."""
 
-    def _inspected(self) -> Runnable:
+    def _inspected(self) -> Compilable:
         raise NotImplementedError
 
     def print_loop_nest(self, target: str | Target = "auto") -> None:

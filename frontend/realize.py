@@ -16,10 +16,10 @@ from tilefuse.frontend.target import target_name
 from tilefuse.frontend.walk import describe
 
 if TYPE_CHECKING:
-    from tilefuse.frontend.runnable import Runnable
+    from tilefuse.frontend.compilable import Compilable
 
 
-def realize(pipeline: Runnable, sizes: Any, target: Any, options: dict[str, Any]) -> Any:
+def realize(pipeline: Compilable, sizes: Any, target: Any, options: dict[str, Any]) -> Any:
     """Compile a pipeline and run it on what was `set`: a Buffer, or a tuple of them; None if Buffers are given.
 
     On a GPU, arrays of NumPy are copied there and back. If an input is an array of another library, what comes back is
@@ -139,7 +139,7 @@ def buffers_of(sizes: Any, names: list[str]) -> dict[str, Buffer] | None:
     return dict(zip(names, found, strict=True))
 
 
-def _check_types(pipeline: Runnable, buffers: dict[str, Buffer]) -> None:
+def _check_types(pipeline: Compilable, buffers: dict[str, Buffer]) -> None:
     for name, (type, rank) in pipeline.output_types().items():
         buffer = buffers[name]
         if (buffer.type(), buffer.dimensions()) != (type, rank):

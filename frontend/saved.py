@@ -94,9 +94,10 @@ def _read(source: bytes | str | os.PathLike[str]) -> ModuleOp:
 
 
 def _pipeline(module: ModuleOp) -> PipelineOp:
-    from tilefuse.runtime.specialize import find_pipeline
-
-    return find_pipeline(module)
+    found = [op for op in module.body.block.ops if isinstance(op, PipelineOp)]
+    if len(found) != 1:
+        fail(f"one pipeline is read back, and there are {len(found)}")
+    return found[0]
 
 
 def _parameters(module: ModuleOp) -> Parameters:

@@ -22,7 +22,6 @@ from tilefuse.analysis.access import boundaries_over
 from tilefuse.analysis.machine import Machine, check_extent, check_target, machine
 from tilefuse.analysis.model import Node, PipelineModel, extract
 from tilefuse.analysis.regions import NotFusable
-from tilefuse.analysis.requirements import requirements_of
 from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.img.ops import GroupOp, PipelineOp, StageOp, YieldOp, prints
 from tilefuse.execution.facts import GroupFacts, nominal_box
@@ -224,7 +223,7 @@ class GroupStages(ModulePass):
                 continue
             if any(isinstance(o, GroupOp) for o in pipeline.body.block.ops):
                 continue  # grouped by hand
-            for asked in requirements_of(pipeline):
+            for asked in pipeline.requirements:
                 if asked.guarded is not None:
                     raise PipelineError(
                         f"{self.name}: no kernel checks a condition on points, which a program of its own does; "

@@ -18,7 +18,7 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from tilefuse.dialects.img.formats import kinds_of
+from tilefuse.dialects.img.formats import kinds_of, unescaped
 from tilefuse.dialects.img.ops.parents import in_pipeline
 from tilefuse.dialects.img.types import FuncType
 
@@ -68,12 +68,27 @@ class RequireOp(IRDLOperation):
         if [k if self.guarded is not None else k.replace("u", "d") for k in kinds] != list(map(_kind, types)):
             raise VerifyException(f"the format has {len(kinds)} numbers ({' '.join(kinds) or 'none'}), not {types}")
 
+    def refusal(self, numbers: Sequence[int | float]) -> str:
+        """What is said where the condition does not hold; integers may come with or without a sign."""
+        shown = [_read(kind, number) for kind, number in zip(kinds_of(self.format.data) or (), numbers, strict=True)]
+        format = unescaped(self.format.data).replace("%lld", "%d").replace("%llu", "%d")
+        said = f" {format % tuple(shown)}" if format else ""
+        return f"Requirement Failed: (false){said}"
+
     def _element(self, value: SSAValue, what: str) -> Attribute:
         """The type of a scalar, or of the values of a function."""
         if isinstance(value.type, FuncType) != (self.guarded is not None):
             form = "a function, as what it is required for" if self.guarded is not None else "a scalar"
             raise VerifyException(f"{what} is {form}, not {value.type}")
         return value.type.element if isinstance(value.type, FuncType) else value.type
+
+
+def _read(kind: str, number: int | float) -> int | float:
+    """A number as its format reads it."""
+    if kind == "%f":
+        return number
+    bits = int(number) % (1 << 64)
+    return bits - (1 << 64) if kind == "%lld" and bits >= 1 << 63 else bits
 
 
 def _kind(type: Attribute) -> str:
