@@ -120,6 +120,7 @@ CASES = (
     Case("unsharp", "unsharp", rivals.unsharp, channels=3),
     Case("harris", "harris", rivals.harris, channels=3),
     Case("canny", "canny", rivals.canny, differing=1e-4),
+    Case("canny_linked", "canny", None, {"sweeps": 8}, differing=1e-3),
     Case("box_x4", "stencil9", rivals.box(4), {"iterations": 4}),
     Case("box_x16", "stencil9", rivals.box(16), {"iterations": 16}),
     Case("stencil_chain", "stencil_chain", rivals.stencil_chain(32), dtype="uint16"),
