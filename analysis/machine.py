@@ -28,10 +28,10 @@ class Machine:
     registers_per_core: int
     kernels_overlap: bool = False
     """Whether a kernel's blocks move in before the kernel before has ended."""
-    first_cache_bytes: int = 0
-    """Of one core's first cache, of a CPU; what rows should stay in."""
     calibration: Calibration = DEFAULTS
     """What the cost of warp tiles was fitted to."""
+    first_cache_bytes: int = 0
+    """Of one core's first cache, of a CPU; what rows should stay in."""
 
 
 def check_extent(extent: tuple[int, ...], where: str) -> None:

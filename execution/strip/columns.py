@@ -15,6 +15,7 @@ from tilefuse.dialects.img.ops import BoundaryOp, StageOp
 from tilefuse.lowering.emit import Emitter, Num
 from tilefuse.lowering.reads import Tile, boundary_box, moves_right
 
+
 def free_columns(e: Emitter, tile: Tile, stage: StageOp, low: Num, high: Num) -> tuple[Num, Num] | None:
     """(first, end) of these columns among `low`.. before `high`, relative to the tile; None if that is all of them."""
     limits = list(dict.fromkeys(_limits(tile, stage)))

@@ -4,7 +4,7 @@
       for each stage, producers first, once s has come to its first row:
         row t + last of it, of t = the strip's first row - lead + s, into place (s + last) mod kept
 
-Of each row the columns in the middle, which no boundary moves (`columns.py`), are one loop, and those beside it another.
+The columns in the middle of a row, which no boundary moves (`columns.py`), are one loop, those beside it another.
 """
 
 from __future__ import annotations

@@ -1,26 +1,19 @@
-"""Strips of rows on a CPU: random pipelines and chains give the evaluator's results to the bit, however strips are cut."""
+"""Strips of rows on a CPU: random pipelines give the evaluator's results to the bit, however strips are cut."""
 
-import re
 from dataclasses import dataclass
 
-import numpy as np
 import pytest
-import random_chains
 from random_pipelines import random_pipeline
 from random_programs import assert_equal, call, evaluated, passes
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-import tilefuse as hl
 from tilefuse.analysis.model import extract
-from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.img.ops import GroupOp, PipelineOp, StageOp
 from tilefuse.execution.facts import GroupFacts
 from tilefuse.execution.strip.attribute import StripSchedule
 from tilefuse.execution.strip.model import Strip
-from tilefuse.execution.strip.rows import rolling_rows
-from tilefuse.passes.tile import Tile
 from tilefuse.runtime.program import compile_pipeline
 
 
