@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 _MODELS = {
     "warp_tile": ("warp_tile.model", "WarpTile"),
-    "strip": ("strip.model", "Strip"),
     "block_tile": ("block_tile.model", "BlockTile"),
+    "row_strip": ("row_strip.model", "RowStrip"),
     "gemm": ("gemm.model", "Gemm"),
     "in_order": ("in_order.model", "InOrder"),
 }

@@ -36,7 +36,7 @@ def announced(monkeypatch, tmp_path):
 
 
 def test_it_is_unknown_without_its_entry_point():
-    with pytest.raises(registry.UnknownModel, match=r"there are warp_tile, strip, block_tile, .*in_order$"):
+    with pytest.raises(registry.UnknownModel, match=r"there are warp_tile, block_tile, .*in_order$"):
         registry.model_named("point_per_thread")
 
 

@@ -19,9 +19,9 @@ from tilefuse.analysis.model import PipelineModel
 from tilefuse.dialects.img.axes import letter
 from tilefuse.dialects.img.ops import GroupOp, StageOp
 from tilefuse.execution.facts import GroupFacts
-from tilefuse.execution.strip.attribute import StripSchedule
-from tilefuse.execution.strip.columns import free_columns
-from tilefuse.execution.strip.rows import Rows, rolling_rows
+from tilefuse.execution.row_strip.attribute import StripSchedule
+from tilefuse.execution.row_strip.columns import free_columns
+from tilefuse.execution.row_strip.rows import Rows, rolling_rows
 from tilefuse.lowering.emit import SHARED, Emitter, Num
 from tilefuse.lowering.reads import Buffer, Point, Resident, Tile, emit_stage
 

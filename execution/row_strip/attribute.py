@@ -12,9 +12,9 @@ from tilefuse.execution.tile_schedule import TileSchedule
 
 @irdl_attr_definition(init=False)
 class StripSchedule(TileSchedule):
-    """`#schedule.strip<tile = [2048, 64]>`: columns and rows of the output that one thread computes, row by row."""
+    """`#schedule.row_strip<tile = [2048, 64]>`: columns and rows of the output that one thread computes, row by row."""
 
-    name = "schedule.strip"
+    name = "schedule.row_strip"
 
     PARAMETERS: ClassVar = {"tile": None}
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from tilefuse.analysis.model import PipelineModel
 from tilefuse.dialects.img.ops import GroupOp
 from tilefuse.execution.plan import KernelPlan
-from tilefuse.execution.strip.emission import StripBody
+from tilefuse.execution.row_strip.emission import StripBody
 from tilefuse.lowering.emit import Emitter
 from tilefuse.lowering.reads import Buffer, Tile
 

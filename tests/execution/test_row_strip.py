@@ -12,8 +12,8 @@ from xdsl.passes import ModulePass
 from tilefuse.analysis.model import extract
 from tilefuse.dialects.img.ops import GroupOp, PipelineOp, StageOp
 from tilefuse.execution.facts import GroupFacts
-from tilefuse.execution.strip.attribute import StripSchedule
-from tilefuse.execution.strip.model import Strip
+from tilefuse.execution.row_strip.attribute import StripSchedule
+from tilefuse.execution.row_strip.model import RowStrip
 from tilefuse.runtime.program import compile_pipeline
 
 
@@ -31,7 +31,7 @@ class Strips(ModulePass):
             model = extract(pipeline)
             for group in [g for g in pipeline.body.block.ops if isinstance(g, GroupOp)]:
                 facts = GroupFacts.of(group, model)
-                if isinstance(group.output, StageOp) and Strip().legal(facts) is None:
+                if isinstance(group.output, StageOp) and RowStrip().legal(facts) is None:
                     deep = [n[1] if n is not None and n[1] <= 16 else 2 for n in facts.bounds[2:]]
                     group.schedule = StripSchedule(tile=(self.columns, self.rows, *deep))
 

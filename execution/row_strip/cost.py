@@ -12,10 +12,10 @@ from tilefuse.dialects.img.attrs import Level, Memory
 from tilefuse.execution.candidate import Candidate, Placement
 from tilefuse.execution.facts import GroupFacts
 from tilefuse.execution.features import predict
-from tilefuse.execution.strip.features import StripFeatures
-from tilefuse.execution.strip.rows import Rows, rolling_rows
+from tilefuse.execution.row_strip.features import StripFeatures
+from tilefuse.execution.row_strip.rows import Rows, rolling_rows
 
-NAME = "strip"
+NAME = "row_strip"
 
 WIDTHS = (256, 512, 1024, 2048, 4096)
 HEIGHTS = (32, 64, 128, 256, 512)

@@ -1,4 +1,4 @@
-"""The door of `strip`: strips of rows on a CPU, of which a few rows of every stage are kept, each computed once."""
+"""The door of `row_strip`: strips of rows on a CPU, of which a few rows of every stage are kept, each computed once."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from xdsl.utils.exceptions import VerifyException
 from tilefuse.dialects.img.attrs import Level, Memory, PlaceAttr
 from tilefuse.dialects.img.schedule import ScheduleAttr
 from tilefuse.execution.base import ByHand, Code, Needs, group_error
-from tilefuse.execution.strip.attribute import StripSchedule
+from tilefuse.execution.row_strip.attribute import StripSchedule
 from tilefuse.execution.tiled import TiledModel
 
 if TYPE_CHECKING:
@@ -24,20 +24,20 @@ if TYPE_CHECKING:
     from tilefuse.execution.plan import KernelPlan
 
 
-class Strip(TiledModel):
+class RowStrip(TiledModel):
     """A thread goes down a strip of the output row by row; stages have rolling rows."""
 
-    name = "strip"
+    name = "row_strip"
     schedule = StripSchedule
     places: ClassVar = ((Level.Block, Memory.Shared),)
 
     def legal(self, facts: GroupFacts) -> str | None:
-        from tilefuse.execution.strip.rows import why_not_rolling
+        from tilefuse.execution.row_strip.rows import why_not_rolling
 
         return why_not_rolling(facts)
 
     def candidates(self, facts: GroupFacts, machine: Machine, wishes: Wishes) -> Iterator[Candidate]:
-        from tilefuse.execution.strip.cost import strip_candidates
+        from tilefuse.execution.row_strip.cost import strip_candidates
 
         if machine.is_gpu or self.legal(facts) is not None:
             return
@@ -71,7 +71,7 @@ class Strip(TiledModel):
 
     def shared_memory(self, group: GroupOp, model: PipelineModel) -> Needs:
         from tilefuse.execution.facts import GroupFacts
-        from tilefuse.execution.strip.rows import rolling_rows
+        from tilefuse.execution.row_strip.rows import rolling_rows
 
         tile = StripSchedule.expect(group.schedule).tile_sizes
         rows = rolling_rows(GroupFacts.of(group, model), tile[2:])
@@ -91,6 +91,6 @@ class Strip(TiledModel):
         return schedule.changed(tile=[columns // 2, *rest]) if columns > 1 else None
 
     def plan(self, group: GroupOp, model: PipelineModel, differing: Collection[SSAValue]) -> KernelPlan:
-        from tilefuse.execution.strip.plan import StripPlan
+        from tilefuse.execution.row_strip.plan import StripPlan
 
         return StripPlan(group, model)
