@@ -75,6 +75,8 @@ class Compiled:
         self._kernels: dict[tuple[int, str | None, bool], Kernels] = {}
         self._latest: Kernels | None = None
         groups = groups_of(find_pipeline(module))
+        self._grouped: ModuleOp | None = None
+        """What was tiled, for tiling it again: for GPUs, unless nothing tiles."""
         self._by_hand = tuple(g.sym_name.data for g in groups if g.schedule is not None)
         self._scheduled = self._schedule(None)
         self.module = self._lower(self._scheduled, None)
@@ -90,7 +92,11 @@ class Compiled:
 
     def _schedule(self, trace: PassTrace | None) -> ModuleOp:
         check = verify if self._settings.verify else None
-        return run_passes(self._input, self._passes(), trace=trace, check=check)
+        passes = self._passes()
+        if trace is not None or not self._is_gpu or (first := _first_tile(passes)) is None:
+            return run_passes(self._input, passes, trace=trace, check=check)
+        self._grouped = run_passes(self._input, passes[:first], check=check)
+        return run_passes(self._grouped, passes[first:], check=check)
 
     def _lower(self, scheduled: ModuleOp, trace: PassTrace | None, known: Collection[str] = ()) -> ModuleOp:
         check = verify if self._settings.verify else None
@@ -190,10 +196,15 @@ class Compiled:
 
     def _tile_again(self, note: Callable[[Sequence[GroupOp]], None]) -> ModuleOp | None:
         """The input scheduled anew, after `note` wrote on its groups what `tile` is to know; None if nothing tiles."""
-        passes = self._passes()
-        first = next((i for i, p in enumerate(passes) if isinstance(p, Tile)), None)
-        if first is None:
+        if self._grouped is None:
             return None
-        grouped = run_passes(self._input, passes[:first])
+        passes = self._passes()
+        grouped = self._grouped.clone()
         note(groups_of(find_pipeline(grouped)))
+        first = _first_tile(passes)
         return run_passes(grouped, passes[first:], check=verify if self._settings.verify else None)
+
+
+def _first_tile(passes: Sequence[ModulePass]) -> int | None:
+    """The place of the first `tile` pass; None if there is none."""
+    return next((i for i, p in enumerate(passes) if isinstance(p, Tile)), None)
