@@ -378,7 +378,11 @@ class _Fit:
         pipeline = _pipeline(module)
         for name, home in self._homes.items():
             for function in _with_callees(home, name):
-                module.body.block.insert_op_before(function.clone(), pipeline)
+                if home is self._given[1]:
+                    function = function.clone()
+                else:
+                    function.detach()
+                module.body.block.insert_op_before(function, pipeline)
         return self._scheduled, module
 
 
