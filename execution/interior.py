@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.ir import SSAValue
@@ -12,7 +13,6 @@ from tilefuse.analysis.model import PipelineModel
 from tilefuse.analysis.regions import follow_chain, regions
 from tilefuse.dialects.img.ops import BoundaryOp, GroupOp
 from tilefuse.execution.plan import KernelPlan
-from tilefuse.lowering.abi import tile_sizes
 from tilefuse.lowering.emit import Emitter, Num
 from tilefuse.lowering.reads import Buffer, Tile, scalar_index
 
@@ -33,7 +33,7 @@ def is_interior(e: Emitter, plan: KernelPlan, tile: Tile, out: Buffer) -> SSAVal
         add(x0, out.mins[d], out.extent(d, e), -more, sizes[d] - 1 + more)
         if align[d] == 1:
             begin_inside.add((x0, out.mins[d]))
-    for r, (low, high) in _boundary_reach(plan.group, plan.model, plan.x_spill).items():
+    for r, (low, high) in _boundary_reach(plan.group, plan.model, plan.sizes, plan.x_spill).items():
         if r.boundary.mins:
             position = r.boundary.dimensions.index(r.dim)
             first = scalar_index(e, tile, r.boundary.mins[position])
@@ -68,11 +68,13 @@ class _Reach:
     denominator: int
 
 
-def _boundary_reach(group: GroupOp, model: PipelineModel, spill: int) -> dict[_Reach, tuple[int, int]]:
+def _boundary_reach(
+    group: GroupOp, model: PipelineModel, sizes: Sequence[int], spill: int
+) -> dict[_Reach, tuple[int, int]]:
     ids = {s: model.node_of[s.funcs[0]] for s in group.stages}
     output = ids[group.output_stage]
     follow = follow_chain(model, ids.values(), output)
-    region = regions(model, list(ids.values()), output, tile_sizes(group), follow)
+    region = regions(model, list(ids.values()), output, sizes, follow)
     reach: dict[_Reach, tuple[int, int]] = {}
     for stage, id in ids.items():
         for access in accesses(stage):

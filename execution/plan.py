@@ -11,7 +11,9 @@ from xdsl.ir import SSAValue
 from tilefuse.analysis.index import Span
 from tilefuse.analysis.model import PipelineModel
 from tilefuse.dialects.img.ops import GroupOp
-from tilefuse.lowering.abi import kernel_args, origin_alignment, tile_sizes
+from tilefuse.execution.tile_grid import origin_alignment
+from tilefuse.execution.tile_schedule import TileSchedule
+from tilefuse.lowering.abi import kernel_args
 from tilefuse.lowering.emit import Emitter, Num
 from tilefuse.lowering.reads import Buffer, Tile
 
@@ -24,10 +26,10 @@ class KernelPlan(ABC):
     """
 
     def __init__(self, group: GroupOp, model: PipelineModel):
-        assert group.schedule is not None
-        self.group, self.model, self.schedule = group, model, group.schedule
+        self.group, self.model = group, model
+        self.schedule = TileSchedule.expect(group.schedule)
         self.rank = group.output_stage.rank
-        self.sizes = tile_sizes(group)
+        self.sizes = self.schedule.tile_sizes
         self.align = origin_alignment(group, model)
         """Tile origins are multiples of this, per dimension."""
         self.args = kernel_args(group)

@@ -26,7 +26,8 @@ def schedules(facts: GroupFacts, machine: Machine, wishes: Wishes = Wishes()) ->
     if not facts.rank and len(facts.members) > 1:
         raise NotFusable("a single value is a kernel of its own")
     for model in models(wishes.shape):
-        yield from model.candidates(facts, machine, wishes)
+        if isinstance(facts.definition, model.runs):
+            yield from model.candidates(facts, machine, wishes)
 
 
 def best_schedule(facts: GroupFacts, machine: Machine, wishes: Wishes = Wishes()) -> Candidate | None:

@@ -1,12 +1,10 @@
-"""How a group's kernel is called: its name, its arguments in order, its grid.
+"""How a group's kernel is called: its name, its arguments in order, its threads. Its grid is the execution model's.
 
 The lowering and the runtime both ask here, so there is one description of a launch: the group itself.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -23,9 +21,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import SSAValue
 
 from tilefuse.analysis.access import behind_boundaries
-from tilefuse.analysis.bounds import Box
-from tilefuse.analysis.model import PipelineModel, extract, is_temporary, pipeline_of
-from tilefuse.analysis.regions import alignment, follow_chain
+from tilefuse.analysis.model import is_temporary, pipeline_of
 from tilefuse.analysis.strides import static_strides
 from tilefuse.dialects.img.ops import (
     GroupOp,
@@ -121,52 +117,6 @@ def threads(group: GroupOp) -> tuple[int, int, int]:
     return (counts[0], counts[1], counts[2])
 
 
-def tile_sizes(group: GroupOp) -> tuple[int, ...]:
-    """Output points that one block computes, per dimension, x first."""
-    assert group.schedule is not None
-    return group.schedule.tile_sizes
-
-
-def origin_alignment(group: GroupOp, model: PipelineModel | None = None) -> tuple[int, ...]:
-    """Tile origins are multiples of this, per dimension: more than 1 for scaled accesses, and along x for vectors.
-
-    Temporaries lie in memory so that columns which are multiples of a vector do at multiples of its size.
-    """
-    model = model or extract(pipeline_of(group))
-    members = [model.node_of[s.funcs[0]] for s in group.stages]
-    output = model.node_of[group.output_stage.funcs[0]]
-    along_x, *others = (*alignment(follow_chain(model, members, output), group.output_stage.rank), 1)
-    if group.schedule is not None and touches_temporaries(group):
-        along_x = math.lcm(along_x, group.schedule.vector_width)
-    return (along_x, *others)[: group.output_stage.rank]
-
-
 def touches_temporaries(group: GroupOp) -> bool:
     """Whether a kernel reads or writes what is neither an input nor an output of the pipeline."""
     return any(is_temporary(a.value, group) for a in kernel_args(group) if a.kind != "scalar")
-
-
-def tiles(group: GroupOp, output_box: Box, align: Sequence[int] | None = None) -> list[int]:
-    """Tiles per dimension that cover `output_box`."""
-    align = origin_alignment(group) if align is None else align
-    counts = []
-    for (low, extent), t, a in zip(output_box, tile_sizes(group), align, strict=True):
-        first = low // a * a
-        counts.append(-(-(low + extent - first) // t))
-    return counts
-
-
-def grid(group: GroupOp, output_box: Box) -> tuple[int, int, int]:
-    """Blocks: x, y, z (z counts all dimensions from the third on)."""
-    assert group.schedule is not None
-    if group.update is not None:
-        pure = tuple(output_box[d] for d in group.update.pure_dims)
-        counts = [-(-extent // size) for (_, extent), size in zip(pure, tile_sizes(group), strict=True)]
-    else:
-        counts = tiles(group, output_box)
-    if len(counts) > 1:
-        counts[1] = -(-counts[1] // group.schedule.tiles_per_block)
-    z = 1
-    for n in counts[2:]:
-        z *= n
-    return (counts[0] if counts else 1, counts[1] if len(counts) > 1 else 1, z)

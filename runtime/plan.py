@@ -20,7 +20,7 @@ from tilefuse.analysis.strides import static_strides
 from tilefuse.dialects.img.ops import GroupOp, InputOp, PipelineOp
 from tilefuse.dialects.img.types import FuncType, element_bytes
 from tilefuse.execution.registry import model_of
-from tilefuse.lowering.abi import KernelArg, grid, kernel_args, kernel_name, threads
+from tilefuse.lowering.abi import KernelArg, kernel_args, kernel_name, threads
 from tilefuse.lowering.workspaces import Call, Workspace
 from tilefuse.runtime.arena import Lifetime, Lodging, place
 from tilefuse.runtime.boxes import CallBoxes, input_ops, rank_of
@@ -317,7 +317,7 @@ def _launch(
     return KernelLaunch(
         kernel_name(group),
         group,
-        grid(group, needed[group.funcs[0]]),
+        model_of(group).grid(group, needed[group.funcs[0]]),
         threads(group),
         tuple(words),
         tuple(addresses),
