@@ -279,4 +279,4 @@ def _tables(e: Emitter, elements: Sequence[Attribute], count: int) -> list[SSAVa
     op.attributes["kernel.dynamic"] = UnitAttr()
     whole = e.op(op, "tables")
     starts = [0, *accumulate(sizes)]
-    return [e.op(memref.ViewOp.get(whole, e.value(s), [], t), "table") for s, t in zip(starts, types, strict=False)]
+    return [e.op(memref.ViewOp(whole, e.value(s), [], t), "table") for s, t in zip(starts, types, strict=False)]

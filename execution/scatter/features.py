@@ -87,7 +87,7 @@ class ScatterFeatures(Features):
             joins = max(self.values / GLOBAL_PER_US, self.values / self.elements * SAME_PLACE_US)
             return max(memory, compute, joins) + LATENCY_US + machine.launch_us
         cells = self.blocks * self.elements * self.copies
-        clashes = (32 / self.copies) ** CLASHES
+        clashes: float = (32 / self.copies) ** CLASHES
         joins = self.values * clashes / (SHARED_PER_US * machine.cores * busy)
         # filled and read once; then as many adds to memory as there are blocks, which meet there
         tables = 2 * cells / (SHARED_PER_US * machine.cores * busy) + max(
