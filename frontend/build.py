@@ -178,7 +178,8 @@ class PipelineScope:
         olds = self._functions[id(func)]
         block = Block(arg_types=[INDEX] * (len(update.pure) + len(ranges)) + [old.type for old in olds])
         keys: list[Hashable] = [*update.pure, *(coordinate_key(r) for r in update.domain or ())]
-        hints = [*update.pure, *(r.name() for r in update.domain or ()), *[func.name()] * len(olds)]
+        dimensions = update.domain.value_names() if update.domain is not None else []
+        hints = [*update.pure, *dimensions, *[func.name()] * len(olds)]
         for arg, hint in zip(block.args, hints, strict=True):
             arg.name_hint = value_name(hint)
         self._functions[id(func)] = block.args[len(keys) :]

@@ -36,6 +36,7 @@ class RDom:
 
     def __init__(self, ranges: Any, name: str | None = None):
         self._name = name or f"r{next(_count)}"
+        self._is_numbered = not name
         if isinstance(ranges, Image):
             ranges = [ranges.interval(d) for d in range(ranges.rank())]
         if isinstance(ranges, tuple) and len(ranges) == 2 and not isinstance(ranges[0], tuple | list):
@@ -48,13 +49,17 @@ class RDom:
             fail(f"RDom '{self._name}' has no dimensions")
         if len(self.ranges) > MAX_RANK:
             fail(f"RDom '{self._name}' has {len(self.ranges)} dimensions; at most {MAX_RANK} are possible")
-        names = "xyzw" if len(self.ranges) <= 4 else ""
-        self._vars = tuple(
-            RVar(self, i, f"{self._name}.{names[i]}" if names else f"{self._name}[{i}]")
-            for i in range(len(self.ranges))
-        )
+        self._vars = tuple(RVar(self, i, name) for i, name in enumerate(self._names_under(self._name)))
         self.predicates: tuple[Expr, ...] = ()
         """What must hold at a point for it to count."""
+
+    def _names_under(self, name: str) -> list[str]:
+        rank = len(self.ranges)
+        return [f"{name}.{'xyzw'[i]}" if rank <= 4 else f"{name}[{i}]" for i in range(rank)]
+
+    def value_names(self) -> list[str]:
+        """Names for the dimensions in IR: without the number of a name of ours, which is another in each process."""
+        return self._names_under("r" if self._is_numbered else self._name)
 
     def _range(self, pair: Any) -> tuple[Expr, Expr]:
         if not isinstance(pair, tuple | list) or len(pair) != 2:

@@ -12,7 +12,7 @@ import tilefuse.lowering.printers.expr as expr
 from tilefuse.lowering.printers.async_copies import c_copies
 from tilefuse.lowering.printers.atomics import c_atomics
 from tilefuse.lowering.printers.c_types import SIGNED, UNSIGNED, byte_size, lanes, short_name, storage_type
-from tilefuse.lowering.printers.checks import check_barriers
+from tilefuse.lowering.printers.checks import check_barriers, places_of
 from tilefuse.lowering.printers.expr import MUL, Expr
 from tilefuse.lowering.printers.language import Language
 from tilefuse.lowering.printers.library import COMMON, Helper
@@ -150,7 +150,7 @@ class C(Language):
 
     def check(self, function: func.FuncOp, functions: dict[str, func.FuncOp]) -> None:
         """Threads run one after the other, so they cannot wait for each other."""
-        check_barriers(function, functions)
+        check_barriers(places_of(function, functions))
 
     def hardware_index(self, level: str) -> str | None:
         """All loops are loops."""
