@@ -20,6 +20,8 @@ from tilefuse.targets.limits import STATIC_SHARED_LIMIT
 SHAPES = ((1024, 1), (1024, 2), (512, 4), (256, 8))
 """Threads of a block, and the blocks that a multiprocessor is to hold."""
 LANES = 32
+STRIDED = 8
+"""Elements of 4 bytes in a sector."""
 LEAST_POINTS = 4096
 """Points of the domain that a block should have: with fewer, tables cost more than they save."""
 OWN_THREADS: tuple[tuple[tuple[int, ...], ...], ...] = ((), ((128,), (64,), (32,)), ((32, 4), (32, 2), (32, 1)))
@@ -49,13 +51,15 @@ def shared_candidates(facts: GroupFacts, machine: Machine) -> Iterator[Candidate
     box, pure = window(update), math.prod(work.pure)
     values = float(pure * work.steps * len(update.olds))
     run = longest_run(update) if machine.is_gpu else CPU_POINTS
+    # points of one row side by side are what lanes load together; else each takes a sector of its own
+    bytes = work.bytes * (1 if run > 1 or not machine.is_gpu else STRIDED)
     elements = float(box.size if box is not None else max(1, math.prod(facts.box) // max(1, pure)))
     for threads, resident in SHAPES if machine.is_gpu else ((1, 1),):
         most = max(1, work.steps // LEAST_POINTS)
         blocks = max(1, min(machine.cores * resident // max(1, min(pure, machine.cores)), most))
         for copies in _copies(update, box.size if box is not None else 0, machine, resident):
             features = ScatterFeatures(
-                blocks=blocks * pure, bytes=work.bytes, instructions=work.instructions + 4 * values, values=values,
+                blocks=blocks * pure, bytes=bytes, instructions=work.instructions + 4 * values, values=values,
                 elements=elements, copies=copies, threads=threads, resident=resident,
                 in_flight=work.bytes / max(1, pure * work.steps) * run,
             )  # fmt: skip
