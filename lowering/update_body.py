@@ -1,17 +1,21 @@
-"""An update inside a kernel: the kernel's arguments, and the values of the update's body at a point."""
+"""Kernels of updates: their arguments, and the body at points of the domain."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 
 from xdsl.dialects import arith, func
-from xdsl.dialects.builtin import DenseArrayBase, StringAttr, i64
+from xdsl.dialects.builtin import DenseArrayBase, StringAttr, i1, i64
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
+from tilefuse.analysis.access import behind_boundaries, coordinates, indices_of
+from tilefuse.analysis.index import Index
+from tilefuse.analysis.strides import rows_are_contiguous
 from tilefuse.dialects.img.axes import letter
 from tilefuse.dialects.img.ops import GroupOp, ReadOp, UpdateOp, WriteOp
-from tilefuse.dialects.img.types import FuncType
+from tilefuse.dialects.img.types import FuncType, element_bytes
 from tilefuse.lowering.abi import kernel_args, kernel_name, memref_type, threads
 from tilefuse.lowering.emit import INDEX, Emitter, Num
 from tilefuse.lowering.reads import Buffer, Tile, read_global, scalar_index
@@ -19,144 +23,53 @@ from tilefuse.lowering.symbols import word
 from tilefuse.lowering.workspaces import Workspace
 
 
-class UpdateKernel:
-    """The kernel of a group that holds an update, while it is emitted."""
+class UpdateFunction:
+    """The function of an update's kernel while it is emitted: its arguments by the values that they hold."""
 
     def __init__(self, group: GroupOp, workspaces: Sequence[Workspace] = ()):
         assert group.update is not None
         self.group = group
         self.op: UpdateOp = group.update
-        types, hints = _signature(group)
-        self.types = [*types, *(w.type for w in workspaces)]
-        self.block = Block(arg_types=self.types)
-        for value, hint in zip(self.block.args, [*hints, *(word(w.name) for w in workspaces)], strict=True):
+        self._types, hints = _signature(group)
+        self._types += [w.type for w in workspaces]
+        hints += [w.name for w in workspaces]
+        self._block = Block(arg_types=self._types)
+        for value, hint in zip(self._block.args, hints, strict=True):
             value.name_hint = hint
-        self.e = Emitter(self.block)
+        self.e = Emitter(self._block)
         buffers: dict[SSAValue, Buffer] = {}
         scalars: dict[SSAValue, SSAValue] = {}
-        rest = iter(self.block.args)
+        rest = iter(self._block.args)
         for arg in kernel_args(group):
             first = next(rest)
             if isinstance(type := arg.value.type, FuncType):
                 buffers[arg.value] = Buffer(first, [next(rest) for _ in range(type.rank.data)])
             else:
                 scalars[arg.value] = first
-        self.workspaces: list[SSAValue] = list(rest)
         self.tile = Tile([], self.e.true(), buffers, scalars)
+        self.workspaces = dict(zip((w.name for w in workspaces), rest, strict=True))
+        """The kernel's last arguments, by name."""
+
+    @property
+    def out(self) -> Buffer:
+        """The box over which the update is computed; all results have one."""
+        return self.tile.buffers[self.group.funcs[0]]
 
     def old(self, number: int) -> Buffer:
-        """Where function `number` lies, old values and new ones."""
+        """A function that is written over."""
         return self.tile.buffers[self.op.olds[number]]
 
-    def pure_point(self, open_scopes: ExitStack, sizes: Sequence[int]) -> tuple[dict[SSAValue, Num], Num]:
-        """Open the loops over blocks and threads: each thread has a pure point of its own, or none.
+    def scalar(self, value: SSAValue) -> Num:
+        """A scalar of type index that stands between the stages."""
+        return scalar_index(self.e, self.tile, value)
 
-        `sizes`: threads of a block per pure coordinate. Returns the pure coordinates, and the number of the thread.
-        """
-        e, op = self.e, self.op
-        # all results have one box
-        out = self.tile.buffers[self.group.funcs[0]]
-        dims = op.pure_dims
-        extents = [out.extent(d, e) for d in dims]
-        counts = [e.ceildiv(n, size, f"tiles_{letter(d)}") for n, size, d in zip(extents, sizes, dims, strict=True)]
-        depth: Num = 1
-        for n in counts[2:]:
-            depth = e.mul(depth, n)
-        loops = [(depth, "bz", "block_z"), (counts[1] if len(counts) > 1 else 1, "by", "block_y")]
-        loops.append((counts[0] if counts else 1, "bx", "block_x"))
-        bz, by, bx = (open_scopes.enter_context(e.loop(n, name, level=level)) for n, name, level in loops)
-        lanes = zip(reversed(threads(self.group)), "zyx", strict=True)
-        tz, ty, tx = (open_scopes.enter_context(e.loop(n, f"t{a}", level=f"thread_{a}")) for n, a in lanes)
-        blocks: list[Num] = [bx, by]
-        for n in counts[2:-1]:
-            quotient = e.op(arith.DivUIOp(e.value(bz), e.value(n)))
-            blocks.append(e.sub(bz, e.mul(quotient, n)))
-            bz = quotient
-        blocks.append(bz)
-        inside: SSAValue | None = None
-        where: dict[SSAValue, Num] = {}
-        lanes_of: list[Num] = [tx, ty, tz, *[0] * len(dims)]
-        for number, coordinate in enumerate(op.pure):
-            offset = e.add(e.mul(blocks[number], sizes[number]), lanes_of[number])
-            where[coordinate] = e.add(out.mins[dims[number]], offset)
-            inside = e.both(inside, e.compare("slt", offset, extents[number]))
-        open_scopes.enter_context(e.when(inside))
-        width, height, _ = threads(self.group)
-        return where, e.add(e.mul(e.add(e.mul(tz, height), ty), width), tx)
-
-    def domain(self, open_scopes: ExitStack, where: dict[SSAValue, Num]) -> bool:
-        """Open the loops over the reduction domain, innermost last, and add its coordinates to `where`.
-
-        False, with none open, if it surely has no points.
-        """
-        e = self.e
-        ranges = [tuple(scalar_index(e, self.tile, v) for v in (d.min, d.extent)) for d in self.op.domain]
-        if any(isinstance(extent, int) and extent <= 0 for _, extent in ranges):
-            return False
-        for dimension, (low, extent) in reversed(list(zip(self.op.domain, ranges, strict=True))):
-            name = dimension.coordinate.name_hint or "r"
-            step = open_scopes.enter_context(e.loop(extent, word(name)))
-            where[dimension.coordinate] = e.add(low, step)
-        return True
-
-    def at(self, where: Mapping[SSAValue, Num], loaded: Mapping[ReadOp, SSAValue] | None = None) -> UpdatePoint:
-        """The body at a point of its coordinates; `loaded`: values of reads that are there already."""
-        return UpdatePoint(self, where, loaded or {})
-
-    def finish(self) -> func.FuncOp:
-        """End the function, and give it its attributes."""
+    def finished(self) -> func.FuncOp:
+        """The whole function, when all of its body is emitted."""
         self.e.effect(func.ReturnOp())
-        kernel = func.FuncOp(kernel_name(self.group), (self.types, []), Region(self.block))
+        kernel = func.FuncOp(kernel_name(self.group), (self._types, []), Region(self._block))
         kernel.attributes["kernel.threads"] = DenseArrayBase.from_list(i64, list(threads(self.group)))
         kernel.attributes["kernel.comment"] = StringAttr(f"{self.op.sym_name.data}: {self.group.schedule}")
         return kernel
-
-
-class UpdatePoint:
-    """The values of an update's body at one point, emitted where the kernel's emitter stands."""
-
-    def __init__(self, kernel: UpdateKernel, where: Mapping[SSAValue, Num], loaded: Mapping[ReadOp, SSAValue]):
-        self._kernel, self._loaded = kernel, loaded
-        self.where = where
-        """The coordinates."""
-        self._values: dict[SSAValue, SSAValue] = dict(kernel.tile.scalars)
-
-    def compute(self) -> None:
-        """Emit all operations of the body but the write."""
-        for op in self._kernel.op.body.block.ops:
-            if isinstance(op, ReadOp):
-                self._values[op.value] = self._loaded[op] if op in self._loaded else self._read(op)
-            elif not isinstance(op, WriteOp):
-                self._copy(op)
-
-    def _copy(self, op: Operation) -> None:
-        copy = op.clone({v: self.value(v) for v in op.operands})
-        self._kernel.e.effect(copy)
-        for old, new in zip(op.results, copy.results, strict=True):
-            self._values[old] = new
-            new.name_hint = old.name_hint
-
-    def value(self, value: SSAValue) -> SSAValue:
-        """A value of the body, or a scalar."""
-        if value in self.where:
-            return self._kernel.e.value(self.where[value])
-        if value not in self._values:
-            # a constant that stands between the stages
-            assert isinstance(value.owner, arith.ConstantOp)
-            self._values[value] = self._kernel.e.op(value.owner.clone())
-        return self._values[value]
-
-    def indices(self, op: ReadOp | WriteOp) -> list[Num]:
-        """The position that a read or the write has, x first."""
-        operands = [self.where[v] if v in self.where else self.value(v) for v in op.indices]
-        return [self._kernel.e.affine(x, operands) for x in op.map.data.results]
-
-    def _read(self, op: ReadOp) -> SSAValue:
-        kernel, where = self._kernel, self.indices(op)
-        if op.source in kernel.op.currents:
-            buffer = kernel.old(kernel.op.currents.index(op.source))  # type: ignore[arg-type]
-            return kernel.e.load(buffer.memref, buffer.index(where, kernel.e))
-        return read_global(kernel.e, kernel.tile, op.source, where, None)
 
 
 def _signature(group: GroupOp) -> tuple[list[Attribute], list[str]]:
@@ -174,3 +87,181 @@ def _signature(group: GroupOp) -> tuple[list[Attribute], list[str]]:
         types += [memref_type(arg.value), *[INDEX] * type.rank.data]
         hints += [hint, *(f"{hint}_min_{letter(d)}" for d in range(type.rank.data))]
     return types, hints
+
+
+def pure_point(
+    function: UpdateFunction, sizes: Sequence[int], where: dict[SSAValue, Num], open_scopes: ExitStack
+) -> Num:
+    """Open the loops over blocks and threads; each thread has a pure point of its own, or none.
+
+    `sizes`: threads of a block along each pure coordinate. Adds these to `where`, and returns the thread's number.
+    """
+    e, op, out = function.e, function.op, function.out
+    dims = op.pure_dims
+    extents = [out.extent(d, e) for d in dims]
+    counts = [e.ceildiv(n, size, f"tiles_{letter(d)}") for n, size, d in zip(extents, sizes, dims, strict=True)]
+    depth: Num = 1
+    for n in counts[2:]:
+        depth = e.mul(depth, n)
+    loops = [(depth, "bz", "block_z"), (counts[1] if len(counts) > 1 else 1, "by", "block_y")]
+    loops.append((counts[0] if counts else 1, "bx", "block_x"))
+    bz, by, bx = (open_scopes.enter_context(e.loop(n, name, level=level)) for n, name, level in loops)
+    lanes = zip(reversed(threads(function.group)), "zyx", strict=True)
+    tz, ty, tx = (open_scopes.enter_context(e.loop(n, f"t{a}", level=f"thread_{a}")) for n, a in lanes)
+    blocks: list[Num] = [bx, by]
+    for n in counts[2:-1]:
+        quotient = e.op(arith.DivUIOp(e.value(bz), e.value(n)))
+        blocks.append(e.sub(bz, e.mul(quotient, n)))
+        bz = quotient
+    blocks.append(bz)
+    inside: SSAValue | None = None
+    lanes_of: list[Num] = [tx, ty, tz, *[0] * len(dims)]
+    for number, coordinate in enumerate(op.pure):
+        offset = e.add(e.mul(blocks[number], sizes[number]), lanes_of[number])
+        where[coordinate] = e.add(out.mins[dims[number]], offset)
+        inside = e.both(inside, e.compare("slt", offset, extents[number]))
+    open_scopes.enter_context(e.when(inside))
+    width, height, _ = threads(function.group)
+    return e.add(e.mul(e.add(e.mul(tz, height), ty), width), tx)
+
+
+def domain_loops(function: UpdateFunction, where: dict[SSAValue, Num], open_scopes: ExitStack) -> bool:
+    """Open the loops over the reduction domain, innermost last; False if it surely has no points.
+
+    Adds its coordinates to `where`.
+    """
+    e = function.e
+    for dimension in reversed(function.op.domain):
+        low, extent = (function.scalar(v) for v in (dimension.min, dimension.extent))
+        if isinstance(extent, int) and extent <= 0:
+            return False
+        name = dimension.coordinate.name_hint or "r"
+        step = open_scopes.enter_context(e.loop(extent, word(name)))
+        where[dimension.coordinate] = e.add(low, step)
+    return True
+
+
+@dataclass(frozen=True)
+class Row:
+    """Points side by side along one coordinate."""
+
+    along: SSAValue | None
+    """The coordinate; None for a single point."""
+    count: int = 1
+    wide: Collection[ReadOp] = ()
+    """The reads of which all points are loaded at once, by accesses of at most 16 bytes: they lie so."""
+    inside: Collection[ReadOp] = ()
+    """The reads of which all points lie in one row, and inside of what is there: loaded one by one."""
+
+
+class UpdateBody:
+    """The body of an update where its coordinates have values; it emits what computes the terms."""
+
+    def __init__(self, function: UpdateFunction, where: Mapping[SSAValue, Num], row: Row = Row(None)):
+        self.function, self.e, self.op = function, function.e, function.op
+        self.row = row
+        self._where = [
+            {c: self.e.add(n, i) if c is row.along else n for c, n in where.items()} for i in range(row.count)
+        ]
+        """The coordinates of each point."""
+        self._values: list[dict[SSAValue, SSAValue]] = [{} for _ in range(row.count)]
+        self._moving = {row.along} if row.along is not None else set()
+        """Coordinates and values that differ from point to point."""
+
+    def compute(self) -> None:
+        """Emit all that stands before the write."""
+        for op in self.op.body.block.ops:
+            if isinstance(op, WriteOp):
+                return
+            moves = not self._moving.isdisjoint(op.operands)
+            if moves:
+                self._moving.update(op.results)
+            if isinstance(op, ReadOp) and moves and (op in self.row.wide or op in self.row.inside):
+                for values, value in zip(self._values, self._load(op), strict=True):
+                    values[op.value] = value
+                continue
+            for point in range(self.row.count if moves else 1):
+                self._emit(op, point)
+            for point in range(1, 1 if moves else self.row.count):
+                self._values[point].update({r: self._values[0][r] for r in op.results})
+
+    def predicate(self, point: int = 0) -> SSAValue | None:
+        """Whether a point is written; None for always."""
+        condition = self.op.write_op.predicate
+        return None if condition is None else self.value(condition, point)
+
+    def terms(self, point: int = 0) -> list[SSAValue]:
+        """What is written, of each function."""
+        return [self.value(v, point) for v in self.op.write_op.values]
+
+    def position(self, point: int = 0) -> list[Num]:
+        """Where it is written."""
+        return self._indices(self.op.write_op, point)
+
+    def value(self, value: SSAValue, point: int = 0) -> SSAValue:
+        """A value of the body, at a point."""
+        where, values = self._where[point], self._values[point]
+        if value in where:
+            return self.e.value(where[value])
+        if value in self.function.tile.scalars:
+            return self.function.tile.scalars[value]
+        if value not in values:
+            # a constant that stands between the stages, or one of the body that only the position needs
+            assert isinstance(value.owner, arith.ConstantOp)
+            values[value] = self.e.op(value.owner.clone())
+        return values[value]
+
+    def _emit(self, op: Operation, point: int) -> None:
+        if isinstance(op, ReadOp):
+            self._values[point][op.value] = self._read(op, point)
+            return
+        copy = op.clone({v: self.value(v, point) for v in op.operands})
+        self.e.effect(copy)
+        for old, new in zip(op.results, copy.results, strict=True):
+            self._values[point][old] = new
+            new.name_hint = old.name_hint
+
+    def _indices(self, op: ReadOp | WriteOp, point: int) -> list[Num]:
+        where = self._where[point]
+        operands = [where[v] if v in where else self.value(v, point) for v in op.indices]
+        return [self.e.affine(x, operands) for x in op.map.data.results]
+
+    def _read(self, op: ReadOp, point: int) -> SSAValue:
+        where = self._indices(op, point)
+        if op.source in self.op.currents:
+            buffer = self.function.old(self.op.currents.index(op.source))  # type: ignore[arg-type]
+            return self.e.load(buffer.memref, buffer.index(where, self.e))
+        return read_global(self.e, self.function.tile, op.source, where, None)
+
+    def _load(self, op: ReadOp) -> list[SSAValue]:
+        """The values of a read at all points, by vectors where they lie so."""
+        buffer = self.function.tile.buffers[op.source]
+        width = access_width(op.source, self.row.count) if op in self.row.wide else 1
+        found: list[SSAValue] = []
+        for first in range(0, self.row.count, width):
+            index = buffer.index(self._indices(op, first), self.e)
+            found += self.e.load_vector(buffer.memref, index, width)
+        return found
+
+
+def access_width(function: SSAValue, count: int) -> int:
+    """How many of `count` points, a power of two, one access of at most 16 bytes has."""
+    assert isinstance(function.type, FuncType)
+    return max(1, min(count, 16 // element_bytes(function.type.element)))
+
+
+def wide_reads(op: UpdateOp, along: SSAValue) -> list[ReadOp]:
+    """The reads whose neighbours along a coordinate lie side by side in memory, with no boundary between."""
+    of = coordinates(op)
+    found = []
+    for read in op.body.block.ops:
+        if not isinstance(read, ReadOp) or read.source in op.currents or not read.map.data.results:
+            continue
+        base, boundaries = behind_boundaries(read.source)
+        first, *others = indices_of(read, of)
+        moves = isinstance(first, Index) and first.var == of[along] and (first.num, first.den) == (1, 1)
+        still = all(isinstance(i, Index) and i.var != of[along] for i in others)
+        is_plain = not boundaries and rows_are_contiguous(base) and read.value.type != i1
+        if moves and still and is_plain:
+            found.append(read)
+    return found

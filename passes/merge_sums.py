@@ -101,9 +101,9 @@ def _constant(function: SSAValue) -> int | None:
     if not isinstance(made, arith.ConstantOp) or not isinstance(made.value, IntegerAttr):
         return None
     assert isinstance(function.type, FuncType)
-    element, number = function.type.element, made.value.value.data
+    element, number = function.type.element, int(made.value.value.data)
     assert isinstance(element, IntegerType)
-    bits = 1 << element.width.data
+    bits: int = 1 << element.width.data
     signed = (number + bits // 2) % bits - bits // 2
     return signed if element.signedness.data.name == "SIGNED" else signed % bits
 

@@ -17,32 +17,31 @@ from tilefuse.dialects.img.types import FuncType
 from tilefuse.execution.in_order.attribute import InOrderSchedule
 from tilefuse.lowering.emit import Num
 from tilefuse.lowering.reads import Buffer
-from tilefuse.lowering.update_body import UpdateKernel, UpdatePoint
+from tilefuse.lowering.update_body import UpdateBody, UpdateFunction, domain_loops, pure_point
 
 
 def update_kernel(group: GroupOp) -> func.FuncOp:
     """Emit the kernel of a group that holds an update."""
-    kernel = UpdateKernel(group)
+    function = UpdateFunction(group)
+    where: dict[SSAValue, Num] = {}
     with ExitStack() as open_scopes:
-        where, _ = kernel.pure_point(open_scopes, InOrderSchedule.expect(group.schedule).thread_counts)
-        if kernel.domain(open_scopes, where):
-            point = kernel.at(where)
-            point.compute()
-            write = kernel.op.write_op
-            with kernel.e.when(None if write.predicate is None else point.value(write.predicate)):
-                _write(kernel, point)
-    return kernel.finish()
+        pure_point(function, InOrderSchedule.expect(group.schedule).tile_sizes, where, open_scopes)
+        if domain_loops(function, where, open_scopes):
+            body = UpdateBody(function, where)
+            body.compute()
+            with function.e.when(body.predicate()):
+                _write(function, body)
+    return function.finished()
 
 
-def _write(kernel: UpdateKernel, point: UpdatePoint) -> None:
+def _write(function: UpdateFunction, body: UpdateBody) -> None:
     """Write the values of all functions, when all are computed."""
-    e, op = kernel.e, kernel.op
-    where = point.indices(op.write_op)
+    e, op = function.e, function.op
+    where = body.position()
     written: list[tuple[SSAValue, Buffer, list[Num]]] = []
-    for number, (way, value) in enumerate(zip(op.combiners, op.write_op.values, strict=True)):
-        buffer = kernel.old(number)
+    for number, (way, new) in enumerate(zip(op.combiners, body.terms(), strict=True)):
+        buffer = function.old(number)
         index = buffer.index(where, e)
-        new = point.value(value)
         if way != SET:
             type = op.olds[number].type
             assert isinstance(type, FuncType)

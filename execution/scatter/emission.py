@@ -27,9 +27,9 @@ from tilefuse.execution.scatter.attribute import ScatterSchedule
 from tilefuse.execution.scatter.runs import VECTOR_BYTES, RowRead, row_reads
 from tilefuse.execution.scatter.table import Window, window
 from tilefuse.lowering.emit import SHARED, Emitter, Num
-from tilefuse.lowering.reads import Buffer, scalar_index
+from tilefuse.lowering.reads import Buffer
 from tilefuse.lowering.symbols import word
-from tilefuse.lowering.update_body import UpdateKernel, UpdatePoint
+from tilefuse.lowering.update_body import Row, UpdateBody, UpdateFunction
 from tilefuse.targets.limits import STATIC_SHARED_LIMIT
 
 
@@ -42,8 +42,8 @@ class _Scatter:
     """The kernel while it is emitted."""
 
     def __init__(self, group: GroupOp, aligned: Collection[SSAValue]):
-        self.kernel = UpdateKernel(group)
-        self.e, self.op = self.kernel.e, self.kernel.op
+        self.function = UpdateFunction(group)
+        self.e, self.op = self.function.e, self.function.op
         schedule = ScatterSchedule.expect(group.schedule)
         self.threads = schedule.thread_counts[0]
         self.blocks, self.copies = schedule.number("blocks"), schedule.number("copies")
@@ -71,7 +71,7 @@ class _Scatter:
             if self.window is not None:
                 self.e.effect(gpu.BarrierOp())
                 self._add_to_memory(self.window)
-        return self.kernel.finish()
+        return self.function.finished()
 
     @contextmanager
     def _thread(self) -> Iterator[Num]:
@@ -81,7 +81,7 @@ class _Scatter:
     def _block(self, open_scopes: ExitStack) -> Num:
         """Open the loop over blocks; return the part of the domain that the block has."""
         e, op = self.e, self.op
-        out = self.kernel.tile.buffers[self.kernel.group.funcs[0]]
+        out = self.function.out
         extents = [out.extent(d, e) for d in op.pure_dims]
         count: Num = self.blocks
         for extent in extents:
@@ -146,7 +146,7 @@ class _Scatter:
 
     def _join(self, number: int, value: SSAValue, position: list[Num]) -> None:
         """Join a value with a function in memory."""
-        buffer, e = self.kernel.old(number), self.e
+        buffer, e = self.function.old(number), self.e
         kind = atomic_kind(self.op.combiners[number], self.elements[number])
         e.effect(AtomicRMWOp(kind, value, buffer.memref, [e.value(i) for i in buffer.index(position, e)]))
 
@@ -157,7 +157,7 @@ class _Scatter:
         e, op = self.e, self.op
         lows, extents = [], []
         for dimension in op.domain:
-            low, extent = (scalar_index(e, self.kernel.tile, v) for v in (dimension.min, dimension.extent))
+            low, extent = (self.function.scalar(v) for v in (dimension.min, dimension.extent))
             lows.append(low)
             extents.append(e.max(extent, 0))
         lead, same = self._lead(lows)
@@ -209,7 +209,7 @@ class _Scatter:
         return lead, same
 
     def _buffer(self, read: RowRead) -> Buffer:
-        return self.kernel.tile.buffers[read.op.source]
+        return self.function.tile.buffers[read.op.source]
 
     def _run(
         self, where: dict[SSAValue, Num], low: Num, first: Num, extent: Num, same: SSAValue | None, name: str
@@ -217,47 +217,38 @@ class _Scatter:
         """Take the points from `first` on, of which those in 0..extent are in the domain."""
         e, coordinate = self.e, self.op.domain[0].coordinate
         if self.points == 1:
-            self._take(self.kernel.at({**where, coordinate: e.add(low, first)}), 0)
+            self._take({**where, coordinate: e.add(low, first)}, Row(None))
             return
         end = e.add(first, self.points)
         inside = e.both(e.both(e.compare("sge", first, 0), e.compare("sle", end, extent)), same)
         assert inside is not None
+        wide = [read.op for read in self.reads if read.is_vector]
+        row = Row(coordinate, self.points, wide, [read.op for read in self.reads if not read.is_vector])
 
         def whole() -> None:
-            start = e.add(low, first)
-            rows = {read.op: self._load(read, {**where, coordinate: start}) for read in self.reads}
-            for k in range(self.points):
-                loaded = {op: row[k] for op, row in rows.items()}
-                self._take(self.kernel.at({**where, coordinate: e.add(start, k)}, loaded), k)
+            self._take({**where, coordinate: e.add(low, first)}, row)
 
         def one_by_one() -> None:
             with e.loop(e.min(end, extent), name, start=e.max(first, 0)) as x:
-                self._take(self.kernel.at({**where, coordinate: e.add(low, x)}), 0)
+                self._take({**where, coordinate: e.add(low, x)}, Row(None))
 
         e.choose(inside, whole, one_by_one)
 
-    def _load(self, read: RowRead, where: dict[SSAValue, Num]) -> list[SSAValue]:
-        """The values of a read at points side by side, all inside its buffer."""
-        e, buffer = self.e, self._buffer(read)
-        index = buffer.index(self.kernel.at(where).indices(read.op), e)
-        if read.is_vector:
-            return e.load_vector(buffer.memref, index, self.points)
-        return [e.load(buffer.memref, [*index[:-1], e.add(index[-1], k)]) for k in range(self.points)]
-
-    def _take(self, point: UpdatePoint, k: int) -> None:
-        """Take a point, the `k`-th of a run."""
-        e, write = self.e, self.op.write_op
-        point.compute()
-        with e.when(None if write.predicate is None else point.value(write.predicate)):
-            position = point.indices(write)
-            for number, value in enumerate(write.values):
-                if self.window is None:
-                    self._join(number, point.value(value), position)
-                    continue
-                copy = k % self.copies if self.threads == 1 else self.copy
-                at = e.add(e.mul(self.window.number(e, position), self.copies), copy)
-                kind = atomic_kind(self.op.combiners[number], self.elements[number])
-                e.effect(AtomicRMWOp(kind, point.value(value), self.tables[number], [e.value(at)]))
+    def _take(self, where: dict[SSAValue, Num], row: Row) -> None:
+        """Take the points of a row."""
+        e, body = self.e, UpdateBody(self.function, where, row)
+        body.compute()
+        for k in range(row.count):
+            with e.when(body.predicate(k)):
+                position = body.position(k)
+                for number, value in enumerate(body.terms(k)):
+                    if self.window is None:
+                        self._join(number, value, position)
+                        continue
+                    copy = k % self.copies if self.threads == 1 else self.copy
+                    at = e.add(e.mul(self.window.number(e, position), self.copies), copy)
+                    kind = atomic_kind(self.op.combiners[number], self.elements[number])
+                    e.effect(AtomicRMWOp(kind, value, self.tables[number], [e.value(at)]))
 
 
 def _attribute(number: int, element: Attribute) -> IntegerAttr[IntegerType]:
