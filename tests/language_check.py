@@ -256,4 +256,4 @@ def check(seed: int) -> Counter[str]:
 
 def check_as_halide(seed: int) -> Counter[str]:
     """The evaluator and the wheel on the program of a seed."""
-    return way_as_halide(random_language(seed))
+    return way_as_halide(random_language(seed, wheel=True))
