@@ -74,6 +74,9 @@ def _halide() -> tuple[Any, Any]:
     import halide
 
     target = halide.get_jit_target_from_environment().with_feature(halide.TargetFeature.StrictFloat)
+    x, f = halide.Var("x"), halide.Func("f")
+    f[x] = x
+    f.realize([3], target)  # compiles the runtime, which processes forked later then have
     return halide, target
 
 
