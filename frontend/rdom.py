@@ -52,6 +52,8 @@ class RDom:
         self._vars = tuple(RVar(self, i, name) for i, name in enumerate(self._names_under(self._name)))
         self.predicates: tuple[Expr, ...] = ()
         """What must hold at a point for it to count."""
+        self.used_by: str | None = None
+        """What went over it first: after that it has no more predicates."""
 
     def _names_under(self, name: str) -> list[str]:
         rank = len(self.ranges)
@@ -133,6 +135,10 @@ class RDom:
     def where(self, predicate: Any) -> None:
         """Leave out the points where `predicate` does not hold. What stands there is still read, but not used."""
         e = as_expr(predicate)
+        if self.used_by is not None:
+            fail(f"RDom '{self._name}': where(...) stands before what goes over it, and {self.used_by} does already")
+        if any(inner.op == "undef" for inner in postorder([e])):
+            fail(f"RDom '{self._name}': where(...) takes a condition that is defined, not {describe(e)}")
         if not e.type().is_bool():
             fail(f"RDom '{self._name}': where(...) takes a condition, not {describe(e)} of type {e.type()}")
         for inner in postorder([e]):
