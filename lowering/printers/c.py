@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 from xdsl.dialects import arith, func, scf
@@ -101,6 +102,13 @@ def _bits() -> dict[str, Helper]:
     return found
 
 
+_WRITE = """static void (*tilefuse_writer)(const char*);
+void tilefuse_set_write(void (*writer)(const char*)) { tilefuse_writer = writer; }
+static void tilefuse_write(const char* line) {
+  if (tilefuse_writer) tilefuse_writer(line);
+  else fputs(line, stdout);
+}"""
+
 _HALF = {
     "f16_to_f32": Helper(
         "float f16_to_f32(unsigned short a) { _Float16 h; __builtin_memcpy(&h, &a, 2); return (float)h; }"
@@ -179,6 +187,13 @@ class C(Language):
         double = ctype == "double"
         one = Expr("1.0" if double else "1.0f", expr.PRIMARY, ctype)
         return expr.binary(one, "/", expr.call(self.math("sqrt" if double else "sqrtf"), (a,), ctype), MUL, ctype)
+
+    def print_line(self, prelude: Prelude, arguments: Sequence[str], longest: int) -> str:
+        """To a function that the runtime may set, which finds Python's output; else to C's."""
+        prelude.includes.add("stdio.h")
+        prelude.require_type("tilefuse_write", _WRITE)
+        text = ", ".join(arguments)
+        return f"{{ char line[{longest}]; snprintf(line, sizeof line, {text}); tilefuse_write(line); }}"
 
     def dynamic_shared(self, name: str, type_: MemRefType, op: Operation) -> str:
         """Memory of the thread that runs the block, for as long as that lives: it may be more than a stack holds."""

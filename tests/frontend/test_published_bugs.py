@@ -1,7 +1,7 @@
 """Programs that Halide's bug reports say went wrong under a schedule, by hand or found: here under every schedule.
 
-Each is a program in words of our own; what it must give is the evaluator's, and the wheel's with every Func at its root.
-"""
+Each is a program in words of our own. What it must give is the evaluator's, and the wheel's with every Func at its
+root.
 
 import shutil
 from random import Random
