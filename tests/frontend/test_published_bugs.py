@@ -2,6 +2,7 @@
 
 Each is a program in words of our own. What it must give is the evaluator's, and the wheel's with every Func at its
 root.
+"""
 
 import shutil
 from random import Random
