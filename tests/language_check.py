@@ -230,6 +230,20 @@ def ways(program: Program | Case, seed: int | str, only: str | None = None) -> C
     return counts
 
 
+def standard_ways(program: Program | Case) -> None:
+    """C and the emulated GPU, each with the standard schedule, against the evaluator. Raises Different."""
+    warnings.simplefilter("ignore")
+    module = module_of(program)
+    (expected,) = by_us(program, module, "reference")
+    if shutil.which("cc"):
+        assert_same(program, by_us(program, module, "cpu")[0], expected, "cpu")
+    if shutil.which("g++"):
+        with emulated() as misaligned:
+            found = by_us(program, module, "cpu", passes=standard_passes("h200"))
+            assert_same(program, found[0], expected, "emulated gpu")
+            assert not any(misaligned)
+
+
 def _scheduled(rng: Random, run: Callable[..., None], target: str, counts: Counter[str]) -> None:
     for _ in range(4):
         try:
