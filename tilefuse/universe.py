@@ -66,6 +66,7 @@ UNIVERSE = Universe(
         "pack-subwords": _of_model("warp_tile.pack_subwords", "PackSubwords"),
         "roll-stages": _of_model("warp_tile.roll_stages", "RollStages"),
         "lower-warp-tiles": _of_model("warp_tile.lower_warp_tiles", "LowerWarpTiles"),
+        "merge-sums": _pass("merge_sums", "MergeSums"),
         "merge-versions": _pass("merge_versions", "MergeVersions"),
         "promote-memory": _pass("promote_memory", "PromoteMemory"),
         "raise-clamps": _pass("raise_clamps", "RaiseClamps"),
