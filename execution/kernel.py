@@ -6,6 +6,7 @@ boundary's box around what it reads. It calls the tile body with flags that are 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from functools import partial, reduce
 
@@ -16,6 +17,8 @@ from xdsl.ir import Attribute, Block, Region, SSAValue
 from tilefuse.dialects.img.axes import letter
 from tilefuse.dialects.img.ops import GroupOp
 from tilefuse.dialects.img.types import FuncType
+from tilefuse.execution.facts import GroupFacts
+from tilefuse.execution.few_tiles import shared_from
 from tilefuse.execution.interior import is_interior
 from tilefuse.execution.plan import KernelPlan
 from tilefuse.execution.stream import emit_stream
@@ -238,6 +241,9 @@ class _Kernel:
         # a wave stays one only if none of the versions takes more registers
         if REGISTER_BOUNDED in group.attributes or self.plan.x_edge_version:
             bound(group, result)
+        if math.prod(self.plan.schedule.thread_counts) == 1 and self.plan.rank:
+            least = shared_from(GroupFacts.of(group, self.plan.model), tuple(self.plan.sizes))
+            result.attributes["kernel.shared_from"] = IntegerAttr(least, i64)
         chain = ", ".join(s.sym_name.data for s in group.stages)
         result.attributes["kernel.comment"] = StringAttr(f"{chain}: {group.schedule}")
         return result

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from collections.abc import Sequence
 from typing import ClassVar
 
 from xdsl.dialects import arith, func, scf
@@ -164,12 +165,17 @@ class C(Language):
         """All loops are loops."""
         return None
 
-    def loop_pragmas(self, loop: scf.ForOp) -> list[str]:
+    def shared_out(self, loop: scf.ForOp) -> list[scf.ForOp]:
+        """The outermost block loop, and those that OpenMP collapses with it."""
+        return _perfect_nest(loop) if _is_block_loop(loop) and not _inside_block_loop(loop) else []
+
+    def loop_pragmas(self, loop: scf.ForOp, counts: Sequence[Expr]) -> list[str]:
         """OpenMP's pragma on the outermost block loop; simd; unrolling."""
-        if _is_block_loop(loop) and not _inside_block_loop(loop):
-            depth = _perfect_depth(loop)
-            collapse = f" collapse({depth})" if depth > 1 else ""
-            return [f"#pragma omp parallel for{collapse} schedule(static)"]
+        if counts:
+            collapse = f" collapse({len(counts)})" if len(counts) > 1 else ""
+            # threads cost more than few blocks of little work
+            blocks = " * ".join(n.wrapped(MUL) for n in counts)
+            return [f"#pragma omp parallel for{collapse} schedule(static) if({blocks} >= {_shared_from(loop)})"]
         # `omp simd` must stand right in front of the loop, and unrolls by itself.
         if "kernel.simd" in loop.attributes:
             return ["#pragma omp simd"]
@@ -234,18 +240,26 @@ def _inside_block_loop(op: Operation) -> bool:
     return parent is not None and (_is_block_loop(parent) or _inside_block_loop(parent))
 
 
-def _perfect_depth(loop: scf.ForOp) -> int:
-    """How many block loops stand directly in one another, with bounds known outside of them all."""
-    depth, outer = 1, [loop]
+def _shared_from(loop: scf.ForOp) -> int:
+    """Blocks from which on a kernel takes several threads."""
+    function: Operation | None = loop
+    while function is not None and not isinstance(function, func.FuncOp):
+        function = function.parent_op()
+    least = function.attributes.get("kernel.shared_from") if function is not None else None
+    return least.value.data if isinstance(least, IntegerAttr) else 2
+
+
+def _perfect_nest(loop: scf.ForOp) -> list[scf.ForOp]:
+    """The block loops that stand directly in one another, with bounds known outside of them all."""
+    outer = [loop]
     while True:
         inner = [op for op in outer[-1].body.block.ops if not isinstance(op, (arith.ConstantOp, scf.YieldOp))]
         if len(inner) != 1 or not _is_block_loop(inner[0]) or "kernel.comment" in inner[0].attributes:
-            return depth
+            return outer
         [nested] = inner
         assert isinstance(nested, scf.ForOp)
         for bound in (nested.lb, nested.ub, nested.step):
             inside = any(bound.owner is o.body.block or bound.owner in o.body.block.ops for o in outer)
             if inside and not isinstance(bound.owner, arith.ConstantOp):
-                return depth
+                return outer
         outer.append(nested)
-        depth += 1

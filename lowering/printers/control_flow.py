@@ -17,7 +17,7 @@ from tilefuse.lowering.printers.checks import constant_value
 from tilefuse.lowering.printers.expr import ADD, Expr
 from tilefuse.lowering.printers.function_text import FunctionText
 from tilefuse.lowering.printers.memory import memory_of, read_pointers
-from tilefuse.lowering.printers.readings import signed
+from tilefuse.lowering.printers.readings import literal, signed
 from tilefuse.lowering.symbols import function_name
 
 LEVELS = tuple(f"{unit}_{axis}" for unit in ("block", "thread") for axis in "xyz")
@@ -36,6 +36,7 @@ def print_for(p: FunctionText, op: Operation) -> None:
             _print_hardware_loop(p, op, builtin)
             return
     induction, *carried = op.body.block.args
+    counts = [_count(p, loop.ub) for loop in p.language.shared_out(op)]
     lower, upper, step = (_bound(p, value) for value in (op.lb, op.ub, op.step))
     inits = [p.converted(value) for value in op.iter_args]
     p.flush_reads()
@@ -44,7 +45,7 @@ def print_for(p: FunctionText, op: Operation) -> None:
         p.line(f"{target.ctype} {target.text} = {init.text};")
         p.set_value(arg, target)
         p.set_value(result, target)
-    for pragma in p.language.loop_pragmas(op):
+    for pragma in p.language.loop_pragmas(op, counts):
         p.line(pragma)
     p.names.push()
     ctype = "idx" if isinstance(induction.type, IndexType) else SIGNED[width_of(induction.type, op)]
@@ -55,6 +56,15 @@ def print_for(p: FunctionText, op: Operation) -> None:
     p.scope(op.body.block)
     p.line("}")
     p.names.pop()
+
+
+def _count(p: FunctionText, value: SSAValue) -> Expr:
+    """The end of a loop, as something that is printed twice."""
+    if (known := constant_value(value)) is not None:
+        return literal(known, 64)
+    a = p.atom(p.use(value), value)
+    p.set_value(value, a)
+    return a
 
 
 def _bound(p: FunctionText, value: SSAValue) -> Expr:
