@@ -8,6 +8,7 @@ from tilefuse.analysis.model import PipelineModel
 from tilefuse.dialects.img.ops import GroupOp
 from tilefuse.execution.plan import KernelPlan
 from tilefuse.execution.row_strip.emission import StripBody
+from tilefuse.execution.row_strip.invariants import hoist_invariants
 from tilefuse.lowering.emit import Emitter
 from tilefuse.lowering.reads import Buffer, Tile
 
@@ -21,3 +22,4 @@ class StripPlan(KernelPlan):
 
     def body(self, e: Emitter, tile: Tile, outputs: Sequence[Buffer]) -> None:
         StripBody(self.group, self.model, e, tile, outputs).emit()
+        hoist_invariants(e.block)

@@ -1,20 +1,27 @@
 """Strips of rows on a CPU: random pipelines give the evaluator's results to the bit, however strips are cut."""
 
+import re
 from dataclasses import dataclass
 
+import numpy as np
 import pytest
 from random_pipelines import random_pipeline
-from random_programs import assert_equal, call, evaluated, passes
+from random_programs import assert_equal, call, evaluated, passes, pieces
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
+import tilefuse as hl
 from tilefuse.analysis.model import extract
+from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.img.ops import GroupOp, PipelineOp, StageOp
 from tilefuse.execution.facts import GroupFacts
 from tilefuse.execution.row_strip.attribute import StripSchedule
 from tilefuse.execution.row_strip.model import RowStrip
+from tilefuse.execution.row_strip.rows import rolling_rows
+from tilefuse.passes.tile import Tile
 from tilefuse.runtime.program import compile_pipeline
+from tilefuse.runtime.specialize import find_pipeline
 
 
 @dataclass(frozen=True)
@@ -57,3 +64,57 @@ def test_random_pipelines(seed):
     case, (columns, rows) = random_pipeline(seed, stages=4), SIZES[seed % len(SIZES)]
     program = compile_pipeline(case.module, "cpu", strict_float=True, passes=small_strips(columns, rows), verify=True)
     assert_equal(call(program, case), evaluated(case), f"seed {seed}, strips of {columns} x {rows}")
+
+
+def boxes(count):
+    x, y = hl.Var("x"), hl.Var("y")
+    current = hl.BoundaryConditions.repeat_edge(hl.ImageParam(hl.UInt(16), 2, "image"))
+    for step in range(count):
+        stage = hl.Func(f"box_{step}")
+        stage[x, y] = (current[x - 1, y - 1] + current[x, y] + current[x + 1, y + 1]) / 3
+        current = stage
+    return hl.Pipeline(current)
+
+
+def facts_of(pipeline):
+    model = extract(find_pipeline(pipeline.to_module()))
+    ids = [n.id for n in model.stages]
+    return GroupFacts(model, ids, ids[-1], (1536, 2560))
+
+
+def test_a_stage_keeps_as_many_rows_as_its_reader_reads_however_many_steps_follow():
+    facts = facts_of(boxes(6))
+    found = [rolling_rows(facts, ())[id] for id in facts.members]
+    assert [r.kept for r in found] == [3, 3, 3, 3, 3, 0]
+    assert [(r.first, r.last) for r in found] == [(-n, n) for n in (5, 4, 3, 2, 1, 0)]
+    assert [r.columns for r in found] == [(-n, n) for n in (5, 4, 3, 2, 1, 0)]
+
+
+def test_stages_of_other_rows_have_no_strips():
+    x, y = hl.Var("x"), hl.Var("y")
+    image, half, f = hl.ImageParam(hl.Float(32), 2, "image"), hl.Func("half"), hl.Func("f")
+    half[x, y] = image[x, y] + image[x + 1, y]
+    f[x, y] = half[x, 2 * y] + half[x, 2 * y + 1]
+    reason = "'half' does not move with the output point by point"
+    assert RowStrip().legal(facts_of(hl.Pipeline(f))) == reason
+    g = hl.Func("g")
+    g[x] = image[x, 0]
+    assert RowStrip().legal(facts_of(hl.Pipeline(g))) == "a strip is of rows, and the output has none"
+
+
+def test_strips_by_hand():
+    tile = Tile(target="cpu", shape="row_strip", sizes=(40, 7), threads=(1, 1))
+    program = boxes(3).compile("cpu", passes=pieces("cpu", tile))
+    assert "schedule #schedule.row_strip<tile = [40, 7]>" in program.ir("tile")
+    picture = np.random.default_rng(0).integers(0, 999, (61, 93)).astype("uint16")
+    np.testing.assert_array_equal(program(picture), boxes(3).compile("reference")(picture))
+
+
+def test_a_strip_is_one_threads():
+    tile = Tile(target="cpu", shape="row_strip", sizes=(64, 8), threads=(32, 1))
+    with pytest.raises(PipelineError, match="a strip is one thread's, and takes no threads= nor vector="):
+        boxes(3).compile("cpu", passes=pieces("cpu", tile))
+
+
+def test_few_strips_are_left_to_one_thread():
+    assert re.search(r"#pragma omp parallel for .* if\(.*>= 2\)", boxes(3).compile("cpu").source())

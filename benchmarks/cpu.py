@@ -1,0 +1,227 @@
+"""tilefuse beside Halide on this machine's CPU: the same algorithms, Halide's with schedules written by hand.
+
+    OMP_NUM_THREADS=16 HL_NUM_THREADS=16 python benchmarks/cpu.py --size 8192x8192 --out cpu.json
+
+Calls alternate, so that what else runs on the machine meets both. `ratio` is Halide's time over ours, of the least
+times: below 1 means that we lose. `cpu` is the same of processor time. Needs the package `halide`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(ROOT), str(ROOT / "examples")]
+
+import binomial  # noqa: E402
+import blur  # noqa: E402
+import canny  # noqa: E402
+import harris  # noqa: E402
+import stencil_chain  # noqa: E402
+import unsharp  # noqa: E402
+
+import tilefuse  # noqa: E402
+
+STRIP = 32
+"""Rows of a thread's strip in the schedules that roll rows."""
+
+
+class Recorder:
+    """Halide's names, and the Funcs that an algorithm makes, by name: a schedule needs them."""
+
+    def __init__(self, halide: Any):
+        self._halide = halide
+        self.funcs: dict[str, Any] = {}
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._halide, name)
+
+    def Func(self, name: str) -> Any:
+        """A Func that is remembered."""
+        self.funcs[name] = made = self._halide.Func(name)
+        return made
+
+
+def boxes(count: int) -> Callable[..., Any]:
+    """The 3x3 mean of f32, so many times one after the other; the edge of the picture is repeated."""
+
+    def algorithm(image: Any, hl: Any = tilefuse) -> Any:
+        x, y = hl.Var("x"), hl.Var("y")
+        current = hl.BoundaryConditions.repeat_edge(image)
+        for step in range(count):
+            stage = hl.Func(f"box_{step}")
+            total = hl.f32(0)
+            for j in range(-1, 2):
+                for i in range(-1, 2):
+                    total += current[x + i, y + j]
+            stage[x, y] = total * hl.f32(1 / 9)
+            current = stage
+        return current
+
+    return algorithm
+
+
+def rolling(hl: Any, output: Any, stages: Sequence[Any], lanes: int) -> None:
+    """Strips of rows in parallel; each stage's rows roll (Halide's schedules of blur, Harris and unsharp)."""
+    x, y, yi = hl.Var("x"), hl.Var("y"), hl.Var("yi")
+    output.split(y, y, yi, STRIP).parallel(y).vectorize(x, lanes)
+    for stage in stages:
+        stage.store_at(output, y).compute_at(output, yi).vectorize(x, lanes)
+
+
+def rolling_colours(hl: Any, output: Any, stages: Sequence[Any], lanes: int) -> None:
+    """The same for an output with a channel, all of them row by row."""
+    x, y, c, yi = hl.Var("x"), hl.Var("y"), hl.Var("c"), hl.Var("yi")
+    output.bound(c, 0, 3).split(y, y, yi, STRIP).reorder(x, c, yi, y).parallel(y).vectorize(x, lanes)
+    for stage in stages:
+        stage.store_at(output, y).compute_at(output, yi).vectorize(x, lanes)
+
+
+def tiled_groups(size: tuple[int, int], together: int) -> Callable[..., None]:
+    """So many stages share a tile, of `size`; the last of them is stored (Halide's schedule of its stencil chain)."""
+
+    def schedule(hl: Any, output: Any, stages: Sequence[Any], lanes: int) -> None:
+        x, y, xi, yi = hl.Var("x"), hl.Var("y"), hl.Var("xi"), hl.Var("yi")
+        every = [*stages, output]
+        stored = every[::-1][::together][::-1]
+        target = iter(stored)
+        current = next(target)
+        for stage in every:
+            if stage is current:
+                stage.compute_root().tile(x, y, xi, yi, *size).parallel(y).vectorize(xi, lanes)
+                current = next(target, None)
+            else:
+                assert current is not None
+                stage.compute_at(current, x).vectorize(x, lanes)
+
+    return schedule
+
+
+def _cases() -> dict[str, tuple[Callable[..., Any], str, int, Callable[..., None], int]]:
+    """Name: algorithm, pixel type, channels of the input (0 for none), schedule, how much smaller the output is."""
+    many = tiled_groups((256, 128), 8)
+    return {
+        "blur_f32": (blur.blur, "float32", 0, rolling, 2),
+        "blur_u16": (blur.blur, "uint16", 0, rolling, 2),
+        "blur_u8": (blur.blur, "uint8", 0, rolling, 2),
+        "binomial": (binomial.EXAMPLES[0].algorithm, str(_pixel(binomial)), 0, rolling, 0),
+        "unsharp": (unsharp.unsharp, "float32", 3, rolling_colours, 0),
+        "harris": (harris.harris, "float32", 3, rolling, 4),
+        "canny": (canny.canny, "float32", 0, rolling, 0),
+        "box_x4": (boxes(4), "float32", 0, tiled_groups((256, 128), 4), 0),
+        "box_x16": (boxes(16), "float32", 0, many, 0),
+        "stencil_chain": (stencil_chain.stencil_chain, "uint16", 0, many, 0),
+    }
+
+
+def _pixel(module: Any) -> np.dtype[Any]:
+    made = module.EXAMPLES[0].prepare(np.zeros((8, 8, 3), np.uint8))
+    return np.dtype(made.dtype)
+
+
+INLINED = ("Ixx", "Iyy", "Ixy", "Sxx", "Syy", "Sxy", "det", "trace", "response")
+"""Funcs that Halide's schedule of Harris leaves where they are read."""
+
+
+def halide_type(hl: Any, dtype: str) -> Any:
+    """The pixel type by Halide's name."""
+    return hl.Float(32) if dtype == "float32" else hl.UInt(8 * np.dtype(dtype).itemsize)
+
+
+def rival(hl: Any, case: Any, array: np.ndarray, out: np.ndarray) -> Callable[[], None]:
+    """A call of Halide's pipeline, compiled."""
+    algorithm, dtype, channels, schedule, _ = case
+    recorder = Recorder(hl)
+    image = hl.ImageParam(halide_type(hl, dtype), 3 if channels else 2, "image")
+    output = algorithm(image, recorder)
+    stages = [f for f in recorder.funcs.values() if f.name() != output.name() and f.name() not in INLINED]
+    lanes = 32 // np.dtype(dtype).itemsize
+    schedule(hl, output, stages, lanes)
+    image.set(hl.Buffer(array))
+    output.compile_jit()
+    target = hl.Buffer(out)
+    return lambda: output.realize(target)
+
+
+def ours(case: Any, array: np.ndarray, out: np.ndarray, extent: tuple[int, int]) -> Callable[[], None]:
+    """A call of our program."""
+    algorithm, dtype, channels, _, _ = case
+    image = tilefuse.ImageParam(halide_type(tilefuse, dtype), 3 if channels else 2, "image")
+    program = tilefuse.Pipeline(algorithm(image, tilefuse)).compile("cpu", extent=extent)
+    return lambda: program(array, out=out)
+
+
+def measure(calls: dict[str, Callable[[], None]], seconds: float) -> dict[str, tuple[float, float]]:
+    """The least (milliseconds, milliseconds of processor time) of each call, in turn for so long."""
+    least = dict.fromkeys(calls, (float("inf"), float("inf")))
+    for call in calls.values():
+        call()
+    end, rounds = time.perf_counter() + seconds, 0
+    while time.perf_counter() < end or rounds < 3:
+        rounds += 1
+        for name, call in calls.items():
+            start, used = time.perf_counter(), time.process_time()
+            call()
+            took, worked = time.perf_counter() - start, time.process_time() - used
+            least[name] = (min(least[name][0], took * 1e3), min(least[name][1], worked * 1e3))
+    return least
+
+
+def agree(a: np.ndarray, b: np.ndarray) -> bool:
+    """Integers alike; floats but for contraction, which moves few of Canny's edges."""
+    if a.dtype.kind != "f":
+        return bool(np.array_equal(a, b))
+    return bool(np.mean(np.isclose(a, b, rtol=1e-3, atol=1e-5)) > 0.999)
+
+
+def main() -> None:
+    """Print a row per pipeline; write all as JSON if asked to."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--size", default="1536x2560", help="columns x rows")
+    parser.add_argument("--seconds", type=float, default=4.0, help="of each pipeline")
+    parser.add_argument("--only", nargs="*", help="pipelines by name")
+    parser.add_argument("--out", type=Path, help="a JSON file")
+    given = parser.parse_args()
+    import halide
+
+    width, height = (int(n) for n in given.size.split("x"))
+    rng, rows = np.random.default_rng(0), []
+    print(f"{'':14}{'ours ms':>9}{'halide ms':>11}{'ratio':>7}{'cpu':>7}")
+    for name, case in _cases().items():
+        if given.only and name not in given.only:
+            continue
+        _, dtype, channels, _, smaller = case
+        shape = (*([channels] if channels else []), height, width)
+        if dtype == "float32":
+            array = rng.random(shape, np.float32)
+        else:
+            array = rng.integers(0, 256, shape).astype(dtype)
+        kept = (channels,) if channels and name == "unsharp" else ()
+        results = {who: np.zeros((*kept, height - smaller, width - smaller), dtype) for who in ("ours", "halide")}
+        calls = {
+            "ours": ours(case, array, results["ours"], (width, height)),
+            "halide": rival(halide, case, array, results["halide"]),
+        }
+        found = measure(calls, given.seconds)
+        same = agree(results["ours"], results["halide"])
+        ratio, cpu = (found["halide"][i] / found["ours"][i] for i in (0, 1))
+        print(
+            f"{name:14}{found['ours'][0]:9.2f}{found['halide'][0]:11.2f}{ratio:7.2f}{cpu:7.2f}"
+            + ("" if same else "   results differ"),
+            flush=True,
+        )
+        rows.append({"pipeline": name, "size": given.size, "ms": found, "ratio": ratio, "cpu": cpu, "agree": same})
+    if given.out:
+        given.out.write_text(json.dumps(rows, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

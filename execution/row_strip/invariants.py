@@ -1,0 +1,37 @@
+"""What is the same for a whole row is computed before the loop over its columns.
+
+Compilers do that themselves, but for divisions: they keep them where they are, in case nothing runs that would divide,
+and a loop with a division of integers is not vectorised. Divisors are extents of pictures here, which have a point.
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects import arith, memref, scf
+from xdsl.dialects.builtin import IndexType
+from xdsl.ir import Block, Operation
+
+_ARITHMETIC = (
+    arith.ConstantOp, arith.AddiOp, arith.SubiOp, arith.MuliOp, arith.MinSIOp, arith.MaxSIOp, arith.RemSIOp,
+    arith.RemUIOp, arith.DivUIOp, arith.FloorDivSIOp, arith.SelectOp, memref.DimOp,
+)  # fmt: skip
+
+
+def hoist_invariants(block: Block) -> None:
+    """Move index arithmetic that does not depend on the column in front of each loop marked `kernel.simd`."""
+    for loop in [op for op in block.walk() if isinstance(op, scf.ForOp) and "kernel.simd" in op.attributes]:
+        outside = loop.parent_block()
+        assert outside is not None
+        for op in list(loop.body.block.ops):
+            if _may_move(op) and not any(_inside(value.owner, loop) for value in op.operands):
+                op.detach()
+                outside.insert_op_before(op, loop)
+
+
+def _may_move(op: Operation) -> bool:
+    if isinstance(op, arith.CmpiOp):
+        return isinstance(op.lhs.type, IndexType)
+    return isinstance(op, _ARITHMETIC) and isinstance(op.results[0].type, IndexType)
+
+
+def _inside(owner: Operation | Block, loop: scf.ForOp) -> bool:
+    return owner is loop.body.block or (isinstance(owner, Operation) and owner.parent_block() is loop.body.block)
