@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -38,7 +39,7 @@ class GroupFacts:
     def of(cls, group: GroupOp, model: PipelineModel, extent: Sequence[int] = ()) -> GroupFacts:
         """The facts of a group that stands in the IR."""
         members = [model.node_of[s.funcs[0]] for s in group.stages]
-        return cls(model, members, model.node_of[group.output_stage.funcs[0]], extent)
+        return cls(model, members, model.node_of[group.anchor.funcs[0]], extent)
 
     @property
     def rank(self) -> int:
@@ -52,8 +53,14 @@ class GroupFacts:
 
     @cached_property
     def box(self) -> tuple[int, ...]:
-        """The extents of the output that costs are computed for."""
-        return nominal_box(self.model, self.output, self.extent)
+        """The extents, in the output's coordinates, that costs are computed for: what all that is stored takes."""
+        box = list(nominal_box(self.model, self.output, self.extent))
+        for id in self.model.stored(self.members):
+            if id != self.output:
+                for n, f in zip(nominal_box(self.model, id, self.extent), self.follow[id], strict=True):
+                    if f.dim is not None:
+                        box[f.dim] = max(box[f.dim], math.ceil(n / f.ratio))
+        return tuple(box)
 
     @cached_property
     def follow(self) -> Mapping[int, tuple[Follow, ...]]:

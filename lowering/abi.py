@@ -25,7 +25,7 @@ from xdsl.ir import SSAValue
 from tilefuse.analysis.access import behind_boundaries
 from tilefuse.analysis.bounds import Box
 from tilefuse.analysis.model import PipelineModel, extract, is_temporary, pipeline_of
-from tilefuse.analysis.regions import alignment, follow_chain
+from tilefuse.analysis.regions import Follow, alignment, follow_chain
 from tilefuse.analysis.strides import static_strides
 from tilefuse.dialects.img.ops import (
     GroupOp,
@@ -33,6 +33,7 @@ from tilefuse.dialects.img.ops import (
     ReadOp,
 )
 from tilefuse.dialects.img.types import FuncType
+from tilefuse.lowering.stored import anchor_box, stored_stages
 from tilefuse.lowering.symbols import symbol
 
 
@@ -129,12 +130,16 @@ def origin_alignment(group: GroupOp, model: PipelineModel | None = None) -> tupl
     Temporaries lie in memory so that columns which are multiples of a vector do at multiples of its size.
     """
     model = model or extract(pipeline_of(group))
-    members = [model.node_of[s.funcs[0]] for s in group.stages]
-    output = model.node_of[group.output_stage.funcs[0]]
-    along_x, *others = (*alignment(follow_chain(model, members, output), group.output_stage.rank), 1)
+    along_x, *others = (*alignment(follow_of(group, model), group.anchor.rank), 1)
     if group.schedule is not None and touches_temporaries(group):
         along_x = math.lcm(along_x, group.schedule.vector_width)
-    return (along_x, *others)[: group.output_stage.rank]
+    return (along_x, *others)[: group.anchor.rank]
+
+
+def follow_of(group: GroupOp, model: PipelineModel) -> dict[int, tuple[Follow, ...]]:
+    """How the dimensions of each stage of a group follow its tile. Raises NotFusable for an illegal group."""
+    members = [model.node_of[s.funcs[0]] for s in group.stages]
+    return follow_chain(model, members, model.node_of[group.anchor.funcs[0]])
 
 
 def touches_temporaries(group: GroupOp) -> bool:
@@ -142,24 +147,25 @@ def touches_temporaries(group: GroupOp) -> bool:
     return any(is_temporary(a.value, group) for a in kernel_args(group) if a.kind != "scalar")
 
 
-def tiles(group: GroupOp, output_box: Box, align: Sequence[int] | None = None) -> list[int]:
-    """Tiles per dimension that cover `output_box`."""
-    align = origin_alignment(group) if align is None else align
+def tiles(group: GroupOp, box: Box, align: Sequence[int]) -> list[int]:
+    """Tiles per dimension that cover `box`, of the anchor, and begin at multiples of `align`."""
     counts = []
-    for (low, extent), t, a in zip(output_box, tile_sizes(group), align, strict=True):
+    for (low, extent), t, a in zip(box, tile_sizes(group), align, strict=True):
         first = low // a * a
         counts.append(-(-(low + extent - first) // t))
     return counts
 
 
-def grid(group: GroupOp, output_box: Box) -> tuple[int, int, int]:
-    """Blocks: x, y, z (z counts all dimensions from the third on)."""
+def grid(group: GroupOp, boxes: Sequence[Box]) -> tuple[int, int, int]:
+    """Blocks: x, y, z (z counts all dimensions from the third on). `boxes`: those of the group's functions."""
     assert group.schedule is not None
     if group.update is not None:
-        pure = tuple(output_box[d] for d in group.update.pure_dims)
+        pure = tuple(boxes[0][d] for d in group.update.pure_dims)
         counts = [-(-extent // size) for (_, extent), size in zip(pure, tile_sizes(group), strict=True)]
     else:
-        counts = tiles(group, output_box)
+        model = extract(pipeline_of(group))
+        stored = stored_stages(group, model, follow_of(group, model))
+        counts = tiles(group, anchor_box(stored, boxes), origin_alignment(group, model))
     if len(counts) > 1:
         counts[1] = -(-counts[1] // group.schedule.tiles_per_block)
     z = 1

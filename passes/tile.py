@@ -133,7 +133,7 @@ class Tile(ModulePass):
                 raise PipelineError(f"tile: shape: {error}; or {AUTO}") from error
 
     def _by_hand(self, group: GroupOp, model: PipelineModel) -> ScheduleAttr:
-        rank = group.output_stage.rank
+        rank = group.anchor.rank
         if len(self.sizes) != len(self.threads):
             raise PipelineError(
                 f"tile: {len(self.sizes)} sizes but {len(self.threads)} threads; give one of each per dimension: "
@@ -225,5 +225,5 @@ def add_register_need(group: GroupOp, registers: int) -> None:
 
 
 def _bounds(group: GroupOp) -> tuple[tuple[int, int] | None, ...]:
-    stage = group.output_stage
+    stage = group.anchor
     return stage.bounds.data if stage.bounds is not None else (None,) * stage.rank

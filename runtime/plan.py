@@ -15,11 +15,13 @@ from xdsl.ir import SSAValue
 
 from tilefuse.analysis.bounds import Box, computed_stages, required_boxes, spans_of
 from tilefuse.analysis.index_reach import index_reach
+from tilefuse.analysis.model import extract, pipeline_of
 from tilefuse.analysis.sizes import CallSizes
 from tilefuse.analysis.strides import static_strides
 from tilefuse.dialects.img.ops import GroupOp, InputOp, PipelineOp
 from tilefuse.dialects.img.types import FuncType, element_bytes
-from tilefuse.lowering.abi import KernelArg, grid, kernel_args, kernel_name, threads
+from tilefuse.lowering.abi import KernelArg, follow_of, grid, kernel_args, kernel_name, threads
+from tilefuse.lowering.stored import a_point, anchor_box, stored_stages
 from tilefuse.runtime.arena import Lifetime, Lodging, place
 from tilefuse.runtime.boxes import CallBoxes, input_ops, rank_of
 from tilefuse.runtime.layouts import ALIGNMENT, Picture, reach, storage_strides
@@ -107,9 +109,8 @@ def make_plan(
     groups = [op for op in pipeline.body.block.ops if isinstance(op, GroupOp)]
     groups = [g for g in groups if any(f in needed for f in g.funcs)]
     for group in groups:
-        box = next(needed[f] for f in group.funcs if f in needed)
-        # A kernel writes all results of its stage, also those that nothing asks for.
-        needed |= {f: box for f in group.funcs}
+        if any(f not in needed for f in group.funcs):
+            needed |= _with_unneeded(group, needed)
     # A read outside of the box is loaded before it is thrown away: there must be one point to load.
     read = dict.fromkeys(a.value for g in groups for a in kernel_args(g) if a.kind == "input")
     unneeded = [f for f in read if f not in needed and not isinstance(f.owner, InputOp)]
@@ -124,6 +125,23 @@ def make_plan(
     far = max([far, *(index_reach(s, spans_of(box), sizes) for s, box in computed_stages(pipeline, needed))])
     index_bits = 32 if far < _INT32_REACH else 64
     return Plan(launches, tuple(copies), tuple(scalars), arena_bytes, index_bits, boxes)
+
+
+def _with_unneeded(group: GroupOp, needed: Mapping[SSAValue, Box]) -> dict[SSAValue, Box]:
+    """The boxes of all functions of a group: a kernel writes all of them, also those that nothing asks for."""
+    if group.update is not None:
+        box = next(needed[f] for f in group.funcs if f in needed)
+        return dict.fromkeys(group.funcs, box)
+    model = extract(pipeline_of(group))
+    stored = stored_stages(group, model, follow_of(group, model))
+    boxes = [needed.get(f) for f in group.funcs]
+    tiled = anchor_box(stored, boxes)
+    found: dict[SSAValue, Box] = {}
+    for s in stored:
+        of_stage = [group.funcs[n] for _, n in s.results]
+        there = [needed[f] for f in of_stage if f in needed]
+        found |= dict.fromkeys(of_stage, there[0] if there else a_point(s, tiled))
+    return found
 
 
 def _reach(buffer: _Buffer) -> int:
@@ -253,7 +271,7 @@ def _launch(
     return KernelLaunch(
         kernel_name(group),
         group,
-        grid(group, needed[group.funcs[0]]),
+        grid(group, [needed[f] for f in group.funcs]),
         threads(group),
         tuple(words),
         tuple(addresses),

@@ -66,7 +66,7 @@ class PointPerThread(ExecutionModel):
         return Roofline(blocks=blocks, bytes=float(points * bytes), instructions=points * (each + PER_LOAD))
 
     def place(self, group: GroupOp, model: PipelineModel) -> Mapping[StageOp, PlaceAttr]:
-        return {s: PlaceAttr(Level.Thread, Memory.Register) for s in group.stages if s is not group.output_stage}
+        return {s: PlaceAttr(Level.Thread, Memory.Register) for s in group.stages if s is not group.anchor}
 
     def check(self, group: GroupOp, model: PipelineModel) -> None:
         super().check(group, model)
@@ -138,6 +138,6 @@ class PointPlan(KernelPlan):
             for d, at in enumerate(where):
                 inside = e.both(inside, e.within(e.sub(at, outputs[0].mins[d]), outputs[0].extent(d, e)))
             with e.when(inside):
-                values = emit_stage(e, tile, self.group.output_stage, Point(follow, point))
+                values = emit_stage(e, tile, self.group.anchor, Point(follow, point))
                 for value, buffer in zip(values, outputs, strict=True):
                     e.store(value, buffer.memref, buffer.index(where, e))

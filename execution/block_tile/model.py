@@ -114,7 +114,7 @@ class BlockTile(ExecutionModel):
 
         schedule = group.schedule
         assert schedule is not None
-        output = model.node_of[group.output_stage.funcs[0]]
+        output = model.node_of[group.anchor.funcs[0]]
         tile, threads = list(schedule.tile_sizes), list(schedule.thread_counts)
         for d in (1, 0):
             if d >= len(tile) or fixed_span(model, output, d) is not None or tile[d] % 2:

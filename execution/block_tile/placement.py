@@ -32,22 +32,22 @@ def place_stages(
     follow: Mapping[int, tuple[Follow, ...]],
     micro: Mapping[int, Region],
 ) -> dict[int, Placement]:
-    """The place of every member but the output; `micro`: what the points of one thread need of each member."""
+    """The place of every member but the anchor, `output`; `micro`: what one thread's points need of each member."""
     inside = set(members)
     in_thread = {output}
     for id in sorted(inside - {output}, reverse=True):
         consumers = [c for c in model.consumers(id) if c in inside]
-        needed = min(micro[c].points for c in consumers)
+        # what nobody in the group reads is stored: a thread's points of the anchor, then
+        needed = min((micro[c].points for c in consumers), default=micro[id].points)
         stays = all(c in in_thread for c in consumers) and all(f.dim is None or f.ratio == 1 for f in follow[id])
         if stays and micro[id].points <= CHEAP_RECOMPUTE * needed:
             in_thread.add(id)
     places: dict[int, Placement] = {}
-    last_use = {id: max(c for c in model.consumers(id) if c in inside) for id in inside if id != output}
-    # A register stage reads its producers when the output is computed, not before.
-    for id in sorted(inside - {output}, reverse=True):
-        if id not in in_thread:
-            consumers = [c for c in model.consumers(id) if c in inside]
-            last_use[id] = max(output if c in in_thread else c for c in consumers)
+    last_use: dict[int, int] = {}
+    for id in inside - in_thread:
+        # A register stage reads its producers when the anchor is computed, not before.
+        consumers = [c for c in model.consumers(id) if c in inside]
+        last_use[id] = max((output if c in in_thread else c for c in consumers), default=id)
     free_at: list[tuple[int, tuple[Attribute, ...]]] = []
     for id in sorted(inside - {output}):
         if id in in_thread:
@@ -66,9 +66,14 @@ def place_stages(
 
 
 def copied_read(stage: StageOp) -> ReadOp | None:
-    """The one read of a stage that is a copy of another function at its own points; None for any other stage."""
+    """The one read of a stage that is a copy of another function at its own points; None for any other stage.
+
+    None, too, for one that is stored: its values pass through registers.
+    """
     read, *rest = stage.body.block.ops
     if not isinstance(read, ReadOp) or len(rest) != 1 or list(stage.yield_op.values) != [read.value]:
+        return None
+    if isinstance(group := stage.parent_op(), GroupOp) and stage in group.stored:
         return None
     own = list(read.indices) == list(stage.body.block.args) and read.map.data == AffineMap.identity(stage.rank)
     return read if own and stage.rank else None
@@ -170,7 +175,7 @@ def group_places(group: GroupOp, model: PipelineModel) -> dict[StageOp, PlaceAtt
     schedule = group.schedule
     assert schedule is not None
     ids = {model.node_of[s.funcs[0]]: s for s in group.stages}
-    output = model.node_of[group.output_stage.funcs[0]]
+    output = model.node_of[group.anchor.funcs[0]]
     follow = follow_chain(model, ids, output)
     of_thread = regions(model, list(ids), output, schedule.micro_tile, follow)
     places = place_stages(model, list(ids), output, follow, of_thread)
@@ -195,7 +200,7 @@ def group_shared_memory(group: GroupOp, model: PipelineModel) -> Needs:
     schedule = group.schedule
     assert schedule is not None
     ids = {model.node_of[s.funcs[0]]: s for s in group.stages}
-    output = model.node_of[group.output_stage.funcs[0]]
+    output = model.node_of[group.anchor.funcs[0]]
     region = regions(model, list(ids), output, schedule.tile_sizes)
     places = {
         id: Placement(*s.place.where, s.place.slot.data, s.place.pad.data)

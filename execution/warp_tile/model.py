@@ -70,7 +70,7 @@ class WarpTile(ExecutionModel):
         from tilefuse.execution.facts import GroupFacts
 
         _ = GroupFacts.of(group, model).follow  # raises for a group that no tile can follow
-        return {s: PlaceAttr(Level.Warp, Memory.Register) for s in group.stages if s is not group.output_stage}
+        return {s: PlaceAttr(Level.Warp, Memory.Register) for s in group.stages if s is not group.anchor}
 
     def check(self, group: GroupOp, model: PipelineModel) -> None:
         from tilefuse.execution.warp_tile.layout import group_layout
