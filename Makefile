@@ -15,7 +15,7 @@ PYTEST := $(BIN)/python -m pytest
 QUICK = $(PYTEST) -n 2 -m 'not slow' $(PYTEST_ARGS)
 SLOW = $(PYTEST) -n 2 -m slow $(PYTEST_ARGS)
 
-.PHONY: help demo test test-all lit sanitize lint format bench clean
+.PHONY: help demo test test-all lit sanitize soak lint format bench clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-16s %s\n", $$1, $$2 }'
@@ -45,6 +45,14 @@ sanitize: $(VENV)/.with-test ## On a GPU: all shapes of kernels against the defi
 	$(PYTEST) $(GPU_TESTS) $(PYTEST_ARGS)
 	$(SANITIZER) memcheck $(PYTEST) $(GPU_TESTS) $(PYTEST_ARGS)
 	$(SANITIZER) racecheck $(PYTEST) $(GPU_TESTS) $(PYTEST_ARGS)
+
+# KINDS='calls names' chooses kinds of programs (all there are: tests/soak.py --help); failures are printed as small tests.
+KINDS ?=
+MINUTES ?= 60
+JOBS ?= $(shell nproc 2>/dev/null || echo 2)
+
+soak: $(VENV)/.with-test ## Run random programs of all KINDS for MINUTES, in JOBS processes; counts go into soak.json
+	$(BIN)/python tests/soak.py $(KINDS) --minutes $(MINUTES) --jobs $(JOBS) --json soak.json
 
 lint: $(VENV)/.with-dev ## Check style and types
 	$(BIN)/ruff check .

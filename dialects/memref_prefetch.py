@@ -1,12 +1,11 @@
-"""`memref.prefetch`, which xDSL's memref dialect lacks, as MLIR has it; loaded in place of plain `memref`."""
+"""`memref.prefetch`, which xDSL's memref dialect lacks, as MLIR has it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from xdsl.dialects.builtin import BoolAttr, IndexType, IntegerAttr, MemRefType, i32
-from xdsl.dialects.memref import MemRef
-from xdsl.ir import Dialect, SSAValue
+from xdsl.ir import SSAValue
 from xdsl.irdl import IRDLOperation, irdl_op_definition, operand_def, prop_def, var_operand_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
@@ -78,6 +77,3 @@ class PrefetchOp(IRDLOperation):
             printer.print_list(self.indices, printer.print_ssa_value)
         printer.print_string(f", read, locality<{self.locality.value.data}>, data : ")
         printer.print_attribute(self.memref.type)
-
-
-MEMREF_WITH_PREFETCH = Dialect("memref", [*MemRef.operations, PrefetchOp], [*MemRef.attributes])

@@ -1,10 +1,12 @@
-"""`nvvm.griddepcontrol`, which xDSL lacks, as MLIR has it."""
+"""`nvvm.griddepcontrol` and `nvvm.memory.barrier`, which xDSL lacks, as MLIR has them."""
 
 from __future__ import annotations
 
 from xdsl.dialects.utils import EnumAttribute
 from xdsl.ir import Dialect, SpacedOpaqueSyntaxAttribute
 from xdsl.irdl import IRDLOperation, irdl_attr_definition, irdl_op_definition, prop_def
+from xdsl.parser import AttrParser
+from xdsl.printer import Printer
 from xdsl.utils.str_enum import StrEnum
 
 
@@ -36,4 +38,44 @@ class GriddepcontrolOp(IRDLOperation):
         super().__init__(properties={"kind": GridDepActionAttr(kind)})
 
 
-NVVM = Dialect("nvvm", [GriddepcontrolOp], [GridDepActionAttr])
+class MemScope(StrEnum):
+    """Who sees what was written before a memory barrier: the threads of the block, or of the GPU."""
+
+    Cta = "cta"
+    Gpu = "gpu"
+
+
+@irdl_attr_definition
+class MemScopeAttr(EnumAttribute[MemScope]):
+    """`#nvvm.mem_scope<gpu>`"""
+
+    name = "nvvm.mem_scope"
+
+    def print_parameter(self, printer: Printer) -> None:
+        with printer.in_angle_brackets():
+            super().print_parameter(printer)
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> MemScope:
+        with parser.in_angle_brackets():
+            return super().parse_parameter(parser)
+
+
+@irdl_op_definition
+class MemoryBarrierOp(IRDLOperation):
+    """`nvvm.memory.barrier <gpu>`: what the thread has written is seen before what it writes from here on.
+
+    No thread waits for another.
+    """
+
+    name = "nvvm.memory.barrier"
+
+    scope = prop_def(MemScopeAttr)
+
+    assembly_format = "$scope attr-dict"
+
+    def __init__(self, scope: MemScope):
+        super().__init__(properties={"scope": MemScopeAttr(scope)})
+
+
+NVVM = Dialect("nvvm", [GriddepcontrolOp, MemoryBarrierOp], [GridDepActionAttr, MemScopeAttr])

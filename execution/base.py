@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from tilefuse.execution.candidate import Candidate, Wishes
     from tilefuse.execution.facts import GroupFacts
     from tilefuse.execution.plan import KernelPlan
+    from tilefuse.lowering.workspaces import Workspace
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,8 @@ class Needs:
 
     bytes: int
     largest: str
+    dynamic: int = 0
+    """Of the bytes those that the launch asks for, so that a block may have more than a kernel has by itself."""
 
 
 @dataclass(frozen=True)
@@ -194,6 +197,14 @@ class ExecutionModel(ABC):
         from tilefuse.execution.kernel import emit_functions
 
         return emit_functions(plan)
+
+    def workspaces(self, group: GroupOp) -> Sequence[Workspace]:
+        """Memory that the kernel uses beside its functions; the kernel's last arguments."""
+        return ()
+
+    def dynamic_shared(self, group: GroupOp) -> int:
+        """Bytes of shared memory that a launch asks for: those of the kernel's array marked `kernel.dynamic`."""
+        return 0
 
     def lowering_passes(self, *, warps: bool) -> list[ModulePass]:
         """Passes that take what `emit` makes down to standard dialects. `warps`: whether the machine has any."""

@@ -39,9 +39,12 @@ from tilefuse.lowering.symbols import symbol
 
 @dataclass(frozen=True)
 class KernelArg:
-    """One argument: a buffer (`input`, `output`) or a scalar; `value` is the SSA value it holds."""
+    """One argument: a buffer or a scalar; `value` is the SSA value it holds.
 
-    kind: Literal["input", "output", "scalar"]
+    `inout`: what is read and written over. Workspaces come behind these (`lowering/workspaces.py`).
+    """
+
+    kind: Literal["input", "inout", "output", "scalar"]
     value: SSAValue
 
 
@@ -66,8 +69,8 @@ def function_of(group: GroupOp, role: str) -> str:
 def kernel_args(group: GroupOp) -> list[KernelArg]:
     """Functions read from outside, in order of first use; then the results; then the scalars.
 
-    An update's old functions are among those that are read; the kernel writes over them, and takes from the results no
-    more than their boxes.
+    An update's old functions, which its kernel writes over, come first; it takes from the results no more than their
+    boxes.
     """
     inputs: dict[SSAValue, None] = {}
     scalars: dict[SSAValue, None] = {}
@@ -96,8 +99,9 @@ def kernel_args(group: GroupOp) -> list[KernelArg]:
                 for b in boundaries:
                     for v in (*b.mins, *b.extents, *([b.exterior] if b.exterior is not None else [])):
                         scalar(v)
+    olds = group.update.olds if group.update is not None else ()
     return [
-        *(KernelArg("input", v) for v in inputs),
+        *(KernelArg("inout" if v in olds else "input", v) for v in inputs),
         *(KernelArg("output", v) for v in group.funcs),
         *(KernelArg("scalar", v) for v in scalars),
     ]

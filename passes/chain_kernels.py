@@ -40,6 +40,7 @@ from xdsl.passes import ModulePass
 from tilefuse.dialects.memref_prefetch import PrefetchOp as LineOp
 from tilefuse.dialects.nvvm import GridDepAction, GriddepcontrolOp
 from tilefuse.dialects.warp import PrefetchOp
+from tilefuse.lowering.printers.memrefs import SHARED, space_of
 
 _TOUCHES_NOTHING = (
     memref.AllocaOp, memref.DimOp, memref.ExtractAlignedPointerAsIndexOp, memref.ExtractStridedMetaDataOp,
@@ -109,6 +110,8 @@ def _touches_memory(op: Operation, harmless: set[str]) -> bool:
         match inner:
             case func.CallOp():
                 touches = inner.callee.string_value() not in harmless
+            case memref.StoreOp():
+                touches = space_of(inner.memref.type) != SHARED  # of the block, and new for it
             case LineOp():
                 touches = inner.level == 1  # nothing keeps that cache up to date
             case _:

@@ -229,7 +229,8 @@ class _Fit:
         """Whether there is room for more of the blocks that all run at once than there are to be."""
         if group.schedule is None or SINGLE_WAVE not in group.attributes:
             return False
-        return self._room(group, report.registers, report.shared_bytes) > group.schedule.resident_blocks
+        shared = report.shared_bytes + model_of(group).dynamic_shared(group)
+        return self._room(group, report.registers, shared) > group.schedule.resident_blocks
 
     def _bound(self, name: str, group: GroupOp) -> None:
         """Give a kernel the bound of its group, in a module of its own."""

@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
-from xdsl.transforms.canonicalize import CanonicalizePass
 from xdsl.transforms.common_subexpression_elimination import CommonSubexpressionElimination
 
 from tilefuse.analysis.machine import check_target
 from tilefuse.collector import collector_off
+from tilefuse.passes.canonicalize_stages import CanonicalizeStages
 from tilefuse.passes.copy_updated import CopyUpdated
 from tilefuse.passes.group_stages import GroupStages
 from tilefuse.passes.group_updates import GroupUpdates
@@ -57,7 +57,7 @@ def new_context() -> Context:
     from tilefuse.dialects.funnel_shifts import FUNNEL_SHIFTS
     from tilefuse.dialects.gpu_shuffle import GPU_WITH_SHUFFLE
     from tilefuse.dialects.img import IMG
-    from tilefuse.dialects.memref_prefetch import MEMREF_WITH_PREFETCH
+    from tilefuse.dialects.memref import MEMREF
     from tilefuse.dialects.nvgpu import NVGPU
     from tilefuse.dialects.nvvm import NVVM
     from tilefuse.dialects.warp import WARP
@@ -65,7 +65,7 @@ def new_context() -> Context:
     ctx = Context()
     for dialect in (
         builtin.Builtin, arith.Arith, func.Func, FUNNEL_SHIFTS, GPU_WITH_SHUFFLE, math.Math,
-        MEMREF_WITH_PREFETCH, scf.Scf, ub.UB, vector.Vector, IMG, NVGPU, NVVM, WARP,
+        MEMREF, scf.Scf, ub.UB, vector.Vector, IMG, NVGPU, NVVM, WARP,
     ):  # fmt: skip
         ctx.load_dialect(dialect)
     return ctx
@@ -83,7 +83,7 @@ def standard_passes(
     return [
         CommonSubexpressionElimination(),
         SeparateKernels(float=fast_math),  # first: it leaves less for the others
-        CanonicalizePass(),
+        CanonicalizeStages(),
         RaiseClamps(),
         CopyUpdated(),
         InlineStages(target=target, extent=size),

@@ -157,11 +157,17 @@ class ValidateOccupancy(ModulePass):
             problems.append(
                 f"blocks = {schedule.resident_blocks}, where a multiprocessor holds {most} of {threads} threads"
             )
-        if need.bytes > on.shared_bytes_per_block:
-            problems.append(
-                f"{need.bytes} bytes of shared memory, most of them for stage '{need.largest}', where a block has "
-                f"{on.shared_bytes_per_block}"
-            )
+        fixed = need.bytes - need.dynamic
+        for count, most, how in (
+            (fixed, on.shared_bytes_per_block, ""),
+            (need.bytes, on.shared_bytes_optin, " if its launch asks for it"),
+        ):
+            if count > most:
+                problems.append(
+                    f"{count} bytes of shared memory, most of them for stage '{need.largest}', where a block has "
+                    f"{most}{how}"
+                )
+                break
         if spilled := _int(group, "spill_bytes"):
             problems.append(f"{spilled} bytes of registers spill to memory")
         return problems

@@ -8,7 +8,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from tilefuse.runtime.cuda import on_stream
-from tilefuse.runtime.graph import KernelCall, KernelGraph, KernelNodeParams, has_programmatic_edges
+from tilefuse.runtime.graph import (
+    KernelCall,
+    KernelGraph,
+    KernelNodeParams,
+    MemsetNodeParams,
+    allow_shared,
+    has_programmatic_edges,
+)
 from tilefuse.runtime.launch import fill
 from tilefuse.runtime.layouts import Picture
 from tilefuse.runtime.plan import CopyOut, KernelLaunch, Plan
@@ -33,7 +40,11 @@ class Arguments:
         self.words = (ctypes.c_uint64 * len(launch.words))(*launch.words)
         base = ctypes.addressof(self.words)
         self._addresses = (ctypes.c_void_p * len(self.words))(*range(base, base + 8 * len(self.words), 8))
-        self.node = KernelNodeParams(function.ptr, launch.grid, launch.threads, 0, ctypes.addressof(self._addresses))
+        if launch.shared_bytes:
+            allow_shared(function.ptr, launch.shared_bytes)
+        self.node = KernelNodeParams(
+            function.ptr, launch.grid, launch.threads, launch.shared_bytes, ctypes.addressof(self._addresses)
+        )
 
     def fill(self, pointers: Sequence[int], scalars: Sequence[int]) -> None:
         """Write the addresses of buffers, and scalars."""
@@ -55,7 +66,10 @@ class PlanGraph:
         self._arguments = list(map(Arguments, plan.launches, functions))
         for arguments in self._arguments:
             arguments.fill(pointers, scalars)
-        self._graph = KernelGraph([a.node for a in self._arguments], programmatic=programmatic)
+        self._clears = plan.clears
+        self._memsets = [MemsetNodeParams(pointers[c.buffer] + c.offset, 0, c.byte, 1, c.size, 1) for c in plan.clears]
+        nodes = [a.node for a in self._arguments]
+        self._graph = KernelGraph(nodes, self._memsets, programmatic=programmatic)
         self.handle = self._graph.handle
         # By buffer, and by scalar: the arguments that it is in, each as kernel, words, slot, offset.
         self._places: list[list[tuple[int, Any, int, int]]] = [[] for _ in pointers]
@@ -73,6 +87,7 @@ class PlanGraph:
         if pointers == self._pointers and scalars == self._scalars:
             return
         stale: set[int] = set()
+        moved = [i for i, c in enumerate(self._clears) if pointers[c.buffer] != self._pointers[c.buffer]]
         for new, old, places in zip(pointers, self._pointers, self._places, strict=True):
             if new != old:
                 for kernel, words, slot, offset in places:
@@ -87,6 +102,10 @@ class PlanGraph:
         self._pointers, self._scalars = [None] * len(pointers), [None] * len(scalars)
         for kernel in stale:
             self._graph.update(kernel)
+        for number in moved:
+            clear = self._clears[number]
+            self._memsets[number].target = pointers[clear.buffer] + clear.offset
+            self._graph.update_memset(number)
         self._pointers, self._scalars = pointers, scalars
 
 
@@ -182,6 +201,9 @@ class CudaRunner:
         if not self._kernels:
             kernels = list(map(Arguments, self._plan.launches, self._functions))
             self._kernels = [(a, KernelCall(a.node, overlapping=self._overlapping)) for a in kernels]
+        for clear in self._plan.clears:
+            target = pointers[clear.buffer] + clear.offset
+            self._cupy.cuda.runtime.memsetAsync(target, clear.byte, clear.size, stream)
         for arguments, call in self._kernels:
             arguments.fill(pointers, scalars)
             call.launch(stream)

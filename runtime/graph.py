@@ -31,6 +31,19 @@ class KernelNodeParams(ctypes.Structure):
     )
 
 
+class MemsetNodeParams(ctypes.Structure):
+    """CUDA_MEMSET_NODE_PARAMS: here always one row of bytes."""
+
+    _fields_ = (
+        ("target", c_ulonglong),
+        ("pitch", c_size_t),
+        ("value", c_uint),
+        ("element_size", c_uint),
+        ("width", c_size_t),
+        ("height", c_size_t),
+    )
+
+
 class EdgeData(ctypes.Structure):
     """CUgraphEdgeData."""
 
@@ -79,6 +92,17 @@ _SIGNATURES: dict[str, tuple[Any, ...]] = {
         c_size_t,
         POINTER(KernelNodeParams),
     ),
+    "cuGraphAddMemsetNode": (
+        POINTER(c_void_p),
+        c_void_p,
+        POINTER(c_void_p),
+        c_size_t,
+        POINTER(MemsetNodeParams),
+        c_void_p,
+    ),
+    "cuGraphExecMemsetNodeSetParams": (c_void_p, c_void_p, POINTER(MemsetNodeParams), c_void_p),
+    "cuCtxGetCurrent": (POINTER(c_void_p),),
+    "cuFuncSetAttribute": (c_void_p, ctypes.c_int, ctypes.c_int),
     "cuGraphInstantiateWithFlags": (POINTER(c_void_p), c_void_p, c_ulonglong),
     "cuGraphExecKernelNodeSetParams_v2": (c_void_p, c_void_p, POINTER(KernelNodeParams)),
     "cuLaunchKernelEx": (POINTER(LaunchConfig), c_void_p, c_void_p, c_void_p),
@@ -110,6 +134,18 @@ def _check(name: str, status: int) -> None:
         _driver().cuGetErrorName(status, byref(text))
         reason = text.value.decode() if text.value else str(status)
         raise TargetError(f"target 'cuda': the driver refuses {name}: {reason}")
+
+
+_MAX_DYNAMIC_SHARED_SIZE_BYTES = 8
+
+
+def allow_shared(function: int, size: int) -> None:
+    """Let launches of a kernel, a driver's handle, ask for so many bytes of shared memory.
+
+    The thread must have a context.
+    """
+    status = _driver().cuFuncSetAttribute(function, _MAX_DYNAMIC_SHARED_SIZE_BYTES, size)
+    _check("cuFuncSetAttribute", status)
 
 
 class KernelCall:
@@ -150,15 +186,24 @@ class KernelGraph:
     """An executable graph of kernels in order; `handle` is what the driver (or CuPy) launches.
 
     `kernels` stay alive and in place as long as the graph does: each holds where its arguments lie, and
-    `update` makes the graph take what is there by then.
+    `update` makes the graph take what is there by then. So do `memsets`, which all come before the first kernel.
     """
 
-    def __init__(self, kernels: Sequence[KernelNodeParams], *, programmatic: bool = False):
+    def __init__(
+        self,
+        kernels: Sequence[KernelNodeParams],
+        memsets: Sequence[MemsetNodeParams] = (),
+        *,
+        programmatic: bool = False,
+    ):
         driver = _driver()
-        self._kernels = tuple(kernels)
-        graph, executable = c_void_p(), c_void_p()
+        self._kernels, self._memsets = tuple(kernels), tuple(memsets)
+        graph, executable, self._context = c_void_p(), c_void_p(), c_void_p()
         _check("cuGraphCreate", driver.cuGraphCreate(byref(graph), 0))
         try:
+            if memsets:
+                _check("cuCtxGetCurrent", driver.cuCtxGetCurrent(byref(self._context)))
+            self._memset_nodes = [self._add_memset(graph, memset) for memset in self._memsets]
             self._nodes: list[c_void_p] = []
             for kernel in self._kernels:
                 self._add(graph, kernel, programmatic)
@@ -169,6 +214,7 @@ class KernelGraph:
             raise
         self.handle = executable.value
         self._set_params = driver.cuGraphExecKernelNodeSetParams_v2
+        self._executable = executable
         self._updates = [
             (executable, node, byref(kernel)) for node, kernel in zip(self._nodes, self._kernels, strict=True)
         ]
@@ -177,10 +223,10 @@ class KernelGraph:
 
     def _add(self, graph: c_void_p, kernel: KernelNodeParams, programmatic: bool) -> None:
         driver, node = _driver(), c_void_p()
-        before = self._nodes[-1:] if not programmatic else []
-        status = driver.cuGraphAddKernelNode_v2(
-            byref(node), graph, byref(before[0]) if before else None, len(before), byref(kernel)
-        )
+        previous = self._nodes[-1:] if not programmatic else []
+        before = previous if self._nodes else self._memset_nodes
+        handles = (c_void_p * len(before))(*before)
+        status = driver.cuGraphAddKernelNode_v2(byref(node), graph, handles, len(before), byref(kernel))
         _check("cuGraphAddKernelNode", status)
         if programmatic and self._nodes:
             status = driver.cuGraphAddDependencies_v2(
@@ -188,6 +234,19 @@ class KernelGraph:
             )
             _check("cuGraphAddDependencies", status)
         self._nodes.append(node)
+
+    def _add_memset(self, graph: c_void_p, memset: MemsetNodeParams) -> c_void_p:
+        node = c_void_p()
+        status = _driver().cuGraphAddMemsetNode(byref(node), graph, None, 0, byref(memset), self._context)
+        _check("cuGraphAddMemsetNode", status)
+        return node
+
+    def update_memset(self, index: int) -> None:
+        """Take the present target of memset `index` for the launches to come."""
+        status = _driver().cuGraphExecMemsetNodeSetParams(
+            self._executable, self._memset_nodes[index], byref(self._memsets[index]), self._context
+        )
+        _check("cuGraphExecMemsetNodeSetParams", status)
 
     def update(self, index: int) -> None:
         """Take the present arguments of kernel `index` for the launches to come.

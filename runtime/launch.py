@@ -16,6 +16,7 @@ from xdsl.ir import Attribute
 
 from tilefuse.analysis.strides import static_strides
 from tilefuse.dialects.img.ops import GroupOp
+from tilefuse.execution.registry import model_of
 from tilefuse.lowering.abi import kernel_args, kernel_name
 from tilefuse.lowering.symbols import function_name
 from tilefuse.runtime.arena import ARENA_ALIGNMENT
@@ -63,6 +64,10 @@ def c_entry_points(groups: Sequence[GroupOp]) -> str:
             fixed = static_strides(arg.value)
             arguments.append(f"(void*)a[{len(arguments)}]")
             for _ in range(2 * len(fixed) + sum(f is None for f in fixed)):
+                number()
+        for workspace in model_of(group).workspaces(group):
+            arguments.append(f"(void*)a[{len(arguments)}]")
+            for _ in workspace.open_dims:
                 number()
         name = kernel_name(group)
         text.append(f"void {entry_point(name)}(const unsigned long long* a) {{")
@@ -115,6 +120,8 @@ class CpuRunner:
         if arena is not None:
             start = arena.__array_interface__["data"][0]
             pointers = [*pointers, -(-start // ARENA_ALIGNMENT) * ARENA_ALIGNMENT]
+        for clear in self._plan.clears:
+            ctypes.memset(pointers[clear.buffer] + clear.offset, clear.byte, clear.size)
         for function, template, launch in self._kernels:
             # A copy, because other threads may run the same plan.
             words = type(template).from_buffer_copy(template)

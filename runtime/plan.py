@@ -15,15 +15,16 @@ from xdsl.ir import SSAValue
 
 from tilefuse.analysis.bounds import Box, computed_stages, required_boxes, spans_of
 from tilefuse.analysis.index_reach import index_reach
-from tilefuse.analysis.model import extract, pipeline_of
 from tilefuse.analysis.sizes import CallSizes
 from tilefuse.analysis.strides import static_strides
 from tilefuse.dialects.img.ops import GroupOp, InputOp, PipelineOp
 from tilefuse.dialects.img.types import FuncType, element_bytes
-from tilefuse.lowering.abi import KernelArg, follow_of, grid, kernel_args, kernel_name, threads
-from tilefuse.lowering.stored import a_point, anchor_box, stored_stages
+from tilefuse.execution.registry import model_of
+from tilefuse.lowering.abi import KernelArg, grid, kernel_args, kernel_name, threads
+from tilefuse.lowering.workspaces import Call, Workspace
 from tilefuse.runtime.arena import Lifetime, Lodging, place
 from tilefuse.runtime.boxes import CallBoxes, input_ops, rank_of
+from tilefuse.runtime.boxes_of_all import boxes_of_all
 from tilefuse.runtime.layouts import ALIGNMENT, Picture, reach, storage_strides
 from tilefuse.runtime.scalars import Number
 
@@ -59,6 +60,17 @@ class KernelLaunch:
     words: tuple[int, ...]
     addresses: tuple[Address, ...]
     scalars: tuple[ScalarSlot, ...]
+    shared_bytes: int = 0
+    """Shared memory of a block that the launch asks for."""
+
+
+class Clear(NamedTuple):
+    """Memory that is filled with a byte before the first kernel starts: `size` bytes of a buffer from `offset` on."""
+
+    buffer: int
+    offset: int
+    size: int
+    byte: int
 
 
 @dataclass(frozen=True)
@@ -83,6 +95,7 @@ class Plan:
     arena_bytes: int
     index_bits: int
     boxes: CallBoxes
+    clears: tuple[Clear, ...] = ()
 
 
 class _Buffer(NamedTuple):
@@ -90,6 +103,38 @@ class _Buffer(NamedTuple):
     box: Box
     strides: tuple[int, ...]
     offset: int = 0
+
+
+class _Given(NamedTuple):
+    """The arrays of a call, and which of the outputs may hold temporaries until they are written."""
+
+    inputs: Sequence[Picture]
+    outputs: Sequence[Picture]
+    lodging: Sequence[bool]
+
+
+class _Space(NamedTuple):
+    """A workspace of a kernel of the call, and its extents, outermost first."""
+
+    kernel: int
+    workspace: Workspace
+    shape: tuple[int, ...]
+
+    @property
+    def size(self) -> int:
+        return prod(self.shape) * element_bytes(self.workspace.type.element_type)
+
+    @property
+    def life(self) -> Lifetime:
+        return Lifetime(self.size, self.kernel if self.workspace.clear is None else 0, self.kernel)
+
+    def buffer(self, number: int, offset: int) -> _Buffer:
+        extents = self.shape[::-1]
+        strides = tuple(prod(extents[:d]) for d in range(len(extents)))
+        return _Buffer(number, tuple((0, n) for n in extents), strides, offset)
+
+
+_Key = SSAValue | _Space
 
 
 def make_plan(
@@ -110,38 +155,33 @@ def make_plan(
     groups = [g for g in groups if any(f in needed for f in g.funcs)]
     for group in groups:
         if any(f not in needed for f in group.funcs):
-            needed |= _with_unneeded(group, needed)
+            needed |= boxes_of_all(group, needed)
     # A read outside of the box is loaded before it is thrown away: there must be one point to load.
-    read = dict.fromkeys(a.value for g in groups for a in kernel_args(g) if a.kind == "input")
+    read = dict.fromkeys(a.value for g in groups for a in kernel_args(g) if a.kind in ("input", "inout"))
     unneeded = [f for f in read if f not in needed and not isinstance(f.owner, InputOp)]
     needed |= {f: ((0, 1),) * rank_of(f.type) for f in unneeded}
-    buffers, copies, arena_bytes = _assign_buffers(
-        pipeline, groups, unneeded, needed, boxes, inputs, outputs, lodging or [False] * len(outputs)
-    )
-    scalars: dict[SSAValue, int] = {}
-    launches = tuple(_launch(g, needed, buffers, scalars) for g in groups)
-    far = max((_reach(b) for b in buffers.values()), default=0)
     sizes = CallSizes(boxes.inputs, params)
+    spaces = _workspaces(groups, Call(needed, sizes))
+    given = _Given(inputs, outputs, lodging or [False] * len(outputs))
+    buffers, copies, arena_bytes = _assign_buffers(pipeline, groups, unneeded, needed, boxes, given, spaces)
+    scalars: dict[SSAValue, int] = {}
+    launches = tuple(
+        _launch(g, needed, buffers, scalars, [s for s in spaces if s.kernel == i]) for i, g in enumerate(groups)
+    )
+    far = max((_reach(b) for b in buffers.values()), default=0)
     far = max([far, *(index_reach(s, spans_of(box), sizes) for s, box in computed_stages(pipeline, needed))])
     index_bits = 32 if far < _INT32_REACH else 64
-    return Plan(launches, tuple(copies), tuple(scalars), arena_bytes, index_bits, boxes)
+    clears = tuple(
+        Clear(buffers[s].number, buffers[s].offset, s.size, s.workspace.clear)
+        for s in spaces
+        if s.workspace.clear is not None and s.size
+    )
+    return Plan(launches, tuple(copies), tuple(scalars), arena_bytes, index_bits, boxes, clears)
 
 
-def _with_unneeded(group: GroupOp, needed: Mapping[SSAValue, Box]) -> dict[SSAValue, Box]:
-    """The boxes of all functions of a group: a kernel writes all of them, also those that nothing asks for."""
-    if group.update is not None:
-        box = next(needed[f] for f in group.funcs if f in needed)
-        return dict.fromkeys(group.funcs, box)
-    model = extract(pipeline_of(group))
-    stored = stored_stages(group, model, follow_of(group, model))
-    boxes = [needed.get(f) for f in group.funcs]
-    tiled = anchor_box(stored, boxes)
-    found: dict[SSAValue, Box] = {}
-    for s in stored:
-        of_stage = [group.funcs[n] for _, n in s.results]
-        there = [needed[f] for f in of_stage if f in needed]
-        found |= dict.fromkeys(of_stage, there[0] if there else a_point(s, tiled))
-    return found
+def _workspaces(groups: Sequence[GroupOp], call: Call) -> list[_Space]:
+    """The workspaces of all kernels of a call."""
+    return [_Space(i, w, w.shape(call)) for i, g in enumerate(groups) for w in model_of(g).workspaces(g)]
 
 
 def _reach(buffer: _Buffer) -> int:
@@ -160,11 +200,11 @@ def _assign_buffers(
     unneeded: Sequence[SSAValue],
     needed: Mapping[SSAValue, Box],
     boxes: CallBoxes,
-    inputs: Sequence[Picture],
-    outputs: Sequence[Picture],
-    lodging: Sequence[bool],
-) -> tuple[dict[SSAValue, _Buffer], list[CopyOut], int]:
-    buffers: dict[SSAValue, _Buffer] = {}
+    given: _Given,
+    spaces: Sequence[_Space],
+) -> tuple[dict[_Key, _Buffer], list[CopyOut], int]:
+    buffers: dict[_Key, _Buffer] = {}
+    inputs, outputs, lodging = given
     for number, (op, p) in enumerate(zip(input_ops(pipeline), inputs, strict=True)):
         buffers[op.func] = _Buffer(number, boxes.inputs[op.sym_name.data], p.strides)
     larger: list[tuple[int, SSAValue, Box]] = []
@@ -183,9 +223,11 @@ def _assign_buffers(
     above = updated_from(groups)
     temporaries = [f for f in (*(f for g in groups for f in g.funcs), *unneeded) if f not in buffers and f not in above]
     lives = [_life(f, groups, f in kept, needed, above) for f in temporaries]
-    places, size = place(lives, lodgings)
+    places, size = place([*lives, *(s.life for s in spaces)], lodgings)
     arena = len(inputs) + len(outputs)
-    for f, (host, offset) in zip(temporaries, places, strict=True):
+    for space, (host, offset) in zip(spaces, places[len(lives) :], strict=True):
+        buffers[space] = space.buffer(arena if host is None else hosts[host], offset)
+    for f, (host, offset) in zip(temporaries, places, strict=False):
         lead, strides, _ = _storage(needed[f], _itemsize(f))
         buffers[f] = _Buffer(arena if host is None else hosts[host], needed[f], strides, offset + lead)
     for new, old in above.items():
@@ -245,7 +287,7 @@ def _life(
     users = [
         i
         for i, g in enumerate(groups)
-        if family & {*g.funcs} or any(a.value in family for a in kernel_args(g) if a.kind == "input")
+        if family & {*g.funcs} or any(a.value in family for a in kernel_args(g) if a.kind in ("input", "inout"))
     ]
     *_, size = _storage(needed[func], _itemsize(func))
     return Lifetime(size, min(users), len(groups) if kept else max(users))
@@ -254,8 +296,9 @@ def _life(
 def _launch(
     group: GroupOp,
     needed: Mapping[SSAValue, Box],
-    buffers: Mapping[SSAValue, _Buffer],
+    buffers: Mapping[_Key, _Buffer],
     scalars: dict[SSAValue, int],
+    spaces: Sequence[_Space],
 ) -> KernelLaunch:
     words: list[int] = []
     addresses: list[Address] = []
@@ -268,6 +311,9 @@ def _launch(
         buffer = buffers[arg.value]
         addresses.append(Address(len(words), buffer.number, buffer.offset))
         words.extend(buffer_words(arg, buffer.box, buffer.strides))
+    for space in spaces:
+        addresses.append(Address(len(words), buffers[space].number, buffers[space].offset))
+        words.extend([0, *(space.shape[d] for d in space.workspace.open_dims)])
     return KernelLaunch(
         kernel_name(group),
         group,
@@ -276,6 +322,7 @@ def _launch(
         tuple(words),
         tuple(addresses),
         tuple(slots),
+        model_of(group).dynamic_shared(group),
     )
 
 

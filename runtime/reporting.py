@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
+from tilefuse.dialects.img.ops import GroupOp
+from tilefuse.execution.registry import model_of
 from tilefuse.lowering.abi import groups_of, kernel_name, threads
 from tilefuse.runtime.compiled import Kernels
 from tilefuse.runtime.plan import Plan
@@ -46,13 +48,18 @@ def kernels(built: Kernels, plan: Plan | None) -> list[Kernel]:
                 group.schedule.tile_sizes,
                 threads(group),
                 grids.get(name),
-                cubin.shared_bytes.get(name) if cubin else None,
+                _shared_bytes(cubin.shared_bytes.get(name), group) if cubin else None,
                 cubin.registers.get(name) if cubin else None,
                 cubin.spill_bytes.get(name) if cubin else None,
                 group.schedule.resident_blocks,
             )
         )
     return found
+
+
+def _shared_bytes(static: int | None, group: GroupOp) -> int | None:
+    """Of a block: what the compiler reports, and what the launch asks for."""
+    return None if static is None else static + model_of(group).dynamic_shared(group)
 
 
 def text(pipeline: str, target: str, found: Sequence[Kernel], seconds: float | None) -> str:

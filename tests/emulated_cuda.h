@@ -119,10 +119,24 @@ template <class T> static T __shfl_up_sync(unsigned, T v, int by, int = LANES) {
   return shuffle(v, lane >= by ? lane - by : lane);
 }
 template <class T> static T __shfl_sync(unsigned, T v, int from, int = LANES) { return shuffle(v, from & LANES - 1); }
+template <class T> static T __shfl_xor_sync(unsigned, T v, int by, int = LANES) {
+  return shuffle(v, (current % LANES) ^ by);
+}
 static bool __any_sync(unsigned, bool v) {
   const unsigned long long* of_lanes = given((unsigned long long)v);
   return std::any_of(of_lanes, of_lanes + LANES, [](unsigned long long one) { return one != 0; });
 }
+
+// Atomic by themselves: a thread runs until it waits.
+#define ATOMIC(NAME, WHAT)                              \
+  template <class T, class U> static T NAME(T* p, U u) { \
+    const T a = *p, v = (T)u;                           \
+    *p = WHAT;                                          \
+    return a;                                           \
+  }
+ATOMIC(atomicAdd, a + v) ATOMIC(atomicAnd, a & v) ATOMIC(atomicOr, a | v) ATOMIC(atomicXor, a ^ v)
+ATOMIC(atomicExch, v) ATOMIC(atomicMin, a < v ? a : v) ATOMIC(atomicMax, a > v ? a : v)
+static void __threadfence() {}
 
 // Words, and pairs of 16 bits.
 static unsigned __byte_perm(unsigned a, unsigned b, unsigned s) {

@@ -8,9 +8,12 @@ from __future__ import annotations
 import ctypes
 import re
 import subprocess
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 
@@ -30,6 +33,20 @@ PIECE_BYTES = 8
 """The longest piece of a row that is loaded where the row may begin in the midst of it."""
 
 HEADER = Path(__file__).with_suffix(".h")
+
+
+class _Patches(ExitStack):
+    """pytest's `MonkeyPatch.setattr`, where pytest may be missing."""
+
+    def setattr(self, owner: Any, name: str, value: Any) -> None:
+        self.enter_context(mock.patch.object(owner, name, value))
+
+
+@contextmanager
+def emulated(**options: Any) -> Iterator[list[int]]:
+    """Inside, programs for the CPU run their CUDA text, as after `emulate`."""
+    with _Patches() as patch, tempfile.TemporaryDirectory() as folder:
+        yield emulate(patch, Path(folder), **options)
 
 
 def emulate(

@@ -8,18 +8,16 @@ bytes written. What is right is what a program for `reference` gives that is mad
 
 from __future__ import annotations
 
+import contextlib
 import shutil
-import tempfile
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from random import Random
 from typing import Any
 
 import numpy as np
-import pytest
-from emulated_cuda import emulate
+from emulated_cuda import emulated as on_emulated_gpu
 from random_pipelines import random_pipeline
 from random_programs import passes
 from random_values_given import LAYOUTS, PARAM_TYPES, fits, given_value, is_refused, values
@@ -50,10 +48,8 @@ def check(seed: int) -> None:
     drawn = _Drawn(rng)
     emulated = shutil.which("g++") is not None and rng.random() < 0.08
     target = "cpu" if emulated or rng.random() < 0.8 else "reference"
-    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+    with on_emulated_gpu() if emulated else contextlib.nullcontext():
         shape = rng.choice(["auto", "block_tile", "warp_tile"])
-        if emulated:
-            emulate(patch, Path(folder))
         program = _compiled(drawn, target, shape if emulated else None)
         good: list[_Call] = []
         runs = []

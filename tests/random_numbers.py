@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import shutil
-import tempfile
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from random import Random
 from typing import Any
 
 import numpy as np
-import pytest
-from emulated_cuda import emulate
+from emulated_cuda import emulated
 from random_programs import passes
 
 from tilefuse.dialects.diagnostics import PipelineError
@@ -93,7 +90,6 @@ def _on(name: str) -> Iterator[dict[str, Any]]:
     if name != "emulated":
         yield {"target": name}
         return
-    with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as folder:
-        misaligned = emulate(patch, Path(folder))
+    with emulated() as misaligned:
         yield {"target": "cpu", "passes": passes("h200")}
         assert not any(misaligned)

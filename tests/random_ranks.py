@@ -8,17 +8,14 @@ by NVRTC.
 from __future__ import annotations
 
 import shutil
-import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from math import prod
-from pathlib import Path
 from random import Random
 from typing import Any
 
 import numpy as np
-import pytest
-from emulated_cuda import MOST_BLOCKS, emulate
+from emulated_cuda import MOST_BLOCKS, emulated
 from random_case import RandomPipeline
 from random_programs import assert_equal, call, evaluated, passes, pieces
 from xdsl.passes import ModulePass
@@ -257,8 +254,7 @@ def _on_gpu(
 ) -> bool:
     """Whether a schedule was drawn that these stages can have."""
     most = rng.choice([MOST_BLOCKS, (MOST_BLOCKS[0], 1, 1), (MOST_BLOCKS[0], 2, 3)])
-    with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as folder:
-        misaligned = emulate(patch, Path(folder), most_blocks=most)
+    with emulated(most_blocks=most) as misaligned:
         for _ in range(4):
             try:
                 program = compile_pipeline(case.module, "cpu", strict_float=True, passes=schedule(rng))

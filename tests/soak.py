@@ -3,9 +3,10 @@
 python tests/soak.py calls names --minutes 60 --jobs 2 [--first 1000000] [--limit 120] [--json soak.json]
 python tests/soak.py calls --first 1000017 --count 1     # one seed once more
 
-A generator is a function of `CHECKS`: `check(seed)` draws a program and raises if something is wrong with it. Each seed
-runs in a worker process: a crash of the process and a check that takes longer than `--limit` seconds are failures
-of that seed. Exit status 1 if any seed failed.
+A generator is a row of `CHECKS`: `check(seed)` draws a program and raises if something is wrong with it. Each seed runs
+in a worker process: a crash of the process, more than `--limit` seconds and more than 4 GiB of memory are failures of
+that seed. A failure of a kind that can shrink its programs is made small, and printed as a test. Exit status 1 if any
+seed failed. Kinds that need what this machine lacks are left out, and named.
 """
 
 from __future__ import annotations
@@ -13,103 +14,132 @@ from __future__ import annotations
 import argparse
 import itertools
 import json
-import multiprocessing
 import os
-import resource
 import sys
-import tempfile
-import threading
 import time
-import traceback
-import warnings
-from collections import Counter
-from collections.abc import Iterable
-from concurrent.futures import CancelledError
-from concurrent.futures import TimeoutError as LimitError
-from concurrent.futures.process import BrokenProcessPool
-from importlib import import_module
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from pebble import ProcessExpired, ProcessPool
+from soak_workers import Outcome, Task, run
 
-TESTS = Path(__file__).resolve().parent
+
+@dataclass(frozen=True)
+class Check:
+    """A kind of random programs."""
+
+    function: str
+    """`module:function`, which draws and checks the program of a seed; what it counts it may return as a dict."""
+    shrink: str | None = None
+    """Of a seed and whether its process died: the text of a small test that fails the same way."""
+    needs: tuple[str, ...] = ()
+    """Modules beyond xdsl, numpy and hypothesis."""
+
+    def missing(self) -> list[str]:
+        """Modules that are not installed."""
+        return [name for name in self.needs if find_spec(name) is None]
+
+
 CHECKS = {
-    "calls": "random_calls:check",
-    "constants": "random_constants:check",
-    "edited": "random_names:by_hand",
-    "names": "random_names:check",
-    "ranks": "random_ranks:check",
-    "tables": "random_tables:check",
-    "warps": "random_ranks:check_warps",
+    "calls": Check("random_calls:check"),
+    "constants": Check("random_constants:check"),
+    "edited": Check("random_names:by_hand"),
+    "names": Check("random_names:check"),
+    "ranks": Check("random_ranks:check"),
+    "tables": Check("random_tables:check"),
+    "warps": Check("random_ranks:check_warps"),
 }
-"""Kinds of programs to draw, and the function that draws and checks the program of a seed."""
+"""Kinds of programs to draw."""
+
+SHRINKING = 240
+"""Seconds to make one failure small."""
+SHRUNK = 5
+"""Failures of one kind that are made small; those after them are likely the same."""
 
 
-MEMORY = 8 << 30
-"""Bytes that a worker may map, so that what takes more is refused on any machine."""
+class Soak:
+    """The checks of some kinds over seeds: what ran, and what failed."""
 
+    def __init__(self, kinds: list[str], seeds: Iterable[int], limit: float):
+        self.checked: Counter[str] = Counter()
+        self.counts: dict[str, Counter[str]] = {kind: Counter() for kind in kinds}
+        self.failures: list[dict[str, Any]] = []
+        self.limit = limit
+        self._drawn = ((seed, kind) for seed in seeds for kind in kinds)
+        self._to_shrink: deque[tuple[dict[str, Any], bool]] = deque()
+        self._shrunk: Counter[str] = Counter()
 
-def run_seed(kind: str, seed: int) -> str | None:
-    """Check one seed; the traceback as text if its check failed."""
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-    warnings.simplefilter("ignore")  # what hostile numbers make NumPy say
-    sys.path[:0] = [str(TESTS), str(TESTS.parent)]
-    module, function = CHECKS[kind].split(":")
-    try:
-        check = getattr(import_module(module), function)
-        with tempfile.TemporaryDirectory() as cache:
-            os.environ["TILEFUSE_CACHE_DIR"] = cache
-            check(seed)
-    except KeyboardInterrupt:
-        raise
-    except BaseException:  # pytest's failures are no Exception
-        return traceback.format_exc()
-    finally:
-        del sys.path[:2]
-    return None
+    def tasks(self) -> Iterator[Task]:
+        """Seeds to check, and before them failures to make small."""
+        while True:
+            if self._to_shrink:
+                failure, died = self._to_shrink.popleft()
+                shrink = CHECKS[failure["kind"]].shrink
+                assert shrink is not None
+                seconds = SHRINKING - 20  # leaves time to end with what was found
+                yield Task(shrink, (failure["seed"], died, seconds), failure, SHRINKING + self.limit)
+                continue
+            drawn = next(self._drawn, None)
+            if drawn is None:
+                return
+            seed, kind = drawn
+            yield Task(CHECKS[kind].function, (seed,), (kind, seed), self.limit)
+
+    def ended(self, outcome: Outcome) -> None:
+        """Take down how a task ended."""
+        if isinstance(outcome.task.about, dict):
+            self._made_small(outcome.task.about, outcome)
+            return
+        kind, seed = outcome.task.about
+        self.checked[kind] += 1
+        if isinstance(outcome.value, dict):
+            self.counts[kind].update(outcome.value)
+        self.counts[kind]["most MiB"] = max(self.counts[kind]["most MiB"], outcome.peak >> 20)
+        if outcome.failure is None:
+            return
+        failure = {"kind": kind, "seed": seed, "what": outcome.failure}
+        self.failures.append(failure)
+        print(f"{kind} {seed}: {_last_line(outcome.failure)}", flush=True)
+        if CHECKS[kind].shrink and self._shrunk[kind] < SHRUNK:
+            self._shrunk[kind] += 1
+            self._to_shrink.append((failure, outcome.died))
+
+    def _made_small(self, failure: dict[str, Any], outcome: Outcome) -> None:
+        if outcome.failure is not None:
+            failure["shrinking"] = outcome.failure
+            print(f"{failure['kind']} {failure['seed']}: not made small: {_last_line(outcome.failure)}", flush=True)
+        elif outcome.value is not None:
+            failure["test"] = outcome.value
+            print(f"{failure['kind']} {failure['seed']} as a test:\n{outcome.value}", flush=True)
 
 
 def soak(kinds: list[str], seeds: Iterable[int], seconds: float, jobs: int, limit: float) -> dict[str, Any]:
     """Check every seed for every kind, in `jobs` processes, until `seconds` have passed; return counts and failures."""
     started = time.monotonic()
-    done: Counter[str] = Counter()
-    failures: list[dict[str, Any]] = []
-    room = threading.Semaphore(2 * jobs)
-    """So that no more seeds are handed out than are run soon."""
-
-    with ProcessPool(max_workers=jobs, context=multiprocessing.get_context("spawn")) as pool:
-        for seed, kind in ((s, k) for s in seeds for k in kinds):
-            if not room.acquire(timeout=max(0.0, started + seconds - time.monotonic())):
-                break
-            future = pool.schedule(run_seed, args=[kind, seed], timeout=limit)
-
-            def ended(future: Any, kind: str = kind, seed: int = seed) -> None:
-                try:
-                    what = future.result()
-                except (CancelledError, BrokenProcessPool):  # the time is over
-                    return
-                except LimitError:
-                    what = f"took longer than {limit} s"
-                except ProcessExpired as error:
-                    what = f"the process ended with exit code {error.exitcode}"
-                done[kind] += 1
-                if what is not None:
-                    failures.append({"kind": kind, "seed": seed, "what": what})
-                    print(f"{kind} {seed}: {what.strip().splitlines()[-1][:300]}", flush=True)
-                room.release()
-
-            future.add_done_callback(ended)
-        else:
-            pool.close()
-            pool.join(timeout=max(0.1, started + seconds - time.monotonic()))
-        pool.stop()  # what has not ended by now is not counted
+    left_out = {kind: CHECKS[kind].missing() for kind in kinds if CHECKS[kind].missing()}
+    for kind, modules in left_out.items():
+        print(f"{kind}: left out, since there is no module {', '.join(modules)}", flush=True)
+    made = Soak([kind for kind in kinds if kind not in left_out], seeds, limit)
+    # A failure may come while no seed is left to hand out, and is still to be made small.
+    while True:
+        run(made.tasks(), jobs, started + seconds - time.monotonic(), made.ended)
+        if not made._to_shrink or time.monotonic() > started + seconds:
+            break
     return {
         "seconds": round(time.monotonic() - started),
         "jobs": jobs,
-        "checked": dict(done),
-        "failures": sorted(failures, key=lambda f: (f["kind"], f["seed"])),
+        "checked": dict(made.checked),
+        "counts": {kind: dict(counts) for kind, counts in made.counts.items()},
+        "left out": left_out,
+        "failures": sorted(made.failures, key=lambda f: (f["kind"], f["seed"])),
     }
+
+
+def _last_line(text: str) -> str:
+    return text.strip().splitlines()[-1][:300]
 
 
 def main() -> int:

@@ -41,6 +41,7 @@ UNIVERSE = Universe(
         "warp": _dialect("warp"),
     },
     all_passes={
+        "canonicalize-stages": _pass("canonicalize_stages", "CanonicalizeStages"),
         "chain-kernels": _pass("chain_kernels", "ChainKernels"),
         "copy-updated": _pass("copy_updated", "CopyUpdated"),
         "expand-division": _pass("expand_division", "ExpandDivision"),

@@ -287,9 +287,9 @@ def _llvm() -> Dialect:
 
 
 def _memref() -> Dialect:
-    from tilefuse.dialects.memref_prefetch import MEMREF_WITH_PREFETCH
+    from tilefuse.dialects.memref import MEMREF
 
-    return MEMREF_WITH_PREFETCH
+    return MEMREF
 
 
 def _usage_error(message: str) -> NoReturn:

@@ -10,11 +10,13 @@ from xdsl.ir import Operation
 
 import tilefuse.lowering.printers.expr as expr
 from tilefuse.lowering.printers.async_copies import c_copies
+from tilefuse.lowering.printers.atomics import c_atomics
 from tilefuse.lowering.printers.c_types import SIGNED, UNSIGNED, byte_size, lanes, short_name, storage_type
 from tilefuse.lowering.printers.checks import check_barriers
 from tilefuse.lowering.printers.expr import MUL, Expr
 from tilefuse.lowering.printers.language import Language
 from tilefuse.lowering.printers.library import COMMON, Helper
+from tilefuse.lowering.printers.memrefs import bytes_of
 from tilefuse.lowering.printers.module_printer import ModulePrinter
 from tilefuse.lowering.printers.prelude import Prelude
 from tilefuse.lowering.printers.vector_types import Vector, wrapped
@@ -123,6 +125,7 @@ class C(Language):
     shared_suffix = " __attribute__((aligned(64)))"
     aligned_qualifier = ""
     barrier = None
+    fence = "__atomic_thread_fence(__ATOMIC_SEQ_CST);"
     shuffle = None
     library: ClassVar[dict[str, Helper]] = {
         **COMMON,
@@ -132,6 +135,7 @@ class C(Language):
         **_bits(),
         **_HALF,
         **c_copies(),
+        **c_atomics(),
         "prefetch_l1": Helper("void prefetch_l1(const void* p) { __builtin_prefetch(p, 0, 3); }"),
         "prefetch_l2": Helper("void prefetch_l2(const void* p) { __builtin_prefetch(p, 0, 2); }"),
     }
@@ -176,9 +180,9 @@ class C(Language):
         one = Expr("1.0" if double else "1.0f", expr.PRIMARY, ctype)
         return expr.binary(one, "/", expr.call(self.math("sqrt" if double else "sqrtf"), (a,), ctype), MUL, ctype)
 
-    def dynamic_shared(self, name: str, type_: MemRefType, op: Operation) -> None:
-        """An array as any other."""
-        return None
+    def dynamic_shared(self, name: str, type_: MemRefType, op: Operation) -> str:
+        """Memory of the thread that runs the block, for as long as that lives: it may be more than a stack holds."""
+        return f"static _Thread_local unsigned char {name}[{bytes_of(type_, op)}] __attribute__((aligned(64)));"
 
     def vector(self, type_: VectorType, op: Operation) -> Vector:
         """A vector type of GCC and Clang; moved by memcpy, so the address needs no alignment."""

@@ -21,6 +21,7 @@ from xdsl.ir import Block, Operation, SSAValue
 import tilefuse.lowering.printers.expr as expr
 from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.lowering.printers.async_copies import print_async_copy, print_async_group, print_async_wait
+from tilefuse.lowering.printers.atomics import print_atomic
 from tilefuse.lowering.printers.comments import comment_lines
 from tilefuse.lowering.printers.control_flow import (
     print_barrier,
@@ -28,6 +29,7 @@ from tilefuse.lowering.printers.control_flow import (
     print_for,
     print_griddepcontrol,
     print_if,
+    print_memory_barrier,
     print_return,
     print_shuffle,
     print_yield,
@@ -240,6 +242,8 @@ STATEMENTS: dict[str, Callable[[FunctionText, Operation], None]] = {
     "memref.extract_strided_metadata": print_metadata,
     "arith.mului_extended": print_extended_product,
     "nvvm.griddepcontrol": print_griddepcontrol,
+    "nvvm.memory.barrier": print_memory_barrier,
+    "memref.atomic_rmw": print_atomic,
     "nvgpu.device_async_copy": print_async_copy,
     "nvgpu.device_async_create_group": print_async_group,
     "nvgpu.device_async_wait": print_async_wait,

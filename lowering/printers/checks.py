@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, StringAttr
 from xdsl.ir import Block, Operation, SSAValue
 
 from tilefuse.dialects.diagnostics import PipelineError
+from tilefuse.dialects.memref_atomics import AtomicRMWOp
 from tilefuse.dialects.nvgpu import DeviceAsyncCopyOp
 from tilefuse.lowering.printers.memrefs import PRIVATE, SHARED, bytes_of, space_of
 from tilefuse.targets.limits import MAX_THREADS_PER_BLOCK, STATIC_SHARED_LIMIT
@@ -122,7 +123,7 @@ def _threads_of(levels: frozenset[str]) -> list[str]:
 
 def _stored(op: Operation) -> SSAValue | None:
     match op:
-        case memref.StoreOp():
+        case memref.StoreOp() | AtomicRMWOp():
             return op.memref
         case vector.StoreOp() | vector.MaskedStoreOp():
             return op.base

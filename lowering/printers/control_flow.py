@@ -173,6 +173,12 @@ def print_barrier(p: FunctionText, op: Operation) -> None:
         p.line(p.language.barrier)
 
 
+def print_memory_barrier(p: FunctionText, op: Operation) -> None:
+    """`__threadfence();`"""
+    p.flush_reads()
+    p.line(p.language.fence)
+
+
 def print_griddepcontrol(p: FunctionText, op: Operation) -> None:
     """`griddepcontrol_wait();`, and the like; nothing in a language whose kernels run one after the other."""
     assert isinstance(op, GriddepcontrolOp)

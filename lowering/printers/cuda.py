@@ -12,6 +12,7 @@ from xdsl.ir import Operation
 import tilefuse.lowering.printers.expr as expr
 from tilefuse.dialects.nvvm import GridDepAction
 from tilefuse.lowering.printers.async_copies import cuda_copies
+from tilefuse.lowering.printers.atomics import cuda_atomics
 from tilefuse.lowering.printers.c_types import SIGNED, UNSIGNED, byte_size, lanes, short_name, storage_type
 from tilefuse.lowering.printers.checks import (
     block_threads,
@@ -144,6 +145,7 @@ _LIBRARY: dict[str, Helper] = {
     **_HALF,
     **_PAIRS,
     **cuda_copies(),
+    **cuda_atomics(),
     f"griddepcontrol_{GridDepAction.LaunchDependents}": _griddepcontrol(GridDepAction.LaunchDependents),
     # Nothing is read or written before it: the clobber keeps accesses below.
     f"griddepcontrol_{GridDepAction.Wait}": _griddepcontrol(GridDepAction.Wait, ' ::: "memory"'),
@@ -208,6 +210,7 @@ class Cuda(Language):
     shared_suffix = ""
     aligned_qualifier = "__align__(16) "
     barrier = "__syncthreads();"
+    fence = "__threadfence();"
     shuffle = "__shfl"
     pairs = True
     wide_registers = True

@@ -139,6 +139,9 @@ def _shift_right(reading: Callable[[Expr, int], Expr]) -> Row:
         if isinstance(op.results[0].type, IndexType):
             return _as_index(expr.binary(a, ">>", by, SHIFT, "idx"), reading)
         low, high = a.interval()
+        if _promoted(a) not in (SIGNED[64], UNSIGNED[64]) and by.interval()[1] >= 32:
+            # a number of 64 bits whose text is an int, as a small constant's is: C shifts that by less than 32
+            a = expr.cast(SIGNED[64], a, (low, high))
         if isinstance(by.const, int):
             low, high = low >> by.const, high >> by.const
         return expr.binary(a, ">>", by, SHIFT, _promoted(a), (min(low, 0), max(high, 0)))

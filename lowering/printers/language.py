@@ -30,6 +30,9 @@ class Language(ABC):
     aligned_qualifier: ClassVar[str]
     """In front of a private array that vectors are stored to."""
     barrier: ClassVar[str | None]
+    """The statement that waits for the block; None where its threads run one after the other."""
+    fence: ClassVar[str]
+    """The statement after which others see what was written before it."""
     shuffle: ClassVar[str | None]
     """What the names of the warp shuffles begin with, or None where there are none."""
     wide_registers: ClassVar[bool] = False
@@ -73,8 +76,8 @@ class Language(ABC):
         return argument
 
     @abstractmethod
-    def dynamic_shared(self, name: str, type_: MemRefType, op: Operation) -> str | None:
-        """The declaration of the bytes of an array marked `kernel.dynamic`, or None: as any other."""
+    def dynamic_shared(self, name: str, type_: MemRefType, op: Operation) -> str:
+        """The declaration of the bytes of an array marked `kernel.dynamic`, whose size the launch knows."""
 
     @abstractmethod
     def vector(self, type_: VectorType, op: Operation) -> Vector:

@@ -124,11 +124,9 @@ def print_alloca(p: FunctionText, op: Operation) -> None:
     _declare(p, op.memref, name, wide)
     if "kernel.dynamic" in op.attributes:
         whole_block = p.names.fresh(f"{name}bytes")
-        raw = p.language.dynamic_shared(whole_block, type_, op)
-        if raw is not None:
-            p.line(raw)
-            p.line(f"{_pointer_to_row(p, type_, name)} = ({_pointer_to_row(p, type_, '')}){whole_block};")
-            return
+        p.line(p.language.dynamic_shared(whole_block, type_, op))
+        p.line(f"{_pointer_to_row(p, type_, name)} = ({_pointer_to_row(p, type_, '')}){whole_block};")
+        return
     array = f"{UNSIGNED[32] if wide else p.storage(type_.element_type)} {name}{_brackets(shape)}"
     if space == SHARED:
         p.line(f"{p.language.shared_qualifier}{array}{p.language.shared_suffix};")
@@ -225,24 +223,25 @@ def print_prefetch(p: FunctionText, op: Operation) -> None:
     """`prefetch_l2(&in[i]);`"""
     op = as_type(PrefetchOp, op)
     at = element(p, op.memref, op.indices, op)
-    p.line(f"{p.library(f'prefetch_l{op.level}')}({_address(at).text});")
+    p.line(f"{p.library(f'prefetch_l{op.level}')}({address(at).text});")
 
 
-def _address(a: Expr) -> Expr:
+def address(a: Expr) -> Expr:
+    """`&in[i]`, of an lvalue."""
     return expr.unary("&", a, f"{a.ctype}*")
 
 
 def _vector_load(p: FunctionText, op: Operation) -> Expr:
     op = as_type(vector.LoadOp, op)
     v = p.vector(op.result.type, op)
-    return _reading(expr.call(v.helper(p.prelude, "load"), (_address(element(p, op.base, op.indices, op)),), v.ctype))
+    return _reading(expr.call(v.helper(p.prelude, "load"), (address(element(p, op.base, op.indices, op)),), v.ctype))
 
 
 def print_vector_store(p: FunctionText, op: Operation) -> None:
     """`store_f32x4(&out[i], v);`"""
     op = as_type(vector.StoreOp, op)
     v = p.vector(as_type(VectorType[Any], op.vector.type), op)
-    target = _address(element(p, op.base, op.indices, op))
+    target = address(element(p, op.base, op.indices, op))
     value = p.use(op.vector)
     p.flush_reads()
     p.line(f"{v.helper(p.prelude, 'store')}({target.text}, {value.text});")
@@ -260,7 +259,7 @@ def print_masked_store(p: FunctionText, op: Operation) -> None:
             op,
         )
     v = p.vector(as_type(VectorType[Any], op.value_to_store.type), op)
-    target = _address(element(p, op.base, op.indices, op))
+    target = address(element(p, op.base, op.indices, op))
     mask, value = p.use(op.mask), p.use(op.value_to_store)
     p.flush_reads()
     if "store_if" in v.helpers and space_of(op.base.type) not in (SHARED, PRIVATE):

@@ -11,6 +11,7 @@ from xdsl.dialects import func, memref, vector
 from xdsl.dialects.builtin import IntegerAttr, MemRefType
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
+from tilefuse.dialects.memref_atomics import AtomicRMWOp
 from tilefuse.lowering.printers.c_types import byte_size
 from tilefuse.lowering.printers.expr import Expr
 
@@ -58,7 +59,7 @@ def written_arguments(function: func.FuncOp, functions: Mapping[str, func.FuncOp
     found: set[SSAValue] = set()
     for op in function.walk():
         match op:
-            case memref.StoreOp():
+            case memref.StoreOp() | AtomicRMWOp():
                 found.add(root(op.memref))
             case vector.StoreOp() | vector.MaskedStoreOp():
                 found.add(root(op.base))

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tilefuse.runtime import cuda_runner
-from tilefuse.runtime.plan import Address, KernelLaunch, Plan, ScalarSlot
+from tilefuse.runtime.plan import Address, Clear, KernelLaunch, Plan, ScalarSlot
 
 
 class Graph:
@@ -16,8 +16,11 @@ class Graph:
     handle = 1
     fails = False
 
-    def __init__(self, kernels, *, programmatic):
-        self.arguments = []
+    def __init__(self, kernels, memsets, *, programmatic):
+        self.memsets = []
+
+    def update_memset(self, index):
+        self.memsets.append(index)
 
     def update(self, index):
         if self.fails:
@@ -75,6 +78,20 @@ def test_only_kernels_that_use_what_changed_are_updated(make):
     graph.take([1001, 2002, 3003], [8])
     assert updated(graph) == [1]
     assert words(graph) == [[1001, 101, 3003], [3003, 3259, 8], [3259, 101, 102, 2002]]
+
+
+def test_cleared_memory_moves_with_the_arena(monkeypatch):
+    monkeypatch.setattr(cuda_runner, "KernelGraph", Graph)
+    plan = Plan(LAUNCHES, (), (), 512, 32, None, (Clear(2, 256, 8, 0), Clear(1, 0, 4, 255)))
+    functions = [SimpleNamespace(ptr=i) for i in range(len(LAUNCHES))]
+    graph = cuda_runner.PlanGraph(plan, functions, [1000, 2000, 3000], [7], programmatic=False)
+    graph._graph.updated = []
+    assert [(m.target, m.width, m.value) for m in graph._memsets] == [(3256, 8, 0), (2000, 4, 255)]
+    graph.take([1001, 2000, 3000], [8])
+    assert graph._graph.memsets == []
+    graph.take([1001, 2000, 4000], [8])
+    assert graph._graph.memsets == [0]
+    assert graph._memsets[0].target == 4256
 
 
 calls = st.tuples(
