@@ -231,5 +231,5 @@ def own_spans(model: PipelineModel, id: int, follow: Sequence[Follow], tile: Seq
             spans.append(fixed)
         else:
             # a few points for a thread may be no whole number of points here
-            spans.append((0, math.ceil(tile[f.dim] * f.ratio) - 1))
+            spans.append((0, -(-tile[f.dim] * f.ratio.numerator // f.ratio.denominator) - 1))
     return spans

@@ -92,6 +92,8 @@ class ExecutionModel(ABC):
     """Where a stage that is not the group's output may live."""
     takes: ClassVar[tuple[str, ...]] = ()
     """Of a schedule's `unroll`, `stream` and `ahead` those that it has."""
+    stores_several: ClassVar[bool] = False
+    """Whether a kernel may store several stages of its group (`KernelPlan.stored`); else only the anchor."""
     learns_registers: ClassVar[bool] = False
     """Whether the search takes into account which registers a compiler was found to need."""
 
@@ -112,6 +114,16 @@ class ExecutionModel(ABC):
                 raise VerifyException(f"a {self.name} takes no {option}")
 
     # --- choosing one (`tile`, `group-stages`)
+
+    def stores_too_little(self, stored: Sequence[str]) -> str | None:
+        """Why a group that stores the stages of these names cannot run so, in one sentence; None if it can."""
+        if self.stores_several or len(stored) < 2:
+            return None
+        others = ", ".join(f"'{name}'" for name in stored[:-1])
+        return (
+            f"a {self.name} stores the last stage of its group alone, and {others} "
+            f"leave{'s' if len(stored) == 2 else ''} it too; choose another model, or cut the group"
+        )
 
     @abstractmethod
     def legal(self, facts: GroupFacts) -> str | None:

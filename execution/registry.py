@@ -54,6 +54,9 @@ def model_of(group: GroupOp) -> ExecutionModel:
         model.verify(group.schedule)
     except (UnknownModel, VerifyException) as error:
         raise PipelineError(f"group '{group.sym_name.data}': {error}", group) from error
+    stored = [s.sym_name.data for s in group.stored]
+    if group.update is None and (reason := model.stores_too_little(stored)) is not None:
+        raise PipelineError(f"group '{group.sym_name.data}': {reason}", group)
     return model
 
 

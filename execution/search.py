@@ -25,8 +25,10 @@ def schedules(facts: GroupFacts, machine: Machine, wishes: Wishes = Wishes()) ->
     """
     if not facts.rank and len(facts.members) > 1:
         raise NotFusable("a single value is a kernel of its own")
+    several = len(facts.model.stored(facts.members)) > 1
     for model in models(wishes.shape):
-        yield from model.candidates(facts, machine, wishes)
+        if model.stores_several or not several:
+            yield from model.candidates(facts, machine, wishes)
 
 
 def best_schedule(facts: GroupFacts, machine: Machine, wishes: Wishes = Wishes()) -> Candidate | None:

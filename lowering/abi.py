@@ -151,10 +151,13 @@ def touches_temporaries(group: GroupOp) -> bool:
     return any(is_temporary(a.value, group) for a in kernel_args(group) if a.kind != "scalar")
 
 
-def tiles(group: GroupOp, box: Box, align: Sequence[int]) -> list[int]:
-    """Tiles per dimension that cover `box`, of the anchor, and begin at multiples of `align`."""
+def tiles(group: GroupOp, boxes: Sequence[Box]) -> list[int]:
+    """Tiles per dimension that cover the boxes of the group's functions."""
+    model = extract(pipeline_of(group))
+    stored = stored_stages(group, model, follow_of(group, model))
     counts = []
-    for (low, extent), t, a in zip(box, tile_sizes(group), align, strict=True):
+    sizes, align = tile_sizes(group), origin_alignment(group, model)
+    for (low, extent), t, a in zip(anchor_box(stored, boxes), sizes, align, strict=True):
         first = low // a * a
         counts.append(-(-(low + extent - first) // t))
     return counts
@@ -167,9 +170,7 @@ def grid(group: GroupOp, boxes: Sequence[Box]) -> tuple[int, int, int]:
         pure = tuple(boxes[0][d] for d in group.update.pure_dims)
         counts = [-(-extent // size) for (_, extent), size in zip(pure, tile_sizes(group), strict=True)]
     else:
-        model = extract(pipeline_of(group))
-        stored = stored_stages(group, model, follow_of(group, model))
-        counts = tiles(group, anchor_box(stored, boxes), origin_alignment(group, model))
+        counts = tiles(group, boxes)
     if len(counts) > 1:
         counts[1] = -(-counts[1] // group.schedule.tiles_per_block)
     z = 1

@@ -162,8 +162,10 @@ class Tile(ModulePass):
             candidates = list(schedules(facts, machine(self.target), Wishes(shape, self.exchange, needs)))
         except NotFusable as error:
             raise group_error(group, error) from error
-        if not candidates and shape is not None and (reason := model_named(shape).legal(facts)) is not None:
-            raise group_error(group, reason)
+        if not candidates and shape is not None:
+            chosen, stored = model_named(shape), [s.sym_name.data for s in group.stored]
+            if (reason := chosen.stores_too_little(stored) or chosen.legal(facts)) is not None:
+                raise group_error(group, reason)
         if not candidates:
             raise group_error(
                 group,

@@ -30,6 +30,7 @@ class BlockTile(ExecutionModel):
     name = "block_tile"
     places: ClassVar = ((Level.Block, Memory.Shared), (Level.Thread, Memory.Register))
     takes: ClassVar = ("unroll", "stream")
+    stores_several: ClassVar = True
 
     def verify(self, schedule: ScheduleAttr) -> None:
         super().verify(schedule)
@@ -67,10 +68,12 @@ class BlockTile(ExecutionModel):
         return group_places(group, model)
 
     def check_places(self, group: GroupOp, model: PipelineModel) -> None:
+        from tilefuse.execution.block_tile.placement import check_stored
         from tilefuse.execution.block_tile.slots import check_slots
 
         super().check_places(group, model)
         check_slots(group, model)
+        check_stored(group, model)
 
     def check(self, group: GroupOp, model: PipelineModel) -> None:
         from tilefuse.analysis.regions import alignment, fixed_span

@@ -15,11 +15,14 @@ from xdsl.ir.affine import AffineMap
 from tilefuse.analysis.access import behind_boundaries
 from tilefuse.analysis.model import PipelineModel
 from tilefuse.analysis.regions import Follow, Region, follow_chain, regions
+from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.img.attrs import Level, Memory, PlaceAttr, ScheduleAttr
 from tilefuse.dialects.img.ops import GroupOp, ReadOp, StageOp
 from tilefuse.dialects.img.types import element_bytes
 from tilefuse.execution.base import Needs
 from tilefuse.execution.candidate import Placement
+from tilefuse.lowering.abi import follow_of
+from tilefuse.lowering.stored import stored_stages
 
 CHEAP_RECOMPUTE = 1.3
 """A stage stays in registers if its threads then compute at most this many times the points they need."""
@@ -39,7 +42,7 @@ def place_stages(
         consumers = [c for c in model.consumers(id) if c in inside]
         # what nobody in the group reads is stored: a thread's points of the anchor, then
         needed = min((micro[c].points for c in consumers), default=micro[id].points)
-        stays = all(c in in_thread for c in consumers) and all(f.dim is None or f.ratio == 1 for f in follow[id])
+        stays = all(c in in_thread for c in consumers) and follows_one_to_one(follow[id])
         if stays and micro[id].points <= CHEAP_RECOMPUTE * needed:
             in_thread.add(id)
     places: dict[int, Placement] = {}
@@ -63,6 +66,26 @@ def place_stages(
         free_at[slot] = (last_use[id], storage)
         places[id] = Placement(Level.Block, Memory.Shared, slot)
     return places
+
+
+def follows_one_to_one(follow: Sequence[Follow]) -> bool:
+    """Whether each thread's points of a stage are as many as of the anchor, so that they can live in its registers."""
+    return all(f.dim is None or f.ratio == 1 for f in follow)
+
+
+def check_stored(group: GroupOp, model: PipelineModel) -> None:
+    """Raise PipelineError for a stored stage in registers of which threads do not have points of their own.
+
+    Raises NotFusable for an illegal group.
+    """
+    for stored in stored_stages(group, model, follow_of(group, model))[1:]:
+        place = stored.stage.place
+        if place is not None and place.where[1] is Memory.Register and not follows_one_to_one(stored.follow):
+            raise PipelineError(
+                f"stage '{stored.stage.sym_name.data}' is stored, and has not as many points as "
+                f"'{group.anchor.sym_name.data}': threads cannot hold it in registers; write #img.place<block, shared>",
+                stored.stage,
+            )
 
 
 def copied_read(stage: StageOp) -> ReadOp | None:

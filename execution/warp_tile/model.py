@@ -29,6 +29,7 @@ class WarpTile(ExecutionModel):
     name = "warp_tile"
     places: ClassVar = ((Level.Warp, Memory.Register), (Level.Block, Memory.Register))
     takes: ClassVar = ("ahead",)
+    stores_several: ClassVar = True
     learns_registers: ClassVar = True
 
     def legal(self, facts: GroupFacts) -> str | None:
