@@ -64,7 +64,7 @@ def fingerprint(group: GroupOp) -> Hashable:
     bounds = tuple(str(s.bounds) for s in group.stages if isinstance(s, StageOp))
     # on which it depends where tiles begin
     temporaries = any(is_temporary(f, group) for f in (*read, *group.funcs))
-    asks = group.schedule is not None and group.schedule.rows_ahead
+    asks = group.schedule is not None and group.schedule.prefetches
     inputs = tuple(not is_temporary(f, group) for f in read) if asks else ()
     return (facts(group), body, bounds, tuple(_known(f) for f in group.funcs), temporaries, inputs)
 

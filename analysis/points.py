@@ -101,6 +101,13 @@ def needed_extents(pipeline: PipelineOp, extent: Sequence[int]) -> dict[SSAValue
     return {value: tuple(high - low + 1 for low, high in spans) for value, spans in needed.items()}
 
 
+def nominal_domain(update: UpdateOp, needed: Extents, extent: Sequence[int]) -> Extents:
+    """The points along each coordinate of an update, pure ones first, where `needed` points of its functions are."""
+    known = _coordinates(update, [(0, n - 1) for n in needed], NominalSizes(extent))
+    spans = [_numbers(known[c]) or (0, 0) for c in update.coordinates]
+    return tuple(high - low + 1 for low, high in spans)
+
+
 def _declared(op: InputOp | Definition) -> tuple[tuple[int, int] | None, ...]:
     if op.bounds is not None:
         return op.bounds.data

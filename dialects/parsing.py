@@ -11,7 +11,7 @@ from bisect import bisect_right
 from collections.abc import Callable
 from difflib import get_close_matches
 from itertools import accumulate
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import (
@@ -36,6 +36,7 @@ from xdsl.utils.lexer import Input, Span
 from xdsl.utils.mlir_lexer import MLIRLexer, MLIRTokenKind, StringLiteral
 
 from tilefuse.dialects.diagnostics import PipelineError, SourcePosition
+from tilefuse.dialects.img.schedule import DIALECT as SCHEDULES
 from tilefuse.dialects.naming import printable
 from tilefuse.dialects.verification import verify
 
@@ -136,6 +137,17 @@ class LocatedParser(Parser):
             hint = f"; did you mean '{near[0]}'?" if near else ""
             self.raise_error(f"unknown operation '{name}'{hint}", start, start + len(name))
 
+    def _parse_dialect_type_or_attribute_body(
+        self, attr_name: str, is_type: bool, is_opaque: bool, starting_opaque_pos: int | None
+    ) -> Attribute:
+        dialect, _, model = attr_name.partition(".")
+        if dialect == SCHEDULES and model and self.ctx.get_optional_attr(attr_name) is None:
+            known = self.ctx.get_optional_dialect(dialect)
+            names = [kind.name.removeprefix(f"{dialect}.") for kind in known.attributes] if known else []
+            self.raise_error(f"no execution model is called '{model}'; there are {', '.join(names)}")
+        parse = super()._parse_dialect_type_or_attribute_body
+        return cast(Attribute, parse(attr_name, is_type, is_opaque, starting_opaque_pos))
+
     def _parse_block(self) -> Block:
         # What stands where neither an operation, a label nor the end of the region does: xDSL does not say so.
         if self._current_token.kind != MLIRTokenKind.CARET_IDENT:
@@ -170,7 +182,7 @@ def parse_error(error: ParseError) -> PipelineError:
 
 def known_dialects() -> Context:
     """A context with the dialects of xDSL, of tilefuse and of every installed plug-in; loads none of them."""
-    from tilefuse.dialects.img import IMG
+    from tilefuse.universe import UNIVERSE  # which names all rooms
 
     ctx = Context()
     try:
@@ -180,8 +192,9 @@ def known_dialects() -> Context:
     for name, factory in universe.all_dialects.items():
         ctx.register_dialect(name, factory)
     # A checkout on the path that was never installed has no entry point.
-    if IMG.name not in ctx.registered_dialect_names:
-        ctx.register_dialect(IMG.name, lambda: IMG)
+    if SCHEDULES not in ctx.registered_dialect_names:
+        for name, factory in UNIVERSE.all_dialects.items():
+            ctx.register_dialect(name, factory)
     return ctx
 
 

@@ -13,8 +13,8 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from tilefuse.dialects.img.attrs import ScheduleAttr
 from tilefuse.dialects.img.ops import GroupOp
+from tilefuse.execution.block_tile.attribute import BlockSchedule
 from tilefuse.passes.group_stages import GroupStages
 from tilefuse.passes.pipeline import standard_passes
 from tilefuse.passes.tile import Tile
@@ -32,9 +32,9 @@ class ScheduleByHand(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for group in op.walk():
             if not isinstance(group, GroupOp) or group.update is not None:
-                continue  # an update has its schedule already
+                continue  # `tile` schedules the updates
             if len(self.tile) == group.anchor.rank:
-                group.schedule = ScheduleAttr("block_tile", self.tile, self.threads)
+                group.schedule = BlockSchedule(tile=self.tile, threads=self.threads)
 
 
 def passes(target: str) -> list[ModulePass]:

@@ -11,22 +11,22 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from xdsl.utils.exceptions import VerifyException
-
 from tilefuse.dialects.diagnostics import PipelineError
-from tilefuse.dialects.img.attrs import Level, Memory, PlaceAttr, ScheduleAttr
+from tilefuse.dialects.img.attrs import Level, Memory, PlaceAttr
+from tilefuse.dialects.img.ops import Definition, StageOp
+from tilefuse.dialects.img.schedule import ScheduleAttr
 
 if TYPE_CHECKING:
     from xdsl.dialects import func
     from xdsl.ir import SSAValue
     from xdsl.passes import ModulePass
 
+    from tilefuse.analysis.bounds import Box
     from tilefuse.analysis.machine import Machine
     from tilefuse.analysis.model import PipelineModel
-    from tilefuse.dialects.img.ops import GroupOp, StageOp
+    from tilefuse.dialects.img.ops import GroupOp
     from tilefuse.execution.candidate import Candidate, Wishes
     from tilefuse.execution.facts import GroupFacts
-    from tilefuse.execution.plan import KernelPlan
     from tilefuse.lowering.workspaces import Workspace
 
 
@@ -87,33 +87,25 @@ class ExecutionModel(ABC):
     """One way to run a group as a kernel. Objects hold nothing: there is one of each class."""
 
     name: ClassVar[str]
-    """In the text of schedules, and of `tile{shape=...}`."""
+    """In the text of schedules, `#schedule.<name>`, and of `tile{shape=...}`."""
+    schedule: ClassVar[type[ScheduleAttr]]
+    """Its attribute: the syntax of a schedule, and what must hold for one by itself."""
+    runs: ClassVar[type[Definition]] = StageOp
+    """Whether its groups hold stages, or an update."""
     places: ClassVar[tuple[tuple[Level, Memory], ...]] = ()
     """Where a stage that is not the group's output may live."""
-    takes: ClassVar[tuple[str, ...]] = ()
-    """Of a schedule's `unroll`, `stream` and `ahead` those that it has."""
     stores_several: ClassVar[bool] = False
     """Whether a kernel may store several stages of its group (`KernelPlan.stored`); else only the anchor."""
     learns_registers: ClassVar[bool] = False
     """Whether the search takes into account which registers a compiler was found to need."""
 
-    # --- the schedule
-
-    def verify(self, schedule: ScheduleAttr) -> None:
-        """Raise VerifyException for a schedule that says what the model does not have.
-
-        The dialect has checked what holds for all of them; it knows no models.
-        """
-        said = {
-            "unroll": bool(schedule.unroll_factors),
-            "stream": schedule.tiles_per_block != 1,
-            "ahead": bool(schedule.rows_ahead),
-        }
-        for option, given in said.items():
-            if given and option not in self.takes:
-                raise VerifyException(f"a {self.name} takes no {option}")
-
     # --- choosing one (`tile`, `group-stages`)
+
+    def why_not(self, facts: GroupFacts) -> str | None:
+        """Why the group cannot run so, in one sentence; None if it can. Asks what it holds and stores, then `legal`."""
+        if not isinstance(facts.definition, self.runs):
+            return f"{self.name} runs {'stages, not an update' if self.runs is StageOp else 'an update, not stages'}"
+        return self.stores_too_little([facts.model.nodes[id].name for id in facts.stored]) or self.legal(facts)
 
     def stores_too_little(self, stored: Sequence[str]) -> str | None:
         """Why a group that stores the stages of these names cannot run so, in one sentence; None if it can."""
@@ -121,13 +113,13 @@ class ExecutionModel(ABC):
             return None
         others = ", ".join(f"'{name}'" for name in stored[:-1])
         return (
-            f"a {self.name} stores the last stage of its group alone, and {others} "
-            f"leave{'s' if len(stored) == 2 else ''} it too; choose another model, or cut the group"
+            f"{self.name} stores the last stage of a group alone, and {others} leave{'s' if len(stored) == 2 else ''} "
+            "it too; choose another model, or cut the group"
         )
 
     @abstractmethod
     def legal(self, facts: GroupFacts) -> str | None:
-        """Why the group cannot run so, in one sentence; None if it can."""
+        """Why a group that holds what the model runs cannot run so, in one sentence; None if it can."""
 
     @abstractmethod
     def candidates(self, facts: GroupFacts, machine: Machine, wishes: Wishes) -> Iterator[Candidate]:
@@ -136,22 +128,14 @@ class ExecutionModel(ABC):
         Raises NotFusable for a group that no model can run.
         """
 
+    @abstractmethod
     def by_hand(self, group: GroupOp, facts: GroupFacts, given: ByHand) -> ScheduleAttr:
         """The schedule that options describe. Raises NotFusable or VerifyException where it is none."""
-        rounds = [size // count for size, count in zip(given.sizes, given.threads, strict=True)]
-        unroll = [*given.unroll, *rounds[len(given.unroll) :]][: len(rounds)] if given.unroll else ()
-        stream = given.stream if len(rounds) > 1 else 1
-        return ScheduleAttr(
-            self.name, given.sizes, given.threads, given.vector, given.blocks, unroll, stream, given.ahead
-        )
 
+    @abstractmethod
     def apply(self, group: GroupOp, candidate: Candidate, members: Sequence[int]) -> None:
         """Write a candidate on a group. `members`: the nodes of its stages, or of those of the like group that the
         candidate was found for."""
-        group.schedule = ScheduleAttr(
-            candidate.shape, candidate.tile, candidate.threads, candidate.vector, candidate.blocks,
-            ahead=candidate.ahead,
-        )  # fmt: skip
 
     # --- where stages live (`promote-memory`)
 
@@ -159,9 +143,9 @@ class ExecutionModel(ABC):
         """Make stages of inputs that are read at several places; whether there are any. May raise NotFusable."""
         return False
 
-    @abstractmethod
     def place(self, group: GroupOp, model: PipelineModel) -> Mapping[StageOp, PlaceAttr]:
         """The place of every stage but the output, of a group of several. May raise NotFusable."""
+        return {}
 
     # --- whether it fits (`validate-occupancy`)
 
@@ -198,17 +182,15 @@ class ExecutionModel(ABC):
     # --- lowering (`lower-groups` and below)
 
     @abstractmethod
-    def plan(self, group: GroupOp, model: PipelineModel, differing: Collection[SSAValue]) -> KernelPlan:
-        """All that the kernel's text follows from, decided once.
+    def grid(self, group: GroupOp, boxes: Sequence[Box]) -> tuple[int, int, int]:
+        """Blocks of a launch along x, y and z; `boxes`: what is computed of each of the group's functions."""
+
+    @abstractmethod
+    def emit(self, group: GroupOp, model: PipelineModel, differing: Collection[SSAValue]) -> list[func.FuncOp]:
+        """The functions of the kernel, callees first. May raise NotFusable.
 
         `differing`: functions whose rows start where vectors may in some of the launches that one kernel serves.
         """
-
-    def emit(self, plan: KernelPlan) -> list[func.FuncOp]:
-        """The functions of the kernel: by default a grid of blocks, one tile each or several in turn."""
-        from tilefuse.execution.kernel import emit_functions
-
-        return emit_functions(plan)
 
     def workspaces(self, group: GroupOp) -> Sequence[Workspace]:
         """Memory that the kernel uses beside its functions; the kernel's last arguments."""

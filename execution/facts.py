@@ -7,10 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from tilefuse.analysis.access import reads
+from tilefuse.analysis.instructions import instruction_cost
 from tilefuse.analysis.model import PipelineModel
-from tilefuse.analysis.points import nominal_extents
+from tilefuse.analysis.points import nominal_domain, nominal_extents
 from tilefuse.analysis.regions import Follow, follow_chain
-from tilefuse.dialects.img.ops import GroupOp
+from tilefuse.analysis.updates import UpdateFacts
+from tilefuse.dialects.img.ops import Definition, GroupOp, UpdateOp
 
 
 def nominal_box(model: PipelineModel, output: int, extent: Sequence[int]) -> tuple[int, ...]:
@@ -26,8 +29,27 @@ def nominal_box(model: PipelineModel, output: int, extent: Sequence[int]) -> tup
 
 
 @dataclass(frozen=True)
+class UpdateWork:
+    """What an update does for a picture of nominal size."""
+
+    pure: tuple[int, ...]
+    """Points along each pure coordinate."""
+    domain: tuple[int, ...]
+    """The same of the reduction domain, innermost first."""
+    bytes: float
+    """That its reads take, if none finds in a cache what another has read."""
+    instructions: float
+    """Of all points."""
+
+    @property
+    def steps(self) -> int:
+        """Points of the domain."""
+        return math.prod(self.domain)
+
+
+@dataclass(frozen=True)
 class GroupFacts:
-    """Stages that are to be one kernel, by their nodes in the light model."""
+    """Stages, or an update, that are to be one kernel, by their nodes in the light model."""
 
     model: PipelineModel
     members: Sequence[int]
@@ -38,8 +60,39 @@ class GroupFacts:
     @classmethod
     def of(cls, group: GroupOp, model: PipelineModel, extent: Sequence[int] = ()) -> GroupFacts:
         """The facts of a group that stands in the IR."""
-        members = [model.node_of[s.funcs[0]] for s in group.stages]
-        return cls(model, members, model.node_of[group.anchor.funcs[0]], extent)
+        members = [model.node_of[s.funcs[0]] for s in group.definitions]
+        return cls(model, members, model.node_of[group.output.funcs[0]], extent)
+
+    @cached_property
+    def stored(self) -> list[int]:
+        """The members that the kernel stores; the last one is the anchor."""
+        return self.model.stored(self.members)
+
+    @property
+    def definition(self) -> Definition:
+        """The anchor or the update."""
+        op = self.model.nodes[self.output].op
+        assert isinstance(op, Definition)
+        return op
+
+    @cached_property
+    def update(self) -> UpdateFacts:
+        """What a group that holds an update does."""
+        assert isinstance(self.definition, UpdateOp)
+        return UpdateFacts(self.definition)
+
+    @cached_property
+    def update_work(self) -> UpdateWork:
+        """How much a group that holds an update does."""
+        op = self.update.update
+        needed = self.model.nodes[self.output].needed or nominal_extents((None,) * op.rank, self.extent)
+        points = nominal_domain(op, needed, self.extent)
+        pure, domain = points[: len(op.pure)], points[len(op.pure) :]
+        nodes, own = self.model.nodes, set(op.currents)
+        read = sum(nodes[self.model.node_of[r.source]].bytes for r in reads(op) if r.source not in own)
+        each = sum(instruction_cost(inner) for inner in op.body.block.ops) + 4.0
+        count = float(math.prod(points))
+        return UpdateWork(pure, domain, count * (read or nodes[self.output].bytes), count * each)
 
     @property
     def rank(self) -> int:
@@ -55,7 +108,7 @@ class GroupFacts:
     def box(self) -> tuple[int, ...]:
         """The extents, in the output's coordinates, that costs are computed for: what all that is stored takes."""
         box = list(nominal_box(self.model, self.output, self.extent))
-        for id in self.model.stored(self.members):
+        for id in self.stored:
             if id != self.output:
                 for n, f in zip(nominal_box(self.model, id, self.extent), self.follow[id], strict=True):
                     if f.dim is not None:

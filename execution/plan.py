@@ -11,10 +11,12 @@ from xdsl.ir import SSAValue
 from tilefuse.analysis.index import Span
 from tilefuse.analysis.model import PipelineModel
 from tilefuse.dialects.img.ops import GroupOp
-from tilefuse.lowering.abi import follow_of, kernel_args, origin_alignment, tile_sizes
+from tilefuse.execution.tile_grid import origin_alignment
+from tilefuse.execution.tile_schedule import TileSchedule
+from tilefuse.lowering.abi import kernel_args
 from tilefuse.lowering.emit import Emitter, Num
 from tilefuse.lowering.reads import Buffer, Tile
-from tilefuse.lowering.stored import stored_stages
+from tilefuse.lowering.stored import follow_of, stored_stages
 
 
 class KernelPlan(ABC):
@@ -25,14 +27,14 @@ class KernelPlan(ABC):
     """
 
     def __init__(self, group: GroupOp, model: PipelineModel):
-        assert group.schedule is not None
-        self.group, self.model, self.schedule = group, model, group.schedule
+        self.group, self.model = group, model
+        self.schedule = TileSchedule.expect(group.schedule)
         self.rank = group.anchor.rank
         self.follow = follow_of(group, model)
         """How the dimensions of each stage, by its node, follow the tile."""
         self.stored = stored_stages(group, model, self.follow)
         """What a tile stores, the anchor first."""
-        self.sizes = tile_sizes(group)
+        self.sizes = self.schedule.tile_sizes
         self.align = origin_alignment(group, model)
         """Tile origins are multiples of this, per dimension."""
         self.args = kernel_args(group)

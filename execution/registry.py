@@ -12,9 +12,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from xdsl.utils.exceptions import VerifyException
+from xdsl.ir import Dialect
 
 from tilefuse.dialects.diagnostics import PipelineError
+from tilefuse.dialects.img.schedule import DIALECT
 
 if TYPE_CHECKING:
     from tilefuse.dialects.img.ops import GroupOp
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 _MODELS = {
     "warp_tile": ("warp_tile.model", "WarpTile"),
     "block_tile": ("block_tile.model", "BlockTile"),
+    "in_order": ("in_order.model", "InOrder"),
 }
 """In order of preference: of two schedules that cost the same the earlier model's is taken."""
 
@@ -47,17 +49,30 @@ def model_named(name: str) -> ExecutionModel:
 
 
 def model_of(group: GroupOp) -> ExecutionModel:
-    """The execution model of a scheduled group. Raises PipelineError for a schedule that none has."""
+    """The execution model of a scheduled group. Raises PipelineError for one that cannot run what the group holds."""
     assert group.schedule is not None
     try:
         model = model_named(group.schedule.model)
-        model.verify(group.schedule)
-    except (UnknownModel, VerifyException) as error:
+    except UnknownModel as error:
         raise PipelineError(f"group '{group.sym_name.data}': {error}", group) from error
-    stored = [s.sym_name.data for s in group.stored]
-    if group.update is None and (reason := model.stores_too_little(stored)) is not None:
+    if not isinstance(group.output, model.runs):
+        others = [m.name for m in models() if isinstance(group.output, m.runs)]
+        kind, name = group.output.name.removeprefix("img."), group.output.sym_name.data
+        raise PipelineError(
+            f"group '{group.sym_name.data}': {model.name} cannot run {kind} '{name}'; {' or '.join(others)} can",
+            group,
+        )
+    if (reason := model.stores_too_little([s.sym_name.data for s in group.stored])) is not None:
         raise PipelineError(f"group '{group.sym_name.data}': {reason}", group)
     return model
+
+
+def schedule_dialect() -> Dialect:
+    """Make the dialect of schedules: an attribute per model. Raises PipelineError for a broken announcement."""
+    try:
+        return Dialect(DIALECT, [], [m.schedule for m in models()])
+    except UnknownModel as error:
+        raise PipelineError(str(error)) from error
 
 
 def names() -> list[str]:

@@ -25,9 +25,8 @@ def schedules(facts: GroupFacts, machine: Machine, wishes: Wishes = Wishes()) ->
     """
     if not facts.rank and len(facts.members) > 1:
         raise NotFusable("a single value is a kernel of its own")
-    several = len(facts.model.stored(facts.members)) > 1
     for model in models(wishes.shape):
-        if model.stores_several or not several:
+        if isinstance(facts.definition, model.runs) and (model.stores_several or len(facts.stored) < 2):
             yield from model.candidates(facts, machine, wishes)
 
 

@@ -1,12 +1,10 @@
-"""How a group's kernel is called: its name, its arguments in order, its grid.
+"""How a group's kernel is called: its name, its arguments in order, its threads. Its grid is the execution model's.
 
 The lowering and the runtime both ask here, so there is one description of a launch: the group itself.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -23,9 +21,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import SSAValue
 
 from tilefuse.analysis.access import behind_boundaries
-from tilefuse.analysis.bounds import Box
-from tilefuse.analysis.model import PipelineModel, extract, is_temporary, pipeline_of
-from tilefuse.analysis.regions import Follow, alignment, follow_chain
+from tilefuse.analysis.model import is_temporary, pipeline_of
 from tilefuse.analysis.strides import static_strides
 from tilefuse.dialects.img.ops import (
     GroupOp,
@@ -33,7 +29,6 @@ from tilefuse.dialects.img.ops import (
     ReadOp,
 )
 from tilefuse.dialects.img.types import FuncType
-from tilefuse.lowering.stored import anchor_box, stored_stages
 from tilefuse.lowering.symbols import symbol
 
 
@@ -122,58 +117,6 @@ def threads(group: GroupOp) -> tuple[int, int, int]:
     return (counts[0], counts[1], counts[2])
 
 
-def tile_sizes(group: GroupOp) -> tuple[int, ...]:
-    """Output points that one block computes, per dimension, x first."""
-    assert group.schedule is not None
-    return group.schedule.tile_sizes
-
-
-def origin_alignment(group: GroupOp, model: PipelineModel | None = None) -> tuple[int, ...]:
-    """Tile origins are multiples of this, per dimension: more than 1 for scaled accesses, and along x for vectors.
-
-    Temporaries lie in memory so that columns which are multiples of a vector do at multiples of its size.
-    """
-    model = model or extract(pipeline_of(group))
-    along_x, *others = (*alignment(follow_of(group, model), group.anchor.rank), 1)
-    if group.schedule is not None and touches_temporaries(group):
-        along_x = math.lcm(along_x, group.schedule.vector_width)
-    return (along_x, *others)[: group.anchor.rank]
-
-
-def follow_of(group: GroupOp, model: PipelineModel) -> dict[int, tuple[Follow, ...]]:
-    """How the dimensions of each stage of a group follow its tile. Raises NotFusable for an illegal group."""
-    members = [model.node_of[s.funcs[0]] for s in group.stages]
-    return follow_chain(model, members, model.node_of[group.anchor.funcs[0]])
-
-
 def touches_temporaries(group: GroupOp) -> bool:
     """Whether a kernel reads or writes what is neither an input nor an output of the pipeline."""
     return any(is_temporary(a.value, group) for a in kernel_args(group) if a.kind != "scalar")
-
-
-def tiles(group: GroupOp, boxes: Sequence[Box]) -> list[int]:
-    """Tiles per dimension that cover the boxes of the group's functions."""
-    model = extract(pipeline_of(group))
-    stored = stored_stages(group, model, follow_of(group, model))
-    counts = []
-    sizes, align = tile_sizes(group), origin_alignment(group, model)
-    for (low, extent), t, a in zip(anchor_box(stored, boxes), sizes, align, strict=True):
-        first = low // a * a
-        counts.append(-(-(low + extent - first) // t))
-    return counts
-
-
-def grid(group: GroupOp, boxes: Sequence[Box]) -> tuple[int, int, int]:
-    """Blocks: x, y, z (z counts all dimensions from the third on). `boxes`: those of the group's functions."""
-    assert group.schedule is not None
-    if group.update is not None:
-        pure = tuple(boxes[0][d] for d in group.update.pure_dims)
-        counts = [-(-extent // size) for (_, extent), size in zip(pure, tile_sizes(group), strict=True)]
-    else:
-        counts = tiles(group, boxes)
-    if len(counts) > 1:
-        counts[1] = -(-counts[1] // group.schedule.tiles_per_block)
-    z = 1
-    for n in counts[2:]:
-        z *= n
-    return (counts[0] if counts else 1, counts[1] if len(counts) > 1 else 1, z)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tilefuse.analysis.bounds import Box
 from tilefuse.analysis.model import PipelineModel
-from tilefuse.analysis.regions import Follow
+from tilefuse.analysis.regions import Follow, follow_chain
 from tilefuse.dialects.img.ops import GroupOp, StageOp
 
 
@@ -25,6 +25,12 @@ class Stored:
     def first(self) -> int:
         """Number of a function of the group that is the stage's: they have one box."""
         return self.results[0][1]
+
+
+def follow_of(group: GroupOp, model: PipelineModel) -> dict[int, tuple[Follow, ...]]:
+    """How the dimensions of each stage of a group follow its tile. Raises NotFusable for an illegal group."""
+    members = [model.node_of[s.funcs[0]] for s in group.stages]
+    return follow_chain(model, members, model.node_of[group.anchor.funcs[0]])
 
 
 def stored_stages(group: GroupOp, model: PipelineModel, follow: Mapping[int, tuple[Follow, ...]]) -> list[Stored]:

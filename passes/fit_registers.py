@@ -25,8 +25,8 @@ from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr, UnitAttr
 
 from tilefuse.analysis.duplicates import fingerprint
 from tilefuse.dialects.diagnostics import PipelineError
-from tilefuse.dialects.img.attrs import ScheduleAttr
 from tilefuse.dialects.img.ops import SINGLE_WAVE, GroupOp, PipelineOp
+from tilefuse.dialects.img.schedule import ScheduleAttr
 from tilefuse.execution.kernel import REGISTER_BOUNDED, bound
 from tilefuse.execution.registry import model_of
 from tilefuse.lowering.abi import groups_of, kernel_name, threads
@@ -120,7 +120,7 @@ class _Fit:
 
     def run(self) -> tuple[ModuleOp, ModuleOp]:
         """Compile, and change what has to change, until the reports ask for nothing more."""
-        fixed = {n for g, n in self._groups() if g.sym_name.data in self._by_hand or g.update is not None}
+        fixed = {n for g, n in self._groups() if g.sym_name.data in self._by_hand}
         searched = True
         tried = {self._schedules()}
         waiting: Collection[str] = dict.fromkeys(self._names)
@@ -208,7 +208,7 @@ class _Fit:
             for group in releasing:
                 assert group.schedule is not None
                 del group.attributes[SINGLE_WAVE], group.attributes[REGISTER_BOUNDED]
-                group.schedule = ScheduleAttr.new_from(group.schedule, ahead=0)
+                group.schedule = group.schedule.without_prefetches()
             return self._lower(set(self._homes) - {name})
         return []
 

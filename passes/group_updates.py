@@ -1,8 +1,8 @@
-"""`group-updates`: every update gets a group, and a schedule: a thread per pure point, in order over the rest.
+"""`group-updates`: every update gets a group of its own.
 
     %h1 = img.update "hist_update" (%y) over (%r in [%lo, %n]) of (%h = %h0 : !img.func<2xui32>) { ... }
     =>
-    %h1 = img.group "hist_update" schedule #img.schedule<block_tile, tile = [64], threads = [64]> {
+    %h1 = img.group "hist_update" {
       %u = img.update "hist_update" ...
       img.yield %u : !img.func<2xui32>
     } : !img.func<2xui32>
@@ -19,17 +19,12 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Region
 from xdsl.passes import ModulePass
 
-from tilefuse.dialects.img.attrs import ScheduleAttr
 from tilefuse.dialects.img.ops import GroupOp, PipelineOp, UpdateOp, YieldOp
-from tilefuse.execution.registry import DEFAULT
-
-_TILES: tuple[tuple[int, ...], ...] = ((), (64,), (32, 4))
-"""Pure points of a block, for none, one and two pure dimensions; more dimensions have one point each."""
 
 
 @dataclass(frozen=True)
 class GroupUpdates(ModulePass):
-    """Put each update that stands in the pipeline into a group, and give its group a schedule."""
+    """Put each update that stands in the pipeline into a group."""
 
     name = "group-updates"
 
@@ -37,15 +32,6 @@ class GroupUpdates(ModulePass):
         for pipeline in [p for p in op.body.block.ops if isinstance(p, PipelineOp)]:
             for update in [u for u in pipeline.body.block.ops if isinstance(u, UpdateOp)]:
                 _form_group(update)
-            for group in pipeline.body.block.ops:
-                if isinstance(group, GroupOp) and group.update is not None and group.schedule is None:
-                    tile = update_tile(len(group.update.pure))
-                    group.schedule = ScheduleAttr(DEFAULT, tile, tile)
-
-
-def update_tile(rank: int) -> tuple[int, ...]:
-    """The pure points of a block, each with a thread of its own, in `rank` pure dimensions."""
-    return (*_TILES[min(rank, 2)], *(1,) * (rank - 2))
 
 
 def _form_group(update: UpdateOp) -> None:

@@ -23,7 +23,6 @@ from tilefuse.execution.base import group_error
 from tilefuse.execution.code_length import check_length
 from tilefuse.execution.registry import model_of
 from tilefuse.lowering.abi import kernel_args, kernel_name
-from tilefuse.lowering.update_loops import update_kernel
 
 
 @dataclass(frozen=True)
@@ -61,8 +60,7 @@ class LowerGroups(ModulePass):
                     group.attributes["kernel"] = StringAttr(kernel_name(first))
                 if kernel_name(first) in self.known:
                     continue
-                if first.update is None:
-                    check_length(first, model, warps=self.warps)
+                check_length(first, model, warps=self.warps)
                 for function in lower_group(first, model, _differing([first, *others], model)):
                     op.body.block.insert_op_before(function, pipeline)
 
@@ -73,12 +71,10 @@ def lower_group(
     """The functions of one group's kernel, `differing` as `_differing` finds it."""
     if group.schedule is None:
         raise PipelineError(f"group '{group.sym_name.data}' has no schedule; run tile, or write one by hand", group)
-    if group.update is not None:
-        return [update_kernel(group)]
     execution = model_of(group)
     execution.check_places(group, model)
     try:
-        return execution.emit(execution.plan(group, model, differing))
+        return execution.emit(group, model, differing)
     except NotFusable as error:
         raise group_error(group, error) from error
 

@@ -70,7 +70,7 @@ class MergeVersions(ModulePass):
         functions = {f.sym_name.data: f for f in op.body.block.ops if isinstance(f, func.FuncOp)}
         groups = [g for p in op.body.block.ops if isinstance(p, PipelineOp) for g in groups_of(p)]
         few_waves = {
-            kernel_name(g) for g in groups if SINGLE_WAVE in g.attributes or (g.schedule and g.schedule.rows_ahead)
+            kernel_name(g) for g in groups if SINGLE_WAVE in g.attributes or (g.schedule and g.schedule.prefetches)
         }
         for kernel in functions.values():
             if "kernel.threads" not in kernel.attributes or kernel.sym_name.data in few_waves:

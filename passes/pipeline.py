@@ -61,11 +61,12 @@ def new_context() -> Context:
     from tilefuse.dialects.nvgpu import NVGPU
     from tilefuse.dialects.nvvm import NVVM
     from tilefuse.dialects.warp import WARP
+    from tilefuse.execution.registry import schedule_dialect
 
     ctx = Context()
     for dialect in (
         builtin.Builtin, arith.Arith, func.Func, FUNNEL_SHIFTS, GPU_WITH_SHUFFLE, math.Math,
-        MEMREF, scf.Scf, ub.UB, vector.Vector, IMG, NVGPU, NVVM, WARP,
+        MEMREF, scf.Scf, ub.UB, vector.Vector, IMG, NVGPU, NVVM, schedule_dialect(), WARP,
     ):  # fmt: skip
         ctx.load_dialect(dialect)
     return ctx

@@ -35,7 +35,7 @@ class PromoteMemory(ModulePass):
         for pipeline in op.body.block.ops:
             if not isinstance(pipeline, PipelineOp):
                 continue
-            groups = [g for g in pipeline.body.block.ops if isinstance(g, GroupOp) and g.update is None]
+            groups = [g for g in pipeline.body.block.ops if isinstance(g, GroupOp)]
             model = extract(pipeline) if groups else None
             for group in groups:
                 if group.schedule is None:

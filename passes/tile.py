@@ -21,10 +21,11 @@ from tilefuse.analysis.machine import check_extent, check_target, machine
 from tilefuse.analysis.model import PipelineModel, extract
 from tilefuse.analysis.regions import NotFusable
 from tilefuse.dialects.diagnostics import PipelineError
-from tilefuse.dialects.img.attrs import Level, ScheduleAttr
-from tilefuse.dialects.img.ops import GroupOp, PipelineOp
+from tilefuse.dialects.img.attrs import Level
+from tilefuse.dialects.img.ops import GroupOp, PipelineOp, StageOp
+from tilefuse.dialects.img.schedule import ScheduleAttr
 from tilefuse.dialects.options import check_numbers
-from tilefuse.execution.base import ByHand, group_error
+from tilefuse.execution.base import ByHand, ExecutionModel, group_error
 from tilefuse.execution.candidate import Candidate, Kind, Wishes
 from tilefuse.execution.facts import GroupFacts
 from tilefuse.execution.registry import DEFAULT, UnknownModel, model_named, names
@@ -47,7 +48,7 @@ class Tile(ModulePass):
     target: str = "h200"
     """The machine to tile for: a GPU's model or arch, or cpu."""
     shape: str = field(default=AUTO, metadata={"choices": lambda: [AUTO, *names()]})
-    """The execution model; auto: the cheapest."""
+    """The execution model of the groups that hold what it runs, stages or an update; auto: the cheapest."""
     sizes: tuple[int, ...] = ()
     """Tile of a block per dimension, x first, instead of searching. With warp_tile, 0 for x means what the lanes
     cover, and 0 for y what the warps do with `rows` each."""
@@ -82,7 +83,7 @@ class Tile(ModulePass):
         present = []
         for pipeline in op.body.block.ops:
             if isinstance(pipeline, PipelineOp):
-                groups = [g for g in pipeline.body.block.ops if isinstance(g, GroupOp) and g.update is None]
+                groups = [g for g in pipeline.body.block.ops if isinstance(g, GroupOp)]
                 present += [g.sym_name.data for g in groups]
                 chosen = [g for g in groups if g.schedule is None and self.only in (None, g.sym_name.data)]
                 if chosen:
@@ -91,10 +92,11 @@ class Tile(ModulePass):
             raise PipelineError(f"tile: no group is called '{self.only}'; there are {', '.join(present) or 'none'}")
 
     def _tile(self, groups: Sequence[GroupOp], model: PipelineModel, *, alone: bool) -> None:
-        if self.sizes:
-            for group in groups:
-                group.schedule = self._by_hand(group, model)
-            return
+        by_hand = model_named(DEFAULT if self.shape == AUTO else self.shape) if self.sizes else None
+        if by_hand is not None:
+            for group in (g for g in groups if isinstance(g.output, by_hand.runs)):
+                group.schedule = self._by_hand(group, model, by_hand)
+            groups = [g for g in groups if not isinstance(g.output, by_hand.runs)]
         alike: dict[Hashable, list[GroupOp]] = {}
         for group in groups:
             alike.setdefault(fingerprint(group), []).append(group)
@@ -132,40 +134,37 @@ class Tile(ModulePass):
             except UnknownModel as error:
                 raise PipelineError(f"tile: shape: {error}; or {AUTO}") from error
 
-    def _by_hand(self, group: GroupOp, model: PipelineModel) -> ScheduleAttr:
-        rank = group.anchor.rank
+    def _by_hand(self, group: GroupOp, model: PipelineModel, execution: ExecutionModel) -> ScheduleAttr:
+        bounds = _bounds(group)
+        rank = len(bounds)
         if len(self.sizes) != len(self.threads):
             raise PipelineError(
                 f"tile: {len(self.sizes)} sizes but {len(self.threads)} threads; give one of each per dimension: "
                 "threads= says how many threads share the points of a tile along it",
                 group,
             )
-        tail = [d[1] if d is not None else 1 for d in _bounds(group)[len(self.sizes) :]]
+        tail = [d[1] if d is not None else 1 for d in bounds[len(self.sizes) :]]
         given = ByHand(
             [*self.sizes, *tail][:rank], [*self.threads, *([1] * rank)][:rank], self.vector, self.unroll, self.stream,
             self.rows, bool(self.exchange), self.blocks, self.ahead,
         )  # fmt: skip
-        execution = model_named(DEFAULT if self.shape == AUTO else self.shape)
         try:
-            schedule = execution.by_hand(group, GroupFacts.of(group, model, self.extent), given)
-            execution.verify(schedule)
+            return execution.by_hand(group, GroupFacts.of(group, model, self.extent), given)
         except NotFusable as error:
             raise group_error(group, error) from error
         except VerifyException as error:
             raise PipelineError(f"tile: group '{group.sym_name.data}': {error}", group) from error
-        return schedule
 
     def _search(self, group: GroupOp, facts: GroupFacts, needs: dict[Kind, int]) -> list[Candidate]:
         """All schedules that are compared, at least one."""
-        shape = None if self.shape == AUTO else self.shape
+        given = None if self.shape == AUTO else model_named(self.shape)
+        shape = given.name if given is not None and isinstance(facts.definition, given.runs) else None
         try:
             candidates = list(schedules(facts, machine(self.target), Wishes(shape, self.exchange, needs)))
         except NotFusable as error:
             raise group_error(group, error) from error
-        if not candidates and shape is not None:
-            chosen, stored = model_named(shape), [s.sym_name.data for s in group.stored]
-            if (reason := chosen.stores_too_little(stored) or chosen.legal(facts)) is not None:
-                raise group_error(group, reason)
+        if not candidates and shape is not None and (reason := model_named(shape).why_not(facts)) is not None:
+            raise group_error(group, reason)
         if not candidates:
             raise group_error(
                 group,
@@ -227,5 +226,7 @@ def add_register_need(group: GroupOp, registers: int) -> None:
 
 
 def _bounds(group: GroupOp) -> tuple[tuple[int, int] | None, ...]:
-    stage = group.anchor
-    return stage.bounds.data if stage.bounds is not None else (None,) * stage.rank
+    """The declared box of what a schedule tiles: the output, or an update's pure coordinates."""
+    op = group.output
+    bounds = op.bounds.data if op.bounds is not None else (None,) * op.rank
+    return bounds if isinstance(op, StageOp) else tuple(bounds[d] for d in op.pure_dims)

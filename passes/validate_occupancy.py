@@ -21,8 +21,8 @@ from xdsl.passes import ModulePass
 from tilefuse.analysis.machine import check_target
 from tilefuse.analysis.model import PipelineModel, extract
 from tilefuse.analysis.regions import NotFusable
-from tilefuse.dialects.img.attrs import ScheduleAttr
 from tilefuse.dialects.img.ops import SINGLE_WAVE, GroupOp, PipelineOp
+from tilefuse.dialects.img.schedule import ScheduleAttr
 from tilefuse.execution.base import Spill, group_error
 from tilefuse.execution.code_length import too_long
 from tilefuse.execution.registry import model_of
@@ -71,7 +71,7 @@ class ValidateOccupancy(ModulePass):
         for pipeline in op.body.block.ops:
             if not isinstance(pipeline, PipelineOp):
                 continue
-            groups = [g for g in pipeline.body.block.ops if isinstance(g, GroupOp) and g.update is None]
+            groups = [g for g in pipeline.body.block.ops if isinstance(g, GroupOp)]
             model = extract(pipeline) if groups else None
             for group in groups:
                 assert model is not None

@@ -9,8 +9,7 @@ from xdsl.ir import SSAValue
 from tilefuse.analysis.bounds import Box
 from tilefuse.analysis.model import extract, pipeline_of
 from tilefuse.dialects.img.ops import GroupOp
-from tilefuse.lowering.abi import follow_of
-from tilefuse.lowering.stored import a_point, anchor_box, stored_stages
+from tilefuse.lowering.stored import a_point, anchor_box, follow_of, stored_stages
 
 
 def boxes_of_all(group: GroupOp, needed: Mapping[SSAValue, Box]) -> dict[SSAValue, Box]:

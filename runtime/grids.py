@@ -33,7 +33,7 @@ def _folded(launch: KernelLaunch, most: int) -> KernelLaunch:
     blocks = prod(launch.grid)
     if blocks > most:
         name, schedule = launch.group.sym_name.data, launch.group.schedule
-        tile = " x ".join(map(str, schedule.tile_sizes)) if schedule is not None else ""
+        tile = " x ".join(map(str, schedule.tile_sizes or ())) if schedule is not None else ""
         raise CallError(
             f"group '{name}': tiles of {tile} points take {blocks} blocks for these sizes, and a GPU launches at most "
             f"{most}; give the group a larger tile, or compute the output in parts with sizes= and mins="

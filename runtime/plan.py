@@ -20,7 +20,7 @@ from tilefuse.analysis.strides import static_strides
 from tilefuse.dialects.img.ops import GroupOp, InputOp, PipelineOp
 from tilefuse.dialects.img.types import FuncType, element_bytes
 from tilefuse.execution.registry import model_of
-from tilefuse.lowering.abi import KernelArg, grid, kernel_args, kernel_name, threads
+from tilefuse.lowering.abi import KernelArg, kernel_args, kernel_name, threads
 from tilefuse.lowering.workspaces import Call, Workspace
 from tilefuse.runtime.arena import Lifetime, Lodging, place
 from tilefuse.runtime.boxes import CallBoxes, input_ops, rank_of
@@ -211,7 +211,7 @@ def _assign_buffers(
     lodgings: list[Lodging] = []
     hosts: list[int] = []
     for number, ((name, func), p) in enumerate(zip(pipeline.return_op.outputs, outputs, strict=True)):
-        if needed[func] == boxes.outputs[name]:
+        if needed[func] == boxes.outputs[name] and _lies_as_compiled(func, p):
             buffers[func] = _Buffer(len(inputs) + number, boxes.outputs[name], p.strides)
             if lodging[number]:
                 written = next(i for i, g in enumerate(groups) if func in g.funcs)
@@ -238,6 +238,15 @@ def _assign_buffers(
         part = _part(buffers[func], box, item := _itemsize(func))
         copies.append(CopyOut(part.offset, part.strides, number, item))
     return buffers, copies, size
+
+
+def _lies_as_compiled(func: SSAValue, p: Picture) -> bool:
+    """Whether a picture has the strides that kernels are compiled for.
+
+    They are a temporary's where others than the output's own kernel were to need more of it: which they may not, once
+    it is known which kernels there are.
+    """
+    return all(f is None or s == f for s, f in zip(p.strides, static_strides(func), strict=True))
 
 
 def _storage(box: Box, itemsize: int) -> tuple[int, tuple[int, ...], int]:
@@ -317,7 +326,7 @@ def _launch(
     return KernelLaunch(
         kernel_name(group),
         group,
-        grid(group, [needed[f] for f in group.funcs]),
+        model_of(group).grid(group, [needed[f] for f in group.funcs]),
         threads(group),
         tuple(words),
         tuple(addresses),

@@ -397,13 +397,11 @@ class Program:
             outputs.append(p)
             lodging.append(v_out is None or v_out.pointer % ALIGNMENT == 0)
             out_shapes.append(array_shape(extents, order))
-            computed = boxes.computed[slot.name]
-            # Where more is computed than asked for, it goes to a temporary first.
-            out_specs.append(
-                describe(p, box, v_out.pointer if v_out else 0, slot.itemsize)
-                if computed == box
-                else temporary_spec(computed)
-            )
+            spec = describe(p, box, v_out.pointer if v_out else 0, slot.itemsize)
+            if (computed := boxes.computed[slot.name]) != box:
+                # More is computed than asked for: it goes to a temporary, unless one kernel has all that reads it.
+                spec = temporary_spec(computed)._replace(aligned=spec.aligned)
+            out_specs.append(spec)
 
         if backend.name == "reference":
             runner = ReferenceRunner(self._pipeline, signature, boxes, inputs, outputs)

@@ -45,7 +45,7 @@ def kernels(built: Kernels, plan: Plan | None) -> list[Kernel]:
             Kernel(
                 name,
                 tuple(stage.sym_name.data for stage in group.definitions),
-                group.schedule.tile_sizes,
+                group.schedule.tile_sizes or (),
                 threads(group),
                 grids.get(name),
                 _shared_bytes(cubin.shared_bytes.get(name), group) if cubin else None,

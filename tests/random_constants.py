@@ -259,7 +259,7 @@ def schedule(rng: Random) -> None:
         numbers.append(f"unroll = [{_positive(rng)}, {_positive(rng)}]")
     threads = f"[32, {_positive(rng)}]" if rng.random() < 0.6 else f"[{_positive(rng)}, {_positive(rng)}]"
     tile = f"[{rng.choice([31, 32, 62, 64, _positive(rng)])}, {_positive(rng)}]"
-    text = ", ".join([f"#img.schedule<{shape}, tile = {tile}", f"threads = {threads}", *numbers]) + ">"
+    text = ", ".join([f"#schedule.{shape}<tile = {tile}", f"threads = {threads}", *numbers]) + ">"
     module = _blur().to_module()
     passes = [p for p in standard_passes(target) if p.name != "validate-occupancy"]
     before = [p for p in passes if p.name in ("inline-stages", "group-stages")]

@@ -149,7 +149,7 @@ def test_what_tile_has_chosen_is_predicted(name, shape):
     candidates = schedules(found.facts(EXTENTS[0]), machine("h200"), Wishes(shape))
     assert predict.record["predicted_us"] == min(c.by_itself(alone=True).microseconds for c in candidates)
     (schedule,) = predict.record["schedules"]
-    assert schedule.startswith(f"#img.schedule<{shape}")
+    assert schedule.startswith(f"#schedule.{shape}")
 
 
 @pytest.mark.slow

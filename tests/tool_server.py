@@ -94,6 +94,9 @@ def _answer(connection: socket.socket, mains: dict[str, object]) -> NoReturn:
     os.environ.update(environment)
     # as a process that starts with this environment would have it
     sys.path[:0] = [entry for entry in environment.get("PYTHONPATH", "").split(os.pathsep) if entry]
+    from tilefuse.execution import registry
+
+    registry._from_outside.cache_clear()
     sys.argv = [tool, *args]
     status = 1
     try:

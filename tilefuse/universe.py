@@ -17,6 +17,10 @@ def _dialect(name: str) -> Callable[[], Dialect]:
     return lambda: getattr(import_module(f"tilefuse.dialects.{name}"), name.upper())
 
 
+def _schedules() -> Dialect:
+    return import_module("tilefuse.execution.registry").schedule_dialect()  # type: ignore[no-any-return]
+
+
 def _pass(module: str, name: str) -> Callable[[], type[ModulePass]]:
     return lambda: getattr(import_module(f"tilefuse.passes.{module}"), name)
 
@@ -38,6 +42,7 @@ UNIVERSE = Universe(
         "img": _dialect("img"),
         "nvgpu": _dialect("nvgpu"),
         "nvvm": _dialect("nvvm"),
+        "schedule": _schedules,
         "warp": _dialect("warp"),
     },
     all_passes={

@@ -2,9 +2,9 @@
 
 from xdsl.ir import Dialect
 
-from tilefuse.dialects.img.attrs import BoundaryKindAttr, BoxAttr, PlaceAttr, ScheduleAttr
+from tilefuse.dialects.img.attrs import BoundaryKindAttr, BoxAttr, PlaceAttr
 from tilefuse.dialects.img.ops import OPERATIONS
 from tilefuse.dialects.img.region import RegionAttr
 from tilefuse.dialects.img.types import FuncType
 
-IMG = Dialect("img", OPERATIONS, [BoundaryKindAttr, BoxAttr, FuncType, PlaceAttr, RegionAttr, ScheduleAttr])
+IMG = Dialect("img", OPERATIONS, [BoundaryKindAttr, BoxAttr, FuncType, PlaceAttr, RegionAttr])

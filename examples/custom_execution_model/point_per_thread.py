@@ -10,17 +10,20 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 
 from xdsl.ir import SSAValue
+from xdsl.irdl import irdl_attr_definition
 
 from tilefuse.analysis.machine import Machine
 from tilefuse.analysis.model import PipelineModel
 from tilefuse.analysis.regions import alignment, fixed_span
 from tilefuse.dialects.img.attrs import Level, Memory, PlaceAttr
 from tilefuse.dialects.img.ops import GroupOp, StageOp
-from tilefuse.execution.base import Code, ExecutionModel, group_error
+from tilefuse.execution.base import Code, group_error
 from tilefuse.execution.candidate import Candidate, Placement, Wishes
 from tilefuse.execution.facts import GroupFacts
 from tilefuse.execution.features import Roofline, predict
 from tilefuse.execution.plan import KernelPlan
+from tilefuse.execution.tile_schedule import TileSchedule
+from tilefuse.execution.tiled import TiledModel
 from tilefuse.execution.written_out import MOST_WRITTEN_OUT, operations
 from tilefuse.lowering.emit import Emitter, Num
 from tilefuse.lowering.reads import Buffer, Point, Resident, Tile, emit_stage
@@ -31,17 +34,24 @@ PER_LOAD = 2.5
 """Instructions of a read: the load, and its address."""
 
 
-class PointPerThread(ExecutionModel):
+@irdl_attr_definition(init=False)
+class PointSchedule(TileSchedule):
+    """`#schedule.point_per_thread<tile = [32, 8], threads = [32, 8]>`."""
+
+    name = "schedule.point_per_thread"
+
+
+class PointPerThread(TiledModel):
     """One thread per point of the output; a small declared dimension is a loop of the thread."""
 
     name = "point_per_thread"
+    schedule = PointSchedule
     places = ((Level.Thread, Memory.Register),)
 
     def legal(self, facts: GroupFacts) -> str | None:
         if not facts.rank:
             return "a single value has no points to share out"
-        counts = evaluations(facts)
-        total = sum(n * max(1.0, facts.model.nodes[id].instructions) for id, n in counts.items())
+        total = sum(n * max(1.0, facts.model.nodes[id].instructions) for id, n in evaluations(facts).items())
         return None if total <= MOST_WRITTEN_OUT else f"a thread would compute {total:.0f} operations for one point"
 
     def candidates(self, facts: GroupFacts, machine: Machine, wishes: Wishes) -> Iterator[Candidate]:
@@ -53,8 +63,7 @@ class PointPerThread(ExecutionModel):
             tile, threads = shared_out(facts, block)
             if any(t % step for t, step in zip(tile, steps, strict=True)):
                 continue
-            blocks = math.prod(-(-n // t) for n, t in zip(facts.box, tile, strict=True))
-            features = self._features(facts, blocks)
+            features = self._features(facts, math.prod(-(-n // t) for n, t in zip(facts.box, tile, strict=True)))
             yield Candidate(self.name, tile, threads, 1, places, features, predict(features, machine))
 
     def _features(self, facts: GroupFacts, blocks: int) -> Roofline:
@@ -70,12 +79,10 @@ class PointPerThread(ExecutionModel):
 
     def check(self, group: GroupOp, model: PipelineModel) -> None:
         super().check(group, model)
-        facts, schedule = GroupFacts.of(group, model), group.schedule
-        assert schedule is not None
-        if (reason := self.legal(facts)) is not None:
+        facts, schedule = GroupFacts.of(group, model), PointSchedule.expect(group.schedule)
+        if reason := self.legal(facts):
             raise group_error(group, reason)
-        wanted, _ = shared_out(facts, schedule.thread_counts)
-        steps = alignment(facts.follow, facts.rank)
+        (wanted, _), steps = shared_out(facts, schedule.thread_counts), alignment(facts.follow, facts.rank)
         if schedule.tile_sizes != wanted or any(t % s for t, s in zip(wanted, steps, strict=True)):
             raise group_error(group, f"with these threads a tile is {list(wanted)}, of multiples of {list(steps)}")
 
@@ -132,12 +139,11 @@ class PointPlan(KernelPlan):
             for d in range(self.rank):
                 if (fixed := fixed_span(self.model, facts.output, d)) is not None:
                     point[d] = e.add(loops.enter_context(e.loop(fixed[1] - fixed[0] + 1, "k")), fixed[0])
-            follow = facts.follow[facts.output]
-            where = [tile.absolute(e, f, p) for f, p in zip(follow, point, strict=True)]
+            at = Point(facts.follow[facts.output], point)
+            where = [tile.absolute(e, f, p) for f, p in zip(at.follow, point, strict=True)]
             inside: SSAValue | None = None
-            for d, at in enumerate(where):
-                inside = e.both(inside, e.within(e.sub(at, outputs[0].mins[d]), outputs[0].extent(d, e)))
+            for d, x in enumerate(where):
+                inside = e.both(inside, e.within(e.sub(x, outputs[0].mins[d]), outputs[0].extent(d, e)))
             with e.when(inside):
-                values = emit_stage(e, tile, self.group.anchor, Point(follow, point))
-                for value, buffer in zip(values, outputs, strict=True):
+                for value, buffer in zip(emit_stage(e, tile, self.group.anchor, at), outputs, strict=True):
                     e.store(value, buffer.memref, buffer.index(where, e))

@@ -9,6 +9,7 @@ from tilefuse.analysis.regions import regions
 from tilefuse.dialects.img.attrs import Memory
 from tilefuse.dialects.img.ops import GroupOp
 from tilefuse.execution.base import Code
+from tilefuse.execution.block_tile.attribute import BlockSchedule
 from tilefuse.execution.written_out import operations, written
 
 _ROWS_TOGETHER = 4
@@ -17,8 +18,7 @@ _ROWS_TOGETHER = 4
 
 def code(group: GroupOp, model: PipelineModel) -> Code:
     """Operations that are written out for a thread, about."""
-    schedule = group.schedule
-    assert schedule is not None
+    schedule = BlockSchedule.expect(group.schedule)
     ids = {model.node_of[s.funcs[0]]: s for s in group.stages}
     output = model.node_of[group.anchor.funcs[0]]
     rounds = schedule.unroll_factors or ((1,) * len(schedule.tile_sizes) if schedule.one_thread else schedule.rounds)

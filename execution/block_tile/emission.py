@@ -21,9 +21,10 @@ from xdsl.ir import SSAValue
 from tilefuse.analysis.model import PipelineModel
 from tilefuse.analysis.regions import Follow, Region, follow_chain, own_spans, regions
 from tilefuse.dialects.diagnostics import PipelineError
-from tilefuse.dialects.img.attrs import Level, Memory, ScheduleAttr
+from tilefuse.dialects.img.attrs import Level, Memory
 from tilefuse.dialects.img.ops import GroupOp, StageOp
 from tilefuse.dialects.nvgpu import DeviceAsyncCreateGroupOp, DeviceAsyncWaitOp
+from tilefuse.execution.block_tile.attribute import BlockSchedule
 from tilefuse.execution.block_tile.phases import Phases, copied_source
 from tilefuse.execution.block_tile.pieces import (
     Alignment,
@@ -35,13 +36,12 @@ from tilefuse.execution.block_tile.pieces import (
 )
 from tilefuse.execution.block_tile.placement import prefetched, row_step, shared_elements
 from tilefuse.execution.block_tile.stores import Stores, stores_by_pieces
-from tilefuse.lowering.abi import tile_sizes
 from tilefuse.lowering.emit import PRIVATE, SHARED, Emitter, Num
 from tilefuse.lowering.reads import Buffer, Point, Resident, Tile, emit_stage
 from tilefuse.lowering.stored import Stored, stored_stages
 
 
-def _elements(stage: StageOp, region: Region, schedule: ScheduleAttr) -> int:
+def _elements(stage: StageOp, region: Region, schedule: BlockSchedule) -> int:
     assert stage.place is not None
     return shared_elements(region, stage.place.pad.data, row_step(stage, schedule))
 
@@ -50,9 +50,8 @@ class TileBody:
     """Emits the tile body of one group."""
 
     def __init__(self, group: GroupOp, model: PipelineModel, e: Emitter, tile: Tile, outputs: Sequence[Buffer]):
-        assert group.schedule is not None
         self.group, self.model, self.e, self.tile, self.outputs = group, model, e, tile, outputs
-        self.schedule = group.schedule
+        self.schedule = BlockSchedule.expect(group.schedule)
         self._copying = False
         self._pending: set[SSAValue] = set()
         """Shared arrays that are written since the last barrier."""
@@ -65,7 +64,7 @@ class TileBody:
         members = list(self.ids.values())
         self.follow = follow_chain(model, members, self.ids[self.anchor])
         self.stored = stored_stages(group, model, self.follow)
-        self.tile_sizes = tile_sizes(group)
+        self.tile_sizes = self.schedule.tile_sizes
         self.thread_counts = list(self.schedule.thread_counts)
         self.regions = regions(model, members, self.ids[self.anchor], self.tile_sizes, self.follow)
         self.piece = self.schedule.piece
@@ -336,15 +335,15 @@ class TileBody:
 
 def prefetch_arrays(group: GroupOp, model: PipelineModel) -> list[tuple[str, MemRefType]]:
     """Name and type of what is shared by the tiles of a block: two places for each input that is staged."""
-    assert group.schedule is not None
     if not (stages := prefetched(group)):
         return []
     ids = [model.node_of[s.funcs[0]] for s in group.stages]
-    region = regions(model, ids, model.node_of[group.anchor.funcs[0]], tile_sizes(group))
+    schedule = BlockSchedule.expect(group.schedule)
+    region = regions(model, ids, model.node_of[group.anchor.funcs[0]], schedule.tile_sizes)
     found = []
     for stage in stages:
         (f,) = stage.funcs
-        n = 2 * _elements(stage, region[model.node_of[f]], group.schedule)
+        n = 2 * _elements(stage, region[model.node_of[f]], schedule)
         type = MemRefType(f.type.storage, [n], memory_space=IntegerAttr(SHARED, 64))
         found.append((f"sh_{stage.sym_name.data}", type))
     return found

@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, ClassVar
 
-from xdsl.utils.exceptions import VerifyException
-
-from tilefuse.dialects.img.attrs import Level, Memory, PlaceAttr, ScheduleAttr
-from tilefuse.execution.base import Code, ExecutionModel, Needs, group_error
+from tilefuse.dialects.img.attrs import Level, Memory, PlaceAttr
+from tilefuse.dialects.img.schedule import ScheduleAttr
+from tilefuse.execution.base import Code, Needs, group_error
+from tilefuse.execution.block_tile.attribute import BlockSchedule
+from tilefuse.execution.tiled import TiledModel
 
 if TYPE_CHECKING:
     from xdsl.ir import SSAValue
@@ -24,25 +25,13 @@ if TYPE_CHECKING:
     from tilefuse.execution.plan import KernelPlan
 
 
-class BlockTile(ExecutionModel):
+class BlockTile(TiledModel):
     """A block shares its tiles in shared memory; each thread computes several points."""
 
     name = "block_tile"
+    schedule = BlockSchedule
     places: ClassVar = ((Level.Block, Memory.Shared), (Level.Thread, Memory.Register))
-    takes: ClassVar = ("unroll", "stream")
     stores_several: ClassVar = True
-
-    def verify(self, schedule: ScheduleAttr) -> None:
-        super().verify(schedule)
-        if not (factors := schedule.unroll_factors):
-            return
-        if len(factors) != len(schedule.tile_sizes):
-            raise VerifyException(f"tile has {len(schedule.tile_sizes)} dimensions but unroll has {len(factors)}")
-        for d, (factor, rounds) in enumerate(zip(factors, schedule.rounds, strict=True)):
-            if factor <= 0 or rounds % factor:
-                raise VerifyException(
-                    f"unroll = {factor} in dimension {d} does not divide the {rounds} rounds of a thread's loop there"
-                )
 
     def legal(self, facts: GroupFacts) -> str | None:
         return None
@@ -80,8 +69,7 @@ class BlockTile(ExecutionModel):
         from tilefuse.execution.facts import GroupFacts
 
         super().check(group, model)
-        schedule, facts = group.schedule, GroupFacts.of(group, model)
-        assert schedule is not None
+        schedule, facts = BlockSchedule.expect(group.schedule), GroupFacts.of(group, model)
         steps = alignment(facts.follow, facts.rank)
         for d, (tile, threads) in enumerate(zip(schedule.tile_sizes, schedule.thread_counts, strict=True)):
             fixed = fixed_span(model, facts.output, d)
@@ -115,8 +103,7 @@ class BlockTile(ExecutionModel):
         """Half the rows per block, else half the columns."""
         from tilefuse.analysis.regions import fixed_span
 
-        schedule = group.schedule
-        assert schedule is not None
+        schedule = BlockSchedule.expect(group.schedule)
         output = model.node_of[group.anchor.funcs[0]]
         tile, threads = list(schedule.tile_sizes), list(schedule.thread_counts)
         for d in (1, 0):
@@ -130,7 +117,7 @@ class BlockTile(ExecutionModel):
                 threads[d] //= 2
             else:
                 continue
-            return ScheduleAttr.new_from(schedule, tile=tile, threads=threads)
+            return schedule.changed(tile=tile, threads=threads)
         return None
 
     def plan(self, group: GroupOp, model: PipelineModel, differing: Collection[SSAValue]) -> KernelPlan:

@@ -12,10 +12,10 @@ from xdsl.ir import SSAValue
 from tilefuse.analysis.access import behind_boundaries
 from tilefuse.analysis.regions import Region
 from tilefuse.analysis.strides import rows_are_contiguous
-from tilefuse.dialects.img.attrs import ScheduleAttr
 from tilefuse.dialects.img.ops import StageOp
 from tilefuse.dialects.img.types import element_bytes
 from tilefuse.dialects.nvgpu import COPY_BYTES, DeviceAsyncCopyOp
+from tilefuse.execution.block_tile.attribute import BlockSchedule
 from tilefuse.execution.block_tile.pieces import (
     Alignment,
     Gather,
@@ -47,7 +47,7 @@ class _Items:
     """The first column, relative to the tile, of the boxes at a place in x."""
 
 
-def copied_source(stage: StageOp, schedule: ScheduleAttr, region: Region) -> SSAValue | None:
+def copied_source(stage: StageOp, schedule: BlockSchedule, region: Region) -> SSAValue | None:
     """The picture that a stage in shared memory only copies, if the hardware can copy it by itself."""
     read = copied_read(stage)
     if read is None or schedule.one_thread or not moves_by_pieces(region.follow[0]):
@@ -61,7 +61,7 @@ def copied_source(stage: StageOp, schedule: ScheduleAttr, region: Region) -> SSA
 class Phases:
     """Emits the phases of one group."""
 
-    def __init__(self, e: Emitter, tile: Tile, schedule: ScheduleAttr, alignment: Alignment, gather: Gather):
+    def __init__(self, e: Emitter, tile: Tile, schedule: BlockSchedule, alignment: Alignment, gather: Gather):
         self.e, self.tile, self.schedule, self.alignment, self.gather = e, tile, schedule, alignment, gather
         self.threads = Threads(e, schedule.thread_counts)
 

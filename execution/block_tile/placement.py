@@ -16,13 +16,13 @@ from tilefuse.analysis.access import behind_boundaries
 from tilefuse.analysis.model import PipelineModel
 from tilefuse.analysis.regions import Follow, Region, follow_chain, regions
 from tilefuse.dialects.diagnostics import PipelineError
-from tilefuse.dialects.img.attrs import Level, Memory, PlaceAttr, ScheduleAttr
+from tilefuse.dialects.img.attrs import Level, Memory, PlaceAttr
 from tilefuse.dialects.img.ops import GroupOp, ReadOp, StageOp
 from tilefuse.dialects.img.types import element_bytes
 from tilefuse.execution.base import Needs
+from tilefuse.execution.block_tile.attribute import BlockSchedule
 from tilefuse.execution.candidate import Placement
-from tilefuse.lowering.abi import follow_of
-from tilefuse.lowering.stored import stored_stages
+from tilefuse.lowering.stored import follow_of, stored_stages
 
 CHEAP_RECOMPUTE = 1.3
 """A stage stays in registers if its threads then compute at most this many times the points they need."""
@@ -104,8 +104,8 @@ def copied_read(stage: StageOp) -> ReadOp | None:
 
 def prefetched(group: GroupOp) -> list[StageOp]:
     """Copies of inputs in shared memory that a block which computes several tiles begins a tile ahead."""
-    schedule = group.schedule
-    if schedule is None or schedule.tiles_per_block == 1 or schedule.one_thread:
+    schedule = BlockSchedule.expect(group.schedule)
+    if schedule.tiles_per_block == 1 or schedule.one_thread:
         return []
     found = []
     for stage in group.stages:
@@ -117,7 +117,7 @@ def prefetched(group: GroupOp) -> list[StageOp]:
     return found
 
 
-def row_step(stage: StageOp, schedule: ScheduleAttr) -> int:
+def row_step(stage: StageOp, schedule: BlockSchedule) -> int:
     """Elements to a multiple of which rows of a stage in shared memory begin and end.
 
     Threads move pieces of the schedule's vector width; copies are moved by 16 bytes.
@@ -195,8 +195,7 @@ def group_places(group: GroupOp, model: PipelineModel) -> dict[StageOp, PlaceAtt
 
     Raises NotFusable for an illegal group.
     """
-    schedule = group.schedule
-    assert schedule is not None
+    schedule = BlockSchedule.expect(group.schedule)
     ids = {model.node_of[s.funcs[0]]: s for s in group.stages}
     output = model.node_of[group.anchor.funcs[0]]
     follow = follow_chain(model, ids, output)
@@ -220,8 +219,7 @@ def group_places(group: GroupOp, model: PipelineModel) -> dict[StageOp, PlaceAtt
 
 def group_shared_memory(group: GroupOp, model: PipelineModel) -> Needs:
     """Shared memory of the stages of a scheduled group that have places."""
-    schedule = group.schedule
-    assert schedule is not None
+    schedule = BlockSchedule.expect(group.schedule)
     ids = {model.node_of[s.funcs[0]]: s for s in group.stages}
     output = model.node_of[group.anchor.funcs[0]]
     region = regions(model, list(ids), output, schedule.tile_sizes)

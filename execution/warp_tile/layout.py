@@ -23,6 +23,7 @@ from tilefuse.dialects.img.attrs import Level
 from tilefuse.dialects.img.ops import GroupOp
 from tilefuse.dialects.img.types import element_bytes
 from tilefuse.dialects.warp.memory import can_load_pieces
+from tilefuse.execution.warp_tile.attribute import WarpSchedule
 
 LANES = 32
 WORD_BYTES = 4
@@ -359,8 +360,7 @@ def _invalid(model: PipelineModel, stages: Mapping[int, Held], stored: Sequence[
 
 def group_layout(group: GroupOp, model: PipelineModel) -> WarpLayout:
     """The layout that a group's schedule and places describe. Raises NotFusable if they describe none."""
-    schedule = group.schedule
-    assert schedule is not None
+    schedule = WarpSchedule.expect(group.schedule)
     ids = {model.node_of[s.funcs[0]]: s for s in group.stages}
     members, output = list(ids), model.node_of[group.anchor.funcs[0]]
     tile, threads, vector = schedule.tile_sizes, schedule.thread_counts, schedule.vector_width

@@ -8,8 +8,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
-from tilefuse.dialects.img.attrs import Level, Memory, PlaceAttr, ScheduleAttr
-from tilefuse.execution.base import ByHand, Code, ExecutionModel, Needs, Spill
+from tilefuse.dialects.img.attrs import Level, Memory, PlaceAttr
+from tilefuse.dialects.img.schedule import ScheduleAttr
+from tilefuse.execution.base import ByHand, Code, Needs, Spill
+from tilefuse.execution.tile_schedule import TileSchedule
+from tilefuse.execution.tiled import TiledModel
+from tilefuse.execution.warp_tile.attribute import WarpSchedule
 
 if TYPE_CHECKING:
     from xdsl.ir import SSAValue
@@ -23,12 +27,12 @@ if TYPE_CHECKING:
     from tilefuse.execution.plan import KernelPlan
 
 
-class WarpTile(ExecutionModel):
+class WarpTile(TiledModel):
     """Lanes lie along x with several points each, and every warp holds its rows in registers."""
 
     name = "warp_tile"
+    schedule = WarpSchedule
     places: ClassVar = ((Level.Warp, Memory.Register), (Level.Block, Memory.Register))
-    takes: ClassVar = ("ahead",)
     stores_several: ClassVar = True
     learns_registers: ClassVar = True
 
@@ -47,7 +51,7 @@ class WarpTile(ExecutionModel):
 
         return warp_candidates(facts, machine, wishes)
 
-    def by_hand(self, group: GroupOp, facts: GroupFacts, given: ByHand) -> ScheduleAttr:
+    def by_hand(self, group: GroupOp, facts: GroupFacts, given: ByHand) -> TileSchedule:
         """A size of 0 is what the lanes, or the warps, cover; stages whose rows are exchanged get their place."""
         from tilefuse.execution.warp_tile.by_hand import whole_tile
 

@@ -15,6 +15,7 @@ from tilefuse.dialects.img.ops import SINGLE_WAVE, GroupOp
 from tilefuse.dialects.img.types import FuncType, element_bytes
 from tilefuse.dialects.warp.memory import is_one_access
 from tilefuse.execution.plan import KernelPlan
+from tilefuse.execution.warp_tile.attribute import WarpSchedule
 from tilefuse.execution.warp_tile.emission import TileBody, may_be_whole
 from tilefuse.execution.warp_tile.layout import LANES, group_layout
 from tilefuse.lowering.emit import Emitter, Num
@@ -37,7 +38,7 @@ class WarpPlan(KernelPlan):
         self.moves_in = self.align[0] == 1 and not self.checked
         self.x_edge_version = self._has_x_edge_version()
         if any(model.nodes[model.node_of[base]].is_prefetchable for base, _ in self.reads):
-            self.rows_ahead = self.schedule.rows_ahead
+            self.rows_ahead = WarpSchedule.expect(group.schedule).rows_ahead
 
     def body(self, e: Emitter, tile: Tile, outputs: Sequence[Buffer]) -> None:
         TileBody(self, self.layout, e, tile, outputs).emit()

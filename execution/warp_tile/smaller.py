@@ -6,16 +6,15 @@ import math
 
 from tilefuse.analysis.model import PipelineModel
 from tilefuse.analysis.regions import NotFusable, follow_chain, regions
-from tilefuse.dialects.img.attrs import ScheduleAttr
 from tilefuse.dialects.img.ops import GroupOp
 from tilefuse.execution.base import Spill
+from tilefuse.execution.warp_tile.attribute import WarpSchedule
 from tilefuse.execution.warp_tile.layout import LANES, group_layout, warp_layout
 
 
-def fewer_blocks(group: GroupOp, spill: Spill) -> ScheduleAttr | None:
+def fewer_blocks(group: GroupOp, spill: Spill) -> WarpSchedule | None:
     """The schedule with registers shared by fewer blocks; None where a block has a multiprocessor to itself."""
-    schedule = group.schedule
-    assert schedule is not None
+    schedule = WarpSchedule.expect(group.schedule)
     blocks = schedule.resident_blocks
     if blocks == 1:
         return None
@@ -23,13 +22,12 @@ def fewer_blocks(group: GroupOp, spill: Spill) -> ScheduleAttr | None:
     need = spill.registers + spill.bytes // 4
     enough = spill.registers_per_sm // (need * math.prod(schedule.thread_counts))
     # left to itself (0), a compiler may spill to make room for more blocks than it is asked for
-    return ScheduleAttr.new_from(schedule, blocks=max(1, min(enough, blocks - 1) if blocks else enough))
+    return schedule.changed(blocks=max(1, min(enough, blocks - 1) if blocks else enough))
 
 
-def smaller(group: GroupOp, model: PipelineModel) -> ScheduleAttr | None:
+def smaller(group: GroupOp, model: PipelineModel) -> WarpSchedule | None:
     """Half the rows per warp; from one row on half the columns per lane, with four rows again."""
-    schedule = group.schedule
-    assert schedule is not None
+    schedule = WarpSchedule.expect(group.schedule)
     ids = [model.node_of[s.funcs[0]] for s in group.stages]
     output = model.node_of[group.anchor.funcs[0]]
     old = group_layout(group, model)
@@ -48,6 +46,6 @@ def smaller(group: GroupOp, model: PipelineModel) -> ScheduleAttr | None:
             layout = None
         if pitch and layout is not None:
             tile = [layout.width, layout.height, *schedule.tile_sizes[2:]]
-            return ScheduleAttr.new_from(schedule, tile=tile, vector=vector)
+            return schedule.changed(tile=tile, vector=vector)
         vector, pitch = vector // 2, 4
     return None

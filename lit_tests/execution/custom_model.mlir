@@ -9,15 +9,15 @@
 // RUN: not pipeline-opt %s -p 'tile{shape=point_per_thread}' 2>&1 | filecheck %s --check-prefix=ALONE
 
 // LIST-LABEL: tile: Choose
-// LIST: shape: auto | warp_tile | block_tile | point_per_thread = auto
+// LIST: shape: auto | warp_tile | block_tile | in_order | point_per_thread = auto
 
-// ALONE: option 'shape' of pass 'tile' takes auto | warp_tile | block_tile, not point_per_thread
+// ALONE: option 'shape' of pass 'tile' takes auto | warp_tile | block_tile | in_order, not point_per_thread
 
 img.pipeline @blur {
   %image = img.input "image" : !img.func<2xf32>
-  // CHECK: schedule #img.schedule<point_per_thread, tile = [32, 8], threads = [32, 8]>
+  // CHECK: schedule #schedule.point_per_thread<tile = [32, 8], threads = [32, 8]>
   // CHECK-SAME: occupancy = "8 blocks per SM
-  // AUTO: schedule #img.schedule<point_per_thread,
+  // AUTO: schedule #schedule.point_per_thread<
   %g = img.group "g" {
     // CHECK: img.stage "twice" (%x, %y) -> f32 place #img.place<thread, register>
     %twice = img.stage "twice" (%x, %y) -> f32 {

@@ -47,7 +47,7 @@
 
 img.pipeline @two {
   %photo = img.input "photo" : !img.func<2xf32>
-  %a = img.group "a" schedule #img.schedule<block_tile, tile = [32, 8], threads = [32, 8]> {
+  %a = img.group "a" schedule #schedule.block_tile<tile = [32, 8], threads = [32, 8]> {
     %a_stage = img.stage "a" (%x, %y) -> f32 {
       %v = img.read %photo[%x, %y] : !img.func<2xf32>
       %r = arith.addf %v, %v : f32
@@ -55,7 +55,7 @@ img.pipeline @two {
     }
     img.yield %a_stage : !img.func<2xf32>
   } : !img.func<2xf32>
-  %b = img.group "b" schedule #img.schedule<block_tile, tile = [32, 8], threads = [32, 8]> {
+  %b = img.group "b" schedule #schedule.block_tile<tile = [32, 8], threads = [32, 8]> {
     %b_stage = img.stage "b" (%x, %y) -> f32 {
       %v = img.read %a[%x + 1, %y] : !img.func<2xf32>
       %r = arith.mulf %v, %v : f32
@@ -79,7 +79,7 @@ img.pipeline @two {
 
 img.pipeline @one {
   %photo = img.input "photo" : !img.func<2xf32>
-  %a = img.group "a" schedule #img.schedule<block_tile, tile = [32, 8], threads = [32, 8]> {
+  %a = img.group "a" schedule #schedule.block_tile<tile = [32, 8], threads = [32, 8]> {
     %a_stage = img.stage "a" (%x, %y) -> f32 {
       %v = img.read %photo[%x, %y] : !img.func<2xf32>
       %r = arith.addf %v, %v : f32

@@ -3,8 +3,8 @@
 
 // Stages before and after an update are groups of their own, and so is the update; a thread has a pure point.
 
-// CHECK:      %f = img.group "f" schedule #img.schedule<
-// CHECK:      %f1 = img.group "f_update" schedule #img.schedule<block_tile, tile = [64], threads = [64]> {
+// CHECK:      %f = img.group "f" schedule #schedule.
+// CHECK:      %f1 = img.group "f_update" {
 // CHECK-NEXT:   %f1_1 = img.update "f_update" (%x_1) over (%r in [%0, %n]) of (%c = %f : !img.func<2xf32>) combine [add] {
 // CHECK-NEXT:     %v_1 = img.read %in[%x_1, %r] : !img.func<2xf32>
 // CHECK-NEXT:     img.write %v_1 at [%x_1, 0] : f32

@@ -45,7 +45,7 @@
 img.pipeline @block {
   %photo = img.input "photo" : !img.func<2xf32>
   %gain = img.param "gain" of f32 : f32
-  %double = img.group "double" schedule #img.schedule<block_tile, tile = [32, 8], threads = [32, 8]> {
+  %double = img.group "double" schedule #schedule.block_tile<tile = [32, 8], threads = [32, 8]> {
     %f = img.stage "double" (%x, %y) -> f32 {
       %v = img.read %photo[%x, %y] : !img.func<2xf32>
       %r = arith.mulf %v, %gain : f32
@@ -72,7 +72,7 @@ img.pipeline @block {
 img.pipeline @phases {
   %photo = img.input "photo" : !img.func<2xf32>
   %clamped = img.boundary repeat_edge %photo dims [0, 1] : !img.func<2xf32>
-  %blur = img.group "blur" schedule #img.schedule<block_tile, tile = [64, 16], threads = [32, 8]> {
+  %blur = img.group "blur" schedule #schedule.block_tile<tile = [64, 16], threads = [32, 8]> {
     %blur_x = img.stage "blur_x" (%x, %y) -> f32 place #img.place<block, shared> {
       %a = img.read %clamped[%x - 1, %y] : !img.func<2xf32>
       %b = img.read %clamped[%x + 1, %y] : !img.func<2xf32>
@@ -105,7 +105,7 @@ img.pipeline @phases {
 img.pipeline @warps {
   %photo = img.input "photo" : !img.func<2xf32>
   %clamped = img.boundary repeat_edge %photo dims [0, 1] : !img.func<2xf32>
-  %blur = img.group "blur" schedule #img.schedule<warp_tile, tile = [120, 16], threads = [32, 4], vector = 4> {
+  %blur = img.group "blur" schedule #schedule.warp_tile<tile = [120, 16], threads = [32, 4], vector = 4> {
     %blur_y = img.stage "blur_y" (%x, %y) -> f32 place #img.place<warp, register> {
       %a = img.read %clamped[%x, %y - 1] : !img.func<2xf32>
       %b = img.read %clamped[%x, %y + 1] : !img.func<2xf32>
@@ -155,7 +155,7 @@ img.pipeline @unscheduled {
 img.pipeline @too_wide {
   %photo = img.input "photo" {img.align = 1 : i64} : !img.func<2xf32>
   // expected-error @below {{group 'g': a warp tile of 32 lanes x 4 points with this halo is 120 wide, not 128}}
-  %g = img.group "g" schedule #img.schedule<warp_tile, tile = [128, 8], threads = [32, 4], vector = 4> attributes {single_wave} {
+  %g = img.group "g" schedule #schedule.warp_tile<tile = [128, 8], threads = [32, 4], vector = 4> attributes {single_wave} {
     %f = img.stage "f" (%x, %y) -> f32 {
       %v = img.read %photo[%x - 1, %y] : !img.func<2xf32>
       img.yield %v : f32
@@ -169,7 +169,7 @@ img.pipeline @too_wide {
 
 img.pipeline @unplaced {
   %photo = img.input "photo" : !img.func<1xf32>
-  %g = img.group "g" schedule #img.schedule<block_tile, tile = [128], threads = [128]> {
+  %g = img.group "g" schedule #schedule.block_tile<tile = [128], threads = [128]> {
     // expected-error @below {{stage 'f' of group 'g' has no place; run promote-memory, or write place #img.place<block, shared>}}
     %f = img.stage "f" (%x) -> f32 {
       %v = img.read %photo[%x] : !img.func<1xf32>

@@ -5,7 +5,7 @@
 
 img.pipeline @both_read_by_the_output {
   %a = img.input "a" : !img.func<2xf32>
-  %g = img.group "g" schedule #img.schedule<block_tile, tile = [32, 8], threads = [32, 8]> {
+  %g = img.group "g" schedule #schedule.block_tile<tile = [32, 8], threads = [32, 8]> {
     %p = img.stage "p" (%x, %y) -> f32 place #img.place<block, shared> {
       %v = img.read %a[%x, %y] : !img.func<2xf32>
       img.yield %v : f32
@@ -30,7 +30,7 @@ img.pipeline @both_read_by_the_output {
 
 img.pipeline @read_by_the_next {
   %a = img.input "a" : !img.func<2xf32>
-  %g = img.group "g" schedule #img.schedule<block_tile, tile = [32, 8], threads = [32, 8]> {
+  %g = img.group "g" schedule #schedule.block_tile<tile = [32, 8], threads = [32, 8]> {
     %p = img.stage "p" (%x, %y) -> f32 place #img.place<block, shared> {
       %v = img.read %a[%x, %y] : !img.func<2xf32>
       img.yield %v : f32
@@ -53,7 +53,7 @@ img.pipeline @read_by_the_next {
 
 img.pipeline @read_through_registers {
   %a = img.input "a" : !img.func<2xf32>
-  %g = img.group "g" schedule #img.schedule<block_tile, tile = [32, 8], threads = [32, 8]> {
+  %g = img.group "g" schedule #schedule.block_tile<tile = [32, 8], threads = [32, 8]> {
     %p = img.stage "p" (%x, %y) -> f32 place #img.place<block, shared> {
       %v = img.read %a[%x, %y] : !img.func<2xf32>
       img.yield %v : f32
@@ -82,7 +82,7 @@ img.pipeline @read_through_registers {
 
 img.pipeline @one_after_another {
   %a = img.input "a" : !img.func<2xf32>
-  %g = img.group "g" schedule #img.schedule<block_tile, tile = [32, 8], threads = [32, 8]> {
+  %g = img.group "g" schedule #schedule.block_tile<tile = [32, 8], threads = [32, 8]> {
     %p = img.stage "p" (%x, %y) -> f32 place #img.place<block, shared> {
       %v = img.read %a[%x, %y] : !img.func<2xf32>
       img.yield %v : f32
@@ -108,7 +108,7 @@ img.pipeline @one_after_another {
 
 img.pipeline @warp_registers_in_a_block_tile {
   %a = img.input "a" : !img.func<2xf32>
-  %g = img.group "g" schedule #img.schedule<block_tile, tile = [32, 8], threads = [32, 8]> {
+  %g = img.group "g" schedule #schedule.block_tile<tile = [32, 8], threads = [32, 8]> {
     // expected-error @below {{stage 'p': #img.place<warp, register> is no place in group 'g', a block_tile; write #img.place<block, shared> or #img.place<thread, register>}}
     %p = img.stage "p" (%x, %y) -> f32 place #img.place<warp, register> {
       %v = img.read %a[%x, %y] : !img.func<2xf32>
@@ -127,7 +127,7 @@ img.pipeline @warp_registers_in_a_block_tile {
 
 img.pipeline @block_registers_in_a_block_tile {
   %a = img.input "a" : !img.func<2xf32>
-  %g = img.group "g" schedule #img.schedule<block_tile, tile = [32, 8], threads = [32, 8]> {
+  %g = img.group "g" schedule #schedule.block_tile<tile = [32, 8], threads = [32, 8]> {
     // expected-error @below {{stage 'p': #img.place<block, register> is no place in group 'g', a block_tile; write #img.place<block, shared> or #img.place<thread, register>}}
     %p = img.stage "p" (%x, %y) -> f32 place #img.place<block, register> {
       %v = img.read %a[%x, %y] : !img.func<2xf32>
@@ -146,7 +146,7 @@ img.pipeline @block_registers_in_a_block_tile {
 
 img.pipeline @shared_memory_in_a_warp_tile {
   %a = img.input "a" : !img.func<2xf32>
-  %g = img.group "g" schedule #img.schedule<warp_tile, tile = [128, 16], threads = [32, 4], vector = 4> {
+  %g = img.group "g" schedule #schedule.warp_tile<tile = [128, 16], threads = [32, 4], vector = 4> {
     // expected-error @below {{stage 'p': #img.place<block, shared> is no place in group 'g', a warp_tile; write #img.place<warp, register> or #img.place<block, register>}}
     %p = img.stage "p" (%x, %y) -> f32 place #img.place<block, shared> {
       %v = img.read %a[%x, %y] : !img.func<2xf32>
@@ -165,7 +165,7 @@ img.pipeline @shared_memory_in_a_warp_tile {
 
 img.pipeline @thread_registers_in_a_warp_tile {
   %a = img.input "a" : !img.func<2xf32>
-  %g = img.group "g" schedule #img.schedule<warp_tile, tile = [128, 16], threads = [32, 4], vector = 4> {
+  %g = img.group "g" schedule #schedule.warp_tile<tile = [128, 16], threads = [32, 4], vector = 4> {
     // expected-error @below {{stage 'p': #img.place<thread, register> is no place in group 'g', a warp_tile; write #img.place<warp, register> or #img.place<block, register>}}
     %p = img.stage "p" (%x, %y) -> f32 place #img.place<thread, register> {
       %v = img.read %a[%x, %y] : !img.func<2xf32>

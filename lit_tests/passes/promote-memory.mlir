@@ -9,7 +9,7 @@
 // CHECK:         img.stage "blur_y" ({{.*}}) -> f32 {
 img.pipeline @both {
   %photo = img.input "photo" : !img.func<2xf32>
-  %blur = img.group "blur" schedule #img.schedule<block_tile, tile = [64, 16], threads = [32, 8]> {
+  %blur = img.group "blur" schedule #schedule.block_tile<tile = [64, 16], threads = [32, 8]> {
     %blur_x = img.stage "blur_x" (%x, %y) -> f32 {
       %a = img.read %photo[%x - 1, %y] : !img.func<2xf32>
       %b = img.read %photo[%x + 1, %y] : !img.func<2xf32>
@@ -43,7 +43,7 @@ img.pipeline @both {
 // CHECK:         img.stage "d" ({{.*}}) -> f32 {
 img.pipeline @chain {
   %photo = img.input "photo" : !img.func<1xf32>
-  %chain = img.group "chain" schedule #img.schedule<block_tile, tile = [256], threads = [128]> {
+  %chain = img.group "chain" schedule #schedule.block_tile<tile = [256], threads = [128]> {
     %a = img.stage "a" (%x) -> f32 {
       %u = img.read %photo[%x - 3] : !img.func<1xf32>
       %v = img.read %photo[%x + 3] : !img.func<1xf32>
@@ -82,14 +82,14 @@ img.pipeline @chain {
 // CHECK:         img.stage "copy" ({{.*}}) -> f32 place #img.place<block, shared, pad = 1> {
 img.pipeline @kept {
   %photo = img.input "photo" : !img.func<1xf32>
-  %one = img.group "one" schedule #img.schedule<block_tile, tile = [256], threads = [128]> {
+  %one = img.group "one" schedule #schedule.block_tile<tile = [256], threads = [128]> {
     %alone = img.stage "alone" (%x) -> f32 {
       %v = img.read %photo[%x] : !img.func<1xf32>
       img.yield %v : f32
     }
     img.yield %alone : !img.func<1xf32>
   } : !img.func<1xf32>
-  %two = img.group "two" schedule #img.schedule<block_tile, tile = [256], threads = [128]> {
+  %two = img.group "two" schedule #schedule.block_tile<tile = [256], threads = [128]> {
     %copy = img.stage "copy" (%x) -> f32 place #img.place<block, shared, pad = 1> {
       %v = img.read %one[%x] : !img.func<1xf32>
       img.yield %v : f32
@@ -124,7 +124,7 @@ img.pipeline @unscheduled {
 img.pipeline @cannot_share {
   %photo = img.input "photo" : !img.func<2xf32>
   // expected-error @below {{group 'g':}}
-  %g = img.group "g" schedule #img.schedule<block_tile, tile = [64, 16], threads = [32, 8]> {
+  %g = img.group "g" schedule #schedule.block_tile<tile = [64, 16], threads = [32, 8]> {
     %f = img.stage "f" (%x, %y) -> f32 {
       %v = img.read %photo[%x, %y] : !img.func<2xf32>
       img.yield %v : f32

@@ -6,7 +6,7 @@
 // CHECK-NOT:  shared memory
 img.pipeline @large {
   %in = img.input "in" : !img.func<2xf32>
-  %g = img.group "out" schedule #img.schedule<block_tile, tile = [512, 256], threads = [32, 8]> {
+  %g = img.group "out" schedule #schedule.block_tile<tile = [512, 256], threads = [32, 8]> {
     %p = img.stage "p" (%x, %y) -> f32 place #img.place<block, shared> {
       %a = img.read %in[%x, %y] : !img.func<2xf32>
       %b = arith.addf %a, %a : f32

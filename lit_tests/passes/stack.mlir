@@ -3,11 +3,11 @@
 // RUN: pipeline-opt %s -p 'validate-occupancy{target=cpu}' --split-input-file --verify-diagnostics -o /dev/null
 // RUN: pipeline-opt %s -p 'validate-occupancy{target=cpu fix=true}' --split-input-file | filecheck %s
 
-// CHECK: img.group "in_block" schedule #img.schedule<block_tile, tile = [2048, 256], threads = [1, 1]>
+// CHECK: img.group "in_block" schedule #schedule.block_tile<tile = [2048, 256], threads = [1, 1]>
 img.pipeline @block {
   %in = img.input "in" : !img.func<2xf32>
   // expected-error@+1 {{group 'in_block': 16785408 bytes of stack, most of them for 'p', where a tile has 4194304 on a CPU. Use a smaller tile, or fix=true}}
-  %g = img.group "in_block" schedule #img.schedule<block_tile, tile = [2048, 2048], threads = [1, 1]> {
+  %g = img.group "in_block" schedule #schedule.block_tile<tile = [2048, 2048], threads = [1, 1]> {
     %p = img.stage "p" (%x, %y) -> f32 place #img.place<block, shared> {
       %a = img.read %in[%x, %y] : !img.func<2xf32>
       %b = arith.addf %a, %a : f32
@@ -26,11 +26,11 @@ img.pipeline @block {
 
 // -----
 
-// CHECK: img.group "in_warps" schedule #img.schedule<warp_tile, tile = [31, 8192], threads = [32, 4]>
+// CHECK: img.group "in_warps" schedule #schedule.warp_tile<tile = [31, 8192], threads = [32, 4]>
 img.pipeline @warps {
   %in = img.input "in" : !img.func<2xf32>
   // expected-error@+1 {{group 'in_warps': 6356992 bytes of stack, most of them for 'p', where a tile has 4194304 on a CPU. Use a smaller tile, or fix=true}}
-  %g = img.group "in_warps" schedule #img.schedule<warp_tile, tile = [31, 16384], threads = [32, 4]> {
+  %g = img.group "in_warps" schedule #schedule.warp_tile<tile = [31, 16384], threads = [32, 4]> {
     %p = img.stage "p" (%x, %y) -> f32 place #img.place<warp, register> {
       %a = img.read %in[%x, %y] : !img.func<2xf32>
       %b = arith.addf %a, %a : f32

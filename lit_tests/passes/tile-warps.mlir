@@ -10,9 +10,9 @@
 // RUN: not pipeline-opt %s -p 'tile{shape=warp_tile sizes=0,31 threads=32,4 vector=4 exchange=false}' 2>&1 | filecheck %s --check-prefix=UNEVEN
 // RUN: not pipeline-opt %s -p 'tile{shape=warp_tile sizes=0,0 threads=32,1 vector=4 rows=1 exchange=true}' 2>&1 | filecheck %s --check-prefix=SMALL
 
-// RECOMPUTE:       img.group "blur" schedule #img.schedule<warp_tile, tile = [120, 32], threads = [32, 4], vector = 4> {
+// RECOMPUTE:       img.group "blur" schedule #schedule.warp_tile<tile = [120, 32], threads = [32, 4], vector = 4> {
 // RECOMPUTE-NOT:   #img.place<block, register>
-// EXCHANGE:        img.group "blur" schedule #img.schedule<warp_tile, tile = [120, 30], threads = [32, 4], vector = 4> {
+// EXCHANGE:        img.group "blur" schedule #schedule.warp_tile<tile = [120, 30], threads = [32, 4], vector = 4> {
 // EXCHANGE-NEXT:   img.stage "rows" (%x, %y) -> f32 place #img.place<block, register> {
 // HEIGHT:          tile = [120, 34], threads = [32, 4], vector = 4
 // AHEAD:           tile = [120, 32], threads = [32, 4], vector = 4, ahead = 5>

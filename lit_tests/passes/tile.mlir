@@ -21,19 +21,19 @@
 
 // Every dimension has a tile; one that is declared and small is held whole by it, and by one thread.
 
-// SEARCH: img.group "blur" schedule #img.schedule<{{(block|warp)}}_tile, tile = [{{[0-9]+, [0-9]+}}]
-// SEARCH: img.group "channels" schedule #img.schedule<{{(block|warp)}}_tile, tile = [{{[0-9]+, [0-9]+}}, 3], threads = [{{[0-9]+, [0-9]+}}, 1]
-// BLOCK:  img.group "blur" schedule #img.schedule<block_tile
-// BLOCK:  img.group "channels" schedule #img.schedule<block_tile
-// WARP:   img.group "blur" schedule #img.schedule<warp_tile, tile = [{{[0-9]+, [0-9]+}}], threads = [32, {{[0-9]+}}]
-// CPU:    img.group "blur" schedule #img.schedule<block_tile, tile = [{{[0-9]+, [0-9]+}}], threads = [1, 1]> {
-// HAND:   img.group "blur" schedule #img.schedule<block_tile, tile = [64, 16], threads = [32, 8], vector = 2> {
-// HAND:   img.group "channels" schedule #img.schedule<block_tile, tile = [64, 16, 3], threads = [32, 8, 1], vector = 2> {
-// UNROLL: img.group "blur" schedule #img.schedule<block_tile, tile = [64, 16], threads = [16, 4], vector = 2, unroll = [2, 1]> {
-// UNROLL: img.group "channels" schedule #img.schedule<block_tile, tile = [64, 16, 3], threads = [16, 4, 1], vector = 2, unroll = [2, 1, 3]> {
+// SEARCH: img.group "blur" schedule #schedule.{{(block|warp)}}_tile<tile = [{{[0-9]+, [0-9]+}}]
+// SEARCH: img.group "channels" schedule #schedule.{{(block|warp)}}_tile<tile = [{{[0-9]+, [0-9]+}}, 3], threads = [{{[0-9]+, [0-9]+}}, 1]
+// BLOCK:  img.group "blur" schedule #schedule.block_tile<
+// BLOCK:  img.group "channels" schedule #schedule.block_tile<
+// WARP:   img.group "blur" schedule #schedule.warp_tile<tile = [{{[0-9]+, [0-9]+}}], threads = [32, {{[0-9]+}}]
+// CPU:    img.group "blur" schedule #schedule.block_tile<tile = [{{[0-9]+, [0-9]+}}], threads = [1, 1]> {
+// HAND:   img.group "blur" schedule #schedule.block_tile<tile = [64, 16], threads = [32, 8], vector = 2> {
+// HAND:   img.group "channels" schedule #schedule.block_tile<tile = [64, 16, 3], threads = [32, 8, 1], vector = 2> {
+// UNROLL: img.group "blur" schedule #schedule.block_tile<tile = [64, 16], threads = [16, 4], vector = 2, unroll = [2, 1]> {
+// UNROLL: img.group "channels" schedule #schedule.block_tile<tile = [64, 16, 3], threads = [16, 4, 1], vector = 2, unroll = [2, 1, 3]> {
 // ONLY:   img.group "blur" {
-// ONLY:   img.group "channels" schedule #img.schedule<block_tile, tile = [64, 16, 3], threads = [32, 8, 1]> {
-// KEPT:   img.group "by_hand" schedule #img.schedule<block_tile, tile = [40, 2], threads = [8, 2]> {
+// ONLY:   img.group "channels" schedule #schedule.block_tile<tile = [64, 16, 3], threads = [32, 8, 1]> {
+// KEPT:   img.group "by_hand" schedule #schedule.block_tile<tile = [40, 2], threads = [8, 2]> {
 
 img.pipeline @p {
   %photo = img.input "photo" : !img.func<2xf32>
@@ -63,7 +63,7 @@ img.pipeline @p {
     }
     img.yield %bright : !img.func<3xf32>
   } : !img.func<3xf32>
-  %by_hand = img.group "by_hand" schedule #img.schedule<block_tile, tile = [40, 2], threads = [8, 2]> {
+  %by_hand = img.group "by_hand" schedule #schedule.block_tile<tile = [40, 2], threads = [8, 2]> {
     %red = img.stage "red" (%x, %y) -> f32 {
       %v = img.read %channels[%x, %y, 0] : !img.func<3xf32>
       img.yield %v : f32

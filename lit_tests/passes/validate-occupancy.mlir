@@ -17,19 +17,19 @@
 // CHECK:      img.group "many" schedule
 // CHECK-SAME:   occupancy = "1 blocks per SM, 12% of the warps, limited by registers; 0 shared bytes"
 
-// FIXED:     img.group "diff" schedule #img.schedule<block_tile, tile = [{{64|128}}, {{[0-9]+}}], threads = [32, {{[0-9]+}}]>
+// FIXED:     img.group "diff" schedule #schedule.block_tile<tile = [{{64|128}}, {{[0-9]+}}], threads = [32, {{[0-9]+}}]>
 // FIXED-NOT: tile = [128, 256]
 
 img.pipeline @fits {
   %photo = img.input "photo" : !img.func<2xf32>
-  %copy = img.group "copy" schedule #img.schedule<block_tile, tile = [32, 8], threads = [32, 8]> {
+  %copy = img.group "copy" schedule #schedule.block_tile<tile = [32, 8], threads = [32, 8]> {
     %f = img.stage "copy" (%x, %y) -> f32 {
       %v = img.read %photo[%x, %y] : !img.func<2xf32>
       img.yield %v : f32
     }
     img.yield %f : !img.func<2xf32>
   } : !img.func<2xf32>
-  %diff = img.group "diff" schedule #img.schedule<block_tile, tile = [64, 16], threads = [32, 8]> {
+  %diff = img.group "diff" schedule #schedule.block_tile<tile = [64, 16], threads = [32, 8]> {
     %g = img.stage "g" (%x, %y) -> f32 place #img.place<block, shared> {
       %v = img.read %copy[%x, %y] : !img.func<2xf32>
       img.yield %v : f32
@@ -42,7 +42,7 @@ img.pipeline @fits {
     }
     img.yield %h : !img.func<2xf32>
   } : !img.func<2xf32>
-  %many = img.group "many" schedule #img.schedule<block_tile, tile = [32, 8], threads = [32, 8]> attributes {registers = 255 : i64} {
+  %many = img.group "many" schedule #schedule.block_tile<tile = [32, 8], threads = [32, 8]> attributes {registers = 255 : i64} {
     %f = img.stage "many" (%x, %y) -> f32 {
       %v = img.read %diff[%x, %y] : !img.func<2xf32>
       img.yield %v : f32

@@ -19,7 +19,7 @@
 // KERNELS-NEXT:   node
 // KERNELS-NEXT:   "in" [shape=ellipse
 // KERNELS-NEXT:   subgraph "cluster_out" {
-// KERNELS-NEXT:     label="out\n#img.schedule<{{.*}}>";
+// KERNELS-NEXT:     label="out\n#schedule.{{.*}}>";
 // KERNELS-NEXT:     "the \"sum\" \\ 2" [shape=box label="the \"sum\" \\ 2\n2-d ui8\n#img.place<{{.*}}>"];
 // KERNELS-NEXT:     "out" [shape=box peripheries=2 label="out\n2-d ui8"];
 // KERNELS-NEXT:   }

@@ -26,7 +26,7 @@ img.pipeline @steps {
     %v = arith.addi %l, %r : i8
     img.yield %v : i8
   }
-  %b = img.group "k" schedule #img.schedule<block_tile, tile = [32, 8], threads = [32, 8]> {
+  %b = img.group "k" schedule #schedule.block_tile<tile = [32, 8], threads = [32, 8]> {
     %f = img.stage "f" (%x, %y) -> ui8 place #img.place<block, shared> {
       %v = img.read %a[%x, %y] : !img.func<2xui8>
       img.yield %v : i8
@@ -58,7 +58,7 @@ def test_nodes_say_what_a_function_is():
     place = "#img.place<block, shared>"
     assert graph.nodes["f"] == {**alike, "kind": "stage", "outputs": (), "kernel": "k", "place": place}
     assert graph.nodes["g"] == {**alike, "kind": "output", "outputs": ("out",), "kernel": "k", "place": None}
-    schedule = "#img.schedule<block_tile, tile = [32, 8], threads = [32, 8]>"
+    schedule = "#schedule.block_tile<tile = [32, 8], threads = [32, 8]>"
     assert graph.graph == {"name": "steps", "kernels": {"k": schedule}}
 
 
@@ -109,7 +109,7 @@ def test_graphs_from_python():
     compiled = program.graph()
     assert set(compiled.edges) == set(written.edges)
     assert set(dict(compiled.nodes(data="kernel")).values()) == {None, *compiled.graph["kernels"]}
-    assert all(schedule.startswith("#img.schedule<") for schedule in compiled.graph["kernels"].values())
+    assert all(schedule.startswith("#schedule.") for schedule in compiled.graph["kernels"].values())
 
 
 @pytest.mark.sweep

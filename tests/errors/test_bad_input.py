@@ -20,7 +20,7 @@ from tilefuse.runtime.errors import CallError, CallTypeError, TargetError
 from tilefuse.runtime.program import compile_pipeline
 from tilefuse.tools.pipeline_opt import main
 
-GROUP = 'img.group "g" schedule #img.schedule<block_tile, tile = [%s], threads = [%s]%s> {'
+GROUP = 'img.group "g" schedule #schedule.block_tile<tile = [%s], threads = [%s]%s> {'
 
 
 def pipeline(*body: str, out: str = "f", rank: int = 1) -> str:
@@ -112,9 +112,9 @@ TEXTS = {
     "unknown field": (
         grouped("128", "32", ", vectr = 4"),
         3,
-        "expected 'vector', 'unroll', 'blocks', 'stream' or 'ahead'",
+        "expected 'tile', 'threads', 'vector', 'unroll', 'blocks' or 'stream'",
     ),
-    "tile of too many bits": (grouped(str(2**64), "32"), 3, f"{2**64} is out of range for type i64"),
+    "tile of too many bits": (grouped(str(2**64), "32"), 3, f"a tile of {2**64} points in one dimension is too large"),
     "tile of another rank": (
         grouped("128, 4", "32, 1"),
         3,

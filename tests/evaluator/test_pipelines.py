@@ -31,7 +31,7 @@ FLAT = f"""img.pipeline @blur {{
 }}"""
 GROUPED = f"""img.pipeline @blur {{
   %in = img.input "in" : !img.func<2xf32>
-  %g = img.group "by" schedule #img.schedule<block_tile, tile = [8, 8], threads = [8, 8]> {{
+  %g = img.group "by" schedule #schedule.block_tile<tile = [8, 8], threads = [8, 8]> {{
     {BLUR.replace("PLACE", "place #img.place<block, shared>")}
     img.yield %by : !img.func<2xf32>
   }} : !img.func<2xf32>

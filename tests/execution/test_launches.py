@@ -10,13 +10,17 @@ import pytest
 from emulated_cuda import emulate
 from xdsl.dialects import func
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, i32
+from xdsl.irdl import irdl_attr_definition
 
 import tilefuse as hl
 from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.parsing import parse_module
 from tilefuse.execution import registry
-from tilefuse.execution.base import Code, ExecutionModel, Needs
-from tilefuse.lowering.abi import kernel_name, tiles
+from tilefuse.execution.base import Code, Needs
+from tilefuse.execution.tile_grid import tiles
+from tilefuse.execution.tile_schedule import TileSchedule
+from tilefuse.execution.tiled import TiledModel
+from tilefuse.lowering.abi import kernel_name
 from tilefuse.lowering.workspaces import Workspace
 from tilefuse.passes.group_stages import GroupStages
 from tilefuse.passes.pipeline import new_context, standard_passes
@@ -87,10 +91,16 @@ SOURCE = """func.func @{name}(%p: memref<?xi32, strided<[1]>>, %p_min: index, %o
 }}"""
 
 
-class Totals(ExecutionModel):
+@irdl_attr_definition(init=False)
+class TotalsSchedule(TileSchedule):
+    name = "schedule.totals"
+
+
+class Totals(TiledModel):
     """Writes the sum of all inputs to each point."""
 
     name = "totals"
+    schedule = TotalsSchedule
     words = WORDS
 
     def legal(self, facts):
@@ -98,9 +108,6 @@ class Totals(ExecutionModel):
 
     def candidates(self, facts, machine, wishes):
         return iter(())
-
-    def place(self, group, model):
-        return {}
 
     def code(self, group, model, *, warps):
         return Code(1, "out")
@@ -124,10 +131,10 @@ class Totals(ExecutionModel):
         return 4 * self.words
 
     def plan(self, group, model, differing):
-        return group
+        raise AssertionError("emit needs no plan")
 
-    def emit(self, plan):
-        text = SOURCE.format(name=kernel_name(plan), words=self.words, last_word=self.words - 1)
+    def emit(self, group, model, differing):
+        text = SOURCE.format(name=kernel_name(group), words=self.words, last_word=self.words - 1)
         (kernel,) = parse_module(text, ctx=new_context()).body.block.ops
         assert isinstance(kernel, func.FuncOp)
         kernel.detach()

@@ -52,7 +52,7 @@ def scheduled(target, schedule):
 
 @pytest.mark.parametrize("target", ["cpu", "h200"])
 def test_a_schedule_by_hand_is_kept(target):
-    by_hand = "#img.schedule<block_tile, tile = [48, 6], threads = [24, 3]>"
+    by_hand = "#schedule.block_tile<tile = [48, 6], threads = [24, 3]>"
     program = hl.compile(scheduled(target, by_hand), target)
     assert by_hand in program.ir("validate-occupancy")
     assert by_hand not in blur().compile(target).ir("validate-occupancy")
@@ -61,7 +61,7 @@ def test_a_schedule_by_hand_is_kept(target):
 def test_a_program_of_edited_text_computes_the_same():
     program = blur().compile("cpu")
     text = program.ir("promote-memory")
-    edited = re.sub(r"#img.schedule<.*?>", "#img.schedule<block_tile, tile = [16, 4], threads = [8, 2]>", text)
+    edited = re.sub(r"#schedule.\w+<.*?>", "#schedule.block_tile<tile = [16, 4], threads = [8, 2]>", text)
     again = hl.compile(edited, "cpu")
     for height, width in ((33, 70), (5, 3)):
         array = np.random.default_rng(width).integers(0, 2**16, (height, width)).astype(np.uint16)
@@ -69,7 +69,7 @@ def test_a_program_of_edited_text_computes_the_same():
 
 
 def test_a_schedule_that_the_target_cannot_hold_is_refused():
-    by_hand = "#img.schedule<block_tile, tile = [4096, 1], threads = [2048, 1]>"
+    by_hand = "#schedule.block_tile<tile = [4096, 1], threads = [2048, 1]>"
     with pytest.raises(hl.PipelineError, match=r"^<string>:\d+:\d+: error: .*'blur_y'.* 2048 threads"):
         hl.compile(scheduled("h200", by_hand), "h200")
 

@@ -5,8 +5,8 @@ from xdsl.dialects.func import FuncOp
 from xdsl.parser import Parser
 
 import tilefuse as hl
-from tilefuse.dialects.img.attrs import ScheduleAttr
 from tilefuse.dialects.img.ops import SINGLE_WAVE, GroupOp
+from tilefuse.execution.warp_tile.attribute import WarpSchedule
 from tilefuse.passes.pipeline import lowering_passes, new_context, run_passes, standard_passes
 from tilefuse.passes.tile import Tile
 
@@ -55,27 +55,27 @@ def test_a_kernel_by_itself():
 def test_what_other_kernels_give_is_in_the_cache():
     found = schedules(algorithm="none")
     assert len(found) == 2
-    assert not any(s.rows_ahead for s in found)
+    assert not any(s.prefetches for s in found)
 
 
 def test_large_pictures_and_cpus():
-    assert not any(s.rows_ahead for s in (*schedules(extent=(8192, 8192)), *schedules("cpu")))
+    assert not any(s.prefetches for s in (*schedules(extent=(8192, 8192)), *schedules("cpu")))
 
 
 def test_gpus_whose_kernels_do_not_overlap():
-    assert not any(s.rows_ahead for s in schedules("a100"))
+    assert not any(s.prefetches for s in schedules("a100"))
 
 
 def test_rows_that_are_not_contiguous():
-    assert not any(s.rows_ahead for s in schedules(strides=" layout strided<[?, 3]>"))
+    assert not any(s.prefetches for s in schedules(strides=" layout strided<[?, 3]>"))
 
 
 def test_a_copy_forgets_it_where_other_blocks_run_at_once():
-    schedule = ScheduleAttr("warp_tile", (56, 32), (32, 4), 2, blocks=8, ahead=38)
-    assert ScheduleAttr.new_from(schedule).rows_ahead == 38
-    assert ScheduleAttr.new_from(schedule, blocks=4).rows_ahead == 0
-    assert ScheduleAttr.new_from(schedule, tile=(56, 16)).rows_ahead == 0
-    assert ScheduleAttr.new_from(schedule, blocks=4, ahead=19).rows_ahead == 19
+    schedule = WarpSchedule(tile=(56, 32), threads=(32, 4), vector=2, blocks=8, ahead=38)
+    assert schedule.changed().rows_ahead == 38
+    assert schedule.changed(blocks=4).rows_ahead == 0
+    assert schedule.changed(tile=(56, 16)).rows_ahead == 0
+    assert schedule.changed(blocks=4, ahead=19).rows_ahead == 19
 
 
 @pytest.mark.parametrize(("ahead", "kernels"), [(0, 1), (2, 2)])

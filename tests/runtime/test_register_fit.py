@@ -10,9 +10,9 @@ from runtime_pipelines import blur
 from xdsl.dialects.builtin import UnitAttr
 
 from tilefuse.dialects.diagnostics import PipelineError
-from tilefuse.dialects.img.attrs import ScheduleAttr
 from tilefuse.dialects.img.ops import SINGLE_WAVE
 from tilefuse.dialects.parsing import parse_module
+from tilefuse.execution.warp_tile.attribute import WarpSchedule
 from tilefuse.lowering.abi import groups_of
 from tilefuse.passes import tile
 from tilefuse.passes.pipeline import run_passes, standard_passes
@@ -71,7 +71,7 @@ def test_a_single_wave_has_no_room_for_more_blocks(monkeypatch, registers, bound
     monkeypatch.setattr(cuda, "build", build)
     module = run_passes(pipeline(), standard_passes("h200"))
     (group,) = groups_of(find_pipeline(module))
-    group.schedule = ScheduleAttr("warp_tile", (120, 62), (32, 8), 4, blocks=4, ahead=40)
+    group.schedule = WarpSchedule(tile=(120, 62), threads=(32, 8), vector=4, blocks=4, ahead=40)
     group.attributes[SINGLE_WAVE] = UnitAttr()
     passes = [p for p in standard_passes("h200") if p.name == "validate-occupancy"]
     made = Compiled(module, Settings(Backend("cuda", "h200"), passes=passes)).kernels(32, "sm_90")

@@ -6,7 +6,8 @@ from random_programs import passes
 
 import tilefuse as hl
 from tilefuse.dialects.img.ops import GroupOp
-from tilefuse.lowering.abi import origin_alignment, touches_temporaries
+from tilefuse.execution.tile_grid import origin_alignment
+from tilefuse.lowering.abi import touches_temporaries
 from tilefuse.passes.pipeline import run_passes
 from tilefuse.runtime.plan import _storage
 

@@ -15,6 +15,7 @@ from tilefuse.dialects.img.ops import GroupOp, PipelineOp
 from tilefuse.execution.candidate import Candidate, Wishes
 from tilefuse.execution.facts import GroupFacts
 from tilefuse.execution.search import schedules
+from tilefuse.execution.tile_schedule import TileSchedule
 from tilefuse.passes.pipeline import standard_passes
 from tilefuse.passes.tile import Tile, exchanges, register_needs
 from tilefuse.tools.calibration.drawn import KINDS, kind_of
@@ -44,7 +45,7 @@ class Predict(ModulePass):
 
     def _candidate(self, group: GroupOp, model: PipelineModel) -> Candidate:
         facts, on, given = GroupFacts.of(group, model, self.extent), machine(self.target), group.schedule
-        assert given is not None
+        assert isinstance(given, TileSchedule)
         kind = KINDS[0] if given.model == KINDS[0] else KINDS[1 + exchanges(group)]
         wanted = (kind, given.tile_sizes, given.thread_counts, given.vector_width)
         for c in schedules(facts, on, Wishes(needs=register_needs(group))):

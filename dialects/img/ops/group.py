@@ -24,11 +24,11 @@ from xdsl.traits import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from tilefuse.dialects.img.attrs import ScheduleAttr
 from tilefuse.dialects.img.ops.boundary import BoundaryOp
 from tilefuse.dialects.img.ops.parents import in_pipeline
 from tilefuse.dialects.img.ops.stage import StageOp, YieldOp, parse_attribute_of
 from tilefuse.dialects.img.ops.update import Definition, UpdateOp
+from tilefuse.dialects.img.schedule import ScheduleAttr
 from tilefuse.dialects.img.types import FuncType
 from tilefuse.dialects.naming import value_name
 
@@ -42,7 +42,7 @@ class GroupOp(IRDLOperation):
     """The stages that one kernel computes, and how.
 
     ```
-    %blur_y = img.group "blur_y" schedule #img.schedule<block_tile, tile = [128, 16], threads = [32, 8]> {
+    %blur_y = img.group "blur_y" schedule #schedule.block_tile<tile = [128, 16], threads = [32, 8]> {
       %blur_x = img.stage "blur_x" (%x, %y) -> f32 place #img.place<block, shared> { ... }
       %blur_y = img.stage "blur_y" (%x, %y) -> f32 { ... }
       img.yield %blur_y : !img.func<2xf32>
@@ -116,7 +116,7 @@ class GroupOp(IRDLOperation):
         name = parser.parse_str_literal()
         schedule = None
         if parser.parse_optional_keyword("schedule"):
-            schedule = parse_attribute_of(parser, ScheduleAttr)
+            schedule = parse_attribute_of(parser, ScheduleAttr)  # type: ignore[type-abstract]
         attrs = parser.parse_optional_attr_dict_with_keyword(("sym_name", "schedule"))
         body = parser.parse_region()
         parser.parse_punctuation(":")
@@ -156,8 +156,9 @@ class GroupOp(IRDLOperation):
                 raise VerifyException(f"group '{name}': update '{op.sym_name.data}' needs a group of its own")
         output = self.output
         rank = len(output.pure) if isinstance(output, UpdateOp) else output.rank
-        if self.schedule is not None and len(self.schedule.tile_sizes) != rank:
+        tile = None if self.schedule is None else self.schedule.tile_sizes
+        if tile is not None and len(tile) != rank:
             raise VerifyException(
-                f"group '{name}': the schedule tiles {len(self.schedule.tile_sizes)} dimensions, "
+                f"group '{name}': the schedule tiles {len(tile)} dimensions, "
                 f"{'update' if self.update else 'stage'} '{output.sym_name.data}' has {rank}"
             )

@@ -23,18 +23,18 @@
 
 // Schedules; a vector width of one is not written, nor no number of blocks.
 
-// CHECK: schedules = [#img.schedule<block_tile, tile = [128, 16], threads = [32, 8]>, #img.schedule<block_tile, tile = [128, 16], threads = [32, 8], vector = 4>, #img.schedule<warp_tile, tile = [64], threads = [32]>, #img.schedule<warp_tile, tile = [120, 28], threads = [32, 8], vector = 4, blocks = 3>, #img.schedule<warp_tile, tile = [120, 28], threads = [32, 8], blocks = 3>, #img.schedule<block_tile, tile = [8], threads = [8]>]
-"test.op"() {schedules = [#img.schedule<block_tile, tile = [128, 16], threads = [32, 8]>, #img.schedule<block_tile, tile = [128, 16], threads = [32, 8], vector = 4>, #img.schedule<warp_tile, tile = [64], threads = [32]>, #img.schedule<warp_tile, tile = [120, 28], threads = [32, 8], vector = 4, blocks = 3>, #img.schedule<warp_tile, tile = [120, 28], threads = [32, 8], blocks = 3>, #img.schedule<block_tile, tile = [8], threads = [8], vector = 1>]} : () -> ()
+// CHECK: schedules = [#schedule.block_tile<tile = [128, 16], threads = [32, 8]>, #schedule.block_tile<tile = [128, 16], threads = [32, 8], vector = 4>, #schedule.warp_tile<tile = [64], threads = [32]>, #schedule.warp_tile<tile = [120, 28], threads = [32, 8], vector = 4, blocks = 3>, #schedule.warp_tile<tile = [120, 28], threads = [32, 8], blocks = 3>, #schedule.block_tile<tile = [8], threads = [8]>]
+"test.op"() {schedules = [#schedule.block_tile<tile = [128, 16], threads = [32, 8]>, #schedule.block_tile<tile = [128, 16], threads = [32, 8], vector = 4>, #schedule.warp_tile<tile = [64], threads = [32]>, #schedule.warp_tile<tile = [120, 28], threads = [32, 8], vector = 4, blocks = 3>, #schedule.warp_tile<tile = [120, 28], threads = [32, 8], blocks = 3>, #schedule.block_tile<tile = [8], threads = [8], vector = 1>]} : () -> ()
 
 // What is unrolled stands between vector and blocks; by default all is.
 
-// CHECK: unrolled = [#img.schedule<block_tile, tile = [128, 16], threads = [32, 8], unroll = [2, 1]>, #img.schedule<block_tile, tile = [256, 16], threads = [32, 8], vector = 4, unroll = [1, 2], blocks = 2>, #img.schedule<block_tile, tile = [64, 16], threads = [1, 1], unroll = [1, 4]>, #img.schedule<block_tile, tile = [8], threads = [8]>]
-"test.op"() {unrolled = [#img.schedule<block_tile, tile = [128, 16], threads = [32, 8], unroll = [2, 1]>, #img.schedule<block_tile, tile = [256, 16], threads = [32, 8], blocks = 2, unroll = [1, 2], vector = 4>, #img.schedule<block_tile, tile = [64, 16], threads = [1, 1], unroll = [1, 4]>, #img.schedule<block_tile, tile = [8], threads = [8], unroll = []>]} : () -> ()
+// CHECK: unrolled = [#schedule.block_tile<tile = [128, 16], threads = [32, 8], unroll = [2, 1]>, #schedule.block_tile<tile = [256, 16], threads = [32, 8], vector = 4, unroll = [1, 2], blocks = 2>, #schedule.block_tile<tile = [64, 16], threads = [1, 1], unroll = [1, 4]>, #schedule.block_tile<tile = [8], threads = [8]>]
+"test.op"() {unrolled = [#schedule.block_tile<tile = [128, 16], threads = [32, 8], unroll = [2, 1]>, #schedule.block_tile<tile = [256, 16], threads = [32, 8], blocks = 2, unroll = [1, 2], vector = 4>, #schedule.block_tile<tile = [64, 16], threads = [1, 1], unroll = [1, 4]>, #schedule.block_tile<tile = [8], threads = [8], unroll = []>]} : () -> ()
 
 // The number of tiles that a block computes one after the other is last.
 
-// CHECK: streamed = [#img.schedule<block_tile, tile = [128, 16], threads = [32, 8], vector = 4, blocks = 2, stream = 4>, #img.schedule<block_tile, tile = [128, 16], threads = [32, 8]>]
-"test.op"() {streamed = [#img.schedule<block_tile, tile = [128, 16], threads = [32, 8], stream = 4, blocks = 2, vector = 4>, #img.schedule<block_tile, tile = [128, 16], threads = [32, 8], stream = 1>]} : () -> ()
+// CHECK: streamed = [#schedule.block_tile<tile = [128, 16], threads = [32, 8], vector = 4, blocks = 2, stream = 4>, #schedule.block_tile<tile = [128, 16], threads = [32, 8]>]
+"test.op"() {streamed = [#schedule.block_tile<tile = [128, 16], threads = [32, 8], stream = 4, blocks = 2, vector = 4>, #schedule.block_tile<tile = [128, 16], threads = [32, 8], stream = 1>]} : () -> ()
 
-// CHECK: ahead = [#img.schedule<warp_tile, tile = [56, 32], threads = [32, 4], vector = 2, blocks = 8, ahead = 38>, #img.schedule<warp_tile, tile = [56, 32], threads = [32, 4], vector = 2>]
-"test.op"() {ahead = [#img.schedule<warp_tile, tile = [56, 32], threads = [32, 4], ahead = 38, blocks = 8, vector = 2>, #img.schedule<warp_tile, tile = [56, 32], threads = [32, 4], vector = 2, ahead = 0>]} : () -> ()
+// CHECK: ahead = [#schedule.warp_tile<tile = [56, 32], threads = [32, 4], vector = 2, blocks = 8, ahead = 38>, #schedule.warp_tile<tile = [56, 32], threads = [32, 4], vector = 2>]
+"test.op"() {ahead = [#schedule.warp_tile<tile = [56, 32], threads = [32, 4], ahead = 38, blocks = 8, vector = 2>, #schedule.warp_tile<tile = [56, 32], threads = [32, 4], vector = 2, ahead = 0>]} : () -> ()

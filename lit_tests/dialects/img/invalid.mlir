@@ -607,7 +607,7 @@ img.pipeline @p {
 
 img.pipeline @p {
   // expected-error @below {{group 'g': the schedule tiles 2 dimensions, stage 'f' has 1}}
-  %g = img.group "g" schedule #img.schedule<block_tile, tile = [32, 8], threads = [32, 8]> {
+  %g = img.group "g" schedule #schedule.block_tile<tile = [32, 8], threads = [32, 8]> {
     %f = img.stage "f" (%x) -> f32 {
       %v = arith.constant 1.0 : f32
       img.yield %v : f32
@@ -620,7 +620,7 @@ img.pipeline @p {
 // -----
 
 img.pipeline @p {
-  // expected-error @below {{expected #img.schedule, not 3 : i64}}
+  // expected-error @below {{expected #schedule, not 3 : i64}}
   %g = img.group "g" schedule 3 {
     %f = img.stage "f" (%x) -> f32 {
       %v = arith.constant 1.0 : f32

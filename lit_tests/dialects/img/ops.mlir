@@ -70,7 +70,7 @@ img.pipeline @every_op {
 
 // CHECK-LABEL: img.pipeline @grouped {
 // CHECK-NEXT:      %photo = img.input "photo" : !img.func<2xf32>
-// CHECK-NEXT:      %blur = img.group "blur" schedule #img.schedule<block_tile, tile = [128, 16], threads = [32, 8]> {
+// CHECK-NEXT:      %blur = img.group "blur" schedule #schedule.block_tile<tile = [128, 16], threads = [32, 8]> {
 // CHECK-NEXT:        %edge = img.boundary repeat_edge %photo dims [0, 1] : !img.func<2xf32>
 // CHECK-NEXT:        %rows = img.stage "rows" (%x, %y) -> f32 place #img.place<block, shared, pad = 1> {
 // CHECK-NEXT:          %a = img.read %edge[%x, %y] : !img.func<2xf32>
@@ -94,7 +94,7 @@ img.pipeline @every_op {
 // CHECK-NEXT:    }
 img.pipeline @grouped {
   %photo = img.input "photo" : !img.func<2xf32>
-  %blur = img.group "blur" schedule #img.schedule<block_tile, tile = [128, 16], threads = [32, 8]> {
+  %blur = img.group "blur" schedule #schedule.block_tile<tile = [128, 16], threads = [32, 8]> {
     %edge = img.boundary repeat_edge %photo dims [0, 1] : !img.func<2xf32>
     %rows = img.stage "rows" (%x, %y) -> f32 place #img.place<block, shared, pad = 1> {
       %a = img.read %edge[%x, %y] : !img.func<2xf32>

@@ -56,7 +56,7 @@
 img.pipeline @pieces {
   %photo = img.input "photo" : !img.func<2xf32>
   %clamped = img.boundary repeat_edge %photo dims [0, 1] : !img.func<2xf32>
-  %blur = img.group "blur" schedule #img.schedule<block_tile, tile = [128, 32], threads = [32, 8], vector = 4, unroll = [1, 2]> {
+  %blur = img.group "blur" schedule #schedule.block_tile<tile = [128, 32], threads = [32, 8], vector = 4, unroll = [1, 2]> {
     %blur_x = img.stage "blur_x" (%x, %y) -> f32 place #img.place<block, shared> {
       %a = img.read %clamped[%x - 1, %y] : !img.func<2xf32>
       %b = img.read %clamped[%x + 1, %y] : !img.func<2xf32>
@@ -72,14 +72,14 @@ img.pipeline @pieces {
     img.yield %blur_y : !img.func<2xf32>
   } : !img.func<2xf32>
   %row = img.input "row" : !img.func<1xf32>
-  %line = img.group "line" schedule #img.schedule<block_tile, tile = [512], threads = [128], vector = 2, unroll = [1]> {
+  %line = img.group "line" schedule #schedule.block_tile<tile = [512], threads = [128], vector = 2, unroll = [1]> {
     %line = img.stage "line" (%x) -> f32 {
       %a = img.read %row[%x] : !img.func<1xf32>
       img.yield %a : f32
     }
     img.yield %line : !img.func<1xf32>
   } : !img.func<1xf32>
-  %one = img.group "one" schedule #img.schedule<block_tile, tile = [64, 16], threads = [1, 1], unroll = [1, 4]> {
+  %one = img.group "one" schedule #schedule.block_tile<tile = [64, 16], threads = [1, 1], unroll = [1, 4]> {
     %one = img.stage "one" (%x, %y) -> f32 {
       %a = img.read %clamped[%x, %y - 1] : !img.func<2xf32>
       %b = img.read %clamped[%x, %y + 1] : !img.func<2xf32>

@@ -42,7 +42,7 @@
 img.pipeline @copies {
   %photo = img.input "photo" : !img.func<2xf32>
   %clamped = img.boundary repeat_edge %photo dims [0, 1] : !img.func<2xf32>
-  %blur = img.group "blur" schedule #img.schedule<block_tile, tile = [128, 16], threads = [32, 8]> {
+  %blur = img.group "blur" schedule #schedule.block_tile<tile = [128, 16], threads = [32, 8]> {
     %blur = img.stage "blur" (%x, %y) -> f32 {
       %a = img.read %clamped[%x - 2, %y] : !img.func<2xf32>
       %b = img.read %clamped[%x + 2, %y + 2] : !img.func<2xf32>

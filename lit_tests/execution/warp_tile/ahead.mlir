@@ -68,7 +68,7 @@
 
 img.pipeline @two {
   %in = img.input "in" : !img.func<3xf32>
-  %a = img.group "blur" schedule #img.schedule<warp_tile, tile = [120, 16], threads = [32, 4], vector = 4, blocks = 3, ahead = 3> {
+  %a = img.group "blur" schedule #schedule.warp_tile<tile = [120, 16], threads = [32, 4], vector = 4, blocks = 3, ahead = 3> {
     %sum = img.stage "sum" (%x, %y) -> f32 {
       %p = img.read %in[%x - 1, %y - 20, 0] : !img.func<3xf32>
       %q = img.read %in[%x + 1, %y + 1, 1] : !img.func<3xf32>
@@ -77,7 +77,7 @@ img.pipeline @two {
     }
     img.yield %sum : !img.func<2xf32>
   } : !img.func<2xf32>
-  %b = img.group "half" schedule #img.schedule<warp_tile, tile = [128, 16], threads = [32, 4], vector = 4, ahead = 2> {
+  %b = img.group "half" schedule #schedule.warp_tile<tile = [128, 16], threads = [32, 4], vector = 4, ahead = 2> {
     %halved = img.stage "halved" (%x, %y) -> f32 {
       %v = img.read %a[%x, %y] : !img.func<2xf32>
       %half = arith.constant 0.5 : f32

@@ -1,7 +1,7 @@
 img.pipeline @too_large {
   %photo = img.input "photo" : !img.func<2xf32>
   // expected-error @below {{bytes of shared memory, most of them for stage 'g', where a block has}}
-  %diff = img.group "diff" schedule #img.schedule<block_tile, tile = [128, 256], threads = [32, 8]> {
+  %diff = img.group "diff" schedule #schedule.block_tile<tile = [128, 256], threads = [32, 8]> {
     %g = img.stage "g" (%x, %y) -> f32 place #img.place<block, shared> {
       %v = img.read %photo[%x, %y] : !img.func<2xf32>
       img.yield %v : f32

@@ -32,14 +32,14 @@ img.pipeline @hist {
   %in = img.input "in" : !img.func<2xui8>
   %w = img.extent 0 of %in : !img.func<2xui8>
   %x0 = img.min 0 of %in : !img.func<2xui8>
-  %h0 = img.group "hist" schedule #img.schedule<block_tile, tile = [32, 4], threads = [32, 4]> {
+  %h0 = img.group "hist" schedule #schedule.block_tile<tile = [32, 4], threads = [32, 4]> {
     %s = img.stage "hist" (%x, %y) -> ui32 {
       %z = arith.constant 0 : i32
       img.yield %z : i32
     }
     img.yield %s : !img.func<2xui32>
   } : !img.func<2xui32>
-  %h1 = img.group "hist_update" schedule #img.schedule<block_tile, tile = [64], threads = [64]> {
+  %h1 = img.group "hist_update" schedule #schedule.in_order<threads = [64]> {
     %u = img.update "hist_update" (%y) over (%r in [%x0, %w]) of (%h = %h0 : !img.func<2xui32>) combine [add] {
       %v = img.read %in[%r, %y] : !img.func<2xui8>
       %n = arith.extui %v : i8 to i32

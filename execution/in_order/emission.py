@@ -16,6 +16,7 @@ from tilefuse.dialects.img.axes import letter
 from tilefuse.dialects.img.combiners import combined
 from tilefuse.dialects.img.ops import SET, GroupOp, ReadOp, UpdateOp, WriteOp
 from tilefuse.dialects.img.types import FuncType
+from tilefuse.execution.in_order.attribute import InOrderSchedule
 from tilefuse.lowering.abi import kernel_args, kernel_name, memref_type, threads
 from tilefuse.lowering.emit import INDEX, Emitter, Num
 from tilefuse.lowering.reads import Buffer, Tile, read_global, scalar_index
@@ -24,7 +25,6 @@ from tilefuse.lowering.symbols import word
 
 def update_kernel(group: GroupOp) -> func.FuncOp:
     """Emit the kernel of a group that holds an update."""
-    assert group.schedule is not None
     return _UpdateKernel(group).emit()
 
 
@@ -71,8 +71,7 @@ class _UpdateKernel:
     def _pure_point(self, open_scopes: ExitStack) -> None:
         """Open the loops over blocks and threads; each has a pure point of its own, or none."""
         e, op = self.e, self.op
-        assert self.group.schedule is not None
-        sizes = self.group.schedule.tile_sizes
+        sizes = InOrderSchedule.expect(self.group.schedule).tile_sizes
         # all results have one box
         out = self.tile.buffers[self.group.funcs[0]]
         dims = op.pure_dims

@@ -1,0 +1,163 @@
+"""Updates: the kinds of their axes, where they write, and what their combiners allow.
+
+Execution models choose by these facts, so that one analysis says what may run in parallel, and in which order.
+"""
+
+from __future__ import annotations
+
+import math
+from enum import StrEnum
+from functools import cached_property
+
+from xdsl.dialects.builtin import IntegerType, Signedness
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from tilefuse.analysis.access import accesses, coordinates
+from tilefuse.analysis.index import GeneralIndex, Index, classify
+from tilefuse.dialects.img.ops import SET, UpdateOp
+from tilefuse.dialects.img.types import FuncType
+
+
+class Axis(StrEnum):
+    """What an update does along one of its coordinates."""
+
+    Pure = "pure"
+    """Each point writes at its own place: all may run at once."""
+    Parallel = "parallel"
+    """The same of a coordinate of the reduction domain: it stands alone at an index that is written."""
+    Reduce = "reduce"
+    """Points meet at one place: the coordinate is at no index that is written."""
+    Scan = "scan"
+    """Points read what others along the axis have written."""
+    Scatter = "scatter"
+    """Points write at computed places, where they may meet."""
+
+
+class WriteMap(StrEnum):
+    """Where an update writes."""
+
+    Identity = "identity"
+    """At coordinates that stand alone, and at constants."""
+    Affine = "affine"
+    """At sums of coordinates times constants."""
+    Scattered = "scattered"
+    """At computed indices."""
+
+
+class UpdateFacts:
+    """Facts of one update."""
+
+    def __init__(self, update: UpdateOp):
+        self.update = update
+        self.combiners = tuple(update.combiners)
+        """How what is written meets the old value, per function."""
+
+    @cached_property
+    def reads_itself(self) -> bool:
+        """Whether the body reads the functions as they stand, beside what combining does."""
+        return any(current.uses for current in self.update.currents)
+
+    @cached_property
+    def write_map(self) -> WriteMap:
+        """Where it writes."""
+        of, write = coordinates(self.update), self.update.write_op
+        computed = [v for v in write.indices if v not in of]
+        if computed or any(isinstance(self._classified(d), GeneralIndex) for d in range(self.update.rank)):
+            return WriteMap.Scattered
+        alone = [p for p in write.positions if p is not None]
+        constants = sum(isinstance(i, Index) and i.var is None for i in map(self._classified, range(self.update.rank)))
+        is_identity = len(alone) + constants == self.update.rank and len(set(alone)) == len(alone)
+        return WriteMap.Identity if is_identity else WriteMap.Affine
+
+    @cached_property
+    def axes(self) -> tuple[Axis, ...]:
+        """The kind of each coordinate: pure ones, then those of the domain, innermost first."""
+        update = self.update
+        alone = {p for p in update.write_op.positions if p is not None}
+        written = self._behind_written
+        kinds = []
+        for coordinate in update.coordinates:
+            if coordinate in update.pure:
+                kinds.append(Axis.Pure)
+            elif self._reads_along(coordinate):
+                kinds.append(Axis.Scan)
+            elif coordinate not in written:
+                kinds.append(Axis.Reduce)
+            else:
+                kinds.append(Axis.Parallel if coordinate in alone else Axis.Scatter)
+        return tuple(kinds)
+
+    @property
+    def domain_axes(self) -> tuple[Axis, ...]:
+        """The kinds of the coordinates of the reduction domain, innermost first."""
+        return self.axes[len(self.update.pure) :]
+
+    @cached_property
+    def commutes(self) -> bool:
+        """Whether points of the domain may come in any order, up to rounding: each only adds its term to what stands
+        there, and none reads it."""
+        return not self.reads_itself and SET not in self.combiners
+
+    @cached_property
+    def is_exact(self) -> bool:
+        """Whether combining in another order gives the same bits: of integers, and for minima and maxima."""
+        return all(
+            way in ("min", "max") or isinstance(old.type.storage, IntegerType)  # type: ignore[attr-defined]
+            for way, old in zip(self.combiners, self.update.olds, strict=True)
+        )
+
+    def identity(self, number: int) -> float | int | None:
+        """The value that changes nothing, combined into function `number`; None if it has none."""
+        type = self.update.olds[number].type
+        assert isinstance(type, FuncType)
+        return identity(self.combiners[number], type.element)
+
+    def _classified(self, dim: int) -> object:
+        of, write = coordinates(self.update), self.update.write_op
+        return classify(write.map.data.results[dim], [of.get(v) for v in write.indices])
+
+    @cached_property
+    def _behind_written(self) -> set[SSAValue]:
+        """The coordinates that computed indices of the write depend on."""
+        found: set[SSAValue] = set()
+        todo = list(self.update.write_op.indices)
+        while todo:
+            value = todo.pop()
+            if value not in found:
+                found.add(value)
+                if isinstance(value.owner, Operation) and value.owner.parent_op() is self.update:
+                    todo += value.owner.operands
+        return found
+
+    def _reads_along(self, coordinate: SSAValue) -> bool:
+        """Whether the update reads itself at places that differ along a coordinate from where it then writes."""
+        update, of = self.update, coordinates(self.update)
+        own = set(update.currents)
+        written = tuple(self._classified(d) for d in range(update.rank))
+        for read in accesses(update):
+            if read.op.source not in own:
+                continue
+            for there, here in zip(read.indices, written, strict=True):
+                if isinstance(there, GeneralIndex) or isinstance(here, GeneralIndex):
+                    return True
+                vars = {i.var for i in (there, here) if isinstance(i, Index)}
+                if there != here and (of[coordinate] in vars or vars == {None}):
+                    return True
+        return False
+
+
+def identity(combiner: str, element: Attribute) -> float | int | None:
+    """The value that a combiner leaves everything as it is with, in the numbers of `element`; None if it has none."""
+    if combiner in ("add", "or", "xor"):
+        return 0
+    if combiner == "mul":
+        return 1
+    if combiner not in ("min", "max", "and"):
+        return None
+    if not isinstance(element, IntegerType):
+        return math.inf if combiner == "min" else -math.inf
+    bits, signed = element.width.data, element.signedness.data is Signedness.SIGNED
+    if combiner == "and":
+        return -1 if signed else (1 << bits) - 1
+    low = -(1 << (bits - 1)) if signed else 0
+    return low + (1 << bits) - 1 if combiner == "min" else low

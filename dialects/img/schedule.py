@@ -1,0 +1,124 @@
+"""Schedules of groups: what all have in common. Each execution model has an attribute `#schedule.<model>`."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import ClassVar, Self
+
+from xdsl.ir import Data
+from xdsl.parser import AttrParser
+from xdsl.printer import Printer
+from xdsl.utils.exceptions import VerifyException
+
+Number = int | tuple[int, ...]
+"""A parameter of a schedule: an integer, or a list of them."""
+
+DIALECT = "schedule"
+
+
+class ScheduleAttr(Data[tuple[tuple[str, Number], ...]], ABC):
+    """`#schedule.some_model<threads = [32, 8], vector = 4>`: how a group runs, in numbers that its model has names for.
+
+    A subclass states its name, `schedule.<model>`, its parameters, and what must hold for them (`verify`).
+    """
+
+    name = DIALECT
+
+    PARAMETERS: ClassVar[Mapping[str, Number | None]] = {}
+    """Each parameter with its default, in the order of the text: None for a list that has to be given."""
+
+    def __init__(self, data: Sequence[tuple[str, Number]] = (), /, **given: int | Sequence[int]):
+        numbers = dict(data) | {k: n if isinstance(n, int) else tuple(n) for k, n in given.items()}
+        if unknown := numbers.keys() - self.PARAMETERS.keys():
+            raise VerifyException(f"a {self.model} takes no {', '.join(sorted(unknown))}")
+        values = ((key, numbers.get(key, default)) for key, default in self.PARAMETERS.items())
+        super().__init__(tuple((key, value) for key, value in values if value is not None))
+
+    @property
+    def model(self) -> str:
+        """The execution model, by name."""
+        return self.name.removeprefix(f"{DIALECT}.")
+
+    def number(self, key: str) -> int:
+        """A parameter that is an integer."""
+        value = dict(self.data)[key]
+        assert isinstance(value, int)
+        return value
+
+    def numbers(self, key: str) -> tuple[int, ...]:
+        """A parameter that is a list."""
+        value = dict(self.data)[key]
+        assert isinstance(value, tuple)
+        return value
+
+    @classmethod
+    def expect(cls, schedule: ScheduleAttr | None) -> Self:
+        """Narrow the schedule of a group that has one of this kind."""
+        assert isinstance(schedule, cls)
+        return schedule
+
+    def changed(self, **changes: int | Sequence[int]) -> Self:
+        """Copy the schedule with some parameters changed."""
+        return type(self)(self.data, **changes)
+
+    # --- what passes ask every schedule
+
+    @property
+    @abstractmethod
+    def thread_counts(self) -> tuple[int, ...]:
+        """Threads per block, x first."""
+
+    @property
+    def tile_sizes(self) -> tuple[int, ...] | None:
+        """Points per block, of the output or of an update's pure coordinates, x first; None if there are no tiles."""
+        return None
+
+    @property
+    def resident_blocks(self) -> int:
+        """Blocks that a multiprocessor must have registers for; 0 if that is left to the compiler."""
+        return 0
+
+    @property
+    def prefetches(self) -> bool:
+        """Whether blocks ask ahead for inputs of the pipeline, so that it matters which functions these are."""
+        return False
+
+    def without_prefetches(self) -> Self:
+        """The schedule for blocks that may run in any number of waves."""
+        return self
+
+    # --- text
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> tuple[tuple[str, Number], ...]:
+        found: dict[str, Number] = {}
+
+        def parameter() -> None:
+            pos = parser.pos
+            key = parser.parse_optional_keyword_in(cls.PARAMETERS)
+            if key is None:
+                parser.raise_error(f"expected {_either(list(cls.PARAMETERS))}")
+            if key in found:
+                parser.raise_error(f"'{key}' is given twice", pos)
+            parser.parse_punctuation("=")
+            if isinstance(cls.PARAMETERS[key], int):
+                found[key] = parser.parse_integer(allow_negative=False)
+            else:
+                found[key] = tuple(parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_integer))
+
+        parser.parse_comma_separated_list(parser.Delimiter.ANGLE, parameter)
+        for key, default in cls.PARAMETERS.items():
+            if default is None and key not in found:
+                parser.raise_error(f"expected '{key} = [...]'")
+        return tuple(found.items())
+
+    def print_parameter(self, printer: Printer) -> None:
+        said = ((key, value) for key, value in self.data if value != self.PARAMETERS[key])
+        texts = (f"{key} = {value if isinstance(value, int) else list(value)}" for key, value in said)
+        printer.print_string(f"<{', '.join(texts)}>")
+
+
+def _either(words: Sequence[str]) -> str:
+    *most, last = (f"'{w}'" for w in words)
+    return f"{', '.join(most)} or {last}" if most else last

@@ -1,0 +1,87 @@
+"""The schedule of a block tile."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import ClassVar, Self
+
+from xdsl.irdl import irdl_attr_definition
+from xdsl.utils.exceptions import VerifyException
+
+from tilefuse.execution.tile_schedule import TileSchedule
+
+
+@irdl_attr_definition(init=False)
+class BlockSchedule(TileSchedule):
+    """`#schedule.block_tile<tile = [128, 32], threads = [32, 8], vector = 4, unroll = [1, 2]>`.
+
+    `unroll = [2, 4]`: how many rounds of a thread's loop over each dimension are written out, x first. A thread has
+    `tile / threads` points; in x a round is `vector` of them, in the other dimensions one. Rows that are written out
+    are computed together, and what they read in common is loaded once. Left out: all rounds, but one in a block of a
+    single thread, whose loop over x the compiler vectorises.
+
+    `stream = 4`: a block computes up to 4 tiles one after the other along y. Inputs that are stages of the group in
+    shared memory then have two places there: the next tile's are copied while the present is computed.
+    """
+
+    name = "schedule.block_tile"
+
+    PARAMETERS: ClassVar = {"tile": None, "threads": None, "vector": 1, "unroll": (), "blocks": 0, "stream": 1}
+
+    @property
+    def unroll_factors(self) -> tuple[int, ...]:
+        """Rounds of a thread's loops that are written out, x first; empty if all are."""
+        return self.numbers("unroll")
+
+    @property
+    def tiles_per_block(self) -> int:
+        return self.number("stream")
+
+    @property
+    def one_thread(self) -> bool:
+        """Whether a block is a single thread, as on CPUs."""
+        return math.prod(self.thread_counts) == 1
+
+    @property
+    def piece(self) -> int:
+        """Consecutive x-points that a thread computes together."""
+        if self.one_thread or not self.tile_sizes:
+            return 1
+        return max(1, min(self.vector_width, self.tile_sizes[0] // self.thread_counts[0]))
+
+    @property
+    def rounds(self) -> tuple[int, ...]:
+        """Rounds of a thread's loops over its points, x first."""
+        points = [size // count for size, count in zip(self.tile_sizes, self.thread_counts, strict=True)]
+        return tuple(n if d else n // self.piece for d, n in enumerate(points))
+
+    @property
+    def micro_tile(self) -> tuple[int, ...]:
+        """Points that a thread computes together, x first."""
+        if self.one_thread:
+            return self.unroll_factors or (1,) * len(self.tile_sizes)
+        return (self.piece, *(self.unroll_factors or self.rounds)[1:])[: len(self.tile_sizes)]
+
+    def changed(self, **changes: int | Sequence[int]) -> Self:
+        """Copy the schedule with some parameters changed; factors of `unroll` that no longer divide become the largest
+        that do."""
+        if "unroll" in changes or not self.unroll_factors:
+            return super().changed(**changes)
+        new = super().changed(**changes, unroll=())
+        factors = [math.gcd(f, n) for f, n in zip(self.unroll_factors, new.rounds, strict=True)]
+        return new.changed(unroll=factors)
+
+    def verify(self) -> None:
+        super().verify()
+        if self.tiles_per_block < 1 or (self.tiles_per_block > 1 and len(self.tile_sizes) < 2):
+            raise VerifyException("stream is a number of tiles along y, 1 or more")
+        if not (factors := self.unroll_factors):
+            return
+        if len(factors) != len(self.tile_sizes):
+            raise VerifyException(f"tile has {len(self.tile_sizes)} dimensions but unroll has {len(factors)}")
+        for d, (factor, rounds) in enumerate(zip(factors, self.rounds, strict=True)):
+            if factor <= 0 or rounds % factor:
+                raise VerifyException(
+                    f"unroll = {factor} in dimension {d} does not divide the {rounds} rounds of a thread's loop there"
+                )

@@ -1,0 +1,78 @@
+"""The door of `in_order`: a thread per pure point of an update, which goes over the reduction domain in order.
+
+Right for every update, whatever it reads and writes: pure points never see one another.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterator, Sequence
+from typing import TYPE_CHECKING, ClassVar
+
+from xdsl.utils.exceptions import VerifyException
+
+from tilefuse.dialects.img.ops import UpdateOp
+from tilefuse.execution.base import ByHand, Code, ExecutionModel
+from tilefuse.execution.in_order.attribute import InOrderSchedule
+
+if TYPE_CHECKING:
+    from xdsl.dialects import func
+    from xdsl.ir import SSAValue
+
+    from tilefuse.analysis.bounds import Box
+    from tilefuse.analysis.machine import Machine
+    from tilefuse.analysis.model import PipelineModel
+    from tilefuse.dialects.img.ops import GroupOp
+    from tilefuse.execution.candidate import Candidate, Wishes
+    from tilefuse.execution.facts import GroupFacts
+
+THREADS: tuple[tuple[int, ...], ...] = ((), (64,), (32, 4))
+"""Threads of a block, for none, one and two pure dimensions; more dimensions have one each."""
+
+
+class InOrder(ExecutionModel):
+    """Parallel over the pure points of an update, serial over its domain."""
+
+    name = "in_order"
+    schedule = InOrderSchedule
+    runs: ClassVar = UpdateOp
+
+    def legal(self, facts: GroupFacts) -> str | None:
+        return None
+
+    def candidates(self, facts: GroupFacts, machine: Machine, wishes: Wishes) -> Iterator[Candidate]:
+        from tilefuse.execution.candidate import Candidate
+        from tilefuse.execution.features import predict
+        from tilefuse.execution.in_order.features import InOrderFeatures
+
+        work, rank = facts.update_work, len(facts.update.update.pure)
+        threads = (*THREADS[min(rank, 2)], *(1,) * (rank - 2))
+        features = InOrderFeatures(
+            blocks=math.prod(-(-n // t) for n, t in zip(work.pure, threads, strict=True)),
+            bytes=work.bytes, instructions=work.instructions, steps=work.steps, threads=math.prod(work.pure),
+        )  # fmt: skip
+        yield Candidate(self.name, threads, threads, 1, {}, features, predict(features, machine))
+
+    def by_hand(self, group: GroupOp, facts: GroupFacts, given: ByHand) -> InOrderSchedule:
+        if tuple(given.sizes) != tuple(given.threads):
+            raise VerifyException(f"a thread has one pure point, so threads= are {list(given.sizes)} as the sizes")
+        return InOrderSchedule(threads=given.threads)
+
+    def apply(self, group: GroupOp, candidate: Candidate, members: Sequence[int]) -> None:
+        group.schedule = InOrderSchedule(threads=candidate.threads)
+
+    def code(self, group: GroupOp, model: PipelineModel, *, warps: bool) -> Code:
+        return Code(len(group.output.body.block.ops), group.sym_name.data)
+
+    def grid(self, group: GroupOp, boxes: Sequence[Box]) -> tuple[int, int, int]:
+        from tilefuse.execution.tile_grid import blocks_along
+
+        assert group.update is not None
+        pure = (boxes[0][d] for d in group.update.pure_dims)
+        threads = InOrderSchedule.expect(group.schedule).thread_counts
+        return blocks_along([-(-extent // count) for (_, extent), count in zip(pure, threads, strict=True)])
+
+    def emit(self, group: GroupOp, model: PipelineModel, differing: Collection[SSAValue]) -> list[func.FuncOp]:
+        from tilefuse.execution.in_order.emission import update_kernel
+
+        return [update_kernel(group)]

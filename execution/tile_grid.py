@@ -1,0 +1,51 @@
+"""The grid of a group whose anchor is cut into tiles: where tiles begin, and how many there are."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from tilefuse.analysis.bounds import Box
+from tilefuse.analysis.model import PipelineModel, extract, pipeline_of
+from tilefuse.analysis.regions import alignment
+from tilefuse.dialects.img.ops import GroupOp
+from tilefuse.execution.tile_schedule import TileSchedule
+from tilefuse.lowering.abi import touches_temporaries
+from tilefuse.lowering.stored import anchor_box, follow_of, stored_stages
+
+
+def origin_alignment(group: GroupOp, model: PipelineModel | None = None) -> tuple[int, ...]:
+    """Tile origins are multiples of this, per dimension: more than 1 for scaled accesses, and along x for vectors.
+
+    Temporaries lie in memory so that columns which are multiples of a vector do at multiples of its size.
+    """
+    model = model or extract(pipeline_of(group))
+    along_x, *others = (*alignment(follow_of(group, model), group.anchor.rank), 1)
+    if touches_temporaries(group):
+        along_x = math.lcm(along_x, TileSchedule.expect(group.schedule).vector_width)
+    return (along_x, *others)[: group.anchor.rank]
+
+
+def tiles(group: GroupOp, boxes: Sequence[Box]) -> list[int]:
+    """Tiles per dimension that cover the boxes of the group's functions."""
+    model = extract(pipeline_of(group))
+    box = anchor_box(stored_stages(group, model, follow_of(group, model)), boxes)
+    sizes, align = TileSchedule.expect(group.schedule).tile_sizes, origin_alignment(group, model)
+    counts = []
+    for (low, extent), t, a in zip(box, sizes, align, strict=True):
+        first = low // a * a
+        counts.append(-(-(low + extent - first) // t))
+    return counts
+
+
+def grid(group: GroupOp, boxes: Sequence[Box]) -> tuple[int, int, int]:
+    """Blocks: x, y, z."""
+    counts = tiles(group, boxes)
+    if len(counts) > 1:
+        counts[1] = -(-counts[1] // TileSchedule.expect(group.schedule).tiles_per_block)
+    return blocks_along(counts)
+
+
+def blocks_along(counts: Sequence[int]) -> tuple[int, int, int]:
+    """Blocks along x, y and z for a number of tiles per dimension: z counts all dimensions from the third on."""
+    return (counts[0] if counts else 1, counts[1] if len(counts) > 1 else 1, math.prod(counts[2:]))

@@ -1,0 +1,63 @@
+"""Execution models whose kernel is a grid of blocks that each compute a tile of the output, or several in turn."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING, ClassVar
+
+from xdsl.utils.exceptions import VerifyException
+
+from tilefuse.execution.base import ByHand, ExecutionModel
+from tilefuse.execution.tile_schedule import TileSchedule
+
+if TYPE_CHECKING:
+    from xdsl.dialects import func
+    from xdsl.ir import SSAValue
+
+    from tilefuse.analysis.bounds import Box
+    from tilefuse.analysis.model import PipelineModel
+    from tilefuse.dialects.img.ops import GroupOp
+    from tilefuse.execution.candidate import Candidate
+    from tilefuse.execution.facts import GroupFacts
+    from tilefuse.execution.plan import KernelPlan
+
+
+class TiledModel(ExecutionModel):
+    """A model of which `execution/kernel.py` makes the kernel: it says what a tile's body is."""
+
+    schedule: ClassVar[type[TileSchedule]]
+
+    def by_hand(self, group: GroupOp, facts: GroupFacts, given: ByHand) -> TileSchedule:
+        rounds = [size // count for size, count in zip(given.sizes, given.threads, strict=True)]
+        unroll = [*given.unroll, *rounds[len(given.unroll) :]][: len(rounds)] if given.unroll else ()
+        more: dict[str, int | Sequence[int]] = {
+            "unroll": unroll,
+            "stream": given.stream if len(rounds) > 1 else 1,
+            "ahead": given.ahead,
+        }
+        said = {key: value for key, value in more.items() if value not in ((), 0, 1) or key in self.schedule.PARAMETERS}
+        for key in said:
+            if key not in self.schedule.PARAMETERS:
+                raise VerifyException(f"a {self.name} takes no {key}")
+        return self.schedule(tile=given.sizes, threads=given.threads, vector=given.vector, blocks=given.blocks, **said)
+
+    def apply(self, group: GroupOp, candidate: Candidate, members: Sequence[int]) -> None:
+        more = {"ahead": candidate.ahead} if candidate.ahead else {}
+        group.schedule = self.schedule(
+            tile=candidate.tile, threads=candidate.threads, vector=candidate.vector, blocks=candidate.blocks, **more
+        )
+
+    def grid(self, group: GroupOp, boxes: Sequence[Box]) -> tuple[int, int, int]:
+        from tilefuse.execution.tile_grid import grid
+
+        return grid(group, boxes)
+
+    @abstractmethod
+    def plan(self, group: GroupOp, model: PipelineModel, differing: Collection[SSAValue]) -> KernelPlan:
+        """All that the kernel's text follows from, decided once; see `emit` for `differing`."""
+
+    def emit(self, group: GroupOp, model: PipelineModel, differing: Collection[SSAValue]) -> list[func.FuncOp]:
+        from tilefuse.execution.kernel import emit_functions
+
+        return emit_functions(self.plan(group, model, differing))
