@@ -60,6 +60,9 @@ class NominalSizes:
         """A parameter: as large as the picture, since it may be the size of something."""
         return max(self._extent)
 
+    def real(self, op: ParamOp) -> None:
+        """Not known: a float has no size."""
+
 
 def needed_extents(pipeline: PipelineOp, extent: Sequence[int]) -> dict[SSAValue, Extents]:
     """The extents of every function that outputs of a picture of `extent` need; those that none needs are absent."""

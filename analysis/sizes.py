@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Protocol
 
@@ -24,6 +25,9 @@ class Sizes(Protocol):
     def param(self, op: ParamOp) -> Num | None:
         """An integer parameter, as its element type has it; None if it is not known."""
 
+    def real(self, op: ParamOp) -> float | None:
+        """A parameter that is a float; None if it is not known."""
+
 
 class CallSizes:
     """The numbers of one call."""
@@ -40,6 +44,11 @@ class CallSizes:
         value = self._params.get(op.sym_name.data)
         return None if value is None else int(value)
 
+    def real(self, op: ParamOp) -> float | None:
+        """A parameter that is a float; None if the call gives none, or no number."""
+        value = self._params.get(op.sym_name.data)
+        return None if value is None or not math.isfinite(value) else float(value)
+
 
 class AnySizes:
     """Symbols: the numbers of every call. What `bounds` of an input fixes is a number."""
@@ -54,3 +63,6 @@ class AnySizes:
     def param(self, op: ParamOp) -> Num:
         """A parameter."""
         return symbol(Role.Param, op.sym_name.data)
+
+    def real(self, op: ParamOp) -> None:
+        """No symbol stands for a float."""

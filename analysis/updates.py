@@ -148,14 +148,13 @@ class UpdateFacts:
 
 def identity(combiner: str, element: Attribute) -> float | int | None:
     """The value that a combiner leaves everything as it is with, in the numbers of `element`; None if it has none."""
-    if combiner in ("add", "or", "xor"):
-        return 0
-    if combiner == "mul":
-        return 1
-    if combiner not in ("min", "max", "and"):
+    if combiner not in ("add", "mul", "min", "max", "and", "or", "xor"):
         return None
     if not isinstance(element, IntegerType):
-        return math.inf if combiner == "min" else -math.inf
+        # 0 would make +0 of -0; of NaN and a number `min` and `max` give the number
+        return {"add": -0.0, "mul": 1.0}.get(combiner, math.nan)
+    if combiner in ("add", "or", "xor", "mul"):
+        return int(combiner == "mul")
     bits, signed = element.width.data, element.signedness.data is Signedness.SIGNED
     if combiner == "and":
         return -1 if signed else (1 << bits) - 1

@@ -1,25 +1,45 @@
 """The range of an integer computed in a stage: what bounds a data-dependent read.
 
-Interval arithmetic over arith. Values are read as signed, whatever the op that made them: a `ui8` pixel is an
-i8 from -128 to 127 until `extui` makes it 0 to 255. A value that may wrap has the whole range of its type.
-With the sizes of a call, the mins, extents and parameters in it are known; symbols of 32 bits and more are taken
-not to wrap.
+Interval arithmetic over arith, also through floats (analysis/float_range.py) and integer stages. Values are read as
+signed, whatever the op that made them: a `ui8` pixel is an i8 from -128 to 127 until `extui` makes it 0 to 255. A
+value that may wrap has the whole range of its type. With the sizes of a call, the mins, extents and parameters in it
+are known; symbols of 32 bits and more are taken not to wrap.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from fractions import Fraction
+from typing import Any, cast
 
 from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType, Signedness
+from xdsl.dialects.builtin import AnyFloat, IndexType, IntegerAttr, IntegerType, Signedness
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from tilefuse.analysis.access import behind_boundaries
+from tilefuse.analysis.float_range import ANY_FLOAT, FloatSpan, float_range, rounded, whole_numbers
 from tilefuse.analysis.sizes import AnySpan, Sizes
-from tilefuse.dialects.img.ops import DivOp, ExtentOp, InputOp, MinOp, ModOp, ParamOp, PrintOp, ReadOp
+from tilefuse.dialects.img.attrs import BoundaryKind
+from tilefuse.dialects.img.ops import (
+    DivOp,
+    ExtentOp,
+    GroupOp,
+    InputOp,
+    MinOp,
+    ModOp,
+    ParamOp,
+    PrintOp,
+    ReadOp,
+    StageOp,
+)
 from tilefuse.dialects.img.symbolic import Num, greatest, least, surely_le
 
 UNBOUNDED: tuple[int, int] = (-(2**31), 2**31 - 1)
 """The range of a 32-bit integer that nothing bounds; wider ranges count as unbounded too."""
+
+
+_SLT = 2
+"""The number of `slt` among the predicates of `arith.cmpi`."""
 
 
 def is_unbounded(span: AnySpan) -> bool:
@@ -36,6 +56,15 @@ def value_ranges(
     values: Iterable[SSAValue], known: Mapping[SSAValue, AnySpan], sizes: Sizes | None = None
 ) -> dict[SSAValue, AnySpan]:
     """The ranges of several values and of all that they are computed from. See `value_range`."""
+    return _ranges(values, known, sizes, _stage_range)
+
+
+StageRange = Callable[[ReadOp, Sizes | None], AnySpan | None]
+
+
+def _ranges(
+    values: Iterable[SSAValue], known: Mapping[SSAValue, AnySpan], sizes: Sizes | None, read: StageRange
+) -> dict[SSAValue, AnySpan]:
     found = dict(known)
     # A stack of our own: bodies may be long, and a value is visited once however often it is used.
     stack = list(values)
@@ -49,13 +78,58 @@ def value_ranges(
             stack.extend(waiting)
             continue
         if top not in found:
-            span = None
-            if isinstance(op, Operation):
-                number = None if sizes is None else _given(op, sizes)
-                span = (number, number) if number is not None else _op_range(op, top.type, found.__getitem__)
-            found[top] = _type_range(top.type) if span is None else span
+            found[top] = _range(top, found.__getitem__, sizes, read)
         stack.pop()
     return found
+
+
+def _range(value: SSAValue, of: Callable[[SSAValue], Any], sizes: Sizes | None, read: StageRange) -> AnySpan:
+    """The range of a value whose operands' ranges are known: one of integers, or of floats where it is one."""
+    op = value.owner
+    if isinstance(value.type, AnyFloat):
+        return cast(AnySpan, _float_range(op, value.type, of, sizes) if isinstance(op, Operation) else ANY_FLOAT)
+    span: AnySpan | None = None
+    if isinstance(op, ReadOp):
+        span = read(op, sizes) if isinstance(value.type, IntegerType) else None
+    elif isinstance(op, Operation):
+        number = None if sizes is None else _given(op, sizes)
+        span = (number, number) if number is not None else _op_range(op, value.type, of)
+    return _type_range(value.type) if span is None else span
+
+
+def _stage_range(read: ReadOp, sizes: Sizes | None) -> AnySpan | None:
+    """The range of an integer stage at any point: what its body says, whatever its coordinates are.
+
+    What the body reads has the range of its type: following that, too, would go through whole pipelines of bytes.
+    """
+    func, boundaries = behind_boundaries(read.source)
+    if isinstance(func.owner, GroupOp):
+        func = func.owner.yield_op.values[func.owner.funcs.index(func)]
+    stage = func.owner
+    if not isinstance(stage, StageOp) or any(b.kind.data is BoundaryKind.ConstantExterior for b in boundaries):
+        return None
+    value = stage.yield_op.values[stage.funcs.index(func)]
+    coordinates: dict[SSAValue, AnySpan] = {arg: UNBOUNDED for arg in stage.body.block.args}
+    return _ranges([value], coordinates, sizes, lambda *_: None)[value]
+
+
+def _float_range(op: Operation, type: Attribute, of: Callable[[SSAValue], Any], sizes: Sizes | None) -> FloatSpan:
+    match op:
+        case ReadOp():
+            return ANY_FLOAT
+        case ParamOp():
+            number = None if sizes is None else sizes.real(op)
+            return ANY_FLOAT if number is None else (number, number)
+        case PrintOp():
+            return cast(FloatSpan, of(op.value))
+        case arith.SIToFPOp() | arith.UIToFPOp():
+            span: AnySpan | None = of(op.input)
+            if isinstance(op, arith.UIToFPOp) and span is not None:
+                span = _as_unsigned(span, op.input.type)
+            if span is None or not (isinstance(span[0], int) and isinstance(span[1], int)):
+                return ANY_FLOAT
+            return rounded(Fraction(span[0]), Fraction(span[1]), type)
+    return float_range(op, type, of)
 
 
 def _given(op: Operation, sizes: Sizes) -> Num | None:
@@ -131,7 +205,14 @@ def _op_range(op: Operation, type: Attribute, of: Callable[[SSAValue], AnySpan])
             return _fit(_ring(op, of(op.lhs), of(op.rhs)), type)
         case PrintOp():
             return of(op.value)
+        case arith.FPToSIOp():
+            return whole_numbers(cast(FloatSpan, of(op.input)), _type_range(type))
+        case arith.FPToUIOp():
+            limit = _unsigned_limit(type)
+            return None if limit is None else _fit(whole_numbers(cast(FloatSpan, of(op.input)), (0, limit - 1)), type)
         case arith.SelectOp():
+            if (divisor := _rounded_remainder(op, of)) is not None:
+                return (0, divisor - 1)
             a, b = of(op.lhs), of(op.rhs)
             return (least(a[0], b[0]), greatest(a[1], b[1]))
         case arith.MinSIOp():
@@ -196,9 +277,32 @@ def _quotient(op: Operation, a: AnySpan, b: AnySpan, type: Attribute) -> AnySpan
             return (0, by - 1) if isinstance(op, arith.RemUIOp) else None
         a = positive
     elif isinstance(op, arith.DivSIOp | arith.RemSIOp) and not surely_le(0, a[0]):
-        return None
+        return _towards_zero(op, a, by)
     if isinstance(op, arith.RemUIOp | arith.RemSIOp | ModOp):
         return (0, by - 1)
     if shift:
         by = 1 << min(by, 64)
     return _fit((a[0] // by, a[1] // by), type)
+
+
+def _towards_zero(op: Operation, a: AnySpan, by: int) -> AnySpan | None:
+    """A quotient or remainder by a positive constant, rounded towards zero, of numbers that may be negative."""
+    low, high = a
+    if isinstance(op, arith.RemSIOp):
+        return (1 - by, 0 if surely_le(high, 0) else by - 1)
+    if not isinstance(low, int) or not isinstance(high, int):
+        return None
+    return (-(-low // by), high // by if high >= 0 else -(-high // by))
+
+
+def _rounded_remainder(op: arith.SelectOp, of: Callable[[SSAValue], AnySpan]) -> int | None:
+    """The constant c where a `select` is what `img.mod` by c is expanded to: `r < 0 ? r + c : r` of a remainder r."""
+    r, shifted, less = op.rhs, op.lhs.owner, op.cond.owner
+    if not isinstance(r.owner, arith.RemSIOp) or not isinstance(shifted, arith.AddiOp):
+        return None
+    if not isinstance(less, arith.CmpiOp) or (less.lhs, of(less.rhs), less.predicate.value.data) != (r, (0, 0), _SLT):
+        return None
+    divisor = r.owner.rhs
+    low, high = of(divisor)
+    same = (shifted.lhs, shifted.rhs) == (r, divisor)
+    return low if same and low == high and isinstance(low, int) and low > 0 else None

@@ -29,11 +29,21 @@ class Example:
     name: str
     pipeline: Callable[[], hl.Pipeline]
     algorithm: Callable[..., Any]
-    """(image, hl) -> the output Func; the same code on Halide's Python bindings, given as `hl`."""
-    prepare: Callable[[np.ndarray], np.ndarray]
-    """From a photograph, (height, width, 3) of uint8, to the input."""
+    """(inputs, hl) -> the output Func; the same code on Halide's Python bindings, given as `hl`."""
+    prepare: Callable[[np.ndarray], np.ndarray | tuple[np.ndarray, ...]]
+    """From a photograph, (height, width, 3) of uint8, to the input, or to all of them."""
     show: Callable[[np.ndarray, np.ndarray], np.ndarray] = as_shown
-    """From input and output to a picture, floats in [0, 1] or uint8."""
+    """From the first input and the output to a picture, floats in [0, 1] or uint8."""
+    box: Callable[[tuple[int, ...]], dict[str, Any]] = lambda _: {}
+    """From the shape of the first input to the keywords of a call that say what box of the output is computed."""
+
+    sample: Callable[[], tuple[np.ndarray, ...]] | None = None
+    """Inputs of scikit-image's for a call without a picture of one's own; None: made of its astronaut."""
+
+    def inputs(self, photo: np.ndarray) -> tuple[np.ndarray, ...]:
+        """What the pipeline is called with for a photograph."""
+        prepared = self.prepare(photo)
+        return prepared if isinstance(prepared, tuple) else (prepared,)
 
     def ir(self) -> str:
         """The algorithm as IR of level 1: what stands in `<name>.mlir`."""
@@ -111,17 +121,18 @@ def main(examples: Sequence[Example], argv: Sequence[str] | None = None) -> None
 
 def run(example: Example, target: str, source: str | None, path: Path) -> None:
     """Compile, compute, measure, write and report."""
-    photo = example.prepare(read_photo(source))
+    photo = example.sample() if source is None and example.sample else example.inputs(read_photo(source))
     program = example.pipeline().compile(target)
     on_gpu = program.target.startswith("cuda")
-    array: Any = photo
+    arrays: tuple[Any, ...] = photo
     if on_gpu:
         import cupy
 
-        array = cupy.asarray(photo)
-    result = program(array)
+        arrays = tuple(cupy.asarray(array) for array in photo)
+    box = example.box(arrays[0].shape)
+    result = program(*arrays, **box)
     if program.target != "reference":
-        program.time(array)
-    write_picture(path, example.show(photo, result.get() if on_gpu else result))
+        program.time(*arrays, **box)
+    write_picture(path, example.show(photo[0], result.get() if on_gpu else result))
     print(program.report())
     print(f"picture of {result.shape[1]} x {result.shape[0]} pixels: {path}")

@@ -5,7 +5,7 @@
 
 import numpy as np
 import pytest
-from _all import EXAMPLES
+from _all import EXAMPLES, STENCIL_NAMES
 from variants import SHAPES
 
 from tilefuse.runtime.program import compile_pipeline
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.gpu
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("name", EXAMPLES)
+@pytest.mark.parametrize("name", STENCIL_NAMES)
 def test_bit_for_bit(name, shape, photo):
     import cupy
 

@@ -1,0 +1,212 @@
+"""Kernels of updates: their arguments, and the body at points of the domain."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects import arith, func
+from xdsl.dialects.builtin import DenseArrayBase, StringAttr, i1, i64
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+
+from tilefuse.analysis.access import behind_boundaries, coordinates, indices_of
+from tilefuse.analysis.index import Index
+from tilefuse.analysis.strides import rows_are_contiguous
+from tilefuse.dialects.img.axes import letter
+from tilefuse.dialects.img.ops import GroupOp, ReadOp, UpdateOp, WriteOp
+from tilefuse.dialects.img.types import FuncType, element_bytes
+from tilefuse.lowering.abi import kernel_args, kernel_name, memref_type, threads
+from tilefuse.lowering.emit import INDEX, Emitter, Num
+from tilefuse.lowering.reads import Buffer, Tile, read_global, scalar_index
+from tilefuse.lowering.symbols import word
+from tilefuse.lowering.workspaces import Workspace
+
+
+class UpdateFunction:
+    """The function of an update's kernel while it is emitted: its arguments by the values that they hold."""
+
+    def __init__(self, group: GroupOp, workspaces: Sequence[Workspace] = ()):
+        assert group.update is not None
+        self.group = group
+        self.op: UpdateOp = group.update
+        self._types, hints = _signature(group)
+        self._types += [w.type for w in workspaces]
+        hints += [w.name for w in workspaces]
+        self._block = Block(arg_types=self._types)
+        for value, hint in zip(self._block.args, hints, strict=True):
+            value.name_hint = hint
+        self.e = Emitter(self._block)
+        buffers: dict[SSAValue, Buffer] = {}
+        scalars: dict[SSAValue, SSAValue] = {}
+        rest = iter(self._block.args)
+        for arg in kernel_args(group):
+            first = next(rest)
+            if isinstance(type := arg.value.type, FuncType):
+                buffers[arg.value] = Buffer(first, [next(rest) for _ in range(type.rank.data)])
+            else:
+                scalars[arg.value] = first
+        self.tile = Tile([], self.e.true(), buffers, scalars)
+        self.workspaces = dict(zip((w.name for w in workspaces), rest, strict=True))
+        """The kernel's last arguments, by name."""
+
+    @property
+    def out(self) -> Buffer:
+        """The box over which the update is computed; all results have one."""
+        return self.tile.buffers[self.group.funcs[0]]
+
+    def old(self, number: int) -> Buffer:
+        """A function that is written over."""
+        return self.tile.buffers[self.op.olds[number]]
+
+    def scalar(self, value: SSAValue) -> Num:
+        """A scalar of type index that stands between the stages."""
+        return scalar_index(self.e, self.tile, value)
+
+    def finished(self) -> func.FuncOp:
+        """The whole function, when all of its body is emitted."""
+        self.e.effect(func.ReturnOp())
+        kernel = func.FuncOp(kernel_name(self.group), (self._types, []), Region(self._block))
+        kernel.attributes["kernel.threads"] = DenseArrayBase.from_list(i64, list(threads(self.group)))
+        kernel.attributes["kernel.comment"] = StringAttr(f"{self.op.sym_name.data}: {self.group.schedule}")
+        return kernel
+
+
+def _signature(group: GroupOp) -> tuple[list[Attribute], list[str]]:
+    """Types and names of the kernel's arguments."""
+    types: list[Attribute] = []
+    hints: list[str] = []
+    for arg in kernel_args(group):
+        name = getattr(arg.value.owner, "sym_name", None)
+        hint = word(name.data if name is not None else (arg.value.name_hint or "value"))
+        if not isinstance(type := arg.value.type, FuncType):
+            types.append(type)
+            hints.append(hint)
+            continue
+        hint = f"out_{hint}" if arg.kind == "output" else hint
+        types += [memref_type(arg.value), *[INDEX] * type.rank.data]
+        hints += [hint, *(f"{hint}_min_{letter(d)}" for d in range(type.rank.data))]
+    return types, hints
+
+
+@dataclass(frozen=True)
+class Row:
+    """Points side by side along one coordinate."""
+
+    along: SSAValue | None
+    """The coordinate; None for a single point."""
+    count: int = 1
+    wide: Collection[ReadOp] = ()
+    """The reads of which all points are loaded at once, by accesses of at most 16 bytes: they lie so."""
+
+
+class UpdateBody:
+    """The body of an update where its coordinates have values; it emits what computes the terms."""
+
+    def __init__(self, function: UpdateFunction, where: Mapping[SSAValue, Num], row: Row = Row(None)):
+        self.function, self.e, self.op = function, function.e, function.op
+        self.row = row
+        self._where = [
+            {c: self.e.add(n, i) if c is row.along else n for c, n in where.items()} for i in range(row.count)
+        ]
+        """The coordinates of each point."""
+        self._values: list[dict[SSAValue, SSAValue]] = [{} for _ in range(row.count)]
+        self._moving = {row.along} if row.along is not None else set()
+        """Coordinates and values that differ from point to point."""
+
+    def compute(self) -> None:
+        """Emit all that stands before the write."""
+        for op in self.op.body.block.ops:
+            if isinstance(op, WriteOp):
+                return
+            moves = not self._moving.isdisjoint(op.operands)
+            if moves:
+                self._moving.update(op.results)
+            if isinstance(op, ReadOp) and moves and op in self.row.wide:
+                for values, value in zip(self._values, self._load(op), strict=True):
+                    values[op.value] = value
+                continue
+            for point in range(self.row.count if moves else 1):
+                self._emit(op, point)
+            for point in range(1, 1 if moves else self.row.count):
+                self._values[point].update({r: self._values[0][r] for r in op.results})
+
+    def predicate(self, point: int = 0) -> SSAValue | None:
+        """Whether a point is written; None for always."""
+        condition = self.op.write_op.predicate
+        return None if condition is None else self.value(condition, point)
+
+    def terms(self, point: int = 0) -> list[SSAValue]:
+        """What is written, of each function."""
+        return [self.value(v, point) for v in self.op.write_op.values]
+
+    def position(self, point: int = 0) -> list[Num]:
+        """Where it is written."""
+        return self._indices(self.op.write_op, point)
+
+    def value(self, value: SSAValue, point: int = 0) -> SSAValue:
+        """A value of the body, at a point."""
+        where, values = self._where[point], self._values[point]
+        if value in where:
+            return self.e.value(where[value])
+        if value in self.function.tile.scalars:
+            return self.function.tile.scalars[value]
+        if value not in values:
+            # a constant that stands between the stages, or one of the body that only the position needs
+            assert isinstance(value.owner, arith.ConstantOp)
+            values[value] = self.e.op(value.owner.clone())
+        return values[value]
+
+    def _emit(self, op: Operation, point: int) -> None:
+        if isinstance(op, ReadOp):
+            self._values[point][op.value] = self._read(op, point)
+            return
+        copy = op.clone({v: self.value(v, point) for v in op.operands})
+        self.e.effect(copy)
+        for old, new in zip(op.results, copy.results, strict=True):
+            self._values[point][old] = new
+            new.name_hint = old.name_hint
+
+    def _indices(self, op: ReadOp | WriteOp, point: int) -> list[Num]:
+        where = self._where[point]
+        operands = [where[v] if v in where else self.value(v, point) for v in op.indices]
+        return [self.e.affine(x, operands) for x in op.map.data.results]
+
+    def _read(self, op: ReadOp, point: int) -> SSAValue:
+        where = self._indices(op, point)
+        if op.source in self.op.currents:
+            buffer = self.function.old(self.op.currents.index(op.source))  # type: ignore[arg-type]
+            return self.e.load(buffer.memref, buffer.index(where, self.e))
+        return read_global(self.e, self.function.tile, op.source, where, None)
+
+    def _load(self, op: ReadOp) -> list[SSAValue]:
+        """The values of a read at all points, by vectors."""
+        buffer = self.function.tile.buffers[op.source]
+        width = access_width(op.source, self.row.count)
+        found: list[SSAValue] = []
+        for first in range(0, self.row.count, width):
+            index = buffer.index(self._indices(op, first), self.e)
+            found += self.e.load_vector(buffer.memref, index, width)
+        return found
+
+
+def access_width(function: SSAValue, count: int) -> int:
+    """How many of `count` points, a power of two, one access of at most 16 bytes has."""
+    assert isinstance(function.type, FuncType)
+    return max(1, min(count, 16 // element_bytes(function.type.element)))
+
+
+def wide_reads(op: UpdateOp, along: SSAValue) -> list[ReadOp]:
+    """The reads whose neighbours along a coordinate lie side by side in memory, with no boundary between."""
+    of = coordinates(op)
+    found = []
+    for read in op.body.block.ops:
+        if not isinstance(read, ReadOp) or read.source in op.currents or not read.map.data.results:
+            continue
+        base, boundaries = behind_boundaries(read.source)
+        first, *others = indices_of(read, of)
+        moves = isinstance(first, Index) and first.var == of[along] and (first.num, first.den) == (1, 1)
+        still = all(isinstance(i, Index) and i.var != of[along] for i in others)
+        is_plain = not boundaries and rows_are_contiguous(base) and read.value.type != i1
+        if moves and still and is_plain:
+            found.append(read)
+    return found

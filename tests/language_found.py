@@ -1,0 +1,41 @@
+"""Programs of the soak test that failed once, as small as they could be made."""
+
+from language_program import Case, Input, Output
+
+
+def grows_what_it_reads(hl, inputs, params):
+    """An update without a domain writes where data say, and an argmin of what it gives decides what is read of it."""
+    in0 = inputs["in0"]
+    x, y = hl.Var("x"), hl.Var("y")
+    f1 = hl.Func("f1")
+    f1[x, y] = (hl.u16(0), hl.i8(0))
+    f1[hl.i32(in0[0]) % 257, 3] = (hl.u16(0), hl.i8(0))
+    f1.compute_root()
+    f2 = hl.Func("f2")
+    r3 = hl.RDom([(0, 5), (-1, 3)])
+    f2[()] = hl.f32(f1[hl.i32_sat(hl.argmin(r3, f1[0, 0][0])[2]), 0][1])
+    f2.compute_root()
+    return {"f2": f2}
+
+
+def number_read_by_a_stencil(hl, inputs, params):
+    """A stage of a warp tile reads a function of no dimensions."""
+    edges = hl.BoundaryConditions.repeat_edge(inputs["in0"])
+    x, y = hl.Var("x"), hl.Var("y")
+    total, f, g = hl.Func("total"), hl.Func("f"), hl.Func("g")
+    r = hl.RDom([(0, 5)])
+    total[()] = hl.u8(0)
+    total[()] += edges[r.x, 0]
+    total.compute_root()
+    f[x, y] = edges[x - 1, y] + edges[x + 1, y] + total[()]
+    f.compute_root()
+    g[x, y] = f[x, y - 1] + f[x, y + 1]
+    g.compute_root()
+    return {"g": g}
+
+
+PICTURE = Input("in0", "u8", (50, 40), 0, 255)
+CASES = [
+    Case(grows_what_it_reads, inputs=(Input("in0", "u8", (3,), 0, 255),), outputs=(Output("f2", (), ()),)),
+    Case(number_read_by_a_stencil, inputs=(PICTURE,), outputs=(Output("g", (0, 0), (50, 40)),)),
+]
