@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 _MODELS = {
     "warp_tile": ("warp_tile.model", "WarpTile"),
     "block_tile": ("block_tile.model", "BlockTile"),
+    "reduce": ("reduce.model", "Reduce"),
     "in_order": ("in_order.model", "InOrder"),
 }
 """In order of preference: of two schedules that cost the same the earlier model's is taken."""
