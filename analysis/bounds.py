@@ -201,9 +201,20 @@ def _check_declared(op: Definition, region: Spans) -> None:
         if surely_le(low, first - 1) or surely_le(last + 1, high):
             raise PipelineError(
                 f"stage '{op.sym_name.data}' is needed at {low}..{high} in dimension {d}, "
-                f"but is bound to {first}..{last}; widen its bound or read less",
+                f"but is bound to {first}..{last}; widen its bound or read less (in Halide: Error: Bounds given for "
+                f"{op.sym_name.data} in {_coordinate(op, d)} (from {first} to {last}) do not cover required region "
+                f"(from {low} to {high}))",
                 op,
             )
+
+
+def _coordinate(op: Definition, dim: int) -> str:
+    """The name of a coordinate, for messages."""
+    if isinstance(op, StageOp):
+        hint = op.body.block.args[dim].name_hint
+    else:
+        hint = next((c.name_hint for c, d in zip(op.pure, op.pure_dims, strict=True) if d == dim), None)
+    return hint or f"dimension {dim}"
 
 
 def required_boxes(

@@ -38,6 +38,10 @@ UNBOUNDED: tuple[int, int] = (-(2**31), 2**31 - 1)
 """The range of a 32-bit integer that nothing bounds; wider ranges count as unbounded too."""
 
 
+_SLT = 2
+"""The number of `slt` among the predicates of `arith.cmpi`."""
+
+
 def is_unbounded(span: AnySpan) -> bool:
     """Whether a range says nothing about an index."""
     return surely_le(2**31 - 1, span[1] - span[0])
@@ -207,6 +211,8 @@ def _op_range(op: Operation, type: Attribute, of: Callable[[SSAValue], AnySpan])
             limit = _unsigned_limit(type)
             return None if limit is None else _fit(whole_numbers(cast(FloatSpan, of(op.input)), (0, limit - 1)), type)
         case arith.SelectOp():
+            if (divisor := _rounded_remainder(op, of)) is not None:
+                return (0, divisor - 1)
             a, b = of(op.lhs), of(op.rhs)
             return (least(a[0], b[0]), greatest(a[1], b[1]))
         case arith.MinSIOp():
@@ -271,9 +277,32 @@ def _quotient(op: Operation, a: AnySpan, b: AnySpan, type: Attribute) -> AnySpan
             return (0, by - 1) if isinstance(op, arith.RemUIOp) else None
         a = positive
     elif isinstance(op, arith.DivSIOp | arith.RemSIOp) and not surely_le(0, a[0]):
-        return None
+        return _towards_zero(op, a, by)
     if isinstance(op, arith.RemUIOp | arith.RemSIOp | ModOp):
         return (0, by - 1)
     if shift:
         by = 1 << min(by, 64)
     return _fit((a[0] // by, a[1] // by), type)
+
+
+def _towards_zero(op: Operation, a: AnySpan, by: int) -> AnySpan | None:
+    """A quotient or remainder by a positive constant, rounded towards zero, of numbers that may be negative."""
+    low, high = a
+    if isinstance(op, arith.RemSIOp):
+        return (1 - by, 0 if surely_le(high, 0) else by - 1)
+    if not isinstance(low, int) or not isinstance(high, int):
+        return None
+    return (-(-low // by), high // by if high >= 0 else -(-high // by))
+
+
+def _rounded_remainder(op: arith.SelectOp, of: Callable[[SSAValue], AnySpan]) -> int | None:
+    """The constant c where a `select` is what `img.mod` by c is expanded to: `r < 0 ? r + c : r` of a remainder r."""
+    r, shifted, less = op.rhs, op.lhs.owner, op.cond.owner
+    if not isinstance(r.owner, arith.RemSIOp) or not isinstance(shifted, arith.AddiOp):
+        return None
+    if not isinstance(less, arith.CmpiOp) or (less.lhs, of(less.rhs), less.predicate.value.data) != (r, (0, 0), _SLT):
+        return None
+    divisor = r.owner.rhs
+    low, high = of(divisor)
+    same = (shifted.lhs, shifted.rhs) == (r, divisor)
+    return low if same and low == high and isinstance(low, int) and low > 0 else None

@@ -15,7 +15,7 @@ from typing import Any
 import device
 import numpy as np
 import rivals
-from cases import SIZES, Case, disagreement
+from cases import Case, disagreement
 
 _LEAST_CALLS = 96
 """In a graph of short kernels, so that its ends do not count."""
@@ -43,19 +43,21 @@ def measure(
     case: Case, options: argparse.Namespace, passes: list[Any] | None, bandwidth: float, entry: dict[str, Any]
 ) -> None:
     """Fill `entry` with figures per size; what was measured before a failure stays in it."""
-    pipeline = case.pipeline()
-    start = time.perf_counter()
-    reference = None if options.no_check else pipeline.compile("cpu")
-    entry["compile_cpu_seconds"] = time.perf_counter() - start
     for size in options.sizes:
+        if size not in case.sizes():
+            continue
         figures: dict[str, Any] = {}
         entry[size] = figures
         try:
+            pipeline, extent = case.pipeline(size), case.sizes()[size]
+            start = time.perf_counter()
+            reference = None if options.no_check else pipeline.compile("cpu")
+            figures["compile_cpu_seconds"] = time.perf_counter() - start
             start = time.perf_counter()
             # the schedule is for pictures of this size; it serves others too
-            program = pipeline.compile("cuda", passes=passes, extent=SIZES[size])
+            program = pipeline.compile("cuda", passes=passes, extent=extent)
             figures["compile_seconds"] = time.perf_counter() - start
-            fast = None if passes is not None else partial(pipeline.compile, "cuda", extent=SIZES[size], fast_math=True)
+            fast = None if passes is not None else partial(pipeline.compile, "cuda", extent=extent, fast_math=True)
             _measure_size(case, size, options, program, fast, reference, bandwidth, figures)
         except Exception as error:  # the other size still runs
             figures["error"] = _reason(error)
@@ -76,30 +78,36 @@ def _measure_size(
     import cupy
 
     sets, rounds = _sets_and_rounds(size)
-    pictures = [case.picture(size, seed) for seed in range(min(sets, 2))]
-    inputs = [cupy.asarray(pictures[i % len(pictures)]) for i in range(sets)]
+    pictures = [case.inputs(size, seed) for seed in range(min(sets, 2))]
+    inputs = [tuple(cupy.asarray(a) for a in pictures[i % len(pictures)]) for i in range(sets)]
+    box = case.box(size)
     start = time.perf_counter()
-    first = program(inputs[0])
+    first = program(*inputs[0], **box)
     cupy.cuda.Device().synchronize()
     figures["first_call_seconds"] = time.perf_counter() - start
     outputs = [cupy.empty_like(first) for _ in inputs]
     del first
-    _run_all(program, inputs, outputs)
+    _run_all(program, inputs, outputs, box)
     results = [outputs[i].get() for i in range(len(pictures))]
-    expected = [reference(p) for p in pictures] if reference is not None else results
+    expected = [reference(*p, **box) for p in pictures] if reference is not None else results
     for got, want in zip(results, expected, strict=True):
         figures["wrong"] = figures.get("wrong") or disagreement(got, want, case)
     figures["checked"] = reference is not None
 
-    total = inputs[0].nbytes + outputs[0].nbytes
+    total = sum(a.nbytes for a in inputs[0]) + outputs[0].nbytes
     figures["bytes"] = total
     figures["floor_us"] = total / bandwidth * 1e6
     figures["copy_us"] = device.copy_us(total, sets, options.repeat, rounds)
-    figures["us"] = _graph_us(program, inputs, outputs, rounds, options.repeat)
-    if fast is not None and (found := _measure_fast(case, fast, program, inputs, expected, rounds, options.repeat)):
+    figures["us"] = _graph_us(program, inputs, outputs, box, rounds, options.repeat)
+    if fast is not None and (
+        found := _measure_fast(case, fast, program, inputs, expected, box, (rounds, options.repeat))
+    ):
         figures["fast_math"] = found
     wait = cupy.cuda.Device().synchronize
-    calls = {"call_us": lambda: program(inputs[0]), "call_out_us": lambda: program(inputs[0], out=outputs[0])}
+    calls = {
+        "call_us": lambda: program(*inputs[0], **box),
+        "call_out_us": lambda: program(*inputs[0], out=outputs[0], **box),
+    }
     for _ in range(2):  # what disturbs a host may last longer than the loops of one
         for name, call in calls.items():
             figures[name] = min(device.call_us(call, wait), figures.get(name, float("inf")))
@@ -133,19 +141,19 @@ def _measure_fast(
     program: Any,
     inputs: list[Any],
     expected: list[np.ndarray],
-    rounds: int,
-    repeat: int,
+    box: dict[str, Any],
+    times: tuple[int, int],
 ) -> dict[str, Any] | None:
     """The same where sums of floats may be regrouped; None if there are none that the compiler regroups."""
     try:
         fast = compile()
-        outputs = [fast(given) for given in inputs]
+        outputs = [fast(*given, **box) for given in inputs]
         if fast.source() == program.source():
             return None
-        _run_all(fast, inputs, outputs)
+        _run_all(fast, inputs, outputs, box)
         wrong = [disagreement(outputs[i].get(), want, case) for i, want in enumerate(expected)]
         return {
-            "us": _graph_us(fast, inputs, outputs, rounds, repeat),
+            "us": _graph_us(fast, inputs, outputs, box, *times),
             "wrong": next(filter(None, wrong), None),
             "kernels": [dataclasses.asdict(kernel) for kernel in fast.kernels],
         }
@@ -153,16 +161,18 @@ def _measure_fast(
         return {"error": _reason(error)}
 
 
-def _run_all(program: Any, inputs: list[Any], outputs: list[Any]) -> None:
+def _run_all(program: Any, inputs: list[Any], outputs: list[Any], box: dict[str, Any]) -> None:
     """Write each output, of which nothing is left from before."""
     for given, output in zip(inputs, outputs, strict=True):
         device.poison(output)
-        program(given, out=output)
+        program(*given, out=output, **box)
 
 
-def _graph_us(program: Any, inputs: list[Any], outputs: list[Any], rounds: int, repeat: int) -> float:
+def _graph_us(
+    program: Any, inputs: list[Any], outputs: list[Any], box: dict[str, Any], rounds: int, repeat: int
+) -> float:
     """Device time of a call."""
-    calls = [lambda a=a, b=b: program(a, out=b) for a, b in zip(inputs, outputs, strict=True)]
+    calls = [lambda a=a, b=b: program(*a, out=b, **box) for a, b in zip(inputs, outputs, strict=True)]
     return device.cupy_graph_us(calls * rounds, repeat)
 
 
@@ -176,23 +186,26 @@ def _measure_unaligned(
     size: str,
     options: argparse.Namespace,
     program: Any,
-    pictures: list[np.ndarray],
+    pictures: list[tuple[np.ndarray, ...]],
     results: list[np.ndarray],
     figures: dict[str, Any],
 ) -> None:
     """The same pictures where rows do not start at multiples of 16 bytes: one column less, and one element later."""
     sets, rounds = _sets_and_rounds(size)
+    box = case.box(size)
     for name, narrower, later in (("odd_us", 1, 0), ("unaligned_us", 0, 1)):
-        inputs = [_moved(pictures[i % len(pictures)], narrower, later) for i in range(sets)]
+        if narrower and not case.narrower:
+            continue
+        inputs = [tuple(_moved(a, narrower, later) for a in pictures[i % len(pictures)]) for i in range(sets)]
         outputs = [_moved(results[i % len(results)], narrower, later) for i in range(sets)]
-        _run_all(program, inputs, outputs)
+        _run_all(program, inputs, outputs, box)
         if later:
             # the same result, but for what is contracted to fused multiply-adds
             for got, want in zip(outputs, results, strict=False):
                 if wrong := disagreement(got.get(), want, case):
                     figures["wrong"] = figures["wrong"] or f"in arrays that lie one element later, {wrong}"
         first = [output.get() for output in outputs[: len(pictures)]]
-        figures[name] = _graph_us(program, inputs, outputs, rounds, options.repeat)
+        figures[name] = _graph_us(program, inputs, outputs, box, rounds, options.repeat)
         if not all(np.array_equal(o.get(), f, equal_nan=True) for o, f in zip(outputs, first, strict=False)):
             figures["wrong"] = figures["wrong"] or f"in the pictures of {name} the result differs from launch to launch"
         del inputs, outputs, first
@@ -209,14 +222,18 @@ def _moved(array: np.ndarray, narrower: int, later: int) -> Any:
     return moved
 
 
-def _rivals(case: Case, inputs: list[Any], rounds: int, repeat: int) -> list[tuple[str, Callable[[], dict[str, Any]]]]:
+def _rivals(case: Case, given: list[Any], rounds: int, repeat: int) -> list[tuple[str, Callable[[], dict[str, Any]]]]:
+    rival, inputs = case.rival, [arrays[0] for arrays in given]
+    if rival is None:
+        return []
+
     def with_torch(compiled: bool) -> dict[str, Any]:
         import torch
 
         B = rivals.TorchNamespace()
 
         def plain(x: Any) -> Any:
-            return case.rival(B, x)
+            return rival(B, x)
 
         start = time.perf_counter()
         run = torch.compile(plain, dynamic=False) if compiled else plain
@@ -240,12 +257,12 @@ def _rivals(case: Case, inputs: list[Any], rounds: int, repeat: int) -> list[tup
 
         B = rivals.ArrayNamespace(cupy)
         start = time.perf_counter()
-        result = case.rival(B, inputs[0])
+        result = rival(B, inputs[0])
         cupy.cuda.Device().synchronize()
         found: dict[str, Any] = {"first_call_seconds": time.perf_counter() - start, "result": result.get()}
         del result
-        found["us"] = device.cupy_graph_us([lambda x=x: case.rival(B, x) for x in inputs], repeat)
-        found["call_us"] = device.call_us(lambda: case.rival(B, inputs[0]), cupy.cuda.Device().synchronize)
+        found["us"] = device.cupy_graph_us([lambda x=x: rival(B, x) for x in inputs], repeat)
+        found["call_us"] = device.call_us(lambda: rival(B, inputs[0]), cupy.cuda.Device().synchronize)
         return found
 
     return [

@@ -23,7 +23,8 @@ import device
 import measure
 import numpy as np
 import report
-from cases import CASES, Case, disagreement
+from apps import ALL
+from cases import Case, disagreement
 from rivals import ArrayNamespace
 
 HERE = Path(__file__).resolve().parent
@@ -32,7 +33,7 @@ HERE = Path(__file__).resolve().parent
 def parse(argv: list[str] | None) -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    names = [case.name for case in CASES]
+    names = [case.name for case in ALL]
     parser.add_argument("--only", action="append", choices=names, metavar="NAME", help=", ".join(names))
     parser.add_argument("--sizes", nargs="+", choices=("small", "large"), default=["small", "large"])
     parser.add_argument("--shape", choices=("auto", "block_tile", "warp_tile"), help="of the tile pass")
@@ -72,21 +73,24 @@ def dry_run(case: Case, options: argparse.Namespace) -> None:
     from tilefuse.passes.pipeline import lowering_passes, run_passes, standard_passes
     from tilefuse.runtime.specialize import find_pipeline
 
-    pipeline = case.pipeline()
+    pipeline = case.pipeline("tiny")
     start = time.perf_counter()
     passes = passes_for(options.machine, options.shape) or standard_passes(options.machine)
     module = run_passes(pipeline.to_module(), [*passes, *lowering_passes(warps=True)])
     source = print_cuda(module)
     seconds = time.perf_counter() - start
     groups = groups_of(find_pipeline(module))
-    picture = case.picture("tiny")
-    expected = case.rival(ArrayNamespace(np), picture)
-    results = [pipeline.compile("cpu", fast_math=fast)(picture) for fast in (False, True)]
+    inputs, box = case.inputs("tiny"), case.box("tiny")
+    if case.rival is None:
+        expected, who = pipeline.compile("reference")(*inputs, **box), "evaluator"
+    else:
+        expected, who = case.rival(ArrayNamespace(np), *inputs), "NumPy"
+    results = [pipeline.compile("cpu", fast_math=fast)(*inputs, **box) for fast in (False, True)]
     wrong = next(filter(None, (disagreement(got, expected, case) for got in results)), None)
     schedules = ", ".join(sorted({g.schedule.model for g in groups if g.schedule}))
     print(
-        f"{case.name:14} {len(groups):2} kernels ({schedules}), {source.count(chr(10))} lines of CUDA in "
-        f"{seconds:.2f} s; CPU back end and NumPy {'agree' if wrong is None else 'DISAGREE: ' + wrong}",
+        f"{case.name:24} {len(groups):2} kernels ({schedules}), {source.count(chr(10))} lines of CUDA in "
+        f"{seconds:.2f} s; CPU back end and {who} {'agree' if wrong is None else 'DISAGREE: ' + wrong}",
         flush=True,
     )
     if wrong is not None:
@@ -168,7 +172,7 @@ def main(argv: list[str] | None = None) -> int:
     """Exit status: 1 if a pipeline failed or gave a wrong result."""
     arguments = sys.argv[1:] if argv is None else argv
     options = parse(arguments)
-    chosen = [case for case in CASES if options.only is None or case.name in options.only]
+    chosen = [case for case in ALL if options.only is None or case.name in options.only]
     failed = 0
     if options.dry_run:
         for case in chosen:

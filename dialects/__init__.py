@@ -2,3 +2,7 @@
 
 if __name__ != "tilefuse.dialects":
     raise ImportError("import this package as tilefuse.dialects")
+
+from tilefuse.dialects.late_formats import read_formats_late
+
+read_formats_late()  # before any dialect of xDSL's is imported

@@ -26,6 +26,7 @@ from tilefuse.dialects.img.ops import (
     PipelineOp,
     PrintOp,
     ReadOp,
+    RequireOp,
     ReturnOp,
     StageOp,
     UpdateOp,
@@ -43,6 +44,7 @@ from tilefuse.evaluator.arguments import (
 from tilefuse.evaluator.carriers import pixels
 from tilefuse.evaluator.errors import EvaluationError
 from tilefuse.evaluator.gather import affine_value, coordinates
+from tilefuse.evaluator.requirements import check_holds
 from tilefuse.evaluator.stage_plan import Step, plan_stage
 from tilefuse.evaluator.table import compute
 from tilefuse.evaluator.updates import Reader, Update, UpdatePlan, domain_box, pure_box, spans_at
@@ -102,6 +104,7 @@ class _Evaluation:
         self.touched_by_data: dict[UpdateOp, Spans] = {}
         self.found_by_data: dict[ReadOp, Spans] = {}
         self.decisive = self._decisive_stages()
+        self.conditions = {defining_op(op.condition): op for op in pipeline.requirements if op.guarded is not None}
         self.points: tuple[int, ...] | None = None
         """The shape of the stage that is computed: a line is printed once for each of its points."""
 
@@ -110,6 +113,9 @@ class _Evaluation:
         while True:
             last_use = self._find_boxes()
             if self._compute(last_use):
+                for op in self.conditions.values():
+                    if op.condition in self.values:
+                        check_holds(op, self.values)
                 return {name: self._output(name, func, box) for name, func, box in self.outputs}
 
     def _scalars(self, params: Mapping[str, int | float | bool]) -> dict[SSAValue, Array]:
@@ -123,6 +129,9 @@ class _Evaluation:
                     scalars[op.value] = np.array(extent if isinstance(op, ExtentOp) else low, np.int64)
                 case InputOp() | BoundaryOp() | StageOp() | UpdateOp() | GroupOp() | ReturnOp():
                     pass
+                case RequireOp():
+                    if op.guarded is None:
+                        check_holds(op, scalars)
                 case _:
                     found = compute(op, [scalars[v] for v in op.operands])
                     scalars.update(zip(op.results, found, strict=True))
@@ -160,6 +169,8 @@ class _Evaluation:
         for number, stage in reversed(list(enumerate(self.stages))):
             for func in stage.funcs:
                 self.boxes.pop(func, None)
+            if stage in self.conditions and (points := self._guarded_points(self.conditions[stage], asked)) is not None:
+                ask(stage, _spans(points), len(self.stages))
             if stage not in asked:
                 continue
             box = _stage_box(stage, asked[stage])
@@ -178,6 +189,13 @@ class _Evaluation:
                     access = self._access(read, env)
                     ask(defining_op(access.func), access.spans, number)
         return {stage: last_use[stage] for stage in self.stages if stage in asked}
+
+    def _guarded_points(self, op: RequireOp, asked: Mapping[Operation, Spans]) -> Box | None:
+        """Where a condition must hold: where the stage is computed that it is for, which stands in front of it."""
+        assert op.guarded is not None
+        guarded = defining_op(op.guarded)
+        assert isinstance(guarded, Definition)
+        return self._grid(guarded, _stage_box(guarded, asked[guarded])) if guarded in asked else None
 
     def _grid(self, stage: Definition, box: Box) -> Box | None:
         """The box of all coordinates of a body; None if a reduction domain has no points."""

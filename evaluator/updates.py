@@ -68,6 +68,8 @@ class UpdatePlan:
     bound: tuple[Step, ...]
     current_reads: tuple[ReadOp, ...]
     write: WriteOp
+    given: frozenset[SSAValue]
+    """Values that the steps that depend take from those that do not."""
     by_data: frozenset[Operation]
     """Of the reads of the functions themselves, and the write: those at an index that is computed from reads."""
 
@@ -95,7 +97,8 @@ class UpdatePlan:
         own = tuple(o for o in ops if isinstance(o, ReadOp) and o.source in currents)
         touching: list[ReadOp | WriteOp] = [*own, write]
         by_data = frozenset(o for o in touching if any(v in from_data for v in o.indices))
-        return cls(steps(free_ops, kept), steps(bound_ops, set(write.operands)), own, write, by_data)
+        given = frozenset(kept - bound - currents - set(op.body.block.args))
+        return cls(steps(free_ops, kept), steps(bound_ops, set(write.operands)), own, write, given, by_data)
 
 
 def domain_box(op: UpdateOp, scalars: Mapping[SSAValue, Array]) -> Box | None:
@@ -165,6 +168,8 @@ class Update:
             grid = (*pure, *slab)
             env: Environment = dict(zip(self._op.coordinates, coordinates(grid), strict=True))
             grown = self._evaluation.run_steps(self._plan.free, env, Reader(self._name, grid, self._by_data)) or grown
+            # one that reads a function which is not known, since that has to grow first
+            grown = grown or not self._plan.given.issubset(env.keys() | self._evaluation.scalars.keys())
             if grown:
                 self._note_free(env, grid)
                 continue
@@ -209,7 +214,7 @@ class Update:
                     return True
                 state = self._state[self._op.currents.index(op.source)]  # type: ignore[arg-type]
                 env[op.value] = self._gathered(state, indices, len(reader.grid))
-            elif self._evaluation.run_steps([step], env, reader):
+            elif self._evaluation.run_steps([step], env, reader) or any(r not in env for r in op.results):
                 return True
         return False
 

@@ -37,6 +37,9 @@ class Example:
     box: Callable[[tuple[int, ...]], dict[str, Any]] = lambda _: {}
     """From the shape of the first input to the keywords of a call that say what box of the output is computed."""
 
+    sample: Callable[[], tuple[np.ndarray, ...]] | None = None
+    """Inputs of scikit-image's for a call without a picture of one's own; None: made of its astronaut."""
+
     def inputs(self, photo: np.ndarray) -> tuple[np.ndarray, ...]:
         """What the pipeline is called with for a photograph."""
         prepared = self.prepare(photo)
@@ -118,7 +121,7 @@ def main(examples: Sequence[Example], argv: Sequence[str] | None = None) -> None
 
 def run(example: Example, target: str, source: str | None, path: Path) -> None:
     """Compile, compute, measure, write and report."""
-    photo = example.inputs(read_photo(source))
+    photo = example.sample() if source is None and example.sample else example.inputs(read_photo(source))
     program = example.pipeline().compile(target)
     on_gpu = program.target.startswith("cuda")
     arrays: tuple[Any, ...] = photo

@@ -191,11 +191,15 @@ def pipeline() -> hl.Pipeline:
 
 def mosaic(photo: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The photograph as a sensor sees it, linear and dark with 10 bits: rows of green and red, then blue and green."""
+    matrices = np.array(MATRIX_3200), np.array(MATRIX_7000)
+    alpha = (1 / FLOATS["color_temp"] - 1 / 3200) / (1 / 7000 - 1 / 3200)
+    matrix = matrices[0] * alpha + matrices[1] * (1 - alpha)
     black, white = INTEGERS.values()
-    light = black + (photo.astype(np.float64) / 255) ** FLOATS["gamma"] * (white - black) * 0.45
+    screen = black + (photo.astype(np.float64) / 255) ** FLOATS["gamma"] * (white - black) * 0.6
+    light = ((screen - matrix[:, 3]) @ np.linalg.inv(matrix[:, :3]).T).clip(0, white)
     raw = light[:, :, 1].copy()
     raw[0::2, 1::2], raw[1::2, 0::2] = light[0::2, 1::2, 0], light[1::2, 0::2, 2]
-    return raw.astype(np.uint16), np.array(MATRIX_3200, np.float32), np.array(MATRIX_7000, np.float32)
+    return raw.astype(np.uint16), matrices[0].astype(np.float32), matrices[1].astype(np.float32)
 
 
 EXAMPLES = [

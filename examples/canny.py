@@ -1,4 +1,4 @@
-"""Canny's edge detector without hysteresis: 1 on strong edges, 0.5 on weak ones, 0 elsewhere."""
+"""Canny's edge detector: 1 on strong edges, 0.5 on weak ones; or, with hysteresis, 1 on weak ones near strong ones."""
 
 from _run import Example, gray_floats, main
 
@@ -57,12 +57,36 @@ def canny(image, hl=hl):
     return edges
 
 
-def pipeline() -> hl.Pipeline:
-    """Edges of a picture (x, y) of f32."""
-    return hl.Pipeline(canny(hl.ImageParam(hl.Float(32), 2, "image")))
+SWEEPS = 8
 
 
-EXAMPLES = [Example("canny", pipeline, canny, gray_floats)]
+def canny_linked(image, hl=hl, sweeps=SWEEPS):
+    """1 on the strong edges of `image`, and on weak ones that at most `sweeps` steps along weak ones lead to."""
+    x, y = hl.Var("x"), hl.Var("y")
+    edges = canny(image, hl)
+    for sweep in range(sweeps):
+        linked = hl.Func(f"linked_{sweep}")
+        strongest = edges[x, y]
+        for i in range(-1, 2):
+            for j in range(-1, 2):
+                strongest = hl.max(strongest, edges[x + i, y + j])
+        linked[x, y] = hl.select((edges[x, y] > 0.0) & (strongest == 1.0), 1.0, edges[x, y])
+        edges = linked
+    output = hl.Func("canny_linked")
+    output[x, y] = hl.select(edges[x, y] == 1.0, 1.0, 0.0)
+    return output
+
+
+def pipeline(sweeps: int = 0) -> hl.Pipeline:
+    """Edges of a picture (x, y) of f32: strong and weak ones, or linked ones after so many sweeps."""
+    image = hl.ImageParam(hl.Float(32), 2, "image")
+    return hl.Pipeline(canny_linked(image, sweeps=sweeps) if sweeps else canny(image))
+
+
+EXAMPLES = [
+    Example("canny", pipeline, canny, gray_floats),
+    Example("canny_linked", lambda: pipeline(SWEEPS), canny_linked, gray_floats),
+]
 
 if __name__ == "__main__":
     main(EXAMPLES)

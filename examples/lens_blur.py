@@ -132,9 +132,15 @@ def two_views(photo: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return photo, np.ascontiguousarray(photo[y, (x - shift).clip(0)])
 
 
-EXAMPLES = [
-    Example("lens_blur", pipeline, lens_blur, two_views),
-]
+def motorcycle() -> tuple[np.ndarray, np.ndarray]:
+    """Two photographs of one motorcycle, that from the right first: what is near lies further right in the other."""
+    from skimage import data
+
+    left, right, _ = data.stereo_motorcycle()
+    return right, left
+
+
+EXAMPLES = [Example("lens_blur", pipeline, lens_blur, two_views, sample=motorcycle)]
 
 if __name__ == "__main__":
     main(EXAMPLES)

@@ -25,6 +25,7 @@ _MODELS = {
     "warp_tile": ("warp_tile.model", "WarpTile"),
     "block_tile": ("block_tile.model", "BlockTile"),
     "reduce": ("reduce.model", "Reduce"),
+    "gemm": ("gemm.model", "Gemm"),
     "in_order": ("in_order.model", "InOrder"),
 }
 """In order of preference: of two schedules that cost the same the earlier model's is taken."""

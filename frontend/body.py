@@ -60,6 +60,8 @@ class BodyBuilder:
         return self._index_sum(linear_forms([e])[0])
 
     def _children(self, e: Expr) -> Sequence[Expr]:
+        if e.op == "require":  # what must hold is asked apart
+            return e.args[:1]
         if e.op != "call":
             return e.args
         forms = linear_forms(e.args)
@@ -75,6 +77,8 @@ class BodyBuilder:
             return self._emit.constant(e.type(), e.data)
         if e.op == "undef":
             return self._emit.constant(e.type(), 0)
+        if e.op == "require":
+            return self._values[id(e.args[0])]
         if e.op == "param":
             return self._scope.param(e.data)
         if self._is_index(e):

@@ -67,6 +67,8 @@ def _continued(kind: BoundaryKind, f: Any, bounds: Bounds | None, exterior: Any 
     for e in postorder(exprs):
         if e.op == "call":
             fail(f"{what}: bounds and exterior come before pixels; they cannot read '{e.data[0].name()}'")
+        if e.op == "require":
+            fail(f"{what}: bounds and exterior come before pixels; require something of the Func instead")
         if e.op == "random":
             fail(f"{what}: bounds and exterior come before pixels; they have no random numbers")
     f.read_by = f.read_by or what
@@ -76,13 +78,17 @@ def _continued(kind: BoundaryKind, f: Any, bounds: Bounds | None, exterior: Any 
 
 
 def _box(kind: BoundaryKind, f: Source, bounds: Any) -> tuple[tuple[Expr, Expr] | None, ...]:
-    pairs = [None if p is None or all(v is None for v in p) else tuple(p) for p in bounds]
+    pairs = [None if p is None or all(map(_is_open, p)) else tuple(p) for p in bounds]
     if len(pairs) > f.rank():
         fail(f"{kind.value} of '{f.name()}': bounds for {len(pairs)} dimensions, but it has {f.rank()}")
     pairs += [None] * (f.rank() - len(pairs))
     if all(p is None for p in pairs):
         fail(f"{kind.value} of '{f.name()}': bounds leave each dimension as it is; give one a (min, extent)")
     return tuple(None if p is None else _pair(kind, f, p) for p in pairs)
+
+
+def _is_open(bound: Any) -> bool:
+    return bound is None or (isinstance(bound, Expr) and not bound.defined())
 
 
 def _pair(kind: BoundaryKind, f: Source, pair: tuple[Any, ...]) -> tuple[Expr, Expr]:

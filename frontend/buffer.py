@@ -3,65 +3,122 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from tilefuse.dialects.img.axes import INTERLEAVED, AxisOrder, axis_order, planar
-from tilefuse.frontend.errors import fail
+from tilefuse.frontend.arrays import no_memory, zeros
+from tilefuse.frontend.errors import PointError, ValueKindError, fail
 from tilefuse.frontend.expr import Expr, type_name
-from tilefuse.frontend.inputs import Image
+from tilefuse.frontend.inputs import Dimension, Image
 from tilefuse.frontend.sources import as_key
 from tilefuse.frontend.types import Type, type_of_dtype
 
 
-class Buffer(Image[int]):
-    """An array as an input of a pipeline: `Buffer(array)`, or `Buffer(type, [width, height])` for zeros.
+class BufferDimension(Dimension[int]):
+    """One dimension of a Buffer: its box, and how far apart its points lie."""
 
-    The array's axes are reversed: x is the last one (but see `layout` of ImageParam). It is not copied. At integers,
-    `buffer[x, y]` is a number that can be read and assigned; at Exprs it is an Expr.
+    def stride(self) -> int:
+        """Elements from a point to the next."""
+        assert isinstance(self._image, Buffer)
+        return int(self._image.x_first().strides[self._index]) // self._image.type().bytes()
+
+
+class Buffer(Image[int]):
+    """An array as an input of a pipeline, or what `realize` gives: `Buffer(array)`, `Buffer(type, [width, height])`.
+
+    The array's axes are reversed, so that x is the last one, unless `reverse_axes=False`, or `layout="interleaved"`
+    for a picture (height, width, channel); `layout="auto"` goes by the shape. The array is not copied, and
+    `numpy.asarray(buffer)` gives it back. At integers, `buffer[x, y]` is a number that can be read and assigned; at
+    Exprs it is an Expr. Of a type, sizes x first, an order of storage (the innermost dimension first) and a name it is
+    all zeros. `Buffer()` is undefined.
     """
 
     def __init__(
         self,
-        array: Any,
-        sizes: Sequence[int] | str | None = None,
-        name: str | Sequence[int] | None = None,
-        layout: str = "auto",
+        array: Any = None,
+        *more: Any,
+        type: Type | None = None,
+        sizes: Sequence[int] | None = None,
+        storage_order: Sequence[int] | None = None,
+        name: str | None = None,
+        reverse_axes: bool = True,
+        layout: str | None = None,
     ):
-        if isinstance(sizes, str):
-            sizes, name = None, sizes
-        if isinstance(array, Type):
-            if sizes is None:
-                fail("Buffer(type, sizes) takes the sizes too, x first")
-            order = name if isinstance(name, list | tuple) else range(len(sizes))
-            array, layout = _zeros(array, sizes, order), "planar"
+        array = array if type is None else type
+        for given in more:
+            if isinstance(given, str):
+                name = given
+            elif isinstance(given, bool):
+                reverse_axes = given
+            elif sizes is None:
+                sizes = given
+            else:
+                storage_order = given
+        self._array: np.ndarray | None = None
+        self._query = False
+        self._view: tuple[np.ndarray, str, np.ndarray] | None = None
+        self._drawn_as = layout or "auto"
+        if array is None:
+            super().__init__("Buffer", None, 0, name, "b", "planar")
+            return
+        wrapped, layout = _given_array(array, sizes, storage_order, layout)
+        if not reverse_axes:
+            wrapped = wrapped.transpose(planar(wrapped.ndim))
+        super().__init__("Buffer", type_of_dtype(wrapped.dtype), wrapped.ndim, name, "b", layout)
+        self.array = wrapped
         if isinstance(array, Buffer):
-            array, layout = array.array, array.layout
-        if isinstance(array, list | tuple | int | float):
-            fail(f"a Buffer wraps an array, not a {type_name(array)}; use numpy.asarray(...) with a dtype")
-        given = np.asarray(array)
-        super().__init__(
-            "Buffer", type_of_dtype(given.dtype), given.ndim, name if isinstance(name, str) else None, "b", layout
-        )
-        self.array = given
+            self.bounds, self._query = list(array.bounds), array._query
+
+    @property
+    def array(self) -> np.ndarray:
+        """The array that it wraps; PipelineError of an undefined Buffer."""
+        if self._array is None:
+            fail(f"Buffer '{self._name}' is undefined: it has no array")
+        return self._array
+
+    @array.setter
+    def array(self, array: np.ndarray | None) -> None:
+        self._array = array
+
+    def defined(self) -> bool:
+        """Whether it wraps an array."""
+        return self._array is not None
+
+    def __repr__(self) -> str:
+        if not self.defined():
+            return "<undefined halide.Buffer>"
+        dims = (self.dim(d) for d in range(self._rank))
+        shape = ",".join(f"[{d.min()},{d.extent()},{d.stride()}]" for d in dims)
+        return f"<halide.Buffer of type {self._type} shape:[{shape}]>"
+
+    @staticmethod
+    def make_bounds_query(type: Type, sizes: Sequence[int], name: str | None = None) -> Buffer:
+        """A Buffer without memory: for `infer_input_bounds`."""
+        made = Buffer(no_memory(type, sizes), name=name)
+        made._query = True
+        return made
+
+    def is_bounds_query(self) -> bool:
+        """Whether it has no memory."""
+        return self._query
 
     @staticmethod
     def make_interleaved(type: Type, width: int, height: int, channels: int, name: str | None = None) -> Buffer:
         """Zeros of three dimensions, the channels of a pixel side by side in memory."""
-        made = Buffer(type, [width, height, channels], [2, 0, 1])
-        return made if name is None else made.set_name(name)
+        return Buffer(type, [width, height, channels], [2, 0, 1], name=name)
 
     @staticmethod
     def make_scalar(type: Type, name: str | None = None) -> Buffer:
         """One zero, without dimensions."""
-        return Buffer(type, [], name)
+        return Buffer(type, [], name=name)
 
     @staticmethod
     def make_with_shape_of(other: Buffer, name: str | None = None) -> Buffer:
         """Zeros of the type, sizes and mins of another."""
-        made = Buffer(np.zeros_like(other.array), name, layout=other.layout)
+        made = Buffer(np.zeros_like(other.array), name=name, layout=other.layout)
         made.bounds = list(other.bounds)
         return made
 
@@ -74,9 +131,9 @@ class Buffer(Image[int]):
             return fixed
         return 0, int(self.array.shape[self._order()[index]])
 
-    def _known_order(self) -> AxisOrder | None:
+    def _known_order(self, layout: str | None = None) -> AxisOrder | None:
         channels = self.bounds[2] if self._rank == 3 else None
-        return axis_order(self.layout, self.array.shape, None if channels is None else channels[1])
+        return axis_order(layout or self.layout, self.array.shape, None if channels is None else channels[1])
 
     def _order(self) -> AxisOrder:
         """The axis of the array that each dimension is."""
@@ -90,8 +147,15 @@ class Buffer(Image[int]):
 
     def x_first(self) -> np.ndarray:
         """The array with its axes in the order of the dimensions, without a copy."""
-        view: np.ndarray = self.array.transpose(self._order())
-        return view
+        seen = self._view
+        if seen is None or seen[0] is not self._array or seen[1] != self.layout:
+            self._view = seen = (self.array, self.layout, self.array.transpose(self._order()))
+        return seen[2] if self.layout != "auto" else self.array.transpose(self._order())
+
+    def dim(self, index: int) -> BufferDimension:
+        """Dimension `index`, 0 is x."""
+        super().dim(index)
+        return BufferDimension(self, index)
 
     def channels(self) -> int:
         """The extent of the third dimension; 1 if there is none, as in Halide."""
@@ -125,14 +189,18 @@ class Buffer(Image[int]):
         # (1, 0, 2) undoes itself
         self.array = view.transpose(INTERLEAVED if interleaved else planar(view.ndim))
         self.layout, self._rank = "interleaved" if interleaved else "planar", view.ndim
+        self._drawn_as = self.layout
         shifted = any(mins)
         self.bounds = [(m, n) if shifted else None for m, n in zip(mins, extents, strict=True)]
 
     # --- parts of it ----------------------------------------------------------------------------------------
 
-    def crop(self, *box: Any) -> None:
+    def crop(self, dimension: Any, min: int | None = None, extent: int | None = None) -> None:
         """Keep a part: `crop(dimension, min, extent)`, or `crop([(min, extent), ...])`; coordinates stay."""
-        wanted = list(box[0]) if len(box) == 1 else self._with(int(box[0]), (int(box[1]), int(box[2])))
+        if min is None or extent is None:
+            wanted = list(dimension)
+        else:
+            wanted = self._with(int(dimension), (int(min), int(extent)))
         wanted += [self.interval(d) for d in range(len(wanted), self._rank)]
         cuts = []
         for d, (low, extent) in enumerate(wanted):
@@ -149,20 +217,20 @@ class Buffer(Image[int]):
         self.dim(dimension)
         return [interval if d == dimension else self.interval(d) for d in range(self._rank)]
 
-    def slice(self, dimension: int, position: int | None = None) -> None:
+    def slice(self, dimension: int, pos: int | None = None) -> None:
         """Keep one point of a dimension, its first if none is given, and drop the dimension."""
         low, extent = self.interval(self.dim(dimension).index)
-        at = low if position is None else int(position)
+        at = low if pos is None else int(pos)
         if not low <= at < low + extent:
             fail(f"Buffer '{self._name}' has the points {low} to {low + extent - 1} in dimension {dimension}, not {at}")
         rest = [self.interval(d) for d in range(self._rank) if d != dimension]
         cut: tuple[Any, ...] = tuple(at - low if d == dimension else np.s_[:] for d in range(self._rank))
         self._place(np.asarray(self.x_first()[cut]), [m for m, _ in rest], [n for _, n in rest])
 
-    def embed(self, dimension: int, position: int = 0) -> None:
+    def embed(self, dimension: int, pos: int = 0) -> None:
         """Put in a dimension of one point."""
         rest = [self.interval(d) for d in range(self._rank)]
-        rest.insert(dimension, (int(position), 1))
+        rest.insert(dimension, (int(pos), 1))
         self._place(np.expand_dims(self.x_first(), dimension), [m for m, _ in rest], [n for _, n in rest])
 
     def add_dimension(self) -> None:
@@ -184,15 +252,18 @@ class Buffer(Image[int]):
         self.array, self.layout = self.x_first().transpose(planar(self._rank)), "planar"
         self._place(view, [m for m, _ in boxes], [n for _, n in boxes])
 
+    def reverse_axes(self) -> Buffer:
+        """A Buffer of the same memory with its dimensions in reverse."""
+        return self.transposed(list(planar(self._rank)))
+
     def _changed(self, method: str, *args: Any) -> Buffer:
         made = Buffer(self)
-        made.bounds = list(self.bounds)
         getattr(made, method)(*args)
         return made
 
-    def cropped(self, *box: Any) -> Buffer:
+    def cropped(self, dimension: Any, min: int | None = None, extent: int | None = None) -> Buffer:
         """A Buffer of the same memory; see `crop`."""
-        return self._changed("crop", *box)
+        return self._changed("crop", dimension, min, extent)
 
     def sliced(self, *where: Any) -> Buffer:
         """A Buffer of the same memory; see `slice`."""
@@ -225,15 +296,28 @@ class Buffer(Image[int]):
     def _place_of(self, key: Any) -> tuple[int, ...] | None:
         """The indices into the array of a point given in integers; None if it is not."""
         keys = as_key(key)
-        if not all(isinstance(k, int | np.integer) and not isinstance(k, bool) for k in keys):
-            return None
+        for k in keys:
+            if type(k) is not int and not isinstance(k, np.integer):
+                return None
         if len(keys) != self._rank:
-            fail(f"Buffer '{self._name}' has {self._rank} dimensions, but is read at {len(keys)} coordinates")
-        for d, k in enumerate(keys):
-            low, extent = self.interval(d)
-            if not low <= k < low + extent:
-                fail(f"Buffer '{self._name}' has the points {low} to {low + extent - 1} in dimension {d}, not {k}")
-        return tuple(int(k) - self.interval(d)[0] for d, k in enumerate(keys))
+            what = f"Buffer '{self._name}' has {self._rank} dimensions, but is read at {len(keys)} coordinates"
+            fail(what, kind=ValueKindError)
+        if self.is_bounds_query():
+            fail(f"Buffer '{self._name}' is a bounds query, which has no values")
+        place = []
+        for d, (k, fixed, extent) in enumerate(zip(keys, self.bounds, self.x_first().shape, strict=True)):
+            low = 0 if fixed is None else fixed[0]
+            if not 0 <= k - low < extent:
+                what = f"index {k} is out of bounds for axis {d} with min={low}, extent={extent}"
+                fail(f"Buffer '{self._name}': {what}", kind=PointError)
+            place.append(int(k) - low)
+        return tuple(place)
+
+    def __iter__(self) -> Iterator[Any]:
+        """The values, of one dimension."""
+        if self._rank != 1:
+            fail(f"Buffer '{self._name}' has {self._rank} dimensions; only one is iterated over", kind=ValueKindError)
+        return iter(self.x_first().tolist())
 
     def _number(self, value: Any) -> Any:
         if isinstance(value, Expr) and value.op == "const":
@@ -295,6 +379,36 @@ class Buffer(Image[int]):
         self._name, self.named = name, True
         return self
 
+    # --- Halide's devices: the memory is always the host's, and programs copy it where they run --------------
+
+    def copy_to_host(self) -> None:
+        """Nothing: the values are on the host."""
+
+    def copy_to_device(self, *_: Any) -> int:
+        """Nothing: programs copy what they read."""
+        return 0
+
+    def device_sync(self) -> int:
+        """Nothing: what `realize` has written is there."""
+        return 0
+
+    def has_device_allocation(self) -> bool:
+        """Always false."""
+        return False
+
+    def device_dirty(self) -> bool:
+        """Always false."""
+        return False
+
+    def host_dirty(self) -> bool:
+        """Always false."""
+        return False
+
+    def set_host_dirty(self, dirty: bool = True) -> None:
+        """Nothing: what is assigned is seen by the next call."""
+
+    # --- for other libraries --------------------------------------------------------------------------------
+
     def same_as(self, other: Buffer) -> bool:
         """Whether both are of the same memory."""
         return self.array is other.array or bool(np.shares_memory(self.array, other.array))
@@ -316,24 +430,28 @@ class Buffer(Image[int]):
         """For notebooks: its picture, if it is one, and its type and sizes."""
         from tilefuse.frontend.pictures import html  # late: only notebooks ask for it
 
-        return html(self._name, str(self._type), self.array, self._known_order())
+        return html(self._name, str(self._type), self.array, self._known_order(self._drawn_as))
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
-        return np.array(self.array, dtype=dtype, copy=True) if copy else np.asarray(self.array, dtype=dtype)
+        """The array, reversed axes and all: `numpy.asarray(buffer)[y, x]`."""
+        if copy:
+            return np.array(self.array, dtype=dtype, copy=True)
+        found = np.asarray(self.array, dtype=dtype)
+        if copy is False and found is not self.array:
+            raise ValueError(f"values of Buffer '{self._name}' as {found.dtype} are a copy")
+        return found
 
 
-def _dtype(type: Type) -> np.dtype:
-    if type.is_bfloat():
-        fail("NumPy has no bfloat16")
-    if type.is_bool():
-        return np.dtype(np.bool_)
-    return np.dtype(f"{'f' if type.is_float() else 'i' if type.is_int() else 'u'}{type.bytes()}")
-
-
-def _zeros(type: Type, sizes: Sequence[int], order: Sequence[int]) -> np.ndarray:
-    """Zeros with x as the last axis; `order`: the dimensions by how near their points lie in memory."""
-    if sorted(order) != list(range(len(sizes))):
-        fail(f"Buffer(type, sizes, storage_order): {list(order)} is no order of {len(sizes)} dimensions")
-    stored = [int(d) for d in reversed(order)]
-    array = np.zeros(tuple(int(sizes[d]) for d in stored), _dtype(type))
-    return array.transpose([stored.index(d) for d in planar(len(sizes))])
+def _given_array(
+    array: Any, sizes: Sequence[int] | None, order: Sequence[int] | None, layout: str | None
+) -> tuple[np.ndarray, str]:
+    """The array that a Buffer is made of, and how its axes are read."""
+    if isinstance(array, Type):
+        if sizes is None:
+            fail("Buffer(type, sizes) takes the sizes too, x first")
+        return zeros(array, sizes, order), "planar"
+    if isinstance(array, Buffer):
+        return array.array, array.layout
+    if isinstance(array, list | tuple | int | float):
+        fail(f"a Buffer wraps an array, not a {type_name(array)}; use numpy.asarray(...) with a dtype")
+    return np.asarray(array), layout or "planar"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import Any
 
 from xdsl.dialects.builtin import FileLineColLoc, FloatAttr, IntegerAttr, ModuleOp, StringAttr, f64, i64
@@ -19,8 +19,10 @@ from tilefuse.frontend.expr import Expr
 from tilefuse.frontend.func import Func
 from tilefuse.frontend.inputs import Image, Param
 from tilefuse.frontend.names import Names, spell_names
+from tilefuse.frontend.require import Requirement, range_of, requirements_in, where
 from tilefuse.frontend.sources import Source
 from tilefuse.frontend.update import Update
+from tilefuse.frontend.walk import postorder
 
 LAYOUT_ATTRIBUTE = "img.array_layout"
 DEFAULT_ATTRIBUTE = "img.default"
@@ -52,19 +54,24 @@ def _read_by(source: Source) -> Sequence[Source]:
     return source.reads().sources if isinstance(source, Func) else ()
 
 
-def inputs_of(sources: Sequence[Source]) -> tuple[list[Image[Any]], list[Param]]:
-    """The images and Params of a pipeline, each in the order they were made in."""
+def inputs_of(sources: Sequence[Source], required: Sequence[Expr] = ()) -> tuple[list[Image[Any]], list[Param]]:
+    """The images and Params of a pipeline, each in the order they were made in; `required`: of its requirements."""
     images = [s for s in sources if isinstance(s, Image)]
     params = {id(p): p for s in sources if isinstance(s, Func) for p in s.reads().params}
+    for e in postorder(required):
+        if e.op == "param":
+            params.setdefault(id(e.data), e.data)
+        if e.op in ("image_min", "image_extent") and e.data[0] not in images:
+            fail(f"a requirement asks for the size of '{e.data[0].name()}', which the pipeline does not read")
     return sorted(images, key=lambda i: i.order), sorted(params.values(), key=lambda p: p.order)
 
 
 class PipelineScope:
     """The block of a pipeline while it is filled, and what stands in it."""
 
-    def __init__(self, names: Names):
+    def __init__(self, names: Names, layouts: Mapping[str, str]):
         self.block = Block()
-        self._names = names
+        self._names, self._layouts = names, layouts
         self._functions: dict[int, tuple[SSAValue, ...]] = {}
         self._params: dict[int, SSAValue] = {}
         self._boxes: dict[tuple[str, int, int], SSAValue] = {}
@@ -108,8 +115,9 @@ class PipelineScope:
         """An `img.input`."""
         bounds = BoxAttr(tuple(image.bounds)) if any(image.bounds) else None
         op = img.InputOp(self._names[image], FuncType(image.rank(), image.type().element), bounds)
-        if image.layout != "auto":
-            op.attributes[LAYOUT_ATTRIBUTE] = StringAttr(image.layout)
+        layout = self._layouts.get(image.name(), image.layout)
+        if layout != "auto" and image.rank() == 3:
+            op.attributes[LAYOUT_ATTRIBUTE] = StringAttr(layout)
         self.add(op, image.position)
         self._functions[id(image)] = (op.func,)
 
@@ -163,6 +171,9 @@ class PipelineScope:
         stage = img.StageOp(self._names[func], elements, Region(block), bounds)
         self.add(stage, func.position)
         self._functions[id(func)] = tuple(stage.funcs)
+        coordinates: dict[Hashable, str] = dict(zip(args, args, strict=True))
+        for made in requirements_in(values):
+            self.require(made, coordinates, func, stage.funcs[0])
         for number, update in enumerate(func.updates, start=1):
             self._add_update(func, update, _bounds(func) if number == len(func.updates) else None)
 
@@ -194,6 +205,41 @@ class PipelineScope:
         made = img.UpdateOp(name, olds, domain, Region(block), update.combine, bounds)
         self.add(made, update.position)
         self._functions[id(func)] = tuple(made.funcs)
+        for requirement in requirements_in((*update.args, *update.values)):
+            self.require(
+                where(update.predicate, requirement), dict(zip(keys, hints, strict=False)), func, made.funcs[0]
+            )
+
+    def require(
+        self,
+        made: Requirement,
+        coordinates: Mapping[Hashable, str] | None = None,
+        func: Func | None = None,
+        guarded: SSAValue | None = None,
+    ) -> None:
+        """An `img.require`; one on points of a Func, whose coordinates have these names, after a stage of its own."""
+        exprs = made.exprs()
+        if made.is_of_call():
+            scalars = Block()
+            values = BodyBuilder(scalars, self).values(exprs)
+            for op in list(scalars.ops):
+                op.detach()
+                self.add(op, made.position)
+            self.add(img.RequireOp(values[0], values[1:], made.format), made.position)
+            return
+        if coordinates is None or func is None or guarded is None:
+            fail("a requirement of a Pipeline is one on Params and sizes of images, not on values", made.position)
+        if any(e.op == "call" and e.data[0] is func for e in postorder(exprs)):
+            fail(f"require in an update of Func '{func.name()}' depends on the Func itself", made.position)
+        block = Block(arg_types=[INDEX] * len(coordinates))
+        for arg, name in zip(block.args, coordinates.values(), strict=True):
+            arg.name_hint = value_name(name)
+        builder = BodyBuilder(block, self, dict(zip(coordinates, block.args, strict=True)))
+        block.add_op(img.YieldOp(builder.values(exprs)))
+        name = self._names.fresh(f"{self._names[func]}_requires")
+        stage = img.StageOp(name, [e.type().element for e in exprs], Region(block))
+        self.add(stage, made.position)
+        self.add(img.RequireOp(stage.funcs[0], stage.funcs[1:], made.format, guarded), made.position)
 
 
 def _bounds(func: Func) -> BoxAttr | None:
@@ -201,20 +247,30 @@ def _bounds(func: Func) -> BoxAttr | None:
     return BoxAttr(tuple(func.bounds.get(a) for a in func.definition.args)) if func.bounds else None
 
 
-def build_module(outputs: Sequence[Source], name: str | None = None) -> ModuleOp:
-    """A module with the pipeline that computes `outputs`; its name is that of the first unless given."""
+def build_module(
+    outputs: Sequence[Source],
+    name: str | None,
+    layouts: Mapping[str, str],
+    requirements: Sequence[Requirement] = (),
+) -> ModuleOp:
+    """A module with the pipeline that computes `outputs`; its name is that of the first unless given.
+
+    `layouts`: how the arrays of images are read that do not say it themselves, by name. `requirements`: of all calls.
+    """
     for output in outputs:
         output.check_readable()
     if len({id(o) for o in outputs}) != len(outputs):
         fail("a Func stands twice among the outputs of a Pipeline")
     order = reachable(outputs)
-    images, params = inputs_of(order)
+    images, params = inputs_of(order, [e for made in requirements for e in made.exprs()])
     names = spell_names(images, params, outputs, [s for s in order if isinstance(s, Func)])
-    scope = PipelineScope(names)
+    scope = PipelineScope(names, layouts)
     for image in images:
         scope.add_input(image)
     for param in params:
         scope.add_param(param)
+    for requirement in (*requirements, *(made for param in params for made in range_of(param))):
+        scope.require(requirement)
     for source in order:
         if isinstance(source, Func):
             if source.continuation is not None:

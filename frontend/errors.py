@@ -15,6 +15,27 @@ def location(position: SourcePosition) -> FileLineColLoc:
     return FileLineColLoc(StringAttr(printable(position.file)), IntAttr(position.line), IntAttr(position.column))
 
 
-def fail(message: str, position: SourcePosition | None = None) -> NoReturn:
-    """Raise PipelineError at `position`, or at the user's line that is being executed."""
-    raise PipelineError(message, position=position or user_position())
+class PointError(PipelineError, IndexError):
+    """A PipelineError about a point outside of what there is."""
+
+
+class NoSuchError(PipelineError, KeyError):
+    """A PipelineError about something that is asked for by a number or name that nothing has."""
+
+
+class KindError(PipelineError, TypeError):
+    """A PipelineError about what kind of thing stands there."""
+
+
+class ValueKindError(PipelineError, ValueError):
+    """A PipelineError about a value of the right kind that does not fit."""
+
+
+def fail(message: str, position: SourcePosition | None = None, kind: type[PipelineError] = PipelineError) -> NoReturn:
+    """Raise PipelineError, or one of its kinds, at `position`, or at the user's line that is being executed."""
+    raise kind(message, position=position or user_position())
+
+
+def in_halide(words: str) -> str:
+    """The end of a message that quotes Halide's, which is what people search for and what scripts look at."""
+    return f" (in Halide: Error: {words})"

@@ -44,9 +44,16 @@ class Expr:
     data: Any
     """What the op needs besides its operands: the value of a constant, the Func of a call."""
 
-    def __init__(self, value: Any):
+    def __init__(self, value: Any = None):
+        if value is None:
+            return  # undefined: without a type
         made = as_expr(value)
         self._type, self.op, self.args, self.data = made._type, made.op, made.args, made.data
+
+    def __getattr__(self, name: str) -> Any:
+        if name in Expr.__slots__:
+            fail("an Expr without a value, Expr(), stands where a value is needed")
+        raise AttributeError(f"an {type_name(self)} has no attribute '{name}'")
 
     def type(self) -> Type:
         """The type of the value."""
@@ -59,16 +66,20 @@ class Expr:
         return ~self
 
     def defined(self) -> bool:
-        """Always true: there are no undefined Exprs."""
+        """Whether it has a value: `Expr()` has none."""
+        try:
+            object.__getattribute__(self, "op")
+        except AttributeError:
+            return False
         return True
 
     def __repr__(self) -> str:
-        return f"<tilefuse.Expr of type {self._type}: {describe(self)}>"
+        return f"<halide.Expr of type {self._type}: {describe(self)}>" if self.defined() else "<undefined halide.Expr>"
 
     def __bool__(self) -> bool:
         raise ValueError(
-            "an Expr has no truth value in Python: use & | ~ for and, or, not, select(...) for if, and tilefuse's own "
-            "min(...) and max(...)"
+            "an Expr cannot be converted to a bool: it has no value in Python. Use & | ~ for and, or, not, select(...) "
+            "for if, and tilefuse's own min(...) and max(...)"
         )
 
     __hash__ = object.__hash__
@@ -193,6 +204,12 @@ class Var(Expr):
         elif not isinstance(name, str) or not name:
             fail(f"the name of a Var is a text, not {name!r}")
         self._type, self.op, self.args, self.data = I32, "var", (), name
+
+    def __str__(self) -> str:
+        return self.name()
+
+    def __repr__(self) -> str:
+        return f"<halide.Var '{self.name()}'>"
 
     def name(self) -> str:
         """Name of the coordinate."""
@@ -419,6 +436,15 @@ def whole_index(value: Expr, where: str) -> Expr:
     if type == UInt(64):
         fail(f"{where} {describe(value)} is uint64; cast it to int64")
     return cast_to(I32 if I32.can_represent(type) or type == I32 else I64, value)
+
+
+def same(a: Expr, b: Expr) -> bool:
+    """Whether two expressions are the same, node for node."""
+    if a is b:
+        return True
+    if (a.op, a.type(), len(a.args)) != (b.op, b.type(), len(b.args)) or a.data != b.data:
+        return False
+    return all(map(same, a.args, b.args))
 
 
 def math_call(name: str, *args: Expr) -> Expr:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tilefuse.dialects.diagnostics import user_position
@@ -10,18 +11,20 @@ from tilefuse.dialects.img.types import MAX_RANK
 from tilefuse.frontend.errors import fail
 from tilefuse.frontend.expr import Expr, Var, as_expr
 from tilefuse.frontend.implicit import expanded, implicit_count
-from tilefuse.frontend.inputs import checked_bounds
+from tilefuse.frontend.inputs import OutputImageParam, checked_bounds
+from tilefuse.frontend.inspection import Inspection
 from tilefuse.frontend.random import placed
 from tilefuse.frontend.rdom import RDom
 from tilefuse.frontend.reads import Reads, find_reads
-from tilefuse.frontend.schedule import SCHEDULING, ScheduleCall, recorder
-from tilefuse.frontend.sources import Source, Tuple, as_key
+from tilefuse.frontend.schedule import SCHEDULING, ScheduleCall, Stage, recorder
+from tilefuse.frontend.sources import Source, Tuple, as_key, values_of
 from tilefuse.frontend.target import Target
 from tilefuse.frontend.types import Type
-from tilefuse.frontend.unset import Unset
+from tilefuse.frontend.unset import Unevaluated, Unset
 from tilefuse.frontend.update import Update, make_update
 
 if TYPE_CHECKING:
+    from tilefuse.frontend.compilable import Compilable
     from tilefuse.frontend.pipeline import Pipeline
 
 
@@ -44,17 +47,33 @@ class Continuation(NamedTuple):
     reads: Reads
 
 
-class Func(Source):
+def _required(given: Sequence[Any]) -> tuple[tuple[Type, ...], int]:
+    """What `Func(types, dimensions, ...)` may be defined by."""
+    types, rank = given
+    types = tuple(types) if isinstance(types, list | tuple) else (types,)
+    if not all(isinstance(t, Type) for t in types) or not isinstance(rank, int):
+        fail("Func takes a name, or its types, its number of dimensions and a name: Func(UInt(8), 2, 'f')")
+    return types, rank
+
+
+def _listed(types: Sequence[Type]) -> str:
+    return str(types[0]) if len(types) == 1 else f"({', '.join(map(str, types))})"
+
+
+class Func(Source, Inspection):
     """A stage of a pipeline: `f = Func("f"); f[x, y] = g[x - 1, y] + g[x + 1, y]`.
 
     It is defined by an Expr, or by a tuple of Exprs for several values at each point. What is assigned afterwards is an
     update, at any position and over an RDom: `f[r.x] += 1`, `f[im[r.x, r.y]] = 0`. `Func(image)` has the values of an
-    image, `Func(expr)` those of an Expr of `_0`, `_1`, ...
+    image, `Func(expr)` those of an Expr of `_0`, `_1`, ... `Func(types, dimensions, "f")` is defined by
+    nothing else.
     """
 
-    def __init__(self, name: str | Expr | Source | None = None):
-        of = name if isinstance(name, Expr | Source) else None
-        super().__init__("Func", None if of is not None else name, "f")  # type: ignore[arg-type]
+    def __init__(self, *given: Any):
+        of = given[0] if len(given) == 1 and isinstance(given[0], Expr | Source) else None
+        self._required = _required(given[:2]) if len(given) > 1 else None
+        name = given[2:] if self._required is not None else given if of is None else ()
+        super().__init__("Func", name[0] if name else None, "f")
         self.definition: Definition | None = None
         self.updates: list[Update] = []
         self.continuation: Continuation | None = None
@@ -67,11 +86,14 @@ class Func(Source):
             self[Var("_")] = of[Var("_")] if isinstance(of, Source) else of
 
     def __setitem__(self, key: Any, value: Any) -> None:
+        if isinstance(value, Unevaluated):
+            value.define(self, key)
+            return
         if self.defined():
             self.update_over(None, key, value)
             return
         name = self._name
-        values = tuple(value) if isinstance(value, tuple | list | Tuple) else (value,)
+        values = values_of(value)
         if not values:
             fail(f"Func '{name}' is defined by an empty tuple")
         exprs = tuple(as_expr(v) for v in values)
@@ -80,9 +102,25 @@ class Func(Source):
             fail(f"Func '{name}' names a coordinate twice: {', '.join(args)}")
         if len(args) > MAX_RANK:
             fail(f"Func '{name}' has {len(args)} dimensions; at most {MAX_RANK} are possible")
+        self._check_required(exprs, args)
         exprs = placed(exprs, [Var(a) for a in args])
         self.definition = Definition(args, exprs, find_reads(exprs, args, f"Func '{name}'"))
         self.position = user_position()
+
+    def _check_required(self, exprs: Sequence[Expr], args: Sequence[str]) -> None:
+        if self._required is None:
+            return
+        types, rank = self._required
+        if len(args) != rank:
+            fail(
+                f'Func "{self._name}" is constrained to have exactly {rank} dimensions, but is defined with '
+                f"{len(args)} dimensions"
+            )
+        if types != (found := tuple(e.type() for e in exprs)):
+            fail(
+                f'Func "{self._name}" is constrained to only hold values of type {_listed(types)} but is defined with '
+                f"values of type {_listed(found)}"
+            )
 
     def _argument(self, key: Any) -> str:
         if isinstance(key, Var):
@@ -142,11 +180,34 @@ class Func(Source):
         """Whether it has updates."""
         return bool(self.updates)
 
-    def update(self, index: int = 0) -> Func:
-        """Give the Func for scheduling calls on an update, which are ignored."""
+    def _update(self, index: int) -> Update:
         if not 0 <= index < len(self.updates):
             fail(f"Func '{self._name}' has {len(self.updates)} updates; there is no update({index})")
-        return self
+        return self.updates[index]
+
+    def update(self, index: int = 0) -> Stage:
+        """Give an update for scheduling calls, which are ignored."""
+        self._update(index)
+        return Stage(self, f"{self._name}.update({index})", self.schedule_calls)
+
+    def update_args(self, index: int = 0) -> list[Expr]:
+        """The positions that an update writes at."""
+        return list(self._update(index).args)
+
+    def update_values(self, index: int = 0) -> Tuple:
+        """The Exprs that an update writes."""
+        return Tuple(*self._update(index).written(self))
+
+    def update_value(self, index: int = 0) -> Expr:
+        """The Expr that an update writes; PipelineError if there are several."""
+        values = self.update_values(index)
+        if len(values) != 1:
+            fail(f"Func '{self._name}' has {len(values)} values; use update_values()")
+        return values[0]  # type: ignore[no-any-return]
+
+    def rvars(self, index: int = 0) -> list[Expr]:
+        """The dimensions of the RDom of an update."""
+        return list(self._update(index).domain or ())
 
     def num_update_definitions(self) -> int:
         """How many updates it has."""
@@ -154,20 +215,28 @@ class Func(Source):
 
     def types(self) -> list[Type]:
         """The types of its values."""
-        self.check_readable()
+        if not self.defined() and self._required is not None:
+            return list(self._required[0])
+        self._check_known("types")
         return list(self.value_types())
 
     def type(self) -> Type:
         """The type of its value; PipelineError if it has several."""
         types = self.types()
         if len(types) != 1:
-            fail(f"Func '{self._name}' has {len(types)} values; use types()")
+            fail(f"Func '{self._name}' has {len(types)} values, so it returns a Tuple; use types()")
         return types[0]
 
     def dimensions(self) -> int:
         """The number of dimensions."""
-        self.check_readable()
+        if not self.defined() and self._required is not None:
+            return self._required[1]
+        self._check_known("dimensions")
         return self.rank()
+
+    def _check_known(self, what: str) -> None:
+        if not self.defined():
+            fail(f"Func '{self._name}' has no {what}: it is undefined")
 
     def outputs(self) -> int:
         """The number of values at a point."""
@@ -201,16 +270,28 @@ class Func(Source):
         return self
 
     def realize(self, sizes: Any = None, target: str | Target = "auto", **options: Any) -> Any:
-        """Compile and run: the values on [0, sizes), as an array (a tuple of arrays for several values).
+        """Compile and run: the values on [0, sizes), as a Buffer (a tuple of Buffers for several values).
 
-        `sizes`: extents, x first; without it, as many points as the inputs allow. Buffers, and the arrays
-        and values that were `set`, are the inputs.
+        `sizes`: extents, x first; without it, as many points as the inputs allow. Or a Buffer for each value, which is
+        written over its box. Buffers, and the arrays and values that were `set`, are the inputs.
         """
         return self._own_pipeline().realize(sizes, target, **options)
+
+    def output_buffer(self) -> OutputImageParam:
+        """Its output, for promises about the box."""
+        self.check_readable()
+        return OutputImageParam(self)
 
     def compile_jit(self, target: str | Target = "auto") -> None:
         """Compile now what a later `realize` for the same target would."""
         self._own_pipeline().compile_jit(target)
+
+    def infer_input_bounds(self, sizes: Any, target: str | Target = "auto") -> None:
+        """Set every ImageParam that has no array to zeros, as large as outputs of these sizes (or Buffers) need it."""
+        self._own_pipeline().infer_input_bounds(sizes)
+
+    def _inspected(self) -> Compilable:
+        return self._own_pipeline()
 
     def _own_pipeline(self) -> Pipeline:
         from tilefuse.frontend.pipeline import Pipeline
@@ -222,6 +303,6 @@ class Func(Source):
     def __getattr__(self, name: str) -> Any:
         if name in SCHEDULING:
             return recorder(self, self._name, self.schedule_calls, name)
-        if name in ("define_extern", "rvars", "update_value"):
+        if name == "define_extern":
             raise AttributeError(f"Func '{self._name}' has no {name}(): that is not there yet")
         raise AttributeError(f"a Func has no attribute '{name}'")

@@ -33,6 +33,7 @@ def cast(type: Type, value: Any) -> Expr:
     """`value` as a `type`: integers wrap (a bool is the lowest bit), floats are truncated towards zero."""
     if not isinstance(type, Type):
         fail(f"cast takes a type first, as in cast(UInt(8), value), not {type!r}")
+    type.check_pixel("cast: a value")
     # A Python number goes straight to the type: f64(0.1) is not rounded to float32 first.
     if isinstance(value, int) or (isinstance(value, float) and type.is_float()):
         return constant(type, value)
@@ -43,6 +44,7 @@ def saturating_cast(type: Type, value: Any) -> Expr:
     """`value` as a `type`; what is too small or too large becomes the least or the largest value."""
     if not isinstance(type, Type):
         fail(f"saturating_cast takes a type first, not {type!r}")
+    type.check_pixel("saturating_cast: a value")
     value = as_expr(value)
     source = value.type()
     if source == type or (type.is_float() and not source.is_float()):
@@ -105,12 +107,16 @@ def select(condition: Any, value: Any, *rest: Any) -> Any:
     """
     if len(rest) % 2 == 0:
         fail("select takes conditions with their values, and one value for when none holds: select(c, a, b)")
+    if len({isinstance(c, Tuple | tuple) for c in (condition, *rest[0:-1:2])}) > 1:
+        fail("select() on Tuples may not mix Expr and Tuple for the condition elements.")
     other = select(*rest) if len(rest) > 1 else rest[0]
     if isinstance(value, Tuple | tuple) or isinstance(other, Tuple | tuple):
         first, second = Tuple(value), Tuple(other)
-        if len(first) != len(second):
-            fail(f"select of tuples of {len(first)} and {len(second)} values")
-        return Tuple([select(condition, p, q) for p, q in zip(first, second, strict=True)])
+        each = Tuple(condition) if isinstance(condition, Tuple | tuple) else [condition] * len(first)
+        if not len(first) == len(second) == len(each):
+            sizes = ", ".join(str(len(t)) for t in (each, first, second))
+            fail(f"select() on Tuples requires all Tuples to have identical sizes. They are {sizes}")
+        return Tuple([select(c, p, q) for c, p, q in zip(each, first, second, strict=True)])
     a, b = as_expr(value), as_expr(other)
     c = as_expr(condition)
     if c.op == "const":

@@ -9,7 +9,7 @@ import numpy as np
 from tilefuse.dialects.diagnostics import SourcePosition, user_position
 from tilefuse.dialects.img.types import MAX_RANK
 from tilefuse.frontend.errors import fail
-from tilefuse.frontend.expr import I32, Expr, node, type_name
+from tilefuse.frontend.expr import I32, Expr, constant, node, type_name
 from tilefuse.frontend.schedule import SCHEDULING, ScheduleCall, recorder
 from tilefuse.frontend.sources import Source
 from tilefuse.frontend.types import Type
@@ -45,6 +45,12 @@ class Dimension(Generic[Size]):
         """The last coordinate."""
         return self.min() + self.extent() - 1
 
+    def set_stride(self, stride: int | None) -> Dimension[Size]:
+        """Of the third dimension, 1 says that pictures are interleaved; other strides are as the arrays have them."""
+        if self._index == 2 and stride == 1:
+            self._image.layout = "interleaved"
+        return self
+
     def set_bounds(self, min: int, extent: int) -> Dimension[Size]:
         """Promise that the box has this min and extent: they are constants for the compiler."""
         self._image.bounds[self._index] = checked_bounds(self._image.name(), min, extent)
@@ -67,24 +73,27 @@ def checked_bounds(name: str, min: Any, extent: Any) -> tuple[int, int]:
 class Image(Source, Generic[Size]):
     """Common part of ImageParam and Buffer: a function with a box, given by an array."""
 
-    def __init__(self, kind: str, type: Type, dimensions: int, name: str | None, prefix: str, layout: str):
+    bounds: list[tuple[int, int] | None]
+    """(min, extent) of the dimensions that are fixed."""
+    array: Any
+    """The array that `realize` reads."""
+
+    def __init__(self, kind: str, type: Type | None, dimensions: int, name: str | None, prefix: str, layout: str):
         super().__init__(kind, name, prefix)
+        if type is None:  # undefined
+            self._type, self._rank, self.layout, self.bounds, self.array = Type(), 0, layout, [], None
+            return
         if not isinstance(type, Type):
             fail(f"{kind} '{self._name}' takes a type, as UInt(8), not {type!r}")
-        if type.is_handle():
-            fail(f"{kind} '{self._name}' cannot be of handles: there are no pointers in pipelines")
+        type.check_pixel(f"{kind} '{self._name}'")
         if not isinstance(dimensions, int) or not 0 <= dimensions <= MAX_RANK:
             fail(f"{kind} '{self._name}' has 0 to {MAX_RANK} dimensions, not {dimensions!r}")
         if layout not in LAYOUTS:
             fail(f"{kind} '{self._name}': the layout '{layout}' is unknown; use {', '.join(LAYOUTS)}")
         if layout == "interleaved" and dimensions != 3:
             fail(f"{kind} '{self._name}': only pictures of 3 dimensions (x, y, channel) can be interleaved")
-        self._type, self._rank = type, dimensions
-        self.layout = layout
-        self.bounds: list[tuple[int, int] | None] = [None] * dimensions
-        """(min, extent) of the dimensions that are fixed."""
-        self.array: Any = None
-        """The array that `realize` reads."""
+        self._type, self._rank, self.layout = type, dimensions, layout
+        self.bounds, self.array = [None] * dimensions, None
 
     def value_types(self) -> tuple[Type, ...]:
         return (self._type,)
@@ -147,10 +156,20 @@ class ImageParam(Image[Expr]):
     goes by the shape. Neither is a copy.
     """
 
-    def __init__(self, type: Type, dimensions: int, name: str | None = None, layout: str = "auto"):
+    def __init__(self, type: Type | None = None, dimensions: int = 0, name: str | None = None, layout: str = "auto"):
         self.schedule_calls: list[ScheduleCall] = []
         """Scheduling calls, which are ignored."""
         super().__init__("ImageParam", type, dimensions, name, "p", layout)
+
+    def defined(self) -> bool:
+        """Whether it has a type: `ImageParam()` has none."""
+        return not self._type.is_handle()
+
+    def __repr__(self) -> str:
+        kind = type_name(self)
+        if not self.defined():
+            return f"<halide.{kind} {kind}()>"
+        return f"<halide.{kind} '{self._name}', dims: {self._rank}, type: {self._type}>"
 
     def interval(self, index: int) -> tuple[Expr, Expr]:
         """(min, extent) of a dimension, known at the call."""
@@ -167,36 +186,74 @@ class ImageParam(Image[Expr]):
         raise AttributeError(f"an ImageParam has no attribute '{name}'")
 
     def set(self, array: Any) -> None:
-        """The array that `realize` reads (a Buffer, or an array of any library)."""
-        self.array = array.array if isinstance(array, Image) else array
+        """The array that `realize` reads: a Buffer, with its box, or an array of any library."""
+        self.array = array
 
     def get(self) -> Any:
-        """The array that was set; None if none was."""
+        """The Buffer or array that was set; None if none was."""
         return self.array
+
+    def parameter(self) -> ImageParam:
+        """Itself, for `deserialize_pipeline`."""
+        return self
 
     def reset(self) -> None:
         """Forget the array."""
         self.array = None
 
 
+class OutputImageParam(ImageParam):
+    """What `Func.output_buffer()` gives: promises about the box of an output."""
+
+    def __init__(self, func: Source | None = None):
+        self.func = func
+        if func is None:
+            super().__init__()
+            return
+        super().__init__(func.value_types()[0], func.rank(), func.name())
+
+    def dim(self, index: int) -> OutputDimension:
+        """Dimension `index`, 0 is x."""
+        super().dim(index)
+        return OutputDimension(self, index)
+
+    def set(self, array: Any) -> None:
+        """PipelineError: an output is given to `realize`."""
+        fail(f"Func '{self._name}' is an output; give the Buffer that it is written to to realize(buffer)")
+
+
+class OutputDimension(Dimension[Expr]):
+    """One dimension of an output."""
+
+    def set_bounds(self, min: int, extent: int) -> OutputDimension:
+        """Promise that the output is asked for over exactly this min and extent."""
+        assert isinstance(self._image, OutputImageParam)
+        func: Any = self._image.func
+        func.bound(func.args()[self._index], min, extent)
+        return self
+
+
 class Param(Expr):
     """A scalar given at each call: `Param(type)`, `Param(type, name)`, `Param(type, default)`, or all."""
 
-    __slots__ = ("_default", "_name", "_value", "named", "order", "position")
+    __slots__ = ("_default", "_name", "_range", "_value", "named", "order", "position")
 
-    def __init__(self, type: Type, name: Any = None, default: Any = None):
+    def __init__(self, type: Type, name: Any = None, value: Any = None):
         if name is not None and not isinstance(name, str):
-            name, default = None, name
+            name, value = None, name
         if not isinstance(type, Type):
             fail(f"a Param takes a type, as Float(32), not {type!r}")
-        if type.is_handle():
-            fail("a Param cannot be a handle: there are no pointers in pipelines")
+        type.check_pixel("a Param")
         source = Source("Param", name, "k")
         self._type, self.op, self.args, self.data = type, "param", (), self
         self._name, self.named, self.order = source.name(), source.named, source.order
         self.position: SourcePosition = user_position()
-        self._default = None if default is None else self._checked(default)
+        self._default = None if value is None else self._checked(value)
         self._value: Any = None
+        self._range: list[int | float | None] = [None, None]
+
+    def __repr__(self) -> str:
+        return f"<halide.Param '{self._name}' type {self._type}>"
 
     def _checked(self, value: Any) -> int | float:
         type = self._type
@@ -216,6 +273,10 @@ class Param(Expr):
         """Name by which a compiled pipeline takes the value."""
         return self._name
 
+    def parameter(self) -> Param:
+        """Itself, for `deserialize_pipeline`."""
+        return self
+
     def default(self) -> int | float | None:
         """Default value where a call gives none."""
         return self._default
@@ -227,3 +288,30 @@ class Param(Expr):
     def get(self) -> int | float | None:
         """The value that was set, else the default."""
         return self._default if self._value is None else self._value
+
+    def set_range(self, least: Any, greatest: Any) -> None:
+        """Promise that values lie between two numbers; a call with another value is refused."""
+        self._range = [None if bound is None else self._checked(bound) for bound in (least, greatest)]
+
+    def set_min_value(self, least: Any) -> None:
+        """Promise that values are at least this."""
+        self.set_range(least, self._range[1])
+
+    def set_max_value(self, greatest: Any) -> None:
+        """Promise that values are at most this."""
+        self.set_range(self._range[0], greatest)
+
+    def min_value(self) -> Expr:
+        """The least value promised; an undefined Expr if none is."""
+        return self._bound(0)
+
+    def max_value(self) -> Expr:
+        """The greatest value promised; an undefined Expr if none is."""
+        return self._bound(1)
+
+    def _bound(self, which: int) -> Expr:
+        value = self._range[which]
+        return Expr() if value is None else constant(self._type, value)
+
+    def set_estimate(self, value: Any) -> None:
+        """Nothing: schedules do not depend on the values of Params."""

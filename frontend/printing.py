@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from tilefuse.dialects.img.formats import escaped
@@ -23,8 +24,14 @@ def print_when(condition: Any, value: Any, *more: Any) -> Expr:
     if isinstance(value, str):
         fail("print and print_when give the first of what they print, so it is an Expr and no text")
     first = as_expr(value)
+    format, numbers = line_of((first, *more))
+    return node("print", first.type(), (first, holds, *numbers), format + "\n")
+
+
+def line_of(items: Sequence[Any]) -> tuple[str, list[Expr]]:
+    """A format, and its numbers, for a line of numbers, Exprs and texts."""
     numbers, pieces = [], []
-    for item in (first, *more):
+    for item in items:
         if isinstance(item, str):
             pieces.append(escaped(item))
             continue
@@ -33,7 +40,7 @@ def print_when(condition: Any, value: Any, *more: Any) -> Expr:
         wide = Float(64) if type.is_float() else Int(64) if type.is_int() or type.is_bool() else UInt(64)
         pieces.append("%f" if type.is_float() else "%llu" if wide.is_uint() else "%lld")
         numbers.append(cast_to(wide, e))
-    return node("print", first.type(), (first, holds, *numbers), " ".join(pieces) + "\n")
+    return " ".join(pieces), numbers
 
 
 __all__ = ["print", "print_when"]

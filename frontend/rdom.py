@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from tilefuse.dialects.img.types import MAX_RANK
-from tilefuse.frontend.errors import fail
+from tilefuse.frontend.errors import KindError, NoSuchError, fail
 from tilefuse.frontend.expr import I32, Expr, as_expr, whole_index
 from tilefuse.frontend.inputs import Image
 from tilefuse.frontend.walk import describe, postorder
@@ -16,16 +16,44 @@ _count = itertools.count()
 
 
 class RVar(Expr):
-    """One dimension of an RDom."""
+    """One dimension of an RDom. `RVar("name")` is a loop of scheduling calls, and of no RDom."""
 
     __slots__ = ()
 
-    def __init__(self, rdom: RDom, index: int, name: str):
-        self._type, self.op, self.args, self.data = I32, "rvar", (), (rdom, index, name)
+    def __init__(self, name: str | None = None):
+        self.data = (None, 0, name or f"r{next(_count)}")
+
+    @classmethod
+    def of(cls, rdom: RDom, index: int, name: str) -> RVar:
+        """Make dimension `index` of an RDom."""
+        made = cls.__new__(cls)
+        made._type, made.op, made.args, made.data = I32, "rvar", (), (rdom, index, name)
+        return made
 
     def name(self) -> str:
         """Name of the dimension."""
         return str(self.data[2])
+
+    def min(self) -> Expr:
+        """The first point."""
+        return self._range()[0]
+
+    def extent(self) -> Expr:
+        """How many points there are."""
+        return self._range()[1]
+
+    def _range(self) -> tuple[Expr, Expr]:
+        rdom, index, name = self.data
+        if rdom is None:
+            fail(f"RVar '{name}' is of no RDom")
+        found: tuple[Expr, Expr] = rdom.ranges[index]
+        return found
+
+    def __str__(self) -> str:
+        return self.name()
+
+    def __repr__(self) -> str:
+        return f"<halide.RVar '{self.name()}'>"
 
 
 class RDom:
@@ -34,9 +62,16 @@ class RDom:
     The first dimension is the innermost: at each point of the others all of its points come one after the other.
     """
 
-    def __init__(self, ranges: Any, name: str | None = None):
+    def __init__(self, ranges: Any = None, name: str | None = None):
         self._name = name or f"r{next(_count)}"
         self._is_numbered = not name
+        self.predicates: tuple[Expr, ...] = ()
+        """What must hold at a point for it to count."""
+        self.ranges: tuple[tuple[Expr, Expr], ...] = ()
+        """(min, extent) per dimension, as integers that indices are computed from."""
+        self._vars: tuple[RVar, ...] = ()
+        if ranges is None:  # undefined
+            return
         if isinstance(ranges, Image):
             ranges = [ranges.interval(d) for d in range(ranges.rank())]
         if isinstance(ranges, tuple) and len(ranges) == 2 and not isinstance(ranges[0], tuple | list):
@@ -44,14 +79,11 @@ class RDom:
         if not isinstance(ranges, list | tuple):
             fail(f"RDom '{self._name}' takes a list of (min, extent), not {ranges!r}")
         self.ranges = tuple(self._range(r) for r in ranges)
-        """(min, extent) per dimension, as integers that indices are computed from."""
         if not self.ranges:
             fail(f"RDom '{self._name}' has no dimensions")
         if len(self.ranges) > MAX_RANK:
             fail(f"RDom '{self._name}' has {len(self.ranges)} dimensions; at most {MAX_RANK} are possible")
-        self._vars = tuple(RVar(self, i, name) for i, name in enumerate(self._names_under(self._name)))
-        self.predicates: tuple[Expr, ...] = ()
-        """What must hold at a point for it to count."""
+        self._vars = tuple(RVar.of(self, i, name) for i, name in enumerate(self._names_under(self._name)))
 
     def _names_under(self, name: str) -> list[str]:
         rank = len(self.ranges)
@@ -75,7 +107,7 @@ class RDom:
         if type.is_float() or type.is_bool():
             fail(f"RDom '{self._name}': the bound {describe(e)} is {type}; cast it to int32")
         for inner in postorder([e]):
-            if inner.op in ("var", "rvar", "call", "random"):
+            if inner.op in ("var", "rvar", "call", "random", "require"):
                 fail(
                     f"RDom '{self._name}': the bound {describe(e)} depends on {describe(inner)}; the box is known "
                     "before any point, from numbers, Params and sizes of images"
@@ -96,10 +128,23 @@ class RDom:
         """The number of dimensions."""
         return len(self.ranges)
 
+    def defined(self) -> bool:
+        """Whether it has dimensions: `RDom()` has none."""
+        return bool(self.ranges)
+
+    def __repr__(self) -> str:
+        ranges = ", ".join(f"({describe(low)}, {describe(extent)})" for low, extent in self.ranges)
+        return f"<halide.RDom '{self._name}' [{ranges}]>" if ranges else "<halide.RDom RDom()>"
+
     def __len__(self) -> int:
         return len(self.ranges)
 
     def __getitem__(self, index: int) -> RVar:
+        if not isinstance(index, int):
+            fail(f"RDom '{self._name}': a dimension is a number, not {index!r}", kind=KindError)
+        if not 0 <= index < len(self._vars):
+            what = f"RDom '{self._name}' has {len(self._vars)} dimensions; there is no [{index}]"
+            fail(what, kind=NoSuchError)
         return self._vars[index]
 
     def __iter__(self) -> Iterator[RVar]:
@@ -146,20 +191,18 @@ class RDom:
             fail(f"RDom '{self._name}' has {len(self._vars)} dimensions; name one of them: {self._name}.x")
         return self._vars[0]
 
-    def __add__(self, other: Any) -> Expr:
-        return self.as_expr() + as_expr(other)
 
-    def __radd__(self, other: Any) -> Expr:
-        return as_expr(other) + self.as_expr()
+def _of_the_one_dimension(operator: str) -> Callable[..., Any]:
+    def operate(self: RDom, *others: Any) -> Any:
+        return getattr(self.as_expr(), operator)(*others)
 
-    def __sub__(self, other: Any) -> Expr:
-        return self.as_expr() - as_expr(other)
+    return operate
 
-    def __rsub__(self, other: Any) -> Expr:
-        return as_expr(other) - self.as_expr()
 
-    def __mul__(self, other: Any) -> Expr:
-        return self.as_expr() * as_expr(other)
-
-    def __rmul__(self, other: Any) -> Expr:
-        return as_expr(other) * self.as_expr()
+# As a value, a domain of one dimension is that dimension.
+for _operator in (
+    *("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "and", "or", "xor", "lshift", "rshift"),
+    *("radd", "rsub", "rmul", "rtruediv", "rfloordiv", "rmod", "rpow", "rand", "ror", "rxor", "rlshift", "rrshift"),
+    *("lt", "le", "gt", "ge", "neg", "abs"),
+):
+    setattr(RDom, f"__{_operator}__", _of_the_one_dimension(f"__{_operator}__"))

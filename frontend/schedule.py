@@ -16,9 +16,11 @@ SCHEDULING = frozenset(
     gpu_tile hexagon hoist_storage hoist_storage_root in_ memoize never_partition never_partition_all parallel
     partition prefetch reorder reorder_storage ring_buffer serial set_estimate set_estimates set_host_alignment
     specialize specialize_fail split store_at store_in store_root tile trace_loads trace_realizations trace_stores
-    unroll unscheduled update vectorize""".split()
+    unroll unscheduled vectorize""".split()
 )
 """Names of scheduling calls. What Halide gives for each can be scheduled further, so here it is the Func itself."""
+
+_OF_STAGES = SCHEDULING - {"clone_in", "compute_at", "compute_root", "in_", "store_at", "store_in", "store_root"}
 
 
 class ScheduleWarning(UserWarning):
@@ -43,6 +45,30 @@ def recorder(owner: Any, func: str, calls: list[ScheduleCall], call: str) -> Cal
 
     record.__name__ = call
     return record
+
+
+class Stage:
+    """A definition or update of a Func, as scheduling calls take it: they are recorded and ignored."""
+
+    def __init__(self, owner: Any, name: str, calls: list[ScheduleCall]):
+        self._owner, self._name, self._calls = owner, name, calls
+
+    def name(self) -> str:
+        """Name of the Func, with the number of the update."""
+        return self._name
+
+    def rfactor(self, *args: Any) -> Any:
+        """The Func: in Halide a new one that computes a part of the update, to be scheduled."""
+        recorder(self._owner, self._name, self._calls, "rfactor")(*args)
+        return self._owner
+
+    def __getattr__(self, name: str) -> Any:
+        if name in _OF_STAGES:
+            return recorder(self, self._name, self._calls, name)
+        raise AttributeError(f"a Stage has no attribute '{name}'")
+
+    def __repr__(self) -> str:
+        return f"<halide.Stage '{self._name}'>"
 
 
 def warn_of(calls: Sequence[ScheduleCall]) -> None:
@@ -92,5 +118,5 @@ Partition = Enum("Partition", "Always Auto Never")
 
 __all__ = [
     "DeviceAPI", "LoopAlignStrategy", "LoopLevel", "MemoryType", "Partition", "PrefetchBoundStrategy",
-    "ScheduleWarning", "TailStrategy",
+    "ScheduleWarning", "Stage", "TailStrategy",
 ]  # fmt: skip

@@ -6,8 +6,10 @@ import itertools
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NoReturn
 
+import numpy as np
+
 from tilefuse.dialects.diagnostics import SourcePosition, user_position
-from tilefuse.frontend.errors import fail
+from tilefuse.frontend.errors import fail, in_halide
 from tilefuse.frontend.expr import Expr, as_expr, node, type_name, whole_index
 from tilefuse.frontend.implicit import expanded
 from tilefuse.frontend.types import Type
@@ -60,11 +62,35 @@ class Tuple(Sequence[Expr]):
         return len(self._values)
 
     def __repr__(self) -> str:
-        return f"<tilefuse.Tuple of size {len(self)}>"
+        return f"<halide.Tuple of size {len(self)}>"
 
     def as_expr(self) -> Expr:
         """For messages: a Tuple is no single value."""
         fail(f"a Tuple of {len(self)} values stands where one value is needed; take one of them: t[0]")
+
+
+def values_of(value: Any) -> tuple[Any, ...]:
+    """The values that one point has: of a tuple, or of whatever has a length and items, those in it."""
+    if isinstance(value, tuple | list | Tuple):
+        return tuple(value)
+    cls = type(value)
+    is_tuple = hasattr(cls, "__len__") and hasattr(cls, "__getitem__") and not hasattr(cls, "as_expr")
+    if is_tuple and not isinstance(value, Expr | str | np.ndarray):
+        return tuple(value[i] for i in range(len(value)))
+    return (value,)
+
+
+class FuncTupleElementRef(Expr):
+    """One of the values that a tuple-valued function has at a point."""
+
+    __slots__ = ()
+
+    def __init__(self, source: Source, index: int, at: tuple[Expr, ...]):
+        self._type, self.op, self.args, self.data = source.value_types()[index], "call", at, (source, index)
+
+    def index(self) -> int:
+        """Which of the values it is."""
+        return int(self.data[1])
 
 
 class Source:
@@ -108,8 +134,10 @@ class Source:
                 f"{self._kind} '{self._name}' has {self.rank()} dimensions, but is called with "
                 f"{len(indices)} indices: {', '.join(describe(i) for i in indices) or 'none'}"
             )
-        values = [node("call", t, indices, (self, i)) for i, t in enumerate(self.value_types())]
-        return values[0] if len(values) == 1 else Tuple(*values)
+        types = self.value_types()
+        if len(types) == 1:
+            return node("call", types[0], indices, (self, 0))
+        return Tuple(*(FuncTupleElementRef(self, i, indices) for i in range(len(types))))
 
     def index_of(self, index: Any) -> Expr:
         """Index in one place of the brackets, as an integer."""
@@ -117,9 +145,10 @@ class Source:
             fail(f"{self._kind} '{self._name}' is called at a point; slices are not there")
         expr = as_expr(index)
         if expr.type().is_float():
+            words = in_halide(f"Implicit cast from {expr.type()} to int in argument")
             fail(
                 f"{self._kind} '{self._name}': the index {describe(expr)} is of type {expr.type()}; an index "
-                "is an integer, so cast it: i32(...)"
+                f"is an integer, so cast it: i32(...){words}"
             )
         return whole_index(expr, f"{self._kind} '{self._name}': the index")
 
@@ -135,7 +164,7 @@ class Source:
         fail(f"{self._kind} '{self._name}' is no value; call it at a point, as in {self._name}[x, y]")
 
     def __repr__(self) -> str:
-        return f"<tilefuse.{type_name(self)} '{self._name}'>"
+        return f"<halide.{type_name(self)} '{self._name}'>"
 
 
 def as_key(key: Any) -> tuple[Any, ...]:

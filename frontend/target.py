@@ -5,43 +5,34 @@ from __future__ import annotations
 import platform
 import struct
 from collections.abc import Sequence
-from enum import Enum
 from typing import Any
 
-from tilefuse.frontend.errors import fail
+from tilefuse.frontend.errors import KindError, fail, in_halide
+from tilefuse.frontend.schedule import DeviceAPI
+from tilefuse.frontend.target_features import (
+    ARCH_TEXTS,
+    FEATURE_TEXTS,
+    OS_TEXTS,
+    TargetArch,
+    TargetFeature,
+    TargetOS,
+)
 from tilefuse.frontend.types import Type
 
-TargetOS = Enum("TargetOS", "OSUnknown Android IOS Linux NoOS OSX QuRT Windows wasmrt")
-TargetArch = Enum("TargetArch", "ArchUnknown ARM Hexagon POWERPC RISCV WebAssembly X86")
-
-_OS = {"linux": TargetOS.Linux, "osx": TargetOS.OSX, "windows": TargetOS.Windows, "os_unknown": TargetOS.OSUnknown}
-_ARCH = {"x86": TargetArch.X86, "arm": TargetArch.ARM, "arch_unknown": TargetArch.ArchUnknown}
-
-
-class _AnyFeature(type):
-    def __getattr__(cls, name: str) -> Any:
-        if name.startswith("_"):
-            raise AttributeError(name)
-        return cls(name)
-
-
-class TargetFeature(metaclass=_AnyFeature):
-    """A feature by Halide's name: `TargetFeature.CUDA`. All names are taken; those that say GPU mean something here."""
-
-    def __init__(self, name: str):
-        self.name = name
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, TargetFeature) and self.name.lower() == other.name.lower()
-
-    def __hash__(self) -> int:
-        return hash(self.name.lower())
-
-    def __repr__(self) -> str:
-        return f"TargetFeature.{self.name}"
-
-
-_GPUS = frozenset("cuda opencl metal vulkan webgpu d3d12compute".split())
+_FEATURE_OF: dict[DeviceAPI, TargetFeature] = {
+    DeviceAPI.CUDA: TargetFeature["CUDA"],
+    DeviceAPI.Hexagon: TargetFeature["HVX_128"],
+    DeviceAPI.Metal: TargetFeature["Metal"],
+    DeviceAPI.OpenCL: TargetFeature["OpenCL"],
+    DeviceAPI.Vulkan: TargetFeature["Vulkan"],
+}
+_GPUS = frozenset(
+    (
+        *(TargetFeature["CUDA"], TargetFeature["OpenCL"], TargetFeature["Metal"], TargetFeature["Vulkan"]),
+        *(TargetFeature["WebGPU"], TargetFeature["D3D12Compute"]),
+    )
+)
+_NO_64_BITS = (TargetFeature["Metal"], TargetFeature["D3D12Compute"], TargetFeature["WebGPU"])
 
 
 class Target:
@@ -52,31 +43,48 @@ class Target:
 
     def __init__(self, *args: Any):
         self._features: set[TargetFeature] = set()
+        self._tune = ""
         self.os, self.arch, self.bits = TargetOS.OSUnknown, TargetArch.ArchUnknown, 0
         if len(args) == 1 and isinstance(args[0], str):
-            self._parse(args[0])
+            if (wrong := self._parse(args[0])) is not None:
+                fail(
+                    f"'{args[0]}' is no target: {wrong}; a target is written arch-bits-os-feature-feature... or "
+                    f"host-feature-feature..." + in_halide(f"Did not understand Halide target {args[0]}")
+                )
         elif args:
             self.os, self.arch, self.bits = args[0], args[1], int(args[2])
-            features = args[-1] if isinstance(args[-1], list | tuple) else ()
-            self._features.update(features)
+            self.set_features(args[-1] if isinstance(args[-1], list | tuple) else ())
 
-    def _parse(self, text: str) -> None:
-        for part in filter(None, text.lower().split("-")):
-            if part == "host":
+    def _parse(self, text: str) -> str | None:
+        """Take over what a text says; what is wrong with it, or None."""
+        parts = text.lower().split("-") if text else ["host"]
+        for number, part in enumerate(parts):
+            if part == "host" and number == 0:
                 host = get_host_target()
                 self.os, self.arch, self.bits = host.os, host.arch, host.bits
-            elif part in _OS:
-                self.os = _OS[part]
-            elif part in _ARCH:
-                self.arch = _ARCH[part]
-            elif part.isdecimal():
+            elif part in OS_TEXTS:
+                self.os = OS_TEXTS[part]
+            elif part in ARCH_TEXTS:
+                self.arch = ARCH_TEXTS[part]
+            elif part in ("32", "64"):
                 self.bits = int(part)
+            elif part.startswith("tune_"):
+                self._tune = part
+            elif part in FEATURE_TEXTS:
+                self._features.add(FEATURE_TEXTS[part])
             else:
-                self._features.add(TargetFeature(part))
+                return f"nothing is called '{part}' in this place"
+        known = self.os is not TargetOS.OSUnknown and self.arch is not TargetArch.ArchUnknown and self.bits
+        return None if known else "it leaves the architecture, the bits or the operating system open"
+
+    @staticmethod
+    def validate_target_string(text: str) -> bool:
+        """Whether a text says a whole target."""
+        return bool(text) and Target()._parse(text) is None
 
     def name(self) -> str:
         """The name of our target that it means."""
-        if self.has_feature(TargetFeature.CUDA):
+        if self.has_feature(TargetFeature["CUDA"]):
             return "cuda"
         if self.has_gpu_feature():
             fail(f"the target {self.to_string()} asks for a GPU that is not NVIDIA's; there is CUDA")
@@ -96,10 +104,13 @@ class Target:
 
     def has_gpu_feature(self) -> bool:
         """Whether it has a GPU."""
-        return any(f.name.lower() in _GPUS for f in self._features)
+        return not _GPUS.isdisjoint(self._features)
 
     def set_feature(self, feature: TargetFeature, value: bool = True) -> None:
         """Give it a feature, or take it."""
+        if not isinstance(feature, TargetFeature):
+            words = f"incompatible constructor arguments: {feature!r} is no TargetFeature"
+            fail(f"Target: {words}", kind=KindError)
         (self._features.add if value else self._features.discard)(feature)
 
     def set_features(self, features: Sequence[TargetFeature], value: bool = True) -> None:
@@ -120,29 +131,66 @@ class Target:
         return made
 
     def natural_vector_size(self, type: Type) -> int:
-        """How many values of a type 16 bytes hold; schedules are found without asking it."""
-        return max(1, 16 // type.bytes())
+        """How many values of a type fill a vector register; schedules are found without asking it."""
+        has = self._features.__contains__
+        size = 16
+        if (
+            has(TargetFeature["AVX2"])
+            or has(TargetFeature["AVX512"])
+            or (has(TargetFeature["AVX"]) and type.is_float())
+        ):
+            size = 32
+        if has(TargetFeature["AVX512_Skylake"]) or has(TargetFeature["AVX512_Cannonlake"]):
+            size = 64
+        if has(TargetFeature["AVX512"]) and type.bits() >= 32:
+            size = 64
+        return max(1, size // type.bytes())
 
-    def supports_type(self, type: Type) -> bool:
-        """Always true: all types are on all targets."""
-        return isinstance(type, Type)
+    def supports_type(self, type: Type, device: DeviceAPI | None = None) -> bool:
+        """Whether values of a type can be computed with on its device, or on one of its devices."""
+        on = self if device is None else Target().with_feature(target_feature_for_device_api(device))
+        if type.bits() != 64:
+            return True
+        if (
+            type.is_float()
+            and on.has_feature(TargetFeature["OpenCL"])
+            and not self.has_feature(TargetFeature["CLDoubles"])
+        ):
+            return False
+        return not on.features_any_of(_NO_64_BITS)
+
+    def supports_device_api(self, device: DeviceAPI) -> bool:
+        """Whether it has a device."""
+        if device in (DeviceAPI["None"], DeviceAPI.Host):
+            return True
+        if device is DeviceAPI.Default_GPU:
+            return self.has_gpu_feature()
+        return self.has_feature(target_feature_for_device_api(device))
+
+    def has_large_buffers(self) -> bool:
+        """Whether Buffers may have more than 2^31 - 1 values."""
+        return self.bits == 64 and self.has_feature(TargetFeature["LargeBuffers"])
+
+    def maximum_buffer_size(self) -> int:
+        """The most bytes of a Buffer."""
+        return 2**63 - 1 if self.has_large_buffers() else 2**31 - 1
 
     def supported(self) -> bool:
         """Whether it can be compiled for: any CPU, and NVIDIA's GPUs."""
-        return self.has_feature(TargetFeature.CUDA) or not self.has_gpu_feature()
+        return self.has_feature(TargetFeature["CUDA"]) or not self.has_gpu_feature()
 
     def to_string(self) -> str:
         """As Halide writes it: `x86-64-linux-cuda`."""
-        arch = next(name for name, arch in _ARCH.items() if arch is self.arch) if self.arch in _ARCH.values() else None
-        system = next((name for name, os in _OS.items() if os is self.os), self.os.name.lower())
-        features = sorted(f.name.lower() for f in self._features)
-        return "-".join([arch or self.arch.name.lower(), str(self.bits), system, *features])
+        arch = next(text for text, arch in ARCH_TEXTS.items() if arch is self.arch)
+        system = next(text for text, os in OS_TEXTS.items() if os is self.os)
+        tune = [self._tune] if self._tune else []
+        return "-".join([arch, str(self.bits), system, *tune, *sorted(f.value for f in self._features)])
 
     def __str__(self) -> str:
         return self.to_string()
 
     def __repr__(self) -> str:
-        return f"<tilefuse.Target {self.to_string()}>"
+        return f"<halide.Target {self.to_string()}>"
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Target) and self.to_string() == other.to_string()
@@ -178,13 +226,20 @@ def host_supports_target_device(target: Target) -> bool:
     """Whether this machine has the GPU of a target."""
     from tilefuse.runtime.backend import find_backend  # late: the runtime is above the language
 
+    if target.has_gpu_feature() and not target.has_feature(TargetFeature["CUDA"]):
+        return False
     try:
         return find_backend(target.name()).name == "cuda" or not target.has_gpu_feature()
     except RuntimeError:
         return False
 
 
+def target_feature_for_device_api(device: DeviceAPI) -> TargetFeature:
+    """The feature of targets that have a device; `FeatureEnd` if there is none."""
+    return _FEATURE_OF.get(device, TargetFeature["FeatureEnd"])
+
+
 __all__ = [
     "Target", "TargetArch", "TargetFeature", "TargetOS", "get_host_target", "get_jit_target_from_environment",
-    "get_target_from_environment", "host_supports_target_device",
+    "get_target_from_environment", "host_supports_target_device", "target_feature_for_device_api",
 ]  # fmt: skip

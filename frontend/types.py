@@ -40,25 +40,25 @@ _WIDTHS = (
 class Type:
     """The type of an expression or pixel: a code (`int`, `uint`, `float`, `bfloat`) and a number of bits."""
 
-    __slots__ = ("_bits", "_code", "element", "storage")
+    __slots__ = ("_bits", "_code", "_lanes", "element", "storage")
 
     element: Attribute
     """The type of a pixel in the img dialect: `ui8`, `si16`, `f32`, `i1`."""
     storage: Attribute
     """The signless type that arithmetic is done in: `i8`, `i16`, `f32`, `i1`."""
 
-    def __init__(self, code: str | TypeCode = "handle", bits: int = 0, lanes: int = 1):
+    def __init__(self, code: str | TypeCode | None = None, bits: int = 0, lanes: int = 1):
+        if code is None:
+            code, bits, lanes = "handle", 0, 0
         if isinstance(code, TypeCode):
             code = code.name.lower()
-        if lanes != 1:
-            fail(f"a Type has one lane, not {lanes}: vectors are made by the compiler")
-        self._code, self._bits = code, int(bits)
-        if code == "handle":
-            # A pointer, which no pixel is.
+        self._code, self._bits, self._lanes = code, int(bits), int(lanes)
+        if code != "handle" and (code, bits) not in _WIDTHS:
+            fail(f"there is no type {code}{bits}")
+        if code == "handle" or lanes != 1:
+            # Pointers and vectors, which no pixels are.
             self.element = self.storage = NoneAttr()
             return
-        if (code, bits) not in _WIDTHS:
-            fail(f"there is no type {code}{bits}")
         if code in ("float", "bfloat"):
             self.element = _FLOATS[code, bits]
         elif bits == 1:
@@ -92,28 +92,43 @@ class Type:
         return TypeCode[{"int": "Int", "uint": "UInt", "handle": "Handle"}.get(self._code, "Float")]
 
     def lanes(self) -> int:
-        """Always 1."""
-        return 1
+        """How many values it has: 1 of what a pixel or an Expr can be."""
+        return self._lanes
 
     def is_scalar(self) -> bool:
-        """Always true."""
-        return True
+        """Whether it has one lane."""
+        return self._lanes == 1
 
     def is_vector(self) -> bool:
-        """Always false."""
-        return False
+        """Whether it has several lanes."""
+        return self._lanes > 1
 
     def is_handle(self) -> bool:
         """Whether this is a pointer, which no pixel is."""
         return self._code == "handle"
 
+    def same_handle_type(self, other: Type) -> bool:
+        """Whether both are pointers to the same: all handles are."""
+        return self.is_handle() and other.is_handle()
+
     def element_of(self) -> Type:
-        """The type itself."""
-        return self
+        """The type of one lane."""
+        return self.with_lanes(1)
+
+    def with_lanes(self, lanes: int) -> Type:
+        """The type with another number of lanes."""
+        return Type(self._code, self._bits, lanes)
 
     def with_code(self, code: TypeCode) -> Type:
         """The type of another kind with the same width."""
-        return Type(code, self._bits)
+        return Type(code, self._bits, self._lanes)
+
+    def check_pixel(self, what: str) -> None:
+        """PipelineError if no pixel, and so no value in a pipeline, is of this type."""
+        if self.is_handle():
+            fail(f"{what} cannot be of handles: there are no pointers in pipelines")
+        if self._lanes != 1:
+            fail(f"{what} cannot be of {self}: a type there has one lane, and vectors are made by the compiler")
 
     def is_max(self, value: int) -> bool:
         """Whether a number is the largest of this type."""
@@ -133,7 +148,7 @@ class Type:
 
     def with_bits(self, bits: int) -> Type:
         """The type of the same kind with another width."""
-        return _TYPES[self._code, bits]
+        return _TYPES[self._code, bits] if self._lanes == 1 else Type(self._code, bits, self._lanes)
 
     def min(self) -> Expr:
         """The least value, as an Expr of this type."""
@@ -188,16 +203,20 @@ class Type:
         return value - (1 << self._bits) if self.is_int() and value >> (self._bits - 1) else value
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Type) and (self._code, self._bits) == (other._code, other._bits)
+        return isinstance(other, Type) and self._key() == other._key()
 
     def __hash__(self) -> int:
         return hash((self._code, self._bits))
 
+    def _key(self) -> tuple[str, int, int]:
+        return self._code, self._bits, self._lanes
+
     def __str__(self) -> str:
-        return "bool" if self._bits == 1 else f"{self._code}{self._bits}"
+        name = "bool" if self._bits == 1 else f"{self._code}{self._bits}"
+        return f"{name}x{self._lanes}" if self._lanes > 1 else name
 
     def __repr__(self) -> str:
-        return f"<tilefuse.Type {self}>"
+        return f"<halide.Type {self}>"
 
 
 def _bfloat(value: float) -> float:
@@ -217,32 +236,33 @@ _BY_DTYPE = {
 }
 
 
-def _find(code: str, bits: int, name: str) -> Type:
+def _find(code: str, bits: int, name: str, lanes: int) -> Type:
     try:
-        return _TYPES[code, bits]
+        found = _TYPES[code, bits]
+        return found if lanes == 1 else found.with_lanes(lanes)
     except KeyError:
         widths = ", ".join(str(b) for c, b in _TYPES if c == code)
         fail(f"there is no {name}({bits}); widths are {widths}")
 
 
-def Int(bits: int) -> Type:
+def Int(bits: int, lanes: int = 1) -> Type:
     """A signed integer of 8, 16, 32 or 64 bits."""
-    return _find("int", bits, "Int")
+    return _find("int", bits, "Int", lanes)
 
 
-def UInt(bits: int) -> Type:
+def UInt(bits: int, lanes: int = 1) -> Type:
     """An unsigned integer of 1 (a bool), 8, 16, 32 or 64 bits."""
-    return _find("uint", bits, "UInt")
+    return _find("uint", bits, "UInt", lanes)
 
 
-def Float(bits: int) -> Type:
+def Float(bits: int, lanes: int = 1) -> Type:
     """A floating-point number of 16, 32 or 64 bits."""
-    return _find("float", bits, "Float")
+    return _find("float", bits, "Float", lanes)
 
 
-def BFloat(bits: int) -> Type:
+def BFloat(bits: int, lanes: int = 1) -> Type:
     """The 16-bit brain float."""
-    return _find("bfloat", bits, "BFloat")
+    return _find("bfloat", bits, "BFloat", lanes)
 
 
 def Handle() -> Type:
@@ -250,9 +270,14 @@ def Handle() -> Type:
     return Type("handle", 64)
 
 
-def Bool() -> Type:
+def Bool(lanes: int = 1) -> Type:
     """True or false."""
-    return _TYPES["uint", 1]
+    return _find("uint", 1, "Bool", lanes)
+
+
+def type_of_element(element: Attribute) -> Type:
+    """The type of pixels that the img dialect has as `element`."""
+    return next(type for type in _TYPES.values() if type.element == element)
 
 
 def type_of_dtype(dtype: np.dtype) -> Type:

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NoReturn, Protocol
 
-from tilefuse.frontend.errors import fail
-from tilefuse.frontend.expr import Var, as_expr, constant, type_name
+from tilefuse.frontend.errors import KindError, fail, in_halide
+from tilefuse.frontend.expr import Var, as_expr, constant, same, type_name
 from tilefuse.frontend.implicit import expanded, implicit_count
-from tilefuse.frontend.sources import Tuple, as_key
+from tilefuse.frontend.sources import as_key, values_of
 
 
 class Definable(Protocol):
     """A Func, as far as its definition goes."""
 
+    order: int
+
     def name(self) -> str: ...
+
+    def defined(self) -> bool: ...
 
     def __getitem__(self, key: Any) -> Any: ...
 
@@ -21,46 +26,35 @@ class Definable(Protocol):
 
 
 class Unset:
-    """`f[args]` of a Func without definition: `f[args] += e` makes it 0, `*=` 1, and then updates it."""
+    """`f[args]` of a Func without definition: `f[args] = f[args] + e` makes it 0, with `*` 1, and then updates it."""
 
     def __init__(self, func: Definable, key: Any):
         self._func, self._key = func, key
 
-    def _start(self, start: int, value: Any) -> Any:
-        """Define the Func as `start` of the type of `value`; its value at the point."""
-        values = tuple(value) if isinstance(value, tuple | list | Tuple) else (value,)
-        exprs = tuple(as_expr(v) for v in values)
-        keys = expanded(as_key(self._key), implicit_count(exprs), f"Func '{self._func.name()}'")
-        taken = {k.name() for k in keys if isinstance(k, Var)}
-        args = tuple(k if isinstance(k, Var) else _fresh(i, taken) for i, k in enumerate(keys))
-        starts = tuple(constant(e.type(), start) for e in exprs)
-        self._func[args] = starts[0] if len(starts) == 1 else starts
-        return self._func[self._key]
+    def __add__(self, value: Any) -> Unevaluated:
+        return Unevaluated(self._func, self._key, 0, value, lambda old: old + value)
 
-    def __iadd__(self, value: Any) -> Any:  # type: ignore[misc]
-        return self._start(0, value) + value
+    def __sub__(self, value: Any) -> Unevaluated:
+        return Unevaluated(self._func, self._key, 0, value, lambda old: old - value)
 
-    def __isub__(self, value: Any) -> Any:  # type: ignore[misc]
-        return self._start(0, value) - value
+    def __mul__(self, value: Any) -> Unevaluated:
+        return Unevaluated(self._func, self._key, 1, value, lambda old: old * value)
 
-    def __imul__(self, value: Any) -> Any:  # type: ignore[misc]
-        return self._start(1, value) * value
-
-    def __itruediv__(self, value: Any) -> Any:  # type: ignore[misc]
-        return self._start(1, value) / value
+    def __truediv__(self, value: Any) -> Unevaluated:
+        return Unevaluated(self._func, self._key, 1, value, lambda old: old / value)
 
     def as_expr(self) -> NoReturn:
         """PipelineError: it has no value."""
         name = self._func.name()
         fail(
             f"Func '{name}' is read before it is defined; write {name}[x, y] = ... first. Only an update reads the "
-            "Func itself"
+            "Func itself" + in_halide(f'Can\'t call Func "{name}" because it has not yet been defined.')
         )
 
     def _fails(self, *_: Any) -> Any:
         self.as_expr()
 
-    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _fails
+    __radd__ = __rsub__ = __rmul__ = __rtruediv__ = _fails
     __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __pow__ = __rpow__ = __and__ = __rand__ = _fails
     __or__ = __ror__ = __xor__ = __rxor__ = __lshift__ = __rlshift__ = __rshift__ = __rrshift__ = _fails
     __neg__ = __pos__ = __invert__ = __abs__ = __lt__ = __le__ = __gt__ = __ge__ = __bool__ = __iter__ = _fails
@@ -69,6 +63,58 @@ class Unset:
 
     def __repr__(self) -> str:
         return f"<{type_name(self)} value of Func '{self._func.name()}'>"
+
+
+class Unevaluated:
+    """`f[args] + e` of a Func without definition: it is assigned to `f[args]`, and nothing else is done with it."""
+
+    def __init__(self, func: Definable, key: Any, start: int, value: Any, updated: Callable[[Any], Any]):
+        self._func, self._key, self._start, self._value, self._updated = func, key, start, value, updated
+
+    def define(self, func: Definable, key: Any) -> None:
+        """Define `func` as where it starts, and update it at `key`."""
+        what = "Cannot use an unevaluated reference to '{}' to define an update "
+        if func is not self._func:
+            name, number = func.name(), func.order
+            if name == self._func.name():  # tell them apart, as Halide does
+                name = f"{name}${number}"
+            fail(what.format(name) + f"at a different location. It is of Func '{self._func.name()}'")
+        if func.defined():
+            fail(what.format(func.name()) + "when a pure definition already exists.")
+        here, there = as_key(key), as_key(self._key)
+        if len(here) != len(there) or not all(same(as_expr(a), as_expr(b)) for a, b in zip(here, there, strict=True)):
+            fail(what.format(func.name()) + "at a different location. Only an update reads the Func itself")
+        self._define_start()
+        self._func[key] = self._updated(self._func[key])
+
+    def _define_start(self) -> None:
+        """Define the Func as a constant of the type of the value."""
+        exprs = tuple(as_expr(v) for v in values_of(self._value))
+        keys = expanded(as_key(self._key), implicit_count(exprs), f"Func '{self._func.name()}'")
+        taken = {k.name() for k in keys if isinstance(k, Var)}
+        args = tuple(k if isinstance(k, Var) else _fresh(i, taken) for i, k in enumerate(keys))
+        starts = tuple(constant(e.type(), self._start) for e in exprs)
+        self._func[args] = starts[0] if len(starts) == 1 else starts
+
+    def as_expr(self) -> NoReturn:
+        """PipelineError: it has no value."""
+        fail(f"what Func '{self._func.name()}' begins with has no value; assign it to where it was read")
+
+    def _fails(sign: str) -> Callable[..., Any]:  # type: ignore[misc]
+        def operate(self: Unevaluated, other: Any = None) -> Any:
+            fail(
+                f"what Func '{self._func.name()}' begins with can only be assigned to where it was read (in Halide: "
+                f"unsupported operand type(s) for {sign}: 'halide.halide_._UnevaluatedFuncRefExpr' and "
+                f"'{type_name(other)}')",
+                kind=KindError,
+            )
+
+        return operate
+
+    __add__, __sub__, __mul__, __truediv__ = _fails("+"), _fails("-"), _fails("*"), _fails("/")
+    __radd__, __rsub__, __rmul__, __rtruediv__ = _fails("+"), _fails("-"), _fails("*"), _fails("/")
+    __iadd__, __isub__, __imul__, __itruediv__ = _fails("+="), _fails("-="), _fails("*="), _fails("/=")
+    __array_ufunc__ = None
 
 
 def _fresh(number: int, taken: set[str]) -> Var:

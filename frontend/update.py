@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 
 from tilefuse.dialects.diagnostics import SourcePosition, user_position
 from tilefuse.frontend.errors import fail
-from tilefuse.frontend.expr import Expr, Var, as_expr, binary, constant, literal, node
+from tilefuse.frontend.expr import Expr, Var, as_expr, binary, constant, literal, node, same
 from tilefuse.frontend.implicit import expanded
 from tilefuse.frontend.random import placed
 from tilefuse.frontend.rdom import RDom
 from tilefuse.frontend.reads import Reads, find_reads
-from tilefuse.frontend.sources import Source, Tuple, as_key
+from tilefuse.frontend.sources import Source, as_key, values_of
 from tilefuse.frontend.types import Type
 from tilefuse.frontend.walk import describe, postorder
 
@@ -33,6 +33,12 @@ class Update(NamedTuple):
     predicate: Expr | None
     reads: Reads
     position: SourcePosition
+
+    def written(self, func: Source) -> list[Expr]:
+        """The values that it writes, each combined with the old one."""
+        olds = [node("call", t, self.args, (func, i)) for i, t in enumerate(func.value_types())]
+        terms = zip(self.combine, olds, self.values, strict=True)
+        return [term if combine == SET else binary(combine, old, term) for combine, old, term in terms]
 
 
 def make_update(func: Source, names: Sequence[str], key: Any, value: Any, over: RDom | None = None) -> Update:
@@ -68,7 +74,7 @@ def make_update(func: Source, names: Sequence[str], key: Any, value: Any, over: 
 
 def _values(what: str, func: Source, value: Any) -> list[Expr]:
     types = func.value_types()
-    given = list(value) if isinstance(value, tuple | list | Tuple) else [value]
+    given = values_of(value)
     if len(given) != len(types):
         fail(f"{what} gives {len(given)} values, but it has {len(types)}")
     return [_of_type(what, v, t) for v, t in zip(given, types, strict=True)]
@@ -134,15 +140,6 @@ def _combiner(func: Source, number: int, args: Sequence[Expr], value: Expr) -> t
             if at_place and not any(e.op == "call" and e.data[0] is func for e in postorder([term, *args])):
                 return value.op, term
     return SET, value
-
-
-def same(a: Expr, b: Expr) -> bool:
-    """Whether two expressions are the same, node for node."""
-    if a is b:
-        return True
-    if (a.op, a.type(), len(a.args)) != (b.op, b.type(), len(b.args)) or a.data != b.data:
-        return False
-    return all(map(same, a.args, b.args))
 
 
 def undef(type: Type) -> Expr:

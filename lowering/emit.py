@@ -77,7 +77,8 @@ class Emitter:
         x, y = self.value(a), self.value(b)
         return self._memo((kind, x, y), lambda: kind(x, y), hint)  # type: ignore[arg-type, call-arg]
 
-    def _terms(self, a: Num) -> tuple[dict[SSAValue, int], int]:
+    def terms(self, a: Num) -> tuple[dict[SSAValue, int], int]:
+        """An index as a sum: how often each value is in it, and a constant."""
         if isinstance(a, int):
             return {}, a
         return self._linear.get(a, ({a: 1}, 0))
@@ -87,7 +88,7 @@ class Emitter:
             return a
         if isinstance(a, int) and a == 0 and sign > 0:
             return b
-        (ta, ca), (tb, cb) = self._terms(a), self._terms(b)
+        (ta, ca), (tb, cb) = self.terms(a), self.terms(b)
         terms = dict(ta)
         for value, n in tb.items():
             terms[value] = terms.get(value, 0) + sign * n

@@ -215,17 +215,22 @@ class Located:
     """Per constant exterior, outermost first: what must hold per dimension, and the value where it does not."""
 
 
-def locate(e: Emitter, tile: Tile, source: SSAValue, where: Sequence[Num], border: SSAValue | None) -> Located:
+def locate(
+    e: Emitter, tile: Tile, source: SSAValue, where: Sequence[Num], border: SSAValue | None, *, needed: bool = False
+) -> Located:
     """Where the point of `source`, a function in global memory under boundaries, at absolute coordinates lies.
 
-    With `border` None the boundaries are always applied. The index is inside the buffer in border tiles.
+    With `border` None the boundaries are always applied. The index is inside the buffer in border tiles; so it is of
+    points that the call has `needed`, but for those that an exterior replaces.
     """
     base, boundaries = behind_boundaries(source)
     exteriors: list[tuple[dict[int, SSAValue], SSAValue]] = []
-    in_box: set[int] = set()
+    in_box: set[int] = set(range(len(where))) if needed else set()
     where = list(where)
     for b in boundaries:
-        if not b.mins and b.kind.data is not BoundaryKind.ConstantExterior:
+        if b.kind.data is BoundaryKind.ConstantExterior:
+            in_box -= set(b.dimensions)
+        elif not b.mins:
             in_box |= set(b.dimensions)
         where, conditions = _apply_boundary(e, tile, b, where, border)
         if conditions:
@@ -244,9 +249,11 @@ def locate(e: Emitter, tile: Tile, source: SSAValue, where: Sequence[Num], borde
     return Located(index, exteriors)
 
 
-def read_global(e: Emitter, tile: Tile, source: SSAValue, where: Sequence[Num], border: SSAValue | None) -> SSAValue:
-    """The value of `source`, a function in global memory under boundaries, at absolute coordinates."""
-    at = locate(e, tile, source, where, border)
+def read_global(
+    e: Emitter, tile: Tile, source: SSAValue, where: Sequence[Num], border: SSAValue | None, *, needed: bool = False
+) -> SSAValue:
+    """The value of `source`, a function in global memory under boundaries, at absolute coordinates (see `locate`)."""
+    at = locate(e, tile, source, where, border, needed=needed)
     value = e.load(tile.buffers[behind_boundaries(source)[0]].memref, at.index)
     # an outer constant exterior hides the inner ones
     for conditions, other in reversed(at.inside):

@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import DenseArrayBase, StringAttr, i1, i64
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from tilefuse.analysis.access import behind_boundaries, coordinates, indices_of
-from tilefuse.analysis.index import BoundedIndex, Index
+from tilefuse.analysis.index import Index
 from tilefuse.analysis.strides import rows_are_contiguous
 from tilefuse.dialects.img.axes import letter
 from tilefuse.dialects.img.ops import GroupOp, ReadOp, UpdateOp, WriteOp
@@ -176,12 +176,8 @@ class UpdateBody:
         if op.source in self.op.currents:
             buffer = self.function.old(self.op.currents.index(op.source))  # type: ignore[arg-type]
             return self.e.load(buffer.memref, buffer.index(where, self.e))
-        base, boundaries = behind_boundaries(op.source)
-        if not boundaries and all(isinstance(i, Index | BoundedIndex) for i in indices_of(op, coordinates(self.op))):
-            # every point of the domain is one that the buffer has
-            buffer = self.function.tile.buffers[base]
-            return self.e.load(buffer.memref, buffer.index(where, self.e))
-        return read_global(self.e, self.function.tile, op.source, where, None)
+        # every point of the domain is one that the call has needed
+        return read_global(self.e, self.function.tile, op.source, where, None, needed=True)
 
     def _load(self, op: ReadOp) -> list[SSAValue]:
         """The values of a read at all points, by vectors."""

@@ -76,10 +76,12 @@ def _expand_block(
 ) -> None:
     """`constants` are those that dominate the block."""
     for op in list(block.ops):
-        if isinstance(op, arith.ConstantOp):
-            if (number := integer_constant(op.result)) is not None:
-                constants.setdefault((number, op.result.type), op.result)
-        elif isinstance(op, kinds) and not isinstance(block.parent_op(), PipelineOp | GroupOp):
+        kind = type(op)  # `isinstance` takes ten times as long, and all operations of all kernels come by
+        if kind is arith.ConstantOp:
+            if (number := integer_constant(op.results[0])) is not None:
+                constants.setdefault((number, op.results[0].type), op.results[0])
+            continue
+        if kind in kinds and not isinstance(block.parent_op(), PipelineOp | GroupOp):
             # arith compares no vectors here, so theirs stay.
             if not isinstance(op.results[0].type, IntegerType | IndexType):
                 continue
@@ -91,6 +93,8 @@ def _expand_block(
             op.results[0].replace_all_uses_with(result)
             op.detach()
             op.erase()
+            continue
+        if not op.regions:
             continue
         # A constant outside a stage would become an argument of its kernel.
         closed = isinstance(op, StageOp) or op.has_trait(IsolatedFromAbove)

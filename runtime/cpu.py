@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tilefuse.runtime import cache
 from tilefuse.runtime.errors import BuildError, TargetError
+from tilefuse.runtime.output import direct_prints
 
 if TYPE_CHECKING:
     import subprocess
@@ -154,6 +155,7 @@ def load_library(source: str, *, strict_float: bool) -> ctypes.CDLL:
                     f"the compiled library cannot be loaded: {error}; set TILEFUSE_CACHE_DIR to a folder "
                     "that programs may run from"
                 ) from None
+            direct_prints(library)
             # by the entry: a private copy must not be written again while it is loaded
             _libraries[entry] = library
         return library

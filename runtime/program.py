@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from io import StringIO
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,8 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 from xdsl.printer import Printer
 
+from tilefuse.analysis.bounds import Box
+from tilefuse.analysis.requirements import drop_requirements
 from tilefuse.dialects.parsing import parse_module
 from tilefuse.dialects.verification import verify as verify_module
 from tilefuse.passes.pipeline import DETERMINISM, PassTrace
@@ -46,6 +48,7 @@ from tilefuse.runtime.layouts import (
 )
 from tilefuse.runtime.prepared import Prepared, PreparedKernels, PreparedReference
 from tilefuse.runtime.reference import ReferenceRunner
+from tilefuse.runtime.requirements import Requirements
 from tilefuse.runtime.scalars import Number, distinct, params_in_boxes
 from tilefuse.runtime.seen import SEVERAL, SeenCall, SeenCalls
 from tilefuse.runtime.specialize import find_pipeline, give_outputs_stages, specialize
@@ -124,9 +127,15 @@ class Program:
     """A pipeline compiled for one target. Call it with arrays; see `__call__`."""
 
     def __init__(self, module: ModuleOp, settings: Settings):
-        self._module = module.clone()
+        self._written = self._module = module.clone()
         self._settings = settings
         self._pipeline = find_pipeline(self._module)
+        self._requirements: Requirements | None = None
+        if self._pipeline.requirements:
+            self._requirements = Requirements(self._written, lambda module: Program(module, settings))
+            self._module = self._written.clone()
+            drop_requirements(self._module)
+            self._pipeline = find_pipeline(self._module)
         give_outputs_stages(self._pipeline)
         self._signature = Signature(self._pipeline)
         self._params_in_boxes = params_in_boxes(self._pipeline)
@@ -148,7 +157,7 @@ class Program:
     def __reduce__(self) -> tuple[Any, ...]:
         """As IR and settings: who loads a program has it compiled, or finds its machine code in the cache."""
         text = StringIO()
-        Printer(text, print_generic_format=True, print_debuginfo=True).print_op(self._module)
+        Printer(text, print_generic_format=True, print_debuginfo=True).print_op(self._written)
         return _loaded, (text.getvalue(), self._settings)
 
     def _repr_html_(self) -> str:
@@ -181,7 +190,8 @@ class Program:
         """
         signature = self._signature
         inputs, params = signature.bind(arrays, named)
-        glance = self._seen.glance(inputs, out, params) if sizes is None and mins is None else None
+        plain = sizes is None and mins is None and self._requirements is None
+        glance = self._seen.glance(inputs, out, params) if plain else None
         if glance is not None and glance.seen is not None and not glance.may_overlap:
             done = self._repeat(glance.seen, glance.pointers, inputs, out, params, stream)
             if done is not None:
@@ -190,6 +200,9 @@ class Program:
         originals = signature.per_output(out, "out") if out is not None else {}
         given = {name: view(array, f"out= of output '{name}'") for name, array in originals.items()}
         asked = (signature.sizes(sizes), signature.mins(mins)) if glance is None else ({}, {})
+        if self._requirements is not None:
+            named_inputs = {slot.name: array for slot, array in zip(signature.inputs, inputs, strict=True)}
+            self._requirements.check(self._request(views, given, asked), named_inputs, params, stream)
         everything = [*views, *given.values()]
         device = self._device(everything)
         prepared = self._prepare(views, given, asked, params, device)
@@ -289,6 +302,11 @@ class Program:
         return str(self._settings.backend)
 
     @property
+    def on_gpu(self) -> bool:
+        """Whether it takes arrays on a GPU."""
+        return self._settings.backend.name == "cuda"
+
+    @property
     def passes(self) -> list[str]:
         """The names of the passes that ran, in order; `input` is what they began with."""
         return self._trace().passes
@@ -334,6 +352,12 @@ class Program:
             self._seconds = timing.wall_seconds(lambda: self(*arrays, **named), repeat)
         return self._seconds
 
+    def output_boxes(self, *arrays: Any, mins: Any = None, **named: Any) -> dict[str, Box]:
+        """(min, extent) per dimension of each output that a call without `out` and `sizes` computes, x first."""
+        inputs, params = self._signature.bind(arrays, named)
+        views = [view(a, slot.what) for a, slot in zip(inputs, self._signature.inputs, strict=True)]
+        return resolve(self._pipeline, self._request(views, {}, ({}, self._signature.mins(mins))), params).outputs
+
     # --- preparing a call ----------------------------------------------------------------------------------
 
     def _prepare(
@@ -361,6 +385,12 @@ class Program:
                     self._prepared.popitem(last=False)
         return found
 
+    def _request(
+        self, views: Sequence[ArrayView], given: Mapping[str, ArrayView], asked: tuple[_Sizes, _Sizes]
+    ) -> Request:
+        shapes = {slot.name: v.shape for slot, v in zip(self._signature.inputs, views, strict=True)}
+        return Request(shapes, {n: v.shape for n, v in given.items()}, *asked)
+
     def _make_prepared(
         self,
         views: Sequence[ArrayView],
@@ -377,9 +407,7 @@ class Program:
             slot.check(v)
         kind = "cuda" if backend.name == "cuda" else "cpu"
         check_devices(everything, slots, kind, self.target, device)
-        shapes = {slot.name: v.shape for slot, v in zip(signature.inputs, views, strict=True)}
-        out_given = {n: v.shape for n, v in given.items()}
-        boxes = resolve(self._pipeline, Request(shapes, out_given, *asked), params)
+        boxes = resolve(self._pipeline, self._request(views, given, asked), params)
 
         starts = {box[0][0] for box in boxes.computed.values() if box}
         inputs, specs = [], {}

@@ -97,7 +97,7 @@ def by_halide(arrays: Sequence[np.ndarray], values: Values) -> list[np.ndarray]:
 def by_us(arrays: Sequence[np.ndarray], values: Values, target: str) -> list[np.ndarray]:
     """What our back end for `target` computes."""
     found = define(tilefuse, arrays, values).realize([arrays[0].size], target=target, **_strict(target))
-    return list(found) if isinstance(found, tuple) else [found]
+    return [np.asarray(f) for f in (found if isinstance(found, tuple) else (found,))]
 
 
 def _strict(target: str) -> dict[str, Any]:

@@ -47,6 +47,8 @@ CHECKS = {
     "calls": Check("random_calls:check"),
     "constants": Check("random_constants:check"),
     "edited": Check("random_names:by_hand"),
+    "halide": Check("language_check:check_as_halide", "language_shrink:shrink_as_halide", needs=("halide",)),
+    "language": Check("language_check:check", "language_shrink:shrink"),
     "names": Check("random_names:check"),
     "ranks": Check("random_ranks:check"),
     "tables": Check("random_tables:check"),
@@ -80,7 +82,7 @@ class Soak:
                 shrink = CHECKS[failure["kind"]].shrink
                 assert shrink is not None
                 seconds = SHRINKING - 20  # leaves time to end with what was found
-                yield Task(shrink, (failure["seed"], died, seconds), failure, SHRINKING + self.limit)
+                yield Task(shrink, (failure["seed"], died, seconds), failure, SHRINKING + self.limit, fresh=True)
                 continue
             drawn = next(self._drawn, None)
             if drawn is None:

@@ -45,6 +45,8 @@ class Task:
     """What the caller wants to know it by."""
     limit: float = 120
     """Seconds."""
+    fresh: bool = False
+    """Whether it needs a process that has done nothing yet: one that forks."""
 
 
 @dataclass(frozen=True)
@@ -130,6 +132,9 @@ def run(tasks: Iterator[Task], jobs: int, seconds: float, ended: Callable[[Outco
                 if task is None:
                     more = False
                     break
+                if worker is not None and task.fresh and worker.done:
+                    worker.end()
+                    worker = None
                 if worker is None:
                     worker = workers[n] = _start()
                 worker.give(task)

@@ -27,10 +27,11 @@ MAY_IMPORT = {
 
 ACROSS = {
     # What a program is made of before it is compiled knows nothing of compiling, but for the methods that do it.
-    ("frontend.pipeline", "runtime.program"): "Pipeline.compile",
+    ("frontend.compilable", "runtime.program"): "Pipeline.compile",
+    ("frontend.infer", "runtime.inferred"): "infer_input_bounds",
     ("frontend.ir", "runtime.program"): "hl.compile",
     ("frontend.target", "runtime.backend"): "host_supports_target_device",
-    ("frontend.pipeline", "analysis.graph"): "Pipeline.graph",
+    ("frontend.runnable", "analysis.graph"): "Pipeline.graph",
     ("evaluator.evaluate", "analysis.access"): "the function behind boundaries and groups",
 }
 """Imports against the table above, each with its reason."""

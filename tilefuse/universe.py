@@ -49,6 +49,7 @@ UNIVERSE = Universe(
         "canonicalize-stages": _pass("canonicalize_stages", "CanonicalizeStages"),
         "chain-kernels": _pass("chain_kernels", "ChainKernels"),
         "copy-updated": _pass("copy_updated", "CopyUpdated"),
+        "drop-requirements": _pass("drop_requirements", "DropRequirements"),
         "expand-division": _pass("expand_division", "ExpandDivision"),
         "expand-shifts": _pass("expand_shifts", "ExpandShifts"),
         "fold-grids": _pass("fold_grids", "FoldGrids"),

@@ -3,7 +3,7 @@
 
 img.pipeline @p {
   %in = img.input "in" : !img.func<1xf32>
-  // expected-error @below {{no execution model is called 'spiral'; there are warp_tile, block_tile, in_order}}
+  // expected-error @below {{no execution model is called 'spiral'; there are warp_tile, block_tile}}
   %g = img.group "g" schedule #schedule.spiral<tile = [8], threads = [8]> {
     %f = img.stage "f" (%x) -> f32 {
       %v = img.read %in[%x] : !img.func<1xf32>

@@ -27,7 +27,7 @@ img.pipeline @p {
     }
     img.yield %s : !img.func<1xf32>
   } : !img.func<1xf32>
-  // expected-error @below {{group 'g': block_tile cannot run update 'u'; in_order can}}
+  // expected-error @below {{group 'g': block_tile cannot run update 'u'}}
   %g = img.group "g" schedule #schedule.block_tile<tile = [64], threads = [64]> {
     %u = img.update "u" (%x) of (%c = %f : !img.func<1xf32>) combine [add] {
       %v = img.read %in[%x] : !img.func<1xf32>

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 from xdsl.dialects import arith, func, scf
@@ -12,7 +13,7 @@ import tilefuse.lowering.printers.expr as expr
 from tilefuse.lowering.printers.async_copies import c_copies
 from tilefuse.lowering.printers.atomics import c_atomics
 from tilefuse.lowering.printers.c_types import SIGNED, UNSIGNED, byte_size, lanes, short_name, storage_type
-from tilefuse.lowering.printers.checks import check_barriers
+from tilefuse.lowering.printers.checks import check_barriers, places_of
 from tilefuse.lowering.printers.expr import MUL, Expr
 from tilefuse.lowering.printers.language import Language
 from tilefuse.lowering.printers.library import COMMON, Helper
@@ -101,6 +102,13 @@ def _bits() -> dict[str, Helper]:
     return found
 
 
+_WRITE = """static void (*tilefuse_writer)(const char*);
+void tilefuse_set_write(void (*writer)(const char*)) { tilefuse_writer = writer; }
+static void tilefuse_write(const char* line) {
+  if (tilefuse_writer) tilefuse_writer(line);
+  else fputs(line, stdout);
+}"""
+
 _HALF = {
     "f16_to_f32": Helper(
         "float f16_to_f32(unsigned short a) { _Float16 h; __builtin_memcpy(&h, &a, 2); return (float)h; }"
@@ -150,7 +158,7 @@ class C(Language):
 
     def check(self, function: func.FuncOp, functions: dict[str, func.FuncOp]) -> None:
         """Threads run one after the other, so they cannot wait for each other."""
-        check_barriers(function, functions)
+        check_barriers(places_of(function, functions))
 
     def hardware_index(self, level: str) -> str | None:
         """All loops are loops."""
@@ -179,6 +187,13 @@ class C(Language):
         double = ctype == "double"
         one = Expr("1.0" if double else "1.0f", expr.PRIMARY, ctype)
         return expr.binary(one, "/", expr.call(self.math("sqrt" if double else "sqrtf"), (a,), ctype), MUL, ctype)
+
+    def print_line(self, prelude: Prelude, arguments: Sequence[str], longest: int) -> str:
+        """To a function that the runtime may set, which finds Python's output; else to C's."""
+        prelude.includes.add("stdio.h")
+        prelude.require_type("tilefuse_write", _WRITE)
+        text = ", ".join(arguments)
+        return f"{{ char line[{longest}]; snprintf(line, sizeof line, {text}); tilefuse_write(line); }}"
 
     def dynamic_shared(self, name: str, type_: MemRefType, op: Operation) -> str:
         """Memory of the thread that runs the block, for as long as that lives: it may be more than a stack holds."""

@@ -51,6 +51,7 @@ from tilefuse.lowering.printers.memory import (
     print_view,
 )
 from tilefuse.lowering.printers.memrefs import written_arguments
+from tilefuse.lowering.printers.operations import operations_in
 from tilefuse.lowering.printers.pairs import PAIR_ROWS, ROW_ROWS, is_pair, print_extended_product
 from tilefuse.lowering.printers.prelude import Prelude
 from tilefuse.lowering.printers.prints import print_print
@@ -129,18 +130,19 @@ class FunctionPrinter(FunctionText):
 
     def _count_uses(self) -> None:
         """Uses by operations that are printed. Backwards, so that dead ones do not count."""
-        for op in reversed(list(self.function.walk())):
+        for op in reversed(operations_in(self.function)):
             if op_name(op) in EXPRESSIONS and not any(self.uses.get(r) for r in op.results):
                 continue
+            ends, is_loop = type(op) is scf.YieldOp, type(op) is scf.ForOp
             for i, operand in enumerate(op.operands):
-                if self._is_dead_yield(op, i) or (i < 3 and self._hardware_index(op)):
+                if (ends and self._is_dead_yield(op, i)) or (is_loop and i < 3 and self._hardware_index(op)):
                     continue
                 self.uses[operand] = self.uses.get(operand, 0) + 1
                 self._user[operand] = op
 
     def _is_dead_yield(self, op: Operation, i: int) -> bool:
         parent = op.parent_op()
-        return isinstance(op, scf.YieldOp) and isinstance(parent, scf.IfOp) and not self.uses.get(parent.results[i])
+        return isinstance(parent, scf.IfOp) and not self.uses.get(parent.results[i])
 
     def _hardware_index(self, op: Operation) -> str | None:
         """Return the built-in value that replaces a block or thread loop, whose bounds are then not printed."""

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
-from xdsl.dialects import arith, func, gpu, memref, scf, vector
+from xdsl.dialects import arith, func, gpu, memref, scf
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, StringAttr
 from xdsl.ir import Block, Operation, SSAValue
 
 from tilefuse.dialects.diagnostics import PipelineError
-from tilefuse.dialects.memref_atomics import AtomicRMWOp
-from tilefuse.dialects.nvgpu import DeviceAsyncCopyOp
-from tilefuse.lowering.printers.memrefs import PRIVATE, SHARED, bytes_of, space_of
+from tilefuse.lowering.printers.memrefs import PRIVATE, SHARED, bytes_of, space_of, stored_to
 from tilefuse.targets.limits import MAX_THREADS_PER_BLOCK, STATIC_SHARED_LIMIT
 
 
@@ -36,21 +35,22 @@ def block_threads(kernel: func.FuncOp) -> tuple[int, int, int]:
     return int(sizes[0]), int(sizes[1]), int(sizes[2])
 
 
-@dataclass(frozen=True)
-class _Place:
+@dataclass(frozen=True, slots=True)
+class Place:
     """An operation of a kernel or of what it calls, with the levels of the loops around it."""
 
     op: Operation
     levels: frozenset[str]
 
 
-def _walk(kernel: func.FuncOp, functions: dict[str, func.FuncOp]) -> list[_Place]:
-    """All operations of a kernel, and of what it calls at each call."""
-    found: list[_Place] = []
+def places_of(kernel: func.FuncOp, functions: dict[str, func.FuncOp]) -> list[Place]:
+    """List the operations of a kernel, and of what it calls: once for all calls that stand in loops of like levels."""
+    found: list[Place] = []
+    called: set[tuple[func.FuncOp, frozenset[str]]] = set()
 
     def visit(block: Block, levels: frozenset[str]) -> None:
         for op in block.ops:
-            found.append(_Place(op, levels))
+            found.append(Place(op, levels))
             if op.regions:
                 inner = levels
                 level = op.attributes.get("kernel.level")
@@ -60,26 +60,27 @@ def _walk(kernel: func.FuncOp, functions: dict[str, func.FuncOp]) -> list[_Place
                     for child in region.blocks:
                         visit(child, inner)
             elif type(op) is func.CallOp and (callee := functions.get(op.callee.string_value())):
-                if not callee.is_declaration:
+                if not callee.is_declaration and (callee, levels) not in called:
+                    called.add((callee, levels))
                     visit(callee.body.block, levels)
 
     visit(kernel.body.block, frozenset())
     return found
 
 
-def check_barriers(kernel: func.FuncOp, functions: dict[str, func.FuncOp]) -> None:
+def check_barriers(places: Sequence[Place]) -> None:
     """A barrier stands between thread loops, not in one: the CPU runs one thread after the other."""
-    for place in _walk(kernel, functions):
-        if isinstance(place.op, gpu.BarrierOp) and _threads_of(place.levels):
+    for place in places:
+        if type(place.op) is gpu.BarrierOp and _threads_of(place.levels):
             raise PipelineError("gpu.barrier inside a thread loop; put it between thread loops", place.op)
 
 
-def check_threads(kernel: func.FuncOp, functions: dict[str, func.FuncOp]) -> None:
+def check_threads(kernel: func.FuncOp, places: Sequence[Place]) -> None:
     """Thread loops cover the block exactly; what is shared is stored to inside them, by one thread each."""
     threads = block_threads(kernel)
     sizes = {f"thread_{axis}": size for axis, size in zip("xyz", threads, strict=True)}
     needed = {level for level, size in sizes.items() if size > 1}
-    for place in _walk(kernel, functions):
+    for place in places:
         level = place.op.attributes.get("kernel.level")
         if isinstance(level, StringAttr) and level.data in sizes and isinstance(place.op, scf.ForOp):
             if (upper := constant_value(place.op.ub)) != sizes[level.data]:
@@ -89,7 +90,7 @@ def check_threads(kernel: func.FuncOp, functions: dict[str, func.FuncOp]) -> Non
                     f"@{kernel.sym_name.data} says {sizes[level.data]}",
                     place.op,
                 )
-        target = _stored(place.op)
+        target = stored_to(place.op)
         if target is not None and space_of(target.type) != PRIVATE and (missing := needed - place.levels):
             raise PipelineError(
                 f"{place.op.name}: every thread of {', '.join(sorted(missing))} would store here; "
@@ -98,11 +99,11 @@ def check_threads(kernel: func.FuncOp, functions: dict[str, func.FuncOp]) -> Non
             )
 
 
-def check_static_shared(kernel: func.FuncOp, functions: dict[str, func.FuncOp]) -> None:
+def check_static_shared(kernel: func.FuncOp, places: Sequence[Place]) -> None:
     """CUDA gives 48 KiB of shared memory to arrays of static size; more must be asked for at the launch."""
     arrays = {
         place.op: bytes_of(place.op.memref.type, place.op)
-        for place in _walk(kernel, functions)
+        for place in places
         if isinstance(place.op, memref.AllocaOp) and space_of(place.op.memref.type) == SHARED
     }
     dynamic = [op for op in arrays if "kernel.dynamic" in op.attributes]
@@ -119,15 +120,3 @@ def check_static_shared(kernel: func.FuncOp, functions: dict[str, func.FuncOp]) 
 
 def _threads_of(levels: frozenset[str]) -> list[str]:
     return [level for level in levels if level.startswith("thread_")]
-
-
-def _stored(op: Operation) -> SSAValue | None:
-    match op:
-        case memref.StoreOp() | AtomicRMWOp():
-            return op.memref
-        case vector.StoreOp() | vector.MaskedStoreOp():
-            return op.base
-        case DeviceAsyncCopyOp():
-            return op.dst
-        case _:
-            return None

@@ -19,6 +19,7 @@ from tilefuse.lowering.printers.checks import (
     check_barriers,
     check_static_shared,
     check_threads,
+    places_of,
 )
 from tilefuse.lowering.printers.cuda_vectors import roots, store_if
 from tilefuse.lowering.printers.expr import Expr
@@ -230,9 +231,10 @@ class Cuda(Language):
 
     def check(self, function: func.FuncOp, functions: dict[str, func.FuncOp]) -> None:
         """Thread loops match the block; static shared memory fits."""
-        check_barriers(function, functions)
-        check_threads(function, functions)
-        check_static_shared(function, functions)
+        places = places_of(function, functions)
+        check_barriers(places)
+        check_threads(function, places)
+        check_static_shared(function, places)
 
     def hardware_index(self, level: str) -> str | None:
         """`blockIdx.x`, `threadIdx.y`."""

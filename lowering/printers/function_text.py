@@ -39,7 +39,7 @@ from tilefuse.lowering.printers.vector_types import Vector
 
 def op_name(op: Operation) -> str:
     """The name of an operation, also of one that xDSL does not know."""
-    return op.op_name.data if isinstance(op, UnregisteredOp) else op.name
+    return op.name if op.name != UnregisteredOp.name else op.op_name.data  # type: ignore[attr-defined]
 
 
 class FunctionText(ABC):
@@ -63,6 +63,7 @@ class FunctionText(ABC):
         """Calls so far that share no code with others."""
         self._values: dict[SSAValue, Expr] = {}
         self._pending: dict[SSAValue, Expr] = {}
+        self._vectors: dict[Attribute, Vector] = {}
         self._lines: list[str] = []
         self._indent = 1
 
@@ -104,7 +105,9 @@ class FunctionText(ABC):
 
     def vector(self, type_: Attribute, op: Operation) -> Vector:
         """How a vector type is written; its definition will be printed."""
-        found = self.language.vector(as_type(VectorType[Any], type_), op)
+        found = self._vectors.get(type_)
+        if found is None:
+            found = self._vectors[type_] = self.language.vector(as_type(VectorType[Any], type_), op)
         found.declare(self.prelude)
         return found
 

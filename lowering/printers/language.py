@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import ClassVar
 
 from xdsl.dialects import func, scf
@@ -70,6 +71,11 @@ class Language(ABC):
     @abstractmethod
     def rsqrt(self, prelude: Prelude, a: Expr, ctype: str) -> Expr:
         """1 / sqrt(a)."""
+
+    def print_line(self, prelude: Prelude, arguments: Sequence[str], longest: int) -> str:
+        """A statement that prints a line of at most `longest` bytes: a format and its numbers, as of `printf`."""
+        prelude.includes.add("stdio.h")
+        return f"printf({', '.join(arguments)});"
 
     def apart(self, prelude: Prelude, argument: str, version: int) -> str:
         """An argument of a call that is to share no code with other calls of the function (`kernel.no_cse`)."""

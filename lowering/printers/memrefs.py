@@ -12,8 +12,10 @@ from xdsl.dialects.builtin import IntegerAttr, MemRefType
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
 from tilefuse.dialects.memref_atomics import AtomicRMWOp
+from tilefuse.dialects.nvgpu import DeviceAsyncCopyOp
 from tilefuse.lowering.printers.c_types import byte_size
 from tilefuse.lowering.printers.expr import Expr
+from tilefuse.lowering.printers.operations import operations_in
 
 SHARED, PRIVATE = 3, 5
 
@@ -54,16 +56,31 @@ def root(value: SSAValue) -> SSAValue:
     return value
 
 
+_STORES: dict[type[Operation], str] = {
+    memref.StoreOp: "memref",
+    AtomicRMWOp: "memref",
+    vector.StoreOp: "base",
+    vector.MaskedStoreOp: "base",
+    DeviceAsyncCopyOp: "dst",
+}
+"""Operations that store, and the operand that they store to. Looked up by class: `match` takes ten times as long."""
+
+
+def stored_to(op: Operation) -> SSAValue | None:
+    """The memref that an operation stores to; None if it stores nothing."""
+    operand = _STORES.get(type(op))
+    return None if operand is None else getattr(op, operand)
+
+
 def written_arguments(function: func.FuncOp, functions: Mapping[str, func.FuncOp]) -> frozenset[int]:
     """The numbers of the memref arguments that a function, or one that it calls, stores to."""
     found: set[SSAValue] = set()
-    for op in function.walk():
-        match op:
-            case memref.StoreOp() | AtomicRMWOp():
-                found.add(root(op.memref))
-            case vector.StoreOp() | vector.MaskedStoreOp():
-                found.add(root(op.base))
-            case func.CallOp() if (callee := functions.get(op.callee.string_value())) not in (None, function):
+    for op in operations_in(function):
+        if (target := stored_to(op)) is not None:
+            found.add(root(target))
+        elif type(op) is func.CallOp:
+            callee = functions.get(op.callee.string_value())
+            if callee is not None and callee is not function:
                 inner = written_arguments(callee, functions)
                 found.update(root(operand) for i, operand in enumerate(op.operands) if i in inner)
     return frozenset(value.index for value in found if isinstance(value, BlockArgument))

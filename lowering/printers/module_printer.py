@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import ModuleOp
 from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.lowering.printers.c_family import FunctionPrinter
 from tilefuse.lowering.printers.language import Language
+from tilefuse.lowering.printers.operations import operations_in
 from tilefuse.lowering.printers.prelude import Prelude
 
 
@@ -54,8 +55,8 @@ def _callees_first(functions: Sequence[func.FuncOp], known: Mapping[str, func.Fu
         if function in order or function.is_declaration:
             return
         active.append(name)
-        for op in function.walk():
-            if isinstance(op, func.CallOp) and (callee := known.get(op.callee.string_value())):
+        for op in operations_in(function):
+            if type(op) is func.CallOp and (callee := known.get(op.callee.string_value())):
                 visit(callee)
         active.pop()
         order.append(function)

@@ -1,4 +1,4 @@
-"""`img.print` as a call of C's `printf`, which CUDA has, too."""
+"""`img.print` as a line that is printed, by the language's own means."""
 
 from __future__ import annotations
 
@@ -12,11 +12,13 @@ from tilefuse.dialects.img.ops import PrintOp
 from tilefuse.lowering.printers.function_text import FunctionText
 from tilefuse.lowering.printers.readings import signed, unsigned
 
+_LONGEST = {"%lld": 24, "%llu": 24, "%f": 330}
+"""Bytes that a number takes at most."""
+
 
 def print_print(p: FunctionText, op: Operation) -> None:
     """A line where the condition holds; the value goes on as it is."""
     op = as_type(PrintOp, op)
-    p.prelude.includes.add("stdio.h")
     value, condition = p.use(op.value), p.use(op.condition)
     args = [_string(unescaped(op.format.data))]
     for kind, number in zip(kinds_of(op.format.data) or (), op.numbers, strict=True):
@@ -26,7 +28,8 @@ def print_print(p: FunctionText, op: Operation) -> None:
         else:
             c_type = "long long" if kind == "%lld" else "unsigned long long"
             args.append(f"({c_type})({(signed if kind == '%lld' else unsigned)(a, 64).text})")
-    call = f"printf({', '.join(args)});"
+    longest = len(args[0]) + sum(_LONGEST[kind] for kind in kinds_of(op.format.data) or ())
+    call = p.language.print_line(p.prelude, args, longest)
     p.line(call if condition.text == "true" else f"if ({condition.text}) {call}")
     p.set_value(op.result, p.atom(value, op.result))
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from _all import EXAMPLES
-from canny import STRONG, WEAK
+from canny import STRONG, SWEEPS, WEAK
 from scipy import ndimage
 from unsharp import gauss
 from variants import QUICK
@@ -66,6 +66,17 @@ def test_chain_wraps_at_16_bits(photo):
     for _ in range(4):
         wide = ndimage.correlate(wide, weights, mode="constant") % 65536
     np.testing.assert_array_equal(QUICK["stencil_chain_4"].pipeline().compile("cpu")(array), wide[8:-8, 8:-8])
+
+
+def test_weak_edges_are_linked_to_strong_ones(photo):
+    array = EXAMPLES["canny"].prepare(photo(140, 263))
+    edges = EXAMPLES["canny"].pipeline().compile("cpu", strict_float=True)(np.pad(array, 16, mode="edge"))
+    ring = np.ones((3, 3))
+    expected = ndimage.binary_dilation(edges == 1, ring, iterations=SWEEPS, mask=edges > 0)[16:-16, 16:-16]
+    found = EXAMPLES["canny_linked"].pipeline().compile("cpu", strict_float=True)(array)
+    np.testing.assert_array_equal(found, expected)
+    strong = (edges == 1)[16:-16, 16:-16].sum()
+    assert strong < expected.sum() < (edges > 0).sum()
 
 
 def test_canny(photo):

@@ -14,7 +14,7 @@ GRAY = (512, 512)
 COLOR = (512, 512, 3)
 SHAPES = {
     **dict.fromkeys(["blur_f32", "blur_u8", "blur_u16"], (510, 510)),
-    **dict.fromkeys(["binomial", "canny", "stencil9", "stencil_chain", "bilateral_grid"], GRAY),
+    **dict.fromkeys(["binomial", "canny", "canny_linked", "stencil9", "stencil_chain", "bilateral_grid"], GRAY),
     **dict.fromkeys(["unsharp", "hist", "iir_blur", "max_filter", "nl_means", "bgu"], COLOR),
     **dict.fromkeys(["local_laplacian", "interpolate", "pyramid_blend", "lens_blur"], COLOR),
     "harris": (508, 508, 3),

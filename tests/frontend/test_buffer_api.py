@@ -13,7 +13,7 @@ ARRAY = np.arange(60, dtype=np.int32).reshape(3, 4, 5)
 
 def fresh(hl):
     given = ARRAY.copy()
-    return hl.Buffer(given) if hl is halide else hl.Buffer(given, layout="planar")
+    return hl.Buffer(given)
 
 
 def state(buffer):
@@ -152,7 +152,7 @@ def test_a_buffer_that_begins_elsewhere_as_input_and_output(layout):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("b[9, 0, 0]", r"Buffer '\w+' has the points 0 to 4 in dimension 0, not 9"),
+        ("b[9, 0, 0]", r"Buffer '\w+': index 9 is out of bounds for axis 0 with min=0, extent=5"),
         ("b[0, 0]", r"Buffer '\w+' has 3 dimensions, but is read at 2 coordinates"),
         ("b.__setitem__((x, 0, 0), 1)", r"is assigned at integers"),
         ("b.fill(2.5)", r"is of type int32, which 2.5 is not"),

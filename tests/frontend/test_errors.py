@@ -268,7 +268,7 @@ def test_mistake(mistake):
 
 
 def test_an_expr_has_no_truth_value():
-    with pytest.raises(ValueError, match=r"use & \| ~ for and, or, not, select.*tilefuse's own min"):
+    with pytest.raises(ValueError, match=r"Use & \| ~ for and, or, not, select.*tilefuse's own min"):
         bool(x > 1)
 
 
@@ -283,7 +283,8 @@ def test_no_such_update():
     f = hl.Func("f")
     f[x] = 0
     f[0] = 1
-    assert f.update().vectorize(x) is f
+    stage = f.update()
+    assert stage.vectorize(x, 8) is stage
     with pytest.raises(hl.PipelineError, match=r"Func 'f' has 1 updates; there is no update\(1\)"):
         f.update(1)
 

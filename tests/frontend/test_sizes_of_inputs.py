@@ -35,6 +35,7 @@ def test_bounds_that_are_set_count():
     [
         ((20, 30, 3), "auto", (30, 20, 3)),
         ((3, 20, 30), "auto", (30, 20, 3)),
+        ((20, 30, 3), None, (3, 30, 20)),
         ((3, 2, 4), "planar", (4, 2, 3)),
         ((3, 2, 4), "interleaved", (2, 3, 4)),
     ],
@@ -45,7 +46,7 @@ def test_channels_of_a_buffer(shape, layout, sizes):
 
 
 def test_a_shape_that_can_be_read_two_ways():
-    buffer = hl.Buffer(np.zeros((3, 2, 4), np.uint8), name="small")
+    buffer = hl.Buffer(np.zeros((3, 2, 4), np.uint8), name="small", layout="auto")
     with pytest.raises(PipelineError, match=r"Buffer 'small' of shape \(3, 2, 4\) may be planar"):
         buffer.width()
     buffer.dim(2).set_bounds(0, 3)

@@ -13,6 +13,7 @@ from tilefuse.dialects.img.ops.division import DivOp, ModOp
 from tilefuse.dialects.img.ops.group import SINGLE_WAVE, GroupOp
 from tilefuse.dialects.img.ops.pipeline import PipelineOp, ReturnOp
 from tilefuse.dialects.img.ops.print import PrintOp, prints
+from tilefuse.dialects.img.ops.require import RequireOp
 from tilefuse.dialects.img.ops.sources import ExtentOp, InputOp, MinOp, ParamOp
 from tilefuse.dialects.img.ops.stage import ReadOp, StageOp, YieldOp
 from tilefuse.dialects.img.ops.update import COMBINERS, SET, Definition, UpdateOp, WriteOp
@@ -29,6 +30,7 @@ OPERATIONS: list[type[Operation]] = [
     PipelineOp,
     PrintOp,
     ReadOp,
+    RequireOp,
     ReturnOp,
     StageOp,
     UpdateOp,
@@ -53,6 +55,7 @@ __all__ = [
     "PipelineOp",
     "PrintOp",
     "ReadOp",
+    "RequireOp",
     "ReturnOp",
     "StageOp",
     "UpdateOp",

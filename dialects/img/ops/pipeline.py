@@ -29,6 +29,7 @@ from xdsl.traits import (
 from xdsl.utils.exceptions import VerifyException
 
 from tilefuse.dialects.img.ops.group import GroupOp
+from tilefuse.dialects.img.ops.require import RequireOp
 from tilefuse.dialects.img.ops.sources import InputOp, ParamOp
 from tilefuse.dialects.img.ops.stage import StageOp, computes_values_only
 from tilefuse.dialects.img.ops.update import UpdateOp
@@ -56,6 +57,11 @@ class PipelineOp(IRDLOperation):
         op = self.body.block.last_op
         assert isinstance(op, ReturnOp)
         return op
+
+    @property
+    def requirements(self) -> list[RequireOp]:
+        """What a call must fulfil, in order."""
+        return [op for op in self.body.block.ops if isinstance(op, RequireOp)]
 
     @classmethod
     def parse(cls, parser: Parser) -> PipelineOp:

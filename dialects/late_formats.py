@@ -1,0 +1,45 @@
+"""Declarative assembly formats, read when an operation is first parsed or printed and not when its class is made.
+
+xDSL reads the format of each operation as its class is defined: a quarter of the time of importing the compiler, which
+makes CUDA text without parsing or printing any IR. `read_formats_late`, before xDSL's dialects are imported, puts that
+off.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from xdsl.irdl.declarative_assembly_format import FormatProgram
+
+if TYPE_CHECKING:
+    from xdsl.irdl import OpDef
+    from xdsl.parser import Parser
+    from xdsl.printer import Printer
+
+_read = FormatProgram.from_str
+
+
+class LateFormat:
+    """Stands for the program of a format until it is needed."""
+
+    def __init__(self, text: str, op_def: OpDef):
+        self._source = text, op_def
+
+    @cached_property
+    def program(self) -> FormatProgram:
+        """The format, read. Raises ParseError where its text is wrong, as xDSL does when the class is made."""
+        return _read(*self._source)
+
+    def parse(self, parser: Parser, op_type: Any) -> Any:
+        """Parse an operation."""
+        return self.program.parse(parser, op_type)
+
+    def print(self, printer: Printer, op: Any) -> None:
+        """Print an operation."""
+        self.program.print(printer, op)
+
+
+def read_formats_late() -> None:
+    """Make xDSL read the format of every operation that is defined from now on when it is first needed."""
+    FormatProgram.from_str = staticmethod(LateFormat)  # type: ignore[method-assign,assignment]

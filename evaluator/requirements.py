@@ -1,0 +1,27 @@
+"""Conditions that a call must fulfil, once their values are known."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from xdsl.ir import SSAValue
+
+from tilefuse.dialects.img.ops import RequireOp
+from tilefuse.evaluator.carriers import signed
+from tilefuse.evaluator.errors import EvaluationError
+
+
+def check_holds(op: RequireOp, values: Mapping[SSAValue, np.ndarray]) -> None:
+    """EvaluationError, with the first point where a condition does not hold, x fastest, unless it holds everywhere."""
+    holds, *numbers = np.broadcast_arrays(*(values[v] for v in (op.condition, *op.numbers)))
+    if holds.all():
+        return
+    at = np.unravel_index(int(np.argmin(holds)), holds.shape)
+    raise EvaluationError(op.refusal([_number(array[at]) for array in numbers]), op)
+
+
+def _number(value: np.ndarray) -> int | float:
+    number = np.asarray(value)
+    found: int | float = (number if number.dtype.kind == "f" else signed(number)).item()
+    return found

@@ -1,0 +1,256 @@
+"""The kernel of a reduction with a block of pure points per thread, whose sums stay in registers.
+
+Each point goes over the domain in order, so that its result is that of the definition to the bit. A block of points
+whose last would lie outside begins further inside, and leaves what its neighbour has to that one; where the functions
+have fewer points than a block, threads take theirs one by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from itertools import product
+
+from xdsl.dialects import arith, func
+from xdsl.ir import Attribute, SSAValue
+
+from tilefuse.dialects.img.axes import letter
+from tilefuse.dialects.img.combiners import combined
+from tilefuse.dialects.img.ops import GroupOp
+from tilefuse.dialects.img.types import FuncType
+from tilefuse.execution.gemm.attribute import GemmSchedule
+from tilefuse.execution.gemm.body import SharedBody
+from tilefuse.lowering.abi import threads
+from tilefuse.lowering.emit import PRIVATE, Num
+from tilefuse.lowering.symbols import word
+from tilefuse.lowering.update_body import UpdateFunction
+
+_Step = Callable[[SharedBody, dict[SSAValue, Num]], None]
+"""Emits the points of a thread at coordinates of the domain."""
+
+
+def gemm_kernel(group: GroupOp) -> func.FuncOp:
+    """Emit the kernel of a group that holds a reduction."""
+    return _Gemm(group).emit()
+
+
+class _Gemm(UpdateFunction):
+    def __init__(self, group: GroupOp):
+        super().__init__(group)
+        self.schedule = GemmSchedule.expect(group.schedule)
+        self.dims = self.op.pure_dims
+        self.firsts: list[Num] = []
+        """Per pure coordinate, from the least of its box on: where the block's points begin."""
+        self.lanes: list[Num] = []
+        """The number of the thread among those of its block."""
+        self.extents = [self.out.extent(d, self.e) for d in self.dims]
+
+    def emit(self) -> func.FuncOp:
+        """The whole function."""
+        e, sizes = self.e, self.schedule.tile_sizes
+        with ExitStack() as open_scopes:
+            counts = [
+                e.ceildiv(n, size, f"tiles_{letter(d)}")
+                for n, size, d in zip(self.extents, sizes, self.dims, strict=True)
+            ]
+            depth: Num = 1
+            for n in counts[2:]:
+                depth = e.mul(depth, n)
+            loops = [(depth, "bz", "block_z"), (counts[1] if len(counts) > 1 else 1, "by", "block_y")]
+            loops.append((counts[0], "bx", "block_x"))
+            bz, by, bx = (open_scopes.enter_context(e.loop(n, name, level=level)) for n, name, level in loops)
+            lanes = zip(reversed(threads(self.group)), "zyx", strict=True)
+            tz, ty, tx = (open_scopes.enter_context(e.loop(n, f"t{a}", level=f"thread_{a}")) for n, a in lanes)
+            self.lanes = [tx, ty, tz, *[0] * len(self.dims)][: len(self.dims)]
+            blocks = [bx, by, *self._apart(bz, counts[2:])][: len(sizes)]
+            self.firsts = [e.mul(b, size) for b, size in zip(blocks, sizes, strict=True)]
+            whole: SSAValue | None = None
+            for n, size in zip(self.extents, sizes, strict=True):
+                if size > 1:
+                    whole = e.both(whole, e.compare("sge", n, size))
+            if whole is None:
+                self._all_points()
+            else:
+                e.choose(whole, self._all_points, self._point_by_point)
+        return self.finished()
+
+    def _apart(self, number: Num, counts: Sequence[Num]) -> list[Num]:
+        """The numbers along each dimension of which there are `counts`, out of one that counts all."""
+        found = []
+        for n in counts[:-1]:
+            quotient = self.e.op(arith.DivUIOp(self.e.value(number), self.e.value(n)))
+            found.append(self.e.sub(number, self.e.mul(quotient, n)))
+            number = quotient
+        return [*found, number]
+
+    # --- blocks whose points all lie inside
+
+    def _all_points(self) -> None:
+        e, sizes = self.e, self.schedule.tile_sizes
+        # the last block begins where all of it lies inside
+        starts = [
+            first if size == 1 else e.min(first, e.sub(n, size))
+            for first, n, size in zip(self.firsts, self.extents, sizes, strict=True)
+        ]
+        if self.schedule.one_thread:
+            self._rows(starts)
+            return
+        offsets = list(product(*(range(p) for p in reversed(self.schedule.points))))
+        points = [self._place(starts, offset[::-1]) for offset in offsets]
+        sums = self._sums(len(points))
+        for p, at in enumerate(points):
+            self._begin(sums, [p], at)
+
+        def step(body: SharedBody, domain: dict[SSAValue, Num]) -> None:
+            for p, at in enumerate(points):
+                self._add(body, sums, [p], self._coordinates(at) | domain)
+
+        self._over_domain(step, self.schedule.unroll)
+        for p, at in enumerate(points):
+            with e.when(self._is_own(at, starts)):
+                self._end(sums, [p], at)
+
+    def _place(self, starts: Sequence[Num], offset: Sequence[int]) -> list[Num]:
+        """Where a thread's point lies, from the least of the box on."""
+        e, schedule = self.e, self.schedule
+        at = []
+        for d, (start, lane, o) in enumerate(zip(starts, self.lanes, offset, strict=True)):
+            if d == 0:
+                at.append(e.add(e.add(start, lane), o * schedule.thread_counts[0]))
+            else:
+                at.append(e.add(e.add(start, e.mul(lane, schedule.points[d])), o))
+        return at
+
+    def _is_own(self, at: Sequence[Num], starts: Sequence[Num]) -> SSAValue | None:
+        """Whether a point is not another block's, too."""
+        own: SSAValue | None = None
+        for place, first, start in zip(at, self.firsts, starts, strict=True):
+            if start is not first:
+                own = self.e.both(own, self.e.compare("sge", place, first))
+        return own
+
+    def _rows(self, starts: Sequence[Num]) -> None:
+        """The points of a block of one thread: those along x are a loop, inside of the steps."""
+        e, (width, *others) = self.e, self.schedule.points
+        rows = [offset[::-1] for offset in product(*(range(p) for p in reversed(others)))]
+        sums = self._sums(len(rows), width)
+
+        def at(row: Sequence[int], x: Num) -> list[Num]:
+            place = self._place(starts, (0, *row))
+            return [e.add(place[0], x), *place[1:]]
+
+        for r, row in enumerate(rows):
+            with e.loop(width, "i", simd=True) as x:
+                self._begin(sums, [r, x], at(row, x))
+
+        def step(body: SharedBody, domain: dict[SSAValue, Num]) -> None:
+            with e.loop(width, "i", simd=True) as x:
+                inner = SharedBody(self)
+                for r, row in enumerate(rows):
+                    self._add(inner, sums, [r, x], self._coordinates(at(row, x)) | domain)
+
+        self._over_domain(step, 1)
+        for r, row in enumerate(rows):
+            with e.loop(width, "i") as x, e.when(self._is_own(at(row, x), starts)):
+                self._end(sums, [r, x], at(row, x))
+
+    # --- blocks of which some points may lie outside
+
+    def _point_by_point(self) -> None:
+        e, schedule = self.e, self.schedule
+        with ExitStack() as open_scopes:
+            at: list[Num] = []
+            inside: SSAValue | None = None
+            for d in reversed(range(len(self.dims))):
+                o = open_scopes.enter_context(e.loop(schedule.points[d], f"p{letter(d)}"))
+                if d == 0:
+                    place = e.add(e.add(self.firsts[d], self.lanes[d]), e.mul(o, schedule.thread_counts[0]))
+                else:
+                    place = e.add(e.add(self.firsts[d], e.mul(self.lanes[d], schedule.points[d])), o)
+                at.insert(0, place)
+                inside = e.both(inside, e.compare("slt", place, self.extents[d]))
+            open_scopes.enter_context(e.when(inside))
+            sums = self._sums(1)
+            self._begin(sums, [0], at)
+            self._over_domain(lambda body, domain: self._add(body, sums, [0], self._coordinates(at) | domain), 1)
+            self._end(sums, [0], at)
+
+    # --- sums
+
+    def _sums(self, *shape: int) -> list[SSAValue]:
+        """The sums of a thread, per function."""
+        types = (self.old(number).memref.type for number in range(len(self.op.olds)))
+        return [self.e.alloca(shape, type.element_type, PRIVATE, "sums") for type in types]  # type: ignore[attr-defined]
+
+    def _coordinates(self, at: Sequence[Num]) -> dict[SSAValue, Num]:
+        places = zip(self.op.pure, self.dims, at, strict=True)
+        return {coordinate: self.e.add(self.out.mins[d], place) for coordinate, d, place in places}
+
+    def _position(self, number: int, at: Sequence[Num]) -> list[Num]:
+        """Where a pure point of a function lies in memory: it is written at its coordinates, in their order."""
+        of = self._coordinates(at)
+        write = self.op.write_op
+        where = [self.e.affine(x, [of[v] for v in write.indices]) for x in write.map.data.results]
+        return self.old(number).index(where, self.e)
+
+    def _element(self, number: int) -> Attribute:
+        type = self.op.olds[number].type
+        assert isinstance(type, FuncType)
+        return type.element
+
+    def _begin(self, sums: Sequence[SSAValue], place: Sequence[Num], at: Sequence[Num]) -> None:
+        for number, of in enumerate(sums):
+            self.e.store(self.e.load(self.old(number).memref, self._position(number, at)), of, place)
+
+    def _add(
+        self, body: SharedBody, sums: Sequence[SSAValue], place: Sequence[Num], where: dict[SSAValue, Num]
+    ) -> None:
+        e = self.e
+        terms, counts = body.at(where)
+        for number, (of, way, term) in enumerate(zip(sums, self.op.combiners, terms, strict=True)):
+            old = e.load(of, place)
+            new = e.op(combined(way, self._element(number), old, term))
+            e.store(new if counts is None else e.select(counts, new, old), of, place)
+
+    def _end(self, sums: Sequence[SSAValue], place: Sequence[Num], at: Sequence[Num]) -> None:
+        for number, of in enumerate(sums):
+            self.e.store(self.e.load(of, place), self.old(number).memref, self._position(number, at))
+
+    # --- the domain
+
+    def _over_domain(self, step: _Step, unroll: int) -> None:
+        """Emit `step(body, coordinates)` for all points of the domain, in order; `unroll` innermost ones together."""
+        e = self.e
+        inner, *outer = self.op.domain
+        with ExitStack() as open_scopes:
+            domain: dict[SSAValue, Num] = {}
+            for dimension in reversed(outer):
+                low, extent = (self.scalar(v) for v in (dimension.min, dimension.extent))
+                if isinstance(extent, int) and extent <= 0:
+                    return
+                k = open_scopes.enter_context(e.loop(extent, word(dimension.coordinate.name_hint or "r")))
+                domain[dimension.coordinate] = e.add(low, k)
+            low, extent = (self.scalar(v) for v in (inner.min, inner.extent))
+            name = word(inner.coordinate.name_hint or "r")
+
+            def steps(k: Num, count: int) -> None:
+                body = SharedBody(self)
+                for u in range(count):
+                    step(body, domain | {inner.coordinate: e.add(e.add(low, k), u)})
+
+            if isinstance(extent, int):
+                whole = max(extent, 0) // unroll * unroll
+                rest = max(extent, 0) - whole
+                if whole:
+                    with e.loop(whole, name, step=unroll) as k:
+                        steps(k, unroll)
+                if rest:
+                    steps(whole, rest)
+                return
+            count = e.max(extent, 0)
+            last = e.sub(count, e.mod(count, unroll))
+            with e.loop(last, name, step=unroll) as k:
+                steps(k, unroll)
+            if unroll > 1:
+                with e.loop(count, name, start=last) as k:
+                    steps(k, 1)

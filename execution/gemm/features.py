@@ -1,0 +1,121 @@
+"""What a reduction with blocks of points in registers takes: how many loads and operations its points share."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+
+from xdsl.dialects import arith
+from xdsl.ir import Operation, SSAValue
+
+from tilefuse.analysis.instructions import instruction_cost
+from tilefuse.analysis.machine import Machine
+from tilefuse.dialects.img.ops import ReadOp, UpdateOp, WriteOp
+from tilefuse.execution.features import Features
+
+READ = 2.0
+"""Instructions of a read: its address, and the load."""
+WARPS_AT_RATE = 6.0
+"""Warps per scheduler, times what each has to do at once, that keep a multiprocessor busy."""
+SCHEDULERS = 4
+CACHE_READS_PER_INSTRUCTION = 0.5
+"""Reads of the L1 cache by a warp in the time of one of its instructions on all schedulers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """Operations of a thread for one step of its points, those that several have in common counted once."""
+
+    operations: float
+    reads: int
+
+
+def shared(update: UpdateOp, points: Sequence[int], unroll: int) -> Shared:
+    """Count what `points` of the pure coordinates, and `unroll` steps of the innermost dimension, have in common.
+
+    Per step. Reads at computed places count as different ones wherever what they are computed from is.
+    """
+    along: dict[SSAValue, int] = {c: n for c, n in zip(update.pure, points, strict=True) if n > 1}
+    along[update.domain[0].coordinate] = unroll
+    depends: dict[SSAValue, frozenset[SSAValue]] = {c: frozenset([c]) for c in along}
+    operations, reads, combining = 0.0, 0, len(update.olds) * math.prod(points) * unroll
+    for op in update.body.block.ops:
+        on = frozenset[SSAValue]().union(*(depends.get(v, frozenset()) for v in op.operands))
+        if isinstance(op, ReadOp):
+            reads += _places(op, along, depends)
+        elif not isinstance(op, WriteOp):
+            cost = 0.0 if _fuses(op, update) else instruction_cost(op)
+            operations += cost * math.prod(along[c] for c in on)
+        for result in op.results:
+            depends[result] = on
+    return Shared((operations + combining) / unroll, math.ceil(reads / unroll))
+
+
+def _fuses(op: Operation, update: UpdateOp) -> bool:
+    """Whether an op is a product that is only added: one instruction with the sum."""
+    if not isinstance(op, arith.MulfOp | arith.MuliOp):
+        return False
+    terms = dict(zip(update.write_op.values, update.combiners, strict=True))
+    return all(u.operation is update.write_op for u in op.result.uses) and terms.get(op.result) == "add"
+
+
+def _places(op: ReadOp, along: dict[SSAValue, int], depends: dict[SSAValue, frozenset[SSAValue]]) -> int:
+    """How many different places a read has among the points."""
+    behind = frozenset[SSAValue]().union(*(depends.get(v, frozenset()) for v in op.indices))
+    if any(v not in along and depends.get(v) for v in op.indices):
+        return math.prod(along[c] for c in behind)
+    ordered = sorted(behind, key=list(along).index)
+    places = set()
+    for offsets in product(*(range(along[c]) for c in ordered)):
+        of = dict(zip(ordered, offsets, strict=True))
+        places.add(tuple(x.eval([of.get(v, 0) for v in op.indices], []) for x in op.map.data.results))
+    return len(places)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GemmFeatures(Features):
+    """Counts of a kernel, and of a thread."""
+
+    bytes: float
+    """From and to main memory, of the whole kernel, where operands are read once."""
+    instructions: float
+    """Of a thread, for one step."""
+    reads: float
+    """The same, through the L1 cache."""
+    steps: float
+    """Points of the domain."""
+    threads: int
+    """Of a block."""
+    registers: int
+    """Of a thread, about."""
+    parallel: float
+    """Operations of a thread that wait for none of each other."""
+
+    def analytical(self, machine: Machine) -> float:
+        memory = self.bytes / machine.bytes_per_us
+        if not machine.is_gpu:
+            lanes = machine.instructions_per_us / machine.cores
+            rounds = math.ceil(self.blocks / machine.cores)
+            return max(memory, rounds * self.steps * self.instructions / lanes) + machine.launch_us
+        held = max(1, min(machine.registers_per_core // (self.registers * self.threads), 32))
+        resident = max(1, min(machine.max_threads_per_core // self.threads, held))
+        per_sm = math.ceil(self.blocks / machine.cores)
+        rounds = math.ceil(per_sm / resident)
+        # the last round has fewer blocks on a multiprocessor, which then run at the rate that they can alone
+        time, left = 0.0, per_sm
+        for _ in range(min(rounds, 2)):
+            now = min(resident, left)
+            share = (rounds - 1) if now == resident and rounds > 1 and time == 0.0 else 1
+            time += share * self._wave(machine, now)
+            left -= share * now
+        return max(memory, time) + machine.launch_us
+
+    def _wave(self, machine: Machine, blocks: int) -> float:
+        """Microseconds of so many blocks on a multiprocessor at once."""
+        warps = blocks * self.threads / 32
+        rate = machine.instructions_per_us / machine.cores / 32
+        busy = min(1.0, warps / SCHEDULERS * self.parallel / WARPS_AT_RATE / 8)
+        issue = warps * max(self.instructions + READ * self.reads, self.reads / CACHE_READS_PER_INSTRUCTION)
+        return self.steps * issue / (rate * busy)

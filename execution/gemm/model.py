@@ -1,0 +1,169 @@
+"""The door of `gemm`: a reduction whose threads have a block of pure points each, and read its operands once for all.
+
+Products of matrices, convolutions over channels, windows whose rows slide: whatever has many pure points, of which
+some read the same. Each point goes over the domain in order.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterator, Sequence
+from typing import TYPE_CHECKING, ClassVar
+
+from tilefuse.dialects.img.ops import PrintOp, UpdateOp
+from tilefuse.execution.base import ByHand, Code, ExecutionModel
+from tilefuse.execution.gemm.attribute import GemmSchedule
+
+if TYPE_CHECKING:
+    from xdsl.dialects import func
+    from xdsl.ir import SSAValue
+
+    from tilefuse.analysis.bounds import Box
+    from tilefuse.analysis.machine import Machine
+    from tilefuse.analysis.model import PipelineModel
+    from tilefuse.dialects.img.ops import GroupOp
+    from tilefuse.execution.candidate import Candidate, Wishes
+    from tilefuse.execution.facts import GroupFacts
+
+WARPS = (1, 2, 4, 8)
+ALONG_X = (1, 2, 4, 8)
+ALONG_OTHERS = (1, 2, 4, 8)
+WRITTEN_OUT = 256
+"""Points times steps that are written out, at most."""
+CPU_POINTS = ((32, 1), (64, 1), (32, 4), (64, 4))
+
+
+class Gemm(ExecutionModel):
+    """Parallel over blocks of pure points, serial over the domain, with sums in registers."""
+
+    name = "gemm"
+    schedule = GemmSchedule
+    runs: ClassVar = UpdateOp
+
+    def legal(self, facts: GroupFacts) -> str | None:
+        from tilefuse.analysis.updates import Axis, WriteMap
+
+        update = facts.update
+        if not update.commutes:
+            return "points of its domain do not only add to what stands there"
+        if update.write_map is not WriteMap.Identity or None in update.update.write_op.positions:
+            return "it does not write at its coordinates as they stand"
+        if not update.update.domain:
+            return "it has no reduction domain"
+        if not update.update.pure or any(axis is not Axis.Reduce for axis in update.domain_axes):
+            return "it has no pure points, or not all dimensions of its domain are summed over"
+        if any(isinstance(op, PrintOp) for op in update.update.body.block.ops):
+            return "it prints"
+        return None
+
+    def candidates(self, facts: GroupFacts, machine: Machine, wishes: Wishes) -> Iterator[Candidate]:
+        if self.legal(facts) is not None:
+            return
+        rank = len(facts.update.update.pure)
+        others = [d for d in range(1, rank) if facts.update_work.pure[d] > 1] or [1]
+        if not machine.is_gpu:
+            for width, rows in CPU_POINTS:
+                if rank > 1 or rows == 1:
+                    points = [width, *[1] * (rank - 1)]
+                    if rank > 1:
+                        points[others[0]] = rows
+                    yield self._candidate(facts, machine, (1,) * rank, tuple(points), 1)
+            return
+        for d in others:
+            for warps in WARPS if rank > 1 else (1,):
+                for along_x in ALONG_X:
+                    for along_d in ALONG_OTHERS if rank > 1 else (1,):
+                        threads, points = [1] * rank, [1] * rank
+                        threads[0], points[0] = (32 if rank > 1 else 128), along_x
+                        if rank > 1:
+                            # threads lie in the first three dimensions
+                            threads[d if d < 3 else 1], points[d] = warps, along_d
+                        unroll = max(1, min(8, WRITTEN_OUT // (along_x * along_d)))
+                        yield self._candidate(facts, machine, tuple(threads), tuple(points), unroll)
+
+    def _candidate(
+        self, facts: GroupFacts, machine: Machine, threads: tuple[int, ...], points: tuple[int, ...], unroll: int
+    ) -> Candidate:
+        from tilefuse.execution.candidate import Candidate
+        from tilefuse.execution.features import predict
+        from tilefuse.execution.gemm.features import GemmFeatures, shared
+
+        work, update = facts.update_work, facts.update.update
+        steps = work.domain[0] if work.domain else 1
+        unroll = min(unroll, max(1, steps))
+        each = shared(update, points, unroll)
+        pure = math.prod(work.pure)
+        tile = tuple(t * p for t, p in zip(threads, points, strict=True))
+        size = facts.model.nodes[facts.output].bytes
+        count = math.prod(points)
+        features = GemmFeatures(
+            blocks=math.prod(-(-n // t) for n, t in zip(work.pure, tile, strict=True)),
+            bytes=pure * size * 2.0 + _operand_bytes(facts), instructions=each.operations, reads=each.reads,
+            steps=work.steps, threads=math.prod(threads), registers=min(255, 24 + 2 * each.reads + count),
+            parallel=count,
+        )  # fmt: skip
+        return Candidate(self.name, tile, threads, unroll, {}, features, predict(features, machine))
+
+    def by_hand(self, group: GroupOp, facts: GroupFacts, given: ByHand) -> GemmSchedule:
+        from tilefuse.analysis.regions import NotFusable
+
+        if (reason := self.legal(facts)) is not None:
+            raise NotFusable(reason)
+        points = [size // count for size, count in zip(given.sizes, given.threads, strict=True)]
+        return GemmSchedule(threads=given.threads, points=points, unroll=max(1, *given.unroll, given.vector))
+
+    def apply(self, group: GroupOp, candidate: Candidate, members: Sequence[int]) -> None:
+        points = [size // count for size, count in zip(candidate.tile, candidate.threads, strict=True)]
+        group.schedule = GemmSchedule(threads=candidate.threads, points=points, unroll=candidate.vector)
+
+    def check(self, group: GroupOp, model: PipelineModel) -> None:
+        from tilefuse.analysis.regions import NotFusable
+        from tilefuse.execution.facts import GroupFacts
+
+        super().check(group, model)
+        if (reason := self.legal(GroupFacts.of(group, model))) is not None:
+            raise NotFusable(reason)
+
+    def code(self, group: GroupOp, model: PipelineModel, *, warps: bool) -> Code:
+        from tilefuse.execution.gemm.features import shared
+
+        assert group.update is not None
+        schedule = GemmSchedule.expect(group.schedule)
+        points = schedule.points if not schedule.one_thread else (1, *schedule.points[1:])
+        each = shared(group.update, points, schedule.unroll)
+        written = math.prod(points)
+        return Code(int((each.operations + each.reads) * schedule.unroll), group.update.sym_name.data, written)
+
+    def smaller(self, group: GroupOp, model: PipelineModel) -> GemmSchedule | None:
+        schedule = GemmSchedule.expect(group.schedule)
+        if schedule.unroll > 1:
+            return schedule.changed(unroll=schedule.unroll // 2)
+        most = max(schedule.points)
+        if most == 1:
+            return None
+        at = schedule.points.index(most)
+        return schedule.changed(points=[p // 2 if d == at else p for d, p in enumerate(schedule.points)])
+
+    def grid(self, group: GroupOp, box: Box) -> tuple[int, int, int]:
+        from tilefuse.execution.tile_grid import blocks_along
+
+        assert group.update is not None
+        sizes = GemmSchedule.expect(group.schedule).tile_sizes
+        pure = (box[d] for d in group.update.pure_dims)
+        return blocks_along([-(-extent // size) for (_, extent), size in zip(pure, sizes, strict=True)])
+
+    def emit(self, group: GroupOp, model: PipelineModel, differing: Collection[SSAValue]) -> list[func.FuncOp]:
+        from tilefuse.execution.gemm.emission import gemm_kernel
+
+        return [gemm_kernel(group)]
+
+
+def _operand_bytes(facts: GroupFacts) -> float:
+    """Bytes of all functions that are read, once each."""
+    from tilefuse.analysis.access import behind_boundaries, reads
+    from tilefuse.execution.facts import nominal_box
+
+    bases = {behind_boundaries(r.source)[0] for r in reads(facts.update.update)}
+    nodes = facts.model.nodes
+    found = {facts.model.node_of[b] for b in bases if b in facts.model.node_of}
+    return float(sum(math.prod(nominal_box(facts.model, id, facts.extent)) * nodes[id].bytes for id in found))

@@ -1,0 +1,36 @@
+"""Arrays of a type of the language: zeros in a storage order, and shapes without memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from tilefuse.dialects.img.axes import planar
+from tilefuse.frontend.errors import fail
+from tilefuse.frontend.types import Type
+
+
+def dtype_of(type: Type) -> np.dtype:
+    """NumPy's type of a pixel; PipelineError where it has none."""
+    type.check_pixel("a Buffer")
+    if type.is_bfloat():
+        fail("NumPy has no bfloat16")
+    if type.is_bool():
+        return np.dtype(np.bool_)
+    return np.dtype(f"{'f' if type.is_float() else 'i' if type.is_int() else 'u'}{type.bytes()}")
+
+
+def zeros(type: Type, sizes: Sequence[int], order: Sequence[int] | None = None) -> np.ndarray:
+    """Zeros with x as the last axis; `order`: the dimensions by how near their points lie in memory."""
+    order = range(len(sizes)) if order is None else order
+    if sorted(order) != list(range(len(sizes))):
+        fail(f"Buffer(type, sizes, storage_order): {list(order)} is no order of {len(sizes)} dimensions")
+    stored = [int(d) for d in reversed(order)]
+    array = np.zeros(tuple(int(sizes[d]) for d in stored), dtype_of(type))
+    return array.transpose([stored.index(d) for d in planar(len(sizes))])
+
+
+def no_memory(type: Type, sizes: Sequence[int]) -> np.ndarray:
+    """An array of these sizes, x first, that takes no memory: it is asked about, and neither read nor written."""
+    return np.broadcast_to(np.zeros((), dtype_of(type)), tuple(int(n) for n in reversed(sizes)))

@@ -1,0 +1,60 @@
+"""What can be compiled: inputs, outputs, and the IR from the ones to the others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from xdsl.dialects.builtin import ModuleOp
+
+from tilefuse.collector import collector_off
+from tilefuse.frontend.inputs import Image, Param
+from tilefuse.frontend.target import Target, target_name
+from tilefuse.frontend.types import Type
+
+
+class Compilable:
+    """What a Pipeline is, as far as compiling it goes."""
+
+    def __init__(self) -> None:
+        self._programs: dict[Any, Any] = {}
+
+    def inputs(self) -> tuple[list[Image[Any]], list[Param]]:
+        """The images and Params that it needs, each in the order they were made in."""
+        raise NotImplementedError
+
+    def output_types(self) -> dict[str, tuple[Type, int]]:
+        """The type and number of dimensions of each value that it computes, by name."""
+        raise NotImplementedError
+
+    def to_module(self, name: str | None = None, *, layouts: Mapping[str, str] | None = None) -> ModuleOp:
+        """The algorithm as IR of level 1; `layouts`: how the arrays of images are read that do not say it, by name."""
+        raise NotImplementedError
+
+    @collector_off()
+    def compile(self, target: str | Target = "auto", *, name: str | None = None, **options: Any) -> Any:
+        """Compile for `cuda`, `cpu`, `reference` or `auto`; gives a program that is called with arrays.
+
+        The program takes inputs by position, in the order in which the ImageParams and Buffers were made, or
+        by name, and Params by name. `name`: of the pipeline, which begins the names of its kernels; else that
+        of the first output. `options` are those of `tilefuse.runtime.program.compile_pipeline`.
+        """
+        return self._compiled(self.to_module(name), target, options)
+
+    def _compiled(self, module: ModuleOp, target: str | Target, options: Mapping[str, Any]) -> Any:
+        from tilefuse.runtime.program import compile_pipeline
+
+        return compile_pipeline(module, target=target_name(target), **options)
+
+    def compile_jit(self, target: str | Target = "auto") -> None:
+        """Compile now what a later `realize` for the same target would."""
+        self.program(target_name(target), {})
+
+    def program(self, target: Any, options: dict[str, Any], layouts: Mapping[str, str] | None = None) -> Any:
+        """The program for a target, kept from an earlier `realize` of the same; `layouts`: of images, by name."""
+        # By text: bounds that are set after a run make another program.
+        module = self.to_module(layouts=layouts)
+        key = (str(module), target, repr(sorted(options.items())))
+        if key not in self._programs:
+            self._programs[key] = self._compiled(module, target, options)
+        return self._programs[key]

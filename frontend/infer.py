@@ -1,0 +1,54 @@
+"""`infer_input_bounds`: how large the inputs must be for outputs of some size."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tilefuse.frontend.arrays import zeros
+from tilefuse.frontend.buffer import Buffer
+from tilefuse.frontend.errors import fail
+from tilefuse.frontend.inputs import Image, ImageParam
+from tilefuse.frontend.realize import buffers_of, size_of
+
+if TYPE_CHECKING:
+    from tilefuse.frontend.compilable import Compilable
+
+Box = tuple[tuple[int, int], ...]
+
+
+def infer_input_bounds(pipeline: Compilable, sizes: Any) -> None:
+    """Set every ImageParam that has no array to a Buffer of zeros, as large as outputs of these sizes read of it."""
+    from tilefuse.runtime.inferred import input_boxes  # late: to write a pipeline nothing is needed of it
+
+    images, params = pipeline.inputs()
+    names = list(pipeline.output_types())
+    buffers = buffers_of(sizes, names)
+    if buffers is not None:
+        outputs = {name: tuple(zip(b.mins(), b.extents(), strict=True)) for name, b in buffers.items()}
+    else:
+        outputs = dict.fromkeys(names, tuple((0, int(n)) for n in size_of(sizes)))
+    given = {p.name(): value for p in params if (value := p.get()) is not None}
+    needed = input_boxes(pipeline.to_module(), outputs, {image.name(): _box_of(image) for image in images}, given)
+    for image in images:
+        if isinstance(image, ImageParam) and image.array is None:
+            _set_to_zeros(image, needed.get(image.name()))
+
+
+def _box_of(image: Image[Any]) -> Box:
+    """The box of an input that is set; else what is declared, and one point in dimensions where nothing is."""
+    if isinstance(image, Buffer):
+        return tuple(image.interval(d) for d in range(image.rank()))
+    if image.array is not None:
+        buffer = image.array if isinstance(image.array, Buffer) else Buffer(image.array, layout=image.layout)
+        return tuple(buffer.interval(d) for d in range(image.rank()))
+    return tuple((0, 1) if fixed is None else fixed for fixed in image.bounds)
+
+
+def _set_to_zeros(image: ImageParam, box: Box | None) -> None:
+    if box is None:
+        fail(f"nothing of ImageParam '{image.name()}' is read by outputs of these sizes")
+    box = tuple(fixed or interval for fixed, interval in zip(image.bounds, box, strict=True))
+    buffer = Buffer(zeros(image.type(), [extent for _, extent in box]), name=image.name())
+    if any(low for low, _ in box):
+        buffer.set_min([low for low, _ in box])
+    image.set(buffer)

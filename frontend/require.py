@@ -1,0 +1,79 @@
+"""`require`, and what else a call must fulfil: requirements of a Pipeline, and the ranges of Params."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from tilefuse.dialects.diagnostics import SourcePosition, user_position
+from tilefuse.frontend.errors import fail
+from tilefuse.frontend.expr import Expr, as_expr, binary, cast_to, constant, node
+from tilefuse.frontend.inputs import Param
+from tilefuse.frontend.printing import line_of
+from tilefuse.frontend.types import Bool
+from tilefuse.frontend.walk import describe, postorder
+
+
+class Requirement(NamedTuple):
+    """A condition, and the line with its numbers that says what is wrong where it does not hold."""
+
+    condition: Expr
+    format: str
+    numbers: tuple[Expr, ...]
+    position: SourcePosition
+
+    def exprs(self) -> tuple[Expr, ...]:
+        """The condition and the numbers."""
+        return self.condition, *self.numbers
+
+    def is_of_call(self) -> bool:
+        """Whether it is on the numbers of a call alone, and on no point."""
+        return not any(e.op in ("var", "rvar", "call", "random") for e in postorder(self.exprs()))
+
+
+def require(condition: Any, value: Any, *more: Any) -> Expr:
+    """`value`; a call that computes it where `condition` does not hold is refused, and nothing is written.
+
+    What follows (numbers, Exprs, texts) is the message. A condition on Params and sizes alone is one on all calls.
+    """
+    made = requirement(condition, more)
+    first = as_expr(value)
+    return node("require", first.type(), (first, *made.exprs()), (made.format, made.position))
+
+
+def requirement(condition: Any, more: Sequence[Any]) -> Requirement:
+    """A condition with the message that follows it."""
+    holds = as_expr(condition)
+    if holds.op == "const":
+        holds = cast_to(Bool(), holds)
+    if not holds.type().is_bool():
+        fail(f"a requirement is a bool, not {holds.type()}: {describe(holds)}")
+    format, numbers = line_of(more)
+    return Requirement(holds, format, tuple(numbers), user_position())
+
+
+def requirements_in(values: Sequence[Expr]) -> Iterator[Requirement]:
+    """Those of all `require` in expressions."""
+    for e in postorder(values):
+        if e.op == "require":
+            format, position = e.data
+            yield Requirement(e.args[1], format, e.args[2:], position)
+
+
+def range_of(param: Param) -> Iterator[Requirement]:
+    """That a Param lies in the range that it was promised to."""
+    for op, bound, words in (("ge", param.min_value(), "at least"), ("le", param.max_value(), "at most")):
+        if bound.defined():
+            format, numbers = line_of((f"param '{param.name()}' is", param, "but must be", words, bound))
+            yield Requirement(binary(op, param, bound), format, tuple(numbers), param.position)
+
+
+def where(predicate: Expr | None, made: Requirement) -> Requirement:
+    """A requirement on the points alone where `predicate` holds."""
+    if predicate is None:
+        return made
+    elsewhere = binary("xor", predicate, constant(predicate.type(), 1))
+    return made._replace(condition=binary("or", elsewhere, made.condition))
+
+
+__all__ = ["require"]

@@ -1,0 +1,33 @@
+// RUN: pipeline-opt %s --split-input-file -p validate-occupancy --verify-diagnostics -o /dev/null
+
+// expected-error @below {{threads has 2 dimensions but points has 1}}
+"test.op"() {s = #schedule.gemm<threads = [32, 4], points = [2]>} : () -> ()
+
+// -----
+
+// expected-error @below {{a thread has 256 points; 128 at most}}
+"test.op"() {s = #schedule.gemm<threads = [32, 4], points = [16, 16]>} : () -> ()
+
+// -----
+
+img.pipeline @p {
+  %in = img.input "in" : !img.func<1xsi32>
+  %n = img.extent 0 of %in : !img.func<1xsi32>
+  %first = img.min 0 of %in : !img.func<1xsi32>
+  %z = img.group "zero" schedule #schedule.block_tile<tile = [64], threads = [64]> {
+    %s = img.stage "zero" (%x) -> si32 {
+      %v = arith.constant 0 : i32
+      img.yield %v : i32
+    }
+    img.yield %s : !img.func<1xsi32>
+  } : !img.func<1xsi32>
+  // expected-error @below {{group 'g': it has no pure points, or not all dimensions of its domain are summed over}}
+  %g = img.group "g" schedule #schedule.gemm<threads = [], points = []> {
+    %u = img.update "u" () over (%r in [%first, %n]) of (%h = %z : !img.func<1xsi32>) combine [add] {
+      %v = img.read %in[%r] : !img.func<1xsi32>
+      img.write %v at [%r] : i32
+    }
+    img.yield %u : !img.func<1xsi32>
+  } : !img.func<1xsi32>
+  img.return "g" = %g : !img.func<1xsi32>
+}

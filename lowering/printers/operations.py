@@ -1,0 +1,22 @@
+"""All operations of a function as a list: printers go over it several times, and xDSL's walk is slow in deep nests."""
+
+from __future__ import annotations
+
+from xdsl.ir import Block, Operation
+
+
+def operations_in(function: Operation) -> list[Operation]:
+    """List the operations in the regions of one, each before those in its own."""
+    found: list[Operation] = []
+
+    def visit(block: Block) -> None:
+        for op in block.ops:
+            found.append(op)
+            for region in op.regions:
+                for inner in region.blocks:
+                    visit(inner)
+
+    for region in function.regions:
+        for block in region.blocks:
+            visit(block)
+    return found

@@ -1,0 +1,24 @@
+"""How large the inputs must be for outputs of some size."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from xdsl.dialects.builtin import ModuleOp
+
+from tilefuse.analysis.bounds import Box, required_boxes
+from tilefuse.runtime.boxes import input_ops
+from tilefuse.runtime.scalars import Number
+from tilefuse.runtime.specialize import find_pipeline
+
+
+def input_boxes(
+    module: ModuleOp, outputs: Mapping[str, Box], inputs: Mapping[str, Box], params: Mapping[str, Number]
+) -> dict[str, Box]:
+    """What outputs of these boxes read of each input, by name; one of which nothing is read is absent.
+
+    `inputs`: the boxes that boundaries and sizes in the pipeline are about.
+    """
+    pipeline = find_pipeline(module)
+    found = required_boxes(pipeline, outputs, inputs, params)
+    return {op.sym_name.data: found[op.func] for op in input_ops(pipeline) if op.func in found}

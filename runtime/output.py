@@ -1,0 +1,23 @@
+"""Where lines go that kernels on the CPU print: to Python's `sys.stdout`, whatever that is at the moment."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+
+_SETTER = "tilefuse_set_write"
+
+
+def _write(line: bytes) -> None:
+    if sys.stdout is not None:
+        sys.stdout.write(line.decode("utf-8", "replace"))
+
+
+_WRITE = ctypes.CFUNCTYPE(None, ctypes.c_char_p)(_write)
+"""For C; as long as there are libraries."""
+
+
+def direct_prints(library: ctypes.CDLL) -> None:
+    """Have a library that prints write its lines to `sys.stdout`."""
+    if hasattr(library, _SETTER):
+        getattr(library, _SETTER)(_WRITE)

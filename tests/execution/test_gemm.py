@@ -1,0 +1,147 @@
+"""Reductions with blocks of points in registers: random ones under random schedules, to the bit as the evaluator."""
+
+import random
+
+import numpy as np
+import pytest
+from emulated_cuda import emulated
+from random_programs import passes
+
+import tilefuse as hl
+from tilefuse.dialects.img.ops import UpdateOp
+from tilefuse.execution.gemm.features import shared
+from tilefuse.passes.lower_groups import LowerGroups
+from tilefuse.passes.pipeline import run_passes, standard_passes
+from tilefuse.passes.tile import Tile
+
+PICTURE = np.random.default_rng(3).integers(0, 256, (9, 11), dtype=np.uint8)
+
+
+def _sum(seed: int):
+    """A Func with one reduction, the arguments of a call, and the schedule of its update."""
+    rng = random.Random(seed)
+    rank, dims = rng.randint(1, 3), rng.randint(1, 3)
+    x = [hl.Var(n) for n in "xyz"[:rank]]
+    image, extent = hl.ImageParam(hl.UInt(8), 2, "image"), hl.Param(hl.Int(32), "extent")
+    kinds = [hl.BoundaryConditions.repeat_edge, hl.BoundaryConditions.mirror_interior]
+    edge = rng.choice([*kinds, lambda f: hl.BoundaryConditions.constant_exterior(f, 7)])(image)
+    of_run_time = rng.random() < 0.4
+    spans = [(rng.randint(-2, 2), rng.choice([1, 2, 3, 5] if of_run_time else [0, 1, 2, 3, 5])) for _ in range(dims)]
+    r = hl.RDom([(low, extent if of_run_time and not d else n) for d, (low, n) in enumerate(spans)])
+    over = [r[d] for d in range(dims)]
+    if rng.random() < 0.3:
+        r.where(over[0] + x[0] < rng.randint(2, 9))
+
+    def place():
+        terms = rng.sample([*x, *over], rng.randint(1, min(3, rank + dims)))
+        return sum(terms[1:], terms[0] * rng.choice([1, 1, 2])) + rng.randint(-2, 2)
+
+    def read():
+        at = [place(), place()]
+        if rng.random() < 0.2:
+            at[1] = hl.cast(hl.Int(32), edge[at[0], at[0]]) % 5
+        return edge[at[0], at[1]]
+
+    type = rng.choice([hl.Int(32), hl.UInt(16), hl.Float(32), hl.Float(64)])
+    term = hl.cast(type, read()) * hl.cast(type, read()) if rng.random() < 0.7 else hl.cast(type, read() + over[0])
+    f = hl.Func("f")
+    f[tuple(x)] = hl.cast(type, rng.randint(0, 3))
+    at = tuple(x)
+    match rng.choice(["add", "add", "add", "mul", "max", "min"]):
+        case "add":
+            f[at] += term
+        case "mul":
+            f[at] *= term
+        case "max":
+            f[at] = hl.max(f[at], term)
+        case "min":
+            f[at] = hl.min(f[at], term)
+    arguments = {"image": PICTURE, "sizes": [rng.randint(1, 21) for _ in range(rank)]}
+    if of_run_time:
+        arguments["extent"] = rng.choice([-1, 0, 1, 2, 5])
+    threads = [rng.choice([1, 2, 4, 8]), *(rng.choice([1, 2]) for _ in range(rank - 1))]
+    points = [rng.choice([1, 2, 3]) for _ in range(rank)]
+    sizes = tuple(t * p for t, p in zip(threads, points, strict=True))
+    return f, arguments, Tile(shape="gemm", sizes=sizes, threads=tuple(threads), vector=rng.choice([1, 2, 3]))
+
+
+def _program(func, tile: Tile, target: str, others):
+    chosen = [tile if isinstance(p, Tile) else p for p in others]
+    return hl.Pipeline(func).compile(target, passes=chosen)
+
+
+@pytest.mark.parametrize("seed", [*range(5), *(pytest.param(s, marks=pytest.mark.slow) for s in range(5, 24))])
+def test_random_reductions(seed):
+    func, arguments, tile = _sum(seed)
+    expected = hl.Pipeline(func).compile("reference")(**arguments)
+    np.testing.assert_array_equal(_program(func, tile, "cpu", standard_passes("cpu"))(**arguments), expected)
+    with emulated():
+        np.testing.assert_array_equal(_program(func, tile, "cpu", passes("h200"))(**arguments), expected)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("seed", range(60))
+def test_random_reductions_on_gpu(seed):
+    func, arguments, tile = _sum(seed)
+    expected = hl.Pipeline(func).compile("reference")(**arguments)
+    np.testing.assert_array_equal(
+        np.asarray(_program(func, tile, "cuda", standard_passes("h200"))(**arguments)), expected
+    )
+
+
+def _product():
+    x, y = hl.Var("x"), hl.Var("y")
+    a, b = hl.ImageParam(hl.Float(32), 2, "a"), hl.ImageParam(hl.Float(32), 2, "b")
+    k = hl.RDom([(0, a.dim(0).extent())], "k")
+    c = hl.Func("c")
+    c[x, y] = 0.0
+    c[x, y] += a[k, y] * b[x, k]
+    return c
+
+
+def _update(func) -> UpdateOp:
+    module = hl.Pipeline(func).to_module()
+    return next(op for op in module.walk() if isinstance(op, UpdateOp))
+
+
+def test_points_of_a_block_share_operands():
+    found = shared(_update(_product()), (4, 8), 2)
+    assert found.reads == 4 + 8  # a row of b, a column of a: for each of two steps
+    assert found.operations == 4 * 8  # the product is free beside its sum
+
+
+def test_rows_of_a_window_are_read_once():
+    x, y = hl.Var("x"), hl.Var("y")
+    image = hl.ImageParam(hl.Int(32), 2, "image")
+    r = hl.RDom([(0, 4)], "r")
+    f = hl.Func("f")
+    f[x, y] = 0
+    f[x, y] += image[x, y + r]
+    assert shared(_update(f), (1, 8), 4).reads == -(-(8 + 4 - 1) // 4)
+
+
+def test_search_takes_blocks_for_a_product_of_matrices():
+    module = run_passes(hl.Pipeline(_product()).to_module(), standard_passes("h200", extent=(1024, 1024)))
+    text = str(module)
+    assert "#schedule.gemm<" in text
+    source = str(run_passes(module, [LowerGroups()]))
+    assert "memref.alloca" in source
+
+
+@pytest.mark.parametrize(
+    ("make", "reason"),
+    [
+        (lambda f, x, r: f.__setitem__(x, f[x] * 2 + r), "do not only add"),
+        (lambda f, x, r: f.__setitem__(r, f[r] + 1), "no pure points"),
+    ],
+)
+def test_what_is_no_reduction_is_refused(make, reason):
+    x, r = hl.Var("x"), hl.RDom([(0, 4)], "r")
+    f = hl.Func("f")
+    f[x] = 0
+    make(f, x, r)
+    with pytest.raises(hl.PipelineError, match=reason):
+        run_passes(
+            hl.Pipeline(f).to_module(),
+            [Tile(shape="gemm") if isinstance(p, Tile) else p for p in standard_passes("h200")],
+        )

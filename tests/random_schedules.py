@@ -1,0 +1,50 @@
+"""Random lists of passes: what is inlined and grouped, which execution models, tiles by hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from random import Random
+
+from xdsl.passes import ModulePass
+
+from tilefuse.execution.registry import names
+from tilefuse.passes.pipeline import standard_passes
+from tilefuse.passes.promote_memory import PromoteMemory
+from tilefuse.passes.tile import Tile
+
+_OPTIONAL = ("inline-stages", "separate-kernels", "raise-clamps")
+"""Passes that a schedule may leave out."""
+
+
+def random_passes(rng: Random, target: str) -> list[ModulePass]:
+    """From the algorithm to a schedule for `target`, which not all pipelines can have."""
+    left_out = {name for name in _OPTIONAL if rng.random() < 0.3}
+    change: dict[str, ModulePass] = {}
+    draw = rng.random()
+    if draw < 0.6:
+        standard = next(p for p in standard_passes(target) if isinstance(p, Tile))
+        exchange = rng.choice([None, True, False])
+        change["tile"] = replace(standard, shape=rng.choice(["auto", *names()]), exchange=exchange)
+    elif target != "cpu":
+        change["tile"] = _by_hand(rng)
+        change["promote-memory"] = PromoteMemory(stage_inputs=rng.random() < 0.3)
+    passes = standard_passes(target, algorithm=rng.choice(["none", "greedy", "all", "both"]))
+    return [change.get(p.name, p) for p in passes if p.name not in left_out]
+
+
+def _by_hand(rng: Random) -> Tile:
+    if rng.random() < 0.3:
+        warps = rng.choice([1, 2, 4])
+        rows = warps * rng.choice([1, 2, 3])
+        return Tile(
+            shape="warp_tile",
+            sizes=(0, rows),
+            threads=(32, warps),
+            vector=rng.choice([1, 2, 4]),
+            exchange=rng.random() < 0.5,
+        )
+    rank = rng.choice([1, 2, 2, 3])
+    threads = rng.choice([(32, 4, 1), (8, 2, 2), (1, 4, 4), (1, 1, 1), (16, 1, 1)])[:rank]
+    vector = rng.choice([1, 1, 2])
+    sizes = tuple(t * rng.choice([1, 2]) * (vector if d == 0 else 1) for d, t in enumerate(threads))
+    return Tile(sizes=sizes, threads=threads, vector=vector)
