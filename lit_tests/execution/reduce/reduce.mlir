@@ -7,11 +7,11 @@
 // KEPT: img.group "total_update" schedule #schedule.reduce<tile = [], threads = [32, 8], vector = 4, unroll = 2, segment = 3, split = 6>
 // KEPT: img.group "columns_update" schedule #schedule.reduce<tile = [128], threads = [32, 4], vector = 4, unroll = 8, across = 1>
 
-// CHECK:      func.func @p_total_update_kernel4(%total: memref<f32, strided<[]>>, %in: memref<?x?xf32, strided<[?, 1]>>,
+// CHECK:      func.func @p_total_update_kernel1(%total: memref<f32, strided<[]>>, %in: memref<?x?xf32, strided<[?, 1]>>,
 // CHECK-SAME: %partial0: memref<6x?x1xf32>, %tickets: memref<?xi32>)
 // CHECK-SAME: kernel.threads = array<i64: 32, 8, 1>
-// CHECK:      %of_warps = memref.alloca() : memref<8x1xf32, 3>
-// CHECK:      %so_far = memref.alloca() : memref<4xf32, 5>
+// CHECK:      %of_warps = memref.alloca() : memref<8x1xf32, 3 : i64>
+// CHECK:      %so_far = memref.alloca() : memref<4xf32, 5 : i64>
 // CHECK:      vector.load %in[{{.*}}] : memref<?x?xf32, strided<[?, 1]>>, vector<4xf32>
 // CHECK:      vector.load %in[{{.*}}] : memref<?x?xf32, strided<[?, 1]>>, vector<4xf32>
 // CHECK:      gpu.shuffle
