@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from child_process import in_child
 from emulated_cuda import emulated
-from language_program import FLOATS, Case, Program
+from language_program import FLOATS, Case, Program, type_text
 from random_language import random_language
 from random_schedules import random_passes
 
@@ -66,6 +66,11 @@ def define(program: Program | Case, hl: Any, inputs: Mapping[str, Any], call: in
     return program.define(hl, inputs, {p.name: p.values[call] for p in program.params})
 
 
+def _type(hl: Any, type: str) -> Any:
+    made: Any = eval(type_text(type), {"hl": hl})
+    return made
+
+
 # --- by the wheel
 
 
@@ -103,7 +108,11 @@ def _by_halide(program: Program | Case, call: int) -> Arrays | str:
 
 
 def _realized(program: Program | Case, halide: Any, target: Any, call: int) -> Arrays:
-    inputs = {name: halide.Buffer(array, name) for name, array in arrays(program).items()}
+    inputs = {}
+    for i, array in zip(program.inputs, arrays(program).values(), strict=True):
+        # of a Buffer a pixel at numbers is a number
+        inputs[i.name] = halide.ImageParam(_type(halide, i.type), len(i.extents), i.name)
+        inputs[i.name].set(halide.Buffer(array))
     found: Arrays = {}
     for output, func in zip(program.outputs, define(program, halide, inputs, call).values(), strict=True):
         # an output of its own: one that is updated must be as large as all that its updates touch
@@ -135,8 +144,7 @@ def module_of(program: Program | Case) -> Any:
     images = {}
     for i in program.inputs:
         options = {"layout": "planar"} if len(i.extents) == 3 else {}
-        kind = {"u": tilefuse.UInt, "i": tilefuse.Int, "f": tilefuse.Float, "b": lambda _: tilefuse.Bool()}[i.type[0]]
-        images[i.name] = tilefuse.ImageParam(kind(int(i.type.lstrip("uifbol") or 1)), len(i.extents), i.name, **options)
+        images[i.name] = tilefuse.ImageParam(_type(tilefuse, i.type), len(i.extents), i.name, **options)
     return tilefuse.Pipeline(list(define(program, tilefuse, images).values())).to_module()
 
 

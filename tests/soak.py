@@ -12,9 +12,11 @@ seed failed. Kinds that need what this machine lacks are left out, and named.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import itertools
 import json
 import os
+import signal
 import sys
 import time
 from collections import Counter, deque
@@ -126,10 +128,11 @@ def soak(kinds: list[str], seeds: Iterable[int], seconds: float, jobs: int, limi
         print(f"{kind}: left out, since there is no module {', '.join(modules)}", flush=True)
     made = Soak([kind for kind in kinds if kind not in left_out], seeds, limit)
     # A failure may come while no seed is left to hand out, and is still to be made small.
-    while True:
-        run(made.tasks(), jobs, started + seconds - time.monotonic(), made.ended)
-        if not made._to_shrink or time.monotonic() > started + seconds:
-            break
+    with contextlib.suppress(KeyboardInterrupt):  # then what is there so far counts
+        while True:
+            run(made.tasks(), jobs, started + seconds - time.monotonic(), made.ended)
+            if not made._to_shrink or time.monotonic() > started + seconds:
+                break
     return {
         "seconds": round(time.monotonic() - started),
         "jobs": jobs,
@@ -155,6 +158,7 @@ def main() -> int:
     parser.add_argument("--limit", type=float, default=120, help="seconds for one seed")
     parser.add_argument("--json", type=Path, help="write counts and failures to this file")
     options = parser.parse_args()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     seeds = itertools.islice(itertools.count(options.first), options.count)
     found = soak(options.kinds or list(CHECKS), seeds, options.minutes * 60, options.jobs, options.limit)
     for kind, count in sorted(found["checked"].items()):
