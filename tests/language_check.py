@@ -108,11 +108,12 @@ def _by_halide(program: Program | Case, call: int) -> Arrays | str:
 
 
 def _realized(program: Program | Case, halide: Any, target: Any, call: int) -> Arrays:
+    pictures = {name: halide.Buffer(array) for name, array in arrays(program).items()}  # set(...) does not keep them
     inputs = {}
-    for i, array in zip(program.inputs, arrays(program).values(), strict=True):
+    for i in program.inputs:
         # of a Buffer a pixel at numbers is a number
         inputs[i.name] = halide.ImageParam(_type(halide, i.type), len(i.extents), i.name)
-        inputs[i.name].set(halide.Buffer(array))
+        inputs[i.name].set(pictures[i.name])
     found: Arrays = {}
     for output, func in zip(program.outputs, define(program, halide, inputs, call).values(), strict=True):
         # an output of its own: one that is updated must be as large as all that its updates touch
