@@ -150,20 +150,25 @@ def module_of(program: Program | Case) -> Any:
 
 
 def by_us(program: Program | Case, module: Any, target: str, calls: int = 1, **options: Any) -> list[Arrays]:
-    """What the back end for `target` computes, call by call."""
+    """What the back end for `target` computes, call by call. Of `cuda` arrays go to the GPU and come back."""
     if target != "reference":
         options["strict_float"] = True
     compiled = tilefuse.compile(module, target=target, **options)
     ops = list(module.walk())
     needed = {op.sym_name.data for op in ops if isinstance(op, InputOp | ParamOp)}
-    pictures = {name: array for name, array in arrays(program).items() if name in needed}
+    pictures: dict[str, Any] = {name: array for name, array in arrays(program).items() if name in needed}
+    if target == "cuda":
+        import cupy
+
+        pictures = {name: cupy.asarray(array) for name, array in pictures.items()}
     sizes = {name: o.extents for o in program.outputs for name in o.names()}
     mins = {name: o.mins for o in program.outputs for name in o.names()}
     found = []
     for call in range(calls):
         params = {p.name: p.values[call] for p in program.params if p.name in needed}
         made = compiled(**pictures, **params, sizes=sizes, mins=mins)
-        found.append(dict(zip(sizes, made if isinstance(made, tuple) else (made,), strict=True)))
+        given = made if isinstance(made, tuple) else (made,)
+        found.append({n: a if isinstance(a, np.ndarray) else a.get() for n, a in zip(sizes, given, strict=True)})
     return found
 
 
@@ -253,6 +258,27 @@ def standard_ways(program: Program | Case) -> None:
             assert not any(misaligned)
 
 
+def way_on_gpu(program: Program | Case, seed: int | str) -> Counter[str]:
+    """A GPU, with the standard schedule or a random one, against the evaluator. Raises Different."""
+    warnings.simplefilter("ignore")
+    rng = Random(f"gpu {seed}")
+    module = module_of(program)
+    calls = 2 if program.params else 1
+    expected = by_us(program, module, "reference", calls)
+    counts: Counter[str] = Counter()
+
+    def run(where: str, **options: Any) -> None:
+        found = by_us(program, module, "cuda", calls, **options)
+        for n in range(calls):
+            assert_same(program, found[n], expected[n], f"{where}: call {n}")
+        counts[where] += 1
+
+    run("gpu")
+    if rng.random() < 0.5:
+        _scheduled(rng, run, "h200", counts)
+    return counts
+
+
 def _scheduled(rng: Random, run: Callable[..., None], target: str, counts: Counter[str]) -> None:
     for _ in range(4):
         try:
@@ -278,6 +304,11 @@ def load_all() -> None:
 def check(seed: int) -> Counter[str]:
     """Our back ends on the program of a seed."""
     return ways(random_language(seed), seed)
+
+
+def check_on_gpu(seed: int) -> Counter[str]:
+    """A real GPU on the program of a seed."""
+    return way_on_gpu(random_language(seed), seed)
 
 
 def check_as_halide(seed: int) -> Counter[str]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from child_process import in_child
-from language_check import Different, load_all, way_as_halide, ways
+from language_check import Different, load_all, way_as_halide, way_on_gpu, ways
 from language_program import (
     COMPARISONS,
     CONTRARY,
@@ -473,3 +473,9 @@ def shrink_as_halide(seed: int, died: bool, seconds: float) -> str:
     """A small program that the evaluator computes otherwise than the wheel, as a test."""
     program, how = shrunk(random_language(seed, wheel=True), lambda p, _: way_as_halide(p), seconds)
     return as_test(program, "halide", seed, how.what)
+
+
+def shrink_on_gpu(seed: int, died: bool, seconds: float) -> str:
+    """A small program that a GPU computes otherwise than the evaluator, as a test."""
+    program, how = shrunk(random_language(seed), lambda p, _: way_on_gpu(p, seed), seconds)
+    return as_test(program, "gpu", seed, how.what)

@@ -26,7 +26,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from soak_workers import Outcome, Task, run
+from soak_workers import MAPPED, Outcome, Task, run
 
 
 @dataclass(frozen=True)
@@ -37,6 +37,8 @@ class Check:
     """`module:function`, which draws and checks the program of a seed; what it counts it may return as a dict."""
     shrink: str | None = None
     """Of a seed and whether its process died: the text of a small test that fails the same way."""
+    mapped: int = MAPPED
+    """Bytes that a worker may map; -1 for any."""
     needs: tuple[str, ...] = ()
     """Modules beyond xdsl, numpy and hypothesis."""
 
@@ -49,6 +51,7 @@ CHECKS = {
     "calls": Check("random_calls:check"),
     "constants": Check("random_constants:check"),
     "edited": Check("random_names:by_hand"),
+    "gpu": Check("language_check:check_on_gpu", "language_shrink:shrink_on_gpu", -1, ("cupy",)),
     "halide": Check("language_check:check_as_halide", "language_shrink:shrink_as_halide", needs=("halide",)),
     "language": Check("language_check:check", "language_shrink:shrink"),
     "names": Check("random_names:check"),
@@ -81,16 +84,18 @@ class Soak:
         while True:
             if self._to_shrink:
                 failure, died = self._to_shrink.popleft()
-                shrink = CHECKS[failure["kind"]].shrink
-                assert shrink is not None
+                check = CHECKS[failure["kind"]]
+                assert check.shrink is not None
                 seconds = SHRINKING - 20  # leaves time to end with what was found
-                yield Task(shrink, (failure["seed"], died, seconds), failure, SHRINKING + self.limit, fresh=True)
+                yield Task(
+                    check.shrink, (failure["seed"], died, seconds), failure, SHRINKING + self.limit, check.mapped, True
+                )
                 continue
             drawn = next(self._drawn, None)
             if drawn is None:
                 return
             seed, kind = drawn
-            yield Task(CHECKS[kind].function, (seed,), (kind, seed), self.limit)
+            yield Task(CHECKS[kind].function, (seed,), (kind, seed), self.limit, CHECKS[kind].mapped)
 
     def ended(self, outcome: Outcome) -> None:
         """Take down how a task ended."""
