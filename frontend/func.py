@@ -277,6 +277,10 @@ class Func(Source, Inspection):
         """
         return self._own_pipeline().realize(sizes, target, **options)
 
+    def compile_to_callable(self, arguments: Sequence[Any], target: str | Target = "auto") -> Any:
+        """Compile to a function of these ImageParams and Params, in this order, and of a Buffer for each output."""
+        return self._own_pipeline().compile_to_callable(arguments, target)
+
     def output_buffer(self) -> OutputImageParam:
         """Its output, for promises about the box."""
         self.check_readable()
