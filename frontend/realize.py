@@ -31,7 +31,7 @@ def realize(pipeline: Compilable, sizes: Any, target: Any, options: dict[str, An
     if not isinstance(target_name(target), str):
         fail("realize takes the sizes as one list, x first: realize([width, height])")
     size = None if sizes is None or buffers is not None else size_of(sizes)
-    program = pipeline.program(target_name(target), options, given.layouts)
+    program = pipeline.program(target_name(target), options, given.layouts, ahead=False)
     if buffers is not None:
         check_types(pipeline, buffers)
         given.write(buffers, program)

@@ -5,6 +5,7 @@ import pytest
 
 import tilefuse
 from tilefuse.dialects.diagnostics import PipelineError
+from tilefuse.runtime import cpu
 
 halide = pytest.importorskip("halide")
 
@@ -178,6 +179,16 @@ def test_buffers_on_a_gpu():
     out.set_min([1, 1])
     f.realize(out, "cuda")
     np.testing.assert_array_equal(out, array[1:3, 1:4] + 1)
+
+
+def test_realize_compiles_for_its_call_alone(monkeypatch):
+    f, sources = ramp(tilefuse), []
+    build = cpu.load_library
+    monkeypatch.setattr(cpu, "load_library", lambda source, **named: sources.append(source) or build(source, **named))
+    assert f.realize([4, 3], "cpu")[3, 2] == 23
+    assert len(set(sources)) == 1
+    program = tilefuse.Pipeline(ramp(tilefuse)).program("cpu", {}, ahead=False)
+    assert "void" in program.source()
 
 
 def test_looking_at_what_was_found(tmp_path, capsys):
