@@ -68,7 +68,8 @@ def inputs_of(name: str) -> tuple[np.ndarray, ...]:
 def as_seen(inputs: tuple[np.ndarray, ...]) -> np.ndarray:
     """The largest pictures among the inputs, side by side where there are two and they are small."""
     if inputs[0].ndim == 4:  # a layer's: three channels of the first picture
-        return scaled(inputs[0][0, :, :, :3])
+        piece = inputs[0][0, :, :, :3]
+        return scaled(piece / piece.max())
     like = [a for a in inputs if a.ndim == inputs[0].ndim and a.dtype == inputs[0].dtype]
     largest = max((a.shape for a in like), key=lambda shape: shape[1])
     pictures = [scaled(a) for a in like if a.shape == largest]
@@ -76,13 +77,13 @@ def as_seen(inputs: tuple[np.ndarray, ...]) -> np.ndarray:
 
 
 def scaled(picture: np.ndarray) -> np.ndarray:
-    """As bytes, without alpha: floats from 0 to 1, or to their largest; integers to theirs."""
+    """As bytes, without alpha: floats from 0 to 1, integers of 16 bits to their largest."""
     if picture.ndim == 3 and picture.shape[2] == 4:
         picture = picture[:, :, :3]
     if picture.dtype == np.uint8:
         return picture
     values = picture.astype(np.float64)
-    top = max(values.max(), 1.0) if picture.dtype.kind == "f" else values.max()
+    top = 1.0 if picture.dtype.kind == "f" else values.max()
     return np.rint(values.clip(0, top) / top * 255).astype(np.uint8)
 
 

@@ -56,6 +56,18 @@ def copy_stage(name: str, func: SSAValue) -> StageOp:
     return StageOp(name, [func.type.element], Region(block))
 
 
+def copied(group: GroupOp) -> SSAValue | None:
+    """The function that a group does nothing but copy; None if it does more."""
+    stages = list(group.stages)
+    if group.update is not None or len(stages) != 1:
+        return None
+    ops = list(stages[0].body.block.ops)
+    if len(ops) != 2 or not isinstance(read := ops[0], ReadOp) or not isinstance(result := ops[1], YieldOp):
+        return None
+    same = list(read.indices) == list(stages[0].body.block.args) and read.map.data == AffineMap.identity(stages[0].rank)
+    return read.source if same and list(result.operands) == [read.value] else None
+
+
 def _fresh(pipeline: PipelineOp, name: str) -> str:
     taken = {op.sym_name.data for op in pipeline.body.walk() if isinstance(op, Definition)}
     while name in taken:

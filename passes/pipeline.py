@@ -21,6 +21,7 @@ from tilefuse.passes.copy_updated import CopyUpdated
 from tilefuse.passes.group_stages import GroupStages
 from tilefuse.passes.group_updates import GroupUpdates
 from tilefuse.passes.inline_stages import InlineStages
+from tilefuse.passes.merge_sums import MergeSums
 from tilefuse.passes.promote_memory import PromoteMemory
 from tilefuse.passes.raise_clamps import RaiseClamps
 from tilefuse.passes.separate_kernels import SeparateKernels
@@ -86,6 +87,7 @@ def standard_passes(
         SeparateKernels(float=fast_math),  # first: it leaves less for the others
         CanonicalizeStages(),
         RaiseClamps(),
+        MergeSums(),
         CopyUpdated(),
         InlineStages(target=target, extent=size),
         GroupStages(target=target, algorithm=algorithm, extent=size),  # type: ignore[arg-type]

@@ -22,6 +22,7 @@ from tilefuse.dialects.img.types import FuncType, element_bytes
 from tilefuse.execution.registry import model_of
 from tilefuse.lowering.abi import KernelArg, kernel_args, kernel_name, threads
 from tilefuse.lowering.workspaces import Call, Workspace
+from tilefuse.passes.copy_updated import copied
 from tilefuse.runtime.arena import Lifetime, Lodging, place
 from tilefuse.runtime.boxes import CallBoxes, input_ops, rank_of
 from tilefuse.runtime.layouts import ALIGNMENT, Picture, reach, storage_strides
@@ -160,10 +161,12 @@ def make_plan(
     read = dict.fromkeys(a.value for g in groups for a in kernel_args(g) if a.kind in ("input", "inout"))
     unneeded = [f for f in read if f not in needed and not isinstance(f.owner, InputOp)]
     needed |= {f: ((0, 1),) * rank_of(f.type) for f in unneeded}
+    given = _Given(inputs, outputs, lodging or [False] * len(outputs))
+    hosted = updated_in_place(pipeline, groups, needed, boxes, given.outputs, given.lodging)
+    groups = [g for g in groups if not any(f in hosted for f in g.funcs)]
     sizes = CallSizes(boxes.inputs, params)
     spaces = _workspaces(groups, Call(needed, sizes))
-    given = _Given(inputs, outputs, lodging or [False] * len(outputs))
-    buffers, copies, arena_bytes = _assign_buffers(pipeline, groups, unneeded, needed, boxes, given, spaces)
+    buffers, copies, arena_bytes = _assign_buffers(pipeline, groups, unneeded, needed, boxes, given, spaces, hosted)
     scalars: dict[SSAValue, int] = {}
     launches = tuple(
         _launch(g, needed, buffers, scalars, [s for s in spaces if s.kernel == i]) for i, g in enumerate(groups)
@@ -202,6 +205,7 @@ def _assign_buffers(
     boxes: CallBoxes,
     given: _Given,
     spaces: Sequence[_Space],
+    hosted: Mapping[SSAValue, SSAValue],
 ) -> tuple[dict[_Key, _Buffer], list[CopyOut], int]:
     buffers: dict[_Key, _Buffer] = {}
     inputs, outputs, lodging = given
@@ -212,9 +216,10 @@ def _assign_buffers(
     hosts: list[int] = []
     for number, ((name, func), p) in enumerate(zip(pipeline.return_op.outputs, outputs, strict=True)):
         if needed[func] == boxes.outputs[name]:
-            buffers[func] = _Buffer(len(inputs) + number, boxes.outputs[name], p.strides)
+            root = hosted.get(func, func)
+            buffers[func] = buffers[root] = _Buffer(len(inputs) + number, boxes.outputs[name], p.strides)
             if lodging[number]:
-                written = next(i for i, g in enumerate(groups) if func in g.funcs)
+                written = next(i for i, g in enumerate(groups) if root in g.funcs)
                 lodgings.append(Lodging(_dense_bytes(p, _itemsize(func)), written))
                 hosts.append(len(inputs) + number)
         else:
@@ -270,6 +275,35 @@ def updated_from(groups: Sequence[GroupOp]) -> dict[SSAValue, SSAValue]:
     """The functions that updates give, each with the one whose memory it is in; in order."""
     updates = [(g, g.update) for g in groups if g.update is not None]
     return {new: old for g, update in updates for new, old in zip(g.funcs, update.olds, strict=True)}
+
+
+def updated_in_place(
+    pipeline: PipelineOp,
+    groups: Sequence[GroupOp],
+    needed: Mapping[SSAValue, Box],
+    boxes: CallBoxes,
+    outputs: Sequence[Picture],
+    aligned: Sequence[bool],
+) -> dict[SSAValue, SSAValue]:
+    """The outputs that need not be copied from what updates give, each with the function that these write over.
+
+    It lies in the output from the start, if that is as large as all that the updates need, and its rows are contiguous.
+    """
+    above = updated_from(groups)
+    by_result: dict[SSAValue, GroupOp] = {f: g for g in groups for f in g.funcs}
+    found: dict[SSAValue, SSAValue] = {}
+    for number, (name, func) in enumerate(pipeline.return_op.outputs):
+        strides = outputs[number].strides
+        if func not in by_result or not aligned[number] or (strides and strides[0] != 1):
+            continue
+        source = copied(by_result[func])
+        family = [source] if source in above else []
+        while family and family[-1] in above:
+            family.append(above[family[-1]])
+        fits = all(needed.get(f) == boxes.outputs[name] for f in [*family, func])
+        if family and fits and family[-1] in by_result and family[-1] not in found.values():
+            found[func] = family[-1]
+    return found
 
 
 def _life(
