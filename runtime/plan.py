@@ -289,7 +289,8 @@ def updated_in_place(
 
     It lies in the output from the start, if that is as large as all that the updates need, and its rows are contiguous.
     """
-    above, by_result = updated_from(groups), {f: g for g in groups for f in g.funcs}
+    above = updated_from(groups)
+    by_result: dict[SSAValue, GroupOp] = {f: g for g in groups for f in g.funcs}
     found: dict[SSAValue, SSAValue] = {}
     for number, (name, func) in enumerate(pipeline.return_op.outputs):
         strides = outputs[number].strides

@@ -74,6 +74,9 @@ def _halide() -> tuple[Any, Any]:
     import halide
 
     target = halide.get_jit_target_from_environment().with_feature(halide.TargetFeature.StrictFloat)
+    x, f = halide.Var("x"), halide.Func("f")
+    f[x] = x
+    f.realize([3], target)  # compiles the runtime, which processes forked later then have
     return halide, target
 
 
@@ -227,6 +230,20 @@ def ways(program: Program | Case, seed: int | str, only: str | None = None) -> C
     return counts
 
 
+def standard_ways(program: Program | Case) -> None:
+    """C and the emulated GPU, each with the standard schedule, against the evaluator. Raises Different."""
+    warnings.simplefilter("ignore")
+    module = module_of(program)
+    (expected,) = by_us(program, module, "reference")
+    if shutil.which("cc"):
+        assert_same(program, by_us(program, module, "cpu")[0], expected, "cpu")
+    if shutil.which("g++"):
+        with emulated() as misaligned:
+            found = by_us(program, module, "cpu", passes=standard_passes("h200"))
+            assert_same(program, found[0], expected, "emulated gpu")
+            assert not any(misaligned)
+
+
 def _scheduled(rng: Random, run: Callable[..., None], target: str, counts: Counter[str]) -> None:
     for _ in range(4):
         try:
@@ -256,4 +273,4 @@ def check(seed: int) -> Counter[str]:
 
 def check_as_halide(seed: int) -> Counter[str]:
     """The evaluator and the wheel on the program of a seed."""
-    return way_as_halide(random_language(seed))
+    return way_as_halide(random_language(seed, wheel=True))

@@ -457,5 +457,5 @@ def shrink(seed: int, died: bool, seconds: float) -> str:
 
 def shrink_as_halide(seed: int, died: bool, seconds: float) -> str:
     """A small program that the evaluator computes otherwise than the wheel, as a test."""
-    program, how = shrunk(random_language(seed), lambda p, _: way_as_halide(p), seconds)
+    program, how = shrunk(random_language(seed, wheel=True), lambda p, _: way_as_halide(p), seconds)
     return as_test(program, "halide", seed, how.what)

@@ -246,7 +246,7 @@ def footprints(
         else:
             mine.above, mine.below = mine.wide
         for access in model.nodes[id].hull:
-            x, y = access.indices[0], access.indices[1] if len(access.indices) > 1 else None
+            x, y = (*access.indices, None, None)[:2]
             need = (mine.above, mine.below)
             if access.producer in inside:
                 assert isinstance(x, Index)
