@@ -69,11 +69,11 @@ class Func(Source, Inspection):
     nothing else.
     """
 
-    def __init__(self, *given: Any):
+    def __init__(self, *given: Any, name: str | None = None):
         of = given[0] if len(given) == 1 and isinstance(given[0], Expr | Source) else None
         self._required = _required(given[:2]) if len(given) > 1 else None
-        name = given[2:] if self._required is not None else given if of is None else ()
-        super().__init__("Func", name[0] if name else None, "f")
+        names = given[2:] if self._required is not None else given if of is None else ()
+        super().__init__("Func", names[0] if names else name, "f")
         self.definition: Definition | None = None
         self.updates: list[Update] = []
         self.continuation: Continuation | None = None
@@ -276,6 +276,10 @@ class Func(Source, Inspection):
         written over its box. Buffers, and the arrays and values that were `set`, are the inputs.
         """
         return self._own_pipeline().realize(sizes, target, **options)
+
+    def compile_to_callable(self, arguments: Sequence[Any], target: str | Target = "auto") -> Any:
+        """Compile to a function of these ImageParams and Params, in this order, and of a Buffer for each output."""
+        return self._own_pipeline().compile_to_callable(arguments, target)
 
     def output_buffer(self) -> OutputImageParam:
         """Its output, for promises about the box."""
