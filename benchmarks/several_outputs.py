@@ -83,6 +83,7 @@ CASES: dict[str, Callable[[], hl.Pipeline]] = {
     "local_laplacian": example("local_laplacian"),
     "pyramid_blend": example("pyramid_blend"),
     "lens_blur": example("lens_blur"),
+    "camera_pipe": example("camera_pipe"),
 }
 
 
