@@ -259,8 +259,15 @@ class Func(Source, Inspection):
             fail(f"Func '{self._name}' is not defined by expressions")
         return Tuple(*self.definition.values)
 
-    def bound(self, var: Var, min: int, extent: int) -> Func:
-        """Promise that only coordinates from `min` to `min + extent - 1` of `var` are ever asked for."""
+    def bound(self, var: Var, min: Any, extent: Any) -> Func:
+        """Promise that only coordinates from `min` to `min + extent - 1` of `var` are ever asked for.
+
+        A promise of numbers that are known at the call alone is a scheduling call, which is ignored.
+        """
+        min, extent = (v.data if isinstance(v, Expr) and v.op == "const" else v for v in (min, extent))
+        if isinstance(min, Expr) or isinstance(extent, Expr):
+            recorder(self, self._name, self.schedule_calls, "bound")(var, min, extent)
+            return self
         if self.definition is None:
             fail(f"Func '{self._name}' is bound after it is defined, and not if it is a boundary condition")
         if not isinstance(var, Var) or var.name() not in self.definition.args:
