@@ -13,6 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import apps
 import device
 import numpy as np
 
@@ -63,45 +64,33 @@ def corners_and_gray() -> hl.Pipeline:
     return hl.Pipeline([gray, response])
 
 
-def example(name: str) -> Callable[[], hl.Pipeline]:
-    """The pipeline of an example."""
-
-    def pipeline() -> hl.Pipeline:
-        from _all import EXAMPLES
-
-        made: hl.Pipeline = EXAMPLES[name].pipeline()
-        return made
-
-    return pipeline
-
-
 CASES: dict[str, Callable[[], hl.Pipeline]] = {
     "gradient": gradient,
     "blur_and_difference": blur_and_difference,
     "corners_and_gray": corners_and_gray,
-    "interpolate": example("interpolate"),
-    "local_laplacian": example("local_laplacian"),
-    "pyramid_blend": example("pyramid_blend"),
-    "lens_blur": example("lens_blur"),
-    "camera_pipe": example("camera_pipe"),
 }
+LONG = ("interpolate", "local_laplacian", "pyramid_blend", "lens_blur", "camera_pipe")
+"""Examples whose stages are read several times."""
 
 
-def picture(name: str, size: str) -> tuple[np.ndarray, ...]:
-    """The inputs of a case."""
+@dataclasses.dataclass
+class Subject:
+    """A pipeline with a call of it."""
+
+    pipeline: hl.Pipeline
+    inputs: tuple[np.ndarray, ...]
+    box: dict[str, Any]
+
+
+def subject(name: str, size: str) -> Subject:
+    """A case for pictures of a size."""
+    if name in LONG:
+        case = next(case for case in apps.APPS if case.name == name)
+        return Subject(case.pipeline(size), tuple(case.inputs(size, 0)), case.box(size))
     width, height = SIZES[size]
-    rng = np.random.default_rng(5)
-    bytes = rng.integers(0, 256, (height, width, 3), dtype=np.uint8)
-    if name == "blur_and_difference":
-        return (np.ascontiguousarray(bytes[..., 0]),)
-    if name == "gradient":
-        return (bytes[..., 0].astype(np.float32) / 255,)
-    if name == "corners_and_gray":
-        return (np.ascontiguousarray(bytes.transpose(2, 0, 1)).astype(np.float32) / 255,)
-    from _all import EXAMPLES
-
-    prepared = EXAMPLES[name].prepare(bytes)
-    return prepared if isinstance(prepared, tuple) else (prepared,)
+    bytes = np.random.default_rng(5).integers(0, 256, (3, height, width), dtype=np.uint8)
+    inputs = {"gradient": bytes[0].astype(np.float32) / 255, "blur_and_difference": bytes[0]}
+    return Subject(CASES[name](), (inputs.get(name, bytes.astype(np.float32) / 255),), {})
 
 
 def as_tuple(found: Any) -> tuple[Any, ...]:
@@ -113,7 +102,8 @@ def measure(name: str, size: str, repeat: int) -> dict[str, Any]:
     """Microseconds of a call both ways, how many kernels it takes, and whether the results are the same."""
     import cupy
 
-    machine, inputs = find_backend("cuda").machine, tuple(cupy.asarray(a) for a in picture(name, size))
+    machine, of = find_backend("cuda").machine, subject(name, size)
+    inputs = tuple(cupy.asarray(a) for a in of.inputs)
     figures: dict[str, Any] = {}
     results: list[list[np.ndarray]] = []
     for way, several in (("separate", False), ("merged", True)):
@@ -121,11 +111,11 @@ def measure(name: str, size: str, repeat: int) -> dict[str, Any]:
             dataclasses.replace(p, several=several) if p.name == "group-stages" else p  # type: ignore[call-arg]
             for p in standard_passes(machine, extent=SIZES[size])
         ]
-        program = CASES[name]().compile("cuda", passes=passes, strict_float=True)
-        results.append([a.get() for a in as_tuple(program(*inputs))])
-        outputs = [as_tuple(program(*inputs)) for _ in range(device.L2_SETS if size == "small" else 1)]
+        program = of.pipeline.compile("cuda", passes=passes, strict_float=True)
+        results.append([a.get() for a in as_tuple(program(*inputs, **of.box))])
+        outputs = [as_tuple(program(*inputs, **of.box)) for _ in range(device.L2_SETS if size == "small" else 1)]
         given = [o if len(o) > 1 else o[0] for o in outputs]
-        calls = [lambda o=o, p=program: p(*inputs, out=o) for o in given]
+        calls = [lambda o=o, p=program: p(*inputs, out=o, **of.box) for o in given]
         rounds = -(-32 // len(calls)) if size == "small" else 4
         figures[way] = {
             "us": device.cupy_graph_us(calls * rounds, repeat),
@@ -142,11 +132,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--output", type=Path)
     parser.add_argument("--sizes", choices=SIZES, action="append")
-    parser.add_argument("--only", choices=CASES, action="append", metavar="NAME")
+    parser.add_argument("--only", choices=[*CASES, *LONG], action="append", metavar="NAME")
     parser.add_argument("--repeat", type=int, default=15)
     options = parser.parse_args()
     found: dict[str, Any] = {"facts": device.facts(), "cases": {}}
-    for name in options.only or CASES:
+    for name in options.only or [*CASES, *LONG]:
         for size in options.sizes or SIZES:
             try:
                 figures = measure(name, size, options.repeat)
