@@ -115,10 +115,12 @@ def run_passes(
     trace: PassTrace | None = None,
     verify: bool = False,
     check: Callable[[ModuleOp], None] | None = None,
+    in_place: bool = False,
 ) -> ModuleOp:
-    """Run `passes` on a copy of `module`. With a trace, keep the IR after each; with verify, verify it."""
+    """Run `passes` on a copy of `module`, or on it. With a trace, keep the IR after each; with verify, verify it."""
     ctx = new_context()
-    module = module.clone()
+    if not in_place:
+        module = module.clone()
     if trace is not None and not trace.modules:
         trace.modules.append(("input", module.clone()))
     for p in passes:

@@ -197,7 +197,7 @@ class Compiled:
         grouped = self._grouped.clone()
         note(groups_of(find_pipeline(grouped)))
         first = _first_tile(passes)
-        return run_passes(grouped, passes[first:], check=verify if self._settings.verify else None)
+        return run_passes(grouped, passes[first:], check=verify if self._settings.verify else None, in_place=True)
 
 
 def _first_tile(passes: Sequence[ModulePass]) -> int | None:
