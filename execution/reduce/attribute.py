@@ -10,6 +10,9 @@ from xdsl.utils.exceptions import VerifyException
 
 from tilefuse.dialects.img.schedule import ScheduleAttr
 
+MOST_OF_A_LANE = 32
+"""Sums of a lane, in registers."""
+
 
 @irdl_attr_definition(init=False)
 class ReduceSchedule(ScheduleAttr):
@@ -87,10 +90,12 @@ class ReduceSchedule(ScheduleAttr):
 
     def verify(self) -> None:
         counts = (*self.tile_sizes, *self.thread_counts, *(self.number(k) for k in ("unroll", "segment", "split")))
-        if min(counts) <= 0 or self.vector_width not in (1, 2, 4, 8, 16, 32):
-            raise VerifyException("numbers are positive, and vector is a power of two up to 32")
+        if min(counts) <= 0 or self.vector_width not in [1 << n for n in range(10)]:
+            raise VerifyException("numbers are positive, and vector is a power of two up to 512")
         if len(self.thread_counts) != 2 or self.lanes not in (1, 32):
             raise VerifyException("threads are the 32 lanes of a warp (1 on a CPU) and a number of warps")
+        if self.lanes > 1 and self.vector_width > MOST_OF_A_LANE:
+            raise VerifyException(f"a lane has {MOST_OF_A_LANE} sums at most")
         if self.number("across") > 1:
             raise VerifyException("across is 0 or 1")
         width = self.lanes * self.vector_width if self.across else 1

@@ -27,7 +27,7 @@ FEW_WARPS, SOME_WARPS = 4, 8
 """Warps of a block."""
 CPU_SUMS = 16
 """Sums side by side on a CPU: those of a few vectors."""
-CPU_COLUMNS = 32
+CPU_COLUMNS = 256
 BYTES_AT_ONCE = 64
 """Bytes that a lane should have asked for while it waits."""
 SECTOR = 32

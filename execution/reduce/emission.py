@@ -122,12 +122,12 @@ class _Kernel:
         e, s = self.e, self.schedule
         row, member = e.div_rem(warp, s.team)
         worker = e.add(e.mul(self.share, s.team), member)
-        sums = Accumulators(e, self.folds, s.vector_width)
+        # without warps a compiler makes vectors of loops
+        sums = Accumulators(e, self.folds, s.vector_width, as_loop=s.lanes == 1)
         if s.across:
             first = e.add(e.mul(row, s.lanes * s.vector_width), e.mul(lane, s.vector_width))
             self._across(first, worker, sums)
-            for v in range(sums.count):
-                self._leave(member, e.add(first, v), sums.value(v))
+            sums.each(lambda v: self._leave(member, e.add(first, v), sums.value(v)), simd=False)
             return
         pure, inside = self._pure(row)
         with e.when(inside):
@@ -147,8 +147,6 @@ class _Kernel:
     def _across(self, first: Num, worker: Num, sums: Accumulators) -> None:
         e, s, traversal = self.e, self.schedule, self.traversal
         pure, _ = self._pure(first)
-        inside = [self._pure(e.add(first, v))[1] for v in range(sums.count)]
-        assert all(i is not None for i in inside)
         # all of the tile, so that lanes stay together
         ends = [e.compare("sle", e.add(o, size), n)
                 for o, size, n in zip(self.origin, s.tile_sizes, self.extents, strict=True)]  # fmt: skip
@@ -158,7 +156,7 @@ class _Kernel:
         assert whole is not None
 
         def every(wide: bool) -> None:
-            traversal.across(pure, worker, sums, wide, ())
+            traversal.across(pure, worker, sums, wide, None)
 
         def inner() -> None:
             aligned = traversal.aligned(self.mins[0])
@@ -167,7 +165,10 @@ class _Kernel:
             else:
                 e.choose(aligned, lambda: every(True), lambda: every(False))
 
-        e.choose(whole, inner, lambda: traversal.across(pure, worker, sums, False, inside))  # type: ignore[arg-type]
+        def inside(v: Num) -> SSAValue | None:
+            return self._pure(e.add(first, v))[1]
+
+        e.choose(whole, inner, lambda: traversal.across(pure, worker, sums, False, inside))
 
     def _pure(self, place: Num) -> tuple[dict[SSAValue, Num], SSAValue | None]:
         """The pure coordinates of a point of the tile, and whether it is in the box."""

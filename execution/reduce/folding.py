@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr, IntegerType, i16, i32
@@ -13,7 +13,7 @@ from tilefuse.dialects.gpu_shuffle import ShuffleMode, ShuffleOp
 from tilefuse.dialects.img.combiners import combined
 from tilefuse.dialects.img.ops import UpdateOp
 from tilefuse.dialects.img.types import FuncType
-from tilefuse.lowering.emit import PRIVATE, Emitter
+from tilefuse.lowering.emit import PRIVATE, Emitter, Num
 
 
 class Fold:
@@ -71,24 +71,33 @@ class Fold:
 
 
 class Accumulators:
-    """A thread's sums so far: `count` of each function, in registers."""
+    """A thread's sums so far: `count` of each function, in registers; in an array that is gone over, if `as_loop`."""
 
-    def __init__(self, e: Emitter, folds: Sequence[Fold], count: int):
+    def __init__(self, e: Emitter, folds: Sequence[Fold], count: int, as_loop: bool = False):
         self.e, self.folds, self.count = e, folds, count
+        self.as_loop = as_loop and count > 1
         self._arrays = [e.alloca([count], f.type, PRIVATE, "so_far") for f in folds]
         for fold, array in zip(folds, self._arrays, strict=True):
             nothing = fold.nothing()
-            for i in range(count):
-                e.store(nothing, array, [i])
+            self.each(lambda i, array=array, nothing=nothing: e.store(nothing, array, [i]))  # type: ignore[misc]
 
-    def add(self, i: int, terms: Sequence[SSAValue], predicate: SSAValue | None) -> None:
+    def each(self, emit: Callable[[Num], None], *, simd: bool = True) -> None:
+        """Emit something for each sum, as a loop or one by one."""
+        if self.as_loop:
+            with self.e.loop(self.count, "i", simd=simd) as i:
+                emit(i)
+            return
+        for i in range(self.count):
+            emit(i)
+
+    def add(self, i: Num, terms: Sequence[SSAValue], predicate: SSAValue | None) -> None:
         """Join a term of each function with what sum `i` has, where the predicate holds."""
         for fold, array, term in zip(self.folds, self._arrays, terms, strict=True):
             if predicate is not None:
                 term = self.e.op(arith.SelectOp(predicate, term, fold.nothing()))
             self.e.store(fold.join(self.e.load(array, [i]), term), array, [i])
 
-    def value(self, i: int) -> list[SSAValue]:
+    def value(self, i: Num) -> list[SSAValue]:
         """Sum `i` of each function."""
         return [self.e.load(array, [i]) for array in self._arrays]
 

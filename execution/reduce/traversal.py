@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from functools import reduce
 
@@ -18,6 +18,7 @@ from tilefuse.lowering.symbols import word
 from tilefuse.lowering.update_body import Row, UpdateBody, UpdateFunction, access_width
 
 ONE = Row(None)
+Inside = Callable[[Num], SSAValue | None]
 
 
 class Traversal:
@@ -108,17 +109,22 @@ class Traversal:
 
     def _chunk(self, where: Mapping[SSAValue, Num], first: Num, sums: Accumulators, wide: bool) -> None:
         """Add up the points of a lane in a chunk; all are loaded first."""
-        s, row = self.schedule, Row(self.coordinate, self.schedule.vector_width, self.wide if wide else ())
+        s, e = self.schedule, self.e
+        if sums.as_loop:
+            x = e.add(self.lows[0], first)
+            sums.each(lambda i: self._point({**where, self.coordinate: e.add(x, i)}, i, sums))
+            return
+        row = Row(self.coordinate, s.vector_width, self.wide if wide else ())
         bodies = []
         for i in range(s.number("unroll")):
-            x = self.e.add(self.lows[0], self.e.add(first, i * s.lanes * s.vector_width))
+            x = e.add(self.lows[0], e.add(first, i * s.lanes * s.vector_width))
             bodies.append(UpdateBody(self.function, {**where, self.coordinate: x}, row))
             bodies[-1].compute()
         for body in bodies:
             for v in range(row.count):
                 sums.add(v, body.terms(v), body.predicate(v))
 
-    def _point(self, where: Mapping[SSAValue, Num], number: int, sums: Accumulators) -> None:
+    def _point(self, where: Mapping[SSAValue, Num], number: Num, sums: Accumulators) -> None:
         body = UpdateBody(self.function, where, ONE)
         body.compute()
         sums.add(number, body.terms(), body.predicate())
@@ -126,11 +132,11 @@ class Traversal:
     # --- lanes along the pure points
 
     def across(
-        self, pure: Mapping[SSAValue, Num], worker: Num, sums: Accumulators, wide: bool, inside: Sequence[SSAValue]
+        self, pure: Mapping[SSAValue, Num], worker: Num, sums: Accumulators, wide: bool, inside: Inside | None
     ) -> None:
         """Go over the domain point by point, each lane at pure points of its own.
 
-        `inside`: whether each of them is one, where that is to be asked.
+        `inside`: says whether a point is one, where that is to be asked.
         """
         e = self.e
         own = self.function.op.pure[0]
@@ -146,10 +152,13 @@ class Traversal:
                     self.extents[number], name, start=start, step=step, unroll=unroll if unroll > 1 else False
                 )
                 where[dimension.coordinate] = e.add(self.lows[number], loops.enter_context(loop))
-            if inside:
-                for v, condition in enumerate(inside):
-                    with e.when(condition):
-                        self._point({**where, own: e.add(where[own], v)}, v, sums)
+
+            def point(v: Num) -> None:
+                with e.when(inside(v) if inside is not None else None):
+                    self._point({**where, own: e.add(where[own], v)}, v, sums)
+
+            if inside is not None or sums.as_loop:
+                sums.each(point, simd=inside is None)
                 return
             body = UpdateBody(self.function, where, Row(own, sums.count, self.wide if wide else ()))
             body.compute()

@@ -1,12 +1,17 @@
 // RUN: pipeline-opt %s --split-input-file -p 'validate-occupancy{target=h200}' --verify-diagnostics -o /dev/null
 
-// expected-error @below {{numbers are positive, and vector is a power of two up to 32}}
+// expected-error @below {{numbers are positive, and vector is a power of two up to 512}}
 "test.op"() {s = #schedule.reduce<tile = [1], threads = [32, 8], vector = 3>} : () -> ()
 
 // -----
 
-// expected-error @below {{numbers are positive, and vector is a power of two up to 32}}
+// expected-error @below {{numbers are positive, and vector is a power of two up to 512}}
 "test.op"() {s = #schedule.reduce<tile = [1], threads = [32, 8], split = 0>} : () -> ()
+
+// -----
+
+// expected-error @below {{a lane has 32 sums at most}}
+"test.op"() {s = #schedule.reduce<tile = [1], threads = [32, 8], vector = 64>} : () -> ()
 
 // -----
 
