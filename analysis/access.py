@@ -66,8 +66,8 @@ def accesses(op: Definition) -> Iterator[StageRead]:
     return (StageRead(read, indices_of(read, of)) for read in reads(op))
 
 
-ReadSite = tuple[StageOp, AffineMap, tuple[SSAValue, ...]]
-"""A stage that reads, and where: as many reads of one site are one."""
+ReadSite = tuple[Definition, AffineMap, tuple[SSAValue, ...]]
+"""A stage or update that reads, and where: as many reads of one site are one."""
 
 
 def read_sites(stage: StageOp) -> list[ReadSite] | None:
@@ -77,7 +77,7 @@ def read_sites(stage: StageOp) -> list[ReadSite] | None:
         for use in function.uses:
             op = use.operation
             consumer = op.parent_op()
-            if not isinstance(op, ReadOp) or not isinstance(consumer, StageOp):
+            if not isinstance(op, ReadOp) or not isinstance(consumer, Definition):
                 return None
             sites[(consumer, op.map.data, tuple(op.indices))] = None
     return list(sites)

@@ -26,10 +26,14 @@ class Machine:
     fast_bytes_per_core: int
     max_threads_per_core: int
     registers_per_core: int
+    most_fast_bytes: int
+    """Shared memory that a block has at most, if its launch asks for it; or that cache."""
     kernels_overlap: bool = False
     """Whether a kernel's blocks move in before the kernel before has ended."""
     calibration: Calibration = DEFAULTS
     """What the cost of warp tiles was fitted to."""
+    first_cache_bytes: int = 0
+    """Of one core's first cache, of a CPU; what rows should stay in."""
 
 
 def check_extent(extent: tuple[int, ...], where: str) -> None:
@@ -62,7 +66,8 @@ def machine(target: str) -> Machine:
         cpu = host_cpu()
         return Machine(
             "cpu", False, 8e3 * max(1, cpu.cores // 2), cpu.cores * 3e3 * cpu.vector_bytes / 4,
-            5.0, cpu.l2_bytes // 2, cpu.cores, cpu.l2_bytes, 1, 10**9,
+            5.0, cpu.l2_bytes // 2, cpu.cores, cpu.l2_bytes, 1, 10**9, cpu.l2_bytes // 2,
+            first_cache_bytes=cpu.l1_bytes,
         )  # fmt: skip
     from tilefuse.targets.gpus import UnknownGpu, gpu, kernels_overlap
 
@@ -74,6 +79,6 @@ def machine(target: str) -> Machine:
     issue = g.sms * g.fp32_lanes_per_sm * g.clock_ghz * 1e3 * 0.72
     return Machine(
         g.name, True, g.dram_gbps * 1e3, issue, g.launch_us, g.shared_bytes_per_block,
-        g.sms, g.shared_bytes_per_sm, g.max_threads_per_sm, g.registers_per_sm,
+        g.sms, g.shared_bytes_per_sm, g.max_threads_per_sm, g.registers_per_sm, g.shared_bytes_optin,
         kernels_overlap(g.arch), calibration(g.name),
     )  # fmt: skip

@@ -15,9 +15,18 @@ from collections.abc import Sequence
 from tilefuse.analysis.access import ReadSite, read_sites, reads
 from tilefuse.analysis.instructions import instruction_cost
 from tilefuse.analysis.machine import Machine
-from tilefuse.analysis.points import needed_extents
+from tilefuse.analysis.points import needed_extents, nominal_domain
 from tilefuse.analysis.regions import is_small
-from tilefuse.dialects.img.ops import GroupOp, PipelineOp, ReadOp, StageOp, YieldOp, prints
+from tilefuse.dialects.img.ops import (
+    Definition,
+    GroupOp,
+    PipelineOp,
+    ReadOp,
+    StageOp,
+    UpdateOp,
+    YieldOp,
+    prints,
+)
 from tilefuse.dialects.img.types import FuncType, element_bytes
 
 READ = 8.0
@@ -48,6 +57,15 @@ def _is_cheap(stage: StageOp, instructions: float, reads: int) -> bool:
     return cost <= instructions and count <= reads
 
 
+def _is_stored_for_updates(sites: Sequence[ReadSite]) -> bool:
+    """Whether a stage would be stored for its readers: they cannot be in one kernel, as an update is among them.
+
+    Each reads at one place, so that none computes more than a kernel of its own stages would.
+    """
+    readers = [reader for reader, _, _ in sites]
+    return any(isinstance(r, UpdateOp) for r in readers) and len(set(readers)) == len(readers)
+
+
 class Recomputation:
     """The cost of recomputing the stages of a pipeline on a machine, for pictures of `extent`.
 
@@ -59,7 +77,10 @@ class Recomputation:
         self._machine = machine
         extents = needed_extents(pipeline, extent)
         stages = [s for s in pipeline.body.walk() if isinstance(s, StageOp)]
-        self._extents = {s: extents.get(s.funcs[0], (0,)) for s in stages}
+        self._extents: dict[Definition, tuple[int, ...]] = {s: extents.get(s.funcs[0], (0,)) for s in stages}
+        for op in pipeline.body.walk():
+            if isinstance(op, UpdateOp):
+                self._extents[op] = nominal_domain(op, extents.get(op.funcs[0], (0,) * op.rank), extent)
         self._cost: dict[tuple[StageOp, bool], float] = {}
         """Instructions per point, of a stage at one place or at several."""
         self._cheap = {s for s in stages if _is_cheap(s, cheap, reads)}
@@ -69,7 +90,7 @@ class Recomputation:
 
     def is_inlined(self, stage: StageOp, sites: Sequence[ReadSite] | None) -> bool:
         """Whether `stage` is best computed at `sites`, all the places that read it; None: something else does."""
-        if not sites or (len(sites) > 1 and stage not in self._cheap):
+        if not sites or (len(sites) > 1 and stage not in self._cheap and not _is_stored_for_updates(sites)):
             return False
         return not self._is_dearer(stage, sites)
 
@@ -89,6 +110,8 @@ class Recomputation:
         """
         reader, map, indices = site
         coordinates = reader.body.block.args
+        if isinstance(reader, UpdateOp):
+            return math.prod(self._extents[reader])
         used = {indices[d] for e in map.results for d in e.used_dims()}
         once: set[int] = set()
         if self._machine.is_gpu and used.issubset(coordinates):

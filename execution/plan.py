@@ -16,10 +16,11 @@ from tilefuse.execution.tile_schedule import TileSchedule
 from tilefuse.lowering.abi import kernel_args
 from tilefuse.lowering.emit import Emitter, Num
 from tilefuse.lowering.reads import Buffer, Tile
+from tilefuse.lowering.stored import follow_of, stored_stages
 
 
 class KernelPlan(ABC):
-    """The kernel of one group: a grid of blocks, each of which computes a tile of the output, or several in turn.
+    """The kernel of one group: a grid of blocks, each of which computes a tile of the anchor, or several in turn.
 
     `execution/kernel.py` makes the kernel of it, which finds the tiles and calls the tile body; what is in the body,
     and what is asked before it is called, is the execution model's.
@@ -28,7 +29,11 @@ class KernelPlan(ABC):
     def __init__(self, group: GroupOp, model: PipelineModel):
         self.group, self.model = group, model
         self.schedule = TileSchedule.expect(group.schedule)
-        self.rank = group.output_stage.rank
+        self.rank = group.anchor.rank
+        self.follow = follow_of(group, model)
+        """How the dimensions of each stage, by its node, follow the tile."""
+        self.stored = stored_stages(group, model, self.follow)
+        """What a tile stores, the anchor first."""
         self.sizes = self.schedule.tile_sizes
         self.align = origin_alignment(group, model)
         """Tile origins are multiples of this, per dimension."""
@@ -43,8 +48,13 @@ class KernelPlan(ABC):
         """Whether the tile body is told that of each function, instead of having a version for all and for others."""
         self.x_edge_version = False
         """Whether border tiles that lie at the sides of the picture alone have a version (`at_x_edges`)."""
+        self.one_version = False
+        """Whether all tiles run one text, which asks itself where the picture ends: as that of border tiles."""
         self.moves_in = False
-        """Whether the last tile of a row begins where all of it lies in the picture."""
+        """Whether the last tile of a row begins where all of it lies in the picture, if it is at a border."""
+        self.inside = False
+        """Whether the last tiles begin, in every dimension, where all of them lies in the picture: what two of them
+        have is computed by both, and no tile asks which of its points are the picture's unless that is smaller."""
         self.shared_arrays: Sequence[tuple[str, MemRefType]] = ()
         """Name and type of what the tiles of a block share: two places for each input that is copied a tile ahead."""
         self.rows_ahead = 0

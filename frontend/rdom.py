@@ -67,6 +67,8 @@ class RDom:
         self._is_numbered = not name
         self.predicates: tuple[Expr, ...] = ()
         """What must hold at a point for it to count."""
+        self.used_by: str | None = None
+        """What went over it first: after that it has no more predicates."""
         self.ranges: tuple[tuple[Expr, Expr], ...] = ()
         """(min, extent) per dimension, as integers that indices are computed from."""
         self._vars: tuple[RVar, ...] = ()
@@ -178,6 +180,10 @@ class RDom:
     def where(self, predicate: Any) -> None:
         """Leave out the points where `predicate` does not hold. What stands there is still read, but not used."""
         e = as_expr(predicate)
+        if self.used_by is not None:
+            fail(f"RDom '{self._name}': where(...) stands before what goes over it, and {self.used_by} does already")
+        if any(inner.op == "undef" for inner in postorder([e])):
+            fail(f"RDom '{self._name}': where(...) takes a condition that is defined, not {describe(e)}")
         if not e.type().is_bool():
             fail(f"RDom '{self._name}': where(...) takes a condition, not {describe(e)} of type {e.type()}")
         for inner in postorder([e]):

@@ -71,7 +71,9 @@ def _arguments(what: str, args: tuple[Any, ...]) -> tuple[RDom, Expr]:
     if not 1 <= len(args) <= 2 or (len(args) == 2 and not isinstance(args[0], RDom)):
         fail(f"{what} takes an Expr, or an RDom and an Expr")
     expr = as_expr(args[-1])
-    return (args[0] if len(args) == 2 else _domain(what, list(postorder([expr])))), expr
+    rdom = args[0] if len(args) == 2 else _domain(what, list(postorder([expr])))
+    rdom.used_by = rdom.used_by or what
+    return rdom, expr
 
 
 def _domain(what: str, nodes: list[Expr]) -> RDom:

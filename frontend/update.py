@@ -53,6 +53,8 @@ def make_update(func: Source, names: Sequence[str], key: Any, value: Any, over: 
         fail(f"{what}: it has {len(names)} dimensions, and {len(keys)} indices stand on the left")
     naked = [k.name() if isinstance(k, Var) and k.name() == name else None for k, name in zip(keys, names, strict=True)]
     args = tuple(func.index_of(k) for k in keys)
+    if any(e.op == "undef" for e in postorder(args)):
+        fail(f"{what}: undef stands in an index on the left; a place to write at is defined")
     values, condition = _defined_values(what, _values(what, func, value))
     domain = _domain(what, [*args, *values, *([condition] if condition is not None else [])]) or over
     conditions = [*(domain.predicates if domain is not None else ()), *([condition] if condition is not None else [])]
@@ -69,6 +71,8 @@ def make_update(func: Source, names: Sequence[str], key: Any, value: Any, over: 
     combine, terms = zip(*(_combiner(func, i, args, v) for i, v in enumerate(values)), strict=True)
     ranges = tuple(e for pair in domain.ranges for e in pair) if domain is not None else ()
     reads = find_reads((*every, *ranges), pure, what, own=func)
+    if domain is not None:
+        domain.used_by = domain.used_by or what
     return Update(args, pure, terms, combine, domain, predicate, reads, user_position())
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 
 from xdsl.dialects import arith, func
@@ -88,6 +89,58 @@ def _signature(group: GroupOp) -> tuple[list[Attribute], list[str]]:
     return types, hints
 
 
+def pure_point(
+    function: UpdateFunction, sizes: Sequence[int], where: dict[SSAValue, Num], open_scopes: ExitStack
+) -> Num:
+    """Open the loops over blocks and threads; each thread has a pure point of its own, or none.
+
+    `sizes`: threads of a block along each pure coordinate. Adds these to `where`, and returns the thread's number.
+    """
+    e, op, out = function.e, function.op, function.out
+    dims = op.pure_dims
+    extents = [out.extent(d, e) for d in dims]
+    counts = [e.ceildiv(n, size, f"tiles_{letter(d)}") for n, size, d in zip(extents, sizes, dims, strict=True)]
+    depth: Num = 1
+    for n in counts[2:]:
+        depth = e.mul(depth, n)
+    loops = [(depth, "bz", "block_z"), (counts[1] if len(counts) > 1 else 1, "by", "block_y")]
+    loops.append((counts[0] if counts else 1, "bx", "block_x"))
+    bz, by, bx = (open_scopes.enter_context(e.loop(n, name, level=level)) for n, name, level in loops)
+    lanes = zip(reversed(threads(function.group)), "zyx", strict=True)
+    tz, ty, tx = (open_scopes.enter_context(e.loop(n, f"t{a}", level=f"thread_{a}")) for n, a in lanes)
+    blocks: list[Num] = [bx, by]
+    for n in counts[2:-1]:
+        quotient = e.op(arith.DivUIOp(e.value(bz), e.value(n)))
+        blocks.append(e.sub(bz, e.mul(quotient, n)))
+        bz = quotient
+    blocks.append(bz)
+    inside: SSAValue | None = None
+    lanes_of: list[Num] = [tx, ty, tz, *[0] * len(dims)]
+    for number, coordinate in enumerate(op.pure):
+        offset = e.add(e.mul(blocks[number], sizes[number]), lanes_of[number])
+        where[coordinate] = e.add(out.mins[dims[number]], offset)
+        inside = e.both(inside, e.compare("slt", offset, extents[number]))
+    open_scopes.enter_context(e.when(inside))
+    width, height, _ = threads(function.group)
+    return e.add(e.mul(e.add(e.mul(tz, height), ty), width), tx)
+
+
+def domain_loops(function: UpdateFunction, where: dict[SSAValue, Num], open_scopes: ExitStack) -> bool:
+    """Open the loops over the reduction domain, innermost last; False if it surely has no points.
+
+    Adds its coordinates to `where`.
+    """
+    e = function.e
+    for dimension in reversed(function.op.domain):
+        low, extent = (function.scalar(v) for v in (dimension.min, dimension.extent))
+        if isinstance(extent, int) and extent <= 0:
+            return False
+        name = dimension.coordinate.name_hint or "r"
+        step = open_scopes.enter_context(e.loop(extent, word(name)))
+        where[dimension.coordinate] = e.add(low, step)
+    return True
+
+
 @dataclass(frozen=True)
 class Row:
     """Points side by side along one coordinate."""
@@ -97,6 +150,8 @@ class Row:
     count: int = 1
     wide: Collection[ReadOp] = ()
     """The reads of which all points are loaded at once, by accesses of at most 16 bytes: they lie so."""
+    inside: Collection[ReadOp] = ()
+    """The reads of which all points lie in one row, and inside of what is there: loaded one by one."""
 
 
 class UpdateBody:
@@ -121,7 +176,7 @@ class UpdateBody:
             moves = not self._moving.isdisjoint(op.operands)
             if moves:
                 self._moving.update(op.results)
-            if isinstance(op, ReadOp) and moves and op in self.row.wide:
+            if isinstance(op, ReadOp) and moves and (op in self.row.wide or op in self.row.inside):
                 for values, value in zip(self._values, self._load(op), strict=True):
                     values[op.value] = value
                 continue
@@ -176,12 +231,13 @@ class UpdateBody:
         if op.source in self.op.currents:
             buffer = self.function.old(self.op.currents.index(op.source))  # type: ignore[arg-type]
             return self.e.load(buffer.memref, buffer.index(where, self.e))
-        return read_global(self.e, self.function.tile, op.source, where, None)
+        # every point of the domain is one that the call has needed
+        return read_global(self.e, self.function.tile, op.source, where, None, needed=True)
 
     def _load(self, op: ReadOp) -> list[SSAValue]:
-        """The values of a read at all points, by vectors."""
+        """The values of a read at all points, by vectors where they lie so."""
         buffer = self.function.tile.buffers[op.source]
-        width = access_width(op.source, self.row.count)
+        width = access_width(op.source, self.row.count) if op in self.row.wide else 1
         found: list[SSAValue] = []
         for first in range(0, self.row.count, width):
             index = buffer.index(self._indices(op, first), self.e)

@@ -32,7 +32,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects import arith, func, memref, scf, ub
+from xdsl.dialects import arith, func, memref, scf, ub, vector
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Block, Operation
 from xdsl.passes import ModulePass
@@ -44,7 +44,7 @@ from tilefuse.lowering.printers.memrefs import SHARED, space_of
 
 _TOUCHES_NOTHING = (
     memref.AllocaOp, memref.DimOp, memref.ExtractAlignedPointerAsIndexOp, memref.ExtractStridedMetaDataOp,
-    memref.ViewOp, PrefetchOp, GriddepcontrolOp, scf.ForOp, scf.IfOp, scf.YieldOp, func.ReturnOp,
+    memref.ViewOp, vector.InsertOp, PrefetchOp, GriddepcontrolOp, scf.ForOp, scf.IfOp, scf.YieldOp, func.ReturnOp,
 )  # fmt: skip
 """Operations, beside those on numbers, that do not read or write memory themselves."""
 _ON_NUMBERS = (arith.Arith.name, ub.UB.name)
@@ -110,8 +110,9 @@ def _touches_memory(op: Operation, harmless: set[str]) -> bool:
         match inner:
             case func.CallOp():
                 touches = inner.callee.string_value() not in harmless
-            case memref.StoreOp():
-                touches = space_of(inner.memref.type) != SHARED  # of the block, and new for it
+            case memref.StoreOp() | vector.StoreOp():
+                target = inner.memref if isinstance(inner, memref.StoreOp) else inner.base
+                touches = space_of(target.type) != SHARED  # of the block, and new for it
             case LineOp():
                 touches = inner.level == 1  # nothing keeps that cache up to date
             case _:

@@ -1,10 +1,11 @@
 """`inline-stages`: compute a stage where it is read, when that costs nothing or almost nothing.
 
 A stage is inlined if it is read at a single place in all, or if it is cheap: at most `cheap` instructions and `reads`
-reads per point (a copy, a cast, a product). Not if its readers have so many more points (of a table read through data,
-a row that a picture reads, an `x / 2`) that computing it at each of them takes longer than storing it, together with
-what is computed inside of it (`analysis/recomputation.py`). Outputs, stages under a boundary, and stages with a
-`place` written by hand stay.
+reads per point (a copy, a cast, a product). So is one that several readers have, each at one place, of which one is an
+update: they are no one kernel, and else it would be stored. Not if its readers have so many more points (of a table
+read through data, a row that a picture reads, an `x / 2`) that computing it at each of them takes longer than storing
+it, together with what is computed inside of it (`analysis/recomputation.py`). Outputs, stages under a boundary, and
+stages with a `place` written by hand stay.
 
     %sq = img.stage "sq" (%x) -> f32 { %v = img.read %in[%x] ...; %s = arith.mulf %v, %v; img.yield %s }
     ... img.read %sq[%x - 1] ...      =>      %v = img.read %in[%x - 1]; %s = arith.mulf %v, %v
@@ -32,7 +33,7 @@ from xdsl.transforms.common_subexpression_elimination import cse
 from tilefuse.analysis.access import ReadSite, read_sites
 from tilefuse.analysis.machine import check_extent, check_target, machine
 from tilefuse.analysis.recomputation import Recomputation, may_be_inlined
-from tilefuse.dialects.img.ops import PipelineOp, ReadOp, StageOp, YieldOp
+from tilefuse.dialects.img.ops import Definition, PipelineOp, ReadOp, StageOp, YieldOp
 from tilefuse.dialects.options import check_numbers
 
 
@@ -174,9 +175,9 @@ class InlineStages(ModulePass):
         for pipeline in pipelines:
             self._inline(pipeline)
         for pipeline in pipelines:
-            for stage in pipeline.body.walk():
-                if isinstance(stage, StageOp):
-                    cse(stage)
+            for definition in pipeline.body.walk():
+                if isinstance(definition, Definition):
+                    cse(definition)
 
     def _inline(self, pipeline: PipelineOp) -> None:
         costs = Recomputation(pipeline, machine(self.target), self.extent, self.cheap, self.reads)

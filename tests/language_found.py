@@ -18,6 +18,24 @@ def grows_what_it_reads(hl, inputs, params):
     return {"f2": f2}
 
 
+def number_read_by_a_stencil(hl, inputs, params):
+    """A stage of a warp tile reads a function of no dimensions."""
+    edges = hl.BoundaryConditions.repeat_edge(inputs["in0"])
+    x, y = hl.Var("x"), hl.Var("y")
+    total, f, g = hl.Func("total"), hl.Func("f"), hl.Func("g")
+    r = hl.RDom([(0, 5)])
+    total[()] = hl.u8(0)
+    total[()] += edges[r.x, 0]
+    total.compute_root()
+    f[x, y] = edges[x - 1, y] + edges[x + 1, y] + total[()]
+    f.compute_root()
+    g[x, y] = f[x, y - 1] + f[x, y + 1]
+    g.compute_root()
+    return {"g": g}
+
+
+PICTURE = Input("in0", "u8", (50, 40), 0, 255)
 CASES = [
     Case(grows_what_it_reads, inputs=(Input("in0", "u8", (3,), 0, 255),), outputs=(Output("f2", (), ()),)),
+    Case(number_read_by_a_stencil, inputs=(PICTURE,), outputs=(Output("g", (0, 0), (50, 40)),)),
 ]

@@ -62,10 +62,14 @@ class Source:
     """For an input read as it is: indices are clamped."""
 
 
-def random_language(seed: int | str) -> Program:
-    """The program of a seed: the first drawn that is not too large."""
+def random_language(seed: int | str, *, wheel: bool = False) -> Program:
+    """The program of a seed: the first drawn that is not too large.
+
+    `wheel`: without what Halide 21 computes wrong. Of a tuple's update it writes a value before it computes the next,
+    if that has an intrinsic in it (as & | ^ abs popcount); so values then read only those not written before them.
+    """
     for attempt in itertools.count():
-        drawer = Drawer(Random(f"{seed} {attempt}"))
+        drawer = Drawer(Random(f"{seed} {attempt}"), wheel)
         program = drawer.program()
         if cost(program, drawer.ranges) <= MOST_COST:
             return program
@@ -75,8 +79,9 @@ def random_language(seed: int | str) -> Program:
 class Drawer:
     """Draws the parts of one program, each from those before it."""
 
-    def __init__(self, rng: Random):
+    def __init__(self, rng: Random, wheel: bool = False):
         self.rng = rng
+        self.wheel = wheel
         self.ranges = Ranges()
         self.inputs: list[Input] = []
         self.params: list[Param] = []
@@ -238,7 +243,7 @@ class Drawer:
         place, beside = self.places(stage, rvars, extents)
         pure = [p for p, name in zip(place, stage.vars, strict=True) if p == var(name)]
         scope = Scope((*pure, *rvars))
-        place = [self.scattered(scope, n) if p is None else p for p, n in zip(place, extents, strict=True)]
+        place = [self.scattered(scope, n, stage) if p is None else p for p, n in zip(place, extents, strict=True)]
         if domain is not None and rng.random() < 0.35:
             domain = replace(domain, where=tuple(self.values.condition(scope, 1) for _ in range(rng.choice([1, 1, 2]))))
             self.ranges.domains[domain.name] = domain
@@ -250,7 +255,7 @@ class Drawer:
             return Update(tuple(place), (value,), domain, rng.choice(["+=", "+=", "+=", "-=", "*="]))
         old = [E("read", t, tuple(place), (stage.name, k if len(types) > 1 else None)) for k, t in enumerate(types)]
         other = [E("read", t, tuple(beside), (stage.name, k if len(types) > 1 else None)) for k, t in enumerate(types)]
-        values = [self.new_value(t, scope, old[k], other, tame) for k, t in enumerate(types)]
+        values = [self.new_value(t, scope, old[k], other[k if self.wheel else 0 :], tame) for k, t in enumerate(types)]
         if len(types) == 1 and rng.random() < 0.08:
             values = [E("select", types[0], (self.values.condition(scope, 1), values[0], E("undef", types[0])))]
         return Update(tuple(place), tuple(values), domain)
@@ -292,10 +297,20 @@ class Drawer:
             )  # fmt: skip
         return place, beside
 
-    def scattered(self, scope: Scope, extent: int) -> E:
+    def scattered(self, scope: Scope, extent: int, stage: Stage | None = None) -> E:
         """A position that data decide, within a picture."""
         rng = self.rng
         value = self.values.small_integer(scope)
+        if (
+            stage is not None
+            and scope.coordinates
+            and rng.random() < 0.1
+            and all(c.op == "rvar" for c in scope.coordinates)
+        ):
+            # where the function itself says
+            at = tuple(rng.choice(scope.coordinates) for _ in stage.vars)
+            own = E("read", stage.values[0].type, at, (stage.name, 0 if len(stage.values) > 1 else None))
+            value = self.values.converted(own, "i32")
         if rng.random() < 0.3:
             value = self.values.joined("i32", value, literal(rng.choice([2, 7, 32])), ops=("div",))
         way = rng.random()
@@ -475,10 +490,10 @@ class Drawer:
         type = rng.choice(["u8", "i32", "f32", "u16"])
         value = self.values.tamed(self.values.value(type, Scope(rvars), 1), 1023)
         name = self._name()
-        old = [E("read", t, (), (name, k)) for k, t in enumerate([type, "i32"])]
-        better = binary(rng.choice(["gt", "lt", "ge"]), value, old[0])
-        values = (E("select", type, (better, value, old[0])), E("select", "i32", (better, rng.choice(rvars), old[1])))
-        self._with_updates(Stage(name, (), (const(type, 0), const("i32", -1))), [Update((), values, domain)], ())
+        old = [E("read", t, (), (name, k)) for k, t in enumerate(["i32", type])]
+        better = binary(rng.choice(["gt", "lt", "ge"]), value, old[1])
+        values = (E("select", "i32", (better, rng.choice(rvars), old[0])), E("select", type, (better, value, old[1])))
+        self._with_updates(Stage(name, (), (const("i32", -1), const(type, 0))), [Update((), values, domain)], ())
 
     def whole_sum(self) -> None:
         """A sum, product or extremum over all of a picture, or over its rows or columns."""

@@ -29,6 +29,10 @@ def _of_model(module: str, name: str) -> Callable[[], type[ModulePass]]:
     return lambda: getattr(import_module(f"tilefuse.execution.{module}"), name)
 
 
+def _of_runtime(module: str, name: str) -> Callable[[], type[ModulePass]]:
+    return lambda: getattr(import_module(f"tilefuse.runtime.{module}"), name)
+
+
 def _source(name: str) -> Callable[[], type[Target]]:
     return lambda: getattr(import_module("tilefuse.tools.source_targets"), name)
 
@@ -52,6 +56,7 @@ UNIVERSE = Universe(
         "drop-requirements": _pass("drop_requirements", "DropRequirements"),
         "expand-division": _pass("expand_division", "ExpandDivision"),
         "expand-shifts": _pass("expand_shifts", "ExpandShifts"),
+        "fit-registers": _of_runtime("register_fit", "FitRegisters"),
         "fold-grids": _pass("fold_grids", "FoldGrids"),
         "group-stages": _pass("group_stages", "GroupStages"),
         "group-updates": _pass("group_updates", "GroupUpdates"),
@@ -61,6 +66,7 @@ UNIVERSE = Universe(
         "pack-subwords": _of_model("warp_tile.pack_subwords", "PackSubwords"),
         "roll-stages": _of_model("warp_tile.roll_stages", "RollStages"),
         "lower-warp-tiles": _of_model("warp_tile.lower_warp_tiles", "LowerWarpTiles"),
+        "merge-sums": _pass("merge_sums", "MergeSums"),
         "merge-versions": _pass("merge_versions", "MergeVersions"),
         "promote-memory": _pass("promote_memory", "PromoteMemory"),
         "raise-clamps": _pass("raise_clamps", "RaiseClamps"),

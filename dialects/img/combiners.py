@@ -33,3 +33,14 @@ def combined(combiner: str, element: Attribute, old: SSAValue, term: SSAValue) -
         return _FLOAT[combiner](old, term)
     by_sign = _SIGNED if element.signedness.data is Signedness.SIGNED else _UNSIGNED
     return {**_INTEGER, **by_sign}[combiner](old, term)
+
+
+_ATOMIC = {"add": "addi", "and": "andi", "or": "ori", "xor": "xori"}
+
+
+def atomic_kind(combiner: str, element: Attribute) -> str:
+    """Find the kind of `memref.atomic_rmw` that joins a term with an integer of a function of `element`."""
+    assert isinstance(element, IntegerType)
+    if combiner in _ATOMIC:
+        return _ATOMIC[combiner]
+    return f"{combiner}{'s' if element.signedness.data is Signedness.SIGNED else 'u'}"

@@ -167,3 +167,51 @@ img.pipeline @table {
   }
   img.return "out" = %out : !img.func<2xf32>
 }
+
+// -----
+
+// An update and a stage are no one kernel: each computes the brightness where it reads it, in place of storing it.
+
+// CHECK-LABEL: img.pipeline @of_an_update
+// CHECK-NOT:     img.stage "bright"
+// CHECK:         img.update "hist" () over (%x in
+// CHECK-COUNT-3:   img.read %in[%x, %y, {{[0-2]}}]
+// CHECK:           img.write
+// CHECK:         img.stage "out" (%x_1, %y_1)
+// CHECK-COUNT-3:   img.read %in[%x_1, %y_1, {{[0-2]}}]
+// CHECK:           img.read %hist
+// NONE-LABEL:  img.pipeline @of_an_update
+// NONE-NOT:      img.stage "bright"
+img.pipeline @of_an_update {
+  %in = img.input "in" : !img.func<3xui8>
+  %w = img.extent 0 of %in : !img.func<3xui8>
+  %h = img.extent 1 of %in : !img.func<3xui8>
+  %zero = arith.constant 0 : index
+  %bright = img.stage "bright" (%x, %y) -> ui8 {
+    %r = img.read %in[%x, %y, 0] : !img.func<3xui8>
+    %g = img.read %in[%x, %y, 1] : !img.func<3xui8>
+    %b = img.read %in[%x, %y, 2] : !img.func<3xui8>
+    %rg = arith.maxui %r, %g : i8
+    %rgb = arith.maxui %rg, %b : i8
+    img.yield %rgb : i8
+  }
+  %start = img.stage "start" (%i) -> ui32 {
+    %c = arith.constant 0 : i32
+    img.yield %c : i32
+  }
+  %hist = img.update "hist" () over (%x in [%zero, %w], %y in [%zero, %h]) of (%old = %start : !img.func<1xui32>) combine [add] {
+    %v = img.read %bright[%x, %y] : !img.func<2xui8>
+    %n = arith.extui %v : i8 to i32
+    %i = arith.index_cast %n : i32 to index
+    %one = arith.constant 1 : i32
+    img.write %one at [%i] : i32
+  }
+  %out = img.stage "out" (%x, %y) -> ui32 {
+    %v = img.read %bright[%x, %y] : !img.func<2xui8>
+    %n = arith.extui %v : i8 to i32
+    %i = arith.index_cast %n : i32 to index
+    %count = img.read %hist[%i] : !img.func<1xui32>
+    img.yield %count : i32
+  }
+  img.return "out" = %out : !img.func<2xui32>
+}

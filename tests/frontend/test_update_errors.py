@@ -130,6 +130,131 @@ def argmin_of_two_domains():
     hl.argmin(hl.RDom([(0, 3)], "r").x + hl.RDom([(0, 3)], "q").x)
 
 
+def too_few_indices():
+    f = defined(x, y)
+    f[x] = 1
+
+
+def too_many_values():
+    f = defined(x)
+    f[x] = (1, 2)
+
+
+def tuple_of_another_type():
+    f = defined(x, value=(0, 1.0))
+    f[x] = (1.0, 1.0)
+
+
+def rvar_in_a_definition():
+    f = hl.Func("f")
+    f[x] = hl.RDom([(0, 3)], "r").x
+
+
+def defined_at_an_rvar():
+    f = hl.Func("f")
+    f[hl.RDom([(0, 3)], "r").x] = 1
+
+
+def one_var_twice():
+    f = hl.Func("f")
+    f[x, x] = 0
+
+
+def another_name_for_a_coordinate():
+    f = defined(x)
+    f[y] = f[y] + 1
+
+
+def reads_exchanged_coordinates():
+    f = defined(x, y)
+    f[x, y] = f[y, x]
+
+
+def reads_itself_where_it_is_defined():
+    f = hl.Func("f")
+    f[x] = f[x - 1]
+
+
+def reads_what_is_not_defined():
+    f, g = defined(x), hl.Func("g")
+    f[x] += g[x]
+
+
+def tuple_as_a_number():
+    f, g = defined(x, value=(1, 2)), hl.Func("g")
+    g[x] = f[x] + 1
+
+
+def float_added_to_an_integer():
+    f = defined(x)
+    f[x] += 0.5
+
+
+def undef_as_a_position():
+    f = defined(x)
+    f[hl.undef(hl.Int(32))] = 1
+
+
+def undef_as_a_condition():
+    hl.RDom([(0, 3)], "r").where(hl.undef(hl.Bool()))
+
+
+def where_after_an_update():
+    f, r = defined(x), hl.RDom([(0, 3)], "r")
+    f[r.x] += 1
+    r.where(r.x > 1)
+
+
+def where_after_a_sum():
+    r = hl.RDom([(0, 3)], "r")
+    hl.sum(r.x)
+    r.where(r.x > 1)
+
+
+def where_of_a_var_that_is_not_on_the_left():
+    f, r = defined(x), hl.RDom([(0, 3)], "r")
+    r.where(y > 0)
+    f[r.x] = 1
+
+
+def sum_of_no_domain():
+    hl.sum(x)
+
+
+def argmax_of_a_tuple():
+    f = defined(x, value=(1, 2))
+    hl.argmax(hl.RDom([(0, 3)], "r"), f[x])
+
+
+def bound_of_a_func():
+    hl.RDom([(0, defined(x)[0])], "r")
+
+
+def bound_of_an_rvar():
+    hl.RDom([(0, hl.RDom([(0, 3)], "q").x)], "r")
+
+
+def dimension_that_is_not_there():
+    hl.RDom([(0, 3)], "r").y
+
+
+def no_dimensions():
+    hl.RDom([], "r")
+
+
+def nine_dimensions():
+    hl.RDom([(0, 1)] * 9, "r")
+
+
+def update_that_is_not_there():
+    defined(x).update(3)
+
+
+def text_as_an_index():
+    f = defined(x)
+    f["x"] = 1
+
+
 LEFT = "which does not stand alone on the left in the place where the definition has it"
 
 CASES = {
@@ -156,6 +281,32 @@ CASES = {
     no_pair: "RDom 'r': 3 is no (min, extent)",
     where_of_a_number: "RDom 'r': where(...) takes a condition, not x of type int32",
     where_of_another_domain: "RDom 'r': where(...) uses q.x of another RDom",
+    too_few_indices: "update of Func 'f': it has 2 dimensions, and 1 indices stand on the left",
+    too_many_values: "update of Func 'f' gives 2 values, but it has 1",
+    tuple_of_another_type: "gives 1.0 of type float32, but its definition is of type int32; cast it",
+    rvar_in_a_definition: "Func 'f' uses r.x of an RDom outside of sum, product, minimum or maximum",
+    defined_at_an_rvar: "Func 'f' is defined at Vars, as in f[x, y] = ..., not at",
+    one_var_twice: "Func 'f' names a coordinate twice: x, x",
+    another_name_for_a_coordinate: f"update of Func 'f' uses the Var 'y', {LEFT} (none)",
+    reads_exchanged_coordinates: "update of Func 'f' reads itself at y where x stands on the left",
+    reads_itself_where_it_is_defined: "Func 'f' is read before it is defined",
+    reads_what_is_not_defined: "Func 'g' is read before it is defined",
+    tuple_as_a_number: "a Tuple of 2 values + another takes one of as many values, not 1",
+    float_added_to_an_integer: "of type float32, but its definition is of type int32; cast it",
+    undef_as_a_position: "update of Func 'f': undef stands in an index on the left",
+    undef_as_a_condition: "RDom 'r': where(...) takes a condition that is defined",
+    where_after_an_update: "RDom 'r': where(...) stands before what goes over it, and update of Func 'f' does already",
+    where_after_a_sum: "RDom 'r': where(...) stands before what goes over it, and sum does already",
+    where_of_a_var_that_is_not_on_the_left: f"update of Func 'f' uses the Var 'y', {LEFT} (none)",
+    sum_of_no_domain: "sum(expr) reduces over the one RDom in it; there are none",
+    argmax_of_a_tuple: "a Tuple of 2 values stands where one value is needed",
+    bound_of_a_func: "RDom 'r': the bound f(0) depends on f(0)",
+    bound_of_an_rvar: "RDom 'r': the bound q.x depends on q.x",
+    dimension_that_is_not_there: "RDom 'r' has 1 dimensions; there is no y",
+    no_dimensions: "RDom 'r' has no dimensions",
+    nine_dimensions: "RDom 'r' has 9 dimensions; at most 8 are possible",
+    update_that_is_not_there: "Func 'f' has 0 updates; there is no update(3)",
+    text_as_an_index: "a str is no value of an expression; use a number or an Expr",
     argmin_of_two_domains: "argmin(expr) reduces over the one RDom in it; there are r, q",
 }
 

@@ -1,0 +1,55 @@
+"""The schedule of an update whose points run at once."""
+
+from __future__ import annotations
+
+import math
+from typing import ClassVar
+
+from xdsl.irdl import irdl_attr_definition
+from xdsl.utils.exceptions import VerifyException
+
+from tilefuse.dialects.img.schedule import ScheduleAttr
+
+
+@irdl_attr_definition(init=False)
+class ScatterSchedule(ScheduleAttr):
+    """`#schedule.scatter<threads = [1024], blocks = 132, copies = 32, points = 16>`, or
+    `#schedule.scatter<threads = [32, 4], own = 1>`"""
+
+    name = "schedule.scatter"
+
+    PARAMETERS: ClassVar = {"threads": None, "blocks": 1, "copies": 0, "points": 1, "own": 0}
+    """`blocks` share out the domain, for each pure point. `copies` of each element of the table of a block, for lanes
+    to have their own; 0: no table, all goes to global memory. A thread takes `points` in a row.
+
+    `own`: threads, which have a pure point each, have a table each, and take the domain in order."""
+
+    @property
+    def thread_counts(self) -> tuple[int, ...]:
+        return self.numbers("threads")
+
+    @property
+    def threads_per_block(self) -> int:
+        """All of them."""
+        return math.prod(self.thread_counts)
+
+    @property
+    def has_own_tables(self) -> bool:
+        """Whether each thread has a table."""
+        return bool(self.number("own"))
+
+    def verify(self) -> None:
+        if self.has_own_tables and any(
+            self.number(key) != self.PARAMETERS[key] for key in ("blocks", "copies", "points")
+        ):
+            raise VerifyException("threads with tables of their own have no blocks, copies or points to share")
+        if any(n <= 0 for n in self.thread_counts) or any(n > 1 for n in self.thread_counts[3:]):
+            raise VerifyException("threads are positive, and lie in the first three dimensions")
+        if not self.has_own_tables and len(self.thread_counts) != 1:
+            raise VerifyException("threads is one number, where they share a table")
+        for key in ("blocks", "points"):
+            if self.number(key) <= 0:
+                raise VerifyException(f"{key} must be positive")
+        copies = self.number("copies")
+        if copies & (copies - 1):
+            raise VerifyException("copies must be 0 or a power of two")

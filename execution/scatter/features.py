@@ -1,0 +1,96 @@
+"""What a scatter takes: points that meet in tables or in memory, and tables that are filled and added up."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tilefuse.analysis.machine import Machine
+from tilefuse.execution.features import Features
+
+SHARED_PER_US = 15e3
+"""Values that lanes with copies of their own join with a multiprocessor's tables in a microsecond."""
+GLOBAL_PER_US = 30e3
+"""Values that all multiprocessors join with global memory in a microsecond, at places that differ."""
+SAME_PLACE_US = 0.002
+"""Microseconds between two that meet at one place of global memory."""
+CLASHES = 0.6
+"""By what power of the lanes to a copy they wait for one another: data decide, and many pictures have large areas."""
+FULL_FLIGHT = 40e3
+"""Bytes on their way to a multiprocessor that hide what memory takes to answer."""
+LATENCY_US = 1.2
+"""Microseconds until the first points are there, and for the last tables to be added up."""
+CPU_JOIN_US, CPU_ATOMIC_US = 0.0009, 0.02
+"""Microseconds of a core to join a value with its table, and with memory that others write, too."""
+
+
+STEP_US = 0.05
+"""Microseconds of a point of the domain, of threads with tables of their own: loads do not wait for it."""
+ELEMENT_US = 0.03
+"""The same of an element that is loaded before, and stored after."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnTableFeatures(Features):
+    """Counts of a kernel whose threads have tables of their own."""
+
+    bytes: float
+    """From and to main memory, of the whole kernel."""
+    instructions: float
+    """Of all threads."""
+    steps: float
+    """Points of the domain, which each thread takes one after the other."""
+    elements: float
+    """Of a table."""
+    threads: float
+    """Pure points."""
+    resident: int
+    """Threads that a multiprocessor has room for."""
+
+    def analytical(self, machine: Machine) -> float:
+        memory, compute = self.bytes / machine.bytes_per_us, self.instructions / machine.instructions_per_us
+        rounds = max(1.0, self.threads / (machine.cores * self.resident))
+        chain = rounds * (self.steps * STEP_US + self.elements * ELEMENT_US)
+        return max(memory, compute, chain) + machine.launch_us
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScatterFeatures(Features):
+    """Counts of a kernel."""
+
+    bytes: float
+    """From main memory, of the whole kernel."""
+    instructions: float
+    """Of all threads."""
+    values: float
+    """That are joined with elements."""
+    elements: float
+    """That a block's part of the values may meet at: of its table, or in memory."""
+    copies: int
+    """Of each in the block's table; 0 where there is none."""
+    threads: int
+    """Of a block."""
+    resident: int
+    """Blocks on a multiprocessor."""
+    in_flight: float
+    """Bytes that a thread has on their way."""
+
+    def analytical(self, machine: Machine) -> float:
+        if not machine.is_gpu:
+            joins = self.values * (CPU_JOIN_US if self.copies else CPU_ATOMIC_US)
+            cells = self.blocks * self.elements * (self.copies * CPU_JOIN_US * 2 + CPU_ATOMIC_US)
+            return (joins + cells * bool(self.copies)) / min(machine.cores, self.blocks) + machine.launch_us
+        busy = min(1.0, self.blocks / machine.cores)
+        flight = min(1.0, self.threads * self.resident * self.in_flight / FULL_FLIGHT)
+        memory = self.bytes / (machine.bytes_per_us * busy * flight)
+        compute = self.instructions / (machine.instructions_per_us * busy)
+        if not self.copies:
+            joins = max(self.values / GLOBAL_PER_US, self.values / self.elements * SAME_PLACE_US)
+            return max(memory, compute, joins) + LATENCY_US + machine.launch_us
+        cells = self.blocks * self.elements * self.copies
+        clashes: float = (32 / self.copies) ** CLASHES
+        joins = self.values * clashes / (SHARED_PER_US * machine.cores * busy)
+        # filled and read once; then as many adds to memory as there are blocks, which meet there
+        tables = 2 * cells / (SHARED_PER_US * machine.cores * busy) + max(
+            self.blocks * self.elements / GLOBAL_PER_US, self.blocks * SAME_PLACE_US
+        )
+        return max(memory, compute, joins) + tables + LATENCY_US + machine.launch_us

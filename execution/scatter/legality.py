@@ -1,0 +1,45 @@
+"""Which updates may run as a scatter: with tables that blocks share, and with a table for each thread."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+from xdsl.dialects.builtin import IntegerType
+
+from tilefuse.dialects.img.ops import UpdateOp
+from tilefuse.dialects.img.types import FuncType
+from tilefuse.dialects.memref_atomics import WIDTHS
+from tilefuse.execution.scatter.table import table_bytes, window
+from tilefuse.targets.limits import STATIC_SHARED_LIMIT
+
+if TYPE_CHECKING:
+    from tilefuse.execution.facts import GroupFacts
+
+COMBINERS = ("add", "min", "max", "and", "or", "xor")
+WARP = 32
+
+
+def why_not_own(facts: GroupFacts) -> str | None:
+    """Why the threads of an update cannot have tables of their own."""
+    update = facts.update.update
+    if facts.update.reads_itself:
+        return "its points must come in order: they read what others wrote, or write over it"
+    box = window(update)
+    if not update.pure or not update.domain or box is None:
+        return "threads have tables where they have pure points, a domain, and places whose number is known"
+    smallest = table_bytes(update, box.size, WARP)
+    return None if smallest <= STATIC_SHARED_LIMIT else f"tables of {WARP} threads have {smallest} bytes"
+
+
+def why_not_shared(update: UpdateOp, *, commutes: bool) -> str | None:
+    """Why the points of an update cannot run at once."""
+    if not commutes:
+        return "its points must come in order: they read what others wrote, or write over it"
+    if wrong := [c for c in update.combiners if c not in COMBINERS]:
+        return f"'{wrong[0]}' is no operation of memory; {', '.join(COMBINERS)} are"
+    for old in update.olds:
+        element = cast(FuncType, old.type).element
+        if not isinstance(element, IntegerType) or element.width.data not in WIDTHS:
+            widths = " and ".join(map(str, WIDTHS))
+            return f"elements of {element} cannot be joined in any order; integers of {widths} bits can"
+    return None if update.domain else "it has no domain to share out"

@@ -1,0 +1,136 @@
+"""The door of `scatter`: blocks share out the domain of an update whose places data decide, or that meet in few.
+
+For integers and combiners that take terms in any order, so that results are those of the order of the domain.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterator, Sequence
+from typing import TYPE_CHECKING, ClassVar
+
+from tilefuse.analysis.regions import NotFusable
+from tilefuse.dialects.img.ops import UpdateOp
+from tilefuse.execution.base import ByHand, Code, ExecutionModel, Needs, group_error
+from tilefuse.execution.scatter.attribute import ScatterSchedule
+from tilefuse.execution.scatter.legality import WARP, why_not_own, why_not_shared
+from tilefuse.execution.scatter.table import table_bytes, window
+from tilefuse.targets.limits import STATIC_SHARED_LIMIT
+
+if TYPE_CHECKING:
+    from xdsl.dialects import func
+    from xdsl.ir import SSAValue
+
+    from tilefuse.analysis.bounds import Box
+    from tilefuse.analysis.machine import Machine
+    from tilefuse.analysis.model import PipelineModel
+    from tilefuse.dialects.img.ops import GroupOp
+    from tilefuse.execution.candidate import Candidate, Wishes
+    from tilefuse.execution.facts import GroupFacts
+
+
+class Scatter(ExecutionModel):
+    """Parallel over the domain of an update."""
+
+    name = "scatter"
+    schedule = ScatterSchedule
+    runs: ClassVar = UpdateOp
+
+    def legal(self, facts: GroupFacts) -> str | None:
+        shared = why_not_shared(facts.update.update, commutes=facts.update.commutes)
+        return shared if shared is None or why_not_own(facts) is not None else None
+
+    def candidates(self, facts: GroupFacts, machine: Machine, wishes: Wishes) -> Iterator[Candidate]:
+        from tilefuse.execution.scatter.search import own_candidates, shared_candidates
+
+        if why_not_shared(facts.update.update, commutes=facts.update.commutes) is None:
+            yield from shared_candidates(facts, machine)
+        if machine.is_gpu and why_not_own(facts) is None:
+            yield from own_candidates(facts, machine)
+
+    def by_hand(self, group: GroupOp, facts: GroupFacts, given: ByHand) -> ScatterSchedule:
+        if (reason := self.legal(facts)) is not None:
+            raise NotFusable(reason)
+        update = facts.update.update
+        threads = math.prod(given.threads)
+        copies = WARP if window(update) is not None else 0
+        return ScatterSchedule(threads=[threads], blocks=max(given.blocks, 1), copies=copies, points=given.vector)
+
+    def apply(self, group: GroupOp, candidate: Candidate, members: Sequence[int]) -> None:
+        from tilefuse.execution.scatter.search import ScatterCandidate
+
+        assert isinstance(candidate, ScatterCandidate)
+        group.schedule = candidate.schedule
+
+    def check(self, group: GroupOp, model: PipelineModel) -> None:
+        super().check(group, model)
+        from tilefuse.execution.facts import GroupFacts
+
+        assert group.update is not None
+        facts, schedule = GroupFacts.of(group, model), ScatterSchedule.expect(group.schedule)
+        own = schedule.has_own_tables
+        reason = why_not_own(facts) if own else why_not_shared(group.update, commutes=facts.update.commutes)
+        if reason is not None:
+            raise group_error(group, reason)
+        if own and len(schedule.thread_counts) != len(group.update.pure):
+            raise group_error(group, f"it has {len(group.update.pure)} pure coordinates, and threads along each")
+        if ScatterSchedule.expect(group.schedule).number("copies") and window(group.update) is None:
+            raise group_error(
+                group, "where it writes has no size that is known, so there is no table; write copies = 0"
+            )
+
+    def shared_memory(self, group: GroupOp, model: PipelineModel) -> Needs:
+        size = _bytes(group)
+        return Needs(size, group.sym_name.data, self.dynamic_shared(group))
+
+    def stack_memory(self, group: GroupOp, model: PipelineModel) -> Needs:
+        return Needs(_bytes(group) - self.dynamic_shared(group), group.sym_name.data)
+
+    def dynamic_shared(self, group: GroupOp) -> int:
+        size = _bytes(group)
+        own = ScatterSchedule.expect(group.schedule).has_own_tables
+        return size if size > STATIC_SHARED_LIMIT and not own else 0
+
+    def code(self, group: GroupOp, model: PipelineModel, *, warps: bool) -> Code:
+        points = ScatterSchedule.expect(group.schedule).number("points")
+        return Code(len(group.output.body.block.ops) * (points + 1), group.sym_name.data, points)
+
+    def smaller(self, group: GroupOp, model: PipelineModel) -> ScatterSchedule | None:
+        schedule = ScatterSchedule.expect(group.schedule)
+        if schedule.has_own_tables:
+            largest = max(schedule.thread_counts)
+            halves = [n // 2 if n == largest else n for n in schedule.thread_counts]
+            return schedule.changed(threads=halves) if largest > 1 else None
+        if (copies := schedule.number("copies")) > 1:
+            return schedule.changed(copies=copies // 2)
+        if (points := schedule.number("points")) > 1:
+            return schedule.changed(points=points // 2)
+        return schedule.changed(copies=0) if copies else None
+
+    def grid(self, group: GroupOp, boxes: Sequence[Box]) -> tuple[int, int, int]:
+        from tilefuse.execution.tile_grid import blocks_along
+
+        assert group.update is not None
+        schedule, extents = ScatterSchedule.expect(group.schedule), [boxes[0][d][1] for d in group.update.pure_dims]
+        if schedule.has_own_tables:
+            return blocks_along([-(-n // t) for n, t in zip(extents, schedule.thread_counts, strict=True)])
+        pure = math.prod(extents)
+        return (pure * ScatterSchedule.expect(group.schedule).number("blocks"), 1, 1)
+
+    def emit(self, group: GroupOp, model: PipelineModel, differing: Collection[SSAValue]) -> list[func.FuncOp]:
+        from tilefuse.execution.scatter.emission import scatter_kernel
+        from tilefuse.execution.scatter.own_tables import own_tables_kernel
+
+        if ScatterSchedule.expect(group.schedule).has_own_tables:
+            return [own_tables_kernel(group)]
+        aligned = {f for f, id in model.node_of.items() if model.nodes[id].aligned} - set(differing)
+        return [scatter_kernel(group, aligned)]
+
+
+def _bytes(group: GroupOp) -> int:
+    """Of the tables of a block."""
+    schedule = ScatterSchedule.expect(group.schedule)
+    copies = schedule.threads_per_block if schedule.has_own_tables else schedule.number("copies")
+    assert group.update is not None
+    box = window(group.update) if copies else None
+    return table_bytes(group.update, box.size, copies) if box is not None else 0

@@ -1,0 +1,101 @@
+"""The schedules of a scatter that are worth comparing, with their features."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tilefuse.analysis.machine import Machine
+from tilefuse.dialects.img.ops import UpdateOp
+from tilefuse.execution.candidate import Candidate
+from tilefuse.execution.facts import GroupFacts
+from tilefuse.execution.features import Features, predict
+from tilefuse.execution.scatter.attribute import ScatterSchedule
+from tilefuse.execution.scatter.features import OwnTableFeatures, ScatterFeatures
+from tilefuse.execution.scatter.runs import longest_run
+from tilefuse.execution.scatter.table import table_bytes, window
+from tilefuse.targets.limits import STATIC_SHARED_LIMIT
+
+SHAPES = ((1024, 1), (1024, 2), (512, 4), (256, 8))
+"""Threads of a block, and the blocks that a multiprocessor is to hold."""
+LANES = 32
+STRIDED = 8
+"""Elements of 4 bytes in a sector."""
+LEAST_POINTS = 4096
+"""Points of the domain that a block should have: with fewer, tables cost more than they save."""
+OWN_THREADS: tuple[tuple[tuple[int, ...], ...], ...] = ((), ((128,), (64,), (32,)), ((32, 4), (32, 2), (32, 1)))
+"""Threads with tables of their own that are tried, along one and two pure coordinates."""
+CPU_COPIES, CPU_POINTS = 4, 8
+"""On a CPU, points side by side count in tables of their own, so that none waits for the one before."""
+
+
+@dataclass(frozen=True)
+class ScatterCandidate(Candidate):
+    """A candidate with the whole schedule."""
+
+    schedule: ScatterSchedule | None = None
+
+
+def _candidate(schedule: ScatterSchedule, features: Features, machine: Machine) -> ScatterCandidate:
+    microseconds = predict(features, machine)
+    return ScatterCandidate(
+        schedule.model, (), schedule.thread_counts, schedule.number("points"), {}, features, microseconds,
+        schedule=schedule,
+    )  # fmt: skip
+
+
+def shared_candidates(facts: GroupFacts, machine: Machine) -> Iterator[Candidate]:
+    """The schedules of blocks that share out the domain."""
+    update, work = facts.update.update, facts.update_work
+    box, pure = window(update), math.prod(work.pure)
+    values = float(pure * work.steps * len(update.olds))
+    run = longest_run(update) if machine.is_gpu else CPU_POINTS
+    # points of one row side by side are what lanes load together; else each takes a sector of its own
+    bytes = work.bytes * (1 if run > 1 or not machine.is_gpu else STRIDED)
+    elements = float(box.size if box is not None else max(1, math.prod(facts.box) // max(1, pure)))
+    for threads, resident in SHAPES if machine.is_gpu else ((1, 1),):
+        most = max(1, work.steps // LEAST_POINTS)
+        blocks = max(1, min(machine.cores * resident // max(1, min(pure, machine.cores)), most))
+        for copies in _copies(update, box.size if box is not None else 0, machine, resident):
+            features = ScatterFeatures(
+                blocks=blocks * pure, bytes=bytes, instructions=work.instructions + 4 * values, values=values,
+                elements=elements, copies=copies, threads=threads, resident=resident,
+                in_flight=work.bytes / max(1, pure * work.steps) * run,
+            )  # fmt: skip
+            schedule = ScatterSchedule(threads=[threads], blocks=blocks, copies=copies, points=run)
+            yield _candidate(schedule, features, machine)
+
+
+def own_candidates(facts: GroupFacts, machine: Machine) -> Iterator[Candidate]:
+    """The schedules of threads with tables of their own."""
+    update, work = facts.update.update, facts.update_work
+    box = window(update)
+    assert box is not None
+    tables = float(math.prod(work.pure)) * box.size
+    for threads in OWN_THREADS[min(len(update.pure), 2)]:
+        size = table_bytes(update, box.size, math.prod(threads))
+        if size > STATIC_SHARED_LIMIT:
+            continue
+        counts = (*threads, *(1,) * (len(update.pure) - len(threads)))
+        room = min(machine.max_threads_per_core, machine.fast_bytes_per_core // (size + 1024) * math.prod(threads))
+        features = OwnTableFeatures(
+            blocks=math.prod(-(-n // t) for n, t in zip(work.pure, counts, strict=True)),
+            bytes=work.bytes + 2 * tables * table_bytes(update, 1, 1), instructions=work.instructions + 8 * tables,
+            steps=work.steps, elements=box.size, threads=math.prod(work.pure), resident=room,
+        )  # fmt: skip
+        yield _candidate(ScatterSchedule(threads=counts, own=1), features, machine)
+
+
+def _copies(update: UpdateOp, elements: int, machine: Machine, resident: int) -> Iterator[int]:
+    """The numbers of copies worth comparing."""
+    yield 0
+    if not elements:
+        return
+    most = machine.most_fast_bytes if machine.is_gpu else machine.fast_bytes
+    room = min(most, machine.fast_bytes_per_core // resident - 1024) if machine.is_gpu else most
+    copies = LANES if machine.is_gpu else CPU_COPIES
+    while copies and table_bytes(update, elements, copies) > room:
+        copies //= 2
+    if copies:
+        yield copies

@@ -1,0 +1,147 @@
+"""`merge-sums`: a sum of the sums of rows is one sum over all points.
+
+    %r1 = img.update "rows" (%y) over (%x in [%x0, %w]) of (%r = %r0 : ...) combine [add] {      // %r0 is 0
+      ... img.write %v at [%i, %y]
+    }
+    %h1 = img.update "all" (%i) over (%y in [%y0, %n]) of (%h = %h0 : ...) combine [add] {
+      %v = img.read %r1[%i, %y]
+      img.write %v at [%i]
+    }
+    =>
+    %h1 = img.update "all" () over (%x in [%x0, %w], %y in [%y0, %n]) of (%h = %h0 : ...) combine [add] {
+      ... img.write %v at [%i]
+    }
+
+Halide's users write histograms and sums so, for a schedule to run rows side by side. Here execution models share out a
+domain themselves, and a table per row would be filled, stored and read again. Integers alone, of sizes that may be
+joined in any order at once; so too for `min max and or xor`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import IntegerAttr, IntegerType, ModuleOp
+from xdsl.ir import Block, BlockArgument, Region, SSAValue
+from xdsl.ir.affine import AffineMap
+from xdsl.passes import ModulePass
+
+from tilefuse.analysis.updates import UpdateFacts
+from tilefuse.dialects.img.ops import PipelineOp, ReadOp, StageOp, UpdateOp, WriteOp, YieldOp
+from tilefuse.dialects.img.ops.update import stands_alone
+from tilefuse.dialects.img.types import MAX_RANK, FuncType
+from tilefuse.dialects.memref_atomics import WIDTHS
+
+_COMBINERS = ("add", "min", "max", "and", "or", "xor")
+
+
+@dataclass(frozen=True)
+class MergeSums(ModulePass):
+    """Make one update of an update and of the sum of its results."""
+
+    name = "merge-sums"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for pipeline in op.body.block.ops:
+            if isinstance(pipeline, PipelineOp):
+                for update in [u for u in pipeline.body.block.ops if isinstance(u, UpdateOp)]:
+                    _merge(update)
+
+
+def _merge(outer: UpdateOp) -> None:
+    """Put the update whose results `outer` adds up in its place, if there is one."""
+    read = _only_read(outer)
+    inner = read.source.owner if read is not None else None
+    if read is None or not isinstance(inner, UpdateOp) or not _may_merge(inner, outer):
+        return
+    # per dimension of the inner function, the outer coordinate that it is read at
+    positions = stands_alone(read.map.data, list(read.indices))
+    if None in positions or len(set(positions)) != len(positions) or set(positions) != set(outer.coordinates):
+        return
+    summed = {d: p for d, p in enumerate(positions) if p not in outer.pure}
+    if any(d not in inner.pure_dims for d in summed) or len(inner.domain) + len(outer.domain) > MAX_RANK:
+        return
+    _replace(inner, outer, [p for p in positions if p is not None])
+
+
+def _only_read(update: UpdateOp) -> ReadOp | None:
+    """The read of an update that does nothing but add what it reads, at its pure coordinates."""
+    read, *rest = update.body.block.ops
+    if len(rest) != 1 or not isinstance(read, ReadOp) or not isinstance(write := rest[0], WriteOp):
+        return None
+    plain = write.predicate is None and list(write.values) == [read.value]
+    return read if plain and len(update.pure) == update.rank else None
+
+
+def _may_merge(inner: UpdateOp, outer: UpdateOp) -> bool:
+    """Whether both join integers in one way, the inner from what changes nothing, and only the outer reads these."""
+    if len(inner.olds) != 1 or len(outer.olds) != 1 or inner.combiners != outer.combiners or inner.bounds is not None:
+        return False
+    old, type = inner.olds[0], outer.olds[0].type
+    assert isinstance(type, FuncType)
+    element = type.element
+    if inner.combiners[0] not in _COMBINERS or not isinstance(element, IntegerType):
+        return False
+    alone = len(list(inner.funcs[0].uses)) == 1 and len(list(old.uses)) == 1
+    same = isinstance(old.type, FuncType) and old.type.element == element and element.width.data in WIDTHS
+    facts = UpdateFacts(inner)
+    return alone and same and facts.commutes and _constant(old) == facts.identity(0)
+
+
+def _constant(function: SSAValue) -> int | None:
+    """The integer that a stage gives everywhere."""
+    stage = function.owner
+    if not isinstance(stage, StageOp) or len(stage.funcs) != 1:
+        return None
+    last = stage.body.block.last_op
+    assert isinstance(last, YieldOp)
+    made = last.values[0].owner
+    if not isinstance(made, arith.ConstantOp) or not isinstance(made.value, IntegerAttr):
+        return None
+    assert isinstance(function.type, FuncType)
+    element, number = function.type.element, int(made.value.value.data)
+    assert isinstance(element, IntegerType)
+    bits: int = 1 << element.width.data
+    signed = (number + bits // 2) % bits - bits // 2
+    return signed if element.signedness.data.name == "SIGNED" else signed % bits
+
+
+def _replace(inner: UpdateOp, outer: UpdateOp, positions: list[SSAValue]) -> None:
+    """Put one update in the place of both; `positions`: the outer coordinate per dimension of the inner function."""
+    pure = [c for c, d in zip(inner.pure, inner.pure_dims, strict=True) if positions[d] in outer.pure]
+    summed = [c for c, d in zip(inner.pure, inner.pure_dims, strict=True) if positions[d] not in outer.pure]
+    domain = [*inner.domain, *outer.domain]
+    block = Block(arg_types=[*(c.type for c in pure), *(d.coordinate.type for d in domain), outer.olds[0].type])
+    new = dict(zip([*pure, *(d.coordinate for d in domain)], block.args, strict=False))
+    for coordinate, dim in zip(inner.pure, inner.pure_dims, strict=True):
+        if coordinate in summed:
+            new[coordinate] = new[positions[dim]]
+    for old, made in new.items():
+        if isinstance(made, BlockArgument) and made.name_hint is None:
+            made.name_hint = old.name_hint
+    mapper: dict[SSAValue, SSAValue] = dict(new)
+    for op in inner.body.block.ops:
+        if not isinstance(op, WriteOp):
+            block.add_op(op.clone(mapper))
+    write = inner.write_op
+    # the outer function's dimensions are those of the inner one that are not summed, in the order of its coordinates
+    order = [positions.index(c) for c in outer.write_op.positions if c is not None]
+    results = tuple(write.map.data.results[d] for d in order)
+    values, indices = ([mapper.get(v, v) for v in operands] for operands in (write.values, write.indices))
+    predicate = mapper.get(write.predicate, write.predicate) if write.predicate is not None else None
+    block.add_op(WriteOp(values, indices, AffineMap(write.map.data.num_dims, 0, results), predicate))
+    merged = UpdateOp(
+        outer.sym_name.data, list(outer.olds), [(d.min, d.extent) for d in domain], Region(block), outer.combiners,
+        outer.bounds,
+    )  # fmt: skip
+    merged.location = outer.location
+    parent, start = outer.parent_block(), inner.olds[0].owner
+    assert parent is not None
+    parent.insert_op_before(merged, outer)
+    outer.funcs[0].replace_all_uses_with(merged.funcs[0])
+    for op in (outer, inner, start):
+        assert not isinstance(op, Block)
+        op.detach()
+        op.erase()

@@ -1,0 +1,157 @@
+"""Programs that Halide's bug reports say went wrong under a schedule, by hand or found: here under every schedule.
+
+Each is a program in words of our own. What it must give is the evaluator's, and the wheel's with every Func at its
+root.
+"""
+
+import shutil
+from random import Random
+
+import numpy as np
+import pytest
+from emulated_cuda import emulate
+from language_check import Different, assert_same, by_us, module_of, way_as_halide
+from language_program import Case, Input, Output
+from random_schedules import random_passes
+
+import tilefuse as hl
+from tilefuse.dialects.diagnostics import PipelineError
+from tilefuse.passes.pipeline import standard_passes
+
+
+def picture_and_its_histogram(hl, inputs, params):
+    """halide/Halide#8000: a picture and its histogram, counted by column first, are outputs of one program."""
+    im = inputs["im"]
+    x, y, b = hl.Var("x"), hl.Var("y"), hl.Var("b")
+    rows, columns = hl.RDom([(0, im.height())]), hl.RDom([(0, im.width())])
+    doubled, lines, hist = hl.Func("doubled"), hl.Func("lines"), hl.Func("hist")
+    doubled[x, y] = im[x, y] * 2
+    lines[x, b] = 0
+    lines[x, hl.i32(doubled[x, rows.x]) % 32] += 1
+    hist[b] = 0
+    hist[b] += lines[columns.x, b]
+    for f in (doubled, lines, hist):
+        f.compute_root()
+    return {"hist": hist, "doubled": doubled}
+
+
+def grid_of_sums(hl, inputs, params):
+    """halide/Halide#908: each block of a picture is splatted into a grid, by coordinates and value, and read back."""
+    im = inputs["im"]
+    x, y, z, c = hl.Var("x"), hl.Var("y"), hl.Var("z"), hl.Var("c")
+    edges = hl.BoundaryConditions.repeat_edge(im)
+    r = hl.RDom([(0, 4), (0, 4)])
+    value = hl.clamp(edges[x * 4 + r.x, y * 4 + r.y], 0, 255)
+    grid, blurred, sliced = hl.Func("grid"), hl.Func("blurred"), hl.Func("sliced")
+    grid[x, y, z, c] = hl.i32(0)
+    grid[x, y, hl.i32(value) / 32, c] += hl.select(c == 0, hl.i32(value), 1)
+    blurred[x, y, z, c] = grid[x, y, z - 1, c] + 2 * grid[x, y, z, c] + grid[x, y, z + 1, c]
+    level = hl.i32(edges[x, y]) / 32
+    sliced[x, y] = blurred[x / 4, y / 4, level, 0] / hl.max(blurred[x / 4, y / 4, level, 1], 1)
+    for f in (grid, blurred, sliced):
+        f.compute_root()
+    return {"sliced": sliced}
+
+
+def neighbours_within_a_block(hl, inputs, params):
+    """halide/Halide#9325: points that other threads of a block computed are read."""
+    im = inputs["im"]
+    x, y = hl.Var("x"), hl.Var("y")
+    f, g = hl.Func("f"), hl.Func("g")
+    f[x, y] = hl.i32(hl.BoundaryConditions.repeat_edge(im)[x, y]) + x + y * 1000
+    g[x, y] = f[x, y] * 2 + f[x - 1, y - 1]
+    f.compute_root()
+    g.compute_root()
+    return {"g": g}
+
+
+def divided_by_its_sum(hl, inputs, params):
+    """halide/Halide#8256: a row is divided by one number, the sum over all of it."""
+    row = inputs["row"]
+    x = hl.Var("x")
+    total, out = hl.Func("total"), hl.Func("out")
+    r = hl.RDom([(0, row.width())])
+    total[()] = hl.f32(0)
+    total[()] += row[r.x] * row[r.x]
+    out[x] = hl.BoundaryConditions.repeat_edge(row)[x] / (total[()] + 1)
+    total.compute_root()
+    out.compute_root()
+    return {"out": out}
+
+
+def histogram_of_a_row(hl, inputs, params):
+    """halide/Halide#7361: a histogram differed from back end to back end."""
+    row = inputs["bytes"]
+    k, hist = hl.Var("k"), hl.Func("hist")
+    r = hl.RDom(row)
+    hist[k] = hl.u32(0)
+    hist[hl.clamp(hl.i32(row[r.x]), 0, 255)] += hl.u32(1)
+    hist.compute_root()
+    return {"hist": hist}
+
+
+PICTURE = (Input("im", "u8", (45, 21), 0, 255),)
+CASES = [
+    Case(picture_and_its_histogram, PICTURE, (), (Output("hist", (0,), (32,)), Output("doubled", (0, 0), (45, 21)))),
+    Case(grid_of_sums, PICTURE, (), (Output("sliced", (0, 0), (45, 21)),)),
+    Case(neighbours_within_a_block, PICTURE, (), (Output("g", (0, 0), (70, 37)),)),
+    Case(divided_by_its_sum, (Input("row", "f32", (1000,), -1, 1),), (), (Output("out", (0,), (1000,)),)),
+    Case(histogram_of_a_row, (Input("bytes", "u8", (3000,), 0, 255),), (), (Output("hist", (0,), (256,)),)),
+]
+of_all = pytest.mark.parametrize("case", CASES, ids=lambda c: c.define.__name__)
+
+
+@of_all
+def test_as_halide(case):
+    pytest.importorskip("halide")
+    assert way_as_halide(case)["as halide"]
+
+
+@of_all
+def test_cpu(case):
+    module = module_of(case)
+    (expected,) = by_us(case, module, "reference")
+    assert_same(case, by_us(case, module, "cpu")[0], expected, "cpu")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
+@of_all
+def test_emulated_gpu(case, monkeypatch, tmp_path):
+    """With the standard schedule, and with those drawn that the program can have."""
+    module = module_of(case)
+    (expected,) = by_us(case, module, "reference")
+    misaligned = emulate(monkeypatch, tmp_path)
+    ran = 0
+    for number in range(8):
+        passes = random_passes(Random(number), "h200") if number else standard_passes("h200")
+        try:
+            found = by_us(case, module, "cpu", passes=passes)
+        except PipelineError:
+            assert number, "the standard schedule is refused"
+            continue
+        assert_same(case, found[0], expected, f"schedule {number}")
+        ran += 1
+    assert ran > 3
+    assert not any(misaligned)
+
+
+def test_a_difference_is_found():
+    """That the comparison above can fail."""
+    case = CASES[0]
+    (found,) = by_us(case, module_of(case), "reference")
+    wrong = {name: array.copy() for name, array in found.items()}
+    wrong["hist"][7] += 1
+    with pytest.raises(Different, match=r"x: hist\[7\] is"):
+        assert_same(case, wrong, found, "x")
+
+
+@pytest.mark.parametrize("target", ["reference", "cpu"])
+def test_a_tuples_values_are_computed_before_one_is_written(target):
+    """Halide 21 writes 9 before it computes the second value, since that has a bit operation in it."""
+    x, f = hl.Var("x"), hl.Func("f")
+    f[x] = (x + 1, hl.i32(5))
+    f[x] = (hl.i32(9), f[x][0] ^ x)
+    first, second = hl.Pipeline(f).compile(target)(sizes=(4,))
+    np.testing.assert_array_equal(first, [9, 9, 9, 9])
+    np.testing.assert_array_equal(second, [1, 3, 1, 7])
