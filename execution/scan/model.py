@@ -123,7 +123,7 @@ class Scan(ExecutionModel):
         schedule = ScanSchedule.expect(group.schedule)
         return schedule.changed(unroll=schedule.unroll // 2) if schedule.unroll > 1 else None
 
-    def grid(self, group: GroupOp, box: Box) -> tuple[int, int, int]:
+    def grid(self, group: GroupOp, boxes: Sequence[Box]) -> tuple[int, int, int]:
         from tilefuse.analysis.recurrence import Recurrence, recurrence
         from tilefuse.analysis.updates import UpdateFacts
         from tilefuse.execution.tile_grid import blocks_along
@@ -132,7 +132,7 @@ class Scan(ExecutionModel):
         found = recurrence(UpdateFacts(group.update))
         assert isinstance(found, Recurrence)
         sizes = ScanSchedule.expect(group.schedule).tile_sizes
-        return blocks_along([-(-box[line.dim][1] // size) for line, size in zip(found.lines, sizes, strict=True)])
+        return blocks_along([-(-boxes[0][line.dim][1] // size) for line, size in zip(found.lines, sizes, strict=True)])
 
     def emit(self, group: GroupOp, model: PipelineModel, differing: Collection[SSAValue]) -> list[func.FuncOp]:
         from tilefuse.execution.scan.emission import scan_kernel
