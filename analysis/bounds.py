@@ -153,10 +153,13 @@ def required_spans(pipeline: PipelineOp, outputs: Mapping[str, Spans], sizes: Si
                 for name, func in op.outputs:
                     need(func, outputs[name])
             case GroupOp():
-                asked = [needed[f] for f in op.funcs if f in needed]
+                of_stage: dict[object, list[Spans]] = {}
                 for result, inner in zip(op.funcs, op.yield_op.values, strict=True):
-                    # one kernel computes all results of a stage over one box
-                    for spans in asked:
+                    if result in needed:
+                        of_stage.setdefault(inner.owner, []).append(needed[result])
+                for result, inner in zip(op.funcs, op.yield_op.values, strict=True):
+                    # a kernel computes all results of a stage over one box
+                    for spans in of_stage.get(inner.owner, ()):
                         need(result, spans)
                         need(inner, spans)
             case BoundaryOp() if op.func in needed:

@@ -6,7 +6,7 @@ distinct reads. Nothing here refers back into a rewrite: passes decide on the mo
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr
@@ -81,6 +81,8 @@ class Node:
     needed: Extents | None = None
     """Points per dimension that a picture of nominal size needs; None where that was not asked."""
     is_output: bool = False
+    is_yielded: bool = False
+    """Whether the group that it stands in gives it to others."""
     aligned: bool = True
     """Whether every row in memory starts at a multiple of 16 bytes; the runtime says which inputs and outputs do."""
     contiguous: bool = True
@@ -129,6 +131,15 @@ class PipelineModel:
         self._producers[id] = sorted(producers)
         for producer in producers:
             self._consumers[producer].append(id)
+
+    def stored(self, members: Collection[int]) -> list[int]:
+        """The members that a kernel of them stores: those that are outputs, or that others read, in program order."""
+
+        def leaves(id: int) -> bool:
+            node = self.nodes[id]
+            return node.is_output or node.is_yielded or any(c not in members for c in self._consumers[id])
+
+        return [id for id in sorted(members) if leaves(id)]
 
     @property
     def stages(self) -> list[Node]:
@@ -197,6 +208,7 @@ def extract(pipeline: PipelineOp, extent: Sequence[int] | None = None) -> Pipeli
             case GroupOp():
                 for result, value in zip(op.funcs, op.yield_op.values, strict=True):
                     model.node_of[result] = model.node_of[value]
+                    model.nodes[model.node_of[value]].is_yielded = True
                     if value in spans:
                         spans[result] = spans[value]
             case UpdateOp():

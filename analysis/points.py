@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from xdsl.ir import SSAValue
 
-from tilefuse.analysis.access import reads
+from tilefuse.analysis.access import defining_op, reads
 from tilefuse.analysis.bounds import coordinate_spans, flat_ops, through_boundary
 from tilefuse.analysis.index import Span, expr_span
 from tilefuse.analysis.scalars import boundary_box
@@ -122,7 +122,7 @@ def _declared(op: InputOp | Definition) -> tuple[tuple[int, int] | None, ...]:
 def _whole(func: SSAValue, extent: Sequence[int]) -> list[Span]:
     """The box of an output, from 0 where nothing is declared."""
     owner = func.owner
-    stage = owner.output if isinstance(owner, GroupOp) else owner
+    stage = defining_op(func) if isinstance(owner, GroupOp) else owner
     assert isinstance(func.type, FuncType)
     declared = _declared(stage) if isinstance(stage, InputOp | Definition) else (None,) * func.type.rank.data
     lows = [d[0] if d is not None else 0 for d in declared]

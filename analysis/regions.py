@@ -1,14 +1,16 @@
-"""Regions of the stages of a group: what one tile of the output needs of each (overlapped tiling).
+"""Regions of the stages of a group: what one tile of the anchor needs of each, or stores of it (overlapped tiling).
 
 The region of a stage is *tile origin x ratio + constant interval* in every dimension (Ravishankar 2015,
 ComputeTile, with ratios for scaled accesses). So it is enough to run bounds inference once, on the tile at
 the origin, and to remember the ratio; tile origins are multiples of the denominators.
+What a tile stores of a stage, its own points, is the image of the tile: so the tiles of a grid share out its points.
+The region is these and, around them, the halo that others need.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -67,34 +69,103 @@ class NotFusable(Exception):
     """Two stages cannot share a tile; says why, for a user."""
 
 
-def follow_chain(model: PipelineModel, members: Iterable[int], output: int) -> dict[int, tuple[Follow, ...]]:
-    """How each dimension of each member follows the tile. Independent of tile sizes.
+def follow_chain(model: PipelineModel, members: Iterable[int], anchor: int) -> dict[int, tuple[Follow, ...]]:
+    """How each dimension of each member follows the tile, which is the anchor's. Independent of tile sizes.
 
-    Raises NotFusable where a member's region cannot follow the tile.
+    Raises NotFusable where a member's region cannot follow the tile, or tiles do not share out a stored one evenly.
     """
     inside = set(members)
-    out = model.nodes[output]
-    follow: dict[int, tuple[Follow, ...]] = {
-        output: tuple(Follow(d) if fixed_span(model, output, d) is None else Follow(None) for d in range(out.rank))
-    }
-    for id in sorted(inside, reverse=True):
-        mine = follow.get(id)
-        if mine is None:
-            raise NotFusable(f"'{model.nodes[id].name}' is not needed by '{out.name}'")
-        for access in model.nodes[id].hull:
-            if access.producer not in inside:
-                continue
-            producer = model.nodes[access.producer]
-            if access.jumps:
-                raise NotFusable(
-                    f"'{model.nodes[id].name}' reads '{producer.name}' "
-                    + (f"through {access.boundary.value}" if access.boundary else "at computed places")
-                )
-            theirs = tuple([_followed(index, mine) for index in access.indices])
-            known = follow.setdefault(producer.id, theirs)
-            if known is not theirs and known != theirs:
-                raise NotFusable(f"the reads of '{producer.name}' move at different speeds with the tile")
+    follow: dict[int, tuple[Follow, ...]] = {anchor: _of_tile(model, anchor)}
+    waiting = sorted(inside, reverse=True)
+    while waiting:
+        unknown = []
+        for id in waiting:
+            if id in follow:
+                _spread(model, inside, id, follow)
+            else:
+                unknown.append(id)
+        if unknown:
+            # stored beside what the anchor needs: what it reads says how it lies
+            id, found = _beside(model, inside, anchor, unknown, follow)
+            follow[id] = found
+        waiting = unknown
+    for id in model.stored(inside):
+        if id != anchor:
+            _check_shared_out(model, anchor, id, follow)
     return follow
+
+
+def _of_tile(model: PipelineModel, anchor: int) -> tuple[Follow, ...]:
+    rank = model.nodes[anchor].rank
+    return tuple(Follow(d) if fixed_span(model, anchor, d) is None else _FIXED for d in range(rank))
+
+
+def _spread(model: PipelineModel, inside: Collection[int], id: int, follow: dict[int, tuple[Follow, ...]]) -> None:
+    """Note how the members that member `id` reads follow the tile."""
+    mine = follow[id]
+    for access in model.nodes[id].hull:
+        if access.producer not in inside:
+            continue
+        producer = model.nodes[access.producer]
+        if access.jumps:
+            raise NotFusable(
+                f"'{model.nodes[id].name}' reads '{producer.name}' "
+                + (f"through {access.boundary.value}" if access.boundary else "at computed places")
+            )
+        theirs = tuple([_followed(index, mine) for index in access.indices])
+        known = follow.setdefault(producer.id, theirs)
+        if known is not theirs and known != theirs:
+            raise NotFusable(f"the reads of '{producer.name}' move at different speeds with the tile")
+
+
+def _beside(
+    model: PipelineModel,
+    inside: Collection[int],
+    anchor: int,
+    unknown: Sequence[int],
+    follow: Mapping[int, tuple[Follow, ...]],
+) -> tuple[int, tuple[Follow, ...]]:
+    """Find a stored member that the known ones do not need but share what they read with, and how it follows the tile.
+
+    The point of a function that two stages read says which points of the two belong together.
+    """
+    sources: dict[int, tuple[Follow, ...]] = {}
+    for id, mine in follow.items():
+        for access in model.nodes[id].hull:
+            sources.setdefault(access.producer, tuple([_followed(index, mine) for index in access.indices]))
+    sources |= follow
+    stored = [id for id in unknown if id in model.stored(inside)]
+    for id in stored:
+        node = model.nodes[id]
+        dims: list[Follow | None] = [None if fixed_span(model, id, d) is None else _FIXED for d in range(node.rank)]
+        for access in node.hull:
+            for index, theirs in zip(access.indices, sources.get(access.producer, ()), strict=False):
+                if isinstance(index, Index) and index.var is not None and theirs.dim is not None and index.num:
+                    dims[index.var] = dims[index.var] or Follow(theirs.dim, theirs.ratio / index.ratio)
+        found = tuple(f for f in dims if f is not None)
+        if len(found) == node.rank:
+            return id, found
+    out, name = model.nodes[anchor].name, model.nodes[(stored or unknown)[0]].name
+    raise NotFusable(
+        f"'{name}' reads nothing by which its points belong to those of '{out}'"
+        if stored
+        else f"'{name}' is not needed by '{out}'"
+    )
+
+
+def _check_shared_out(model: PipelineModel, anchor: int, id: int, follow: Mapping[int, tuple[Follow, ...]]) -> None:
+    """Raise NotFusable unless each point of a stored member is one tile's own."""
+    what, out = f"'{model.nodes[id].name}', which is stored,", f"'{model.nodes[anchor].name}'"
+    tiled = sorted(f.dim for f in follow[anchor] if f.dim is not None)
+    if sorted(f.dim for f in follow[id] if f.dim is not None) != tiled:
+        raise NotFusable(f"{what} does not follow each dimension of the tile of {out} once")
+    for d, f in enumerate(follow[id]):
+        if f.dim is None and fixed_span(model, id, d) is None:
+            raise NotFusable(
+                f"{what} does not follow the tile of {out} in dimension {d}; declare that small with bound"
+            )
+        if f.ratio <= 0:
+            raise NotFusable(f"{what} runs against the tile of {out} in dimension {d}")
 
 
 def _followed(index: AnyIndex, mine: Sequence[Follow]) -> Follow:
@@ -118,15 +189,19 @@ def alignment(follow: Mapping[int, tuple[Follow, ...]], rank: int) -> tuple[int,
 def regions(
     model: PipelineModel,
     members: Sequence[int],
-    output: int,
+    anchor: int,
     tile: Sequence[int],
     follow: Mapping[int, tuple[Follow, ...]] | None = None,
 ) -> dict[int, Region]:
-    """The region of every member (ids; `output` among them) for a tile of `tile` points, x first."""
+    """The region of every member (ids; `anchor` among them) for a tile of `tile` points, x first.
+
+    What a tile stores of a member is part of its region.
+    """
     if follow is None:
-        follow = follow_chain(model, members, output)
+        follow = follow_chain(model, members, anchor)
     inside = set(members)
-    spans: dict[int, list[Span]] = {output: [fixed_span(model, output, d) or (0, t - 1) for d, t in enumerate(tile)]}
+    spans = {id: own_spans(model, id, follow[id], tile) for id in model.stored(inside)}
+    spans[anchor] = [fixed_span(model, anchor, d) or (0, t - 1) for d, t in enumerate(tile)]
     for id in sorted(inside, reverse=True):
         mine = spans[id]
         for access in model.nodes[id].hull:
@@ -144,3 +219,17 @@ def regions(
                 else [(min(a[0], b[0]), max(a[1], b[1])) for a, b in zip(old, theirs, strict=True)]
             )
     return {id: Region(follow[id], tuple(spans[id])) for id in spans}
+
+
+def own_spans(model: PipelineModel, id: int, follow: Sequence[Follow], tile: Sequence[int]) -> list[Span]:
+    """The coordinates of a stored stage, following the tile so, that are the own ones of the tile at the origin."""
+    spans = []
+    for d, f in enumerate(follow):
+        if f.dim is None:
+            fixed = fixed_span(model, id, d)
+            assert fixed is not None  # `_check_shared_out`
+            spans.append(fixed)
+        else:
+            # a few points for a thread may be no whole number of points here
+            spans.append((0, -(-tile[f.dim] * f.ratio.numerator // f.ratio.denominator) - 1))
+    return spans

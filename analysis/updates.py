@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import IntegerType, Signedness
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from tilefuse.analysis.access import accesses, coordinates
-from tilefuse.analysis.index import GeneralIndex, Index, classify
+from tilefuse.analysis.index import AnyIndex, GeneralIndex, Index, classify
 from tilefuse.dialects.img.ops import SET, UpdateOp
 from tilefuse.dialects.img.types import FuncType
 
@@ -62,10 +62,10 @@ class UpdateFacts:
         """Where it writes."""
         of, write = coordinates(self.update), self.update.write_op
         computed = [v for v in write.indices if v not in of]
-        if computed or any(isinstance(self._classified(d), GeneralIndex) for d in range(self.update.rank)):
+        if computed or any(isinstance(i, GeneralIndex) for i in self.written):
             return WriteMap.Scattered
         alone = [p for p in write.positions if p is not None]
-        constants = sum(isinstance(i, Index) and i.var is None for i in map(self._classified, range(self.update.rank)))
+        constants = sum(isinstance(i, Index) and i.var is None for i in self.written)
         is_identity = len(alone) + constants == self.update.rank and len(set(alone)) == len(alone)
         return WriteMap.Identity if is_identity else WriteMap.Affine
 
@@ -112,9 +112,12 @@ class UpdateFacts:
         assert isinstance(type, FuncType)
         return identity(self.combiners[number], type.element)
 
-    def _classified(self, dim: int) -> object:
+    @cached_property
+    def written(self) -> tuple[AnyIndex, ...]:
+        """The indices that it writes at, x first, in the numbers of its coordinates."""
         of, write = coordinates(self.update), self.update.write_op
-        return classify(write.map.data.results[dim], [of.get(v) for v in write.indices])
+        dims = [of.get(v) for v in write.indices]
+        return tuple(classify(x, dims) for x in write.map.data.results)
 
     @cached_property
     def _behind_written(self) -> set[SSAValue]:
@@ -133,7 +136,7 @@ class UpdateFacts:
         """Whether the update reads itself at places that differ along a coordinate from where it then writes."""
         update, of = self.update, coordinates(self.update)
         own = set(update.currents)
-        written = tuple(self._classified(d) for d in range(update.rank))
+        written = self.written
         for read in accesses(update):
             if read.op.source not in own:
                 continue

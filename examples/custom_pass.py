@@ -33,7 +33,7 @@ class ScheduleByHand(ModulePass):
         for group in op.walk():
             if not isinstance(group, GroupOp) or group.update is not None:
                 continue  # `tile` schedules the updates
-            if len(self.tile) == group.output_stage.rank:
+            if len(self.tile) == group.anchor.rank:
                 group.schedule = BlockSchedule(tile=self.tile, threads=self.threads)
 
 

@@ -94,16 +94,28 @@ class ExecutionModel(ABC):
     """Whether its groups hold stages, or an update."""
     places: ClassVar[tuple[tuple[Level, Memory], ...]] = ()
     """Where a stage that is not the group's output may live."""
+    stores_several: ClassVar[bool] = False
+    """Whether a kernel may store several stages of its group (`KernelPlan.stored`); else only the anchor."""
     learns_registers: ClassVar[bool] = False
     """Whether the search takes into account which registers a compiler was found to need."""
 
     # --- choosing one (`tile`, `group-stages`)
 
     def why_not(self, facts: GroupFacts) -> str | None:
-        """Why the group cannot run so, in one sentence; None if it can. Asks what it holds, then `legal`."""
+        """Why the group cannot run so, in one sentence; None if it can. Asks what it holds and stores, then `legal`."""
         if not isinstance(facts.definition, self.runs):
             return f"{self.name} runs {'stages, not an update' if self.runs is StageOp else 'an update, not stages'}"
-        return self.legal(facts)
+        return self.stores_too_little([facts.model.nodes[id].name for id in facts.stored]) or self.legal(facts)
+
+    def stores_too_little(self, stored: Sequence[str]) -> str | None:
+        """Why a group that stores the stages of these names cannot run so, in one sentence; None if it can."""
+        if self.stores_several or len(stored) < 2:
+            return None
+        others = ", ".join(f"'{name}'" for name in stored[:-1])
+        return (
+            f"{self.name} stores the last stage of a group alone, and {others} leave{'s' if len(stored) == 2 else ''} "
+            "it too; choose another model, or cut the group"
+        )
 
     @abstractmethod
     def legal(self, facts: GroupFacts) -> str | None:
@@ -170,8 +182,8 @@ class ExecutionModel(ABC):
     # --- lowering (`lower-groups` and below)
 
     @abstractmethod
-    def grid(self, group: GroupOp, box: Box) -> tuple[int, int, int]:
-        """Blocks of a launch along x, y and z, where `box` of the group's functions is computed."""
+    def grid(self, group: GroupOp, boxes: Sequence[Box]) -> tuple[int, int, int]:
+        """Blocks of a launch along x, y and z; `boxes`: what is computed of each of the group's functions."""
 
     @abstractmethod
     def emit(self, group: GroupOp, model: PipelineModel, differing: Collection[SSAValue]) -> list[func.FuncOp]:

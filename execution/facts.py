@@ -63,9 +63,14 @@ class GroupFacts:
         members = [model.node_of[s.funcs[0]] for s in group.definitions]
         return cls(model, members, model.node_of[group.output.funcs[0]], extent)
 
+    @cached_property
+    def stored(self) -> list[int]:
+        """The members that the kernel stores; the last one is the anchor."""
+        return self.model.stored(self.members)
+
     @property
     def definition(self) -> Definition:
-        """The stage or update whose values leave the group."""
+        """The anchor or the update."""
         op = self.model.nodes[self.output].op
         assert isinstance(op, Definition)
         return op
@@ -101,8 +106,14 @@ class GroupFacts:
 
     @cached_property
     def box(self) -> tuple[int, ...]:
-        """The extents of the output that costs are computed for."""
-        return nominal_box(self.model, self.output, self.extent)
+        """The extents, in the output's coordinates, that costs are computed for: what all that is stored takes."""
+        box = list(nominal_box(self.model, self.output, self.extent))
+        for id in self.stored:
+            if id != self.output:
+                for n, f in zip(nominal_box(self.model, id, self.extent), self.follow[id], strict=True):
+                    if f.dim is not None:
+                        box[f.dim] = max(box[f.dim], math.ceil(n / f.ratio))
+        return tuple(box)
 
     @cached_property
     def follow(self) -> Mapping[int, tuple[Follow, ...]]:

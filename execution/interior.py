@@ -9,17 +9,17 @@ from xdsl.ir import SSAValue
 
 from tilefuse.analysis.access import accesses
 from tilefuse.analysis.index import BoundedIndex, Index
-from tilefuse.analysis.model import PipelineModel
-from tilefuse.analysis.regions import follow_chain, regions
-from tilefuse.dialects.img.ops import BoundaryOp, GroupOp
+from tilefuse.analysis.regions import own_spans, regions
+from tilefuse.dialects.img.ops import BoundaryOp
 from tilefuse.execution.plan import KernelPlan
 from tilefuse.lowering.emit import Emitter, Num
 from tilefuse.lowering.reads import Buffer, Tile, scalar_index
 
 
-def is_interior(e: Emitter, plan: KernelPlan, tile: Tile, out: Buffer) -> SSAValue:
-    """Whether all of a tile lies in the output, and what it reads in each boundary's box, and in the buffers."""
+def is_interior(e: Emitter, plan: KernelPlan, tile: Tile, outputs: Sequence[Buffer]) -> SSAValue:
+    """Whether all that a tile stores lies in its box, and what it reads in each boundary's box, and in the buffers."""
     sizes, origin, align = plan.sizes, tile.origin, plan.align
+    out = outputs[plan.stored[0].first]
     # of what lies in the same box, the furthest says it all
     reach: dict[tuple[Num, Num, Num], tuple[int, int]] = {}
 
@@ -33,7 +33,14 @@ def is_interior(e: Emitter, plan: KernelPlan, tile: Tile, out: Buffer) -> SSAVal
         add(x0, out.mins[d], out.extent(d, e), -more, sizes[d] - 1 + more)
         if align[d] == 1:
             begin_inside.add((x0, out.mins[d]))
-    for r, (low, high) in _boundary_reach(plan.group, plan.model, plan.sizes, plan.x_spill).items():
+    for s in plan.stored[1:]:
+        buffer = outputs[s.first]
+        begin_inside.clear()  # the boxes differ, and the first tile may begin before any of them
+        own = own_spans(plan.model, plan.model.node_of[s.stage.funcs[0]], s.follow, sizes)
+        for d, (f, (low, high)) in enumerate(zip(s.follow, own, strict=True)):
+            more = plan.x_spill if f.dim == 0 else 0
+            add(tile.absolute(e, f, 0), buffer.mins[d], buffer.extent(d, e), low - more, high + more)
+    for r, (low, high) in _boundary_reach(plan).items():
         if r.boundary.mins:
             position = r.boundary.dimensions.index(r.dim)
             first = scalar_index(e, tile, r.boundary.mins[position])
@@ -68,13 +75,10 @@ class _Reach:
     denominator: int
 
 
-def _boundary_reach(
-    group: GroupOp, model: PipelineModel, sizes: Sequence[int], spill: int
-) -> dict[_Reach, tuple[int, int]]:
-    ids = {s: model.node_of[s.funcs[0]] for s in group.stages}
-    output = ids[group.output_stage]
-    follow = follow_chain(model, ids.values(), output)
-    region = regions(model, list(ids.values()), output, sizes, follow)
+def _boundary_reach(plan: KernelPlan) -> dict[_Reach, tuple[int, int]]:
+    model, follow, spill = plan.model, plan.follow, plan.x_spill
+    ids = {s: model.node_of[s.funcs[0]] for s in plan.group.stages}
+    region = regions(model, list(ids.values()), ids[plan.group.anchor], plan.sizes, follow)
     reach: dict[_Reach, tuple[int, int]] = {}
     for stage, id in ids.items():
         for access in accesses(stage):

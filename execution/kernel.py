@@ -14,9 +14,11 @@ from xdsl.dialects import arith, func
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, StringAttr, SymbolRefAttr, UnitAttr, i1, i64
 from xdsl.ir import Attribute, Block, Region, SSAValue
 
+from tilefuse.analysis.access import defining_op
 from tilefuse.dialects.img.axes import letter
 from tilefuse.dialects.img.ops import GroupOp
 from tilefuse.dialects.img.types import FuncType
+from tilefuse.execution.cover import end_covered, first_covered
 from tilefuse.execution.facts import GroupFacts
 from tilefuse.execution.few_tiles import shared_from
 from tilefuse.execution.interior import is_interior
@@ -44,6 +46,8 @@ def emit_functions(plan: KernelPlan) -> list[func.FuncOp]:
 
 def _hint(value: SSAValue, fallback: str) -> str:
     owner = value.owner
+    if isinstance(owner, GroupOp):
+        owner = defining_op(value)
     name = getattr(owner, "sym_name", None)
     return word(name.data if name is not None else (value.name_hint or fallback))
 
@@ -109,7 +113,7 @@ def _tile_function(plan: KernelPlan, role: str, emission: _Emission) -> func.Fun
     body = _Function(plan, [*_origin_arguments(plan), *flags, *shared])
     e = Emitter(body.block)
     tile = Tile(list(body.extra[:rank]), body.extra[rank], body.buffers, body.scalars, masks=shared_masks(plan.group))
-    tile.whole, tile.output = body.extra[rank + 1], body.outputs[0]
+    tile.whole, tile.output = body.extra[rank + 1], body.outputs[plan.stored[0].first]
     if sides:
         tile.sides = body.extra[rank + 2]
     each = body.extra[rank + 2 + len(sides) : rank + len(flags)]
@@ -147,7 +151,6 @@ class _Kernel:
         self.plan = plan
         self.function = _Function(plan)
         self.e = Emitter(self.function.block)
-        self.out = self.function.outputs[0]  # all results of a stage have one box
 
     def emit(self) -> func.FuncOp:
         """The whole function."""
@@ -181,11 +184,14 @@ class _Kernel:
 
     def _tile_counts(self) -> None:
         """`firsts`: where the first tile begins; `counts`: tiles. Both per dimension."""
-        e, plan, out = self.e, self.plan, self.out
-        self.firsts = [e.mul(e.floordiv(out.mins[d], plan.align[d]), plan.align[d]) for d in range(plan.rank)]
+        e, plan, outputs = self.e, self.plan, self.function.outputs
+        self.firsts = [
+            e.mul(e.floordiv(first_covered(e, plan.stored, outputs, d), plan.align[d]), plan.align[d])
+            for d in range(plan.rank)
+        ]
         self.counts: list[Num] = []
         for d in range(plan.rank):
-            extent = e.sub(e.add(out.mins[d], out.extent(d, e)), self.firsts[d])
+            extent = e.sub(end_covered(e, plan.stored, outputs, d), self.firsts[d])
             self.counts.append(e.ceildiv(extent, plan.sizes[d], f"tiles_{letter(d)}"))
 
     def _deep(self, bz: Num) -> list[Num]:
@@ -211,8 +217,8 @@ class _Kernel:
 
     def last(self, d: int) -> Num:
         """Where the last tile that lies in the picture begins; the first tile, if none does."""
-        e, out = self.e, self.out
-        return e.max(e.sub(e.add(out.mins[d], out.extent(d, e)), self.plan.sizes[d]), self.firsts[d])
+        e, plan = self.e, self.plan
+        return e.max(e.sub(end_covered(e, plan.stored, self.function.outputs, d), plan.sizes[d]), self.firsts[d])
 
     def _call(self, role: str, row: Num, more: Sequence[SSAValue] = ()) -> None:
         """Run a function for the tile in row `row` of tiles, with constants, so that each case has its version."""
@@ -223,7 +229,7 @@ class _Kernel:
             versions.call(versions.yes, versions.no, origin)
             return
         tile = Tile(origin, e.true(), function.buffers, function.scalars)
-        interior = is_interior(e, plan, tile, self.out)
+        interior = is_interior(e, plan, tile, function.outputs)
         starts = plan.aligned(e, function.buffers | dict(zip(plan.group.funcs, function.outputs, strict=True)), origin)
         # where launches differ, the body asks of each function as its rows are moved; else each case has a version
         one_by_one, aligned = (starts, None) if plan.one_by_one else ([], reduce(e.both, starts, None))

@@ -16,10 +16,11 @@ from tilefuse.execution.tile_schedule import TileSchedule
 from tilefuse.lowering.abi import kernel_args
 from tilefuse.lowering.emit import Emitter, Num
 from tilefuse.lowering.reads import Buffer, Tile
+from tilefuse.lowering.stored import follow_of, stored_stages
 
 
 class KernelPlan(ABC):
-    """The kernel of one group: a grid of blocks, each of which computes a tile of the output, or several in turn.
+    """The kernel of one group: a grid of blocks, each of which computes a tile of the anchor, or several in turn.
 
     `execution/kernel.py` makes the kernel of it, which finds the tiles and calls the tile body; what is in the body,
     and what is asked before it is called, is the execution model's.
@@ -28,7 +29,11 @@ class KernelPlan(ABC):
     def __init__(self, group: GroupOp, model: PipelineModel):
         self.group, self.model = group, model
         self.schedule = TileSchedule.expect(group.schedule)
-        self.rank = group.output_stage.rank
+        self.rank = group.anchor.rank
+        self.follow = follow_of(group, model)
+        """How the dimensions of each stage, by its node, follow the tile."""
+        self.stored = stored_stages(group, model, self.follow)
+        """What a tile stores, the anchor first."""
         self.sizes = self.schedule.tile_sizes
         self.align = origin_alignment(group, model)
         """Tile origins are multiples of this, per dimension."""

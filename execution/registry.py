@@ -24,9 +24,11 @@ if TYPE_CHECKING:
 _MODELS = {
     "warp_tile": ("warp_tile.model", "WarpTile"),
     "block_tile": ("block_tile.model", "BlockTile"),
+    "reduce": ("reduce.model", "Reduce"),
     "row_strip": ("row_strip.model", "RowStrip"),
     "scatter": ("scatter.model", "Scatter"),
     "gemm": ("gemm.model", "Gemm"),
+    "scan": ("scan.model", "Scan"),
     "in_order": ("in_order.model", "InOrder"),
 }
 """In order of preference: of two schedules that cost the same the earlier model's is taken."""
@@ -65,6 +67,8 @@ def model_of(group: GroupOp) -> ExecutionModel:
             f"group '{group.sym_name.data}': {model.name} cannot run {kind} '{name}'; {' or '.join(others)} can",
             group,
         )
+    if (reason := model.stores_too_little([s.sym_name.data for s in group.stored])) is not None:
+        raise PipelineError(f"group '{group.sym_name.data}': {reason}", group)
     return model
 
 

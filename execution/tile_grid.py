@@ -1,4 +1,4 @@
-"""The grid of a group whose output is cut into tiles: where tiles begin, and how many there are."""
+"""The grid of a group whose anchor is cut into tiles: where tiles begin, and how many there are."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from collections.abc import Sequence
 
 from tilefuse.analysis.bounds import Box
 from tilefuse.analysis.model import PipelineModel, extract, pipeline_of
-from tilefuse.analysis.regions import alignment, follow_chain
+from tilefuse.analysis.regions import alignment
 from tilefuse.dialects.img.ops import GroupOp
 from tilefuse.execution.tile_schedule import TileSchedule
 from tilefuse.lowering.abi import touches_temporaries
+from tilefuse.lowering.stored import anchor_box, follow_of, stored_stages
 
 
 def origin_alignment(group: GroupOp, model: PipelineModel | None = None) -> tuple[int, ...]:
@@ -19,27 +20,27 @@ def origin_alignment(group: GroupOp, model: PipelineModel | None = None) -> tupl
     Temporaries lie in memory so that columns which are multiples of a vector do at multiples of its size.
     """
     model = model or extract(pipeline_of(group))
-    members = [model.node_of[s.funcs[0]] for s in group.stages]
-    output = model.node_of[group.output_stage.funcs[0]]
-    along_x, *others = (*alignment(follow_chain(model, members, output), group.output_stage.rank), 1)
+    along_x, *others = (*alignment(follow_of(group, model), group.anchor.rank), 1)
     if touches_temporaries(group):
         along_x = math.lcm(along_x, TileSchedule.expect(group.schedule).vector_width)
-    return (along_x, *others)[: group.output_stage.rank]
+    return (along_x, *others)[: group.anchor.rank]
 
 
-def tiles(group: GroupOp, output_box: Box, align: Sequence[int] | None = None) -> list[int]:
-    """Tiles per dimension that cover `output_box`."""
-    align = origin_alignment(group) if align is None else align
+def tiles(group: GroupOp, boxes: Sequence[Box]) -> list[int]:
+    """Tiles per dimension that cover the boxes of the group's functions."""
+    model = extract(pipeline_of(group))
+    box = anchor_box(stored_stages(group, model, follow_of(group, model)), boxes)
+    sizes, align = TileSchedule.expect(group.schedule).tile_sizes, origin_alignment(group, model)
     counts = []
-    for (low, extent), t, a in zip(output_box, TileSchedule.expect(group.schedule).tile_sizes, align, strict=True):
+    for (low, extent), t, a in zip(box, sizes, align, strict=True):
         first = low // a * a
         counts.append(-(-(low + extent - first) // t))
     return counts
 
 
-def grid(group: GroupOp, output_box: Box) -> tuple[int, int, int]:
+def grid(group: GroupOp, boxes: Sequence[Box]) -> tuple[int, int, int]:
     """Blocks: x, y, z."""
-    counts = tiles(group, output_box)
+    counts = tiles(group, boxes)
     if len(counts) > 1:
         counts[1] = -(-counts[1] // TileSchedule.expect(group.schedule).tiles_per_block)
     return blocks_along(counts)

@@ -48,10 +48,10 @@ class TiledModel(ExecutionModel):
             tile=candidate.tile, threads=candidate.threads, vector=candidate.vector, blocks=candidate.blocks, **more
         )
 
-    def grid(self, group: GroupOp, box: Box) -> tuple[int, int, int]:
+    def grid(self, group: GroupOp, boxes: Sequence[Box]) -> tuple[int, int, int]:
         from tilefuse.execution.tile_grid import grid
 
-        return grid(group, box)
+        return grid(group, boxes)
 
     @abstractmethod
     def plan(self, group: GroupOp, model: PipelineModel, differing: Collection[SSAValue]) -> KernelPlan:

@@ -6,8 +6,9 @@ Code grows with what a thread computes, and a compiler takes time and memory for
 from __future__ import annotations
 
 from xdsl.dialects import arith
+from xdsl.ir import BlockArgument
 
-from tilefuse.dialects.img.ops import StageOp, YieldOp
+from tilefuse.dialects.img.ops import ReadOp, StageOp, YieldOp
 
 MOST_WRITTEN_OUT = 12000
 """Operations of a thread. A compiler takes ten to twenty seconds for so many, and longer than in proportion for more;
@@ -17,9 +18,22 @@ _HELD_WELL = 128
 """Points of a stage that a thread's registers hold together. A compiler takes longer for each of more: it spills."""
 
 
+_ADDRESS = 9
+"""Operations for the address of a read at an index computed from data: coordinates are held inside of the picture."""
+
+
 def operations(stage: StageOp) -> tuple[str, ...]:
-    """Names of the operations of a stage that become code."""
-    return tuple(op.name for op in stage.body.block.ops if not isinstance(op, arith.ConstantOp | YieldOp))
+    """Names of the operations of a stage that become code; of a read from anywhere those of its address, too."""
+    names: list[str] = []
+    for op in stage.body.block.ops:
+        if isinstance(op, arith.ConstantOp | YieldOp):
+            continue
+        names += [op.name] * (1 + _ADDRESS if isinstance(op, ReadOp) and _is_anywhere(op) else 1)
+    return tuple(names)
+
+
+def _is_anywhere(read: ReadOp) -> bool:
+    return any(not isinstance(index, BlockArgument) for index in read.indices)
 
 
 def written(operations: int, points: int) -> int:

@@ -17,9 +17,9 @@ from tilefuse.frontend.body import INDEX, BodyBuilder, coordinate_key
 from tilefuse.frontend.errors import fail, location
 from tilefuse.frontend.expr import Expr
 from tilefuse.frontend.func import Func
-from tilefuse.frontend.inputs import Image, Param
+from tilefuse.frontend.inputs import Image, ImageParam, Param
 from tilefuse.frontend.names import Names, spell_names
-from tilefuse.frontend.require import Requirement, range_of, requirements_in, where
+from tilefuse.frontend.require import Requirement, promises_of, range_of, requirements_in, where
 from tilefuse.frontend.sources import Source
 from tilefuse.frontend.update import Update
 from tilefuse.frontend.walk import postorder
@@ -64,6 +64,11 @@ def inputs_of(sources: Sequence[Source], required: Sequence[Expr] = ()) -> tuple
         if e.op in ("image_min", "image_extent") and e.data[0] not in images:
             fail(f"a requirement asks for the size of '{e.data[0].name()}', which the pipeline does not read")
     return sorted(images, key=lambda i: i.order), sorted(params.values(), key=lambda p: p.order)
+
+
+def asked_of_calls(sources: Sequence[Source], own: Sequence[Requirement]) -> list[Requirement]:
+    """What a pipeline requires of all calls: of itself, and by the promises of its images."""
+    return [*own, *(made for s in sources if isinstance(s, ImageParam) for made in promises_of(s))]
 
 
 class PipelineScope:
@@ -262,6 +267,7 @@ def build_module(
     if len({id(o) for o in outputs}) != len(outputs):
         fail("a Func stands twice among the outputs of a Pipeline")
     order = reachable(outputs)
+    requirements = asked_of_calls(order, requirements)
     images, params = inputs_of(order, [e for made in requirements for e in made.exprs()])
     names = spell_names(images, params, outputs, [s for s in order if isinstance(s, Func)])
     scope = PipelineScope(names, layouts)

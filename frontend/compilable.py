@@ -50,11 +50,16 @@ class Compilable:
         """Compile now what a later `realize` for the same target would."""
         self.program(target_name(target), {})
 
-    def program(self, target: Any, options: dict[str, Any], layouts: Mapping[str, str] | None = None) -> Any:
-        """The program for a target, kept from an earlier `realize` of the same; `layouts`: of images, by name."""
+    def program(
+        self, target: Any, options: dict[str, Any], layouts: Mapping[str, str] | None = None, ahead: bool = True
+    ) -> Any:
+        """The program for a target, kept from an earlier call of the same.
+
+        `layouts`: of images, by name. `ahead`: compile it at once for a likely call.
+        """
         # By text: bounds that are set after a run make another program.
         module = self.to_module(layouts=layouts)
         key = (str(module), target, repr(sorted(options.items())))
         if key not in self._programs:
-            self._programs[key] = self._compiled(module, target, options)
+            self._programs[key] = self._compiled(module, target, {**options, "ahead": ahead})
         return self._programs[key]

@@ -69,11 +69,11 @@ class Func(Source, Inspection):
     nothing else.
     """
 
-    def __init__(self, *given: Any):
+    def __init__(self, *given: Any, name: str | None = None):
         of = given[0] if len(given) == 1 and isinstance(given[0], Expr | Source) else None
         self._required = _required(given[:2]) if len(given) > 1 else None
-        name = given[2:] if self._required is not None else given if of is None else ()
-        super().__init__("Func", name[0] if name else None, "f")
+        names = given[2:] if self._required is not None else given if of is None else ()
+        super().__init__("Func", names[0] if names else name, "f")
         self.definition: Definition | None = None
         self.updates: list[Update] = []
         self.continuation: Continuation | None = None
@@ -259,8 +259,15 @@ class Func(Source, Inspection):
             fail(f"Func '{self._name}' is not defined by expressions")
         return Tuple(*self.definition.values)
 
-    def bound(self, var: Var, min: int, extent: int) -> Func:
-        """Promise that only coordinates from `min` to `min + extent - 1` of `var` are ever asked for."""
+    def bound(self, var: Var, min: Any, extent: Any) -> Func:
+        """Promise that only coordinates from `min` to `min + extent - 1` of `var` are ever asked for.
+
+        A promise of numbers that are known at the call alone is a scheduling call, which is ignored.
+        """
+        min, extent = (v.data if isinstance(v, Expr) and v.op == "const" else v for v in (min, extent))
+        if isinstance(min, Expr) or isinstance(extent, Expr):
+            recorder(self, self._name, self.schedule_calls, "bound")(var, min, extent)
+            return self
         if self.definition is None:
             fail(f"Func '{self._name}' is bound after it is defined, and not if it is a boundary condition")
         if not isinstance(var, Var) or var.name() not in self.definition.args:
@@ -276,6 +283,10 @@ class Func(Source, Inspection):
         written over its box. Buffers, and the arrays and values that were `set`, are the inputs.
         """
         return self._own_pipeline().realize(sizes, target, **options)
+
+    def compile_to_callable(self, arguments: Sequence[Any], target: str | Target = "auto") -> Any:
+        """Compile to a function of these ImageParams and Params, in this order, and of a Buffer for each output."""
+        return self._own_pipeline().compile_to_callable(arguments, target)
 
     def output_buffer(self) -> OutputImageParam:
         """Its output, for promises about the box."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from tilefuse.frontend.arrays import zeros
@@ -18,8 +19,6 @@ Box = tuple[tuple[int, int], ...]
 
 def infer_input_bounds(pipeline: Compilable, sizes: Any) -> None:
     """Set every ImageParam that has no array to a Buffer of zeros, as large as outputs of these sizes read of it."""
-    from tilefuse.runtime.inferred import input_boxes  # late: to write a pipeline nothing is needed of it
-
     images, params = pipeline.inputs()
     names = list(pipeline.output_types())
     buffers = buffers_of(sizes, names)
@@ -28,10 +27,19 @@ def infer_input_bounds(pipeline: Compilable, sizes: Any) -> None:
     else:
         outputs = dict.fromkeys(names, tuple((0, int(n)) for n in size_of(sizes)))
     given = {p.name(): value for p in params if (value := p.get()) is not None}
-    needed = input_boxes(pipeline.to_module(), outputs, {image.name(): _box_of(image) for image in images}, given)
+    needed = boxes_read(pipeline, outputs, {image.name(): _box_of(image) for image in images}, given)
     for image in images:
         if isinstance(image, ImageParam) and image.array is None:
             _set_to_zeros(image, needed.get(image.name()))
+
+
+def boxes_read(
+    pipeline: Compilable, outputs: Mapping[str, Box], inputs: Mapping[str, Box], params: Mapping[str, Any]
+) -> dict[str, Box]:
+    """What outputs of these boxes read of each input; `inputs`: the boxes that the pipeline itself asks for."""
+    from tilefuse.runtime.inferred import input_boxes  # late: to write a pipeline nothing is needed of it
+
+    return input_boxes(pipeline.to_module(), outputs, inputs, params)
 
 
 def _box_of(image: Image[Any]) -> Box:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
 from tilefuse.dialects.diagnostics import SourcePosition, user_position
 from tilefuse.dialects.img.types import MAX_RANK
 from tilefuse.frontend.errors import fail
-from tilefuse.frontend.expr import I32, Expr, constant, node, type_name
+from tilefuse.frontend.expr import I32, Expr, as_expr, constant, node, type_name
 from tilefuse.frontend.schedule import SCHEDULING, ScheduleCall, recorder
 from tilefuse.frontend.sources import Source
 from tilefuse.frontend.types import Type
@@ -148,6 +148,39 @@ class Image(Source, Generic[Size]):
         return self.dim(1).max()
 
 
+class Promise(NamedTuple):
+    """That the least coordinate (`image_min`) or the extent (`image_extent`) of a dimension is a value of the call."""
+
+    what: str
+    dimension: int
+    value: Expr
+    position: SourcePosition
+
+
+class ImageDimension(Dimension[Expr]):
+    """One dimension of an ImageParam: its box is known at the call."""
+
+    def set_bounds(self, min: Any, extent: Any) -> ImageDimension:
+        """Promise a min and an extent: numbers are constants for the compiler; a call that breaks Exprs is refused."""
+        if isinstance(min, Expr) or isinstance(extent, Expr):
+            return self.set_min(min).set_extent(extent)
+        super().set_bounds(min, extent)
+        return self
+
+    def set_min(self, min: Any) -> ImageDimension:
+        """Promise the first coordinate, a number or an Expr of Params and sizes."""
+        return self._promise("image_min", min)
+
+    def set_extent(self, extent: Any) -> ImageDimension:
+        """Promise how many points there are: a number or an Expr of Params and sizes."""
+        return self._promise("image_extent", extent)
+
+    def _promise(self, what: str, value: Any) -> ImageDimension:
+        assert isinstance(self._image, ImageParam)
+        self._image.promises.append(Promise(what, self._index, as_expr(value), user_position()))
+        return self
+
+
 class ImageParam(Image[Expr]):
     """A picture given at each call.
 
@@ -159,6 +192,8 @@ class ImageParam(Image[Expr]):
     def __init__(self, type: Type | None = None, dimensions: int = 0, name: str | None = None, layout: str = "auto"):
         self.schedule_calls: list[ScheduleCall] = []
         """Scheduling calls, which are ignored."""
+        self.promises: list[Promise] = []
+        """What calls must keep."""
         super().__init__("ImageParam", type, dimensions, name, "p", layout)
 
     def defined(self) -> bool:
@@ -175,6 +210,11 @@ class ImageParam(Image[Expr]):
         """(min, extent) of a dimension, known at the call."""
         data = (self, index)
         return node("image_min", I32, (), data), node("image_extent", I32, (), data)
+
+    def dim(self, index: int) -> ImageDimension:
+        """Dimension `index`, 0 is x."""
+        super().dim(index)
+        return ImageDimension(self, index)
 
     def channels(self) -> Expr:
         """The extent of the third dimension; 1 if there is none, as in Halide."""
@@ -222,10 +262,10 @@ class OutputImageParam(ImageParam):
         fail(f"Func '{self._name}' is an output; give the Buffer that it is written to to realize(buffer)")
 
 
-class OutputDimension(Dimension[Expr]):
+class OutputDimension(ImageDimension):
     """One dimension of an output."""
 
-    def set_bounds(self, min: int, extent: int) -> OutputDimension:
+    def set_bounds(self, min: Any, extent: Any) -> OutputDimension:
         """Promise that the output is asked for over exactly this min and extent."""
         assert isinstance(self._image, OutputImageParam)
         func: Any = self._image.func

@@ -31,9 +31,9 @@ def realize(pipeline: Compilable, sizes: Any, target: Any, options: dict[str, An
     if not isinstance(target_name(target), str):
         fail("realize takes the sizes as one list, x first: realize([width, height])")
     size = None if sizes is None or buffers is not None else size_of(sizes)
-    program = pipeline.program(target_name(target), options, given.layouts)
+    program = pipeline.program(target_name(target), options, given.layouts, ahead=False)
     if buffers is not None:
-        _check_types(pipeline, buffers)
+        check_types(pipeline, buffers)
         given.write(buffers, program)
         return None
     if size is None:
@@ -54,19 +54,21 @@ class Given:
         self.layouts: dict[str, str] = {}
         """How the arrays of images that do not say it are read."""
         self._order: AxisOrder | None = None
+        self._foreign = False
         for image in images:
-            self._add(image)
+            if image.array is None:
+                name = image.name()
+                fail(f"ImageParam '{name}' has no array: call {name}.set(array) before realize")
+            self.add_array(image, image.array)
         for param in params:
             value = param.get()
             if value is None:
                 fail(f"Param '{param.name()}' has no value: call set(value) first, or give a default")
             self.named[param.name()] = value
-        self._foreign = any(not isinstance(self.named[i.name()], np.ndarray) for i in images)
 
-    def _add(self, image: Image[Any]) -> None:
-        name, array, layout = image.name(), image.array, image.layout
-        if array is None:
-            fail(f"ImageParam '{name}' has no array: call {name}.set(array) before realize")
+    def add_array(self, image: Image[Any], array: Any) -> None:
+        """Give an image a Buffer, or an array."""
+        name, layout = image.name(), image.layout
         if isinstance(array, Buffer):
             if any(array.mins()):
                 self.mins[name] = tuple(array.mins())
@@ -74,6 +76,7 @@ class Given:
                 self.layouts[name] = layout = array.layout
             array = array.array
         self.named[name] = array
+        self._foreign = self._foreign or not isinstance(array, np.ndarray)
         if image.rank() == 3 and self._order is None:
             # Pictures of three dimensions are written as the first one that is read lies.
             channels = image.bounds[2]
@@ -87,7 +90,7 @@ class Given:
     ) -> Any:
         """New Buffers of these boxes, x first."""
         found = program(**self._there(program), sizes=extents, mins={**self.mins, **mins})
-        if self._foreign:
+        if self._foreign:  # an array of another library was given
             return found
         made = []
         for name, array in zip(names, found if isinstance(found, tuple) else (found,), strict=True):
@@ -139,7 +142,8 @@ def buffers_of(sizes: Any, names: list[str]) -> dict[str, Buffer] | None:
     return dict(zip(names, found, strict=True))
 
 
-def _check_types(pipeline: Compilable, buffers: dict[str, Buffer]) -> None:
+def check_types(pipeline: Compilable, buffers: dict[str, Buffer]) -> None:
+    """PipelineError if outputs cannot be written to Buffers."""
     for name, (type, rank) in pipeline.output_types().items():
         buffer = buffers[name]
         if (buffer.type(), buffer.dimensions()) != (type, rank):

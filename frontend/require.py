@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 from tilefuse.dialects.diagnostics import SourcePosition, user_position
 from tilefuse.frontend.errors import fail
-from tilefuse.frontend.expr import Expr, as_expr, binary, cast_to, constant, node
-from tilefuse.frontend.inputs import Param
+from tilefuse.frontend.expr import I32, Expr, arithmetic, as_expr, binary, cast_to, constant, node
+from tilefuse.frontend.inputs import ImageParam, Param
 from tilefuse.frontend.printing import line_of
 from tilefuse.frontend.types import Bool
 from tilefuse.frontend.walk import describe, postorder
@@ -66,6 +66,15 @@ def range_of(param: Param) -> Iterator[Requirement]:
         if bound.defined():
             format, numbers = line_of((f"param '{param.name()}' is", param, "but must be", words, bound))
             yield Requirement(binary(op, param, bound), format, tuple(numbers), param.position)
+
+
+def promises_of(image: ImageParam) -> Iterator[Requirement]:
+    """That the box of an image is as it was promised to be."""
+    for what, dimension, value, position in image.promises:
+        found = node(what, I32, (), (image, dimension))
+        words = f"dim({dimension}).{what.removeprefix('image_')}() of '{image.name()}'"
+        format, numbers = line_of((words, "is", found, "but must be", value))
+        yield Requirement(arithmetic("eq", found, value), format, tuple(numbers), position)
 
 
 def where(predicate: Expr | None, made: Requirement) -> Requirement:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from tilefuse.dialects.img.ops import PipelineOp
+from tilefuse.frontend.callable import Callable
 from tilefuse.frontend.compilable import Compilable
 from tilefuse.frontend.infer import infer_input_bounds
 from tilefuse.frontend.inspection import Inspection
@@ -26,6 +28,10 @@ class Runnable(Compilable, Inspection):
         (pipeline,) = self.to_module().body.block.ops
         assert isinstance(pipeline, PipelineOp)
         return stage_graph(pipeline)
+
+    def compile_to_callable(self, arguments: Sequence[Any], target: str | Target = "auto") -> Callable:
+        """Compile to a function of these ImageParams and Params, in this order, and of a Buffer for each output."""
+        return Callable(self, arguments, target)
 
     def infer_input_bounds(self, sizes: Any, target: str | Target = "auto") -> None:
         """Set every ImageParam that has no array to zeros, as large as outputs of these sizes (or Buffers) need it."""

@@ -96,7 +96,8 @@ class Point:
 def shared_masks(group: GroupOp) -> dict[SSAValue, Sequence[BoundaryOp]]:
     """The stages that all consumers read through the same constant exteriors, outermost first.
 
-    It is cheaper to apply these where a value is computed than at each of its reads.
+    It is cheaper to apply these where a value is computed than at each of its reads. But what is stored is stored as it
+    is.
     """
     found: dict[SSAValue, Sequence[BoundaryOp] | None] = {}
     inside = {f for s in group.stages for f in s.funcs}
@@ -105,7 +106,8 @@ def shared_masks(group: GroupOp) -> dict[SSAValue, Sequence[BoundaryOp]]:
             base, boundaries = behind_boundaries(read.source)
             if base in inside and _same(found.setdefault(base, boundaries), boundaries) is False:
                 found[base] = None
-    return {f: boundaries for f, boundaries in found.items() if boundaries}
+    stored = {*group.yield_op.values}
+    return {f: boundaries for f, boundaries in found.items() if boundaries and f not in stored}
 
 
 def _same(a: Sequence[BoundaryOp] | None, b: Sequence[BoundaryOp]) -> bool:
@@ -170,7 +172,7 @@ def emit_stage(e: Emitter, tile: Tile, stage: StageOp, point: Point) -> list[SSA
             values[op.value] = _emit_read(e, tile, op, point, absolute, coordinate, number)
             continue
         copy = op.clone({v: number(v) for v in op.operands})
-        if isinstance(copy, PrintOp) and stage.parent_op().output_stage is stage:  # type: ignore[union-attr]
+        if isinstance(copy, PrintOp) and stage.parent_op().anchor is stage:  # type: ignore[union-attr]
             copy.operands[1] = _asked_for(e, tile, absolute, copy.condition)
         e.effect(copy)
         for old, new in zip(op.results, copy.results, strict=True):

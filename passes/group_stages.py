@@ -3,7 +3,8 @@
 `greedy` (Sioutas 2020): every stage starts as its own group; the merge of a producer into the group of all
 its consumers that saves most time is done, until none saves any. `dp`: the best cut of the program order
 into consecutive groups, by dynamic programming (after Jangda 2020). `both`, the default, takes the cheaper. All
-ask the same cost model, on the light model of the pipeline; the IR is rewritten once at the end.
+ask the same cost model, on the light model of the pipeline. Groups that these find store one stage each; then some are
+merged whose kernel stores several (`passes/store_together.py`). The IR is rewritten once at the end.
 """
 
 from __future__ import annotations
@@ -15,17 +16,17 @@ from typing import Literal
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Block, Region
 from xdsl.passes import ModulePass
 
-from tilefuse.analysis.access import boundaries_over
 from tilefuse.analysis.machine import Machine, check_extent, check_target, machine
 from tilefuse.analysis.model import Node, PipelineModel, extract
 from tilefuse.analysis.regions import NotFusable
 from tilefuse.dialects.diagnostics import PipelineError
-from tilefuse.dialects.img.ops import GroupOp, PipelineOp, StageOp, YieldOp, prints
+from tilefuse.dialects.img.ops import GroupOp, PipelineOp, prints
 from tilefuse.execution.facts import GroupFacts, nominal_box
 from tilefuse.execution.search import quick_best
+from tilefuse.passes.form_groups import form_groups
+from tilefuse.passes.store_together import store_together
 
 PATIENCE = 6
 """Groups that the dynamic programming tries, each a stage longer than the last, while all are dearer than the best."""
@@ -62,10 +63,11 @@ class _Costs:
         return self._kinds.setdefault(facts, len(self._kinds))
 
     def of(self, members: Sequence[int], output: int) -> float | None:
-        """Microseconds, or None if the stages cannot share a kernel: one that prints is the output of its own."""
-        if any(id in self._printing and id != output for id in members):
+        """Microseconds, or None if the stages cannot share a kernel: one that prints is all that its own stores."""
+        stored = self.model.stored(members)
+        if any(id in self._printing and stored != [id] for id in members):
             return None
-        key = tuple((output - id, self._kind_of[id]) for id in members)
+        key = tuple((output - id, self._kind_of[id], id in stored) for id in members)
         if key not in self._known:
             try:
                 found = quick_best(GroupFacts(self.model, members, output, self.extent), self.machine)
@@ -169,32 +171,14 @@ def cheaper_groups(model: PipelineModel, costs: _Costs) -> _Groups:
     return min(dp_groups(model, costs), greedy_groups(model, costs), key=total)
 
 
-def form_group(model: PipelineModel, members: Sequence[int], output: int) -> GroupOp:
-    """Move the stages into a group at the place of its output stage."""
-    stages = [model.nodes[id].op for id in members]
-    last = model.nodes[output].op
-    assert isinstance(last, StageOp)
-    body = Block()
-    group = GroupOp(last.sym_name.data, [f.type for f in last.funcs], Region(body))
-    group.location = last.location
-    outer = last.parent_block()
-    assert outer is not None
-    outer.insert_op_after(group, last)
-    for stage in stages:
-        assert isinstance(stage, StageOp)
-        inner_boundaries = list(boundaries_over(list(stage.funcs)))
-        stage.detach()
-        body.add_op(stage)
-        if stage is last:
-            continue
-        for boundary in inner_boundaries:
-            boundary.detach()
-            body.add_op(boundary)
-    for inner, result in zip(last.funcs, group.funcs, strict=True):
-        inner.replace_all_uses_with(result)
-        result.name_hint = inner.name_hint
-    body.add_op(YieldOp(list(last.funcs)))
-    return group
+def merged_groups(model: PipelineModel, costs: _Costs, groups: _Groups) -> _Groups:
+    """Merge groups whose kernel then stores several stages, where that is cheaper."""
+
+    def cost(members: Sequence[int]) -> float | None:
+        return costs.of(members, members[-1])
+
+    found = store_together(model, [members for members, _ in groups], cost, MAX_GROUP)
+    return sorted(((members, members[-1]) for members in found), key=lambda g: g[1])
 
 
 @dataclass(frozen=True)
@@ -208,6 +192,8 @@ class GroupStages(ModulePass):
     algorithm: Literal["both", "greedy", "dp", "none", "all"] = "both"
     """`both`: what `greedy` or `dp` finds, whichever is cheaper. `none`: a kernel per stage. `all`: as few kernels as
     legal."""
+    several: bool = True
+    """Whether a kernel may store several stages; else each kernel stores one."""
     extent: tuple[int, ...] = (1536, 2560)
     """Size of picture to optimise for, x first."""
 
@@ -231,20 +217,17 @@ class GroupStages(ModulePass):
                         asked,
                     )
             model = extract(pipeline, self.extent)
-            for members, output in self._groups(model):
-                form_group(model, members, output)
+            form_groups(pipeline, model, self._groups(model))
 
     def _groups(self, model: PipelineModel) -> _Groups:
         if self.algorithm == "none":
             return [([n.id], n.id) for n in model.stages]
         costs = _Costs(model, machine(self.target), self.extent)
-        if self.algorithm == "both":
-            return cheaper_groups(model, costs)
-        if self.algorithm == "dp":
-            return dp_groups(model, costs)
         if self.algorithm == "all":
             costs = _FewestKernels(costs)
-        return greedy_groups(model, costs)
+        find = {"both": cheaper_groups, "dp": dp_groups}.get(self.algorithm, greedy_groups)
+        groups = find(model, costs)
+        return merged_groups(model, costs, groups) if self.several else groups
 
 
 class _FewestKernels(_Costs):

@@ -25,6 +25,7 @@ from tilefuse.lowering.workspaces import Call, Workspace
 from tilefuse.passes.copy_updated import copied
 from tilefuse.runtime.arena import Lifetime, Lodging, place
 from tilefuse.runtime.boxes import CallBoxes, input_ops, rank_of
+from tilefuse.runtime.boxes_of_all import boxes_of_all
 from tilefuse.runtime.layouts import ALIGNMENT, Picture, reach, storage_strides
 from tilefuse.runtime.scalars import Number
 
@@ -154,9 +155,8 @@ def make_plan(
     groups = [op for op in pipeline.body.block.ops if isinstance(op, GroupOp)]
     groups = [g for g in groups if any(f in needed for f in g.funcs)]
     for group in groups:
-        box = next(needed[f] for f in group.funcs if f in needed)
-        # A kernel writes all results of its stage, also those that nothing asks for.
-        needed |= {f: box for f in group.funcs}
+        if any(f not in needed for f in group.funcs):
+            needed |= boxes_of_all(group, needed)
     # A read outside of the box is loaded before it is thrown away: there must be one point to load.
     read = dict.fromkeys(a.value for g in groups for a in kernel_args(g) if a.kind in ("input", "inout"))
     unneeded = [f for f in read if f not in needed and not isinstance(f.owner, InputOp)]
@@ -215,7 +215,7 @@ def _assign_buffers(
     lodgings: list[Lodging] = []
     hosts: list[int] = []
     for number, ((name, func), p) in enumerate(zip(pipeline.return_op.outputs, outputs, strict=True)):
-        if needed[func] == boxes.outputs[name]:
+        if needed[func] == boxes.outputs[name] and _lies_as_compiled(func, p):
             root = hosted.get(func, func)
             buffers[func] = buffers[root] = _Buffer(len(inputs) + number, boxes.outputs[name], p.strides)
             if lodging[number]:
@@ -243,6 +243,15 @@ def _assign_buffers(
         part = _part(buffers[func], box, item := _itemsize(func))
         copies.append(CopyOut(part.offset, part.strides, number, item))
     return buffers, copies, size
+
+
+def _lies_as_compiled(func: SSAValue, p: Picture) -> bool:
+    """Whether a picture has the strides that kernels are compiled for.
+
+    They are a temporary's where others than the output's own kernel were to need more of it: which they may not, once
+    it is known which kernels there are.
+    """
+    return all(f is None or s == f for s, f in zip(p.strides, static_strides(func), strict=True))
 
 
 def _storage(box: Box, itemsize: int) -> tuple[int, tuple[int, ...], int]:
@@ -351,7 +360,7 @@ def _launch(
     return KernelLaunch(
         kernel_name(group),
         group,
-        model_of(group).grid(group, needed[group.funcs[0]]),
+        model_of(group).grid(group, [needed[f] for f in group.funcs]),
         threads(group),
         tuple(words),
         tuple(addresses),

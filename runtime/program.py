@@ -17,7 +17,7 @@ from tilefuse.analysis.bounds import Box
 from tilefuse.analysis.requirements import drop_requirements
 from tilefuse.dialects.parsing import parse_module
 from tilefuse.dialects.verification import verify as verify_module
-from tilefuse.passes.pipeline import PassTrace
+from tilefuse.passes.pipeline import DETERMINISM, PassTrace
 from tilefuse.runtime import cuda, reporting, timing
 from tilefuse.runtime.arrays import (
     CPU,
@@ -57,7 +57,7 @@ from tilefuse.targets.gpus import gpu
 if TYPE_CHECKING:
     import networkx as nx
 
-_OPTIONS = ("extent", "algorithm", "fast_math")
+_OPTIONS = ("extent", "algorithm", "fast_math", "determinism")
 """What `compile_pipeline` passes on to `standard_passes`."""
 
 _MOST_PREPARED = 128
@@ -73,14 +73,16 @@ def compile_pipeline(
     strict_float: bool = False,
     verify: bool = False,
     passes: Sequence[ModulePass] | None = None,
+    ahead: bool = True,
     **options: Any,
 ) -> Program:
     """Compile the one pipeline of `module`, which is left as it is.
 
     `target`: `auto`, `cuda`, a GPU as in `cuda:sm_80` or `h200`, `cpu` or `reference`. `strict_float`: no
     contraction to fused multiply-adds. `verify`: verify the IR after each pass. `passes`: these instead of
-    the standard ones. `options`: of the standard passes: `extent`, `algorithm`, and `fast_math`, under which sums of
-    floats may be regrouped.
+    the standard ones. `ahead`: compile at once for a likely call, and not only for those that come. `options`: of the
+    standard passes: `extent`, `algorithm`, `fast_math`, under which sums of floats may be regrouped, and `determinism`
+    of sums over a domain: `run_to_run`, or `gpu_to_gpu` for its order.
 
     Raises PipelineError for a pipeline that is wrong, TargetError for a target that this machine lacks.
     """
@@ -94,6 +96,8 @@ def compile_pipeline(
             if strict_float
             else "fast_math=True is of the standard passes; with passes= put SeparateKernels(float=True) among them"
         )
+    if (determinism := options.get("determinism", DETERMINISM[0])) not in DETERMINISM:
+        raise CallTypeError(f"determinism= is one of {', '.join(DETERMINISM)}, not {determinism!r}")
     extent = options.get("extent", ())
     if not isinstance(extent, tuple | list) or not all(isinstance(n, int) and not isinstance(n, bool) for n in extent):
         raise CallTypeError(f"extent= takes sizes as a tuple of integers, x first, not {extent!r}")
@@ -113,7 +117,7 @@ def compile_pipeline(
             raise CallTypeError(
                 f"passes= takes a list of pass objects, as in [*standard_passes('cpu'), Mine()], not {wrong[0]!r}"
             )
-    return Program(module, Settings(find_backend(target), strict_float, verify, passes, options))
+    return Program(module, Settings(find_backend(target), strict_float, verify, passes, options), ahead)
 
 
 def _loaded(text: str, settings: Settings) -> Program:
@@ -124,13 +128,13 @@ def _loaded(text: str, settings: Settings) -> Program:
 class Program:
     """A pipeline compiled for one target. Call it with arrays; see `__call__`."""
 
-    def __init__(self, module: ModuleOp, settings: Settings):
+    def __init__(self, module: ModuleOp, settings: Settings, ahead: bool = True):
         self._written = self._module = module.clone()
         self._settings = settings
         self._pipeline = find_pipeline(self._module)
         self._requirements: Requirements | None = None
         if self._pipeline.requirements:
-            self._requirements = Requirements(self._written, lambda module: Program(module, settings))
+            self._requirements = Requirements(self._written, lambda module: Program(module, settings, ahead))
             self._module = self._written.clone()
             drop_requirements(self._module)
             self._pipeline = find_pipeline(self._module)
@@ -146,7 +150,7 @@ class Program:
         self._last: Prepared | None = None
         self._seconds: float | None = None
         self._spare: list[Any] = []
-        if settings.backend.name != "reference":
+        if ahead and settings.backend.name != "reference":
             self._compile_ahead()
 
     def __repr__(self) -> str:
@@ -425,13 +429,11 @@ class Program:
             outputs.append(p)
             lodging.append(v_out is None or v_out.pointer % ALIGNMENT == 0)
             out_shapes.append(array_shape(extents, order))
-            computed = boxes.computed[slot.name]
-            # Where more is computed than asked for, it goes to a temporary first.
-            out_specs.append(
-                describe(p, box, v_out.pointer if v_out else 0, slot.itemsize)
-                if computed == box
-                else temporary_spec(computed)
-            )
+            spec = describe(p, box, v_out.pointer if v_out else 0, slot.itemsize)
+            if (computed := boxes.computed[slot.name]) != box:
+                # More is computed than asked for: it goes to a temporary, unless one kernel has all that reads it.
+                spec = temporary_spec(computed)._replace(aligned=spec.aligned)
+            out_specs.append(spec)
 
         if backend.name == "reference":
             runner = ReferenceRunner(self._pipeline, signature, boxes, inputs, outputs)
@@ -475,6 +477,8 @@ class Program:
     def _current(self) -> Compiled:
         if isinstance(self._last, PreparedKernels):
             return self._last.compiled
+        if self._latest is None and self._settings.backend.name != "reference":
+            self._compile_ahead()
         if self._latest is None:
             raise CallError("target 'reference' evaluates the pipeline as it is: there are no kernels")
         return self._latest

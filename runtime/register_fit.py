@@ -101,4 +101,4 @@ class FitRegisters(ModulePass):
         note(groups)
         tile = Tile(target=self.target, extent=self.extent)
         validate = ValidateOccupancy(target=self.target, fix=True, keep=self.keep)
-        return run_passes(module, [tile, PromoteMemory(), validate])
+        return run_passes(module, [tile, PromoteMemory(), validate], in_place=True)

@@ -17,6 +17,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from tilefuse.analysis.access import defining_op
 from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.img.attrs import BoxAttr, Interval
 from tilefuse.dialects.img.ops import Definition, GroupOp, InputOp, ParamOp, PipelineOp, StageOp
@@ -77,7 +78,7 @@ def specialize(
     aligns = [_align(spec, f) for spec, f in zip(outputs, returned.funcs, strict=True)]
     returned.attributes[OUTPUT_ALIGNS] = DenseArrayBase.from_list(i64, aligns)
     for spec, func in zip(outputs, returned.funcs, strict=True):
-        stage = func.owner.output_stage if isinstance(func.owner, GroupOp) else func.owner
+        stage = defining_op(func)
         assert isinstance(stage, StageOp)
         stage.bounds = _bounds(stage.bounds, spec.bounds)
     return copy

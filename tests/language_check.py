@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from child_process import in_child
 from emulated_cuda import emulated
-from language_program import FLOATS, Case, Program
+from language_program import FLOATS, Case, Program, type_text
 from random_language import random_language
 from random_schedules import random_passes
 
@@ -66,6 +66,11 @@ def define(program: Program | Case, hl: Any, inputs: Mapping[str, Any], call: in
     return program.define(hl, inputs, {p.name: p.values[call] for p in program.params})
 
 
+def _type(hl: Any, type: str) -> Any:
+    made: Any = eval(type_text(type), {"hl": hl})
+    return made
+
+
 # --- by the wheel
 
 
@@ -103,7 +108,12 @@ def _by_halide(program: Program | Case, call: int) -> Arrays | str:
 
 
 def _realized(program: Program | Case, halide: Any, target: Any, call: int) -> Arrays:
-    inputs = {name: halide.Buffer(array, name) for name, array in arrays(program).items()}
+    pictures = {name: halide.Buffer(array) for name, array in arrays(program).items()}  # set(...) does not keep them
+    inputs = {}
+    for i in program.inputs:
+        # of a Buffer a pixel at numbers is a number
+        inputs[i.name] = halide.ImageParam(_type(halide, i.type), len(i.extents), i.name)
+        inputs[i.name].set(pictures[i.name])
     found: Arrays = {}
     for output, func in zip(program.outputs, define(program, halide, inputs, call).values(), strict=True):
         # an output of its own: one that is updated must be as large as all that its updates touch
@@ -135,26 +145,30 @@ def module_of(program: Program | Case) -> Any:
     images = {}
     for i in program.inputs:
         options = {"layout": "planar"} if len(i.extents) == 3 else {}
-        kind = {"u": tilefuse.UInt, "i": tilefuse.Int, "f": tilefuse.Float, "b": lambda _: tilefuse.Bool()}[i.type[0]]
-        images[i.name] = tilefuse.ImageParam(kind(int(i.type.lstrip("uifbol") or 1)), len(i.extents), i.name, **options)
+        images[i.name] = tilefuse.ImageParam(_type(tilefuse, i.type), len(i.extents), i.name, **options)
     return tilefuse.Pipeline(list(define(program, tilefuse, images).values())).to_module()
 
 
 def by_us(program: Program | Case, module: Any, target: str, calls: int = 1, **options: Any) -> list[Arrays]:
-    """What the back end for `target` computes, call by call."""
+    """What the back end for `target` computes, call by call. Of `cuda` arrays go to the GPU and come back."""
     if target != "reference":
         options["strict_float"] = True
     compiled = tilefuse.compile(module, target=target, **options)
     ops = list(module.walk())
     needed = {op.sym_name.data for op in ops if isinstance(op, InputOp | ParamOp)}
-    pictures = {name: array for name, array in arrays(program).items() if name in needed}
+    pictures: dict[str, Any] = {name: array for name, array in arrays(program).items() if name in needed}
+    if target == "cuda":
+        import cupy
+
+        pictures = {name: cupy.asarray(array) for name, array in pictures.items()}
     sizes = {name: o.extents for o in program.outputs for name in o.names()}
     mins = {name: o.mins for o in program.outputs for name in o.names()}
     found = []
     for call in range(calls):
         params = {p.name: p.values[call] for p in program.params if p.name in needed}
         made = compiled(**pictures, **params, sizes=sizes, mins=mins)
-        found.append(dict(zip(sizes, made if isinstance(made, tuple) else (made,), strict=True)))
+        given = made if isinstance(made, tuple) else (made,)
+        found.append({n: a if isinstance(a, np.ndarray) else a.get() for n, a in zip(sizes, given, strict=True)})
     return found
 
 
@@ -244,6 +258,27 @@ def standard_ways(program: Program | Case) -> None:
             assert not any(misaligned)
 
 
+def way_on_gpu(program: Program | Case, seed: int | str) -> Counter[str]:
+    """A GPU, with the standard schedule or a random one, against the evaluator. Raises Different."""
+    warnings.simplefilter("ignore")
+    rng = Random(f"gpu {seed}")
+    module = module_of(program)
+    calls = 2 if program.params else 1
+    expected = by_us(program, module, "reference", calls)
+    counts: Counter[str] = Counter()
+
+    def run(where: str, **options: Any) -> None:
+        found = by_us(program, module, "cuda", calls, **options)
+        for n in range(calls):
+            assert_same(program, found[n], expected[n], f"{where}: call {n}")
+        counts[where] += 1
+
+    run("gpu")
+    if rng.random() < 0.5:
+        _scheduled(rng, run, "h200", counts)
+    return counts
+
+
 def _scheduled(rng: Random, run: Callable[..., None], target: str, counts: Counter[str]) -> None:
     for _ in range(4):
         try:
@@ -269,6 +304,11 @@ def load_all() -> None:
 def check(seed: int) -> Counter[str]:
     """Our back ends on the program of a seed."""
     return ways(random_language(seed), seed)
+
+
+def check_on_gpu(seed: int) -> Counter[str]:
+    """A real GPU on the program of a seed."""
+    return way_on_gpu(random_language(seed), seed)
 
 
 def check_as_halide(seed: int) -> Counter[str]:

@@ -36,8 +36,9 @@ class E:
     type: str
     args: tuple[E, ...] = ()
     data: Any = None
-    """const, literal: the number. var, param: the name. rvar: (domain, dimension). size: (input, dimension, method).
-    read: (function, value of its tuple or None). Reductions: the Domain; argmin, argmax: (Domain, component)."""
+    """const, literal: the number. random: the seed. var, param: the name. rvar: (domain, dimension). size: (input,
+    dimension, method). read: (function, value of its tuple or None). Reductions: the Domain; argmin, argmax: (Domain,
+    component)."""
 
 
 @dataclass(frozen=True)
@@ -352,6 +353,8 @@ class _Text:
                 return f"hl.{e.op}({e.data.name}, {self.e(e.args[0])})"
             case "argmin" | "argmax":
                 return f"hl.{e.op}({e.data[0].name}, {self.e(e.args[0])})[{e.data[1]}]"
+            case "random":
+                return f"hl.random_{ {'u': 'uint', 'i': 'int', 'f': 'float'}[e.type[0]] }({e.data})"
             case "undef":
                 return f"hl.undef({type_text(e.type)})"
         if e.op in ("add", "sub") and e.args[1].op == "literal" and e.args[1].data <= 0 and e.type == "i32":

@@ -14,7 +14,6 @@ from itertools import product
 from language_program import (
     COMPARISONS,
     CONTRARY,
-    FLOATS,
     REDUCTIONS,
     Boundary,
     Domain,
@@ -29,7 +28,7 @@ from language_program import (
 Interval = tuple[float, float]
 COORDINATES = (-8000, 8000)
 """What a Var is taken to be."""
-LARGEST = {"f16": 3e4, "f32": 1e30, "f64": 1e200}
+LARGEST = {"f16": 3e4, "bf16": 1e30, "f32": 1e30, "f64": 1e200}
 
 
 class Beyond(Exception):
@@ -40,7 +39,7 @@ def full(type: str) -> Interval:
     """All numbers of a type."""
     if type == "bool":
         return (0, 1)
-    if type in FLOATS:
+    if type in LARGEST:
         return (-LARGEST[type], LARGEST[type])
     n = bits(type)
     return (0, (1 << n) - 1) if type[0] == "u" else (-(1 << (n - 1)), (1 << (n - 1)) - 1)
@@ -51,7 +50,7 @@ def held(type: str, low: float, high: float) -> Interval:
     first, last = full(type)
     if first <= low and high <= last:
         return (low, high)
-    if type in FLOATS or (type[0] == "i" and bits(type) >= 32):
+    if type in LARGEST or (type[0] == "i" and bits(type) >= 32):
         raise Beyond(f"{low} to {high} in {type}")
     return (first, last)
 
@@ -106,6 +105,8 @@ class Ranges:
                 return self.sources[name][index or 0]
             case "undef":
                 return (0, 0)
+            case "random":
+                return full(e.type) if e.type != "f32" else (0, 1)
         domain = domain_of(e)
         if domain is not None:
             self.domains[domain.name] = domain
@@ -155,10 +156,10 @@ class Ranges:
     @staticmethod
     def _cast(old: str, new: str, low: float, high: float) -> Interval:
         first, last = full(new)
-        if new in FLOATS:
+        if new in LARGEST:
             slack = 1 + 2.0**-8
             return held(new, low * slack if low < 0 else low / slack, high * slack if high > 0 else high / slack)
-        if old in FLOATS:
+        if old in LARGEST:
             low, high = math.trunc(low), math.trunc(high)
             if low < first or last < high:
                 raise Beyond("a cast of a float")
@@ -183,7 +184,7 @@ def _combined(op: str, type: str, args: list[Interval]) -> Interval:
         case "div":
             return _quotient(type, a, b)
         case "mod":
-            if type in FLOATS:
+            if type in LARGEST:
                 raise Beyond("mod of floats")
             return (0, max(0, max(abs(b[0]), abs(b[1])) - 1))
         case "min":
@@ -208,13 +209,13 @@ def _combined(op: str, type: str, args: list[Interval]) -> Interval:
             raise Beyond("a root of a negative number")
         case "exp" | "log" | "sin" | "cos" | "tanh" | "erf":
             return (-1e4, 1e4)
-    if type in FLOATS:
+    if type in LARGEST:
         raise Beyond(op)
     return full(type)
 
 
 def _rounded(type: str, low: float, high: float) -> Interval:
-    if type not in FLOATS:
+    if type not in LARGEST:
         return (low, high)
     slack = 2.0**-8
     return (low - abs(low) * slack, high + abs(high) * slack)
@@ -222,7 +223,7 @@ def _rounded(type: str, low: float, high: float) -> Interval:
 
 def _quotient(type: str, a: Interval, b: Interval) -> Interval:
     most = max(abs(a[0]), abs(a[1]))
-    if type in FLOATS:
+    if type in LARGEST:
         if b[0] <= 0 <= b[1]:
             raise Beyond("a division by zero")
         return _rounded(type, -most / min(abs(b[0]), abs(b[1])), most / min(abs(b[0]), abs(b[1])))
@@ -290,7 +291,7 @@ def _written(ranges: Ranges, update: Update, value: Interval, old: Interval, typ
         return held(type, -far, far)
     if update.op == "-=":
         low, high = -high, -low
-    slack = 1 + count * 2.0**-8 if type in FLOATS else 1
+    slack = 1 + count * 2.0**-8 if type in LARGEST else 1
     return held(type, old[0] + min(0, low * count) * slack, old[1] + max(0, high * count) * slack)
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from child_process import in_child
-from language_check import Different, load_all, way_as_halide, ways
+from language_check import Different, load_all, way_as_halide, way_on_gpu, ways
 from language_program import (
     COMPARISONS,
     CONTRARY,
@@ -25,6 +25,7 @@ from language_program import (
     Update,
     const,
     domain_of,
+    expressions,
     literal,
     names_read,
     text,
@@ -55,8 +56,21 @@ def failure(program: Program, check: Check, way: str | None = None) -> Failure |
         ranges_of(program)
     except (Beyond, KeyError):
         return None
+    if not all(_depends(e) for stage in program.stages for e in expressions(stage)):
+        return None
     found = in_child(lambda: _ended(program, check, way), LIMIT)
     return Failure(found, way) if isinstance(found, str) else found  # type: ignore[no-any-return]
+
+
+def _depends(e: E) -> bool:
+    """Whether every reduction in an expression has terms that depend on its domain: of others Halide takes one."""
+    for part in walk(e):
+        domain = domain_of(part)
+        if domain is not None:
+            inside = walk(part.args[0])
+            if not any(x.op == "rvar" and x.data[0] == domain.name for x in inside):
+                return False
+    return True
 
 
 def _ended(program: Program, check: Check, way: str | None) -> Failure | None:
@@ -459,3 +473,9 @@ def shrink_as_halide(seed: int, died: bool, seconds: float) -> str:
     """A small program that the evaluator computes otherwise than the wheel, as a test."""
     program, how = shrunk(random_language(seed, wheel=True), lambda p, _: way_as_halide(p), seconds)
     return as_test(program, "halide", seed, how.what)
+
+
+def shrink_on_gpu(seed: int, died: bool, seconds: float) -> str:
+    """A small program that a GPU computes otherwise than the evaluator, as a test."""
+    program, how = shrunk(random_language(seed), lambda p, _: way_on_gpu(p, seed), seconds)
+    return as_test(program, "gpu", seed, how.what)

@@ -243,7 +243,7 @@ class Drawer:
         place, beside = self.places(stage, rvars, extents)
         pure = [p for p, name in zip(place, stage.vars, strict=True) if p == var(name)]
         scope = Scope((*pure, *rvars))
-        place = [self.scattered(scope, n) if p is None else p for p, n in zip(place, extents, strict=True)]
+        place = [self.scattered(scope, n, stage) if p is None else p for p, n in zip(place, extents, strict=True)]
         if domain is not None and rng.random() < 0.35:
             domain = replace(domain, where=tuple(self.values.condition(scope, 1) for _ in range(rng.choice([1, 1, 2]))))
             self.ranges.domains[domain.name] = domain
@@ -297,10 +297,20 @@ class Drawer:
             )  # fmt: skip
         return place, beside
 
-    def scattered(self, scope: Scope, extent: int) -> E:
+    def scattered(self, scope: Scope, extent: int, stage: Stage | None = None) -> E:
         """A position that data decide, within a picture."""
         rng = self.rng
         value = self.values.small_integer(scope)
+        if (
+            stage is not None
+            and scope.coordinates
+            and rng.random() < 0.1
+            and all(c.op == "rvar" for c in scope.coordinates)
+        ):
+            # where the function itself says
+            at = tuple(rng.choice(scope.coordinates) for _ in stage.vars)
+            own = E("read", stage.values[0].type, at, (stage.name, 0 if len(stage.values) > 1 else None))
+            value = self.values.converted(own, "i32")
         if rng.random() < 0.3:
             value = self.values.joined("i32", value, literal(rng.choice([2, 7, 32])), ops=("div",))
         way = rng.random()

@@ -130,7 +130,8 @@ class Values:
             first, last = max(first, -1000), min(last, 1000)
             clamped = E("clamp", old, (e, const(old, float(first)), const(old, float(last))))
             return cast(type, clamped)
-        if rng.random() < 0.2:
+        # of 64 bits the wheel makes -1 of clamp(i32(u32_sat(pixel)), 0, 1) behind a boundary
+        if rng.random() < 0.2 and not (self.drawer.wheel and bits(old) == 64):
             return E("saturating_cast", type, (e,))
         return cast(type, e)
 
@@ -188,7 +189,9 @@ class Values:
         if type == "bool":
             return E("not", type, (a,))
         if type in FLOATS:
-            op = rng.choice(["floor", "ceil", "round", "trunc", "abs", "sqrt", "neg"])
+            op = rng.choice(["floor", "ceil", "round", "trunc", "abs", "sqrt", "neg", "bf16"])
+            if op == "bf16":
+                return self._safe(lambda p: cast(type, cast("f32", cast("bf16", cast("f32", p)))), a)
             if op == "sqrt":
                 a = E("abs", type, (a,))
             return self._safe(lambda p: E(op, type, (p,)), a)
@@ -236,6 +239,9 @@ class Values:
     def _leaf(self, type: str, scope: Scope) -> E:
         rng = self.rng
         draw = rng.random()
+        if draw < 0.03 and not self.drawer.wheel:  # which has other numbers
+            kind = rng.choice(["u32", "i32", "f32"])
+            return self.converted(E("random", kind, (), rng.randrange(9)), type)
         if draw < 0.14:
             return self._constant(type)
         if draw < 0.28 and scope.coordinates:

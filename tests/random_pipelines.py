@@ -46,12 +46,13 @@ _ELEMENTS: list[Attribute] = [f32, ui8, ui16, si32, si16, ui32, si8, i1]
 _WEIGHTS = [8, 5, 4, 4, 1, 1, 1, 0.5]
 
 
-def random_pipeline(seed: int, *, stages: int = 8, computed: float = 0.0) -> RandomPipeline:
+def random_pipeline(seed: int, *, stages: int = 8, computed: float = 0.0, returned: float = 0.0) -> RandomPipeline:
     """The pipeline of a seed, of 1 to `stages` stages.
 
-    `computed`: how likely a stage reads a function also at an index computed from what it has read.
+    `computed`: how likely a stage reads a function also at an index computed from what it has read. `returned`: how
+    likely a stage that others read is an output, too.
     """
-    return _Builder(Random(seed), stages, computed).build()
+    return _Builder(Random(seed), stages, computed, returned).build()
 
 
 def random_pipelines(stages: int = 8) -> st.SearchStrategy[RandomPipeline]:
@@ -76,8 +77,8 @@ class _View:
 
 
 class _Builder:
-    def __init__(self, rng: Random, stages: int, computed: float = 0.0):
-        self.computed = computed
+    def __init__(self, rng: Random, stages: int, computed: float = 0.0, returned: float = 0.0):
+        self.computed, self.returned = computed, returned
         self.rng = rng
         self.count = rng.randrange(1, stages + 1)
         self.rank = 1 if self._chance(0.08) else 2
@@ -91,6 +92,7 @@ class _Builder:
         self.views: list[_View] = []
         self.params: list[Number] = []
         self.unread: dict[StageOp, tuple[list[_View], list[Number]]] = {}
+        self.made: dict[StageOp, tuple[list[_View], list[Number]]] = {}
         self.halvings = 2
         """How many more stages may read at 2*x: each doubles what is computed before it, per dimension."""
 
@@ -238,7 +240,7 @@ class _Builder:
         stage = StageOp(name, [r.element for r in results], Region(block), self._box_attr(channels))
         self.block.add_op(stage)
         views = [_View(f, replace(r, value=f), channels) for f, r in zip(stage.funcs, results, strict=True)]
-        self.unread[stage] = (views, results)
+        self.unread[stage] = self.made[stage] = (views, results)
         for view in views:
             self.views.append(view)
             if not final and self._chance(0.25):
@@ -359,7 +361,9 @@ class _Builder:
     def _return(self) -> None:
         outputs: list[tuple[str, SSAValue]] = []
         usual = self._spatial()
-        for stage, (views, results) in self.unread.items():
+        for stage, (views, results) in self.made.items():
+            if stage not in self.unread and not (self.returned and self._chance(self.returned)):
+                continue
             several = len(views) > 1 and self._chance(0.5)
             for number, (view, result) in enumerate(zip(views, results, strict=True)):
                 if number and not several:

@@ -170,7 +170,7 @@ def evaluations(stage: StageOp, boxes: dict[SSAValue, tuple[tuple[int, int], ...
     assert isinstance(group, GroupOp)
     box = boxes[group.funcs[0]]
     points = math.prod(n for _, n in box)
-    if stage is group.output_stage:
+    if stage is group.anchor:
         # of planes in one tile a thread of a GPU computes once what they share
         return points / (box[2][1] if on_gpu and len(box) > 2 else 1)
     assert group.schedule is not None
@@ -193,7 +193,7 @@ def distinct_reads(stage: StageOp) -> set[object]:
 
 def of_tile(group: GroupOp, tile: tuple[int, ...]) -> dict[StageOp, list[tuple[int, int]]]:
     """(first, last) per dimension of what a tile at the origin needs of each stage, by the corners of what reads it."""
-    found = {group.output_stage: [(0, n - 1) for n in tile]}
+    found = {group.anchor: [(0, n - 1) for n in tile]}
     for stage in reversed(group.stages):
         spans = dict(zip(stage.body.block.args, found[stage], strict=True))
         for op in stage.body.block.ops:

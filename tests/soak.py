@@ -12,9 +12,11 @@ seed failed. Kinds that need what this machine lacks are left out, and named.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import itertools
 import json
 import os
+import signal
 import sys
 import time
 from collections import Counter, deque
@@ -24,7 +26,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from soak_workers import Outcome, Task, run
+from soak_workers import MAPPED, Outcome, Task, run
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,8 @@ class Check:
     """`module:function`, which draws and checks the program of a seed; what it counts it may return as a dict."""
     shrink: str | None = None
     """Of a seed and whether its process died: the text of a small test that fails the same way."""
+    mapped: int = MAPPED
+    """Bytes that a worker may map; -1 for any."""
     needs: tuple[str, ...] = ()
     """Modules beyond xdsl, numpy and hypothesis."""
 
@@ -47,6 +51,7 @@ CHECKS = {
     "calls": Check("random_calls:check"),
     "constants": Check("random_constants:check"),
     "edited": Check("random_names:by_hand"),
+    "gpu": Check("language_check:check_on_gpu", "language_shrink:shrink_on_gpu", -1, ("cupy",)),
     "halide": Check("language_check:check_as_halide", "language_shrink:shrink_as_halide", needs=("halide",)),
     "language": Check("language_check:check", "language_shrink:shrink"),
     "names": Check("random_names:check"),
@@ -79,16 +84,18 @@ class Soak:
         while True:
             if self._to_shrink:
                 failure, died = self._to_shrink.popleft()
-                shrink = CHECKS[failure["kind"]].shrink
-                assert shrink is not None
+                check = CHECKS[failure["kind"]]
+                assert check.shrink is not None
                 seconds = SHRINKING - 20  # leaves time to end with what was found
-                yield Task(shrink, (failure["seed"], died, seconds), failure, SHRINKING + self.limit, fresh=True)
+                yield Task(
+                    check.shrink, (failure["seed"], died, seconds), failure, SHRINKING + self.limit, check.mapped, True
+                )
                 continue
             drawn = next(self._drawn, None)
             if drawn is None:
                 return
             seed, kind = drawn
-            yield Task(CHECKS[kind].function, (seed,), (kind, seed), self.limit)
+            yield Task(CHECKS[kind].function, (seed,), (kind, seed), self.limit, CHECKS[kind].mapped)
 
     def ended(self, outcome: Outcome) -> None:
         """Take down how a task ended."""
@@ -126,10 +133,11 @@ def soak(kinds: list[str], seeds: Iterable[int], seconds: float, jobs: int, limi
         print(f"{kind}: left out, since there is no module {', '.join(modules)}", flush=True)
     made = Soak([kind for kind in kinds if kind not in left_out], seeds, limit)
     # A failure may come while no seed is left to hand out, and is still to be made small.
-    while True:
-        run(made.tasks(), jobs, started + seconds - time.monotonic(), made.ended)
-        if not made._to_shrink or time.monotonic() > started + seconds:
-            break
+    with contextlib.suppress(KeyboardInterrupt):  # then what is there so far counts
+        while True:
+            run(made.tasks(), jobs, started + seconds - time.monotonic(), made.ended)
+            if not made._to_shrink or time.monotonic() > started + seconds:
+                break
     return {
         "seconds": round(time.monotonic() - started),
         "jobs": jobs,
@@ -155,6 +163,7 @@ def main() -> int:
     parser.add_argument("--limit", type=float, default=120, help="seconds for one seed")
     parser.add_argument("--json", type=Path, help="write counts and failures to this file")
     options = parser.parse_args()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     seeds = itertools.islice(itertools.count(options.first), options.count)
     found = soak(options.kinds or list(CHECKS), seeds, options.minutes * 60, options.jobs, options.limit)
     for kind, count in sorted(found["checked"].items()):

@@ -45,6 +45,8 @@ class Task:
     """What the caller wants to know it by."""
     limit: float = 120
     """Seconds."""
+    mapped: int = MAPPED
+    """Bytes that the process may map; -1 for any, as CUDA needs it. What ran once without a limit goes on so."""
     fresh: bool = False
     """Whether it needs a process that has done nothing yet: one that forks."""
 
@@ -75,7 +77,7 @@ class _Worker:
 
     def give(self, task: Task) -> None:
         self.task, self.started = task, time.monotonic()
-        self.pipe.send((task.function, task.arguments))
+        self.pipe.send((task.function, task.arguments, task.mapped))
 
     def outcome(self) -> Outcome | None:
         """How the task ended; None if it runs."""
@@ -173,7 +175,6 @@ def _serve(pipe: Connection, output: str) -> None:
     log = os.open(output, os.O_WRONLY | os.O_APPEND)
     os.dup2(log, 1)
     os.dup2(log, 2)
-    resource.setrlimit(resource.RLIMIT_AS, (MAPPED, MAPPED))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     for threads in ("OMP_NUM_THREADS", "HL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
         os.environ.setdefault(threads, "2")
@@ -181,8 +182,13 @@ def _serve(pipe: Connection, output: str) -> None:
     sys.path[:0] = [str(TESTS), str(TESTS.parent)]
     _stand_in_for_platformdirs()
     with contextlib.suppress(EOFError, KeyboardInterrupt, BrokenPipeError):
+        limited = True
         while True:
-            function, arguments = pipe.recv()
+            function, arguments, mapped = pipe.recv()
+            limited = limited and mapped >= 0
+            resource.setrlimit(
+                resource.RLIMIT_AS, (mapped if limited else resource.RLIM_INFINITY, resource.RLIM_INFINITY)
+            )
             os.ftruncate(log, 0)
             pipe.send((*_called(function, arguments), _peak()))
 

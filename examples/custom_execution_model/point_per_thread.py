@@ -75,7 +75,7 @@ class PointPerThread(TiledModel):
         return Roofline(blocks=blocks, bytes=float(points * bytes), instructions=points * (each + PER_LOAD))
 
     def place(self, group: GroupOp, model: PipelineModel) -> Mapping[StageOp, PlaceAttr]:
-        return {s: PlaceAttr(Level.Thread, Memory.Register) for s in group.stages if s is not group.output_stage}
+        return {s: PlaceAttr(Level.Thread, Memory.Register) for s in group.stages if s is not group.anchor}
 
     def check(self, group: GroupOp, model: PipelineModel) -> None:
         super().check(group, model)
@@ -145,5 +145,5 @@ class PointPlan(KernelPlan):
             for d, x in enumerate(where):
                 inside = e.both(inside, e.within(e.sub(x, outputs[0].mins[d]), outputs[0].extent(d, e)))
             with e.when(inside):
-                for value, buffer in zip(emit_stage(e, tile, self.group.output_stage, at), outputs, strict=True):
+                for value, buffer in zip(emit_stage(e, tile, self.group.anchor, at), outputs, strict=True):
                     e.store(value, buffer.memref, buffer.index(where, e))

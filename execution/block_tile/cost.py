@@ -15,7 +15,7 @@ from functools import lru_cache
 from tilefuse.analysis.index import Index
 from tilefuse.analysis.machine import Machine
 from tilefuse.analysis.model import PipelineModel
-from tilefuse.analysis.regions import SMALL_DIMENSION, Region, alignment, fixed_span, regions
+from tilefuse.analysis.regions import SMALL_DIMENSION, Region, alignment, fixed_span, own_spans, regions
 from tilefuse.dialects.img.attrs import Memory
 from tilefuse.execution.block_tile.features import BlockFeatures
 from tilefuse.execution.block_tile.placement import place_stages, shared_bytes
@@ -112,6 +112,7 @@ class _BlockTiles:
 
     def __init__(self, facts: GroupFacts):
         self.model, self.members, self.output, self.follow = facts.model, facts.members, facts.output, facts.follow
+        self.stored = self.model.stored(self.members)
         self._regions: dict[tuple[int, ...], dict[int, Region]] = {}
         self._places: dict[tuple[int, ...], dict[int, Placement]] = {}
         self._loads: dict[tuple[int, ...], float] = {}
@@ -129,6 +130,16 @@ class _BlockTiles:
         if key not in self._places:
             self._places[key] = place_stages(self.model, self.members, self.output, self.follow, self.regions(key))
         return self._places[key]
+
+    def stored_points(self, id: int, tile: Sequence[int]) -> int:
+        """Points of a member that a tile stores."""
+        if id not in self.stored:
+            return 0
+        return math.prod(high - low + 1 for low, high in own_spans(self.model, id, self.follow[id], tile))
+
+    def stored_bytes(self, tile: Sequence[int]) -> int:
+        """Bytes that a tile stores."""
+        return sum(self.stored_points(id, tile) * self.model.nodes[id].bytes for id in self.stored)
 
     def loaded_bytes(self, tile: Sequence[int], tiles: int) -> float:
         """Bytes that one of `tiles` loads from memory; most of what it shares with its neighbours is in a cache.
@@ -174,10 +185,9 @@ def _candidate(
         return None
     blocks = math.prod(-(-n // t) for n, t in zip(box, tile, strict=True))
     instructions, registers = _of_tile(of, machine, tile, threads, micro)
-    output_bytes = of.model.nodes[of.output].bytes
-    bytes = math.prod(tile) * output_bytes + of.loaded_bytes(tile, blocks)
+    bytes = of.stored_bytes(tile) + of.loaded_bytes(tile, blocks)
     if machine.is_gpu:
-        registers += math.prod(micro) * output_bytes / 4 * 2
+        registers += math.prod(micro) * of.model.nodes[of.output].bytes / 4 * 2
         resident = _resident_threads(machine, math.prod(threads), blocks, shared, registers)
         found = BlockFeatures(
             blocks=blocks, bytes=bytes, instructions=instructions, resident_threads=resident, one_by_one=piece == 1
@@ -233,8 +243,10 @@ def _of_tile(
                     registers += held if id == output or in_registers else 0
                 per_point += (loads or _shared_loads(offsets, shared_rows)) * (1 + INDEX_COST)
         instructions += points * per_point
-        if id == output:
-            instructions += points * (1 + INDEX_COST) / piece
+        if kept := of.stored_points(id, tile):
+            instructions += kept * (1 + INDEX_COST) / piece
+            # what is in shared memory is loaded from there
+            instructions += kept if id != output and not in_registers else 0
     return instructions, registers
 
 

@@ -1,8 +1,9 @@
 """The tile body of a block tile: overlapped tiles in shared memory, several points per thread.
 
 Every block-level stage is a phase: the threads of the block share out its region, and a barrier ends it.
-The output stage is the last phase: each thread computes its own points, with thread-level stages in
-registers around them (nested fusion, Sioutas 2020), and stores them. With `vector`, points along x are computed in
+The anchor is the last phase: each thread computes its own points, with thread-level stages in registers around them
+(nested fusion, Sioutas 2020), and stores them. Block-level stages that are stored are so from shared memory, behind the
+barrier. With `vector`, points along x are computed in
 pieces (`execution/block_tile/pieces.py`).
 """
 
@@ -18,7 +19,7 @@ from xdsl.dialects.builtin import IntegerAttr, MemRefType
 from xdsl.ir import SSAValue
 
 from tilefuse.analysis.model import PipelineModel
-from tilefuse.analysis.regions import Follow, Region, follow_chain, regions
+from tilefuse.analysis.regions import Follow, Region, follow_chain, own_spans, regions
 from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.img.attrs import Level, Memory
 from tilefuse.dialects.img.ops import GroupOp, StageOp
@@ -30,13 +31,14 @@ from tilefuse.execution.block_tile.pieces import (
     Gather,
     Reader,
     SharedRows,
-    access_widths,
     pieced_inputs,
     unrolled,
 )
 from tilefuse.execution.block_tile.placement import prefetched, row_step, shared_elements
+from tilefuse.execution.block_tile.stores import Stores, stores_by_pieces
 from tilefuse.lowering.emit import PRIVATE, SHARED, Emitter, Num
 from tilefuse.lowering.reads import Buffer, Point, Resident, Tile, emit_stage
+from tilefuse.lowering.stored import Stored, stored_stages
 
 
 def _elements(stage: StageOp, region: Region, schedule: BlockSchedule) -> int:
@@ -51,24 +53,32 @@ class TileBody:
         self.group, self.model, self.e, self.tile, self.outputs = group, model, e, tile, outputs
         self.schedule = BlockSchedule.expect(group.schedule)
         self._copying = False
+        self._pending: set[SSAValue] = set()
+        """Shared arrays that are written since the last barrier."""
+        self._read_since: set[SSAValue] = set()
+        """Those that are read."""
         self.ids = {s: model.node_of[s.funcs[0]] for s in group.stages}
-        self.output = group.output_stage
+        self.anchor = group.anchor
         self.block_stages = [s for s in group.stages if self._where(s) == (Level.Block, Memory.Shared)]
         self.thread_stages = [s for s in group.stages if self._where(s) == (Level.Thread, Memory.Register)]
         members = list(self.ids.values())
-        self.follow = follow_chain(model, members, self.ids[self.output])
+        self.follow = follow_chain(model, members, self.ids[self.anchor])
+        self.stored = stored_stages(group, model, self.follow)
         self.tile_sizes = self.schedule.tile_sizes
         self.thread_counts = list(self.schedule.thread_counts)
-        self.regions = regions(model, members, self.ids[self.output], self.tile_sizes, self.follow)
+        self.regions = regions(model, members, self.ids[self.anchor], self.tile_sizes, self.follow)
         self.piece = self.schedule.piece
         self.alignment = Alignment(e)
         self.shared: dict[SSAValue, SharedRows] = {}
         gather = Gather(e, tile, self.alignment, self.shared, self.piece)
         self.prefetched = prefetched(group)
         self.gather, self.phases = gather, Phases(e, tile, self.schedule, self.alignment, gather)
+        self.stores = Stores(e, tile, group, outputs, self.alignment, self.piece)
+        self._kept: list[tuple[Stored, list[SharedRows]]] = []
+        """What is in shared memory, once there is a barrier, and not yet stored."""
 
     def _where(self, stage: StageOp) -> tuple[Level, Memory]:
-        if stage is self.output:
+        if stage is self.anchor:
             return (Level.Thread, Memory.Global)
         if stage.place is None:
             raise PipelineError(
@@ -104,15 +114,17 @@ class TileBody:
 
     def _align(self) -> None:
         """Note how the rows of global memory lie that are moved by more than an element."""
-        tile, out = self.tile, self.follow[self.ids[self.output]]
+        tile = self.tile
         moved: dict[tuple[SSAValue, Follow], None] = {}
         for stage in self.block_stages:
             region = self.regions[self.ids[stage]]
             if (source := copied_source(stage, self.schedule, region)) is not None:
                 moved[source, region.follow[0]] = None
         if self.piece > 1:
-            for f, buffer in zip(self.group.funcs, self.outputs, strict=True):
-                self.alignment.add(f, buffer, tile.absolute(self.e, out[0], 0))
+            for stored in self.stored:
+                for _, n in stored.results if stores_by_pieces(stored) else ():
+                    first = tile.absolute(self.e, stored.follow[0], 0)
+                    self.alignment.add(self.group.funcs[n], self.outputs[n], first)
             moved |= dict.fromkeys(pieced_inputs(self.group.stages, {s: self.follow[id] for s, id in self.ids.items()}))
         for base, follow in moved:
             self.alignment.add(base, tile.buffers[base], tile.absolute(self.e, follow, 0))
@@ -142,8 +154,6 @@ class TileBody:
                     name = f"sh_{stage.sym_name.data}"
                     arrays[key] = self.e.alloca([sizes[key]], f.type.storage, SHARED, name)
                 result[stage].append(arrays[key])
-        self._pending: set[SSAValue] = set()
-        self._read_since: set[SSAValue] = set()
         return result
 
     def _separate(self, stage: StageOp, arrays: dict[StageOp, list[SSAValue]]) -> None:
@@ -158,7 +168,6 @@ class TileBody:
         writes = set(arrays[stage])
         if reads & self._pending or writes & (self._read_since | self._pending):
             self._barrier()
-            self._pending, self._read_since = set(), set()
         self._pending |= writes
         self._read_since |= reads
 
@@ -168,6 +177,12 @@ class TileBody:
             self.e.effect(DeviceAsyncWaitOp(self.e.op(DeviceAsyncCreateGroupOp())))
             self._copying = False
         self.e.effect(gpu.BarrierOp())
+        self._pending, self._read_since = set(), set()
+        for stored, rows in self._kept:
+            own = own_spans(self.model, self.ids[stored.stage], stored.follow, self.tile_sizes)
+            self.stores.store_shared(stored, rows, own, self.phases.threads)
+            self._read_since |= {r.array for r in rows}
+        self._kept = []
 
     def _block_phase(self, stage: StageOp, arrays: Sequence[SSAValue]) -> None:
         """The threads of the block share out the region of a stage."""
@@ -175,6 +190,7 @@ class TileBody:
         rows = self.phases.rows(stage, region, arrays)
         self._copying |= self.phases.emit(stage, region, rows)
         self._reside(stage, rows)
+        self._kept += [(stored, rows) for stored in self.stored if stored.stage is stage]
 
     def _reside(self, stage: StageOp, rows: Sequence[SharedRows]) -> None:
         """Have a stage read from shared memory from now on."""
@@ -224,14 +240,14 @@ class TileBody:
             self._micro_tile(start, micro)
 
     def _micro_tile(self, start: Sequence[Num], sizes: Sequence[int]) -> None:
-        """The points of one thread: thread-level stages in registers, then the output, then the stores."""
+        """The points of one thread: thread-level stages in registers, then the anchor, then the stores."""
         e, tile = self.e, self.tile
-        stages = (*self.thread_stages, self.output)
-        output = self.ids[self.output]
-        local = regions(self.model, [self.ids[s] for s in stages], output, sizes)
-        follow = self.follow[output]
+        stages = (*self.thread_stages, self.anchor)
+        anchor = self.ids[self.anchor]
+        local = regions(self.model, [self.ids[s] for s in stages], anchor, sizes, self.follow)
+        follow = self.follow[anchor]
         # a dimension that is not tiled counts from its declared min, not from the tile
-        lows = [0 if f.dim is not None else low for f, (low, _) in zip(follow, self.regions[output].spans, strict=True)]
+        lows = [0 if f.dim is not None else low for f, (low, _) in zip(follow, self.regions[anchor].spans, strict=True)]
         inner = replace(tile, resident=dict(tile.resident))
         if self.piece > 1:
             readers = [
@@ -240,68 +256,33 @@ class TileBody:
                 for r in (local[self.ids[s]],)
             ]
             spans = [(low, low + n - 1) for low, n in zip(lows, sizes, strict=True)]
-            readers.append(Reader(self.output, follow, start, spans))
+            readers.append(Reader(self.anchor, follow, start, spans))
             inner.staged = self.gather.load(readers)
-        for stage in self.thread_stages:
-            self._thread_stage(inner, stage, local[self.ids[stage]], start)
+        arrays = {s: self._thread_stage(inner, s, local[self.ids[s]], start) for s in self.thread_stages}
         results = [
-            e.alloca(list(sizes)[::-1], f.type.storage, PRIVATE, f"r_{self.output.sym_name.data}")
-            for f in self.output.funcs
+            e.alloca(list(sizes)[::-1], f.type.storage, PRIVATE, f"r_{self.anchor.sym_name.data}")
+            for f in self.anchor.funcs
         ]
 
         def relative(k: Sequence[Num]) -> list[Num]:
             return [e.add(e.add(low, s), i) for s, i, low in zip(start, k, lows, strict=True)]
 
-        def absolute(k: Sequence[Num]) -> list[Num]:
-            return [tile.absolute(e, f, c) for f, c in zip(follow, relative(k), strict=True)]
-
         single = math.prod(sizes) == 1
         kept: list[SSAValue] = []
         with unrolled(e, sizes) as k:
-            kept = emit_stage(e, inner, self.output, Point(follow, relative(k)))
+            kept = emit_stage(e, inner, self.anchor, Point(follow, relative(k)))
             if not single:
-                for value, r in zip(kept, results, strict=True):
-                    e.store(value, r, list(k)[::-1])
-        if self.piece > 1:
-            with unrolled(e, [1, *sizes[1:]]) as k:
-                self._store_rows(k, absolute, results)
-            return
-        with unrolled(e, sizes) as k:
-            where = absolute(k)
-            with e.when(self._needed(where)):
-                for i, buffer in enumerate(self.outputs):
-                    value = kept[i] if single else e.load(results[i], list(k)[::-1])
-                    e.store(value, buffer.memref, buffer.index(where, e))
+                for one, r in zip(kept, results, strict=True):
+                    e.store(one, r, list(k)[::-1])
 
-    def _store_rows(
-        self, k: Sequence[Num], absolute: Callable[[Sequence[Num]], list[Num]], results: Sequence[SSAValue]
-    ) -> None:
-        """A piece of a row of every result: by vectors where rows lie well and the piece is in the output."""
-        e = self.e
-        rest = list(k[1:])
+        def value(i: int, k: Sequence[Num]) -> SSAValue:
+            return kept[i] if single else e.load(results[i], list(k)[::-1])
 
-        def scalars(guarded: bool) -> None:
-            with e.loop(self.piece, "kx", unroll=True) as x:
-                where = absolute([x, *rest])
-                with e.when(self._inside(where) if guarded else None):
-                    for buffer, r in zip(self.outputs, results, strict=True):
-                        e.store(e.load(r, [*rest[::-1], x]), buffer.memref, buffer.index(where, e))
-
-        def whole() -> None:
-            for f, buffer, r in zip(self.group.funcs, self.outputs, results, strict=True):
-
-                def store(width: int, buffer: Buffer = buffer, r: SSAValue = r) -> None:
-                    for first in range(0, self.piece, width):
-                        values = [e.load(r, [*rest[::-1], first + v]) for v in range(width)]
-                        where = buffer.index(absolute([first, *rest]), e)
-                        e.store_vector(values, buffer.memref, where)
-
-                self.alignment.choose(f, buffer, access_widths(f, self.piece), store)
-
-        ends = [self._inside(absolute([x, *rest])) for x in (0, self.piece - 1)]
-        inside = e.both(*ends)
-        assert inside is not None
-        e.choose(e.either(e.negate(self.tile.border), inside), whole, lambda: scalars(guarded=True))
+        own, *others = self.stored
+        self.stores.store(own, sizes, relative, value)
+        for stored in others:
+            if stored.stage in arrays:
+                self._store_thread_stage(stored, arrays[stored.stage], local[self.ids[stored.stage]], start, sizes)
 
     def _beginning(self, follow: Follow, start: Sequence[Num]) -> Num:
         """Where a thread's points begin in a dimension that follows the tile so."""
@@ -309,8 +290,8 @@ class TileBody:
             return 0
         return self.e.floordiv(self.e.mul(start[follow.dim], follow.ratio.numerator), follow.ratio.denominator)
 
-    def _thread_stage(self, tile: Tile, stage: StageOp, region: Region, start: Sequence[Num]) -> None:
-        """A stage in registers: its values around the points of this thread."""
+    def _thread_stage(self, tile: Tile, stage: StageOp, region: Region, start: Sequence[Num]) -> list[SSAValue]:
+        """A stage in registers: its values around the points of this thread; gives their arrays."""
         e = self.e
         arrays = [
             e.alloca(list(region.extents)[::-1], f.type.storage, PRIVATE, f"t_{stage.sym_name.data}")
@@ -331,20 +312,25 @@ class TileBody:
 
         for f, array in zip(stage.funcs, arrays, strict=True):
             tile.resident[f] = Resident(load(array))
+        return arrays
 
-    def _inside(self, where: Sequence[Num]) -> SSAValue | None:
-        """Whether a point lies in the output; all results have one box."""
-        e = self.e
-        buffer = self.outputs[0]
-        inside: SSAValue | None = None
-        for d, x in enumerate(where):
-            inside = e.both(inside, e.within(e.sub(x, buffer.mins[d]), buffer.extent(d, e)))
-        return inside
+    def _store_thread_stage(
+        self, stored: Stored, arrays: Sequence[SSAValue], region: Region, start: Sequence[Num], sizes: Sequence[int]
+    ) -> None:
+        """Of a stage in registers this thread's own points."""
+        e, id = self.e, self.ids[stored.stage]
+        own = own_spans(self.model, id, stored.follow, sizes)
+        firsts = [low for low, _ in own]
 
-    def _needed(self, where: Sequence[Num]) -> SSAValue | None:
-        """Whether a point lies in the output; true in interior tiles."""
-        inside = self._inside(where)
-        return None if inside is None else self.e.either(self.e.negate(self.tile.border), inside)
+        def relative(k: Sequence[Num]) -> list[Num]:
+            begin = [self._beginning(f, start) for f in stored.follow]
+            return [e.add(e.add(b, low), c) for b, low, c in zip(begin, firsts, k, strict=True)]
+
+        def value(i: int, k: Sequence[Num]) -> SSAValue:
+            at = [e.add(c, low - held) for c, low, (held, _) in zip(k, firsts, region.spans, strict=True)]
+            return e.load(arrays[i], at[::-1])
+
+        self.stores.store(stored, [high - low + 1 for low, high in own], relative, value)
 
 
 def prefetch_arrays(group: GroupOp, model: PipelineModel) -> list[tuple[str, MemRefType]]:
@@ -353,7 +339,7 @@ def prefetch_arrays(group: GroupOp, model: PipelineModel) -> list[tuple[str, Mem
         return []
     ids = [model.node_of[s.funcs[0]] for s in group.stages]
     schedule = BlockSchedule.expect(group.schedule)
-    region = regions(model, ids, model.node_of[group.output_stage.funcs[0]], schedule.tile_sizes)
+    region = regions(model, ids, model.node_of[group.anchor.funcs[0]], schedule.tile_sizes)
     found = []
     for stage in stages:
         (f,) = stage.funcs

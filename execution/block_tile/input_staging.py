@@ -26,7 +26,7 @@ from tilefuse.dialects.img.types import FuncType
 def stageable(model: PipelineModel, group: GroupOp) -> list[SSAValue]:
     """The functions from outside that the group reads at several places, all moving with the tile alike."""
     ids = {model.node_of[s.funcs[0]] for s in group.stages}
-    follow = follow_chain(model, ids, model.node_of[group.output_stage.funcs[0]])
+    follow = follow_chain(model, ids, model.node_of[group.anchor.funcs[0]])
     ways: dict[SSAValue, set[tuple[Follow, ...]]] = {}
     places: dict[SSAValue, int] = {}
     for id in sorted(ids):

@@ -31,6 +31,7 @@ class BlockTile(TiledModel):
     name = "block_tile"
     schedule = BlockSchedule
     places: ClassVar = ((Level.Block, Memory.Shared), (Level.Thread, Memory.Register))
+    stores_several: ClassVar = True
 
     def legal(self, facts: GroupFacts) -> str | None:
         return None
@@ -56,10 +57,12 @@ class BlockTile(TiledModel):
         return group_places(group, model)
 
     def check_places(self, group: GroupOp, model: PipelineModel) -> None:
+        from tilefuse.execution.block_tile.placement import check_stored
         from tilefuse.execution.block_tile.slots import check_slots
 
         super().check_places(group, model)
         check_slots(group, model)
+        check_stored(group, model)
 
     def check(self, group: GroupOp, model: PipelineModel) -> None:
         from tilefuse.analysis.regions import alignment, fixed_span
@@ -101,7 +104,7 @@ class BlockTile(TiledModel):
         from tilefuse.analysis.regions import fixed_span
 
         schedule = BlockSchedule.expect(group.schedule)
-        output = model.node_of[group.output_stage.funcs[0]]
+        output = model.node_of[group.anchor.funcs[0]]
         tile, threads = list(schedule.tile_sizes), list(schedule.thread_counts)
         for d in (1, 0):
             if d >= len(tile) or fixed_span(model, output, d) is not None or tile[d] % 2:

@@ -15,12 +15,14 @@ from xdsl.ir.affine import AffineMap
 from tilefuse.analysis.access import behind_boundaries
 from tilefuse.analysis.model import PipelineModel
 from tilefuse.analysis.regions import Follow, Region, follow_chain, regions
+from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.img.attrs import Level, Memory, PlaceAttr
 from tilefuse.dialects.img.ops import GroupOp, ReadOp, StageOp
 from tilefuse.dialects.img.types import element_bytes
 from tilefuse.execution.base import Needs
 from tilefuse.execution.block_tile.attribute import BlockSchedule
 from tilefuse.execution.candidate import Placement
+from tilefuse.lowering.stored import follow_of, stored_stages
 
 CHEAP_RECOMPUTE = 1.3
 """A stage stays in registers if its threads then compute at most this many times the points they need."""
@@ -33,22 +35,22 @@ def place_stages(
     follow: Mapping[int, tuple[Follow, ...]],
     micro: Mapping[int, Region],
 ) -> dict[int, Placement]:
-    """The place of every member but the output; `micro`: what the points of one thread need of each member."""
+    """The place of every member but the anchor, `output`; `micro`: what one thread's points need of each member."""
     inside = set(members)
     in_thread = {output}
     for id in sorted(inside - {output}, reverse=True):
         consumers = [c for c in model.consumers(id) if c in inside]
-        needed = min(micro[c].points for c in consumers)
-        stays = all(c in in_thread for c in consumers) and all(f.dim is None or f.ratio == 1 for f in follow[id])
+        # what nobody in the group reads is stored: a thread's points of the anchor, then
+        needed = min((micro[c].points for c in consumers), default=micro[id].points)
+        stays = all(c in in_thread for c in consumers) and follows_one_to_one(follow[id])
         if stays and micro[id].points <= CHEAP_RECOMPUTE * needed:
             in_thread.add(id)
     places: dict[int, Placement] = {}
-    last_use = {id: max(c for c in model.consumers(id) if c in inside) for id in inside if id != output}
-    # A register stage reads its producers when the output is computed, not before.
-    for id in sorted(inside - {output}, reverse=True):
-        if id not in in_thread:
-            consumers = [c for c in model.consumers(id) if c in inside]
-            last_use[id] = max(output if c in in_thread else c for c in consumers)
+    last_use: dict[int, int] = {}
+    for id in inside - in_thread:
+        # A register stage reads its producers when the anchor is computed, not before.
+        consumers = [c for c in model.consumers(id) if c in inside]
+        last_use[id] = max((output if c in in_thread else c for c in consumers), default=id)
     free_at: list[tuple[int, tuple[Attribute, ...]]] = []
     for id in sorted(inside - {output}):
         if id in in_thread:
@@ -66,10 +68,35 @@ def place_stages(
     return places
 
 
+def follows_one_to_one(follow: Sequence[Follow]) -> bool:
+    """Whether each thread's points of a stage are as many as of the anchor, so that they can live in its registers."""
+    return all(f.dim is None or f.ratio == 1 for f in follow)
+
+
+def check_stored(group: GroupOp, model: PipelineModel) -> None:
+    """Raise PipelineError for a stored stage in registers of which threads do not have points of their own.
+
+    Raises NotFusable for an illegal group.
+    """
+    for stored in stored_stages(group, model, follow_of(group, model))[1:]:
+        place = stored.stage.place
+        if place is not None and place.where[1] is Memory.Register and not follows_one_to_one(stored.follow):
+            raise PipelineError(
+                f"stage '{stored.stage.sym_name.data}' is stored, and has not as many points as "
+                f"'{group.anchor.sym_name.data}': threads cannot hold it in registers; write #img.place<block, shared>",
+                stored.stage,
+            )
+
+
 def copied_read(stage: StageOp) -> ReadOp | None:
-    """The one read of a stage that is a copy of another function at its own points; None for any other stage."""
+    """The one read of a stage that is a copy of another function at its own points; None for any other stage.
+
+    None, too, for one that is stored: its values pass through registers.
+    """
     read, *rest = stage.body.block.ops
     if not isinstance(read, ReadOp) or len(rest) != 1 or list(stage.yield_op.values) != [read.value]:
+        return None
+    if isinstance(group := stage.parent_op(), GroupOp) and stage in group.stored:
         return None
     own = list(read.indices) == list(stage.body.block.args) and read.map.data == AffineMap.identity(stage.rank)
     return read if own and stage.rank else None
@@ -170,7 +197,7 @@ def group_places(group: GroupOp, model: PipelineModel) -> dict[StageOp, PlaceAtt
     """
     schedule = BlockSchedule.expect(group.schedule)
     ids = {model.node_of[s.funcs[0]]: s for s in group.stages}
-    output = model.node_of[group.output_stage.funcs[0]]
+    output = model.node_of[group.anchor.funcs[0]]
     follow = follow_chain(model, ids, output)
     of_thread = regions(model, list(ids), output, schedule.micro_tile, follow)
     places = place_stages(model, list(ids), output, follow, of_thread)
@@ -194,7 +221,7 @@ def group_shared_memory(group: GroupOp, model: PipelineModel) -> Needs:
     """Shared memory of the stages of a scheduled group that have places."""
     schedule = BlockSchedule.expect(group.schedule)
     ids = {model.node_of[s.funcs[0]]: s for s in group.stages}
-    output = model.node_of[group.output_stage.funcs[0]]
+    output = model.node_of[group.anchor.funcs[0]]
     region = regions(model, list(ids), output, schedule.tile_sizes)
     places = {
         id: Placement(*s.place.where, s.place.slot.data, s.place.pad.data)

@@ -19,9 +19,9 @@ from tilefuse.dialects.img.combiners import combined
 from tilefuse.dialects.img.ops import GroupOp
 from tilefuse.dialects.img.types import FuncType
 from tilefuse.execution.gemm.attribute import GemmSchedule
-from tilefuse.execution.gemm.body import SharedBody
 from tilefuse.lowering.abi import threads
 from tilefuse.lowering.emit import PRIVATE, Num
+from tilefuse.lowering.shared_body import SharedBody
 from tilefuse.lowering.symbols import word
 from tilefuse.lowering.update_body import UpdateFunction
 

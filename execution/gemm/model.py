@@ -144,12 +144,12 @@ class Gemm(ExecutionModel):
         at = schedule.points.index(most)
         return schedule.changed(points=[p // 2 if d == at else p for d, p in enumerate(schedule.points)])
 
-    def grid(self, group: GroupOp, box: Box) -> tuple[int, int, int]:
+    def grid(self, group: GroupOp, boxes: Sequence[Box]) -> tuple[int, int, int]:
         from tilefuse.execution.tile_grid import blocks_along
 
         assert group.update is not None
         sizes = GemmSchedule.expect(group.schedule).tile_sizes
-        pure = (box[d] for d in group.update.pure_dims)
+        pure = (boxes[0][d] for d in group.update.pure_dims)
         return blocks_along([-(-extent // size) for (_, extent), size in zip(pure, sizes, strict=True)])
 
     def emit(self, group: GroupOp, model: PipelineModel, differing: Collection[SSAValue]) -> list[func.FuncOp]:

@@ -64,11 +64,12 @@ class InOrder(ExecutionModel):
     def code(self, group: GroupOp, model: PipelineModel, *, warps: bool) -> Code:
         return Code(len(group.output.body.block.ops), group.sym_name.data)
 
-    def grid(self, group: GroupOp, box: Box) -> tuple[int, int, int]:
+    def grid(self, group: GroupOp, boxes: Sequence[Box]) -> tuple[int, int, int]:
         from tilefuse.execution.tile_grid import blocks_along
 
         assert group.update is not None
-        pure, threads = (box[d] for d in group.update.pure_dims), InOrderSchedule.expect(group.schedule).thread_counts
+        pure = (boxes[0][d] for d in group.update.pure_dims)
+        threads = InOrderSchedule.expect(group.schedule).thread_counts
         return blocks_along([-(-extent // count) for (_, extent), count in zip(pure, threads, strict=True)])
 
     def emit(self, group: GroupOp, model: PipelineModel, differing: Collection[SSAValue]) -> list[func.FuncOp]:

@@ -57,7 +57,7 @@ class StripBody:
         """The whole body."""
         e = self.e
         for stage, rows in self.rows.items():
-            if stage is not self.group.output_stage:
+            if stage is not self.group.anchor:
                 for f in stage.funcs:
                     name = f"rows_{stage.sym_name.data}"
                     self.arrays[f] = e.alloca([rows.elements(self.sizes[0])], f.type.storage, SHARED, name)
@@ -103,7 +103,7 @@ class StripBody:
     def _point(self, tile: Tile, stage: StageOp, rows: Rows, at: list[Num], s: Num) -> None:
         e = self.e
         values = emit_stage(e, tile, stage, Point(rows.follow, at))
-        if stage is self.group.output_stage:
+        if stage is self.group.anchor:
             where = [tile.absolute(e, f, c) for f, c in zip(rows.follow, at, strict=True)]
             for value, buffer in zip(values, self.outputs, strict=True):
                 e.store(value, buffer.memref, buffer.index(where, e))

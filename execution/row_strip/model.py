@@ -39,14 +39,14 @@ class RowStrip(TiledModel):
     def candidates(self, facts: GroupFacts, machine: Machine, wishes: Wishes) -> Iterator[Candidate]:
         from tilefuse.execution.row_strip.cost import strip_candidates
 
-        if machine.is_gpu or self.legal(facts) is not None:
+        if machine.is_gpu or self.why_not(facts) is not None:
             return
         yield from strip_candidates(facts, machine)
 
     def by_hand(self, group: GroupOp, facts: GroupFacts, given: ByHand) -> StripSchedule:
         if any(n != 1 for n in given.threads) or given.vector != 1:
             raise VerifyException("a strip is one thread's, and takes no threads= nor vector=")
-        if reason := self.legal(facts):
+        if reason := self.why_not(facts):
             raise group_error(group, reason)
         return StripSchedule(tile=given.sizes)
 
@@ -54,7 +54,7 @@ class RowStrip(TiledModel):
         group.schedule = StripSchedule(tile=candidate.tile)
 
     def place(self, group: GroupOp, model: PipelineModel) -> Mapping[StageOp, PlaceAttr]:
-        return {s: PlaceAttr(Level.Block, Memory.Shared) for s in group.stages if s is not group.output_stage}
+        return {s: PlaceAttr(Level.Block, Memory.Shared) for s in group.stages if s is not group.anchor}
 
     def check(self, group: GroupOp, model: PipelineModel) -> None:
         from tilefuse.analysis.regions import fixed_span
@@ -62,7 +62,7 @@ class RowStrip(TiledModel):
 
         super().check(group, model)
         facts, tile = GroupFacts.of(group, model), StripSchedule.expect(group.schedule).tile_sizes
-        if reason := self.legal(facts):
+        if reason := self.why_not(facts):
             raise group_error(group, reason)
         for d, size in enumerate(tile):
             fixed = fixed_span(model, facts.output, d)

@@ -107,11 +107,11 @@ class Scatter(ExecutionModel):
             return schedule.changed(points=points // 2)
         return schedule.changed(copies=0) if copies else None
 
-    def grid(self, group: GroupOp, box: Box) -> tuple[int, int, int]:
+    def grid(self, group: GroupOp, boxes: Sequence[Box]) -> tuple[int, int, int]:
         from tilefuse.execution.tile_grid import blocks_along
 
         assert group.update is not None
-        schedule, extents = ScatterSchedule.expect(group.schedule), [box[d][1] for d in group.update.pure_dims]
+        schedule, extents = ScatterSchedule.expect(group.schedule), [boxes[0][d][1] for d in group.update.pure_dims]
         if schedule.has_own_tables:
             return blocks_along([-(-n // t) for n, t in zip(extents, schedule.thread_counts, strict=True)])
         pure = math.prod(extents)

@@ -10,7 +10,7 @@ from xdsl.ir import SSAValue
 from tilefuse.dialects.warp import LoadOp, MapOp, NeighboursOp, StoreOp
 from tilefuse.dialects.warp.layout import Layout
 from tilefuse.execution.warp_tile.body import Body, Where
-from tilefuse.execution.warp_tile.schedule import Loop, Stretch, layout_of
+from tilefuse.execution.warp_tile.schedule import Loop, Stretch, layout_of, own_rows
 from tilefuse.lowering.emit import SHARED, Num
 
 
@@ -145,7 +145,7 @@ class ArrayBody(Body):
         e, layout = self.e, layout_of(op.tile)
 
         def points(guard: bool) -> None:
-            with self._points(layout) as at:
+            with self._points(layout.with_spans(rows=own_rows(layout))) as at:
                 index = self.memory_index(op.indices, at, layout)
                 inside = self.in_box(op, at, columns=True)
                 if guard:

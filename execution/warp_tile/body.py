@@ -12,7 +12,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from tilefuse.dialects.warp import AtOp, StoreOp, YieldOp
 from tilefuse.dialects.warp.layout import Layout
-from tilefuse.execution.warp_tile.schedule import Loop, is_tile_op, layout_of, plan
+from tilefuse.execution.warp_tile.schedule import Loop, is_tile_op, layout_of, own_rows, plan
 from tilefuse.execution.warp_tile.storage import Storage
 from tilefuse.execution.warp_tile.vector_roots import is_vector_root, vector_roots
 from tilefuse.lowering.emit import Emitter, Num
@@ -180,7 +180,7 @@ class Body:
         inside: SSAValue | None = None
         if columns:
             inside = e.both(e.compare("sge", x, x0), e.compare("slt", x, x1))
-        if y0 > layout.origin[1] + layout.rows[0]:
+        if y0 > layout.origin[1] + own_rows(layout)[0]:
             inside = e.both(inside, e.compare("sge", y, y0))
         if y1 < layout.origin[1] + layout.warps[0] * layout.pitch:
             inside = e.both(inside, e.compare("slt", y, y1))

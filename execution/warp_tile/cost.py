@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from tilefuse.analysis.machine import Machine
-from tilefuse.analysis.model import Node
+from tilefuse.analysis.model import PipelineModel
 from tilefuse.analysis.regions import NotFusable, regions
 from tilefuse.dialects.img.attrs import Level, Memory
 from tilefuse.execution.candidate import Candidate, Kind, Placement, Wishes
@@ -71,7 +71,6 @@ def warp_candidates(facts: GroupFacts, machine: Machine, wishes: Wishes) -> Iter
         check_warp_group(model, members, facts.follow)
     except NotFusable:
         return
-    out = model.nodes[output]
     largest, ways = _largest_element(facts), _ways(facts, wishes)
     least = math.inf
     inner = [id for id in members if id != output]
@@ -90,7 +89,7 @@ def warp_candidates(facts: GroupFacts, machine: Machine, wishes: Wishes) -> Iter
                 warps, pitches = warps[:1], QUICK_PITCHES
                 if exchanged:
                     pitches = DEEP_EXCHANGE_PITCHES if deep else QUICK_EXCHANGE_PITCHES
-            variants = [(at, count(model, members, output, at, bool(exchanged))) for at in _of_stores(first, out)]
+            variants = [(at, count(model, members, at, bool(exchanged))) for at in _of_stores(first, model)]
             layouts = []
             for number, pitch, (layout, counts) in itertools.product(warps, pitches, variants):
                 try:
@@ -123,7 +122,8 @@ def _largest_element(facts: GroupFacts) -> int:
         for a in nodes[id].hull
         if nodes[a.producer].is_input or a.producer not in facts.follow
     ]
-    return max([*nodes[facts.output].element_bytes, *widths])
+    stored = (bytes for id in facts.model.stored(facts.members) for bytes in nodes[id].element_bytes)
+    return max([*stored, *widths])
 
 
 _Way = tuple[Footprints, tuple[int, ...], tuple[int, ...], tuple[int, ...]]
@@ -151,11 +151,12 @@ def _places(inner: Sequence[int], exchanged: Sequence[int]) -> dict[int, Placeme
     return {id: Placement(Level.Block if id in exchanged else Level.Warp, Memory.Register) for id in inner}
 
 
-def _of_stores(layout: WarpLayout, output: Node) -> list[WarpLayout]:
+def _of_stores(layout: WarpLayout, model: PipelineModel) -> list[WarpLayout]:
     """The layout with stores that are moved to where vectors lie and, if that takes lanes, with stores one by one."""
     unshifted = layout.without_left_spill()
     # elements smaller than a word are stored in words
-    if unshifted.width == layout.width or min(output.element_bytes) < WORD_BYTES:
+    moved = [bytes for id, held in layout.stages.items() if held.shifted for bytes in model.nodes[id].element_bytes]
+    if unshifted.width == layout.width or min(moved) < WORD_BYTES:
         return [layout]
     return [layout, unshifted]
 
@@ -244,7 +245,7 @@ class _Estimates:
             old = traffic.get(source.producer, (0.0, 0.0))
             more = max(0.0, LANES * layout.vector * rows - own)
             traffic[source.producer] = (max(old[0], own * source.bytes), max(old[1], more * source.bytes))
-        own_bytes = own * math.prod(self.box[2:]) * counts.output_bytes
+        own_bytes = own * counts.stored_bytes
         return WarpFeatures(
             blocks=blocks,
             at_border=at_border,

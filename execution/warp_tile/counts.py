@@ -89,8 +89,8 @@ class Counts:
     """Whether rows that are loaded or stored do not lie where vectors do."""
     kept: list[Rows] = field(default_factory=list)
     """Values that wait at each barrier; empty where no rows are exchanged."""
-    output_bytes: int = 0
-    """Per point of the output."""
+    stored_bytes: int = 0
+    """Per point in x and y."""
     row_bytes: int = 0
     """Of the widest elements a lane's row has."""
     vector: int = 1
@@ -106,14 +106,16 @@ class Counts:
         return c.base_registers + c.live_window * self.windows + loaded + c.live_terms * self.terms + packed
 
 
-def count(model: PipelineModel, members: Sequence[int], output: int, layout: WarpLayout, exchanges: bool) -> Counts:
+def count(model: PipelineModel, members: Sequence[int], layout: WarpLayout, exchanges: bool) -> Counts:
     """The counts of a group; `exchanges`: whether rows go from warp to warp."""
-    found = Counts(vector=layout.vector, output_bytes=model.nodes[output].bytes)
+    stored = model.stored(members)
+    found = Counts(vector=layout.vector)
+    found.stored_bytes = sum(layout.stages[id].deep * model.nodes[id].bytes for id in stored)
     _count_loads(found, model, layout)
-    _count_stages(found, model, members, output, layout)
+    _count_stages(found, model, members, stored, layout)
     pairs = [layout.stages[id].paired for id in members]
     found.packed = any(pairs)
-    _count_packed(found, model, layout, output)
+    _count_packed(found, model, layout, stored)
     found.terms = layout.vector * max(
         len(model.nodes[id].accesses) / (2 if pair else 1) for id, pair in zip(members, pairs, strict=True)
     )
@@ -122,7 +124,9 @@ def count(model: PipelineModel, members: Sequence[int], output: int, layout: War
         found.exchange_bytes = exchange_bytes(model, layout) // layout.warps
     else:
         found.windows = _windows(model, members, layout)
-    found.row_bytes = layout.vector * max(h.bytes for h in (*layout.sources.values(), layout.stages[output]))
+    found.row_bytes = layout.vector * max(
+        h.bytes for h in (*layout.sources.values(), *(layout.stages[id] for id in stored))
+    )
     return found
 
 
@@ -147,7 +151,9 @@ def _count_loads(found: Counts, model: PipelineModel, layout: WarpLayout) -> Non
         found.sources.append(Loaded(producer, deep * held.bytes, beyond))
 
 
-def _count_stages(found: Counts, model: PipelineModel, members: Sequence[int], output: int, layout: WarpLayout) -> None:
+def _count_stages(
+    found: Counts, model: PipelineModel, members: Sequence[int], stored: Sequence[int], layout: WarpLayout
+) -> None:
     v = layout.vector
     kinds: set[object] = set()
     for id in members:
@@ -164,15 +170,14 @@ def _count_stages(found: Counts, model: PipelineModel, members: Sequence[int], o
             per_column = deep * node.instructions - (deep - 1) * node.shared_instructions
         mine = Rows()
         mine.add(beyond, v * (per_column + deep * 5 * unstaged))
-        if id == output:
-            mine.add(beyond, deep * (4 + v * _split(held)))
+        if id in stored:
+            # of the rows that a warp computes its own
+            mine.add(0, deep * (4 + v * _split(held)))
             found.guarded |= not node.aligned
             if not (node.aligned and node.contiguous):
                 accesses, moving = _moved(held.bytes, v) if layout.left_spill else (v, 0.0)
-                mine.add(beyond, deep * (accesses - 1 + moving))
-                found.stored_again.add(beyond, deep * v * held.bytes * (accesses - 1))
-            found.instructions.join(mine)
-            continue
+                mine.add(0, deep * (accesses - 1 + moving))
+                found.stored_again.add(0, deep * v * held.bytes * (accesses - 1))
         rows = held.exchanged_rows()
         if rows:
             # pieces of more than 16 bytes are several accesses, which meet in the banks
@@ -181,12 +186,14 @@ def _count_stages(found: Counts, model: PipelineModel, members: Sequence[int], o
         mine.add(beyond + rows, deep * sum(held.reach) * _edge(held))
         found.instructions.join(mine)
         kind = (node.instructions, held.above, held.below, held.wide, held.reach, held.rest, held.paired)
+        if id in stored:
+            continue  # stages with a store behind them are no loop
         if kind in kinds:
             found.again.join(mine)
         kinds.add(kind)
 
 
-def _count_packed(found: Counts, model: PipelineModel, layout: WarpLayout, output: int) -> None:
+def _count_packed(found: Counts, model: PipelineModel, layout: WarpLayout, stored: Sequence[int]) -> None:
     """Note in `found` how far the points of a register lie from each other, as `pack-subwords` finds it."""
     v = layout.vector
     functions = [(h, 1) for h in layout.sources.values()]
@@ -196,7 +203,7 @@ def _count_packed(found: Counts, model: PipelineModel, layout: WarpLayout, outpu
             rows = held.rows(0) + held.exchanged_rows()
             found.packed_gain.add(rows, held.deep * values * gain_beside(v, held.reach))
     moved = [(h, h.bytes) for h in layout.sources.values()]
-    moved += [(layout.stages[output], bytes) for bytes in model.nodes[output].element_bytes]
+    moved += [(layout.stages[id], bytes) for id in stored for bytes in model.nodes[id].element_bytes]
     for held, bytes in moved:
         if held.paired:
             found.packed_gain.add(held.rows(0), held.deep * gain_in_memory(v, bytes))

@@ -13,7 +13,6 @@ from collections.abc import Callable, Sequence
 from xdsl.ir import Attribute, Block, Region, SSAValue
 
 from tilefuse.analysis.access import behind_boundaries
-from tilefuse.analysis.regions import follow_chain
 from tilefuse.dialects.img.attrs import BoundaryKind
 from tilefuse.dialects.img.axes import letter
 from tilefuse.dialects.img.ops import StageOp
@@ -23,6 +22,7 @@ from tilefuse.dialects.naming import value_name
 from tilefuse.dialects.warp import AtOp, LoadOp, MapOp, NeighboursOp, PrefetchOp, StoreOp, YieldOp
 from tilefuse.dialects.warp.layout import Layout, TileType
 from tilefuse.dialects.warp.memory import is_one_access
+from tilefuse.execution.cover import first_covered
 from tilefuse.execution.plan import KernelPlan
 from tilefuse.execution.warp_tile.layout import LANES, Held, WarpLayout
 from tilefuse.lowering.emit import INDEX, Emitter, Num
@@ -35,6 +35,7 @@ from tilefuse.lowering.reads import (
     read_global,
     row_of,
 )
+from tilefuse.lowering.stored import Stored
 
 
 class TileBody:
@@ -45,14 +46,13 @@ class TileBody:
         group, model = plan.group, plan.model
         self.group, self.model = group, model
         self.ids = {s: model.node_of[s.funcs[0]] for s in group.stages}
-        self.output = group.output_stage
-        self.follow = follow_chain(model, list(self.ids.values()), self.ids[self.output])
+        self.stored = {s.stage: s for s in plan.stored}
         self.held = layout
         # lanes outside the tile read what is not staged, too
         tile.safe_reads = True
 
     def emit(self) -> None:
-        """The whole body: all loads, then the stages, then the stores."""
+        """The whole body: all loads, then the stages, each that is stored with its stores."""
         for (_, source), held in self.held.sources.items():
             assert isinstance(source, SSAValue)
             loaded = self._load(source, held)
@@ -62,8 +62,9 @@ class TileBody:
         for stage, id in self.ids.items():
             held = self.held.stages[id]
             results = self._map(stage, held)
-            if stage is self.output:
-                self._store(results)
+            if stage in self.stored:
+                self._store(self.stored[stage], results, held)
+            if stage is self.group.anchor:
                 continue
             for f, result in zip(stage.funcs, results, strict=True):
                 self.tile.resident[f] = self._resident(self._beside(result, held))
@@ -180,7 +181,7 @@ class TileBody:
 
     def _map(self, stage: StageOp, held: Held) -> list[SSAValue]:
         def body(relative: list[Num]) -> list[SSAValue]:
-            return emit_stage(self.e, self.tile, stage, Point(self.follow[self.ids[stage]], relative))
+            return emit_stage(self.e, self.tile, stage, Point(self.plan.follow[self.ids[stage]], relative))
 
         elements: list[Attribute] = [f.type.storage for f in stage.funcs]
         op = MapOp(self._region(stage.rank, body), elements, self._layout(held))
@@ -190,22 +191,24 @@ class TileBody:
             result.name_hint = value_name(name)
         return list(op.tiles)
 
-    def _store(self, results: Sequence[SSAValue]) -> None:
+    def _store(self, stored: Stored, results: Sequence[SSAValue], held: Held) -> None:
         e, at = self.e, self.held
-        columns, rows = (-at.left_spill, at.width), (0, at.height)
+        shifted = at.left_spill > 0 and held.shifted
+        columns, rows = (-at.left_spill if shifted else 0, at.width), (0, at.height)
         first: SSAValue | None = None
         if self.plan.moves_in:
             # what a tile that has been moved overlaps is the other one's: versions may differ in how they round
-            x = e.sub(self.tile.origin[0], self.outputs[0].mins[0])
+            x = e.sub(self.tile.origin[0], first_covered(e, self.plan.stored, self.outputs, 0))
             first = e.value(e.sub(e.mul(e.ceildiv(x, at.width), at.width), x))
-        for buffer, f, result in zip(self.outputs, self.group.funcs, results, strict=True):
+        for i, n in stored.results:
+            buffer = self.outputs[n]
             # shifted stores find out for themselves, row by row
-            aligned = None if at.left_spill else self._aligned(f)
+            aligned = None if shifted else self._aligned(self.group.funcs[n])
             # nor can they tell beforehand which lanes' columns lie in the picture
-            whole = None if at.left_spill else self.tile.whole
+            whole = None if shifted else self.tile.whole
             store = StoreOp(
-                result, buffer.memref, self._origin(buffer), columns, rows, self.tile.border, aligned, whole, first,
-                self.tile.sides if at.left_spill else None,
+                results[i], buffer.memref, self._origin(buffer), columns, rows, self.tile.border, aligned, whole, first,
+                self.tile.sides if shifted else None,
             )  # fmt: skip
             e.effect(store)
 

@@ -68,6 +68,8 @@ class Held:
     exchanged: bool = False
     paired: bool = False
     """Two points of a row share a register (`pack-subwords`)."""
+    shifted: bool = False
+    """Of a stage that is stored: whether its rows do not lie where vectors do, so that they move over the lanes."""
     piece: int = 0
     """Of an input whose rows do not lie where vectors do: columns of the pieces in which it may be loaded; else 0."""
 
@@ -126,7 +128,7 @@ class WarpLayout:
     left_spill: int
     """Columns left of the tile that are valid too: so that stores may be shifted to where vectors lie well."""
     top: int
-    """Rows of the block whose output is not valid, at the top."""
+    """Rows of the block of which something that is stored is not valid, at the top."""
     bottom: int
     rounds: Mapping[int, int]
     """For each stage, how many barriers stand before it: stages that become ready together share one."""
@@ -230,7 +232,7 @@ def footprints(
     exchanged: Collection[int] = (),
 ) -> Footprints:
     """Compute what warps hold of the functions of a group, of the members' regions for a tile of any `width`."""
-    inside = set(members)
+    inside, stored = set(members), model.stored(members)
     stages: dict[int, Held] = {}
     sources: dict[tuple[int, object], Held] = {}
     for id in sorted(members, reverse=True):
@@ -241,9 +243,9 @@ def footprints(
         mine.bytes = model.nodes[id].bytes
         mine.exchanged = id in exchanged
         # consumers came first and left in `wide` what they need
-        if mine.exchanged:
+        if mine.exchanged or id in stored:
             mine.wide = (max(0, mine.wide[0]), max(0, mine.wide[1]))
-        else:
+        if not mine.exchanged:
             mine.above, mine.below = mine.wide
         for access in model.nodes[id].hull:
             x, y = (*access.indices, None, None)[:2]
@@ -272,7 +274,7 @@ def footprints(
             theirs.reach = (max(theirs.reach[0], -x.offset), max(theirs.reach[1], x.offset))
     for held in sources.values():
         held.above, held.below = held.wide
-    top, bottom = _invalid(model, stages, sources, output)
+    top, bottom = _invalid(model, stages, stored)
     passed = max((max(h.wide) for h in stages.values() if h.exchanged), default=0)
     return Footprints(stages, sources, top, bottom, _exchange_rounds(model, stages), passed)
 
@@ -304,10 +306,12 @@ def lane_layout(
         node = model.nodes[id]
         if node.contiguous and not node.aligned:
             source.piece = columns_at_once(node.storage[0], vector)
-    out = model.nodes[output]
     left_spill = 0
-    if not out.aligned and out.contiguous:
-        left_spill = max(stored_at_once(size, vector) for size in out.element_bytes) - 1
+    for id in model.stored(members):
+        node = model.nodes[id]
+        if not node.aligned and node.contiguous:
+            stages[id].shifted = True
+            left_spill = max(left_spill, *(stored_at_once(size, vector) - 1 for size in node.element_bytes))
     everything = [*stages.values(), *sources.values()]
     left = math.ceil((max(h.left for h in everything) + left_spill) / vector)
     right = math.ceil(max(h.right for h in everything) / vector)
@@ -333,10 +337,8 @@ def columns_at_once(element: Attribute, vector: int) -> int:
     return 2 if size >= WORD_BYTES else words_at_once(size * vector) * WORD_BYTES // size
 
 
-def _invalid(
-    model: PipelineModel, stages: Mapping[int, Held], sources: Mapping[tuple[int, object], Held], output: int
-) -> tuple[int, int]:
-    """Rows of the block, at its top and bottom, where the output is not what it should be.
+def _invalid(model: PipelineModel, stages: Mapping[int, Held], stored: Sequence[int]) -> tuple[int, int]:
+    """Rows of the block, at its top and bottom, where something that is stored is not what it should be.
 
     A row that came from outside the block is undefined, and so is what is computed from it.
     """
@@ -352,14 +354,15 @@ def _invalid(
             theirs = invalid[access.producer]
             top, bottom = max(top, theirs[0] - dy), max(bottom, theirs[1] + dy)
         invalid[id] = (top, bottom)
-    return invalid[output]
+    tops, bottoms = zip(*(invalid[id] for id in stored), strict=True)
+    return max(tops), max(bottoms)
 
 
 def group_layout(group: GroupOp, model: PipelineModel) -> WarpLayout:
     """The layout that a group's schedule and places describe. Raises NotFusable if they describe none."""
     schedule = WarpSchedule.expect(group.schedule)
     ids = {model.node_of[s.funcs[0]]: s for s in group.stages}
-    members, output = list(ids), model.node_of[group.output_stage.funcs[0]]
+    members, output = list(ids), model.node_of[group.anchor.funcs[0]]
     tile, threads, vector = schedule.tile_sizes, schedule.thread_counts, schedule.vector_width
     follow = follow_chain(model, members, output)
     check_warp_group(model, members, follow)

@@ -33,6 +33,7 @@ class WarpTile(TiledModel):
     name = "warp_tile"
     schedule = WarpSchedule
     places: ClassVar = ((Level.Warp, Memory.Register), (Level.Block, Memory.Register))
+    stores_several: ClassVar = True
     learns_registers: ClassVar = True
 
     def legal(self, facts: GroupFacts) -> str | None:
@@ -74,7 +75,7 @@ class WarpTile(TiledModel):
         from tilefuse.execution.facts import GroupFacts
 
         _ = GroupFacts.of(group, model).follow  # raises for a group that no tile can follow
-        return {s: PlaceAttr(Level.Warp, Memory.Register) for s in group.stages if s is not group.output_stage}
+        return {s: PlaceAttr(Level.Warp, Memory.Register) for s in group.stages if s is not group.anchor}
 
     def check(self, group: GroupOp, model: PipelineModel) -> None:
         from tilefuse.execution.warp_tile.layout import group_layout

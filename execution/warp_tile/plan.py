@@ -74,6 +74,8 @@ class WarpPlan(KernelPlan):
         at = self.layout
         if SINGLE_WAVE not in self.group.attributes or any(h.rest for h in at.sources.values()):
             return False  # planes may be moved, too, and lie otherwise then
+        if len(self.stored) > 1:
+            return False  # their boxes may differ, so that a tile lies at the sides of one alone
         if at.vector & (at.vector - 1) or not self.moves_in:
             return False
         whole = [isinstance(s, SSAValue) and may_be_whole(s, h, at.vector) for (_, s), h in at.sources.items()]
@@ -121,9 +123,11 @@ class WarpPlan(KernelPlan):
                 e.effect(metadata)
                 for stride in list(metadata.strides)[:-1]:
                     result = e.both(result, e.compare("sge", stride, held.piece))
-        if not at.left_spill:
-            for out in outputs:
-                offset, extent = e.sub(tile.origin[0], out.mins[0]), out.extent(0, e)
+        for s in self.stored:
+            if at.left_spill and at.stages[self.model.node_of[s.stage.funcs[0]]].shifted:
+                continue
+            for _, n in s.results:
+                offset, extent = e.sub(tile.origin[0], outputs[n].mins[0]), outputs[n].extent(0, e)
                 result = e.both(result, fit_between(e, offset, extent, at.vector, at.width // at.vector))
         return e.true() if result is None else result
 

@@ -46,6 +46,11 @@ def layout_of(tile: SSAValue) -> Layout:
     return tile.type.spread
 
 
+def own_rows(layout: Layout) -> Span:
+    """The rows that a warp stores, of those that it holds: the others are its neighbours' own."""
+    return max(layout.rows[0], 0), min(layout.rows[1], layout.pitch)
+
+
 @dataclass
 class Step:
     """An operation in the sweep of its segment."""
@@ -106,8 +111,8 @@ def segments(ops: Sequence[Operation]) -> list[Segment]:
         assert isinstance(op, MapOp | NeighboursOp | StoreOp)
         if isinstance(op, NeighboursOp) and not any(layout_of(op.wider).reach):
             continue  # nothing is left to do row by row
-        layout = layout_of(op.tile) if isinstance(op, StoreOp) else layout_of(op.results[0])
-        step = Step(op, layout.rows)
+        rows = own_rows(layout_of(op.tile)) if isinstance(op, StoreOp) else layout_of(op.results[0]).rows
+        step = Step(op, rows)
         for tile, dy in reads_of(op):
             before = step_of.get(tile)
             if before is not None and number.get(tile, 0) == n:

@@ -29,7 +29,7 @@ def smaller(group: GroupOp, model: PipelineModel) -> WarpSchedule | None:
     """Half the rows per warp; from one row on half the columns per lane, with four rows again."""
     schedule = WarpSchedule.expect(group.schedule)
     ids = [model.node_of[s.funcs[0]] for s in group.stages]
-    output = model.node_of[group.output_stage.funcs[0]]
+    output = model.node_of[group.anchor.funcs[0]]
     old = group_layout(group, model)
     exchanged = [id for id, held in old.stages.items() if held.exchanged]
     pitch, vector = old.pitch // 2, old.vector

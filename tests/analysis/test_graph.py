@@ -129,9 +129,10 @@ def test_the_light_model_agrees(seed):
 
 @pytest.mark.sweep
 @pytest.mark.parametrize("algorithm", ["both", "greedy", "dp", "all"])
+@pytest.mark.parametrize("returned", [0.0, 0.5])
 @pytest.mark.parametrize("seed", range(6))
-def test_groups_are_convex(seed, algorithm):
-    module = random_pipeline(seed, stages=12).module
+def test_groups_are_convex(seed, returned, algorithm):
+    module = random_pipeline(seed, stages=12, returned=returned).module
     before = graph_of(module)
     after = graph_of(run_passes(module, [GroupStages(algorithm=algorithm)]))
     kernels = kernel_graph(after)

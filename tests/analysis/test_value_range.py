@@ -175,3 +175,20 @@ def test_pixels_are_read_as_the_body_reads_them():
         boxes = required_boxes(pipeline, {"out": ((0, 4),)}, {"in": ((0, 4),)}, {})
         (lut,) = [box for func, box in boxes.items() if func.name_hint == "lut"]
         assert lut == (box,)
+
+
+@pytest.mark.parametrize("divisor", [1, 3, 5, 127])
+def test_an_expanded_mod_has_the_range_of_mod(divisor):
+    block = Block(arg_types=[i8])
+    by, zero = (arith.ConstantOp(IntegerAttr(n, i8)) for n in (divisor, 0))
+    remainder = arith.RemSIOp(block.args[0], by)
+    less = arith.CmpiOp(remainder, zero, "slt")
+    shifted = arith.AddiOp(remainder, by)
+    found, other = arith.SelectOp(less, shifted, remainder), arith.SelectOp(less, remainder, shifted)
+    block.add_ops([by, zero, remainder, less, shifted, found, other])
+    assert value_range(remainder.result, {}) == (1 - divisor, divisor - 1)
+    assert value_range(remainder.result, {block.args[0]: (-100, -1)}) == (1 - divisor, 0)
+    assert value_range(found.result, {}) == (0, divisor - 1)
+    low, high = value_range(other.result, {})
+    assert low <= 1 - divisor
+    assert high >= divisor - 1

@@ -38,7 +38,11 @@ def reference(example, arrays):
 
 HEAVY = {"local_laplacian", "interpolate", "lens_blur", "pyramid_blend"}
 """Many stages: compilers take seconds for them."""
-BY_WEIGHT = [pytest.param(n, marks=pytest.mark.slow) if n in HEAVY else n for n in SMALL]
+HEAVY_FOR_C = {*HEAVY, "bgu", "camera_pipe", "demosaic", "max_filter"}
+
+
+def but_slow(heavy):
+    return [pytest.param(n, marks=pytest.mark.slow) if n in heavy else n for n in SMALL]
 
 
 def test_every_example_is_tested():
@@ -47,7 +51,7 @@ def test_every_example_is_tested():
     assert sorted(SMALL) == sorted(set(EXAMPLES) - set(STENCIL_NAMES))
 
 
-@pytest.mark.parametrize("name", BY_WEIGHT)
+@pytest.mark.parametrize("name", but_slow(HEAVY))
 def test_halide_computes_the_same(name, photo):
     pytest.importorskip("halide")
     from wheel import by_halide
@@ -57,7 +61,7 @@ def test_halide_computes_the_same(name, photo):
     assert_same(ours, by_halide(SMALL[name], arrays, ours.shape), name)
 
 
-@pytest.mark.parametrize("name", BY_WEIGHT)
+@pytest.mark.parametrize("name", but_slow(HEAVY_FOR_C))
 def test_cpu_computes_the_same(name, photo):
     example = SMALL[name]
     program = example.pipeline().compile("cpu", strict_float=True)

@@ -41,7 +41,7 @@ def test_rows():
 
 
 def groups(module):
-    """The warp-tiled groups of a pipeline: members, output, layout, whether rows are exchanged."""
+    """The warp-tiled groups of a pipeline: members, layout, whether rows are exchanged."""
     pipeline = next(op for op in module.walk() if isinstance(op, PipelineOp))
     model = extract(pipeline)
     for group in (op for op in pipeline.walk() if isinstance(op, GroupOp)):
@@ -49,7 +49,7 @@ def groups(module):
             members = [model.node_of[s.funcs[0]] for s in group.stages]
             layout = group_layout(group, model)
             exchanges = any(held.exchanged for held in layout.stages.values())
-            yield model, members, model.node_of[group.output_stage.funcs[0]], layout, exchanges
+            yield model, members, layout, exchanges
 
 
 @pytest.mark.parametrize("shape", ["warp_tile", "warp_exchange"])
@@ -57,11 +57,11 @@ def groups(module):
 def test_bytes_loaded(seed, shape):
     scheduled = run_passes(random_pipeline(seed).module, passes("h200", shape=shape))
     said = 0.0
-    for model, members, output, layout, exchanges in groups(scheduled):
-        counts = count(model, members, output, layout, exchanges)
+    for model, members, layout, exchanges in groups(scheduled):
+        counts = count(model, members, layout, exchanges)
         said += counts.in_flight.at(layout.pitch)
         # nothing but how many rows it is asked about depends on the rows of the layout
-        assert count(model, members, output, layout.of_size(layout.warps, layout.pitch + 24), exchanges) == counts
+        assert count(model, members, layout.of_size(layout.warps, layout.pitch + 24), exchanges) == counts
     lowered = run_passes(scheduled, lowering_passes(warps=True)[:1])
     made = 0
     for op in lowered.walk():
@@ -87,8 +87,8 @@ def test_bytes_loaded(seed, shape):
 def test_accesses_of_rows_that_lie_anywhere(element, vector, reach, align, accesses):
     module = two_reads(element, reach, reach, align=align)
     scheduled = run_passes(module, [two_rows_a_warp(vector), PromoteMemory()])
-    ((model, members, output, layout, exchanges),) = groups(scheduled)
-    counts = count(model, members, output, layout, exchanges)
+    ((model, members, layout, exchanges),) = groups(scheduled)
+    counts = count(model, members, layout, exchanges)
     assert counts.touched.at(2) == accesses * counts.in_flight.at(2)
     assert counts.guarded == (align < 16)
     (held,) = layout.sources.values()
@@ -149,8 +149,8 @@ def test_the_model_asks_as_the_pass_does(seed, exchange, monkeypatch):
     except PipelineError as error:
         pytest.skip(str(error))
     said = []
-    for model, members, output, layout, exchanges in groups(module):
-        counts = count(model, members, output, layout, exchanges)
+    for model, members, layout, exchanges in groups(module):
+        counts = count(model, members, layout, exchanges)
         said += [(layout.vector, counts.packed_gain.at(layout.pitch))] * counts.packed
     run_passes(module, [*lowering_passes(warps=True)[:1], pack_subwords.PackSubwords()])
     assert asked == said

@@ -22,6 +22,7 @@ from tilefuse.execution.tile_schedule import TileSchedule
 from tilefuse.execution.tiled import TiledModel
 from tilefuse.lowering.abi import kernel_name
 from tilefuse.lowering.workspaces import Workspace
+from tilefuse.passes.group_stages import GroupStages
 from tilefuse.passes.pipeline import new_context, standard_passes
 from tilefuse.passes.tile import Tile
 from tilefuse.runtime import prepared
@@ -119,7 +120,7 @@ class Totals(TiledModel):
 
     def workspaces(self, group):
         def blocks(call):
-            return tiles(group, call.boxes[group.funcs[0]])
+            return tiles(group, [call.boxes[f] for f in group.funcs])
 
         return (
             Workspace("count", MemRefType(i32, [2]), clear=0),
@@ -141,11 +142,12 @@ class Totals(TiledModel):
 
 
 def passes(target):
-    """By this model, of tiles of 32 points."""
-    return [
-        Tile(target=target, shape="totals", sizes=(32,), threads=(32,)) if p.name == "tile" else p
-        for p in standard_passes(target)
-    ]
+    """By this model, which stores one stage, of tiles of 32 points."""
+    change = {
+        "tile": Tile(target=target, shape="totals", sizes=(32,), threads=(32,)),
+        "group-stages": GroupStages(target=target, several=False),
+    }
+    return [change.get(p.name, p) for p in standard_passes(target)]
 
 
 @pytest.fixture
@@ -186,7 +188,7 @@ def test_on_a_gpu(announced, count):
         values = cupy.arange(n, dtype=cupy.int32) - 7
         found = program(values)
         for out in [found] if count == 1 else found:
-            assert bool((out == values.sum()).all())
+            assert bool((out == values.sum(dtype=cupy.int32)).all())
         held.append(cupy.empty(n * 64, cupy.uint8))  # the arena lies elsewhere then
 
 

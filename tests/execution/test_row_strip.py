@@ -38,7 +38,7 @@ class Strips(ModulePass):
             model = extract(pipeline)
             for group in [g for g in pipeline.body.block.ops if isinstance(g, GroupOp)]:
                 facts = GroupFacts.of(group, model)
-                if isinstance(group.output, StageOp) and RowStrip().legal(facts) is None:
+                if isinstance(group.output, StageOp) and RowStrip().why_not(facts) is None:
                     deep = [n[1] if n is not None and n[1] <= 16 else 2 for n in facts.bounds[2:]]
                     group.schedule = StripSchedule(tile=(self.columns, self.rows, *deep))
 

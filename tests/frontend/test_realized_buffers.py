@@ -5,6 +5,7 @@ import pytest
 
 import tilefuse
 from tilefuse.dialects.diagnostics import PipelineError
+from tilefuse.runtime import cpu
 
 halide = pytest.importorskip("halide")
 
@@ -180,6 +181,16 @@ def test_buffers_on_a_gpu():
     np.testing.assert_array_equal(out, array[1:3, 1:4] + 1)
 
 
+def test_realize_compiles_for_its_call_alone(monkeypatch):
+    f, sources = ramp(tilefuse), []
+    build = cpu.load_library
+    monkeypatch.setattr(cpu, "load_library", lambda source, **named: sources.append(source) or build(source, **named))
+    assert f.realize([4, 3], "cpu")[3, 2] == 23
+    assert len(set(sources)) == 1
+    program = tilefuse.Pipeline(ramp(tilefuse)).program("cpu", {}, ahead=False)
+    assert "void" in program.source()
+
+
 def test_looking_at_what_was_found(tmp_path, capsys):
     f = ramp(tilefuse)
     f.print_loop_nest("cpu")
@@ -217,3 +228,35 @@ def test_saved_pipelines(tmp_path):
     f[x] = tilefuse.Buffer(np.arange(3))[x]
     with pytest.raises(PipelineError, match="a pipeline that reads Buffers cannot be saved"):
         tilefuse.serialize_pipeline(tilefuse.Pipeline(f))
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_callables(target):
+    for hl in (tilefuse, halide):
+        x, y, f = hl.Var("x"), hl.Var("y"), hl.Func(f"called_{target}")
+        image, k, q = hl.ImageParam(hl.UInt(8), 2, "image"), hl.Param(hl.Int(16), "k", 42), hl.Param(hl.Float(32), "q")
+        f[x, y] = image[x, y + 1] + hl.u8(k / q)
+        c = f.compile_to_callable([image, k, q], target) if hl is tilefuse else f.compile_to_callable([image, k, q])
+        given = hl.Buffer(np.arange(20, dtype=np.uint8).reshape(4, 5))
+        out = hl.Buffer(hl.UInt(8), [5, 3])
+        c(given, 42, 1.0, out)
+        assert np.array(out).tolist() == (np.arange(5, 20).reshape(3, 5) + 42).tolist()
+        c(given, q=2.0, **{f.name(): out}, k=22)
+        assert np.array(out).tolist() == (np.arange(5, 20).reshape(3, 5) + 11).tolist()
+        asked, wanted = (hl.Buffer.make_bounds_query(hl.UInt(8), size) for size in ([1, 1], [20, 10]))
+        c(asked, 42, 1.0, wanted)
+        assert [(d.min(), d.extent()) for d in (asked.dim(0), asked.dim(1))] == [(0, 20), (1, 10)]
+        for call, message in (
+            (lambda c=c: c(given, 1, 1.0, 4, out), r"Expected at most 4 positional arguments, but saw 5\."),
+            (lambda c=c: c(given), r"Expected exactly 4 positional arguments, but saw 1\."),
+            (lambda c=c: c("happy", 1, 1.0, out), "is not an instance of"),
+            (lambda c=c: c(given, 1, 1.0, "bogus"), "is not an instance of"),
+            (lambda c=c: c(given, 1, 1.0, funk=out), r"Unknown argument 'funk' specified via keyword\."),
+            (
+                lambda c=c, f=f: c(k=1, q=1.0, **{f.name(): out}),
+                "Argument image was not specified by either pos",
+            ),
+            (lambda c=c: c(given, 1, image=given, q=1.0), r"Argument image specified multiple times\."),
+        ):
+            with pytest.raises(hl.HalideError, match=message):
+                call()

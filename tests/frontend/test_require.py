@@ -168,6 +168,36 @@ def test_on_sizes():
     assert refused(program, PIXELS[0], shape=(5,)).endswith("(false) width 5")
 
 
+@pytest.mark.parametrize("target", TARGETS)
+def test_promises_of_images_as_halide(target):
+    for hl in (tilefuse, halide):
+        x, f = hl.Var("x"), hl.Func("f")
+        image, n = hl.ImageParam(hl.UInt(8), 2, "image"), hl.Param(hl.Int(32), "n", 5)
+        image.dim(0).set_bounds(0, n)
+        image.dim(1).set_min(0).set_extent(image.dim(0).extent() - 1)
+        f[x] = image[x, 2]
+        realize = (lambda f=f: f.realize([3], target)) if hl is tilefuse else (lambda f=f: f.realize([3]))
+        image.set(hl.Buffer(PIXELS))
+        assert list(realize()) == [10, 11, 12]
+        n.set(4)
+        with pytest.raises(hl.HalideError, match="image"):
+            realize()
+        n.set(5)
+        image.set(hl.Buffer(PIXELS[:3]))
+        with pytest.raises(hl.HalideError, match="image"):
+            realize()
+    with pytest.raises(CallError, match=r"dim\(1\).extent\(\) of 'image' is 3 but must be 4"):
+        realize_ours(PIXELS[:3], target)
+
+
+def realize_ours(array, target):
+    x, f, image = tilefuse.Var("x"), tilefuse.Func("f"), tilefuse.ImageParam(tilefuse.UInt(8), 2, "image")
+    image.dim(1).set_extent(4)
+    f[x] = image[x, 0]
+    image.set(array)
+    f.realize([3], target)
+
+
 def own_values():
     x, f = tilefuse.Var("x"), tilefuse.Func("f")
     r = tilefuse.RDom([(1, 3)])

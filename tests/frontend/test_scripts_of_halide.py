@@ -61,6 +61,25 @@ def test_realize_warns_once_and_programs_without_calls_do_not():
         f.realize([4], target="cpu")
 
 
+def test_bounds_by_sizes():
+    found = []
+    for hl in (halide, tilefuse):
+        x, c, f, image = hl.Var("x"), hl.Var("c"), hl.Func("f"), hl.ImageParam(hl.UInt(8), 2, "image")
+        f[x, c] = image[x, c] + 1
+        f.bound(c, 0, image.height()).bound(x, 0, hl.Expr(4))
+        image.set(hl.Buffer(np.arange(12, dtype=np.uint8).reshape(3, 4)))
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            found.append(np.asarray(f.realize([4, 3])).tolist())
+        assert hl is halide or [w.category for w in said] == [tilefuse.ScheduleWarning]
+    assert found[0] == found[1]
+    g = tilefuse.Func("g")
+    g[x] = x
+    g.bound(x, 0, tilefuse.Expr(4))
+    with pytest.raises(tilefuse.HalideError, match=r"Bounds given for g in x \(from 0 to 3\) do not cover required"):
+        g.realize([5])
+
+
 def test_what_is_no_scheduling_call_is_an_error():
     x, f = tilefuse.Var("x"), tilefuse.Func("f")
     f[x] = x

@@ -94,7 +94,8 @@ def test_funcs_of_given_types():
         h = hl.Func(hl.Int(32), 2, "h")
         with pytest.raises(hl.HalideError, match="only hold values of type int32 but is defined with values of type i"):
             h[x, y] = hl.i16(0)
-        u = hl.Func("u")
+        u = hl.Func(name="u")
+        assert u.name() == "u"
         for question in (u.type, u.outputs, u.dimensions):
             with pytest.raises(hl.HalideError, match="it is undefined"):
                 question()

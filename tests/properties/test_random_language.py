@@ -1,7 +1,7 @@
 """Random programs of the whole language: what the halide wheel computes, and the same on every back end."""
 
 import pytest
-from language_check import check, check_as_halide, standard_ways, way_as_halide, ways
+from language_check import check, check_as_halide, check_on_gpu, standard_ways, way_as_halide, ways
 from language_found import CASES
 from language_program import text
 from language_shrink import as_test, shrunk
@@ -17,6 +17,12 @@ def test_as_halide(seed):
 @pytest.mark.parametrize("seed", range(100, 112))
 def test_on_all_back_ends(seed):
     check(seed)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("seed", range(200, 260))
+def test_on_gpu(seed):
+    check_on_gpu(seed)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda c: c.define.__name__)

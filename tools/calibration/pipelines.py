@@ -98,4 +98,4 @@ def grouped(module: ModuleOp, target: str) -> Grouped | None:
         return None
     model = extract(found)
     members = [model.node_of[s.funcs[0]] for s in groups[0].stages]
-    return Grouped(model, members, model.node_of[groups[0].output_stage.funcs[0]])
+    return Grouped(model, members, model.node_of[groups[0].anchor.funcs[0]])

@@ -48,8 +48,10 @@ class GroupOp(IRDLOperation):
       img.yield %blur_y : !img.func<2xf32>
     } : !img.func<2xf32>
     ```
-    The yielded functions are results of one stage, the group's output; the others stay inside. An update is alone in
-    its group; the schedule's tile is then in its pure coordinates.
+    The stages whose functions are yielded are stored; the others stay inside. The last stage that is stored is the
+    group's anchor: the schedule's tile is in its coordinates, and what a tile stores of another stage follows from how
+    reads relate the two (`analysis/regions.py`). An update is alone in its group; the schedule's tile is then in its
+    pure coordinates.
     """
 
     name = "img.group"
@@ -85,15 +87,19 @@ class GroupOp(IRDLOperation):
 
     @property
     def output(self) -> Definition:
-        """The stage or update whose values leave the group."""
-        return self.update or self.output_stage
+        """The update, or the anchor."""
+        return self.update or self.anchor
 
     @property
-    def output_stage(self) -> StageOp:
-        """The stage whose values leave the group."""
-        op = self.yield_op.values[0].owner
-        assert isinstance(op, StageOp)
-        return op
+    def stored(self) -> list[StageOp]:
+        """The stages whose values leave the group, producers first; the last one is the anchor."""
+        owners = {v.owner for v in self.yield_op.values}
+        return [stage for stage in self.stages if stage in owners]
+
+    @property
+    def anchor(self) -> StageOp:
+        """The stage in whose coordinates the schedule's tile is: the last one whose values leave the group."""
+        return self.stored[-1]
 
     @property
     def stages(self) -> list[StageOp]:
@@ -139,9 +145,10 @@ class GroupOp(IRDLOperation):
         values = self.yield_op.values
         if [v.type for v in values] != list(self.result_types) or not values:
             raise VerifyException(f"group '{name}': the types of img.yield and of the group differ")
-        owners = {v.owner for v in values}
-        if len(owners) != 1 or not all(isinstance(o, Definition) and o.parent_op() is self for o in owners):
-            raise VerifyException(f"group '{name}': one stage of the group gives all its results")
+        if not all(isinstance(v.owner, Definition) and v.owner.parent_op() is self for v in values):
+            raise VerifyException(f"group '{name}': its results are functions of its stages")
+        if len({*values}) != len(values):
+            raise VerifyException(f"group '{name}' yields a function twice")
         for op in self.body.block.ops:
             if not isinstance(op, StageOp | UpdateOp | BoundaryOp | YieldOp):
                 raise VerifyException(f"group '{name}': {op.name} cannot stand in a group")

@@ -37,10 +37,10 @@
 // CHECK:           float r_blur_y_[2][4];
 // CHECK:           if (!border_ || {{.*}}) {
 // CHECK-NEXT:        if (({{.*}} & 15) == 0) {
-// CHECK:               store_f32x4(&out_blur_[
+// CHECK:               store_f32x4(&out_blur_y_[
 // CHECK:             for (idx kx_ = 0; kx_ < 4; ++kx_) {
 // CHECK-NEXT:          const idx
-// CHECK-NEXT:          if ((uidx){{.*}} < (uidx)out_blur_n1_ && {{.*}}) {
+// CHECK-NEXT:          if ((uidx){{.*}} < (uidx)out_blur_y_n1_ && {{.*}}) {
 
 // In x only one of two rounds is written out: unroll = [1].
 // CHECK-LABEL: void pieces_line_tile6(

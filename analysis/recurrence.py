@@ -1,0 +1,126 @@
+"""Recurrences: updates whose points along one axis need what the points just before them gave.
+
+    f[x, r] += a * f[x, r - 1]        // a line per x, of which each step reads the one before
+
+Lines do not see one another, so they may run at once, and what a step reads of earlier ones can stay in registers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from xdsl.ir import SSAValue
+from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineConstantExpr, AffineDimExpr, AffineExpr
+
+from tilefuse.analysis.access import reads
+from tilefuse.analysis.updates import Axis, UpdateFacts
+from tilefuse.dialects.img.ops import PrintOp, ReadOp, UpdateOp
+
+DEEPEST = 8
+"""Steps back that a step may read: so many values of each function are kept."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """A coordinate of which each value has a recurrence of its own."""
+
+    coordinate: SSAValue
+    dim: int
+    """Where it stands alone among the indices that are written."""
+    is_pure: bool
+    """Whether it runs over the box of the functions, or over the domain."""
+
+
+@dataclass(frozen=True)
+class Recurrence:
+    """The axes of a recurrence, and how far back each read of the functions themselves goes."""
+
+    scan: SSAValue
+    """The coordinate of the domain along which steps follow one another."""
+    dim: int
+    """Where it is among the indices that are written."""
+    lines: tuple[Line, ...]
+    """In order of their dimensions, x first."""
+    back: Mapping[ReadOp, int]
+    """Steps from a read to the one that wrote there; 0 and less for places that no step has written by then."""
+
+    @property
+    def depth(self) -> int:
+        """Values of each function that a step needs of those before, 1 at least."""
+        return max([1, *self.back.values()])
+
+
+def recurrence(facts: UpdateFacts) -> Recurrence | str:
+    """The recurrence that an update is, or why it is none, in one sentence."""
+    update = facts.update
+    scans = [c for c, axis in zip(update.coordinates, facts.axes, strict=True) if axis is Axis.Scan]
+    if len(scans) != 1:
+        return "it has no axis along which steps follow one another, or several"
+    (scan,) = scans
+    if any(axis not in (Axis.Pure, Axis.Parallel, Axis.Scan) for axis in facts.axes):
+        return "points of its domain meet at one place"
+    if any(isinstance(op, PrintOp) for op in update.body.block.ops):
+        return "it prints"
+    write = update.write_op
+    written = [_sum(update, x, list(write.indices)) for x in write.map.data.results]
+    dims = [d for d, place in enumerate(written) if place is not None and scan in place.terms]
+    if any(place is None for place in written) or len(dims) != 1:
+        return "it writes at computed places"
+    (dim,) = dims
+    lines = []
+    for c, axis in zip(update.coordinates, facts.axes, strict=True):
+        if axis is not Axis.Scan:
+            lines.append(Line(c, write.positions.index(c), axis is Axis.Pure))
+    back = {}
+    for read in (r for r in reads(update) if r.source in update.currents):
+        there = [_sum(update, x, list(read.indices)) for x in read.map.data.results]
+        steps = _steps_back(there, written, dim, scan)
+        if steps is None:
+            return "it reads itself elsewhere than a number of steps before or after"
+        back[read] = steps
+    if max(back.values()) > DEEPEST:
+        return f"it reads itself {max(back.values())} steps before; {DEEPEST} at most are kept"
+    return Recurrence(scan, dim, tuple(sorted(lines, key=lambda line: line.dim)), back)
+
+
+@dataclass(frozen=True)
+class _Sum:
+    """An index: values times constants, and a constant."""
+
+    terms: Mapping[SSAValue, int]
+    constant: int
+
+
+def _sum(update: UpdateOp, expr: AffineExpr, operands: Sequence[SSAValue]) -> _Sum | None:
+    """An index as a sum of coordinates, and of scalars that stand between the stages; None of any other."""
+    terms: dict[SSAValue, int] = {}
+    constant = 0
+    todo = [(expr, 1)]
+    while todo:
+        part, factor = todo.pop()
+        match part:
+            case AffineConstantExpr(value):
+                constant += factor * value
+            case AffineDimExpr(position):
+                operand = operands[position]
+                if operand not in update.coordinates and operand.owner.parent_op() is update:
+                    return None
+                terms[operand] = terms.get(operand, 0) + factor
+            case AffineBinaryOpExpr(AffineBinaryOpKind.Add, lhs, rhs):
+                todo += [(lhs, factor), (rhs, factor)]
+            case AffineBinaryOpExpr(AffineBinaryOpKind.Mul, lhs, AffineConstantExpr(by)):
+                todo.append((lhs, factor * by))
+            case _:
+                return None
+    return _Sum({v: n for v, n in terms.items() if n}, constant)
+
+
+def _steps_back(there: Sequence[_Sum | None], written: Sequence[_Sum | None], dim: int, scan: SSAValue) -> int | None:
+    """Steps from a read to the one that wrote there; None if that is no one number."""
+    place, here = there[dim], written[dim]
+    if place is None or here is None or place.terms != here.terms or abs(here.terms[scan]) != 1:
+        return None
+    if any(there[d] != written[d] for d in range(len(written)) if d != dim):
+        return None
+    return (here.constant - place.constant) * here.terms[scan]

@@ -1,0 +1,227 @@
+"""The kernel of a recurrence: a thread goes along its line in order, and keeps what the last steps gave.
+
+The inputs of several steps are loaded before the first of them is computed, so that a line waits for memory once for
+all of them. Results are those of the definition to the bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+
+from xdsl.dialects import arith, func
+from xdsl.ir import Attribute, SSAValue
+
+from tilefuse.analysis.recurrence import Line, Recurrence, recurrence
+from tilefuse.analysis.updates import UpdateFacts
+from tilefuse.dialects.img.axes import letter
+from tilefuse.dialects.img.combiners import combined
+from tilefuse.dialects.img.ops import SET, GroupOp, ReadOp, WriteOp
+from tilefuse.dialects.img.types import FuncType
+from tilefuse.execution.scan.attribute import ScanSchedule
+from tilefuse.lowering.abi import threads
+from tilefuse.lowering.emit import PRIVATE, Num
+from tilefuse.lowering.shared_body import SharedBody
+from tilefuse.lowering.symbols import word
+from tilefuse.lowering.update_body import UpdateFunction
+
+_Where = dict[SSAValue, Num]
+
+
+def scan_kernel(group: GroupOp) -> func.FuncOp:
+    """Emit the kernel of a group that holds a recurrence."""
+    return _Scan(group).emit()
+
+
+class _Scan(UpdateFunction):
+    def __init__(self, group: GroupOp):
+        super().__init__(group)
+        found = recurrence(UpdateFacts(self.op))
+        assert isinstance(found, Recurrence)
+        self.recurrence = found
+        self.schedule = ScanSchedule.expect(group.schedule)
+        scan = next(d for d in self.op.domain if d.coordinate is found.scan)
+        self.low, self.steps = self.scalar(scan.min), self.scalar(scan.extent)
+
+    def emit(self) -> func.FuncOp:
+        """The whole function."""
+        if isinstance(self.steps, int) and self.steps <= 0:
+            return self.finished()
+        with ExitStack() as open_scopes:
+            where, rest = self._line(open_scopes)
+            if self.schedule.width > 1:
+                self._lines_together(where, rest)
+            else:
+                self._one_line(where)
+        return self.finished()
+
+    # --- which lines
+
+    def _line(self, open_scopes: ExitStack) -> tuple[_Where, Num]:
+        """Open the loops over blocks and threads: the first line of a thread, and how many there are from it on."""
+        e, sizes, lines = self.e, self.schedule.tile_sizes, self.recurrence.lines
+        counts = [
+            e.ceildiv(self.out.extent(line.dim, e), size, f"tiles_{letter(line.dim)}")
+            for line, size in zip(lines, sizes, strict=True)
+        ]
+        depth: Num = 1
+        for n in counts[2:]:
+            depth = e.mul(depth, n)
+        loops = [(depth, "bz", "block_z"), (counts[1] if len(counts) > 1 else 1, "by", "block_y")]
+        loops.append((counts[0] if counts else 1, "bx", "block_x"))
+        bz, by, bx = (open_scopes.enter_context(e.loop(n, name, level=level)) for n, name, level in loops)
+        lanes = zip(reversed(threads(self.group)), "zyx", strict=True)
+        tz, ty, tx = (open_scopes.enter_context(e.loop(n, f"t{a}", level=f"thread_{a}")) for n, a in lanes)
+        blocks = [bx, by, *self._apart(bz, counts[2:])]
+        lanes_of: list[Num] = [tx, ty, tz, *[0] * len(lines)]
+        inside: SSAValue | None = None
+        where: _Where = {}
+        rest: Num = 1
+        for number, line in enumerate(lines):
+            first, extent = self._span(line)
+            lane = e.mul(lanes_of[number], self.schedule.width) if number == 0 else lanes_of[number]
+            offset = e.add(e.mul(blocks[number], sizes[number]), lane)
+            where[line.coordinate] = e.add(first, offset)
+            inside = e.both(inside, e.compare("slt", offset, extent))
+            rest = e.sub(extent, offset) if number == 0 else rest
+        open_scopes.enter_context(e.when(inside))
+        return where, rest
+
+    def _span(self, line: Line) -> tuple[Num, Num]:
+        """Where the lines along a coordinate begin, and how many there are."""
+        if line.is_pure:
+            return self.out.mins[line.dim], self.out.extent(line.dim, self.e)
+        dimension = next(d for d in self.op.domain if d.coordinate is line.coordinate)
+        return self.scalar(dimension.min), self.scalar(dimension.extent)
+
+    def _apart(self, number: Num, counts: Sequence[Num]) -> list[Num]:
+        """The numbers along each dimension of which there are `counts`, out of one that counts all."""
+        found = []
+        for n in counts[:-1]:
+            quotient = self.e.op(arith.DivUIOp(self.e.value(number), self.e.value(n)))
+            found.append(self.e.sub(number, self.e.mul(quotient, n)))
+            number = quotient
+        return [*found, number]
+
+    # --- steps
+
+    def _one_line(self, where: _Where) -> None:
+        e, unroll = self.e, self.schedule.unroll
+        kept = self._kept(self.recurrence.depth)
+        for back in range(self.recurrence.depth):
+            self._keep_old(kept, where, back, [back])
+        name = word(self.recurrence.scan.name_hint or "r")
+
+        def steps(k: Num, count: int) -> None:
+            self._steps([self._at(where, e.add(k, u)) for u in range(count)], kept, [])
+
+        if isinstance(self.steps, int):
+            whole = self.steps // unroll * unroll
+            if whole:
+                with e.loop(whole, name, step=unroll) as k:
+                    steps(k, unroll)
+            if whole < self.steps:
+                steps(whole, self.steps - whole)
+            return
+        count = e.max(self.steps, 0)
+        last = e.sub(count, e.mod(count, unroll))
+        with e.loop(last, name, step=unroll) as k:
+            steps(k, unroll)
+        if unroll > 1:
+            with e.loop(count, name, start=last) as k:
+                steps(k, 1)
+
+    def _lines_together(self, where: _Where, rest: Num) -> None:
+        """Lines side by side, one step of all after the other: a loop over them that vectors may run."""
+        e, width, depth = self.e, self.schedule.width, self.recurrence.depth
+        first = self.recurrence.lines[0].coordinate
+        kept = self._kept(depth, width)
+        count = e.min(rest, width)
+        for back in range(depth):
+            with e.loop(count, "i", simd=True) as i:
+                self._keep_old(kept, where | {first: e.add(where[first], i)}, back, [back, i])
+        with (
+            e.loop(self.steps, word(self.recurrence.scan.name_hint or "r")) as k,
+            e.loop(count, "i", simd=True) as i,
+        ):
+            self._steps([self._at(where | {first: e.add(where[first], i)}, k)], kept, [i])
+
+    def _at(self, where: _Where, k: Num) -> _Where:
+        return where | {self.recurrence.scan: self.e.add(self.low, k)}
+
+    def _kept(self, *shape: int) -> list[SSAValue]:
+        """What the last steps gave, per function: the last one first."""
+        types = (self.old(n).memref.type for n in range(len(self.op.olds)))
+        return [self.e.alloca(shape, type.element_type, PRIVATE, "kept") for type in types]  # type: ignore[attr-defined]
+
+    def _keep_old(self, kept: Sequence[SSAValue], where: _Where, back: int, place: Sequence[Num]) -> None:
+        """Keep what stood before the first step where a step `back + 1` before it would have written."""
+        e = self.e
+        at = where | {self.recurrence.scan: e.sub(self.low, back + 1)}
+        for number, of in enumerate(kept):
+            buffer = self.old(number)
+            index = self._position(number, at)
+            axis = len(index) - 1 - self.recurrence.dim
+            # there may be nothing so far back, which no step reads then
+            index[axis] = e.clamp(index[axis], 0, e.sub(buffer.extent(self.recurrence.dim, e), 1))
+            e.store(e.load(buffer.memref, index), of, place)
+
+    def _steps(self, points: Sequence[_Where], kept: Sequence[SSAValue], lane: list[Num]) -> None:
+        """Steps one after the other, all of whose inputs are loaded first."""
+        e, depth = self.e, self.recurrence.depth
+        body = SharedBody(self)
+        old: list[dict[ReadOp, SSAValue]] = []
+        standing: list[list[SSAValue | None]] = []
+        for where in points:
+            old.append({r: self._read_old(r, where) for r, back in self.recurrence.back.items() if back <= 0})
+            standing.append([self._standing(number, where) for number in range(len(kept))])
+            body.prepare(where, old[-1].get)
+        last = [[e.load(of, [back, *lane]) for back in range(depth)] for of in kept]
+        for where, loaded, stands in zip(points, old, standing, strict=True):
+
+            def own(read: ReadOp, loaded: dict[ReadOp, SSAValue] = loaded) -> SSAValue:
+                if read in loaded:
+                    return loaded[read]
+                return last[self.op.currents.index(read.source)][self.recurrence.back[read] - 1]  # type: ignore[arg-type]
+
+            terms, counts = body.at(where, own)
+            new = []
+            for number, (way, term) in enumerate(zip(self.op.combiners, terms, strict=True)):
+                before = stands[number]
+                value = term
+                if way != SET:
+                    assert before is not None
+                    value = e.op(combined(way, self._element(number), before, term))
+                if counts is not None:
+                    assert before is not None
+                    value = e.select(counts, value, before)
+                new.append(value)
+            for number, value in enumerate(new):
+                e.store(value, self.old(number).memref, self._position(number, where))
+                last[number] = [value, *last[number][:-1]]
+        for of, values in zip(kept, last, strict=True):
+            for back, value in enumerate(values):
+                e.store(value, of, [back, *lane])
+
+    def _standing(self, number: int, where: _Where) -> SSAValue | None:
+        """What stands where a step writes, if it needs that."""
+        if self.op.combiners[number] == SET and self.op.write_op.predicate is None:
+            return None
+        return self.e.load(self.old(number).memref, self._position(number, where))
+
+    def _read_old(self, read: ReadOp, where: _Where) -> SSAValue:
+        """What the update reads of itself where no step has written yet."""
+        buffer = self.old(self.op.currents.index(read.source))  # type: ignore[arg-type]
+        return self.e.load(buffer.memref, buffer.index(self._indices(read, where), self.e))
+
+    def _position(self, number: int, where: _Where) -> list[Num]:
+        return self.old(number).index(self._indices(self.op.write_op, where), self.e)
+
+    def _indices(self, op: ReadOp | WriteOp, where: _Where) -> list[Num]:
+        operands = [where[v] if v in where else self.scalar(v) for v in op.indices]
+        return [self.e.affine(x, operands) for x in op.map.data.results]
+
+    def _element(self, number: int) -> Attribute:
+        type = self.op.olds[number].type
+        assert isinstance(type, FuncType)
+        return type.element

@@ -1,0 +1,110 @@
+"""Merging of groups whose kernel then stores several stages: part of `group-stages`.
+
+A function that several groups read, or that is an output too, cannot vanish into one of them: but one kernel may store
+it and compute with it what reads it. And stages that read the same function load it once if one kernel computes both.
+So groups that each store one stage are merged, best saving first, as long as that takes less time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
+
+from tilefuse.analysis.access import reads
+from tilefuse.analysis.model import PipelineModel
+from tilefuse.dialects.img.ops import UpdateOp
+
+Cost = Callable[[Sequence[int]], float | None]
+"""Microseconds of stages, in program order, as one kernel; None if they cannot be one."""
+
+
+def store_together(model: PipelineModel, groups: Sequence[Sequence[int]], cost: Cost, most: int) -> list[list[int]]:
+    """Merge groups, given and returned by their members in program order; `most` stages at most in one."""
+    found = _Groups(model, groups)
+    savings: dict[tuple[int, int], float] = {}
+    while True:
+        for pair in set(found.pairs()) - savings.keys():
+            savings[pair] = _saving(model, found.members[pair[0]], found.members[pair[1]], cost, most)
+        # what is not legal now may be so when other groups are merged
+        legal = [p for p, saved in savings.items() if saved > 0 and found.may_merge(*p)]
+        if not legal:
+            return list(found.members.values())
+        a, b = max(legal, key=lambda p: (savings[p], p))
+        found.merge(a, b)
+        savings = {pair: saved for pair, saved in savings.items() if not {a, b} & {*pair}}
+
+
+def _saving(model: PipelineModel, a: Sequence[int], b: Sequence[int], cost: Cost, most: int) -> float:
+    """Microseconds that merging saves; 0 where it is impossible, or stores no more than one stage."""
+    both = sorted((*a, *b))
+    if len(both) > most or len(model.stored(both)) < 2:
+        return 0.0
+    first, second = cost(a), cost(b)
+    if first is None or second is None or (merged := cost(both)) is None:
+        return 0.0
+    return first + second - merged
+
+
+class _Groups:
+    """Groups and who needs whom; a group is numbered by one of its members."""
+
+    def __init__(self, model: PipelineModel, groups: Sequence[Sequence[int]]):
+        self.members = {g[-1]: list(g) for g in groups}
+        self._of = {id: number for number, members in self.members.items() for id in members}
+        # kernels of their own, which are no stages, order those of stages, too
+        self._of |= {n.id: n.id for n in model.nodes if isinstance(n.op, UpdateOp)}
+        self._needs = {
+            n.id: _read_by_update(model, n.op) if isinstance(n.op, UpdateOp) else model.producers(n.id)
+            for n in model.nodes
+        }
+
+    def merge(self, a: int, b: int) -> None:
+        """Make one group of two, whose number is the second's."""
+        self.members[b] = sorted(self.members.pop(a) + self.members[b])
+        self._of |= dict.fromkeys(self.members[b], b)
+
+    def pairs(self) -> Iterator[tuple[int, int]]:
+        """Yield the pairs worth a look: a group and one that reads it, or neighbours among those that read a function.
+
+        The first is the one whose last stage comes first.
+        """
+        readers: dict[int, set[int]] = {}
+        for number, members in self.members.items():
+            for id in members:
+                for producer in self._needs[id]:
+                    if (of := self._of.get(producer)) != number:
+                        readers.setdefault(producer, set()).add(number)
+                        if of in self.members:
+                            yield self._pair(of, number)
+        for numbers in readers.values():
+            for pair in pairwise(sorted(numbers, key=lambda g: self.members[g][-1])):
+                yield self._pair(*pair)
+
+    def _pair(self, a: int, b: int) -> tuple[int, int]:
+        return (a, b) if self.members[a][-1] < self.members[b][-1] else (b, a)
+
+    def may_merge(self, a: int, b: int) -> bool:
+        """Whether no other kernel has to run between the two."""
+        return not (self._is_between(a, b) or self._is_between(b, a))
+
+    def _is_between(self, first: int, last: int) -> bool:
+        """Whether `last` needs a third kernel that needs `first`."""
+        waiting = list(self._needed_by(last) - {first})
+        seen = {last, *waiting}
+        while waiting:
+            needed = self._needed_by(waiting.pop())
+            if first in needed:
+                return True
+            waiting += needed - seen
+            seen |= needed
+        return False
+
+    def _needed_by(self, number: int) -> set[int]:
+        """The kernels that one reads from."""
+        members = self.members.get(number, [number])
+        return {self._of[p] for id in members for p in self._needs[id] if p in self._of} - {number}
+
+
+def _read_by_update(model: PipelineModel, op: UpdateOp) -> list[int]:
+    functions = (*op.olds, *(read.source for read in reads(op) if read.source not in op.currents))
+    return sorted({model.node_of[f] for f in functions})

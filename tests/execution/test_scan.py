@@ -1,0 +1,172 @@
+"""Recurrences with the last values in registers: random ones, to the bit as the evaluator."""
+
+import random
+
+import numpy as np
+import pytest
+from emulated_cuda import emulated
+from random_programs import passes
+
+import tilefuse as hl
+from tilefuse.analysis.recurrence import Recurrence, recurrence
+from tilefuse.analysis.updates import UpdateFacts
+from tilefuse.dialects.img.ops import UpdateOp
+from tilefuse.passes.pipeline import run_passes, standard_passes
+from tilefuse.passes.tile import Tile
+
+PICTURE = np.random.default_rng(4).integers(0, 256, (12, 13), dtype=np.uint8)
+
+
+def _recurrence(seed: int):
+    """A Func with one recurrence along a dimension, the arguments of a call, and its schedule by hand."""
+    rng = random.Random(seed)
+    rank = rng.randint(1, 3)
+    x = [hl.Var(n) for n in "xyz"[:rank]]
+    image, extent = hl.ImageParam(hl.UInt(8), 2, "image"), hl.Param(hl.Int(32), "extent")
+    edge = hl.BoundaryConditions.repeat_edge(image)
+    along = rng.randrange(rank)
+    deep, first = rng.choice([1, 1, 2, 3]), rng.randint(1, 4)
+    of_run_time, backwards = rng.random() < 0.4, rng.random() < 0.4
+    length = rng.choice([0, 1, 2, 5, 8])
+    spans = [(first, extent if of_run_time else length)]
+    other = rng.choice([d for d in range(rank) if d != along]) if rank > 1 and rng.random() < 0.3 else None
+    if other is not None:
+        spans.append((rng.randint(0, 1), rng.choice([1, 2, 4])))
+    r = hl.RDom(spans)
+    if rng.random() < 0.3:
+        r.where(edge[r[0], 2] % 3 != 0)
+    step = 11 - r[0] if backwards else r[0] + rng.randint(0, 1)
+    sign = 1 if backwards else -1
+
+    def at(shift: int):
+        here = [*x]
+        here[along] = step + shift
+        if other is not None:
+            here[other] = r[1]
+        return tuple(here)
+
+    beside = next((v for d, v in enumerate(x) if d not in (along, other)), r[0])
+    types = [rng.choice([hl.Int(32), hl.UInt(8), hl.Float(32), hl.Float(64)]) for _ in range(rng.choice([1, 1, 2]))]
+    f = hl.Func("f")
+    start = [hl.cast(t, edge[x[0], x[-1]] + n) for n, t in enumerate(types)]
+    f[tuple(x)] = start[0] if len(types) == 1 else tuple(start)
+
+    def value(shift: int, n: int, type):
+        found = f[at(shift)]
+        return hl.cast(type, found if len(types) == 1 else found[n])
+
+    def new(n: int, type):
+        term = value(sign * deep, rng.randrange(len(types)), type)
+        if rng.random() < 0.5:
+            term = term + value(rng.choice([0, 0, -sign, sign]), n, type)
+        return hl.cast(type, term + hl.cast(type, edge[r[0], beside] if rng.random() < 0.7 else r[0]))
+
+    results = [new(n, t) for n, t in enumerate(types)]
+    if len(types) == 1 and rng.random() < 0.3:
+        f[at(0)] += results[0]
+    else:
+        f[at(0)] = results[0] if len(types) == 1 else tuple(results)
+    arguments = {"image": PICTURE, "sizes": [rng.randint(1, 14) for _ in range(rank)]}
+    if of_run_time:
+        arguments["extent"] = rng.choice([-1, 0, 1, 2, 7])
+    width = rng.choice([1, 3, 8]) if rank > 1 else 1
+    threads = [rng.choice([1, 2, 8]), 1, 1][: max(1, rank - 1)]
+    tile = Tile(
+        shape="scan", sizes=(threads[0] * width, *threads[1:]), threads=tuple(threads),
+        vector=1 if width > 1 else rng.choice([1, 2, 4]),
+    )  # fmt: skip
+    return f, arguments, tile
+
+
+def _update(func) -> UpdateOp:
+    return next(op for op in hl.Pipeline(func).to_module().walk() if isinstance(op, UpdateOp))
+
+
+def _program(func, tile: Tile, target: str, others):
+    return hl.Pipeline(func).compile(target, passes=[tile if isinstance(p, Tile) else p for p in others])
+
+
+def _drawn(seed: int):
+    func, arguments, tile = _recurrence(seed)
+    if not isinstance(recurrence(UpdateFacts(_update(func))), Recurrence):
+        pytest.skip("reads itself in a way that is no recurrence")
+    return func, arguments, tile
+
+
+@pytest.mark.parametrize("seed", [*range(6), *(pytest.param(s, marks=pytest.mark.slow) for s in range(6, 40))])
+def test_random_recurrences(seed):
+    func, arguments, tile = _drawn(seed)
+    expected = hl.Pipeline(func).compile("reference")(**arguments)
+    for found in _results(func, arguments, tile):
+        for a, b in zip(_listed(found), _listed(expected), strict=True):
+            np.testing.assert_array_equal(a, b)
+
+
+def _results(func, arguments, tile):
+    yield _program(func, tile, "cpu", standard_passes("cpu"))(**arguments)
+    with emulated():
+        yield _program(func, tile, "cpu", passes("h200"))(**arguments)
+
+
+def _listed(found) -> list[np.ndarray]:
+    return list(found) if isinstance(found, tuple | list) else [found]
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("seed", range(80))
+def test_random_recurrences_on_gpu(seed):
+    func, arguments, tile = _drawn(seed)
+    expected = hl.Pipeline(func).compile("reference")(**arguments)
+    cupy = pytest.importorskip("cupy")
+    found = _program(func, tile, "cuda", standard_passes("h200"))(**arguments | {"image": cupy.asarray(PICTURE)})
+    for a, b in zip(_listed(found), _listed(expected), strict=True):
+        np.testing.assert_array_equal(a.get(), b)
+
+
+def test_most_draws_are_recurrences():
+    kinds = [isinstance(recurrence(UpdateFacts(_update(_recurrence(s)[0]))), Recurrence) for s in range(40)]
+    assert sum(kinds) > 25
+
+
+@pytest.mark.parametrize(("steps", "back"), [(1, 1), (3, 3)])
+def test_steps_back_either_way(steps, back):
+    x, y = hl.Var("x"), hl.Var("y")
+    image = hl.ImageParam(hl.Float(32), 2, "image")
+    r = hl.RDom([(steps, image.dim(1).extent() - steps)])
+    f = hl.Func("f")
+    f[x, y] = image[x, y]
+    last = image.dim(1).extent() - 1
+    f[x, last - r] = f[x, last - r] + f[x, last - r + steps]
+    found = recurrence(UpdateFacts(_update(f)))
+    assert isinstance(found, Recurrence)
+    assert sorted(found.back.values()) == [0, back]
+    assert [line.dim for line in found.lines] == [0]
+
+
+@pytest.mark.parametrize(
+    ("place", "reason"),
+    [
+        (lambda f, r, x: f[(r * 2) % 3, x], "reads itself elsewhere"),
+        (lambda f, r, x: f[r - 9, x], "9 steps before; 8 at most"),
+        (lambda f, r, x: f[5, x], "reads itself elsewhere"),
+    ],
+)
+def test_what_is_no_recurrence(place, reason):
+    x, y = hl.Var("x"), hl.Var("y")
+    r = hl.RDom([(9, 6)])
+    f = hl.Func("f")
+    f[x, y] = x + y
+    f[r, y] = f[r, y] + place(f, r, y)
+    assert reason in recurrence(UpdateFacts(_update(f)))
+
+
+@pytest.mark.parametrize("target", ["h200", "cpu"])
+def test_search_takes_it_for_running_sums(target):
+    x, y = hl.Var("x"), hl.Var("y")
+    image = hl.ImageParam(hl.Float(32), 2, "image")
+    r = hl.RDom([(1, image.dim(1).extent() - 1)])
+    f = hl.Func("f")
+    f[x, y] = image[x, y]
+    f[x, r] += f[x, r - 1]
+    text = str(run_passes(hl.Pipeline(f).to_module(), standard_passes(target)))
+    assert "#schedule.scan<" in text
