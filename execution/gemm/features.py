@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import product
 
 from xdsl.dialects import arith
@@ -24,6 +24,10 @@ CACHE_READS_PER_INSTRUCTION = 0.5
 """Reads of the L1 cache by a warp in the time of one of its instructions on all schedulers."""
 
 
+SPREAD = 1.5
+"""Time of blocks of points along a dimension over those along the one before, where operands lie alike."""
+
+
 @dataclass(frozen=True, slots=True)
 class Shared:
     """Operations of a thread for one step of its points, those that several have in common counted once."""
@@ -32,7 +36,8 @@ class Shared:
     reads: int
 
 
-def shared(update: UpdateOp, points: Sequence[int], unroll: int) -> Shared:
+@lru_cache(maxsize=512)
+def shared(update: UpdateOp, points: tuple[int, ...], unroll: int) -> Shared:
     """Count what `points` of the pure coordinates, and `unroll` steps of the innermost dimension, have in common.
 
     Per step. Reads at computed places count as different ones wherever what they are computed from is.
@@ -92,6 +97,8 @@ class GemmFeatures(Features):
     """Of a thread, about."""
     parallel: float
     """Operations of a thread that wait for none of each other."""
+    spread: int
+    """The last dimension along which a thread has several points: the further, the less of a line do these share."""
 
     def analytical(self, machine: Machine) -> float:
         memory = self.bytes / machine.bytes_per_us
@@ -110,7 +117,7 @@ class GemmFeatures(Features):
             share = (rounds - 1) if now == resident and rounds > 1 and time == 0.0 else 1
             time += share * self._wave(machine, now)
             left -= share * now
-        return max(memory, time) + machine.launch_us
+        return max(memory, time * SPREAD ** (self.spread - 1)) + machine.launch_us
 
     def _wave(self, machine: Machine, blocks: int) -> float:
         """Microseconds of so many blocks on a multiprocessor at once."""

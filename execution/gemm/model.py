@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator, Sequence
+from itertools import product
 from typing import TYPE_CHECKING, ClassVar
 
 from tilefuse.dialects.img.ops import PrintOp, UpdateOp
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 WARPS = (1, 2, 4, 8)
 ALONG_X = (1, 2, 4, 8)
-ALONG_OTHERS = (1, 2, 4, 8)
+ALONG_OTHERS = (1, 2, 4, 5, 8, 10)
 WRITTEN_OUT = 256
 """Points times steps that are written out, at most."""
 CPU_POINTS = ((32, 1), (64, 1), (32, 4), (64, 4))
@@ -69,17 +70,15 @@ class Gemm(ExecutionModel):
                         points[others[0]] = rows
                     yield self._candidate(facts, machine, (1,) * rank, tuple(points), 1)
             return
-        for d in others:
+        for d, along_x, along_d in product(others, ALONG_X, ALONG_OTHERS if rank > 1 else (1,)):
+            unroll = max(1, min(8, WRITTEN_OUT // (along_x * along_d)))
             for warps in WARPS if rank > 1 else (1,):
-                for along_x in ALONG_X:
-                    for along_d in ALONG_OTHERS if rank > 1 else (1,):
-                        threads, points = [1] * rank, [1] * rank
-                        threads[0], points[0] = (32 if rank > 1 else 128), along_x
-                        if rank > 1:
-                            # threads lie in the first three dimensions
-                            threads[d if d < 3 else 1], points[d] = warps, along_d
-                        unroll = max(1, min(8, WRITTEN_OUT // (along_x * along_d)))
-                        yield self._candidate(facts, machine, tuple(threads), tuple(points), unroll)
+                threads, points = [1] * rank, [1] * rank
+                threads[0], points[0] = (32 if rank > 1 else 128), along_x
+                if rank > 1:
+                    # threads lie in the first three dimensions
+                    threads[d if d < 3 else 1], points[d] = warps, along_d
+                yield self._candidate(facts, machine, tuple(threads), tuple(points), unroll)
 
     def _candidate(
         self, facts: GroupFacts, machine: Machine, threads: tuple[int, ...], points: tuple[int, ...], unroll: int
@@ -100,7 +99,7 @@ class Gemm(ExecutionModel):
             blocks=math.prod(-(-n // t) for n, t in zip(work.pure, tile, strict=True)),
             bytes=pure * size * 2.0 + _operand_bytes(facts), instructions=each.operations, reads=each.reads,
             steps=work.steps, threads=math.prod(threads), registers=min(255, 24 + 2 * each.reads + count),
-            parallel=count,
+            parallel=count, spread=max([1, *(d for d, p in enumerate(points) if p > 1)]),
         )  # fmt: skip
         return Candidate(self.name, tile, threads, unroll, {}, features, predict(features, machine))
 
