@@ -36,7 +36,7 @@ class Line:
 class Recurrence:
     """The axes of a recurrence, and how far back each read of the functions themselves goes."""
 
-    scan: SSAValue
+    along: SSAValue
     """The coordinate of the domain along which steps follow one another."""
     dim: int
     """Where it is among the indices that are written."""
@@ -57,14 +57,14 @@ def recurrence(facts: UpdateFacts) -> Recurrence | str:
     scans = [c for c, axis in zip(update.coordinates, facts.axes, strict=True) if axis is Axis.Scan]
     if len(scans) != 1:
         return "it has no axis along which steps follow one another, or several"
-    (scan,) = scans
+    (along,) = scans
     if any(axis not in (Axis.Pure, Axis.Parallel, Axis.Scan) for axis in facts.axes):
         return "points of its domain meet at one place"
     if any(isinstance(op, PrintOp) for op in update.body.block.ops):
         return "it prints"
     write = update.write_op
     written = [_sum(update, x, list(write.indices)) for x in write.map.data.results]
-    dims = [d for d, place in enumerate(written) if place is not None and scan in place.terms]
+    dims = [d for d, place in enumerate(written) if place is not None and along in place.terms]
     if any(place is None for place in written) or len(dims) != 1:
         return "it writes at computed places"
     (dim,) = dims
@@ -75,13 +75,13 @@ def recurrence(facts: UpdateFacts) -> Recurrence | str:
     back = {}
     for read in (r for r in reads(update) if r.source in update.currents):
         there = [_sum(update, x, list(read.indices)) for x in read.map.data.results]
-        steps = _steps_back(there, written, dim, scan)
+        steps = _steps_back(there, written, dim, along)
         if steps is None:
             return "it reads itself elsewhere than a number of steps before or after"
         back[read] = steps
     if max(back.values()) > DEEPEST:
         return f"it reads itself {max(back.values())} steps before; {DEEPEST} at most are kept"
-    return Recurrence(scan, dim, tuple(sorted(lines, key=lambda line: line.dim)), back)
+    return Recurrence(along, dim, tuple(sorted(lines, key=lambda line: line.dim)), back)
 
 
 @dataclass(frozen=True)
@@ -116,11 +116,11 @@ def _sum(update: UpdateOp, expr: AffineExpr, operands: Sequence[SSAValue]) -> _S
     return _Sum({v: n for v, n in terms.items() if n}, constant)
 
 
-def _steps_back(there: Sequence[_Sum | None], written: Sequence[_Sum | None], dim: int, scan: SSAValue) -> int | None:
+def _steps_back(there: Sequence[_Sum | None], written: Sequence[_Sum | None], dim: int, along: SSAValue) -> int | None:
     """Steps from a read to the one that wrote there; None if that is no one number."""
     place, here = there[dim], written[dim]
-    if place is None or here is None or place.terms != here.terms or abs(here.terms[scan]) != 1:
+    if place is None or here is None or place.terms != here.terms or abs(here.terms[along]) != 1:
         return None
     if any(there[d] != written[d] for d in range(len(written)) if d != dim):
         return None
-    return (here.constant - place.constant) * here.terms[scan]
+    return (here.constant - place.constant) * here.terms[along]

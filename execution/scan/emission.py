@@ -40,7 +40,7 @@ class _Scan(UpdateFunction):
         assert isinstance(found, Recurrence)
         self.recurrence = found
         self.schedule = ScanSchedule.expect(group.schedule)
-        scan = next(d for d in self.op.domain if d.coordinate is found.scan)
+        scan = next(d for d in self.op.domain if d.coordinate is found.along)
         self.low, self.steps = self.scalar(scan.min), self.scalar(scan.extent)
 
     def emit(self) -> func.FuncOp:
@@ -110,7 +110,7 @@ class _Scan(UpdateFunction):
         kept = self._kept(self.recurrence.depth)
         for back in range(self.recurrence.depth):
             self._keep_old(kept, where, back, [back])
-        name = word(self.recurrence.scan.name_hint or "r")
+        name = word(self.recurrence.along.name_hint or "r")
 
         def steps(k: Num, count: int) -> None:
             self._steps([self._at(where, e.add(k, u)) for u in range(count)], kept, [])
@@ -141,13 +141,13 @@ class _Scan(UpdateFunction):
             with e.loop(count, "i", simd=True) as i:
                 self._keep_old(kept, where | {first: e.add(where[first], i)}, back, [back, i])
         with (
-            e.loop(self.steps, word(self.recurrence.scan.name_hint or "r")) as k,
+            e.loop(self.steps, word(self.recurrence.along.name_hint or "r")) as k,
             e.loop(count, "i", simd=True) as i,
         ):
             self._steps([self._at(where | {first: e.add(where[first], i)}, k)], kept, [i])
 
     def _at(self, where: _Where, k: Num) -> _Where:
-        return where | {self.recurrence.scan: self.e.add(self.low, k)}
+        return where | {self.recurrence.along: self.e.add(self.low, k)}
 
     def _kept(self, *shape: int) -> list[SSAValue]:
         """What the last steps gave, per function: the last one first."""
@@ -157,7 +157,7 @@ class _Scan(UpdateFunction):
     def _keep_old(self, kept: Sequence[SSAValue], where: _Where, back: int, place: Sequence[Num]) -> None:
         """Keep what stood before the first step where a step `back + 1` before it would have written."""
         e = self.e
-        at = where | {self.recurrence.scan: e.sub(self.low, back + 1)}
+        at = where | {self.recurrence.along: e.sub(self.low, back + 1)}
         for number, of in enumerate(kept):
             buffer = self.old(number)
             index = self._position(number, at)

@@ -72,7 +72,7 @@ class Scan(ExecutionModel):
 
         work, update = facts.update_work, facts.update.update
         extents: dict[SSAValue, int] = dict(zip(update.coordinates, (*work.pure, *work.domain), strict=True))
-        lines, steps = [extents[line.coordinate] for line in found.lines], extents[found.scan]
+        lines, steps = [extents[line.coordinate] for line in found.lines], extents[found.along]
         nodes, own = facts.model.nodes, set(update.currents)
         each = sum(nodes[facts.model.node_of[r.source]].bytes for r in reads(update) if r.source not in own)
         count = math.prod(lines) * steps

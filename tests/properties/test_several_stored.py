@@ -1,6 +1,7 @@
 """Kernels that store several stages: of other shapes than the anchor, read by others too, in boxes of their own."""
 
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -138,7 +139,7 @@ def arrays(found):
     return [a for part in found for a in arrays(part)] if isinstance(found, tuple) else [found]
 
 
-def check(definition, program):
+def check(definition, program, there=np.asarray):
     """Compare with the evaluator, in rows that lie where vectors may and in others."""
     functions, sizes = definition()
     reference = hl.Pipeline(functions).compile(target="reference")
@@ -148,9 +149,9 @@ def check(definition, program):
         picture = rng.integers(0, 256, shape).astype(np.uint8)
         if definition is not subwords:
             picture = picture.astype(np.float32) / 255
-        found, expected = program(picture, sizes=sizes), reference(picture, sizes=sizes)
+        found, expected = program(there(picture), sizes=sizes), reference(picture, sizes=sizes)
         for got, wanted in zip(arrays(found), arrays(expected), strict=True):
-            np.testing.assert_array_equal(got, wanted)
+            np.testing.assert_array_equal(got.get() if hasattr(got, "get") else got, wanted)
 
 
 def compiled(definition, target, machine, shape="auto"):
@@ -212,21 +213,24 @@ def test_random_pipelines(seed, shape, monkeypatch, tmp_path):
 @pytest.mark.parametrize("seed", range(40))
 def test_random_pipelines_on_a_gpu(seed):
     case = random_pipeline(seed, returned=0.5)
+    cupy = pytest.importorskip("cupy")
     program = compile_pipeline(case.module, "cuda", strict_float=True)
-    assert_equal(call(program, case), evaluated(case), f"seed {seed}")
+    on_gpu = replace(case, inputs={name: cupy.asarray(array) for name, array in case.inputs.items()})
+    found = {name: cupy.asnumpy(array) for name, array in call(program, on_gpu).items()}
+    assert_equal(found, evaluated(case), f"seed {seed}")
 
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("definition", ALL)
 def test_one_block_tile_on_a_gpu(definition):
-    check(definition, compiled(definition, "cuda", "h200", "block_tile"))
+    check(definition, compiled(definition, "cuda", "h200", "block_tile"), pytest.importorskip("cupy").asarray)
 
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("shape", ["warp_tile", "warp_exchange"])
 @pytest.mark.parametrize("definition", FOLLOW_ONE_TO_ONE)
 def test_one_warp_tile_on_a_gpu(definition, shape):
-    check(definition, compiled(definition, "cuda", "h200", shape))
+    check(definition, compiled(definition, "cuda", "h200", shape), pytest.importorskip("cupy").asarray)
 
 
 @pytest.mark.parametrize("first", [0, 1000])
