@@ -32,6 +32,8 @@ class Wishes:
     """Whether rows of a warp tile go from warp to warp; None for what is cheaper."""
     needs: Mapping[Kind, int] = field(default_factory=dict)
     """Registers per thread that schedules were found to need."""
+    float_order: bool = False
+    """Whether sums and products of floats are formed in the order of their domain."""
     thorough: bool = True
     """False to compare groups: fewer schedules, and none that is surely dearer than one before."""
 

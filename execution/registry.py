@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 _MODELS = {
     "warp_tile": ("warp_tile.model", "WarpTile"),
     "block_tile": ("block_tile.model", "BlockTile"),
+    "reduce": ("reduce.model", "Reduce"),
     "scatter": ("scatter.model", "Scatter"),
     "gemm": ("gemm.model", "Gemm"),
     "in_order": ("in_order.model", "InOrder"),

@@ -231,7 +231,8 @@ class UpdateBody:
         if op.source in self.op.currents:
             buffer = self.function.old(self.op.currents.index(op.source))  # type: ignore[arg-type]
             return self.e.load(buffer.memref, buffer.index(where, self.e))
-        return read_global(self.e, self.function.tile, op.source, where, None)
+        # every point of the domain is one that the call has needed
+        return read_global(self.e, self.function.tile, op.source, where, None, needed=True)
 
     def _load(self, op: ReadOp) -> list[SSAValue]:
         """The values of a read at all points, by vectors where they lie so."""

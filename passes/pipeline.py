@@ -73,12 +73,21 @@ def new_context() -> Context:
     return ctx
 
 
+DETERMINISM = ("run_to_run", "not_guaranteed", "gpu_to_gpu")
+"""What is promised of the bits of sums of floats over a domain; the first is the default, which costs nothing."""
+
+
 def standard_passes(
-    target: str, *, extent: Sequence[int] = (1536, 2560), algorithm: str = "both", fast_math: bool = False
+    target: str,
+    *,
+    extent: Sequence[int] = (1536, 2560),
+    algorithm: str = "both",
+    fast_math: bool = False,
+    determinism: str = DETERMINISM[0],
 ) -> list[ModulePass]:
     """From the algorithm to a full schedule for `target` (`cpu`, or a GPU's model or arch).
 
-    `fast_math`: sums of floats may be regrouped.
+    `fast_math`: sums of floats may be regrouped. `determinism`: under `gpu_to_gpu` sums over a domain are not, either.
     """
     check_target(target, "standard_passes")
     size = tuple(extent)
@@ -92,7 +101,7 @@ def standard_passes(
         InlineStages(target=target, extent=size),
         GroupStages(target=target, algorithm=algorithm, extent=size),  # type: ignore[arg-type]
         GroupUpdates(),
-        Tile(target=target, extent=size),
+        Tile(target=target, extent=size, float_order=determinism == "gpu_to_gpu"),
         PromoteMemory(),
         ValidateOccupancy(target=target, fix=True),
     ]

@@ -69,6 +69,8 @@ class Tile(ModulePass):
     """Blocks that share a multiprocessor, with sizes: registers are held to that; 0 leaves it to the compiler."""
     ahead: int = 0
     """Rows of warp tiles that run at once, with sizes: what lies so many rows below is asked for ahead; 0 for none."""
+    float_order: bool = False
+    """Whether sums and products of floats over a domain are formed in its order; else in another, which is fixed."""
     only: str | None = None
     """The one group to tile."""
     extent: tuple[int, ...] = (1536, 2560)
@@ -160,7 +162,8 @@ class Tile(ModulePass):
         given = None if self.shape == AUTO else model_named(self.shape)
         shape = given.name if given is not None and isinstance(facts.definition, given.runs) else None
         try:
-            candidates = list(schedules(facts, machine(self.target), Wishes(shape, self.exchange, needs)))
+            wishes = Wishes(shape, self.exchange, needs, self.float_order)
+            candidates = list(schedules(facts, machine(self.target), wishes))
         except NotFusable as error:
             raise group_error(group, error) from error
         if not candidates and shape is not None and (reason := model_named(shape).why_not(facts)) is not None:

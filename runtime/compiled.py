@@ -86,7 +86,9 @@ class Compiled:
         if passes is None:
             passes = standard_passes(s.backend.machine, **s.options)  # type: ignore[arg-type]
         # Schedules written by hand are validated, but not changed.
-        return [replace(p, keep=self._by_hand) if isinstance(p, ValidateOccupancy) else p for p in passes]
+        passes = [replace(p, keep=self._by_hand) if isinstance(p, ValidateOccupancy) else p for p in passes]
+        # The order of operations is that of the program under strict_float=True, with any passes.
+        return [replace(p, float_order=True) if isinstance(p, Tile) and s.strict_float else p for p in passes]
 
     def _schedule(self, trace: PassTrace | None) -> ModuleOp:
         check = verify if self._settings.verify else None

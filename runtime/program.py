@@ -17,7 +17,7 @@ from tilefuse.analysis.bounds import Box
 from tilefuse.analysis.requirements import drop_requirements
 from tilefuse.dialects.parsing import parse_module
 from tilefuse.dialects.verification import verify as verify_module
-from tilefuse.passes.pipeline import PassTrace
+from tilefuse.passes.pipeline import DETERMINISM, PassTrace
 from tilefuse.runtime import cuda, reporting, timing
 from tilefuse.runtime.arrays import (
     CPU,
@@ -57,7 +57,7 @@ from tilefuse.targets.gpus import gpu
 if TYPE_CHECKING:
     import networkx as nx
 
-_OPTIONS = ("extent", "algorithm", "fast_math")
+_OPTIONS = ("extent", "algorithm", "fast_math", "determinism")
 """What `compile_pipeline` passes on to `standard_passes`."""
 
 _MOST_PREPARED = 128
@@ -79,8 +79,8 @@ def compile_pipeline(
 
     `target`: `auto`, `cuda`, a GPU as in `cuda:sm_80` or `h200`, `cpu` or `reference`. `strict_float`: no
     contraction to fused multiply-adds. `verify`: verify the IR after each pass. `passes`: these instead of
-    the standard ones. `options`: of the standard passes: `extent`, `algorithm`, and `fast_math`, under which sums of
-    floats may be regrouped.
+    the standard ones. `options`: of the standard passes: `extent`, `algorithm`, `fast_math`, under which sums of
+    floats may be regrouped, and `determinism` of sums over a domain: `run_to_run`, or `gpu_to_gpu` for its order.
 
     Raises PipelineError for a pipeline that is wrong, TargetError for a target that this machine lacks.
     """
@@ -94,6 +94,8 @@ def compile_pipeline(
             if strict_float
             else "fast_math=True is of the standard passes; with passes= put SeparateKernels(float=True) among them"
         )
+    if (determinism := options.get("determinism", DETERMINISM[0])) not in DETERMINISM:
+        raise CallTypeError(f"determinism= is one of {', '.join(DETERMINISM)}, not {determinism!r}")
     extent = options.get("extent", ())
     if not isinstance(extent, tuple | list) or not all(isinstance(n, int) and not isinstance(n, bool) for n in extent):
         raise CallTypeError(f"extent= takes sizes as a tuple of integers, x first, not {extent!r}")

@@ -261,7 +261,7 @@ class ScatterKernel:
         self.e.effect(AtomicRMWOp(kind, value, self.tables[number], [self.e.value(at)]))
 
 
-def _attribute(number: float, element: Attribute) -> IntegerAttr[IntegerType] | FloatAttr:  # type: ignore[type-arg]
+def _attribute(number: float, element: Attribute) -> IntegerAttr[IntegerType] | FloatAttr:
     """A number as an element of a function has it."""
     if isinstance(element, AnyFloat):
         return FloatAttr(float(number), element)

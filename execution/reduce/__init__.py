@@ -1,0 +1,1 @@
+"""Execution model `reduce`: the points of a reduction domain shared out to lanes, warps and blocks."""

@@ -1,0 +1,103 @@
+"""The schedule of a reduction."""
+
+from __future__ import annotations
+
+import math
+from typing import ClassVar
+
+from xdsl.irdl import irdl_attr_definition
+from xdsl.utils.exceptions import VerifyException
+
+from tilefuse.dialects.img.schedule import ScheduleAttr
+
+
+@irdl_attr_definition(init=False)
+class ReduceSchedule(ScheduleAttr):
+    """`#schedule.reduce<tile = [1], threads = [32, 8], vector = 4, unroll = 4, segment = 8, split = 2>`.
+
+    `tile`: pure points of a block, per pure dimension. `threads`: lanes, which lie side by side, and warps. Where
+    there are more warps than the tile has rows they share out the domain, and so do `split` blocks: what they find
+    is joined in a fixed order.
+
+    `across = 0`: lanes lie along the first dimension of the domain. A lane takes `vector` points of it at once,
+    `unroll` times for all lanes before the next; after `segment` such rounds another warp goes on, or the next row
+    begins. A row of the tile is one pure point. `across = 1`: lanes lie along the first pure dimension, `vector`
+    points each, and a warp goes over the domain point by point, `unroll` of which are written out. A row of the tile
+    is what the lanes cover.
+    """
+
+    name = "schedule.reduce"
+
+    PARAMETERS: ClassVar = {
+        "tile": None, "threads": None, "vector": 1, "unroll": 1, "segment": 1, "split": 1, "across": 0,
+    }  # fmt: skip
+
+    @property
+    def tile_sizes(self) -> tuple[int, ...]:
+        return self.numbers("tile")
+
+    @property
+    def thread_counts(self) -> tuple[int, ...]:
+        return self.numbers("threads")
+
+    @property
+    def lanes(self) -> int:
+        """Lanes of a warp; 1 on a CPU."""
+        return self.thread_counts[0]
+
+    @property
+    def warps(self) -> int:
+        """Warps of a block."""
+        return self.thread_counts[1]
+
+    @property
+    def vector_width(self) -> int:
+        """Neighbouring points that a lane takes at once."""
+        return self.number("vector")
+
+    @property
+    def across(self) -> bool:
+        """Whether lanes lie along the pure points."""
+        return bool(self.number("across"))
+
+    @property
+    def points(self) -> int:
+        """Pure points of a block."""
+        return math.prod(self.tile_sizes)
+
+    @property
+    def rows(self) -> int:
+        """Rows of the tile, each of which has warps of its own."""
+        return self.points // (self.lanes * self.vector_width if self.across else 1)
+
+    @property
+    def team(self) -> int:
+        """Warps that share out the domain of a row of the tile."""
+        return self.warps // self.rows
+
+    @property
+    def split(self) -> int:
+        """Blocks that share out the domain of a tile."""
+        return self.number("split")
+
+    @property
+    def chunk(self) -> int:
+        """Points of a row of the domain that the lanes take before the next."""
+        return self.lanes * self.vector_width * self.number("unroll")
+
+    def verify(self) -> None:
+        counts = (*self.tile_sizes, *self.thread_counts, *(self.number(k) for k in ("unroll", "segment", "split")))
+        if min(counts) <= 0 or self.vector_width not in (1, 2, 4, 8, 16, 32):
+            raise VerifyException("numbers are positive, and vector is a power of two up to 32")
+        if len(self.thread_counts) != 2 or self.lanes not in (1, 32):
+            raise VerifyException("threads are the 32 lanes of a warp (1 on a CPU) and a number of warps")
+        if self.number("across") > 1:
+            raise VerifyException("across is 0 or 1")
+        width = self.lanes * self.vector_width if self.across else 1
+        own = self.tile_sizes[1:2] if self.across else self.tile_sizes[:1]
+        if self.across and self.tile_sizes[:1] != (width,):
+            raise VerifyException(f"lanes and vector cover {width} points: the tile is as wide")
+        if self.points != width * math.prod(own):
+            raise VerifyException("the tile has one point in all dimensions but those that lanes and warps lie along")
+        if self.warps % math.prod(own):
+            raise VerifyException(f"{self.warps} warps do not share out {math.prod(own)} rows of the tile evenly")

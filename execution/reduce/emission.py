@@ -1,0 +1,275 @@
+"""The kernel of a reduction: warps add up their shares of the domain, then the block, then the last of its blocks.
+
+What is joined with what, and in which order, depends on the schedule and the extents alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+
+from xdsl.dialects import arith, func, gpu
+from xdsl.dialects.builtin import IntegerAttr, i32
+from xdsl.ir import SSAValue
+
+from tilefuse.dialects.img.axes import letter
+from tilefuse.dialects.img.ops import GroupOp
+from tilefuse.dialects.memref_atomics import AtomicRMWOp
+from tilefuse.dialects.nvvm import MemoryBarrierOp, MemScope
+from tilefuse.execution.reduce.attribute import ReduceSchedule
+from tilefuse.execution.reduce.folding import Accumulators, Fold
+from tilefuse.execution.reduce.memory import TICKETS, partial_name, workspaces
+from tilefuse.execution.reduce.traversal import Traversal
+from tilefuse.lowering.emit import SHARED, Num
+from tilefuse.lowering.update_body import UpdateBody, UpdateFunction, wide_reads
+
+_UNROLL = 8
+"""Partial results that a thread loads at once."""
+
+
+def reduce_kernel(group: GroupOp) -> func.FuncOp:
+    """Emit the kernel of a group that holds a reduction."""
+    return _Kernel(group).emit()
+
+
+class _Kernel:
+    """The kernel while it is emitted."""
+
+    def __init__(self, group: GroupOp):
+        self.schedule = ReduceSchedule.expect(group.schedule)
+        self.function = UpdateFunction(group, workspaces(group))
+        self.e, self.op = self.function.e, self.function.op
+        self.folds = [Fold(self.e, self.op, i) for i in range(len(self.op.olds))]
+        self.mins = [self.function.out.mins[d] for d in self.op.pure_dims]
+        self.extents = [self.function.out.extent(d, self.e) for d in self.op.pure_dims]
+        along = self.op.pure[0] if self.schedule.across else self.op.domain[0].coordinate
+        # without warps a compiler finds vectors by itself, wherever they lie
+        wide = wide_reads(self.op, along) if self.schedule.lanes > 1 else []
+        self.traversal = Traversal(self.function, self.schedule, wide)
+
+    def emit(self) -> func.FuncOp:
+        """The whole function."""
+        e, s = self.e, self.schedule
+        with ExitStack() as open_scopes:
+            self._block(open_scopes)
+            shared = s.team > 1 or s.split > 1
+            self.rows = [e.alloca([s.team, s.points], f.type, SHARED, "of_warps") for f in self.folds] if shared else []
+            self.last = e.alloca([1], i32, SHARED, "is_last") if s.split > 1 else None
+            with self._threads() as (warp, lane):
+                self._warp(warp, lane)
+            if shared:
+                self._barrier()
+                with self._threads() as (warp, lane):
+                    self._join_warps(warp, lane)
+            if s.split > 1:
+                self._barrier()
+                self._take_ticket()
+                self._barrier()
+                with self._threads() as (warp, lane):
+                    assert self.last is not None
+                    with e.when(e.op(arith.CmpiOp(e.load(self.last, [0]), self._i32(1), "eq"))):
+                        e.effect(MemoryBarrierOp(MemScope.Gpu))
+                        self._join_blocks(warp, lane)
+        return self.function.finished()
+
+    # --- blocks and threads
+
+    def _block(self, open_scopes: ExitStack) -> None:
+        """Open the loops over blocks; find the tile, and the share of its domain, of each."""
+        e, s = self.e, self.schedule
+        counts = [
+            e.ceildiv(n, size, f"tiles_{letter(d)}")
+            for d, (n, size) in enumerate(zip(self.extents, s.tile_sizes, strict=True))
+        ]
+        wide, high, deep = (*counts[:2], *[1] * (2 - len(counts[:2])), counts[2:])  # type: ignore[misc]
+        depth: Num = s.split
+        for n in deep:
+            depth = e.mul(depth, n)
+        bz = open_scopes.enter_context(e.loop(depth, "bz", level="block_z"))
+        by = open_scopes.enter_context(e.loop(high, "by", level="block_y"))
+        bx = open_scopes.enter_context(e.loop(wide, "bx", level="block_x"))
+        rest, self.share = e.div_rem(bz, s.split)
+        self.number = e.add(e.mul(e.add(e.mul(rest, high), by), wide), bx)
+        """Of the tile."""
+        places: list[Num] = [bx, by]
+        for n in deep[:-1]:
+            quotient = e.op(arith.DivUIOp(e.value(rest), e.value(n)))
+            places.append(e.sub(rest, e.mul(quotient, n)))
+            rest = quotient
+        places.append(rest)
+        self.origin = [e.mul(p, size) for p, size in zip(places, s.tile_sizes, strict=False)]
+        """Of the tile, from the first pure point."""
+
+    @contextmanager
+    def _threads(self) -> Iterator[tuple[Num, Num]]:
+        e, s = self.e, self.schedule
+        with (
+            e.loop(s.warps, "ty", level="thread_y") as warp,
+            e.loop(s.lanes, "tx", level="thread_x") as lane,
+        ):
+            yield warp, lane
+
+    def _barrier(self) -> None:
+        self.e.effect(gpu.BarrierOp())
+
+    def _i32(self, n: int) -> SSAValue:
+        return self.e.op(arith.ConstantOp(IntegerAttr(n, i32)))
+
+    # --- the first phase: warps
+
+    def _warp(self, warp: Num, lane: Num) -> None:
+        """Add up a warp's share, and leave it to the next phase, or write it where there is none."""
+        e, s = self.e, self.schedule
+        row, member = e.div_rem(warp, s.team)
+        worker = e.add(e.mul(self.share, s.team), member)
+        sums = Accumulators(e, self.folds, s.vector_width)
+        if s.across:
+            first = e.add(e.mul(row, s.lanes * s.vector_width), e.mul(lane, s.vector_width))
+            self._across(first, worker, sums)
+            for v in range(sums.count):
+                self._leave(member, e.add(first, v), sums.value(v))
+            return
+        pure, inside = self._pure(row)
+        with e.when(inside):
+            aligned = self.traversal.aligned(self.traversal.lows[0])
+            if aligned is None:
+                self.traversal.along(pure, worker, lane, sums, True)
+            else:
+                e.choose(
+                    aligned,
+                    lambda: self.traversal.along(pure, worker, lane, sums, True),
+                    lambda: self.traversal.along(pure, worker, lane, sums, False),
+                )
+        values = sums.together(s.lanes)
+        with e.when(e.compare("eq", lane, 0) if s.lanes > 1 else None):
+            self._leave(member, row, values)
+
+    def _across(self, first: Num, worker: Num, sums: Accumulators) -> None:
+        e, s, traversal = self.e, self.schedule, self.traversal
+        pure, _ = self._pure(first)
+        inside = [self._pure(e.add(first, v))[1] for v in range(sums.count)]
+        assert all(i is not None for i in inside)
+        # all of the tile, so that lanes stay together
+        ends = [e.compare("sle", e.add(o, size), n)
+                for o, size, n in zip(self.origin, s.tile_sizes, self.extents, strict=True)]  # fmt: skip
+        whole: SSAValue | None = None
+        for end in ends:
+            whole = e.both(whole, end)
+        assert whole is not None
+
+        def every(wide: bool) -> None:
+            traversal.across(pure, worker, sums, wide, ())
+
+        def inner() -> None:
+            aligned = traversal.aligned(self.mins[0])
+            if aligned is None:
+                every(True)
+            else:
+                e.choose(aligned, lambda: every(True), lambda: every(False))
+
+        e.choose(whole, inner, lambda: traversal.across(pure, worker, sums, False, inside))  # type: ignore[arg-type]
+
+    def _pure(self, place: Num) -> tuple[dict[SSAValue, Num], SSAValue | None]:
+        """The pure coordinates of a point of the tile, and whether it is in the box."""
+        e, s = self.e, self.schedule
+        found: dict[SSAValue, Num] = {}
+        inside: SSAValue | None = None
+        for number, coordinate in enumerate(self.op.pure):
+            here: Num = 0
+            if s.tile_sizes[number] > 1:
+                last = not any(size > 1 for size in s.tile_sizes[number + 1 :])
+                place, here = (0, place) if last else e.div_rem(place, s.tile_sizes[number])
+            offset = e.add(self.origin[number], here)
+            found[coordinate] = e.add(self.mins[number], offset)
+            if s.tile_sizes[number] > 1:
+                inside = e.both(inside, e.compare("slt", offset, self.extents[number]))
+        return found, inside
+
+    def _leave(self, member: Num, place: Num, values: Sequence[SSAValue]) -> None:
+        """Put what a warp has found of a point where the next phase finds it."""
+        if not self.rows:
+            self._write(place, values)
+        for array, value in zip(self.rows, values, strict=False):
+            self.e.store(value, array, [member, place])
+
+    # --- the second phase: a block
+
+    @contextmanager
+    def _each_point(self, warp: Num, lane: Num) -> Iterator[Num]:
+        """Share out the points of the tile to the threads of the block."""
+        e, s = self.e, self.schedule
+        count = s.lanes * s.warps
+        thread = e.add(e.mul(warp, s.lanes), lane)
+        if s.points > count:
+            with e.loop(s.points, "point", start=thread, step=count) as point:
+                yield point
+            return
+        with e.when(e.compare("slt", thread, s.points) if s.points < count else None):
+            yield thread if count > 1 else 0
+
+    def _join_warps(self, warp: Num, lane: Num) -> None:
+        e, s = self.e, self.schedule
+        with self._each_point(warp, lane) as point:
+            values = []
+            for fold, array in zip(self.folds, self.rows, strict=True):
+                value = e.load(array, [0, point])
+                for member in range(1, s.team):
+                    value = fold.join(value, e.load(array, [member, point]))
+                values.append(value)
+            if s.split == 1:
+                self._write(point, values)
+                return
+            for number, value in enumerate(values):
+                e.store(value, self._partial(number), [self.share, self.number, point])
+            e.effect(MemoryBarrierOp(MemScope.Gpu))
+
+    def _partial(self, number: int) -> SSAValue:
+        return self.function.workspaces[partial_name(number)]
+
+    # --- the third phase: the last block of a tile
+
+    def _take_ticket(self) -> None:
+        """Find out whether this block is the last of those that share out the domain."""
+        e, s = self.e, self.schedule
+        assert self.last is not None
+        with self._threads() as (warp, lane):
+            thread = e.add(e.mul(warp, s.lanes), lane)
+            with e.when(e.compare("eq", thread, 0) if s.lanes * s.warps > 1 else None):
+                tickets = self.function.workspaces[TICKETS]
+                before = e.op(AtomicRMWOp("addi", self._i32(1), tickets, [e.value(self.number)]))
+                is_last = e.op(arith.CmpiOp(before, self._i32(s.split - 1), "eq"))
+                e.store(e.op(arith.ExtUIOp(is_last, i32)), self.last, [0])
+
+    def _join_blocks(self, warp: Num, lane: Num) -> None:
+        e, s = self.e, self.schedule
+        if s.across or s.lanes == 1:
+            with self._each_point(warp, lane) as point:
+                self._write(point, self._over_blocks(point, 0, 1, 1))
+            return
+        # a warp for each point: there are as many or more
+        with e.when(e.compare("slt", warp, s.points) if s.points < s.warps else None):
+            values = self._over_blocks(warp, lane, s.lanes, s.lanes)
+            with e.when(e.compare("eq", lane, 0)):
+                self._write(warp, values)
+
+    def _over_blocks(self, point: Num, start: Num, step: int, lanes: int) -> list[SSAValue]:
+        """What the blocks have found of a point, joined by the threads that share them out."""
+        e, s = self.e, self.schedule
+        sums = Accumulators(e, self.folds, 1)
+        with e.loop(s.split, "block", start=start, step=step, unroll=_UNROLL) as block:
+            found = [e.load(self._partial(i), [block, self.number, point]) for i in range(len(self.folds))]
+            sums.add(0, found, None)
+        return sums.together(lanes)
+
+    # --- the end
+
+    def _write(self, place: Num, values: Sequence[SSAValue]) -> None:
+        """Join the total of a point with the old value."""
+        e = self.e
+        pure, inside = self._pure(place)
+        with e.when(inside):
+            position = UpdateBody(self.function, pure).position()
+            for number, (fold, value) in enumerate(zip(self.folds, values, strict=True)):
+                buffer = self.function.old(number)
+                index = buffer.index(position, e)
+                e.store(fold.join(e.load(buffer.memref, index), value), buffer.memref, index)

@@ -1,0 +1,38 @@
+"""What a reduction takes: its warps stream the domain, and then join what they have found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tilefuse.analysis.machine import Machine
+from tilefuse.execution.features import Features
+
+FLIGHT_US = 0.7
+"""Microseconds from a load of main memory to its use, on a GPU."""
+SECOND_STAGE_US = 1.5
+"""What the last block takes that joins what others have found, with the memory that is cleared for it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReduceFeatures(Features):
+    """Counts of a kernel."""
+
+    bytes: float
+    """From and to main memory, of the whole kernel."""
+    instructions: float
+    """Of all threads."""
+    bytes_at_once: float
+    """That all warps that run at once have asked for and wait for."""
+    rounds: float
+    """Loads that a warp waits for, one after the other."""
+    split: int
+    """Blocks that join what they have found."""
+
+    def analytical(self, machine: Machine) -> float:
+        memory, compute = self.bytes / machine.bytes_per_us, self.instructions / machine.instructions_per_us
+        if not machine.is_gpu:
+            # instructions are of vectors here, on as many cores as there are blocks
+            return max(memory, compute * machine.cores / min(machine.cores, self.blocks)) + machine.launch_us
+        flight = self.bytes / self.bytes_at_once * FLIGHT_US if self.bytes_at_once else 0.0
+        stage = SECOND_STAGE_US if self.split > 1 else 0.0
+        return max(memory, compute, flight, self.rounds * FLIGHT_US) + stage + machine.launch_us

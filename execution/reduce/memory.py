@@ -1,0 +1,50 @@
+"""Memory of a reduction beside its functions: what warps and blocks have found so far."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, i32
+
+from tilefuse.dialects.img.ops import GroupOp
+from tilefuse.dialects.img.types import FuncType, element_bytes
+from tilefuse.execution.reduce.attribute import ReduceSchedule
+from tilefuse.lowering.workspaces import Call, Workspace
+
+TICKETS = "tickets"
+"""The workspace that counts the blocks of each tile that are done."""
+
+
+def partial_name(number: int) -> str:
+    """The workspace with what blocks have found of a function."""
+    return f"partial{number}"
+
+
+def workspaces(group: GroupOp) -> Sequence[Workspace]:
+    """Partial results of each block and point, and the tickets; nothing where a tile has one block."""
+    schedule, update = ReduceSchedule.expect(group.schedule), group.update
+    assert update is not None
+    if schedule.split == 1:
+        return ()
+
+    def tiles(call: Call) -> Sequence[int]:
+        box = call.boxes[group.funcs[0]]
+        pure = (box[d][1] for d in update.pure_dims)
+        return (math.prod(-(-n // size) for n, size in zip(pure, schedule.tile_sizes, strict=True)),)
+
+    found = []
+    for number, old in enumerate(update.olds):
+        assert isinstance(old.type, FuncType)
+        type = MemRefType(old.type.storage, [schedule.split, DYNAMIC_INDEX, schedule.points])
+        found.append(Workspace(partial_name(number), type, tiles))
+    return (*found, Workspace(TICKETS, MemRefType(i32, [DYNAMIC_INDEX]), tiles, clear=0))
+
+
+def shared_bytes(group: GroupOp) -> int:
+    """What the warps of a block leave to each other."""
+    schedule = ReduceSchedule.expect(group.schedule)
+    if schedule.team == schedule.split == 1:
+        return 0
+    bytes = sum(element_bytes(f.type.element) for f in group.funcs)
+    return schedule.team * schedule.points * bytes + (4 if schedule.split > 1 else 0)

@@ -1,0 +1,157 @@
+"""A warp's way over its share of a reduction domain."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from functools import reduce
+
+from xdsl.dialects import arith, memref
+from xdsl.ir import SSAValue
+
+from tilefuse.dialects.img.ops import ReadOp
+from tilefuse.dialects.img.types import FuncType, element_bytes
+from tilefuse.execution.reduce.attribute import ReduceSchedule
+from tilefuse.execution.reduce.folding import Accumulators
+from tilefuse.lowering.emit import Num
+from tilefuse.lowering.symbols import word
+from tilefuse.lowering.update_body import Row, UpdateBody, UpdateFunction, access_width
+
+ONE = Row(None)
+
+
+class Traversal:
+    """Emits what adds up the terms of a warp's share of the domain."""
+
+    def __init__(self, function: UpdateFunction, schedule: ReduceSchedule, wide: Sequence[ReadOp]):
+        self.function, self.schedule, self.e = function, schedule, function.e
+        self.wide = wide
+        """The reads that vectors may load."""
+        self.lows, self.extents = [], []
+        for dimension in function.op.domain:
+            self.lows.append(function.scalar(dimension.min))
+            extent = function.scalar(dimension.extent)
+            self.extents.append(self.e.max(extent, 0))
+
+    @property
+    def workers(self) -> int:
+        """Warps that share out the domain."""
+        return self.schedule.team * self.schedule.split
+
+    def aligned(self, first: Num) -> SSAValue | None:
+        """Whether all that vectors load lies where they may, if they begin at coordinate `first`; None if surely."""
+        result: SSAValue | None = None
+        for read in self.wide:
+            size = access_width(read.source, self.schedule.vector_width)
+            if size > 1:
+                result = self.e.both(result, self._lies_well(read, first, size))
+        return result
+
+    def _lies_well(self, read: ReadOp, first: Num, count: int) -> SSAValue:
+        e, buffer = self.e, self.function.tile.buffers[read.source]
+        assert isinstance(read.source.type, FuncType)
+        bytes = element_bytes(read.source.type.element)
+        metadata = memref.ExtractStridedMetaDataOp(buffer.memref)
+        pointer = e.op(memref.ExtractAlignedPointerAsIndexOp.get(buffer.memref))
+        e.effect(metadata)
+        index = e.affine(read.map.data.results[0], [first] * len(read.indices))
+        low = e.value(e.add(pointer, e.mul(e.sub(index, buffer.mins[0]), bytes)))
+        for n in list(metadata.strides)[:-1]:
+            low = e.op(arith.OrIOp(low, e.value(e.mul(n, bytes))))
+        return e.compare("eq", e.op(arith.AndIOp(low, e.value(count * bytes - 1))), 0)
+
+    # --- lanes along the domain
+
+    def along(self, pure: Mapping[SSAValue, Num], worker: Num, lane: Num, sums: Accumulators, wide: bool) -> None:
+        """Go over rows of the domain, a segment at a time, the lanes side by side; `wide`: by vectors."""
+        e, s = self.e, self.schedule
+        segment = s.chunk * s.number("segment")
+        extent, *others = self.extents
+        segments = e.ceildiv(extent, segment)
+        items: Num = reduce(e.mul, others, segments)
+        with e.loop(items, "item", start=worker, step=self.workers) as item:
+            row, number = (item, 0) if segments == 1 else self._div_rem(item, segments)
+            where = {**pure, **self._outer(row, others)}
+            first = e.mul(number, segment)
+            end = e.min(e.add(first, segment), extent)
+            chunks, _ = e.div_rem(e.sub(end, first), s.chunk)
+            if not isinstance(chunks, int) or chunks > 0:
+                with e.loop(chunks, "chunk") as chunk:
+                    start = e.add(first, e.mul(chunk, s.chunk))
+                    self._chunk(where, e.add(start, e.mul(lane, s.vector_width)), sums, wide)
+            rest = e.add(e.add(first, e.mul(chunks, s.chunk)), lane)
+            if not (isinstance(rest, int) and isinstance(end, int) and rest >= end):
+                with e.loop(end, "rest", start=rest, step=s.lanes) as x:
+                    self._point({**where, self.coordinate: e.add(self.lows[0], x)}, 0, sums)
+
+    @property
+    def coordinate(self) -> SSAValue:
+        """The first of the domain."""
+        return self.function.op.domain[0].coordinate
+
+    def _outer(self, row: Num, extents: Sequence[Num]) -> dict[SSAValue, Num]:
+        """The coordinates of a row of the domain."""
+        found: dict[SSAValue, Num] = {}
+        for number, dimension in enumerate(self.function.op.domain[1:], 1):
+            place = row
+            if number < len(extents):
+                row, place = self._div_rem(row, extents[number - 1])
+            found[dimension.coordinate] = self.e.add(self.lows[number], place)
+        return found
+
+    def _div_rem(self, a: Num, d: Num) -> tuple[Num, Num]:
+        e = self.e
+        if isinstance(d, int):
+            return e.div_rem(a, d)
+        quotient = e.op(arith.DivUIOp(e.value(a), e.value(d)))
+        return quotient, e.sub(a, e.mul(quotient, d))
+
+    def _chunk(self, where: Mapping[SSAValue, Num], first: Num, sums: Accumulators, wide: bool) -> None:
+        """Add up the points of a lane in a chunk; all are loaded first."""
+        s, row = self.schedule, Row(self.coordinate, self.schedule.vector_width, self.wide if wide else ())
+        bodies = []
+        for i in range(s.number("unroll")):
+            x = self.e.add(self.lows[0], self.e.add(first, i * s.lanes * s.vector_width))
+            bodies.append(UpdateBody(self.function, {**where, self.coordinate: x}, row))
+            bodies[-1].compute()
+        for body in bodies:
+            for v in range(row.count):
+                sums.add(v, body.terms(v), body.predicate(v))
+
+    def _point(self, where: Mapping[SSAValue, Num], number: int, sums: Accumulators) -> None:
+        body = UpdateBody(self.function, where, ONE)
+        body.compute()
+        sums.add(number, body.terms(), body.predicate())
+
+    # --- lanes along the pure points
+
+    def across(
+        self, pure: Mapping[SSAValue, Num], worker: Num, sums: Accumulators, wide: bool, inside: Sequence[SSAValue]
+    ) -> None:
+        """Go over the domain point by point, each lane at pure points of its own.
+
+        `inside`: whether each of them is one, where that is to be asked.
+        """
+        e = self.e
+        own = self.function.op.pure[0]
+        with ExitStack() as loops:
+            where = dict(pure)
+            *inner, last = enumerate(self.function.op.domain)
+            for number, dimension in (last, *reversed(inner)):
+                outermost = number == last[0]
+                start, step = (worker, self.workers) if outermost else (0, 1)
+                unroll = self.schedule.number("unroll") if number == 0 else 1
+                name = word(dimension.coordinate.name_hint or "r")
+                loop = e.loop(
+                    self.extents[number], name, start=start, step=step, unroll=unroll if unroll > 1 else False
+                )
+                where[dimension.coordinate] = e.add(self.lows[number], loops.enter_context(loop))
+            if inside:
+                for v, condition in enumerate(inside):
+                    with e.when(condition):
+                        self._point({**where, own: e.add(where[own], v)}, v, sums)
+                return
+            body = UpdateBody(self.function, where, Row(own, sums.count, self.wide if wide else ()))
+            body.compute()
+            for v in range(sums.count):
+                sums.add(v, body.terms(v), body.predicate(v))
