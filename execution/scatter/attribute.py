@@ -18,9 +18,11 @@ class ScatterSchedule(ScheduleAttr):
 
     name = "schedule.scatter"
 
-    PARAMETERS: ClassVar = {"threads": None, "blocks": 1, "copies": 0, "points": 1, "own": 0, "fold": 0}
+    PARAMETERS: ClassVar = {"threads": None, "blocks": 1, "copies": 0, "points": 1, "own": 0, "fold": 0, "resident": 0}
     """`blocks` share out the domain, for each pure point. `copies` of each element of the table of a block, for lanes
     to have their own; 0: no table, all goes to global memory. A thread takes `points` in a row.
+
+    `resident` blocks are to share a multiprocessor: registers are held to that; 0 leaves it to the compiler.
 
     `fold`: as many copies as threads, joined in one order: what is not exact comes out the same each time.
 
@@ -29,6 +31,10 @@ class ScatterSchedule(ScheduleAttr):
     @property
     def thread_counts(self) -> tuple[int, ...]:
         return self.numbers("threads")
+
+    @property
+    def resident_blocks(self) -> int:
+        return self.number("resident")
 
     @property
     def threads_per_block(self) -> int:

@@ -48,6 +48,7 @@ class ScatterKernel:
         self.threads = schedule.thread_counts[0]
         self.blocks, self.copies = schedule.number("blocks"), schedule.copies
         self.points = schedule.number("points")
+        self.resident = schedule.resident_blocks
         self.window: Window | None = window(self.op) if self.copies else None
         self.reads: list[RowRead] = row_reads(self.op, aligned, self.points) if self.points > 1 else []
         self.elements = [old.type.element for old in self.op.olds if isinstance(old.type, FuncType)]
@@ -75,7 +76,10 @@ class ScatterKernel:
             if self.window is not None:
                 self.e.effect(gpu.BarrierOp())
                 self.add_to_memory(self.window)
-        return self.function.finished()
+        kernel = self.function.finished()
+        if self.resident:
+            kernel.attributes["kernel.min_blocks"] = IntegerAttr(self.resident, 64)
+        return kernel
 
     @contextmanager
     def thread(self) -> Iterator[Num]:

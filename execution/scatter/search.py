@@ -65,7 +65,8 @@ def shared_candidates(facts: GroupFacts, machine: Machine) -> Iterator[Candidate
                 elements=elements, copies=copies, threads=threads, resident=resident,
                 in_flight=work.bytes / max(1, pure * work.steps) * run,
             )  # fmt: skip
-            schedule = ScatterSchedule(threads=[threads], blocks=blocks, copies=copies, points=run)
+            held = resident if resident > 1 else 0
+            schedule = ScatterSchedule(threads=[threads], blocks=blocks, copies=copies, points=run, resident=held)
             yield _candidate(schedule, features, machine)
 
 
