@@ -32,6 +32,8 @@ class Machine:
     """Whether a kernel's blocks move in before the kernel before has ended."""
     calibration: Calibration = DEFAULTS
     """What the cost of warp tiles was fitted to."""
+    first_cache_bytes: int = 0
+    """Of one core's first cache, of a CPU; what rows should stay in."""
 
 
 def check_extent(extent: tuple[int, ...], where: str) -> None:
@@ -65,6 +67,7 @@ def machine(target: str) -> Machine:
         return Machine(
             "cpu", False, 8e3 * max(1, cpu.cores // 2), cpu.cores * 3e3 * cpu.vector_bytes / 4,
             5.0, cpu.l2_bytes // 2, cpu.cores, cpu.l2_bytes, 1, 10**9, cpu.l2_bytes // 2,
+            first_cache_bytes=cpu.l1_bytes,
         )  # fmt: skip
     from tilefuse.targets.gpus import UnknownGpu, gpu, kernels_overlap
 

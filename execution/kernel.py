@@ -201,12 +201,24 @@ class _Kernel:
         """Where the tile in row `row` of tiles begins."""
         e, plan = self.e, self.plan
         places = [self.column, row, *self.deep][: plan.rank]
-        return [e.add(self.firsts[d], e.mul(places[d], plan.sizes[d]), f"{letter(d)}0") for d in range(plan.rank)]
+        origin = [e.add(self.firsts[d], e.mul(places[d], plan.sizes[d]), f"{letter(d)}0") for d in range(plan.rank)]
+        if plan.inside:
+            origin = [e.min(x, self.last(d)) if plan.align[d] == 1 else x for d, x in enumerate(origin)]
+        return origin
+
+    def last(self, d: int) -> Num:
+        """Where the last tile that lies in the picture begins; the first tile, if none does."""
+        e, out = self.e, self.out
+        return e.max(e.sub(e.add(out.mins[d], out.extent(d, e)), self.plan.sizes[d]), self.firsts[d])
 
     def _call(self, role: str, row: Num, more: Sequence[SSAValue] = ()) -> None:
         """Run a function for the tile in row `row` of tiles, with constants, so that each case has its version."""
         e, plan, function = self.e, self.plan, self.function
         origin = self._origin(row)
+        if plan.one_version:
+            versions = _Versions(self, function_of(plan.group, role), (), more)
+            versions.call(versions.yes, versions.no, origin)
+            return
         tile = Tile(origin, e.true(), function.buffers, function.scalars)
         interior = is_interior(e, plan, tile, self.out)
         starts = plan.aligned(e, function.buffers | dict(zip(plan.group.funcs, function.outputs, strict=True)), origin)
@@ -264,12 +276,11 @@ class _Versions:
 
     def at_border(self, aligned: SSAValue | None, origin: Sequence[Num]) -> None:
         """Emit the versions of a tile that is not interior."""
-        e, plan, out, outputs = self.e, self.plan, self.kernel.out, self.function.outputs
+        e, plan, outputs = self.e, self.plan, self.function.outputs
         moved = list(origin)
         if plan.moves_in:
-            # the last tile of a row, so that all of it lies in the picture; what both have is the other one's
-            last = e.max(e.sub(e.add(out.mins[0], out.extent(0, e)), plan.sizes[0]), self.kernel.firsts[0])
-            moved[0] = e.min(origin[0], last)
+            # what both have is the other one's
+            moved[0] = e.min(origin[0], self.kernel.last(0))
         tile = Tile(moved, self.yes, self.function.buffers, self.function.scalars)
         whole = plan.whole(e, tile, outputs)
         whole = None if whole is None else e.both(aligned, whole)

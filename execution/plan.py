@@ -43,8 +43,13 @@ class KernelPlan(ABC):
         """Whether the tile body is told that of each function, instead of having a version for all and for others."""
         self.x_edge_version = False
         """Whether border tiles that lie at the sides of the picture alone have a version (`at_x_edges`)."""
+        self.one_version = False
+        """Whether all tiles run one text, which asks itself where the picture ends: as that of border tiles."""
         self.moves_in = False
-        """Whether the last tile of a row begins where all of it lies in the picture."""
+        """Whether the last tile of a row begins where all of it lies in the picture, if it is at a border."""
+        self.inside = False
+        """Whether the last tiles begin, in every dimension, where all of them lies in the picture: what two of them
+        have is computed by both, and no tile asks which of its points are the picture's unless that is smaller."""
         self.shared_arrays: Sequence[tuple[str, MemRefType]] = ()
         """Name and type of what the tiles of a block share: two places for each input that is copied a tile ahead."""
         self.rows_ahead = 0

@@ -25,6 +25,7 @@ _MODELS = {
     "warp_tile": ("warp_tile.model", "WarpTile"),
     "block_tile": ("block_tile.model", "BlockTile"),
     "reduce": ("reduce.model", "Reduce"),
+    "row_strip": ("row_strip.model", "RowStrip"),
     "scatter": ("scatter.model", "Scatter"),
     "gemm": ("gemm.model", "Gemm"),
     "in_order": ("in_order.model", "InOrder"),

@@ -9,6 +9,8 @@ import tempfile
 import lit.formats
 import lit.util
 
+from tilefuse.runtime.nvrtc import NvrtcNotFound, supported_archs
+
 config.name = "tilefuse"
 config.test_format = lit.formats.ShTest(execute_external=False)
 config.suffixes = [".mlir", ".test"]
@@ -35,3 +37,9 @@ config.substitutions += [
     ("TILEFUSE_GENERIC_ROUNDTRIP", f"{opt} %s --print-op-generic | {opt} | filecheck %s"),
     ("TILEFUSE_INVALID", f"{opt} %s --verify-diagnostics -o /dev/null"),
 ]
+
+try:
+    supported_archs()
+    config.available_features.add("nvrtc")
+except NvrtcNotFound:
+    pass

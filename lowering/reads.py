@@ -5,7 +5,7 @@ All border handling hangs on the tile's `border` flag, so the compiler drops it 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -65,6 +65,9 @@ class Tile:
     must stay inside its buffer."""
     output: Buffer | None = None
     """Where the group's output goes."""
+    free_x: bool = False
+    """Whether what is computed reads, and lies, where no boundary moves or hides a column, and inside of all buffers:
+    as far as an index moves to the right with x (`moves_right`)."""
 
     def absolute(self, e: Emitter, follow: Follow, relative: Num) -> Num:
         """A coordinate on the grid from one relative to the tile."""
@@ -112,14 +115,30 @@ def _same(a: Sequence[BoundaryOp] | None, b: Sequence[BoundaryOp]) -> bool:
     return a is not None and [facts(op) for op in a] == [facts(op) for op in b]
 
 
+def moves_right(index: AnyIndex) -> bool:
+    """Whether an index moves to the right with x: then it is free of borders in the middle of a row."""
+    return isinstance(index, Index) and index.var == 0 and index.num > 0
+
+
+def _free(tile: Tile, indices: Sequence[AnyIndex]) -> Collection[int]:
+    """The dimensions of a read in which it lies inside of all there is."""
+    return [d for d, index in enumerate(indices) if moves_right(index)] if tile.free_x else ()
+
+
 def _masked(
-    e: Emitter, tile: Tile, boundaries: Sequence[BoundaryOp], where: Sequence[Num], value: SSAValue
+    e: Emitter,
+    tile: Tile,
+    boundaries: Sequence[BoundaryOp],
+    where: Sequence[Num],
+    value: SSAValue,
+    free: Collection[int],
 ) -> SSAValue:
     """`value`, computed at `where`, under constant exteriors, which is all that stands over a stage of a group."""
     for b in reversed(boundaries):  # an outer one hides the inner ones
-        _, conditions = _apply_boundary(e, tile, b, list(where), tile.border)
+        _, conditions = _apply_boundary(e, tile, b, list(where), tile.border, free)
         condition = _all(e, conditions.values())
-        assert condition is not None
+        if condition is None:
+            continue
         assert b.exterior is not None
         value = e.select(condition, value, _exterior(e, tile, b.exterior))
     return value
@@ -142,8 +161,9 @@ def emit_stage(e: Emitter, tile: Tile, stage: StageOp, point: Point) -> list[SSA
 
     for op in stage.body.block.ops:
         if isinstance(op, YieldOp):
+            free = (0,) if tile.free_x else ()
             return [
-                _masked(e, tile, tile.masks.get(f, ()), absolute, number(v))
+                _masked(e, tile, tile.masks.get(f, ()), absolute, number(v), free)
                 for f, v in zip(stage.funcs, op.values, strict=True)
             ]
         if isinstance(op, ReadOp):
@@ -188,9 +208,10 @@ def _emit_read(
     base, boundaries = behind_boundaries(op.source)
     resident = tile.resident.get(base)
     if resident is None:
-        return read_global(e, tile, op.source, where, None if always or tile.safe_reads else tile.border)
+        border = None if always or tile.safe_reads else tile.border
+        return read_global(e, tile, op.source, where, border, _free(tile, indices))
     value = resident.load(e, _relative(e, indices, point, where))
-    return value if base in tile.masks else _masked(e, tile, boundaries, where, value)
+    return value if base in tile.masks else _masked(e, tile, boundaries, where, value, _free(tile, indices))
 
 
 def _relative(e: Emitter, indices: Sequence[AnyIndex], point: Point, where: Sequence[Num]) -> list[Num]:
@@ -216,12 +237,20 @@ class Located:
 
 
 def locate(
-    e: Emitter, tile: Tile, source: SSAValue, where: Sequence[Num], border: SSAValue | None, *, needed: bool = False
+    e: Emitter,
+    tile: Tile,
+    source: SSAValue,
+    where: Sequence[Num],
+    border: SSAValue | None,
+    free: Collection[int] = (),
+    *,
+    needed: bool = False,
 ) -> Located:
     """Where the point of `source`, a function in global memory under boundaries, at absolute coordinates lies.
 
     With `border` None the boundaries are always applied. The index is inside the buffer in border tiles; so it is of
-    points that the call has `needed`, but for those that an exterior replaces.
+    points that the call has `needed`, but for those that an exterior replaces. `free`: dimensions in which it lies
+    inside of all there is.
     """
     base, boundaries = behind_boundaries(source)
     exteriors: list[tuple[dict[int, SSAValue], SSAValue]] = []
@@ -232,7 +261,7 @@ def locate(
             in_box -= set(b.dimensions)
         elif not b.mins:
             in_box |= set(b.dimensions)
-        where, conditions = _apply_boundary(e, tile, b, where, border)
+        where, conditions = _apply_boundary(e, tile, b, where, border, free)
         if conditions:
             assert b.exterior is not None
             exteriors.append((conditions, _exterior(e, tile, b.exterior)))
@@ -240,7 +269,7 @@ def locate(
     index = buffer.index(where, e)
     rank = len(index)
     for axis in range(rank):
-        if rank - 1 - axis in in_box:
+        if rank - 1 - axis in in_box or rank - 1 - axis in free:
             continue
         # memory-safe in border tiles: points that nobody needs may lie outside the buffer
         last = e.sub(buffer.extent(rank - 1 - axis, e), 1)
@@ -250,10 +279,17 @@ def locate(
 
 
 def read_global(
-    e: Emitter, tile: Tile, source: SSAValue, where: Sequence[Num], border: SSAValue | None, *, needed: bool = False
+    e: Emitter,
+    tile: Tile,
+    source: SSAValue,
+    where: Sequence[Num],
+    border: SSAValue | None,
+    free: Collection[int] = (),
+    *,
+    needed: bool = False,
 ) -> SSAValue:
     """The value of `source`, a function in global memory under boundaries, at absolute coordinates (see `locate`)."""
-    at = locate(e, tile, source, where, border, needed=needed)
+    at = locate(e, tile, source, where, border, free, needed=needed)
     value = e.load(tile.buffers[behind_boundaries(source)[0]].memref, at.index)
     # an outer constant exterior hides the inner ones
     for conditions, other in reversed(at.inside):
@@ -320,7 +356,7 @@ def _piece_of_row(
     """Where the box begins and ends between the lanes' pieces of a row, a piece lies inside or outside as a whole."""
     low: Num = buffer.mins[0]
     size = buffer.extent(0, e)
-    start, extent = (low, size) if boundary is None else _box(e, tile, boundary, boundary.dimensions.index(0))
+    start, extent = (low, size) if boundary is None else boundary_box(e, tile, boundary, boundary.dimensions.index(0))
     offset = e.sub(x, start)
     whole = e.both(fit_between(e, offset, extent, count, lanes), e.compare("sge", extent, count))
     if boundary is not None and boundary.mins:
@@ -376,13 +412,19 @@ def _apply_boundary(
     op: BoundaryOp,
     where: list[Num],
     border: SSAValue | None,
+    free: Collection[int] = (),
 ) -> tuple[list[Num], dict[int, SSAValue]]:
-    """The coordinates that `op` reads for `where`; for a constant exterior, per dimension, whether inside."""
+    """The coordinates that `op` reads for `where`; for a constant exterior, per dimension, whether inside.
+
+    It does nothing in the dimensions that are `free` of it.
+    """
     where = list(where)
     conditions: dict[int, SSAValue] = {}
     kind = op.kind.data
     for position, d in enumerate(op.dimensions):
-        first, extent = _box(e, tile, op, position)
+        if d in free:
+            continue
+        first, extent = boundary_box(e, tile, op, position)
         x = where[d]
         last = e.sub(e.add(first, extent), 1)
         if kind is BoundaryKind.ConstantExterior:
@@ -394,7 +436,7 @@ def _apply_boundary(
     return where, conditions
 
 
-def _box(e: Emitter, tile: Tile, op: BoundaryOp, position: int) -> tuple[Num, Num]:
+def boundary_box(e: Emitter, tile: Tile, op: BoundaryOp, position: int) -> tuple[Num, Num]:
     """(first, extent) of the box of a boundary in the dimension at `position` of its own."""
     if op.mins:
         first, extent = (scalar_index(e, tile, v[position]) for v in (op.mins, op.extents))

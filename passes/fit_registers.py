@@ -10,7 +10,8 @@ number of blocks. What its report changes, kernel by kernel:
   fewer blocks, then smaller tiles.
 
 Each kernel is compiled as soon as its text is printed, beside the others, and again as soon as its own report is in.
-Only kernels that change are lowered again. No decision depends on which report comes first.
+Only kernels that change are lowered again, and nothing waits for the reports of groups that the search schedules by
+themselves. No decision depends on which report comes first.
 """
 
 from __future__ import annotations
@@ -18,7 +19,9 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr, UnitAttr
@@ -35,6 +38,9 @@ from tilefuse.passes.tile import REGISTER_NEEDS, add_register_need
 from tilefuse.passes.validate_occupancy import ValidateOccupancy
 from tilefuse.targets.gpus import gpu
 from tilefuse.targets.occupancy import occupancy
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future, ThreadPoolExecutor
 
 
 @dataclass(frozen=True)
@@ -63,8 +69,8 @@ class Compiler:
     lower: Callable[[ModuleOp, Collection[str]], ModuleOp]
     """A scheduled module with all kernels lowered but those of these names."""
     tile: Callable[[Callable[[Sequence[GroupOp]], None]], ModuleOp | None]
-    """Schedules anew, from the module that `tile` is given, after calling the function on its groups; None where
-    schedules are not searched for."""
+    """Schedules anew, from the module that `tile` is given, after calling the function on its groups, which may give
+    some of them schedules that are kept; None where schedules are not searched for."""
 
 
 def fit_registers(
@@ -104,6 +110,58 @@ def _with_callees(module: ModuleOp, kernel: str) -> list[func.FuncOp]:
     return list(found.values())
 
 
+class _OneByOne:
+    """Compiles kernels in this thread: where there is one, threads would take 10 ms to import."""
+
+    def __init__(self, compile: Callable[[str, str], Report | None]):
+        self._compile = compile
+        self._waiting: list[tuple[str, str]] = []
+
+    def start(self, name: str, text: str) -> None:
+        """Take a kernel."""
+        self._waiting.append((name, text))
+
+    def finished(self) -> list[tuple[str, Report | None]]:
+        """Compile the kernel that waits longest; its name and report."""
+        name, text = self._waiting.pop(0)
+        return [(name, self._compile(name, text))]
+
+
+class _SideBySide:
+    """Compiles kernels in as many threads as there are cores."""
+
+    def __init__(self, compile: Callable[[str, str], Report | None], pool: ThreadPoolExecutor):
+        self._compile, self._pool = compile, pool
+        self._running: dict[Future[Report | None], str] = {}
+
+    def start(self, name: str, text: str) -> None:
+        """Begin to compile a kernel, or let it wait for a core."""
+        self._running[self._pool.submit(self._compile, name, text)] = name
+
+    def finished(self) -> list[tuple[str, Report | None]]:
+        """Wait for a kernel, at least; the names and reports of those that are done."""
+        from concurrent.futures import FIRST_COMPLETED, wait
+
+        done, _ = wait(self._running, return_when=FIRST_COMPLETED)
+        return [(self._running.pop(future), future.result()) for future in done]
+
+
+@contextmanager
+def _side_by_side(compile: Callable[[str, str], Report | None], kernels: int) -> Iterator[_OneByOne | _SideBySide]:
+    """What compiles so many kernels."""
+    if kernels == 1:
+        yield _OneByOne(compile)
+        return
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        try:
+            yield _SideBySide(compile, pool)
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
 class _Fit:
     """The state of one fit."""
 
@@ -119,77 +177,77 @@ class _Fit:
         self._reports: dict[str, Report | None] = {}
 
     def run(self) -> tuple[ModuleOp, ModuleOp]:
-        """Compile, and change what has to change, until the reports ask for nothing more."""
+        """Compile, and change what has to change, until the reports ask for nothing more.
+
+        Kernels are compiled side by side, each again while its own report asks for that; groups that may be searched
+        for together go on as soon as all reports of theirs are in.
+        """
+        of: dict[str, Iterator[Collection[str]]] = {}  # kernels whose reports are awaited, and what goes on with them
+        with _side_by_side(self._compiler.compile, len(self._homes)) as side:
+
+            def start(names: Collection[str], steps: Iterator[Collection[str]]) -> None:
+                for name in names:
+                    of[name] = steps
+                    side.start(name, self._compiler.print(self._homes[name], name))
+
+            for name, steps in self._longest_first([(n, s) for s in self._all_steps() for n in next(s, ())]):
+                start([name], steps)
+            while of:
+                for name, report in side.finished():
+                    self._reports[name] = report
+                    steps = of.pop(name)
+                    start(self._revised(name), steps)
+                    if steps not in of.values():
+                        start(next(steps, ()), steps)
+        return self._result()
+
+    def _all_steps(self) -> list[Iterator[Collection[str]]]:
+        """The fits of groups that the search may schedule together: those with the same operations, at least."""
         fixed = {n for g, n in self._groups() if g.sym_name.data in self._by_hand}
+        kin: dict[tuple[str, ...], list[int]] = {}
+        for i, (group, _) in enumerate(self._groups()):
+            kin.setdefault(tuple(op.name for op in group.walk()), []).append(i)
+        return [self._steps(numbers, fixed) for numbers in kin.values()]
+
+    def _steps(self, kin: Sequence[int], fixed: set[str]) -> Iterator[Collection[str]]:
+        """Fit groups, by their numbers: gives the kernels to compile, goes on when their reports are in."""
         searched = True
-        tried = {self._schedules()}
-        waiting: Collection[str] = dict.fromkeys(self._names)
+        tried = {self._schedules(kin)}
+        waiting: Collection[str] = dict.fromkeys(self._names[i] for i in kin)
         while waiting:
-            self._compile(waiting)
-            before = [fingerprint(g) for g, _ in self._groups()]
-            again = self._tiled_again(fixed) if searched else None
-            if again is not None and (schedules := _schedules(again)) not in tried:
+            yield waiting
+            before = [fingerprint(g) for g, _ in self._groups(kin)]
+            again = self._tiled_again(kin, fixed) if searched else None
+            if again is not None and (schedules := _schedules(again, kin)) not in tried:
                 # (tried: what was released from its blocks, and spills all the same, would be asked for once more)
                 tried.add(schedules)
                 self._scheduled = again
             else:
                 # what the search has nothing better for is made smaller, and searched for no more
                 searched = False
-                if not self._make_room(fixed):
+                if not self._make_room(kin, fixed):
                     break
-            after = [fingerprint(g) for g, _ in self._groups()]
-            changed = {name for name, a, b in zip(self._names, before, after, strict=True) if a != b}
+            after = [fingerprint(g) for g, _ in self._groups(kin)]
+            changed = {self._names[i] for i, a, b in zip(kin, before, after, strict=True) if a != b}
             waiting = self._lower(set(self._homes) - changed)
-        return self._result()
 
-    def _groups(self) -> Iterator[tuple[GroupOp, str]]:
-        """The scheduled groups, and the kernel of each."""
-        return zip(_groups(self._scheduled), self._names, strict=True)
+    def _groups(self, kin: Sequence[int] | None = None) -> list[tuple[GroupOp, str]]:
+        """The scheduled groups, all or those of these numbers, and the kernel of each."""
+        found = list(zip(_groups(self._scheduled), self._names, strict=True))
+        return found if kin is None else [found[i] for i in kin]
 
-    def _schedules(self) -> tuple[ScheduleAttr | None, ...]:
-        return _schedules(self._scheduled)
+    def _schedules(self, kin: Sequence[int]) -> tuple[ScheduleAttr | None, ...]:
+        return _schedules(self._scheduled, kin)
 
-    # --- compiling ----------------------------------------------------------------------------------------------
-
-    def _compile(self, names: Collection[str]) -> None:
-        """Compile kernels side by side, each again while its own report asks for that."""
-        if len(names) == 1:
-            left = list(names)
-            while left:
-                name = left.pop()
-                self._reports[name] = self._compiler.compile(name, self._compiler.print(self._homes[name], name))
-                left += self._revised(name)
-            return
-        from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait  # 10 ms, for several only
-
-        with ThreadPoolExecutor(os.cpu_count()) as pool:
-            running: dict[Future[Report | None], str] = {}
-
-            def start(name: str) -> None:
-                text = self._compiler.print(self._homes[name], name)
-                running[pool.submit(self._compiler.compile, name, text)] = name
-
-            try:
-                for name in self._longest_first(names):
-                    start(name)
-                while running:
-                    done, _ = wait(running, return_when=FIRST_COMPLETED)
-                    for future in done:
-                        name = running.pop(future)
-                        self._reports[name] = future.result()
-                        for changed in self._revised(name):
-                            start(changed)
-            except BaseException:
-                pool.shutdown(wait=False, cancel_futures=True)
-                raise
-
-    def _longest_first(self, names: Iterable[str]) -> list[str]:
+    def _longest_first(
+        self, kernels: Iterable[tuple[str, Iterator[Collection[str]]]]
+    ) -> list[tuple[str, Iterator[Collection[str]]]]:
         """Order kernels by length, so that the longest does not begin when all others are done."""
 
         def size(name: str) -> int:
             return sum(1 for f in _with_callees(self._homes[name], name) for _ in f.walk())
 
-        return sorted(names, key=size, reverse=True)
+        return sorted(kernels, key=lambda kernel: size(kernel[0]), reverse=True)
 
     # --- what a kernel's own report asks for --------------------------------------------------------------------
 
@@ -240,17 +298,17 @@ class _Fit:
 
     # --- what spilling asks for ---------------------------------------------------------------------------------
 
-    def _spilling(self, fixed: Collection[str]) -> list[tuple[GroupOp, Report]]:
+    def _spilling(self, kin: Sequence[int], fixed: Collection[str]) -> list[tuple[GroupOp, Report]]:
         """The groups whose kernels spill, but for `fixed` ones."""
-        found = ((g, self._reports.get(name)) for g, name in self._groups() if name not in fixed)
+        found = ((g, self._reports.get(name)) for g, name in self._groups(kin) if name not in fixed)
         return [(g, report) for g, report in found if report is not None and report.spill_bytes]
 
-    def _tiled_again(self, fixed: Collection[str]) -> ModuleOp | None:
-        """All scheduled anew, with what the spilling kernels need noted for the `tile` pass.
+    def _tiled_again(self, kin: Sequence[int], fixed: Collection[str]) -> ModuleOp | None:
+        """Groups scheduled anew, with what the spilling kernels need noted for the `tile` pass; others as they are.
 
         None if no kernel spills, or none of these gets another schedule by that.
         """
-        spilling = [(g, r) for g, r in self._spilling(fixed) if g.schedule is not None]
+        spilling = [(g, r) for g, r in self._spilling(kin, fixed) if g.schedule is not None]
         if not spilling:
             return None
         for group, report in spilling:
@@ -260,30 +318,34 @@ class _Fit:
         old = _groups(self._scheduled)
 
         def note(groups: Sequence[GroupOp]) -> None:
-            for was, now in zip(old, groups, strict=True):
+            for i, (was, now) in enumerate(zip(old, groups, strict=True)):
                 if REGISTER_NEEDS in was.attributes:
                     now.attributes[REGISTER_NEEDS] = was.attributes[REGISTER_NEEDS]
+                if i not in kin:
+                    _keep(was, now)
 
         again = self._compiler.tile(note)
         if again is None:
             return None
         names = {g.sym_name.data for g, _ in spilling}
         changed = False
-        for was, now in zip(old, _groups(again), strict=True):
-            if was.schedule != now.schedule:
+        for i, (was, now) in enumerate(zip(old, _groups(again), strict=True)):
+            if i not in kin:
+                now.attributes = dict(was.attributes)
+            elif was.schedule != now.schedule:
                 changed |= was.sym_name.data in names
             elif REGISTER_BOUNDED in was.attributes:
                 now.attributes[REGISTER_BOUNDED] = was.attributes[REGISTER_BOUNDED]
         return again if changed else None
 
-    def _make_room(self, fixed: set[str]) -> bool:
+    def _make_room(self, kin: Sequence[int], fixed: set[str]) -> bool:
         """Give kernels that spill fewer blocks or a smaller tile; whether any got one. `fixed` cannot get one."""
-        for group, name in self._groups():
+        for group, name in self._groups(kin):
             if (report := self._reports.get(name)) is not None:
                 group.attributes["registers"] = IntegerAttr(report.registers, 64)
         changed = False
         names = dict(zip((g.sym_name.data for g in _groups(self._scheduled)), self._names, strict=True))
-        for group, report in self._spilling(fixed):
+        for group, report in self._spilling(kin, fixed):
             group.attributes["spill_bytes"] = IntegerAttr(report.spill_bytes, 64)
             try:
                 validate = ValidateOccupancy(self._compiler.machine, fix=True, keep=self._by_hand)
@@ -306,7 +368,7 @@ class _Fit:
 
     def _result(self) -> tuple[ModuleOp, ModuleOp]:
         """The scheduled module, and one that holds all kernels in their latest form."""
-        if all(home is self._given[1] for home in self._homes.values()) and self._schedules() == _schedules(
+        if all(home is self._given[1] for home in self._homes.values()) and _schedules(self._scheduled) == _schedules(
             self._given[0]
         ):
             return self._given
@@ -316,9 +378,23 @@ class _Fit:
         pipeline = _pipeline(module)
         for name, home in self._homes.items():
             for function in _with_callees(home, name):
-                module.body.block.insert_op_before(function.clone(), pipeline)
+                if home is self._given[1]:
+                    function = function.clone()
+                else:
+                    function.detach()
+                module.body.block.insert_op_before(function, pipeline)
         return self._scheduled, module
 
 
-def _schedules(module: ModuleOp) -> tuple[ScheduleAttr | None, ...]:
-    return tuple(g.schedule for g in _groups(module))
+def _schedules(module: ModuleOp, kin: Sequence[int] | None = None) -> tuple[ScheduleAttr | None, ...]:
+    """The schedules of all groups, or of those of these numbers."""
+    found = tuple(g.schedule for g in _groups(module))
+    return found if kin is None else tuple(found[i] for i in kin)
+
+
+def _keep(was: GroupOp, now: GroupOp) -> None:
+    """Give a group that has no schedule yet that of the same one in another module, and the places of its stages."""
+    now.schedule = was.schedule
+    places = {s.sym_name.data: s.place for s in was.stages}
+    for stage in now.stages:
+        stage.place = places.get(stage.sym_name.data)

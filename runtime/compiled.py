@@ -17,7 +17,7 @@ from tilefuse.dialects.verification import verify
 from tilefuse.lowering.abi import groups_of, kernel_name
 from tilefuse.lowering.printers import print_c, print_cuda
 from tilefuse.passes.chain_kernels import ChainKernels
-from tilefuse.passes.fit_registers import Compiler, Report, fit_registers
+from tilefuse.passes.fit_registers import Compiler, fit_registers
 from tilefuse.passes.fold_grids import FoldGrids
 from tilefuse.passes.pipeline import PassTrace, lowering_passes, run_passes, standard_passes
 from tilefuse.passes.tile import Tile
@@ -25,6 +25,7 @@ from tilefuse.passes.validate_occupancy import ValidateOccupancy
 from tilefuse.runtime import cpu, cuda
 from tilefuse.runtime.backend import Backend
 from tilefuse.runtime.launch import c_entry_points
+from tilefuse.runtime.register_fit import Cubins
 from tilefuse.runtime.specialize import find_pipeline
 from tilefuse.targets.gpus import gpu
 
@@ -75,6 +76,8 @@ class Compiled:
         self._kernels: dict[tuple[int, str | None, bool], Kernels] = {}
         self._latest: Kernels | None = None
         groups = groups_of(find_pipeline(module))
+        self._grouped: ModuleOp | None = None
+        """What was tiled, for tiling it again: for GPUs, unless nothing tiles."""
         self._by_hand = tuple(g.sym_name.data for g in groups if g.schedule is not None)
         self._scheduled = self._schedule(None)
         self.module = self._lower(self._scheduled, None)
@@ -92,7 +95,11 @@ class Compiled:
 
     def _schedule(self, trace: PassTrace | None) -> ModuleOp:
         check = verify if self._settings.verify else None
-        return run_passes(self._input, self._passes(), trace=trace, check=check)
+        passes = self._passes()
+        if trace is not None or not self._is_gpu or (first := _first_tile(passes)) is None:
+            return run_passes(self._input, passes, trace=trace, check=check)
+        self._grouped = run_passes(self._input, passes[:first], check=check)
+        return run_passes(self._grouped, passes[first:], check=check)
 
     def _lower(self, scheduled: ModuleOp, trace: PassTrace | None, known: Collection[str] = ()) -> ModuleOp:
         check = verify if self._settings.verify else None
@@ -164,14 +171,7 @@ class Compiled:
 
     def _fit_registers(self, index_bits: int, arch: str, folded: bool) -> Kernels:
         """Machine code for all kernels, with schedules that fit the registers which the compiler reports."""
-        cubins: dict[str, cuda.Cubin] = {}
-
-        def compile_kernel(name: str, text: str) -> Report | None:
-            cubin = cuda.build({name: text}, arch, strict_float=self._settings.strict_float)
-            cubins[name] = cubin  # of one name the latest, which is in before the next is asked for
-            if name not in cubin.registers:
-                return None  # tools such as compute-sanitizer keep the compiler from reporting
-            return Report(cubin.registers[name], cubin.spill_bytes[name], cubin.shared_bytes[name])
+        cubins = Cubins(arch, self._settings.strict_float)
 
         def lower(scheduled: ModuleOp, known: Collection[str]) -> ModuleOp:
             lowered = self._lower(scheduled, None, known)
@@ -180,22 +180,26 @@ class Compiled:
         compiler = Compiler(
             machine=self._settings.backend.machine,
             print=lambda module, name: print_cuda(module, index_bits=index_bits, kernel=name),
-            compile=compile_kernel,
+            compile=cubins.compile,
             lower=lower,
             tile=self._tile_again,
         )
         module = self._fold(self.module) if folded else self.module
         _, module = fit_registers(self._scheduled, module, compiler, by_hand=self._by_hand)
         names = dict.fromkeys(kernel_name(g) for g in groups_of(find_pipeline(module)))
-        cubin = cuda.joined(cubins[name] for name in names)
-        return Kernels(module, partial(self._print, module, index_bits), cubin)
+        return Kernels(module, partial(self._print, module, index_bits), cubins.of(names))
 
     def _tile_again(self, note: Callable[[Sequence[GroupOp]], None]) -> ModuleOp | None:
         """The input scheduled anew, after `note` wrote on its groups what `tile` is to know; None if nothing tiles."""
-        passes = self._passes()
-        first = next((i for i, p in enumerate(passes) if isinstance(p, Tile)), None)
-        if first is None:
+        if self._grouped is None:
             return None
-        grouped = run_passes(self._input, passes[:first])
+        passes = self._passes()
+        grouped = self._grouped.clone()
         note(groups_of(find_pipeline(grouped)))
+        first = _first_tile(passes)
         return run_passes(grouped, passes[first:], check=verify if self._settings.verify else None)
+
+
+def _first_tile(passes: Sequence[ModulePass]) -> int | None:
+    """The place of the first `tile` pass; None if there is none."""
+    return next((i for i, p in enumerate(passes) if isinstance(p, Tile)), None)

@@ -23,7 +23,11 @@ from tilefuse.runtime.output import direct_prints
 if TYPE_CHECKING:
     import subprocess
 
-_FLAGS = ("-O3", "-march=native", "-fPIC", "-shared", "-std=c11", "-fno-math-errno", "-fno-trapping-math")
+_FLAGS = (
+    *("-O3", "-march=native", "-fPIC", "-shared", "-std=c11", "-fno-math-errno", "-fno-trapping-math"),
+    # GCC would make jumps of selects that follow from one another, and loops with jumps are not vectorised
+    "-fno-thread-jumps",
+)
 
 
 class Compiler(NamedTuple):

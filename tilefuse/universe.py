@@ -29,6 +29,10 @@ def _of_model(module: str, name: str) -> Callable[[], type[ModulePass]]:
     return lambda: getattr(import_module(f"tilefuse.execution.{module}"), name)
 
 
+def _of_runtime(module: str, name: str) -> Callable[[], type[ModulePass]]:
+    return lambda: getattr(import_module(f"tilefuse.runtime.{module}"), name)
+
+
 def _source(name: str) -> Callable[[], type[Target]]:
     return lambda: getattr(import_module("tilefuse.tools.source_targets"), name)
 
@@ -52,6 +56,7 @@ UNIVERSE = Universe(
         "drop-requirements": _pass("drop_requirements", "DropRequirements"),
         "expand-division": _pass("expand_division", "ExpandDivision"),
         "expand-shifts": _pass("expand_shifts", "ExpandShifts"),
+        "fit-registers": _of_runtime("register_fit", "FitRegisters"),
         "fold-grids": _pass("fold_grids", "FoldGrids"),
         "group-stages": _pass("group_stages", "GroupStages"),
         "group-updates": _pass("group_updates", "GroupUpdates"),

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tilefuse.analysis.model import PipelineModel
-from tilefuse.dialects.img.ops import GroupOp
+from tilefuse.dialects.img.ops import GroupOp, PrintOp
+from tilefuse.execution.block_tile.attribute import BlockSchedule
 from tilefuse.execution.block_tile.emission import TileBody, prefetch_arrays
 from tilefuse.execution.plan import KernelPlan
 from tilefuse.lowering.emit import Emitter
@@ -18,6 +19,10 @@ class BlockPlan(KernelPlan):
     def __init__(self, group: GroupOp, model: PipelineModel):
         super().__init__(group, model)
         self.shared_arrays = prefetch_arrays(group, model)
+        # without lanes, what lies beyond the picture is worth no branch at each point; but what prints is computed once
+        self.inside = BlockSchedule.expect(group.schedule).one_thread and not any(
+            isinstance(op, PrintOp) for op in group.walk()
+        )
 
     def body(self, e: Emitter, tile: Tile, outputs: Sequence[Buffer]) -> None:
         TileBody(self.group, self.model, e, tile, outputs).emit()

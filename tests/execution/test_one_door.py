@@ -9,7 +9,7 @@ ROOT = Path(__file__).parents[2]
 ROOMS = [link.name for link in (ROOT / "tilefuse").iterdir() if link.is_symlink() and link.name != "examples"]
 
 MAY_NAME = {
-    "analysis/updates.py": "kinds of axes have names of models",
+    "analysis/updates.py": "kinds of axes, and of writes, after which models are called",
     "execution/kernel.py": "imports functools.reduce",
     "execution/registry.py": "the one table",
     "tools/calibration/drawn.py": "kinds of measured schedules, as files of measurements have them",

@@ -1,7 +1,9 @@
 """What the compiler says of registers changes schedules: spilled ones are searched for again, or made smaller."""
 
 import math
+import os
 import re
+import threading
 
 import pytest
 import random_subwords
@@ -9,17 +11,19 @@ from random_programs import passes
 from runtime_pipelines import blur
 from xdsl.dialects.builtin import UnitAttr
 
+import tilefuse as hl
 from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.img.ops import SINGLE_WAVE
 from tilefuse.dialects.parsing import parse_module
 from tilefuse.execution.warp_tile.attribute import WarpSchedule
 from tilefuse.lowering.abi import groups_of
 from tilefuse.passes import tile
-from tilefuse.passes.pipeline import run_passes, standard_passes
+from tilefuse.passes.pipeline import new_context, run_passes, standard_passes
 from tilefuse.passes.tile import REGISTER_NEEDS, Tile, add_register_need
-from tilefuse.runtime import cuda
+from tilefuse.runtime import cuda, nvrtc
 from tilefuse.runtime.backend import Backend
 from tilefuse.runtime.compiled import Compiled, Settings
+from tilefuse.runtime.register_fit import FitRegisters
 from tilefuse.runtime.specialize import find_pipeline
 
 
@@ -194,3 +198,54 @@ def test_what_is_released_and_spills_is_not_asked_for_again(monkeypatch):
     after = before.kernels(32, "sm_90")
     assert schedules(after.module) != schedules(before.module)
     assert set(after.cubin.spill_bytes.values()) == {0}
+
+
+def test_a_group_that_is_tiled_again_does_not_wait_for_others(monkeypatch):
+    """The second kernel is done when the first one has been tiled again."""
+    x, y = hl.Var("x"), hl.Var("y")
+    image, first, second = hl.ImageParam(hl.Float(32), 2, "image"), hl.Func("first"), hl.Func("second")
+    first[x, y] = image[x, y] + image[x + 1, y] + image[x + 2, y] + image[x + 3, y] + image[x + 4, y]
+    second[x, y] = first[x, y] * first[x, y + 1] * first[x, y + 2]
+    tiled, calls = threading.Event(), []
+
+    def build(sources, arch, *, strict_float):
+        ((name, text),) = sources.items()
+        if name.startswith("second_second"):  # pipeline and group
+            assert tiled.wait(30)
+            return cuda.Cubin({name: b""}, {name: 32}, {name: 0}, {name: 0})
+        calls.append(re.findall(r"tile = \[[^]]*\]", text)[0])
+        if calls[-1] != calls[0]:
+            tiled.set()
+        return cuda.Cubin({name: b""}, {name: 120}, {name: 64 if calls[-1] == calls[0] else 0}, {name: 0})
+
+    monkeypatch.setattr(cuda, "build", build)
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    settings = Settings(Backend("cuda", "h200"), options={"algorithm": "none"})
+    made = Compiled(hl.Pipeline(second).to_module(), settings).kernels(32, "sm_90")
+    assert len(made.cubin.codes) == 2
+    assert tiled.is_set()
+
+
+def fitted(**options):
+    module = run_passes(pipeline(), standard_passes("h200"))
+    FitRegisters(**options).apply(new_context(), module)
+    return module
+
+
+def test_the_pass_does_what_programs_do(monkeypatch):
+    build, _ = report([64, 64, 0], registers=120)
+    monkeypatch.setattr(cuda, "build", build)
+    of_program = schedules(compiled().kernels(32, "sm_90").module)
+    build, calls = report([64, 64, 0], registers=120)
+    monkeypatch.setattr(cuda, "build", build)
+    assert schedules(fitted(search=True)) == of_program
+    assert len(calls) >= 3
+
+
+def test_the_pass_without_a_compiler_is_an_error_at_the_pipeline(monkeypatch):
+    def missing():
+        raise nvrtc.NvrtcNotFound
+
+    monkeypatch.setattr(nvrtc, "_library", missing)
+    with pytest.raises(PipelineError, match=r"fit-registers: target 'cuda': NVRTC.*pip install nvidia-cuda-nvrtc"):
+        fitted()

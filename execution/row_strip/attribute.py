@@ -1,0 +1,36 @@
+"""The schedule of a strip."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from xdsl.irdl import irdl_attr_definition
+from xdsl.utils.exceptions import VerifyException
+
+from tilefuse.execution.tile_schedule import TileSchedule
+
+
+@irdl_attr_definition(init=False)
+class StripSchedule(TileSchedule):
+    """`#schedule.row_strip<tile = [2048, 64]>`: columns and rows of the output that one thread computes, row by row."""
+
+    name = "schedule.row_strip"
+
+    PARAMETERS: ClassVar = {"tile": None}
+
+    @property
+    def thread_counts(self) -> tuple[int, ...]:
+        return (1,) * len(self.tile_sizes)
+
+    @property
+    def vector_width(self) -> int:
+        return 1
+
+    @property
+    def resident_blocks(self) -> int:
+        return 0
+
+    def verify(self) -> None:
+        super().verify()
+        if len(self.tile_sizes) < 2:
+            raise VerifyException("a strip has columns and rows: tile needs two numbers or more")

@@ -1,0 +1,92 @@
+"""Strips worth comparing, and what they do: the rows that are computed twice, where one strip ends above another."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from tilefuse.analysis.index import Index
+from tilefuse.analysis.machine import Machine
+from tilefuse.analysis.regions import fixed_span
+from tilefuse.dialects.img.attrs import Level, Memory
+from tilefuse.execution.candidate import Candidate, Placement
+from tilefuse.execution.facts import GroupFacts
+from tilefuse.execution.features import predict
+from tilefuse.execution.row_strip.features import StripFeatures
+from tilefuse.execution.row_strip.rows import Rows, rolling_rows
+
+NAME = "row_strip"
+
+WIDTHS = (256, 512, 1024, 2048, 4096)
+HEIGHTS = (32, 64, 128, 256, 512)
+ROW_COST = 200.0
+"""Instructions to begin a row of a stage, and vectors that are not full at its end."""
+SIDES_MISS = 0.3
+"""Share of the columns that two strips read which comes from main memory twice."""
+
+
+def strip_candidates(facts: GroupFacts, machine: Machine) -> Iterator[Candidate]:
+    """The strips worth comparing, with their cost. Raises NotFusable for an illegal group."""
+    deep = [fixed_span(facts.model, facts.output, d) for d in range(2, facts.rank)]
+    planes = [1 if span is None else span[1] - span[0] + 1 for span in deep]
+    rows = rolling_rows(facts, planes)
+    columns, height = facts.box[0], facts.box[1]
+    widths = [w for w in WIDTHS if w < 2 * columns] or WIDTHS[:1]
+    for width in widths:
+        kept = kept_bytes(facts, rows, width)
+        if kept > machine.fast_bytes:
+            continue
+        for tall in HEIGHTS:
+            if tall != HEIGHTS[0] and tall >= 2 * height:
+                continue
+            tile = (width, tall, *planes)
+            found = _features(facts, rows, tile, kept)
+            places = {id: Placement(Level.Block, Memory.Shared) for id in facts.members if id != facts.output}
+            yield Candidate(NAME, tile, (1,) * len(tile), 1, places, found, predict(found, machine))
+
+
+def kept_bytes(facts: GroupFacts, rows: dict[int, Rows], width: int) -> float:
+    """Bytes of the rows that stages keep, and of those of inputs that are read again."""
+    nodes = facts.model.nodes
+    total = sum(float(r.elements(width) * nodes[id].bytes) for id, r in rows.items())
+    tall: dict[int, int] = {}
+    for id in facts.members:
+        for producer, offsets in nodes[id].offsets.items():
+            if producer not in rows:
+                ys = [o[1] for o in offsets if len(o) > 1]
+                tall[producer] = max(tall.get(producer, 1), max(ys, default=0) - min(ys, default=0) + 1)
+    return total + sum(n * width * nodes[p].bytes for p, n in tall.items())
+
+
+def _features(facts: GroupFacts, rows: dict[int, Rows], tile: tuple[int, ...], kept: float) -> StripFeatures:
+    nodes = facts.model.nodes
+    width, tall = min(tile[0], facts.box[0]), min(tile[1], facts.box[1])
+    blocks = math.prod(-(-n // t) for n, t in zip(facts.box, tile, strict=True))
+    instructions = 0.0
+    for id, r in rows.items():
+        node, count = nodes[id], (tall + r.lead) * r.planes
+        each = node.instructions + node.values + sum(len(set(o)) for o in node.offsets.values())
+        instructions += count * (r.pitch(width) * each + ROW_COST)
+    share = math.prod(facts.box) * nodes[facts.output].bytes
+    bytes = float(share) + sum(_loaded(facts, rows, p, width, tall) for p in _inputs(facts, rows))
+    return StripFeatures(blocks=blocks, bytes=bytes, instructions=instructions, kept_bytes=kept)
+
+
+def _inputs(facts: GroupFacts, rows: dict[int, Rows]) -> set[int]:
+    return {p for id in facts.members for p in facts.model.nodes[id].offsets if p not in rows}
+
+
+def _loaded(facts: GroupFacts, rows: dict[int, Rows], producer: int, width: int, tall: int) -> float:
+    """Bytes of a function that all strips load together: its points once, and a share of what two strips both read."""
+    node = facts.model.nodes[producer]
+    needed = node.needed or facts.box
+    sides = tops = 0
+    for id, r in rows.items():
+        for access in facts.model.nodes[id].hull:
+            if access.producer == producer and len(access.indices) > 1:
+                x, y = access.indices[:2]
+                if isinstance(x, Index) and isinstance(y, Index):
+                    sides = max(sides, r.columns[1] - r.columns[0] + abs(x.offset))
+                    tops = max(tops, r.lead + abs(y.offset))
+    again = SIDES_MISS * (sides / width + tops / tall)
+    return math.prod(needed) * node.bytes * (1.0 + again)

@@ -1,0 +1,125 @@
+"""The body of a strip: row by row of the output, each stage computes the row that has become needed, and keeps a few.
+
+    for s in 0 .. rows of the output + lead:
+      for each stage, producers first, once s has come to its first row:
+        row t + last of it, of t = the strip's first row - lead + s, into place (s + last) mod kept
+
+The columns in the middle of a row, which no boundary moves (`columns.py`), are one loop, those beside it another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+
+from xdsl.ir import SSAValue
+
+from tilefuse.analysis.model import PipelineModel
+from tilefuse.dialects.img.axes import letter
+from tilefuse.dialects.img.ops import GroupOp, StageOp
+from tilefuse.execution.facts import GroupFacts
+from tilefuse.execution.row_strip.attribute import StripSchedule
+from tilefuse.execution.row_strip.columns import free_columns
+from tilefuse.execution.row_strip.rows import Rows, rolling_rows
+from tilefuse.lowering.emit import SHARED, Emitter, Num
+from tilefuse.lowering.reads import Buffer, Point, Resident, Tile, emit_stage
+
+
+@dataclass(frozen=True)
+class _Columns:
+    """The columns of a row, first to last, relative to the strip."""
+
+    first: Num
+    end: Num
+    middle: tuple[Num, Num] | None
+    """First and end of those that no boundary moves; None if that is all of them."""
+
+
+class StripBody:
+    """Emits the body of one strip, which a tile of the schedule is."""
+
+    def __init__(self, group: GroupOp, model: PipelineModel, e: Emitter, tile: Tile, outputs: Sequence[Buffer]):
+        self.group, self.e, self.tile, self.outputs = group, e, tile, outputs
+        self.sizes = StripSchedule.expect(group.schedule).tile_sizes
+        rows = rolling_rows(GroupFacts.of(group, model), self.sizes[2:])
+        self.rows: dict[StageOp, Rows] = {s: rows[model.node_of[s.funcs[0]]] for s in group.stages}
+        self.lead = max(r.lead for r in self.rows.values())
+        self.arrays: dict[SSAValue, SSAValue] = {}
+        self.extents = [self._extent(d) for d in range(len(self.sizes))]
+        """Of the strip, as far as the picture goes."""
+
+    def _extent(self, d: int) -> Num:
+        e, out = self.e, self.outputs[0]
+        return e.min(e.sub(e.add(out.mins[d], out.extent(d, e)), self.tile.origin[d]), self.sizes[d])
+
+    def emit(self) -> None:
+        """The whole body."""
+        e = self.e
+        for stage, rows in self.rows.items():
+            if stage is not self.group.output_stage:
+                for f in stage.funcs:
+                    name = f"rows_{stage.sym_name.data}"
+                    self.arrays[f] = e.alloca([rows.elements(self.sizes[0])], f.type.storage, SHARED, name)
+        columns = {stage: self._columns(stage, rows) for stage, rows in self.rows.items()}
+        with e.loop(e.add(self.extents[1], self.lead), "s") as s:
+            present = e.add(e.sub(self.tile.origin[1], self.lead), s, "y")
+            origin = [self.tile.origin[0], present, *self.tile.origin[2:]]
+            inner = replace(self.tile, origin=origin, resident={}, safe_reads=True)
+            for stage, rows in self.rows.items():
+                wait = self.lead - rows.lead
+                with e.when(e.compare("sge", s, wait) if wait else None):
+                    self._row(inner, stage, rows, columns[stage], s)
+                for f in stage.funcs:
+                    if f in self.arrays:
+                        inner.resident[f] = Resident(self._load(f, rows, s))
+
+    def _columns(self, stage: StageOp, rows: Rows) -> _Columns:
+        low, high = rows.columns[0], self.e.add(self.extents[0], rows.columns[1])
+        return _Columns(low, high, free_columns(self.e, self.tile, stage, low, high))
+
+    def _row(self, tile: Tile, stage: StageOp, rows: Rows, columns: _Columns, s: Num) -> None:
+        """The columns of one row, for each of what lies at its y."""
+        e = self.e
+        with ExitStack() as loops:
+            deep: list[Num] = []
+            for d, (f, (low, high)) in enumerate(zip(rows.follow[2:], rows.deep, strict=True), 2):
+                stop: Num = high + 1
+                if f.dim is not None:
+                    stop = e.add(self.extents[f.dim], high + 1 - self.sizes[f.dim])
+                deep.append(loops.enter_context(e.loop(stop, letter(d), start=low)))
+            start, end = columns.middle or (columns.first, columns.end)
+            with e.loop(end, "x", start=start, simd=True) as x:
+                self._point(replace(tile, free_x=True), stage, rows, [x, rows.last, *deep], s)
+            if columns.middle is None:
+                return
+            # the columns to the left, then those to the right: few, so one loop is enough text for both
+            with e.loop(2, "side") as side:
+                right = e.compare("ne", side, 0)
+                first, last = e.pick(right, end, columns.first), e.pick(right, columns.end, start)
+                with e.loop(last, "x", start=first) as x:
+                    self._point(tile, stage, rows, [x, rows.last, *deep], s)
+
+    def _point(self, tile: Tile, stage: StageOp, rows: Rows, at: list[Num], s: Num) -> None:
+        e = self.e
+        values = emit_stage(e, tile, stage, Point(rows.follow, at))
+        if stage is self.group.output_stage:
+            where = [tile.absolute(e, f, c) for f, c in zip(rows.follow, at, strict=True)]
+            for value, buffer in zip(values, self.outputs, strict=True):
+                e.store(value, buffer.memref, buffer.index(where, e))
+            return
+        for f, value in zip(stage.funcs, values, strict=True):
+            e.store(value, self.arrays[f], [self._place(rows, at, s)])
+
+    def _load(self, f: SSAValue, rows: Rows, s: Num) -> Callable[[Emitter, Sequence[Num]], SSAValue]:
+        return lambda e, relative: e.load(self.arrays[f], [self._place(rows, relative, s)])
+
+    def _place(self, rows: Rows, at: Sequence[Num], s: Num) -> Num:
+        """Where the point at coordinates relative to the present row lies in a stage's array."""
+        e, (x, y, *deep) = self.e, at
+        assert isinstance(y, int), "rows follow the output's one by one"
+        ahead = y - min(0, y // rows.kept * rows.kept)  # the same row modulo those that are kept, and not negative
+        slot: Num = e.div_rem(e.add(s, ahead), rows.kept)[1] if rows.kept > 1 else 0
+        for c, (low, high) in zip(deep, rows.deep, strict=True):
+            slot = e.add(e.mul(slot, high - low + 1), e.sub(c, low))
+        return e.add(e.mul(slot, rows.pitch(self.sizes[0])), e.sub(x, rows.columns[0]))

@@ -1,0 +1,23 @@
+"""The plan of a strip's kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tilefuse.analysis.model import PipelineModel
+from tilefuse.dialects.img.ops import GroupOp
+from tilefuse.execution.plan import KernelPlan
+from tilefuse.execution.row_strip.emission import StripBody
+from tilefuse.lowering.emit import Emitter
+from tilefuse.lowering.reads import Buffer, Tile
+
+
+class StripPlan(KernelPlan):
+    """Plan of a strip: its loops end where the picture does, so all strips have one body."""
+
+    def __init__(self, group: GroupOp, model: PipelineModel):
+        super().__init__(group, model)
+        self.one_version = True
+
+    def body(self, e: Emitter, tile: Tile, outputs: Sequence[Buffer]) -> None:
+        StripBody(self.group, self.model, e, tile, outputs).emit()

@@ -1,0 +1,104 @@
+"""Register fit with NVRTC as its compiler: for programs, and as the pass `fit-registers`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from tilefuse.analysis.machine import check_extent, check_target
+from tilefuse.dialects.diagnostics import PipelineError
+from tilefuse.dialects.img.ops import GroupOp, PipelineOp
+from tilefuse.lowering.abi import groups_of
+from tilefuse.lowering.printers import print_cuda
+from tilefuse.passes.chain_kernels import ChainKernels
+from tilefuse.passes.fit_registers import Compiler, Report, fit_registers
+from tilefuse.passes.pipeline import lowering_passes, run_passes
+from tilefuse.passes.promote_memory import PromoteMemory
+from tilefuse.passes.tile import Tile
+from tilefuse.passes.validate_occupancy import ValidateOccupancy
+from tilefuse.runtime import cuda
+from tilefuse.runtime.errors import BuildError, TargetError
+from tilefuse.targets.gpus import gpu
+
+
+class Cubins:
+    """Compiles kernels, and keeps the machine code of each."""
+
+    def __init__(self, arch: str, strict_float: bool):
+        self._arch, self._strict_float = arch, strict_float
+        self._latest: dict[str, cuda.Cubin] = {}
+
+    def compile(self, name: str, text: str) -> Report | None:
+        """The report on a kernel; None where tools such as compute-sanitizer keep the compiler from reporting."""
+        cubin = cuda.build({name: text}, self._arch, strict_float=self._strict_float)
+        self._latest[name] = cubin  # which is in before the next one of this name is asked for
+        if name not in cubin.registers:
+            return None
+        return Report(cubin.registers[name], cubin.spill_bytes[name], cubin.shared_bytes[name])
+
+    def of(self, names: Iterable[str]) -> cuda.Cubin:
+        """The machine code of kernels in their latest form."""
+        return cuda.joined(self._latest[name] for name in names)
+
+
+@dataclass(frozen=True)
+class FitRegisters(ModulePass):
+    """Ask NVRTC for the registers that scheduled kernels take, and fit their schedules to them."""
+
+    name = "fit-registers"
+
+    target: str = "h200"
+    """A GPU's model or arch. NVRTC compiles for its arch; no GPU is needed."""
+    search: bool = False
+    """Tile groups that spill by another search, as programs do. Else they get fewer blocks, then smaller tiles."""
+    keep: tuple[str, ...] = ()
+    """Groups, by name, whose schedules stay: those scheduled by hand. Their kernels may be held to their blocks."""
+    extent: tuple[int, ...] = (1536, 2560)
+    """Size of picture to search for, x first."""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        check_target(self.target, self.name)
+        check_extent(self.extent, self.name)
+        if self.target == "cpu":
+            raise PipelineError(f"{self.name}: a C compiler shares out registers by itself; give a GPU as target=")
+        pipelines = [p for p in op.body.block.ops if isinstance(p, PipelineOp)]
+        if len(pipelines) != 1:
+            raise PipelineError(f"{self.name} takes one pipeline, and there are {len(pipelines)}; use split files", op)
+
+        def lower(scheduled: ModuleOp, known: Collection[str]) -> ModuleOp:
+            return run_passes(scheduled, [*lowering_passes(warps=True, known=known), ChainKernels()])
+
+        compiler = Compiler(
+            machine=self.target,
+            print=lambda module, name: print_cuda(module, kernel=name),
+            compile=Cubins(gpu(self.target).arch, strict_float=False).compile,
+            lower=lower,
+            tile=lambda note: self._tiled(op, note),
+        )
+        try:
+            fitted, _ = fit_registers(op, lower(op, ()), compiler, by_hand=self.keep)
+        except (TargetError, BuildError) as error:
+            raise PipelineError(f"{self.name}: {error}", pipelines[0]) from error
+        if fitted is not op:
+            op.body.erase_block(op.body.block)
+            op.body.add_block(fitted.body.detach_block(0))
+
+    def _tiled(self, scheduled: ModuleOp, note: Callable[[Sequence[GroupOp]], None]) -> ModuleOp | None:
+        """The groups of a module tiled by another search; None where none is asked for."""
+        if not self.search:
+            return None
+        module = scheduled.clone()
+        groups = groups_of(next(p for p in module.body.block.ops if isinstance(p, PipelineOp)))
+        for group in groups:
+            if group.sym_name.data not in self.keep:
+                group.schedule = None
+                for stage in group.stages:
+                    stage.place = None
+        note(groups)
+        tile = Tile(target=self.target, extent=self.extent)
+        validate = ValidateOccupancy(target=self.target, fix=True, keep=self.keep)
+        return run_passes(module, [tile, PromoteMemory(), validate])
