@@ -18,9 +18,13 @@ class ScatterSchedule(ScheduleAttr):
 
     name = "schedule.scatter"
 
-    PARAMETERS: ClassVar = {"threads": None, "blocks": 1, "copies": 0, "points": 1, "own": 0}
+    PARAMETERS: ClassVar = {"threads": None, "blocks": 1, "copies": 0, "points": 1, "own": 0, "fold": 0, "resident": 0}
     """`blocks` share out the domain, for each pure point. `copies` of each element of the table of a block, for lanes
     to have their own; 0: no table, all goes to global memory. A thread takes `points` in a row.
+
+    `resident` blocks are to share a multiprocessor: registers are held to that; 0 leaves it to the compiler.
+
+    `fold`: as many copies as threads, joined in one order: what is not exact comes out the same each time.
 
     `own`: threads, which have a pure point each, have a table each, and take the domain in order."""
 
@@ -29,9 +33,23 @@ class ScatterSchedule(ScheduleAttr):
         return self.numbers("threads")
 
     @property
+    def resident_blocks(self) -> int:
+        return self.number("resident")
+
+    @property
     def threads_per_block(self) -> int:
         """All of them."""
         return math.prod(self.thread_counts)
+
+    @property
+    def folds(self) -> bool:
+        """Whether tables are joined in one order."""
+        return bool(self.number("fold"))
+
+    @property
+    def copies(self) -> int:
+        """Of each element in the table of a block."""
+        return self.threads_per_block if self.folds else self.number("copies")
 
     @property
     def has_own_tables(self) -> bool:
@@ -47,6 +65,10 @@ class ScatterSchedule(ScheduleAttr):
             raise VerifyException("threads are positive, and lie in the first three dimensions")
         if not self.has_own_tables and len(self.thread_counts) != 1:
             raise VerifyException("threads is one number, where they share a table")
+        if self.folds and (self.has_own_tables or self.number("copies")):
+            raise VerifyException("tables that are joined in one order have as many copies as threads; leave that out")
+        if self.folds and self.threads_per_block & (self.threads_per_block - 1):
+            raise VerifyException("threads must be a power of two where tables are joined in one order")
         for key in ("blocks", "points"):
             if self.number(key) <= 0:
                 raise VerifyException(f"{key} must be positive")

@@ -15,7 +15,7 @@ from contextlib import ExitStack, contextmanager
 from itertools import accumulate
 
 from xdsl.dialects import arith, func, gpu, memref
-from xdsl.dialects.builtin import IntegerAttr, IntegerType, MemRefType, UnitAttr, i8
+from xdsl.dialects.builtin import AnyFloat, FloatAttr, IntegerAttr, IntegerType, MemRefType, UnitAttr, i8
 from xdsl.ir import Attribute, SSAValue
 
 from tilefuse.analysis.updates import identity
@@ -25,29 +25,30 @@ from tilefuse.dialects.img.types import FuncType, element_bytes, storage_type
 from tilefuse.dialects.memref_atomics import AtomicRMWOp
 from tilefuse.execution.scatter.attribute import ScatterSchedule
 from tilefuse.execution.scatter.runs import VECTOR_BYTES, RowRead, row_reads
-from tilefuse.execution.scatter.table import Window, window
+from tilefuse.execution.scatter.table import STATIC_TABLES, Window, window
 from tilefuse.lowering.emit import SHARED, Emitter, Num
 from tilefuse.lowering.reads import Buffer
 from tilefuse.lowering.symbols import word
 from tilefuse.lowering.update_body import Row, UpdateBody, UpdateFunction
-from tilefuse.targets.limits import STATIC_SHARED_LIMIT
+from tilefuse.lowering.workspaces import Workspace
 
 
 def scatter_kernel(group: GroupOp, aligned: Collection[SSAValue]) -> func.FuncOp:
     """Emit the kernel; `aligned`: the functions whose rows start where vectors may."""
-    return _Scatter(group, aligned).emit()
+    return ScatterKernel(group, aligned).emit()
 
 
-class _Scatter:
+class ScatterKernel:
     """The kernel while it is emitted."""
 
-    def __init__(self, group: GroupOp, aligned: Collection[SSAValue]):
-        self.function = UpdateFunction(group)
+    def __init__(self, group: GroupOp, aligned: Collection[SSAValue], workspaces: Sequence[Workspace] = ()):
+        self.function = UpdateFunction(group, workspaces)
         self.e, self.op = self.function.e, self.function.op
         schedule = ScatterSchedule.expect(group.schedule)
         self.threads = schedule.thread_counts[0]
-        self.blocks, self.copies = schedule.number("blocks"), schedule.number("copies")
+        self.blocks, self.copies = schedule.number("blocks"), schedule.copies
         self.points = schedule.number("points")
+        self.resident = schedule.resident_blocks
         self.window: Window | None = window(self.op) if self.copies else None
         self.reads: list[RowRead] = row_reads(self.op, aligned, self.points) if self.points > 1 else []
         self.elements = [old.type.element for old in self.op.olds if isinstance(old.type, FuncType)]
@@ -56,25 +57,33 @@ class _Scatter:
         """The pure coordinates of the block."""
         self.copy: Num = 0
         """The copy of a table's elements that is the thread's."""
+        self.part: Num = 0
+        """The part of the domain that the block has."""
+        self.point: Num = 0
+        """The number of the block's pure point."""
 
     def emit(self) -> func.FuncOp:
         """The whole function."""
         with ExitStack() as open_scopes:
-            part = self._block(open_scopes)
+            self.part = self._block(open_scopes)
             if self.window is not None:
                 self._make_tables(self.window)
                 self.e.effect(gpu.BarrierOp())
-            with self._thread() as thread:
+            with self.thread() as thread:
                 if self.copies > 1:
                     self.copy = self.e.mod(thread, self.copies)
-                self._accumulate(part, thread)
+                self._accumulate(self.part, thread)
             if self.window is not None:
                 self.e.effect(gpu.BarrierOp())
-                self._add_to_memory(self.window)
-        return self.function.finished()
+                self.add_to_memory(self.window)
+        kernel = self.function.finished()
+        if self.resident:
+            kernel.attributes["kernel.min_blocks"] = IntegerAttr(self.resident, 64)
+        return kernel
 
     @contextmanager
-    def _thread(self) -> Iterator[Num]:
+    def thread(self) -> Iterator[Num]:
+        """Open the loop over the threads of a block."""
         with self.e.loop(self.threads, "tx", level="thread_x") as thread:
             yield thread
 
@@ -90,6 +99,7 @@ class _Scatter:
         if not extents:
             return block
         rest, part = e.div_rem(block, self.blocks)
+        self.point = rest
         for number, (coordinate, dim, extent) in enumerate(zip(op.pure, op.pure_dims, extents, strict=True)):
             offset = rest
             if number < len(extents) - 1:
@@ -111,22 +121,19 @@ class _Scatter:
         """Declare a table per function, and fill it."""
         e, count = self.e, box.size * self.copies
         self.tables = _tables(e, self.elements, count)
-        with self._thread() as thread:
+        with self.thread() as thread:
             for table, way, element in zip(self.tables, self.op.combiners, self.elements, strict=True):
-                start = identity(way, element)
-                assert isinstance(start, int)
-                assert isinstance(table.type, MemRefType)
-                nothing = e.op(arith.ConstantOp(_attribute(start, element)))
+                nothing = self.nothing(way, element)
                 step = VECTOR_BYTES // element_bytes(element)
-                step = step if count % step == 0 and self.threads > 1 else 1
+                step = step if count % step == 0 and self.threads > 1 and step <= 4 else 1
                 with e.loop(count, "i", start=e.mul(thread, step), step=self.threads * step) as i:
                     e.store_vector([nothing] * step, table, [i])
 
-    def _add_to_memory(self, box: Window) -> None:
+    def add_to_memory(self, box: Window) -> None:
         """Join the copies of each element, and that with the function in memory; neighbours by neighbouring threads."""
         e = self.e
         pure = {dim: self.pure[c] for c, dim in zip(self.op.pure, self.op.pure_dims, strict=True)}
-        with self._thread() as thread, e.loop(box.size, "i", start=thread, step=self.threads) as i:
+        with self.thread() as thread, e.loop(box.size, "i", start=thread, step=self.threads) as i:
             first = e.mul(i, self.copies)
             for number, (table, way, element) in enumerate(
                 zip(self.tables, self.op.combiners, self.elements, strict=True)
@@ -138,11 +145,14 @@ class _Scatter:
                     found = e.load(table, [e.add(first, turned if self.copies > 1 else 0)])
                     total = found if total is None else e.op(combined(way, element, total, found))
                 assert total is not None
-                start = identity(way, element)
-                assert isinstance(start, int)
-                nothing = e.op(arith.ConstantOp(_attribute(start, element)))
-                with e.when(e.op(arith.CmpiOp(total, nothing, "ne"))):
+                with e.when(e.op(arith.CmpiOp(total, self.nothing(way, element), "ne"))):
                     self._join(number, total, box.position(e, i, pure))
+
+    def nothing(self, way: str, element: Attribute) -> SSAValue:
+        """The constant that changes nothing, joined with an element."""
+        number = identity(way, element)
+        assert number is not None
+        return self.e.op(arith.ConstantOp(_attribute(number, element)))
 
     def _join(self, number: int, value: SSAValue, position: list[Num]) -> None:
         """Join a value with a function in memory."""
@@ -247,13 +257,20 @@ class _Scatter:
                         continue
                     copy = k % self.copies if self.threads == 1 else self.copy
                     at = e.add(e.mul(self.window.number(e, position), self.copies), copy)
-                    kind = atomic_kind(self.op.combiners[number], self.elements[number])
-                    e.effect(AtomicRMWOp(kind, value, self.tables[number], [e.value(at)]))
+                    self.join_in_table(number, at, value)
+
+    def join_in_table(self, number: int, at: Num, value: SSAValue) -> None:
+        """Join a value with an element of a table."""
+        kind = atomic_kind(self.op.combiners[number], self.elements[number])
+        self.e.effect(AtomicRMWOp(kind, value, self.tables[number], [self.e.value(at)]))
 
 
-def _attribute(number: int, element: Attribute) -> IntegerAttr[IntegerType]:
+def _attribute(number: float, element: Attribute) -> IntegerAttr[IntegerType] | FloatAttr:
     """A number as an element of a function has it."""
+    if isinstance(element, AnyFloat):
+        return FloatAttr(float(number), element)
     assert isinstance(element, IntegerType)
+    number = int(number)
     width = element.width.data
     half = 1 << (width - 1)
     return IntegerAttr((number + half) % (2 * half) - half, IntegerType(width))
@@ -264,7 +281,7 @@ def _tables(e: Emitter, elements: Sequence[Attribute], count: int) -> list[SSAVa
     space = IntegerAttr(SHARED, 64)
     types = [MemRefType(storage_type(element), [count], memory_space=space) for element in elements]
     sizes = [count * element_bytes(element) for element in elements]
-    if sum(sizes) <= STATIC_SHARED_LIMIT:
+    if sum(sizes) <= STATIC_TABLES:
         return [e.alloca([count], t.element_type, SHARED, "table") for t in types]
     op = memref.AllocaOp.get(i8, shape=[sum(sizes)], memory_space=IntegerAttr(SHARED, 64))
     op.attributes["kernel.dynamic"] = UnitAttr()

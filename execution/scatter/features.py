@@ -25,6 +25,8 @@ CPU_JOIN_US, CPU_ATOMIC_US = 0.0009, 0.02
 
 STEP_US = 0.05
 """Microseconds of a point of the domain, of threads with tables of their own: loads do not wait for it."""
+CPU_STEP_US = 0.0015
+"""The same on a CPU."""
 ELEMENT_US = 0.03
 """The same of an element that is loaded before, and stored after."""
 
@@ -49,7 +51,8 @@ class OwnTableFeatures(Features):
     def analytical(self, machine: Machine) -> float:
         memory, compute = self.bytes / machine.bytes_per_us, self.instructions / machine.instructions_per_us
         rounds = max(1.0, self.threads / (machine.cores * self.resident))
-        chain = rounds * (self.steps * STEP_US + self.elements * ELEMENT_US)
+        step, element = (STEP_US, ELEMENT_US) if machine.is_gpu else (CPU_STEP_US, CPU_STEP_US)
+        chain = rounds * (self.steps * step + self.elements * element)
         return max(memory, compute, chain) + machine.launch_us
 
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from xdsl.dialects.builtin import IntegerType
+from xdsl.dialects.builtin import Float32Type, Float64Type, IntegerType
 
-from tilefuse.dialects.img.ops import UpdateOp
 from tilefuse.dialects.img.types import FuncType
 from tilefuse.dialects.memref_atomics import WIDTHS
 from tilefuse.execution.scatter.table import table_bytes, window
@@ -17,13 +16,14 @@ if TYPE_CHECKING:
 
 COMBINERS = ("add", "min", "max", "and", "or", "xor")
 WARP = 32
+ORDERED = "its points must come in order: they read what others wrote, or write over it"
 
 
 def why_not_own(facts: GroupFacts) -> str | None:
     """Why the threads of an update cannot have tables of their own."""
     update = facts.update.update
     if facts.update.reads_itself:
-        return "its points must come in order: they read what others wrote, or write over it"
+        return ORDERED
     box = window(update)
     if not update.pure or not update.domain or box is None:
         return "threads have tables where they have pure points, a domain, and places whose number is known"
@@ -31,10 +31,26 @@ def why_not_own(facts: GroupFacts) -> str | None:
     return None if smallest <= STATIC_SHARED_LIMIT else f"tables of {WARP} threads have {smallest} bytes"
 
 
-def why_not_shared(update: UpdateOp, *, commutes: bool) -> str | None:
-    """Why the points of an update cannot run at once."""
-    if not commutes:
-        return "its points must come in order: they read what others wrote, or write over it"
+def why_not_fold(facts: GroupFacts) -> str | None:
+    """Why the tables of threads cannot be joined in one order."""
+    update = facts.update.update
+    if not facts.update.commutes:
+        return ORDERED
+    for old in update.olds:
+        element = cast(FuncType, old.type).element
+        narrow = isinstance(element, IntegerType) and element.width.data < 8
+        if narrow or not isinstance(element, IntegerType | Float32Type | Float64Type):
+            return f"sums of {element} lose too much in another order"
+    if not update.domain or window(update) is None:
+        return "tables are joined where there is a domain, and places whose number is known"
+    return None
+
+
+def why_not_shared(facts: GroupFacts) -> str | None:
+    """Why the points of an update cannot run at once, with tables that lanes share."""
+    update = facts.update.update
+    if not facts.update.commutes:
+        return ORDERED
     if wrong := [c for c in update.combiners if c not in COMBINERS]:
         return f"'{wrong[0]}' is no operation of memory; {', '.join(COMBINERS)} are"
     for old in update.olds:

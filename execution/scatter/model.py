@@ -13,9 +13,8 @@ from tilefuse.analysis.regions import NotFusable
 from tilefuse.dialects.img.ops import UpdateOp
 from tilefuse.execution.base import ByHand, Code, ExecutionModel, Needs, group_error
 from tilefuse.execution.scatter.attribute import ScatterSchedule
-from tilefuse.execution.scatter.legality import WARP, why_not_own, why_not_shared
-from tilefuse.execution.scatter.table import table_bytes, window
-from tilefuse.targets.limits import STATIC_SHARED_LIMIT
+from tilefuse.execution.scatter.legality import WARP, why_not_fold, why_not_own, why_not_shared
+from tilefuse.execution.scatter.table import STATIC_TABLES, table_bytes, window
 
 if TYPE_CHECKING:
     from xdsl.dialects import func
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from tilefuse.dialects.img.ops import GroupOp
     from tilefuse.execution.candidate import Candidate, Wishes
     from tilefuse.execution.facts import GroupFacts
+    from tilefuse.lowering.workspaces import Workspace
 
 
 class Scatter(ExecutionModel):
@@ -37,19 +37,21 @@ class Scatter(ExecutionModel):
     runs: ClassVar = UpdateOp
 
     def legal(self, facts: GroupFacts) -> str | None:
-        shared = why_not_shared(facts.update.update, commutes=facts.update.commutes)
-        return shared if shared is None or why_not_own(facts) is not None else None
+        ways = (why_not_fold(facts), why_not_own(facts), why_not_shared(facts))
+        return None if None in ways else ways[-1]
 
     def candidates(self, facts: GroupFacts, machine: Machine, wishes: Wishes) -> Iterator[Candidate]:
-        from tilefuse.execution.scatter.search import own_candidates, shared_candidates
+        from tilefuse.execution.scatter.search import fold_candidates, own_candidates, shared_candidates
 
-        if why_not_shared(facts.update.update, commutes=facts.update.commutes) is None:
+        if why_not_shared(facts) is None:
             yield from shared_candidates(facts, machine)
+        elif why_not_fold(facts) is None and (facts.update.is_exact or not wishes.float_order):
+            yield from fold_candidates(facts, machine)
         if machine.is_gpu and why_not_own(facts) is None:
             yield from own_candidates(facts, machine)
 
     def by_hand(self, group: GroupOp, facts: GroupFacts, given: ByHand) -> ScatterSchedule:
-        if (reason := self.legal(facts)) is not None:
+        if (reason := why_not_shared(facts)) is not None:
             raise NotFusable(reason)
         update = facts.update.update
         threads = math.prod(given.threads)
@@ -68,8 +70,8 @@ class Scatter(ExecutionModel):
 
         assert group.update is not None
         facts, schedule = GroupFacts.of(group, model), ScatterSchedule.expect(group.schedule)
-        own = schedule.has_own_tables
-        reason = why_not_own(facts) if own else why_not_shared(group.update, commutes=facts.update.commutes)
+        own, ways = schedule.has_own_tables, {True: why_not_fold, False: why_not_shared}
+        reason = why_not_own(facts) if own else ways[schedule.folds](facts)
         if reason is not None:
             raise group_error(group, reason)
         if own and len(schedule.thread_counts) != len(group.update.pure):
@@ -80,7 +82,7 @@ class Scatter(ExecutionModel):
             )
 
     def shared_memory(self, group: GroupOp, model: PipelineModel) -> Needs:
-        size = _bytes(group)
+        size = _bytes(group) + 4 * ScatterSchedule.expect(group.schedule).folds
         return Needs(size, group.sym_name.data, self.dynamic_shared(group))
 
     def stack_memory(self, group: GroupOp, model: PipelineModel) -> Needs:
@@ -89,7 +91,12 @@ class Scatter(ExecutionModel):
     def dynamic_shared(self, group: GroupOp) -> int:
         size = _bytes(group)
         own = ScatterSchedule.expect(group.schedule).has_own_tables
-        return size if size > STATIC_SHARED_LIMIT and not own else 0
+        return size if size > STATIC_TABLES and not own else 0
+
+    def workspaces(self, group: GroupOp) -> Sequence[Workspace]:
+        from tilefuse.execution.scatter.folding import fold_workspaces
+
+        return fold_workspaces(group) if ScatterSchedule.expect(group.schedule).folds else ()
 
     def code(self, group: GroupOp, model: PipelineModel, *, warps: bool) -> Code:
         points = ScatterSchedule.expect(group.schedule).number("points")
@@ -101,6 +108,9 @@ class Scatter(ExecutionModel):
             largest = max(schedule.thread_counts)
             halves = [n // 2 if n == largest else n for n in schedule.thread_counts]
             return schedule.changed(threads=halves) if largest > 1 else None
+        if schedule.folds:
+            threads = schedule.threads_per_block
+            return schedule.changed(threads=[threads // 2]) if threads > 1 else None
         if (copies := schedule.number("copies")) > 1:
             return schedule.changed(copies=copies // 2)
         if (points := schedule.number("points")) > 1:
@@ -119,18 +129,20 @@ class Scatter(ExecutionModel):
 
     def emit(self, group: GroupOp, model: PipelineModel, differing: Collection[SSAValue]) -> list[func.FuncOp]:
         from tilefuse.execution.scatter.emission import scatter_kernel
+        from tilefuse.execution.scatter.folding import folding_kernel
         from tilefuse.execution.scatter.own_tables import own_tables_kernel
 
         if ScatterSchedule.expect(group.schedule).has_own_tables:
             return [own_tables_kernel(group)]
         aligned = {f for f, id in model.node_of.items() if model.nodes[id].aligned} - set(differing)
-        return [scatter_kernel(group, aligned)]
+        folds = ScatterSchedule.expect(group.schedule).folds
+        return [folding_kernel(group, aligned) if folds else scatter_kernel(group, aligned)]
 
 
 def _bytes(group: GroupOp) -> int:
     """Of the tables of a block."""
     schedule = ScatterSchedule.expect(group.schedule)
-    copies = schedule.threads_per_block if schedule.has_own_tables else schedule.number("copies")
+    copies = schedule.threads_per_block if schedule.has_own_tables else schedule.copies
     assert group.update is not None
     box = window(group.update) if copies else None
     return table_bytes(group.update, box.size, copies) if box is not None else 0

@@ -24,6 +24,8 @@ STRIDED = 8
 """Elements of 4 bytes in a sector."""
 LEAST_POINTS = 4096
 """Points of the domain that a block should have: with fewer, tables cost more than they save."""
+FOLD_THREADS = (256, 128, 64, 32)
+"""Threads of a block with a copy each."""
 OWN_THREADS: tuple[tuple[tuple[int, ...], ...], ...] = ((), ((128,), (64,), (32,)), ((32, 4), (32, 2), (32, 1)))
 """Threads with tables of their own that are tried, along one and two pure coordinates."""
 CPU_COPIES, CPU_POINTS = 4, 8
@@ -63,8 +65,32 @@ def shared_candidates(facts: GroupFacts, machine: Machine) -> Iterator[Candidate
                 elements=elements, copies=copies, threads=threads, resident=resident,
                 in_flight=work.bytes / max(1, pure * work.steps) * run,
             )  # fmt: skip
-            schedule = ScatterSchedule(threads=[threads], blocks=blocks, copies=copies, points=run)
+            held = resident if resident > 1 else 0
+            schedule = ScatterSchedule(threads=[threads], blocks=blocks, copies=copies, points=run, resident=held)
             yield _candidate(schedule, features, machine)
+
+
+def fold_candidates(facts: GroupFacts, machine: Machine) -> Iterator[Candidate]:
+    """The schedules of threads with copies that are joined in one order."""
+    update, work = facts.update.update, facts.update_work
+    box, pure = window(update), math.prod(work.pure)
+    assert box is not None
+    run = longest_run(update) if machine.is_gpu else CPU_POINTS
+    for threads in FOLD_THREADS if machine.is_gpu else (1,):
+        size = table_bytes(update, box.size, threads)
+        if size > (machine.most_fast_bytes - 64 if machine.is_gpu else machine.fast_bytes):
+            continue
+        resident = min(machine.max_threads_per_core // threads, machine.fast_bytes_per_core // (size + 1024), 8)
+        resident = resident if machine.is_gpu else 1
+        blocks = max(1, min(machine.cores * resident // max(1, min(pure, machine.cores)), work.steps // LEAST_POINTS))
+        all_threads = float(blocks * threads * pure)
+        tables = all_threads * box.size
+        features = OwnTableFeatures(
+            blocks=blocks * pure, bytes=work.bytes * (1 if run > 1 or not machine.is_gpu else STRIDED),
+            instructions=work.instructions + 4 * tables, steps=pure * work.steps / all_threads,
+            elements=box.size * (1.0 + 2.0 * blocks / threads), threads=all_threads, resident=resident * threads,
+        )  # fmt: skip
+        yield _candidate(ScatterSchedule(threads=[threads], blocks=blocks, points=run, fold=1), features, machine)
 
 
 def own_candidates(facts: GroupFacts, machine: Machine) -> Iterator[Candidate]:

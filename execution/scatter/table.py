@@ -16,7 +16,10 @@ from tilefuse.dialects.constants import integer_constant
 from tilefuse.dialects.img.ops import UpdateOp
 from tilefuse.dialects.img.types import FuncType, element_bytes
 from tilefuse.lowering.emit import Emitter, Num
+from tilefuse.targets.limits import STATIC_SHARED_LIMIT
 
+STATIC_TABLES = STATIC_SHARED_LIMIT - 16
+"""Bytes that tables may have in static arrays: a block's ticket lies beside them."""
 MOST_ELEMENTS = 1 << 20
 """A window of more elements is no table."""
 
