@@ -1,0 +1,39 @@
+// RUN: TILEFUSE_INVALID
+
+// expected-error @below {{threads must be positive}}
+"test.op"() {s = #schedule.in_order<threads = [0]>} : () -> ()
+
+// -----
+
+// expected-error @below {{threads has 2 dimensions but points has 1}}
+"test.op"() {s = #schedule.gemm<threads = [32, 4], points = [2]>} : () -> ()
+
+// -----
+
+// expected-error @below {{unroll is 1}}
+"test.op"() {s = #schedule.scan<threads = [1], width = 8, unroll = 2>} : () -> ()
+
+// -----
+
+// expected-error @below {{a single line has a width of 1}}
+"test.op"() {s = #schedule.scan<threads = [], width = 8>} : () -> ()
+
+// -----
+
+// expected-error @below {{across is 0 or 1}}
+"test.op"() {s = #schedule.reduce<tile = [1], threads = [32, 1], across = 2>} : () -> ()
+
+// -----
+
+// expected-error @below {{copies must be 0 or a power of two}}
+"test.op"() {s = #schedule.scatter<threads = [1024], copies = 3>} : () -> ()
+
+// -----
+
+// expected-error @below {{a strip has columns and rows}}
+"test.op"() {s = #schedule.row_strip<tile = [2048]>} : () -> ()
+
+// -----
+
+// expected-error @below {{tile has 2 dimensions but threads has 1}}
+"test.op"() {s = #schedule.warp_tile<tile = [120, 28], threads = [32]>} : () -> ()
