@@ -7,10 +7,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tilefuse.dialects.parsing import parse_module
-from tilefuse.passes.lower_groups import LowerGroups
-from tilefuse.passes.pipeline import new_context
-from tilefuse.passes.validate_occupancy import ValidateOccupancy
 from tilefuse.tools.pipeline_opt import main
 
 ROOT = Path(__file__).parents[1]
@@ -43,17 +39,29 @@ def test_command_lines_run(page, monkeypatch, capsys):
         assert capsys.readouterr().out
 
 
-def test_the_text_of_levels_1_to_3_parses():
-    first, second = re.findall(r"^```mlir\n(.*?)^```", (ROOT / "docs/architecture.md").read_text(), re.M | re.S)[:2]
-    body = re.search(r"-> f32 \{\n(.*?)\n  \}", first, re.DOTALL)[1]
-    along_y = re.sub(r"%clamped\[%x( [-+] 1)?, %y\]", r"%bx[%x, %y\1]", body)
-    group = second.replace("{ ... }", f"{{\n{body}\n}}", 1).replace("{ ... }", f"{{\n{along_y}\n}}", 1)
-    head = first.partition("  %blur_x")[0]
-    module = parse_module(f'{head}{group}  img.return "blur_y" = %out : !img.func<2xf32>\n}}')
-    parse_module(first)
-    ValidateOccupancy(target="h200").apply(new_context(), module)
-    LowerGroups().apply(new_context(), module)
-    assert "within [0, 120, 0, 30]" in str(module)
+def test_the_walk_through_the_levels_is_what_passes_print(tmp_path, capsys):
+    """Each block of text is in what the passes before it, on the first block, give: `...` stands for anything."""
+    walk = (ROOT / "docs/architecture.md").read_text().partition("## One pipeline, level by level")[2]
+    blocks = re.findall(r"(?:^Passes[^:\n]*: `([^`]*)`\n\n)?^```mlir\n(.*?)^```", walk, re.M | re.S)
+    (_, algorithm), *levels = blocks
+    assert len(levels) == 4
+    file = tmp_path / "blur.mlir"
+    file.write_text(algorithm)
+    so_far = []
+    for passes, shown in levels:
+        so_far.append(passes)
+        assert main([str(file), "-p", ",".join(so_far)]) == 0
+        _assert_shown(shown, capsys.readouterr().out)
+
+
+def _assert_shown(shown: str, text: str) -> None:
+    """Every line of a page stands in a text, in order; `...` in it for anything, and alone for any lines."""
+    lines = iter(text.splitlines())
+    for line in (s.strip() for s in shown.splitlines()):
+        if line == "...":
+            continue
+        pattern = re.compile(".*".join(map(re.escape, line.split("..."))))
+        assert any(pattern.match(found.strip()) for found in lines), line
 
 
 def test_the_glossary_spells_names_as_the_code_does():
