@@ -63,6 +63,29 @@ class UpdateFunction:
         """A scalar of type index that stands between the stages."""
         return scalar_index(self.e, self.tile, value)
 
+    def grid(self, counts: Sequence[Num], open_scopes: ExitStack) -> tuple[list[Num], list[Num]]:
+        """Open the loops over blocks, of which there are `counts` per dimension, and threads.
+
+        Gives the number of the block along each dimension, and that of the thread: along x, y and z, then 0 for the
+        dimensions that have no threads. Blocks along z are those of all dimensions from the third on.
+        """
+        e = self.e
+        depth: Num = 1
+        for n in counts[2:]:
+            depth = e.mul(depth, n)
+        first, second = [*counts, 1, 1][:2]
+        levels = [(depth, "bz", "block_z"), (second, "by", "block_y"), (first, "bx", "block_x")]
+        bz, by, bx = (open_scopes.enter_context(e.loop(n, name, level=level)) for n, name, level in levels)
+        lanes = zip(reversed(threads(self.group)), "zyx", strict=True)
+        tz, ty, tx = (open_scopes.enter_context(e.loop(n, f"t{a}", level=f"thread_{a}")) for n, a in lanes)
+        blocks: list[Num] = [bx, by]
+        for n in counts[2:-1]:
+            quotient = e.op(arith.DivUIOp(e.value(bz), e.value(n)))
+            blocks.append(e.sub(bz, e.mul(quotient, n)))
+            bz = quotient
+        blocks.append(bz)
+        return blocks[: len(counts)], [tx, ty, tz, *[0] * len(counts)]
+
     def finished(self) -> func.FuncOp:
         """The whole function, when all of its body is emitted."""
         self.e.effect(func.ReturnOp())
@@ -100,28 +123,15 @@ def pure_point(
     dims = op.pure_dims
     extents = [out.extent(d, e) for d in dims]
     counts = [e.ceildiv(n, size, f"tiles_{letter(d)}") for n, size, d in zip(extents, sizes, dims, strict=True)]
-    depth: Num = 1
-    for n in counts[2:]:
-        depth = e.mul(depth, n)
-    loops = [(depth, "bz", "block_z"), (counts[1] if len(counts) > 1 else 1, "by", "block_y")]
-    loops.append((counts[0] if counts else 1, "bx", "block_x"))
-    bz, by, bx = (open_scopes.enter_context(e.loop(n, name, level=level)) for n, name, level in loops)
-    lanes = zip(reversed(threads(function.group)), "zyx", strict=True)
-    tz, ty, tx = (open_scopes.enter_context(e.loop(n, f"t{a}", level=f"thread_{a}")) for n, a in lanes)
-    blocks: list[Num] = [bx, by]
-    for n in counts[2:-1]:
-        quotient = e.op(arith.DivUIOp(e.value(bz), e.value(n)))
-        blocks.append(e.sub(bz, e.mul(quotient, n)))
-        bz = quotient
-    blocks.append(bz)
+    blocks, lanes = function.grid(counts, open_scopes)
     inside: SSAValue | None = None
-    lanes_of: list[Num] = [tx, ty, tz, *[0] * len(dims)]
     for number, coordinate in enumerate(op.pure):
-        offset = e.add(e.mul(blocks[number], sizes[number]), lanes_of[number])
+        offset = e.add(e.mul(blocks[number], sizes[number]), lanes[number])
         where[coordinate] = e.add(out.mins[dims[number]], offset)
         inside = e.both(inside, e.compare("slt", offset, extents[number]))
     open_scopes.enter_context(e.when(inside))
     width, height, _ = threads(function.group)
+    tx, ty, tz = lanes[:3]
     return e.add(e.mul(e.add(e.mul(tz, height), ty), width), tx)
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from itertools import product
 
-from xdsl.dialects import arith, func
+from xdsl.dialects import func
 from xdsl.ir import Attribute, SSAValue
 
 from tilefuse.dialects.img.axes import letter
@@ -19,7 +19,6 @@ from tilefuse.dialects.img.combiners import combined
 from tilefuse.dialects.img.ops import GroupOp
 from tilefuse.dialects.img.types import FuncType
 from tilefuse.execution.gemm.attribute import GemmSchedule
-from tilefuse.lowering.abi import threads
 from tilefuse.lowering.emit import PRIVATE, Num
 from tilefuse.lowering.shared_body import SharedBody
 from tilefuse.lowering.symbols import word
@@ -53,16 +52,8 @@ class _Gemm(UpdateFunction):
                 e.ceildiv(n, size, f"tiles_{letter(d)}")
                 for n, size, d in zip(self.extents, sizes, self.dims, strict=True)
             ]
-            depth: Num = 1
-            for n in counts[2:]:
-                depth = e.mul(depth, n)
-            loops = [(depth, "bz", "block_z"), (counts[1] if len(counts) > 1 else 1, "by", "block_y")]
-            loops.append((counts[0], "bx", "block_x"))
-            bz, by, bx = (open_scopes.enter_context(e.loop(n, name, level=level)) for n, name, level in loops)
-            lanes = zip(reversed(threads(self.group)), "zyx", strict=True)
-            tz, ty, tx = (open_scopes.enter_context(e.loop(n, f"t{a}", level=f"thread_{a}")) for n, a in lanes)
-            self.lanes = [tx, ty, tz, *[0] * len(self.dims)][: len(self.dims)]
-            blocks = [bx, by, *self._apart(bz, counts[2:])][: len(sizes)]
+            blocks, lanes = self.grid(counts, open_scopes)
+            self.lanes = lanes[: len(sizes)]
             self.firsts = [e.mul(b, size) for b, size in zip(blocks, sizes, strict=True)]
             whole: SSAValue | None = None
             for n, size in zip(self.extents, sizes, strict=True):
@@ -73,15 +64,6 @@ class _Gemm(UpdateFunction):
             else:
                 e.choose(whole, self._all_points, self._point_by_point)
         return self.finished()
-
-    def _apart(self, number: Num, counts: Sequence[Num]) -> list[Num]:
-        """The numbers along each dimension of which there are `counts`, out of one that counts all."""
-        found = []
-        for n in counts[:-1]:
-            quotient = self.e.op(arith.DivUIOp(self.e.value(number), self.e.value(n)))
-            found.append(self.e.sub(number, self.e.mul(quotient, n)))
-            number = quotient
-        return [*found, number]
 
     # --- blocks whose points all lie inside
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import ExitStack
 
-from xdsl.dialects import arith, func
+from xdsl.dialects import func
 from xdsl.ir import Attribute, SSAValue
 
 from tilefuse.analysis.recurrence import Line, Recurrence, recurrence
@@ -19,7 +19,6 @@ from tilefuse.dialects.img.combiners import combined
 from tilefuse.dialects.img.ops import SET, GroupOp, ReadOp, WriteOp
 from tilefuse.dialects.img.types import FuncType
 from tilefuse.execution.scan.attribute import ScanSchedule
-from tilefuse.lowering.abi import threads
 from tilefuse.lowering.emit import PRIVATE, Num
 from tilefuse.lowering.shared_body import SharedBody
 from tilefuse.lowering.symbols import word
@@ -64,22 +63,13 @@ class _Scan(UpdateFunction):
             e.ceildiv(self.out.extent(line.dim, e), size, f"tiles_{letter(line.dim)}")
             for line, size in zip(lines, sizes, strict=True)
         ]
-        depth: Num = 1
-        for n in counts[2:]:
-            depth = e.mul(depth, n)
-        loops = [(depth, "bz", "block_z"), (counts[1] if len(counts) > 1 else 1, "by", "block_y")]
-        loops.append((counts[0] if counts else 1, "bx", "block_x"))
-        bz, by, bx = (open_scopes.enter_context(e.loop(n, name, level=level)) for n, name, level in loops)
-        lanes = zip(reversed(threads(self.group)), "zyx", strict=True)
-        tz, ty, tx = (open_scopes.enter_context(e.loop(n, f"t{a}", level=f"thread_{a}")) for n, a in lanes)
-        blocks = [bx, by, *self._apart(bz, counts[2:])]
-        lanes_of: list[Num] = [tx, ty, tz, *[0] * len(lines)]
+        blocks, lanes = self.grid(counts, open_scopes)
         inside: SSAValue | None = None
         where: _Where = {}
         rest: Num = 1
         for number, line in enumerate(lines):
             first, extent = self._span(line)
-            lane = e.mul(lanes_of[number], self.schedule.width) if number == 0 else lanes_of[number]
+            lane = e.mul(lanes[number], self.schedule.width) if number == 0 else lanes[number]
             offset = e.add(e.mul(blocks[number], sizes[number]), lane)
             where[line.coordinate] = e.add(first, offset)
             inside = e.both(inside, e.compare("slt", offset, extent))
@@ -93,15 +83,6 @@ class _Scan(UpdateFunction):
             return self.out.mins[line.dim], self.out.extent(line.dim, self.e)
         dimension = next(d for d in self.op.domain if d.coordinate is line.coordinate)
         return self.scalar(dimension.min), self.scalar(dimension.extent)
-
-    def _apart(self, number: Num, counts: Sequence[Num]) -> list[Num]:
-        """The numbers along each dimension of which there are `counts`, out of one that counts all."""
-        found = []
-        for n in counts[:-1]:
-            quotient = self.e.op(arith.DivUIOp(self.e.value(number), self.e.value(n)))
-            found.append(self.e.sub(number, self.e.mul(quotient, n)))
-            number = quotient
-        return [*found, number]
 
     # --- steps
 

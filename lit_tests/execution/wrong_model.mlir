@@ -5,7 +5,7 @@
 
 img.pipeline @p {
   %in = img.input "in" : !img.func<1xf32>
-  // expected-error @below {{group 'g': in_order cannot run stage 'f'; warp_tile or block_tile can}}
+  // expected-error @below {{group 'g': in_order cannot run stage 'f'; warp_tile or block_tile}}
   %g = img.group "g" schedule #schedule.in_order<threads = [64]> {
     %f = img.stage "f" (%x) -> f32 {
       %v = img.read %in[%x] : !img.func<1xf32>
