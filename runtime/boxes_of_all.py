@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import prod
 
 from xdsl.ir import SSAValue
 
@@ -10,6 +11,15 @@ from tilefuse.analysis.bounds import Box
 from tilefuse.analysis.model import extract, pipeline_of
 from tilefuse.dialects.img.ops import GroupOp
 from tilefuse.lowering.stored import a_point, anchor_box, follow_of, stored_stages
+from tilefuse.runtime.errors import CallError
+
+MOST_IDLE = 8
+"""Points that the tiles of a kernel may go over for each one that is stored, in a call of many points."""
+FEW_POINTS = 1 << 20
+
+
+class FarApart(CallError):
+    """The boxes of what one kernel stores lie so far apart that nearly all of its tiles would store nothing."""
 
 
 def boxes_of_all(group: GroupOp, needed: Mapping[SSAValue, Box]) -> dict[SSAValue, Box]:
@@ -30,3 +40,24 @@ def boxes_of_all(group: GroupOp, needed: Mapping[SSAValue, Box]) -> dict[SSAValu
         there = [needed[f] for f in of_stage if f in needed]
         found |= dict.fromkeys(of_stage, there[0] if there else a_point(s, tiled))
     return found
+
+
+def check_spread(group: GroupOp, needed: Mapping[SSAValue, Box]) -> None:
+    """Raise FarApart for a group of stages whose tiles would go over many points and store few of them.
+
+    `needed`: the boxes of all its functions.
+    """
+    if group.update is not None or len(group.stored) < 2:
+        return
+    model = extract(pipeline_of(group))
+    stored = stored_stages(group, model, follow_of(group, model))
+    boxes = [needed[f] for f in group.funcs]
+    covered = prod(n for _, n in anchor_box(stored, boxes))
+    held = sum(prod(n for _, n in boxes[s.first]) for s in stored)
+    if covered > max(FEW_POINTS, MOST_IDLE * held):
+        names = ", ".join(f"'{s.stage.sym_name.data}'" for s in stored)
+        raise FarApart(
+            f"{names} are stored by one kernel, group '{group.sym_name.data}', and in this call their boxes lie so far "
+            f"apart that its tiles would go over {covered} points to store {held}; ask for them in calls of their own, "
+            "or group the stages apart"
+        )

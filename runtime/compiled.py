@@ -19,6 +19,7 @@ from tilefuse.lowering.printers import print_c, print_cuda
 from tilefuse.passes.chain_kernels import ChainKernels
 from tilefuse.passes.fit_registers import Compiler, fit_registers
 from tilefuse.passes.fold_grids import FoldGrids
+from tilefuse.passes.group_stages import GroupStages
 from tilefuse.passes.pipeline import PassTrace, lowering_passes, run_passes, standard_passes
 from tilefuse.passes.tile import Tile
 from tilefuse.passes.validate_occupancy import ValidateOccupancy
@@ -42,6 +43,8 @@ class Settings:
     """Instead of the standard ones; lowering follows."""
     options: Mapping[str, object] = field(default_factory=dict)
     """Of `standard_passes`: extent, algorithm."""
+    several: bool = True
+    """Whether groups may store several stages."""
 
 
 @dataclass(frozen=True)
@@ -88,6 +91,8 @@ class Compiled:
         passes = s.passes
         if passes is None:
             passes = standard_passes(s.backend.machine, **s.options)  # type: ignore[arg-type]
+        if not s.several:
+            passes = [replace(p, several=False) if isinstance(p, GroupStages) else p for p in passes]
         # Schedules written by hand are validated, but not changed.
         passes = [replace(p, keep=self._by_hand) if isinstance(p, ValidateOccupancy) else p for p in passes]
         # The order of operations is that of the program under strict_float=True, with any passes.

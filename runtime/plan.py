@@ -25,7 +25,7 @@ from tilefuse.lowering.workspaces import Call, Workspace
 from tilefuse.passes.copy_updated import copied
 from tilefuse.runtime.arena import Lifetime, Lodging, place
 from tilefuse.runtime.boxes import CallBoxes, input_ops, rank_of
-from tilefuse.runtime.boxes_of_all import boxes_of_all
+from tilefuse.runtime.boxes_of_all import boxes_of_all, check_spread
 from tilefuse.runtime.layouts import ALIGNMENT, Picture, reach, storage_strides
 from tilefuse.runtime.scalars import Number
 
@@ -157,6 +157,7 @@ def make_plan(
     for group in groups:
         if any(f not in needed for f in group.funcs):
             needed |= boxes_of_all(group, needed)
+        check_spread(group, needed)
     # A read outside of the box is loaded before it is thrown away: there must be one point to load.
     read = dict.fromkeys(a.value for g in groups for a in kernel_args(g) if a.kind in ("input", "inout"))
     unneeded = [f for f in read if f not in needed and not isinstance(f.owner, InputOp)]

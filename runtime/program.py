@@ -6,6 +6,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from io import StringIO
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +34,7 @@ from tilefuse.runtime.arrays import (
 from tilefuse.runtime.backend import find_backend
 from tilefuse.runtime.binding import Signature, check_devices, check_output, check_overlaps, span
 from tilefuse.runtime.boxes import Request, resolve
+from tilefuse.runtime.boxes_of_all import FarApart
 from tilefuse.runtime.compiled import Compiled, Kernels, Settings
 from tilefuse.runtime.errors import CallError, CallMemoryError, CallTypeError, TargetError
 from tilefuse.runtime.guess import likely_specs
@@ -438,16 +440,23 @@ class Program:
         if backend.name == "reference":
             runner = ReferenceRunner(self._pipeline, signature, boxes, inputs, outputs)
             return PreparedReference(runner, tuple(out_shapes))
-        compiled = self._compile(specs, out_specs)
-        return PreparedKernels(
-            compiled, boxes, inputs, outputs, tuple(out_shapes), params, device, self._spare, lodging
-        )
 
-    def _compile(self, inputs: dict[str, BufferSpec], outputs: Sequence[BufferSpec]) -> Compiled:
-        key = (tuple(inputs.items()), tuple(outputs))
+        def prepared(several: bool) -> PreparedKernels:
+            compiled = self._compile(specs, out_specs, several)
+            return PreparedKernels(
+                compiled, boxes, inputs, outputs, tuple(out_shapes), params, device, self._spare, lodging
+            )
+
+        try:
+            return prepared(True)
+        except FarApart:
+            return prepared(False)
+
+    def _compile(self, inputs: dict[str, BufferSpec], outputs: Sequence[BufferSpec], several: bool = True) -> Compiled:
+        key = (tuple(inputs.items()), tuple(outputs), several)
         if key not in self._compiled:
             module = specialize(self._module, inputs, outputs)
-            self._compiled[key] = Compiled(module, self._settings)
+            self._compiled[key] = Compiled(module, replace(self._settings, several=several))
         self._latest = self._compiled[key]
         return self._latest
 

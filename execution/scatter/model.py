@@ -41,11 +41,17 @@ class Scatter(ExecutionModel):
         return None if None in ways else ways[-1]
 
     def candidates(self, facts: GroupFacts, machine: Machine, wishes: Wishes) -> Iterator[Candidate]:
+        from tilefuse.analysis.updates import Axis
         from tilefuse.execution.scatter.search import fold_candidates, own_candidates, shared_candidates
 
         if why_not_shared(facts) is None:
             yield from shared_candidates(facts, machine)
-        elif why_not_fold(facts) is None and (facts.update.is_exact or not wishes.float_order):
+        # places that data decide: of others each has a thread, or is a reduction's
+        elif (
+            Axis.Scatter in facts.update.axes
+            and why_not_fold(facts) is None
+            and (facts.update.is_exact or not wishes.float_order)
+        ):
             yield from fold_candidates(facts, machine)
         if machine.is_gpu and why_not_own(facts) is None:
             yield from own_candidates(facts, machine)

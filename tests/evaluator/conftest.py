@@ -11,11 +11,12 @@ from xdsl.parser import Parser
 
 from tilefuse.dialects.img import IMG
 from tilefuse.evaluator import evaluate
+from tilefuse.execution.registry import schedule_dialect
 
 
 def _parse(text: str) -> ModuleOp:
     context = Context()
-    for dialect in (builtin.Builtin, arith.Arith, math.Math, IMG):
+    for dialect in (builtin.Builtin, arith.Arith, math.Math, IMG, schedule_dialect()):
         context.load_dialect(dialect)
     module = Parser(context, text).parse_module()
     module.verify()

@@ -1,5 +1,7 @@
 """What objects are printed as, what is undefined, and messages: as with the halide wheel, for scripts look at them."""
 
+import re
+
 import pytest
 
 import tilefuse
@@ -21,7 +23,8 @@ TEXTS = {
     "buffer": lambda hl: [repr(buffer(hl)), str(hl.Buffer()), hl.Buffer().defined(), buffer(hl).defined()],
     "param": lambda hl: repr(hl.Param(hl.Int(32), "p")),
     "image": lambda hl: [repr(hl.ImageParam(hl.UInt(16), 2, "im")), str(hl.ImageParam()), str(hl.OutputImageParam())],
-    "func": lambda hl: repr(hl.Func("f")),
+    # a name that the process has used before gets a number: f$2
+    "func": lambda hl: re.sub(r"\$\d+", "", repr(hl.Func("f"))),
     "pipeline": lambda hl: [str(hl.Pipeline()), repr(hl.Pipeline(hl.lambda_func(hl.Var("x"), 1)))[:17]],
     "rdom": lambda hl: [str(hl.RDom()), hl.RDom().defined(), hl.RDom([(0, 3)]).defined()],
     "tuple": lambda hl: repr(hl.Tuple((hl.Expr(1), hl.Expr(2)))),
@@ -94,8 +97,8 @@ def test_funcs_of_given_types():
         h = hl.Func(hl.Int(32), 2, "h")
         with pytest.raises(hl.HalideError, match="only hold values of type int32 but is defined with values of type i"):
             h[x, y] = hl.i16(0)
-        u = hl.Func(name="u")
-        assert u.name() == "u"
+        u = hl.Func("u")
+        assert re.sub(r"\$\d+", "", u.name()) == "u"
         for question in (u.type, u.outputs, u.dimensions):
             with pytest.raises(hl.HalideError, match="it is undefined"):
                 question()

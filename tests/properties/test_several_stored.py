@@ -275,3 +275,20 @@ def test_all_that_a_group_yields_is_kept_by_printing_and_parsing():
     assert [s.sym_name.data for s in group.stored] == ["dx", "dy", "magnitude"]
     assert group.anchor.sym_name.data == "magnitude"
     assert str(parse_module(str(module))) == str(module)
+
+
+def test_outputs_far_apart_have_kernels_of_their_own():
+    """Tiles that cover both boxes would go over 25 million points to store twelve."""
+    x, y = hl.vars("x y")
+    image, f, g = hl.ImageParam(hl.Float(32), 2, "image"), hl.Func("f"), hl.Func("g")
+    edge = hl.BoundaryConditions.repeat_edge(image)
+    f[x, y] = edge[x, y] + edge[x + 1, y]
+    g[x, y] = edge[x, y] * edge[x + 1, y]
+    program = hl.Pipeline([f, g]).compile("cpu", passes=passes("cpu", algorithm="all"))
+    picture = np.arange(12, dtype=np.float32).reshape(3, 4)
+    for far, kernels in ((1, 1), (5000, 2)):
+        found = program(picture, sizes=(3, 2), mins={"f": (0, 0), "g": (far, far)})
+        expected = hl.Pipeline([f, g]).compile("reference")(picture, sizes=(3, 2), mins={"f": (0, 0), "g": (far, far)})
+        for a, b in zip(found, expected, strict=True):
+            np.testing.assert_array_equal(a, b)
+        assert len(program._last.plan.launches) == kernels

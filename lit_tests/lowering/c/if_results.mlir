@@ -13,8 +13,9 @@
 // CHECK-NEXT: void choose_fn(
 // CHECK-NEXT:     const float* __restrict__ in_, idx in_n0_, float* __restrict__ out_, idx out_n0_,
 // CHECK-NEXT:     unsigned int* __restrict__ low_, idx low_n0_) {
+// CHECK-NEXT:   const idx nbx_ = ceildiv_idx(in_n0_, 128);
 // CHECK-NEXT:   #pragma omp parallel for schedule(static)
-// CHECK-NEXT:   for (idx bx_ = 0; bx_ < ceildiv_idx(in_n0_, 128); ++bx_) {
+// CHECK-NEXT:   for (idx bx_ = 0; bx_ < nbx_; ++bx_) {
 // CHECK-NEXT:     for (idx tx_ = 0; tx_ < 128; ++tx_) {
 // CHECK-NEXT:       const idx x_ = bx_ * 128 + tx_;
 // CHECK-NEXT:       if (x_ < in_n0_) {

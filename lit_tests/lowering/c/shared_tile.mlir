@@ -59,9 +59,11 @@
 // CHECK-NEXT: void blur_fn(
 // CHECK-NEXT:     const float* __restrict__ photo_, idx photo_n0_, idx photo_n1_, idx photo_s0_,
 // CHECK-NEXT:     float* __restrict__ out_, idx out_n0_, idx out_n1_, idx out_s0_) {
-// CHECK-NEXT:   #pragma omp parallel for collapse(2) schedule(static)
-// CHECK-NEXT:   for (idx by_ = 0; by_ < ceildiv_idx(out_n0_, 8); ++by_) {
-// CHECK-NEXT:     for (idx bx_ = 0; bx_ < ceildiv_idx(out_n1_, 32); ++bx_) {
+// CHECK-NEXT:   const idx nby_ = ceildiv_idx(out_n0_, 8);
+// CHECK-NEXT:   const idx nbx_ = ceildiv_idx(out_n1_, 32);
+// CHECK-NEXT:   #pragma omp parallel for collapse(2) schedule(static) if(nby_ * nbx_ >= 2)
+// CHECK-NEXT:   for (idx by_ = 0; by_ < nby_; ++by_) {
+// CHECK-NEXT:     for (idx bx_ = 0; bx_ < nbx_; ++bx_) {
 // CHECK-NEXT:       const idx x0_ = bx_ * 32;
 // CHECK-NEXT:       const idx y0_ = by_ * 8;
 // CHECK-NEXT:       const bool interior_ = x0_ > 0 && y0_ > 0 && x0_ + 32 < out_n1_ && y0_ + 8 < out_n0_;
