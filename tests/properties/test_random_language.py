@@ -8,13 +8,13 @@ from language_shrink import as_test, shrunk
 from random_language import random_language
 
 
-@pytest.mark.parametrize("seed", [*range(40), 909, 2030])
+@pytest.mark.parametrize("seed", [*range(14), 909, 2030])
 def test_as_halide(seed):
     pytest.importorskip("halide")
     check_as_halide(seed)
 
 
-@pytest.mark.parametrize("seed", range(100, 112))
+@pytest.mark.parametrize("seed", range(100, 106))
 def test_on_all_back_ends(seed):
     check(seed)
 
