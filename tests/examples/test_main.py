@@ -16,12 +16,13 @@ SHAPES = {
     **dict.fromkeys(["blur_f32", "blur_u8", "blur_u16"], (510, 510)),
     **dict.fromkeys(["binomial", "canny", "canny_linked", "stencil9", "stencil_chain", "bilateral_grid"], GRAY),
     **dict.fromkeys(["unsharp", "hist", "iir_blur", "max_filter", "nl_means", "bgu"], COLOR),
-    **dict.fromkeys(["local_laplacian", "interpolate", "pyramid_blend", "lens_blur"], COLOR),
+    **dict.fromkeys(["local_laplacian", "interpolate", "pyramid_blend"], COLOR),
     "harris": (508, 508, 3),
     "camera_pipe": (488, 480, 3),
     "mat_mul": (1024, 1024),
     "conv_layer": (80, 100, 3),
     "depthwise_separable_conv": (112, 112, 3),
+    "lens_blur": (500, 741, 3),  # of a pair of photographs
 }
 SLOW_ON_A_CPU = {"demosaic"}
 
