@@ -96,7 +96,7 @@ DEFAULTS = Calibration()
 
 
 def user_file(model: str) -> Path:
-    """Where the user's own constants for a GPU are, if there are any."""
+    """Path of the user's own constants for a GPU, if there are any."""
     from platformdirs import user_config_dir
 
     return Path(user_config_dir("tilefuse")) / "calibration" / f"{model}.toml"

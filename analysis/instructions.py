@@ -1,4 +1,4 @@
-"""How many instructions an operation costs a thread, about."""
+"""Estimated instructions that a thread takes for an operation."""
 
 from __future__ import annotations
 

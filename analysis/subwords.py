@@ -1,4 +1,4 @@
-"""Which bodies can be computed in 16 bits, two points to a register, and with the same results.
+"""Analysis of bodies that can be computed exactly in 16 bits, two points to a register.
 
 Each value is followed as an unsigned interval. A 32-bit value has to be proven below 2**16; sums and products of
 8 and 16 bits may wrap, as their types do. Comparisons, floats and coordinates are left to whole registers.

@@ -19,7 +19,7 @@ from tilefuse.dialects.img.types import FuncType
 
 
 class Axis(StrEnum):
-    """What an update does along one of its coordinates."""
+    """Access of an update along one of its coordinates."""
 
     Pure = "pure"
     """Each point writes at its own place: all may run at once."""
@@ -34,7 +34,7 @@ class Axis(StrEnum):
 
 
 class WriteMap(StrEnum):
-    """Where an update writes."""
+    """Map from the coordinates of an update to the point that it writes."""
 
     Identity = "identity"
     """At coordinates that stand alone, and at constants."""
@@ -59,7 +59,7 @@ class UpdateFacts:
 
     @cached_property
     def write_map(self) -> WriteMap:
-        """Where it writes."""
+        """The map of its write."""
         of, write = coordinates(self.update), self.update.write_op
         computed = [v for v in write.indices if v not in of]
         if computed or any(isinstance(i, GeneralIndex) for i in self.written):

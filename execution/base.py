@@ -169,7 +169,7 @@ class ExecutionModel(ABC):
 
     @abstractmethod
     def code(self, group: GroupOp, model: PipelineModel, *, warps: bool) -> Code:
-        """How much is written out for a thread. `warps`: whether the machine has any."""
+        """Count the operations written out for a thread. `warps`: whether the machine has any."""
 
     def smaller(self, group: GroupOp, model: PipelineModel) -> ScheduleAttr | None:
         """The next smaller schedule; None if there is none."""

@@ -1,4 +1,4 @@
-"""What the tiles of a kernel have to cover: the box in the anchor's coordinates, from the boxes of what is stored."""
+"""Iteration space of a kernel's tiles: the box in the anchor's coordinates, from the boxes of what is stored."""
 
 from __future__ import annotations
 

@@ -197,7 +197,7 @@ class _Kernel:
             self.counts.append(e.ceildiv(extent, plan.sizes[d], f"tiles_{letter(d)}"))
 
     def _deep(self, bz: Num) -> list[Num]:
-        """Which tile a block has in each dimension from the third on: blocks count them all along z."""
+        """The tile of a block in each dimension from the third on: blocks count them all along z."""
         e, rest = self.e, bz
         deep: list[Num] = []
         for n in self.counts[2:-1]:
@@ -209,7 +209,7 @@ class _Kernel:
         return deep
 
     def _origin(self, row: Num) -> list[Num]:
-        """Where the tile in row `row` of tiles begins."""
+        """The origin of the tile in row `row` of tiles."""
         e, plan = self.e, self.plan
         places = [self.column, row, *self.deep][: plan.rank]
         origin = [e.add(self.firsts[d], e.mul(places[d], plan.sizes[d]), f"{letter(d)}0") for d in range(plan.rank)]
@@ -218,7 +218,7 @@ class _Kernel:
         return origin
 
     def last(self, d: int) -> Num:
-        """Where the last tile that lies in the picture begins; the first tile, if none does."""
+        """The origin of the last tile in the picture; the first tile, if none does."""
         e, plan = self.e, self.plan
         return e.max(e.sub(end_covered(e, plan.stored, self.function.outputs, d), plan.sizes[d]), self.firsts[d])
 

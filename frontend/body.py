@@ -96,7 +96,7 @@ class BodyBuilder:
         return self._emit.add(img.ReadOp(self._scope.function(source, value_index), indices, map))
 
     def position(self, args: Sequence[Expr]) -> tuple[AffineMap, list[SSAValue]]:
-        """Where something is written: the map of the access, and the values that it takes."""
+        """The position of a write: the map of the access, and the values that it takes."""
         return self._access(linear_forms(args))
 
     def _access(self, forms: Sequence[Linear]) -> tuple[AffineMap, list[SSAValue]]:

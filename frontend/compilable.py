@@ -1,4 +1,4 @@
-"""What can be compiled: inputs, outputs, and the IR from the ones to the others."""
+"""Compilable objects: inputs, outputs, and the IR in between."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tilefuse.frontend.types import Type
 
 
 class Compilable:
-    """What a Pipeline is, as far as compiling it goes."""
+    """A Pipeline, as far as compiling it goes."""
 
     def __init__(self) -> None:
         self._programs: dict[Any, Any] = {}

@@ -48,7 +48,7 @@ class Continuation(NamedTuple):
 
 
 def _required(given: Sequence[Any]) -> tuple[tuple[Type, ...], int]:
-    """What `Func(types, dimensions, ...)` may be defined by."""
+    """The types and dimensions that `Func(types, dimensions, ...)` requires of its definition."""
     types, rank = given
     types = tuple(types) if isinstance(types, list | tuple) else (types,)
     if not all(isinstance(t, Type) for t in types) or not isinstance(rank, int):
@@ -210,7 +210,7 @@ class Func(Source, Inspection):
         return list(self._update(index).domain or ())
 
     def num_update_definitions(self) -> int:
-        """How many updates it has."""
+        """The number of updates."""
         return len(self.updates)
 
     def types(self) -> list[Type]:

@@ -30,7 +30,7 @@ class Dimension(Generic[Size]):
 
     @property
     def index(self) -> int:
-        """Which dimension it is."""
+        """The number of the dimension."""
         return self._index
 
     def min(self) -> Size:
@@ -38,7 +38,7 @@ class Dimension(Generic[Size]):
         return self._image.interval(self._index)[0]
 
     def extent(self) -> Size:
-        """How many points there are."""
+        """The number of points."""
         return self._image.interval(self._index)[1]
 
     def max(self) -> Size:
@@ -149,7 +149,7 @@ class Image(Source, Generic[Size]):
 
 
 class Promise(NamedTuple):
-    """That the least coordinate (`image_min`) or the extent (`image_extent`) of a dimension is a value of the call."""
+    """Promise that the least coordinate (`image_min`) or `image_extent` of a dimension is a value of the call."""
 
     what: str
     dimension: int
@@ -243,7 +243,7 @@ class ImageParam(Image[Expr]):
 
 
 class OutputImageParam(ImageParam):
-    """What `Func.output_buffer()` gives: promises about the box of an output."""
+    """Result of `Func.output_buffer()`: promises about the box of an output."""
 
     def __init__(self, func: Source | None = None):
         self.func = func

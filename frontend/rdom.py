@@ -46,7 +46,7 @@ class RVar(Expr):
         return self._range()[0]
 
     def extent(self) -> Expr:
-        """How many points there are."""
+        """The number of points."""
         return self._range()[1]
 
     def _range(self) -> tuple[Expr, Expr]:

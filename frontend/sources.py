@@ -58,7 +58,7 @@ class Tuple(Sequence[Expr]):
         return Tuple(*(of(a, b) for a, b in zip(self, other, strict=True)))
 
     def size(self) -> int:
-        """How many values there are."""
+        """The number of values."""
         return len(self._values)
 
     def __repr__(self) -> str:
@@ -89,7 +89,7 @@ class FuncTupleElementRef(Expr):
         self._type, self.op, self.args, self.data = source.value_types()[index], "call", at, (source, index)
 
     def index(self) -> int:
-        """Which of the values it is."""
+        """The number of the value."""
         return int(self.data[1])
 
 

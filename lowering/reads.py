@@ -38,7 +38,7 @@ class KernelBuffer:
 
 @dataclass
 class TileContext:
-    """Where the tile is: the values that a tile body starts from."""
+    """Context of a tile body: the values that it starts from."""
 
     origin: list[Num]
     border: SSAValue
@@ -230,7 +230,7 @@ def _relative(e: Emitter, indices: Sequence[AnyIndex], point: Point, where: Sequ
 
 @dataclass
 class Located:
-    """Where a point of an input lies in memory."""
+    """Location of a point of an input in memory."""
 
     index: list[Num]
     """memref indices."""
@@ -248,7 +248,7 @@ def locate(
     *,
     needed: bool = False,
 ) -> Located:
-    """Where the point of `source`, a function in global memory under boundaries, at absolute coordinates lies.
+    """Locate the point of `source`, a function in global memory under boundaries, at absolute coordinates.
 
     With `border` None the boundaries are always applied. The index is inside the buffer in border tiles; so it is of
     points that the call has `needed`, but for those that an exterior replaces. `free`: dimensions in which it lies
@@ -303,7 +303,7 @@ def read_global(
 
 @dataclass
 class Row:
-    """How lanes side by side each read consecutive points of an input along x at once, in a border tile."""
+    """Vector loads of consecutive points of an input along x by lanes side by side, in a border tile."""
 
     vectors_uniform: SSAValue
     """Whether all of them can."""
@@ -318,7 +318,7 @@ class Row:
 def row_of(
     e: Emitter, tile: TileContext, source: SSAValue, where: Sequence[Num], count: int, lanes: int = 1
 ) -> Row | None:
-    """How to read `count` points of `source` from `where` on along x, and so on for each of `lanes` lanes.
+    """Plan the load of `count` points of `source` from `where` on along x, and so on for each of `lanes` lanes.
 
     None where it never can be done at once.
     """
@@ -333,7 +333,7 @@ def row_of(
 
 
 def inside_row(e: Emitter, tile: TileContext, source: SSAValue, where: Sequence[Num], count: int) -> Row | None:
-    """How to read any `count` of points from `where` on along x: at once where no boundary moves one of them."""
+    """Plan the load of any `count` of points from `where` on along x: at once where no boundary moves one of them."""
     first = locate(e, tile, source, where, None)
     if len(first.inside) > 1:
         return None

@@ -201,11 +201,11 @@ class UpdateBody:
         return None if condition is None else self.value(condition, point)
 
     def terms(self, point: int = 0) -> list[SSAValue]:
-        """What is written, of each function."""
+        """Compute the written values, of each function."""
         return [self.value(v, point) for v in self.op.write_op.values]
 
     def position(self, point: int = 0) -> list[Num]:
-        """Where it is written."""
+        """Compute the position of the write."""
         return self._indices(self.op.write_op, point)
 
     def value(self, value: SSAValue, point: int = 0) -> SSAValue:
@@ -256,7 +256,7 @@ class UpdateBody:
 
 
 def access_width(function: SSAValue, count: int) -> int:
-    """How many of `count` points, a power of two, one access of at most 16 bytes has."""
+    """The number of `count` points, a power of two, that one access of at most 16 bytes has."""
     assert isinstance(function.type, FuncType)
     return max(1, min(count, 16 // element_bytes(function.type.element)))
 

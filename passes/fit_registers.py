@@ -148,7 +148,7 @@ class _SideBySide:
 
 @contextmanager
 def _side_by_side(compile: Callable[[str, str], Report | None], kernels: int) -> Iterator[_OneByOne | _SideBySide]:
-    """What compiles so many kernels."""
+    """An executor that compiles so many kernels side by side."""
     if kernels == 1:
         yield _OneByOne(compile)
         return
@@ -282,7 +282,7 @@ class _Fit:
         return bool(report.spill_bytes) or fewer or self._exceeds_single_wave(group, report)
 
     def _room(self, group: GroupOp, registers: int, shared: int = 0) -> int:
-        """How many blocks that take so much a multiprocessor has room for."""
+        """The number of resident blocks that take so much."""
         count = math.prod(threads(group))
         return occupancy(gpu(self._compiler.machine), count, registers, shared).blocks_per_sm
 

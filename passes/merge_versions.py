@@ -154,7 +154,7 @@ def _either(op: Operation) -> tuple[func.CallOp, func.CallOp] | None:
 
 
 def _flags(first: func.CallOp, second: func.CallOp) -> tuple[int, ...] | None:
-    """Where the first call has true and the second has false; None if they differ in anything else."""
+    """The operands that are true in the first call and false in the second; None if others differ."""
     differing = [i for i, (a, b) in enumerate(zip(first.operands, second.operands, strict=True)) if a is not b]
     for i in differing:
         a, b = first.operands[i], second.operands[i]

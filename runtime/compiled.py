@@ -33,7 +33,7 @@ from tilefuse.targets.gpus import gpu
 
 @dataclass(frozen=True)
 class Settings:
-    """How to compile."""
+    """Settings of the compiler."""
 
     backend: Backend
     strict_float: bool = False

@@ -186,7 +186,7 @@ def _private_folder() -> Path:
 
 
 def _private_copy(name: str, binary: bytes) -> Path:
-    """Where the cache folder cannot be written: a folder of this process, gone when it ends."""
+    """Copy to a folder of this process, gone when it ends, where the cache folder cannot be written."""
     try:
         path = _private_folder() / name
         path.write_bytes(binary)

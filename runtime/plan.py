@@ -15,6 +15,7 @@ from xdsl.ir import SSAValue
 
 from tilefuse.analysis.bounds import Box, computed_stages, required_boxes, spans_of
 from tilefuse.analysis.index_reach import index_reach
+from tilefuse.analysis.model import extract
 from tilefuse.analysis.sizes import CallSizes
 from tilefuse.analysis.strides import static_strides
 from tilefuse.dialects.img.ops import GroupOp, InputOp, PipelineOp
@@ -155,10 +156,13 @@ def make_plan(
     # A group is dead in this call if, say, all reads of it fall outside of a constant_exterior's box.
     groups = [op for op in pipeline.body.block.ops if isinstance(op, GroupOp)]
     groups = [g for g in groups if any(f in needed for f in g.funcs)]
-    for group in groups:
+    several = [g for g in groups if len(g.funcs) > 1]
+    model = extract(pipeline) if several else None
+    for group in several:
+        assert model is not None
         if any(f not in needed for f in group.funcs):
-            needed |= boxes_of_all(group, needed)
-        check_spread(group, needed)
+            needed |= boxes_of_all(group, model, needed)
+        check_spread(group, model, needed)
     # A read outside of the box is loaded before it is thrown away: there must be one point to load.
     read = dict.fromkeys(a.value for g in groups for a in kernel_args(g) if a.kind in ("input", "inout"))
     unneeded = [f for f in read if f not in needed and not isinstance(f.owner, InputOp)]
@@ -256,7 +260,7 @@ def _lies_as_compiled(func: SSAValue, p: Picture) -> bool:
 
 
 def _storage(box: Box, itemsize: int) -> tuple[int, tuple[int, ...], int]:
-    """How a temporary lies: bytes before its first element, strides in elements, bytes in all.
+    """Layout of a temporary: bytes before its first element, strides in elements, bytes in all.
 
     Columns that are multiples of 16 bytes lie at such multiples, so that kernels whose boxes begin elsewhere agree.
     """

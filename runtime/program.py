@@ -160,7 +160,7 @@ class Program:
         return f"<tilefuse.Program {self._signature}, for {self.target}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """As IR and settings: who loads a program has it compiled, or finds its machine code in the cache."""
+        """Pickle it as IR and settings: who loads a program has it compiled, or finds its machine code in the cache."""
         text = StringIO()
         Printer(text, print_generic_format=True, print_debuginfo=True).print_op(self._written)
         return _loaded, (text.getvalue(), self._settings)

@@ -1,4 +1,4 @@
-"""How a tile lies over lanes, registers and warps."""
+"""Layout of a tile over lanes, registers and warps."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ HalfOpen = tuple[int, int]
 
 @dataclass(frozen=True)
 class Layout:
-    """Which points of the grid a lane of a warp holds.
+    """Mapping of points of the grid to the registers of a warp's lanes.
 
     Lane l of warp w holds the columns origin x + l * vector + `columns` and the rows origin y + w * pitch +
     `rows`, counted from the first point of the block's tile; and all of `depth`, the further dimensions.

@@ -68,7 +68,7 @@ def _print_flag(printer: Printer, keyword: str, flag: SSAValue | None) -> None:
 
 @dataclass(frozen=True)
 class BorderLoad:
-    """How a `warp.load` loads a border tile: flags of type i1, and the regions that they choose."""
+    """Border handling of a `warp.load`: flags of type i1, and the regions that they choose."""
 
     flag: SSAValue | None
     """Whether the tile is a border tile."""
@@ -102,7 +102,7 @@ class BorderLoad:
 
 @dataclass(frozen=True)
 class BorderStore:
-    """How a `warp.store` stores a border tile."""
+    """Border handling of a `warp.store`."""
 
     flag: SSAValue
     """i1: whether the tile is a border tile."""

@@ -287,7 +287,7 @@ class TileBody:
                 self._store_thread_stage(stored, arrays[stored.stage], local[self.ids[stored.stage]], start, sizes)
 
     def _beginning(self, follow: Follow, start: Sequence[Num]) -> Num:
-        """Where a thread's points begin in a dimension that follows the tile so."""
+        """The first of a thread's points in a dimension that follows the tile so."""
         if follow.dim is None:
             return 0
         return self.e.floordiv(self.e.mul(start[follow.dim], follow.ratio.numerator), follow.ratio.denominator)

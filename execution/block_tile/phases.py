@@ -66,7 +66,7 @@ class Phases:
         self.threads = Threads(e, schedule.thread_counts)
 
     def rows(self, stage: StageOp, region: Region, arrays: Sequence[SSAValue], offset: Num = 0) -> list[SharedRows]:
-        """How the values of a stage lie in shared memory, from `offset` on."""
+        """Rows of a stage's values in shared memory, from `offset` on."""
         assert stage.place is not None
         first, pitch = shared_row(region, stage.place.pad.data, row_step(stage, self.schedule))
         strides = [1, pitch]
@@ -106,7 +106,7 @@ class Phases:
             self.threads.walk(t, items.counts, each, from_last=number > 0)
 
     def _items(self, stage: StageOp, region: Region) -> list[_Items]:
-        """How the region of a stage is cut up: into pieces, then the columns left over."""
+        """Cut the region of a stage up: into pieces, then the columns left over."""
         (low, high), *rest = region.spans
         rows = rest[0][1] - rest[0][0] + 1 if rest else 1
         most = self.schedule.micro_tile[1] if self.schedule.unroll_factors and rest else ROWS_PER_ITEM

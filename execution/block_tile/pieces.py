@@ -82,7 +82,7 @@ class SharedRows:
     """Where the stage begins in the array."""
 
     def index(self, e: Emitter, relative: Sequence[Num]) -> list[Num]:
-        """Where a point lies."""
+        """The memref indices of a point."""
         result: Num = self.offset
         for c, first, stride in zip(relative, self.firsts, self.strides, strict=True):
             result = e.add(result, e.mul(e.sub(c, first), stride))

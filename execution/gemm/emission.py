@@ -93,7 +93,7 @@ class _Gemm(UpdateFunction):
                 self._end(sums, [p], at)
 
     def _place(self, starts: Sequence[Num], offset: Sequence[int]) -> list[Num]:
-        """Where a thread's point lies, from the least of the box on."""
+        """The offset of a thread's point from the least of the box."""
         e, schedule = self.e, self.schedule
         at = []
         for d, (start, lane, o) in enumerate(zip(starts, self.lanes, offset, strict=True)):
@@ -169,7 +169,7 @@ class _Gemm(UpdateFunction):
         return {coordinate: self.e.add(self.out.mins[d], place) for coordinate, d, place in places}
 
     def _position(self, number: int, at: Sequence[Num]) -> list[Num]:
-        """Where a pure point of a function lies in memory: it is written at its coordinates, in their order."""
+        """The memref indices of a pure point of a function: it is written at its coordinates, in their order."""
         of = self._coordinates(at)
         write = self.op.write_op
         where = [self.e.affine(x, [of[v] for v in write.indices]) for x in write.map.data.results]

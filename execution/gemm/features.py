@@ -1,4 +1,4 @@
-"""What a reduction with blocks of points in registers takes: how many loads and operations its points share."""
+"""Features of a reduction with register blocks: loads and operations that its points share."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def _fuses(op: Operation, update: UpdateOp) -> bool:
 
 
 def _places(op: ReadOp, along: dict[SSAValue, int], depends: dict[SSAValue, frozenset[SSAValue]]) -> int:
-    """How many different places a read has among the points."""
+    """Count the different places of a read among the points."""
     behind = frozenset[SSAValue]().union(*(depends.get(v, frozenset()) for v in op.indices))
     if any(v not in along and depends.get(v) for v in op.indices):
         return math.prod(along[c] for c in behind)

@@ -254,7 +254,7 @@ class _Kernel:
                 self._write(warp, values)
 
     def _over_blocks(self, point: Num, start: Num, step: int, lanes: int) -> list[SSAValue]:
-        """What the blocks have found of a point, joined by the threads that share them out."""
+        """Join the partial results of all blocks for a point, shared out among the threads."""
         e, s = self.e, self.schedule
         sums = Accumulators(e, self.folds, 1)
         with e.loop(s.split, "block", start=start, step=step, unroll=_UNROLL) as block:

@@ -17,7 +17,7 @@ from tilefuse.lowering.emit import PRIVATE, Emitter, Num
 
 
 class Fold:
-    """How the values of one function of an update are joined."""
+    """Combiner of the values of one function of an update."""
 
     def __init__(self, e: Emitter, op: UpdateOp, number: int):
         type = op.olds[number].type

@@ -42,7 +42,7 @@ def workspaces(group: GroupOp) -> Sequence[Workspace]:
 
 
 def shared_bytes(group: GroupOp) -> int:
-    """What the warps of a block leave to each other."""
+    """Bytes of shared memory in which warps exchange partial results."""
     schedule = ReduceSchedule.expect(group.schedule)
     if schedule.team == schedule.split == 1:
         return 0

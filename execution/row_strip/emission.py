@@ -126,7 +126,7 @@ class StripBody:
         return lambda e, relative: e.load(self.arrays[f], [self._place(rows, relative, s)])
 
     def _place(self, rows: Rows, at: Sequence[Num], s: Num) -> Num:
-        """Where the point at coordinates relative to the present row lies in a stage's array."""
+        """The index in a stage's array of the point at coordinates relative to the present row."""
         e, (x, y, *deep) = self.e, at
         assert isinstance(y, int), "rows follow the output's one by one"
         ahead = y - min(0, y // rows.kept * rows.kept)  # the same row modulo those that are kept, and not negative

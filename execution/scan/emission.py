@@ -78,7 +78,7 @@ class _Scan(UpdateFunction):
         return where, rest
 
     def _span(self, line: Line) -> tuple[Num, Num]:
-        """Where the lines along a coordinate begin, and how many there are."""
+        """The first line along a coordinate, and the number of lines."""
         if line.is_pure:
             return self.out.mins[line.dim], self.out.extent(line.dim, self.e)
         dimension = next(d for d in self.op.domain if d.coordinate is line.coordinate)
@@ -131,7 +131,7 @@ class _Scan(UpdateFunction):
         return where | {self.recurrence.along: self.e.add(self.low, k)}
 
     def _kept(self, *shape: int) -> list[SSAValue]:
-        """What the last steps gave, per function: the last one first."""
+        """The values of the last steps, per function: the last step first."""
         types = (self.old(n).memref.type for n in range(len(self.op.olds)))
         return [self.e.alloca(shape, type.element_type, PRIVATE, "kept") for type in types]  # type: ignore[attr-defined]
 
@@ -185,13 +185,13 @@ class _Scan(UpdateFunction):
                 e.store(value, of, [back, *lane])
 
     def _standing(self, number: int, where: _Where) -> SSAValue | None:
-        """What stands where a step writes, if it needs that."""
+        """Load the old value where a step writes, if it is needed."""
         if self.op.combiners[number] == SET and self.op.write_op.predicate is None:
             return None
         return self.e.load(self.old(number).memref, self._position(number, where))
 
     def _read_old(self, read: ReadOp, where: _Where) -> SSAValue:
-        """What the update reads of itself where no step has written yet."""
+        """Load a value of the update itself where no step has written yet."""
         buffer = self.old(self.op.currents.index(read.source))  # type: ignore[arg-type]
         return self.e.load(buffer.memref, buffer.index(self._indices(read, where), self.e))
 

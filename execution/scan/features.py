@@ -1,4 +1,4 @@
-"""What a recurrence takes: chains of steps, of which each waits for the one before."""
+"""Features of a recurrence: chains of steps, of which each waits for the one before."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 from tilefuse.analysis.machine import Machine
-from tilefuse.execution.features import Features
+from tilefuse.execution.features import Roofline
 
 CHAIN_US = 0.0028
 """Microseconds from an operation of a chain to the next: 5 cycles."""
@@ -14,18 +14,14 @@ MEMORY_US = 0.6
 """Microseconds that a line waits for its inputs: a miss of all caches."""
 CPU_STEP_US = 0.001
 CPU_CHAIN_US = 0.0001
-BYTES_IN_FLIGHT = 0.7
+SECTOR_USE = 0.7
 """Share of a sector that is used while lanes lie along the lines: each has sectors of its own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ScanFeatures(Features):
+class ScanFeatures(Roofline):
     """Counts of a kernel, and of the chain of one line."""
 
-    bytes: float
-    """From and to main memory, of the whole kernel."""
-    instructions: float
-    """Of all threads."""
     steps: float
     """Of a line."""
     chain: float
@@ -39,7 +35,7 @@ class ScanFeatures(Features):
     """Whether lines go along x, so that lanes lie in rows of their own."""
 
     def analytical(self, machine: Machine) -> float:
-        memory, compute = self.bytes / machine.bytes_per_us, self.instructions / machine.instructions_per_us
+        memory, compute = self.roofline(machine)
         if not machine.is_gpu:
             at_once = min(self.lines, machine.cores * (8.0 if self.width > 1 else 1.0))
             step = CPU_STEP_US + CPU_CHAIN_US * self.chain
@@ -48,4 +44,4 @@ class ScanFeatures(Features):
         # a sector has eight steps of a line along x
         waits = self.steps / max(self.unroll, 8 if self.is_along_rows else 1)
         chain = rounds * (self.steps * self.chain * CHAIN_US + waits * MEMORY_US)
-        return max(memory / (BYTES_IN_FLIGHT if self.is_along_rows else 1.0), compute, chain) + machine.launch_us
+        return max(memory / (SECTOR_USE if self.is_along_rows else 1.0), compute, chain) + machine.launch_us

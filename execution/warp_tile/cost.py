@@ -163,12 +163,12 @@ def _of_stores(layout: WarpLayout, model: PipelineModel) -> list[WarpLayout]:
 
 
 def _underestimate(found: Sequence[Candidate | None], needs: Mapping[Kind, int]) -> float:
-    """How many times more registers than estimated are needed; 1 where nothing is known."""
+    """The ratio of needed to estimated registers; 1 where no need is known."""
     return max([1.0, *(needs.get(c.kind, 0) / c.registers for c in found if c is not None)])
 
 
 def _blocks_with_registers_for(blocks: int, threads: int, machine: Machine) -> int:
-    """How many blocks share a multiprocessor whose threads take the registers that leave room for `blocks`."""
+    """Resident blocks on a multiprocessor whose threads take the registers that leave room for `blocks`."""
     registers = min(255, machine.registers_per_core // (blocks * threads)) // 8 * 8
     return min(machine.max_threads_per_core // threads, machine.registers_per_core // (registers * threads))
 

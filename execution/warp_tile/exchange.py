@@ -58,7 +58,7 @@ class Exchange:
         return found
 
     def _buffer(self, round: Num) -> Num:
-        """Where the buffer of a round starts."""
+        """The start of the buffer of a round."""
         if isinstance(round, int):
             return self.start[round % 2]
         odd = self.e.op(arith.AndIOp(self.e.value(round), self.e.value(1)))

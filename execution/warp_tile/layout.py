@@ -40,7 +40,7 @@ def stored_at_once(element_bytes: int, vector: int) -> int:
 
 
 def words_at_once(row_bytes: int) -> int:
-    """How many words one access takes of a lane's row that does not lie where vectors do.
+    """The number of words that one access takes of a lane's row that is not aligned.
 
     Rows of 16 bytes are loaded two at a time: the fewer accesses, the fewer lines of the first-level cache.
     """
@@ -202,7 +202,7 @@ def row_readers(model: PipelineModel, members: Collection[int]) -> list[int]:
 
 
 class Partition(NamedTuple):
-    """How a block's tile is partitioned over its lanes and warps."""
+    """Partition of a block's tile over its lanes and warps."""
 
     vector: int
     """Columns of a lane."""

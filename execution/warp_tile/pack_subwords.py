@@ -104,7 +104,7 @@ def _pack(block: Block) -> None:
 
 
 def _pair_stride(tiles: Mapping[SSAValue, Sequence[SSAValue]], ops: Sequence[Operation]) -> int:
-    """How far the two columns of a register lie from each other; `tiles`: all that are packed."""
+    """Choose the stride between the two columns of a register; `tiles`: all that are packed."""
     if not tiles:
         return 0
     held = [max((layout_of(t) for t in same), key=lambda layout: sum(layout.reach)) for same in tiles.values()]

@@ -132,7 +132,7 @@ class Stretch:
 
     @property
     def rounds(self) -> int:
-        """How often rows are exchanged: once before each segment but the first."""
+        """The number of exchanges of rows: one before each segment but the first."""
         return len(self.parts) - 1
 
 
@@ -146,7 +146,7 @@ class Loop:
 
     @property
     def rounds(self) -> int:
-        """How often one iteration exchanges rows."""
+        """The number of exchanges of rows in one iteration."""
         return rounds_of(self.body)
 
     @property
@@ -159,7 +159,7 @@ class Loop:
 
 
 def rounds_of(items: Sequence[Stretch | Loop]) -> int:
-    """How often rows are exchanged in all."""
+    """Count the exchanges of rows in all."""
     return sum(i.rounds * (i.count if isinstance(i, Loop) else 1) for i in items)
 
 

@@ -104,7 +104,7 @@ class FunctionText(ABC):
         return self.ctype(type_) if isinstance(type_, VectorType) else storage_type(type_, self.op)
 
     def vector(self, type_: Attribute, op: Operation) -> Vector:
-        """How a vector type is written; its definition will be printed."""
+        """The spelling of a vector type; its definition will be printed."""
         found = self._vectors.get(type_)
         if found is None:
             found = self._vectors[type_] = self.language.vector(as_type(VectorType[Any], type_), op)

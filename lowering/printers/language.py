@@ -70,7 +70,7 @@ class Language(ABC):
 
     @abstractmethod
     def math(self, function: str) -> str:
-        """How the C library's function is called."""
+        """The name of the C library's function."""
 
     @abstractmethod
     def rsqrt(self, prelude: Prelude, a: CExpr, ctype: str) -> CExpr:
@@ -91,4 +91,4 @@ class Language(ABC):
 
     @abstractmethod
     def vector(self, type_: VectorType, op: Operation) -> Vector:
-        """How a vector type is written."""
+        """The spelling of a vector type."""

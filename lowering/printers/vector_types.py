@@ -18,7 +18,7 @@ from tilefuse.lowering.printers.prelude import Prelude
 
 @dataclass(frozen=True)
 class Vector:
-    """How one vector type is written. The helpers load, store and make one; `lane_texts` select a lane of `{}`."""
+    """Spelling of one vector type. The helpers load, store and make one; `lane_texts` select a lane of `{}`."""
 
     ctype: str
     element: Attribute

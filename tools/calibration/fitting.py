@@ -71,7 +71,7 @@ class Timed(NamedTuple):
 
 
 class Quality(NamedTuple):
-    """How predictions and measurements agree."""
+    """Agreement of predictions and measurements."""
 
     error: float
     """Weighted root mean square of log(predicted / measured)."""

@@ -135,7 +135,7 @@ class UpdateOp(IRDLOperation):
 
     @property
     def combiners(self) -> list[str]:
-        """How each written value meets the old one."""
+        """The combiner of each written value with the old one."""
         return [c.data for c in self.combine] if self.combine is not None else [SET] * len(self.olds)
 
     @property
