@@ -83,7 +83,7 @@ class Fitted:
     pipeline: PipelineOp
     """The one of the lowered module: its groups say which kernels are theirs."""
     lowered: Callable[[], ModuleOp]
-    """The module of that pipeline, with its functions: they are copied when it is first asked for, as few callers do."""
+    """The module of that pipeline, with its functions: copied when it is first asked for, as few callers do."""
 
 
 def fit_registers(scheduled: ModuleOp, lowered: ModuleOp, compiler: Compiler, *, by_hand: Collection[str]) -> Fitted:
