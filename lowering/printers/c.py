@@ -135,6 +135,7 @@ class C(Language):
     barrier = None
     fence = "__atomic_thread_fence(__ATOMIC_SEQ_CST);"
     shuffle = None
+    computes_vectors = True
     library: ClassVar[dict[str, Helper]] = {
         **COMMON,
         **_to_int(),

@@ -41,6 +41,7 @@ from tilefuse.lowering.printers.c_types import (
 from tilefuse.lowering.printers.expr import ADD, EQ, MUL, PRIMARY, REL, UNARY, Expr
 from tilefuse.lowering.printers.function_text import FunctionText, Row
 from tilefuse.lowering.printers.readings import literal, signed, unsigned
+from tilefuse.lowering.printers.vectors import lanes_computed
 
 # --- constants ----------------------------------------------------------------------------------------------
 
@@ -104,6 +105,8 @@ def _ctype(op: Operation) -> str:
 
 def _binary(symbol: str, prec: int) -> Row:
     def row(p: FunctionText, op: Operation) -> Expr:
+        if symbol != "/" and (lanes := p.lanes_of(op)) is not None:
+            return lanes_computed(p, op, symbol, prec, lanes)
         ctype = _ctype(op)
         a, b = (p.use(operand) for operand in op.operands)
         kind = f"strict_{op.name.removeprefix('arith.')[:3]}_{'f64' if ctype == 'double' else 'f32'}"
