@@ -18,12 +18,12 @@
 // C:      f32x4 held_[6];
 // C:      held_[5] = load_f32x4(&sums_[{{.*}}][4]);
 // C:      for (idx k_ = 0; k_ <
-// C:      const f32x4 v_ = splat_f32x4(a_[
-// C:      const f32x4 v_1_ = load_f32x4(&copy_[k_][0]);
-// C-NEXT: held_[0] = held_[0] + v_ * v_1_;
-// C-NEXT: const f32x4 v_2_ = load_f32x4(&copy_[k_][4]);
-// C-NEXT: held_[1] = held_[1] + v_ * v_2_;
-// C:      held_[5] = held_[5] + v_{{.*}}_ * v_2_;
+// C:      const f32x4 v_1_ = splat_f32x4(v_);
+// C-NEXT: const f32x4 v_2_ = load_f32x4(&copy_[k_][0]);
+// C-NEXT: held_[0] = held_[0] + v_1_ * v_2_;
+// C-NEXT: const f32x4 v_3_ = load_f32x4(&copy_[k_][4]);
+// C-NEXT: held_[1] = held_[1] + v_1_ * v_3_;
+// C:      held_[5] = held_[5] + v_{{[0-9]+}}_ * v_3_;
 // C:      store_f32x4(&sums_[{{.*}}][4], held_[5]);
 img.pipeline @product {
   %a = img.input "a" : !img.func<2xf32>
