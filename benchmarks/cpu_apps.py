@@ -72,8 +72,10 @@ def _schedule(halide: Any, how: str, output: Any, funcs: Sequence[Any], threads:
     halide.Pipeline(output).apply_autoscheduler(target, halide.AutoschedulerParams(how, parameters))
 
 
-def rival(example: Any, how: str, arrays: Sequence[np.ndarray], out: np.ndarray, threads: int) -> Callable[[], None]:
-    """A call of Halide's pipeline under a schedule."""
+def rival(
+    example: Any, how: str, arrays: Sequence[np.ndarray], out: np.ndarray, mins: Sequence[int], threads: int
+) -> Callable[[], None]:
+    """A call of Halide's pipeline under a schedule; `mins`: where the output begins, x first."""
     import halide
 
     recorder = Recorder(halide)
@@ -84,16 +86,17 @@ def rival(example: Any, how: str, arrays: Sequence[np.ndarray], out: np.ndarray,
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
         output = example.algorithm(*images, recorder)
-    output.set_estimates([(0, n) for n in reversed(out.shape)])
+    output.set_estimates(list(zip(mins, reversed(out.shape), strict=True)))
     _schedule(halide, how, output, list(recorder.funcs.values()), threads)
     for image, buffer in zip(images, buffers, strict=True):
         image.set(buffer)
     output.compile_jit()
     target = halide.Buffer(out)
+    target.set_min(list(mins))
     return lambda: output.realize(target)
 
 
-def one(name: str, size: tuple[int, int], seconds: float) -> dict[str, Any]:
+def one(name: str, size: tuple[int, int], seconds: float, against: Sequence[str]) -> dict[str, Any]:
     """Compile and time an example."""
     from _all import EXAMPLES
 
@@ -105,11 +108,12 @@ def one(name: str, size: tuple[int, int], seconds: float) -> dict[str, Any]:
     out = results["ours"].copy()
     calls: dict[str, Callable[[], Any]] = {"ours": lambda: program(*arrays, out=out)}
     failed = {}
+    mins = next(iter(box.get("mins", {}).values()), [0] * out.ndim)
     threads = int(os.environ.get("HL_NUM_THREADS", os.cpu_count() or 1))
-    for how in ("plain", *AUTOSCHEDULERS):
+    for how in against:
         results[how] = np.zeros_like(out)
         try:
-            calls[how] = rival(example, how, arrays, results[how], threads)
+            calls[how] = rival(example, how, arrays, results[how], mins, threads)
             calls[how]()
         except Exception as error:
             calls.pop(how, None)
@@ -128,9 +132,10 @@ def one(name: str, size: tuple[int, int], seconds: float) -> dict[str, Any]:
     }
 
 
-def _in_a_process(name: str, size: str, seconds: float) -> dict[str, Any]:
+def _in_a_process(name: str, size: str, seconds: float, against: Sequence[str]) -> dict[str, Any]:
     """As `one`, of a process that an autoscheduler may end or keep for too long."""
     command = [sys.executable, __file__, "--one", name, "--photo", size, "--seconds", str(seconds)]
+    command += ["--against", *against]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT, check=False)
     except subprocess.TimeoutExpired:
@@ -162,17 +167,18 @@ def main() -> None:
     parser.add_argument("--photo", default="768x512", help="columns x rows of the photograph that inputs are made of")
     parser.add_argument("--seconds", type=float, default=4.0, help="of each example")
     parser.add_argument("--only", nargs="*", choices=list(EXAMPLES), help="examples by name")
+    parser.add_argument("--against", nargs="*", choices=HOWS[1:], default=HOWS[1:], help="schedules of Halide's")
     parser.add_argument("--one", choices=list(EXAMPLES), help=argparse.SUPPRESS)
     parser.add_argument("--out", type=Path, help="a JSON file")
     given = parser.parse_args()
     if given.one:
         width, height = (int(n) for n in given.photo.split("x"))
-        print(json.dumps(one(given.one, (width, height), given.seconds)))
+        print(json.dumps(one(given.one, (width, height), given.seconds, given.against)))
         return
     rows: list[dict[str, Any]] = []
     print(f"{'ms of processor time':26}{' '.join(f'{h[:9]:>9}' for h in HOWS)}{'ratio':>7}")
     for name in given.only or EXAMPLES:
-        rows.append(_in_a_process(name, given.photo, given.seconds))
+        rows.append(_in_a_process(name, given.photo, given.seconds, given.against))
         print(_line(rows[-1]), flush=True)
         if given.out:
             given.out.write_text(json.dumps(rows, indent=1) + "\n")

@@ -105,7 +105,8 @@ class Scatter(ExecutionModel):
         return fold_workspaces(group) if ScatterSchedule.expect(group.schedule).folds else ()
 
     def code(self, group: GroupOp, model: PipelineModel, *, warps: bool) -> Code:
-        points = ScatterSchedule.expect(group.schedule).number("points")
+        schedule = ScatterSchedule.expect(group.schedule)
+        points = 1 if schedule.threads_per_block == 1 else schedule.number("points")
         return Code(len(group.output.body.block.ops) * (points + 1), group.sym_name.data, points)
 
     def smaller(self, group: GroupOp, model: PipelineModel) -> ScatterSchedule | None:

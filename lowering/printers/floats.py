@@ -125,7 +125,14 @@ def _library_float(kind: str) -> Row:
     def row(p: FunctionText, op: Operation) -> Expr:
         ctype = _ctype(op)
         suffix = "f64" if ctype == "double" else "f32"
-        return expr.call(p.library(f"{kind}_{suffix}"), (p.use(operand) for operand in op.operands), ctype)
+        operands = [p.use(operand) for operand in op.operands]
+        if f"{kind}_by_{suffix}" in p.language.library:
+            for other, bound in (operands, operands[::-1]):
+                if isinstance(known := bound.const, float) and not math.isnan(known):
+                    # -0 is the smaller of zeros
+                    yields = known == 0 and (math.copysign(1.0, known) > 0) == (kind == "minnum")
+                    return expr.call(p.library(f"{kind}_by{'0' * yields}_{suffix}"), (other, bound), ctype)
+        return expr.call(p.library(f"{kind}_{suffix}"), operands, ctype)
 
     return row
 
