@@ -81,10 +81,9 @@ def _extrema() -> dict[str, Helper]:
                 (to, back),
             )
             # a number that is known leaves one comparison; of zeros only the one that another may beat asks for more
-            for zero in ("", "0"):
-                found[f"{name}num_by{zero}_{short}"] = Helper(
-                    f"{t} {name}num_by{zero}_{short}({t} a, {t} b) {{ return a {less}{'=' if zero else ''} b ? a : b; }}"
-                )
+            for zero, sign in (("", less), ("0", f"{less}=")):
+                known = f"{name}num_by{zero}_{short}"
+                found[known] = Helper(f"{t} {known}({t} a, {t} b) {{ return a {sign} b ? a : b; }}")
     return found
 
 
