@@ -15,6 +15,7 @@ from tilefuse.execution.facts import GroupFacts, UpdateWork
 from tilefuse.execution.features import predict
 from tilefuse.execution.reduce.attribute import ReduceSchedule
 from tilefuse.execution.reduce.features import ReduceFeatures
+from tilefuse.execution.reduce.folding import RANK
 from tilefuse.lowering.update_body import access_width, wide_reads
 
 NAME = "reduce"
@@ -62,6 +63,7 @@ def _vector(facts: GroupFacts, across: bool) -> int:
     most = max((access_width(r.source, 16) for r in wide), default=1)
     elements = [old.type.element for old in op.olds if isinstance(old.type, FuncType)]
     words = sum(max(4, element_bytes(element)) // 4 for element in elements)
+    words += 0 if facts.update.first_best is None else element_bytes(RANK) // 4
     while most > 1 and most * words > MOST_SUMS:
         most //= 2
     return most
@@ -158,6 +160,8 @@ def _bytes(facts: GroupFacts, work: UpdateWork, across: bool) -> tuple[float, fl
     total, scattered = 0.0, 0.0
     for read in accesses(op):
         assert isinstance(read.base.type, FuncType)
+        if read.base in op.currents:
+            continue
         node = nodes[node_of[read.base]]
         touched = math.prod(node.needed) if node.needed else points
         first = read.indices[0] if read.indices else None

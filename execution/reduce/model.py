@@ -1,7 +1,7 @@
 """The door of `reduce`: many points of a domain that meet at one place, joined in any order.
 
 For combiners that are associative and commutative (of floats: up to rounding) and bodies that do not read what is
-written.
+written; and for those that keep the first best point, as argmin does.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Reduce(ExecutionModel):
         update, op = facts.update, facts.update.update
         if not op.mins:
             return "there is no domain to reduce"
-        if not update.commutes:
+        if not update.commutes and update.first_best is None:
             return "its terms are not joined by one combiner alone, so their order counts"
         if update.write_map is not WriteMap.Identity or set(update.domain_axes) != {Axis.Reduce}:
             return "points of its domain are written at several places"
