@@ -78,7 +78,9 @@ class Reduce(ExecutionModel):
 
     def code(self, group: GroupOp, model: PipelineModel, *, warps: bool) -> Code:
         schedule = ReduceSchedule.expect(group.schedule)
-        points = schedule.vector_width * (1 if schedule.across else schedule.number("unroll"))
+        # without warps the points side by side are a loop
+        points = 1 if schedule.lanes == 1 else schedule.vector_width
+        points *= 1 if schedule.across else schedule.number("unroll")
         return Code(len(group.output.body.block.ops) * points, group.sym_name.data, points)
 
     def grid(self, group: GroupOp, boxes: Sequence[Box]) -> tuple[int, int, int]:

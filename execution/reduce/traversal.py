@@ -111,8 +111,9 @@ class Traversal:
         """Add up the points of a lane in a chunk; all are loaded first."""
         s, e = self.schedule, self.e
         if sums.as_loop:
-            x = e.add(self.lows[0], first)
-            sums.each(lambda i: self._point({**where, self.coordinate: e.add(x, i)}, i, sums))
+            for i in range(s.number("unroll")):
+                x = e.add(self.lows[0], e.add(first, i * s.vector_width))
+                sums.each(lambda v, x=x: self._point({**where, self.coordinate: e.add(x, v)}, v, sums))  # type: ignore[misc]
             return
         row = Row(self.coordinate, s.vector_width, self.wide if wide else ())
         bodies = []

@@ -271,6 +271,33 @@ def test_twice_the_same_bits(compiled):
             np.testing.assert_array_equal(a, b)
 
 
+def test_an_unrolled_schedule_of_a_cpu():
+    """Written by hand: lanes of one thread, whose rounds are written out."""
+    total = over("all", "total", "u32", lambda a, b: a + b)
+    scheduled = hl.Pipeline(total).compile("cpu").ir("tile")
+    by_hand = "#schedule.reduce<tile = [], threads = [1, 1], vector = 16, unroll = 4, segment = 4>"
+    edited = re.sub("#schedule.reduce<[^>]*>", by_hand, scheduled)
+    assert by_hand in edited
+    photo = RNG.integers(0, 256, (9, 1000), dtype=np.uint8)
+    assert hl.compile(edited, target="cpu")(photo) == photo.sum(dtype=np.uint32) + 3
+
+
+def test_a_long_body_across_on_a_cpu():
+    """Points side by side are a loop there, so the body is written once."""
+    f, r = hl.Func("f"), hl.RDom([(0, 9)])
+    term = hl.u8(x + r.x)
+    for n in range(50):
+        term = (term ^ hl.u8(n)) * hl.u8(3)
+    f[x] = hl.u8(0)
+    f[x] += term
+    edited = re.sub(
+        'f_update" schedule #schedule.[^>]*>',
+        'f_update" schedule #schedule.reduce<tile = [256], threads = [1, 1], vector = 256, across = 1>',
+        hl.Pipeline(f).compile("cpu").ir("tile"),
+    )
+    check(hl.compile(edited, target="cpu"), [f], sizes=(300,))
+
+
 @pytest.mark.gpu
 @pytest.mark.parametrize("size", [(1536, 2560), (1535, 77), (8192, 1024), (5, 3)])
 def test_on_a_gpu(size):
