@@ -93,9 +93,7 @@ def _dependent(update: UpdateOp) -> set[Operation]:
     return found
 
 
-def _replaced(
-    op: object, own: dict[SSAValue, ReadOp], function: int
-) -> tuple[SSAValue, bool, SSAValue] | None:
+def _replaced(op: object, own: dict[SSAValue, ReadOp], function: int) -> tuple[SSAValue, bool, SSAValue] | None:
     """The condition under which function `function` is replaced, whether it holds then, and by what."""
     if not isinstance(op, arith.SelectOp):
         return None

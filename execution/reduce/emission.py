@@ -13,12 +13,12 @@ from xdsl.dialects import arith, func, gpu
 from xdsl.dialects.builtin import IntegerAttr, i32
 from xdsl.ir import SSAValue
 
+from tilefuse.analysis.first_best import first_best
 from tilefuse.dialects.img.axes import letter
 from tilefuse.dialects.img.ops import GroupOp
 from tilefuse.dialects.memref_atomics import AtomicRMWOp
 from tilefuse.dialects.nvvm import MemoryBarrierOp, MemScope
 from tilefuse.execution.reduce.attribute import ReduceSchedule
-from tilefuse.analysis.first_best import first_best
 from tilefuse.execution.reduce.folding import Accumulators, Values, folds_of
 from tilefuse.execution.reduce.memory import TICKETS, partial_name, workspaces
 from tilefuse.execution.reduce.traversal import Traversal
@@ -230,8 +230,8 @@ class _Kernel:
                 self._write(point, values)
                 return
             for found, partials in zip(values, self._partials(), strict=True):
-                for value, partial in zip(found, partials, strict=True):
-                    e.store(value, partial, [self.share, self.number, point])
+                for v, partial in zip(found, partials, strict=True):
+                    e.store(v, partial, [self.share, self.number, point])
             e.effect(MemoryBarrierOp(MemScope.Gpu))
 
     def _partials(self) -> list[list[SSAValue]]:
@@ -284,7 +284,7 @@ class _Kernel:
             position = UpdateBody(self.function, pure).position()
             for fold, total in zip(self.folds, values, strict=True):
                 buffers = [self.function.old(n) for n in fold.functions]
-                places = [(b.memref, b.index(position, e)) for b in buffers]
-                new = fold.onto([e.load(*place) for place in places], total)
-                for value, place in zip(new, places, strict=True):
-                    e.store(value, *place)
+                where = [(b.memref, b.index(position, e)) for b in buffers]
+                new = fold.onto([e.load(*at) for at in where], total)
+                for value, at in zip(new, where, strict=True):
+                    e.store(value, *at)

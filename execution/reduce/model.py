@@ -97,6 +97,12 @@ class Reduce(ExecutionModel):
 
         return workspaces(group)
 
+    def reorders(self, group: GroupOp) -> bool:
+        from tilefuse.analysis.updates import UpdateFacts
+
+        assert group.update is not None
+        return not UpdateFacts(group.update).is_exact
+
     def emit(self, group: GroupOp, model: PipelineModel, differing: Collection[SSAValue]) -> list[func.FuncOp]:
         from tilefuse.execution.reduce.emission import reduce_kernel
 

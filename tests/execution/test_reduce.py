@@ -228,7 +228,7 @@ def test_the_first_best(compiled, extent):
 
 
 def test_the_first_best_of_special_floats(compiled):
-    """NaN is never better, and never beaten where it stands first; infinities and zeros of both signs are equal ones."""
+    """NaN is never better, nor beaten where it stands first; zeros of both signs are equal."""
     p = FLOATS
     r = hl.RDom([(0, p.width())])
     low, from_nan = hl.Func("low"), hl.Func("from_nan")
