@@ -138,7 +138,7 @@ def test_search_takes_blocks_for_a_product_of_matrices():
     ],
 )
 def test_what_is_no_reduction_is_refused(make, reason):
-    x, r = hl.Var("x"), hl.RDom([(0, 4)], "r")
+    x, r = hl.Var("x"), hl.RDom([(0, 400)], "r")
     f = hl.Func("f")
     f[x] = 0
     make(f, x, r)
