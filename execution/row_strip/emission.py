@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from xdsl.ir import SSAValue
 
 from tilefuse.analysis.model import PipelineModel
+from tilefuse.analysis.regions import Follow
 from tilefuse.dialects.img.axes import letter
 from tilefuse.dialects.img.ops import GroupOp, StageOp
 from tilefuse.execution.facts import GroupFacts
@@ -84,10 +85,8 @@ class StripBody:
         with ExitStack() as loops:
             deep: list[Num] = []
             for d, (f, (low, high)) in enumerate(zip(rows.follow[2:], rows.deep, strict=True), 2):
-                stop: Num = high + 1
-                if f.dim is not None:
-                    stop = e.add(self.extents[f.dim], high + 1 - self.sizes[f.dim])
-                deep.append(loops.enter_context(e.loop(stop, letter(d), start=low)))
+                start_d, stop = self._planes(stage, d, f, low, high)
+                deep.append(loops.enter_context(e.loop(stop, letter(d), start=start_d)))
             start, end = columns.middle or (columns.first, columns.end)
             with e.loop(end, "x", start=start, simd=True) as x:
                 self._point(replace(tile, free_x=True), stage, rows, [x, rows.last, *deep], s)
@@ -99,6 +98,16 @@ class StripBody:
                 first, last = e.pick(right, end, columns.first), e.pick(right, columns.end, start)
                 with e.loop(last, "x", start=first) as x:
                     self._point(tile, stage, rows, [x, rows.last, *deep], s)
+
+    def _planes(self, stage: StageOp, d: int, follow: Follow, low: int, high: int) -> tuple[Num, Num]:
+        """First and end of the coordinates of a dimension beyond y: of the output none that its picture lacks."""
+        e = self.e
+        if follow.dim is not None:
+            return low, e.add(self.extents[follow.dim], high + 1 - self.sizes[follow.dim])
+        if stage is not self.group.anchor:
+            return low, high + 1
+        out = self.outputs[0]
+        return e.max(low, out.mins[d]), e.min(high + 1, e.add(out.mins[d], out.extent(d, e)))
 
     def _point(self, tile: Tile, stage: StageOp, rows: Rows, at: list[Num], s: Num) -> None:
         e = self.e
