@@ -157,10 +157,12 @@ class Best(Fold):
 
     def take(self, load: Callable[[], Values], terms: Values, predicate: SSAValue | None) -> list[SSAValue]:
         so_far = load()
+        return self._select(self.replaces(so_far, terms, predicate), terms, so_far)
+
+    def replaces(self, so_far: Values, terms: Values, predicate: SSAValue | None) -> SSAValue:
+        """Whether the terms of the next point take the place of what is there so far."""
         better = self._is_better(terms[self.key], so_far[self.key])
-        if predicate is not None:
-            better = self.e.op(arith.AndIOp(predicate, better))
-        return self._select(better, terms, so_far)
+        return better if predicate is None else self.e.op(arith.AndIOp(predicate, better))
 
     def onto(self, old: Values, total: Values) -> list[SSAValue]:
         return self._select(self._is_better(total[self.key], old[self.key]), total[: len(old)], old)
@@ -206,15 +208,12 @@ class Accumulators:
     def __init__(self, e: Emitter, folds: Sequence[Fold], count: int, as_loop: bool = False):
         self.e, self.folds, self.count = e, folds, count
         self.as_loop = as_loop and count > 1
+        self._branches = as_loop and count == 1
+        """Whether a better point is stored by a branch, which is seldom taken, in place of selects."""
         self._arrays = [[e.alloca([count], type, PRIVATE, "so_far") for type in f.types] for f in folds]
         for fold, arrays in zip(folds, self._arrays, strict=True):
             for array, nothing in zip(arrays, fold.nothing(), strict=True):
                 self.each(lambda i, array=array, nothing=nothing: e.store(nothing, array, [i]))  # type: ignore[misc]
-
-    @property
-    def have_rank(self) -> bool:
-        """Whether a term is to come with its place in the order of the domain."""
-        return any(fold.has_rank for fold in self.folds)
 
     def each(self, emit: Callable[[Num], None], *, simd: bool = True) -> None:
         """Emit something for each sum, as a loop or one by one."""
@@ -225,13 +224,19 @@ class Accumulators:
         for i in range(self.count):
             emit(i)
 
-    def add(self, i: Num, terms: Values, predicate: SSAValue | None, rank: SSAValue | None = None) -> None:
-        """Take a term of each function into sum `i`, where the predicate holds; points come in order of the domain."""
+    def add(self, i: Num, terms: Values, predicate: SSAValue | None, rank: Callable[[], SSAValue]) -> None:
+        """Take a term of each function into sum `i`, where the predicate holds; points come in order of the domain.
+
+        `rank` gives the point's place in that order.
+        """
         for fold, arrays in zip(self.folds, self._arrays, strict=True):
             own = [terms[n] for n in fold.functions]
+            if self._branches and isinstance(fold, Best):
+                with self.e.when(fold.replaces(self._load(i, arrays[: len(own)]), own, predicate)):
+                    self._store(i, arrays, [*own, rank()] if fold.has_rank else own)
+                continue
             if fold.has_rank:
-                assert rank is not None
-                own.append(rank)
+                own.append(rank())
             self._store(i, arrays, fold.take(lambda arrays=arrays: self._load(i, arrays), own, predicate))  # type: ignore[misc]
 
     def join(self, i: Num, others: Sequence[Values]) -> None:

@@ -132,8 +132,7 @@ class Traversal:
 
     def _add(self, body: UpdateBody, point: int, number: Num, sums: Accumulators) -> None:
         """Take point `point` of a body into sum `number`."""
-        rank = self._rank(body.where(point)) if sums.have_rank else None
-        sums.add(number, body.terms(point), body.predicate(point), rank)
+        sums.add(number, body.terms(point), body.predicate(point), lambda: self._rank(body.where(point)))
 
     def _rank(self, where: Mapping[SSAValue, Num]) -> SSAValue:
         """The place of a point in the order of the domain."""
