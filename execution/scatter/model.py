@@ -134,6 +134,12 @@ class Scatter(ExecutionModel):
         pure = math.prod(extents)
         return (pure * ScatterSchedule.expect(group.schedule).number("blocks"), 1, 1)
 
+    def reorders(self, group: GroupOp) -> bool:
+        from tilefuse.analysis.updates import UpdateFacts
+
+        assert group.update is not None
+        return ScatterSchedule.expect(group.schedule).folds and not UpdateFacts(group.update).is_exact
+
     def emit(self, group: GroupOp, model: PipelineModel, differing: Collection[SSAValue]) -> list[func.FuncOp]:
         from tilefuse.execution.scatter.emission import scatter_kernel
         from tilefuse.execution.scatter.folding import folding_kernel

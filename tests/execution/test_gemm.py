@@ -72,7 +72,8 @@ def _sum(seed: int):
 
 
 def _program(func, tile: Tile, target: str, others):
-    chosen = [tile if isinstance(p, Tile) else p for p in others]
+    # which would leave no update of small ones
+    chosen = [tile if isinstance(p, Tile) else p for p in others if p.name != "unroll-reductions"]
     return hl.Pipeline(func).compile(target, passes=chosen)
 
 
@@ -182,7 +183,7 @@ def test_search_takes_blocks_for_a_product_of_matrices():
     ],
 )
 def test_what_is_no_reduction_is_refused(make, reason):
-    x, r = hl.Var("x"), hl.RDom([(0, 4)], "r")
+    x, r = hl.Var("x"), hl.RDom([(0, 400)], "r")
     f = hl.Func("f")
     f[x] = 0
     make(f, x, r)
