@@ -36,7 +36,7 @@ class KernelPlan(ABC):
         """What a tile stores, the anchor first."""
         self.sizes = self.schedule.tile_sizes
         self.align = origin_alignment(group, model)
-        """Tile origins are multiples of this, per dimension."""
+        """TileContext origins are multiples of this, per dimension."""
         self.args = kernel_args(group)
         self.reads: Sequence[tuple[SSAValue, Sequence[Span]]] = ()
         """What interior tiles read beside the stages' regions: per buffer, relative to the tile's origin in x and y."""
