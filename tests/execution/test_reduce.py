@@ -79,6 +79,7 @@ OTHERS = {
 }
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(
     ("shape", "named"),
     [

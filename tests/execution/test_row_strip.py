@@ -59,6 +59,7 @@ def own_cache(tmp_path_factory):
 SIZES = [(7, 3), (16, 5), (1, 1), (64, 64)]
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("seed", range(500, 516))
 def test_random_pipelines(seed):
     case, (columns, rows) = random_pipeline(seed, stages=4), SIZES[seed % len(SIZES)]

@@ -71,6 +71,7 @@ def test_part_of_the_table_is_asked_for(agrees):
     agrees(h, ([PHOTO], {"sizes": (40,), "mins": {"h": (100,)}}), ([PHOTO], {"sizes": (300,), "mins": {"h": (-10,)}}))
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(
     ("type", "way"),
     [
