@@ -10,7 +10,7 @@ from tilefuse.execution.plan import KernelPlan
 from tilefuse.execution.row_strip.emission import StripBody
 from tilefuse.execution.row_strip.invariants import hoist_invariants
 from tilefuse.lowering.emit import Emitter
-from tilefuse.lowering.reads import Buffer, Tile
+from tilefuse.lowering.reads import KernelBuffer, TileContext
 
 
 class StripPlan(KernelPlan):
@@ -20,6 +20,6 @@ class StripPlan(KernelPlan):
         super().__init__(group, model)
         self.one_version = True
 
-    def body(self, e: Emitter, tile: Tile, outputs: Sequence[Buffer]) -> None:
+    def body(self, e: Emitter, tile: TileContext, outputs: Sequence[KernelBuffer]) -> None:
         StripBody(self.group, self.model, e, tile, outputs).emit()
         hoist_invariants(e.block)
