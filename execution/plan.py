@@ -47,7 +47,7 @@ class KernelPlan(ABC):
         self.one_by_one = False
         """Whether the tile body is told that of each function, instead of having a version for all and for others."""
         self.x_edge_version = False
-        """Whether border tiles that lie at the sides of the picture alone have a version (`at_x_edges`)."""
+        """Whether border tiles that are cut off along x only have a version (`at_x_edges`)."""
         self.one_version = False
         """Whether all tiles run one text, which asks itself where the picture ends: as that of border tiles."""
         self.moves_in = False
@@ -76,13 +76,13 @@ class KernelPlan(ABC):
         """Whether rows of each `checked` function start where vectors may."""
         return []
 
-    def whole(self, e: Emitter, tile: Tile, outputs: Sequence[Buffer]) -> SSAValue | None:
-        """Whether in a border tile all that a thread moves of a row lies inside or outside of its box as one.
+    def vectors_uniform(self, e: Emitter, tile: Tile, outputs: Sequence[Buffer]) -> SSAValue | None:
+        """Whether each vector that a thread of a border tile moves lies inside its box with all columns, or outside.
 
         None where that is never so: border tiles have one version then.
         """
         return None
 
     def at_x_edges(self, e: Emitter, tile: Tile, outputs: Sequence[Buffer]) -> SSAValue | None:
-        """Whether a tile lies at the sides of the picture alone, if there is an `x_edge_version`."""
+        """Whether a border tile is cut off along x only, if there is an `x_edge_version`."""
         return None

@@ -50,6 +50,10 @@ class Compilable:
         """Compile now what a later `realize` for the same target would."""
         self.program(target_name(target), {})
 
+    def invalidate_cache(self) -> None:
+        """Forget the programs that were compiled."""
+        self._programs.clear()
+
     def program(
         self, target: Any, options: dict[str, Any], layouts: Mapping[str, str] | None = None, ahead: bool = True
     ) -> Any:

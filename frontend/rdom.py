@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from tilefuse.dialects.img.types import MAX_RANK
 from tilefuse.frontend.errors import KindError, NoSuchError, fail
@@ -13,6 +13,13 @@ from tilefuse.frontend.inputs import Image
 from tilefuse.frontend.walk import describe, postorder
 
 _count = itertools.count()
+
+
+class Range(NamedTuple):
+    """The points of one dimension: `RDom([Range(0, 3), Range(-1, 2)])`."""
+
+    min: Any
+    extent: Any
 
 
 class RVar(Expr):

@@ -169,4 +169,4 @@ class Source:
 
 def as_key(key: Any) -> tuple[Any, ...]:
     """Return the key between the brackets as a tuple."""
-    return key if isinstance(key, tuple) else (key,)
+    return tuple(key) if isinstance(key, tuple | list) else (key,)

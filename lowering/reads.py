@@ -50,10 +50,10 @@ class Tile:
     """Inputs on chip, by the function as it is read, boundaries applied (see `is_staged`)."""
     masks: Mapping[SSAValue, Sequence[BoundaryOp]] = field(default_factory=dict)
     """Functions of the group whose values are replaced outside a box once, as they are computed (`shared_masks`)."""
-    whole: SSAValue | None = None
-    """Whether, in a border tile, what a lane moves of a row lies inside or outside of its box as a whole."""
-    sides: SSAValue | None = None
-    """Whether such a tile lies at the sides only: none of its rows is moved, or the first or last of a buffer."""
+    vectors_uniform: SSAValue | None = None
+    """Whether, in a border tile, each lane's vector of a row lies inside its box, or outside, with all its columns."""
+    x_edge_only: SSAValue | None = None
+    """Whether such a tile is cut off along x only: none of its rows is moved, or the first or last of a buffer."""
     aligned: dict[SSAValue, SSAValue] = field(default_factory=dict)
     """Whether that is one access: it starts at a multiple of its size. Of functions of which the kernel asks."""
     prefetched: Sequence[SSAValue] = ()
@@ -305,7 +305,7 @@ def read_global(
 class Row:
     """How lanes side by side each read consecutive points of an input along x at once, in a border tile."""
 
-    whole: SSAValue
+    vectors_uniform: SSAValue
     """Whether all of them can."""
     index: list[Num]
     """memref indices of the first."""
@@ -337,34 +337,34 @@ def inside_row(e: Emitter, tile: Tile, source: SSAValue, where: Sequence[Num], c
     if len(first.inside) > 1:
         return None
     buffer = tile.buffers[behind_boundaries(source)[0]]
-    whole: SSAValue | None = None
+    uniform: SSAValue | None = None
     for x in (where[0], e.add(where[0], count - 1)):
         at = locate(e, tile, source, [x, *where[1:]], None)
-        whole = e.both(whole, e.compare("eq", at.index[-1], e.sub(x, buffer.mins[0])))
+        uniform = e.both(uniform, e.compare("eq", at.index[-1], e.sub(x, buffer.mins[0])))
         for conditions, _ in at.inside:
-            whole = e.both(whole, conditions.get(0))
-    assert whole is not None
+            uniform = e.both(uniform, conditions.get(0))
+    assert uniform is not None
     keep = None
     for conditions, value in first.inside:
         inside = _all(e, (c for d, c in conditions.items() if d))
         if inside is not None:
             keep = (inside, value)
-    return Row(whole, first.index, None, keep)
+    return Row(uniform, first.index, None, keep)
 
 
 def _piece_of_row(
     e: Emitter, tile: Tile, buffer: Buffer, boundary: BoundaryOp | None, x: Num, count: int, lanes: int, first: Located
 ) -> Row:
-    """Where the box begins and ends between the lanes' pieces of a row, a piece lies inside or outside as a whole."""
+    """The row of pieces that each lie inside of the box with all points, or outside."""
     low: Num = buffer.mins[0]
     size = buffer.extent(0, e)
     start, extent = (low, size) if boundary is None else boundary_box(e, tile, boundary, boundary.dimensions.index(0))
     offset = e.sub(x, start)
-    whole = e.both(fit_between(e, offset, extent, count, lanes), e.compare("sge", extent, count))
+    uniform = e.both(fit_between(e, offset, extent, count, lanes), e.compare("sge", extent, count))
     if boundary is not None and boundary.mins:
-        whole = e.both(whole, e.compare("sge", start, low))
-        whole = e.both(whole, e.compare("sle", e.add(start, extent), e.add(low, size)))
-    assert whole is not None
+        uniform = e.both(uniform, e.compare("sge", start, low))
+        uniform = e.both(uniform, e.compare("sle", e.add(start, extent), e.add(low, size)))
+    assert uniform is not None
     edges = None
     if boundary is not None:
         # pieces outside are read at the ends of the box, where pieces lie as well: the buffer may reach further
@@ -377,7 +377,7 @@ def _piece_of_row(
         inside = _all(e, conditions.values())
         assert inside is not None
         keep = (inside, value)
-    return Row(whole, [*first.index[:-1], e.sub(moved, buffer.mins[0])], edges, keep)
+    return Row(uniform, [*first.index[:-1], e.sub(moved, buffer.mins[0])], edges, keep)
 
 
 def fit_between(e: Emitter, offset: Num, extent: Num, count: int, lanes: int) -> SSAValue:

@@ -3,9 +3,9 @@
 The compiler is left to itself at first: then it often takes fewer registers, and orders instructions better, than for a
 number of blocks. What its report changes, kernel by kernel:
 
-- a kernel that leaves too few registers for the schedule's `blocks`, or spills, is held to them (`register_bounded`);
-  so is one whose blocks all run at once (`single_wave`) and that leaves room for more of them,
-- a kernel that leaves such room even when it is held is released: its blocks do not lie evenly, nor ask ahead,
+- a kernel that leaves too few registers for the schedule's `blocks`, or spills, is bounded (`register_bounded`); so is
+  one whose blocks all run at once (`single_wave`) and that leaves room for more of them,
+- a kernel that leaves such room even when it is bounded is released: its blocks are no single wave, nor prefetch,
 - kernels that spill are tiled again with their need of registers noted; where the search has nothing better, they get
   fewer blocks, then smaller tiles.
 
@@ -257,12 +257,14 @@ class _Fit:
         if report is None:
             return []
         groups = [g for g, of in self._groups() if of == name]
-        if holding := [g for g in groups if self._must_be_held(g, report)]:
+        if holding := [g for g in groups if self._must_be_bounded(g, report)]:
             for group in holding:
                 group.attributes[REGISTER_BOUNDED] = UnitAttr()
             self._bound(name, holding[0])
             return [name]
-        if releasing := [g for g in groups if REGISTER_BOUNDED in g.attributes and self._is_uneven(g, report)]:
+        if releasing := [
+            g for g in groups if REGISTER_BOUNDED in g.attributes and self._exceeds_single_wave(g, report)
+        ]:
             for group in releasing:
                 assert group.schedule is not None
                 del group.attributes[SINGLE_WAVE], group.attributes[REGISTER_BOUNDED]
@@ -270,20 +272,21 @@ class _Fit:
             return self._lower(set(self._homes) - {name})
         return []
 
-    def _must_be_held(self, group: GroupOp, report: Report) -> bool:
-        """Whether a kernel that is left to itself leaves too few registers for its blocks, spills, or lies unevenly."""
+    def _must_be_bounded(self, group: GroupOp, report: Report) -> bool:
+        """Whether a kernel that is left to itself leaves too few registers for its blocks, spills, or leaves
+        room for more than its single wave."""
         schedule = group.schedule
         if schedule is None or not schedule.resident_blocks or REGISTER_BOUNDED in group.attributes:
             return False
         fewer = self._room(group, report.registers) < schedule.resident_blocks
-        return bool(report.spill_bytes) or fewer or self._is_uneven(group, report)
+        return bool(report.spill_bytes) or fewer or self._exceeds_single_wave(group, report)
 
     def _room(self, group: GroupOp, registers: int, shared: int = 0) -> int:
         """How many blocks that take so much a multiprocessor has room for."""
         count = math.prod(threads(group))
         return occupancy(gpu(self._compiler.machine), count, registers, shared).blocks_per_sm
 
-    def _is_uneven(self, group: GroupOp, report: Report) -> bool:
+    def _exceeds_single_wave(self, group: GroupOp, report: Report) -> bool:
         """Whether there is room for more of the blocks that all run at once than there are to be."""
         if group.schedule is None or SINGLE_WAVE not in group.attributes:
             return False

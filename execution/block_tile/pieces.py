@@ -355,7 +355,7 @@ class Gather:
         def border() -> None:
             # most pieces of a border tile lie inside along x: only whole rows of theirs are moved
             fits, row = self.alignment.holds(base, buffer, width), row_at([0] * len(window.spans))
-            together = None if fits is None or row is None else e.both(fits, row.whole)
+            together = None if fits is None or row is None else e.both(fits, row.vectors_uniform)
             if together is None:
                 guarded()
             else:

@@ -114,7 +114,7 @@ def _microseconds(work: WarpFeatures, machine: Machine) -> float:
     longer, shorter = max(memory, compute), min(memory, compute)
     power = c.overlap * math.pow(resident / FULL_THREADS, c.overlap_power)
     both = _beside(longer, shorter + load, power)
-    in_first_wave = min(1.0, c.apart * together) * shorter
+    in_first_wave = min(1.0, c.desynchronized * together) * shorter
     begun = work.blocks / machine.cores * c.block_us
     tail = instructions * c.tail_us * (1.0 + c.guarded_tail * work.guarded)
     return both + in_first_wave + begun + tail + machine.launch_us
@@ -146,7 +146,7 @@ def _compute(work: WarpFeatures, of_lane: float, machine: Machine) -> float:
     instructions = work.blocks * work.warps * LANES * of_lane * c.issue_overhead * code
     compute = instructions / machine.instructions_per_us * (1.0 + c.border * work.at_border)
     # some multiprocessors have a block more than others, and not only by one where blocks move in early; but where
-    # all places are taken they lie evenly
+    # all places are taken each has as many
     full = FULL_WAVE <= work.waves(machine) <= 1.0
     per_core = work.per_core(machine)
     idle = per_core * machine.cores / work.blocks - 1.0

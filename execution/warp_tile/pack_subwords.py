@@ -2,8 +2,8 @@
 
 A `warp.map` whose values all fit half a register (`analysis/subwords.py`) computes in i16, exactly; sums that
 cannot wrap say so (`overflow<nuw>`). Its tiles, and the loaded ones that it reads, get the layout `packed = 2`:
-of neighbouring columns (`apart = 1`), or for all of a function of columns half of a lane's apart, where these take
-fewer permutations and shuffles.
+of neighbouring columns (`pair_stride = 1`), or for all of a function of columns half of a lane's apart, where these
+take fewer permutations and shuffles.
 
     warp.map { %a = warp.at %in[-1, 0] : !warp.tile<i8, #warp.layout<..., rows = [-2, 6]>>
                %b = arith.extui %a : i8 to i32 ... arith.addi %b, %c : i32 ... }
@@ -28,7 +28,7 @@ from xdsl.rewriter import Rewriter
 from tilefuse.analysis.index import Span
 from tilefuse.analysis.subwords import (
     HALF,
-    columns_apart,
+    best_pair_stride,
     constant_of,
     gain_beside,
     gain_in_memory,
@@ -94,15 +94,15 @@ def _pack(block: Block) -> None:
         _compute_in_halves(op, spans)
     chosen: set[SSAValue] = {t for op in packed for t in op.tiles}
     chosen |= {r for op in packed for r in _read_by(op) if isinstance(r.owner, LoadOp)}
-    apart = _apart({r: tiles[r] for r in chosen}, ops)
+    stride = _pair_stride({r: tiles[r] for r in chosen}, ops)
     for r in chosen:
         for tile in tiles[r]:
             assert isinstance(tile.type, TileType)
-            type = TileType(tile.type.element, replace(layout_of(tile), packed=2, apart=apart))
+            type = TileType(tile.type.element, replace(layout_of(tile), packed=2, pair_stride=stride))
             Rewriter.replace_value_with_new_type(tile, type)
 
 
-def _apart(tiles: Mapping[SSAValue, Sequence[SSAValue]], ops: Sequence[Operation]) -> int:
+def _pair_stride(tiles: Mapping[SSAValue, Sequence[SSAValue]], ops: Sequence[Operation]) -> int:
     """How far the two columns of a register lie from each other; `tiles`: all that are packed."""
     if not tiles:
         return 0
@@ -112,7 +112,7 @@ def _apart(tiles: Mapping[SSAValue, Sequence[SSAValue]], ops: Sequence[Operation
     for op in ops:
         if isinstance(op, LoadOp | StoreOp) and root(op.tile) in tiles:
             gain += gain_in_memory(vector, element_bytes(_element(op.tile))) * _rows(layout_of(op.tile))
-    return columns_apart(vector, gain)
+    return best_pair_stride(vector, gain)
 
 
 def _rows(layout: Layout) -> int:

@@ -122,9 +122,9 @@ class Pieces:
 class MovedPieces(Pieces):
     """Pieces of words in border tiles: rows lie where `rows` of the operation says, for each lane by itself.
 
-    Rows are a piece apart at least (`WarpTile.whole`), and the tile's last row is the last of them in memory. The piece
-    in which the buffer begins may be loaded as it is: memory is allocated at multiples of vectors. What lies behind the
-    one in which it ends may be nobody's: lanes that need that put it together of single elements (`put_end`).
+    Rows are a piece apart at least (`WarpPlan.vectors_uniform`), and the tile's last row is the last of them in memory.
+    The piece in which the buffer begins may be loaded as it is: memory is allocated at multiples of vectors. What lies
+    behind the one in which it ends may be nobody's: lanes that need that read single elements (`put_end`).
     """
 
     def _partial(self) -> None:

@@ -72,7 +72,7 @@ def store_shifted(
         return [([*outer, e.add(begin, number * piece)], vector_of(number))]
 
     # a single wave waits for its slowest tile: one whose lanes store some pieces of a row, and not others
-    masked = op.sides is not None and len(pieces) > 1
+    masked = op.x_edge_only is not None and len(pieces) > 1
     if not border:
         own = e.both(alive, lanes)
         body.store_where(op.buffer, own, lambda: [p for n in range(len(pieces)) for p in place_of(n)], masked=masked)
@@ -96,14 +96,14 @@ def store_shifted(
         store_inside(here, lambda least: e.within(e.sub(begin, least), places))
         _store_ends(body, op, pieces, each, [*outer, e.sub(begin, e.mul(body.lane, layout.vector))], here, is_last)
 
-    def at_sides() -> None:
+    def at_x_edges() -> None:
         store_inside(alive, lambda least: e.compare("sge", begin, least), masked)
         _store_end(body, op, pieces[0], each, (first, end), outer, shift, alive, is_last)
 
-    if op.sides is None:
+    if op.x_edge_only is None:
         anywhere()
     else:
-        e.choose(op.sides, at_sides, anywhere)
+        e.choose(op.x_edge_only, at_x_edges, anywhere)
 
 
 def _store_end(

@@ -72,23 +72,23 @@ def store_row(body: RegisterBody, op: StoreOp, row: Num) -> None:
                 return
             with body.stores_of_row(alive) as condition:
 
-                def apart() -> None:
+                def by_element() -> None:
                     scalars(condition, border=True, guard=True)
 
-                def whole() -> None:
+                def uniform() -> None:
                     with body.stores_of_row(inside(0)) as inner:
                         both = e.both(condition, inner)
                         if aligned is None:
                             scalars(both, border=True)
-                        elif aligned is op.whole:  # one flag may say both
+                        elif aligned is op.vectors_uniform:  # one flag may say both
                             vectors(both)
                         else:
                             e.choose(aligned, lambda: vectors(both), lambda: scalars(both, border=True))
 
-                if op.whole is None or not by_lanes:
-                    apart()
+                if op.vectors_uniform is None or not by_lanes:
+                    by_element()
                 else:
-                    e.choose(op.whole, whole, apart)
+                    e.choose(op.vectors_uniform, uniform, by_element)
 
         shifts = x0 < 0 and _is_vector(op.buffer, layout)
         e.choose(op.border, border, interior)

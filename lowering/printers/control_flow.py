@@ -151,15 +151,15 @@ def print_call(p: FunctionText, op: Operation) -> None:
             f"func.call: @{callee} is not a function of this module with kernel.inline or kernel.outlined", op
         )
     args: list[str] = []
-    apart = op.attributes.get("kernel.no_cse")
+    no_cse = op.attributes.get("kernel.no_cse")
     for number, operand in enumerate(op.operands):
         if isinstance(operand.type, MemRefType):
             args.extend(memory_of(p, operand, op).passed)
             continue
         text = p.converted(operand).text
-        if isinstance(apart, IntegerAttr) and apart.value.data == number:
+        if isinstance(no_cse, IntegerAttr) and no_cse.value.data == number:
             p.versions += 1
-            text = p.language.apart(p.prelude, text, p.versions)
+            text = p.language.opaque(p.prelude, text, p.versions)
         args.append(text)
     p.flush_reads()
     text = f"{function_name(callee)}({', '.join(args)})"

@@ -256,15 +256,15 @@ class Cuda(Language):
         """`rsqrtf(a)`."""
         return expr.call("rsqrt" if ctype == "double" else "rsqrtf", (a,), ctype)
 
-    def apart(self, prelude: Prelude, argument: str, version: int) -> str:
+    def opaque(self, prelude: Prelude, argument: str, version: int) -> str:
         """Passed on by an instruction that differs from call to call, of which the compiler knows nothing."""
         register = "r" if prelude.index_bits == 32 else "l"
-        text = f"""idx apart(idx a, int version) {{
+        text = f"""idx opaque(idx a, int version) {{
   asm volatile("// version %1" : "+{register}"(a) : "r"(version));
   return a;
 }}"""
-        prelude.require("apart", Helper(text))
-        return f"apart({argument}, {version})"
+        prelude.require("opaque", Helper(text))
+        return f"opaque({argument}, {version})"
 
     def dynamic_shared(self, name: str, type_: MemRefType, op: Operation) -> str:
         """The block's dynamic shared memory; the launch says its size."""

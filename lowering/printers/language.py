@@ -81,7 +81,7 @@ class Language(ABC):
         prelude.includes.add("stdio.h")
         return f"printf({', '.join(arguments)});"
 
-    def apart(self, prelude: Prelude, argument: str, version: int) -> str:
+    def opaque(self, prelude: Prelude, argument: str, version: int) -> str:
         """An argument of a call that is to share no code with other calls of the function (`kernel.no_cse`)."""
         return argument
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tilefuse.execution.warp_tile.registers import RegisterBody
 
 
-class SidePieces(Pieces):
+class XEdgePieces(Pieces):
     """Rows in pieces. The lane inside beside the first, or last, column has its part of a piece from one outside.
 
     That is one vector further out, as it would be anyway, if nobody asks for its columns. Else it has them in pieces of
