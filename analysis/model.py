@@ -197,11 +197,7 @@ def extract(pipeline: PipelineOp, extent: Sequence[int] | None = None) -> Pipeli
                 node.contiguous = rows_are_contiguous(op.func)
             case BoundaryOp():
                 model.node_of[op.func] = model.node_of[op.source]
-                inner = boundary.get(op.source)
-                kinds = {inner, op.kind.data} - {None}
-                # two boundaries over one another count as the one that moves coordinates
-                moving = [k for k in kinds if k is not BoundaryKind.ConstantExterior]
-                boundary[op.func] = moving[0] if moving else op.kind.data
+                boundary[op.func] = _kind_over(boundary.get(op.source), op.kind.data)
                 if (span := spans.get(op.source)) is not None:
                     type = storage_type(op.func.type.element)
                     spans[op.func] = span if op.exterior is None else of_type(type) or span
@@ -222,6 +218,11 @@ def extract(pipeline: PipelineOp, extent: Sequence[int] | None = None) -> Pipeli
                 _read_pairs(op, node, spans)
     _mark_outputs(model, pipeline)
     return model
+
+
+def _kind_over(inner: BoundaryKind | None, outer: BoundaryKind) -> BoundaryKind:
+    """The kind that two boundaries over one another count as: the one that moves coordinates."""
+    return outer if inner is None or inner is BoundaryKind.ConstantExterior else inner
 
 
 def _mark_outputs(model: PipelineModel, pipeline: PipelineOp) -> None:

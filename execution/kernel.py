@@ -26,7 +26,7 @@ from tilefuse.execution.plan import KernelPlan
 from tilefuse.execution.stream import emit_stream
 from tilefuse.lowering.abi import function_of, kernel_name, memref_type, threads
 from tilefuse.lowering.emit import INDEX, SHARED, Emitter, Num
-from tilefuse.lowering.reads import Buffer, Tile, shared_masks
+from tilefuse.lowering.reads import KernelBuffer, TileContext, shared_masks
 from tilefuse.lowering.symbols import word
 
 REGISTER_BOUNDED = "register_bounded"
@@ -82,8 +82,8 @@ class _Function:
         self.block = Block(arg_types=types)
         for value, hint in zip(self.block.args, hints, strict=True):
             value.name_hint = hint
-        self.buffers: dict[SSAValue, Buffer] = {}
-        self.outputs: list[Buffer] = []
+        self.buffers: dict[SSAValue, KernelBuffer] = {}
+        self.outputs: list[KernelBuffer] = []
         self.scalars: dict[SSAValue, SSAValue] = {}
         rest = iter(self.block.args)
         for arg in self.args:
@@ -92,7 +92,7 @@ class _Function:
                 self.scalars[arg.value] = first
                 continue
             assert isinstance(arg.value.type, FuncType)
-            buffer = Buffer(first, [next(rest) for _ in range(arg.value.type.rank.data)])
+            buffer = KernelBuffer(first, [next(rest) for _ in range(arg.value.type.rank.data)])
             if arg.kind == "output":
                 self.outputs.append(buffer)
             else:
@@ -100,7 +100,7 @@ class _Function:
         self.extra = list(rest)
 
 
-_Emission = Callable[[Emitter, Tile, Sequence[Buffer]], None]
+_Emission = Callable[[Emitter, TileContext, Sequence[KernelBuffer]], None]
 
 
 def _tile_function(plan: KernelPlan, role: str, emission: _Emission) -> func.FuncOp:
@@ -112,7 +112,9 @@ def _tile_function(plan: KernelPlan, role: str, emission: _Emission) -> func.Fun
     shared: list[tuple[str, Attribute]] = [*plan.shared_arrays, ("parity", INDEX)] if plan.shared_arrays else []
     body = _Function(plan, [*_origin_arguments(plan), *flags, *shared])
     e = Emitter(body.block)
-    tile = Tile(list(body.extra[:rank]), body.extra[rank], body.buffers, body.scalars, masks=shared_masks(plan.group))
+    tile = TileContext(
+        list(body.extra[:rank]), body.extra[rank], body.buffers, body.scalars, masks=shared_masks(plan.group)
+    )
     tile.vectors_uniform, tile.output = body.extra[rank + 1], body.outputs[plan.stored[0].first]
     if x_edge:
         tile.x_edge_only = body.extra[rank + 2]
@@ -129,7 +131,7 @@ def _requests(plan: KernelPlan) -> func.FuncOp:
     """Asks for a tile's part of what the tiles load, before it may be loaded."""
     body = _Function(plan, _origin_arguments(plan))
     e = Emitter(body.block)
-    plan.request(e, Tile(list(body.extra), e.true(), body.buffers, body.scalars), body.outputs)
+    plan.request(e, TileContext(list(body.extra), e.true(), body.buffers, body.scalars), body.outputs)
     return _inlined(function_of(plan.group, "ahead"), body, e)
 
 
@@ -228,7 +230,7 @@ class _Kernel:
             versions = _Versions(self, function_of(plan.group, role), (), more)
             versions.call(versions.yes, versions.no, origin)
             return
-        tile = Tile(origin, e.true(), function.buffers, function.scalars)
+        tile = TileContext(origin, e.true(), function.buffers, function.scalars)
         interior = is_interior(e, plan, tile, function.outputs)
         starts = plan.aligned(e, function.buffers | dict(zip(plan.group.funcs, function.outputs, strict=True)), origin)
         # where launches differ, the body asks of each function as its rows are moved; else each case has a version
@@ -299,7 +301,7 @@ class _Versions:
         if plan.moves_in:
             # what both have is the other one's
             moved[0] = e.min(origin[0], self.kernel.last(0))
-        tile = Tile(moved, self.yes, self.function.buffers, self.function.scalars)
+        tile = TileContext(moved, self.yes, self.function.buffers, self.function.scalars)
         uniform = plan.vectors_uniform(e, tile, outputs)
         uniform = None if uniform is None else e.both(aligned, uniform)
         if not plan.x_edge_version:

@@ -316,4 +316,9 @@ class Func(Source, Inspection):
             return recorder(self, self._name, self.schedule_calls, name)
         if name == "define_extern":
             raise AttributeError(f"Func '{self._name}' has no {name}(): that is not there yet")
+        if name.startswith("compile_to"):
+            raise AttributeError(f"a Func has no {name}(): compile_to_c writes its code, and programs can be pickled")
         raise AttributeError(f"a Func has no attribute '{name}'")
+
+    def __dir__(self) -> list[str]:
+        return sorted([*super().__dir__(), *SCHEDULING])

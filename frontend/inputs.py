@@ -225,6 +225,9 @@ class ImageParam(Image[Expr]):
             return recorder(self, self._name, self.schedule_calls, name)
         raise AttributeError(f"an ImageParam has no attribute '{name}'")
 
+    def __dir__(self) -> list[str]:
+        return sorted([*super().__dir__(), *SCHEDULING])
+
     def set(self, array: Any) -> None:
         """The array that `realize` reads: a Buffer, with its box, or an array of any library."""
         self.array = array

@@ -67,6 +67,9 @@ class Stage:
             return recorder(self, self._name, self._calls, name)
         raise AttributeError(f"a Stage has no attribute '{name}'")
 
+    def __dir__(self) -> list[str]:
+        return sorted([*super().__dir__(), *_OF_STAGES])
+
     def __repr__(self) -> str:
         return f"<halide.Stage '{self._name}'>"
 

@@ -18,7 +18,7 @@ from tilefuse.dialects.img.ops import GroupOp, ReadOp, UpdateOp, WriteOp
 from tilefuse.dialects.img.types import FuncType, element_bytes
 from tilefuse.lowering.abi import kernel_args, kernel_name, memref_type, threads
 from tilefuse.lowering.emit import INDEX, Emitter, Num
-from tilefuse.lowering.reads import Buffer, Tile, read_global, scalar_index
+from tilefuse.lowering.reads import KernelBuffer, TileContext, read_global, scalar_index
 from tilefuse.lowering.symbols import word
 from tilefuse.lowering.workspaces import Workspace
 
@@ -37,25 +37,25 @@ class UpdateFunction:
         for value, hint in zip(self._block.args, hints, strict=True):
             value.name_hint = hint
         self.e = Emitter(self._block)
-        buffers: dict[SSAValue, Buffer] = {}
+        buffers: dict[SSAValue, KernelBuffer] = {}
         scalars: dict[SSAValue, SSAValue] = {}
         rest = iter(self._block.args)
         for arg in kernel_args(group):
             first = next(rest)
             if isinstance(type := arg.value.type, FuncType):
-                buffers[arg.value] = Buffer(first, [next(rest) for _ in range(type.rank.data)])
+                buffers[arg.value] = KernelBuffer(first, [next(rest) for _ in range(type.rank.data)])
             else:
                 scalars[arg.value] = first
-        self.tile = Tile([], self.e.true(), buffers, scalars)
+        self.tile = TileContext([], self.e.true(), buffers, scalars)
         self.workspaces = dict(zip((w.name for w in workspaces), rest, strict=True))
         """The kernel's last arguments, by name."""
 
     @property
-    def out(self) -> Buffer:
+    def out(self) -> KernelBuffer:
         """The box over which the update is computed; all results have one."""
         return self.tile.buffers[self.group.funcs[0]]
 
-    def old(self, number: int) -> Buffer:
+    def old(self, number: int) -> KernelBuffer:
         """A function that is written over."""
         return self.tile.buffers[self.op.olds[number]]
 

@@ -106,9 +106,10 @@ class _Buffer(NamedTuple):
     offset: int = 0
 
 
-class _Given(NamedTuple):
+class Given(NamedTuple):
     """The arrays of a call, and which of the outputs may hold temporaries until they are written."""
 
+    boxes: CallBoxes
     inputs: Sequence[Picture]
     outputs: Sequence[Picture]
     lodging: Sequence[bool]
@@ -162,12 +163,12 @@ def make_plan(
     read = dict.fromkeys(a.value for g in groups for a in kernel_args(g) if a.kind in ("input", "inout"))
     unneeded = [f for f in read if f not in needed and not isinstance(f.owner, InputOp)]
     needed |= {f: ((0, 1),) * rank_of(f.type) for f in unneeded}
-    given = _Given(inputs, outputs, lodging or [False] * len(outputs))
+    given = Given(boxes, inputs, outputs, lodging or [False] * len(outputs))
     hosted = updated_in_place(pipeline, groups, needed, boxes, given.outputs, given.lodging)
     groups = [g for g in groups if not any(f in hosted for f in g.funcs)]
     sizes = CallSizes(boxes.inputs, params)
     spaces = _workspaces(groups, Call(needed, sizes))
-    buffers, copies, arena_bytes = _assign_buffers(pipeline, groups, unneeded, needed, boxes, given, spaces, hosted)
+    buffers, copies, arena_bytes = _assign_buffers(pipeline, groups, unneeded, needed, given, spaces, hosted)
     scalars: dict[SSAValue, int] = {}
     launches = tuple(
         _launch(g, needed, buffers, scalars, [s for s in spaces if s.kernel == i]) for i, g in enumerate(groups)
@@ -203,13 +204,12 @@ def _assign_buffers(
     groups: Sequence[GroupOp],
     unneeded: Sequence[SSAValue],
     needed: Mapping[SSAValue, Box],
-    boxes: CallBoxes,
-    given: _Given,
+    given: Given,
     spaces: Sequence[_Space],
     hosted: Mapping[SSAValue, SSAValue],
 ) -> tuple[dict[_Key, _Buffer], list[CopyOut], int]:
     buffers: dict[_Key, _Buffer] = {}
-    inputs, outputs, lodging = given
+    boxes, inputs, outputs, lodging = given
     for number, (op, p) in enumerate(zip(input_ops(pipeline), inputs, strict=True)):
         buffers[op.func] = _Buffer(number, boxes.inputs[op.sym_name.data], p.strides)
     larger: list[tuple[int, SSAValue, Box]] = []

@@ -48,6 +48,7 @@ from tilefuse.runtime.layouts import (
     picture,
     temporary_spec,
 )
+from tilefuse.runtime.plan import Given
 from tilefuse.runtime.prepared import Prepared, PreparedKernels, PreparedReference
 from tilefuse.runtime.reference import ReferenceRunner
 from tilefuse.runtime.requirements import Requirements
@@ -217,21 +218,23 @@ class Program:
         if glance is not None:
             items = [slot.itemsize for slot in (*signature.inputs, *signature.outputs)]
             spans = tuple(map(span, everything, items))
-            new = () if given else tuple(
-                (shape, slot.dtype) for slot, shape in zip(signature.outputs, prepared.out_shapes, strict=True)
-            )  # fmt: skip
+            new = () if given else self._shapes_of_new(prepared)
             self._seen.remember(glance, SeenCall(prepared, device, stream_kind, kind, new, spans, len(views)))
         finish = self._new_outputs(given, prepared, kind, device, raw, inputs)
         if any(given[name].pointer % ALIGNMENT for name in finish):
             # Kernels count on aligned new arrays; this library's allocator does not give them.
             prepared = self._prepare(views, given, asked, params, device)
-        pointers = [v.pointer for v in views]
-        pointers.extend(given[slot.name].pointer for slot in signature.outputs)
+        pointers = [*(v.pointer for v in views), *(given[slot.name].pointer for slot in signature.outputs)]
         self._run(prepared, pointers, params, device, raw)
         values = tuple(
             finish[slot.name]() if slot.name in finish else originals[slot.name] for slot in signature.outputs
         )
         return values[0] if len(values) == 1 else values
+
+    def _shapes_of_new(self, prepared: Prepared) -> tuple[tuple[tuple[int, ...], str], ...]:
+        """Shape and type of the arrays that a call without `out=` makes."""
+        outputs = zip(self._signature.outputs, prepared.out_shapes, strict=True)
+        return tuple((shape, slot.dtype) for slot, shape in outputs)
 
     def _new_outputs(
         self,
@@ -444,7 +447,7 @@ class Program:
         def prepared(several: bool) -> PreparedKernels:
             compiled = self._compile(specs, out_specs, several)
             return PreparedKernels(
-                compiled, boxes, inputs, outputs, tuple(out_shapes), params, device, self._spare, lodging
+                compiled, Given(boxes, inputs, outputs, lodging), tuple(out_shapes), params, device, self._spare
             )
 
         try:

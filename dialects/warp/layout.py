@@ -12,7 +12,7 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-Span = tuple[int, int]
+HalfOpen = tuple[int, int]
 """(first, end): a half-open interval."""
 
 
@@ -31,9 +31,9 @@ class Layout:
     """Lanes of a warp, and the consecutive columns of each."""
     warps: tuple[int, int]
     """Warps of a block, and the consecutive rows of each."""
-    columns: Span
-    rows: Span
-    depth: tuple[Span, ...] = ()
+    columns: HalfOpen
+    rows: HalfOpen
+    depth: tuple[HalfOpen, ...] = ()
     packed: int = 1
     """Points in one register: with 2, a lane's columns c and c + `pair_stride` are the 16-bit halves of one."""
     pair_stride: int = 0
@@ -110,7 +110,7 @@ class Layout:
         pairs = zip((self.columns, self.rows, *self.depth), (other.columns, other.rows, *other.depth), strict=True)
         return len(self.depth) == len(other.depth) and all(a[0] <= b[0] and b[1] <= a[1] for a, b in pairs)
 
-    def with_spans(self, columns: Span | None = None, rows: Span | None = None) -> Layout:
+    def with_spans(self, columns: HalfOpen | None = None, rows: HalfOpen | None = None) -> Layout:
         """Return a layout of the same threads, with other columns or rows held."""
         return replace(self, columns=columns or self.columns, rows=rows or self.rows)
 

@@ -29,7 +29,7 @@ from tilefuse.execution.block_tile.pieces import (
 from tilefuse.execution.block_tile.placement import copied_read, row_step, shared_row
 from tilefuse.execution.block_tile.share_out import Threads
 from tilefuse.lowering.emit import PRIVATE, Emitter, Num
-from tilefuse.lowering.reads import Point, Tile, emit_stage
+from tilefuse.lowering.reads import Point, TileContext, emit_stage
 
 ROWS_PER_ITEM = 4
 """Rows of a block-level region that a thread computes together, so that it loads shared rows once."""
@@ -61,7 +61,7 @@ def copied_source(stage: StageOp, schedule: BlockSchedule, region: Region) -> SS
 class Phases:
     """Emits the phases of one group."""
 
-    def __init__(self, e: Emitter, tile: Tile, schedule: BlockSchedule, alignment: Alignment, gather: Gather):
+    def __init__(self, e: Emitter, tile: TileContext, schedule: BlockSchedule, alignment: Alignment, gather: Gather):
         self.e, self.tile, self.schedule, self.alignment, self.gather = e, tile, schedule, alignment, gather
         self.threads = Threads(e, schedule.thread_counts)
 

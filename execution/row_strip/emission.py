@@ -24,7 +24,7 @@ from tilefuse.execution.row_strip.attribute import StripSchedule
 from tilefuse.execution.row_strip.columns import free_columns
 from tilefuse.execution.row_strip.rows import Rows, rolling_rows
 from tilefuse.lowering.emit import SHARED, Emitter, Num
-from tilefuse.lowering.reads import Buffer, Point, Resident, Tile, emit_stage
+from tilefuse.lowering.reads import KernelBuffer, Point, Resident, TileContext, emit_stage
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,9 @@ class _Columns:
 class StripBody:
     """Emits the body of one strip, which a tile of the schedule is."""
 
-    def __init__(self, group: GroupOp, model: PipelineModel, e: Emitter, tile: Tile, outputs: Sequence[Buffer]):
+    def __init__(
+        self, group: GroupOp, model: PipelineModel, e: Emitter, tile: TileContext, outputs: Sequence[KernelBuffer]
+    ):
         self.group, self.e, self.tile, self.outputs = group, e, tile, outputs
         self.sizes = StripSchedule.expect(group.schedule).tile_sizes
         rows = rolling_rows(GroupFacts.of(group, model), self.sizes[2:])
@@ -79,7 +81,7 @@ class StripBody:
         low, high = rows.columns[0], self.e.add(self.extents[0], rows.columns[1])
         return _Columns(low, high, free_columns(self.e, self.tile, stage, low, high))
 
-    def _row(self, tile: Tile, stage: StageOp, rows: Rows, columns: _Columns, s: Num) -> None:
+    def _row(self, tile: TileContext, stage: StageOp, rows: Rows, columns: _Columns, s: Num) -> None:
         """The columns of one row, for each of what lies at its y."""
         e = self.e
         with ExitStack() as loops:
@@ -109,7 +111,7 @@ class StripBody:
         out = self.outputs[0]
         return e.max(low, out.mins[d]), e.min(high + 1, e.add(out.mins[d], out.extent(d, e)))
 
-    def _point(self, tile: Tile, stage: StageOp, rows: Rows, at: list[Num], s: Num) -> None:
+    def _point(self, tile: TileContext, stage: StageOp, rows: Rows, at: list[Num], s: Num) -> None:
         e = self.e
         values = emit_stage(e, tile, stage, Point(rows.follow, at))
         if stage is self.group.anchor:

@@ -27,7 +27,7 @@ from tilefuse.execution.scatter.attribute import ScatterSchedule
 from tilefuse.execution.scatter.runs import VECTOR_BYTES, RowRead, row_reads
 from tilefuse.execution.scatter.table import STATIC_TABLES, Window, window
 from tilefuse.lowering.emit import SHARED, Emitter, Num
-from tilefuse.lowering.reads import Buffer
+from tilefuse.lowering.reads import KernelBuffer
 from tilefuse.lowering.symbols import word
 from tilefuse.lowering.update_body import Row, UpdateBody, UpdateFunction
 from tilefuse.lowering.workspaces import Workspace
@@ -218,7 +218,7 @@ class ScatterKernel:
                 same = e.both(same, e.compare("eq", offset, lead))
         return lead, same
 
-    def _buffer(self, read: RowRead) -> Buffer:
+    def _buffer(self, read: RowRead) -> KernelBuffer:
         return self.function.tile.buffers[read.op.source]
 
     def _run(

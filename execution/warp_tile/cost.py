@@ -23,6 +23,7 @@ from tilefuse.execution.warp_tile.layout import (
     LANES,
     WORD_BYTES,
     Footprints,
+    Partition,
     WarpLayout,
     check_warp_group,
     footprints,
@@ -81,7 +82,7 @@ def warp_candidates(facts: GroupFacts, machine: Machine, wishes: Wishes) -> Iter
         for held, exchanged, warps, pitches in ways:
             places = _places(inner, exchanged)
             try:
-                first = lane_layout(model, members, output, held, vector, max(warps), pitch=max(pitches))
+                first = lane_layout(model, members, held, Partition(vector, max(warps), max(pitches)))
             except NotFusable:
                 continue
             if not thorough:
@@ -139,9 +140,9 @@ def _ways(facts: GroupFacts, wishes: Wishes) -> list[_Way]:
     row = regions(model, members, output, [LANES, 1, *facts.box[2:]], facts.follow)
     ways: list[_Way] = []
     if wishes.exchange is not True or not readers:
-        ways.append((footprints(model, members, output, row, LANES), (), WARPS, PITCHES))
+        ways.append((footprints(model, members, row, LANES), (), WARPS, PITCHES))
     if wishes.exchange is not False and readers:
-        passing = footprints(model, members, output, row, LANES, readers)
+        passing = footprints(model, members, row, LANES, readers)
         ways.append((passing, readers, EXCHANGE_WARPS, EXCHANGE_PITCHES))
     return ways
 

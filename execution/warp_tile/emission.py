@@ -38,10 +38,10 @@ from tilefuse.execution.plan import KernelPlan
 from tilefuse.execution.warp_tile.layout import LANES, Held, WarpLayout
 from tilefuse.lowering.emit import INDEX, Emitter, Num
 from tilefuse.lowering.reads import (
-    Buffer,
+    KernelBuffer,
     Point,
     Resident,
-    Tile,
+    TileContext,
     emit_stage,
     read_global,
     row_of,
@@ -52,7 +52,9 @@ from tilefuse.lowering.stored import Stored
 class TileBody:
     """Emits the tile body of one group."""
 
-    def __init__(self, plan: KernelPlan, layout: WarpLayout, e: Emitter, tile: Tile, outputs: Sequence[Buffer]):
+    def __init__(
+        self, plan: KernelPlan, layout: WarpLayout, e: Emitter, tile: TileContext, outputs: Sequence[KernelBuffer]
+    ):
         self.plan, self.e, self.tile, self.outputs = plan, e, tile, outputs
         group, model = plan.group, plan.model
         self.group, self.model = group, model
@@ -148,7 +150,7 @@ class TileBody:
                 op.erase()
         return Region(block)
 
-    def _origin(self, buffer: Buffer) -> list[SSAValue]:
+    def _origin(self, buffer: KernelBuffer) -> list[SSAValue]:
         first = [*self.tile.origin[:2], *([0] * (len(buffer.mins) - 2))]
         return [self.e.value(i) for i in buffer.index(first, self.e)]
 

@@ -19,7 +19,7 @@ from tilefuse.execution.warp_tile.attribute import WarpSchedule
 from tilefuse.execution.warp_tile.emission import TileBody, may_be_uniform
 from tilefuse.execution.warp_tile.layout import LANES, group_layout
 from tilefuse.lowering.emit import Emitter, Num
-from tilefuse.lowering.reads import Buffer, Tile, fit_between, locate, row_of
+from tilefuse.lowering.reads import KernelBuffer, TileContext, fit_between, locate, row_of
 
 _CLAMPING = (BoundaryKind.RepeatEdge, BoundaryKind.ConstantExterior)
 
@@ -40,10 +40,10 @@ class WarpPlan(KernelPlan):
         if any(model.nodes[model.node_of[base]].is_prefetchable for base, _ in self.reads):
             self.rows_ahead = WarpSchedule.expect(group.schedule).rows_ahead
 
-    def body(self, e: Emitter, tile: Tile, outputs: Sequence[Buffer]) -> None:
+    def body(self, e: Emitter, tile: TileContext, outputs: Sequence[KernelBuffer]) -> None:
         TileBody(self, self.layout, e, tile, outputs).emit()
 
-    def request(self, e: Emitter, tile: Tile, outputs: Sequence[Buffer]) -> None:
+    def request(self, e: Emitter, tile: TileContext, outputs: Sequence[KernelBuffer]) -> None:
         TileBody(self, self.layout, e, tile, outputs).emit_ahead()
 
     def _reads(self) -> Iterator[tuple[SSAValue, list[tuple[int, int]]]]:
@@ -81,7 +81,7 @@ class WarpPlan(KernelPlan):
         uniform = [isinstance(s, SSAValue) and may_be_uniform(s, h, at.vector) for (_, s), h in at.sources.items()]
         return all(uniform) and any(map(at.in_pieces, at.sources.values()))
 
-    def aligned(self, e: Emitter, buffers: dict[SSAValue, Buffer], origin: Sequence[Num]) -> list[SSAValue]:
+    def aligned(self, e: Emitter, buffers: dict[SSAValue, KernelBuffer], origin: Sequence[Num]) -> list[SSAValue]:
         """Whether the lanes' pieces of rows start at a multiple of their size, of each `checked` function."""
         at = self.layout
         result: list[SSAValue] = []
@@ -99,7 +99,7 @@ class WarpPlan(KernelPlan):
             result.append(e.compare("eq", rest, 0))
         return result
 
-    def vectors_uniform(self, e: Emitter, tile: Tile, outputs: Sequence[Buffer]) -> SSAValue | None:
+    def vectors_uniform(self, e: Emitter, tile: TileContext, outputs: Sequence[KernelBuffer]) -> SSAValue | None:
         """In a border tile, each lane's columns of a row lie inside or outside together, of all inputs and results.
 
         None where that is never so.
@@ -131,8 +131,8 @@ class WarpPlan(KernelPlan):
                 result = e.both(result, fit_between(e, offset, extent, at.vector, at.width // at.vector))
         return e.true() if result is None else result
 
-    def at_x_edges(self, e: Emitter, tile: Tile, outputs: Sequence[Buffer]) -> SSAValue | None:
-        """Whether a border tile of uniform vectors is cut off along x only (`Tile.x_edge_only`)."""
+    def at_x_edges(self, e: Emitter, tile: TileContext, outputs: Sequence[KernelBuffer]) -> SSAValue | None:
+        """Whether a border tile of uniform vectors is cut off along x only (`TileContext.x_edge_only`)."""
         at = self.layout
         x = e.add(tile.origin[0], -at.dead_left * at.vector)
         result: SSAValue | None = None

@@ -17,7 +17,7 @@ from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.warp import AtOp, LoadOp, MapOp, NeighboursOp, PrefetchOp, StoreOp
-from tilefuse.dialects.warp.layout import Layout, Span, TileType
+from tilefuse.dialects.warp.layout import HalfOpen, Layout, TileType
 
 
 def root(tile: SSAValue) -> SSAValue:
@@ -46,7 +46,7 @@ def layout_of(tile: SSAValue) -> Layout:
     return tile.type.spread
 
 
-def own_rows(layout: Layout) -> Span:
+def own_rows(layout: Layout) -> HalfOpen:
     """The rows that a warp stores, of those that it holds: the others are its neighbours' own."""
     return max(layout.rows[0], 0), min(layout.rows[1], layout.pitch)
 
@@ -56,7 +56,7 @@ class Step:
     """An operation in the sweep of its segment."""
 
     op: MapOp | NeighboursOp | StoreOp
-    rows: Span
+    rows: HalfOpen
     lag: int = 0
     """The step of the sweep at which its first row is computed."""
 

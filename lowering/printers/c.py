@@ -14,7 +14,7 @@ from tilefuse.lowering.printers.async_copies import c_copies
 from tilefuse.lowering.printers.atomics import c_atomics
 from tilefuse.lowering.printers.c_types import SIGNED, UNSIGNED, byte_size, lanes, short_name, storage_type
 from tilefuse.lowering.printers.checks import check_barriers, places_of
-from tilefuse.lowering.printers.expr import MUL, Expr
+from tilefuse.lowering.printers.expr import MUL, CExpr
 from tilefuse.lowering.printers.language import Language
 from tilefuse.lowering.printers.library import COMMON, Helper
 from tilefuse.lowering.printers.memrefs import bytes_of
@@ -168,7 +168,7 @@ class C(Language):
         """The outermost block loop, and those that OpenMP collapses with it."""
         return _perfect_nest(loop) if _is_block_loop(loop) and not _inside_block_loop(loop) else []
 
-    def loop_pragmas(self, loop: scf.ForOp, counts: Sequence[Expr]) -> list[str]:
+    def loop_pragmas(self, loop: scf.ForOp, counts: Sequence[CExpr]) -> list[str]:
         """OpenMP's pragma on the outermost block loop; simd; unrolling."""
         if counts:
             collapse = f" collapse({len(counts)})" if len(counts) > 1 else ""
@@ -186,11 +186,11 @@ class C(Language):
         """The functions of math.h."""
         return function
 
-    def rsqrt(self, prelude: Prelude, a: Expr, ctype: str) -> Expr:
+    def rsqrt(self, prelude: Prelude, a: CExpr, ctype: str) -> CExpr:
         """C has none: `1.0f / sqrtf(a)`."""
         prelude.includes.add("math.h")
         double = ctype == "double"
-        one = Expr("1.0" if double else "1.0f", expr.PRIMARY, ctype)
+        one = CExpr("1.0" if double else "1.0f", expr.PRIMARY, ctype)
         return expr.binary(one, "/", expr.call(self.math("sqrt" if double else "sqrtf"), (a,), ctype), MUL, ctype)
 
     def print_line(self, prelude: Prelude, arguments: Sequence[str], longest: int) -> str:

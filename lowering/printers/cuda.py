@@ -22,7 +22,7 @@ from tilefuse.lowering.printers.checks import (
     places_of,
 )
 from tilefuse.lowering.printers.cuda_vectors import roots, store_if
-from tilefuse.lowering.printers.expr import Expr
+from tilefuse.lowering.printers.expr import CExpr
 from tilefuse.lowering.printers.language import Language
 from tilefuse.lowering.printers.library import COMMON, Helper, alias
 from tilefuse.lowering.printers.module_printer import ModulePrinter
@@ -241,7 +241,7 @@ class Cuda(Language):
         unit, _, axis = level.partition("_")
         return f"{unit}Idx.{axis}"
 
-    def loop_pragmas(self, loop: scf.ForOp, counts: Sequence[Expr]) -> list[str]:
+    def loop_pragmas(self, loop: scf.ForOp, counts: Sequence[CExpr]) -> list[str]:
         """`#pragma unroll`, with the factor that `kernel.unroll` may give."""
         unroll = loop.attributes.get("kernel.unroll")
         if unroll is None:
@@ -252,7 +252,7 @@ class Cuda(Language):
         """Return the function of the C library; square roots are asked for correctly rounded."""
         return {"sqrtf": "__fsqrt_rn", "sqrt": "__dsqrt_rn"}.get(function, function)
 
-    def rsqrt(self, prelude: Prelude, a: Expr, ctype: str) -> Expr:
+    def rsqrt(self, prelude: Prelude, a: CExpr, ctype: str) -> CExpr:
         """`rsqrtf(a)`."""
         return expr.call("rsqrt" if ctype == "double" else "rsqrtf", (a,), ctype)
 

@@ -10,7 +10,7 @@ from xdsl.dialects import func, scf
 from xdsl.dialects.builtin import MemRefType, VectorType
 from xdsl.ir import Operation
 
-from tilefuse.lowering.printers.expr import Expr
+from tilefuse.lowering.printers.expr import CExpr
 from tilefuse.lowering.printers.library import Helper
 from tilefuse.lowering.printers.prelude import Prelude
 from tilefuse.lowering.printers.vector_types import Vector
@@ -61,7 +61,7 @@ class Language(ABC):
         """The built-in value that takes the place of a loop of this `kernel.level`, or None: print a loop."""
 
     @abstractmethod
-    def loop_pragmas(self, loop: scf.ForOp, counts: Sequence[Expr]) -> list[str]:
+    def loop_pragmas(self, loop: scf.ForOp, counts: Sequence[CExpr]) -> list[str]:
         """Pragmas in front of a loop; `counts`: rounds of the loops of `shared_out`."""
 
     def shared_out(self, loop: scf.ForOp) -> list[scf.ForOp]:
@@ -73,7 +73,7 @@ class Language(ABC):
         """How the C library's function is called."""
 
     @abstractmethod
-    def rsqrt(self, prelude: Prelude, a: Expr, ctype: str) -> Expr:
+    def rsqrt(self, prelude: Prelude, a: CExpr, ctype: str) -> CExpr:
         """1 / sqrt(a)."""
 
     def print_line(self, prelude: Prelude, arguments: Sequence[str], longest: int) -> str:

@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import VectorType
 from xdsl.ir import Operation, SSAValue
 
 from tilefuse.dialects.diagnostics import PipelineError
-from tilefuse.lowering.printers.expr import Expr
+from tilefuse.lowering.printers.expr import CExpr
 from tilefuse.lowering.printers.function_text import FunctionText, Row
 
 
@@ -20,7 +20,7 @@ def _lane_index(op: vector.ExtractOp | vector.InsertOp) -> int:
     return position[0]
 
 
-def _extract(p: FunctionText, op: Operation) -> Expr:
+def _extract(p: FunctionText, op: Operation) -> CExpr:
     op = as_type(vector.ExtractOp, op)
     if isinstance(op.result.type, VectorType):
         raise PipelineError("vector.extract: only scalars are taken out of a vector", op)
@@ -29,7 +29,7 @@ def _extract(p: FunctionText, op: Operation) -> Expr:
     return p.vector(op.vector.type, op).lane(p.prelude, a, index, op)
 
 
-def _insert(p: FunctionText, op: Operation) -> Expr:
+def _insert(p: FunctionText, op: Operation) -> CExpr:
     """A chain of insertions that fills all lanes makes a vector."""
     op = as_type(vector.InsertOp, op)
     v = p.vector(op.result.type, op)
@@ -51,7 +51,7 @@ def is_mask(value: SSAValue) -> bool:
     )
 
 
-def _broadcast(p: FunctionText, op: Operation) -> Expr:
+def _broadcast(p: FunctionText, op: Operation) -> CExpr:
     op = as_type(vector.BroadcastOp, op)
     if isinstance(op.source.type, VectorType):
         raise PipelineError("vector.broadcast: only scalars are broadcast", op)

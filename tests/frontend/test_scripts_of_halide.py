@@ -227,3 +227,14 @@ def test_an_autoscheduler_is_a_scheduling_call():
         pipeline.compile(target="reference")
     domain = tilefuse.RDom([tilefuse.Range(1, 3)])
     assert domain.constant_ranges() == [(1, 3)]
+
+
+def test_what_completes_names_knows_scheduling_calls():
+    x, f = tilefuse.Var("x"), tilefuse.Func("f")
+    f[x] = x
+    f[0] = 1
+    for made in (f, f.update(), tilefuse.ImageParam(tilefuse.UInt(8), 1, "image")):
+        assert {"parallel", "vectorize"} <= set(dir(made))
+    assert "realize" in dir(f)
+    with pytest.raises(AttributeError, match=r"a Func has no compile_to_object\(\): compile_to_c writes its code"):
+        f.compile_to_object
