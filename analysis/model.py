@@ -260,18 +260,20 @@ def _read_body(op: StageOp, node: Node, model: PipelineModel, boundary: dict[SSA
     deep: set[SSAValue] = set(op.body.block.args[2:])
     """What depends on dimensions after x and y."""
     for inner in op.body.block.ops:
-        if not deep.isdisjoint(inner.operands):
+        kind = type(inner)  # `isinstance` takes ten times as long
+        if deep and not deep.isdisjoint(inner.operands):
             deep.update(inner.results)
-        if isinstance(inner, ReadOp):
+        if kind is ReadOp:
+            assert isinstance(inner, ReadOp)
             source = inner.source
             access = Access(model.node_of[source], indices_of(inner, of), source, boundary.get(source))
             if access not in seen:
                 seen.add(access)
                 node.accesses.append(access)
-        elif not isinstance(inner, YieldOp | ParamOp):
+        elif kind is not YieldOp and kind is not ParamOp:
             cost = instruction_cost(inner)
             node.instructions += cost
-            node.shared_instructions += cost if deep.isdisjoint(inner.results) else 0.0
+            node.shared_instructions += cost if not deep or deep.isdisjoint(inner.results) else 0.0
     model.add_reads(node.id, {a.producer for a in node.accesses})
     node.hull = _hull(node.accesses)
     offsets: dict[int, list[tuple[int, ...]]] = {}

@@ -94,7 +94,7 @@ def _fitting(compiled: Compiled, arch: str | None, plan_of: Callable[[PipelineOp
         if not fold and not fits(plan, most):
             continue
         kernels = compiled.kernels(plan.index_bits, arch, folded=fold)
-        if kernels.module is not compiled.module:
+        if kernels.pipeline is not compiled.pipeline:
             plan = plan_of(kernels.pipeline)
         if not fold and fits(plan, most):
             return kernels, plan
