@@ -13,6 +13,7 @@ from xdsl.dialects.builtin import IntegerType, Signedness
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from tilefuse.analysis.access import accesses, coordinates
+from tilefuse.analysis.first_best import FirstBest, first_best
 from tilefuse.analysis.index import AnyIndex, GeneralIndex, Index, classify
 from tilefuse.dialects.img.ops import SET, UpdateOp
 from tilefuse.dialects.img.types import FuncType
@@ -99,11 +100,18 @@ class UpdateFacts:
         return not self.reads_itself and SET not in self.combiners
 
     @cached_property
+    def first_best(self) -> FirstBest | None:
+        """What it keeps of the best of its points alone, as argmin does; None if it does not."""
+        return first_best(self.update)
+
+    @cached_property
     def is_exact(self) -> bool:
-        """Whether combining in another order gives the same bits: of integers, and for minima and maxima."""
+        """Whether combining in another order gives the same bits: of integers, for minima and maxima, and where the
+        first best of a domain is kept."""
+        kept = self.first_best.functions if self.first_best is not None else ()
         return all(
-            way in ("min", "max") or isinstance(old.type.storage, IntegerType)  # type: ignore[attr-defined]
-            for way, old in zip(self.combiners, self.update.olds, strict=True)
+            way in ("min", "max") or number in kept or isinstance(old.type.storage, IntegerType)  # type: ignore[attr-defined]
+            for number, (way, old) in enumerate(zip(self.combiners, self.update.olds, strict=True))
         )
 
     def identity(self, number: int) -> float | int | None:

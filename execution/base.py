@@ -196,6 +196,10 @@ class ExecutionModel(ABC):
         """Memory that the kernel uses beside its functions; the kernel's last arguments."""
         return ()
 
+    def reorders(self, group: GroupOp) -> bool:
+        """Whether terms of the group's update are joined in another order than the domain's, and one could tell."""
+        return False
+
     def dynamic_shared(self, group: GroupOp) -> int:
         """Bytes of shared memory that a launch asks for: those of the kernel's array marked `kernel.dynamic`."""
         return 0

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tilefuse.dialects.diagnostics import user_position
-from tilefuse.frontend.errors import fail
+from tilefuse.frontend.errors import KindError, ValueKindError, fail
 from tilefuse.frontend.types import Bool, Float, Int, Type, UInt
 from tilefuse.frontend.walk import describe
 
@@ -77,10 +77,20 @@ class Expr:
         return f"<halide.Expr of type {self._type}: {describe(self)}>" if self.defined() else "<undefined halide.Expr>"
 
     def __bool__(self) -> bool:
-        raise ValueError(
+        fail(
             "an Expr cannot be converted to a bool: it has no value in Python. Use & | ~ for and, or, not, select(...) "
-            "for if, and tilefuse's own min(...) and max(...)"
+            "for if, and tilefuse's own min(...) and max(...)",
+            kind=ValueKindError,
         )
+
+    def __float__(self) -> float:
+        fail(
+            "an Expr cannot be converted to a number: it has no value in Python. Use cast(...), and tilefuse's own "
+            "sqrt, floor and so on for those of math and NumPy",
+            kind=KindError,
+        )
+
+    __int__ = __round__ = __float__
 
     __hash__ = object.__hash__
     # Without this NumPy would take an Expr for a scalar and make an array of Exprs.

@@ -8,7 +8,7 @@ import numpy as np
 
 from tilefuse.dialects.diagnostics import SourcePosition, user_position
 from tilefuse.dialects.img.types import MAX_RANK
-from tilefuse.frontend.errors import fail
+from tilefuse.frontend.errors import KindError, fail
 from tilefuse.frontend.expr import I32, Expr, as_expr, constant, node, type_name
 from tilefuse.frontend.schedule import SCHEDULING, ScheduleCall, recorder
 from tilefuse.frontend.sources import Source
@@ -77,6 +77,10 @@ class Image(Source, Generic[Size]):
     """(min, extent) of the dimensions that are fixed."""
     array: Any
     """The array that `realize` reads."""
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        what = f"{self._kind} '{self._name}'"
+        fail(f"{what} is read by a pipeline, and not written; define a Func: f[x, y] = ...", kind=KindError)
 
     def __init__(self, kind: str, type: Type | None, dimensions: int, name: str | None, prefix: str, layout: str):
         super().__init__(kind, name, prefix)

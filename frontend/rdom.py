@@ -49,6 +49,11 @@ class RVar(Expr):
         """How many points there are."""
         return self._range()[1]
 
+    def __getattr__(self, name: str) -> Any:
+        if name in Expr.__slots__ and self.data[0] is None:
+            fail(f"RVar '{self.data[2]}' is of no RDom; take the dimension of one: r.x")
+        return super().__getattr__(name)
+
     def _range(self) -> tuple[Expr, Expr]:
         rdom, index, name = self.data
         if rdom is None:

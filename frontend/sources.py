@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from tilefuse.dialects.diagnostics import SourcePosition, user_position
-from tilefuse.frontend.errors import fail, in_halide
+from tilefuse.frontend.errors import KindError, fail, in_halide
 from tilefuse.frontend.expr import Expr, as_expr, node, type_name, whole_index
 from tilefuse.frontend.implicit import expanded
 from tilefuse.frontend.types import Type
@@ -57,6 +57,14 @@ class Tuple(Sequence[Expr]):
             fail(f"a Tuple of {len(self)} values {sign} another takes one of as many values, not {other!r}")
         return Tuple(*(of(a, b) for a, b in zip(self, other, strict=True)))
 
+    def __setitem__(self, index: Any, value: Any) -> None:
+        fail("a Tuple is not written to; an update writes all of its values: f[x] = Tuple(...)", kind=KindError)
+
+    def _compare(self, other: Any) -> NoReturn:
+        self.as_expr()
+
+    __lt__ = __le__ = __gt__ = __ge__ = _compare
+
     def size(self) -> int:
         """How many values there are."""
         return len(self._values)
@@ -64,7 +72,7 @@ class Tuple(Sequence[Expr]):
     def __repr__(self) -> str:
         return f"<halide.Tuple of size {len(self)}>"
 
-    def as_expr(self) -> Expr:
+    def as_expr(self) -> NoReturn:
         """For messages: a Tuple is no single value."""
         fail(f"a Tuple of {len(self)} values stands where one value is needed; take one of them: t[0]")
 

@@ -49,6 +49,10 @@ class UpdateFunction:
         self.tile = TileContext([], self.e.true(), buffers, scalars)
         self.workspaces = dict(zip((w.name for w in workspaces), rest, strict=True))
         """The kernel's last arguments, by name."""
+        self.terms: list[SSAValue] = list(self.op.write_op.values)
+        """What a point of the domain gives, of each function: values of the body."""
+        self.skipped: Collection[Operation] = ()
+        """Ops of the body that no term needs."""
 
     @property
     def out(self) -> KernelBuffer:
@@ -183,6 +187,8 @@ class UpdateBody:
         for op in self.op.body.block.ops:
             if isinstance(op, WriteOp):
                 return
+            if op in self.function.skipped:
+                continue
             moves = not self._moving.isdisjoint(op.operands)
             if moves:
                 self._moving.update(op.results)
@@ -201,8 +207,12 @@ class UpdateBody:
         return None if condition is None else self.value(condition, point)
 
     def terms(self, point: int = 0) -> list[SSAValue]:
-        """What is written, of each function."""
-        return [self.value(v, point) for v in self.op.write_op.values]
+        """What a point gives, of each function."""
+        return [self.value(v, point) for v in self.function.terms]
+
+    def where(self, point: int = 0) -> Mapping[SSAValue, Num]:
+        """The coordinates of a point."""
+        return self._where[point]
 
     def position(self, point: int = 0) -> list[Num]:
         """Where it is written."""

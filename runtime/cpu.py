@@ -144,8 +144,10 @@ def _processor() -> str:
 
 
 def build_flags(compiler: Compiler, strict_float: bool) -> tuple[str, ...]:
-    """The flags that a library is built with. Strict: no contraction to fused multiply-adds."""
-    return (*compiler.flags, f"-ffp-contract={'off' if strict_float else 'fast'}")
+    """The flags that a library is built with. Strict: no contraction to fused multiply-adds; signs of zeros count."""
+    if strict_float:
+        return (*compiler.flags, "-ffp-contract=off", "-DTILEFUSE_STRICT")
+    return (*compiler.flags, "-ffp-contract=fast")
 
 
 _libraries: dict[Path, ctypes.CDLL] = {}

@@ -345,8 +345,11 @@ class Program:
         return stage_graph(self._pipeline if self._settings.backend.name == "reference" else self._current().pipeline)
 
     def report(self) -> str:
-        """Kernels, their tiles and memory, and the time of the last call (on a GPU: of the last `time`)."""
-        return reporting.text(self._pipeline.sym_name.data, self.target, self.kernels, self._seconds)
+        """Kernels, their tiles and memory, the time of the last call (on a GPU: of the last `time`), and bounds of
+        the errors of sums of floats."""
+        s = self._settings
+        determinism = "gpu_to_gpu" if s.strict_float else str(s.options.get("determinism", DETERMINISM[0]))
+        return reporting.text(self._pipeline.sym_name.data, self.target, self.kernels, self._seconds, determinism)
 
     def time(self, *arrays: Any, repeat: int = 20, **named: Any) -> float:
         """The median time of a call in seconds: on a GPU that of the kernels alone."""

@@ -73,7 +73,7 @@ class RegionAttr(Data[tuple[SymbolicSpan, ...]]):
                 printer.print_string(f"{', ' if i else ''}{role.value} ")
                 printer.print_string_literal(name)
                 printer.print_string(f"({', '.join(boxes)})")
-            spans = (f"{_text(first, names)} to {_text(last, names)}" for first, last in self.data)
+            spans = (f"{num_text(first, names)} to {num_text(last, names)}" for first, last in self.data)
             printer.print_string(f"{' -> ' if headers else ''}[{', '.join(spans)}]")
 
 
@@ -159,7 +159,8 @@ def _parse_primary(parser: AttrParser, known: Mapping[str, SizeExpr]) -> Num:
     return known[name]
 
 
-def _text(value: Num, names: Mapping[Symbol, str]) -> str:
+def num_text(value: Num, names: Mapping[Symbol, str]) -> str:
+    """A number in words, with the names of its symbols."""
     if isinstance(value, int):
         return str(value)
     minima = []
@@ -186,7 +187,7 @@ def _sum_text(s: Sum, names: Mapping[Symbol, str]) -> str:
 
 def _operation_text(op: Operation, names: Mapping[Symbol, str]) -> str:
     def operand(value: Num) -> str:
-        text = _text(value, names)
+        text = num_text(value, names)
         return f"({text})" if " " in text or text.startswith("-") else text
 
     return f"{operand(op.lhs)} {op.kind} {operand(op.rhs)}"

@@ -12,7 +12,7 @@ from itertools import product
 from typing import TYPE_CHECKING, ClassVar
 
 from tilefuse.dialects.img.ops import PrintOp, UpdateOp
-from tilefuse.execution.base import ByHand, Code, ExecutionModel
+from tilefuse.execution.base import ByHand, Code, ExecutionModel, Needs
 from tilefuse.execution.gemm.attribute import GemmSchedule
 
 if TYPE_CHECKING:
@@ -31,7 +31,6 @@ ALONG_X = (1, 2, 4, 8)
 ALONG_OTHERS = (1, 2, 4, 5, 8, 10)
 WRITTEN_OUT = 256
 """Points times steps that are written out, at most."""
-CPU_POINTS = ((32, 1), (64, 1), (32, 4), (64, 4))
 
 
 class Gemm(ExecutionModel):
@@ -63,12 +62,7 @@ class Gemm(ExecutionModel):
         rank = len(facts.update.update.pure)
         others = [d for d in range(1, rank) if facts.update_work.pure[d] > 1] or [1]
         if not machine.is_gpu:
-            for width, rows in CPU_POINTS:
-                if rank > 1 or rows == 1:
-                    points = [width, *[1] * (rank - 1)]
-                    if rank > 1:
-                        points[others[0]] = rows
-                    yield self._candidate(facts, machine, (1,) * rank, tuple(points), 1)
+            yield from self._on_cpu(facts, machine)
             return
         for d, along_x, along_d in product(others, ALONG_X, ALONG_OTHERS if rank > 1 else (1,)):
             unroll = max(1, min(8, WRITTEN_OUT // (along_x * along_d)))
@@ -80,11 +74,23 @@ class Gemm(ExecutionModel):
                     threads[d if d < 3 else 1], points[d] = warps, along_d
                 yield self._candidate(facts, machine, tuple(threads), tuple(points), unroll)
 
+    def _on_cpu(self, facts: GroupFacts, machine: Machine) -> Iterator[Candidate]:
+        from tilefuse.execution.features import predict
+        from tilefuse.execution.gemm.candidate import GemmCandidate
+        from tilefuse.execution.gemm.cpu import cpu_schedules
+
+        for schedule, features in cpu_schedules(facts, machine):
+            yield GemmCandidate(
+                self.name, schedule.tile_sizes, schedule.thread_counts, schedule.lanes, {}, features,
+                predict(features, machine), schedule=schedule,
+            )  # fmt: skip
+
     def _candidate(
         self, facts: GroupFacts, machine: Machine, threads: tuple[int, ...], points: tuple[int, ...], unroll: int
     ) -> Candidate:
-        from tilefuse.execution.candidate import Candidate
         from tilefuse.execution.features import predict
+        from tilefuse.execution.gemm.candidate import GemmCandidate
+        from tilefuse.execution.gemm.cpu import operand_bytes
         from tilefuse.execution.gemm.features import GemmFeatures, shared
 
         work, update = facts.update_work, facts.update.update
@@ -97,11 +103,14 @@ class Gemm(ExecutionModel):
         count = math.prod(points)
         features = GemmFeatures(
             blocks=math.prod(-(-n // t) for n, t in zip(work.pure, tile, strict=True)),
-            bytes=pure * size * 2.0 + _operand_bytes(facts), instructions=each.operations, reads=each.reads,
+            bytes=pure * size * 2.0 + operand_bytes(facts), instructions=each.operations, reads=each.reads,
             steps=work.steps, threads=math.prod(threads), registers=min(255, 24 + 2 * each.reads + count),
             parallel=count, spread=max([1, *(d for d, p in enumerate(points) if p > 1)]),
         )  # fmt: skip
-        return Candidate(self.name, tile, threads, unroll, {}, features, predict(features, machine))
+        schedule = GemmSchedule(threads=threads, points=points, unroll=unroll)
+        return GemmCandidate(
+            self.name, tile, threads, unroll, {}, features, predict(features, machine), schedule=schedule
+        )
 
     def by_hand(self, group: GroupOp, facts: GroupFacts, given: ByHand) -> GemmSchedule:
         from tilefuse.analysis.regions import NotFusable
@@ -112,8 +121,10 @@ class Gemm(ExecutionModel):
         return GemmSchedule(threads=given.threads, points=points, unroll=max(1, *given.unroll, given.vector))
 
     def apply(self, group: GroupOp, candidate: Candidate, members: Sequence[int]) -> None:
-        points = [size // count for size, count in zip(candidate.tile, candidate.threads, strict=True)]
-        group.schedule = GemmSchedule(threads=candidate.threads, points=points, unroll=candidate.vector)
+        from tilefuse.execution.gemm.candidate import GemmCandidate
+
+        assert isinstance(candidate, GemmCandidate)
+        group.schedule = candidate.schedule
 
     def check(self, group: GroupOp, model: PipelineModel) -> None:
         from tilefuse.analysis.regions import NotFusable
@@ -122,6 +133,19 @@ class Gemm(ExecutionModel):
         super().check(group, model)
         if (reason := self.legal(GroupFacts.of(group, model))) is not None:
             raise NotFusable(reason)
+        schedule = GemmSchedule.expect(group.schedule)
+        if schedule.lanes > 1:
+            from tilefuse.execution.gemm.vector_values import vector_values
+
+            assert group.update is not None
+            found = vector_values(group.update, schedule.rows_dim, bool(schedule.pack))
+            if isinstance(found, str):
+                raise NotFusable(f"its sums are no vectors: {found}; write vector = 1")
+
+    def stack_memory(self, group: GroupOp, model: PipelineModel) -> Needs:
+        from tilefuse.execution.gemm.register_blocks import array_bytes
+
+        return Needs(array_bytes(group), group.sym_name.data)
 
     def code(self, group: GroupOp, model: PipelineModel, *, warps: bool) -> Code:
         from tilefuse.execution.gemm.features import shared
@@ -135,6 +159,8 @@ class Gemm(ExecutionModel):
 
     def smaller(self, group: GroupOp, model: PipelineModel) -> GemmSchedule | None:
         schedule = GemmSchedule.expect(group.schedule)
+        if schedule.lanes > 1:
+            return self._smaller_vectors(schedule)
         if schedule.unroll > 1:
             return schedule.changed(unroll=schedule.unroll // 2)
         most = max(schedule.points)
@@ -142,6 +168,15 @@ class Gemm(ExecutionModel):
             return None
         at = schedule.points.index(most)
         return schedule.changed(points=[p // 2 if d == at else p for d, p in enumerate(schedule.points)])
+
+    def _smaller_vectors(self, schedule: GemmSchedule) -> GemmSchedule | None:
+        if schedule.pack > 1:
+            return schedule.changed(pack=schedule.pack // 2)
+        if schedule.repeat > 1:
+            return schedule.changed(repeat=schedule.repeat // 2)
+        if (dim := schedule.rows_dim) is None or schedule.rows == 1:
+            return None
+        return schedule.changed(points=[p // 2 if d == dim else p for d, p in enumerate(schedule.points)])
 
     def grid(self, group: GroupOp, boxes: Sequence[Box]) -> tuple[int, int, int]:
         from tilefuse.execution.tile_grid import blocks_along
@@ -155,14 +190,3 @@ class Gemm(ExecutionModel):
         from tilefuse.execution.gemm.emission import gemm_kernel
 
         return [gemm_kernel(group)]
-
-
-def _operand_bytes(facts: GroupFacts) -> float:
-    """Bytes of all functions that are read, once each."""
-    from tilefuse.analysis.access import behind_boundaries, reads
-    from tilefuse.execution.facts import nominal_box
-
-    bases = {behind_boundaries(r.source)[0] for r in reads(facts.update.update)}
-    nodes = facts.model.nodes
-    found = {facts.model.node_of[b] for b in bases if b in facts.model.node_of}
-    return float(sum(math.prod(nominal_box(facts.model, id, facts.extent)) * nodes[id].bytes for id in found))

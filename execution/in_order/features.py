@@ -9,7 +9,8 @@ from tilefuse.execution.features import Features
 
 GPU_STEP_US = 0.35
 """Microseconds of a point of the domain, where nothing hides them: a load, and a sum that goes through the caches."""
-CPU_STEP_US = 0.002
+CPU_STEP_US, CPU_FAR_US = 0.002, 0.006
+"""The same of a CPU, where a step's neighbour lies beside it, and where it lies in another row."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,10 +25,12 @@ class InOrderFeatures(Features):
     """Points of the domain, which each thread takes one after the other."""
     threads: float
     """Pure points."""
+    is_far: bool
+    """Whether points that are neighbours along the innermost dimension of the domain lie apart."""
 
     def analytical(self, machine: Machine) -> float:
         memory, compute = self.bytes / machine.bytes_per_us, self.instructions / machine.instructions_per_us
         at_once = machine.cores * machine.max_threads_per_core
         rounds = max(1.0, self.threads / at_once)
-        step = GPU_STEP_US if machine.is_gpu else CPU_STEP_US
+        step = GPU_STEP_US if machine.is_gpu else CPU_FAR_US if self.is_far else CPU_STEP_US
         return max(memory, compute, rounds * self.steps * step) + machine.launch_us

@@ -14,7 +14,8 @@ from tilefuse.dialects.img.schedule import ScheduleAttr
 class ScanSchedule(ScheduleAttr):
     """`#schedule.scan<threads = [32], width = 1, unroll = 8>`: threads of a block per line coordinate, x first.
 
-    `width`: lines along the first of these coordinates that a thread takes step by step together, in a loop.
+    `width`: lines along the first of these coordinates that a thread takes step by step together, in a loop; lines
+    along x are written out.
     `unroll`: steps whose inputs are loaded before the first of them is computed; 1 with a width of several.
     """
 

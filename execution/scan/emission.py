@@ -48,7 +48,9 @@ class _Scan(UpdateFunction):
             return self.finished()
         with ExitStack() as open_scopes:
             where, rest = self._line(open_scopes)
-            if self.schedule.width > 1:
+            if self.schedule.width > 1 and self.recurrence.dim == 0:
+                self._rows_together(where, rest)
+            elif self.schedule.width > 1:
                 self._lines_together(where, rest)
             else:
                 self._one_line(where)
@@ -111,6 +113,29 @@ class _Scan(UpdateFunction):
         if unroll > 1:
             with e.loop(count, name, start=last) as k:
                 steps(k, 1)
+
+    def _rows_together(self, where: _Where, rest: Num) -> None:
+        """Lines along x, one step of all after the other: they are written out, so that none waits for another."""
+        e, width = self.e, self.schedule.width
+
+        def one_by_one() -> None:
+            with e.loop(rest, "i") as i:
+                self._one_line(where | {first: e.add(where[first], i)})
+
+        first = self.recurrence.lines[0].coordinate
+        e.choose(e.compare("sge", rest, width), lambda: self._whole_rows(where), one_by_one)
+
+    def _whole_rows(self, where: _Where) -> None:
+        e, width, depth = self.e, self.schedule.width, self.recurrence.depth
+        first = self.recurrence.lines[0].coordinate
+        lines = [where | {first: e.add(where[first], i)} for i in range(width)]
+        kept = self._kept(depth, width)
+        for i, line in enumerate(lines):
+            for back in range(depth):
+                self._keep_old(kept, line, back, [back, i])
+        with e.loop(self.steps, word(self.recurrence.along.name_hint or "r")) as k:
+            for i, line in enumerate(lines):
+                self._steps([self._at(line, k)], kept, [i])
 
     def _lines_together(self, where: _Where, rest: Num) -> None:
         """Lines side by side, one step of all after the other: a loop over them that vectors may run."""

@@ -41,7 +41,7 @@ class ScanFeatures(Features):
     def analytical(self, machine: Machine) -> float:
         memory, compute = self.bytes / machine.bytes_per_us, self.instructions / machine.instructions_per_us
         if not machine.is_gpu:
-            at_once = min(self.lines, machine.cores * (8.0 if self.width > 1 else 1.0))
+            at_once = min(self.lines, machine.cores * min(float(self.width), 8.0))
             step = CPU_STEP_US + CPU_CHAIN_US * self.chain
             return max(memory, compute, self.lines / at_once * self.steps * step) + machine.launch_us
         rounds = max(1.0, math.ceil(self.lines / (machine.cores * machine.max_threads_per_core)))

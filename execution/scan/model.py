@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
 UNROLL = (1, 4, 8, 16, 32)
 LANES = 32
-CPU_WIDTHS = (64, 1)
+CPU_WIDTH, CPU_ROWS = 64, 4
+"""Lines side by side that are one loop, and lines along x that are written out: a step takes four cycles."""
 MOST_WRITTEN = 600
 """Operations that are written out, at most."""
 
@@ -53,7 +54,7 @@ class Scan(ExecutionModel):
             return
         rank = len(found.lines)
         if not machine.is_gpu:
-            for width in CPU_WIDTHS if found.lines and found.lines[0].dim == 0 else (1,):
+            for width in (CPU_ROWS if found.dim == 0 else CPU_WIDTH, 1) if self._lie_well(found) else (1,):
                 yield self._candidate(facts, machine, found, (1,) * rank, width, 1)
             return
         operations = len(facts.update.update.body.block.ops)
@@ -61,6 +62,10 @@ class Scan(ExecutionModel):
             if unroll == 1 or unroll * operations <= MOST_WRITTEN:
                 threads = (LANES, *[1] * (rank - 1))[:rank]
                 yield self._candidate(facts, machine, found, threads, 1, unroll)
+
+    def _lie_well(self, found: Recurrence) -> bool:
+        """Whether several lines of a thread are rows, or lie side by side."""
+        return bool(found.lines) and (found.dim == 0 or found.lines[0].dim == 0)
 
     def _candidate(
         self, facts: GroupFacts, machine: Machine, found: Recurrence, threads: tuple[int, ...], width: int, unroll: int

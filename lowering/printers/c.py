@@ -63,18 +63,27 @@ def _to_int() -> dict[str, Helper]:
 
 
 def _extrema() -> dict[str, Helper]:
-    """The number if the other is NaN, and -0 below +0, as on the GPU."""
+    """The number if the other is NaN; with TILEFUSE_STRICT, -0 below +0, as on the GPU."""
     found: dict[str, Helper] = {}
     for short, t, u in (("f32", "float", "u32"), ("f64", "double", "u64")):
         to, back = f"bitcast_{short}_{u}", f"bitcast_{u}_{short}"
         for name, less, merge in (("min", "<", "|"), ("max", ">", "&")):
             found[f"{name}num_{short}"] = Helper(
                 f"{t} {name}num_{short}({t} a, {t} b) {{\n"
+                "#ifdef TILEFUSE_STRICT\n"
                 f"  const {t} same = {back}({to}(a) {merge} {to}(b));\n"
                 f"  return a == b ? same : (a {less} b) | (b != b) ? a : b;\n"
+                "#else\n"
+                f"  const {t} one = a {less} b ? a : b;\n"
+                "  return b != b ? a : one;\n"
+                "#endif\n"
                 "}",
                 (to, back),
             )
+            # a number that is known leaves one comparison; of zeros only the one that another may beat asks for more
+            for zero, sign in (("", less), ("0", f"{less}=")):
+                known = f"{name}num_by{zero}_{short}"
+                found[known] = Helper(f"{t} {known}({t} a, {t} b) {{ return a {sign} b ? a : b; }}")
     return found
 
 
@@ -135,6 +144,7 @@ class C(Language):
     barrier = None
     fence = "__atomic_thread_fence(__ATOMIC_SEQ_CST);"
     shuffle = None
+    computes_vectors = True
     library: ClassVar[dict[str, Helper]] = {
         **COMMON,
         **_to_int(),

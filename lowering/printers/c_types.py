@@ -119,10 +119,12 @@ def byte_size(type_: Attribute, op: Operation, index_bits: int = 64) -> int:
     return 4
 
 
-def lanes(type_: Attribute, op: Operation) -> int:
-    """Elements of a vector type, which must be of rank 1 and fill 2, 4, 8 or 16 bytes."""
+def lanes(type_: Attribute, op: Operation, most: int = 64) -> int:
+    """Elements of a vector type, which must be of rank 1 and fill a power of two of bytes, `most` at most."""
     assert isinstance(type_, VectorType)
     shape = type_.get_shape()
-    if len(shape) != 1 or byte_size(type_.element_type, op) * shape[0] not in (2, 4, 8, 16):
-        raise PipelineError(f"{op.name}: {type_} is not a vector of rank 1 of 2, 4, 8 or 16 bytes", op)
+    sizes = [1 << n for n in range(1, most.bit_length())]
+    if len(shape) != 1 or byte_size(type_.element_type, op) * shape[0] not in sizes:
+        listed = f"{', '.join(map(str, sizes[:-1]))} or {sizes[-1]}"
+        raise PipelineError(f"{op.name}: {type_} is not a vector of rank 1 of {listed} bytes", op)
     return int(shape[0])

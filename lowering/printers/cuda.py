@@ -272,7 +272,7 @@ class Cuda(Language):
 
     def vector(self, type_: VectorType, op: Operation) -> Vector:
         """`float4` and its like; smaller elements lie in words of 32 bits."""
-        n, element, short = lanes(type_, op), type_.element_type, short_name(type_, op)
+        n, element, short = lanes(type_, op, 16), type_.element_type, short_name(type_, op)
         t, size = storage_type(element, op), byte_size(element, op)
         params, values = [f"{t} a{i}" for i in range(n)], [f"a{i}" for i in range(n)]
         words: tuple[str, ...] = ()

@@ -41,6 +41,7 @@ from tilefuse.lowering.printers.c_types import (
 from tilefuse.lowering.printers.expr import ADD, EQ, MUL, PRIMARY, REL, UNARY, CExpr
 from tilefuse.lowering.printers.function_text import FunctionText, Row
 from tilefuse.lowering.printers.readings import literal, signed, unsigned
+from tilefuse.lowering.printers.vectors import lanes_computed
 
 # --- constants ----------------------------------------------------------------------------------------------
 
@@ -104,6 +105,8 @@ def _ctype(op: Operation) -> str:
 
 def _binary(symbol: str, prec: int) -> Row:
     def row(p: FunctionText, op: Operation) -> CExpr:
+        if symbol != "/" and (lanes := p.lanes_of(op)) is not None:
+            return lanes_computed(p, op, symbol, prec, lanes)
         ctype = _ctype(op)
         a, b = (p.use(operand) for operand in op.operands)
         kind = f"strict_{op.name.removeprefix('arith.')[:3]}_{'f64' if ctype == 'double' else 'f32'}"
@@ -122,7 +125,14 @@ def _library_float(kind: str) -> Row:
     def row(p: FunctionText, op: Operation) -> CExpr:
         ctype = _ctype(op)
         suffix = "f64" if ctype == "double" else "f32"
-        return expr.call(p.library(f"{kind}_{suffix}"), (p.use(operand) for operand in op.operands), ctype)
+        operands = [p.use(operand) for operand in op.operands]
+        if f"{kind}_by_{suffix}" in p.language.library:
+            for other, bound in (operands, operands[::-1]):
+                if isinstance(known := bound.const, float) and not math.isnan(known):
+                    # -0 is the smaller of zeros
+                    yields = known == 0 and (math.copysign(1.0, known) > 0) == (kind == "minnum")
+                    return expr.call(p.library(f"{kind}_by{'0' * yields}_{suffix}"), (other, bound), ctype)
+        return expr.call(p.library(f"{kind}_{suffix}"), operands, ctype)
 
     return row
 

@@ -40,6 +40,7 @@ from tilefuse.lowering.printers.expr import (
 )
 from tilefuse.lowering.printers.function_text import FunctionText, Row
 from tilefuse.lowering.printers.readings import PRECEDENCE, literal, modular, signed, unsigned
+from tilefuse.lowering.printers.vectors import lanes_computed
 
 
 def _read(p: FunctionText, value: SSAValue, op: Operation, reading: Callable[[CExpr, int], CExpr]) -> CExpr:
@@ -71,6 +72,8 @@ def _no_bool(op: Operation) -> None:
 
 def _arithmetic(symbol: str) -> Row:
     def row(p: FunctionText, op: Operation) -> CExpr:
+        if (lanes := p.lanes_of(op)) is not None:
+            return lanes_computed(p, op, symbol, PRECEDENCE[symbol], lanes)
         a, b = (p.use(operand) for operand in op.operands)
         type_ = op.results[0].type
         if isinstance(type_, IndexType):

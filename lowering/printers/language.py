@@ -40,6 +40,8 @@ class Language(ABC):
     """Whether registers are 32 bits wide at least, so that wrapping to fewer is an instruction."""
     pairs: ClassVar[bool] = False
     """Whether vectors of two 16-bit integers are computed in one register."""
+    computes_vectors: ClassVar[bool] = False
+    """Whether + - * take vectors, lane by lane."""
     kernels_overlap: ClassVar[bool] = False
     """Whether a kernel may start before the one before it has ended (`nvvm.griddepcontrol`)."""
     library: ClassVar[dict[str, Helper]]

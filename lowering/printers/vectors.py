@@ -1,4 +1,4 @@
-"""Vectors: moved with one load or store, and taken apart into scalars; there is no arithmetic on them."""
+"""Vectors: moved with one load or store, and taken apart into scalars; in C, + - * of them, too."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from xdsl.dialects import vector
 from xdsl.dialects.builtin import VectorType
 from xdsl.ir import Operation, SSAValue
 
+import tilefuse.lowering.printers.expr as expr
 from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.lowering.printers.expr import CExpr
 from tilefuse.lowering.printers.function_text import FunctionText, Row
+from tilefuse.lowering.printers.vector_types import Vector
 
 
 def _lane_index(op: vector.ExtractOp | vector.InsertOp) -> int:
@@ -59,6 +61,12 @@ def _broadcast(p: FunctionText, op: Operation) -> CExpr:
         return p.use(op.source)  # masks are printed as the one condition of all lanes
     v = p.vector(op.vector.type, op)
     return v.splat(p.prelude, v.into(p.prelude, p.converted(op.source), op))
+
+
+def lanes_computed(p: FunctionText, op: Operation, symbol: str, prec: int, v: Vector) -> CExpr:
+    """`a + b` of vectors. Elements of integers are unsigned, so that they wrap."""
+    a, b = (p.use(operand) for operand in op.operands)
+    return expr.binary(a, symbol, b, prec, v.ctype, cheap=False)
 
 
 VECTOR_ROWS: dict[str, Row] = {

@@ -1,15 +1,19 @@
 """Reductions with blocks of points in registers: random ones under random schedules, to the bit as the evaluator."""
 
 import random
+from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
 from emulated_cuda import emulated
 from random_programs import passes
+from xdsl.passes import ModulePass
 
 import tilefuse as hl
-from tilefuse.dialects.img.ops import UpdateOp
+from tilefuse.dialects.img.ops import GroupOp, UpdateOp
+from tilefuse.execution.gemm.attribute import GemmSchedule
 from tilefuse.execution.gemm.features import shared
+from tilefuse.execution.gemm.vector_values import vector_values
 from tilefuse.passes.lower_groups import LowerGroups
 from tilefuse.passes.pipeline import run_passes, standard_passes
 from tilefuse.passes.tile import Tile
@@ -68,7 +72,8 @@ def _sum(seed: int):
 
 
 def _program(func, tile: Tile, target: str, others):
-    chosen = [tile if isinstance(p, Tile) else p for p in others]
+    # which would leave no update of small ones
+    chosen = [tile if isinstance(p, Tile) else p for p in others if p.name != "unroll-reductions"]
     return hl.Pipeline(func).compile(target, passes=chosen)
 
 
@@ -89,6 +94,46 @@ def test_random_reductions_on_gpu(seed):
     cupy = pytest.importorskip("cupy")
     found = _program(func, tile, "cuda", standard_passes("h200"))(**arguments | {"image": cupy.asarray(PICTURE)})
     np.testing.assert_array_equal(found.get(), expected)
+
+
+@dataclass(frozen=True)
+class _Vectors(ModulePass):
+    """Gives the update of a group a schedule with sums in vectors, if it may have one."""
+
+    name = "test-vectors"
+    rng: random.Random
+    schedules: list = field(default_factory=list)
+
+    def apply(self, ctx, op):
+        for group in [g for g in op.walk() if isinstance(g, GroupOp) and g.update is not None]:
+            rank = len(group.update.pure)
+            dim = self.rng.randrange(1, rank) if rank > 1 else None
+            lanes, pack = self.rng.choice([2, 4, 8]), self.rng.choice([0, 1, 2, 256])
+            points = [lanes * self.rng.choice([1, 2]), *[1] * (rank - 1)]
+            if dim is not None:
+                points[dim] = self.rng.choice([1, 2, 3])
+            repeat = self.rng.choice([1, 2, 5]) if dim is not None else 1
+            schedule = GemmSchedule(threads=[1] * rank, points=points, vector=lanes, repeat=repeat, pack=pack)
+            if not isinstance(vector_values(group.update, schedule.rows_dim, bool(pack)), str):
+                group.schedule = schedule
+                self.schedules.append(schedule)
+
+
+def _in_vectors(seed: int):
+    func, arguments, tile = _sum(seed)
+    vectors = _Vectors(random.Random(seed))
+    chosen = []
+    for p in standard_passes("cpu"):
+        chosen += [tile, vectors] if isinstance(p, Tile) else [p]
+    return func, arguments, vectors.schedules, hl.Pipeline(func).compile("cpu", passes=chosen, strict_float=True)
+
+
+@pytest.mark.parametrize("seed", [1, 8, *(pytest.param(s, marks=pytest.mark.slow) for s in (3, 12, 14, 18, 20, 21))])
+def test_random_sums_in_vectors(seed):
+    func, arguments, schedules, program = _in_vectors(seed)
+    found = program(**arguments)
+    assert schedules
+    np.testing.assert_array_equal(found, hl.Pipeline(func).compile("reference")(**arguments))
 
 
 def _product():
@@ -138,7 +183,7 @@ def test_search_takes_blocks_for_a_product_of_matrices():
     ],
 )
 def test_what_is_no_reduction_is_refused(make, reason):
-    x, r = hl.Var("x"), hl.RDom([(0, 4)], "r")
+    x, r = hl.Var("x"), hl.RDom([(0, 400)], "r")
     f = hl.Func("f")
     f[x] = 0
     make(f, x, r)
