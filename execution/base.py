@@ -175,8 +175,8 @@ class ExecutionModel(ABC):
         """The next smaller schedule; None if there is none."""
         return None
 
-    def fewer_blocks(self, group: GroupOp, spill: Spill) -> ScheduleAttr | None:
-        """The schedule with registers shared by fewer blocks, if that may be what makes them spill."""
+    def fewer_registers(self, group: GroupOp, spill: Spill) -> ScheduleAttr | None:
+        """The schedule with more registers for a thread, or less for it to hold, if that may end its spilling."""
         return None
 
     # --- lowering (`lower-groups` and below)

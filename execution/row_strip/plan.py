@@ -9,6 +9,7 @@ from tilefuse.dialects.img.ops import GroupOp
 from tilefuse.execution.plan import KernelPlan
 from tilefuse.execution.row_strip.emission import StripBody
 from tilefuse.execution.row_strip.invariants import hoist_invariants
+from tilefuse.execution.row_strip.order import order_for_registers
 from tilefuse.lowering.emit import Emitter
 from tilefuse.lowering.reads import KernelBuffer, TileContext
 
@@ -23,3 +24,4 @@ class StripPlan(KernelPlan):
     def body(self, e: Emitter, tile: TileContext, outputs: Sequence[KernelBuffer]) -> None:
         StripBody(self.group, self.model, e, tile, outputs).emit()
         hoist_invariants(e.block)
+        order_for_registers(e.block)

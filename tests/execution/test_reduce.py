@@ -79,6 +79,7 @@ OTHERS = {
 }
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(
     ("shape", "named"),
     [
@@ -111,6 +112,7 @@ def sums():
     return [every, rows, columns]
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("extent", [(70, 9), (600, 40)])
 def test_pictures_of_any_size_and_layout(compiled, extent):
     """Compiled once: sizes that fill no lane, views that lie anywhere, one row, one column."""

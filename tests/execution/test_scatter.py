@@ -71,6 +71,7 @@ def test_part_of_the_table_is_asked_for(agrees):
     agrees(h, ([PHOTO], {"sizes": (40,), "mins": {"h": (100,)}}), ([PHOTO], {"sizes": (300,), "mins": {"h": (-10,)}}))
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(
     ("type", "way"),
     [
@@ -184,6 +185,7 @@ def test_several_updates_in_a_row(agrees):
     agrees(h, ([PHOTO], {"sizes": (256,)}))
 
 
+@pytest.mark.slow
 def test_threads_with_tables_of_their_own(agrees, request):
     """The splat of a bilateral grid: floats, in the order of the domain, so to the bit; and writes over one another."""
     p, g, h = photo(), hl.Func("g"), hl.Func("h")
@@ -232,6 +234,7 @@ def sums_of_floats(p, predicate=True):
     return f
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", TARGETS)
 def test_sums_of_floats_come_out_the_same_each_time(target, monkeypatch, tmp_path):
     if target == "emulated":

@@ -68,7 +68,7 @@ def test_staged_inputs(seed, arch):
 
 
 # Of these, the groups that cannot be warp-tiled are tiled by blocks.
-@pytest.mark.parametrize("seed", range(10, 22))
+@pytest.mark.parametrize("seed", range(10, 17))
 def test_the_cheapest_tiles(seed):
     check(seed, "h200", "sm_90", "auto", ("greedy", "all", "dp")[seed % 3])
 
