@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 from apps import is_picture, photograph
-from cpu import Recorder, measure
+from cpu import Recorder, conditions, measure
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "examples")]
@@ -181,7 +181,7 @@ def main() -> None:
         rows.append(_in_a_process(name, given.photo, given.seconds, given.against))
         print(_line(rows[-1]), flush=True)
         if given.out:
-            given.out.write_text(json.dumps(rows, indent=1) + "\n")
+            given.out.write_text(json.dumps({**conditions(), "rows": rows}, indent=1) + "\n")
 
 
 if __name__ == "__main__":
