@@ -45,12 +45,12 @@ def maximum(*args: Any) -> Expr:
     return _reduced("maximum", args, lambda a, b: binary("max", a, b))
 
 
-def argmin(*args: Any) -> Tuple:
+def argmin(*args: Any) -> tuple[Expr, ...]:
     """`argmin(expr)` or `argmin(rdom, expr)`: the first point of the least value, and that value."""
     return _first_best("argmin", "lt", args)
 
 
-def argmax(*args: Any) -> Tuple:
+def argmax(*args: Any) -> tuple[Expr, ...]:
     """`argmax(expr)` or `argmax(rdom, expr)`: the first point of the greatest value, and that value."""
     return _first_best("argmax", "gt", args)
 
@@ -100,7 +100,7 @@ def _reduced(what: str, args: tuple[Any, ...], combine: Callable[[Expr, Expr], E
     return _start(what, expr.type()) if result is None else result
 
 
-def _first_best(what: str, better: str, args: tuple[Any, ...]) -> Tuple:
+def _first_best(what: str, better: str, args: tuple[Any, ...]) -> tuple[Expr, ...]:
     rdom, expr = _arguments(what, args)
     at, func, expr = _func_over(what, rdom, expr)
     func[at.inner] = Tuple(*(0 for _ in rdom), _start(what, expr.type()))
@@ -109,7 +109,7 @@ def _first_best(what: str, better: str, args: tuple[Any, ...]) -> Tuple:
     new = (*rdom, expr)
     chosen = Tuple(*(node("select", n.type(), (replaced, n, o)) for n, o in zip(new, old, strict=True)))
     func.update_over(rdom, at.inner, chosen)
-    return Tuple(*func[at.outer])
+    return tuple(func[at.outer])
 
 
 class _Coordinates:

@@ -60,7 +60,8 @@ class UnrollReductions(ModulePass):
 def _ranges(update: UpdateOp) -> list[range] | None:
     """The points of the domain per dimension, innermost first; None if they are not known, or do not all meet."""
     positions = update.write_op.positions
-    if prints(update) or None in positions or any(p not in update.pure for p in positions):
+    every_point = len(set(positions)) == len(positions) and all(p in update.pure for p in positions)
+    if prints(update) or not every_point:
         return None
     if any(_touches_elsewhere(update, op) for op in update.body.block.ops):
         return None

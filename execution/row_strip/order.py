@@ -142,4 +142,4 @@ def _put_in_order(block: Block, ops: Sequence[Operation], computed: set[Operatio
         block.insert_op_before(op, last)
     for op, following in zip(ops, [*ops[1:], last], strict=True):
         if op in computed and following not in {use.operation for use in op.results[0].uses}:
-            op.attributes["kernel.in_order"] = UnitAttr()
+            op.attributes["kernel.ordered"] = UnitAttr()

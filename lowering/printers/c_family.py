@@ -2,7 +2,7 @@
 
 Each operation is a row of a table: `EXPRESSIONS` (op name to C expression) or `STATEMENTS` (to lines).
 A pure value that is used once becomes part of the expression that uses it; every other value becomes a
-`const` variable named by its SSA name hint, and so does one with the attribute `kernel.in_order`. A load is never
+`const` variable named by its SSA name hint, and so does one with the attribute `kernel.ordered`. A load is never
 printed after a store, barrier, call or loop that stands after it in the IR.
 """
 
@@ -159,7 +159,7 @@ class FunctionPrinter(FunctionText):
             self._values[result] = self.bind(a, result)
         elif (a.is_atom or a.is_negated_name) and not a.mutable:
             self._values[result] = a
-        elif self.uses[result] == 1 and "kernel.in_order" not in op.attributes and self._may_wait(op, a):
+        elif self.uses[result] == 1 and "kernel.ordered" not in op.attributes and self._may_wait(op, a):
             self._pending[result] = a
         elif a.is_atom:
             self._values[result] = a

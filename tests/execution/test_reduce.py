@@ -217,6 +217,7 @@ def first_bests():
     return [every, rows, columns, mixed]
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("extent", [(70, 9), (600, 40)])
 def test_the_first_best(compiled, extent):
     """Of equal values the first in the order of the domain, whichever lanes, warps and blocks find them."""

@@ -58,6 +58,7 @@ def histogram(p, index, bins, type=hl.u32, r=None):
     return h.bound(x, 0, bins) if bins else h
 
 
+@pytest.mark.sweep
 def test_histogram(agrees):
     """Rows of any length, and that begin anywhere: runs of a vector, and points one by one."""
     h = histogram(photo(), lambda p, r: p[r.x, r.y], 256)
@@ -144,6 +145,7 @@ def test_tables_of_two_dimensions(agrees, request):
         assert "131072 shared bytes" in schedule
 
 
+@pytest.mark.sweep
 def test_places_without_a_table(agrees):
     """Where no size is known all goes to memory: a picture turned around, sums along a line, indices of 16 bits."""
     p, f, r = photo(), hl.Func("f"), hl.RDom([(0, 200), (0, 37)])

@@ -182,10 +182,6 @@ def written_to_an_input():
     hl.ImageParam(hl.UInt(8), 2, "p")[x, y] = 1
 
 
-def part_of_an_argmax():
-    hl.argmax(hl.RDom([(0, 3)], "r"), x)[5]
-
-
 def argmin_of_two_domains():
     hl.argmin(hl.RDom([(0, 3)], "r").x + hl.RDom([(0, 3)], "q").x)
 
@@ -379,7 +375,6 @@ CASES = {
     tuple_compared: "a Tuple of 2 values stands where one value is needed; take one of them: t[0]",
     tuple_written_to: "a Tuple is not written to; an update writes all of its values",
     written_to_an_input: "ImageParam 'p' is read by a pipeline, and not written; define a Func",
-    part_of_an_argmax: "a Tuple of 2 values has no [5]; they are [0] to [1]",
     argmin_of_two_domains: "argmin(expr) reduces over the one RDom in it; there are r, q",
 }
 
