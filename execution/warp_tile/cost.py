@@ -52,6 +52,11 @@ MOST_ROOM = 1.5
 REGISTER_LIMIT = 190
 """Estimated registers per thread beyond which a candidate is dropped: the estimate is not exact, 255 is."""
 
+SCARCE_REGISTERS = 0.92
+"""Share of the registers that a schedule's blocks leave, from which the compiler mostly takes more by itself."""
+SLOW_TO_COMPILE = math.inf
+"""Instructions per lane from which compiling a kernel in vain takes longer than the better code is worth."""
+
 ROLLED_FROM = 3300
 """Instructions per lane from which like stages become a loop (`roll-stages`)."""
 ROLLED_COST = 0.04
@@ -206,9 +211,12 @@ class _Estimates:
         time = predict(features, machine)
         saved = saved_ahead(features, time, machine) if self.asks else 0.0
         ahead = -(-resident * machine.cores // columns) if saved else 0
+        left = machine.registers_per_core // (fit * math.prod(threads)) // 8 * 8
+        bounded = code >= SLOW_TO_COMPILE and registers >= SCARCE_REGISTERS * left
         return Candidate(
-            NAME, tile, threads, layout.vector, self.places, features, time, fit, ahead, saved, single_wave, registers
-        )
+            NAME, tile, threads, layout.vector, self.places, features, time, fit, ahead, saved, single_wave, registers,
+            bounded,
+        )  # fmt: skip
 
     def _room(self, registers: float, warps: int, shared: int, blocks: int) -> tuple[int, int, bool] | None:
         """Blocks that a multiprocessor has registers for; those that it has everything for; whether no more may be.
