@@ -133,28 +133,33 @@ def work(task: tuple[str, tuple[str, ...], float, bool]) -> list[dict[str, Any]]
 def _time(programs: dict[str, tuple[Any, dict[str, Any]]], deadline: float) -> None:
     import cupy
 
-    for size, (width, height) in SIZES.items():
-        if time.time() > deadline:
-            return
-        expected = None
-        for _ in range(2):
-            for program, row in programs.values():
-                (slot,) = program._signature.inputs
-                if expected is None:
-                    shape = (3, height, width)[-slot.rank :]
-                    rng = cupy.random.default_rng(1)
-                    given = rng.random(shape) if np.dtype(slot.dtype).kind == "f" else rng.integers(0, 256, shape)
-                    picture = given.astype(slot.dtype)
-                    del given
-                out = program(picture)
-                if expected is None:
-                    expected = out.copy()
-                elif size not in row["us"]:
-                    row.setdefault("differs", {})[size] = _difference(out, expected)
-                us = device.cupy_graph_us([lambda: program(picture, out=out)] * CALLS[size], REPEAT)  # noqa: B023
-                row["us"][size] = min(us, row["us"].get(size, math.inf))
-        del picture, out, expected
-        cupy.get_default_memory_pool().free_all_blocks()
+    for size in SIZES:
+        if time.time() < deadline:
+            _time_size(programs, size)
+            cupy.get_default_memory_pool().free_all_blocks()
+
+
+def _time_size(programs: dict[str, tuple[Any, dict[str, Any]]], size: str) -> None:
+    """Time all programs on one picture, in two rounds of which the better counts; compare what they give."""
+    width, height = SIZES[size]
+    (slot,) = next(iter(programs.values()))[0]._signature.inputs
+    picture, outputs = _picture((3, height, width)[-slot.rank :], slot.dtype), []
+    for program, row in programs.values():
+        outputs.append(program(picture))
+        row.setdefault("differs", {})[size] = _difference(outputs[-1], outputs[0])
+    for _ in range(2):
+        for (program, row), out in zip(programs.values(), outputs, strict=True):
+            calls = [functools.partial(program, picture, out=out)] * CALLS[size]
+            row["us"][size] = min(device.cupy_graph_us(calls, REPEAT), row["us"].get(size, math.inf))
+
+
+def _picture(shape: tuple[int, ...], dtype: Any) -> Any:
+    import cupy
+
+    rng = cupy.random.default_rng(1)
+    if np.dtype(dtype).kind == "f":
+        return rng.random(shape, dtype=cupy.float32).astype(dtype)
+    return rng.integers(0, 256, shape).astype(dtype)
 
 
 def _difference(found: Any, expected: Any) -> float:
@@ -165,7 +170,8 @@ def _difference(found: Any, expected: Any) -> float:
         return float((found != expected).mean())
     a, b = (v.astype(cupy.float64) for v in (found, expected))
     same = (a == b) | ~cupy.isfinite(b)
-    return float(cupy.where(same, 0, abs(a - b)).max() / max(float(cupy.where(cupy.isfinite(b), abs(b), 0).max()), 1e-30))
+    largest = float(cupy.where(cupy.isfinite(b), abs(b), 0).max())
+    return float(cupy.where(same, 0, abs(a - b)).max()) / max(largest, 1e-30)
 
 
 def table(rows: list[dict[str, Any]]) -> str:
