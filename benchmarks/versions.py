@@ -27,11 +27,12 @@ from cases import CASES
 
 SIZES = {"small": (2560, 1536), "large": (8192, 8192), "odd": (2560, 1535)}
 FORMS = {
-    "main": (9500, 1 << 30, False), "two": (0, 1 << 30, False), "one": (0, 0, False),
-    "held": (9500, 1 << 30, True), "one held": (0, 0, True),
+    "main": (9500, 1 << 30, math.inf), "new": (7000, 1 << 30, 1600), "two": (0, 1 << 30, math.inf),
+    "one": (0, 0, math.inf), "held": (9500, 1 << 30, 1600),
 }  # fmt: skip
-"""Operations from which on a tile body has two versions and one; whether long kernels are held from the start."""
-CHAINS = ("distinct_100", "u8_100", "distinct_30", "distinct_10")
+"""Operations from which on a tile body has two versions and one; instructions from which on kernels are held from the
+start."""
+CHAINS = ("distinct_100", "distinct_30", "distinct_10")
 STENCILS = ("blur_f32", "blur_u16", "blur_u8", "unsharp", "harris", "binomial", "box_x4", "canny", "box_x16",
             "canny_linked", "stencil_chain")  # fmt: skip
 CALLS, REPEAT = {"small": 8, "odd": 8, "large": 2}, 15
@@ -46,7 +47,7 @@ def form(name: str) -> Iterator[None]:
     long, longest, held = FORMS[name]
     init, slow = MergeVersions.__init__, cost.SLOW_TO_COMPILE
     MergeVersions.__init__ = lambda self: init(self, long, longest)  # type: ignore[method-assign]
-    cost.SLOW_TO_COMPILE = 700 if held else math.inf
+    cost.SLOW_TO_COMPILE = held
     try:
         yield
     finally:
@@ -140,14 +141,14 @@ def _time(programs: dict[str, tuple[Any, dict[str, Any]]], deadline: float) -> N
 
 
 def _time_size(programs: dict[str, tuple[Any, dict[str, Any]]], size: str) -> None:
-    """Time all programs on one picture, in two rounds of which the better counts; compare what they give."""
+    """Time all programs on one picture, in three rounds of which the best counts; compare what they give."""
     width, height = SIZES[size]
     (slot,) = next(iter(programs.values()))[0]._signature.inputs
     picture, outputs = _picture((3, height, width)[-slot.rank :], slot.dtype), []
     for program, row in programs.values():
         outputs.append(program(picture))
         row.setdefault("differs", {})[size] = _difference(outputs[-1], outputs[0])
-    for _ in range(2):
+    for _ in range(3):
         for (program, row), out in zip(programs.values(), outputs, strict=True):
             calls = [functools.partial(program, picture, out=out)] * CALLS[size]
             row["us"][size] = min(device.cupy_graph_us(calls, REPEAT), row["us"].get(size, math.inf))
@@ -209,10 +210,7 @@ def main() -> int:
     for name in subjects(options.random):
         if options.only and name not in options.only:
             continue
-        if name in CHAINS[:3]:
-            tasks += [(name, (each,), deadline, options.dry) for each in forms]
-        else:
-            tasks.append((name, forms, deadline, options.dry))
+        tasks.append((name, forms, deadline, options.dry))
     context = multiprocessing.get_context("spawn")
     rows: list[dict[str, Any]] = []
     with context.Pool(options.workers, _take, (context.Lock(),)) as pool:
