@@ -1,4 +1,4 @@
-"""Time kernels whose tile body has four versions, two, or one (`merge-versions`), and that are held to their blocks.
+"""Time kernels whose tile body has four versions or two (`merge-versions`), and that are held to their blocks.
 
 python benchmarks/versions.py [--only harris] [--seconds 90] [--workers 12] [--output results.json] [--dry]
 
@@ -26,12 +26,8 @@ import numpy as np
 from cases import CASES
 
 SIZES = {"small": (2560, 1536), "large": (8192, 8192), "odd": (2560, 1535)}
-FORMS = {
-    "main": (9500, 1 << 30, math.inf), "new": (7000, 1 << 30, 1600), "two": (0, 1 << 30, math.inf),
-    "one": (0, 0, math.inf), "held": (9500, 1 << 30, 1600),
-}  # fmt: skip
-"""Operations from which on a tile body has two versions and one; instructions from which on kernels are held from the
-start."""
+FORMS = {"main": (9500, math.inf), "new": (7000, 700)}
+"""Operations from which on a tile body has two versions; instructions from which on kernels are held from the start."""
 CHAINS = ("distinct_100", "distinct_30", "distinct_10")
 STENCILS = ("blur_f32", "blur_u16", "blur_u8", "unsharp", "harris", "binomial", "box_x4", "canny", "box_x16",
             "canny_linked", "stencil_chain")  # fmt: skip
@@ -44,9 +40,9 @@ def form(name: str) -> Iterator[None]:
     from tilefuse.execution.warp_tile import cost
     from tilefuse.passes.merge_versions import MergeVersions
 
-    long, longest, held = FORMS[name]
+    long, held = FORMS[name]
     init, slow = MergeVersions.__init__, cost.SLOW_TO_COMPILE
-    MergeVersions.__init__ = lambda self: init(self, long, longest)  # type: ignore[method-assign]
+    MergeVersions.__init__ = lambda self: init(self, long)  # type: ignore[method-assign]
     cost.SLOW_TO_COMPILE = held
     try:
         yield

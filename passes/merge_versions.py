@@ -23,17 +23,6 @@
       func.call @tile_border(..., %vectors_uniform)
     }
 
-and in a longer one yet, all tiles share one version:
-
-    %fast = arith.andi %interior, %aligned : i1
-    %border, %uniform = scf.if %fast {
-      scf.yield %no, %yes
-    } else {
-      ...
-      scf.yield %yes, %vectors_uniform
-    }
-    func.call @tile(..., %border, %uniform)
-
 The compiler makes a version of the tile body for each call with constant flags. A short body is fastest in all its
 versions. In a long one a branch around the loads and stores costs little beside what is computed between them, while
 each version takes compile time (more than in proportion to its length) and room in the instruction caches. So here
@@ -64,9 +53,6 @@ LONG = 9500
 """Operations of a tile body, unrolled, from which on its versions are merged: about where tiles at borders in a version
 of their own gain as much as the instruction caches lose by it."""
 
-LONGEST = 1 << 30
-"""Operations of a tile body, unrolled, from which on all tiles share one version."""
-
 OUTLINED = "kernel.outlined"
 """The attribute of a device function that is not inlined."""
 
@@ -79,8 +65,6 @@ class MergeVersions(ModulePass):
 
     long: int = LONG
     """Operations, with loops unrolled, from which on a tile body is long."""
-    longest: int = LONGEST
-    """Operations, with loops unrolled, from which on all tiles share one version."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         functions = {f.sym_name.data: f for f in op.body.block.ops if isinstance(f, func.FuncOp)}
@@ -96,10 +80,7 @@ class MergeVersions(ModulePass):
                 if versions is None:
                     continue
                 body = functions.get(versions.border.callee.string_value())
-                operations = unrolled_operations(body.body.block) if body is not None else 0
-                if body is not None and operations >= self.longest:
-                    _merge_all(versions, body)
-                elif body is not None and operations >= self.long:
+                if body is not None and unrolled_operations(body.body.block) >= self.long:
                     _merge(versions, body)
 
 
@@ -234,38 +215,6 @@ def _merge(versions: _Versions, body: func.FuncOp) -> None:
     kept = [i for i, operand in enumerate(operands) if integer_constant(operand) is None]
     outlined = _outlined(versions.border, body, kept)
     Rewriter.replace_op(versions.last, func.CallOp(SymbolRefAttr(outlined), [operands[i] for i in kept], []), [])
-
-
-def _merge_all(versions: _Versions, body: func.FuncOp) -> None:
-    """Leave one version, that is told what a tile is."""
-    branch, inside = versions.branch, versions.inside
-    fast = branch.cond
-    if versions.aligned is not None:
-        both = arith.AndIOp(branch.cond, versions.aligned)
-        Rewriter.insert_op(both, InsertPoint.before(branch))
-        fast = both.result
-    at_border = list(versions.border.operands)
-    for i in versions.flags:
-        assert versions.uniform is not None
-        at_border[i] = versions.uniform
-    differing = [i for i, (a, b) in enumerate(zip(inside.operands, at_border, strict=True)) if a is not b]
-    at_inside, operands = [inside.operands[i] for i in differing], list(inside.operands)
-    callee = inside.callee
-    Rewriter.erase_op(versions.last)
-    false_block = branch.false_region.block
-    if isinstance(false_block.last_op, scf.YieldOp):
-        Rewriter.erase_op(false_block.last_op)
-    false_block.add_op(scf.YieldOp(*[at_border[i] for i in differing]))
-    choice = scf.IfOp(
-        fast,
-        [v.type for v in at_inside],
-        [scf.YieldOp(*at_inside)],
-        Region(branch.false_region.detach_block(0)),
-    )
-    for i, result in zip(differing, choice.results, strict=True):
-        result.name_hint = body.body.block.args[i].name_hint
-        operands[i] = result
-    Rewriter.replace_op(branch, [choice, func.CallOp(callee, operands, [])], [])
 
 
 def _outlined(call: func.CallOp, body: func.FuncOp, kept: list[int]) -> str:

@@ -55,7 +55,12 @@ REGISTER_LIMIT = 190
 SCARCE_REGISTERS = 0.92
 """Share of the registers that a schedule's blocks leave, from which the compiler mostly takes more by itself."""
 SLOW_TO_COMPILE = math.inf
-"""Instructions per lane from which compiling a kernel in vain takes longer than the better code is worth."""
+"""Instructions per lane from which compiling a kernel in vain takes longer than the better code is worth. (Pairs of
+points take fewer registers than estimated. What asks ahead is short of time, not of registers.)"""
+
+LARGE_BOX = 1 << 20
+"""Points of a picture from which one column per lane is for stages that have no room for more: it gives small pictures
+more warps."""
 
 ROLLED_FROM = 3300
 """Instructions per lane from which like stages become a loop (`roll-stages`)."""
@@ -82,7 +87,7 @@ def warp_candidates(facts: GroupFacts, machine: Machine, wishes: Wishes) -> Iter
     inner = [id for id in members if id != output]
     for bytes in (16, 8, 4):
         vector = bytes // largest
-        if vector < 1:
+        if vector < 1 or (vector == 1 and not thorough and math.prod(box) >= LARGE_BOX and least < math.inf):
             continue
         for held, exchanged, warps, pitches in ways:
             places = _places(inner, exchanged)
@@ -211,8 +216,9 @@ class _Estimates:
         time = predict(features, machine)
         saved = saved_ahead(features, time, machine) if self.asks else 0.0
         ahead = -(-resident * machine.cores // columns) if saved else 0
-        left = machine.registers_per_core // (fit * math.prod(threads)) // 8 * 8
-        bounded = code >= SLOW_TO_COMPILE and registers >= SCARCE_REGISTERS * left
+        left = machine.registers_per_core // (fit * LANES * warps) // 8 * 8
+        slow = code >= SLOW_TO_COMPILE and not counts.packed and not ahead
+        bounded = slow and registers >= SCARCE_REGISTERS * left
         return Candidate(
             NAME, tile, threads, layout.vector, self.places, features, time, fit, ahead, saved, single_wave, registers,
             bounded,
