@@ -12,19 +12,25 @@ from tilefuse.dialects.img.schedule import ScheduleAttr
 
 MOST_POINTS = 128
 """Of a thread: more have no registers for their sums."""
+MOST_BUFFERS = 4
 
 
 @irdl_attr_definition(init=False)
 class GemmSchedule(ScheduleAttr):
-    """`#schedule.gemm<threads = [32, 4], points = [4, 8], unroll = 4>`: threads of a block, and points of each.
+    """`#schedule.gemm<threads = [16, 16], points = [8, 8], unroll = 4, slice = [16], buffers = 3, vector = 4>`.
 
-    Both per pure coordinate. Along the first one a thread's points lie `threads` apart, so that lanes read neighbours;
-    along the others they are neighbours. `unroll`: steps of the innermost dimension of the domain that are written out.
+    `threads` of a block, and `points` of each, both per pure coordinate. Without a slice a thread's points lie `threads`
+    apart along the first one, so that lanes read neighbours, and are neighbours along the others. `unroll`: steps of the
+    innermost dimension of the domain that are written out.
+
+    `slice`: steps per dimension of the domain, innermost first, whose operands a block puts into shared memory at once;
+    dimensions that are not named have one. `buffers`: slices that are there, or on their way, at a time. With a slice a
+    thread's points lie `threads` apart along all coordinates, along the first one in runs of `vector` neighbours.
     """
 
     name = "schedule.gemm"
 
-    PARAMETERS: ClassVar = {"threads": None, "points": None, "unroll": 1}
+    PARAMETERS: ClassVar = {"threads": None, "points": None, "unroll": 1, "slice": (), "buffers": 1, "vector": 1}
 
     @property
     def thread_counts(self) -> tuple[int, ...]:
@@ -41,6 +47,21 @@ class GemmSchedule(ScheduleAttr):
         return self.number("unroll")
 
     @property
+    def slice(self) -> tuple[int, ...]:
+        """Steps whose operands are staged at once, per dimension of the domain; none if operands are not staged."""
+        return self.numbers("slice")
+
+    @property
+    def buffers(self) -> int:
+        """Slices in shared memory at a time."""
+        return self.number("buffers")
+
+    @property
+    def vector(self) -> int:
+        """Points of a thread that are neighbours along the first coordinate, where operands are staged."""
+        return self.number("vector")
+
+    @property
     def tile_sizes(self) -> tuple[int, ...]:
         return tuple(t * p for t, p in zip(self.thread_counts, self.points, strict=True))
 
@@ -52,10 +73,20 @@ class GemmSchedule(ScheduleAttr):
     def verify(self) -> None:
         if len(self.thread_counts) != len(self.points):
             raise VerifyException(f"threads has {len(self.thread_counts)} dimensions but points has {len(self.points)}")
-        if any(n <= 0 for n in (*self.thread_counts, *self.points, self.unroll)):
-            raise VerifyException("threads, points and unroll must be positive")
+        if any(
+            n <= 0 for n in (*self.thread_counts, *self.points, *self.slice, self.unroll, self.buffers, self.vector)
+        ):
+            raise VerifyException("threads, points, unroll, slice, buffers and vector must be positive")
         if any(n > 1 for n in self.thread_counts[3:]):
             raise VerifyException("threads lie in the first three dimensions")
         written = math.prod(self.points[1:] if self.one_thread else self.points)
         if written > MOST_POINTS:
             raise VerifyException(f"a thread has {written} points; {MOST_POINTS} at most")
+        if not self.slice and (self.buffers > 1 or self.vector > 1):
+            raise VerifyException("buffers and vector are those of a slice; give one")
+        if self.slice and self.one_thread:
+            raise VerifyException("a block of one thread stages nothing; leave the slice out")
+        if self.buffers > MOST_BUFFERS:
+            raise VerifyException(f"a block has {self.buffers} buffers; {MOST_BUFFERS} at most")
+        if self.points and self.points[0] % self.vector:
+            raise VerifyException(f"{self.points[0]} points along x are no runs of {self.vector} neighbours")

@@ -30,10 +30,12 @@ _Step = Callable[[SharedBody, dict[SSAValue, Num]], None]
 
 def gemm_kernel(group: GroupOp) -> func.FuncOp:
     """Emit the kernel of a group that holds a reduction."""
-    return _Gemm(group).emit()
+    return GemmKernel(group).emit()
 
 
-class _Gemm(UpdateFunction):
+class GemmKernel(UpdateFunction):
+    """The kernel while it is emitted."""
+
     def __init__(self, group: GroupOp):
         super().__init__(group)
         self.schedule = GemmSchedule.expect(group.schedule)

@@ -12,8 +12,9 @@ from itertools import product
 from typing import TYPE_CHECKING, ClassVar
 
 from tilefuse.dialects.img.ops import PrintOp, UpdateOp
-from tilefuse.execution.base import ByHand, Code, ExecutionModel
+from tilefuse.execution.base import ByHand, Code, ExecutionModel, Needs
 from tilefuse.execution.gemm.attribute import GemmSchedule
+from tilefuse.targets.limits import STATIC_SHARED_LIMIT
 
 if TYPE_CHECKING:
     from xdsl.dialects import func
@@ -31,6 +32,8 @@ ALONG_X = (1, 2, 4, 8)
 ALONG_OTHERS = (1, 2, 4, 5, 8, 10)
 WRITTEN_OUT = 256
 """Points times steps that are written out, at most."""
+LEAST_SLICE = 4
+"""Steps of a slice: shorter ones wait more than they compute."""
 CPU_POINTS = ((32, 1), (64, 1), (32, 4), (64, 4))
 
 
@@ -118,10 +121,24 @@ class Gemm(ExecutionModel):
     def check(self, group: GroupOp, model: PipelineModel) -> None:
         from tilefuse.analysis.regions import NotFusable
         from tilefuse.execution.facts import GroupFacts
+        from tilefuse.execution.gemm.operands import why_not_sliced
 
         super().check(group, model)
         if (reason := self.legal(GroupFacts.of(group, model))) is not None:
             raise NotFusable(reason)
+        assert group.update is not None
+        if (reason := why_not_sliced(group.update, GemmSchedule.expect(group.schedule).slice)) is not None:
+            raise NotFusable(reason)
+
+    def shared_memory(self, group: GroupOp, model: PipelineModel) -> Needs:
+        return Needs(_staged_bytes(group), group.sym_name.data, self.dynamic_shared(group))
+
+    def stack_memory(self, group: GroupOp, model: PipelineModel) -> Needs:
+        return Needs(0, group.sym_name.data)
+
+    def dynamic_shared(self, group: GroupOp) -> int:
+        size = _staged_bytes(group)
+        return size if size > STATIC_SHARED_LIMIT else 0
 
     def code(self, group: GroupOp, model: PipelineModel, *, warps: bool) -> Code:
         from tilefuse.execution.gemm.features import shared
@@ -135,13 +152,20 @@ class Gemm(ExecutionModel):
 
     def smaller(self, group: GroupOp, model: PipelineModel) -> GemmSchedule | None:
         schedule = GemmSchedule.expect(group.schedule)
+        *inner, cut = schedule.slice or (1,)
+        is_large = _staged_bytes(group) > STATIC_SHARED_LIMIT
+        if is_large and schedule.buffers > 2:
+            return schedule.changed(buffers=schedule.buffers - 1)
+        if is_large and cut > LEAST_SLICE:
+            return schedule.changed(slice=[*inner, cut // 2])
         if schedule.unroll > 1:
             return schedule.changed(unroll=schedule.unroll // 2)
-        most = max(schedule.points)
+        most = max(schedule.points, default=1)
         if most == 1:
             return None
         at = schedule.points.index(most)
-        return schedule.changed(points=[p // 2 if d == at else p for d, p in enumerate(schedule.points)])
+        points = [p // 2 if d == at else p for d, p in enumerate(schedule.points)]
+        return schedule.changed(points=points, vector=math.gcd(points[0], schedule.vector))
 
     def grid(self, group: GroupOp, boxes: Sequence[Box]) -> tuple[int, int, int]:
         from tilefuse.execution.tile_grid import blocks_along
@@ -153,8 +177,17 @@ class Gemm(ExecutionModel):
 
     def emit(self, group: GroupOp, model: PipelineModel, differing: Collection[SSAValue]) -> list[func.FuncOp]:
         from tilefuse.execution.gemm.emission import gemm_kernel
+        from tilefuse.execution.gemm.staged import staged_kernel
 
-        return [gemm_kernel(group)]
+        return [staged_kernel(group) if GemmSchedule.expect(group.schedule).slice else gemm_kernel(group)]
+
+
+def _staged_bytes(group: GroupOp) -> int:
+    """Shared memory of a block."""
+    from tilefuse.execution.gemm.operands import staged_bytes
+
+    assert group.update is not None
+    return staged_bytes(group.update, GemmSchedule.expect(group.schedule))
 
 
 def _operand_bytes(facts: GroupFacts) -> float:
