@@ -19,9 +19,10 @@ MOST_BUFFERS = 4
 class GemmSchedule(ScheduleAttr):
     """`#schedule.gemm<threads = [16, 16], points = [8, 8], unroll = 4, slice = [16], buffers = 3, vector = 4>`.
 
-    `threads` of a block, and `points` of each, both per pure coordinate. Without a slice a thread's points lie `threads`
-    apart along the first one, so that lanes read neighbours, and are neighbours along the others. `unroll`: steps of the
-    innermost dimension of the domain that are written out.
+    `threads` of a block, and `points` of each, both per pure coordinate. Without a slice a thread's points lie
+    `threads` apart along the first one, so that lanes read neighbours, and are neighbours along the others. `unroll`:
+    steps of the innermost dimension of the domain that are written out. `blocks`: that a multiprocessor should have
+    registers for; 0 leaves it to the compiler.
 
     `slice`: steps per dimension of the domain, innermost first, whose operands a block puts into shared memory at once;
     dimensions that are not named have one. `buffers`: slices that are there, or on their way, at a time. With a slice a
@@ -30,7 +31,9 @@ class GemmSchedule(ScheduleAttr):
 
     name = "schedule.gemm"
 
-    PARAMETERS: ClassVar = {"threads": None, "points": None, "unroll": 1, "slice": (), "buffers": 1, "vector": 1}
+    PARAMETERS: ClassVar = {
+        "threads": None, "points": None, "unroll": 1, "slice": (), "buffers": 1, "vector": 1, "blocks": 0,
+    }  # fmt: skip
 
     @property
     def thread_counts(self) -> tuple[int, ...]:
@@ -62,6 +65,10 @@ class GemmSchedule(ScheduleAttr):
         return self.number("vector")
 
     @property
+    def resident_blocks(self) -> int:
+        return self.number("blocks")
+
+    @property
     def tile_sizes(self) -> tuple[int, ...]:
         return tuple(t * p for t, p in zip(self.thread_counts, self.points, strict=True))
 
@@ -82,7 +89,7 @@ class GemmSchedule(ScheduleAttr):
         written = math.prod(self.points[1:] if self.one_thread else self.points)
         if written > MOST_POINTS:
             raise VerifyException(f"a thread has {written} points; {MOST_POINTS} at most")
-        if not self.slice and (self.buffers > 1 or self.vector > 1):
+        if not self.slice and max(self.buffers, self.vector) > 1:
             raise VerifyException("buffers and vector are those of a slice; give one")
         if self.slice and self.one_thread:
             raise VerifyException("a block of one thread stages nothing; leave the slice out")

@@ -10,10 +10,14 @@ from itertools import product
 from xdsl.dialects import arith
 from xdsl.ir import Operation, SSAValue
 
+from tilefuse.analysis.access import behind_boundaries, reads
 from tilefuse.analysis.instructions import instruction_cost
 from tilefuse.analysis.machine import Machine
 from tilefuse.dialects.img.ops import ReadOp, UpdateOp, WriteOp
+from tilefuse.execution.facts import GroupFacts, nominal_box
 from tilefuse.execution.features import Features
+from tilefuse.execution.gemm.attribute import GemmSchedule
+from tilefuse.execution.gemm.operands import operands, sizes_of
 
 READ = 2.0
 """Instructions of a read: its address, and the load."""
@@ -23,7 +27,16 @@ SCHEDULERS = 4
 CACHE_READS_PER_INSTRUCTION = 0.5
 """Reads of the L1 cache by a warp in the time of one of its instructions on all schedulers."""
 
-
+L2_RATIO = 1.3
+"""Bytes from the L2 cache in the time of one from main memory."""
+COPY = 5.0
+"""Instructions of a copy to shared memory."""
+WAVEFRONTS = 2.0
+"""Passes of a load of a vector by a warp through shared memory."""
+SHARED_PER_INSTRUCTION = 0.25
+"""Such passes in the time of one instruction on all schedulers."""
+SLICE_US = 0.4
+"""Microseconds from a copy to its use, with a barrier, where nothing hides them."""
 SPREAD = 1.5
 """Time of blocks of points along a dimension over those along the one before, where operands lie alike."""
 
@@ -79,6 +92,83 @@ def _places(op: ReadOp, along: dict[SSAValue, int], depends: dict[SSAValue, froz
     return len(places)
 
 
+def staged_loads(update: UpdateOp, schedule: GemmSchedule) -> float:
+    """Loads from shared memory of a thread for one step of its points, by vectors where these lie so.
+
+    Reads that are not staged count as loads, too.
+    """
+    sizes = sizes_of(update, schedule)
+    operand_of = {read: o for o in operands(update, sizes) for read in o.constants}
+    unroll = min(schedule.unroll, schedule.slice[0])
+    along: dict[SSAValue, int] = {c: n for c, n in zip(update.pure, schedule.points, strict=True) if n > 1}
+    along[update.domain[0].coordinate] = unroll
+    multiples = {update.pure[0]: schedule.vector, update.domain[0].coordinate: unroll}
+    depends: dict[SSAValue, frozenset[SSAValue]] = {c: frozenset([c]) for c in along}
+    loads = 0.0
+    for op in update.body.block.ops:
+        on = frozenset[SSAValue]().union(*(depends.get(v, frozenset()) for v in op.operands))
+        depends |= dict.fromkeys(op.results, on)
+        if not isinstance(op, ReadOp):
+            continue
+        width = 1
+        if (operand := operand_of.get(op)) is not None and operand.axes:
+            terms = operand.axes[0].terms
+            multiple = math.gcd(*(n * multiples.get(v, 1) for v, n in terms.items() if sizes.get(v, 1) > 1))
+            width = operand.width if multiple % operand.width == 0 and operand.extents[0] > 1 else 1
+        loads += _places(op, along, depends) / width
+    return loads / unroll
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StagedFeatures(Features):
+    """Counts of a kernel that stages its operands."""
+
+    bytes: float
+    """From and to main memory, of the whole kernel, where operands are read once."""
+    staged_bytes: float
+    """That a block stages for one slice."""
+    copies: float
+    """Copies of a thread for one slice."""
+    operations: float
+    """Of a thread, for one step."""
+    loads: float
+    """The same, from shared memory."""
+    steps: float
+    """Points of the domain."""
+    slices: float
+    """Of the domain."""
+    threads: int
+    """Of a block."""
+    registers: int
+    """Of a thread, about."""
+    shared: int
+    """Bytes of shared memory of a block."""
+    parallel: float
+    """Operations of a thread that wait for none of each other."""
+    buffers: int
+
+    def analytical(self, machine: Machine) -> float:
+        held = machine.registers_per_core // (self.registers * self.threads)
+        fits = machine.fast_bytes_per_core // max(1, self.shared)
+        resident = max(1, min(machine.max_threads_per_core // self.threads, held, fits, 32))
+        per_sm = math.ceil(self.blocks / machine.cores)
+        full, rest = divmod(per_sm, resident)
+        time = full * self._wave(machine, resident) + (self._wave(machine, rest) if rest else 0.0)
+        through_l2 = self.blocks * self.slices * self.staged_bytes / (L2_RATIO * machine.bytes_per_us)
+        return max(self.bytes / machine.bytes_per_us, through_l2, time) + machine.launch_us
+
+    def _wave(self, machine: Machine, blocks: int) -> float:
+        """Microseconds of so many blocks on a multiprocessor at once."""
+        warps = blocks * self.threads / 32
+        rate = machine.instructions_per_us / machine.cores / 32
+        busy = min(1.0, warps / SCHEDULERS * self.parallel / WARPS_AT_RATE / 8)
+        each = self.operations + max(self.loads, self.loads * WAVEFRONTS / SHARED_PER_INSTRUCTION - self.operations)
+        compute = warps * (self.steps * each + self.slices * self.copies * COPY) / (rate * busy)
+        # blocks beside it, and slices that are on their way already, hide a part of the wait
+        waits = self.slices * SLICE_US / (blocks * max(1, self.buffers - 1))
+        return compute + waits
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GemmFeatures(Features):
     """Counts of a kernel, and of a thread."""
@@ -126,3 +216,11 @@ class GemmFeatures(Features):
         busy = min(1.0, warps / SCHEDULERS * self.parallel / WARPS_AT_RATE / 8)
         issue = warps * max(self.instructions + READ * self.reads, self.reads / CACHE_READS_PER_INSTRUCTION)
         return self.steps * issue / (rate * busy)
+
+
+def operand_bytes(facts: GroupFacts) -> float:
+    """Bytes of all functions that are read, once each."""
+    bases = {behind_boundaries(r.source)[0] for r in reads(facts.update.update)}
+    nodes = facts.model.nodes
+    found = {facts.model.node_of[b] for b in bases if b in facts.model.node_of}
+    return float(sum(math.prod(nominal_box(facts.model, id, facts.extent)) * nodes[id].bytes for id in found))

@@ -61,6 +61,8 @@ class Gemm(ExecutionModel):
         return None
 
     def candidates(self, facts: GroupFacts, machine: Machine, wishes: Wishes) -> Iterator[Candidate]:
+        from tilefuse.execution.gemm.search import staged_candidates
+
         if self.legal(facts) is not None:
             return
         rank = len(facts.update.update.pure)
@@ -82,13 +84,14 @@ class Gemm(ExecutionModel):
                     # threads lie in the first three dimensions
                     threads[d if d < 3 else 1], points[d] = warps, along_d
                 yield self._candidate(facts, machine, tuple(threads), tuple(points), unroll)
+        yield from staged_candidates(facts, machine)
 
     def _candidate(
         self, facts: GroupFacts, machine: Machine, threads: tuple[int, ...], points: tuple[int, ...], unroll: int
     ) -> Candidate:
         from tilefuse.execution.candidate import Candidate
         from tilefuse.execution.features import predict
-        from tilefuse.execution.gemm.features import GemmFeatures, shared
+        from tilefuse.execution.gemm.features import GemmFeatures, operand_bytes, shared
 
         work, update = facts.update_work, facts.update.update
         steps = work.domain[0] if work.domain else 1
@@ -100,7 +103,7 @@ class Gemm(ExecutionModel):
         count = math.prod(points)
         features = GemmFeatures(
             blocks=math.prod(-(-n // t) for n, t in zip(work.pure, tile, strict=True)),
-            bytes=pure * size * 2.0 + _operand_bytes(facts), instructions=each.operations, reads=each.reads,
+            bytes=pure * size * 2.0 + operand_bytes(facts), instructions=each.operations, reads=each.reads,
             steps=work.steps, threads=math.prod(threads), registers=min(255, 24 + 2 * each.reads + count),
             parallel=count, spread=max([1, *(d for d, p in enumerate(points) if p > 1)]),
         )  # fmt: skip
@@ -115,6 +118,12 @@ class Gemm(ExecutionModel):
         return GemmSchedule(threads=given.threads, points=points, unroll=max(1, *given.unroll, given.vector))
 
     def apply(self, group: GroupOp, candidate: Candidate, members: Sequence[int]) -> None:
+        from tilefuse.execution.gemm.search import StagedCandidate
+
+        if isinstance(candidate, StagedCandidate):
+            assert candidate.schedule is not None
+            group.schedule = candidate.schedule
+            return
         points = [size // count for size, count in zip(candidate.tile, candidate.threads, strict=True)]
         group.schedule = GemmSchedule(threads=candidate.threads, points=points, unroll=candidate.vector)
 
@@ -188,14 +197,3 @@ def _staged_bytes(group: GroupOp) -> int:
 
     assert group.update is not None
     return staged_bytes(group.update, GemmSchedule.expect(group.schedule))
-
-
-def _operand_bytes(facts: GroupFacts) -> float:
-    """Bytes of all functions that are read, once each."""
-    from tilefuse.analysis.access import behind_boundaries, reads
-    from tilefuse.execution.facts import nominal_box
-
-    bases = {behind_boundaries(r.source)[0] for r in reads(facts.update.update)}
-    nodes = facts.model.nodes
-    found = {facts.model.node_of[b] for b in bases if b in facts.model.node_of}
-    return float(sum(math.prod(nominal_box(facts.model, id, facts.extent)) * nodes[id].bytes for id in found))

@@ -83,7 +83,7 @@ class Operand:
 
 def sizes_of(update: UpdateOp, schedule: GemmSchedule) -> Sizes:
     """The points of a tile and the steps of a slice."""
-    found = dict(zip(update.pure, schedule.tile_sizes, strict=True))
+    found: dict[SSAValue, int] = dict(zip(update.pure, schedule.tile_sizes, strict=True))
     found |= {d.coordinate: n for d, n in zip(update.domain, schedule.slice, strict=False)}
     return {v: n for v, n in found.items() if n > 1}
 
@@ -126,8 +126,6 @@ def why_not_sliced(update: UpdateOp, sizes: Sequence[int]) -> str | None:
     for d, n in enumerate(sizes[:last]):
         extent = integer_constant(update.domain[d].extent)
         if extent != n:
-            found = "one that is not constant" if extent is None else str(extent)
-            return (
-                f"a slice has {n} steps along dimension {d} of the domain, and several further out; give all: {found}"
-            )
+            given = f"{n} steps along dimension {d} of the domain, and several further out"
+            return f"a slice has {given}, but that has {'no constant extent' if extent is None else extent}"
     return None

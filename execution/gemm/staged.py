@@ -17,7 +17,7 @@ from contextlib import ExitStack, contextmanager
 from itertools import product
 
 from xdsl.dialects import arith, func, gpu
-from xdsl.dialects.builtin import i1
+from xdsl.dialects.builtin import IntegerAttr, i1, i64
 from xdsl.ir import SSAValue
 
 from tilefuse.dialects.img.axes import letter
@@ -70,7 +70,10 @@ class _Staged(GemmKernel):
                     whole = e.both(whole, e.compare("sge", n, size))
             assert whole is not None
             e.choose(whole, self._whole_tile, self._part_of_tile)
-        return self.finished()
+        kernel = self.finished()
+        if resident := self.schedule.resident_blocks:
+            kernel.attributes["kernel.min_blocks"] = IntegerAttr(resident, i64)
+        return kernel
 
     @contextmanager
     def _threads(self) -> Iterator[Num]:
@@ -107,8 +110,8 @@ class _Staged(GemmKernel):
                     self._stage(number, number, thread)
                 if number < buffers - 2:
                     e.op(DeviceAsyncCreateGroupOp())
-        with e.loop(slices, "slice") as number:
-            self._one_slice(number, slices)
+        with e.loop(slices, "slice") as which:
+            self._one_slice(which, slices)
         with self._threads():
             self._end_all()
 

@@ -29,7 +29,7 @@ class Slice:
 
     firsts: Mapping[SSAValue, Num]
     lasts: Mapping[SSAValue, Num]
-    """The last step that is in the domain, of the coordinate of which some of the slice's may not be; none if all are."""
+    """The last step in the domain, of the coordinate of which some of the slice's may not be; none if all are."""
 
 
 class Staging:
@@ -77,6 +77,12 @@ class Staging:
                 for axis in operand.axes
             ]
             self._copy_box(operand, array, buffer, low, limits, thread)
+
+    def _limits(self, axis: Axis, where: Slice) -> tuple[Num, Num] | None:
+        """The ends of the part of a box that is in the domain; None where all of it is."""
+        if not any(v in where.lasts for v in axis.terms):
+            return None
+        return tuple(self._bound(axis, where, lowest=lowest, inside=True) for lowest in (True, False))  # type: ignore[return-value]
 
     def _bound(self, axis: Axis, where: Slice, *, lowest: bool, inside: bool = False) -> Num:
         """An end of a box along an axis; `inside`: of its part that is in the domain."""
