@@ -17,7 +17,8 @@ from tilefuse.dialects.img.ops import ReadOp, UpdateOp, WriteOp
 from tilefuse.execution.facts import GroupFacts, nominal_box
 from tilefuse.execution.features import Features
 from tilefuse.execution.gemm.attribute import GemmSchedule
-from tilefuse.execution.gemm.operands import operands, sizes_of
+from tilefuse.execution.gemm.slices import sizes_of
+from tilefuse.execution.operands import operands
 
 READ = 2.0
 """Instructions of a read: its address, and the load."""

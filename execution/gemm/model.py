@@ -130,7 +130,7 @@ class Gemm(ExecutionModel):
     def check(self, group: GroupOp, model: PipelineModel) -> None:
         from tilefuse.analysis.regions import NotFusable
         from tilefuse.execution.facts import GroupFacts
-        from tilefuse.execution.gemm.operands import why_not_sliced
+        from tilefuse.execution.gemm.slices import why_not_sliced
 
         super().check(group, model)
         if (reason := self.legal(GroupFacts.of(group, model))) is not None:
@@ -193,7 +193,7 @@ class Gemm(ExecutionModel):
 
 def _staged_bytes(group: GroupOp) -> int:
     """Shared memory of a block."""
-    from tilefuse.execution.gemm.operands import staged_bytes
+    from tilefuse.execution.gemm.slices import staged_bytes
 
     assert group.update is not None
     return staged_bytes(group.update, GemmSchedule.expect(group.schedule))

@@ -15,7 +15,8 @@ from tilefuse.execution.facts import GroupFacts
 from tilefuse.execution.features import predict
 from tilefuse.execution.gemm.attribute import MOST_POINTS, GemmSchedule
 from tilefuse.execution.gemm.features import StagedFeatures, operand_bytes, shared, staged_loads
-from tilefuse.execution.gemm.operands import operands, sizes_of, staged_bytes
+from tilefuse.execution.gemm.slices import sizes_of, staged_bytes
+from tilefuse.execution.operands import operands
 
 ALONG_X = ((32, 4), (16, 4), (16, 8), (8, 8), (8, 4), (4, 4))
 """Threads and points of each along the first coordinate."""

@@ -25,9 +25,10 @@ from tilefuse.dialects.img.ops import GroupOp
 from tilefuse.dialects.img.types import element_bytes
 from tilefuse.dialects.nvgpu import DeviceAsyncCreateGroupOp, DeviceAsyncWaitOp
 from tilefuse.execution.gemm.emission import GemmKernel
-from tilefuse.execution.gemm.operands import operands, sizes_of
-from tilefuse.execution.gemm.staged_body import Offset, StagedBody
-from tilefuse.execution.gemm.staging import Slice, Staging, rows_are_contiguous, vectors_lie
+from tilefuse.execution.gemm.slices import sizes_of
+from tilefuse.execution.operands import operands
+from tilefuse.execution.staged_body import Offset, StagedBody
+from tilefuse.execution.staging import Slice, Staging, rows_are_contiguous, vectors_lie
 from tilefuse.lowering.emit import Num
 from tilefuse.lowering.symbols import word
 

@@ -13,7 +13,7 @@ from xdsl.ir import SSAValue
 
 from tilefuse.analysis.access import behind_boundaries
 from tilefuse.dialects.nvgpu import COPY_BYTES, DeviceAsyncCopyOp
-from tilefuse.execution.gemm.operands import Axis, Operand
+from tilefuse.execution.operands import Axis, Operand
 from tilefuse.lowering.emit import SHARED, Num
 from tilefuse.lowering.reads import Buffer, read_global
 from tilefuse.lowering.update_body import UpdateFunction

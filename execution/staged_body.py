@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 
 from xdsl.ir import SSAValue
 
 from tilefuse.dialects.img.ops import ReadOp
-from tilefuse.execution.gemm.operands import Operand
-from tilefuse.execution.gemm.staging import Staging
+from tilefuse.execution.operands import Operand
+from tilefuse.execution.staging import Staging
 from tilefuse.lowering.emit import Num
 from tilefuse.lowering.shared_body import SharedBody
 from tilefuse.lowering.update_body import UpdateFunction
@@ -38,11 +38,13 @@ class StagedBody(SharedBody):
     def _read(
         self, op: ReadOp, values: Mapping[SSAValue, SSAValue | None], where: Mapping[SSAValue, Num]
     ) -> SSAValue | None:
-        number = self.staging.of.get(op)
-        if number is None:
-            return super()._read(op, values, where)
+        return self.load(op) if op in self.staging.of else super()._read(op, values, where)
+
+    def load(self, name: Hashable) -> SSAValue:
+        """What a read, or a function where it is written, has at the point."""
+        number = self.staging.of[name]
         operand, array = self.staging.operands[number], self.staging.arrays[number]
-        numbers, constants, multiple = self._place(operand, op)
+        numbers, constants, multiple = self._place(operand, name)
         width = operand.width if multiple % operand.width == 0 and operand.extents[0] > 1 else 1
         first = constants[0] // width * width
         key = (number, width, first, *constants[1:])
@@ -52,10 +54,10 @@ class StagedBody(SharedBody):
             self._made[key] = tuple(self.e.load_vector(array, index, width))
         return self._made[key][constants[0] - first]
 
-    def _place(self, operand: Operand, op: ReadOp) -> tuple[list[Num], list[int], int]:
+    def _place(self, operand: Operand, name: Hashable) -> tuple[list[Num], list[int], int]:
         """Numbers and constants of a read, x first; and of what the number along x is a multiple (0: of all)."""
         e, numbers, constants, multiple = self.e, [], [], 0
-        for d, (axis, constant) in enumerate(zip(operand.axes, operand.constants[op], strict=True)):
+        for d, (axis, constant) in enumerate(zip(operand.axes, operand.constants[name], strict=True)):
             number: Num = 0
             constant -= axis.low
             for v, n in axis.terms.items():
