@@ -25,8 +25,9 @@ class GemmSchedule(ScheduleAttr):
     registers for; 0 leaves it to the compiler.
 
     `slice`: steps per dimension of the domain, innermost first, whose operands a block puts into shared memory at once;
-    dimensions that are not named have one. `buffers`: slices that are there, or on their way, at a time. With a slice a
-    thread's points lie `threads` apart along all coordinates, along the first one in runs of `vector` neighbours.
+    dimensions that are not named have one. Then `unroll` steps of the slice are written out, of its innermost
+    dimensions. `buffers`: slices that are there, or on their way, at a time. With a slice a thread's points lie
+    `threads` apart along all coordinates, along the first one in runs of `vector` neighbours.
     """
 
     name = "schedule.gemm"

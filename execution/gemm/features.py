@@ -17,7 +17,7 @@ from tilefuse.dialects.img.ops import ReadOp, UpdateOp, WriteOp
 from tilefuse.execution.facts import GroupFacts, nominal_box
 from tilefuse.execution.features import Features
 from tilefuse.execution.gemm.attribute import GemmSchedule
-from tilefuse.execution.gemm.slices import sizes_of
+from tilefuse.execution.gemm.slices import sizes_of, written_out
 from tilefuse.execution.operands import operands
 
 READ = 2.0
@@ -36,6 +36,8 @@ WAVEFRONTS = 2.0
 """Passes of a load of a vector by a warp through shared memory."""
 SHARED_PER_INSTRUCTION = 0.25
 """Such passes in the time of one instruction on all schedulers."""
+UNSTAGED = 2.0
+"""Loads from shared memory in the time of one through the L1 cache, with its address."""
 SLICE_US = 0.4
 """Microseconds from a copy to its use, with a barrier, where nothing hides them."""
 SPREAD = 1.5
@@ -100,10 +102,11 @@ def staged_loads(update: UpdateOp, schedule: GemmSchedule) -> float:
     """
     sizes = sizes_of(update, schedule)
     operand_of = {read: o for o in operands(update, sizes) for read in o.constants}
-    unroll = min(schedule.unroll, schedule.slice[0])
+    written = written_out(schedule.slice, schedule.unroll)
+    written += [max(1, schedule.unroll // math.prod(written))] * (len(written) < len(schedule.slice))
     along: dict[SSAValue, int] = {c: n for c, n in zip(update.pure, schedule.points, strict=True) if n > 1}
-    along[update.domain[0].coordinate] = unroll
-    multiples = {update.pure[0]: schedule.vector, update.domain[0].coordinate: unroll}
+    along |= {d.coordinate: n for d, n in zip(update.domain, written, strict=False)}
+    multiples = {update.pure[0]: schedule.vector} | {d.coordinate: along.get(d.coordinate, 1) for d in update.domain}
     depends: dict[SSAValue, frozenset[SSAValue]] = {c: frozenset([c]) for c in along}
     loads = 0.0
     for op in update.body.block.ops:
@@ -111,13 +114,13 @@ def staged_loads(update: UpdateOp, schedule: GemmSchedule) -> float:
         depends |= dict.fromkeys(op.results, on)
         if not isinstance(op, ReadOp):
             continue
-        width = 1
+        width = 1 / UNSTAGED
         if (operand := operand_of.get(op)) is not None and operand.axes:
             terms = operand.axes[0].terms
             multiple = math.gcd(*(n * multiples.get(v, 1) for v, n in terms.items() if sizes.get(v, 1) > 1))
-            width = operand.width if multiple % operand.width == 0 and operand.extents[0] > 1 else 1
+            width = float(operand.width if multiple % operand.width == 0 and operand.extents[0] > 1 else 1)
         loads += _places(op, along, depends) / width
-    return loads / unroll
+    return loads / math.prod(written)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,9 +168,10 @@ class StagedFeatures(Features):
         busy = min(1.0, warps / SCHEDULERS * self.parallel / WARPS_AT_RATE / 8)
         each = self.operations + max(self.loads, self.loads * WAVEFRONTS / SHARED_PER_INSTRUCTION - self.operations)
         compute = warps * (self.steps * each + self.slices * self.copies * COPY) / (rate * busy)
+        copies = blocks * self.slices * self.staged_bytes / (L2_RATIO * machine.bytes_per_us / machine.cores)
         # blocks beside it, and slices that are on their way already, hide a part of the wait
-        waits = self.slices * SLICE_US / (blocks * max(1, self.buffers - 1))
-        return compute + waits
+        hidden = blocks * max(1, self.buffers - 1 if self.slices > 1 else 1)
+        return max(compute, copies) + (min(compute, copies) + self.slices * SLICE_US) / hidden
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

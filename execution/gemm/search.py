@@ -15,7 +15,7 @@ from tilefuse.execution.facts import GroupFacts
 from tilefuse.execution.features import predict
 from tilefuse.execution.gemm.attribute import MOST_POINTS, GemmSchedule
 from tilefuse.execution.gemm.features import StagedFeatures, operand_bytes, shared, staged_loads
-from tilefuse.execution.gemm.slices import sizes_of, staged_bytes
+from tilefuse.execution.gemm.slices import sizes_of, staged_bytes, written_out
 from tilefuse.execution.operands import operands
 
 ALONG_X = ((32, 4), (16, 4), (16, 8), (8, 8), (8, 4), (4, 4))
@@ -26,6 +26,8 @@ THREADS = (64, 256)
 """Of a block, at least and at most."""
 WRITTEN_OUT = 512
 """Points times steps that are written out, at most."""
+MOST_TILES = 80
+"""That are compared."""
 MOST_COVER = 1.25
 """Points of all tiles over those that are there, at most."""
 SLICE_STEPS = 16
@@ -49,17 +51,28 @@ def staged_candidates(facts: GroupFacts, machine: Machine) -> Iterator[StagedCan
     steps = slice_steps(update)
     if not steps or math.prod(work.domain) < 2 or min(work.domain) < 1:
         return
-    for threads, points in _tiles(work.pure):
-        unroll = min(4 if steps[0] % 4 == 0 else steps[0], max(1, WRITTEN_OUT // math.prod(points)))
+    for threads, points in sorted(_tiles(work.pure), key=lambda tile: _rank(*tile))[:MOST_TILES]:
+        most = max(1, WRITTEN_OUT // math.prod(points))
+        small = math.prod(written_out(steps, most))
+        unroll = small if small > 1 else min(4 if steps[0] % 4 == 0 else steps[0], most)
         schedule = GemmSchedule(
             threads=threads, points=points, unroll=unroll, slice=steps, buffers=2, vector=math.gcd(4, points[0])
         )
+        if all(n <= s for n, s in zip(work.domain, [*steps, *[1] * len(work.domain)], strict=False)):
+            schedule = schedule.changed(buffers=1)
         size = staged_bytes(update, schedule)
         if size == 0 or size > machine.most_fast_bytes:
             continue
-        if size * 3 // 2 <= FULL_BUFFERS:
+        if schedule.buffers > 1 and size * 3 // 2 <= FULL_BUFFERS:
             schedule = schedule.changed(buffers=3)
         yield _candidate(facts, machine, schedule)
+
+
+def _rank(threads: list[int], points: list[int]) -> tuple[float, float]:
+    """Less for tiles whose points have more operands in common."""
+    x, others = points[0], math.prod(points[1:])
+    wide, high = threads[0] * x, math.prod(threads[1:]) * others
+    return (1 / x + 1 / max(1, others) + 4 / wide + 4 / max(1, high), abs(x - others))
 
 
 def slice_steps(update: UpdateOp) -> list[int]:

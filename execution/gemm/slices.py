@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from xdsl.ir import SSAValue
@@ -10,6 +11,7 @@ from tilefuse.dialects.constants import integer_constant
 from tilefuse.dialects.img.ops import UpdateOp
 from tilefuse.execution.gemm.attribute import GemmSchedule
 from tilefuse.execution.operands import Sizes, operands
+from tilefuse.lowering.emit import Num
 
 
 def sizes_of(update: UpdateOp, schedule: GemmSchedule) -> Sizes:
@@ -38,3 +40,13 @@ def why_not_sliced(update: UpdateOp, sizes: Sequence[int]) -> str | None:
             given = f"{n} steps along dimension {d} of the domain, and several further out"
             return f"a slice has {given}, but that has {'no constant extent' if extent is None else extent}"
     return None
+
+
+def written_out(counts: Sequence[Num], unroll: int) -> list[int]:
+    """The steps of the innermost dimensions of a slice that are all written out, no more than `unroll` together."""
+    found: list[int] = []
+    for n in counts:
+        if not isinstance(n, int) or math.prod(found) * n > unroll:
+            break
+        found.append(n)
+    return found

@@ -25,7 +25,7 @@ from tilefuse.dialects.img.ops import GroupOp
 from tilefuse.dialects.img.types import element_bytes
 from tilefuse.dialects.nvgpu import DeviceAsyncCreateGroupOp, DeviceAsyncWaitOp
 from tilefuse.execution.gemm.emission import GemmKernel
-from tilefuse.execution.gemm.slices import sizes_of
+from tilefuse.execution.gemm.slices import sizes_of, written_out
 from tilefuse.execution.operands import operands
 from tilefuse.execution.staged_body import Offset, StagedBody
 from tilefuse.execution.staging import Slice, Staging, rows_are_contiguous, vectors_lie
@@ -195,23 +195,29 @@ class _Staged(GemmKernel):
 
     def _steps(self, begin: Sequence[Num], buffer: Num, count: Num) -> None:
         """Go over a slice of `count` steps along the dimension that is cut."""
-        e, last = self.e, self.last
+        e, last, domain = self.e, self.last, [d.coordinate for d in self.op.domain]
         counts: list[Num] = [*self.steps[:last], count]
-        unroll = min(self.schedule.unroll, self.steps[0])
+        written = written_out(counts, self.schedule.unroll)
+        cut = len(written)
+        unroll = max(1, self.schedule.unroll // math.prod(written))
         with ExitStack() as open_scopes:
             offsets: dict[SSAValue, Offset] = {}
-            for d in range(last, 0, -1):
-                name = word(self.op.domain[d].coordinate.name_hint or "r")
-                k = open_scopes.enter_context(e.loop(counts[d], name))
-                offsets[self.op.domain[d].coordinate] = Offset(k)
-            inner, steps = self.op.domain[0].coordinate, counts[0]
-            name = word(inner.name_hint or "r")
+            for d in range(last, cut, -1):
+                name = word(domain[d].name_hint or "r")
+                offsets[domain[d]] = Offset(open_scopes.enter_context(e.loop(counts[d], name)))
 
-            def some(k: Num, written: int, multiple: int) -> None:
+            def some(k: Num, steps: int, multiple: int) -> None:
                 body = StagedBody(self, self.staging, buffer)  # type: ignore[arg-type]
-                for u in range(written):
-                    self._step(body, begin, offsets | {inner: Offset(k, u, multiple)})
+                for inner in product(range(steps), *(range(n) for n in reversed(written))):
+                    here = dict(zip(domain, (Offset(0, n) for n in reversed(inner[1:])), strict=False))
+                    if cut <= last:
+                        here[domain[cut]] = Offset(k, inner[0], multiple)
+                    self._step(body, begin, offsets | here)
 
+            if cut > last:
+                some(0, 1, 1)
+                return
+            steps, name = counts[cut], word(domain[cut].name_hint or "r")
             if not isinstance(steps, int):
                 with e.loop(steps, name) as k:
                     some(k, 1, 1)
