@@ -35,6 +35,7 @@ from xdsl.passes import ModulePass
 import tilefuse as hl
 from tilefuse.dialects.img.ops import GroupOp
 from tilefuse.execution.gemm import search
+from tilefuse.execution.gemm.attribute import fits_zigzag
 from tilefuse.execution.scan.model import Scan
 from tilefuse.passes.pipeline import new_context, standard_passes
 from tilefuse.passes.tile import Tile
@@ -47,12 +48,14 @@ CALLS = 24
 """In a graph, of a small size."""
 
 
-def gemm(threads: str, points: str, slice: str = "16", buffers: int = 3, unroll: int = 4, blocks: int = 0) -> str:
-    """The text of a schedule whose operands are staged."""
+def gemm(threads: str, points: str, slice: str = "16", buffers: int = 3, unroll: int = 4, **others: int) -> str:
+    """The text of a schedule whose operands are staged; warps lie in a zigzag where they may, unless told."""
     runs = 4 if int(points.split(",")[0]) % 4 == 0 else 1
+    others = {"zigzag": int(fits_zigzag([int(n) for n in threads.split(",")])), **others}
+    more = "".join(f", {key} = {n}" for key, n in others.items())
     return (
         f"#schedule.gemm<threads = [{threads}], points = [{points}], unroll = {unroll}, slice = [{slice}], "
-        f"buffers = {buffers}, vector = {runs}, blocks = {blocks}>"
+        f"buffers = {buffers}, vector = {runs}{more}>"
     )
 
 
@@ -64,14 +67,15 @@ def scan(lines: str, steps: int, unroll: int, buffers: int, rows: int = 1) -> st
 
 
 PRODUCTS = [
-    gemm("16,8", "8,8"), gemm("16,8", "8,8", "32"), gemm("16,8", "8,8", "16", 4), gemm("16,8", "8,8", "16", 3, 4, 3),
-    gemm("8,16", "8,8"), gemm("8,8", "8,8"), gemm("8,8", "8,4", "32"), gemm("16,16", "8,8", "16", 3, 4, 2),
-    gemm("16,16", "8,8", "16", 3), gemm("16,16", "8,16"), gemm("32,8", "8,16"), gemm("16,16", "8,8", "32", 2, 8),
+    gemm("16,8", "8,8"), gemm("16,8", "8,8", zigzag=0), gemm("16,8", "8,8", "32"), gemm("16,8", "8,8", "16", 4),
+    gemm("16,8", "8,8", blocks=3), gemm("8,16", "8,8"), gemm("8,8", "8,8"), gemm("8,8", "8,4", "32"),
+    gemm("16,16", "8,8"), gemm("16,16", "8,8", blocks=2), gemm("16,16", "8,16"), gemm("32,8", "8,16"),
+    gemm("16,16", "8,8", "32", 2, 8),
 ]  # fmt: skip
 LAYERS = [
-    gemm("16,4,4,1", "8,5,2,1", "32"), gemm("16,4,4,1", "8,5,2,1", "16"), gemm("16,4,2,1", "8,5,2,1", "32"),
-    gemm("16,4,2,1", "8,5,2,1", "16", 3, 4, 3), gemm("16,4,4,1", "8,5,2,1", "16", 4), gemm("8,10,4,1", "8,2,4,1", "32"),
-    gemm("16,4,4,1", "8,5,2,1", "64", 2),
+    gemm("16,4,4,1", "8,5,2,1", "32"), gemm("16,4,4,1", "8,5,2,1", "32", zigzag=0), gemm("16,4,4,1", "8,5,2,1"),
+    gemm("16,4,2,1", "8,5,2,1", "32"), gemm("16,4,2,1", "8,5,2,1", blocks=3), gemm("16,4,4,1", "8,5,2,1", "16", 4),
+    gemm("8,10,4,1", "8,2,4,1", "32"), gemm("16,4,4,1", "8,5,2,1", "64", 2),
 ]  # fmt: skip
 LINES = [
     scan("32,1", 32, 32, 4, 1), scan("32,1", 32, 16, 4, 1), scan("32,1", 32, 32, 4, 4), scan("32,1", 32, 16, 4, 4),

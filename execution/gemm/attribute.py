@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import ClassVar
 
 from xdsl.irdl import irdl_attr_definition
@@ -13,6 +14,13 @@ from tilefuse.dialects.img.schedule import ScheduleAttr
 MOST_POINTS = 128
 """Of a thread: more have no registers for their sums."""
 MOST_BUFFERS = 4
+PATCH = (8, 4)
+"""Threads of a warp along the first coordinate, and along the others, in a zigzag."""
+
+
+def fits_zigzag(threads: Sequence[int]) -> bool:
+    """Whether a block is made of patches of 8 by 4 threads."""
+    return bool(threads) and threads[0] % PATCH[0] == 0 and math.prod(threads[1:]) % PATCH[1] == 0
 
 
 @irdl_attr_definition(init=False)
@@ -28,12 +36,14 @@ class GemmSchedule(ScheduleAttr):
     dimensions that are not named have one. Then `unroll` steps of the slice are written out, of its innermost
     dimensions. `buffers`: slices that are there, or on their way, at a time. With a slice a thread's points lie
     `threads` apart along all coordinates, along the first one in runs of `vector` neighbours.
+    `zigzag`: 1 for warps of 8 by 4 threads, numbered so that neighbours share an operand: a load of 16 bytes by a warp
+    takes two passes through shared memory then, not four.
     """
 
     name = "schedule.gemm"
 
     PARAMETERS: ClassVar = {
-        "threads": None, "points": None, "unroll": 1, "slice": (), "buffers": 1, "vector": 1, "blocks": 0,
+        "threads": None, "points": None, "unroll": 1, "slice": (), "buffers": 1, "vector": 1, "blocks": 0, "zigzag": 0,
     }  # fmt: skip
 
     @property
@@ -70,6 +80,11 @@ class GemmSchedule(ScheduleAttr):
         return self.number("blocks")
 
     @property
+    def zigzag(self) -> bool:
+        """Whether warps are patches of 8 by 4 threads."""
+        return self.number("zigzag") > 0
+
+    @property
     def tile_sizes(self) -> tuple[int, ...]:
         return tuple(t * p for t, p in zip(self.thread_counts, self.points, strict=True))
 
@@ -94,6 +109,8 @@ class GemmSchedule(ScheduleAttr):
             raise VerifyException("buffers and vector are those of a slice; give one")
         if self.slice and self.one_thread:
             raise VerifyException("a block of one thread stages nothing; leave the slice out")
+        if self.zigzag and not (self.slice and fits_zigzag(self.thread_counts)):
+            raise VerifyException("zigzag needs a slice, threads in eights along x, and in fours along the others")
         if self.buffers > MOST_BUFFERS:
             raise VerifyException(f"a block has {self.buffers} buffers; {MOST_BUFFERS} at most")
         if self.points and self.points[0] % self.vector:

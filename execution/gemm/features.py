@@ -32,9 +32,9 @@ L2_RATIO = 1.3
 """Bytes from the L2 cache in the time of one from main memory."""
 COPY = 5.0
 """Instructions of a copy to shared memory."""
-WAVEFRONTS = 2.0
-"""Passes of a load of a vector by a warp through shared memory."""
-SHARED_PER_INSTRUCTION = 0.25
+PASSES = 2.0
+"""Of a load of a vector by a warp through shared memory, if neighbours share it; else twice as many."""
+PASSES_PER_INSTRUCTION = 0.25
 """Such passes in the time of one instruction on all schedulers."""
 UNSTAGED = 2.0
 """Loads from shared memory in the time of one through the L1 cache, with its address."""
@@ -150,6 +150,7 @@ class StagedFeatures(Features):
     parallel: float
     """Operations of a thread that wait for none of each other."""
     buffers: int
+    zigzag: bool
 
     def analytical(self, machine: Machine) -> float:
         held = machine.registers_per_core // (self.registers * self.threads)
@@ -166,7 +167,8 @@ class StagedFeatures(Features):
         warps = blocks * self.threads / 32
         rate = machine.instructions_per_us / machine.cores / 32
         busy = min(1.0, warps / SCHEDULERS * self.parallel / WARPS_AT_RATE / 8)
-        each = self.operations + max(self.loads, self.loads * WAVEFRONTS / SHARED_PER_INSTRUCTION - self.operations)
+        passes = self.loads * (1.0 if self.zigzag else 2.0) * PASSES / PASSES_PER_INSTRUCTION
+        each = max(self.operations + self.loads, passes)
         compute = warps * (self.steps * each + self.slices * self.copies * COPY) / (rate * busy)
         copies = blocks * self.slices * self.staged_bytes / (L2_RATIO * machine.bytes_per_us / machine.cores)
         # blocks beside it, and slices that are on their way already, hide a part of the wait

@@ -13,7 +13,7 @@ from tilefuse.dialects.img.ops import UpdateOp
 from tilefuse.execution.candidate import Candidate
 from tilefuse.execution.facts import GroupFacts
 from tilefuse.execution.features import predict
-from tilefuse.execution.gemm.attribute import MOST_POINTS, GemmSchedule
+from tilefuse.execution.gemm.attribute import MOST_POINTS, GemmSchedule, fits_zigzag
 from tilefuse.execution.gemm.features import StagedFeatures, operand_bytes, shared, staged_loads
 from tilefuse.execution.gemm.slices import sizes_of, staged_bytes, written_out
 from tilefuse.execution.operands import operands
@@ -56,7 +56,13 @@ def staged_candidates(facts: GroupFacts, machine: Machine) -> Iterator[StagedCan
         small = math.prod(written_out(steps, most))
         unroll = small if small > 1 else min(4 if steps[0] % 4 == 0 else steps[0], most)
         schedule = GemmSchedule(
-            threads=threads, points=points, unroll=unroll, slice=steps, buffers=2, vector=math.gcd(4, points[0])
+            threads=threads,
+            points=points,
+            unroll=unroll,
+            slice=steps,
+            buffers=2,
+            vector=math.gcd(4, points[0]),
+            zigzag=int(fits_zigzag(threads)),
         )
         if all(n <= s for n, s in zip(work.domain, [*steps, *[1] * len(work.domain)], strict=False)):
             schedule = schedule.changed(buffers=1)
@@ -129,6 +135,7 @@ def _candidate(facts: GroupFacts, machine: Machine, schedule: GemmSchedule) -> S
         operations=shared(update, schedule.points, schedule.unroll).operations, loads=loads, steps=float(work.steps),
         slices=float(slices), threads=threads, registers=int(min(255, 32 + count * 1.2 + 4 * loads * schedule.unroll)),
         shared=staged_bytes(update, schedule), parallel=float(count), buffers=schedule.buffers,
+        zigzag=schedule.zigzag,
     )  # fmt: skip
     return StagedCandidate(
         "gemm",

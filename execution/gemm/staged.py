@@ -24,6 +24,7 @@ from tilefuse.dialects.img.axes import letter
 from tilefuse.dialects.img.ops import GroupOp
 from tilefuse.dialects.img.types import element_bytes
 from tilefuse.dialects.nvgpu import DeviceAsyncCreateGroupOp, DeviceAsyncWaitOp
+from tilefuse.execution.gemm.attribute import PATCH
 from tilefuse.execution.gemm.emission import GemmKernel
 from tilefuse.execution.gemm.slices import sizes_of, written_out
 from tilefuse.execution.operands import operands
@@ -82,9 +83,26 @@ class _Staged(GemmKernel):
         e, (width, height, _) = self.e, [*self.schedule.thread_counts, 1, 1, 1][:3]
         with ExitStack() as open_scopes:
             lanes = self.thread_loops(len(self.dims), open_scopes)
-            self.lanes = lanes[: len(self.dims)]
             tx, ty, tz = lanes[:3]
-            yield e.add(e.mul(e.add(e.mul(tz, height), ty), width), tx)
+            thread = e.add(e.mul(e.add(e.mul(tz, height), ty), width), tx)
+            if self.schedule.zigzag:
+                lanes = [*self._zigzag(thread, width, height), *lanes[3:]]
+            self.lanes = lanes[: len(self.dims)]
+            yield thread
+
+    def _zigzag(self, thread: Num, width: int, height: int) -> list[Num]:
+        """Where a thread of a block of patches lies.
+
+        Lanes l and l ^ 1 have one place along x, and l and l ^ 2 one along the others.
+        """
+        e, (wide, high) = self.e, PATCH
+        warp, lane = e.div_rem(thread, wide * high)
+        row, column = e.div_rem(warp, width // wide)
+        half, odd = e.div_rem(lane, 2)
+        upper, along = e.div_rem(half, wide)
+        other = e.add(e.mul(row, high), e.add(e.mul(upper, 2), odd))
+        tz, ty = e.div_rem(other, height)
+        return [e.add(e.mul(column, wide), along), ty, tz]
 
     def _part_of_tile(self) -> None:
         with self._threads():

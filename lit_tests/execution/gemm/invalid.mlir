@@ -65,3 +65,8 @@ img.pipeline @p {
   } : !img.func<1xsi32>
   img.return "g" = %g : !img.func<1xsi32>
 }
+
+// -----
+
+// expected-error @below {{zigzag needs a slice, threads in eights along x, and in fours along the others}}
+"test.op"() {s = #schedule.gemm<threads = [4, 8], points = [4, 2], slice = [8], zigzag = 1>} : () -> ()
