@@ -129,7 +129,8 @@ class _Staged(GemmKernel):
                     self._stage(number, number, thread)
                 if number < buffers - 2:
                     e.op(DeviceAsyncCreateGroupOp())
-        with e.loop(slices, "slice") as which:
+        # several slices written out take registers, and nothing is gained
+        with e.loop(slices, "slice", unroll=1) as which:
             self._one_slice(which, slices)
         with self._threads():
             self._end_all()

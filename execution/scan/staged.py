@@ -143,7 +143,7 @@ class _Staged(ScanKernel):
                     e.op(DeviceAsyncCreateGroupOp())
         # what is kept of old values is read before others are written
         e.effect(gpu.BarrierOp())
-        with e.loop(slices, "slice") as which:
+        with e.loop(slices, "slice", unroll=1) as which:
             self._one_slice(which, slices)
 
     def _one_slice(self, number: Num, slices: Num) -> None:
