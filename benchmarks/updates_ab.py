@@ -18,7 +18,7 @@ import statistics
 import sys
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -140,9 +140,6 @@ def without_slices() -> Iterator[None]:
 
 def compiled(pipeline: hl.Pipeline, form: str | Form, target: str, extent: tuple[int, ...]) -> Any:
     """The program of a form."""
-    if form == UNSTAGED:
-        with without_slices():
-            return finished(pipeline.compile(target, extent=extent))
     if isinstance(form, str):
         return finished(pipeline.compile(target, extent=extent))
     given = Given(tuple(form.items()))
@@ -247,11 +244,13 @@ def work(task: tuple[str, str, argparse.Namespace, float]) -> tuple[str, list[di
             continue
         start = time.perf_counter()
         try:
-            if options.dry:
-                row |= without_gpu(name, size, form, case)
-            else:
-                found, expected = on_gpu(name, size, form, case, expected, _LOCK, options.repeat)
-                row |= found
+            # a program may search again at a call, or when it is asked for its IR
+            with without_slices() if form == UNSTAGED else nullcontext():
+                if options.dry:
+                    row |= without_gpu(name, size, form, case)
+                else:
+                    found, expected = on_gpu(name, size, form, case, expected, _LOCK, options.repeat)
+                    row |= found
         except Exception as error:  # the other forms still run
             row["error"] = f"{type(error).__name__}: {error}".split("\n")[0][:300]
         row["seconds"] = round(time.perf_counter() - start, 2)
