@@ -6,6 +6,7 @@ finds its reads and `coordinates` its domain.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -56,8 +57,12 @@ def reads(op: Definition) -> Iterator[ReadOp]:
 
 def indices_of(read: ReadOp, of: dict[SSAValue, int]) -> tuple[AnyIndex, ...]:
     """Classify the indices of a read in the coordinates `of` its reader (from `coordinates`), x first."""
-    dims = [of.get(value) for value in read.indices]
-    return tuple(classify(expr, dims) for expr in read.map.data.results)
+    return _classified(read.map.data, tuple([of.get(value) for value in read.indices]))
+
+
+@functools.lru_cache(maxsize=4096)
+def _classified(map: AffineMap, dims: tuple[int | None, ...]) -> tuple[AnyIndex, ...]:
+    return tuple(classify(expr, dims) for expr in map.results)
 
 
 def accesses(op: Definition) -> Iterator[StageRead]:

@@ -69,7 +69,7 @@ def computed_stages(pipeline: PipelineOp, needed: Mapping[SSAValue, Box]) -> Ite
 
 
 def coordinate_spans(op: Definition, region: Sequence[AnySpan], sizes: Sizes) -> dict[SSAValue, AnySpan] | None:
-    """Where the coordinates of a body run while its functions are computed over `region`; None if surely nowhere."""
+    """The boxes of the coordinates of a body while its functions are computed over `region`; None if surely nowhere."""
     if isinstance(op, StageOp):
         return dict(zip(op.body.block.args, region, strict=True))
     domain = domain_spans(op, sizes)

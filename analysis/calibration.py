@@ -74,7 +74,7 @@ class Calibration:
     """How much longer DRAM takes, as a share, in tall blocks with rows half as long as 16 bytes per lane."""
     block_us: float = 0.0158
     """Microseconds that a multiprocessor takes to begin a block."""
-    apart: float = 0.114
+    desynchronized: float = 0.114
     """Share of the shorter of loading and computing that a single wave of blocks does not hide behind the other."""
     overlap: float = 14.4
     """How well the shorter hides behind the longer: the power of their mean, with 1024 threads on a multiprocessor."""
@@ -96,7 +96,7 @@ DEFAULTS = Calibration()
 
 
 def user_file(model: str) -> Path:
-    """Where the user's own constants for a GPU are, if there are any."""
+    """Path of the user's own constants for a GPU, if there are any."""
     from platformdirs import user_config_dir
 
     return Path(user_config_dir("tilefuse")) / "calibration" / f"{model}.toml"

@@ -31,7 +31,7 @@ def fingerprint(group: GroupOp) -> Hashable:
         return (
             op.name,
             tuple(sorted((k, _hashable(a)) for k, a in attributes.items() if k not in _NAMES)),
-            tuple(str(t) for t in op.result_types),
+            op.result_types,
         )
 
     def outside(value: SSAValue) -> Hashable:

@@ -1,4 +1,4 @@
-"""How far the arithmetic of indices goes in a call: what says whether 32 bits hold it, or 64.
+"""Bounds on the arithmetic of indices in a call: they say whether 32 bits hold it, or 64.
 
 `img.read %table[(%x * 1103515245) mod 251]` stays inside of a small table, and what it takes the remainder of does not
 fit 32 bits from x = 2 on. So it is with a clamp to numbers beyond them, and with a boundary whose box is as large.
@@ -97,7 +97,7 @@ def _magnitude(span: Span) -> int:
 
 
 def _boundary_reaches(func: SSAValue, sizes: Sizes) -> Iterator[int]:
-    """How far boundaries between a read and what it loads go: each end of a box, and twice its extent to mirror it."""
+    """Bounds on the arithmetic of boundaries of a read: each end of a box, and twice its extent to mirror it."""
     for op in behind_boundaries(func)[1]:
         for low, high in cast(Mapping[int, Span], boundary_box(op, sizes)).values():
             yield _magnitude((low, high + 1)) + 2 * abs(high - low + 1)

@@ -1,4 +1,4 @@
-"""How many instructions an operation costs a thread, about."""
+"""Estimated instructions that a thread takes for an operation."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ _SUMS = (arith.AddfOp, arith.SubfOp, arith.AddiOp, arith.SubiOp)
 
 def instruction_cost(op: Operation) -> float:
     """Thread instructions of one op, about. A product that only feeds sums costs nothing: they fuse."""
-    if isinstance(op, _PRODUCTS) and all(_absorbs(u.operation, u.index) for u in op.results[0].uses):
+    if type(op) in _PRODUCTS and all(_absorbs(u.operation, u.index) for u in op.results[0].uses):
         return 0.0
     if type(op) in _BY_CONSTANT and isinstance(op.operands[1].owner, arith.ConstantOp):
         return _BY_CONSTANT[type(op)]
@@ -70,7 +70,7 @@ def instruction_cost(op: Operation) -> float:
 
 def _absorbs(op: Operation, operand: int) -> bool:
     """Whether a sum and the product that is this operand of it are one instruction: of two products, the second."""
-    return isinstance(op, _SUMS) and (operand == 1 or not isinstance(op.operands[1].owner, _PRODUCTS))
+    return type(op) in _SUMS and (operand == 1 or type(op.operands[1].owner) not in _PRODUCTS)
 
 
 def _cheap_math(op: Operation) -> bool:

@@ -34,6 +34,8 @@ class Machine:
     """What the cost of warp tiles was fitted to."""
     first_cache_bytes: int = 0
     """Of one core's first cache, of a CPU; what rows should stay in."""
+    vector_bytes: int = 16
+    """Of a vector register, or the most that a thread of a GPU loads at once."""
 
 
 def check_extent(extent: tuple[int, ...], where: str) -> None:
@@ -67,7 +69,7 @@ def machine(target: str) -> Machine:
         return Machine(
             "cpu", False, 8e3 * max(1, cpu.cores // 2), cpu.cores * 3e3 * cpu.vector_bytes / 4,
             5.0, cpu.l2_bytes // 2, cpu.cores, cpu.l2_bytes, 1, 10**9, cpu.l2_bytes // 2,
-            first_cache_bytes=cpu.l1_bytes,
+            first_cache_bytes=cpu.l1_bytes, vector_bytes=cpu.vector_bytes,
         )  # fmt: skip
     from tilefuse.targets.gpus import UnknownGpu, gpu, kernels_overlap
 

@@ -197,11 +197,7 @@ def extract(pipeline: PipelineOp, extent: Sequence[int] | None = None) -> Pipeli
                 node.contiguous = rows_are_contiguous(op.func)
             case BoundaryOp():
                 model.node_of[op.func] = model.node_of[op.source]
-                inner = boundary.get(op.source)
-                kinds = {inner, op.kind.data} - {None}
-                # two boundaries over one another count as the one that moves coordinates
-                moving = [k for k in kinds if k is not BoundaryKind.ConstantExterior]
-                boundary[op.func] = moving[0] if moving else op.kind.data
+                boundary[op.func] = _kind_over(boundary.get(op.source), op.kind.data)
                 if (span := spans.get(op.source)) is not None:
                     type = storage_type(op.func.type.element)
                     spans[op.func] = span if op.exterior is None else of_type(type) or span
@@ -222,6 +218,11 @@ def extract(pipeline: PipelineOp, extent: Sequence[int] | None = None) -> Pipeli
                 _read_pairs(op, node, spans)
     _mark_outputs(model, pipeline)
     return model
+
+
+def _kind_over(inner: BoundaryKind | None, outer: BoundaryKind) -> BoundaryKind:
+    """The kind that two boundaries over one another count as: the one that moves coordinates."""
+    return outer if inner is None or inner is BoundaryKind.ConstantExterior else inner
 
 
 def _mark_outputs(model: PipelineModel, pipeline: PipelineOp) -> None:
@@ -259,18 +260,20 @@ def _read_body(op: StageOp, node: Node, model: PipelineModel, boundary: dict[SSA
     deep: set[SSAValue] = set(op.body.block.args[2:])
     """What depends on dimensions after x and y."""
     for inner in op.body.block.ops:
-        if not deep.isdisjoint(inner.operands):
+        kind = type(inner)  # `isinstance` takes ten times as long
+        if deep and not deep.isdisjoint(inner.operands):
             deep.update(inner.results)
-        if isinstance(inner, ReadOp):
+        if kind is ReadOp:
+            assert isinstance(inner, ReadOp)
             source = inner.source
             access = Access(model.node_of[source], indices_of(inner, of), source, boundary.get(source))
             if access not in seen:
                 seen.add(access)
                 node.accesses.append(access)
-        elif not isinstance(inner, YieldOp | ParamOp):
+        elif kind is not YieldOp and kind is not ParamOp:
             cost = instruction_cost(inner)
             node.instructions += cost
-            node.shared_instructions += cost if deep.isdisjoint(inner.results) else 0.0
+            node.shared_instructions += cost if not deep or deep.isdisjoint(inner.results) else 0.0
     model.add_reads(node.id, {a.producer for a in node.accesses})
     node.hull = _hull(node.accesses)
     offsets: dict[int, list[tuple[int, ...]]] = {}

@@ -1,4 +1,4 @@
-"""How many points of each function a picture of a nominal size takes: what recomputing a stage is weighed by.
+"""Points of each function for a picture of a nominal size: recomputing a stage is weighed by them.
 
 Bounds inference (`analysis/bounds.py`) at sizes that are typical and not those of a call: outputs have the extent that
 programs are optimised for, inputs and parameters too where nothing says their numbers. Where a read lands follows from
@@ -154,7 +154,7 @@ def _inside(op: BoundaryOp, wanted: Sequence[Span], sizes: NominalSizes) -> list
 
 
 def _coordinates(op: Definition, region: Sequence[Span], sizes: NominalSizes) -> dict[SSAValue, AnySpan]:
-    """Where the coordinates of a body run; those of a reduction domain that nobody can tell stay at 0."""
+    """The ranges of the coordinates of a body; those of a reduction domain that nobody can tell stay at 0."""
     try:
         found = coordinate_spans(op, region, sizes)
     except PipelineError:  # which whoever calls the program is told

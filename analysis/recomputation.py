@@ -104,7 +104,7 @@ class Recomputation:
         return saved > spent
 
     def _evaluations(self, site: ReadSite) -> int:
-        """How many times the reader computes what it needs only there.
+        """Count the evaluations of an expression at a reader that alone needs it.
 
         A thread of a GPU has all points of a small dimension, and computes once what does not depend on it.
         """

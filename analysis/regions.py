@@ -20,7 +20,7 @@ from tilefuse.analysis.model import PipelineModel
 
 @dataclass(frozen=True, slots=True)
 class Follow:
-    """How a dimension follows the tile: output dimension and ratio, or fixed (`dim` None)."""
+    """Mapping of a dimension to the tile: output dimension and ratio, or fixed (`dim` None)."""
 
     dim: int | None
     ratio: Fraction = Fraction(1)
@@ -70,7 +70,7 @@ class NotFusable(Exception):
 
 
 def follow_chain(model: PipelineModel, members: Iterable[int], anchor: int) -> dict[int, tuple[Follow, ...]]:
-    """How each dimension of each member follows the tile, which is the anchor's. Independent of tile sizes.
+    """Map each dimension of each member to the tile, which is the anchor's. Independent of tile sizes.
 
     Raises NotFusable where a member's region cannot follow the tile, or tiles do not share out a stored one evenly.
     """
@@ -169,7 +169,7 @@ def _check_shared_out(model: PipelineModel, anchor: int, id: int, follow: Mappin
 
 
 def _followed(index: AnyIndex, mine: Sequence[Follow]) -> Follow:
-    """How what an index reads follows the tile, if the reader's dimensions do like `mine`."""
+    """Map the dimension that an index reads to the tile, if the reader's dimensions do like `mine`."""
     if not isinstance(index, Index) or index.var is None or (via := mine[index.var]).dim is None:
         return _FIXED
     # fractions take time, and nearly all are 1

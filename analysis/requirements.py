@@ -1,4 +1,4 @@
-"""What a call must fulfil: the conditions of a pipeline, apart from what it computes."""
+"""Requirements of a call: the conditions of a pipeline as a module of their own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which bodies can be computed in 16 bits, two points to a register, and with the same results.
+"""Analysis of bodies that can be computed exactly in 16 bits, two points to a register.
 
 Each value is followed as an unsigned interval. A 32-bit value has to be proven below 2**16; sums and products of
 8 and 16 bits may wrap, as their types do. Comparisons, floats and coordinates are left to whole registers.
@@ -178,7 +178,7 @@ def pairs_pay(block: Block, spans: Mapping[SSAValue, Span]) -> bool:
     return 0 < together <= 2 * sum(instruction_cost(op) for op in work)
 
 
-def columns_apart(vector: int, gain: float) -> int:
+def best_pair_stride(vector: int, gain: float) -> int:
     """Columns from one point of a register to the other: neighbours where that is no loss, else half of a lane's.
 
     Neighbours come out of words of memory, and go back, as they lie there, and few registers of the lanes beside hold
@@ -203,10 +203,10 @@ _SHUFFLE = 2.0
 
 
 @functools.cache
-def _cost_beside(vector: int, apart: int, reach: tuple[int, int]) -> float:
+def _cost_beside(vector: int, stride: int, reach: tuple[int, int]) -> float:
     """Of the registers with columns beside a lane's own (`Layout.between`)."""
     columns = (-reach[0], vector + reach[1])
-    layout = Layout((0, 0), (1, vector), (1, 1), columns, rows=(0, 1), packed=2, apart=apart)
+    layout = Layout((0, 0), (1, vector), (1, 1), columns, rows=(0, 1), packed=2, pair_stride=stride)
     parts = [layout.parts(start) for start in layout.between]
     shuffled = {start for found in parts for start in found if not 0 <= start < vector}
     return sum(len(found) > 1 for found in parts) + _SHUFFLE * len(shuffled)

@@ -13,13 +13,14 @@ from xdsl.dialects.builtin import IntegerType, Signedness
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from tilefuse.analysis.access import accesses, coordinates
+from tilefuse.analysis.first_best import FirstBest, first_best
 from tilefuse.analysis.index import AnyIndex, GeneralIndex, Index, classify
 from tilefuse.dialects.img.ops import SET, UpdateOp
 from tilefuse.dialects.img.types import FuncType
 
 
 class Axis(StrEnum):
-    """What an update does along one of its coordinates."""
+    """Access of an update along one of its coordinates."""
 
     Pure = "pure"
     """Each point writes at its own place: all may run at once."""
@@ -34,7 +35,7 @@ class Axis(StrEnum):
 
 
 class WriteMap(StrEnum):
-    """Where an update writes."""
+    """Map from the coordinates of an update to the point that it writes."""
 
     Identity = "identity"
     """At coordinates that stand alone, and at constants."""
@@ -59,7 +60,7 @@ class UpdateFacts:
 
     @cached_property
     def write_map(self) -> WriteMap:
-        """Where it writes."""
+        """The map of its write."""
         of, write = coordinates(self.update), self.update.write_op
         computed = [v for v in write.indices if v not in of]
         if computed or any(isinstance(i, GeneralIndex) for i in self.written):
@@ -99,11 +100,18 @@ class UpdateFacts:
         return not self.reads_itself and SET not in self.combiners
 
     @cached_property
+    def first_best(self) -> FirstBest | None:
+        """What it keeps of the best of its points alone, as argmin does; None if it does not."""
+        return first_best(self.update)
+
+    @cached_property
     def is_exact(self) -> bool:
-        """Whether combining in another order gives the same bits: of integers, and for minima and maxima."""
+        """Whether combining in another order gives the same bits: of integers, for minima and maxima, and where the
+        first best of a domain is kept."""
+        kept = self.first_best.functions if self.first_best is not None else ()
         return all(
-            way in ("min", "max") or isinstance(old.type.storage, IntegerType)  # type: ignore[attr-defined]
-            for way, old in zip(self.combiners, self.update.olds, strict=True)
+            way in ("min", "max") or number in kept or isinstance(old.type.storage, IntegerType)  # type: ignore[attr-defined]
+            for number, (way, old) in enumerate(zip(self.combiners, self.update.olds, strict=True))
         )
 
     def identity(self, number: int) -> float | int | None:

@@ -9,10 +9,13 @@ times: below 1 means that we lose. `cpu` is the same of processor time. Needs th
 from __future__ import annotations
 
 import argparse
+import datetime
 import json
+import os
 import sys
 import time
 from collections.abc import Callable, Sequence
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -182,6 +185,17 @@ def agree(a: np.ndarray, b: np.ndarray) -> bool:
     return bool(np.mean(np.isclose(a, b, rtol=1e-3, atol=1e-5)) > 0.999)
 
 
+def conditions() -> dict[str, Any]:
+    """The command, the day, the threads and the versions that figures belong to."""
+    words = [f"{name}={value}" for name in ("OMP_NUM_THREADS", "HL_NUM_THREADS") if (value := os.environ.get(name))]
+    return {
+        "date": datetime.date.today().isoformat(),
+        "command": " ".join([*words, "python", f"benchmarks/{Path(sys.argv[0]).name}", *sys.argv[1:]]),
+        "cores": os.cpu_count(),
+        "halide": version("halide"),
+    }
+
+
 def main() -> None:
     """Print a row per pipeline; write all as JSON if asked to."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
@@ -220,7 +234,7 @@ def main() -> None:
         )
         rows.append({"pipeline": name, "size": given.size, "ms": found, "ratio": ratio, "cpu": cpu, "agree": same})
     if given.out:
-        given.out.write_text(json.dumps(rows, indent=1) + "\n")
+        given.out.write_text(json.dumps({**conditions(), "rows": rows}, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -52,7 +52,7 @@ def file_position(location: Attribute) -> SourcePosition | None:
 
 
 def position_of(op: Operation | None) -> SourcePosition | None:
-    """Where `op` stands in its source text; a pass may make ops without one, then the enclosing op's."""
+    """The position of `op` in its source text; a pass may make ops without one, then the enclosing op's."""
     while op is not None:
         if position := file_position(op.location):
             return position

@@ -22,7 +22,7 @@ from xdsl.utils.str_enum import StrEnum
 
 
 class ShuffleMode(StrEnum):
-    """Which lane a value comes from: `up` is the lane with a smaller index, `down` with a larger."""
+    """The lane that a value comes from: `up` is the lane with a smaller index, `down` with a larger."""
 
     Up = "up"
     Down = "down"

@@ -79,7 +79,7 @@ class DeviceAsyncCopyOp(IRDLOperation):
 
     @property
     def elements(self) -> int:
-        """How many elements are copied."""
+        """The number of elements copied."""
         return self.dst_elements.value.data
 
     def verify_(self) -> None:

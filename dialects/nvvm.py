@@ -39,7 +39,7 @@ class GriddepcontrolOp(IRDLOperation):
 
 
 class MemScope(StrEnum):
-    """Who sees what was written before a memory barrier: the threads of the block, or of the GPU."""
+    """Scope of a memory barrier, which sees the writes before it: the threads of the block, or of the GPU."""
 
     Cta = "cta"
     Gpu = "gpu"

@@ -1,4 +1,4 @@
-"""Where an operation may stand, by the names of its parents: their classes know their children, not the other way."""
+"""Parents that an operation may have, by name: their classes know their children, not the other way."""
 
 from __future__ import annotations
 

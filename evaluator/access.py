@@ -30,7 +30,7 @@ class Exterior(NamedTuple):
 
 @dataclass(frozen=True)
 class Access:
-    """Which points of which function a grid of indices reads."""
+    """Points of a function that a grid of indices reads."""
 
     func: SSAValue
     indices: list[Array]

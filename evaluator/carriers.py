@@ -1,4 +1,4 @@
-"""How values travel through the evaluator: the NumPy dtype of every IR type, and rounding to it.
+"""Carriers of values in the evaluator: the NumPy dtype of every IR type, and rounding to it.
 
 arith is signless, so integers are carried unsigned and a rule reads them as signed where its op says so.
 i1 is bool, index is int64. bf16, which NumPy lacks, is carried in float32 that hold only bf16 values.

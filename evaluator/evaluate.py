@@ -191,7 +191,7 @@ class _Evaluation:
         return {stage: last_use[stage] for stage in self.stages if stage in asked}
 
     def _guarded_points(self, op: RequireOp, asked: Mapping[Operation, Spans]) -> Box | None:
-        """Where a condition must hold: where the stage is computed that it is for, which stands in front of it."""
+        """The points at which a condition must hold: those of the stage in front of it, which it is for."""
         assert op.guarded is not None
         guarded = defining_op(op.guarded)
         assert isinstance(guarded, Definition)

@@ -42,7 +42,7 @@ _UNORDERED: dict[str, np.ufunc] = {
 
 
 class Reader(NamedTuple):
-    """Who reads: its name for messages, the grid that it computes on, and its reads that data decide."""
+    """The reader of a function: its name for messages, the grid that it computes on, and its reads that data decide."""
 
     name: str
     grid: Box

@@ -169,14 +169,14 @@ class ExecutionModel(ABC):
 
     @abstractmethod
     def code(self, group: GroupOp, model: PipelineModel, *, warps: bool) -> Code:
-        """How much is written out for a thread. `warps`: whether the machine has any."""
+        """Count the operations written out for a thread. `warps`: whether the machine has any."""
 
     def smaller(self, group: GroupOp, model: PipelineModel) -> ScheduleAttr | None:
         """The next smaller schedule; None if there is none."""
         return None
 
-    def fewer_blocks(self, group: GroupOp, spill: Spill) -> ScheduleAttr | None:
-        """The schedule with registers shared by fewer blocks, if that may be what makes them spill."""
+    def fewer_registers(self, group: GroupOp, spill: Spill) -> ScheduleAttr | None:
+        """The schedule with more registers for a thread, or less for it to hold, if that may end its spilling."""
         return None
 
     # --- lowering (`lower-groups` and below)
@@ -195,6 +195,10 @@ class ExecutionModel(ABC):
     def workspaces(self, group: GroupOp) -> Sequence[Workspace]:
         """Memory that the kernel uses beside its functions; the kernel's last arguments."""
         return ()
+
+    def reorders(self, group: GroupOp) -> bool:
+        """Whether terms of the group's update are joined in another order than the domain's, and one could tell."""
+        return False
 
     def dynamic_shared(self, group: GroupOp) -> int:
         """Bytes of shared memory that a launch asks for: those of the kernel's array marked `kernel.dynamic`."""

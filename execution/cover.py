@@ -1,15 +1,15 @@
-"""What the tiles of a kernel have to cover: the box in the anchor's coordinates, from the boxes of what is stored."""
+"""Iteration space of a kernel's tiles: the box in the anchor's coordinates, from the boxes of what is stored."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from tilefuse.lowering.emit import Emitter, Num
-from tilefuse.lowering.reads import Buffer
+from tilefuse.lowering.reads import KernelBuffer
 from tilefuse.lowering.stored import Stored
 
 
-def first_covered(e: Emitter, stored: Sequence[Stored], outputs: Sequence[Buffer], dim: int) -> Num:
+def first_covered(e: Emitter, stored: Sequence[Stored], outputs: Sequence[KernelBuffer], dim: int) -> Num:
     """The least coordinate of the anchor along `dim` that has a point to be stored."""
     first: Num = outputs[stored[0].first].mins[dim]
     for s in stored[1:]:
@@ -20,7 +20,7 @@ def first_covered(e: Emitter, stored: Sequence[Stored], outputs: Sequence[Buffer
     return first
 
 
-def end_covered(e: Emitter, stored: Sequence[Stored], outputs: Sequence[Buffer], dim: int) -> Num:
+def end_covered(e: Emitter, stored: Sequence[Stored], outputs: Sequence[KernelBuffer], dim: int) -> Num:
     """The coordinate behind the greatest such one."""
     out = outputs[stored[0].first]
     end = e.add(out.mins[dim], out.extent(dim, e))

@@ -30,7 +30,7 @@ def nominal_box(model: PipelineModel, output: int, extent: Sequence[int]) -> tup
 
 @dataclass(frozen=True)
 class UpdateWork:
-    """What an update does for a picture of nominal size."""
+    """Work of an update for a picture of nominal size."""
 
     pure: tuple[int, ...]
     """Points along each pure coordinate."""
@@ -77,13 +77,13 @@ class GroupFacts:
 
     @cached_property
     def update(self) -> UpdateFacts:
-        """What a group that holds an update does."""
+        """The update of a group that holds one."""
         assert isinstance(self.definition, UpdateOp)
         return UpdateFacts(self.definition)
 
     @cached_property
     def update_work(self) -> UpdateWork:
-        """How much a group that holds an update does."""
+        """The work of a group that holds an update."""
         op = self.update.update
         needed = self.model.nodes[self.output].needed or nominal_extents((None,) * op.rank, self.extent)
         points = nominal_domain(op, needed, self.extent)
@@ -117,5 +117,5 @@ class GroupFacts:
 
     @cached_property
     def follow(self) -> Mapping[int, tuple[Follow, ...]]:
-        """How the dimensions of each member follow the tile. Raises NotFusable for an illegal group."""
+        """The mapping of each member's dimensions to the tile. Raises NotFusable for an illegal group."""
         return follow_chain(self.model, self.members, self.output)

@@ -24,16 +24,19 @@ class Features(ABC):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Roofline(Features):
-    """The least that can be said: memory and instructions hide behind each other."""
+    """Counts that every model's time starts from: memory and instructions hide behind each other."""
 
     bytes: float
     """From and to main memory, of the whole kernel."""
     instructions: float
     """Of all threads, or of all vector lanes of a CPU."""
 
+    def roofline(self, machine: Machine) -> tuple[float, float]:
+        """Microseconds of main memory, and of the instructions, each alone at its full rate."""
+        return self.bytes / machine.bytes_per_us, self.instructions / machine.instructions_per_us
+
     def analytical(self, machine: Machine) -> float:
-        memory, compute = self.bytes / machine.bytes_per_us, self.instructions / machine.instructions_per_us
-        return max(memory, compute) + machine.launch_us
+        return max(self.roofline(machine)) + machine.launch_us
 
 
 def predict(features: Features, machine: Machine) -> float:

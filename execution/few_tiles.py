@@ -1,4 +1,4 @@
-"""How many tiles a CPU has one thread compute: waking the others takes longer than few tiles of little work."""
+"""Grain size on CPUs, the least tiles of a thread: waking the others takes longer than few tiles of little work."""
 
 from __future__ import annotations
 

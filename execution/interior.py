@@ -13,10 +13,10 @@ from tilefuse.analysis.regions import own_spans, regions
 from tilefuse.dialects.img.ops import BoundaryOp
 from tilefuse.execution.plan import KernelPlan
 from tilefuse.lowering.emit import Emitter, Num
-from tilefuse.lowering.reads import Buffer, Tile, scalar_index
+from tilefuse.lowering.reads import KernelBuffer, TileContext, scalar_index
 
 
-def is_interior(e: Emitter, plan: KernelPlan, tile: Tile, outputs: Sequence[Buffer]) -> SSAValue:
+def is_interior(e: Emitter, plan: KernelPlan, tile: TileContext, outputs: Sequence[KernelBuffer]) -> SSAValue:
     """Whether all that a tile stores lies in its box, and what it reads in each boundary's box, and in the buffers."""
     sizes, origin, align = plan.sizes, tile.origin, plan.align
     out = outputs[plan.stored[0].first]

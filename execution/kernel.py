@@ -26,12 +26,12 @@ from tilefuse.execution.plan import KernelPlan
 from tilefuse.execution.stream import emit_stream
 from tilefuse.lowering.abi import function_of, kernel_name, memref_type, threads
 from tilefuse.lowering.emit import INDEX, SHARED, Emitter, Num
-from tilefuse.lowering.reads import Buffer, Tile, shared_masks
+from tilefuse.lowering.reads import KernelBuffer, TileContext, shared_masks
 from tilefuse.lowering.symbols import word
 
 REGISTER_BOUNDED = "register_bounded"
 """On a group: the compiler, left to itself, takes more registers than leave room for the schedule's `blocks`, or fewer
-where there should be room for no more. So its kernel has a bound, as have those with a version for the sides."""
+where there should be room for no more. So its kernel has a bound, as have those with a version for tiles at x edges."""
 
 
 def emit_functions(plan: KernelPlan) -> list[func.FuncOp]:
@@ -82,8 +82,8 @@ class _Function:
         self.block = Block(arg_types=types)
         for value, hint in zip(self.block.args, hints, strict=True):
             value.name_hint = hint
-        self.buffers: dict[SSAValue, Buffer] = {}
-        self.outputs: list[Buffer] = []
+        self.buffers: dict[SSAValue, KernelBuffer] = {}
+        self.outputs: list[KernelBuffer] = []
         self.scalars: dict[SSAValue, SSAValue] = {}
         rest = iter(self.block.args)
         for arg in self.args:
@@ -92,7 +92,7 @@ class _Function:
                 self.scalars[arg.value] = first
                 continue
             assert isinstance(arg.value.type, FuncType)
-            buffer = Buffer(first, [next(rest) for _ in range(arg.value.type.rank.data)])
+            buffer = KernelBuffer(first, [next(rest) for _ in range(arg.value.type.rank.data)])
             if arg.kind == "output":
                 self.outputs.append(buffer)
             else:
@@ -100,24 +100,26 @@ class _Function:
         self.extra = list(rest)
 
 
-_Emission = Callable[[Emitter, Tile, Sequence[Buffer]], None]
+_Emission = Callable[[Emitter, TileContext, Sequence[KernelBuffer]], None]
 
 
 def _tile_function(plan: KernelPlan, role: str, emission: _Emission) -> func.FuncOp:
     """A function of a tile: its origin, what is known of it, and the arrays that tiles share."""
     rank = plan.rank
     one_by_one = [f"{_hint(value, 'value')}_aligned" for value in plan.checked] if plan.one_by_one else []
-    sides = ["sides"] if plan.x_edge_version else []
-    flags: list[tuple[str, Attribute]] = [(name, i1) for name in ("border", "whole", *sides, *one_by_one)]
+    x_edge = ["x_edge_only"] if plan.x_edge_version else []
+    flags: list[tuple[str, Attribute]] = [(name, i1) for name in ("border", "vectors_uniform", *x_edge, *one_by_one)]
     shared: list[tuple[str, Attribute]] = [*plan.shared_arrays, ("parity", INDEX)] if plan.shared_arrays else []
     body = _Function(plan, [*_origin_arguments(plan), *flags, *shared])
     e = Emitter(body.block)
-    tile = Tile(list(body.extra[:rank]), body.extra[rank], body.buffers, body.scalars, masks=shared_masks(plan.group))
-    tile.whole, tile.output = body.extra[rank + 1], body.outputs[plan.stored[0].first]
-    if sides:
-        tile.sides = body.extra[rank + 2]
-    each = body.extra[rank + 2 + len(sides) : rank + len(flags)]
-    aligned = each if plan.one_by_one else [tile.whole] * len(plan.checked)
+    tile = TileContext(
+        list(body.extra[:rank]), body.extra[rank], body.buffers, body.scalars, masks=shared_masks(plan.group)
+    )
+    tile.vectors_uniform, tile.output = body.extra[rank + 1], body.outputs[plan.stored[0].first]
+    if x_edge:
+        tile.x_edge_only = body.extra[rank + 2]
+    each = body.extra[rank + 2 + len(x_edge) : rank + len(flags)]
+    aligned = each if plan.one_by_one else [tile.vectors_uniform] * len(plan.checked)
     tile.aligned = dict(zip(plan.checked, aligned, strict=True))
     if shared:
         *tile.prefetched, tile.parity = body.extra[rank + len(flags) :]
@@ -129,7 +131,7 @@ def _requests(plan: KernelPlan) -> func.FuncOp:
     """Asks for a tile's part of what the tiles load, before it may be loaded."""
     body = _Function(plan, _origin_arguments(plan))
     e = Emitter(body.block)
-    plan.request(e, Tile(list(body.extra), e.true(), body.buffers, body.scalars), body.outputs)
+    plan.request(e, TileContext(list(body.extra), e.true(), body.buffers, body.scalars), body.outputs)
     return _inlined(function_of(plan.group, "ahead"), body, e)
 
 
@@ -195,7 +197,7 @@ class _Kernel:
             self.counts.append(e.ceildiv(extent, plan.sizes[d], f"tiles_{letter(d)}"))
 
     def _deep(self, bz: Num) -> list[Num]:
-        """Which tile a block has in each dimension from the third on: blocks count them all along z."""
+        """The tile of a block in each dimension from the third on: blocks count them all along z."""
         e, rest = self.e, bz
         deep: list[Num] = []
         for n in self.counts[2:-1]:
@@ -207,7 +209,7 @@ class _Kernel:
         return deep
 
     def _origin(self, row: Num) -> list[Num]:
-        """Where the tile in row `row` of tiles begins."""
+        """The origin of the tile in row `row` of tiles."""
         e, plan = self.e, self.plan
         places = [self.column, row, *self.deep][: plan.rank]
         origin = [e.add(self.firsts[d], e.mul(places[d], plan.sizes[d]), f"{letter(d)}0") for d in range(plan.rank)]
@@ -216,7 +218,7 @@ class _Kernel:
         return origin
 
     def last(self, d: int) -> Num:
-        """Where the last tile that lies in the picture begins; the first tile, if none does."""
+        """The origin of the last tile in the picture; the first tile, if none does."""
         e, plan = self.e, self.plan
         return e.max(e.sub(end_covered(e, plan.stored, self.function.outputs, d), plan.sizes[d]), self.firsts[d])
 
@@ -228,7 +230,7 @@ class _Kernel:
             versions = _Versions(self, function_of(plan.group, role), (), more)
             versions.call(versions.yes, versions.no, origin)
             return
-        tile = Tile(origin, e.true(), function.buffers, function.scalars)
+        tile = TileContext(origin, e.true(), function.buffers, function.scalars)
         interior = is_interior(e, plan, tile, function.outputs)
         starts = plan.aligned(e, function.buffers | dict(zip(plan.group.funcs, function.outputs, strict=True)), origin)
         # where launches differ, the body asks of each function as its rows are moved; else each case has a version
@@ -264,27 +266,33 @@ class _Versions:
         self.yes, self.no = self.e.true(), self.e.false()
 
     def call(
-        self, border: SSAValue, whole: SSAValue, origin: Sequence[Num], *, apart: bool = False, sides: bool = False
+        self,
+        border: SSAValue,
+        vectors_uniform: SSAValue,
+        origin: Sequence[Num],
+        *,
+        x_edge_only: bool = False,
+        no_cse: bool = False,
     ) -> None:
         """The version for these flags."""
         arguments = self.function.block.args
-        at_sides = [self.yes if sides else self.no] if self.plan.x_edge_version else []
-        flags = [border, whole, *at_sides, *self.one_by_one]
+        x_edge = [self.yes if x_edge_only else self.no] if self.plan.x_edge_version else []
+        flags = [border, vectors_uniform, *x_edge, *self.one_by_one]
         operands = [*arguments, *(self.e.value(o) for o in origin), *flags, *self.more]
         version = func.CallOp(SymbolRefAttr(self.name), operands, [])
-        if apart:
+        if no_cse:
             # without it the compiler computes before the branch what versions have in common: it takes up to
             # half as many registers again
             version.attributes["kernel.no_cse"] = IntegerAttr(len(arguments), i64)
         self.e.effect(version)
 
-    def either(self, border: SSAValue, whole: SSAValue | None, origin: Sequence[Num]) -> None:
-        """The version for what is whole, or the one for what is not; None where it never is."""
-        if whole is None:
+    def either(self, border: SSAValue, uniform: SSAValue | None, origin: Sequence[Num]) -> None:
+        """Emit the version for tiles of uniform vectors, or the other one; None where vectors never are uniform."""
+        if uniform is None:
             self.call(border, self.no, origin)
             return
-        each = (partial(self.call, border, flag, origin, apart=border is self.yes) for flag in (self.yes, self.no))
-        self.e.choose(whole, *each)
+        each = (partial(self.call, border, flag, origin, no_cse=border is self.yes) for flag in (self.yes, self.no))
+        self.e.choose(uniform, *each)
 
     def at_border(self, aligned: SSAValue | None, origin: Sequence[Num]) -> None:
         """Emit the versions of a tile that is not interior."""
@@ -293,16 +301,16 @@ class _Versions:
         if plan.moves_in:
             # what both have is the other one's
             moved[0] = e.min(origin[0], self.kernel.last(0))
-        tile = Tile(moved, self.yes, self.function.buffers, self.function.scalars)
-        whole = plan.whole(e, tile, outputs)
-        whole = None if whole is None else e.both(aligned, whole)
+        tile = TileContext(moved, self.yes, self.function.buffers, self.function.scalars)
+        uniform = plan.vectors_uniform(e, tile, outputs)
+        uniform = None if uniform is None else e.both(aligned, uniform)
         if not plan.x_edge_version:
-            self.either(self.yes, whole, moved)
+            self.either(self.yes, uniform, moved)
             return
-        sides = e.both(whole, plan.at_x_edges(e, tile, outputs))
-        assert sides is not None
-        alone = partial(self.call, self.yes, self.yes, moved, apart=True, sides=True)
-        e.choose(sides, alone, lambda: self.either(self.yes, whole, moved))
+        x_edge_only = e.both(uniform, plan.at_x_edges(e, tile, outputs))
+        assert x_edge_only is not None
+        alone = partial(self.call, self.yes, self.yes, moved, x_edge_only=True, no_cse=True)
+        e.choose(x_edge_only, alone, lambda: self.either(self.yes, uniform, moved))
 
 
 def bound(group: GroupOp, kernel: func.FuncOp) -> None:

@@ -15,7 +15,7 @@ from tilefuse.execution.tile_grid import origin_alignment
 from tilefuse.execution.tile_schedule import TileSchedule
 from tilefuse.lowering.abi import kernel_args
 from tilefuse.lowering.emit import Emitter, Num
-from tilefuse.lowering.reads import Buffer, Tile
+from tilefuse.lowering.reads import KernelBuffer, TileContext
 from tilefuse.lowering.stored import follow_of, stored_stages
 
 
@@ -36,7 +36,7 @@ class KernelPlan(ABC):
         """What a tile stores, the anchor first."""
         self.sizes = self.schedule.tile_sizes
         self.align = origin_alignment(group, model)
-        """Tile origins are multiples of this, per dimension."""
+        """TileContext origins are multiples of this, per dimension."""
         self.args = kernel_args(group)
         self.reads: Sequence[tuple[SSAValue, Sequence[Span]]] = ()
         """What interior tiles read beside the stages' regions: per buffer, relative to the tile's origin in x and y."""
@@ -47,7 +47,7 @@ class KernelPlan(ABC):
         self.one_by_one = False
         """Whether the tile body is told that of each function, instead of having a version for all and for others."""
         self.x_edge_version = False
-        """Whether border tiles that lie at the sides of the picture alone have a version (`at_x_edges`)."""
+        """Whether border tiles that are cut off along x only have a version (`at_x_edges`)."""
         self.one_version = False
         """Whether all tiles run one text, which asks itself where the picture ends: as that of border tiles."""
         self.moves_in = False
@@ -61,28 +61,28 @@ class KernelPlan(ABC):
         """So many rows of tiles below its own is the tile whose inputs a block asks for; 0 for none."""
 
     @abstractmethod
-    def body(self, e: Emitter, tile: Tile, outputs: Sequence[Buffer]) -> None:
+    def body(self, e: Emitter, tile: TileContext, outputs: Sequence[KernelBuffer]) -> None:
         """Emit what computes and stores a tile."""
 
-    def fetch(self, e: Emitter, tile: Tile, outputs: Sequence[Buffer]) -> None:
+    def fetch(self, e: Emitter, tile: TileContext, outputs: Sequence[KernelBuffer]) -> None:
         """Emit the copies into `shared_arrays` of the inputs of a tile that is computed later."""
         raise NotImplementedError(f"{type(self).__name__} has shared arrays and no fetch")
 
-    def request(self, e: Emitter, tile: Tile, outputs: Sequence[Buffer]) -> None:
+    def request(self, e: Emitter, tile: TileContext, outputs: Sequence[KernelBuffer]) -> None:
         """Emit the requests for a tile's own part of the inputs, before it may be loaded, if there are `rows_ahead`."""
         raise NotImplementedError(f"{type(self).__name__} has rows ahead and no request")
 
-    def aligned(self, e: Emitter, buffers: dict[SSAValue, Buffer], origin: Sequence[Num]) -> list[SSAValue]:
+    def aligned(self, e: Emitter, buffers: dict[SSAValue, KernelBuffer], origin: Sequence[Num]) -> list[SSAValue]:
         """Whether rows of each `checked` function start where vectors may."""
         return []
 
-    def whole(self, e: Emitter, tile: Tile, outputs: Sequence[Buffer]) -> SSAValue | None:
-        """Whether in a border tile all that a thread moves of a row lies inside or outside of its box as one.
+    def vectors_uniform(self, e: Emitter, tile: TileContext, outputs: Sequence[KernelBuffer]) -> SSAValue | None:
+        """Whether each vector that a thread of a border tile moves lies inside its box with all columns, or outside.
 
         None where that is never so: border tiles have one version then.
         """
         return None
 
-    def at_x_edges(self, e: Emitter, tile: Tile, outputs: Sequence[Buffer]) -> SSAValue | None:
-        """Whether a tile lies at the sides of the picture alone, if there is an `x_edge_version`."""
+    def at_x_edges(self, e: Emitter, tile: TileContext, outputs: Sequence[KernelBuffer]) -> SSAValue | None:
+        """Whether a border tile is cut off along x only, if there is an `x_edge_version`."""
         return None

@@ -15,7 +15,7 @@ from tilefuse.analysis.access import behind_boundaries
 from tilefuse.dialects.nvgpu import COPY_BYTES, DeviceAsyncCopyOp
 from tilefuse.execution.operands import Axis, Operand
 from tilefuse.lowering.emit import SHARED, Num
-from tilefuse.lowering.reads import Buffer, read_global
+from tilefuse.lowering.reads import KernelBuffer, read_global
 from tilefuse.lowering.update_body import UpdateFunction
 from tilefuse.targets.limits import STATIC_SHARED_LIMIT
 
@@ -58,7 +58,7 @@ class Staging:
         starts = [0, *accumulate(sizes)]
         return [e.op(memref.ViewOp(whole, e.value(s), [], t), "staged") for s, t in zip(starts, types, strict=False)]
 
-    def _buffer(self, operand: Operand) -> Buffer:
+    def _buffer(self, operand: Operand) -> KernelBuffer:
         return self.function.tile.buffers[behind_boundaries(operand.source)[0]]
 
     # --- copies
@@ -67,15 +67,7 @@ class Staging:
         """Begin to copy the operands of a slice into a buffer, each thread its share."""
         for operand, array in zip(self.operands, self.arrays, strict=True):
             low = [self._bound(axis, where, lowest=True) for axis in operand.axes]
-            limits = [
-                (
-                    self._bound(axis, where, lowest=True, inside=True),
-                    self._bound(axis, where, lowest=False, inside=True),
-                )
-                if any(v in where.lasts for v in axis.terms)
-                else None
-                for axis in operand.axes
-            ]
+            limits = [self._limits(axis, where) for axis in operand.axes]
             self._copy_box(operand, array, buffer, low, limits, thread)
 
     def _limits(self, axis: Axis, where: Slice) -> tuple[Num, Num] | None:
@@ -166,12 +158,12 @@ class Staging:
         contiguous = _rows_are_contiguous(_type(self._buffer(operand)))
         return is_whole and contiguous and self._is_plain(operand) and operand.width * operand.bytes in COPY_BYTES
 
-    def _lies_well(self, buffer: Buffer, first: Num, bytes: int) -> SSAValue:
+    def _lies_well(self, buffer: KernelBuffer, first: Num, bytes: int) -> SSAValue:
         """Whether vectors of so many bytes may lie at `first` of every row."""
         return vectors_lie(self.function, buffer, first, bytes)
 
 
-def vectors_lie(function: UpdateFunction, buffer: Buffer, first: Num, bytes: int) -> SSAValue:
+def vectors_lie(function: UpdateFunction, buffer: KernelBuffer, first: Num, bytes: int) -> SSAValue:
     """Whether vectors of so many bytes may lie at coordinate `first` of every row of a function."""
     e, size = function.e, _element_bytes(buffer)
     metadata = memref.ExtractStridedMetaDataOp(buffer.memref)
@@ -183,17 +175,17 @@ def vectors_lie(function: UpdateFunction, buffer: Buffer, first: Num, bytes: int
     return e.compare("eq", e.op(arith.AndIOp(low, e.value(bytes - 1))), 0)
 
 
-def rows_are_contiguous(buffer: Buffer) -> bool:
+def rows_are_contiguous(buffer: KernelBuffer) -> bool:
     """Whether neighbours along x are so in memory, as the kernel knows."""
     return _rows_are_contiguous(_type(buffer))
 
 
-def _type(buffer: Buffer) -> MemRefType:
+def _type(buffer: KernelBuffer) -> MemRefType:
     assert isinstance(buffer.memref.type, MemRefType)
     return buffer.memref.type
 
 
-def _element_bytes(buffer: Buffer) -> int:
+def _element_bytes(buffer: KernelBuffer) -> int:
     element = _type(buffer).element_type
     return max(1, int(getattr(element, "bitwidth", 8)) // 8)
 

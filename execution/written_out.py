@@ -1,4 +1,4 @@
-"""How long the code of a kernel becomes: the operations that are written out for a thread, about.
+"""Length of a kernel's code: the operations that are written out for a thread, about.
 
 Code grows with what a thread computes, and a compiler takes time and memory for all of it.
 """

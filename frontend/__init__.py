@@ -11,7 +11,7 @@ from tilefuse.frontend import bits, fixed_point, functions, inspection, printing
 from tilefuse.frontend.bits import *  # noqa: F403
 from tilefuse.frontend.boundary import BoundaryConditions
 from tilefuse.frontend.buffer import Buffer
-from tilefuse.frontend.expr import Expr, Var
+from tilefuse.frontend.expr import Expr, PrecisionWarning, Var
 from tilefuse.frontend.fixed_point import *  # noqa: F403
 from tilefuse.frontend.func import Func
 from tilefuse.frontend.functions import *  # noqa: F403
@@ -21,7 +21,7 @@ from tilefuse.frontend.ir import compile
 from tilefuse.frontend.pipeline import Pipeline
 from tilefuse.frontend.printing import *  # noqa: F403
 from tilefuse.frontend.random import *  # noqa: F403
-from tilefuse.frontend.rdom import RDom, RVar
+from tilefuse.frontend.rdom import Range, RDom, RVar
 from tilefuse.frontend.reduction import argmax, argmin, maximum, minimum, product, sum
 from tilefuse.frontend.require import require
 from tilefuse.frontend.saved import deserialize_parameters, deserialize_pipeline, serialize_pipeline
@@ -29,7 +29,7 @@ from tilefuse.frontend.schedule import *  # noqa: F403
 from tilefuse.frontend.sources import FuncTupleElementRef, Tuple
 from tilefuse.frontend.target import *  # noqa: F403
 from tilefuse.frontend.types import BFloat, Bool, Float, Handle, Int, Type, TypeCode, UInt
-from tilefuse.frontend.update import undef
+from tilefuse.frontend.update import UpdateWarning, undef
 
 
 def vars(names: str) -> tuple[Var, ...]:
@@ -70,9 +70,10 @@ _IMPLICIT = ["_", *(f"_{i}" for i in range(10))]
 # The names of functions are those of Halide, so some hide Python's own: `from tilefuse import *` would too.
 __all__ = [
     "BFloat", "Bool", "BoundaryConditions", "Buffer", "Expr", "Float", "Func", "FuncTupleElementRef", "HalideError",
-    "Handle", "ImageParam", "Int", "OutputImageParam", "Param", "Pipeline", "PipelineError", "RDom", "RVar", "Tuple",
-    "Type", "TypeCode", "UInt", "Var", "argmax", "argmin", "compile", "deserialize_parameters", "deserialize_pipeline",
-    "evaluate", "evaluate_may_gpu", "funcs", "lambda_func", "maximum", "minimum", "product", "require",
-    "serialize_pipeline", "sum", "undef", "vars", *_IMPLICIT, *bits.__all__, *fixed_point.__all__, *functions.__all__,
-    *inspection.__all__, *printing.__all__, *random.__all__, *schedule.__all__, *target.__all__,
+    "Handle", "ImageParam", "Int", "OutputImageParam", "Param", "Pipeline", "PipelineError", "PrecisionWarning",
+    "RDom", "RVar", "Range", "Tuple", "Type", "TypeCode", "UInt", "UpdateWarning", "Var", "argmax", "argmin",
+    "compile", "deserialize_parameters", "deserialize_pipeline", "evaluate", "evaluate_may_gpu", "funcs",
+    "lambda_func", "maximum", "minimum", "product", "require", "serialize_pipeline", "sum", "undef", "vars",
+    *_IMPLICIT, *bits.__all__, *fixed_point.__all__, *functions.__all__, *inspection.__all__, *printing.__all__,
+    *random.__all__, *schedule.__all__, *target.__all__,
 ]  # fmt: skip

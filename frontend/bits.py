@@ -12,19 +12,19 @@ from tilefuse.frontend.walk import describe
 
 
 def popcount(value: Any) -> Expr:
-    """How many bits of an integer are set, in its type."""
+    """Count the bits of an integer that are set, in its type."""
     x = _integer("popcount", value)
     return x if x.type().is_bool() else node("popcount", x.type(), (x,))
 
 
 def count_leading_zeros(value: Any) -> Expr:
-    """How many zeros stand above the highest bit of an integer that is set; of 0 the width."""
+    """Count the zeros above the highest bit of an integer that is set; of 0 the width."""
     x = _integer("count_leading_zeros", value)
     return ~x if x.type().is_bool() else node("count_leading_zeros", x.type(), (x,))
 
 
 def count_trailing_zeros(value: Any) -> Expr:
-    """How many zeros stand below the lowest bit of an integer that is set; of 0 the width."""
+    """Count the zeros below the lowest bit of an integer that is set; of 0 the width."""
     x = _integer("count_trailing_zeros", value)
     return ~x if x.type().is_bool() else node("count_trailing_zeros", x.type(), (x,))
 

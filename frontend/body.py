@@ -11,7 +11,7 @@ from xdsl.ir import Block, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 
 from tilefuse.dialects.img import ops as img
-from tilefuse.frontend.emit import Emitter
+from tilefuse.frontend.emit import BodyEmitter
 from tilefuse.frontend.expr import Expr
 from tilefuse.frontend.index_form import Linear, Quotient, linear_forms
 from tilefuse.frontend.inputs import Param
@@ -40,7 +40,7 @@ class BodyBuilder:
     """Computes values in `block`. Each node is computed once, however often it is used."""
 
     def __init__(self, block: Block, scope: Scope, coordinates: Mapping[Hashable, SSAValue] | None = None):
-        self._emit = Emitter(block)
+        self._emit = BodyEmitter(block)
         self._scope = scope
         self._coordinates = coordinates or {}
         self._values: dict[int, SSAValue] = {}
@@ -96,7 +96,7 @@ class BodyBuilder:
         return self._emit.add(img.ReadOp(self._scope.function(source, value_index), indices, map))
 
     def position(self, args: Sequence[Expr]) -> tuple[AffineMap, list[SSAValue]]:
-        """Where something is written: the map of the access, and the values that it takes."""
+        """The position of a write: the map of the access, and the values that it takes."""
         return self._access(linear_forms(args))
 
     def _access(self, forms: Sequence[Linear]) -> tuple[AffineMap, list[SSAValue]]:

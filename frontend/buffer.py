@@ -186,7 +186,7 @@ class Buffer(PlacedArray):
             function(list(reversed(point)))
 
     def number_of_elements(self) -> int:
-        """How many values there are."""
+        """The number of values."""
         return int(self.array.size)
 
     def size_in_bytes(self) -> int:

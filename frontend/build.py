@@ -67,7 +67,7 @@ def inputs_of(sources: Sequence[Source], required: Sequence[Expr] = ()) -> tuple
 
 
 def asked_of_calls(sources: Sequence[Source], own: Sequence[Requirement]) -> list[Requirement]:
-    """What a pipeline requires of all calls: of itself, and by the promises of its images."""
+    """The requirements of a pipeline on all calls: of itself, and by the promises of its images."""
     return [*own, *(made for s in sources if isinstance(s, ImageParam) for made in promises_of(s))]
 
 

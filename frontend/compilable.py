@@ -1,4 +1,4 @@
-"""What can be compiled: inputs, outputs, and the IR from the ones to the others."""
+"""Compilable objects: inputs, outputs, and the IR in between."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tilefuse.frontend.types import Type
 
 
 class Compilable:
-    """What a Pipeline is, as far as compiling it goes."""
+    """A Pipeline, as far as compiling it goes."""
 
     def __init__(self) -> None:
         self._programs: dict[Any, Any] = {}
@@ -49,6 +49,10 @@ class Compilable:
     def compile_jit(self, target: str | Target = "auto") -> None:
         """Compile now what a later `realize` for the same target would."""
         self.program(target_name(target), {})
+
+    def invalidate_cache(self) -> None:
+        """Forget the programs that were compiled."""
+        self._programs.clear()
 
     def program(
         self, target: Any, options: dict[str, Any], layouts: Mapping[str, str] | None = None, ahead: bool = True

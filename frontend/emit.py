@@ -83,7 +83,7 @@ _MATH: dict[str, Callable[..., Operation]] = {
 }
 
 
-class Emitter:
+class BodyEmitter:
     """Appends operations to a block; equal constants are made once."""
 
     def __init__(self, block: Block):

@@ -33,6 +33,8 @@ class ValueKindError(PipelineError, ValueError):
 
 def fail(message: str, position: SourcePosition | None = None, kind: type[PipelineError] = PipelineError) -> NoReturn:
     """Raise PipelineError, or one of its kinds, at `position`, or at the user's line that is being executed."""
+    # what is shown of an array has several lines
+    message = " ".join(line.strip() for line in message.splitlines())
     raise kind(message, position=position or user_position())
 
 

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from tilefuse.dialects.diagnostics import user_position
-from tilefuse.frontend.errors import fail
-from tilefuse.frontend.types import Bool, Float, Int, Type, UInt, type_of_dtype
+from tilefuse.frontend.errors import KindError, ValueKindError, fail
+from tilefuse.frontend.types import Bool, Float, Int, Type, UInt
 from tilefuse.frontend.walk import describe
 
 I32, I64, F32, BOOL = Int(32), Int(64), Float(32), Bool()
@@ -77,10 +77,20 @@ class Expr:
         return f"<halide.Expr of type {self._type}: {describe(self)}>" if self.defined() else "<undefined halide.Expr>"
 
     def __bool__(self) -> bool:
-        raise ValueError(
+        fail(
             "an Expr cannot be converted to a bool: it has no value in Python. Use & | ~ for and, or, not, select(...) "
-            "for if, and tilefuse's own min(...) and max(...)"
+            "for if, and tilefuse's own min(...) and max(...)",
+            kind=ValueKindError,
         )
+
+    def __float__(self) -> float:
+        fail(
+            "an Expr cannot be converted to a number: it has no value in Python. Use cast(...), and tilefuse's own "
+            "sqrt, floor and so on for those of math and NumPy",
+            kind=KindError,
+        )
+
+    __int__ = __round__ = __float__
 
     __hash__ = object.__hash__
     # Without this NumPy would take an Expr for a scalar and make an array of Exprs.
@@ -257,12 +267,16 @@ def constant(type: Type, value: float) -> Expr:
     return node("const", type, (), type.wrapped(int(value)))
 
 
+def plain(value: Any) -> Any:
+    """`value`, a number of NumPy's as Python's: to Halide, too, both are literals without a type."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
 def as_expr(value: Any) -> Expr:
     """An Expr as it is; a number as Halide takes it: bool, int32 (int64 if large), float32."""
     if isinstance(value, Expr):
         return value
-    if isinstance(value, np.generic) and not isinstance(value, float):
-        return constant(type_of_dtype(value.dtype), value.item())
+    value = plain(value)
     if isinstance(value, bool):
         return constant(BOOL, value)
     if isinstance(value, int):
@@ -277,6 +291,8 @@ def as_expr(value: Any) -> Expr:
         return made
     convert = getattr(value, "as_expr", None)
     if convert is None:
+        if value is ...:
+            fail("... is no value of an expression; `_` stands for all remaining coordinates")
         fail(f"a {type_name(value)} is no value of an expression; use a number or an Expr")
     return convert()  # type: ignore[no-any-return]
 
@@ -323,6 +339,7 @@ def _is_literal(value: Any) -> bool:
 
 def operands(a: Any, b: Any) -> tuple[Expr, Expr]:
     """Both sides of an operator in one type: an integer literal takes the other's, else `match_types`."""
+    a, b = plain(a), plain(b)
     if _is_literal(b) and isinstance(a, Expr):
         return a, literal(a._type, b)
     if _is_literal(a) and isinstance(b, Expr):
@@ -366,6 +383,7 @@ def _floor_division(a: Any, b: Any) -> Expr:
 
 def bitwise(op: str, a: Any, b: Any) -> Expr:
     """`a & b`, `a | b`, `a ^ b`: of bools, or of integers of one signedness, in the wider type."""
+    a, b = plain(a), plain(b)
     if _is_literal(b) and isinstance(a, Expr):
         a, b = a, literal(a._type, b)
     elif _is_literal(a) and isinstance(b, Expr):
@@ -386,6 +404,7 @@ def shift(op: str, a: Expr, by: Any) -> Expr:
     """`a << by` or `a >> by` in the wider of both widths; a negative `by` shifts the other way."""
     if a._type.is_float() or a._type.is_bool():
         fail(f"<< and >> take integers, not {a._type}")
+    by = plain(by)
     if _is_literal(by):
         if by < 0:
             op, by = ("shr" if op == "shl" else "shl"), -by

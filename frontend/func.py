@@ -48,7 +48,7 @@ class Continuation(NamedTuple):
 
 
 def _required(given: Sequence[Any]) -> tuple[tuple[Type, ...], int]:
-    """What `Func(types, dimensions, ...)` may be defined by."""
+    """The types and dimensions that `Func(types, dimensions, ...)` requires of its definition."""
     types, rank = given
     types = tuple(types) if isinstance(types, list | tuple) else (types,)
     if not all(isinstance(t, Type) for t in types) or not isinstance(rank, int):
@@ -210,7 +210,7 @@ class Func(Source, Inspection):
         return list(self._update(index).domain or ())
 
     def num_update_definitions(self) -> int:
-        """How many updates it has."""
+        """The number of updates."""
         return len(self.updates)
 
     def types(self) -> list[Type]:
@@ -316,4 +316,9 @@ class Func(Source, Inspection):
             return recorder(self, self._name, self.schedule_calls, name)
         if name == "define_extern":
             raise AttributeError(f"Func '{self._name}' has no {name}(): that is not there yet")
+        if name.startswith("compile_to"):
+            raise AttributeError(f"a Func has no {name}(): compile_to_c writes its code, and programs can be pickled")
         raise AttributeError(f"a Func has no attribute '{name}'")
+
+    def __dir__(self) -> list[str]:
+        return sorted([*super().__dir__(), *SCHEDULING])

@@ -21,6 +21,7 @@ from tilefuse.frontend.expr import (
     match_types,
     math_call,
     node,
+    plain,
     power,
 )
 from tilefuse.frontend.lerp import blend
@@ -34,6 +35,7 @@ def cast(type: Type, value: Any) -> Expr:
     if not isinstance(type, Type):
         fail(f"cast takes a type first, as in cast(UInt(8), value), not {type!r}")
     type.check_pixel("cast: a value")
+    value = plain(value)
     # A Python number goes straight to the type: f64(0.1) is not rounded to float32 first.
     if isinstance(value, int) or (isinstance(value, float) and type.is_float()):
         return constant(type, value)

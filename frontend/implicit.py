@@ -22,6 +22,6 @@ def expanded(key: Sequence[Any], remaining: int, what: str) -> tuple[Any, ...]:
 
 
 def implicit_count(values: Sequence[Expr]) -> int:
-    """How many coordinates `_` stands for in the definition of these values: one more than the last that is used."""
+    """Count the coordinates that `_` stands for in a definition of values: one more than the last that is used."""
     found = (Var.implicit_index(e) for e in postorder(values) if isinstance(e, Var))
     return max((index + 1 for index in found), default=0)

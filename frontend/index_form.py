@@ -54,7 +54,7 @@ class Linear(NamedTuple):
         return (tuple((k, t.coefficient) for k, t in self.terms.items()), self.constant)
 
     def affine(self, dimension: Callable[[Expr], AffineExpr]) -> AffineExpr:
-        """As an affine expression, with `dimension` for the leaves."""
+        """Make an affine expression of an index, with `dimension` for the leaves."""
         result: AffineExpr | None = None
         for leaf, coefficient in self.terms.values():
             if isinstance(leaf, Quotient):

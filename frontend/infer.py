@@ -36,7 +36,7 @@ def infer_input_bounds(pipeline: Compilable, sizes: Any) -> None:
 def boxes_read(
     pipeline: Compilable, outputs: Mapping[str, Box], inputs: Mapping[str, Box], params: Mapping[str, Any]
 ) -> dict[str, Box]:
-    """What outputs of these boxes read of each input; `inputs`: the boxes that the pipeline itself asks for."""
+    """The box of each input that outputs of these boxes read; `inputs`: the boxes that the pipeline itself asks for."""
     from tilefuse.runtime.inferred import input_boxes  # late: to write a pipeline nothing is needed of it
 
     return input_boxes(pipeline.to_module(), outputs, inputs, params)

@@ -8,7 +8,7 @@ import numpy as np
 
 from tilefuse.dialects.diagnostics import SourcePosition, user_position
 from tilefuse.dialects.img.types import MAX_RANK
-from tilefuse.frontend.errors import fail
+from tilefuse.frontend.errors import KindError, fail
 from tilefuse.frontend.expr import I32, Expr, as_expr, constant, node, type_name
 from tilefuse.frontend.schedule import SCHEDULING, ScheduleCall, recorder
 from tilefuse.frontend.sources import Source
@@ -30,7 +30,7 @@ class Dimension(Generic[Size]):
 
     @property
     def index(self) -> int:
-        """Which dimension it is."""
+        """The number of the dimension."""
         return self._index
 
     def min(self) -> Size:
@@ -38,7 +38,7 @@ class Dimension(Generic[Size]):
         return self._image.interval(self._index)[0]
 
     def extent(self) -> Size:
-        """How many points there are."""
+        """The number of points."""
         return self._image.interval(self._index)[1]
 
     def max(self) -> Size:
@@ -77,6 +77,10 @@ class Image(Source, Generic[Size]):
     """(min, extent) of the dimensions that are fixed."""
     array: Any
     """The array that `realize` reads."""
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        what = f"{self._kind} '{self._name}'"
+        fail(f"{what} is read by a pipeline, and not written; define a Func: f[x, y] = ...", kind=KindError)
 
     def __init__(self, kind: str, type: Type | None, dimensions: int, name: str | None, prefix: str, layout: str):
         super().__init__(kind, name, prefix)
@@ -149,7 +153,7 @@ class Image(Source, Generic[Size]):
 
 
 class Promise(NamedTuple):
-    """That the least coordinate (`image_min`) or the extent (`image_extent`) of a dimension is a value of the call."""
+    """Promise that the least coordinate (`image_min`) or `image_extent` of a dimension is a value of the call."""
 
     what: str
     dimension: int
@@ -225,6 +229,9 @@ class ImageParam(Image[Expr]):
             return recorder(self, self._name, self.schedule_calls, name)
         raise AttributeError(f"an ImageParam has no attribute '{name}'")
 
+    def __dir__(self) -> list[str]:
+        return sorted([*super().__dir__(), *SCHEDULING])
+
     def set(self, array: Any) -> None:
         """The array that `realize` reads: a Buffer, with its box, or an array of any library."""
         self.array = array
@@ -243,7 +250,7 @@ class ImageParam(Image[Expr]):
 
 
 class OutputImageParam(ImageParam):
-    """What `Func.output_buffer()` gives: promises about the box of an output."""
+    """Result of `Func.output_buffer()`: promises about the box of an output."""
 
     def __init__(self, func: Source | None = None):
         self.func = func

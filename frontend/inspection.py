@@ -1,4 +1,4 @@
-"""What Halide's calls that look at a compiled pipeline show here: the schedule that was found, and the code."""
+"""Inspection of compiled pipelines by Halide's calls: the schedule that was found, and the code."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from tilefuse.frontend.func import Func
 from tilefuse.frontend.inputs import Image, ImageParam, Param
 from tilefuse.frontend.require import Requirement, requirement
 from tilefuse.frontend.runnable import Runnable
-from tilefuse.frontend.schedule import ScheduleCall, warn_of
+from tilefuse.frontend.schedule import AutoschedulerParams, ScheduleCall, recorder, warn_of
 from tilefuse.frontend.target import Target
 from tilefuse.frontend.types import Type
 
@@ -25,6 +25,7 @@ class Pipeline(Runnable):
         super().__init__()
         self._outputs: tuple[Func, ...] = ()
         self._requirements: list[Requirement] = []
+        self._own_calls: list[ScheduleCall] = []
         if outputs is None:  # undefined
             return
         funcs = list(outputs) if isinstance(outputs, list | tuple) else [outputs]
@@ -79,10 +80,17 @@ class Pipeline(Runnable):
 
         return [s for s in reachable(self._outputs) if isinstance(s, Func)][index]
 
+    def apply_autoscheduler(self, target: str | Target = "auto", params: AutoschedulerParams | None = None) -> None:
+        """Record a scheduling call, which is ignored as all are: each program is scheduled when it is compiled."""
+        name = self._outputs[0].name() if self._outputs else "Pipeline()"
+        recorder(self, name, self._own_calls, "apply_autoscheduler")(target, params)
+
     def _schedule_calls(self) -> list[ScheduleCall]:
         from tilefuse.frontend.build import reachable
 
-        return [c for s in reachable(self._outputs) if isinstance(s, Func | ImageParam) for c in s.schedule_calls]
+        return self._own_calls + [
+            c for s in reachable(self._outputs) if isinstance(s, Func | ImageParam) for c in s.schedule_calls
+        ]
 
     def _compiled(self, module: ModuleOp, target: str | Target, options: Mapping[str, Any]) -> Any:
         program = super()._compiled(module, target, options)

@@ -22,7 +22,7 @@ class BufferDimension(Dimension[int]):
 
 
 class PlacedArray(Image[int]):
-    """What a Buffer is but for its values: an array, the axis that each dimension is, and the least coordinates."""
+    """The placement of a Buffer: an array, the axis that each dimension is, and the least coordinates."""
 
     _array: np.ndarray | None
     _view: tuple[np.ndarray, str, np.ndarray] | None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from tilefuse.dialects.img.types import MAX_RANK
 from tilefuse.frontend.errors import KindError, NoSuchError, fail
@@ -13,6 +13,13 @@ from tilefuse.frontend.inputs import Image
 from tilefuse.frontend.walk import describe, postorder
 
 _count = itertools.count()
+
+
+class Range(NamedTuple):
+    """The points of one dimension: `RDom([Range(0, 3), Range(-1, 2)])`."""
+
+    min: Any
+    extent: Any
 
 
 class RVar(Expr):
@@ -39,8 +46,13 @@ class RVar(Expr):
         return self._range()[0]
 
     def extent(self) -> Expr:
-        """How many points there are."""
+        """The number of points."""
         return self._range()[1]
+
+    def __getattr__(self, name: str) -> Any:
+        if name in Expr.__slots__ and self.data[0] is None:
+            fail(f"RVar '{self.data[2]}' is of no RDom; take the dimension of one: r.x")
+        return super().__getattr__(name)
 
     def _range(self) -> tuple[Expr, Expr]:
         rdom, index, name = self.data

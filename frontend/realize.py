@@ -46,7 +46,7 @@ def realize(pipeline: Compilable, sizes: Any, target: Any, options: dict[str, An
 
 
 class Given:
-    """What the inputs and Params of a pipeline have been set to, as a call takes it."""
+    """Arguments of a call that the inputs and Params of a pipeline have been set to."""
 
     def __init__(self, images: Sequence[Image[Any]], params: Sequence[Param]):
         self.named: dict[str, Any] = {}

@@ -113,7 +113,7 @@ def _first_best(what: str, better: str, args: tuple[Any, ...]) -> tuple[Expr, ..
 
 
 class _Coordinates:
-    """Where the Func of a reduction is defined, and where its value is taken."""
+    """Coordinates at which the Func of a reduction is defined, and at which its value is taken."""
 
     def __init__(self, inner: tuple[Expr, ...], outer: tuple[Expr, ...]):
         self.inner, self.outer = inner, outer

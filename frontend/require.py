@@ -53,7 +53,7 @@ def requirement(condition: Any, more: Sequence[Any]) -> Requirement:
 
 
 def requirements_in(values: Sequence[Expr]) -> Iterator[Requirement]:
-    """Those of all `require` in expressions."""
+    """The requirements of all `require` in expressions."""
     for e in postorder(values):
         if e.op == "require":
             format, position = e.data
@@ -61,7 +61,7 @@ def requirements_in(values: Sequence[Expr]) -> Iterator[Requirement]:
 
 
 def range_of(param: Param) -> Iterator[Requirement]:
-    """That a Param lies in the range that it was promised to."""
+    """The requirement that a Param lies in its promised range."""
     for op, bound, words in (("ge", param.min_value(), "at least"), ("le", param.max_value(), "at most")):
         if bound.defined():
             format, numbers = line_of((f"param '{param.name()}' is", param, "but must be", words, bound))
@@ -69,7 +69,7 @@ def range_of(param: Param) -> Iterator[Requirement]:
 
 
 def promises_of(image: ImageParam) -> Iterator[Requirement]:
-    """That the box of an image is as it was promised to be."""
+    """The requirements that the box of an image is as promised."""
     for what, dimension, value, position in image.promises:
         found = node(what, I32, (), (image, dimension))
         words = f"dim({dimension}).{what.removeprefix('image_')}() of '{image.name()}'"

@@ -1,4 +1,4 @@
-"""What can be run: a Pipeline, and one that was saved."""
+"""Runnable objects: a Pipeline, and one that was saved."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Runnable(Compilable, Inspection):
-    """What can be compiled, run, and looked at."""
+    """Base of all that can be compiled, run, and inspected."""
 
     def graph(self) -> nx.DiGraph:
         """Build the graph of inputs and stages, as written: see `tilefuse.analysis.graph.stage_graph`."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from typing import Any, NamedTuple
 
@@ -14,7 +14,7 @@ SCHEDULING = frozenset(
     always_partition_all async_ atomic bound_extent bound_storage clone_in compute_at compute_inline compute_root
     compute_with copy_to_device copy_to_host fold_storage fuse gpu gpu_blocks gpu_lanes gpu_single_thread gpu_threads
     gpu_tile hexagon hoist_storage hoist_storage_root in_ memoize never_partition never_partition_all parallel
-    partition prefetch reorder reorder_storage ring_buffer serial set_estimate set_estimates set_host_alignment
+    partition prefetch rename reorder reorder_storage ring_buffer serial set_estimate set_estimates set_host_alignment
     specialize specialize_fail split store_at store_in store_root tile trace_loads trace_realizations trace_stores
     unroll unscheduled vectorize""".split()
 )
@@ -67,6 +67,9 @@ class Stage:
             return recorder(self, self._name, self._calls, name)
         raise AttributeError(f"a Stage has no attribute '{name}'")
 
+    def __dir__(self) -> list[str]:
+        return sorted([*super().__dir__(), *_OF_STAGES])
+
     def __repr__(self) -> str:
         return f"<halide.Stage '{self._name}'>"
 
@@ -86,6 +89,17 @@ def warn_of(calls: Sequence[ScheduleCall]) -> None:
         first.position.file,
         first.position.line,
     )
+
+
+class AutoschedulerParams(NamedTuple):
+    """Which of Halide's autoschedulers is asked for, and its settings; `Pipeline.apply_autoscheduler` takes it."""
+
+    name: str = ""
+    extra: Mapping[str, Any] = {}
+
+
+def load_plugin(name: str) -> None:
+    """Do nothing: in Halide it loads an autoscheduler, of which none is needed."""
 
 
 class LoopLevel:
@@ -117,6 +131,6 @@ LoopAlignStrategy = Enum("LoopAlignStrategy", "AlignEnd AlignStart Auto NoAlign"
 Partition = Enum("Partition", "Always Auto Never")
 
 __all__ = [
-    "DeviceAPI", "LoopAlignStrategy", "LoopLevel", "MemoryType", "Partition", "PrefetchBoundStrategy",
-    "ScheduleWarning", "Stage", "TailStrategy",
+    "AutoschedulerParams", "DeviceAPI", "LoopAlignStrategy", "LoopLevel", "MemoryType", "Partition",
+    "PrefetchBoundStrategy", "ScheduleWarning", "Stage", "TailStrategy", "load_plugin",
 ]  # fmt: skip

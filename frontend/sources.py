@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from tilefuse.dialects.diagnostics import SourcePosition, user_position
-from tilefuse.frontend.errors import fail, in_halide
+from tilefuse.frontend.errors import KindError, fail, in_halide
 from tilefuse.frontend.expr import Expr, as_expr, node, type_name, whole_index
 from tilefuse.frontend.implicit import expanded
 from tilefuse.frontend.types import Type
@@ -57,14 +57,22 @@ class Tuple(Sequence[Expr]):
             fail(f"a Tuple of {len(self)} values {sign} another takes one of as many values, not {other!r}")
         return Tuple(*(of(a, b) for a, b in zip(self, other, strict=True)))
 
+    def __setitem__(self, index: Any, value: Any) -> None:
+        fail("a Tuple is not written to; an update writes all of its values: f[x] = Tuple(...)", kind=KindError)
+
+    def _compare(self, other: Any) -> NoReturn:
+        self.as_expr()
+
+    __lt__ = __le__ = __gt__ = __ge__ = _compare
+
     def size(self) -> int:
-        """How many values there are."""
+        """The number of values."""
         return len(self._values)
 
     def __repr__(self) -> str:
         return f"<halide.Tuple of size {len(self)}>"
 
-    def as_expr(self) -> Expr:
+    def as_expr(self) -> NoReturn:
         """For messages: a Tuple is no single value."""
         fail(f"a Tuple of {len(self)} values stands where one value is needed; take one of them: t[0]")
 
@@ -89,7 +97,7 @@ class FuncTupleElementRef(Expr):
         self._type, self.op, self.args, self.data = source.value_types()[index], "call", at, (source, index)
 
     def index(self) -> int:
-        """Which of the values it is."""
+        """The number of the value."""
         return int(self.data[1])
 
 
@@ -169,4 +177,4 @@ class Source:
 
 def as_key(key: Any) -> tuple[Any, ...]:
     """Return the key between the brackets as a tuple."""
-    return key if isinstance(key, tuple) else (key,)
+    return tuple(key) if isinstance(key, tuple | list) else (key,)

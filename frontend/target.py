@@ -131,7 +131,7 @@ class Target:
         return made
 
     def natural_vector_size(self, type: Type) -> int:
-        """How many values of a type fill a vector register; schedules are found without asking it."""
+        """The number of values of a type that fill a vector register; schedules are found without asking it."""
         has = self._features.__contains__
         size = 16
         if (
@@ -180,7 +180,7 @@ class Target:
         return self.has_feature(TargetFeature["CUDA"]) or not self.has_gpu_feature()
 
     def to_string(self) -> str:
-        """As Halide writes it: `x86-64-linux-cuda`."""
+        """The text by which Halide writes it: `x86-64-linux-cuda`."""
         arch = next(text for text, arch in ARCH_TEXTS.items() if arch is self.arch)
         system = next(text for text, os in OS_TEXTS.items() if os is self.os)
         tune = [self._tune] if self._tune else []

@@ -1,4 +1,4 @@
-"""What Halide's targets are made of: operating systems, architectures and features, by name and as texts spell them."""
+"""Parts of Halide's targets: operating systems, architectures and features, by name and as texts spell them."""
 
 from __future__ import annotations
 

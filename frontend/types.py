@@ -88,11 +88,11 @@ class Type:
         return self._code == "uint"
 
     def code(self) -> TypeCode:
-        """Which kind of type it is."""
+        """The kind of the type."""
         return TypeCode[{"int": "Int", "uint": "UInt", "handle": "Handle"}.get(self._code, "Float")]
 
     def lanes(self) -> int:
-        """How many values it has: 1 of what a pixel or an Expr can be."""
+        """The number of its values: 1 of what a pixel or an Expr can be."""
         return self._lanes
 
     def is_scalar(self) -> bool:

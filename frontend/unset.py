@@ -75,10 +75,13 @@ class Unevaluated:
         """Define `func` as where it starts, and update it at `key`."""
         what = "Cannot use an unevaluated reference to '{}' to define an update "
         if func is not self._func:
-            name, number = func.name(), func.order
-            if name == self._func.name():  # tell them apart, as Halide does
-                name = f"{name}${number}"
-            fail(what.format(name) + f"at a different location. It is of Func '{self._func.name()}'")
+            name, read = func.name(), self._func.name()
+            if name == read:  # tell them apart, as Halide does
+                name = f"{name}${func.order}"
+            fail(
+                f"Func '{read}' is read before it is defined; write {read}[x, y] = ... first"
+                + in_halide(what.format(name) + "at a different location.")
+            )
         if func.defined():
             fail(what.format(func.name()) + "when a pure definition already exists.")
         here, there = as_key(key), as_key(self._key)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from tilefuse.dialects.diagnostics import SourcePosition, user_position
 from tilefuse.frontend.errors import fail
-from tilefuse.frontend.expr import Expr, Var, as_expr, binary, constant, literal, node, same
+from tilefuse.frontend.expr import Expr, Var, as_expr, binary, constant, literal, node, plain, same
 from tilefuse.frontend.implicit import expanded
 from tilefuse.frontend.random import placed
 from tilefuse.frontend.rdom import RDom
@@ -15,6 +16,11 @@ from tilefuse.frontend.reads import Reads, find_reads
 from tilefuse.frontend.sources import Source, as_key, values_of
 from tilefuse.frontend.types import Type
 from tilefuse.frontend.walk import describe, postorder
+
+
+class UpdateWarning(UserWarning):
+    """An update leaves nothing of what was defined before."""
+
 
 SET = "set"
 _COMBINERS = ("add", "mul", "min", "max", "and", "or", "xor")
@@ -73,7 +79,22 @@ def make_update(func: Source, names: Sequence[str], key: Any, value: Any, over: 
     reads = find_reads((*every, *ranges), pure, what, own=func)
     if domain is not None:
         domain.used_by = domain.used_by or what
-    return Update(args, pure, terms, combine, domain, predicate, reads, user_position())
+    update = Update(args, pure, terms, combine, domain, predicate, reads, user_position())
+    if None not in naked and domain is None and predicate is None:
+        _warn_if_all_is_lost(func, update)
+    return update
+
+
+def _warn_if_all_is_lost(func: Source, update: Update) -> None:
+    """Warn of a definition that is written over: a notebook's cell that ran twice, or a name used twice."""
+    if any(e.op == "call" and e.data[0] is func for e in postorder(update.written(func))):
+        return
+    warnings.warn_explicit(
+        f"Func '{func.name()}' has a definition, and this update writes over all of it; give a new Func another name",
+        UpdateWarning,
+        update.position.file,
+        update.position.line,
+    )
 
 
 def _values(what: str, func: Source, value: Any) -> list[Expr]:
@@ -85,6 +106,7 @@ def _values(what: str, func: Source, value: Any) -> list[Expr]:
 
 
 def _of_type(what: str, value: Any, type: Type) -> Expr:
+    value = plain(value)
     if isinstance(value, int) and not isinstance(value, bool) and not type.is_bool():
         return literal(type, value)
     if isinstance(value, float) and type.is_float():

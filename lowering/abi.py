@@ -1,4 +1,4 @@
-"""How a group's kernel is called: its name, its arguments in order, its threads. Its grid is the execution model's.
+"""Calling convention of a group's kernel: name, arguments in order, threads. Its grid is the execution model's.
 
 The lowering and the runtime both ask here, so there is one description of a launch: the group itself.
 """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
@@ -23,6 +24,25 @@ Num = int | SSAValue
 """An index: known now, or known when the kernel runs."""
 SHARED, PRIVATE = 3, 5
 """Memory spaces of kernel-level memrefs: of a block, and of a thread."""
+
+
+# --- the most frequent operations: `create` takes a third of the time of their own constructors, which check operands
+
+_NO_OVERFLOW = {"overflowFlags": arith.IntegerOverflowAttr("none")}
+
+
+def _binary_op(kind: type[Operation], x: SSAValue, y: SSAValue) -> Operation:
+    overflows = issubclass(kind, arith.SignlessIntegerBinaryOperationWithOverflow)
+    return kind.create(operands=(x, y), result_types=(x.type,), properties=_NO_OVERFLOW if overflows else {})
+
+
+@functools.cache
+def _index(n: int) -> IntegerAttr[IndexType]:
+    return IntegerAttr(n, INDEX)
+
+
+def _index_constant(n: int) -> Operation:
+    return arith.ConstantOp.create(result_types=(INDEX,), properties={"value": _index(n)})
 
 
 class Emitter:
@@ -62,7 +82,7 @@ class Emitter:
     def value(self, n: Num) -> SSAValue:
         """An SSA value for `n`."""
         if isinstance(n, int):
-            return self._memo(("const", n), lambda: arith.ConstantOp(IntegerAttr(n, INDEX)))
+            return self._memo(("const", n), lambda: _index_constant(n))
         return n
 
     def true(self) -> SSAValue:
@@ -75,7 +95,7 @@ class Emitter:
 
     def _binary(self, kind: type[Operation], a: Num, b: Num, hint: str | None = None) -> SSAValue:
         x, y = self.value(a), self.value(b)
-        return self._memo((kind, x, y), lambda: kind(x, y), hint)  # type: ignore[arg-type, call-arg]
+        return self._memo((kind, x, y), lambda: _binary_op(kind, x, y), hint)
 
     def terms(self, a: Num) -> tuple[dict[SSAValue, int], int]:
         """An index as a sum: how often each value is in it, and a constant."""
@@ -244,11 +264,14 @@ class Emitter:
 
     def load(self, source: SSAValue, indices: Sequence[Num], hint: str | None = None) -> SSAValue:
         """memref.load"""
-        return self.op(memref.LoadOp.get(source, [self.value(i) for i in indices]), hint)
+        type = source.type
+        assert isinstance(type, MemRefType)
+        operands = (source, *(self.value(i) for i in indices))
+        return self.op(memref.LoadOp.create(operands=operands, result_types=(type.element_type,)), hint)
 
     def store(self, value: SSAValue, target: SSAValue, indices: Sequence[Num]) -> None:
         """memref.store"""
-        self.effect(memref.StoreOp.get(value, target, [self.value(i) for i in indices]))
+        self.effect(memref.StoreOp.create(operands=(value, target, *(self.value(i) for i in indices))))
 
     def load_vector(self, source: SSAValue, indices: Sequence[Num], count: int) -> list[SSAValue]:
         """`count` neighbours along the last axis by one vector.load, taken apart; one by a memref.load."""

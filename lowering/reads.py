@@ -21,7 +21,7 @@ from tilefuse.lowering.emit import Emitter, Num
 
 
 @dataclass
-class Buffer:
+class KernelBuffer:
     """A function in global memory: its memref and its box in img order (x first)."""
 
     memref: SSAValue
@@ -37,12 +37,12 @@ class Buffer:
 
 
 @dataclass
-class Tile:
-    """Where the tile is: the values that a tile body starts from."""
+class TileContext:
+    """Context of a tile body: the values that it starts from."""
 
     origin: list[Num]
     border: SSAValue
-    buffers: dict[SSAValue, Buffer]
+    buffers: dict[SSAValue, KernelBuffer]
     scalars: dict[SSAValue, SSAValue]
     resident: dict[SSAValue, Resident] = field(default_factory=dict)
     """Functions computed by the group so far, by the inner SSA value."""
@@ -50,10 +50,10 @@ class Tile:
     """Inputs on chip, by the function as it is read, boundaries applied (see `is_staged`)."""
     masks: Mapping[SSAValue, Sequence[BoundaryOp]] = field(default_factory=dict)
     """Functions of the group whose values are replaced outside a box once, as they are computed (`shared_masks`)."""
-    whole: SSAValue | None = None
-    """Whether, in a border tile, what a lane moves of a row lies inside or outside of its box as a whole."""
-    sides: SSAValue | None = None
-    """Whether such a tile lies at the sides only: none of its rows is moved, or the first or last of a buffer."""
+    vectors_uniform: SSAValue | None = None
+    """Whether, in a border tile, each lane's vector of a row lies inside its box, or outside, with all its columns."""
+    x_edge_only: SSAValue | None = None
+    """Whether such a tile is cut off along x only: none of its rows is moved, or the first or last of a buffer."""
     aligned: dict[SSAValue, SSAValue] = field(default_factory=dict)
     """Whether that is one access: it starts at a multiple of its size. Of functions of which the kernel asks."""
     prefetched: Sequence[SSAValue] = ()
@@ -63,7 +63,7 @@ class Tile:
     safe_reads: bool = False
     """Whether points that nobody needs are computed in interior tiles too, so that every read of global memory
     must stay inside its buffer."""
-    output: Buffer | None = None
+    output: KernelBuffer | None = None
     """Where the group's output goes."""
     free_x: bool = False
     """Whether what is computed reads, and lies, where no boundary moves or hides a column, and inside of all buffers:
@@ -122,14 +122,14 @@ def moves_right(index: AnyIndex) -> bool:
     return isinstance(index, Index) and index.var == 0 and index.num > 0
 
 
-def _free(tile: Tile, indices: Sequence[AnyIndex]) -> Collection[int]:
+def _free(tile: TileContext, indices: Sequence[AnyIndex]) -> Collection[int]:
     """The dimensions of a read in which it lies inside of all there is."""
     return [d for d, index in enumerate(indices) if moves_right(index)] if tile.free_x else ()
 
 
 def _masked(
     e: Emitter,
-    tile: Tile,
+    tile: TileContext,
     boundaries: Sequence[BoundaryOp],
     where: Sequence[Num],
     value: SSAValue,
@@ -146,7 +146,7 @@ def _masked(
     return value
 
 
-def emit_stage(e: Emitter, tile: Tile, stage: StageOp, point: Point) -> list[SSAValue]:
+def emit_stage(e: Emitter, tile: TileContext, stage: StageOp, point: Point) -> list[SSAValue]:
     """The values of `stage` at `point`."""
     absolute = [tile.absolute(e, f, r) for f, r in zip(point.follow, point.relative, strict=True)]
     values: dict[SSAValue, SSAValue] = dict(tile.scalars)
@@ -181,7 +181,7 @@ def emit_stage(e: Emitter, tile: Tile, stage: StageOp, point: Point) -> list[SSA
     raise AssertionError("a stage ends in img.yield")
 
 
-def _asked_for(e: Emitter, tile: Tile, where: Sequence[Num], condition: SSAValue) -> SSAValue:
+def _asked_for(e: Emitter, tile: TileContext, where: Sequence[Num], condition: SSAValue) -> SSAValue:
     """`condition`, and whether the output has a point `where` it is computed: tiles may reach beyond it."""
     assert tile.output is not None
     found: SSAValue | None = condition
@@ -193,7 +193,7 @@ def _asked_for(e: Emitter, tile: Tile, where: Sequence[Num], condition: SSAValue
 
 def _emit_read(
     e: Emitter,
-    tile: Tile,
+    tile: TileContext,
     op: ReadOp,
     point: Point,
     absolute: Sequence[Num],
@@ -230,7 +230,7 @@ def _relative(e: Emitter, indices: Sequence[AnyIndex], point: Point, where: Sequ
 
 @dataclass
 class Located:
-    """Where a point of an input lies in memory."""
+    """Location of a point of an input in memory."""
 
     index: list[Num]
     """memref indices."""
@@ -240,7 +240,7 @@ class Located:
 
 def locate(
     e: Emitter,
-    tile: Tile,
+    tile: TileContext,
     source: SSAValue,
     where: Sequence[Num],
     border: SSAValue | None,
@@ -248,7 +248,7 @@ def locate(
     *,
     needed: bool = False,
 ) -> Located:
-    """Where the point of `source`, a function in global memory under boundaries, at absolute coordinates lies.
+    """Locate the point of `source`, a function in global memory under boundaries, at absolute coordinates.
 
     With `border` None the boundaries are always applied. The index is inside the buffer in border tiles; so it is of
     points that the call has `needed`, but for those that an exterior replaces. `free`: dimensions in which it lies
@@ -282,7 +282,7 @@ def locate(
 
 def read_global(
     e: Emitter,
-    tile: Tile,
+    tile: TileContext,
     source: SSAValue,
     where: Sequence[Num],
     border: SSAValue | None,
@@ -303,9 +303,9 @@ def read_global(
 
 @dataclass
 class Row:
-    """How lanes side by side each read consecutive points of an input along x at once, in a border tile."""
+    """Vector loads of consecutive points of an input along x by lanes side by side, in a border tile."""
 
-    whole: SSAValue
+    vectors_uniform: SSAValue
     """Whether all of them can."""
     index: list[Num]
     """memref indices of the first."""
@@ -315,56 +315,59 @@ class Row:
     """Whether the points are inside a constant exterior, and the value where not."""
 
 
-def row_of(e: Emitter, tile: Tile, source: SSAValue, where: Sequence[Num], count: int, lanes: int = 1) -> Row | None:
-    """How to read `count` points of `source` from `where` on along x, and so on for each of `lanes` lanes.
+def row_of(
+    e: Emitter, tile: TileContext, source: SSAValue, where: Sequence[Num], count: int, lanes: int = 1
+) -> Row | None:
+    """Plan the load of `count` points of `source` from `where` on along x, and so on for each of `lanes` lanes.
 
     None where it never can be done at once.
     """
     first = locate(e, tile, source, where, None)
     if len(first.inside) > 1:
         return None
-    base, boundaries = behind_boundaries(source)
-    along = [b for b in boundaries if 0 in b.dimensions]
+    along = [b for b in behind_boundaries(source)[1] if 0 in b.dimensions]
     in_pieces = (BoundaryKind.RepeatEdge, BoundaryKind.ConstantExterior)
     if count & (count - 1) == 0 and (not along or (len(along) == 1 and along[0].kind.data in in_pieces)):
-        return _piece_of_row(e, tile, tile.buffers[base], along[0] if along else None, where[0], count, lanes, first)
+        return _piece_of_row(e, tile, source, where[0], count, lanes, first)
     return inside_row(e, tile, source, where, count * lanes)
 
 
-def inside_row(e: Emitter, tile: Tile, source: SSAValue, where: Sequence[Num], count: int) -> Row | None:
-    """How to read any `count` of points from `where` on along x: at once where no boundary moves one of them."""
+def inside_row(e: Emitter, tile: TileContext, source: SSAValue, where: Sequence[Num], count: int) -> Row | None:
+    """Plan the load of any `count` of points from `where` on along x: at once where no boundary moves one of them."""
     first = locate(e, tile, source, where, None)
     if len(first.inside) > 1:
         return None
     buffer = tile.buffers[behind_boundaries(source)[0]]
-    whole: SSAValue | None = None
+    uniform: SSAValue | None = None
     for x in (where[0], e.add(where[0], count - 1)):
         at = locate(e, tile, source, [x, *where[1:]], None)
-        whole = e.both(whole, e.compare("eq", at.index[-1], e.sub(x, buffer.mins[0])))
+        uniform = e.both(uniform, e.compare("eq", at.index[-1], e.sub(x, buffer.mins[0])))
         for conditions, _ in at.inside:
-            whole = e.both(whole, conditions.get(0))
-    assert whole is not None
+            uniform = e.both(uniform, conditions.get(0))
+    assert uniform is not None
     keep = None
     for conditions, value in first.inside:
         inside = _all(e, (c for d, c in conditions.items() if d))
         if inside is not None:
             keep = (inside, value)
-    return Row(whole, first.index, None, keep)
+    return Row(uniform, first.index, None, keep)
 
 
 def _piece_of_row(
-    e: Emitter, tile: Tile, buffer: Buffer, boundary: BoundaryOp | None, x: Num, count: int, lanes: int, first: Located
+    e: Emitter, tile: TileContext, source: SSAValue, x: Num, count: int, lanes: int, first: Located
 ) -> Row:
-    """Where the box begins and ends between the lanes' pieces of a row, a piece lies inside or outside as a whole."""
+    """The row of pieces that each lie inside of the box with all points, or outside."""
+    base, boundaries = behind_boundaries(source)
+    buffer, boundary = tile.buffers[base], next((b for b in boundaries if 0 in b.dimensions), None)
     low: Num = buffer.mins[0]
     size = buffer.extent(0, e)
     start, extent = (low, size) if boundary is None else boundary_box(e, tile, boundary, boundary.dimensions.index(0))
     offset = e.sub(x, start)
-    whole = e.both(fit_between(e, offset, extent, count, lanes), e.compare("sge", extent, count))
+    uniform = e.both(fit_between(e, offset, extent, count, lanes), e.compare("sge", extent, count))
     if boundary is not None and boundary.mins:
-        whole = e.both(whole, e.compare("sge", start, low))
-        whole = e.both(whole, e.compare("sle", e.add(start, extent), e.add(low, size)))
-    assert whole is not None
+        uniform = e.both(uniform, e.compare("sge", start, low))
+        uniform = e.both(uniform, e.compare("sle", e.add(start, extent), e.add(low, size)))
+    assert uniform is not None
     edges = None
     if boundary is not None:
         # pieces outside are read at the ends of the box, where pieces lie as well: the buffer may reach further
@@ -377,7 +380,7 @@ def _piece_of_row(
         inside = _all(e, conditions.values())
         assert inside is not None
         keep = (inside, value)
-    return Row(whole, [*first.index[:-1], e.sub(moved, buffer.mins[0])], edges, keep)
+    return Row(uniform, [*first.index[:-1], e.sub(moved, buffer.mins[0])], edges, keep)
 
 
 def fit_between(e: Emitter, offset: Num, extent: Num, count: int, lanes: int) -> SSAValue:
@@ -401,7 +404,7 @@ def _all(e: Emitter, conditions: Iterable[SSAValue]) -> SSAValue | None:
     return result
 
 
-def _exterior(e: Emitter, tile: Tile, value: SSAValue) -> SSAValue:
+def _exterior(e: Emitter, tile: TileContext, value: SSAValue) -> SSAValue:
     if value in tile.scalars:
         return tile.scalars[value]
     assert isinstance(value.owner, arith.ConstantOp)
@@ -410,7 +413,7 @@ def _exterior(e: Emitter, tile: Tile, value: SSAValue) -> SSAValue:
 
 def _apply_boundary(
     e: Emitter,
-    tile: Tile,
+    tile: TileContext,
     op: BoundaryOp,
     where: list[Num],
     border: SSAValue | None,
@@ -438,7 +441,7 @@ def _apply_boundary(
     return where, conditions
 
 
-def boundary_box(e: Emitter, tile: Tile, op: BoundaryOp, position: int) -> tuple[Num, Num]:
+def boundary_box(e: Emitter, tile: TileContext, op: BoundaryOp, position: int) -> tuple[Num, Num]:
     """(first, extent) of the box of a boundary in the dimension at `position` of its own."""
     if op.mins:
         first, extent = (scalar_index(e, tile, v[position]) for v in (op.mins, op.extents))
@@ -449,7 +452,7 @@ def boundary_box(e: Emitter, tile: Tile, op: BoundaryOp, position: int) -> tuple
     return buffer.mins[d], buffer.extent(d, e)
 
 
-def scalar_index(e: Emitter, tile: Tile, value: SSAValue) -> Num:
+def scalar_index(e: Emitter, tile: TileContext, value: SSAValue) -> Num:
     """A scalar of type index that stands between the stages, inside the kernel."""
     if isinstance(value.owner, arith.ConstantOp):
         return int(value.owner.value.value.data)  # type: ignore[union-attr]

@@ -44,6 +44,12 @@ class SharedBody:
 
         return [value(v) for v in write.values], None if write.predicate is None else value(write.predicate)
 
+    def value_at(self, value: SSAValue, where: Mapping[SSAValue, Num]) -> SSAValue:
+        """A value of the body at coordinates, which reads nothing of what the update writes."""
+        found = self._value(value, self._values(where, None), where)
+        assert found is not None
+        return found
+
     def prepare(self, where: Mapping[SSAValue, Num], own: Own) -> None:
         """Emit all at coordinates that does not depend on what `own` does not give yet."""
         self._values(where, own)

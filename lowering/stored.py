@@ -28,7 +28,7 @@ class Stored:
 
 
 def follow_of(group: GroupOp, model: PipelineModel) -> dict[int, tuple[Follow, ...]]:
-    """How the dimensions of each stage of a group follow its tile. Raises NotFusable for an illegal group."""
+    """Map the dimensions of each stage of a group to its tile. Raises NotFusable for an illegal group."""
     members = [model.node_of[s.funcs[0]] for s in group.stages]
     return follow_chain(model, members, model.node_of[group.anchor.funcs[0]])
 

@@ -18,7 +18,7 @@ from tilefuse.dialects.img.ops import GroupOp, ReadOp, UpdateOp, WriteOp
 from tilefuse.dialects.img.types import FuncType, element_bytes
 from tilefuse.lowering.abi import kernel_args, kernel_name, memref_type, threads
 from tilefuse.lowering.emit import INDEX, Emitter, Num
-from tilefuse.lowering.reads import Buffer, Tile, read_global, scalar_index
+from tilefuse.lowering.reads import KernelBuffer, TileContext, read_global, scalar_index
 from tilefuse.lowering.symbols import word
 from tilefuse.lowering.workspaces import Workspace
 
@@ -37,25 +37,29 @@ class UpdateFunction:
         for value, hint in zip(self._block.args, hints, strict=True):
             value.name_hint = hint
         self.e = Emitter(self._block)
-        buffers: dict[SSAValue, Buffer] = {}
+        buffers: dict[SSAValue, KernelBuffer] = {}
         scalars: dict[SSAValue, SSAValue] = {}
         rest = iter(self._block.args)
         for arg in kernel_args(group):
             first = next(rest)
             if isinstance(type := arg.value.type, FuncType):
-                buffers[arg.value] = Buffer(first, [next(rest) for _ in range(type.rank.data)])
+                buffers[arg.value] = KernelBuffer(first, [next(rest) for _ in range(type.rank.data)])
             else:
                 scalars[arg.value] = first
-        self.tile = Tile([], self.e.true(), buffers, scalars)
+        self.tile = TileContext([], self.e.true(), buffers, scalars)
         self.workspaces = dict(zip((w.name for w in workspaces), rest, strict=True))
         """The kernel's last arguments, by name."""
+        self.terms: list[SSAValue] = list(self.op.write_op.values)
+        """What a point of the domain gives, of each function: values of the body."""
+        self.skipped: Collection[Operation] = ()
+        """Ops of the body that no term needs."""
 
     @property
-    def out(self) -> Buffer:
+    def out(self) -> KernelBuffer:
         """The box over which the update is computed; all results have one."""
         return self.tile.buffers[self.group.funcs[0]]
 
-    def old(self, number: int) -> Buffer:
+    def old(self, number: int) -> KernelBuffer:
         """A function that is written over."""
         return self.tile.buffers[self.op.olds[number]]
 
@@ -192,6 +196,8 @@ class UpdateBody:
         for op in self.op.body.block.ops:
             if isinstance(op, WriteOp):
                 return
+            if op in self.function.skipped:
+                continue
             moves = not self._moving.isdisjoint(op.operands)
             if moves:
                 self._moving.update(op.results)
@@ -210,11 +216,15 @@ class UpdateBody:
         return None if condition is None else self.value(condition, point)
 
     def terms(self, point: int = 0) -> list[SSAValue]:
-        """What is written, of each function."""
-        return [self.value(v, point) for v in self.op.write_op.values]
+        """What a point gives, of each function."""
+        return [self.value(v, point) for v in self.function.terms]
+
+    def where(self, point: int = 0) -> Mapping[SSAValue, Num]:
+        """The coordinates of a point."""
+        return self._where[point]
 
     def position(self, point: int = 0) -> list[Num]:
-        """Where it is written."""
+        """Compute the position of the write."""
         return self._indices(self.op.write_op, point)
 
     def value(self, value: SSAValue, point: int = 0) -> SSAValue:
@@ -265,7 +275,7 @@ class UpdateBody:
 
 
 def access_width(function: SSAValue, count: int) -> int:
-    """How many of `count` points, a power of two, one access of at most 16 bytes has."""
+    """The number of `count` points, a power of two, that one access of at most 16 bytes has."""
     assert isinstance(function.type, FuncType)
     return max(1, min(count, 16 // element_bytes(function.type.element)))
 

@@ -3,9 +3,9 @@
 The compiler is left to itself at first: then it often takes fewer registers, and orders instructions better, than for a
 number of blocks. What its report changes, kernel by kernel:
 
-- a kernel that leaves too few registers for the schedule's `blocks`, or spills, is held to them (`register_bounded`);
-  so is one whose blocks all run at once (`single_wave`) and that leaves room for more of them,
-- a kernel that leaves such room even when it is held is released: its blocks do not lie evenly, nor ask ahead,
+- a kernel that leaves too few registers for the schedule's `blocks`, or spills, is bounded (`register_bounded`); so is
+  one whose blocks all run at once (`single_wave`) and that leaves room for more of them,
+- a kernel that leaves such room even when it is bounded is released: its blocks are no single wave, nor prefetch,
 - kernels that spill are tiled again with their need of registers noted; where the search has nothing better, they get
   fewer blocks, then smaller tiles.
 
@@ -16,6 +16,7 @@ themselves. No decision depends on which report comes first.
 
 from __future__ import annotations
 
+import functools
 import math
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -73,10 +74,20 @@ class Compiler:
     some of them schedules that are kept; None where schedules are not searched for."""
 
 
-def fit_registers(
-    scheduled: ModuleOp, lowered: ModuleOp, compiler: Compiler, *, by_hand: Collection[str]
-) -> tuple[ModuleOp, ModuleOp]:
-    """Fit a scheduled and a lowered module to the registers that kernels take; return both, changed or as they are.
+@dataclass(frozen=True)
+class Fitted:
+    """A pipeline whose kernels fit the registers that they take."""
+
+    scheduled: ModuleOp
+    """Level 3; the module that was given, if nothing had to change."""
+    pipeline: PipelineOp
+    """The one of the lowered module: its groups say which kernels are theirs."""
+    lowered: Callable[[], ModuleOp]
+    """The module of that pipeline, with its functions: copied when it is first asked for, as few callers do."""
+
+
+def fit_registers(scheduled: ModuleOp, lowered: ModuleOp, compiler: Compiler, *, by_hand: Collection[str]) -> Fitted:
+    """Fit a scheduled and a lowered module to the registers that kernels take; both stay as they are.
 
     `by_hand`: names of groups whose schedules stay.
     """
@@ -148,7 +159,7 @@ class _SideBySide:
 
 @contextmanager
 def _side_by_side(compile: Callable[[str, str], Report | None], kernels: int) -> Iterator[_OneByOne | _SideBySide]:
-    """What compiles so many kernels."""
+    """An executor that compiles so many kernels side by side."""
     if kernels == 1:
         yield _OneByOne(compile)
         return
@@ -174,9 +185,11 @@ class _Fit:
         """The kernel of each group."""
         self._homes = dict.fromkeys(self._names, lowered)
         """The module that holds the latest form of each kernel."""
+        self._held: dict[str, GroupOp] = {}
+        """Kernels that are held to their blocks since they were lowered, and the group that says to how many."""
         self._reports: dict[str, Report | None] = {}
 
-    def run(self) -> tuple[ModuleOp, ModuleOp]:
+    def run(self) -> Fitted:
         """Compile, and change what has to change, until the reports ask for nothing more.
 
         Kernels are compiled side by side, each again while its own report asks for that; groups that may be searched
@@ -188,7 +201,7 @@ class _Fit:
             def start(names: Collection[str], steps: Iterator[Collection[str]]) -> None:
                 for name in names:
                     of[name] = steps
-                    side.start(name, self._compiler.print(self._homes[name], name))
+                    side.start(name, self._text(name))
 
             for name, steps in self._longest_first([(n, s) for s in self._all_steps() for n in next(s, ())]):
                 start([name], steps)
@@ -257,12 +270,14 @@ class _Fit:
         if report is None:
             return []
         groups = [g for g, of in self._groups() if of == name]
-        if holding := [g for g in groups if self._must_be_held(g, report)]:
+        if holding := [g for g in groups if self._must_be_bounded(g, report)]:
             for group in holding:
                 group.attributes[REGISTER_BOUNDED] = UnitAttr()
-            self._bound(name, holding[0])
+            self._held[name] = holding[0]
             return [name]
-        if releasing := [g for g in groups if REGISTER_BOUNDED in g.attributes and self._is_uneven(g, report)]:
+        if releasing := [
+            g for g in groups if REGISTER_BOUNDED in g.attributes and self._exceeds_single_wave(g, report)
+        ]:
             for group in releasing:
                 assert group.schedule is not None
                 del group.attributes[SINGLE_WAVE], group.attributes[REGISTER_BOUNDED]
@@ -270,31 +285,37 @@ class _Fit:
             return self._lower(set(self._homes) - {name})
         return []
 
-    def _must_be_held(self, group: GroupOp, report: Report) -> bool:
-        """Whether a kernel that is left to itself leaves too few registers for its blocks, spills, or lies unevenly."""
+    def _must_be_bounded(self, group: GroupOp, report: Report) -> bool:
+        """Whether a kernel that is left to itself leaves too few registers for its blocks, spills, or leaves
+        room for more than its single wave."""
         schedule = group.schedule
         if schedule is None or not schedule.resident_blocks or REGISTER_BOUNDED in group.attributes:
             return False
         fewer = self._room(group, report.registers) < schedule.resident_blocks
-        return bool(report.spill_bytes) or fewer or self._is_uneven(group, report)
+        return bool(report.spill_bytes) or fewer or self._exceeds_single_wave(group, report)
 
     def _room(self, group: GroupOp, registers: int, shared: int = 0) -> int:
-        """How many blocks that take so much a multiprocessor has room for."""
+        """The number of resident blocks that take so much."""
         count = math.prod(threads(group))
         return occupancy(gpu(self._compiler.machine), count, registers, shared).blocks_per_sm
 
-    def _is_uneven(self, group: GroupOp, report: Report) -> bool:
+    def _exceeds_single_wave(self, group: GroupOp, report: Report) -> bool:
         """Whether there is room for more of the blocks that all run at once than there are to be."""
         if group.schedule is None or SINGLE_WAVE not in group.attributes:
             return False
         shared = report.shared_bytes + model_of(group).dynamic_shared(group)
         return self._room(group, report.registers, shared) > group.schedule.resident_blocks
 
-    def _bound(self, name: str, group: GroupOp) -> None:
-        """Give a kernel the bound of its group, in a module of its own."""
-        home = ModuleOp([f.clone() for f in _with_callees(self._homes[name], name)])
-        bound(group, _functions(home)[name])
-        self._homes[name] = home
+    def _text(self, name: str) -> str:
+        """The text of a kernel. The module stays as it was: others are fitted from it, too."""
+        kernel = _functions(self._homes[name])[name]
+        before = dict(kernel.attributes)
+        if (group := self._held.get(name)) is not None:
+            bound(group, kernel)
+        try:
+            return self._compiler.print(self._homes[name], name)
+        finally:
+            kernel.attributes = before
 
     # --- what spilling asks for ---------------------------------------------------------------------------------
 
@@ -364,26 +385,30 @@ class _Fit:
         self._names = [kernel_name(g) for g in _groups(lowered)]
         new = [name for name in dict.fromkeys(self._names) if name in _functions(lowered)]
         self._homes = {name: lowered if name in new else self._homes[name] for name in dict.fromkeys(self._names)}
+        self._held = {name: group for name, group in self._held.items() if name not in new}
         return new
 
-    def _result(self) -> tuple[ModuleOp, ModuleOp]:
-        """The scheduled module, and one that holds all kernels in their latest form."""
-        if all(home is self._given[1] for home in self._homes.values()) and _schedules(self._scheduled) == _schedules(
-            self._given[0]
-        ):
-            return self._given
+    def _result(self) -> Fitted:
+        """What was given, or the scheduled module and one that holds all kernels in their latest form."""
+        scheduled, lowered = self._given
+        as_given = not self._held and all(home is lowered for home in self._homes.values())
+        if as_given and _schedules(self._scheduled) == _schedules(scheduled):
+            return Fitted(scheduled, _pipeline(lowered), lambda: lowered)
         module = self._scheduled.clone()
+        pipeline = _pipeline(module)
         for group, name in zip(_groups(module), self._names, strict=True):
             group.attributes["kernel"] = StringAttr(name)
-        pipeline = _pipeline(module)
-        for name, home in self._homes.items():
-            for function in _with_callees(home, name):
-                if home is self._given[1]:
-                    function = function.clone()
-                else:
-                    function.detach()
-                module.body.block.insert_op_before(function, pipeline)
-        return self._scheduled, module
+
+        def complete() -> ModuleOp:
+            for name, home in self._homes.items():
+                for function in _with_callees(home, name):
+                    copy = function.clone()
+                    module.body.block.insert_op_before(copy, pipeline)
+                    if function.sym_name.data == name and (group := self._held.get(name)) is not None:
+                        bound(group, copy)
+            return module
+
+        return Fitted(self._scheduled, pipeline, functools.cache(complete))
 
 
 def _schedules(module: ModuleOp, kin: Sequence[int] | None = None) -> tuple[ScheduleAttr | None, ...]:

@@ -8,7 +8,7 @@
       }
     } else {
       ...
-      scf.if %whole {
+      scf.if %vectors_uniform {
         func.call @tile(..., %yes, %yes)
       } else {
         func.call @tile(..., %yes, %no)
@@ -20,7 +20,7 @@
       func.call @tile(..., %no, %yes)
     } else {
       ...
-      func.call @tile_border(..., %whole)
+      func.call @tile_border(..., %vectors_uniform)
     }
 
 The compiler makes a version of the tile body for each call with constant flags. A short body is fastest in all its
@@ -119,10 +119,10 @@ class _Versions:
     inside: func.CallOp
     border: func.CallOp
     """At the border, with constant flags."""
-    whole: SSAValue | None
+    uniform: SSAValue | None
     """What chooses between `border` and the one with the other flags; None if there is no other one."""
     flags: tuple[int, ...]
-    """Operands of `border` that `whole` takes the place of."""
+    """Operands of `border` that `uniform` takes the place of."""
     last: Operation
     """What the merged call takes the place of: `border`, or the branch around it."""
 
@@ -154,7 +154,7 @@ def _either(op: Operation) -> tuple[func.CallOp, func.CallOp] | None:
 
 
 def _flags(first: func.CallOp, second: func.CallOp) -> tuple[int, ...] | None:
-    """Where the first call has true and the second has false; None if they differ in anything else."""
+    """The operands that are true in the first call and false in the second; None if others differ."""
     differing = [i for i, (a, b) in enumerate(zip(first.operands, second.operands, strict=True)) if a is not b]
     for i in differing:
         a, b = first.operands[i], second.operands[i]
@@ -178,10 +178,10 @@ def _versions(branch: scf.IfOp) -> _Versions | None:
     last = at_border[-1] if at_border else None
     flags: tuple[int, ...] = ()
     if isinstance(last, func.CallOp):
-        border, whole = last, None
+        border, uniform = last, None
     elif last is not None and (calls := _either(last)) is not None:
         assert isinstance(last, scf.IfOp)
-        border, whole = calls[0], last.cond
+        border, uniform = calls[0], last.cond
         differing = _flags(*calls)
         if differing is None:
             return None
@@ -195,7 +195,7 @@ def _versions(branch: scf.IfOp) -> _Versions | None:
         for a, b in zip(inside.operands, border.operands, strict=True)
     }:
         return None  # no flag says that the second is for borders
-    return _Versions(branch, aligned, inside, border, whole, flags, last)
+    return _Versions(branch, aligned, inside, border, uniform, flags, last)
 
 
 def _merge(versions: _Versions, body: func.FuncOp) -> None:
@@ -210,8 +210,8 @@ def _merge(versions: _Versions, body: func.FuncOp) -> None:
         Rewriter.replace_op(choice, versions.inside, [])
     operands = list(versions.border.operands)
     for i in versions.flags:
-        assert versions.whole is not None
-        operands[i] = versions.whole
+        assert versions.uniform is not None
+        operands[i] = versions.uniform
     kept = [i for i, operand in enumerate(operands) if integer_constant(operand) is None]
     outlined = _outlined(versions.border, body, kept)
     Rewriter.replace_op(versions.last, func.CallOp(SymbolRefAttr(outlined), [operands[i] for i in kept], []), [])

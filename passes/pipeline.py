@@ -26,6 +26,7 @@ from tilefuse.passes.promote_memory import PromoteMemory
 from tilefuse.passes.raise_clamps import RaiseClamps
 from tilefuse.passes.separate_kernels import SeparateKernels
 from tilefuse.passes.tile import Tile
+from tilefuse.passes.unroll_reductions import UnrollReductions
 from tilefuse.passes.validate_occupancy import ValidateOccupancy
 
 
@@ -93,6 +94,7 @@ def standard_passes(
     size = tuple(extent)
     return [
         CommonSubexpressionElimination(),
+        UnrollReductions(),
         SeparateKernels(float=fast_math),  # first: it leaves less for the others
         CanonicalizeStages(),
         RaiseClamps(),

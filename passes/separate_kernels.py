@@ -151,7 +151,7 @@ def _saved(kernel: dict[Offset, Number], found: Factors) -> int:
 
 @dataclass(frozen=True)
 class _Stored:
-    """How the sums along a dimension are computed and stored."""
+    """Storage of the sums along a dimension."""
 
     computed: Attribute
     element: Attribute

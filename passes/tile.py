@@ -178,7 +178,7 @@ class Tile(ModulePass):
 
 
 def _in_memory(facts: GroupFacts) -> Hashable:
-    """How the functions that stages read and give lie, which a fingerprint leaves open."""
+    """Layout in memory of the functions that stages read and give, which a fingerprint leaves open."""
     nodes = facts.model.nodes
     ids = (i for id in facts.members for i in (id, *(a.producer for a in nodes[id].accesses)))
     return tuple(nodes[i].in_memory for i in ids)

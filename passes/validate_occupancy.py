@@ -113,7 +113,7 @@ class ValidateOccupancy(ModulePass):
         execution, spilled = model_of(group), _int(group, "spill_bytes")
         if on is not None and spilled and single:
             spill = Spill(_registers(group), spilled, on.registers_per_sm)
-            if (fewer := execution.fewer_blocks(group, spill)) is not None:
+            if (fewer := execution.fewer_registers(group, spill)) is not None:
                 return fewer
         return execution.smaller(group, model)
 

@@ -30,7 +30,7 @@ class Lodging(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Where a temporary lives: the number of the lodging, or None for the arena; and the offset in bytes."""
+    """Place of a temporary: the number of the lodging, or None for the arena; and the offset in bytes."""
 
     lodging: int | None
     offset: int

@@ -27,7 +27,7 @@ def device_name(device: Device) -> str:
 
 
 class ArrayView(NamedTuple):
-    """Where the elements of an array lie. Axes in the array's own order; strides in bytes.
+    """Layout of the elements of an array in memory. Axes in the array's own order; strides in bytes.
 
     `pointer` is the address of the element with all indices 0, which for a negative stride is not the
     lowest one. `owner` keeps the memory alive.
@@ -49,7 +49,7 @@ class ArrayKind(Protocol):
     name: str
 
     def view(self, array: Any, what: str) -> ArrayView:
-        """Where `array` lies; CallTypeError, naming it `what`, if its memory cannot be used as it is."""
+        """View the memory of `array`; CallTypeError, naming it `what`, if its memory cannot be used as it is."""
 
     def glance(self, array: Any) -> tuple[int, Hashable] | None:
         """The address of an array, and all else that `view` tells of it; None if it must be viewed each time."""
@@ -331,7 +331,7 @@ def glance(arrays: Sequence[Any]) -> list[tuple[ArrayKind, int, Hashable]] | Non
 
 
 def view(array: Any, what: str) -> ArrayView:
-    """Where `array` lies. `what` names it in errors: `input 'photo'`."""
+    """View the memory of `array`. `what` names it in errors: `input 'photo'`."""
     kind = _KINDS.get(type(array))
     if kind is None:
         kind = _find_kind(array, what)

@@ -1,4 +1,4 @@
-"""Which back end a target name means, on this machine."""
+"""Choice of the back end for a target name, on this machine."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ class Signature:
                 )
 
     def __str__(self) -> str:
-        """As a Python signature: `(photo: uint8 2d, gain: f32 = 2.0) -> blurred: float32 2d`."""
+        """Print it as a Python signature: `(photo: uint8 2d, gain: f32 = 2.0) -> blurred: float32 2d`."""
         takes = [f"{slot.name}: {slot.dtype} {slot.rank}d" for slot in self.inputs]
         for name, op in self.params.items():
             value = f" = {self.defaults[name]}" if name in self.defaults else ""

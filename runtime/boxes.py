@@ -1,4 +1,4 @@
-"""Which box of every input and output a call is about, and whether the inputs hold what is read of them."""
+"""Boxes of every input and output of a call, and whether the inputs hold what is read of them."""
 
 from __future__ import annotations
 

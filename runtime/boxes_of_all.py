@@ -8,7 +8,7 @@ from math import prod
 from xdsl.ir import SSAValue
 
 from tilefuse.analysis.bounds import Box
-from tilefuse.analysis.model import extract, pipeline_of
+from tilefuse.analysis.model import PipelineModel
 from tilefuse.dialects.img.ops import GroupOp
 from tilefuse.lowering.stored import a_point, anchor_box, follow_of, stored_stages
 from tilefuse.runtime.errors import CallError
@@ -22,7 +22,7 @@ class FarApart(CallError):
     """The boxes of what one kernel stores lie so far apart that nearly all of its tiles would store nothing."""
 
 
-def boxes_of_all(group: GroupOp, needed: Mapping[SSAValue, Box]) -> dict[SSAValue, Box]:
+def boxes_of_all(group: GroupOp, model: PipelineModel, needed: Mapping[SSAValue, Box]) -> dict[SSAValue, Box]:
     """Find a box for each function of a group: those of a stage have one; of a stage that is not needed it is a point.
 
     `needed`: the boxes of those that are needed, at least one.
@@ -30,7 +30,6 @@ def boxes_of_all(group: GroupOp, needed: Mapping[SSAValue, Box]) -> dict[SSAValu
     if group.update is not None:
         box = next(needed[f] for f in group.funcs if f in needed)
         return dict.fromkeys(group.funcs, box)
-    model = extract(pipeline_of(group))
     stored = stored_stages(group, model, follow_of(group, model))
     boxes = [needed.get(f) for f in group.funcs]
     tiled = anchor_box(stored, boxes)
@@ -42,14 +41,13 @@ def boxes_of_all(group: GroupOp, needed: Mapping[SSAValue, Box]) -> dict[SSAValu
     return found
 
 
-def check_spread(group: GroupOp, needed: Mapping[SSAValue, Box]) -> None:
+def check_spread(group: GroupOp, model: PipelineModel, needed: Mapping[SSAValue, Box]) -> None:
     """Raise FarApart for a group of stages whose tiles would go over many points and store few of them.
 
     `needed`: the boxes of all its functions.
     """
     if group.update is not None or len(group.stored) < 2:
         return
-    model = extract(pipeline_of(group))
     stored = stored_stages(group, model, follow_of(group, model))
     boxes = [needed[f] for f in group.funcs]
     covered = prod(n for _, n in anchor_box(stored, boxes))

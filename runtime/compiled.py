@@ -11,6 +11,7 @@ from functools import cached_property, partial
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
+from tilefuse.collector import collector_off
 from tilefuse.dialects.img.ops import GroupOp, PipelineOp
 from tilefuse.dialects.img.strict import has_strict
 from tilefuse.dialects.verification import verify
@@ -33,7 +34,7 @@ from tilefuse.targets.gpus import gpu
 
 @dataclass(frozen=True)
 class Settings:
-    """How to compile."""
+    """Settings of the compiler."""
 
     backend: Backend
     strict_float: bool = False
@@ -51,21 +52,23 @@ class Settings:
 class Kernels:
     """Kernels in their final form, for one width of index, and one architecture if for a GPU."""
 
-    module: ModuleOp
-    """Level 4."""
-    text: Callable[[], str] = field(repr=False, compare=False)
-    """Prints all kernels."""
+    pipeline: PipelineOp
+    """The scheduled pipeline."""
+    complete: Callable[[], ModuleOp] = field(repr=False, compare=False)
+    """Makes the module of that pipeline, with its functions."""
+    text: Callable[[ModuleOp], str] = field(repr=False, compare=False)
+    """Prints all kernels of a module."""
     cubin: cuda.Cubin | None = None
+
+    @cached_property
+    def module(self) -> ModuleOp:
+        """Level 5, completed when it is first asked for: calls take the pipeline and the machine code alone."""
+        return self.complete()
 
     @cached_property
     def source(self) -> str:
         """All kernels as one text, printed when it is first asked for: machine code is made kernel by kernel."""
-        return self.text()
-
-    @property
-    def pipeline(self) -> PipelineOp:
-        """The scheduled pipeline."""
-        return find_pipeline(self.module)
+        return self.text(self.module)
 
 
 class Compiled:
@@ -130,11 +133,11 @@ class Compiled:
         self._lower(self._schedule(trace), lowering)
         trace.modules += lowering.modules[1:]
         trace.seconds |= lowering.seconds
-        if self._latest is not None and self._latest.module is not self.module:
+        if self._latest is not None and self._latest.pipeline is not self.pipeline:
             trace.modules.append(("fit-registers", self._latest.module))
         return trace
 
-    @property
+    @cached_property
     def pipeline(self) -> PipelineOp:
         """The scheduled pipeline; that of `kernels` may have other tiles, for want of registers."""
         return find_pipeline(self.module)
@@ -167,13 +170,14 @@ class Compiled:
 
     def _unbuilt(self, index_bits: int, *, folded: bool = False) -> Kernels:
         module = self._fold(self.module) if folded else self.module
-        return Kernels(module, partial(self._print, module, index_bits))
+        return Kernels(find_pipeline(module), lambda: module, partial(self._print, index_bits=index_bits))
 
     def _print(self, module: ModuleOp, index_bits: int) -> str:
         if self._is_gpu:
             return print_cuda(module, index_bits=index_bits)
         return print_c(module, index_bits=index_bits) + c_entry_points(groups_of(find_pipeline(module)))
 
+    @collector_off()
     def _fit_registers(self, index_bits: int, arch: str, folded: bool) -> Kernels:
         """Machine code for all kernels, with schedules that fit the registers which the compiler reports."""
         cubins = Cubins(arch, self._settings.strict_float)
@@ -190,9 +194,14 @@ class Compiled:
             tile=self._tile_again,
         )
         module = self._fold(self.module) if folded else self.module
-        _, module = fit_registers(self._scheduled, module, compiler, by_hand=self._by_hand)
-        names = dict.fromkeys(kernel_name(g) for g in groups_of(find_pipeline(module)))
-        return Kernels(module, partial(self._print, module, index_bits), cubins.of(names))
+        fitted = fit_registers(self._scheduled, module, compiler, by_hand=self._by_hand)
+        names = dict.fromkeys(kernel_name(g) for g in groups_of(fitted.pipeline))
+
+        def complete() -> ModuleOp:
+            with self._lock:
+                return fitted.lowered()
+
+        return Kernels(fitted.pipeline, complete, partial(self._print, index_bits=index_bits), cubins.of(names))
 
     def _tile_again(self, note: Callable[[Sequence[GroupOp]], None]) -> ModuleOp | None:
         """The input scheduled anew, after `note` wrote on its groups what `tile` is to know; None if nothing tiles."""

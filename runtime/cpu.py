@@ -19,12 +19,14 @@ from typing import TYPE_CHECKING, NamedTuple
 from tilefuse.runtime import cache
 from tilefuse.runtime.errors import BuildError, TargetError
 from tilefuse.runtime.output import direct_prints
+from tilefuse.runtime.wheel_compiler import INSTALL, load_openmp, openmp_library, zig_command
 
 if TYPE_CHECKING:
     import subprocess
 
-_FLAGS = (
-    *("-O3", "-march=native", "-fPIC", "-shared", "-std=c11", "-fno-math-errno", "-fno-trapping-math"),
+_FLAGS = ("-O3", "-fPIC", "-shared", "-std=c11", "-fno-math-errno", "-fno-trapping-math")
+_OPTIONAL_FLAGS = (
+    "-march=native",
     # GCC would make jumps of selects that follow from one another, and loops with jumps are not vectorised
     "-fno-thread-jumps",
 )
@@ -36,10 +38,12 @@ class Compiler(NamedTuple):
     command: tuple[str, ...]
     identity: str
     flags: tuple[str, ...]
+    openmp: Path | None = None
+    """The library of OpenMP to load before kernels are, if it is not one of the compiler's own."""
 
 
 def find_compiler() -> Compiler:
-    """`$CC`, or the first of cc, gcc, clang on the path. TargetError if there is none that works."""
+    """`$CC`, the first of cc, gcc, clang on the path, or the wheel's. TargetError if there is none that works."""
     try:
         given = tuple(shlex.split(os.environ.get("CC", "")))
     except ValueError as error:
@@ -54,23 +58,28 @@ def _probe(given: tuple[str, ...] | None, path: str) -> Compiler:
         if shutil.which(given[0]) is None:
             raise TargetError(f"target 'cpu': $CC names '{given[0]}', which is not on this machine's PATH")
     else:
-        found = next((name for name in ("cc", "gcc", "clang") if shutil.which(name)), None)
+        on_path = next(((name,) for name in ("cc", "gcc", "clang") if shutil.which(name)), None)
+        found = on_path or zig_command()
         if found is None:
             raise TargetError(
                 "target 'cpu' needs a C compiler, and none of cc, gcc, clang is on PATH; install one "
-                "(Debian, Ubuntu: apt install gcc), name one in $CC, or use target='reference'"
+                f"(Debian, Ubuntu: apt install gcc; as a wheel: {INSTALL}), name one in $CC, or use target='reference'"
             )
-        command = (found,)
+        command = found
     version = _run([*command, "--version"])
     if version.returncode != 0:
         raise TargetError(f"target 'cpu': '{shlex.join(command)} --version' fails: {version.stderr.strip()}")
     if not _accepts(command):
         raise TargetError(f"target 'cpu': '{shlex.join(command)}' makes no shared library of a C source; see $CC")
-    flags = tuple(f for f in ("-march=native", "-fopenmp") if _accepts(command, f))
-    kept = tuple(f for f in _FLAGS if f != "-march=native")
+    openmp: Path | None = None
+    threads: tuple[str, ...] = ("-fopenmp",)
+    if command == zig_command() and (openmp := openmp_library()) is None:
+        threads = ()  # this clang knows the option, and has no library for it
+    of_loops = _accepted(command, *threads) or _accepted(command, "-fopenmp-simd")
+    flags = (*_FLAGS, *_accepted(command, *_OPTIONAL_FLAGS), *of_loops)
     # -march=native means another processor on another machine, and caches may be shared between machines.
     identity = "\n".join((shlex.join(command), version.stdout, platform.machine(), _processor()))
-    return Compiler(command, identity, (*kept, *flags))
+    return Compiler(command, identity, flags, openmp)
 
 
 def _run(command: list[str], cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
@@ -80,6 +89,13 @@ def _run(command: list[str], cwd: Path | None = None) -> subprocess.CompletedPro
         return subprocess.run(command, capture_output=True, text=True, errors="replace", cwd=cwd, check=False)
     except OSError as error:
         raise TargetError(f"target 'cpu': the C compiler '{command[0]}' does not run: {error}") from None
+
+
+def _accepted(command: tuple[str, ...], *flags: str) -> tuple[str, ...]:
+    """Those of the flags that a compiler takes: most take all."""
+    if not flags:
+        return ()
+    return flags if _accepts(command, *flags) else tuple(f for f in flags if len(flags) > 1 and _accepts(command, f))
 
 
 def _accepts(command: tuple[str, ...], *flags: str) -> bool:
@@ -128,8 +144,10 @@ def _processor() -> str:
 
 
 def build_flags(compiler: Compiler, strict_float: bool) -> tuple[str, ...]:
-    """The flags that a library is built with. Strict: no contraction to fused multiply-adds."""
-    return (*compiler.flags, f"-ffp-contract={'off' if strict_float else 'fast'}")
+    """The flags that a library is built with. Strict: no contraction to fused multiply-adds; signs of zeros count."""
+    if strict_float:
+        return (*compiler.flags, "-ffp-contract=off", "-DTILEFUSE_STRICT")
+    return (*compiler.flags, "-ffp-contract=fast")
 
 
 _libraries: dict[Path, ctypes.CDLL] = {}
@@ -153,6 +171,8 @@ def load_library(source: str, *, strict_float: bool) -> ctypes.CDLL:
             # when it is loaded.
             os.environ.setdefault("OMP_WAIT_POLICY", "passive")
             try:
+                if compiler.openmp is not None:
+                    load_openmp(compiler.openmp)
                 library = ctypes.CDLL(str(path))
             except OSError as error:
                 raise BuildError(
@@ -186,7 +206,7 @@ def _private_folder() -> Path:
 
 
 def _private_copy(name: str, binary: bytes) -> Path:
-    """Where the cache folder cannot be written: a folder of this process, gone when it ends."""
+    """Copy to a folder of this process, gone when it ends, where the cache folder cannot be written."""
     try:
         path = _private_folder() / name
         path.write_bytes(binary)

@@ -1,4 +1,4 @@
-"""How large the inputs must be for outputs of some size."""
+"""Sizes of inputs inferred from sizes of outputs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tilefuse.runtime.specialize import find_pipeline
 def input_boxes(
     module: ModuleOp, outputs: Mapping[str, Box], inputs: Mapping[str, Box], params: Mapping[str, Number]
 ) -> dict[str, Box]:
-    """What outputs of these boxes read of each input, by name; one of which nothing is read is absent.
+    """Infer the box of each input, by name, that outputs of these boxes read; one of which nothing is read is absent.
 
     `inputs`: the boxes that boundaries and sizes in the pipeline are about.
     """

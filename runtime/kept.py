@@ -21,7 +21,7 @@ def counts_references() -> bool:
 
 
 def references(arrays: Sequence[Any]) -> list[tuple[Any, ...]]:
-    """How many refer to each array, to its memory, and weakly to the array; and its shape, which may be set.
+    """Reference counts of each array, of its memory, weak ones of the array; and its shape, which may be set.
 
     `arrays` are of CuPy: views of an array, and what other libraries make of it, refer to the array or to its memory.
     """

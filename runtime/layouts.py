@@ -1,4 +1,4 @@
-"""How arrays become functions over the grid, and what a kernel may know of a buffer at compile time.
+"""Layouts of arrays as functions over the grid, as far as a kernel may know them at compile time.
 
 Dimension d of a function of rank r is axis r-1-d of an array (dimension 0 is x, the last axis), except for
 an interleaved picture: an array (height, width, channel) of a function (x, y, c).
@@ -52,7 +52,7 @@ def declared_layout(op: InputOp) -> str:
 
 
 def axis_order(op: InputOp, shape: Sequence[int]) -> AxisOrder | None:
-    """How an array of this shape is read; None if both ways are possible and only the reads can tell."""
+    """The order in which an array of this shape is read; None if both are possible and only reads can tell."""
     declared = declared_layout(op)
     if declared not in ("auto", "planar", "interleaved"):
         raise CallError(f"input '{op.sym_name.data}': layout '{declared}' is unknown; use auto, planar, interleaved")

@@ -15,6 +15,7 @@ from xdsl.ir import SSAValue
 
 from tilefuse.analysis.bounds import Box, computed_stages, required_boxes, spans_of
 from tilefuse.analysis.index_reach import index_reach
+from tilefuse.analysis.model import extract
 from tilefuse.analysis.sizes import CallSizes
 from tilefuse.analysis.strides import static_strides
 from tilefuse.dialects.img.ops import GroupOp, InputOp, PipelineOp
@@ -106,9 +107,10 @@ class _Buffer(NamedTuple):
     offset: int = 0
 
 
-class _Given(NamedTuple):
+class Given(NamedTuple):
     """The arrays of a call, and which of the outputs may hold temporaries until they are written."""
 
+    boxes: CallBoxes
     inputs: Sequence[Picture]
     outputs: Sequence[Picture]
     lodging: Sequence[bool]
@@ -154,20 +156,23 @@ def make_plan(
     # A group is dead in this call if, say, all reads of it fall outside of a constant_exterior's box.
     groups = [op for op in pipeline.body.block.ops if isinstance(op, GroupOp)]
     groups = [g for g in groups if any(f in needed for f in g.funcs)]
-    for group in groups:
+    several = [g for g in groups if len(g.funcs) > 1]
+    model = extract(pipeline) if several else None
+    for group in several:
+        assert model is not None
         if any(f not in needed for f in group.funcs):
-            needed |= boxes_of_all(group, needed)
-        check_spread(group, needed)
+            needed |= boxes_of_all(group, model, needed)
+        check_spread(group, model, needed)
     # A read outside of the box is loaded before it is thrown away: there must be one point to load.
     read = dict.fromkeys(a.value for g in groups for a in kernel_args(g) if a.kind in ("input", "inout"))
     unneeded = [f for f in read if f not in needed and not isinstance(f.owner, InputOp)]
     needed |= {f: ((0, 1),) * rank_of(f.type) for f in unneeded}
-    given = _Given(inputs, outputs, lodging or [False] * len(outputs))
+    given = Given(boxes, inputs, outputs, lodging or [False] * len(outputs))
     hosted = updated_in_place(pipeline, groups, needed, boxes, given.outputs, given.lodging)
     groups = [g for g in groups if not any(f in hosted for f in g.funcs)]
     sizes = CallSizes(boxes.inputs, params)
     spaces = _workspaces(groups, Call(needed, sizes))
-    buffers, copies, arena_bytes = _assign_buffers(pipeline, groups, unneeded, needed, boxes, given, spaces, hosted)
+    buffers, copies, arena_bytes = _assign_buffers(pipeline, groups, unneeded, needed, given, spaces, hosted)
     scalars: dict[SSAValue, int] = {}
     launches = tuple(
         _launch(g, needed, buffers, scalars, [s for s in spaces if s.kernel == i]) for i, g in enumerate(groups)
@@ -203,13 +208,12 @@ def _assign_buffers(
     groups: Sequence[GroupOp],
     unneeded: Sequence[SSAValue],
     needed: Mapping[SSAValue, Box],
-    boxes: CallBoxes,
-    given: _Given,
+    given: Given,
     spaces: Sequence[_Space],
     hosted: Mapping[SSAValue, SSAValue],
 ) -> tuple[dict[_Key, _Buffer], list[CopyOut], int]:
     buffers: dict[_Key, _Buffer] = {}
-    inputs, outputs, lodging = given
+    boxes, inputs, outputs, lodging = given
     for number, (op, p) in enumerate(zip(input_ops(pipeline), inputs, strict=True)):
         buffers[op.func] = _Buffer(number, boxes.inputs[op.sym_name.data], p.strides)
     larger: list[tuple[int, SSAValue, Box]] = []
@@ -256,7 +260,7 @@ def _lies_as_compiled(func: SSAValue, p: Picture) -> bool:
 
 
 def _storage(box: Box, itemsize: int) -> tuple[int, tuple[int, ...], int]:
-    """How a temporary lies: bytes before its first element, strides in elements, bytes in all.
+    """Layout of a temporary: bytes before its first element, strides in elements, bytes in all.
 
     Columns that are multiples of 16 bytes lie at such multiples, so that kernels whose boxes begin elsewhere agree.
     """

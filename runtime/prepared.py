@@ -8,14 +8,12 @@ from typing import Any, Protocol
 from tilefuse.dialects.img.ops import PipelineOp
 from tilefuse.runtime import cuda
 from tilefuse.runtime.arrays import Device
-from tilefuse.runtime.boxes import CallBoxes
 from tilefuse.runtime.compiled import Compiled, Kernels
 from tilefuse.runtime.cuda_runner import CudaRunner
 from tilefuse.runtime.errors import CallMemoryError
 from tilefuse.runtime.grids import fits, folded
 from tilefuse.runtime.launch import CpuRunner, Runner
-from tilefuse.runtime.layouts import Picture
-from tilefuse.runtime.plan import Plan, make_plan
+from tilefuse.runtime.plan import Given, Plan, make_plan
 from tilefuse.runtime.reference import ReferenceRunner
 from tilefuse.runtime.scalars import Number, distinct, evaluate_scalars, params_of, word
 
@@ -39,15 +37,13 @@ class PreparedKernels:
     def __init__(
         self,
         compiled: Compiled,
-        boxes: CallBoxes,
-        inputs: Sequence[Picture],
-        outputs: Sequence[Picture],
+        given: Given,
         out_shapes: tuple[tuple[int, ...], ...],
         params: dict[str, Number],
         device: Device,
         spare: list[Any],
-        lodging: Sequence[bool],
     ):
+        boxes, inputs, outputs, lodging = given
         self.out_shapes = out_shapes
         self.compiled = compiled
         arch = None if device[0] == "cpu" else cuda.architecture(device[1])
@@ -98,7 +94,7 @@ def _fitting(compiled: Compiled, arch: str | None, plan_of: Callable[[PipelineOp
         if not fold and not fits(plan, most):
             continue
         kernels = compiled.kernels(plan.index_bits, arch, folded=fold)
-        if kernels.module is not compiled.module:
+        if kernels.pipeline is not compiled.pipeline:
             plan = plan_of(kernels.pipeline)
         if not fold and fits(plan, most):
             return kernels, plan

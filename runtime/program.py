@@ -48,6 +48,7 @@ from tilefuse.runtime.layouts import (
     picture,
     temporary_spec,
 )
+from tilefuse.runtime.plan import Given
 from tilefuse.runtime.prepared import Prepared, PreparedKernels, PreparedReference
 from tilefuse.runtime.reference import ReferenceRunner
 from tilefuse.runtime.requirements import Requirements
@@ -159,7 +160,7 @@ class Program:
         return f"<tilefuse.Program {self._signature}, for {self.target}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """As IR and settings: who loads a program has it compiled, or finds its machine code in the cache."""
+        """Pickle it as IR and settings: who loads a program has it compiled, or finds its machine code in the cache."""
         text = StringIO()
         Printer(text, print_generic_format=True, print_debuginfo=True).print_op(self._written)
         return _loaded, (text.getvalue(), self._settings)
@@ -217,21 +218,23 @@ class Program:
         if glance is not None:
             items = [slot.itemsize for slot in (*signature.inputs, *signature.outputs)]
             spans = tuple(map(span, everything, items))
-            new = () if given else tuple(
-                (shape, slot.dtype) for slot, shape in zip(signature.outputs, prepared.out_shapes, strict=True)
-            )  # fmt: skip
+            new = () if given else self._shapes_of_new(prepared)
             self._seen.remember(glance, SeenCall(prepared, device, stream_kind, kind, new, spans, len(views)))
         finish = self._new_outputs(given, prepared, kind, device, raw, inputs)
         if any(given[name].pointer % ALIGNMENT for name in finish):
             # Kernels count on aligned new arrays; this library's allocator does not give them.
             prepared = self._prepare(views, given, asked, params, device)
-        pointers = [v.pointer for v in views]
-        pointers.extend(given[slot.name].pointer for slot in signature.outputs)
+        pointers = [*(v.pointer for v in views), *(given[slot.name].pointer for slot in signature.outputs)]
         self._run(prepared, pointers, params, device, raw)
         values = tuple(
             finish[slot.name]() if slot.name in finish else originals[slot.name] for slot in signature.outputs
         )
         return values[0] if len(values) == 1 else values
+
+    def _shapes_of_new(self, prepared: Prepared) -> tuple[tuple[tuple[int, ...], str], ...]:
+        """Shape and type of the arrays that a call without `out=` makes."""
+        outputs = zip(self._signature.outputs, prepared.out_shapes, strict=True)
+        return tuple((shape, slot.dtype) for slot, shape in outputs)
 
     def _new_outputs(
         self,
@@ -342,8 +345,11 @@ class Program:
         return stage_graph(self._pipeline if self._settings.backend.name == "reference" else self._current().pipeline)
 
     def report(self) -> str:
-        """Kernels, their tiles and memory, and the time of the last call (on a GPU: of the last `time`)."""
-        return reporting.text(self._pipeline.sym_name.data, self.target, self.kernels, self._seconds)
+        """Kernels, their tiles and memory, the time of the last call (on a GPU: of the last `time`), and bounds of
+        the errors of sums of floats."""
+        s = self._settings
+        determinism = "gpu_to_gpu" if s.strict_float else str(s.options.get("determinism", DETERMINISM[0]))
+        return reporting.text(self._pipeline.sym_name.data, self.target, self.kernels, self._seconds, determinism)
 
     def time(self, *arrays: Any, repeat: int = 20, **named: Any) -> float:
         """The median time of a call in seconds: on a GPU that of the kernels alone."""
@@ -444,7 +450,7 @@ class Program:
         def prepared(several: bool) -> PreparedKernels:
             compiled = self._compile(specs, out_specs, several)
             return PreparedKernels(
-                compiled, boxes, inputs, outputs, tuple(out_shapes), params, device, self._spare, lodging
+                compiled, Given(boxes, inputs, outputs, lodging), tuple(out_shapes), params, device, self._spare
             )
 
         try:

@@ -80,7 +80,7 @@ class FitRegisters(ModulePass):
             tile=lambda note: self._tiled(op, note),
         )
         try:
-            fitted, _ = fit_registers(op, lower(op, ()), compiler, by_hand=self.keep)
+            fitted = fit_registers(op, lower(op, ()), compiler, by_hand=self.keep).scheduled
         except (TargetError, BuildError) as error:
             raise PipelineError(f"{self.name}: {error}", pipelines[0]) from error
         if fitted is not op:

@@ -6,7 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
-from tilefuse.dialects.img.ops import GroupOp
+from tilefuse.analysis.float_sums import FloatSum, float_sums
+from tilefuse.analysis.sizes import AnySizes
+from tilefuse.dialects.img.ops import GroupOp, InputOp
+from tilefuse.dialects.img.symbolic import Num
 from tilefuse.execution.registry import model_of
 from tilefuse.lowering.abi import groups_of, kernel_name, threads
 from tilefuse.runtime.compiled import Kernels
@@ -31,12 +34,27 @@ class Kernel:
     """Per thread."""
     resident_blocks: int = 0
     """Blocks per multiprocessor that registers are held to; 0: the compiler's choice."""
+    sums: tuple[FloatSum, ...] = ()
+    """Of floats, over a domain."""
+    reorders: bool = False
+    """Whether they are formed in another order than that of the domain."""
+
+
+class _LastCall(AnySizes):
+    """The sizes of a call; parameters may differ in the next."""
+
+    def __init__(self, plan: Plan):
+        self._boxes = plan.boxes.inputs
+
+    def interval(self, op: InputOp, dim: int) -> tuple[Num, Num]:
+        return self._boxes[op.sym_name.data][dim]
 
 
 def kernels(built: Kernels, plan: Plan | None) -> list[Kernel]:
     """All kernels, in the order of launch; `plan` is that of the last call."""
     cubin = built.cubin
     grids = {launch.name: launch.grid for launch in plan.launches} if plan else {}
+    sizes = _LastCall(plan) if plan else AnySizes()
     found = []
     for group in groups_of(built.pipeline):
         name = kernel_name(group)
@@ -52,6 +70,8 @@ def kernels(built: Kernels, plan: Plan | None) -> list[Kernel]:
                 cubin.registers.get(name) if cubin else None,
                 cubin.spill_bytes.get(name) if cubin else None,
                 group.schedule.resident_blocks,
+                tuple(float_sums(group.update, sizes)) if group.update is not None else (),
+                model_of(group).reorders(group),
             )
         )
     return found
@@ -62,8 +82,8 @@ def _shared_bytes(static: int | None, group: GroupOp) -> int | None:
     return None if static is None else static + model_of(group).dynamic_shared(group)
 
 
-def text(pipeline: str, target: str, found: Sequence[Kernel], seconds: float | None) -> str:
-    """The report that people read."""
+def text(pipeline: str, target: str, found: Sequence[Kernel], seconds: float | None, determinism: str) -> str:
+    """The report that people read. `determinism`: what is promised of sums of floats."""
     count = f"{len(found)} kernel{'' if len(found) == 1 else 's'}"
     time = "not timed yet" if seconds is None else _duration(seconds)
     lines = [f"pipeline {pipeline} on {target}: {count}, {time}"]
@@ -79,6 +99,10 @@ def text(pipeline: str, target: str, found: Sequence[Kernel], seconds: float | N
             facts.append(f"{k.spill_bytes} bytes spilled")
         lines.append(f"  {k.name}: {', '.join(facts)}")
         lines.append(f"    stages: {', '.join(k.stages)}")
+        order = f"another order than the domain's ({determinism})" if k.reorders else "the order of the domain"
+        for s in k.sums:
+            what = {"add": "sums", "mul": "products"}[s.way]
+            lines.append(f"    {s.function}: {what} of {s.element} in {order}, within {s.bound()}")
     return "\n".join(lines)
 
 

@@ -1,4 +1,4 @@
-"""What a program asks of a call: it is refused, before anything is written, if that does not hold."""
+"""Check of the requirements of a call: it is refused, before anything is written, if one does not hold."""
 
 from __future__ import annotations
 

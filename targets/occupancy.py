@@ -1,4 +1,4 @@
-"""How many blocks of a kernel an SM holds at once: NVIDIA's rules, with their allocation granularities."""
+"""Occupancy, the blocks of a kernel that an SM holds at once: NVIDIA's rules, with their allocation granularities."""
 
 from __future__ import annotations
 

@@ -6,8 +6,12 @@ leaves them to `make test-all`.
 """
 
 import functools
+from unittest import mock
 
 import pytest
+
+from tilefuse.runtime.compiled import Compiled
+from tilefuse.runtime.program import Program
 
 
 @functools.cache
@@ -24,6 +28,25 @@ def why_no_gpu() -> str | None:
     return None if count else "no CUDA GPU"
 
 
+def is_swept(item: pytest.Item) -> bool:
+    """Whether a test is one of many cases of one kind."""
+    return item.get_closest_marker("sweep") is not None or item.path.parent.name == "properties"
+
+
+@pytest.fixture(autouse=True)
+def no_machine_code_ahead(request, monkeypatch):
+    """Programs of swept tests are called once: C that is built before for a likely call is built in vain."""
+    if not is_swept(request.node):
+        return
+    compile_ahead = Program._compile_ahead
+
+    def lowered_only(program):
+        with mock.patch.object(Compiled, "library"):
+            compile_ahead(program)
+
+    monkeypatch.setattr(Program, "_compile_ahead", lowered_only)
+
+
 @pytest.hookimpl(tryfirst=True)  # before pytest selects by markers
 def pytest_collection_modifyitems(items):
     """Mark what is slow, and skip what needs a GPU where there is none."""
@@ -31,7 +54,7 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if item.get_closest_marker("gpu") and (reason := why_no_gpu()):
             item.add_marker(pytest.mark.skip(reason=reason))
-        if item.get_closest_marker("sweep") or item.path.parent.name == "properties":
+        if is_swept(item):
             function = (item.path, item.cls, item.originalname)
             if function in seen:
                 item.add_marker(pytest.mark.slow)

@@ -1,15 +1,15 @@
 // CUDA's own, as far as generated kernels use it, on one CPU core. The threads of a block are fibers: one runs until it
 // needs what another has not done yet, at a shuffle or a barrier. Blocks run one after the other. Approximations
 // (rsqrt.approx) are exact here.
+// A fiber jumps to other stacks, which checked versions of longjmp refuse.
+#undef _FORTIFY_SOURCE
 #include <limits.h>
 #include <math.h>
+#include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <ucontext.h>
-
-#include <algorithm>
-#include <functional>
 
 struct alignas(8) uint2 { unsigned x, y; };
 struct alignas(16) uint4 { unsigned x, y, z, w; };
@@ -39,44 +39,60 @@ extern "C" { unsigned long long emulated_watched[2]; }  // addresses: what vecto
 // Threads of a block.
 enum { MOST_THREADS = 1024, STACK = 1 << 18, LANES = 32 };
 struct Fiber {
-  ucontext_t context;
+  jmp_buf waits;  // where it goes on
+  ucontext_t begins;
   Place place;
   char* stack;
   int barriers, shuffles;  // that it has come to; INT_MAX at its end
 };
 static Fiber fibers[MOST_THREADS];
-static ucontext_t scheduler;
+static jmp_buf scheduler;
 static int current, threads, steps;
 static unsigned long long lanes[2][MOST_THREADS];
-static const std::function<void()>* body;
+static void (*body)(const void*);
+static const void* kernel_of_body;
 
+// Let the scheduler choose another. Unlike swapcontext, no call of the system.
+static void switch_to_scheduler() {
+  if (!_setjmp(fibers[current].waits)) _longjmp(scheduler, 1);
+}
+// A fiber computes the thread of its number of one block after another.
 static void run_fiber() {
-  (*body)();
-  fibers[current].barriers = fibers[current].shuffles = INT_MAX;
-  ++steps;
+  for (;;) {
+    body(kernel_of_body);
+    fibers[current].barriers = fibers[current].shuffles = INT_MAX;
+    ++steps;
+    switch_to_scheduler();
+  }
+}
+static void resume(Fiber& f) {
+  if (_setjmp(scheduler)) return;
+  if (f.stack) _longjmp(f.waits, 1);
+  f.stack = (char*)malloc(STACK);
+  getcontext(&f.begins);
+  f.begins.uc_stack.ss_sp = f.stack;
+  f.begins.uc_stack.ss_size = STACK;
+  f.begins.uc_link = nullptr;
+  makecontext(&f.begins, run_fiber, 0);
+  setcontext(&f.begins);
 }
 // Let the others run until those of [first, first + count) have come as far.
 static void wait_for(int Fiber::*done, int first, int count) {
   const int mine = fibers[current].*done;
   for (int i = first; i < first + count && i < threads; ++i)
-    while (fibers[i].*done < mine) swapcontext(&fibers[current].context, &scheduler);
+    while (fibers[i].*done < mine) switch_to_scheduler();
   ++steps;
 }
-static void run_block(const std::function<void()>& kernel) {
-  body = &kernel;
+template <class Kernel> static void run_block(const Kernel& kernel) {
+  body = [](const void* k) { (*(const Kernel*)k)(); };
+  kernel_of_body = &kernel;
   threads = 0;
   for (int z = 0; z < emulated_threads[2]; ++z)
     for (int y = 0; y < emulated_threads[1]; ++y)
       for (int x = 0; x < emulated_threads[0]; ++x) {
         Fiber& f = fibers[threads++];
-        if (!f.stack) f.stack = (char*)malloc(STACK);
-        getcontext(&f.context);
-        f.context.uc_stack.ss_sp = f.stack;
-        f.context.uc_stack.ss_size = STACK;
-        f.context.uc_link = &scheduler;
         f.place = {x, y, z};
         f.barriers = f.shuffles = 0;
-        makecontext(&f.context, run_fiber, 0);
       }
   for (bool alive = true; alive;) {
     alive = false;
@@ -85,7 +101,7 @@ static void run_block(const std::function<void()>& kernel) {
       if (fibers[current].barriers != INT_MAX) {
         alive = true;
         threadIdx = fibers[current].place;
-        swapcontext(&scheduler, &fibers[current].context);
+        resume(fibers[current]);
       }
     if (alive && steps == before) {
       fprintf(stderr, "block (%d, %d, %d): its threads wait for each other\n", blockIdx.x, blockIdx.y, blockIdx.z);
@@ -124,7 +140,9 @@ template <class T> static T __shfl_xor_sync(unsigned, T v, int by, int = LANES) 
 }
 static bool __any_sync(unsigned, bool v) {
   const unsigned long long* of_lanes = given((unsigned long long)v);
-  return std::any_of(of_lanes, of_lanes + LANES, [](unsigned long long one) { return one != 0; });
+  bool any = false;
+  for (int i = 0; i < LANES; ++i) any |= of_lanes[i] != 0;
+  return any;
 }
 
 // Atomic by themselves: a thread runs until it waits.
@@ -211,9 +229,9 @@ static double __dmul_rn(double a, double b) { return a * b; }
 static float __fsqrt_rn(float a) { return sqrtf(a); }
 static double __dsqrt_rn(double a) { return sqrt(a); }
 // the number if one is NaN, also a signalling one
-#define NUMBER(name, type, which) \
-  static type name##_number(type a, type b) { return a != a ? b : b != b ? a : std::which(a, b); }
-NUMBER(fminf, float, min) NUMBER(fmaxf, float, max) NUMBER(fmin, double, min) NUMBER(fmax, double, max)
+#define NUMBER(name, type, better) \
+  static type name##_number(type a, type b) { return a != a ? b : b != b || !(b better a) ? a : b; }
+NUMBER(fminf, float, <) NUMBER(fmaxf, float, >) NUMBER(fmin, double, <) NUMBER(fmax, double, >)
 #define fminf fminf_number
 #define fmaxf fmaxf_number
 #define fmin fmin_number

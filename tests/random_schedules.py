@@ -12,7 +12,7 @@ from tilefuse.passes.pipeline import standard_passes
 from tilefuse.passes.promote_memory import PromoteMemory
 from tilefuse.passes.tile import Tile
 
-_OPTIONAL = ("inline-stages", "separate-kernels", "raise-clamps")
+_OPTIONAL = ("inline-stages", "separate-kernels", "raise-clamps", "unroll-reductions")
 """Passes that a schedule may leave out."""
 
 

@@ -26,6 +26,7 @@ from tilefuse.analysis.machine import machine
 from tilefuse.dialects.img.attrs import Memory
 from tilefuse.dialects.img.ops import GroupOp, PipelineOp, ReadOp, StageOp
 from tilefuse.evaluator import evaluate
+from tilefuse.execution.block_tile.attribute import BlockSchedule
 from tilefuse.passes.pipeline import run_passes, standard_passes
 
 DEAR = 160
@@ -168,7 +169,11 @@ def evaluations(stage: StageOp, boxes: dict[SSAValue, tuple[tuple[int, int], ...
     """How often the schedule computes the function of `mark` in a stage, by the tiles and what they read."""
     group = stage.parent_op()
     assert isinstance(group, GroupOp)
-    box = boxes[group.funcs[0]]
+    stored = dict(zip(group.yield_op.operands, group.funcs, strict=True))
+    if stage is not group.anchor and stage.funcs[0] in stored:
+        # where a tile owns its points; what neighbours compute once more beside them is little
+        return math.prod(n for _, n in boxes[stored[stage.funcs[0]]])
+    box = boxes[group.funcs[-1]]
     points = math.prod(n for _, n in box)
     if stage is group.anchor:
         # of planes in one tile a thread of a GPU computes once what they share
@@ -179,8 +184,8 @@ def evaluations(stage: StageOp, boxes: dict[SSAValue, tuple[tuple[int, int], ...
         return points * len(distinct_reads(stage))
     tile = group.schedule.tile_sizes
     tiles = math.prod(-(-n // t) for (_, n), t in zip(box, tile, strict=True))
-    if stage.place.where[1] is Memory.Register and group.schedule.micro_tile:
-        tile = group.schedule.micro_tile if group.schedule.model == "block_tile" else tile
+    if stage.place.where[1] is Memory.Register and isinstance(group.schedule, BlockSchedule):
+        tile = group.schedule.micro_tile
         tiles = points // math.prod(tile)
     return tiles * math.prod(high - low + 1 for low, high in of_tile(group, tile)[stage])
 
@@ -195,6 +200,8 @@ def of_tile(group: GroupOp, tile: tuple[int, ...]) -> dict[StageOp, list[tuple[i
     """(first, last) per dimension of what a tile at the origin needs of each stage, by the corners of what reads it."""
     found = {group.anchor: [(0, n - 1) for n in tile]}
     for stage in reversed(group.stages):
+        if stage not in found:
+            continue  # it is only stored
         spans = dict(zip(stage.body.block.args, found[stage], strict=True))
         for op in stage.body.block.ops:
             if (

@@ -44,7 +44,7 @@ OPEN = {
             f"execution.warp_tile.{part}",
             "execution.warp_tile.registers",
         ): "parts of a lowering see it by type"
-        for part in ("exchange", "loads", "pieces", "prefetches", "shifts", "sides", "stores")
+        for part in ("exchange", "loads", "pieces", "prefetches", "shifts", "x_edges", "stores")
     },
 }
 """Imports that close a circle, each with its reason."""

@@ -72,6 +72,7 @@ UNIVERSE = Universe(
         "raise-clamps": _pass("raise_clamps", "RaiseClamps"),
         "separate-kernels": _pass("separate_kernels", "SeparateKernels"),
         "tile": _pass("tile", "Tile"),
+        "unroll-reductions": _pass("unroll_reductions", "UnrollReductions"),
         "validate-occupancy": _pass("validate_occupancy", "ValidateOccupancy"),
         "verify-dominance": _pass("verify_dominance", "VerifyDominance"),
     },

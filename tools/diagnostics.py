@@ -1,4 +1,4 @@
-"""How the tools show an error: one line that says where, the source line with a caret, then notes."""
+"""Display of errors by the tools: one line that says where, the source line with a caret, then notes."""
 
 from __future__ import annotations
 

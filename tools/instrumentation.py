@@ -14,7 +14,7 @@ from xdsl.printer import Printer
 
 @dataclass
 class Dumps:
-    """Which passes the IR is printed before and after; None means all of them."""
+    """Passes that the IR is printed before and after; None means all of them."""
 
     before: Collection[str] | None = ()
     after: Collection[str] | None = ()

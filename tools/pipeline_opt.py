@@ -252,7 +252,7 @@ class PipelineOpt(xDSLOptMain):
             return [], [problem]
 
     def _unexpected(self, chunk: str, errors: list[PipelineError]) -> list[PipelineError]:
-        """Where the errors of a chunk and its expected-error comments differ; a defect always counts."""
+        """Differences between the errors of a chunk and its expected-error comments; a defect always counts."""
         defects = [e for e in errors if isinstance(e, InternalError)]
         given = [e for e in errors if not isinstance(e, InternalError)]
         try:

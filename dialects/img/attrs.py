@@ -15,7 +15,7 @@ from xdsl.utils.str_enum import StrEnum
 
 
 class BoundaryKind(StrEnum):
-    """How a function continues outside its box; the names and meanings are Halide's BoundaryConditions."""
+    """Continuation of a function outside its box; the names and meanings are Halide's BoundaryConditions."""
 
     RepeatEdge = "repeat_edge"
     MirrorImage = "mirror_image"
@@ -72,7 +72,7 @@ class Level(StrEnum):
 
 
 class Memory(StrEnum):
-    """Where the values of a stage live between producer and consumer."""
+    """Memory of the values of a stage between producer and consumer."""
 
     Global = "global"
     Shared = "shared"

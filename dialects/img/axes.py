@@ -1,4 +1,4 @@
-"""Which axis of an array each dimension of a function is."""
+"""Order of dimensions: the axis of an array that each dimension of a function is."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def planar(rank: int) -> AxisOrder:
 
 
 def axis_order(layout: str, shape: Sequence[int], channels: int | None = None) -> AxisOrder | None:
-    """How an array of this shape is read; None if both ways are possible and only the reads can tell.
+    """The order in which an array of this shape is read; None if both are possible and only reads can tell.
 
     `layout`: auto, planar or interleaved. `channels`: the extent of the third dimension, if it is known.
     """

@@ -10,10 +10,10 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
 from tilefuse.dialects.img.symbolic import (
-    Expr,
     Num,
     Operation,
     Role,
+    SizeExpr,
     Sum,
     Symbol,
     greatest,
@@ -73,15 +73,15 @@ class RegionAttr(Data[tuple[SymbolicSpan, ...]]):
                 printer.print_string(f"{', ' if i else ''}{role.value} ")
                 printer.print_string_literal(name)
                 printer.print_string(f"({', '.join(boxes)})")
-            spans = (f"{_text(first, names)} to {_text(last, names)}" for first, last in self.data)
+            spans = (f"{num_text(first, names)} to {num_text(last, names)}" for first, last in self.data)
             printer.print_string(f"{' -> ' if headers else ''}[{', '.join(spans)}]")
 
 
-def _parse_names(parser: AttrParser) -> dict[str, Expr]:
+def _parse_names(parser: AttrParser) -> dict[str, SizeExpr]:
     """The boxes and parameters before `->`, by the names that stand for their numbers."""
-    known: dict[str, Expr] = {}
+    known: dict[str, SizeExpr] = {}
 
-    def declare(value: Expr) -> None:
+    def declare(value: SizeExpr) -> None:
         pos = parser.pos
         name = parser.parse_identifier()
         if name in known or name in ("min", "max", "to", "floordiv", "mod"):
@@ -110,7 +110,7 @@ def _parse_names(parser: AttrParser) -> dict[str, Expr]:
     return known
 
 
-def _parse_sum(parser: AttrParser, known: Mapping[str, Expr]) -> Num:
+def _parse_sum(parser: AttrParser, known: Mapping[str, SizeExpr]) -> Num:
     total = _parse_product(parser, known)
     while True:
         if parser.parse_optional_punctuation("+"):
@@ -121,7 +121,7 @@ def _parse_sum(parser: AttrParser, known: Mapping[str, Expr]) -> Num:
             return total
 
 
-def _parse_product(parser: AttrParser, known: Mapping[str, Expr]) -> Num:
+def _parse_product(parser: AttrParser, known: Mapping[str, SizeExpr]) -> Num:
     value = _parse_primary(parser, known)
     while True:
         if parser.parse_optional_punctuation("*"):
@@ -136,7 +136,7 @@ def _parse_product(parser: AttrParser, known: Mapping[str, Expr]) -> Num:
             return value
 
 
-def _parse_primary(parser: AttrParser, known: Mapping[str, Expr]) -> Num:
+def _parse_primary(parser: AttrParser, known: Mapping[str, SizeExpr]) -> Num:
     if parser.parse_optional_punctuation("-"):
         return -1 * _parse_primary(parser, known)
     if parser.parse_optional_punctuation("("):
@@ -159,7 +159,8 @@ def _parse_primary(parser: AttrParser, known: Mapping[str, Expr]) -> Num:
     return known[name]
 
 
-def _text(value: Num, names: Mapping[Symbol, str]) -> str:
+def num_text(value: Num, names: Mapping[Symbol, str]) -> str:
+    """A number in words, with the names of its symbols."""
     if isinstance(value, int):
         return str(value)
     minima = []
@@ -186,7 +187,7 @@ def _sum_text(s: Sum, names: Mapping[Symbol, str]) -> str:
 
 def _operation_text(op: Operation, names: Mapping[Symbol, str]) -> str:
     def operand(value: Num) -> str:
-        text = _text(value, names)
+        text = num_text(value, names)
         return f"({text})" if " " in text or text.startswith("-") else text
 
     return f"{operand(op.lhs)} {op.kind} {operand(op.rhs)}"

@@ -1,6 +1,6 @@
 """Integers that are known at a call: exact arithmetic over the boxes and parameters of a pipeline.
 
-A `Num` is an int or an `Expr`. An Expr is the greatest of some minima of affine sums (`max(a, min(b, c))`), a form
+A `Num` is an int or a `SizeExpr`, which is the greatest of some minima of affine sums (`max(a, min(b, c))`), a form
 that `+`, `-`, `*` and `//` by constants, `least` and `greatest` keep, so that equal bounds mostly look equal. An
 element that another is known to cover is dropped; that every extent is at least 1 is known.
 """
@@ -125,7 +125,7 @@ class Sum:
 
 
 @dataclass(frozen=True, slots=True)
-class Expr:
+class SizeExpr:
     """The greatest of the `clauses`, each the least of some sums. Not ordered: ask `surely_le`."""
 
     clauses: tuple[tuple[Sum, ...], ...]
@@ -153,7 +153,7 @@ class Expr:
         return -self + other
 
     def __mul__(self, other: Num) -> Num:
-        if isinstance(other, Expr):
+        if isinstance(other, SizeExpr):
             pair = sorted((self, other), key=lambda e: e.key)
             return _num([[Sum(((Operation("*", *pair), 1),))]])
         zero = Sum(())
@@ -182,12 +182,12 @@ class Expr:
         return _num([[Sum(((Operation("mod", other, self), 1),))]])
 
 
-Num: TypeAlias = int | Expr
+Num: TypeAlias = int | SizeExpr
 
 
-def symbol(role: Role, name: str, dim: int = 0, *, extent: bool = False) -> Expr:
+def symbol(role: Role, name: str, dim: int = 0, *, extent: bool = False) -> SizeExpr:
     """The number that `Symbol` describes."""
-    return Expr(((Sum(((Symbol(role, name, dim, extent), 1),)),),))
+    return SizeExpr(((Sum(((Symbol(role, name, dim, extent), 1),)),),))
 
 
 def least(*values: Num) -> Num:
@@ -294,7 +294,7 @@ def _num(clauses: Iterable[Iterable[Sum]]) -> Num:
     kept = _reduced(shortened, lambda a, b: _clause_le(b, a), lambda clause: tuple(s.key for s in clause))
     if len(kept) == 1 and len(kept[0]) == 1 and not kept[0][0].terms:
         return kept[0][0].constant
-    return Expr(tuple(kept))
+    return SizeExpr(tuple(kept))
 
 
 def _reduced(items: Iterable[_T], covers: Callable[[_T, _T], bool], key: Callable[[_T], object]) -> list[_T]:

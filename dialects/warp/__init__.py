@@ -3,12 +3,13 @@
 from xdsl.ir import Dialect
 
 from tilefuse.dialects.warp.layout import LayoutAttr, TileType
-from tilefuse.dialects.warp.memory import LoadOp, StoreOp
+from tilefuse.dialects.warp.memory import BorderLoad, BorderStore, LoadOp, StoreOp
 from tilefuse.dialects.warp.ops import AtOp, MapOp, NeighboursOp, YieldOp
 from tilefuse.dialects.warp.prefetch import PrefetchOp
 
 WARP = Dialect("warp", [AtOp, LoadOp, MapOp, NeighboursOp, PrefetchOp, StoreOp, YieldOp], [LayoutAttr, TileType])
 
 __all__ = [
-    "WARP", "AtOp", "LayoutAttr", "LoadOp", "MapOp", "NeighboursOp", "PrefetchOp", "StoreOp", "TileType", "YieldOp",
+    "WARP", "AtOp", "BorderLoad", "BorderStore", "LayoutAttr", "LoadOp", "MapOp", "NeighboursOp", "PrefetchOp",
+    "StoreOp", "TileType", "YieldOp",
 ]  # fmt: skip

@@ -8,7 +8,7 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-Box = tuple[tuple[int, int], tuple[int, int]]
+Window = tuple[tuple[int, int], tuple[int, int]]
 """(columns, rows), half-open."""
 
 
@@ -17,7 +17,7 @@ def box_property(columns: tuple[int, int], rows: tuple[int, int]) -> DenseArrayB
     return DenseArrayBase.from_list(i64, [*columns, *rows])
 
 
-def box_of(property: DenseArrayBase[IntegerType]) -> Box:
+def box_of(property: DenseArrayBase[IntegerType]) -> Window:
     """The box that a property holds."""
     x0, x1, y0, y1 = (int(v) for v in property.get_values())
     return (x0, x1), (y0, y1)
@@ -29,7 +29,7 @@ def check_box(op: Operation, property: DenseArrayBase[IntegerType]) -> None:
         raise VerifyException(f"{op.name}: within is [x first, x end, y first, y end]")
 
 
-def parse_box(parser: Parser) -> Box:
+def parse_box(parser: Parser) -> Window:
     """`within [0, 120, 0, 28]`"""
     parser.parse_keyword("within")
     at = parser.pos
@@ -39,7 +39,7 @@ def parse_box(parser: Parser) -> Box:
     return (box[0], box[1]), (box[2], box[3])
 
 
-def print_box(printer: Printer, box: Box) -> None:
+def print_box(printer: Printer, box: Window) -> None:
     """` within [0, 120, 0, 28]`"""
     (x0, x1), (y0, y1) = box
     printer.print_string(f" within [{x0}, {x1}, {y0}, {y1}]")

@@ -1,4 +1,4 @@
-"""How a tile lies over lanes, registers and warps."""
+"""Layout of a tile over lanes, registers and warps."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-Span = tuple[int, int]
+HalfOpen = tuple[int, int]
 """(first, end): a half-open interval."""
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Which points of the grid a lane of a warp holds.
+    """Mapping of points of the grid to the registers of a warp's lanes.
 
     Lane l of warp w holds the columns origin x + l * vector + `columns` and the rows origin y + w * pitch +
     `rows`, counted from the first point of the block's tile; and all of `depth`, the further dimensions.
@@ -31,17 +31,17 @@ class Layout:
     """Lanes of a warp, and the consecutive columns of each."""
     warps: tuple[int, int]
     """Warps of a block, and the consecutive rows of each."""
-    columns: Span
-    rows: Span
-    depth: tuple[Span, ...] = ()
+    columns: HalfOpen
+    rows: HalfOpen
+    depth: tuple[HalfOpen, ...] = ()
     packed: int = 1
-    """Points in one register: with 2, a lane's columns c and c + `apart` are the 16-bit halves of one."""
-    apart: int = 0
+    """Points in one register: with 2, a lane's columns c and c + `pair_stride` are the 16-bit halves of one."""
+    pair_stride: int = 0
     """Columns from one point of a register to the other: half of `vector`, if not given, or a part of it."""
 
     def __post_init__(self) -> None:
-        if self.packed == 2 and not self.apart:
-            object.__setattr__(self, "apart", self.vector // 2)
+        if self.packed == 2 and not self.pair_stride:
+            object.__setattr__(self, "pair_stride", self.vector // 2)
 
     @property
     def vector(self) -> int:
@@ -74,17 +74,19 @@ class Layout:
 
         Some of these stay without value where pairs lie closer than half of a lane's columns: see `between`.
         """
-        return self.vector - self.apart + sum(self.reach)
+        return self.vector - self.pair_stride + sum(self.reach)
 
     @property
     def starts(self) -> tuple[int, ...]:
         """The columns at which the registers of a lane's own begin; between them only pairs begin that are copies."""
-        return tuple(c for c in range(self.vector) if not self.apart or c % (2 * self.apart) < self.apart)
+        return tuple(
+            c for c in range(self.vector) if not self.pair_stride or c % (2 * self.pair_stride) < self.pair_stride
+        )
 
     @property
     def dense(self) -> bool:
         """Whether these are one after the other, and so are all registers of a row."""
-        return 2 * self.apart in (0, self.vector)
+        return 2 * self.pair_stride in (0, self.vector)
 
     @property
     def between(self) -> frozenset[int]:
@@ -97,7 +99,7 @@ class Layout:
 
         That one, or two: the second half of the first and the first half of the second.
         """
-        return (start,) if start % self.vector in self.starts else (start - self.apart, start + self.apart)
+        return (start,) if start % self.vector in self.starts else (start - self.pair_stride, start + self.pair_stride)
 
     def same_threads(self, other: Layout) -> bool:
         """Whether two tiles are spread over the same lanes and warps at the same place."""
@@ -108,7 +110,7 @@ class Layout:
         pairs = zip((self.columns, self.rows, *self.depth), (other.columns, other.rows, *other.depth), strict=True)
         return len(self.depth) == len(other.depth) and all(a[0] <= b[0] and b[1] <= a[1] for a, b in pairs)
 
-    def with_spans(self, columns: Span | None = None, rows: Span | None = None) -> Layout:
+    def with_spans(self, columns: HalfOpen | None = None, rows: HalfOpen | None = None) -> Layout:
         """Return a layout of the same threads, with other columns or rows held."""
         return replace(self, columns=columns or self.columns, rows=rows or self.rows)
 
@@ -118,7 +120,7 @@ class LayoutAttr(Data[Layout]):
     """`#warp.layout<origin = [-4, -1], lanes = [32, 4], warps = [8, 8], columns = [-1, 5], rows = [-1, 9]>`.
 
     See `Layout`; `depth = [[0, 3]]` follows where there are further dimensions, `packed = 2` where two points
-    share a register, and `apart = 2` after that where these are not half of a lane's columns apart.
+    share a register, and `pair_stride = 2` after that where these are not half of a lane's columns apart.
     """
 
     name = "warp.layout"
@@ -144,7 +146,7 @@ class LayoutAttr(Data[Layout]):
                     parser.parse_punctuation(",")
                 values.append(named(key))
             depth: Sequence[tuple[int, int]] = ()
-            packed, apart = 1, 0
+            packed, pair_stride = 1, 0
             while parser.parse_optional_punctuation(","):
                 if not depth and parser.parse_optional_keyword("depth"):
                     parser.parse_punctuation("=")
@@ -154,12 +156,12 @@ class LayoutAttr(Data[Layout]):
                 parser.parse_punctuation("=")
                 packed = parser.parse_integer()
                 if parser.parse_optional_punctuation(","):
-                    parser.parse_keyword("apart")
+                    parser.parse_keyword("pair_stride")
                     parser.parse_punctuation("=")
-                    apart = parser.parse_integer()
+                    pair_stride = parser.parse_integer()
                 break
         origin, lanes, warps, columns, rows = values
-        return Layout(origin, lanes, warps, columns, rows, depth=tuple(depth), packed=packed, apart=apart)
+        return Layout(origin, lanes, warps, columns, rows, depth=tuple(depth), packed=packed, pair_stride=pair_stride)
 
     def print_parameter(self, printer: Printer) -> None:
         a = self.data
@@ -172,7 +174,7 @@ class LayoutAttr(Data[Layout]):
         if a.packed != 1:
             text += f", packed = {a.packed}"
         if not a.dense:
-            text += f", apart = {a.apart}"
+            text += f", pair_stride = {a.pair_stride}"
         printer.print_string(f"<{text}>")
 
     def verify(self) -> None:
@@ -190,15 +192,15 @@ class LayoutAttr(Data[Layout]):
             raise VerifyException(f"a register holds 1 point, or packed = 2, not {a.packed}")
         if a.packed == 2 and a.vector % 2:
             raise VerifyException(f"packed = 2 takes an even number of columns per lane, not {a.vector}")
-        if a.apart and (a.packed == 1 or a.apart < 0 or a.vector % (2 * a.apart)):
+        if a.pair_stride and (a.packed == 1 or a.pair_stride < 0 or a.vector % (2 * a.pair_stride)):
             raise VerifyException(
-                f"apart = {a.apart} says how far the two points of a register lie from each other: "
+                f"pair_stride = {a.pair_stride} says how far the two points of a register lie from each other: "
                 f"it takes packed = 2, and pairs that fill a lane's {a.vector} columns"
             )
-        if a.packed == 2 and max(a.reach) > a.vector - a.apart:
+        if a.packed == 2 and max(a.reach) > a.vector - a.pair_stride:
             raise VerifyException(
-                f"pairs of columns that lie {a.apart} apart take at most {a.vector - a.apart} of a lane's neighbours, "
-                f"not {max(a.reach)}"
+                f"pairs of columns that lie {a.pair_stride} apart take at most {a.vector - a.pair_stride} of a lane's "
+                f"neighbours, not {max(a.reach)}"
             )
 
 
@@ -218,11 +220,11 @@ class TileType(ParametrizedAttribute, TypeAttribute):
     def verify(self) -> None:
         if self.spread.packed == 2 and self.element not in (i8, i16):
             raise VerifyException(f"two points share a register if they have at most 16 bits, not as {self.element}")
-        apart = self.spread.apart
-        if self.element == i8 and (self.spread.vector % 4 if apart == 1 else apart % 2):
+        stride = self.spread.pair_stride
+        if self.element == i8 and (self.spread.vector % 4 if stride == 1 else stride % 2):
             raise VerifyException(
                 "pairs of bytes are neighbours, of whole words, or an even number of columns apart, "
-                f"not {apart} of {self.spread.vector}"
+                f"not {stride} of {self.spread.vector}"
             )
 
     @property

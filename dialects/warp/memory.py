@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from xdsl.dialects.builtin import (
@@ -65,13 +66,61 @@ def _print_flag(printer: Printer, keyword: str, flag: SSAValue | None) -> None:
         printer.print_ssa_value(flag)
 
 
+@dataclass(frozen=True)
+class BorderLoad:
+    """Border handling of a `warp.load`: flags of type i1, and the regions that they choose."""
+
+    flag: SSAValue | None
+    """Whether the tile is a border tile."""
+    points: Region | None
+    """Computes a point from its coordinates."""
+    vectors_uniform: SSAValue | None = None
+    """Whether each lane's columns lie inside the box together, or outside of it."""
+    rows: Region | None = None
+    """Computes the indices of a lane's row, and comes with `vectors_uniform`."""
+    replaces: bool = False
+    """Whether `rows` replaces rows outside a constant exterior, too."""
+    x_edge_only: SSAValue | None = None
+    """Whether the tile is cut off along x only."""
+
+    @staticmethod
+    def parse(parser: Parser) -> BorderLoad | None:
+        """Parse `border %b [vectors_uniform %u [x_edge_only %x] [replaces] rows {...}] points {...}`, or nothing."""
+        border = _parse_flag(parser, "border")
+        if border is None:
+            return None
+        uniform = x_edge_only = rows = None
+        replaces = False
+        if uniform := _parse_flag(parser, "vectors_uniform"):
+            x_edge_only = _parse_flag(parser, "x_edge_only")
+            replaces = parser.parse_optional_keyword("replaces") is not None
+            parser.parse_keyword("rows")
+            rows = parser.parse_region()
+        parser.parse_keyword("points")
+        return BorderLoad(border, parser.parse_region(), uniform, rows, replaces, x_edge_only)
+
+
+@dataclass(frozen=True)
+class BorderStore:
+    """Border handling of a `warp.store`."""
+
+    flag: SSAValue
+    """i1: whether the tile is a border tile."""
+    vectors_uniform: SSAValue | None = None
+    """i1: whether each lane's columns lie inside the buffer together, or outside of it."""
+    x_edge_only: SSAValue | None = None
+    """i1: whether the tile is cut off along x only."""
+    first: SSAValue | None = None
+    """The first column that is not another tile's."""
+
+
 @irdl_op_definition
 class LoadOp(IRDLOperation):
     """A tile of a buffer in memory.
 
     ```
     %a = warp.load %in[%j, %i] : memref<?x?xf32> -> !warp.tile<f32, ...>
-    %a = warp.load %in[%j, %i] border %border whole %whole rows {
+    %a = warp.load %in[%j, %i] border %border vectors_uniform %uniform rows {
     ^bb0(%x: index, %y: index):
       ...
       warp.yield %j1, %i1 : index, index
@@ -89,12 +138,13 @@ class LoadOp(IRDLOperation):
     right; with `pieces partial left` it is the other way round.
 
     Where `border` holds, a point is what `points` computes of its coordinates relative to the tile. With
-    `whole %yes rows`, where that holds too, a lane's own columns are consecutive elements from the indices that
-    `rows` yields for the coordinates of the first of them. Two more values of i1 say that all of the lane's columns are
-    to be as the first of these elements, or as the last; with `replaces` (`whole %yes replaces rows`) two more, i1 and
-    the element, replace the row by the element where false. What pieces hold before and after these elements lies in
-    the buffer. With `whole %yes sides %alone`, where that holds too, no row is moved, nor is it the buffer's first or
-    last: but for the lanes outside, the tile is as in the interior. There is no depth then, which may be moved, too.
+    `vectors_uniform %yes rows`, where that holds too, a lane's own columns are consecutive elements from the indices
+    that `rows` yields for the coordinates of the first of them. Two more values of i1 say that all of the lane's
+    columns are to be as the first of these elements, or as the last; with `replaces`
+    (`vectors_uniform %yes replaces rows`) two more, i1 and the element, replace the row by the element where false.
+    What pieces hold before and after these elements lies in the buffer. With `vectors_uniform %yes x_edge_only %alone`,
+    where that holds too, no row is moved, nor is it the buffer's first or last: but for the lanes outside, the tile is
+    as in the interior. There is no depth then, which may be moved, too.
     """
 
     name = "warp.load"
@@ -103,8 +153,8 @@ class LoadOp(IRDLOperation):
     indices = var_operand_def(INDEX)
     aligned = opt_operand_def(i1)
     border = opt_operand_def(i1)
-    whole = opt_operand_def(i1)
-    sides = opt_operand_def(i1)
+    vectors_uniform = opt_operand_def(i1)
+    x_edge_only = opt_operand_def(i1)
     pieces = opt_prop_def(UnitAttr)
     partial = opt_prop_def(StringAttr)
     replaces = opt_prop_def(UnitAttr)
@@ -119,26 +169,29 @@ class LoadOp(IRDLOperation):
         indices: Sequence[SSAValue],
         layout: Layout,
         aligned: SSAValue | None = None,
-        border: SSAValue | None = None,
-        points: Region | None = None,
-        whole: SSAValue | None = None,
-        rows: Region | None = None,
-        sides: SSAValue | None = None,
+        border: BorderLoad | None = None,
         *,
         pieces: bool = False,
         partial: Literal["left", "right"] | None = None,
-        replaces: bool = False,
     ):
         assert isinstance(buffer.type, MemRefType)
-        flags = {"pieces": pieces, "replaces": replaces}
+        at_border = border or BorderLoad(None, None)
+        flags = {"pieces": pieces, "replaces": at_border.replaces}
         properties: dict[str, Attribute] = {name: UnitAttr() for name, is_set in flags.items() if is_set}
         if partial is not None:
             properties["partial"] = StringAttr(partial)
         super().__init__(
-            operands=[buffer, list(indices), aligned, border, whole, sides],
+            operands=[
+                buffer,
+                list(indices),
+                aligned,
+                at_border.flag,
+                at_border.vectors_uniform,
+                at_border.x_edge_only,
+            ],
             properties=properties,
             result_types=[TileType(buffer.type.element_type, layout)],
-            regions=[[r for r in (points, rows) if r is not None]],
+            regions=[[r for r in (at_border.points, at_border.rows) if r is not None]],
         )
 
     @property
@@ -148,13 +201,13 @@ class LoadOp(IRDLOperation):
 
     @property
     def rows(self) -> Block:
-        """Block that computes where a lane's row lies, in border tiles where `whole` holds."""
+        """Block that computes where a lane's row lies, in border tiles where `vectors_uniform` holds."""
         return self.bodies[1].block
 
     @property
     def fills(self) -> bool:
         """Whether `rows` says where a row is all as its first or as its last element."""
-        if self.whole is None:
+        if self.vectors_uniform is None:
             return False
         return len(yielded(self, self.rows)) > len(self.indices) + (0 if self.replaces is None else 2)
 
@@ -172,26 +225,30 @@ class LoadOp(IRDLOperation):
         if self.partial is not None:
             if self.pieces is None:
                 raise VerifyException("warp.load: partial is said of pieces")
-            sides = ("right",) if can_cut(element, layout.vector) else ("left", "right")
-            if self.partial.data not in sides:
-                raise VerifyException(f"warp.load: pieces of {element} are partial at the {' or '.join(sides)}")
-        if self.replaces is not None and self.whole is None:
-            raise VerifyException("warp.load: replaces is said of rows; add whole")
-        if self.whole is not None and self.border is None:
-            raise VerifyException("warp.load: whole is said of border tiles; add border")
-        if self.sides is not None and self.whole is None:
-            raise VerifyException("warp.load: sides is said of tiles that are whole; add whole")
-        if self.sides is not None and layout.depth:
-            raise VerifyException("warp.load: sides is said of tiles of two dimensions, not with depth")
-        if len(self.bodies) != (self.border is not None) + (self.whole is not None):
-            raise VerifyException("warp.load: border comes with a region, points, and whole with one more, rows")
+            ends = ("right",) if can_cut(element, layout.vector) else ("left", "right")
+            if self.partial.data not in ends:
+                raise VerifyException(f"warp.load: pieces of {element} are partial at the {' or '.join(ends)}")
+        if self.replaces is not None and self.vectors_uniform is None:
+            raise VerifyException("warp.load: replaces is said of rows; add vectors_uniform")
+        if self.vectors_uniform is not None and self.border is None:
+            raise VerifyException("warp.load: vectors_uniform is said of border tiles; add border")
+        if self.x_edge_only is not None and self.vectors_uniform is None:
+            raise VerifyException("warp.load: x_edge_only comes with vectors_uniform; add vectors_uniform")
+        if self.x_edge_only is not None and layout.depth:
+            raise VerifyException("warp.load: x_edge_only is said of tiles of two dimensions, not with depth")
+        if len(self.bodies) != (self.border is not None) + (self.vectors_uniform is not None):
+            raise VerifyException(
+                "warp.load: border comes with a region, points, and vectors_uniform with one more, rows"
+            )
         if self.border is None:
             return
-        if self.whole is not None and not is_one_access(element, layout.vector):
-            raise VerifyException(f"warp.load: {layout.vector} {element} a lane are not one access; leave whole out")
+        if self.vectors_uniform is not None and not is_one_access(element, layout.vector):
+            raise VerifyException(
+                f"warp.load: {layout.vector} {element} a lane are not one access; leave vectors_uniform out"
+            )
         for body in self.bodies:
             check_coordinates(self, body.block, layout)
-        if self.whole is not None:
+        if self.vectors_uniform is not None:
             row: list[Attribute] = [INDEX] * rank
             replaced: list[Attribute] = [] if self.replaces is None else [i1, element]
             if yielded(self, self.rows) not in ([*row, *replaced], [*row, i1, i1, *replaced]):
@@ -211,16 +268,7 @@ class LoadOp(IRDLOperation):
             partial = "left" if parser.parse_optional_keyword("left") else "right"
             if partial == "right":
                 parser.parse_keyword("right")
-        border = whole = sides = rows = points = None
-        replaces = False
-        if border := _parse_flag(parser, "border"):
-            if whole := _parse_flag(parser, "whole"):
-                sides = _parse_flag(parser, "sides")
-                replaces = parser.parse_optional_keyword("replaces") is not None
-                parser.parse_keyword("rows")
-                rows = parser.parse_region()
-            parser.parse_keyword("points")
-            points = parser.parse_region()
+        border = BorderLoad.parse(parser)
         parser.parse_punctuation(":")
         at = parser.pos
         type = parser.parse_type()
@@ -233,10 +281,7 @@ class LoadOp(IRDLOperation):
             parser.raise_error("expected a !warp.tile", at)
         operands = [parser.resolve_operand(i, INDEX) for i in indices]
         memory = parser.resolve_operand(buffer, type)
-        op = cls(
-            memory, operands, tile.spread, aligned, border, points, whole, rows, sides,
-            pieces=pieces, partial=partial, replaces=replaces,
-        )  # fmt: skip
+        op = cls(memory, operands, tile.spread, aligned, border, pieces=pieces, partial=partial)
         op.tile.name_hint = None
         return op
 
@@ -251,11 +296,11 @@ class LoadOp(IRDLOperation):
         if self.partial is not None:
             printer.print_string(f" partial {self.partial.data}")
         _print_flag(printer, "border", self.border)
-        _print_flag(printer, "whole", self.whole)
-        _print_flag(printer, "sides", self.sides)
+        _print_flag(printer, "vectors_uniform", self.vectors_uniform)
+        _print_flag(printer, "x_edge_only", self.x_edge_only)
         if self.replaces is not None:
             printer.print_string(" replaces")
-        if self.whole is not None:
+        if self.vectors_uniform is not None:
             printer.print_string(" rows ")
             printer.print_region(self.bodies[1])
         if self.border is not None:
@@ -273,12 +318,12 @@ class StoreOp(IRDLOperation):
 
     Stores the points with first <= x < end and first <= y < end (relative to the tile; x first). The indices
     are those of the tile's first point. Where `border` holds, points outside the buffer are left out; with
-    `whole %yes` after it, where that holds too, a lane's own columns from 0 on lie inside or outside together.
-    `aligned`, which may stand before it, is as in warp.load. If the first column is less than 0, by d, the tile to the
-    right stores the same columns too: then all columns of a row may be stored, or all but up to d at either end, as
-    suits where vectors lie in memory. With `from %c`, where `border` holds, columns before c are another tile's, which
-    this one overlaps: they are not stored, but for those that such a tile on the left leaves to it. With `sides %yes`,
-    where `border` and that hold, too, the tile lies in the buffer, which is wider.
+    `vectors_uniform %yes` after it, where that holds too, a lane's own columns from 0 on lie inside or outside
+    together. `aligned`, which may stand before it, is as in warp.load. If the first column is less than 0, by d, the
+    tile to the right stores the same columns too: then all columns of a row may be stored, or all but up to d at either
+    end, as suits where vectors lie in memory. With `from %c`, where `border` holds, columns before c are another
+    tile's, which this one overlaps: they are not stored, but for those that such a tile on the left leaves to it. With
+    `x_edge_only %yes`, where `border` and that hold, too, the tile lies in the buffer, which is wider.
     """
 
     name = "warp.store"
@@ -288,8 +333,8 @@ class StoreOp(IRDLOperation):
     indices = var_operand_def(INDEX)
     aligned = opt_operand_def(i1)
     border = operand_def(i1)
-    whole = opt_operand_def(i1)
-    sides = opt_operand_def(i1)
+    vectors_uniform = opt_operand_def(i1)
+    x_edge_only = opt_operand_def(i1)
     first = opt_operand_def(INDEX)
     box = prop_def(DenseArrayBase)
 
@@ -300,18 +345,17 @@ class StoreOp(IRDLOperation):
         tile: SSAValue,
         buffer: SSAValue,
         indices: Sequence[SSAValue],
-        columns: tuple[int, int],
-        rows: tuple[int, int],
-        border: SSAValue,
+        within: tuple[tuple[int, int], tuple[int, int]],
+        border: BorderStore,
         aligned: SSAValue | None = None,
-        whole: SSAValue | None = None,
-        first: SSAValue | None = None,
-        sides: SSAValue | None = None,
     ):
         super().__init__(
-            operands=[tile, buffer, list(indices), aligned, border, whole, sides, first],
-            properties={"box": box_property(columns, rows)},
-        )
+            operands=[
+                tile, buffer, list(indices), aligned,
+                border.flag, border.vectors_uniform, border.x_edge_only, border.first,
+            ],
+            properties={"box": box_property(*within)},
+        )  # fmt: skip
 
     @property
     def within(self) -> tuple[tuple[int, int], tuple[int, int]]:
@@ -344,12 +388,11 @@ class StoreOp(IRDLOperation):
         box = parse_box(parser)
         aligned = _parse_flag(parser, "aligned")
         parser.parse_keyword("border")
-        border = parser.resolve_operand(parser.parse_unresolved_operand(), i1)
-        whole = _parse_flag(parser, "whole")
-        sides = _parse_flag(parser, "sides")
-        first = None
+        flag = parser.resolve_operand(parser.parse_unresolved_operand(), i1)
+        border = BorderStore(flag, _parse_flag(parser, "vectors_uniform"), _parse_flag(parser, "x_edge_only"))
         if parser.parse_optional_keyword("from"):
             first = parser.resolve_operand(parser.parse_unresolved_operand(), INDEX)
+            border = replace(border, first=first)
         parser.parse_punctuation(":")
         tile_type = parser.parse_type()
         parser.parse_punctuation(",")
@@ -358,12 +401,9 @@ class StoreOp(IRDLOperation):
             parser.resolve_operand(tile, tile_type),
             parser.resolve_operand(buffer, buffer_type),
             [parser.resolve_operand(i, INDEX) for i in indices],
-            *box,
+            box,
             border,
             aligned,
-            whole,
-            first,
-            sides,
         )
 
     def print(self, printer: Printer) -> None:
@@ -376,8 +416,8 @@ class StoreOp(IRDLOperation):
         print_box(printer, self.within)
         _print_flag(printer, "aligned", self.aligned)
         _print_flag(printer, "border", self.border)
-        _print_flag(printer, "whole", self.whole)
-        _print_flag(printer, "sides", self.sides)
+        _print_flag(printer, "vectors_uniform", self.vectors_uniform)
+        _print_flag(printer, "x_edge_only", self.x_edge_only)
         if self.first is not None:
             printer.print_string(" from ")
             printer.print_ssa_value(self.first)

@@ -154,9 +154,10 @@ class AtOp(IRDLOperation):
             raise VerifyException(f"warp.at: the tile holds {tile_type(self.tile).element}, not {self.value.type}")
         if not layout.same_threads(mine):
             raise VerifyException("warp.at: the tile is spread otherwise than the one computed from it")
-        if layout.packed == mine.packed and layout.apart != mine.apart:
+        if layout.packed == mine.packed and layout.pair_stride != mine.pair_stride:
             raise VerifyException(
-                f"warp.at: the tile's pairs of columns lie {layout.apart} apart, those computed {mine.apart}"
+                f"warp.at: the tile's pairs of columns lie {layout.pair_stride} apart, "
+                f"those computed {mine.pair_stride}"
             )
         if len(self.deep) != len(layout.depth):
             raise VerifyException(f"warp.at: the tile has {len(layout.depth)} further dimensions")
@@ -226,7 +227,7 @@ class NeighboursOp(IRDLOperation):
         old, new = tile_type(self.tile).spread, tile_type(self.wider).spread
         if tile_type(self.tile).element != tile_type(self.wider).element or not new.same_threads(old):
             raise VerifyException("warp.neighbours: only the columns and rows held may change")
-        if (old.depth, old.packed, old.apart) != (new.depth, new.packed, new.apart) or not new.covers(old):
+        if (old.depth, old.packed, old.pair_stride) != (new.depth, new.packed, new.pair_stride) or not new.covers(old):
             raise VerifyException("warp.neighbours: the result holds all that the operand does")
         if max(new.reach) > new.vector * new.lanes[0]:
             raise VerifyException("warp.neighbours: columns come from the same warp")

@@ -26,7 +26,7 @@ from tilefuse.execution.tile_schedule import TileSchedule
 from tilefuse.execution.tiled import TiledModel
 from tilefuse.execution.written_out import MOST_WRITTEN_OUT, operations
 from tilefuse.lowering.emit import Emitter, Num
-from tilefuse.lowering.reads import Buffer, Point, Resident, Tile, emit_stage
+from tilefuse.lowering.reads import KernelBuffer, Point, Resident, TileContext, emit_stage
 
 BLOCKS = ((32, 8), (64, 4), (128, 2))
 """Threads along the first two dimensions that are tiled."""
@@ -119,7 +119,7 @@ def shared_out(facts: GroupFacts, block: Sequence[int]) -> tuple[tuple[int, ...]
 class PointPlan(KernelPlan):
     """Loops over the threads of a block, around the stores of one point."""
 
-    def body(self, e: Emitter, tile: Tile, outputs: Sequence[Buffer]) -> None:
+    def body(self, e: Emitter, tile: TileContext, outputs: Sequence[KernelBuffer]) -> None:
         facts = GroupFacts.of(self.group, self.model)
         for stage, id in zip(self.group.stages, facts.members, strict=True):
             for i, f in enumerate(stage.funcs):

@@ -1,4 +1,4 @@
-"""How much code a block tile becomes: the rounds of a thread's loops that are written out."""
+"""Code size of a block tile: the rounds of a thread's loops that are written out."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ from tilefuse.execution.block_tile.pieces import (
 from tilefuse.execution.block_tile.placement import prefetched, row_step, shared_elements
 from tilefuse.execution.block_tile.stores import Stores, stores_by_pieces
 from tilefuse.lowering.emit import PRIVATE, SHARED, Emitter, Num
-from tilefuse.lowering.reads import Buffer, Point, Resident, Tile, emit_stage
+from tilefuse.lowering.reads import KernelBuffer, Point, Resident, TileContext, emit_stage
 from tilefuse.lowering.stored import Stored, stored_stages
 
 
@@ -49,7 +49,9 @@ def _elements(stage: StageOp, region: Region, schedule: BlockSchedule) -> int:
 class TileBody:
     """Emits the tile body of one group."""
 
-    def __init__(self, group: GroupOp, model: PipelineModel, e: Emitter, tile: Tile, outputs: Sequence[Buffer]):
+    def __init__(
+        self, group: GroupOp, model: PipelineModel, e: Emitter, tile: TileContext, outputs: Sequence[KernelBuffer]
+    ):
         self.group, self.model, self.e, self.tile, self.outputs = group, model, e, tile, outputs
         self.schedule = BlockSchedule.expect(group.schedule)
         self._copying = False
@@ -285,12 +287,12 @@ class TileBody:
                 self._store_thread_stage(stored, arrays[stored.stage], local[self.ids[stored.stage]], start, sizes)
 
     def _beginning(self, follow: Follow, start: Sequence[Num]) -> Num:
-        """Where a thread's points begin in a dimension that follows the tile so."""
+        """The first of a thread's points in a dimension that follows the tile so."""
         if follow.dim is None:
             return 0
         return self.e.floordiv(self.e.mul(start[follow.dim], follow.ratio.numerator), follow.ratio.denominator)
 
-    def _thread_stage(self, tile: Tile, stage: StageOp, region: Region, start: Sequence[Num]) -> list[SSAValue]:
+    def _thread_stage(self, tile: TileContext, stage: StageOp, region: Region, start: Sequence[Num]) -> list[SSAValue]:
         """A stage in registers: its values around the points of this thread; gives their arrays."""
         e = self.e
         arrays = [

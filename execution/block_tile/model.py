@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from tilefuse.dialects.img.attrs import Level, Memory, PlaceAttr
 from tilefuse.dialects.img.schedule import ScheduleAttr
-from tilefuse.execution.base import Code, Needs, group_error
+from tilefuse.execution.base import Code, Needs, Spill, group_error
 from tilefuse.execution.block_tile.attribute import BlockSchedule
 from tilefuse.execution.tiled import TiledModel
 
@@ -98,6 +98,11 @@ class BlockTile(TiledModel):
         from tilefuse.execution.block_tile.code import code
 
         return code(group, model)
+
+    def fewer_registers(self, group: GroupOp, spill: Spill) -> ScheduleAttr | None:
+        from tilefuse.execution.block_tile.registers import fewer_points
+
+        return fewer_points(BlockSchedule.expect(group.schedule), spill)
 
     def smaller(self, group: GroupOp, model: PipelineModel) -> ScheduleAttr | None:
         """Half the rows per block, else half the columns."""

@@ -29,7 +29,7 @@ from tilefuse.execution.block_tile.pieces import (
 from tilefuse.execution.block_tile.placement import copied_read, row_step, shared_row
 from tilefuse.execution.block_tile.share_out import Threads
 from tilefuse.lowering.emit import PRIVATE, Emitter, Num
-from tilefuse.lowering.reads import Point, Tile, emit_stage
+from tilefuse.lowering.reads import Point, TileContext, emit_stage
 
 ROWS_PER_ITEM = 4
 """Rows of a block-level region that a thread computes together, so that it loads shared rows once."""
@@ -61,12 +61,12 @@ def copied_source(stage: StageOp, schedule: BlockSchedule, region: Region) -> SS
 class Phases:
     """Emits the phases of one group."""
 
-    def __init__(self, e: Emitter, tile: Tile, schedule: BlockSchedule, alignment: Alignment, gather: Gather):
+    def __init__(self, e: Emitter, tile: TileContext, schedule: BlockSchedule, alignment: Alignment, gather: Gather):
         self.e, self.tile, self.schedule, self.alignment, self.gather = e, tile, schedule, alignment, gather
         self.threads = Threads(e, schedule.thread_counts)
 
     def rows(self, stage: StageOp, region: Region, arrays: Sequence[SSAValue], offset: Num = 0) -> list[SharedRows]:
-        """How the values of a stage lie in shared memory, from `offset` on."""
+        """Rows of a stage's values in shared memory, from `offset` on."""
         assert stage.place is not None
         first, pitch = shared_row(region, stage.place.pad.data, row_step(stage, self.schedule))
         strides = [1, pitch]
@@ -106,7 +106,7 @@ class Phases:
             self.threads.walk(t, items.counts, each, from_last=number > 0)
 
     def _items(self, stage: StageOp, region: Region) -> list[_Items]:
-        """How the region of a stage is cut up: into pieces, then the columns left over."""
+        """Cut the region of a stage up: into pieces, then the columns left over."""
         (low, high), *rest = region.spans
         rows = rest[0][1] - rest[0][0] + 1 if rest else 1
         most = self.schedule.micro_tile[1] if self.schedule.unroll_factors and rest else ROWS_PER_ITEM

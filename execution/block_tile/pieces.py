@@ -24,7 +24,7 @@ from tilefuse.dialects.img.axes import letter
 from tilefuse.dialects.img.ops import StageOp
 from tilefuse.dialects.img.types import FuncType, element_bytes
 from tilefuse.lowering.emit import PRIVATE, Emitter, Num
-from tilefuse.lowering.reads import Buffer, Resident, Row, Tile, inside_row, read_global
+from tilefuse.lowering.reads import KernelBuffer, Resident, Row, TileContext, inside_row, read_global
 
 MOST_POINTS = 48
 """Points of one function that a thread holds in registers; what needs more is read where it is used, as registers are
@@ -82,7 +82,7 @@ class SharedRows:
     """Where the stage begins in the array."""
 
     def index(self, e: Emitter, relative: Sequence[Num]) -> list[Num]:
-        """Where a point lies."""
+        """The memref indices of a point."""
         result: Num = self.offset
         for c, first, stride in zip(relative, self.firsts, self.strides, strict=True):
             result = e.add(result, e.mul(e.sub(c, first), stride))
@@ -100,7 +100,7 @@ class Alignment:
         self._bits: dict[SSAValue, SSAValue] = {}
         self._pointers: dict[SSAValue, SSAValue] = {}
 
-    def add(self, func: SSAValue, buffer: Buffer, first: Num) -> None:
+    def add(self, func: SSAValue, buffer: KernelBuffer, first: Num) -> None:
         """Note a function that is accessed by pieces, from the column `first` (on the grid) on."""
         assert isinstance(func.type, FuncType)
         if not rows_are_contiguous(func):
@@ -120,7 +120,7 @@ class Alignment:
         assert bits is not None
         self._bits[buffer.memref] = bits
 
-    def holds(self, func: SSAValue, buffer: Buffer, width: int) -> SSAValue | None:
+    def holds(self, func: SSAValue, buffer: KernelBuffer, width: int) -> SSAValue | None:
         """Whether rows lie well for accesses of `width` elements; None if never."""
         bits = self._bits.get(buffer.memref)
         if bits is None or width == 1:
@@ -129,7 +129,7 @@ class Alignment:
         e, size = self.e, width * element_bytes(func.type.element)
         return e.compare("eq", e.op(arith.AndIOp(bits, e.value(size - 1))), 0)
 
-    def choose(self, func: SSAValue, buffer: Buffer, widths: Sequence[int], emit: Callable[[int], None]) -> None:
+    def choose(self, func: SSAValue, buffer: KernelBuffer, widths: Sequence[int], emit: Callable[[int], None]) -> None:
         """`emit` with the number of elements of an access: the first of `widths` that rows lie well for, else 1."""
         condition = self.holds(func, buffer, widths[0]) if widths else None
         if condition is None:
@@ -250,7 +250,7 @@ class Gather:
     def __init__(
         self,
         e: Emitter,
-        tile: Tile,
+        tile: TileContext,
         alignment: Alignment,
         shared: Mapping[SSAValue, SharedRows],
         piece: int,
@@ -355,7 +355,7 @@ class Gather:
         def border() -> None:
             # most pieces of a border tile lie inside along x: only whole rows of theirs are moved
             fits, row = self.alignment.holds(base, buffer, width), row_at([0] * len(window.spans))
-            together = None if fits is None or row is None else e.both(fits, row.whole)
+            together = None if fits is None or row is None else e.both(fits, row.vectors_uniform)
             if together is None:
                 guarded()
             else:

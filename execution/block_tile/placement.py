@@ -1,4 +1,4 @@
-"""Where the stages of a block-tiled group go: nested fusion with lifetimes (Sioutas 2020, Listing 2).
+"""Placement of the stages of a block-tiled group: nested fusion with lifetimes (Sioutas 2020, Listing 2).
 
 A stage that every thread can compute for its own points alone lives in registers; the others are computed
 once per block into shared memory. Stages whose lifetimes do not overlap share a slot.

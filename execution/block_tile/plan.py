@@ -10,7 +10,7 @@ from tilefuse.execution.block_tile.attribute import BlockSchedule
 from tilefuse.execution.block_tile.emission import TileBody, prefetch_arrays
 from tilefuse.execution.plan import KernelPlan
 from tilefuse.lowering.emit import Emitter
-from tilefuse.lowering.reads import Buffer, Tile
+from tilefuse.lowering.reads import KernelBuffer, TileContext
 
 
 class BlockPlan(KernelPlan):
@@ -24,8 +24,8 @@ class BlockPlan(KernelPlan):
             isinstance(op, PrintOp) for op in group.walk()
         )
 
-    def body(self, e: Emitter, tile: Tile, outputs: Sequence[Buffer]) -> None:
+    def body(self, e: Emitter, tile: TileContext, outputs: Sequence[KernelBuffer]) -> None:
         TileBody(self.group, self.model, e, tile, outputs).emit()
 
-    def fetch(self, e: Emitter, tile: Tile, outputs: Sequence[Buffer]) -> None:
+    def fetch(self, e: Emitter, tile: TileContext, outputs: Sequence[KernelBuffer]) -> None:
         TileBody(self.group, self.model, e, tile, outputs).emit_fetch()

@@ -14,7 +14,7 @@ from tilefuse.dialects.img.ops import GroupOp
 from tilefuse.execution.block_tile.pieces import Alignment, SharedRows, access_widths, moves_by_pieces, unrolled
 from tilefuse.execution.block_tile.share_out import Threads
 from tilefuse.lowering.emit import Emitter, Num
-from tilefuse.lowering.reads import Buffer, Tile
+from tilefuse.lowering.reads import KernelBuffer, TileContext
 from tilefuse.lowering.stored import Stored
 
 Relative = Callable[[Sequence[Num]], list[Num]]
@@ -32,7 +32,13 @@ class Stores:
     """Emits the stores of one group."""
 
     def __init__(
-        self, e: Emitter, tile: Tile, group: GroupOp, outputs: Sequence[Buffer], alignment: Alignment, piece: int
+        self,
+        e: Emitter,
+        tile: TileContext,
+        group: GroupOp,
+        outputs: Sequence[KernelBuffer],
+        alignment: Alignment,
+        piece: int,
     ):
         self.e, self.tile, self.group, self.outputs, self.alignment, self.piece = (
             e, tile, group, outputs, alignment, piece,
@@ -94,7 +100,7 @@ class Stores:
             for i, n in stored.results:
                 f, buffer = self.group.funcs[n], self.outputs[n]
 
-                def store(width: int, buffer: Buffer = buffer, i: int = i) -> None:
+                def store(width: int, buffer: KernelBuffer = buffer, i: int = i) -> None:
                     for first in range(0, self.piece, width):
                         values = [value(i, [first + v, *rest]) for v in range(width)]
                         where = buffer.index(absolute([first, *rest]), e)

@@ -38,12 +38,18 @@ class GemmSchedule(ScheduleAttr):
     `threads` apart along all coordinates, along the first one in runs of `vector` neighbours.
     `zigzag`: 1 for warps of 8 by 4 threads, numbered so that neighbours share an operand: a load of 16 bytes by a warp
     takes two passes through shared memory then, not four.
+
+    On a CPU, `#schedule.gemm<threads = [1, 1], points = [16, 6], vector = 8, repeat = 16, pack = 256>`: a thread has
+    its sums in vectors of 8, and 16 blocks of points along the second coordinate, one after the other. For so many
+    steps of the innermost dimension it first copies, side by side, what those blocks have in common (`pack = 0`: it
+    does not).
     """
 
     name = "schedule.gemm"
 
     PARAMETERS: ClassVar = {
         "threads": None, "points": None, "unroll": 1, "slice": (), "buffers": 1, "vector": 1, "blocks": 0, "zigzag": 0,
+        "repeat": 1, "pack": 0,
     }  # fmt: skip
 
     @property
@@ -71,9 +77,14 @@ class GemmSchedule(ScheduleAttr):
         return self.number("buffers")
 
     @property
-    def vector(self) -> int:
+    def run(self) -> int:
         """Points of a thread that are neighbours along the first coordinate, where operands are staged."""
-        return self.number("vector")
+        return self.number("vector") if self.slice else 1
+
+    @property
+    def lanes(self) -> int:
+        """Points along x whose sums are one vector on a CPU; 1: a compiler looks for vectors."""
+        return 1 if self.slice else self.number("vector")
 
     @property
     def resident_blocks(self) -> int:
@@ -85,8 +96,32 @@ class GemmSchedule(ScheduleAttr):
         return self.number("zigzag") > 0
 
     @property
+    def repeat(self) -> int:
+        """Blocks of points that a thread takes one after the other, along `rows_dim`."""
+        return self.number("repeat")
+
+    @property
+    def pack(self) -> int:
+        """Steps whose shared operands are copied first."""
+        return self.number("pack")
+
+    @property
+    def rows_dim(self) -> int | None:
+        """The coordinate along which a block of vectors has rows; None if there is but x."""
+        several = [d for d, n in enumerate(self.points) if d and n > 1]
+        return several[0] if several else 1 if len(self.points) > 1 else None
+
+    @property
+    def rows(self) -> int:
+        """Rows of vectors."""
+        return 1 if self.rows_dim is None else self.points[self.rows_dim]
+
+    @property
     def tile_sizes(self) -> tuple[int, ...]:
-        return tuple(t * p for t, p in zip(self.thread_counts, self.points, strict=True))
+        sizes = [t * p for t, p in zip(self.thread_counts, self.points, strict=True)]
+        if self.rows_dim is not None:
+            sizes[self.rows_dim] *= self.repeat
+        return tuple(sizes)
 
     @property
     def one_thread(self) -> bool:
@@ -96,22 +131,39 @@ class GemmSchedule(ScheduleAttr):
     def verify(self) -> None:
         if len(self.thread_counts) != len(self.points):
             raise VerifyException(f"threads has {len(self.thread_counts)} dimensions but points has {len(self.points)}")
-        if any(
-            n <= 0 for n in (*self.thread_counts, *self.points, *self.slice, self.unroll, self.buffers, self.vector)
-        ):
-            raise VerifyException("threads, points, unroll, slice, buffers and vector must be positive")
+        counts = (self.unroll, self.buffers, self.number("vector"), self.repeat)
+        if any(n <= 0 for n in (*self.thread_counts, *self.points, *self.slice, *counts)):
+            raise VerifyException("threads, points, unroll, slice, buffers, vector and repeat must be positive")
         if any(n > 1 for n in self.thread_counts[3:]):
             raise VerifyException("threads lie in the first three dimensions")
         written = math.prod(self.points[1:] if self.one_thread else self.points)
         if written > MOST_POINTS:
             raise VerifyException(f"a thread has {written} points; {MOST_POINTS} at most")
-        if not self.slice and max(self.buffers, self.vector) > 1:
-            raise VerifyException("buffers and vector are those of a slice; give one")
-        if self.slice and self.one_thread:
+        self._verify_slice()
+        self._verify_vectors()
+
+    def _verify_slice(self) -> None:
+        if not self.slice:
+            if self.buffers > 1 or self.zigzag:
+                raise VerifyException("buffers and zigzag are those of a slice; give one")
+            return
+        if self.one_thread:
             raise VerifyException("a block of one thread stages nothing; leave the slice out")
-        if self.zigzag and not (self.slice and fits_zigzag(self.thread_counts)):
-            raise VerifyException("zigzag needs a slice, threads in eights along x, and in fours along the others")
+        if self.zigzag and not fits_zigzag(self.thread_counts):
+            raise VerifyException("zigzag needs threads in eights along x, and in fours along the others")
         if self.buffers > MOST_BUFFERS:
             raise VerifyException(f"a block has {self.buffers} buffers; {MOST_BUFFERS} at most")
-        if self.points and self.points[0] % self.vector:
-            raise VerifyException(f"{self.points[0]} points along x are no runs of {self.vector} neighbours")
+        if self.points[0] % self.run:
+            raise VerifyException(f"{self.points[0]} points along x are no runs of {self.run} neighbours")
+
+    def _verify_vectors(self) -> None:
+        if self.lanes == 1:
+            if self.repeat > 1 or self.pack:
+                raise VerifyException("repeat and pack are for sums in vectors: vector is 2 or more, without a slice")
+            return
+        if not self.one_thread or self.unroll > 1:
+            raise VerifyException("without a slice, vectors are for blocks of one thread, and unroll is 1")
+        if self.points[0] % self.lanes or self.lanes & (self.lanes - 1):
+            raise VerifyException("vector is a power of two, and points along x are whole vectors")
+        if sum(n > 1 for n in self.points[1:]) > 1:
+            raise VerifyException("a block of vectors has rows along one coordinate")

@@ -12,17 +12,16 @@ from contextlib import ExitStack
 from itertools import product
 
 from xdsl.dialects import func
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import SSAValue
 
 from tilefuse.dialects.img.axes import letter
 from tilefuse.dialects.img.combiners import combined
 from tilefuse.dialects.img.ops import GroupOp
-from tilefuse.dialects.img.types import FuncType
-from tilefuse.execution.gemm.attribute import GemmSchedule
-from tilefuse.lowering.emit import PRIVATE, Num
+from tilefuse.execution.gemm.function import GemmFunction
+from tilefuse.execution.gemm.register_blocks import emit_register_blocks
+from tilefuse.lowering.emit import Num
 from tilefuse.lowering.shared_body import SharedBody
 from tilefuse.lowering.symbols import word
-from tilefuse.lowering.update_body import UpdateFunction
 
 _Step = Callable[[SharedBody, dict[SSAValue, Num]], None]
 """Emits the points of a thread at coordinates of the domain."""
@@ -33,18 +32,8 @@ def gemm_kernel(group: GroupOp) -> func.FuncOp:
     return GemmKernel(group).emit()
 
 
-class GemmKernel(UpdateFunction):
+class GemmKernel(GemmFunction):
     """The kernel while it is emitted."""
-
-    def __init__(self, group: GroupOp):
-        super().__init__(group)
-        self.schedule = GemmSchedule.expect(group.schedule)
-        self.dims = self.op.pure_dims
-        self.firsts: list[Num] = []
-        """Per pure coordinate, from the least of its box on: where the block's points begin."""
-        self.lanes: list[Num] = []
-        """The number of the thread among those of its block."""
-        self.extents = [self.out.extent(d, self.e) for d in self.dims]
 
     def emit(self) -> func.FuncOp:
         """The whole function."""
@@ -58,8 +47,9 @@ class GemmKernel(UpdateFunction):
             self.lanes = lanes[: len(sizes)]
             self.firsts = [e.mul(b, size) for b, size in zip(blocks, sizes, strict=True)]
             whole: SSAValue | None = None
-            for n, size in zip(self.extents, sizes, strict=True):
-                if size > 1:
+            for d, (n, size) in enumerate(zip(self.extents, sizes, strict=True)):
+                # rows of vectors that are none are computed, and left
+                if size > 1 and not (d and self.schedule.lanes > 1):
                     whole = e.both(whole, e.compare("sge", n, size))
             if whole is None:
                 self._all_points()
@@ -70,6 +60,9 @@ class GemmKernel(UpdateFunction):
     # --- blocks whose points all lie inside
 
     def _all_points(self) -> None:
+        if self.schedule.lanes > 1:
+            emit_register_blocks(self)
+            return
         e, sizes = self.e, self.schedule.tile_sizes
         # the last block begins where all of it lies inside
         starts = [
@@ -81,21 +74,21 @@ class GemmKernel(UpdateFunction):
             return
         offsets = list(product(*(range(p) for p in reversed(self.schedule.points))))
         points = [self._place(starts, offset[::-1]) for offset in offsets]
-        sums = self._sums(len(points))
+        sums = self.new_sums(len(points))
         for p, at in enumerate(points):
-            self._begin(sums, [p], at)
+            self.begin(sums, [p], at)
 
         def step(body: SharedBody, domain: dict[SSAValue, Num]) -> None:
             for p, at in enumerate(points):
-                self._add(body, sums, [p], self._coordinates(at) | domain)
+                self._add(body, sums, [p], self.coordinates(at) | domain)
 
         self._over_domain(step, self.schedule.unroll)
         for p, at in enumerate(points):
             with e.when(self._is_own(at, starts)):
-                self._end(sums, [p], at)
+                self.end(sums, [p], at)
 
     def _place(self, starts: Sequence[Num], offset: Sequence[int]) -> list[Num]:
-        """Where a thread's point lies, from the least of the box on."""
+        """The offset of a thread's point from the least of the box."""
         e, schedule = self.e, self.schedule
         at = []
         for d, (start, lane, o) in enumerate(zip(starts, self.lanes, offset, strict=True)):
@@ -117,7 +110,7 @@ class GemmKernel(UpdateFunction):
         """The points of a block of one thread: those along x are a loop, inside of the steps."""
         e, (width, *others) = self.e, self.schedule.points
         rows = [offset[::-1] for offset in product(*(range(p) for p in reversed(others)))]
-        sums = self._sums(len(rows), width)
+        sums = self.new_sums(len(rows), width)
 
         def at(row: Sequence[int], x: Num) -> list[Num]:
             place = self._place(starts, (0, *row))
@@ -125,18 +118,18 @@ class GemmKernel(UpdateFunction):
 
         for r, row in enumerate(rows):
             with e.loop(width, "i", simd=True) as x:
-                self._begin(sums, [r, x], at(row, x))
+                self.begin(sums, [r, x], at(row, x))
 
         def step(body: SharedBody, domain: dict[SSAValue, Num]) -> None:
             with e.loop(width, "i", simd=True) as x:
                 inner = SharedBody(self)
                 for r, row in enumerate(rows):
-                    self._add(inner, sums, [r, x], self._coordinates(at(row, x)) | domain)
+                    self._add(inner, sums, [r, x], self.coordinates(at(row, x)) | domain)
 
         self._over_domain(step, 1)
         for r, row in enumerate(rows):
             with e.loop(width, "i") as x, e.when(self._is_own(at(row, x), starts)):
-                self._end(sums, [r, x], at(row, x))
+                self.end(sums, [r, x], at(row, x))
 
     # --- blocks of which some points may lie outside
 
@@ -146,45 +139,19 @@ class GemmKernel(UpdateFunction):
             at: list[Num] = []
             inside: SSAValue | None = None
             for d in reversed(range(len(self.dims))):
-                o = open_scopes.enter_context(e.loop(schedule.points[d], f"p{letter(d)}"))
+                count = schedule.tile_sizes[d] // schedule.thread_counts[d]
+                o = open_scopes.enter_context(e.loop(count, f"p{letter(d)}"))
                 if d == 0:
                     place = e.add(e.add(self.firsts[d], self.lanes[d]), e.mul(o, schedule.thread_counts[0]))
                 else:
-                    place = e.add(e.add(self.firsts[d], e.mul(self.lanes[d], schedule.points[d])), o)
+                    place = e.add(e.add(self.firsts[d], e.mul(self.lanes[d], count)), o)
                 at.insert(0, place)
                 inside = e.both(inside, e.compare("slt", place, self.extents[d]))
             open_scopes.enter_context(e.when(inside))
-            sums = self._sums(1)
-            self._begin(sums, [0], at)
-            self._over_domain(lambda body, domain: self._add(body, sums, [0], self._coordinates(at) | domain), 1)
-            self._end(sums, [0], at)
-
-    # --- sums
-
-    def _sums(self, *shape: int) -> list[SSAValue]:
-        """The sums of a thread, per function."""
-        types = (self.old(number).memref.type for number in range(len(self.op.olds)))
-        return [self.e.alloca(shape, type.element_type, PRIVATE, "sums") for type in types]  # type: ignore[attr-defined]
-
-    def _coordinates(self, at: Sequence[Num]) -> dict[SSAValue, Num]:
-        places = zip(self.op.pure, self.dims, at, strict=True)
-        return {coordinate: self.e.add(self.out.mins[d], place) for coordinate, d, place in places}
-
-    def _position(self, number: int, at: Sequence[Num]) -> list[Num]:
-        """Where a pure point of a function lies in memory: it is written at its coordinates, in their order."""
-        of = self._coordinates(at)
-        write = self.op.write_op
-        where = [self.e.affine(x, [of[v] for v in write.indices]) for x in write.map.data.results]
-        return self.old(number).index(where, self.e)
-
-    def _element(self, number: int) -> Attribute:
-        type = self.op.olds[number].type
-        assert isinstance(type, FuncType)
-        return type.element
-
-    def _begin(self, sums: Sequence[SSAValue], place: Sequence[Num], at: Sequence[Num]) -> None:
-        for number, of in enumerate(sums):
-            self.e.store(self.e.load(self.old(number).memref, self._position(number, at)), of, place)
+            sums = self.new_sums(1)
+            self.begin(sums, [0], at)
+            self._over_domain(lambda body, domain: self._add(body, sums, [0], self.coordinates(at) | domain), 1)
+            self.end(sums, [0], at)
 
     def _add(
         self, body: SharedBody, sums: Sequence[SSAValue], place: Sequence[Num], where: dict[SSAValue, Num]
@@ -193,12 +160,8 @@ class GemmKernel(UpdateFunction):
         terms, counts = body.at(where)
         for number, (of, way, term) in enumerate(zip(sums, self.op.combiners, terms, strict=True)):
             old = e.load(of, place)
-            new = e.op(combined(way, self._element(number), old, term))
+            new = e.op(combined(way, self.element(number), old, term))
             e.store(new if counts is None else e.select(counts, new, old), of, place)
-
-    def _end(self, sums: Sequence[SSAValue], place: Sequence[Num], at: Sequence[Num]) -> None:
-        for number, of in enumerate(sums):
-            self.e.store(self.e.load(of, place), self.old(number).memref, self._position(number, at))
 
     # --- the domain
 

@@ -1,4 +1,4 @@
-"""What a reduction with blocks of points in registers takes: how many loads and operations its points share."""
+"""Features of a reduction with register blocks: loads and operations that its points share."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def _fuses(op: Operation, update: UpdateOp) -> bool:
 
 
 def _places(op: ReadOp, along: dict[SSAValue, int], depends: dict[SSAValue, frozenset[SSAValue]]) -> int:
-    """How many different places a read has among the points."""
+    """Count the different places of a read among the points."""
     behind = frozenset[SSAValue]().union(*(depends.get(v, frozenset()) for v in op.indices))
     if any(v not in along and depends.get(v) for v in op.indices):
         return math.prod(along[c] for c in behind)
@@ -106,7 +106,7 @@ def staged_loads(update: UpdateOp, schedule: GemmSchedule) -> float:
     written += [max(1, schedule.unroll // math.prod(written))] * (len(written) < len(schedule.slice))
     along: dict[SSAValue, int] = {c: n for c, n in zip(update.pure, schedule.points, strict=True) if n > 1}
     along |= {d.coordinate: n for d, n in zip(update.domain, written, strict=False)}
-    multiples = {update.pure[0]: schedule.vector} | {d.coordinate: along.get(d.coordinate, 1) for d in update.domain}
+    multiples = {update.pure[0]: schedule.run} | {d.coordinate: along.get(d.coordinate, 1) for d in update.domain}
     depends: dict[SSAValue, frozenset[SSAValue]] = {c: frozenset([c]) for c in along}
     loads = 0.0
     for op in update.body.block.ops:

@@ -34,7 +34,6 @@ WRITTEN_OUT = 256
 """Points times steps that are written out, at most."""
 LEAST_SLICE = 4
 """Steps of a slice: shorter ones wait more than they compute."""
-CPU_POINTS = ((32, 1), (64, 1), (32, 4), (64, 4))
 
 
 class Gemm(ExecutionModel):
@@ -68,12 +67,7 @@ class Gemm(ExecutionModel):
         rank = len(facts.update.update.pure)
         others = [d for d in range(1, rank) if facts.update_work.pure[d] > 1] or [1]
         if not machine.is_gpu:
-            for width, rows in CPU_POINTS:
-                if rank > 1 or rows == 1:
-                    points = [width, *[1] * (rank - 1)]
-                    if rank > 1:
-                        points[others[0]] = rows
-                    yield self._candidate(facts, machine, (1,) * rank, tuple(points), 1)
+            yield from self._on_cpu(facts, machine)
             return
         for d, along_x, along_d in product(others, ALONG_X, ALONG_OTHERS if rank > 1 else (1,)):
             unroll = max(1, min(8, WRITTEN_OUT // (along_x * along_d)))
@@ -86,11 +80,22 @@ class Gemm(ExecutionModel):
                 yield self._candidate(facts, machine, tuple(threads), tuple(points), unroll)
         yield from staged_candidates(facts, machine)
 
+    def _on_cpu(self, facts: GroupFacts, machine: Machine) -> Iterator[Candidate]:
+        from tilefuse.execution.features import predict
+        from tilefuse.execution.gemm.candidate import GemmCandidate
+        from tilefuse.execution.gemm.cpu import cpu_schedules
+
+        for schedule, features in cpu_schedules(facts, machine):
+            yield GemmCandidate(
+                self.name, schedule.tile_sizes, schedule.thread_counts, schedule.lanes, {}, features,
+                predict(features, machine), schedule=schedule,
+            )  # fmt: skip
+
     def _candidate(
         self, facts: GroupFacts, machine: Machine, threads: tuple[int, ...], points: tuple[int, ...], unroll: int
     ) -> Candidate:
-        from tilefuse.execution.candidate import Candidate
         from tilefuse.execution.features import predict
+        from tilefuse.execution.gemm.candidate import GemmCandidate
         from tilefuse.execution.gemm.features import GemmFeatures, operand_bytes, shared
 
         work, update = facts.update_work, facts.update.update
@@ -107,7 +112,10 @@ class Gemm(ExecutionModel):
             steps=work.steps, threads=math.prod(threads), registers=min(255, 24 + 2 * each.reads + count),
             parallel=count, spread=max([1, *(d for d, p in enumerate(points) if p > 1)]),
         )  # fmt: skip
-        return Candidate(self.name, tile, threads, unroll, {}, features, predict(features, machine))
+        schedule = GemmSchedule(threads=threads, points=points, unroll=unroll)
+        return GemmCandidate(
+            self.name, tile, threads, unroll, {}, features, predict(features, machine), schedule=schedule
+        )
 
     def by_hand(self, group: GroupOp, facts: GroupFacts, given: ByHand) -> GemmSchedule:
         from tilefuse.analysis.regions import NotFusable
@@ -118,14 +126,10 @@ class Gemm(ExecutionModel):
         return GemmSchedule(threads=given.threads, points=points, unroll=max(1, *given.unroll, given.vector))
 
     def apply(self, group: GroupOp, candidate: Candidate, members: Sequence[int]) -> None:
-        from tilefuse.execution.gemm.search import StagedCandidate
+        from tilefuse.execution.gemm.candidate import GemmCandidate
 
-        if isinstance(candidate, StagedCandidate):
-            assert candidate.schedule is not None
-            group.schedule = candidate.schedule
-            return
-        points = [size // count for size, count in zip(candidate.tile, candidate.threads, strict=True)]
-        group.schedule = GemmSchedule(threads=candidate.threads, points=points, unroll=candidate.vector)
+        assert isinstance(candidate, GemmCandidate)
+        group.schedule = candidate.schedule
 
     def check(self, group: GroupOp, model: PipelineModel) -> None:
         from tilefuse.analysis.regions import NotFusable
@@ -136,18 +140,27 @@ class Gemm(ExecutionModel):
         if (reason := self.legal(GroupFacts.of(group, model))) is not None:
             raise NotFusable(reason)
         assert group.update is not None
-        if (reason := why_not_sliced(group.update, GemmSchedule.expect(group.schedule).slice)) is not None:
+        schedule = GemmSchedule.expect(group.schedule)
+        if (reason := why_not_sliced(group.update, schedule.slice)) is not None:
             raise NotFusable(reason)
+        if schedule.lanes > 1:
+            from tilefuse.execution.gemm.vector_values import vector_values
+
+            found = vector_values(group.update, schedule.rows_dim, bool(schedule.pack))
+            if isinstance(found, str):
+                raise NotFusable(f"its sums are no vectors: {found}; write vector = 1")
 
     def shared_memory(self, group: GroupOp, model: PipelineModel) -> Needs:
         return Needs(_staged_bytes(group), group.sym_name.data, self.dynamic_shared(group))
 
-    def stack_memory(self, group: GroupOp, model: PipelineModel) -> Needs:
-        return Needs(0, group.sym_name.data)
-
     def dynamic_shared(self, group: GroupOp) -> int:
         size = _staged_bytes(group)
         return size if size > STATIC_SHARED_LIMIT else 0
+
+    def stack_memory(self, group: GroupOp, model: PipelineModel) -> Needs:
+        from tilefuse.execution.gemm.register_blocks import array_bytes
+
+        return Needs(array_bytes(group), group.sym_name.data)
 
     def code(self, group: GroupOp, model: PipelineModel, *, warps: bool) -> Code:
         from tilefuse.execution.gemm.features import shared
@@ -161,12 +174,10 @@ class Gemm(ExecutionModel):
 
     def smaller(self, group: GroupOp, model: PipelineModel) -> GemmSchedule | None:
         schedule = GemmSchedule.expect(group.schedule)
-        *inner, cut = schedule.slice or (1,)
-        is_large = _staged_bytes(group) > STATIC_SHARED_LIMIT
-        if is_large and schedule.buffers > 2:
-            return schedule.changed(buffers=schedule.buffers - 1)
-        if is_large and cut > LEAST_SLICE:
-            return schedule.changed(slice=[*inner, cut // 2])
+        if schedule.lanes > 1:
+            return self._smaller_vectors(schedule)
+        if schedule.slice and (less := self._smaller_slice(group, schedule)) is not None:
+            return less
         if schedule.unroll > 1:
             return schedule.changed(unroll=schedule.unroll // 2)
         most = max(schedule.points, default=1)
@@ -174,7 +185,25 @@ class Gemm(ExecutionModel):
             return None
         at = schedule.points.index(most)
         points = [p // 2 if d == at else p for d, p in enumerate(schedule.points)]
-        return schedule.changed(points=points, vector=math.gcd(points[0], schedule.vector))
+        # what has no slice has no vectors here
+        return schedule.changed(points=points, vector=math.gcd(points[0], schedule.run))
+
+    def _smaller_slice(self, group: GroupOp, schedule: GemmSchedule) -> GemmSchedule | None:
+        if _staged_bytes(group) <= STATIC_SHARED_LIMIT:
+            return None
+        *inner, cut = schedule.slice
+        if schedule.buffers > 2:
+            return schedule.changed(buffers=schedule.buffers - 1)
+        return schedule.changed(slice=[*inner, cut // 2]) if cut > LEAST_SLICE else None
+
+    def _smaller_vectors(self, schedule: GemmSchedule) -> GemmSchedule | None:
+        if schedule.pack > 1:
+            return schedule.changed(pack=schedule.pack // 2)
+        if schedule.repeat > 1:
+            return schedule.changed(repeat=schedule.repeat // 2)
+        if (dim := schedule.rows_dim) is None or schedule.rows == 1:
+            return None
+        return schedule.changed(points=[p // 2 if d == dim else p for d, p in enumerate(schedule.points)])
 
     def grid(self, group: GroupOp, boxes: Sequence[Box]) -> tuple[int, int, int]:
         from tilefuse.execution.tile_grid import blocks_along

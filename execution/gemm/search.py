@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import product
 
 from tilefuse.analysis.machine import Machine
 from tilefuse.dialects.constants import integer_constant
 from tilefuse.dialects.img.ops import UpdateOp
-from tilefuse.execution.candidate import Candidate
 from tilefuse.execution.facts import GroupFacts
 from tilefuse.execution.features import predict
 from tilefuse.execution.gemm.attribute import MOST_POINTS, GemmSchedule, fits_zigzag
+from tilefuse.execution.gemm.candidate import GemmCandidate
 from tilefuse.execution.gemm.features import StagedFeatures, operand_bytes, shared, staged_loads
 from tilefuse.execution.gemm.slices import sizes_of, staged_bytes, written_out
 from tilefuse.execution.operands import operands
@@ -38,14 +37,7 @@ FULL_BUFFERS = 96 * 1024
 """Bytes of a block's arrays up to which there are three buffers."""
 
 
-@dataclass(frozen=True)
-class StagedCandidate(Candidate):
-    """A candidate with the schedule that it is."""
-
-    schedule: GemmSchedule | None = None
-
-
-def staged_candidates(facts: GroupFacts, machine: Machine) -> Iterator[StagedCandidate]:
+def staged_candidates(facts: GroupFacts, machine: Machine) -> Iterator[GemmCandidate]:
     """The schedules with a slice that are worth comparing."""
     update, work = facts.update.update, facts.update_work
     steps = slice_steps(update)
@@ -117,7 +109,7 @@ def _tiles(pure: tuple[int, ...]) -> Iterator[tuple[list[int], list[int]]]:
             yield threads, points
 
 
-def _candidate(facts: GroupFacts, machine: Machine, schedule: GemmSchedule) -> StagedCandidate:
+def _candidate(facts: GroupFacts, machine: Machine, schedule: GemmSchedule) -> GemmCandidate:
     work, update = facts.update_work, facts.update.update
     tile, threads = schedule.tile_sizes, math.prod(schedule.thread_counts)
     found = operands(update, sizes_of(update, schedule))
@@ -137,7 +129,7 @@ def _candidate(facts: GroupFacts, machine: Machine, schedule: GemmSchedule) -> S
         shared=staged_bytes(update, schedule), parallel=float(count), buffers=schedule.buffers,
         zigzag=schedule.zigzag,
     )  # fmt: skip
-    return StagedCandidate(
+    return GemmCandidate(
         "gemm",
         tile,
         schedule.thread_counts,

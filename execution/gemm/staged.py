@@ -116,7 +116,7 @@ class _Staged(GemmKernel):
             first if size == 1 else e.min(first, e.sub(n, size))
             for first, n, size in zip(self.firsts, self.extents, self.schedule.tile_sizes, strict=True)
         ]
-        self.sums = self._sums(len(self.points))
+        self.sums = self.new_sums(len(self.points))
         slices: Num = e.ceildiv(self.spans[self.last], self.steps[self.last])
         for n in self.spans[self.last + 1 :]:
             slices = e.mul(slices, n)
@@ -186,7 +186,7 @@ class _Staged(GemmKernel):
         e, staging = self.e, self.staging
         assert staging is not None
         begin, rest, is_whole = self._first_steps(number)
-        firsts: dict[SSAValue, Num] = self._coordinates(self.starts)
+        firsts: dict[SSAValue, Num] = self.coordinates(self.starts)
         firsts |= {d.coordinate: first for d, first in zip(self.op.domain, begin, strict=True)}
         if is_whole is None:
             staging.copy(buffer, Slice(firsts, {}), thread)
@@ -259,13 +259,13 @@ class _Staged(GemmKernel):
             pure = self._offsets(point[::-1])
             at = [e.add(e.add(start, o.number), o.constant) for start, o in zip(self.starts, pure, strict=True)]
             body.offsets = offsets | dict(zip(self.op.pure, pure, strict=True))
-            self._add(body, self.sums, [p], self._coordinates(at) | domain)
+            self._add(body, self.sums, [p], self.coordinates(at) | domain)
 
     # --- points
 
     def _offsets(self, point: Sequence[int]) -> list[Offset]:
         """Where a thread's point lies in its tile."""
-        e, vector, threads = self.e, self.schedule.vector, self.schedule.thread_counts
+        e, vector, threads = self.e, self.schedule.run, self.schedule.thread_counts
         run, within = divmod(point[0], vector)
         found = [Offset(e.mul(self.lanes[0], vector), run * threads[0] * vector + within, vector)]
         for lane, o, n in zip(self.lanes[1:], point[1:], threads[1:], strict=True):
@@ -280,18 +280,18 @@ class _Staged(GemmKernel):
 
     def _runs(self) -> list[tuple[int, list[Num]]]:
         """The runs of a thread's points along x: the number of the first, and where it lies."""
-        vector = self.schedule.vector
+        vector = self.schedule.run
         return [(p, self._at(point[::-1])) for p, point in enumerate(self.points) if p % vector == 0]
 
     def _lies_well(self) -> SSAValue | None:
         """Whether vectors may lie where a thread's runs are, of all functions; None if there are no vectors."""
-        e, vector = self.e, self.schedule.vector
+        e, vector = self.e, self.schedule.run
         if vector == 1 or vector & (vector - 1) or self.dims[0] != 0:
             return None
         found: SSAValue | None = None
         first = e.add(self.out.mins[0], self.starts[0])
         for number in range(len(self.op.olds)):
-            buffer, element = self.old(number), self._element(number)
+            buffer, element = self.old(number), self.element(number)
             bytes = element_bytes(element) * vector
             if not rows_are_contiguous(buffer) or bytes > STORE_BYTES or element == i1:
                 return None
@@ -300,11 +300,11 @@ class _Staged(GemmKernel):
 
     def _begin_all(self) -> None:
         """Load what the sums start from."""
-        e, vector = self.e, self.schedule.vector
+        e, vector = self.e, self.schedule.run
 
         def one_by_one() -> None:
             for p, point in enumerate(self.points):
-                self._begin(self.sums, [p], self._at(point[::-1]))
+                self.begin(self.sums, [p], self._at(point[::-1]))
 
         def by_vectors() -> None:
             for p, at in self._runs():
@@ -321,13 +321,13 @@ class _Staged(GemmKernel):
 
     def _end_all(self) -> None:
         """Store the sums of the points that are this block's own."""
-        e, vector = self.e, self.schedule.vector
+        e, vector = self.e, self.schedule.run
 
         def one_by_one() -> None:
             for p, point in enumerate(self.points):
                 at = self._at(point[::-1])
                 with e.when(self._is_own(at, self.starts)):
-                    self._end(self.sums, [p], at)
+                    self.end(self.sums, [p], at)
 
         def by_vectors() -> None:
             for p, at in self._runs():

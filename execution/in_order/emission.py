@@ -16,7 +16,7 @@ from tilefuse.dialects.img.ops import SET, GroupOp
 from tilefuse.dialects.img.types import FuncType
 from tilefuse.execution.in_order.attribute import InOrderSchedule
 from tilefuse.lowering.emit import Num
-from tilefuse.lowering.reads import Buffer
+from tilefuse.lowering.reads import KernelBuffer
 from tilefuse.lowering.update_body import UpdateBody, UpdateFunction, domain_loops, pure_point
 
 
@@ -38,7 +38,7 @@ def _write(function: UpdateFunction, body: UpdateBody) -> None:
     """Write the values of all functions, when all are computed."""
     e, op = function.e, function.op
     where = body.position()
-    written: list[tuple[SSAValue, Buffer, list[Num]]] = []
+    written: list[tuple[SSAValue, KernelBuffer, list[Num]]] = []
     for number, (way, new) in enumerate(zip(op.combiners, body.terms(), strict=True)):
         buffer = function.old(number)
         index = buffer.index(where, e)

@@ -1,33 +1,32 @@
-"""What an update in order takes: threads of many steps, one after the other."""
+"""Features of an update in order: threads of many steps, one after the other."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from tilefuse.analysis.machine import Machine
-from tilefuse.execution.features import Features
+from tilefuse.execution.features import Roofline
 
 GPU_STEP_US = 0.35
 """Microseconds of a point of the domain, where nothing hides them: a load, and a sum that goes through the caches."""
-CPU_STEP_US = 0.002
+CPU_STEP_US, CPU_FAR_US = 0.002, 0.006
+"""The same of a CPU, where a step's neighbour lies beside it, and where it lies in another row."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class InOrderFeatures(Features):
+class InOrderFeatures(Roofline):
     """Counts of a kernel, and the steps that a thread has no way to overlap."""
 
-    bytes: float
-    """From and to main memory, of the whole kernel."""
-    instructions: float
-    """Of all threads."""
     steps: float
     """Points of the domain, which each thread takes one after the other."""
     threads: float
     """Pure points."""
+    is_far: bool
+    """Whether points that are neighbours along the innermost dimension of the domain lie apart."""
 
     def analytical(self, machine: Machine) -> float:
-        memory, compute = self.bytes / machine.bytes_per_us, self.instructions / machine.instructions_per_us
+        memory, compute = self.roofline(machine)
         at_once = machine.cores * machine.max_threads_per_core
         rounds = max(1.0, self.threads / at_once)
-        step = GPU_STEP_US if machine.is_gpu else CPU_STEP_US
+        step = GPU_STEP_US if machine.is_gpu else CPU_FAR_US if self.is_far else CPU_STEP_US
         return max(memory, compute, rounds * self.steps * step) + machine.launch_us

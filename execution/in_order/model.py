@@ -50,6 +50,7 @@ class InOrder(ExecutionModel):
         features = InOrderFeatures(
             blocks=math.prod(-(-n // t) for n, t in zip(work.pure, threads, strict=True)),
             bytes=work.bytes, instructions=work.instructions, steps=work.steps, threads=math.prod(work.pure),
+            is_far=_is_far(facts.update.update),
         )  # fmt: skip
         yield Candidate(self.name, threads, threads, 1, {}, features, predict(features, machine))
 
@@ -76,3 +77,14 @@ class InOrder(ExecutionModel):
         from tilefuse.execution.in_order.emission import update_kernel
 
         return [update_kernel(group)]
+
+
+def _is_far(update: UpdateOp) -> bool:
+    """Whether some read moves from row to row along the innermost dimension of the domain."""
+    from tilefuse.analysis.access import accesses, coordinates
+    from tilefuse.analysis.index import Index
+
+    if not update.domain:
+        return False
+    inner = coordinates(update)[update.domain[0].coordinate]
+    return any(isinstance(i, Index) and i.var == inner for a in accesses(update) for i in a.indices[1:])

@@ -15,6 +15,7 @@ from tilefuse.execution.facts import GroupFacts, UpdateWork
 from tilefuse.execution.features import predict
 from tilefuse.execution.reduce.attribute import ReduceSchedule
 from tilefuse.execution.reduce.features import ReduceFeatures
+from tilefuse.execution.reduce.folding import RANK
 from tilefuse.lowering.update_body import access_width, wide_reads
 
 NAME = "reduce"
@@ -47,7 +48,7 @@ def reduce_candidates(facts: GroupFacts, machine: Machine) -> Iterator[Reduction
     for across in (False, True):
         if across and not work.pure:
             continue
-        schedule = _of_gpu(facts, work, across, machine) if machine.is_gpu else _of_cpu(work, across, machine)
+        schedule = _of_gpu(facts, work, across, machine) if machine.is_gpu else _of_cpu(facts, work, across, machine)
         features = _features(facts, work, schedule, machine)
         yield Reduction(
             NAME, schedule.tile_sizes, schedule.thread_counts, schedule.vector_width, {}, features,
@@ -62,6 +63,7 @@ def _vector(facts: GroupFacts, across: bool) -> int:
     most = max((access_width(r.source, 16) for r in wide), default=1)
     elements = [old.type.element for old in op.olds if isinstance(old.type, FuncType)]
     words = sum(max(4, element_bytes(element)) // 4 for element in elements)
+    words += 0 if facts.update.first_best is None else element_bytes(RANK) // 4
     while most > 1 and most * words > MOST_SUMS:
         most //= 2
     return most
@@ -104,7 +106,7 @@ def _of_gpu(facts: GroupFacts, work: UpdateWork, across: bool, machine: Machine)
     )
 
 
-def _of_cpu(work: UpdateWork, across: bool, machine: Machine) -> ReduceSchedule:
+def _of_cpu(facts: GroupFacts, work: UpdateWork, across: bool, machine: Machine) -> ReduceSchedule:
     pure, domain = work.pure, work.domain
     if across:
         width = min(CPU_COLUMNS, 1 << (max(1, pure[0]) - 1).bit_length())
@@ -112,8 +114,10 @@ def _of_cpu(work: UpdateWork, across: bool, machine: Machine) -> ReduceSchedule:
         split = max(1, min(-(-4 * machine.cores // blocks), -(-domain[-1] // 16)))
         tile = [width, *[1] * (len(pure) - 1)]
         return ReduceSchedule(tile=tile, threads=[1, 1], vector=width, split=split, across=1)
-    sums = min(CPU_SUMS, 1 << (max(1, domain[0]) - 1).bit_length())
-    segment = max(1, min(256, domain[0] // sums))
+    # a better point is met seldom, so that a branch is cheaper than vectors of selects
+    most, longest = (CPU_SUMS, 256) if facts.update.first_best is None else (1, 4096)
+    sums = min(most, 1 << (max(1, domain[0]) - 1).bit_length())
+    segment = max(1, min(longest, domain[0] // sums))
     items = math.prod(domain[1:]) * -(-domain[0] // (sums * segment))
     split = max(1, min(-(-4 * machine.cores // math.prod(pure)), items))
     return ReduceSchedule(tile=[1] * len(pure), threads=[1, 1], vector=sums, segment=segment, split=split)
@@ -158,6 +162,8 @@ def _bytes(facts: GroupFacts, work: UpdateWork, across: bool) -> tuple[float, fl
     total, scattered = 0.0, 0.0
     for read in accesses(op):
         assert isinstance(read.base.type, FuncType)
+        if read.base in op.currents:
+            continue
         node = nodes[node_of[read.base]]
         touched = math.prod(node.needed) if node.needed else points
         first = read.indices[0] if read.indices else None

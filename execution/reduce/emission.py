@@ -7,17 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from itertools import count
 
 from xdsl.dialects import arith, func, gpu
 from xdsl.dialects.builtin import IntegerAttr, i32
 from xdsl.ir import SSAValue
 
+from tilefuse.analysis.first_best import first_best
 from tilefuse.dialects.img.axes import letter
 from tilefuse.dialects.img.ops import GroupOp
 from tilefuse.dialects.memref_atomics import AtomicRMWOp
 from tilefuse.dialects.nvvm import MemoryBarrierOp, MemScope
 from tilefuse.execution.reduce.attribute import ReduceSchedule
-from tilefuse.execution.reduce.folding import Accumulators, Fold
+from tilefuse.execution.reduce.folding import Accumulators, Values, folds_of
 from tilefuse.execution.reduce.memory import TICKETS, partial_name, workspaces
 from tilefuse.execution.reduce.traversal import Traversal
 from tilefuse.lowering.emit import SHARED, Num
@@ -39,7 +41,12 @@ class _Kernel:
         self.schedule = ReduceSchedule.expect(group.schedule)
         self.function = UpdateFunction(group, workspaces(group))
         self.e, self.op = self.function.e, self.function.op
-        self.folds = [Fold(self.e, self.op, i) for i in range(len(self.op.olds))]
+        self.folds = folds_of(self.e, self.op, self.schedule)
+        if (best := first_best(self.op)) is not None:
+            # where a point stands to what is there is for the folds to say
+            self.function.skipped = best.skipped
+            for number, term in zip(best.functions, best.terms, strict=True):
+                self.function.terms[number] = term
         self.mins = [self.function.out.mins[d] for d in self.op.pure_dims]
         self.extents = [self.function.out.extent(d, self.e) for d in self.op.pure_dims]
         along = self.op.pure[0] if self.schedule.across else self.op.domain[0].coordinate
@@ -53,7 +60,8 @@ class _Kernel:
         with ExitStack() as open_scopes:
             self._block(open_scopes)
             shared = s.team > 1 or s.split > 1
-            self.rows = [e.alloca([s.team, s.points], f.type, SHARED, "of_warps") for f in self.folds] if shared else []
+            arrays = self.folds if shared else []
+            self.rows = [[e.alloca([s.team, s.points], t, SHARED, "of_warps") for t in f.types] for f in arrays]
             self.last = e.alloca([1], i32, SHARED, "is_last") if s.split > 1 else None
             with self._threads() as (warp, lane):
                 self._warp(warp, lane)
@@ -186,12 +194,13 @@ class _Kernel:
                 inside = e.both(inside, e.compare("slt", offset, self.extents[number]))
         return found, inside
 
-    def _leave(self, member: Num, place: Num, values: Sequence[SSAValue]) -> None:
+    def _leave(self, member: Num, place: Num, values: Sequence[Values]) -> None:
         """Put what a warp has found of a point where the next phase finds it."""
         if not self.rows:
             self._write(place, values)
-        for array, value in zip(self.rows, values, strict=False):
-            self.e.store(value, array, [member, place])
+        for arrays, found in zip(self.rows, values, strict=False):
+            for array, value in zip(arrays, found, strict=True):
+                self.e.store(value, array, [member, place])
 
     # --- the second phase: a block
 
@@ -212,20 +221,23 @@ class _Kernel:
         e, s = self.e, self.schedule
         with self._each_point(warp, lane) as point:
             values = []
-            for fold, array in zip(self.folds, self.rows, strict=True):
-                value = e.load(array, [0, point])
+            for fold, arrays in zip(self.folds, self.rows, strict=True):
+                value = [e.load(array, [0, point]) for array in arrays]
                 for member in range(1, s.team):
-                    value = fold.join(value, e.load(array, [member, point]))
+                    value = fold.join(value, [e.load(array, [member, point]) for array in arrays])
                 values.append(value)
             if s.split == 1:
                 self._write(point, values)
                 return
-            for number, value in enumerate(values):
-                e.store(value, self._partial(number), [self.share, self.number, point])
+            for found, partials in zip(values, self._partials(), strict=True):
+                for v, partial in zip(found, partials, strict=True):
+                    e.store(v, partial, [self.share, self.number, point])
             e.effect(MemoryBarrierOp(MemScope.Gpu))
 
-    def _partial(self, number: int) -> SSAValue:
-        return self.function.workspaces[partial_name(number)]
+    def _partials(self) -> list[list[SSAValue]]:
+        """The workspaces with what blocks have found, by fold."""
+        numbers = count()
+        return [[self.function.workspaces[partial_name(next(numbers))] for _ in f.types] for f in self.folds]
 
     # --- the third phase: the last block of a tile
 
@@ -253,24 +265,26 @@ class _Kernel:
             with e.when(e.compare("eq", lane, 0)):
                 self._write(warp, values)
 
-    def _over_blocks(self, point: Num, start: Num, step: int, lanes: int) -> list[SSAValue]:
+    def _over_blocks(self, point: Num, start: Num, step: int, lanes: int) -> list[Values]:
         """What the blocks have found of a point, joined by the threads that share them out."""
         e, s = self.e, self.schedule
         sums = Accumulators(e, self.folds, 1)
         with e.loop(s.split, "block", start=start, step=step, unroll=_UNROLL) as block:
-            found = [e.load(self._partial(i), [block, self.number, point]) for i in range(len(self.folds))]
-            sums.add(0, found, None)
+            place = [block, self.number, point]
+            sums.join(0, [[e.load(partial, place) for partial in partials] for partials in self._partials()])
         return sums.together(lanes)
 
     # --- the end
 
-    def _write(self, place: Num, values: Sequence[SSAValue]) -> None:
+    def _write(self, place: Num, values: Sequence[Values]) -> None:
         """Join the total of a point with the old value."""
         e = self.e
         pure, inside = self._pure(place)
         with e.when(inside):
             position = UpdateBody(self.function, pure).position()
-            for number, (fold, value) in enumerate(zip(self.folds, values, strict=True)):
-                buffer = self.function.old(number)
-                index = buffer.index(position, e)
-                e.store(fold.join(e.load(buffer.memref, index), value), buffer.memref, index)
+            for fold, total in zip(self.folds, values, strict=True):
+                buffers = [self.function.old(n) for n in fold.functions]
+                where = [(b.memref, b.index(position, e)) for b in buffers]
+                new = fold.onto([e.load(*at) for at in where], total)
+                for value, at in zip(new, where, strict=True):
+                    e.store(value, *at)

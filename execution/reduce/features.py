@@ -1,11 +1,11 @@
-"""What a reduction takes: its warps stream the domain, and then join what they have found."""
+"""Features of a reduction: its warps stream the domain, and then join what they have found."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from tilefuse.analysis.machine import Machine
-from tilefuse.execution.features import Features
+from tilefuse.execution.features import Roofline
 
 FLIGHT_US = 0.7
 """Microseconds from a load of main memory to its use, on a GPU."""
@@ -14,13 +14,9 @@ SECOND_STAGE_US = 1.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReduceFeatures(Features):
+class ReduceFeatures(Roofline):
     """Counts of a kernel."""
 
-    bytes: float
-    """From and to main memory, of the whole kernel."""
-    instructions: float
-    """Of all threads."""
     bytes_at_once: float
     """That all warps that run at once have asked for and wait for."""
     rounds: float
@@ -29,7 +25,7 @@ class ReduceFeatures(Features):
     """Blocks that join what they have found."""
 
     def analytical(self, machine: Machine) -> float:
-        memory, compute = self.bytes / machine.bytes_per_us, self.instructions / machine.instructions_per_us
+        memory, compute = self.roofline(machine)
         if not machine.is_gpu:
             # instructions are of vectors here, on as many cores as there are blocks
             return max(memory, compute * machine.cores / min(machine.cores, self.blocks)) + machine.launch_us

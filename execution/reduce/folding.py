@@ -2,57 +2,80 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from math import inf
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import FloatAttr, IntegerAttr, IntegerType, i16, i32
-from xdsl.ir import SSAValue
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr, IntegerType, Signedness, i16, i32, i64
+from xdsl.ir import Attribute, SSAValue
 
+from tilefuse.analysis.first_best import FirstBest, first_best
 from tilefuse.analysis.updates import identity
 from tilefuse.dialects.gpu_shuffle import ShuffleMode, ShuffleOp
 from tilefuse.dialects.img.combiners import combined
 from tilefuse.dialects.img.ops import UpdateOp
 from tilefuse.dialects.img.types import FuncType
+from tilefuse.execution.reduce.attribute import ReduceSchedule
 from tilefuse.lowering.emit import PRIVATE, Emitter, Num
 
+RANK = i64
+"""Of the place of a point in the order of the domain."""
+_LAST = (1 << 63) - 1
 
-class Fold:
-    """How the values of one function of an update are joined."""
+Values = Sequence[SSAValue]
 
-    def __init__(self, e: Emitter, op: UpdateOp, number: int):
-        type = op.olds[number].type
-        assert isinstance(type, FuncType)
-        self.e, self.way, self.element, self.type = e, op.combiners[number], type.element, type.storage
 
-    def join(self, a: SSAValue, b: SSAValue) -> SSAValue:
-        """Both values as one."""
-        return self.e.op(combined(self.way, self.element, a, b))
+class Fold(ABC):
+    """How the values of functions of an update are joined: of one, or of some that go together."""
 
-    def tree(self, values: Sequence[SSAValue]) -> SSAValue:
-        """All values as one, neighbours first."""
+    functions: tuple[int, ...]
+    types: tuple[Attribute, ...]
+    """Of what is carried: a value of each function, and more."""
+    has_rank = False
+    """Whether the last that is carried is the place of a point in the order of the domain."""
+
+    def __init__(self, e: Emitter):
+        self.e = e
+
+    @abstractmethod
+    def nothing(self) -> list[SSAValue]:
+        """The values that change nothing."""
+
+    @abstractmethod
+    def join(self, a: Values, b: Values) -> list[SSAValue]:
+        """Both as one."""
+
+    @abstractmethod
+    def take(self, load: Callable[[], Values], terms: Values, predicate: SSAValue | None) -> list[SSAValue]:
+        """What is there so far, and the terms of the next point where the predicate holds, as one."""
+
+    @abstractmethod
+    def onto(self, old: Values, total: Values) -> list[SSAValue]:
+        """The old values of the functions after all points."""
+
+    def tree(self, values: Sequence[Values]) -> Values:
+        """All as one, neighbours first."""
         while len(values) > 1:
             pairs = [values[i : i + 2] for i in range(0, len(values), 2)]
             values = [self.join(*pair) if len(pair) == 2 else pair[0] for pair in pairs]
         return values[0]
 
-    def nothing(self) -> SSAValue:
-        """The value that changes nothing."""
-        value = identity(self.way, self.element)
-        assert value is not None
-        if isinstance(self.type, IntegerType):
-            return self.e.op(arith.ConstantOp(IntegerAttr(int(value), self.type)))
-        return self.e.op(arith.ConstantOp(FloatAttr(value, self.type)))  # type: ignore[call-overload]
-
-    def over_lanes(self, value: SSAValue, lanes: int) -> SSAValue:
-        """The values of all lanes as one, in every lane."""
+    def over_lanes(self, values: Values, lanes: int) -> Values:
+        """What all lanes have as one, in every lane."""
         by = lanes // 2
         while by:
-            value = self.join(value, self._shuffled(value, by))
+            values = self.join(values, [self._shuffled(v, by) for v in values])
             by //= 2
-        return value
+        return values
+
+    def _constant(self, type: Attribute, value: float) -> SSAValue:
+        if isinstance(type, IntegerType):
+            return self.e.op(arith.ConstantOp(IntegerAttr(int(value), type)))
+        return self.e.op(arith.ConstantOp(FloatAttr(value, type)))  # type: ignore[call-overload]
 
     def _shuffled(self, value: SSAValue, by: int) -> SSAValue:
-        e, type = self.e, self.type
+        e, type = self.e, value.type
         width = type.width.data if isinstance(type, IntegerType) else type.bitwidth  # type: ignore[attr-defined]
         narrow = width < 32
         if narrow:
@@ -70,16 +93,127 @@ class Fold:
         return value
 
 
+class Combined(Fold):
+    """The values of one function, joined by its combiner."""
+
+    def __init__(self, e: Emitter, op: UpdateOp, number: int):
+        super().__init__(e)
+        type = op.olds[number].type
+        assert isinstance(type, FuncType)
+        self.way, self.element = op.combiners[number], type.element
+        self.functions, self.types = (number,), (type.storage,)
+
+    def nothing(self) -> list[SSAValue]:
+        value = identity(self.way, self.element)
+        assert value is not None
+        return [self._constant(self.types[0], value)]
+
+    def join(self, a: Values, b: Values) -> list[SSAValue]:
+        return [self.e.op(combined(self.way, self.element, a[0], b[0]))]
+
+    def take(self, load: Callable[[], Values], terms: Values, predicate: SSAValue | None) -> list[SSAValue]:
+        if predicate is not None:
+            terms = [self.e.op(arith.SelectOp(predicate, terms[0], self.nothing()[0]))]
+        return self.join(load(), terms)
+
+    def onto(self, old: Values, total: Values) -> list[SSAValue]:
+        return self.join(old, total)
+
+
+class Best(Fold):
+    """The values of the first best point.
+
+    `ranked`: with its place in the order of the domain, which decides between equals; not for one who meets all
+    points in that order.
+    """
+
+    def __init__(self, e: Emitter, op: UpdateOp, found: FirstBest, ranked: bool):
+        super().__init__(e)
+        self.functions, self.better, self.has_rank = found.functions, found.better, ranked
+        types = [op.olds[n].type for n in found.functions]
+        storages = [type.storage for type in types if isinstance(type, FuncType)]
+        self.types = (*storages, *([RANK] if ranked else []))
+        self.key = found.functions.index(found.key)
+        self.element = types[self.key].element  # type: ignore[attr-defined]
+
+    def nothing(self) -> list[SSAValue]:
+        values = [self._constant(type, 0) for type in self.types]
+        least = {"lt": "min", "gt": "max"}[self.better]
+        is_integer = isinstance(self.element, IntegerType)
+        worst = identity(least, self.element) if is_integer else {"lt": inf, "gt": -inf}[self.better]
+        assert worst is not None
+        values[self.key] = self._constant(self.types[self.key], worst)
+        if self.has_rank:
+            values[-1] = self._constant(RANK, _LAST)
+        return values
+
+    def join(self, a: Values, b: Values) -> list[SSAValue]:
+        better = self._is_better(b[self.key], a[self.key])
+        if self.has_rank:
+            equal = self._compare("eq", b[self.key], a[self.key])
+            earlier = self.e.op(arith.CmpiOp(b[-1], a[-1], "slt"))
+            better = self.e.op(arith.OrIOp(better, self.e.op(arith.AndIOp(equal, earlier))))
+        return self._select(better, b, a)
+
+    def take(self, load: Callable[[], Values], terms: Values, predicate: SSAValue | None) -> list[SSAValue]:
+        so_far = load()
+        return self._select(self.replaces(so_far, terms, predicate), terms, so_far)
+
+    def replaces(self, so_far: Values, terms: Values, predicate: SSAValue | None) -> SSAValue:
+        """Whether the terms of the next point take the place of what is there so far."""
+        better = self._is_better(terms[self.key], so_far[self.key])
+        return better if predicate is None else self.e.op(arith.AndIOp(predicate, better))
+
+    def onto(self, old: Values, total: Values) -> list[SSAValue]:
+        return self._select(self._is_better(total[self.key], old[self.key]), total[: len(old)], old)
+
+    def _is_better(self, a: SSAValue, b: SSAValue) -> SSAValue:
+        return self._compare(self.better, a, b)
+
+    def _compare(self, way: str, a: SSAValue, b: SSAValue) -> SSAValue:
+        if not isinstance(self.element, IntegerType):
+            return self.e.op(arith.CmpfOp(a, b, f"o{way}"))
+        sign = "s" if self.element.signedness.data is Signedness.SIGNED else "u"
+        return self.e.op(arith.CmpiOp(a, b, way if way == "eq" else f"{sign}{way}"))
+
+    def _select(self, condition: SSAValue, a: Values, b: Values) -> list[SSAValue]:
+        return [self.e.op(arith.SelectOp(condition, *pair)) for pair in zip(a, b, strict=True)]
+
+
+def folds_of(e: Emitter, op: UpdateOp, schedule: ReduceSchedule) -> list[Fold]:
+    """How the values of an update's functions are joined."""
+    best = first_best(op)
+    together = best.functions if best is not None else ()
+    folds: list[Fold] = [Combined(e, op, n) for n in range(len(op.olds)) if n not in together]
+    return folds if best is None else [*folds, Best(e, op, best, _is_ranked(schedule))]
+
+
+def carried_types(op: UpdateOp, schedule: ReduceSchedule) -> list[Attribute]:
+    """The types of all that the folds of an update carry, one fold after the other."""
+    best = first_best(op)
+    together = best.functions if best is not None else ()
+    numbers = (*(n for n in range(len(op.olds)) if n not in together), *together)
+    types = [type.storage for n in numbers if isinstance(type := op.olds[n].type, FuncType)]
+    return [*types, RANK] if best is not None and _is_ranked(schedule) else types
+
+
+def _is_ranked(schedule: ReduceSchedule) -> bool:
+    """Whether points of the domain meet in another order than its own."""
+    return not schedule.across or schedule.team * schedule.split > 1
+
+
 class Accumulators:
     """A thread's sums so far: `count` of each function, in registers; in an array that is gone over, if `as_loop`."""
 
     def __init__(self, e: Emitter, folds: Sequence[Fold], count: int, as_loop: bool = False):
         self.e, self.folds, self.count = e, folds, count
         self.as_loop = as_loop and count > 1
-        self._arrays = [e.alloca([count], f.type, PRIVATE, "so_far") for f in folds]
-        for fold, array in zip(folds, self._arrays, strict=True):
-            nothing = fold.nothing()
-            self.each(lambda i, array=array, nothing=nothing: e.store(nothing, array, [i]))  # type: ignore[misc]
+        self._branches = as_loop and count == 1
+        """Whether a better point is stored by a branch, which is seldom taken, in place of selects."""
+        self._arrays = [[e.alloca([count], type, PRIVATE, "so_far") for type in f.types] for f in folds]
+        for fold, arrays in zip(folds, self._arrays, strict=True):
+            for array, nothing in zip(arrays, fold.nothing(), strict=True):
+                self.each(lambda i, array=array, nothing=nothing: e.store(nothing, array, [i]))  # type: ignore[misc]
 
     def each(self, emit: Callable[[Num], None], *, simd: bool = True) -> None:
         """Emit something for each sum, as a loop or one by one."""
@@ -90,18 +224,38 @@ class Accumulators:
         for i in range(self.count):
             emit(i)
 
-    def add(self, i: Num, terms: Sequence[SSAValue], predicate: SSAValue | None) -> None:
-        """Join a term of each function with what sum `i` has, where the predicate holds."""
-        for fold, array, term in zip(self.folds, self._arrays, terms, strict=True):
-            if predicate is not None:
-                term = self.e.op(arith.SelectOp(predicate, term, fold.nothing()))
-            self.e.store(fold.join(self.e.load(array, [i]), term), array, [i])
+    def add(self, i: Num, terms: Values, predicate: SSAValue | None, rank: Callable[[], SSAValue]) -> None:
+        """Take a term of each function into sum `i`, where the predicate holds; points come in order of the domain.
 
-    def value(self, i: Num) -> list[SSAValue]:
-        """Sum `i` of each function."""
-        return [self.e.load(array, [i]) for array in self._arrays]
+        `rank` gives the point's place in that order.
+        """
+        for fold, arrays in zip(self.folds, self._arrays, strict=True):
+            own = [terms[n] for n in fold.functions]
+            if self._branches and isinstance(fold, Best):
+                with self.e.when(fold.replaces(self._load(i, arrays[: len(own)]), own, predicate)):
+                    self._store(i, arrays, [*own, rank()] if fold.has_rank else own)
+                continue
+            if fold.has_rank:
+                own.append(rank())
+            self._store(i, arrays, fold.take(lambda arrays=arrays: self._load(i, arrays), own, predicate))  # type: ignore[misc]
 
-    def together(self, lanes: int) -> list[SSAValue]:
-        """All sums of all lanes as one, of each function."""
+    def join(self, i: Num, others: Sequence[Values]) -> None:
+        """Join what another has found, by fold, with sum `i`."""
+        for fold, arrays, other in zip(self.folds, self._arrays, others, strict=True):
+            self._store(i, arrays, fold.join(self._load(i, arrays), other))
+
+    def value(self, i: Num) -> list[Values]:
+        """Sum `i`, by fold."""
+        return [self._load(i, arrays) for arrays in self._arrays]
+
+    def together(self, lanes: int) -> list[Values]:
+        """All sums of all lanes as one, by fold."""
         each = zip(self.folds, self._arrays, strict=True)
-        return [f.over_lanes(f.tree([self.e.load(a, [i]) for i in range(self.count)]), lanes) for f, a in each]
+        return [f.over_lanes(f.tree([self._load(i, arrays) for i in range(self.count)]), lanes) for f, arrays in each]
+
+    def _load(self, i: Num, arrays: Values) -> list[SSAValue]:
+        return [self.e.load(array, [i]) for array in arrays]
+
+    def _store(self, i: Num, arrays: Values, values: Values) -> None:
+        for array, value in zip(arrays, values, strict=True):
+            self.e.store(value, array, [i])

@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, i32
 
 from tilefuse.dialects.img.ops import GroupOp
-from tilefuse.dialects.img.types import FuncType, element_bytes
+from tilefuse.dialects.img.types import element_bytes
 from tilefuse.execution.reduce.attribute import ReduceSchedule
+from tilefuse.execution.reduce.folding import carried_types
 from tilefuse.lowering.workspaces import Call, Workspace
 
 TICKETS = "tickets"
@@ -34,17 +35,18 @@ def workspaces(group: GroupOp) -> Sequence[Workspace]:
         return (math.prod(-(-n // size) for n, size in zip(pure, schedule.tile_sizes, strict=True)),)
 
     found = []
-    for number, old in enumerate(update.olds):
-        assert isinstance(old.type, FuncType)
-        type = MemRefType(old.type.storage, [schedule.split, DYNAMIC_INDEX, schedule.points])
+    for number, carried in enumerate(carried_types(update, schedule)):
+        type = MemRefType(carried, [schedule.split, DYNAMIC_INDEX, schedule.points])
         found.append(Workspace(partial_name(number), type, tiles))
     return (*found, Workspace(TICKETS, MemRefType(i32, [DYNAMIC_INDEX]), tiles, clear=0))
 
 
 def shared_bytes(group: GroupOp) -> int:
-    """What the warps of a block leave to each other."""
+    """Bytes of shared memory in which warps exchange partial results."""
     schedule = ReduceSchedule.expect(group.schedule)
     if schedule.team == schedule.split == 1:
         return 0
-    bytes = sum(element_bytes(f.type.element) for f in group.funcs)
+    update = group.update
+    assert update is not None
+    bytes = sum(map(element_bytes, carried_types(update, schedule)))
     return schedule.team * schedule.points * bytes + (4 if schedule.split > 1 else 0)

@@ -1,7 +1,7 @@
 """The door of `reduce`: many points of a domain that meet at one place, joined in any order.
 
 For combiners that are associative and commutative (of floats: up to rounding) and bodies that do not read what is
-written.
+written; and for those that keep the first best point, as argmin does.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Reduce(ExecutionModel):
         update, op = facts.update, facts.update.update
         if not op.mins:
             return "there is no domain to reduce"
-        if not update.commutes:
+        if not update.commutes and update.first_best is None:
             return "its terms are not joined by one combiner alone, so their order counts"
         if update.write_map is not WriteMap.Identity or set(update.domain_axes) != {Axis.Reduce}:
             return "points of its domain are written at several places"
@@ -78,7 +78,9 @@ class Reduce(ExecutionModel):
 
     def code(self, group: GroupOp, model: PipelineModel, *, warps: bool) -> Code:
         schedule = ReduceSchedule.expect(group.schedule)
-        points = schedule.vector_width * (1 if schedule.across else schedule.number("unroll"))
+        # without warps the points side by side are a loop
+        points = 1 if schedule.lanes == 1 else schedule.vector_width
+        points *= 1 if schedule.across else schedule.number("unroll")
         return Code(len(group.output.body.block.ops) * points, group.sym_name.data, points)
 
     def grid(self, group: GroupOp, boxes: Sequence[Box]) -> tuple[int, int, int]:
@@ -94,6 +96,12 @@ class Reduce(ExecutionModel):
         from tilefuse.execution.reduce.memory import workspaces
 
         return workspaces(group)
+
+    def reorders(self, group: GroupOp) -> bool:
+        from tilefuse.analysis.updates import UpdateFacts
+
+        assert group.update is not None
+        return not UpdateFacts(group.update).is_exact
 
     def emit(self, group: GroupOp, model: PipelineModel, differing: Collection[SSAValue]) -> list[func.FuncOp]:
         from tilefuse.execution.reduce.emission import reduce_kernel

@@ -12,7 +12,7 @@ from xdsl.ir import SSAValue
 from tilefuse.dialects.img.ops import ReadOp
 from tilefuse.dialects.img.types import FuncType, element_bytes
 from tilefuse.execution.reduce.attribute import ReduceSchedule
-from tilefuse.execution.reduce.folding import Accumulators
+from tilefuse.execution.reduce.folding import RANK, Accumulators
 from tilefuse.lowering.emit import Num
 from tilefuse.lowering.symbols import word
 from tilefuse.lowering.update_body import Row, UpdateBody, UpdateFunction, access_width
@@ -111,8 +111,9 @@ class Traversal:
         """Add up the points of a lane in a chunk; all are loaded first."""
         s, e = self.schedule, self.e
         if sums.as_loop:
-            x = e.add(self.lows[0], first)
-            sums.each(lambda i: self._point({**where, self.coordinate: e.add(x, i)}, i, sums))
+            for i in range(s.number("unroll")):
+                x = e.add(self.lows[0], e.add(first, i * s.vector_width))
+                sums.each(lambda v, x=x: self._point({**where, self.coordinate: e.add(x, v)}, v, sums))  # type: ignore[misc]
             return
         row = Row(self.coordinate, s.vector_width, self.wide if wide else ())
         bodies = []
@@ -122,12 +123,32 @@ class Traversal:
             bodies[-1].compute()
         for body in bodies:
             for v in range(row.count):
-                sums.add(v, body.terms(v), body.predicate(v))
+                self._add(body, v, v, sums)
 
     def _point(self, where: Mapping[SSAValue, Num], number: Num, sums: Accumulators) -> None:
         body = UpdateBody(self.function, where, ONE)
         body.compute()
-        sums.add(number, body.terms(), body.predicate())
+        self._add(body, 0, number, sums)
+
+    def _add(self, body: UpdateBody, point: int, number: Num, sums: Accumulators) -> None:
+        """Take point `point` of a body into sum `number`."""
+        sums.add(number, body.terms(point), body.predicate(point), lambda: self._rank(body.where(point)))
+
+    def _rank(self, where: Mapping[SSAValue, Num]) -> SSAValue:
+        """The place of a point in the order of the domain."""
+        e = self.e
+
+        def wide(n: Num) -> SSAValue:
+            return e.op(arith.IndexCastOp(e.value(n), RANK))
+
+        rank: SSAValue | None = None
+        for dimension, low, extent in reversed(
+            list(zip(self.function.op.domain, self.lows, self.extents, strict=True))
+        ):
+            step = wide(e.sub(where[dimension.coordinate], low))
+            rank = step if rank is None else e.op(arith.AddiOp(e.op(arith.MuliOp(rank, wide(extent))), step))
+        assert rank is not None
+        return rank
 
     # --- lanes along the pure points
 
@@ -163,4 +184,4 @@ class Traversal:
             body = UpdateBody(self.function, where, Row(own, sums.count, self.wide if wide else ()))
             body.compute()
             for v in range(sums.count):
-                sums.add(v, body.terms(v), body.predicate(v))
+                self._add(body, v, v, sums)

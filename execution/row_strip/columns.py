@@ -13,10 +13,10 @@ from tilefuse.analysis.access import accesses, behind_boundaries
 from tilefuse.analysis.index import Index
 from tilefuse.dialects.img.ops import BoundaryOp, StageOp
 from tilefuse.lowering.emit import Emitter, Num
-from tilefuse.lowering.reads import Tile, boundary_box, moves_right
+from tilefuse.lowering.reads import TileContext, boundary_box, moves_right
 
 
-def free_columns(e: Emitter, tile: Tile, stage: StageOp, low: Num, high: Num) -> tuple[Num, Num] | None:
+def free_columns(e: Emitter, tile: TileContext, stage: StageOp, low: Num, high: Num) -> tuple[Num, Num] | None:
     """(first, end) of these columns among `low`.. before `high`, relative to the tile; None if that is all of them."""
     limits = list(dict.fromkeys(_limits(tile, stage)))
     if not limits:
@@ -49,7 +49,7 @@ class _Limit:
     def __hash__(self) -> int:
         return hash((id(self.of), self.dim))
 
-    def emit(self, e: Emitter, tile: Tile) -> tuple[Num, Num]:
+    def emit(self, e: Emitter, tile: TileContext) -> tuple[Num, Num]:
         if isinstance(self.of, BoundaryOp):
             first, extent = boundary_box(e, tile, self.of, self.of.dimensions.index(self.dim))
         else:
@@ -58,7 +58,7 @@ class _Limit:
         return first, e.add(first, extent)
 
 
-def _limits(tile: Tile, stage: StageOp) -> Iterator[tuple[Index, _Limit]]:
+def _limits(tile: TileContext, stage: StageOp) -> Iterator[tuple[Index, _Limit]]:
     for access in accesses(stage):
         base, boundaries = behind_boundaries(access.function)
         for d, index in enumerate(access.indices):

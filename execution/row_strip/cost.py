@@ -17,10 +17,15 @@ from tilefuse.execution.row_strip.rows import Rows, rolling_rows
 
 NAME = "row_strip"
 
-WIDTHS = (256, 512, 1024, 2048, 4096)
+WIDTHS = (256, 512, 1024, 1536, 2048, 3072, 4096, 6144, 8192)
 HEIGHTS = (32, 64, 128, 256, 512)
 ROW_COST = 200.0
 """Instructions to begin a row of a stage, and vectors that are not full at its end."""
+LATE_BYTES = 4096
+"""Of a row of an input or output, from where it begins, if strips are not as wide as the picture: the row before does
+not lead there, so that its page is not known, and nothing of it has been fetched ahead."""
+LATE_COST = 0.65
+"""Instructions that could be done while such a byte is waited for."""
 SIDES_MISS = 0.3
 """Share of the columns that two strips read which comes from main memory twice."""
 
@@ -31,8 +36,7 @@ def strip_candidates(facts: GroupFacts, machine: Machine) -> Iterator[Candidate]
     planes = [1 if span is None else span[1] - span[0] + 1 for span in deep]
     rows = rolling_rows(facts, planes)
     columns, height = facts.box[0], facts.box[1]
-    widths = [w for w in WIDTHS if w < 2 * columns] or WIDTHS[:1]
-    for width in widths:
+    for width in _widths(columns):
         kept = kept_bytes(facts, rows, width)
         if kept > machine.fast_bytes:
             continue
@@ -43,6 +47,14 @@ def strip_candidates(facts: GroupFacts, machine: Machine) -> Iterator[Candidate]
             found = _features(facts, rows, tile, kept)
             places = {id: Placement(Level.Block, Memory.Shared) for id in facts.members if id != facts.output}
             yield Candidate(NAME, tile, (1,) * len(tile), 1, places, found, predict(found, machine))
+
+
+def _widths(columns: int) -> Iterator[int]:
+    """Columns of a strip: less than the picture's, and the first that are no less."""
+    for width in WIDTHS:
+        yield width
+        if width >= columns:
+            return
 
 
 def kept_bytes(facts: GroupFacts, rows: dict[int, Rows], width: int) -> float:
@@ -67,9 +79,26 @@ def _features(facts: GroupFacts, rows: dict[int, Rows], tile: tuple[int, ...], k
         node, count = nodes[id], (tall + r.lead) * r.planes
         each = node.instructions + node.values + sum(len(set(o)) for o in node.offsets.values())
         instructions += count * (r.pitch(width) * each + ROW_COST)
+    if width < facts.box[0]:
+        instructions += LATE_COST * sum(_late_bytes(facts, rows, width, tall))
     share = math.prod(facts.box) * nodes[facts.output].bytes
     bytes = float(share) + sum(_loaded(facts, rows, p, width, tall) for p in _inputs(facts, rows))
     return StripFeatures(blocks=blocks, bytes=bytes, instructions=instructions, kept_bytes=kept)
+
+
+def _late_bytes(facts: GroupFacts, rows: dict[int, Rows], width: int, tall: int) -> Iterator[float]:
+    """Bytes of a strip that are waited for, of each plane that it reads and of what it writes."""
+    nodes, output = facts.model.nodes, rows[facts.output]
+    yield tall * output.planes * _late(nodes[facts.output].bytes, width)
+    for id, r in rows.items():
+        for producer, offsets in nodes[id].offsets.items():
+            if producer not in rows:
+                planes = len({o[2:] for o in offsets})
+                yield (tall + r.lead) * r.planes * planes * _late(nodes[producer].bytes, width)
+
+
+def _late(bytes: int, width: int) -> float:
+    return float(min(bytes * width, LATE_BYTES))
 
 
 def _inputs(facts: GroupFacts, rows: dict[int, Rows]) -> set[int]:

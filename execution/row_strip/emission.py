@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from xdsl.ir import SSAValue
 
 from tilefuse.analysis.model import PipelineModel
+from tilefuse.analysis.regions import Follow
 from tilefuse.dialects.img.axes import letter
 from tilefuse.dialects.img.ops import GroupOp, StageOp
 from tilefuse.execution.facts import GroupFacts
@@ -23,7 +24,7 @@ from tilefuse.execution.row_strip.attribute import StripSchedule
 from tilefuse.execution.row_strip.columns import free_columns
 from tilefuse.execution.row_strip.rows import Rows, rolling_rows
 from tilefuse.lowering.emit import SHARED, Emitter, Num
-from tilefuse.lowering.reads import Buffer, Point, Resident, Tile, emit_stage
+from tilefuse.lowering.reads import KernelBuffer, Point, Resident, TileContext, emit_stage
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,9 @@ class _Columns:
 class StripBody:
     """Emits the body of one strip, which a tile of the schedule is."""
 
-    def __init__(self, group: GroupOp, model: PipelineModel, e: Emitter, tile: Tile, outputs: Sequence[Buffer]):
+    def __init__(
+        self, group: GroupOp, model: PipelineModel, e: Emitter, tile: TileContext, outputs: Sequence[KernelBuffer]
+    ):
         self.group, self.e, self.tile, self.outputs = group, e, tile, outputs
         self.sizes = StripSchedule.expect(group.schedule).tile_sizes
         rows = rolling_rows(GroupFacts.of(group, model), self.sizes[2:])
@@ -78,16 +81,14 @@ class StripBody:
         low, high = rows.columns[0], self.e.add(self.extents[0], rows.columns[1])
         return _Columns(low, high, free_columns(self.e, self.tile, stage, low, high))
 
-    def _row(self, tile: Tile, stage: StageOp, rows: Rows, columns: _Columns, s: Num) -> None:
+    def _row(self, tile: TileContext, stage: StageOp, rows: Rows, columns: _Columns, s: Num) -> None:
         """The columns of one row, for each of what lies at its y."""
         e = self.e
         with ExitStack() as loops:
             deep: list[Num] = []
             for d, (f, (low, high)) in enumerate(zip(rows.follow[2:], rows.deep, strict=True), 2):
-                stop: Num = high + 1
-                if f.dim is not None:
-                    stop = e.add(self.extents[f.dim], high + 1 - self.sizes[f.dim])
-                deep.append(loops.enter_context(e.loop(stop, letter(d), start=low)))
+                start_d, stop = self._planes(stage, d, f, low, high)
+                deep.append(loops.enter_context(e.loop(stop, letter(d), start=start_d)))
             start, end = columns.middle or (columns.first, columns.end)
             with e.loop(end, "x", start=start, simd=True) as x:
                 self._point(replace(tile, free_x=True), stage, rows, [x, rows.last, *deep], s)
@@ -100,7 +101,17 @@ class StripBody:
                 with e.loop(last, "x", start=first) as x:
                     self._point(tile, stage, rows, [x, rows.last, *deep], s)
 
-    def _point(self, tile: Tile, stage: StageOp, rows: Rows, at: list[Num], s: Num) -> None:
+    def _planes(self, stage: StageOp, d: int, follow: Follow, low: int, high: int) -> tuple[Num, Num]:
+        """First and end of the coordinates of a dimension beyond y: of the output none that its picture lacks."""
+        e = self.e
+        if follow.dim is not None:
+            return low, e.add(self.extents[follow.dim], high + 1 - self.sizes[follow.dim])
+        if stage is not self.group.anchor:
+            return low, high + 1
+        out = self.outputs[0]
+        return e.max(low, out.mins[d]), e.min(high + 1, e.add(out.mins[d], out.extent(d, e)))
+
+    def _point(self, tile: TileContext, stage: StageOp, rows: Rows, at: list[Num], s: Num) -> None:
         e = self.e
         values = emit_stage(e, tile, stage, Point(rows.follow, at))
         if stage is self.group.anchor:
@@ -115,7 +126,7 @@ class StripBody:
         return lambda e, relative: e.load(self.arrays[f], [self._place(rows, relative, s)])
 
     def _place(self, rows: Rows, at: Sequence[Num], s: Num) -> Num:
-        """Where the point at coordinates relative to the present row lies in a stage's array."""
+        """The index in a stage's array of the point at coordinates relative to the present row."""
         e, (x, y, *deep) = self.e, at
         assert isinstance(y, int), "rows follow the output's one by one"
         ahead = y - min(0, y // rows.kept * rows.kept)  # the same row modulo those that are kept, and not negative

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from tilefuse.analysis.machine import Machine
 from tilefuse.execution.features import Features
 
-BEYOND_CACHE = 1.1
+BEYOND_CACHE = 1.04
 """Instructions over those of rows that stay in the first cache, where they only stay in the second."""
 NOT_HIDDEN = 0.15
 """Share of the shorter of memory and arithmetic that does not hide behind the longer."""

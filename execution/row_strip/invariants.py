@@ -1,4 +1,4 @@
-"""What is the same for a whole row is computed before the loop over its columns.
+"""Hoisting of row invariants: operations without x are computed before the loop over columns.
 
 Compilers do that themselves, but for divisions: they keep them where they are, in case nothing runs that would divide,
 and a loop with a division of integers is not vectorised. Divisors are extents of pictures here, which have a point.

@@ -9,8 +9,9 @@ from tilefuse.dialects.img.ops import GroupOp
 from tilefuse.execution.plan import KernelPlan
 from tilefuse.execution.row_strip.emission import StripBody
 from tilefuse.execution.row_strip.invariants import hoist_invariants
+from tilefuse.execution.row_strip.order import order_for_registers
 from tilefuse.lowering.emit import Emitter
-from tilefuse.lowering.reads import Buffer, Tile
+from tilefuse.lowering.reads import KernelBuffer, TileContext
 
 
 class StripPlan(KernelPlan):
@@ -20,6 +21,7 @@ class StripPlan(KernelPlan):
         super().__init__(group, model)
         self.one_version = True
 
-    def body(self, e: Emitter, tile: Tile, outputs: Sequence[Buffer]) -> None:
+    def body(self, e: Emitter, tile: TileContext, outputs: Sequence[KernelBuffer]) -> None:
         StripBody(self.group, self.model, e, tile, outputs).emit()
         hoist_invariants(e.block)
+        order_for_registers(e.block)

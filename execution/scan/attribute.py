@@ -18,7 +18,8 @@ class ScanSchedule(ScheduleAttr):
 
     `threads` of a block per line coordinate, x first.
 
-    `width`: lines along the first of these coordinates that a thread takes step by step together, in a loop.
+    `width`: lines along the first of these coordinates that a thread takes step by step together, in a loop; lines
+    along x are written out.
     `unroll`: steps whose inputs are loaded before the first of them is computed; 1 with a width of several.
 
     `slice`: steps whose inputs a block puts into shared memory at once, in the order of memory, so that lines along x

@@ -50,7 +50,9 @@ class ScanKernel(UpdateFunction):
             return self.finished()
         with ExitStack() as open_scopes:
             where, rest = self._line(open_scopes)
-            if self.schedule.width > 1:
+            if self.schedule.width > 1 and self.recurrence.dim == 0:
+                self._rows_together(where, rest)
+            elif self.schedule.width > 1:
                 self._lines_together(where, rest)
             else:
                 self._one_line(where)
@@ -80,7 +82,7 @@ class ScanKernel(UpdateFunction):
         return where, rest
 
     def _span(self, line: Line) -> tuple[Num, Num]:
-        """Where the lines along a coordinate begin, and how many there are."""
+        """The first line along a coordinate, and the number of lines."""
         if line.is_pure:
             return self.out.mins[line.dim], self.out.extent(line.dim, self.e)
         dimension = next(d for d in self.op.domain if d.coordinate is line.coordinate)
@@ -114,6 +116,29 @@ class ScanKernel(UpdateFunction):
             with e.loop(count, name, start=last) as k:
                 steps(k, 1)
 
+    def _rows_together(self, where: _Where, rest: Num) -> None:
+        """Lines along x, one step of all after the other: they are written out, so that none waits for another."""
+        e, width = self.e, self.schedule.width
+
+        def one_by_one() -> None:
+            with e.loop(rest, "i") as i:
+                self._one_line(where | {first: e.add(where[first], i)})
+
+        first = self.recurrence.lines[0].coordinate
+        e.choose(e.compare("sge", rest, width), lambda: self._whole_rows(where), one_by_one)
+
+    def _whole_rows(self, where: _Where) -> None:
+        e, width, depth = self.e, self.schedule.width, self.recurrence.depth
+        first = self.recurrence.lines[0].coordinate
+        lines = [where | {first: e.add(where[first], i)} for i in range(width)]
+        kept = self._kept(depth, width)
+        for i, line in enumerate(lines):
+            for back in range(depth):
+                self._keep_old(kept, line, back, [back, i])
+        with e.loop(self.steps, word(self.recurrence.along.name_hint or "r")) as k:
+            for i, line in enumerate(lines):
+                self._steps([self._at(line, k)], kept, [i])
+
     def _lines_together(self, where: _Where, rest: Num) -> None:
         """Lines side by side, one step of all after the other: a loop over them that vectors may run."""
         e, width, depth = self.e, self.schedule.width, self.recurrence.depth
@@ -133,7 +158,7 @@ class ScanKernel(UpdateFunction):
         return where | {self.recurrence.along: self.e.add(self.low, k)}
 
     def _kept(self, *shape: int) -> list[SSAValue]:
-        """What the last steps gave, per function: the last one first."""
+        """The values of the last steps, per function: the last step first."""
         types = (self.old(n).memref.type for n in range(len(self.op.olds)))
         return [self.e.alloca(shape, type.element_type, PRIVATE, "kept") for type in types]  # type: ignore[attr-defined]
 
@@ -187,13 +212,13 @@ class ScanKernel(UpdateFunction):
                 e.store(value, of, [back, *lane])
 
     def _standing(self, number: int, where: _Where) -> SSAValue | None:
-        """What stands where a step writes, if it needs that."""
+        """Load the old value where a step writes, if it is needed."""
         if self.op.combiners[number] == SET and self.op.write_op.predicate is None:
             return None
         return self.e.load(self.old(number).memref, self._position(number, where))
 
     def _read_old(self, read: ReadOp, where: _Where) -> SSAValue:
-        """What the update reads of itself where no step has written yet."""
+        """Load a value of the update itself where no step has written yet."""
         buffer = self.old(self.op.currents.index(read.source))  # type: ignore[arg-type]
         return self.e.load(buffer.memref, buffer.index(self._indices(read, where), self.e))
 

@@ -1,4 +1,4 @@
-"""What a recurrence takes: chains of steps, of which each waits for the one before."""
+"""Features of a recurrence: chains of steps, of which each waits for the one before."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tilefuse.analysis.machine import Machine
 from tilefuse.execution.candidate import Candidate
-from tilefuse.execution.features import Features
+from tilefuse.execution.features import Roofline
 from tilefuse.execution.scan.attribute import ScanSchedule
 
 CHAIN_US = 0.0028
@@ -20,18 +20,14 @@ STORE_US = 0.002
 """Microseconds of a step that is stored by way of shared memory."""
 CPU_STEP_US = 0.001
 CPU_CHAIN_US = 0.0001
-BYTES_IN_FLIGHT = 0.7
+SECTOR_USE = 0.7
 """Share of a sector that is used while lanes lie along the lines: each has sectors of its own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ScanFeatures(Features):
+class ScanFeatures(Roofline):
     """Counts of a kernel, and of the chain of one line."""
 
-    bytes: float
-    """From and to main memory, of the whole kernel."""
-    instructions: float
-    """Of all threads."""
     steps: float
     """Of a line."""
     chain: float
@@ -49,9 +45,9 @@ class ScanFeatures(Features):
     """Slices that are there, or on their way."""
 
     def analytical(self, machine: Machine) -> float:
-        memory, compute = self.bytes / machine.bytes_per_us, self.instructions / machine.instructions_per_us
+        memory, compute = self.roofline(machine)
         if not machine.is_gpu:
-            at_once = min(self.lines, machine.cores * (8.0 if self.width > 1 else 1.0))
+            at_once = min(self.lines, machine.cores * min(float(self.width), 8.0))
             step = CPU_STEP_US + CPU_CHAIN_US * self.chain
             return max(memory, compute, self.lines / at_once * self.steps * step) + machine.launch_us
         rounds = max(1.0, math.ceil(self.lines / (machine.cores * machine.max_threads_per_core)))
@@ -63,7 +59,7 @@ class ScanFeatures(Features):
         # a sector has eight steps of a line along x
         waits = self.steps / max(self.unroll, 8 if self.is_along_rows else 1)
         chain = rounds * (self.steps * self.chain * CHAIN_US + waits * MEMORY_US)
-        return max(memory / (BYTES_IN_FLIGHT if self.is_along_rows else 1.0), compute, chain) + machine.launch_us
+        return max(memory / (SECTOR_USE if self.is_along_rows else 1.0), compute, chain) + machine.launch_us
 
 
 @dataclass(frozen=True)

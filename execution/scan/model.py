@@ -42,7 +42,8 @@ SLICES = (
 """Steps that are staged at once, steps that are written out, and buffers."""
 ROWS = 4
 """Rows of threads that share the copies."""
-CPU_WIDTHS = (64, 1)
+CPU_WIDTH, CPU_ROWS = 64, 4
+"""Lines side by side that are one loop, and lines along x that are written out: a step takes four cycles."""
 MOST_WRITTEN = 600
 """Operations that are written out, at most."""
 
@@ -68,7 +69,7 @@ class Scan(ExecutionModel):
             return
         rank = len(found.lines)
         if not machine.is_gpu:
-            for width in CPU_WIDTHS if found.lines and found.lines[0].dim == 0 else (1,):
+            for width in (CPU_ROWS if found.dim == 0 else CPU_WIDTH, 1) if self._lie_well(found) else (1,):
                 yield self._candidate(facts, machine, found, (1,) * rank, width, 1)
             return
         operations = len(facts.update.update.body.block.ops)
@@ -91,6 +92,10 @@ class Scan(ExecutionModel):
                 continue
             if scan_shared_bytes(update, found, schedule) <= STATIC_SHARED_LIMIT:
                 yield self._candidate(facts, machine, found, threads, 1, unroll, schedule)
+
+    def _lie_well(self, found: Recurrence) -> bool:
+        """Whether several lines of a thread are rows, or lie side by side."""
+        return bool(found.lines) and (found.dim == 0 or found.lines[0].dim == 0)
 
     def _candidate(
         self,

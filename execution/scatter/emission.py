@@ -26,8 +26,9 @@ from tilefuse.dialects.memref_atomics import AtomicRMWOp
 from tilefuse.execution.scatter.attribute import ScatterSchedule
 from tilefuse.execution.scatter.runs import VECTOR_BYTES, RowRead, row_reads
 from tilefuse.execution.scatter.table import STATIC_TABLES, Window, window
+from tilefuse.execution.scatter.two_passes import TwoPasses
 from tilefuse.lowering.emit import SHARED, Emitter, Num
-from tilefuse.lowering.reads import Buffer
+from tilefuse.lowering.reads import KernelBuffer
 from tilefuse.lowering.symbols import word
 from tilefuse.lowering.update_body import Row, UpdateBody, UpdateFunction
 from tilefuse.lowering.workspaces import Workspace
@@ -50,7 +51,11 @@ class ScatterKernel:
         self.points = schedule.number("points")
         self.resident = schedule.resident_blocks
         self.window: Window | None = window(self.op) if self.copies else None
-        self.reads: list[RowRead] = row_reads(self.op, aligned, self.points) if self.points > 1 else []
+        # of the one thread of a block, if all points count
+        self.in_two_passes = self.threads == 1 and self.points > 1 and self.op.write_op.predicate is None
+        self.in_two_passes &= self.window is not None
+        by_vectors = self.points > 1 and not self.in_two_passes
+        self.reads: list[RowRead] = row_reads(self.op, aligned, self.points) if by_vectors else []
         self.elements = [old.type.element for old in self.op.olds if isinstance(old.type, FuncType)]
         self.tables: list[SSAValue] = []
         self.pure: dict[SSAValue, Num] = {}
@@ -218,7 +223,7 @@ class ScatterKernel:
                 same = e.both(same, e.compare("eq", offset, lead))
         return lead, same
 
-    def _buffer(self, read: RowRead) -> Buffer:
+    def _buffer(self, read: RowRead) -> KernelBuffer:
         return self.function.tile.buffers[read.op.source]
 
     def _run(
@@ -230,6 +235,11 @@ class ScatterKernel:
             self._take({**where, coordinate: e.add(low, first)}, Row(None))
             return
         end = e.add(first, self.points)
+        if self.in_two_passes:
+            assert self.window is not None
+            passes = TwoPasses(self.function, self.window, self.points, self.copies, self.elements, self.join_in_table)
+            passes.take(where, e.add(low, first), e.sub(e.min(end, extent), first))
+            return
         inside = e.both(e.both(e.compare("sge", first, 0), e.compare("sle", end, extent)), same)
         assert inside is not None
         wide = [read.op for read in self.reads if read.is_vector]

@@ -1,11 +1,11 @@
-"""What a scatter takes: points that meet in tables or in memory, and tables that are filled and added up."""
+"""Features of a scatter: points that meet in tables or in memory, and tables that are filled and added up."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from tilefuse.analysis.machine import Machine
-from tilefuse.execution.features import Features
+from tilefuse.execution.features import Roofline
 
 SHARED_PER_US = 15e3
 """Values that lanes with copies of their own join with a multiprocessor's tables in a microsecond."""
@@ -32,13 +32,9 @@ ELEMENT_US = 0.03
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OwnTableFeatures(Features):
+class OwnTableFeatures(Roofline):
     """Counts of a kernel whose threads have tables of their own."""
 
-    bytes: float
-    """From and to main memory, of the whole kernel."""
-    instructions: float
-    """Of all threads."""
     steps: float
     """Points of the domain, which each thread takes one after the other."""
     elements: float
@@ -49,7 +45,7 @@ class OwnTableFeatures(Features):
     """Threads that a multiprocessor has room for."""
 
     def analytical(self, machine: Machine) -> float:
-        memory, compute = self.bytes / machine.bytes_per_us, self.instructions / machine.instructions_per_us
+        memory, compute = self.roofline(machine)
         rounds = max(1.0, self.threads / (machine.cores * self.resident))
         step, element = (STEP_US, ELEMENT_US) if machine.is_gpu else (CPU_STEP_US, CPU_STEP_US)
         chain = rounds * (self.steps * step + self.elements * element)
@@ -57,13 +53,9 @@ class OwnTableFeatures(Features):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ScatterFeatures(Features):
+class ScatterFeatures(Roofline):
     """Counts of a kernel."""
 
-    bytes: float
-    """From main memory, of the whole kernel."""
-    instructions: float
-    """Of all threads."""
     values: float
     """That are joined with elements."""
     elements: float

@@ -1,4 +1,4 @@
-"""Which updates may run as a scatter: with tables that blocks share, and with a table for each thread."""
+"""Legality of a scatter: with tables that blocks share, and with a table for each thread."""
 
 from __future__ import annotations
 

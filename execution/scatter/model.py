@@ -105,7 +105,8 @@ class Scatter(ExecutionModel):
         return fold_workspaces(group) if ScatterSchedule.expect(group.schedule).folds else ()
 
     def code(self, group: GroupOp, model: PipelineModel, *, warps: bool) -> Code:
-        points = ScatterSchedule.expect(group.schedule).number("points")
+        schedule = ScatterSchedule.expect(group.schedule)
+        points = 1 if schedule.threads_per_block == 1 else schedule.number("points")
         return Code(len(group.output.body.block.ops) * (points + 1), group.sym_name.data, points)
 
     def smaller(self, group: GroupOp, model: PipelineModel) -> ScatterSchedule | None:
@@ -132,6 +133,12 @@ class Scatter(ExecutionModel):
             return blocks_along([-(-n // t) for n, t in zip(extents, schedule.thread_counts, strict=True)])
         pure = math.prod(extents)
         return (pure * ScatterSchedule.expect(group.schedule).number("blocks"), 1, 1)
+
+    def reorders(self, group: GroupOp) -> bool:
+        from tilefuse.analysis.updates import UpdateFacts
+
+        assert group.update is not None
+        return ScatterSchedule.expect(group.schedule).folds and not UpdateFacts(group.update).is_exact
 
     def emit(self, group: GroupOp, model: PipelineModel, differing: Collection[SSAValue]) -> list[func.FuncOp]:
         from tilefuse.execution.scatter.emission import scatter_kernel

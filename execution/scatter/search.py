@@ -28,7 +28,7 @@ FOLD_THREADS = (256, 128, 64, 32)
 """Threads of a block with a copy each."""
 OWN_THREADS: tuple[tuple[tuple[int, ...], ...], ...] = ((), ((128,), (64,), (32,)), ((32, 4), (32, 2), (32, 1)))
 """Threads with tables of their own that are tried, along one and two pure coordinates."""
-CPU_COPIES, CPU_POINTS = 4, 8
+CPU_COPIES, CPU_POINTS = 4, 256
 """On a CPU, points side by side count in tables of their own, so that none waits for the one before."""
 
 

@@ -76,7 +76,7 @@ class Body:
                 value.owner.erase()
 
     def array(self, tile: SSAValue) -> tuple[SSAValue, Layout]:
-        """Where the values of a tile are, and all that is held there."""
+        """The array with the values of a tile, and the layout of that array."""
         at = self.storage.array_of(tile)
         return self.arrays[at], self.storage.spans[at]
 

@@ -9,7 +9,7 @@ from tilefuse.dialects.img.attrs import Level, Memory, PlaceAttr
 from tilefuse.dialects.img.ops import GroupOp
 from tilefuse.execution.base import ByHand
 from tilefuse.execution.facts import GroupFacts
-from tilefuse.execution.warp_tile.layout import LANES, check_warp_group, row_readers, warp_layout
+from tilefuse.execution.warp_tile.layout import LANES, Partition, check_warp_group, row_readers, warp_layout
 
 
 def whole_tile(group: GroupOp, facts: GroupFacts, given: ByHand) -> ByHand:
@@ -23,10 +23,8 @@ def whole_tile(group: GroupOp, facts: GroupFacts, given: ByHand) -> ByHand:
     width = LANES * given.vector
     exchanged = row_readers(model, members) if given.exchange else []
     region = regions(model, members, output, [width, *sizes[1:]], facts.follow)
-    layout = warp_layout(
-        model, members, output, region, width, given.vector, given.threads[1],
-        height=sizes[1] or None, pitch=given.rows, exchanged=exchanged,
-    )  # fmt: skip
+    partition = Partition(given.vector, given.threads[1], given.rows, sizes[1] or None)
+    layout = warp_layout(model, members, region, width, partition, exchanged)
     for id, stage in zip(members, group.stages, strict=True):
         if id in exchanged:
             stage.place = PlaceAttr(Level.Block, Memory.Register)

@@ -1,4 +1,4 @@
-"""How much code a warp tile becomes: rows and columns are registers, which only code that is written out can name."""
+"""Code size of a warp tile: rows and columns are registers, which only code that is written out can name."""
 
 from __future__ import annotations
 

@@ -23,6 +23,7 @@ from tilefuse.execution.warp_tile.layout import (
     LANES,
     WORD_BYTES,
     Footprints,
+    Partition,
     WarpLayout,
     check_warp_group,
     footprints,
@@ -81,7 +82,7 @@ def warp_candidates(facts: GroupFacts, machine: Machine, wishes: Wishes) -> Iter
         for held, exchanged, warps, pitches in ways:
             places = _places(inner, exchanged)
             try:
-                first = lane_layout(model, members, output, held, vector, max(warps), pitch=max(pitches))
+                first = lane_layout(model, members, held, Partition(vector, max(warps), max(pitches)))
             except NotFusable:
                 continue
             if not thorough:
@@ -139,9 +140,9 @@ def _ways(facts: GroupFacts, wishes: Wishes) -> list[_Way]:
     row = regions(model, members, output, [LANES, 1, *facts.box[2:]], facts.follow)
     ways: list[_Way] = []
     if wishes.exchange is not True or not readers:
-        ways.append((footprints(model, members, output, row, LANES), (), WARPS, PITCHES))
+        ways.append((footprints(model, members, row, LANES), (), WARPS, PITCHES))
     if wishes.exchange is not False and readers:
-        passing = footprints(model, members, output, row, LANES, readers)
+        passing = footprints(model, members, row, LANES, readers)
         ways.append((passing, readers, EXCHANGE_WARPS, EXCHANGE_PITCHES))
     return ways
 
@@ -162,12 +163,12 @@ def _of_stores(layout: WarpLayout, model: PipelineModel) -> list[WarpLayout]:
 
 
 def _underestimate(found: Sequence[Candidate | None], needs: Mapping[Kind, int]) -> float:
-    """How many times more registers than estimated are needed; 1 where nothing is known."""
+    """The ratio of needed to estimated registers; 1 where no need is known."""
     return max([1.0, *(needs.get(c.kind, 0) / c.registers for c in found if c is not None)])
 
 
 def _blocks_with_registers_for(blocks: int, threads: int, machine: Machine) -> int:
-    """How many blocks share a multiprocessor whose threads take the registers that leave room for `blocks`."""
+    """Resident blocks on a multiprocessor whose threads take the registers that leave room for `blocks`."""
     registers = min(255, machine.registers_per_core // (blocks * threads)) // 8 * 8
     return min(machine.max_threads_per_core // threads, machine.registers_per_core // (registers * threads))
 

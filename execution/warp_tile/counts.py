@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from tilefuse.analysis.calibration import Calibration
 from tilefuse.analysis.model import PipelineModel
-from tilefuse.analysis.subwords import columns_apart, gain_beside, gain_in_memory
+from tilefuse.analysis.subwords import best_pair_stride, gain_beside, gain_in_memory
 from tilefuse.execution.warp_tile.layout import (
     WORD_BYTES,
     Held,
@@ -84,7 +84,7 @@ class Counts:
     packed: bool = False
     """Whether two points share a register."""
     packed_gain: Rows = field(default_factory=Rows)
-    """What neighbours that share a register gain over points half of a lane's columns apart; see `columns_apart`."""
+    """What neighbours that share a register gain over points half of a lane's columns apart; see `best_pair_stride`."""
     guarded: bool = False
     """Whether rows that are loaded or stored do not lie where vectors do."""
     kept: list[Rows] = field(default_factory=list)
@@ -98,8 +98,8 @@ class Counts:
     def registers(self, pitch: int, c: Calibration) -> float:
         """Per thread, about."""
         loaded, v = c.live_loads * self.registers_loaded.at(pitch), self.vector
-        apart = columns_apart(v, self.packed_gain.at(pitch))
-        packed = c.packed_rows * max(0.0, apart - 2) * v / 8 if self.packed else 0.0
+        stride = best_pair_stride(v, self.packed_gain.at(pitch))
+        packed = c.packed_rows * max(0.0, stride - 2) * v / 8 if self.packed else 0.0
         if self.kept:
             waiting = c.exchange_registers + c.at_barrier * max(k.at(pitch) for k in self.kept)
             return max(c.base_registers + loaded, waiting) + c.at_barrier_terms * self.terms + packed

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from xdsl.ir import Attribute, Block, Region, SSAValue
 
@@ -19,7 +20,17 @@ from tilefuse.dialects.img.ops import StageOp
 from tilefuse.dialects.img.ops.stage import computes_values_only
 from tilefuse.dialects.img.types import FuncType
 from tilefuse.dialects.naming import value_name
-from tilefuse.dialects.warp import AtOp, LoadOp, MapOp, NeighboursOp, PrefetchOp, StoreOp, YieldOp
+from tilefuse.dialects.warp import (
+    AtOp,
+    BorderLoad,
+    BorderStore,
+    LoadOp,
+    MapOp,
+    NeighboursOp,
+    PrefetchOp,
+    StoreOp,
+    YieldOp,
+)
 from tilefuse.dialects.warp.layout import Layout, TileType
 from tilefuse.dialects.warp.memory import is_one_access
 from tilefuse.execution.cover import first_covered
@@ -27,10 +38,10 @@ from tilefuse.execution.plan import KernelPlan
 from tilefuse.execution.warp_tile.layout import LANES, Held, WarpLayout
 from tilefuse.lowering.emit import INDEX, Emitter, Num
 from tilefuse.lowering.reads import (
-    Buffer,
+    KernelBuffer,
     Point,
     Resident,
-    Tile,
+    TileContext,
     emit_stage,
     read_global,
     row_of,
@@ -41,7 +52,9 @@ from tilefuse.lowering.stored import Stored
 class TileBody:
     """Emits the tile body of one group."""
 
-    def __init__(self, plan: KernelPlan, layout: WarpLayout, e: Emitter, tile: Tile, outputs: Sequence[Buffer]):
+    def __init__(
+        self, plan: KernelPlan, layout: WarpLayout, e: Emitter, tile: TileContext, outputs: Sequence[KernelBuffer]
+    ):
         self.plan, self.e, self.tile, self.outputs = plan, e, tile, outputs
         group, model = plan.group, plan.model
         self.group, self.model = group, model
@@ -137,7 +150,7 @@ class TileBody:
                 op.erase()
         return Region(block)
 
-    def _origin(self, buffer: Buffer) -> list[SSAValue]:
+    def _origin(self, buffer: KernelBuffer) -> list[SSAValue]:
         first = [*self.tile.origin[:2], *([0] * (len(buffer.mins) - 2))]
         return [self.e.value(i) for i in buffer.index(first, self.e)]
 
@@ -162,20 +175,21 @@ class TileBody:
             replaces = found.keep is not None
             return [*(e.value(i) for i in found.index), *(found.edges or ()), *(found.keep or ())]
 
-        in_rows = self._region(rank, rows) if may_be_whole(source, held, self.held.vector) else None
+        in_rows = self._region(rank, rows) if may_be_uniform(source, held, self.held.vector) else None
+        border = BorderLoad(tile.border, self._region(rank, points))
+        if in_rows is not None:
+            border = replace(
+                border, vectors_uniform=tile.vectors_uniform, rows=in_rows, replaces=replaces,
+                x_edge_only=tile.x_edge_only,
+            )  # fmt: skip
         op = LoadOp(
             buffer.memref,
             self._origin(buffer),
             self._layout(held),
             self._aligned(base),
-            tile.border,
-            self._region(rank, points),
-            None if in_rows is None else tile.whole,
-            in_rows,
-            None if in_rows is None else tile.sides,
+            border,
             pieces=self.held.in_pieces(held),
             partial=self.held.partial(held),
-            replaces=replaces,
         )
         return e.op(op, source.name_hint or base.name_hint or "in")
 
@@ -205,12 +219,9 @@ class TileBody:
             # shifted stores find out for themselves, row by row
             aligned = None if shifted else self._aligned(self.group.funcs[n])
             # nor can they tell beforehand which lanes' columns lie in the picture
-            whole = None if shifted else self.tile.whole
-            store = StoreOp(
-                results[i], buffer.memref, self._origin(buffer), columns, rows, self.tile.border, aligned, whole, first,
-                self.tile.sides if shifted else None,
-            )  # fmt: skip
-            e.effect(store)
+            uniform = None if shifted else self.tile.vectors_uniform
+            border = BorderStore(self.tile.border, uniform, self.tile.x_edge_only if shifted else None, first)
+            e.effect(StoreOp(results[i], buffer.memref, self._origin(buffer), (columns, rows), border, aligned))
 
     def _aligned(self, value: SSAValue) -> SSAValue | None:
         """Whether a lane's piece of a row is one access; None if it never is."""
@@ -223,7 +234,7 @@ def _own(first: int, end: int, size: int) -> tuple[int, int]:
     return start, start + size
 
 
-def may_be_whole(source: SSAValue, held: Held, vector: int) -> bool:
+def may_be_uniform(source: SSAValue, held: Held, vector: int) -> bool:
     """Whether a lane's columns of an input's row, one vector, may be loaded together in border tiles.
 
     Of words what lies beside them is loaded too: so it is known which row is the last in memory.

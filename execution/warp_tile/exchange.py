@@ -58,7 +58,7 @@ class Exchange:
         return found
 
     def _buffer(self, round: Num) -> Num:
-        """Where the buffer of a round starts."""
+        """The start of the buffer of a round."""
         if isinstance(round, int):
             return self.start[round % 2]
         odd = self.e.op(arith.AndIOp(self.e.value(round), self.e.value(1)))
@@ -109,7 +109,7 @@ def send_rows(body: RegisterBody, op: NeighboursOp, buffer: SSAValue) -> None:
                 starts = new.starts[first // new.packed : (first + piece) // new.packed]
                 places = [body.here(c, row, deep) for c in starts]
                 if new.packed == 2:
-                    whole = pairs.joined(body.e, [body.load_pair(op.tile, at, new.apart) for at in places])
+                    whole = pairs.joined(body.e, [body.load_pair(op.tile, at, new.pair_stride) for at in places])
                     body.e.effect(vector.StoreOp(whole, buffer, index))
                     continue
                 values = [body.load(op.tile, at) for at in places]

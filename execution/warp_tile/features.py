@@ -72,7 +72,7 @@ class WarpFeatures(Features):
         return _microseconds(self, machine)
 
     def waves(self, machine: Machine) -> float:
-        """How often the blocks fill all places that there are for them."""
+        """The number of waves: blocks over the resident blocks of the GPU."""
         return self.blocks / (self.resident_blocks * machine.cores)
 
     def per_core(self, machine: Machine) -> int:
@@ -85,7 +85,7 @@ class WarpFeatures(Features):
 
 
 def _microseconds(work: WarpFeatures, machine: Machine) -> float:
-    """How long the kernel takes, with its launch."""
+    """Predict the microseconds of the kernel, with its launch."""
     c = machine.calibration
     per_core = work.per_core(machine)
     tiles, resident = work.blocks * work.warps, work.resident_threads(machine)
@@ -114,7 +114,7 @@ def _microseconds(work: WarpFeatures, machine: Machine) -> float:
     longer, shorter = max(memory, compute), min(memory, compute)
     power = c.overlap * math.pow(resident / FULL_THREADS, c.overlap_power)
     both = _beside(longer, shorter + load, power)
-    in_first_wave = min(1.0, c.apart * together) * shorter
+    in_first_wave = min(1.0, c.desynchronized * together) * shorter
     begun = work.blocks / machine.cores * c.block_us
     tail = instructions * c.tail_us * (1.0 + c.guarded_tail * work.guarded)
     return both + in_first_wave + begun + tail + machine.launch_us
@@ -140,13 +140,13 @@ def _instructions(work: WarpFeatures, machine: Machine) -> float:
 
 
 def _compute(work: WarpFeatures, of_lane: float, machine: Machine) -> float:
-    """How long the instructions of all lanes, `of_lane` each, take on the multiprocessor that has most of them."""
+    """Predict the microseconds of all lanes' instructions, `of_lane` each, on the fullest multiprocessor."""
     c = machine.calibration
     code = 1.0 + c.code_penalty * max(0.0, work.code / c.code_limit - 1.0)
     instructions = work.blocks * work.warps * LANES * of_lane * c.issue_overhead * code
     compute = instructions / machine.instructions_per_us * (1.0 + c.border * work.at_border)
     # some multiprocessors have a block more than others, and not only by one where blocks move in early; but where
-    # all places are taken they lie evenly
+    # all places are taken each has as many
     full = FULL_WAVE <= work.waves(machine) <= 1.0
     per_core = work.per_core(machine)
     idle = per_core * machine.cores / work.blocks - 1.0
@@ -155,7 +155,7 @@ def _compute(work: WarpFeatures, of_lane: float, machine: Machine) -> float:
 
 
 def _dram(work: WarpFeatures, machine: Machine) -> float:
-    """How long DRAM takes."""
+    """Predict the microseconds of DRAM."""
     bytes = work.own_bytes + work.other_bytes * machine.calibration.overlap_miss
     return work.blocks * work.warps * bytes / machine.bytes_per_us
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from xdsl.ir import Attribute
 
@@ -40,7 +40,7 @@ def stored_at_once(element_bytes: int, vector: int) -> int:
 
 
 def words_at_once(row_bytes: int) -> int:
-    """How many words one access takes of a lane's row that does not lie where vectors do.
+    """The number of words that one access takes of a lane's row that is not aligned.
 
     Rows of 16 bytes are loaded two at a time: the fewer accesses, the fewer lines of the first-level cache.
     """
@@ -201,32 +201,36 @@ def row_readers(model: PipelineModel, members: Collection[int]) -> list[int]:
     return sorted(found)
 
 
+class Partition(NamedTuple):
+    """Partition of a block's tile over its lanes and warps."""
+
+    vector: int
+    """Columns of a lane."""
+    warps: int
+    pitch: int = 1
+    """Rows of a warp, if they do not follow from `height`."""
+    height: int | None = None
+    """Rows of the block's tile."""
+
+
 def warp_layout(
     model: PipelineModel,
     members: Sequence[int],
-    output: int,
     region: Mapping[int, Region],
     width: int,
-    vector: int,
-    warps: int,
-    *,
-    height: int | None = None,
-    pitch: int = 1,
+    partition: Partition,
     exchanged: Collection[int] = (),
 ) -> WarpLayout:
-    """The layout for blocks of `warps` warps, given the members' regions for a tile of `width` columns.
+    """Compute the layout of a group, given the members' regions for a tile of `width` columns.
 
-    With `height`, rows of the block's tile, the rows of a warp follow from it; else they are `pitch`. The group must
-    be one that `check_warp_group` lets pass. Raises NotFusable where it cannot be warp-tiled so.
+    The group must be one that `check_warp_group` lets pass. Raises NotFusable where it cannot be warp-tiled so.
     """
-    held = footprints(model, members, output, region, width, exchanged)
-    return lane_layout(model, members, output, held, vector, warps, height=height, pitch=pitch)
+    return lane_layout(model, members, footprints(model, members, region, width, exchanged), partition)
 
 
 def footprints(
     model: PipelineModel,
     members: Sequence[int],
-    output: int,
     region: Mapping[int, Region],
     width: int,
     exchanged: Collection[int] = (),
@@ -279,18 +283,9 @@ def footprints(
     return Footprints(stages, sources, top, bottom, _exchange_rounds(model, stages), passed)
 
 
-def lane_layout(
-    model: PipelineModel,
-    members: Sequence[int],
-    output: int,
-    held: Footprints,
-    vector: int,
-    warps: int,
-    *,
-    height: int | None = None,
-    pitch: int = 1,
-) -> WarpLayout:
-    """The layout with `vector` columns of a lane; the rest as for `warp_layout`."""
+def lane_layout(model: PipelineModel, members: Sequence[int], held: Footprints, partition: Partition) -> WarpLayout:
+    """Compute the layout of a group of which footprints are known. Raises NotFusable as `warp_layout`."""
+    vector, warps, pitch, height = partition
     stages = {id: h.of_any_vector() for id, h in held.stages.items()}
     sources = {key: h.of_any_vector() for key, h in held.sources.items()}
     _pair(model, members, stages, sources, vector)
@@ -374,9 +369,7 @@ def group_layout(group: GroupOp, model: PipelineModel) -> WarpLayout:
             )
     exchanged = [id for id, s in ids.items() if s.place is not None and s.place.where[0] is Level.Block]
     region = regions(model, members, output, tile, follow)
-    layout = warp_layout(
-        model, members, output, region, tile[0], vector, threads[1], height=tile[1], exchanged=exchanged
-    )
+    layout = warp_layout(model, members, region, tile[0], Partition(vector, threads[1], height=tile[1]), exchanged)
     if tile[0] != layout.width:
         # a tile may leave no columns to shift by
         unshifted = layout.without_left_spill()

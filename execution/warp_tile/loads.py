@@ -17,7 +17,7 @@ from tilefuse.execution.warp_tile import pairs
 from tilefuse.execution.warp_tile.body import Where
 from tilefuse.execution.warp_tile.pieces import MovedPieces, Pieces
 from tilefuse.execution.warp_tile.schedule import layout_of
-from tilefuse.execution.warp_tile.sides import SidePieces
+from tilefuse.execution.warp_tile.x_edges import XEdgePieces
 from tilefuse.lowering.emit import PRIVATE, Num
 
 if TYPE_CHECKING:
@@ -55,21 +55,21 @@ class _Load:
 
     def _border(self) -> None:
         e, op = self.body.e, self.op
-        if op.whole is None:
+        if op.vectors_uniform is None:
             self._rows(self._guarded)
             return
 
-        def whole() -> None:
-            if op.sides is not None and SidePieces.can_load(op):
-                e.choose(op.sides, self._sides, self._whole)
+        def uniform() -> None:
+            if op.x_edge_only is not None and XEdgePieces.can_load(op):
+                e.choose(op.x_edge_only, self._at_x_edges, self._uniform)
             else:
-                self._whole()
+                self._uniform()
 
-        e.choose(op.whole, whole, lambda: self._rows(self._guarded))
+        e.choose(op.vectors_uniform, uniform, lambda: self._rows(self._guarded))
 
     def _unaligned(self) -> None:
         if self.op.pieces is None:
-            self._rows(self._apart)
+            self._rows(self._elements)
             return
         pieces = Pieces(self.body, self.op)
         # all that is loaded is on its way before the first of it is needed
@@ -86,7 +86,7 @@ class _Load:
     def _together(self, at: Where) -> None:
         self.body.put_row(self._row(self._index(at)), self.op.tile, at, None)
 
-    def _apart(self, at: Where) -> None:
+    def _elements(self, at: Where) -> None:
         self.body.put_points(
             self.op.tile, at.row, at.deep, lambda there: self.body.e.load(self.op.buffer, self._index(there))
         )
@@ -105,13 +105,13 @@ class _Load:
 
     # --- border tiles in which each lane's columns of a row lie inside or outside of the box together
 
-    def _whole(self) -> None:
+    def _uniform(self) -> None:
         body, op, waiting = self.body, self.op, _Waiting(self.body, self.layout, self.type)
 
         def together() -> None:
             self._rows(lambda at: waiting.put(self._moved(at, together=True), at))
 
-        def apart() -> None:
+        def by_element() -> None:
             if not self.in_words:
                 self._rows(lambda at: waiting.put(self._moved(at, together=False), at))
                 return
@@ -124,17 +124,17 @@ class _Load:
             self._rows(lambda at: waiting.put(pieces.row(at), at))
 
         if op.aligned is None:
-            apart()
-        elif op.aligned is op.whole:  # one flag may say both
+            by_element()
+        elif op.aligned is op.vectors_uniform:  # one flag may say both
             together()
         else:
-            body.e.choose(op.aligned, together, apart)
+            body.e.choose(op.aligned, together, by_element)
         self._fill(waiting, (0, self.layout.vector - 1))
         self._rows(lambda at: body.put_row(waiting.get(at), op.tile, at, self._keep(at)))
 
-    def _sides(self) -> None:
+    def _at_x_edges(self) -> None:
         """Load rows none of which is moved, nor the first or last of the buffer."""
-        body, waiting, pieces = self.body, _Waiting(self.body, self.layout, self.type), SidePieces(self.body, self.op)
+        body, waiting, pieces = self.body, _Waiting(self.body, self.layout, self.type), XEdgePieces(self.body, self.op)
         self._rows(pieces.fetch)
         self._rows(lambda at: waiting.put(pieces.row(at), at))
         self._fill(waiting, pieces.ends)

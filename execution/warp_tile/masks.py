@@ -204,7 +204,7 @@ def _conjunction(value: SSAValue) -> list[SSAValue]:
 
 
 def _coordinates(value: SSAValue, body: Block, function: Block) -> set[int] | None:
-    """Which coordinates of a body a value is computed from; None if from tiles, or in a loop."""
+    """The coordinates of a body that a value is computed from; None if from tiles, or in a loop."""
     if isinstance(value, BlockArgument):
         return {value.index} if value.block is body else set() if value.block is function else None
     assert isinstance(value, OpResult)

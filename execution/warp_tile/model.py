@@ -105,7 +105,7 @@ class WarpTile(TiledModel):
 
         return smaller(group, model)
 
-    def fewer_blocks(self, group: GroupOp, spill: Spill) -> ScheduleAttr | None:
+    def fewer_registers(self, group: GroupOp, spill: Spill) -> ScheduleAttr | None:
         from tilefuse.execution.warp_tile.smaller import fewer_blocks
 
         return fewer_blocks(group, spill)

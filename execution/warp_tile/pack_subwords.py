@@ -2,8 +2,8 @@
 
 A `warp.map` whose values all fit half a register (`analysis/subwords.py`) computes in i16, exactly; sums that
 cannot wrap say so (`overflow<nuw>`). Its tiles, and the loaded ones that it reads, get the layout `packed = 2`:
-of neighbouring columns (`apart = 1`), or for all of a function of columns half of a lane's apart, where these take
-fewer permutations and shuffles.
+of neighbouring columns (`pair_stride = 1`), or for all of a function of columns half of a lane's apart, where these
+take fewer permutations and shuffles.
 
     warp.map { %a = warp.at %in[-1, 0] : !warp.tile<i8, #warp.layout<..., rows = [-2, 6]>>
                %b = arith.extui %a : i8 to i32 ... arith.addi %b, %c : i32 ... }
@@ -17,6 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 from xdsl.context import Context
 from xdsl.dialects import arith, func
@@ -28,7 +29,7 @@ from xdsl.rewriter import Rewriter
 from tilefuse.analysis.index import Span
 from tilefuse.analysis.subwords import (
     HALF,
-    columns_apart,
+    best_pair_stride,
     constant_of,
     gain_beside,
     gain_in_memory,
@@ -94,16 +95,16 @@ def _pack(block: Block) -> None:
         _compute_in_halves(op, spans)
     chosen: set[SSAValue] = {t for op in packed for t in op.tiles}
     chosen |= {r for op in packed for r in _read_by(op) if isinstance(r.owner, LoadOp)}
-    apart = _apart({r: tiles[r] for r in chosen}, ops)
+    stride = _pair_stride({r: tiles[r] for r in chosen}, ops)
     for r in chosen:
         for tile in tiles[r]:
             assert isinstance(tile.type, TileType)
-            type = TileType(tile.type.element, replace(layout_of(tile), packed=2, apart=apart))
+            type = TileType(tile.type.element, replace(layout_of(tile), packed=2, pair_stride=stride))
             Rewriter.replace_value_with_new_type(tile, type)
 
 
-def _apart(tiles: Mapping[SSAValue, Sequence[SSAValue]], ops: Sequence[Operation]) -> int:
-    """How far the two columns of a register lie from each other; `tiles`: all that are packed."""
+def _pair_stride(tiles: Mapping[SSAValue, Sequence[SSAValue]], ops: Sequence[Operation]) -> int:
+    """Choose the stride between the two columns of a register; `tiles`: all that are packed."""
     if not tiles:
         return 0
     held = [max((layout_of(t) for t in same), key=lambda layout: sum(layout.reach)) for same in tiles.values()]
@@ -112,7 +113,7 @@ def _apart(tiles: Mapping[SSAValue, Sequence[SSAValue]], ops: Sequence[Operation
     for op in ops:
         if isinstance(op, LoadOp | StoreOp) and root(op.tile) in tiles:
             gain += gain_in_memory(vector, element_bytes(_element(op.tile))) * _rows(layout_of(op.tile))
-    return columns_apart(vector, gain)
+    return best_pair_stride(vector, gain)
 
 
 def _rows(layout: Layout) -> int:
@@ -158,9 +159,6 @@ def _compute_in_halves(op: MapOp, spans: dict[SSAValue, Span]) -> None:
             new.results[0].name_hint = like.name_hint
         return new.results[0]
 
-    def constant(number: int) -> SSAValue:
-        return emit(arith.ConstantOp(IntegerAttr(number if number <= HALF >> 1 else number - HALF - 1, i16)))
-
     old = [o for o in body.ops if o is not last]
     for o in old:
         result = o.results[0]
@@ -168,42 +166,19 @@ def _compute_in_halves(op: MapOp, spans: dict[SSAValue, Span]) -> None:
             o.detach()
             emit(o)
             continue
-        of = [halves[v] for v in o.operands] if not isinstance(o, AtOp) else []
+        if isinstance(o, AtOp):
+            o.detach()
+            value = emit(o)
+            halves[result] = value if value.type == i16 else emit(arith.ExtUIOp(value, i16), value)
+            continue
+        of = [halves[v] for v in o.operands]
         # what would be without the type's wrapping
         high, low = _exact(o, spans)
-        safe = {"overflow": NO_WRAP} if 0 <= low and high <= HALF else {}
-        match o:
-            case AtOp():
-                o.detach()
-                value = emit(o)
-                halves[result] = value if value.type == i16 else emit(arith.ExtUIOp(value, i16), value)
-                continue
-            case arith.ConstantOp():
-                number = constant_of(result)
-                assert number is not None
-                new = constant(number)
-            case arith.AddiOp() | arith.SubiOp() | arith.MuliOp():
-                new = emit(_RING[type(o)](of[0], of[1], **safe), result)
-            case arith.ShLIOp():
-                by = constant_of(o.rhs)
-                assert by is not None
-                new = emit(arith.MuliOp(of[0], constant(1 << by), **safe), result)
-            case arith.ShRUIOp() | arith.ShRSIOp():
-                new = emit(arith.ShRUIOp(of[0], of[1]), result)
-            case _ if isinstance(o, _QUOTIENTS):
-                new = emit(arith.DivUIOp(of[0], of[1]), result)
-            case _ if isinstance(o, _RESTS):
-                whole = emit(arith.MuliOp(emit(arith.DivUIOp(of[0], of[1])), of[1], overflow=NO_WRAP))
-                new = emit(arith.SubiOp(of[0], whole, overflow=NO_WRAP), result)
-            case _ if type(o) in _SAME:
-                new = emit(_SAME[type(o)](of[0], of[1]), result)
-            case _:
-                assert isinstance(o, _EXTENSIONS) or isinstance(o, arith.TruncIOp)
-                new = of[0]
+        new = _half_of(o, of, NO_WRAP if 0 <= low and high <= HALF else None, emit)
         type_ = result.type
         assert isinstance(type_, IntegerType)
         if type_.width.data == 8 and not (0 <= low and high <= 0xFF):
-            new = emit(arith.AndIOp(new, constant(0xFF)), result)
+            new = emit(arith.AndIOp(new, _constant(0xFF, emit)), result)
         halves[result] = new
     for i, value in enumerate(last.values):
         half = halves[value]
@@ -212,6 +187,43 @@ def _compute_in_halves(op: MapOp, spans: dict[SSAValue, Span]) -> None:
         if not isinstance(o, AtOp) and not isinstance(o.results[0].type, IndexType):
             o.detach()
             o.erase()
+
+
+class _Emit(Protocol):
+    def __call__(self, new: Operation, like: SSAValue | None = None) -> SSAValue: ...
+
+
+def _constant(number: int, emit: _Emit) -> SSAValue:
+    return emit(arith.ConstantOp(IntegerAttr(number if number <= HALF >> 1 else number - HALF - 1, i16)))
+
+
+def _half_of(o: Operation, of: list[SSAValue], safe: arith.IntegerOverflowAttr | None, emit: _Emit) -> SSAValue:
+    """Emit an operation on the halves `of` its operands; `safe`: how it may be marked, if it does not wrap."""
+    result = o.results[0]
+    flags = {} if safe is None else {"overflow": safe}
+    match o:
+        case arith.ConstantOp():
+            number = constant_of(result)
+            assert number is not None
+            return _constant(number, emit)
+        case arith.AddiOp() | arith.SubiOp() | arith.MuliOp():
+            return emit(_RING[type(o)](of[0], of[1], **flags), result)
+        case arith.ShLIOp():
+            by = constant_of(o.rhs)
+            assert by is not None
+            return emit(arith.MuliOp(of[0], _constant(1 << by, emit), **flags), result)
+        case arith.ShRUIOp() | arith.ShRSIOp():
+            return emit(arith.ShRUIOp(of[0], of[1]), result)
+        case _ if isinstance(o, _QUOTIENTS):
+            return emit(arith.DivUIOp(of[0], of[1]), result)
+        case _ if isinstance(o, _RESTS):
+            product = emit(arith.MuliOp(emit(arith.DivUIOp(of[0], of[1])), of[1], overflow=NO_WRAP))
+            return emit(arith.SubiOp(of[0], product, overflow=NO_WRAP), result)
+        case _ if type(o) in _SAME:
+            return emit(_SAME[type(o)](of[0], of[1]), result)  # type: ignore[index]
+        case _:
+            assert isinstance(o, _EXTENSIONS) or isinstance(o, arith.TruncIOp)
+            return of[0]
 
 
 def _exact(op: Operation, spans: dict[SSAValue, Span]) -> tuple[int, int]:

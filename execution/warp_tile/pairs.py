@@ -1,6 +1,6 @@
 """Two points of 16 bits in one register: `vector<2xi16>`, made of rows in memory, computed on, and put back.
 
-A lane's columns c and c + d share a register (`Layout.apart`). Where d is half of the lane's columns a column's
+A lane's columns c and c + d share a register (`Layout.pair_stride`). Where d is half of the lane's columns a column's
 neighbour is another register, and only the outermost ones need a half of the next lane's. Where it is 1 they lie as in
 memory: pairs of 16 bits are its words, bytes come out of one, and go back, by an instruction a pair; but pairs in
 between are put together, too.
@@ -89,37 +89,39 @@ def joined(e: Emitter, parts: Sequence[SSAValue]) -> SSAValue:
     return parts[0]
 
 
-def split_row(e: Emitter, row: SSAValue, apart: int) -> list[SSAValue]:
-    """A lane's row as it lies in memory, as pairs of columns c and c + `apart`."""
+def split_row(e: Emitter, row: SSAValue, stride: int) -> list[SSAValue]:
+    """A lane's row as it lies in memory, as pairs of columns c and c + `stride`."""
     type = row.type
     assert isinstance(type, VectorType)
     (count,) = type.get_shape()
-    if apart == 1 and type.element_type == i8:
+    if stride == 1 and type.element_type == i8:
         bytes = VectorType(i8, [count])
         zeros = e.op(arith.ConstantOp(DenseIntOrFPElementsAttr.from_list(bytes, [0]), bytes))
         halves = (shuffle(e, row, zeros, [c, count, c + 1, count + 1]) for c in range(0, count, 2))
         return [e.op(vector.BitcastOp(both, PAIR)) for both in halves]
     pairs: list[SSAValue] = []
-    for first in range(0, count, 2 * apart):
+    for first in range(0, count, 2 * stride):
         if type.element_type == i16:
-            pairs += [shuffle(e, row, row, [c, c + apart]) for c in range(first, first + apart)] if count > 2 else [row]
+            pairs += (
+                [shuffle(e, row, row, [c, c + stride]) for c in range(first, first + stride)] if count > 2 else [row]
+            )
             continue
-        for c in range(first, first + apart, 2):
-            both = e.op(vector.BitcastOp(shuffle(e, row, row, [c, c + 1, c + apart, c + apart + 1]), PAIR))
+        for c in range(first, first + stride, 2):
+            both = e.op(vector.BitcastOp(shuffle(e, row, row, [c, c + 1, c + stride, c + stride + 1]), PAIR))
             pairs.append(e.op(arith.AndIOp(both, constant_pair(e, 0xFF))))
             pairs.append(e.op(arith.ShRUIOp(both, constant_pair(e, 8))))
     return pairs
 
 
 def row_of_pairs(
-    e: Emitter, pairs: Sequence[SSAValue], element: Attribute, apart: int, upper: bool = False
+    e: Emitter, pairs: Sequence[SSAValue], element: Attribute, stride: int, upper: bool = False
 ) -> SSAValue:
-    """The row, as it lies in memory, of pairs of columns c and c + `apart`; with `upper`, of their upper bytes."""
-    if apart == 1 and element != i16:
+    """The row, as it lies in memory, of pairs of columns c and c + `stride`; with `upper`, of their upper bytes."""
+    if stride == 1 and element != i16:
         return joined(
             e, [_bytes_of(e, a, b, [0, 2, 4, 6], upper) for a, b in zip(pairs[::2], pairs[1::2], strict=True)]
         )
-    columns = [_columns_of(e, pairs[k : k + apart], element, upper) for k in range(0, len(pairs), apart)]
+    columns = [_columns_of(e, pairs[k : k + stride], element, upper) for k in range(0, len(pairs), stride)]
     return joined(e, columns)
 
 

@@ -73,7 +73,7 @@ class Pieces:
         return words[: self.piece // self.in_word if self.in_word > 1 else 1] if self.partial else []
 
     def located(self, at: Where) -> tuple[list[Num], SSAValue]:
-        """Where in the buffer a point is; and where in memory the row begins, or one that lies like it.
+        """The memref indices of a point; and where in memory the row begins, or one that lies like it.
 
         The latter counts modulo a piece, and is the same for all lanes.
         """
@@ -82,7 +82,7 @@ class Pieces:
         return index, place_in_memory(self.e, self.op.buffer, first)
 
     def first(self, index: Sequence[Num], place: SSAValue) -> list[Num]:
-        """Where in the buffer a row's first piece is."""
+        """The memref indices of a row's first piece."""
         *outer, column = index
         before = misalignment(self.e, place, self.piece)
         # the first pair begins in the lane's columns, not before them, where these come from the left
@@ -122,9 +122,9 @@ class Pieces:
 class MovedPieces(Pieces):
     """Pieces of words in border tiles: rows lie where `rows` of the operation says, for each lane by itself.
 
-    Rows are a piece apart at least (`WarpTile.whole`), and the tile's last row is the last of them in memory. The piece
-    in which the buffer begins may be loaded as it is: memory is allocated at multiples of vectors. What lies behind the
-    one in which it ends may be nobody's: lanes that need that put it together of single elements (`put_end`).
+    Rows are a piece apart at least (`WarpPlan.vectors_uniform`), and the tile's last row is the last of them in memory.
+    The piece in which the buffer begins may be loaded as it is: memory is allocated at multiples of vectors. What lies
+    behind the one in which it ends may be nobody's: lanes that need that read single elements (`put_end`).
     """
 
     def _partial(self) -> None:
@@ -198,7 +198,7 @@ def misalignment(e: Emitter, place: SSAValue, width: int) -> SSAValue:
 
 
 def place_in_memory(e: Emitter, buffer: SSAValue, index: Sequence[Num]) -> SSAValue:
-    """Where an element of a buffer lies, counted in elements from an address where any vector may lie."""
+    """The address of an element of a buffer, counted in elements from an address where any vector may lie."""
     type = buffer.type
     assert isinstance(type, MemRefType)
     pointer = e.op(memref.ExtractAlignedPointerAsIndexOp.get(buffer))
@@ -209,7 +209,7 @@ def place_in_memory(e: Emitter, buffer: SSAValue, index: Sequence[Num]) -> SSAVa
 
 
 def offset(e: Emitter, buffer: SSAValue, index: Sequence[Num], start: Num = 0) -> Num:
-    """Where an element of contiguous rows lies, in elements from the one with all indices 0, if that is at `start`."""
+    """The offset of an element of contiguous rows, in elements; `start`: of the element with all indices 0."""
     metadata = memref.ExtractStridedMetaDataOp(buffer)
     e.effect(metadata)
     for i, stride in zip(index[:-1], list(metadata.strides)[: len(index) - 1], strict=True):
@@ -218,7 +218,7 @@ def offset(e: Emitter, buffer: SSAValue, index: Sequence[Num], start: Num = 0) -
 
 
 def bits_of(e: Emitter, place: SSAValue, in_word: int) -> SSAValue:
-    """How many bits of a word lie before a place; funnel shifts count modulo 32, so nothing is masked."""
+    """The number of bits of a word before a place; funnel shifts count modulo 32, so nothing is masked."""
     bits = arith.ConstantOp.from_int_and_width((8 * WORD_BYTES // in_word).bit_length() - 1, i32)
     return e.op(arith.ShLIOp(e.op(arith.IndexCastOp(place, i32)), e.op(bits)))
 
@@ -231,7 +231,7 @@ def zero(e: Emitter, element: Attribute) -> SSAValue:
 
 
 def in_word(element: Attribute) -> int:
-    """How many elements a word has; 1 of those that are no smaller."""
+    """The number of elements of a word; 1 for elements that are no smaller."""
     return max(1, WORD_BYTES // element_bytes(element))
 
 

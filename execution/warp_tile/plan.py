@@ -16,16 +16,16 @@ from tilefuse.dialects.img.types import FuncType, element_bytes
 from tilefuse.dialects.warp.memory import is_one_access
 from tilefuse.execution.plan import KernelPlan
 from tilefuse.execution.warp_tile.attribute import WarpSchedule
-from tilefuse.execution.warp_tile.emission import TileBody, may_be_whole
+from tilefuse.execution.warp_tile.emission import TileBody, may_be_uniform
 from tilefuse.execution.warp_tile.layout import LANES, group_layout
 from tilefuse.lowering.emit import Emitter, Num
-from tilefuse.lowering.reads import Buffer, Tile, fit_between, locate, row_of
+from tilefuse.lowering.reads import KernelBuffer, TileContext, fit_between, locate, row_of
 
 _CLAMPING = (BoundaryKind.RepeatEdge, BoundaryKind.ConstantExterior)
 
 
 class WarpPlan(KernelPlan):
-    """Versions of the tile body: by whether rows start where vectors may, and what a lane moves of them is whole."""
+    """Versions of the tile body: by whether rows start where vectors may, and vectors are uniform."""
 
     def __init__(self, group: GroupOp, model: PipelineModel, differing: Collection[SSAValue]):
         super().__init__(group, model)
@@ -40,10 +40,10 @@ class WarpPlan(KernelPlan):
         if any(model.nodes[model.node_of[base]].is_prefetchable for base, _ in self.reads):
             self.rows_ahead = WarpSchedule.expect(group.schedule).rows_ahead
 
-    def body(self, e: Emitter, tile: Tile, outputs: Sequence[Buffer]) -> None:
+    def body(self, e: Emitter, tile: TileContext, outputs: Sequence[KernelBuffer]) -> None:
         TileBody(self, self.layout, e, tile, outputs).emit()
 
-    def request(self, e: Emitter, tile: Tile, outputs: Sequence[Buffer]) -> None:
+    def request(self, e: Emitter, tile: TileContext, outputs: Sequence[KernelBuffer]) -> None:
         TileBody(self, self.layout, e, tile, outputs).emit_ahead()
 
     def _reads(self) -> Iterator[tuple[SSAValue, list[tuple[int, int]]]]:
@@ -70,19 +70,19 @@ class WarpPlan(KernelPlan):
         ]
 
     def _has_x_edge_version(self) -> bool:
-        """Where rows lie anywhere tiles at the sides take longer than others. A single wave waits for the slowest."""
+        """Whether tiles at x edges take longer than others, as of unaligned rows; a single wave waits for them."""
         at = self.layout
         if SINGLE_WAVE not in self.group.attributes or any(h.rest for h in at.sources.values()):
             return False  # planes may be moved, too, and lie otherwise then
         if len(self.stored) > 1:
-            return False  # their boxes may differ, so that a tile lies at the sides of one alone
+            return False  # their boxes may differ, so that a tile is cut off along x only in one alone
         if at.vector & (at.vector - 1) or not self.moves_in:
             return False
-        whole = [isinstance(s, SSAValue) and may_be_whole(s, h, at.vector) for (_, s), h in at.sources.items()]
-        return all(whole) and any(map(at.in_pieces, at.sources.values()))
+        uniform = [isinstance(s, SSAValue) and may_be_uniform(s, h, at.vector) for (_, s), h in at.sources.items()]
+        return all(uniform) and any(map(at.in_pieces, at.sources.values()))
 
-    def aligned(self, e: Emitter, buffers: dict[SSAValue, Buffer], origin: Sequence[Num]) -> list[SSAValue]:
-        """Whether the lanes' pieces of rows start at a multiple of their size, of each function that is `asked` of."""
+    def aligned(self, e: Emitter, buffers: dict[SSAValue, KernelBuffer], origin: Sequence[Num]) -> list[SSAValue]:
+        """Whether the lanes' pieces of rows start at a multiple of their size, of each `checked` function."""
         at = self.layout
         result: list[SSAValue] = []
         for value in self.checked:
@@ -99,7 +99,7 @@ class WarpPlan(KernelPlan):
             result.append(e.compare("eq", rest, 0))
         return result
 
-    def whole(self, e: Emitter, tile: Tile, outputs: Sequence[Buffer]) -> SSAValue | None:
+    def vectors_uniform(self, e: Emitter, tile: TileContext, outputs: Sequence[KernelBuffer]) -> SSAValue | None:
         """In a border tile, each lane's columns of a row lie inside or outside together, of all inputs and results.
 
         None where that is never so.
@@ -111,12 +111,12 @@ class WarpPlan(KernelPlan):
         result: SSAValue | None = None
         for (_, source), held in at.sources.items():
             assert isinstance(source, SSAValue)
-            if not may_be_whole(source, held, at.vector):
+            if not may_be_uniform(source, held, at.vector):
                 continue
             top = e.add(tile.origin[1], -at.top - held.above)
             row = row_of(e, tile, source, [x, top, *(low for low, _ in held.rest)], at.vector, LANES)
             assert row is not None
-            result = e.both(result, row.whole)
+            result = e.both(result, row.vectors_uniform)
             if held.in_words:
                 # what lies beside a row is in the buffer, but before its first and behind its last
                 metadata = memref.ExtractStridedMetaDataOp(tile.buffers[behind_boundaries(source)[0]].memref)
@@ -131,8 +131,8 @@ class WarpPlan(KernelPlan):
                 result = e.both(result, fit_between(e, offset, extent, at.vector, at.width // at.vector))
         return e.true() if result is None else result
 
-    def at_x_edges(self, e: Emitter, tile: Tile, outputs: Sequence[Buffer]) -> SSAValue | None:
-        """Whether a tile of which each lane's columns are whole lies at the sides alone (`Tile.sides`)."""
+    def at_x_edges(self, e: Emitter, tile: TileContext, outputs: Sequence[KernelBuffer]) -> SSAValue | None:
+        """Whether a border tile of uniform vectors is cut off along x only (`TileContext.x_edge_only`)."""
         at = self.layout
         x = e.add(tile.origin[0], -at.dead_left * at.vector)
         result: SSAValue | None = None

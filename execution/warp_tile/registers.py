@@ -102,7 +102,7 @@ class RegisterBody(Body):
             self.depths(layout) as deep,
             e.loop(layout.height, "r", unroll=True) as r,
         ):
-            read = partial(self.load_pair, apart=layout.apart) if layout.packed == 2 else self.load
+            read = partial(self.load_pair, stride=layout.pair_stride) if layout.packed == 2 else self.load
 
             def one(column: Num) -> None:
                 at = self.here(column, e.add(r, layout.rows[0]), deep)
@@ -132,17 +132,17 @@ class RegisterBody(Body):
             return self.e.load(array, self.register_index(held, at))
         assert isinstance(at.column, int), "of a pair, which half is known"
         own = 0 <= at.column < held.vector
-        half = int(at.column % (2 * held.apart) >= held.apart if own else at.column > 0)
-        pair = self.load_pair(tile, at.moved(-half * held.apart, self.e), held.apart)
+        half = int(at.column % (2 * held.pair_stride) >= held.pair_stride if own else at.column > 0)
+        pair = self.load_pair(tile, at.moved(-half * held.pair_stride, self.e), held.pair_stride)
         return pairs.half_of(self.e, pair, half, tile.type.element)  # type: ignore[attr-defined]
 
-    def load_pair(self, tile: SSAValue, at: Where, apart: int) -> SSAValue:
-        """The values at a column and `apart` to its right, as the tile's pairs lie if it has any."""
+    def load_pair(self, tile: SSAValue, at: Where, stride: int) -> SSAValue:
+        """The values at a column and `stride` to its right, as the tile's pairs lie if it has any."""
         _, held = self.array(tile)
         if held.packed == 2:
             pair = self._pair(tile, at)
             return pairs.upper_bytes(self.e, pair) if tile in self.upper else pair
-        low, high = (self.load(tile, at.moved(c, self.e)) for c in (0, apart))
+        low, high = (self.load(tile, at.moved(c, self.e)) for c in (0, stride))
         return pairs.pair_of(self.e, low, high)
 
     def _pair(self, tile: SSAValue, at: Where) -> SSAValue:
@@ -168,7 +168,7 @@ class RegisterBody(Body):
             at = self.here(v, row, deep)
             value = point(at)
             if layout.packed == 2:
-                value = pairs.pair_of(e, value, point(at.moved(layout.apart, e)))
+                value = pairs.pair_of(e, value, point(at.moved(layout.pair_stride, e)))
             self.put(value, tile, at)
 
     @contextmanager
@@ -180,17 +180,17 @@ class RegisterBody(Body):
                 yield v
             return
         with (
-            e.loop(layout.vector // (2 * layout.apart), "u", unroll=True) as u,
-            e.loop(layout.apart, "v", unroll=True) as v,
+            e.loop(layout.vector // (2 * layout.pair_stride), "u", unroll=True) as u,
+            e.loop(layout.pair_stride, "v", unroll=True) as v,
         ):
-            yield e.add(e.mul(u, 2 * layout.apart), v)
+            yield e.add(e.mul(u, 2 * layout.pair_stride), v)
 
     def put_row(self, row: SSAValue, tile: SSAValue, at: Where, keep: tuple[SSAValue, SSAValue] | None) -> None:
         """A lane's own columns of a row, as they lie in memory; with `keep`, (condition, value where not)."""
         e, layout = self.e, layout_of(tile)
         element = tile.type.element  # type: ignore[attr-defined]
         if layout.packed == 2:
-            values = pairs.split_row(e, row, layout.apart)
+            values = pairs.split_row(e, row, layout.pair_stride)
             other = keep and pairs.pair_of(e, keep[1], keep[1])
         else:
             values = [e.op(vector.ExtractOp(row, [v], element)) for v in range(layout.vector)]
@@ -242,7 +242,7 @@ class RegisterBody(Body):
                     here = self.here(v, row, deep)
 
                     def read(at: AtOp) -> SSAValue:
-                        return self.load_pair(*self._read(at, here), layout.apart)
+                        return self.load_pair(*self._read(at, here), layout.pair_stride)
 
                     found = pairs.compute_pair(e, op.body.block, read)
                     for value, tile in zip(found, op.tiles, strict=True):
@@ -306,7 +306,7 @@ class RegisterBody(Body):
                         pair(own), ShuffleMode.Up if lane < 0 else ShuffleMode.Down, layout
                     )
                 else:
-                    found[column] = self.load_pair(op.tile, self.here(own, row, deep), layout.apart)
+                    found[column] = self.load_pair(op.tile, self.here(own, row, deep), layout.pair_stride)
             return found[column]
 
         for start in starts:
@@ -388,8 +388,8 @@ class RegisterBody(Body):
             return pairs.together(self.e, [self.load(tile, self.here(v, row, deep)) for v in range(layout.vector)])
         upper = tile in self.upper
         places = (self.here(v, row, deep) for v in layout.starts)
-        found = [self._pair(tile, at) if upper else self.load_pair(tile, at, layout.apart) for at in places]
-        return pairs.row_of_pairs(self.e, found, tile.type.element, layout.apart, upper)  # type: ignore[attr-defined]
+        found = [self._pair(tile, at) if upper else self.load_pair(tile, at, layout.pair_stride) for at in places]
+        return pairs.row_of_pairs(self.e, found, tile.type.element, layout.pair_stride, upper)  # type: ignore[attr-defined]
 
 
 def _kept_unshifted(op: MapOp) -> Iterator[SSAValue]:

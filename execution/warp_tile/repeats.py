@@ -79,7 +79,7 @@ def find_repeat(ops: Sequence[Operation], least: int) -> Repeat | None:
 
 
 def tile_uses(op: Operation) -> Iterator[tuple[Operation, int]]:
-    """Where an operation and those in it read tiles: (operation, which operand)."""
+    """The uses of tiles by an operation and its regions: (operation, number of the operand)."""
     for inner in op.walk():
         for i, operand in enumerate(inner.operands):
             if isinstance(operand.type, TileType):

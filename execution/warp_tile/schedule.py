@@ -17,7 +17,7 @@ from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.warp import AtOp, LoadOp, MapOp, NeighboursOp, PrefetchOp, StoreOp
-from tilefuse.dialects.warp.layout import Layout, Span, TileType
+from tilefuse.dialects.warp.layout import HalfOpen, Layout, TileType
 
 
 def root(tile: SSAValue) -> SSAValue:
@@ -46,7 +46,7 @@ def layout_of(tile: SSAValue) -> Layout:
     return tile.type.spread
 
 
-def own_rows(layout: Layout) -> Span:
+def own_rows(layout: Layout) -> HalfOpen:
     """The rows that a warp stores, of those that it holds: the others are its neighbours' own."""
     return max(layout.rows[0], 0), min(layout.rows[1], layout.pitch)
 
@@ -56,7 +56,7 @@ class Step:
     """An operation in the sweep of its segment."""
 
     op: MapOp | NeighboursOp | StoreOp
-    rows: Span
+    rows: HalfOpen
     lag: int = 0
     """The step of the sweep at which its first row is computed."""
 
@@ -132,7 +132,7 @@ class Stretch:
 
     @property
     def rounds(self) -> int:
-        """How often rows are exchanged: once before each segment but the first."""
+        """The number of exchanges of rows: one before each segment but the first."""
         return len(self.parts) - 1
 
 
@@ -146,7 +146,7 @@ class Loop:
 
     @property
     def rounds(self) -> int:
-        """How often one iteration exchanges rows."""
+        """The number of exchanges of rows in one iteration."""
         return rounds_of(self.body)
 
     @property
@@ -159,7 +159,7 @@ class Loop:
 
 
 def rounds_of(items: Sequence[Stretch | Loop]) -> int:
-    """How often rows are exchanged in all."""
+    """Count the exchanges of rows in all."""
     return sum(i.rounds * (i.count if isinstance(i, Loop) else 1) for i in items)
 
 

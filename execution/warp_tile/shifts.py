@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from xdsl.dialects import arith
 from xdsl.ir import SSAValue
@@ -49,15 +49,7 @@ def store_shifted(
     e, layout = body.e, layout_of(op.tile)
     element = op.tile.type.element  # type: ignore[attr-defined]
     piece = stored_at_once(element_bytes(element), layout.vector)
-    like = like_row(e, row, piece)
-    place = place_in_memory(e, op.buffer, body.memory_index(op.indices, Where(body.warp, 0, 0, like, deep), layout))
-    shift = misalignment(e, place, piece)
-    if can_cut(element, layout.vector):
-        words, each = words_of(e, body.row(op.tile, row, deep), element), in_word(element)
-    else:
-        words, each = [body.load(op.tile, body.here(v, row, deep)) for v in range(layout.vector)], 1
-    moved = _moved(body, words, place, each, piece // each, layout.lanes[0])
-    pieces = [moved[c // each : (c + piece) // each] for c in range(0, layout.vector, piece)]
+    pieces, each, shift = _pieces_of(body, op, row, deep, piece)
 
     first, end = (-(-(x - layout.origin[0]) // layout.vector) for x in (0, op.within[0][1]))
     index = body.memory_index(op.indices, body.here(0, row, deep), layout)
@@ -72,7 +64,7 @@ def store_shifted(
         return [([*outer, e.add(begin, number * piece)], vector_of(number))]
 
     # a single wave waits for its slowest tile: one whose lanes store some pieces of a row, and not others
-    masked = op.sides is not None and len(pieces) > 1
+    masked = op.x_edge_only is not None and len(pieces) > 1
     if not border:
         own = e.both(alive, lanes)
         body.store_where(op.buffer, own, lambda: [p for n in range(len(pieces)) for p in place_of(n)], masked=masked)
@@ -94,33 +86,56 @@ def store_shifted(
         here = e.both(alive, body.in_buffer(op.buffer, outer))
         places = e.max(e.sub(width, e.add(low, piece - 1)), 0)
         store_inside(here, lambda least: e.within(e.sub(begin, least), places))
-        _store_ends(body, op, pieces, each, [*outer, e.sub(begin, e.mul(body.lane, layout.vector))], here, is_last)
+        end_of_row = _Row([*outer, e.sub(begin, e.mul(body.lane, layout.vector))], here, is_last)
+        _store_ends(body, op, pieces, each, end_of_row)
 
-    def at_sides() -> None:
+    def at_x_edges() -> None:
         store_inside(alive, lambda least: e.compare("sge", begin, least), masked)
-        _store_end(body, op, pieces[0], each, (first, end), outer, shift, alive, is_last)
+        _store_end(body, op, pieces[0], each, (first, end), _Row([*outer, shift], alive, is_last))
 
-    if op.sides is None:
+    if op.x_edge_only is None:
         anywhere()
     else:
-        e.choose(op.sides, at_sides, anywhere)
+        e.choose(op.x_edge_only, at_x_edges, anywhere)
+
+
+def _pieces_of(
+    body: RegisterBody, op: StoreOp, row: Num, deep: tuple[Num, ...], piece: int
+) -> tuple[list[list[SSAValue]], int, SSAValue]:
+    """Move a row to where pieces of it are vectors: (words of each piece, elements of a word, columns moved by)."""
+    e, layout = body.e, layout_of(op.tile)
+    element = op.tile.type.element  # type: ignore[attr-defined]
+    like = like_row(e, row, piece)
+    place = place_in_memory(e, op.buffer, body.memory_index(op.indices, Where(body.warp, 0, 0, like, deep), layout))
+    shift = misalignment(e, place, piece)
+    if can_cut(element, layout.vector):
+        words, each = words_of(e, body.row(op.tile, row, deep), element), in_word(element)
+    else:
+        words, each = [body.load(op.tile, body.here(v, row, deep)) for v in range(layout.vector)], 1
+    moved = _moved(body, words, place, each, piece // each, layout.lanes[0])
+    return [moved[c // each : (c + piece) // each] for c in range(0, layout.vector, piece)], each, shift
+
+
+class _Row(NamedTuple):
+    """A row of a buffer of which lanes store the elements at the ends."""
+
+    at: Sequence[Num]
+    """The memref indices of its row; the last one is a column, see there."""
+    alive: SSAValue | None
+    """Whether it is stored."""
+    is_last: SSAValue
+    """Whether the tile is the last one of the row."""
 
 
 def _store_end(
-    body: RegisterBody,
-    op: StoreOp,
-    piece: Sequence[SSAValue],
-    each: int,
-    lanes: tuple[int, int],
-    outer: Sequence[Num],
-    shift: SSAValue,
-    alive: SSAValue | None,
-    is_last: SSAValue,
+    body: RegisterBody, op: StoreOp, piece: Sequence[SSAValue], each: int, lanes: tuple[int, int], row: _Row
 ) -> None:
-    """The elements in front of a row's first whole piece, or those behind its last, of a tile that is narrower.
+    """Store the elements before a row's first complete piece, or after its last, of a tile that is narrower.
 
-    They lie in the first `piece` of the first lane that stores, or of the one behind the last.
+    They lie in the first `piece` of the first lane that stores, or of the one behind the last. The last index of the
+    row is by how much the pieces are shifted.
     """
+    (*outer, shift), alive, is_last = row
     e, count = body.e, len(piece) * each
     width = e.dim(op.buffer, len(op.indices) - 1)
     is_first = e.compare("eq", op.indices[-1], 0)
@@ -144,21 +159,13 @@ def _element(body: RegisterBody, op: StoreOp, words: Sequence[SSAValue], each: i
     return e.op(arith.TruncIOp(e.op(FshrOp(word, word, bits_of(e, e.value(number), each))), element))
 
 
-def _store_ends(
-    body: RegisterBody,
-    op: StoreOp,
-    pieces: Sequence[Sequence[SSAValue]],
-    each: int,
-    first: Sequence[Num],
-    alive: SSAValue | None,
-    is_last: SSAValue,
-) -> None:
-    """The elements in front of a row's first whole piece, and those behind its last: one by one, each by a lane.
+def _store_ends(body: RegisterBody, op: StoreOp, pieces: Sequence[Sequence[SSAValue]], each: int, row: _Row) -> None:
+    """Store the elements before a row's first complete piece, and after its last: one by one, each by a lane.
 
-    `first`: where the first lane's first piece lies; `is_last`: whether the tile is the last one of its row.
+    The last index of the row is where the first lane's first piece begins.
     """
+    (*outer, begin), alive, is_last = row
     e, layout, piece = body.e, layout_of(op.tile), len(pieces[0]) * each
-    *outer, begin = first
     width = e.dim(op.buffer, len(op.indices) - 1)
     # the first lanes take the piece that the row begins in, as many further ones that in which it ends
     number = e.op(arith.AndIOp(e.value(body.lane), e.value(piece - 1)))

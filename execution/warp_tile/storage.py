@@ -1,4 +1,4 @@
-"""Where the tiles of a body are: which of them share an array, and which a loop has to copy.
+"""Storage of the tiles of a body: which of them share an array, and which a loop has to copy.
 
 A tile and those that hold more of it are in one array. So is what a loop carries: its argument and its result
 always; the initial value where nothing else reads it; what an iteration yields where all reads of the argument come

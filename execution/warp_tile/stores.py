@@ -19,79 +19,89 @@ if TYPE_CHECKING:
 
 
 def store_row(body: RegisterBody, op: StoreOp, row: Num) -> None:
-    """A row of the result: the lanes in the box store vectors where they lie well, else scalars."""
-    e, layout = body.e, layout_of(op.tile)
-    (x0, x1), _ = op.within
-    (first, left), (end, right) = (divmod(x - layout.origin[0], layout.vector) for x in (x0, x1))
-    by_lanes = not left and not right
-    aligned = op.aligned if by_lanes else None
-
+    """Store a row of the result: the lanes in the box store vectors where they are aligned, else scalars."""
+    layout = layout_of(op.tile)
+    shifts = op.within[0][0] < 0 and _is_vector(op.buffer, layout)
     with body.depths(layout) as deep:
-        alive = body.in_box(op, body.here(0, row, deep), columns=False)
-        if by_lanes:
-            lane = e.both(e.compare("sge", body.lane, first), e.compare("slt", body.lane, end))
-            alive = e.both(alive, lane)
+        found = _RowStore(body, op, row, deep)
+        if shifts:
+            at = (body, op, row, deep, found.alive)
+            body.e.choose(op.border, lambda: store_shifted(*at, border=True), lambda: store_shifted(*at, border=False))
+        else:
+            body.e.choose(op.border, found.border, found.interior)
 
-        def index(v: Num) -> list[Num]:
-            return body.memory_index(op.indices, body.here(v, row, deep), layout)
 
-        def inside(v: Num) -> SSAValue | None:
-            return body.in_buffer(op.buffer, index(v))
+class _RowStore:
+    """The stores of one row that is not shifted."""
 
-        def vectors(condition: SSAValue | None) -> None:
-            body.store_where(op.buffer, condition, lambda: [(index(0), body.row(op.tile, row, deep))])
+    def __init__(self, body: RegisterBody, op: StoreOp, row: Num, deep: tuple[Num, ...]):
+        self.body, self.op, self.row, self.deep = body, op, row, deep
+        self.e, self.layout = body.e, layout_of(op.tile)
+        ends = (divmod(x - self.layout.origin[0], self.layout.vector) for x in op.within[0])
+        (first, left), (end, right) = ends
+        self.by_lanes = not left and not right
+        """Whether each lane stores all of its columns, or none."""
+        self.aligned = op.aligned if self.by_lanes else None
+        self.alive = body.in_box(op, body.here(0, row, deep), columns=False)
+        if self.by_lanes:
+            lane = self.e.both(self.e.compare("sge", body.lane, first), self.e.compare("slt", body.lane, end))
+            self.alive = self.e.both(self.alive, lane)
 
-        def scalars(condition: SSAValue | None, border: bool = False, guard: bool = False) -> None:
-            if body.masks_stores or layout.packed == 2:
-                for column in range(layout.vector):
-                    scalar(column, condition, border, guard)
+    def interior(self) -> None:
+        """Store the row in interior tiles."""
+        with self.body.stores_of_row(self.alive) as condition:
+            if self.aligned is None:
+                self._scalars(condition)
+            else:
+                self.e.choose(self.aligned, lambda: self._vectors(condition), lambda: self._scalars(condition))
+
+    def border(self) -> None:
+        """Store the points that lie in the buffer."""
+        with self.body.stores_of_row(self.alive) as condition:
+            if self.op.vectors_uniform is None or not self.by_lanes:
+                self._scalars(condition, border=True, guard=True)
                 return
-            with e.loop(layout.vector, "v", unroll=True) as v:
-                scalar(v, condition, border, guard)
+            self.e.choose(
+                self.op.vectors_uniform,
+                lambda: self._uniform(condition),
+                lambda: self._scalars(condition, border=True, guard=True),
+            )
 
-        def scalar(v: Num, condition: SSAValue | None, border: bool, guard: bool) -> None:
-            there = body.here(v, row, deep)
-            own = condition if by_lanes else e.both(condition, body.in_box(op, there, columns=True))
-            own = e.both(own, body.is_own(op, there)) if border else own
-            own = e.both(own, inside(v)) if guard else own
-            body.store_where(op.buffer, own, lambda: [(index(v), body.load(op.tile, there))])
+    def _uniform(self, condition: SSAValue | None) -> None:
+        with self.body.stores_of_row(self._inside(0)) as inner:
+            both = self.e.both(condition, inner)
+            if self.aligned is None:
+                self._scalars(both, border=True)
+            elif self.aligned is self.op.vectors_uniform:  # one flag may say both
+                self._vectors(both)
+            else:
+                self.e.choose(self.aligned, lambda: self._vectors(both), lambda: self._scalars(both, border=True))
 
-        def interior() -> None:
-            if shifts:
-                store_shifted(body, op, row, deep, alive, border=False)
-                return
-            with body.stores_of_row(alive) as condition:
-                if aligned is None:
-                    scalars(condition)
-                else:
-                    e.choose(aligned, lambda: vectors(condition), lambda: scalars(condition))
+    def _index(self, v: Num) -> list[Num]:
+        return self.body.memory_index(self.op.indices, self.body.here(v, self.row, self.deep), self.layout)
 
-        def border() -> None:
-            if shifts:
-                store_shifted(body, op, row, deep, alive, border=True)
-                return
-            with body.stores_of_row(alive) as condition:
+    def _inside(self, v: Num) -> SSAValue | None:
+        return self.body.in_buffer(self.op.buffer, self._index(v))
 
-                def apart() -> None:
-                    scalars(condition, border=True, guard=True)
+    def _vectors(self, condition: SSAValue | None) -> None:
+        body, op = self.body, self.op
+        body.store_where(op.buffer, condition, lambda: [(self._index(0), body.row(op.tile, self.row, self.deep))])
 
-                def whole() -> None:
-                    with body.stores_of_row(inside(0)) as inner:
-                        both = e.both(condition, inner)
-                        if aligned is None:
-                            scalars(both, border=True)
-                        elif aligned is op.whole:  # one flag may say both
-                            vectors(both)
-                        else:
-                            e.choose(aligned, lambda: vectors(both), lambda: scalars(both, border=True))
+    def _scalars(self, condition: SSAValue | None, border: bool = False, guard: bool = False) -> None:
+        if self.body.masks_stores or self.layout.packed == 2:
+            for column in range(self.layout.vector):
+                self._scalar(column, condition, border, guard)
+            return
+        with self.e.loop(self.layout.vector, "v", unroll=True) as v:
+            self._scalar(v, condition, border, guard)
 
-                if op.whole is None or not by_lanes:
-                    apart()
-                else:
-                    e.choose(op.whole, whole, apart)
-
-        shifts = x0 < 0 and _is_vector(op.buffer, layout)
-        e.choose(op.border, border, interior)
+    def _scalar(self, v: Num, condition: SSAValue | None, border: bool, guard: bool) -> None:
+        body, op, e = self.body, self.op, self.e
+        there = body.here(v, self.row, self.deep)
+        own = condition if self.by_lanes else e.both(condition, body.in_box(op, there, columns=True))
+        own = e.both(own, body.is_own(op, there)) if border else own
+        own = e.both(own, self._inside(v)) if guard else own
+        body.store_where(op.buffer, own, lambda: [(self._index(v), body.load(op.tile, there))])
 
 
 def _is_vector(buffer: SSAValue, layout: Layout) -> bool:

@@ -5,9 +5,9 @@
 // RUN: pipeline-opt %s -p 'tile{shape=warp_tile sizes=120,0 threads=32,4 vector=4 rows=2},promote-memory,lower-groups,lower-warp-tiles' -t cuda | filecheck %s --check-prefix=CUDA
 
 // CHECK-LABEL: func.func @two_first_tile3(
-// CHECK-SAME:    %border: i1, %whole: i1, %in_aligned: i1, %first_aligned: i1)
-// CHECK:         warp.load %in[{{.*}}] aligned %in_aligned pieces partial right border %border whole %whole replaces rows {
-// CHECK:         warp.store %first to %out_first[{{.*}}] within [0, 120, 0, 8] aligned %first_aligned border %border whole %whole :
+// CHECK-SAME:    %border: i1, %vectors_uniform: i1, %in_aligned: i1, %first_aligned: i1)
+// CHECK:         warp.load %in[{{.*}}] aligned %in_aligned pieces partial right border %border vectors_uniform %vectors_uniform replaces rows {
+// CHECK:         warp.store %first to %out_first[{{.*}}] within [0, 120, 0, 8] aligned %first_aligned border %border vectors_uniform %vectors_uniform :
 
 // Inside of the picture there is one version then.
 
@@ -23,7 +23,7 @@
 
 // CUDA-LABEL: void two_first_tile3(
 // CUDA:         if (border_) {
-// CUDA-NEXT:      if (whole_) {
+// CUDA-NEXT:      if (vectors_uniform_) {
 // CUDA:             if (in_aligned_) {
 // CUDA:               = load_f32x4(&in_[
 // CUDA:             } else {
@@ -32,7 +32,7 @@
 // CUDA:           } else {
 // CUDA:             float2 pieces_[2][2];
 // CUDA:         if (border_) {
-// CUDA:           if (whole_) {
+// CUDA:           if (vectors_uniform_) {
 // CUDA:             if (first_aligned_) {
 // CUDA:               store_f32x4(&out_first_[
 // CUDA:             } else {

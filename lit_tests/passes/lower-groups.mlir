@@ -21,7 +21,7 @@
 // CHECK-LABEL: func.func @block_double_tile5(
 // CHECK-SAME:    %photo: memref<?x?xf32, strided<[?, 1]>>, %photo_min_x: index, %photo_min_y: index,
 // CHECK-SAME:    %out_double: memref<?x?xf32, strided<[?, 1]>>, %out_double_min_x: index, %out_double_min_y: index,
-// CHECK-SAME:    %gain: f32, %x0: index, %y0: index, %border: i1, %whole: i1) attributes {kernel.inline} {
+// CHECK-SAME:    %gain: f32, %x0: index, %y0: index, %border: i1, %vectors_uniform: i1) attributes {kernel.inline} {
 // CHECK:         arith.mulf {{%.*}}, %gain : f32
 // CHECK:         scf.if
 // CHECK:         memref.store {{%.*}}, %out_double[

@@ -10,17 +10,17 @@
 // SHORT-COUNT-4: func.call @long_tile1(
 // SHORT-NOT:     kernel.outlined
 
-// CHECK:      func.func @long_border1(%out: memref<?xf32>, %x0: index, %whole: i1) attributes {kernel.outlined} {
+// CHECK:      func.func @long_border1(%out: memref<?xf32>, %x0: index, %uniform: i1) attributes {kernel.outlined} {
 // CHECK-NEXT:   %yes = arith.constant true
-// CHECK-NEXT:   func.call @long_tile1(%out, %x0, %yes, %whole)
+// CHECK-NEXT:   func.call @long_tile1(%out, %x0, %yes, %uniform)
 // CHECK-NEXT:   func.return
 // CHECK:      func.func @kernel(
 // CHECK:          %[[FAST:[0-9]+]] = arith.andi %interior, %aligned : i1
 // CHECK-NEXT:     scf.if %[[FAST]] {
 // CHECK-NEXT:       func.call @long_tile1(%out, %bx, %no, %yes)
 // CHECK-NEXT:     } else {
-// CHECK-NEXT:       %whole = arith.andi %aligned, %aligned : i1
-// CHECK-NEXT:       func.call @long_border1(%out, %bx, %whole)
+// CHECK-NEXT:       %uniform = arith.andi %aligned, %aligned : i1
+// CHECK-NEXT:       func.call @long_border1(%out, %bx, %uniform)
 // CHECK-NEXT:     }
 
 // The body of two operations in a loop of one round is short.
@@ -28,9 +28,9 @@
 // CHECK-COUNT-2: func.call @short_tile1(
 
 // CUDA:       static __device__ __noinline__ void long_border1(
-// CUDA:         long_tile1(out_, out_n0_, x0_, true, whole_);
+// CUDA:         long_tile1(out_, out_n0_, x0_, true, uniform_);
 
-func.func @long_tile1(%out: memref<?xf32>, %x0: index, %border: i1, %whole: i1) attributes {kernel.inline} {
+func.func @long_tile1(%out: memref<?xf32>, %x0: index, %border: i1, %uniform: i1) attributes {kernel.inline} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c4 = arith.constant 4 : index
@@ -56,8 +56,8 @@ func.func @kernel(%out: memref<?xf32>, %interior: i1, %aligned: i1) attributes {
         func.call @long_tile1(%out, %bx, %no, %no) : (memref<?xf32>, index, i1, i1) -> ()
       }
     } else {
-      %whole = arith.andi %aligned, %aligned : i1
-      scf.if %whole {
+      %uniform = arith.andi %aligned, %aligned : i1
+      scf.if %uniform {
         func.call @long_tile1(%out, %bx, %yes, %yes) {kernel.no_cse = 1 : i64} : (memref<?xf32>, index, i1, i1) -> ()
       } else {
         func.call @long_tile1(%out, %bx, %yes, %no) {kernel.no_cse = 1 : i64} : (memref<?xf32>, index, i1, i1) -> ()

@@ -11,7 +11,7 @@ from xdsl.ir import Operation
 import tilefuse.lowering.printers.expr as expr
 from tilefuse.dialects.memref_atomics import KINDS, WIDTHS, AtomicRMWOp
 from tilefuse.lowering.printers.c_types import SIGNED, UNSIGNED
-from tilefuse.lowering.printers.expr import Expr
+from tilefuse.lowering.printers.expr import CExpr
 from tilefuse.lowering.printers.function_text import FunctionText
 from tilefuse.lowering.printers.library import Helper, alias
 from tilefuse.lowering.printers.memory import address, element
@@ -76,6 +76,6 @@ def print_atomic(p: FunctionText, op: Operation) -> None:
     name = p.library(f"{'plain' if alone else 'atomic'}_{op.how}_{width}")
     text = f"{name}({where.text}, {value.text})"
     if p.uses.get(op.result):
-        p.set_value(op.result, p.bind(Expr(text, expr.POSTFIX, UNSIGNED[width]), op.result))
+        p.set_value(op.result, p.bind(CExpr(text, expr.POSTFIX, UNSIGNED[width]), op.result))
     else:
         p.line(f"{text};")

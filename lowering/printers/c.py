@@ -14,7 +14,7 @@ from tilefuse.lowering.printers.async_copies import c_copies
 from tilefuse.lowering.printers.atomics import c_atomics
 from tilefuse.lowering.printers.c_types import SIGNED, UNSIGNED, byte_size, lanes, short_name, storage_type
 from tilefuse.lowering.printers.checks import check_barriers, places_of
-from tilefuse.lowering.printers.expr import MUL, Expr
+from tilefuse.lowering.printers.expr import MUL, CExpr
 from tilefuse.lowering.printers.language import Language
 from tilefuse.lowering.printers.library import COMMON, Helper
 from tilefuse.lowering.printers.memrefs import bytes_of
@@ -63,18 +63,27 @@ def _to_int() -> dict[str, Helper]:
 
 
 def _extrema() -> dict[str, Helper]:
-    """The number if the other is NaN, and -0 below +0, as on the GPU."""
+    """The number if the other is NaN; with TILEFUSE_STRICT, -0 below +0, as on the GPU."""
     found: dict[str, Helper] = {}
     for short, t, u in (("f32", "float", "u32"), ("f64", "double", "u64")):
         to, back = f"bitcast_{short}_{u}", f"bitcast_{u}_{short}"
         for name, less, merge in (("min", "<", "|"), ("max", ">", "&")):
             found[f"{name}num_{short}"] = Helper(
                 f"{t} {name}num_{short}({t} a, {t} b) {{\n"
+                "#ifdef TILEFUSE_STRICT\n"
                 f"  const {t} same = {back}({to}(a) {merge} {to}(b));\n"
                 f"  return a == b ? same : (a {less} b) | (b != b) ? a : b;\n"
+                "#else\n"
+                f"  const {t} one = a {less} b ? a : b;\n"
+                "  return b != b ? a : one;\n"
+                "#endif\n"
                 "}",
                 (to, back),
             )
+            # a number that is known leaves one comparison; of zeros only the one that another may beat asks for more
+            for zero, sign in (("", less), ("0", f"{less}=")):
+                known = f"{name}num_by{zero}_{short}"
+                found[known] = Helper(f"{t} {known}({t} a, {t} b) {{ return a {sign} b ? a : b; }}")
     return found
 
 
@@ -135,6 +144,7 @@ class C(Language):
     barrier = None
     fence = "__atomic_thread_fence(__ATOMIC_SEQ_CST);"
     shuffle = None
+    computes_vectors = True
     library: ClassVar[dict[str, Helper]] = {
         **COMMON,
         **_to_int(),
@@ -168,7 +178,7 @@ class C(Language):
         """The outermost block loop, and those that OpenMP collapses with it."""
         return _perfect_nest(loop) if _is_block_loop(loop) and not _inside_block_loop(loop) else []
 
-    def loop_pragmas(self, loop: scf.ForOp, counts: Sequence[Expr]) -> list[str]:
+    def loop_pragmas(self, loop: scf.ForOp, counts: Sequence[CExpr]) -> list[str]:
         """OpenMP's pragma on the outermost block loop; simd; unrolling."""
         if counts:
             collapse = f" collapse({len(counts)})" if len(counts) > 1 else ""
@@ -186,11 +196,11 @@ class C(Language):
         """The functions of math.h."""
         return function
 
-    def rsqrt(self, prelude: Prelude, a: Expr, ctype: str) -> Expr:
+    def rsqrt(self, prelude: Prelude, a: CExpr, ctype: str) -> CExpr:
         """C has none: `1.0f / sqrtf(a)`."""
         prelude.includes.add("math.h")
         double = ctype == "double"
-        one = Expr("1.0" if double else "1.0f", expr.PRIMARY, ctype)
+        one = CExpr("1.0" if double else "1.0f", expr.PRIMARY, ctype)
         return expr.binary(one, "/", expr.call(self.math("sqrt" if double else "sqrtf"), (a,), ctype), MUL, ctype)
 
     def print_line(self, prelude: Prelude, arguments: Sequence[str], longest: int) -> str:

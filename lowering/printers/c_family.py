@@ -2,8 +2,8 @@
 
 Each operation is a row of a table: `EXPRESSIONS` (op name to C expression) or `STATEMENTS` (to lines).
 A pure value that is used once becomes part of the expression that uses it; every other value becomes a
-`const` variable named by its SSA name hint. A load is never printed after a store, barrier, call or loop that
-stands after it in the IR.
+`const` variable named by its SSA name hint, and so does one with the attribute `kernel.ordered`. A load is never
+printed after a store, barrier, call or loop that stands after it in the IR.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from tilefuse.lowering.printers.control_flow import (
     print_shuffle,
     print_yield,
 )
-from tilefuse.lowering.printers.expr import Expr
+from tilefuse.lowering.printers.expr import CExpr
 from tilefuse.lowering.printers.floats import FLOAT_ROWS
 from tilefuse.lowering.printers.function_text import FunctionText, Row, op_name
 from tilefuse.lowering.printers.integers import INTEGER_ROWS
@@ -151,7 +151,7 @@ class FunctionPrinter(FunctionText):
             return self.language.hardware_index(level.data)
         return None
 
-    def _define(self, op: Operation, a: Expr) -> None:
+    def _define(self, op: Operation, a: CExpr) -> None:
         result = op.results[0]
         if "kernel.comment" in op.attributes:
             for text in self._comment_lines(op, ""):
@@ -159,14 +159,14 @@ class FunctionPrinter(FunctionText):
             self._values[result] = self.bind(a, result)
         elif (a.is_atom or a.is_negated_name) and not a.mutable:
             self._values[result] = a
-        elif self.uses[result] == 1 and self._may_wait(op, a):
+        elif self.uses[result] == 1 and "kernel.ordered" not in op.attributes and self._may_wait(op, a):
             self._pending[result] = a
         elif a.is_atom:
             self._values[result] = a
         else:
             self._values[result] = self.bind(a, result)
 
-    def _may_wait(self, op: Operation, a: Expr) -> bool:
+    def _may_wait(self, op: Operation, a: CExpr) -> bool:
         user = self._user[op.results[0]]
         if _width(a.text) > (_LONGEST_STORED if op_name(user) == "memref.store" else _LONGEST_INLINE):
             return False
@@ -213,7 +213,7 @@ def _width(text: str) -> int:
     return len(text) - len(_MARKS.findall(text))
 
 
-def _poison(p: FunctionText, op: Operation) -> Expr:
+def _poison(p: FunctionText, op: Operation) -> CExpr:
     raise PipelineError("ub.poison is only printed as the start of a chain of vector.insert", op)
 
 

@@ -15,13 +15,13 @@ from xdsl.ir import Attribute, Operation
 
 from tilefuse.dialects.diagnostics import PipelineError
 
-Interval = tuple[int, int]
+IntRange = tuple[int, int]
 
 UNSIGNED = {1: "bool", 8: "unsigned char", 16: "unsigned short", 32: "unsigned int", 64: "unsigned long long"}
 SIGNED = {8: "signed char", 16: "short", 32: "int", 64: "long long"}
 _FLOATS = {Float32Type: "f32", Float64Type: "f64", Float16Type: "f16", BFloat16Type: "bf16"}
 
-_RANGES: dict[str, Interval] = {
+_RANGES: dict[str, IntRange] = {
     **{ctype: (0, 2**width - 1) for width, ctype in UNSIGNED.items()},
     **{ctype: (-(2 ** (width - 1)), 2 ** (width - 1) - 1) for width, ctype in SIGNED.items()},
     "idx": (-(2**63), 2**63 - 1),
@@ -29,7 +29,7 @@ _RANGES: dict[str, Interval] = {
 }
 
 
-def type_range(ctype: str) -> Interval:
+def type_range(ctype: str) -> IntRange:
     """All values of an integer C type. `idx` counts as 64 bits wide, which is safe for its 32 bits too."""
     return _RANGES[ctype]
 
@@ -39,12 +39,12 @@ def promotes_to_int(ctype: str) -> bool:
     return ctype in ("bool", "unsigned char", "unsigned short", "signed char", "short", "int")
 
 
-def unsigned_range(width: int) -> Interval:
+def unsigned_range(width: int) -> IntRange:
     """The values of an unsigned integer of `width` bits."""
     return 0, 2**width - 1
 
 
-def signed_range(width: int) -> Interval:
+def signed_range(width: int) -> IntRange:
     """The values of a signed integer of `width` bits (one bit: -1 and 0)."""
     return -(2 ** (width - 1)), 2 ** (width - 1) - 1
 
@@ -119,10 +119,12 @@ def byte_size(type_: Attribute, op: Operation, index_bits: int = 64) -> int:
     return 4
 
 
-def lanes(type_: Attribute, op: Operation) -> int:
-    """Elements of a vector type, which must be of rank 1 and fill 2, 4, 8 or 16 bytes."""
+def lanes(type_: Attribute, op: Operation, most: int = 64) -> int:
+    """Elements of a vector type, which must be of rank 1 and fill a power of two of bytes, `most` at most."""
     assert isinstance(type_, VectorType)
     shape = type_.get_shape()
-    if len(shape) != 1 or byte_size(type_.element_type, op) * shape[0] not in (2, 4, 8, 16):
-        raise PipelineError(f"{op.name}: {type_} is not a vector of rank 1 of 2, 4, 8 or 16 bytes", op)
+    sizes = [1 << n for n in range(1, most.bit_length())]
+    if len(shape) != 1 or byte_size(type_.element_type, op) * shape[0] not in sizes:
+        listed = f"{', '.join(map(str, sizes[:-1]))} or {sizes[-1]}"
+        raise PipelineError(f"{op.name}: {type_} is not a vector of rank 1 of {listed} bytes", op)
     return int(shape[0])

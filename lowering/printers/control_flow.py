@@ -14,7 +14,7 @@ from tilefuse.dialects.gpu_shuffle import ShuffleOp
 from tilefuse.dialects.nvvm import GridDepAction, GriddepcontrolOp
 from tilefuse.lowering.printers.c_types import SIGNED, width_of
 from tilefuse.lowering.printers.checks import constant_value
-from tilefuse.lowering.printers.expr import ADD, Expr
+from tilefuse.lowering.printers.expr import ADD, CExpr
 from tilefuse.lowering.printers.function_text import FunctionText
 from tilefuse.lowering.printers.memory import memory_of, read_pointers
 from tilefuse.lowering.printers.readings import literal, signed
@@ -58,7 +58,7 @@ def print_for(p: FunctionText, op: Operation) -> None:
     p.names.pop()
 
 
-def _count(p: FunctionText, value: SSAValue) -> Expr:
+def _count(p: FunctionText, value: SSAValue) -> CExpr:
     """The end of a loop, as something that is printed twice."""
     if (known := constant_value(value)) is not None:
         return literal(known, 64)
@@ -67,7 +67,7 @@ def _count(p: FunctionText, value: SSAValue) -> Expr:
     return a
 
 
-def _bound(p: FunctionText, value: SSAValue) -> Expr:
+def _bound(p: FunctionText, value: SSAValue) -> CExpr:
     a = p.use(value)
     return a if isinstance(value.type, IndexType) else signed(a, width_of(value.type, p.op))
 
@@ -151,21 +151,21 @@ def print_call(p: FunctionText, op: Operation) -> None:
             f"func.call: @{callee} is not a function of this module with kernel.inline or kernel.outlined", op
         )
     args: list[str] = []
-    apart = op.attributes.get("kernel.no_cse")
+    no_cse = op.attributes.get("kernel.no_cse")
     for number, operand in enumerate(op.operands):
         if isinstance(operand.type, MemRefType):
             args.extend(memory_of(p, operand, op).passed)
             continue
         text = p.converted(operand).text
-        if isinstance(apart, IntegerAttr) and apart.value.data == number:
+        if isinstance(no_cse, IntegerAttr) and no_cse.value.data == number:
             p.versions += 1
-            text = p.language.apart(p.prelude, text, p.versions)
+            text = p.language.opaque(p.prelude, text, p.versions)
         args.append(text)
     p.flush_reads()
     text = f"{function_name(callee)}({', '.join(args)})"
     if op.results and p.uses.get(op.results[0]):
         result = op.results[0]
-        p.set_value(result, p.bind(Expr(text, expr.POSTFIX, p.ctype(result.type)), result))
+        p.set_value(result, p.bind(CExpr(text, expr.POSTFIX, p.ctype(result.type)), result))
     else:
         p.line(f"{text};")
 
@@ -210,6 +210,6 @@ def print_shuffle(p: FunctionText, op: Operation) -> None:
             op,
         )
     function = f"{p.language.shuffle}_{op.mode.data.value}_sync"
-    args = [Expr("0xffffffffu", expr.PRIMARY, "unsigned int"), *(p.converted(v) for v in op.operands)]
+    args = [CExpr("0xffffffffu", expr.PRIMARY, "unsigned int"), *(p.converted(v) for v in op.operands)]
     a = expr.call(function.replace("_idx_", "_"), args, p.ctype(op.value.type))
     p.set_value(op.shuffle_result, p.bind(a, op.shuffle_result))

@@ -22,7 +22,7 @@ from tilefuse.lowering.printers.checks import (
     places_of,
 )
 from tilefuse.lowering.printers.cuda_vectors import roots, store_if
-from tilefuse.lowering.printers.expr import Expr
+from tilefuse.lowering.printers.expr import CExpr
 from tilefuse.lowering.printers.language import Language
 from tilefuse.lowering.printers.library import COMMON, Helper, alias
 from tilefuse.lowering.printers.module_printer import ModulePrinter
@@ -241,7 +241,7 @@ class Cuda(Language):
         unit, _, axis = level.partition("_")
         return f"{unit}Idx.{axis}"
 
-    def loop_pragmas(self, loop: scf.ForOp, counts: Sequence[Expr]) -> list[str]:
+    def loop_pragmas(self, loop: scf.ForOp, counts: Sequence[CExpr]) -> list[str]:
         """`#pragma unroll`, with the factor that `kernel.unroll` may give."""
         unroll = loop.attributes.get("kernel.unroll")
         if unroll is None:
@@ -252,19 +252,19 @@ class Cuda(Language):
         """Return the function of the C library; square roots are asked for correctly rounded."""
         return {"sqrtf": "__fsqrt_rn", "sqrt": "__dsqrt_rn"}.get(function, function)
 
-    def rsqrt(self, prelude: Prelude, a: Expr, ctype: str) -> Expr:
+    def rsqrt(self, prelude: Prelude, a: CExpr, ctype: str) -> CExpr:
         """`rsqrtf(a)`."""
         return expr.call("rsqrt" if ctype == "double" else "rsqrtf", (a,), ctype)
 
-    def apart(self, prelude: Prelude, argument: str, version: int) -> str:
+    def opaque(self, prelude: Prelude, argument: str, version: int) -> str:
         """Passed on by an instruction that differs from call to call, of which the compiler knows nothing."""
         register = "r" if prelude.index_bits == 32 else "l"
-        text = f"""idx apart(idx a, int version) {{
+        text = f"""idx opaque(idx a, int version) {{
   asm volatile("// version %1" : "+{register}"(a) : "r"(version));
   return a;
 }}"""
-        prelude.require("apart", Helper(text))
-        return f"apart({argument}, {version})"
+        prelude.require("opaque", Helper(text))
+        return f"opaque({argument}, {version})"
 
     def dynamic_shared(self, name: str, type_: MemRefType, op: Operation) -> str:
         """The block's dynamic shared memory; the launch says its size."""
@@ -272,7 +272,7 @@ class Cuda(Language):
 
     def vector(self, type_: VectorType, op: Operation) -> Vector:
         """`float4` and its like; smaller elements lie in words of 32 bits."""
-        n, element, short = lanes(type_, op), type_.element_type, short_name(type_, op)
+        n, element, short = lanes(type_, op, 16), type_.element_type, short_name(type_, op)
         t, size = storage_type(element, op), byte_size(element, op)
         params, values = [f"{t} a{i}" for i in range(n)], [f"a{i}" for i in range(n)]
         words: tuple[str, ...] = ()

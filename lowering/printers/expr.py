@@ -10,17 +10,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from tilefuse.lowering.printers.c_types import Interval, promotes_to_int, type_range
+from tilefuse.lowering.printers.c_types import IntRange, promotes_to_int, type_range
 
 PRIMARY, POSTFIX, UNARY, MUL, ADD, SHIFT, REL, EQ, BITAND, XOR, BITOR, LAND, LOR, COND, ASSIGN = range(15, 0, -1)
 
-INT_RANGE: Interval = (-(2**31), 2**31 - 1)
+INT_RANGE: IntRange = (-(2**31), 2**31 - 1)
 # Operators that readers and -Wparentheses want explicit parentheses around: all operands bind tightly.
 _STRICT = frozenset({SHIFT, BITAND, XOR, BITOR})
 
 
 @dataclass(frozen=True)
-class Expr:
+class CExpr:
     """One C expression.
 
     `range` bounds the C value (None for floats, vectors and `idx`); `const` is the value of a literal;
@@ -31,7 +31,7 @@ class Expr:
     text: str
     prec: int
     ctype: str
-    range: Interval | None = None
+    range: IntRange | None = None
     const: int | float | None = None
     reads: bool = False
     cheap: bool = True
@@ -47,7 +47,7 @@ class Expr:
         """`!border`, which needs no variable of its own."""
         return self.text[:1] == "!" and self.text[1:].isidentifier()
 
-    def interval(self) -> Interval:
+    def interval(self) -> IntRange:
         """Bounds of the C value, at worst those of its C type."""
         return self.range if self.range is not None else type_range(self.ctype)
 
@@ -56,23 +56,23 @@ class Expr:
         return self.text if self.prec >= prec else f"({self.text})"
 
 
-def name(text: str, ctype: str, *, mutable: bool = False, interval: Interval | None = None) -> Expr:
+def name(text: str, ctype: str, *, mutable: bool = False, interval: IntRange | None = None) -> CExpr:
     """The value of a variable."""
-    return Expr(text, PRIMARY, ctype, interval, mutable=frozenset({text}) if mutable else frozenset())
+    return CExpr(text, PRIMARY, ctype, interval, mutable=frozenset({text}) if mutable else frozenset())
 
 
 def derived(
     text: str,
     prec: int,
     ctype: str,
-    parts: Iterable[Expr],
-    interval: Interval | None = None,
+    parts: Iterable[CExpr],
+    interval: IntRange | None = None,
     *,
     cheap: bool | None = None,
-) -> Expr:
+) -> CExpr:
     """An expression made of `parts`; it reads memory if one of them does."""
     parts = tuple(parts)
-    return Expr(
+    return CExpr(
         text,
         prec,
         ctype,
@@ -85,15 +85,15 @@ def derived(
 
 
 def binary(
-    a: Expr,
+    a: CExpr,
     op: str,
-    b: Expr,
+    b: CExpr,
     prec: int,
     ctype: str,
-    interval: Interval | None = None,
+    interval: IntRange | None = None,
     *,
     cheap: bool | None = None,
-) -> Expr:
+) -> CExpr:
     """`a op b`. Chains to the left need no parentheses, to the right they do."""
     if prec in _STRICT:
         chained = prec in (BITAND, XOR, BITOR) and a.prec == prec
@@ -110,7 +110,7 @@ def binary(
     return derived(f"{left} {op} {right}", prec, ctype, (a, b), interval, cheap=cheap)
 
 
-def unary(op: str, a: Expr, ctype: str, interval: Interval | None = None) -> Expr:
+def unary(op: str, a: CExpr, ctype: str, interval: IntRange | None = None) -> CExpr:
     """`op a`."""
     inner = a.wrapped(UNARY)
     # `--x` would be another operator.
@@ -119,29 +119,29 @@ def unary(op: str, a: Expr, ctype: str, interval: Interval | None = None) -> Exp
 
 
 def call(
-    function: str, args: Iterable[Expr], ctype: str, interval: Interval | None = None, *, cheap: bool = False
-) -> Expr:
+    function: str, args: Iterable[CExpr], ctype: str, interval: IntRange | None = None, *, cheap: bool = False
+) -> CExpr:
     """`function(args)`."""
     args = tuple(args)
     return derived(f"{function}({', '.join(a.text for a in args)})", POSTFIX, ctype, args, interval, cheap=cheap)
 
 
-def cast(ctype: str, a: Expr, interval: Interval | None = None, *, cheap: bool | None = None) -> Expr:
+def cast(ctype: str, a: CExpr, interval: IntRange | None = None, *, cheap: bool | None = None) -> CExpr:
     """`(ctype)a`."""
     return derived(f"({ctype}){a.wrapped(UNARY)}", UNARY, ctype, (a,), interval, cheap=cheap)
 
 
-def conditional(condition: Expr, a: Expr, b: Expr, ctype: str, interval: Interval | None = None) -> Expr:
+def conditional(condition: CExpr, a: CExpr, b: CExpr, ctype: str, interval: IntRange | None = None) -> CExpr:
     """`condition ? a : b`."""
     text = f"{condition.wrapped(LOR)} ? {a.wrapped(COND)} : {b.wrapped(COND)}"
     return derived(text, COND, ctype, (condition, a, b), interval)
 
 
-def within(inner: Interval, outer: Interval) -> bool:
+def within(inner: IntRange, outer: IntRange) -> bool:
     """Whether `inner` lies inside `outer`."""
     return outer[0] <= inner[0] and inner[1] <= outer[1]
 
 
-def int_arithmetic(a: Expr, b: Expr, interval: Interval) -> bool:
+def int_arithmetic(a: CExpr, b: CExpr, interval: IntRange) -> bool:
     """Whether C computes on `a` and `b` in `int`, without overflow if the result is in `interval`."""
     return promotes_to_int(a.ctype) and promotes_to_int(b.ctype) and within(interval, INT_RANGE)

@@ -38,14 +38,15 @@ from tilefuse.lowering.printers.c_types import (
     unsigned_range,
     width_of,
 )
-from tilefuse.lowering.printers.expr import ADD, EQ, MUL, PRIMARY, REL, UNARY, Expr
+from tilefuse.lowering.printers.expr import ADD, EQ, MUL, PRIMARY, REL, UNARY, CExpr
 from tilefuse.lowering.printers.function_text import FunctionText, Row
 from tilefuse.lowering.printers.readings import literal, signed, unsigned
+from tilefuse.lowering.printers.vectors import lanes_computed
 
 # --- constants ----------------------------------------------------------------------------------------------
 
 
-def _constant(p: FunctionText, op: Operation) -> Expr:
+def _constant(p: FunctionText, op: Operation) -> CExpr:
     value: Any = as_type(arith.ConstantOp, op).value
     type_ = op.results[0].type
     if isinstance(type_, VectorType):
@@ -57,21 +58,21 @@ def _constant(p: FunctionText, op: Operation) -> Expr:
     return _scalar_constant(p, op, type_, value.value.data)
 
 
-def _scalar_constant(p: FunctionText, op: Operation, type_: Attribute, value: Any) -> Expr:
+def _scalar_constant(p: FunctionText, op: Operation, type_: Attribute, value: Any) -> CExpr:
     if is_float(type_):
         return float_literal(p, float(value), type_)
     if isinstance(type_, IndexType):
         a = literal(int(value), 64)
-        return Expr(a.text, a.prec, "idx", None, int(value))
+        return CExpr(a.text, a.prec, "idx", None, int(value))
     width = width_of(type_, op)
     if width == 1:
-        return Expr("true" if value else "false", PRIMARY, "bool", (int(bool(value)),) * 2)
+        return CExpr("true" if value else "false", PRIMARY, "bool", (int(bool(value)),) * 2)
     low = signed_range(width)[0]
     # One meaning for -1 and 255 of an i8; `signed` and `unsigned` choose the text.
     return literal((int(value) - low) % 2**width + low, width)
 
 
-def float_literal(p: FunctionText, value: float, type_: Attribute) -> Expr:
+def float_literal(p: FunctionText, value: float, type_: Attribute) -> CExpr:
     """The shortest decimal that gives the same bits; for inf and NaN the bits themselves."""
     double = isinstance(type_, Float64Type)
     ctype, suffix, code = ("double", "", "<d") if double else ("float", "f", "<f")
@@ -80,17 +81,17 @@ def float_literal(p: FunctionText, value: float, type_: Attribute) -> Expr:
         pattern = int.from_bytes(bits, "little")
         text = f"0x{pattern:016x}ull" if double else f"0x{pattern:08x}u"
         helper = p.library("bitcast_u64_f64" if double else "bitcast_u32_f32")
-        return Expr(f"{helper}({text})", expr.POSTFIX, ctype, const=value)
+        return CExpr(f"{helper}({text})", expr.POSTFIX, ctype, const=value)
     text = next(t for n in range(1, 18) if struct.pack(code, float(t := f"{value:.{n}g}")) == bits)
     if not any(c in text for c in ".e"):
         text += ".0"
-    return Expr(text + suffix, UNARY if text.startswith("-") else PRIMARY, ctype, const=value)
+    return CExpr(text + suffix, UNARY if text.startswith("-") else PRIMARY, ctype, const=value)
 
 
 # --- arithmetic ---------------------------------------------------------------------------------------------
 
 
-def rounded(p: FunctionText, a: Expr, type_: Attribute, op: Operation) -> Expr:
+def rounded(p: FunctionText, a: CExpr, type_: Attribute, op: Operation) -> CExpr:
     """`a` rounded to the type if it is a half."""
     return expr.call(p.library(f"round_{short_name(type_, op)}"), (a,), "float") if is_half(type_) else a
 
@@ -103,7 +104,9 @@ def _ctype(op: Operation) -> str:
 
 
 def _binary(symbol: str, prec: int) -> Row:
-    def row(p: FunctionText, op: Operation) -> Expr:
+    def row(p: FunctionText, op: Operation) -> CExpr:
+        if symbol != "/" and (lanes := p.lanes_of(op)) is not None:
+            return lanes_computed(p, op, symbol, prec, lanes)
         ctype = _ctype(op)
         a, b = (p.use(operand) for operand in op.operands)
         kind = f"strict_{op.name.removeprefix('arith.')[:3]}_{'f64' if ctype == 'double' else 'f32'}"
@@ -114,15 +117,22 @@ def _binary(symbol: str, prec: int) -> Row:
     return row
 
 
-def _negate(p: FunctionText, op: Operation) -> Expr:
+def _negate(p: FunctionText, op: Operation) -> CExpr:
     return expr.unary("-", p.use(op.operands[0]), _ctype(op))
 
 
 def _library_float(kind: str) -> Row:
-    def row(p: FunctionText, op: Operation) -> Expr:
+    def row(p: FunctionText, op: Operation) -> CExpr:
         ctype = _ctype(op)
         suffix = "f64" if ctype == "double" else "f32"
-        return expr.call(p.library(f"{kind}_{suffix}"), (p.use(operand) for operand in op.operands), ctype)
+        operands = [p.use(operand) for operand in op.operands]
+        if f"{kind}_by_{suffix}" in p.language.library:
+            for other, bound in (operands, operands[::-1]):
+                if isinstance(known := bound.const, float) and not math.isnan(known):
+                    # -0 is the smaller of zeros
+                    yields = known == 0 and (math.copysign(1.0, known) > 0) == (kind == "minnum")
+                    return expr.call(p.library(f"{kind}_by{'0' * yields}_{suffix}"), (other, bound), ctype)
+        return expr.call(p.library(f"{kind}_{suffix}"), operands, ctype)
 
     return row
 
@@ -130,7 +140,7 @@ def _library_float(kind: str) -> Row:
 def _math(function: str, *, exact: bool = False) -> Row:
     """A call of the C library's function; `exact` ones give a half for halves, others are rounded."""
 
-    def row(p: FunctionText, op: Operation) -> Expr:
+    def row(p: FunctionText, op: Operation) -> CExpr:
         ctype = _ctype(op)
         if function == "fma" and is_half(op.results[0].type):
             raise PipelineError("math.fma on f16 and bf16 is not printed; extend to f32 first", op)
@@ -141,7 +151,7 @@ def _math(function: str, *, exact: bool = False) -> Row:
     return row
 
 
-def _sqrt(p: FunctionText, op: Operation) -> Expr:
+def _sqrt(p: FunctionText, op: Operation) -> CExpr:
     """Of a vector by a helper: lanes go to the slow path of f32 together."""
     type_ = op.results[0].type
     if not isinstance(type_, VectorType):
@@ -154,7 +164,7 @@ def _sqrt(p: FunctionText, op: Operation) -> Expr:
     return expr.call(v.helper(p.prelude, "sqrt_converged" if converged else "sqrt"), (p.use(op.operands[0]),), v.ctype)
 
 
-def _rsqrt(p: FunctionText, op: Operation) -> Expr:
+def _rsqrt(p: FunctionText, op: Operation) -> CExpr:
     ctype = _ctype(op)
     return rounded(p, p.language.rsqrt(p.prelude, p.use(op.operands[0]), ctype), op.results[0].type, op)
 
@@ -167,12 +177,12 @@ _ORDERED = {1: "==", 2: ">", 3: ">=", 4: "<", 5: "<=", 13: "!="}
 _NEGATED = {9: "<=", 10: "<", 11: ">=", 12: ">"}
 
 
-def _compare(p: FunctionText, op: Operation) -> Expr:
+def _compare(p: FunctionText, op: Operation) -> CExpr:
     predicate = as_type(arith.CmpfOp, op).predicate.value.data
     x, y = op.operands
     a, b = p.use(x), p.use(y)
     if predicate in (0, 15):
-        return Expr("true" if predicate else "false", PRIMARY, "bool", (int(predicate > 0),) * 2)
+        return CExpr("true" if predicate else "false", PRIMARY, "bool", (int(predicate > 0),) * 2)
     if symbol := _ORDERED.get(predicate):
         return expr.binary(a, symbol, b, EQ if symbol in ("==", "!=") else REL, "bool", (0, 1), cheap=False)
     if symbol := _NEGATED.get(predicate):
@@ -201,7 +211,7 @@ def _compare(p: FunctionText, op: Operation) -> Expr:
 
 
 def _from_int(reading: Any) -> Row:
-    def row(p: FunctionText, op: Operation) -> Expr:
+    def row(p: FunctionText, op: Operation) -> CExpr:
         source, result = op.operands[0].type, op.results[0].type
         width = width_of(source, op)
         a = reading(p.use(op.operands[0]), width)
@@ -218,7 +228,7 @@ def _from_int(reading: Any) -> Row:
 def _to_int(reading: Any) -> Row:
     """Saturating, with NaN as 0: a refinement of MLIR's poison."""
 
-    def row(p: FunctionText, op: Operation) -> Expr:
+    def row(p: FunctionText, op: Operation) -> CExpr:
         width = width_of(op.results[0].type, op)
         source = "f64" if isinstance(op.operands[0].type, Float64Type) else "f32"
         sign = "s" if reading is signed else "u"
@@ -231,12 +241,12 @@ def _to_int(reading: Any) -> Row:
     return row
 
 
-def _extend(p: FunctionText, op: Operation) -> Expr:
+def _extend(p: FunctionText, op: Operation) -> CExpr:
     a = p.use(op.operands[0])
     return expr.cast("double", a, cheap=False) if _ctype(op) == "double" else a
 
 
-def _truncate(p: FunctionText, op: Operation) -> Expr:
+def _truncate(p: FunctionText, op: Operation) -> CExpr:
     a, result = p.use(op.operands[0]), op.results[0].type
     double = isinstance(op.operands[0].type, Float64Type)
     if is_half(result):
@@ -245,7 +255,7 @@ def _truncate(p: FunctionText, op: Operation) -> Expr:
     return expr.cast("float", a, cheap=False)
 
 
-def _bitcast(p: FunctionText, op: Operation) -> Expr:
+def _bitcast(p: FunctionText, op: Operation) -> CExpr:
     source, result = op.operands[0].type, op.results[0].type
     for type_ in (source, result):
         if not isinstance(type_, IntegerType) and not is_float(type_):

@@ -20,6 +20,7 @@ from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.lowering.printers.c_types import (
     SIGNED,
     UNSIGNED,
+    is_half,
     promotes_to_int,
     register_type,
     signed_range,
@@ -28,7 +29,7 @@ from tilefuse.lowering.printers.c_types import (
     unsigned_range,
     width_of,
 )
-from tilefuse.lowering.printers.expr import Expr
+from tilefuse.lowering.printers.expr import CExpr
 from tilefuse.lowering.printers.language import Language
 from tilefuse.lowering.printers.memrefs import Memory
 from tilefuse.lowering.printers.names import Names
@@ -61,8 +62,8 @@ class FunctionText(ABC):
         """How often a value is used by operations that are printed."""
         self.versions = 0
         """Calls so far that share no code with others."""
-        self._values: dict[SSAValue, Expr] = {}
-        self._pending: dict[SSAValue, Expr] = {}
+        self._values: dict[SSAValue, CExpr] = {}
+        self._pending: dict[SSAValue, CExpr] = {}
         self._vectors: dict[Attribute, Vector] = {}
         self._lines: list[str] = []
         self._indent = 1
@@ -76,7 +77,7 @@ class FunctionText(ABC):
     def print_block(self, block: Block) -> None:
         """Print the operations of a block."""
 
-    def use(self, value: SSAValue) -> Expr:
+    def use(self, value: SSAValue) -> CExpr:
         """Return the expression of a value; one that was waiting for its single use is printed here."""
         if value in self._pending:
             return self._pending.pop(value)
@@ -86,7 +87,7 @@ class FunctionText(ABC):
             raise PipelineError(f"a value of {kind} cannot be printed here", self.op)
         return self._values[value]
 
-    def converted(self, value: SSAValue) -> Expr:
+    def converted(self, value: SSAValue) -> CExpr:
         """The expression of a value for a variable or an element of the value's C type."""
         a = self.use(value)
         if isinstance(a.const, int) and isinstance(value.type, IntegerType) and a.ctype != "bool":
@@ -104,12 +105,19 @@ class FunctionText(ABC):
         return self.ctype(type_) if isinstance(type_, VectorType) else storage_type(type_, self.op)
 
     def vector(self, type_: Attribute, op: Operation) -> Vector:
-        """How a vector type is written; its definition will be printed."""
+        """The spelling of a vector type; its definition will be printed."""
         found = self._vectors.get(type_)
         if found is None:
             found = self._vectors[type_] = self.language.vector(as_type(VectorType[Any], type_), op)
         found.declare(self.prelude)
         return found
+
+    def lanes_of(self, op: Operation) -> Vector | None:
+        """How the vector that an op computes lane by lane is written, where the language computes vectors."""
+        type_ = op.results[0].type
+        if not self.language.computes_vectors or not isinstance(type_, VectorType) or is_half(type_.element_type):
+            return None
+        return self.vector(type_, op)
 
     def library(self, name: str) -> str:
         """Require a helper function; return its name, or that of what the language has in its place."""
@@ -124,7 +132,7 @@ class FunctionText(ABC):
         """Print one line."""
         self._lines.append("  " * self._indent + text)
 
-    def bind(self, a: Expr, value: SSAValue) -> Expr:
+    def bind(self, a: CExpr, value: SSAValue) -> CExpr:
         """Give `a` a variable, named after `value`."""
         name = self.names.fresh(value.name_hint or _plain_name(value.type))
         if not isinstance(value.type, IntegerType):
@@ -137,7 +145,7 @@ class FunctionText(ABC):
         interval = a.interval()
         return expr.name(name, ctype, interval=interval if expr.within(interval, (low, high)) else None)
 
-    def atom(self, a: Expr, value: SSAValue) -> Expr:
+    def atom(self, a: CExpr, value: SSAValue) -> CExpr:
         """`a` as something that may be printed twice."""
         return a if a.is_atom else self.bind(a, value)
 
@@ -156,16 +164,16 @@ class FunctionText(ABC):
         self._indent -= 1
         self.names.pop()
 
-    def variable(self, value: SSAValue, hint: str | None) -> Expr:
+    def variable(self, value: SSAValue, hint: str | None) -> CExpr:
         """A new variable that is assigned to."""
         ctype = self.ctype(value.type)
         return expr.name(self.names.fresh(value.name_hint or hint or "v"), ctype, mutable=True)
 
-    def set_value(self, value: SSAValue, a: Expr) -> None:
+    def set_value(self, value: SSAValue, a: CExpr) -> None:
         """Say how a value is written."""
         self._values[value] = a
 
-    def assign(self, targets: Sequence[Expr], values: Sequence[SSAValue]) -> None:
+    def assign(self, targets: Sequence[CExpr], values: Sequence[SSAValue]) -> None:
         """Assign all at once: no target changes before the values are computed."""
         sources = [self.converted(value) for value in values]
         self.flush_reads()
@@ -184,7 +192,7 @@ def _plain_name(type_: Attribute) -> str:
     return "i" if isinstance(type_, IndexType) else "v"
 
 
-def _variable_type(a: Expr, width: int) -> str:
+def _variable_type(a: CExpr, width: int) -> str:
     """The C type of a variable for an integer of `width` bits: the type of `a` if that holds its meaning."""
     interval = a.interval()
     if width == 1:
@@ -200,5 +208,5 @@ def _variable_type(a: Expr, width: int) -> str:
     return SIGNED[width] if expr.within(interval, signed_range(width)) else UNSIGNED[width]
 
 
-Row = Callable[[FunctionText, Operation], Expr]
+Row = Callable[[FunctionText, Operation], CExpr]
 """How an operation with one result is written as an expression."""

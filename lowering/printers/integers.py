@@ -1,6 +1,6 @@
 """Integer, index and i1 operations of `arith` and `math` as C expressions.
 
-Rows of the table at the end are `(printer, op) -> Expr`; see `expr.py` for how wrap-around and signedness
+Rows of the table at the end are `(printer, op) -> CExpr`; see `expr.py` for how wrap-around and signedness
 stay right. Arithmetic on `index` is plain signed C arithmetic: coordinates are promised not to overflow.
 """
 
@@ -19,7 +19,7 @@ from tilefuse.dialects.gpu_shuffle import ShuffleOp
 from tilefuse.lowering.printers.c_types import (
     SIGNED,
     UNSIGNED,
-    Interval,
+    IntRange,
     promotes_to_int,
     signed_range,
     type_range,
@@ -36,13 +36,14 @@ from tilefuse.lowering.printers.expr import (
     REL,
     SHIFT,
     XOR,
-    Expr,
+    CExpr,
 )
 from tilefuse.lowering.printers.function_text import FunctionText, Row
 from tilefuse.lowering.printers.readings import PRECEDENCE, literal, modular, signed, unsigned
+from tilefuse.lowering.printers.vectors import lanes_computed
 
 
-def _read(p: FunctionText, value: SSAValue, op: Operation, reading: Callable[[Expr, int], Expr]) -> Expr:
+def _read(p: FunctionText, value: SSAValue, op: Operation, reading: Callable[[CExpr, int], CExpr]) -> CExpr:
     """An operand as signed or unsigned; an index is signed already, and `uidx` when unsigned."""
     a = p.use(value)
     if isinstance(value.type, IndexType):
@@ -52,7 +53,7 @@ def _read(p: FunctionText, value: SSAValue, op: Operation, reading: Callable[[Ex
     return reading(a, width_of(value.type, op))
 
 
-def _as_index(a: Expr, reading: Callable[[Expr, int], Expr]) -> Expr:
+def _as_index(a: CExpr, reading: Callable[[CExpr, int], CExpr]) -> CExpr:
     """The result of an operation on index; computed as `uidx`, it becomes signed again."""
     return a if reading is signed else expr.cast("idx", a)
 
@@ -70,7 +71,9 @@ def _no_bool(op: Operation) -> None:
 
 
 def _arithmetic(symbol: str) -> Row:
-    def row(p: FunctionText, op: Operation) -> Expr:
+    def row(p: FunctionText, op: Operation) -> CExpr:
+        if (lanes := p.lanes_of(op)) is not None:
+            return lanes_computed(p, op, symbol, PRECEDENCE[symbol], lanes)
         a, b = (p.use(operand) for operand in op.operands)
         type_ = op.results[0].type
         if isinstance(type_, IndexType):
@@ -88,7 +91,7 @@ def _arithmetic(symbol: str) -> Row:
 def _bitwise(symbol: str) -> Row:
     prec = {"&": BITAND, "|": BITOR, "^": XOR}[symbol]
 
-    def row(p: FunctionText, op: Operation) -> Expr:
+    def row(p: FunctionText, op: Operation) -> CExpr:
         type_ = op.results[0].type
         if _is_bool(type_):
             return _logical(p, op, symbol, prec)
@@ -105,7 +108,7 @@ def _bitwise(symbol: str) -> Row:
     return row
 
 
-def _logical(p: FunctionText, op: Operation, symbol: str, prec: int) -> Expr:
+def _logical(p: FunctionText, op: Operation, symbol: str, prec: int) -> CExpr:
     """i1: `&&` reads best, but it branches; so only for cheap operands, which nothing is lost by skipping."""
     a, b = (p.use(operand) for operand in op.operands)
     if symbol == "^":
@@ -117,7 +120,7 @@ def _logical(p: FunctionText, op: Operation, symbol: str, prec: int) -> Expr:
     return expr.binary(a, symbol, b, prec, "bool", (0, 1))
 
 
-def _shift_left(p: FunctionText, op: Operation) -> Expr:
+def _shift_left(p: FunctionText, op: Operation) -> CExpr:
     _no_bool(op)
     a, by = p.use(op.operands[0]), _read(p, op.operands[1], op, unsigned)
     type_ = op.results[0].type
@@ -132,8 +135,8 @@ def _shift_left(p: FunctionText, op: Operation) -> Expr:
     return expr.binary(a, "<<", by, SHIFT, wide)
 
 
-def _shift_right(reading: Callable[[Expr, int], Expr]) -> Row:
-    def row(p: FunctionText, op: Operation) -> Expr:
+def _shift_right(reading: Callable[[CExpr, int], CExpr]) -> Row:
+    def row(p: FunctionText, op: Operation) -> CExpr:
         _no_bool(op)
         a, by = _read(p, op.operands[0], op, reading), _read(p, op.operands[1], op, unsigned)
         if isinstance(op.results[0].type, IndexType):
@@ -149,7 +152,7 @@ def _shift_right(reading: Callable[[Expr, int], Expr]) -> Row:
     return row
 
 
-def _promoted(*parts: Expr) -> str:
+def _promoted(*parts: CExpr) -> str:
     """The type that C gives to arithmetic on these."""
     for ctype in (UNSIGNED[64], SIGNED[64], UNSIGNED[32]):
         if any(part.ctype == ctype for part in parts):
@@ -160,8 +163,8 @@ def _promoted(*parts: Expr) -> str:
 # --- division -----------------------------------------------------------------------------------------------
 
 
-def _division(symbol: str, reading: Callable[[Expr, int], Expr]) -> Row:
-    def row(p: FunctionText, op: Operation) -> Expr:
+def _division(symbol: str, reading: Callable[[CExpr, int], CExpr]) -> Row:
+    def row(p: FunctionText, op: Operation) -> CExpr:
         _no_bool(op)
         a, b = (_read(p, operand, op, reading) for operand in op.operands)
         if isinstance(op.results[0].type, IndexType):
@@ -178,8 +181,8 @@ def _division(symbol: str, reading: Callable[[Expr, int], Expr]) -> Row:
     return row
 
 
-def _rounding_division(kind: str, reading: Callable[[Expr, int], Expr]) -> Row:
-    def row(p: FunctionText, op: Operation) -> Expr:
+def _rounding_division(kind: str, reading: Callable[[CExpr, int], CExpr]) -> Row:
+    def row(p: FunctionText, op: Operation) -> CExpr:
         _no_bool(op)
         a, b = (_read(p, operand, op, reading) for operand in op.operands)
         type_ = op.results[0].type
@@ -199,10 +202,10 @@ def _library_int(
     kind: str,
     type_: Attribute,
     op: Operation,
-    reading: Callable[[Expr, int], Expr],
-    args: tuple[Expr, ...],
-    interval: Interval | None = None,
-) -> Expr:
+    reading: Callable[[CExpr, int], CExpr],
+    args: tuple[CExpr, ...],
+    interval: IntRange | None = None,
+) -> CExpr:
     """A call of the helper of this kind for the type: `min_u8`, `floordiv_idx`, `abs_s32`."""
     if isinstance(type_, IndexType):
         suffix = "idx" if reading is signed else "uidx"
@@ -212,10 +215,10 @@ def _library_int(
     return expr.call(p.library(f"{kind}_{suffix}"), args, ctype, interval, cheap=True)
 
 
-def _extremum(kind: str, reading: Callable[[Expr, int], Expr]) -> Row:
+def _extremum(kind: str, reading: Callable[[CExpr, int], CExpr]) -> Row:
     pick = min if kind == "min" else max
 
-    def row(p: FunctionText, op: Operation) -> Expr:
+    def row(p: FunctionText, op: Operation) -> CExpr:
         _no_bool(op)
         a, b = (_read(p, operand, op, reading) for operand in op.operands)
         type_ = op.results[0].type
@@ -232,7 +235,7 @@ def _extremum(kind: str, reading: Callable[[Expr, int], Expr]) -> Row:
 _COMPARISONS = ("==", "!=", "<", "<=", ">", ">=", "<", "<=", ">", ">=")
 
 
-def _compare(p: FunctionText, op: Operation) -> Expr:
+def _compare(p: FunctionText, op: Operation) -> CExpr:
     predicate = as_type(arith.CmpiOp, op).predicate.value.data
     symbol = _COMPARISONS[predicate]
     type_ = op.operands[0].type
@@ -246,7 +249,7 @@ def _compare(p: FunctionText, op: Operation) -> Expr:
     return expr.binary(a, symbol, b, EQ if predicate < 2 else REL, "bool", (0, 1))
 
 
-def _may_be_clamped(p: FunctionText, op: Operation, a: Expr, b: Expr) -> bool:
+def _may_be_clamped(p: FunctionText, op: Operation, a: CExpr, b: CExpr) -> bool:
     """Whether an equation is printed with care, as a number of up to 32 bits may be clamped to 0 and the other one.
 
     Of pixels that cannot be seen: they may be computed in another stage.
@@ -259,7 +262,7 @@ def _may_be_clamped(p: FunctionText, op: Operation, a: Expr, b: Expr) -> bool:
     return width_of(type_, op) in (8, 16, 32)
 
 
-def _same_reading(p: FunctionText, op: Operation, x: SSAValue, y: SSAValue, type_: Attribute) -> tuple[Expr, Expr]:
+def _same_reading(p: FunctionText, op: Operation, x: SSAValue, y: SSAValue, type_: Attribute) -> tuple[CExpr, CExpr]:
     """Two integers of one type, both read as signed or both as unsigned, whichever needs no cast."""
     a, b = p.use(x), p.use(y)
     if isinstance(type_, IndexType):
@@ -270,7 +273,7 @@ def _same_reading(p: FunctionText, op: Operation, x: SSAValue, y: SSAValue, type
     return unsigned(a, width), unsigned(b, width)
 
 
-def _select(p: FunctionText, op: Operation) -> Expr:
+def _select(p: FunctionText, op: Operation) -> CExpr:
     condition, x, y = op.operands
     type_ = op.results[0].type
     if not isinstance(condition.type, IntegerType):
@@ -297,8 +300,8 @@ def _only_travels(op: Operation) -> bool:
     )
 
 
-def _extend(reading: Callable[[Expr, int], Expr]) -> Row:
-    def row(p: FunctionText, op: Operation) -> Expr:
+def _extend(reading: Callable[[CExpr, int], CExpr]) -> Row:
+    def row(p: FunctionText, op: Operation) -> CExpr:
         if _only_travels(op):
             return p.use(op.operands[0])
         a = _read(p, op.operands[0], op, reading)
@@ -312,7 +315,7 @@ def _extend(reading: Callable[[Expr, int], Expr]) -> Row:
     return row
 
 
-def _truncate(p: FunctionText, op: Operation) -> Expr:
+def _truncate(p: FunctionText, op: Operation) -> CExpr:
     a = p.use(op.operands[0])
     width = width_of(op.results[0].type, op)
     if isinstance(a.const, int):
@@ -326,13 +329,13 @@ def _truncate(p: FunctionText, op: Operation) -> Expr:
     return a
 
 
-def _index_cast(p: FunctionText, op: Operation) -> Expr:
+def _index_cast(p: FunctionText, op: Operation) -> CExpr:
     value, result = op.operands[0], op.results[0]
     if isinstance(result.type, IndexType):
         a = _read(p, value, op, signed)
         small = promotes_to_int(a.ctype)
         if isinstance(a.const, int) or (small and p.index_bits == 32):
-            return Expr(a.text, a.prec, "idx", None, a.const, a.reads, a.cheap, a.mutable)
+            return CExpr(a.text, a.prec, "idx", None, a.const, a.reads, a.cheap, a.mutable)
         return expr.cast("idx", a)
     a, width = p.use(value), width_of(result.type, op)
     if isinstance(a.const, int):
@@ -344,10 +347,10 @@ def _index_cast(p: FunctionText, op: Operation) -> Expr:
         return expr.cast(SIGNED[64], a)
     if p.index_bits == 64:
         return expr.cast("int", a, expr.INT_RANGE)
-    return Expr(a.text, a.prec, "int", expr.INT_RANGE, None, a.reads, a.cheap, a.mutable)
+    return CExpr(a.text, a.prec, "int", expr.INT_RANGE, None, a.reads, a.cheap, a.mutable)
 
 
-def _absolute(p: FunctionText, op: Operation) -> Expr:
+def _absolute(p: FunctionText, op: Operation) -> CExpr:
     _no_bool(op)
     a = _read(p, op.operands[0], op, signed)
     type_ = op.results[0].type
@@ -361,7 +364,7 @@ def _absolute(p: FunctionText, op: Operation) -> Expr:
 
 
 def _count_bits(kind: str) -> Row:
-    def row(p: FunctionText, op: Operation) -> Expr:
+    def row(p: FunctionText, op: Operation) -> CExpr:
         _no_bool(op)
         a = _read(p, op.operands[0], op, unsigned)
         type_ = op.results[0].type

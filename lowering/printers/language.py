@@ -10,7 +10,7 @@ from xdsl.dialects import func, scf
 from xdsl.dialects.builtin import MemRefType, VectorType
 from xdsl.ir import Operation
 
-from tilefuse.lowering.printers.expr import Expr
+from tilefuse.lowering.printers.expr import CExpr
 from tilefuse.lowering.printers.library import Helper
 from tilefuse.lowering.printers.prelude import Prelude
 from tilefuse.lowering.printers.vector_types import Vector
@@ -40,6 +40,8 @@ class Language(ABC):
     """Whether registers are 32 bits wide at least, so that wrapping to fewer is an instruction."""
     pairs: ClassVar[bool] = False
     """Whether vectors of two 16-bit integers are computed in one register."""
+    computes_vectors: ClassVar[bool] = False
+    """Whether + - * take vectors, lane by lane."""
     kernels_overlap: ClassVar[bool] = False
     """Whether a kernel may start before the one before it has ended (`nvvm.griddepcontrol`)."""
     library: ClassVar[dict[str, Helper]]
@@ -61,7 +63,7 @@ class Language(ABC):
         """The built-in value that takes the place of a loop of this `kernel.level`, or None: print a loop."""
 
     @abstractmethod
-    def loop_pragmas(self, loop: scf.ForOp, counts: Sequence[Expr]) -> list[str]:
+    def loop_pragmas(self, loop: scf.ForOp, counts: Sequence[CExpr]) -> list[str]:
         """Pragmas in front of a loop; `counts`: rounds of the loops of `shared_out`."""
 
     def shared_out(self, loop: scf.ForOp) -> list[scf.ForOp]:
@@ -70,10 +72,10 @@ class Language(ABC):
 
     @abstractmethod
     def math(self, function: str) -> str:
-        """How the C library's function is called."""
+        """The name of the C library's function."""
 
     @abstractmethod
-    def rsqrt(self, prelude: Prelude, a: Expr, ctype: str) -> Expr:
+    def rsqrt(self, prelude: Prelude, a: CExpr, ctype: str) -> CExpr:
         """1 / sqrt(a)."""
 
     def print_line(self, prelude: Prelude, arguments: Sequence[str], longest: int) -> str:
@@ -81,7 +83,7 @@ class Language(ABC):
         prelude.includes.add("stdio.h")
         return f"printf({', '.join(arguments)});"
 
-    def apart(self, prelude: Prelude, argument: str, version: int) -> str:
+    def opaque(self, prelude: Prelude, argument: str, version: int) -> str:
         """An argument of a call that is to share no code with other calls of the function (`kernel.no_cse`)."""
         return argument
 
@@ -91,4 +93,4 @@ class Language(ABC):
 
     @abstractmethod
     def vector(self, type_: VectorType, op: Operation) -> Vector:
-        """How a vector type is written."""
+        """The spelling of a vector type."""

@@ -14,7 +14,7 @@ import tilefuse.lowering.printers.expr as expr
 from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.memref_prefetch import PrefetchOp
 from tilefuse.lowering.printers.c_types import UNSIGNED, is_half, register_type, short_name
-from tilefuse.lowering.printers.expr import ADD, EQ, MUL, POSTFIX, Expr
+from tilefuse.lowering.printers.expr import ADD, EQ, MUL, POSTFIX, CExpr
 from tilefuse.lowering.printers.function_text import FunctionText, Row
 from tilefuse.lowering.printers.memrefs import PRIVATE, SHARED, Memory, space_of
 from tilefuse.lowering.printers.readings import literal
@@ -43,7 +43,7 @@ def parameter(p: FunctionText, value: BlockArgument, written: bool) -> list[str]
     text = [f"{const}{p.storage(type_.element_type)}* __restrict__ {name}"]
     passed = [name]
 
-    def dynamic(letter: str, dim: int) -> Expr:
+    def dynamic(letter: str, dim: int) -> CExpr:
         passed.append(size := p.names.fresh(f"{name}_{letter}{dim}"))
         text.append(f"idx {size}")
         return expr.name(size, "idx")
@@ -67,7 +67,7 @@ def _strides(type_: MemRefType[Any], op: Operation) -> Sequence[int | None] | No
     return strides
 
 
-def _product(sizes: Iterable[Expr]) -> Expr:
+def _product(sizes: Iterable[CExpr]) -> CExpr:
     result = literal(1, 64)
     for size in sizes:
         result = _times(result, size)
@@ -158,7 +158,7 @@ def memory_of(p: FunctionText, value: SSAValue, op: Operation) -> Memory:
     return p.memories[value]
 
 
-def _times(a: Expr, b: Expr) -> Expr:
+def _times(a: CExpr, b: CExpr) -> CExpr:
     if a.const == 0 or b.const == 1:
         return a
     if b.const == 0 or a.const == 1:
@@ -168,7 +168,7 @@ def _times(a: Expr, b: Expr) -> Expr:
     return expr.binary(a, "*", b, MUL, "idx")
 
 
-def _plus(a: Expr, b: Expr) -> Expr:
+def _plus(a: CExpr, b: CExpr) -> CExpr:
     if a.const == 0:
         return b
     if b.const == 0:
@@ -179,7 +179,7 @@ def _plus(a: Expr, b: Expr) -> Expr:
     return expr.derived(f"{a.wrapped(ADD)} + {b.wrapped(ADD)}", ADD, "idx", (a, b))
 
 
-def element(p: FunctionText, value: SSAValue, indices: Iterable[SSAValue], op: Operation) -> Expr:
+def element(p: FunctionText, value: SSAValue, indices: Iterable[SSAValue], op: Operation) -> CExpr:
     """`in[y * in_s0 + x]` or `tile[y][x]`, an lvalue."""
     memory = memory_of(p, value, op)
     where = [p.use(index) for index in indices]
@@ -193,11 +193,11 @@ def element(p: FunctionText, value: SSAValue, indices: Iterable[SSAValue], op: O
     return expr.derived(f"{memory.name}[{offset.text}]", POSTFIX, ctype, (offset,), cheap=False)
 
 
-def _reading(a: Expr) -> Expr:
-    return Expr(a.text, a.prec, a.ctype, a.range, None, True, False, a.mutable)
+def _reading(a: CExpr) -> CExpr:
+    return CExpr(a.text, a.prec, a.ctype, a.range, None, True, False, a.mutable)
 
 
-def _load(p: FunctionText, op: Operation) -> Expr:
+def _load(p: FunctionText, op: Operation) -> CExpr:
     op = as_type(memref.LoadOp, op)
     type_ = op.res.type
     a = _reading(element(p, op.memref, op.indices, op))
@@ -226,12 +226,12 @@ def print_prefetch(p: FunctionText, op: Operation) -> None:
     p.line(f"{p.library(f'prefetch_l{op.level}')}({address(at).text});")
 
 
-def address(a: Expr) -> Expr:
+def address(a: CExpr) -> CExpr:
     """`&in[i]`, of an lvalue."""
     return expr.unary("&", a, f"{a.ctype}*")
 
 
-def _vector_load(p: FunctionText, op: Operation) -> Expr:
+def _vector_load(p: FunctionText, op: Operation) -> CExpr:
     op = as_type(vector.LoadOp, op)
     v = p.vector(op.result.type, op)
     return _reading(expr.call(v.helper(p.prelude, "load"), (address(element(p, op.base, op.indices, op)),), v.ctype))
@@ -268,7 +268,7 @@ def print_masked_store(p: FunctionText, op: Operation) -> None:
         p.line(f"if ({mask.text}) {v.helper(p.prelude, 'store')}({target.text}, {value.text});")
 
 
-def _dim(p: FunctionText, op: Operation) -> Expr:
+def _dim(p: FunctionText, op: Operation) -> CExpr:
     op = as_type(memref.DimOp, op)
     which, memory = p.use(op.index).const, memory_of(p, op.source, op)
     if not isinstance(which, int) or not 0 <= which < len(memory.extents):
@@ -276,7 +276,7 @@ def _dim(p: FunctionText, op: Operation) -> Expr:
     return memory.extents[which]
 
 
-def _pointer(p: FunctionText, op: Operation) -> Expr:
+def _pointer(p: FunctionText, op: Operation) -> CExpr:
     """The address as a number; with 32-bit `idx` its low bits, which is what alignment asks for."""
     op = as_type(memref.ExtractAlignedPointerAsIndexOp, op)
     name = memory_of(p, op.source, op).name

@@ -14,7 +14,7 @@ from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 from tilefuse.dialects.memref_atomics import AtomicRMWOp
 from tilefuse.dialects.nvgpu import DeviceAsyncCopyOp
 from tilefuse.lowering.printers.c_types import byte_size
-from tilefuse.lowering.printers.expr import Expr
+from tilefuse.lowering.printers.expr import CExpr
 from tilefuse.lowering.printers.operations import operations_in
 
 SHARED, PRIVATE = 3, 5
@@ -26,8 +26,8 @@ class Memory:
 
     name: str
     type: MemRefType[Any]
-    extents: tuple[Expr, ...]
-    strides: tuple[Expr, ...] | None
+    extents: tuple[CExpr, ...]
+    strides: tuple[CExpr, ...] | None
     """In elements; None for a C array."""
     passed: tuple[str, ...]
     """What a call passes for it."""

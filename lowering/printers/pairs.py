@@ -14,7 +14,7 @@ from xdsl.ir import Operation, SSAValue
 import tilefuse.lowering.printers.expr as expr
 from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.lowering.printers.c_types import byte_size
-from tilefuse.lowering.printers.expr import ADD, BITAND, BITOR, COND, MUL, PRIMARY, SHIFT, UNARY, XOR, Expr
+from tilefuse.lowering.printers.expr import ADD, BITAND, BITOR, COND, MUL, PRIMARY, SHIFT, UNARY, XOR, CExpr
 from tilefuse.lowering.printers.function_text import FunctionText, Row
 
 _WORD = "unsigned int"
@@ -38,16 +38,16 @@ def _splat(value: SSAValue) -> int | None:
     return numbers.pop() if len(numbers) == 1 else None
 
 
-def _literal(number: int) -> Expr:
+def _literal(number: int) -> CExpr:
     text = f"0x{number:x}u" if number > 9 else f"{number}u"
-    return Expr(text, PRIMARY, _WORD, (number, number), number)
+    return CExpr(text, PRIMARY, _WORD, (number, number), number)
 
 
-def _twice(number: int) -> Expr:
+def _twice(number: int) -> CExpr:
     return _literal(number * 0x10001)
 
 
-def _constant(p: FunctionText, op: Operation) -> Expr:
+def _constant(p: FunctionText, op: Operation) -> CExpr:
     number = _splat(op.results[0])
     if number is None:
         raise PipelineError("arith.constant: only splat vectors are printed", op)
@@ -59,13 +59,13 @@ def _no_wrap(op: Operation) -> bool:
     return arith.IntegerOverflowFlag.NUW in flags
 
 
-def _operands(p: FunctionText, op: Operation) -> tuple[Expr, Expr]:
+def _operands(p: FunctionText, op: Operation) -> tuple[CExpr, CExpr]:
     a, b = (p.use(operand) for operand in op.operands)
     return a, b
 
 
 def _sum(symbol: str, wrapping: str) -> Row:
-    def row(p: FunctionText, op: Operation) -> Expr:
+    def row(p: FunctionText, op: Operation) -> CExpr:
         a, b = _operands(p, op)
         if _no_wrap(op):
             return expr.binary(a, symbol, b, ADD, _WORD)
@@ -74,7 +74,7 @@ def _sum(symbol: str, wrapping: str) -> Row:
     return row
 
 
-def _product(p: FunctionText, op: Operation) -> Expr:
+def _product(p: FunctionText, op: Operation) -> CExpr:
     a, b = _operands(p, op)
     if _no_wrap(op):
         for factor, other in ((_splat(op.operands[1]), a), (_splat(op.operands[0]), b)):
@@ -84,32 +84,32 @@ def _product(p: FunctionText, op: Operation) -> Expr:
 
 
 def _bitwise(symbol: str, prec: int) -> Row:
-    def row(p: FunctionText, op: Operation) -> Expr:
+    def row(p: FunctionText, op: Operation) -> CExpr:
         a, b = _operands(p, op)
         return expr.binary(a, symbol, b, prec, _WORD)
 
     return row
 
 
-def _shift_right(p: FunctionText, op: Operation) -> Expr:
+def _shift_right(p: FunctionText, op: Operation) -> CExpr:
     by = _splat(op.operands[1])
     if by is None or by > 15:
         raise PipelineError("arith.shrui: pairs are shifted by a constant below 16", op)
     a = p.use(op.operands[0])
     if by == 8:  # one instruction
         return expr.call("__byte_perm", (a, _literal(0), _literal(0x4341)), _WORD)
-    moved = expr.binary(a, ">>", Expr(str(by), PRIMARY, "int", (by, by), by), SHIFT, _WORD)
+    moved = expr.binary(a, ">>", CExpr(str(by), PRIMARY, "int", (by, by), by), SHIFT, _WORD)
     return expr.binary(moved, "&", _twice(0xFFFF >> by), BITAND, _WORD)
 
 
 def _extreme(function: str) -> Row:
-    def row(p: FunctionText, op: Operation) -> Expr:
+    def row(p: FunctionText, op: Operation) -> CExpr:
         return expr.call(function, _operands(p, op), _WORD)
 
     return row
 
 
-def _select(p: FunctionText, op: Operation) -> Expr:
+def _select(p: FunctionText, op: Operation) -> CExpr:
     condition, a, b = (p.use(operand) for operand in op.operands)
     text = f"{condition.wrapped(COND + 1)} ? {a.wrapped(COND + 1)} : {b.wrapped(COND)}"
     return expr.derived(text, COND, _WORD, (condition, a, b))
@@ -133,7 +133,7 @@ def _helper(p: FunctionText, name: str) -> str:
 # --- rows of bytes ------------------------------------------------------------------------------------------
 
 
-def _shuffle(p: FunctionText, op: Operation) -> Expr:
+def _shuffle(p: FunctionText, op: Operation) -> CExpr:
     """Each word of the result is taken from at most two words of the operands."""
     op = as_type(vector.ShuffleOp, op)
     source, target = p.vector(op.v1.type, op), p.vector(op.result.type, op)
@@ -167,7 +167,7 @@ def _word(parts: list[str], places: list[tuple[int, int]], op: Operation) -> str
     return f"__byte_perm({used[0]}, {used[-1] if len(used) > 1 else 0}, 0x{selector:04x})"
 
 
-def _bitcast(p: FunctionText, op: Operation) -> Expr:
+def _bitcast(p: FunctionText, op: Operation) -> CExpr:
     """Print nothing: the words are the same."""
     op = as_type(vector.BitcastOp, op)
     a, target = p.use(op.source), p.vector(op.result.type, op)
@@ -177,7 +177,7 @@ def _bitcast(p: FunctionText, op: Operation) -> Expr:
 
 
 def _funnel_shift(function: str) -> Row:
-    def row(p: FunctionText, op: Operation) -> Expr:
+    def row(p: FunctionText, op: Operation) -> CExpr:
         if not p.language.pairs:
             raise PipelineError(f"{op.name} is not printed as {p.language.name}{_HINT}", op)
         high, low, amount = (p.converted(operand) for operand in op.operands)

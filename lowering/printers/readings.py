@@ -3,29 +3,29 @@
 from __future__ import annotations
 
 import tilefuse.lowering.printers.expr as expr
-from tilefuse.lowering.printers.c_types import SIGNED, UNSIGNED, Interval, signed_range, unsigned_range
-from tilefuse.lowering.printers.expr import ADD, MUL, UNARY, Expr
+from tilefuse.lowering.printers.c_types import SIGNED, UNSIGNED, IntRange, signed_range, unsigned_range
+from tilefuse.lowering.printers.expr import ADD, MUL, UNARY, CExpr
 
 PRECEDENCE = {"+": ADD, "-": ADD, "*": MUL}
 
 
-def literal(value: int, width: int) -> Expr:
+def literal(value: int, width: int) -> CExpr:
     """An integer constant whose C value is `value`, of a C type that holds it."""
     wide = width == 64
     if value == -(2**63):
-        return Expr("(-9223372036854775807ll - 1)", expr.PRIMARY, "long long", (value, value), value)
+        return CExpr("(-9223372036854775807ll - 1)", expr.PRIMARY, "long long", (value, value), value)
     if value == -(2**31) and not wide:
-        return Expr("(-2147483647 - 1)", expr.PRIMARY, "int", (value, value), value)
+        return CExpr("(-2147483647 - 1)", expr.PRIMARY, "int", (value, value), value)
     if -(2**31) < value < 2**31:
         suffix, ctype = "", "int"
     elif wide:
         suffix, ctype = ("ull", UNSIGNED[64]) if value >= 2**63 else ("ll", SIGNED[64])
     else:
         suffix, ctype = "u", UNSIGNED[32]
-    return Expr(f"{value}{suffix}", UNARY if value < 0 else expr.PRIMARY, ctype, (value, value), value)
+    return CExpr(f"{value}{suffix}", UNARY if value < 0 else expr.PRIMARY, ctype, (value, value), value)
 
 
-def unsigned(a: Expr, width: int) -> Expr:
+def unsigned(a: CExpr, width: int) -> CExpr:
     """`a` with the C value of its `width` bits read as unsigned."""
     if isinstance(a.const, int):
         return literal(a.const % 2**width, width)
@@ -34,7 +34,7 @@ def unsigned(a: Expr, width: int) -> Expr:
     return expr.cast(UNSIGNED[width], a, unsigned_range(width))
 
 
-def signed(a: Expr, width: int) -> Expr:
+def signed(a: CExpr, width: int) -> CExpr:
     """`a` with the C value of its `width` bits read as signed, in a type that C compares as signed."""
     low, high = signed_range(width)
     if isinstance(a.const, int):
@@ -47,7 +47,7 @@ def signed(a: Expr, width: int) -> Expr:
     return expr.cast(SIGNED[width], a, a.interval() if fits else (low, high))
 
 
-def _interval(symbol: str, a: Interval, b: Interval) -> Interval:
+def _interval(symbol: str, a: IntRange, b: IntRange) -> IntRange:
     if symbol == "+":
         return a[0] + b[0], a[1] + b[1]
     if symbol == "-":
@@ -56,7 +56,7 @@ def _interval(symbol: str, a: Interval, b: Interval) -> Interval:
     return min(corners), max(corners)
 
 
-def modular(a: Expr, symbol: str, b: Expr, width: int) -> Expr:
+def modular(a: CExpr, symbol: str, b: CExpr, width: int) -> CExpr:
     """`a + b`, `a - b` or `a * b` modulo 2^width: in `int` where that cannot overflow, else in unsigned."""
     if symbol == "+" and isinstance(b.const, int) and b.const < 0:
         symbol, b = "-", literal(-b.const, width)

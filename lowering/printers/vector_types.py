@@ -11,14 +11,14 @@ from xdsl.ir import Attribute, Operation
 
 import tilefuse.lowering.printers.expr as expr
 from tilefuse.lowering.printers.c_types import is_half, register_type, short_name, unsigned_range
-from tilefuse.lowering.printers.expr import Expr
+from tilefuse.lowering.printers.expr import CExpr
 from tilefuse.lowering.printers.library import Helper
 from tilefuse.lowering.printers.prelude import Prelude
 
 
 @dataclass(frozen=True)
 class Vector:
-    """How one vector type is written. The helpers load, store and make one; `lane_texts` select a lane of `{}`."""
+    """Spelling of one vector type. The helpers load, store and make one; `lane_texts` select a lane of `{}`."""
 
     ctype: str
     element: Attribute
@@ -49,11 +49,11 @@ class Vector:
         if self.helpers["type"].text:
             prelude.require_type(self.ctype, self.helpers["type"].text)
 
-    def splat(self, prelude: Prelude, element: Expr) -> Expr:
+    def splat(self, prelude: Prelude, element: CExpr) -> CExpr:
         """A vector of one value."""
         return expr.call(self.helper(prelude, "splat"), (element,), self.ctype)
 
-    def make(self, prelude: Prelude, elements: Sequence[Expr]) -> Expr:
+    def make(self, prelude: Prelude, elements: Sequence[CExpr]) -> CExpr:
         """A vector of these values."""
         if self.word_texts and len(elements) == 1:
             return elements[0]
@@ -64,19 +64,19 @@ class Vector:
         """Whether elements may have something above them in their registers, which `join` leaves behind."""
         return "join" in self.helpers
 
-    def _any_wrapped(self, elements: Sequence[Expr]) -> bool:
+    def _any_wrapped(self, elements: Sequence[CExpr]) -> bool:
         if not self.joins:
             return False
         values = unsigned_range(as_type(IntegerType, self.element).width.data)
         return not all(expr.within(a.interval(), values) for a in elements)
 
-    def into(self, prelude: Prelude, element: Expr, op: Operation) -> Expr:
+    def into(self, prelude: Prelude, element: CExpr, op: Operation) -> CExpr:
         """A scalar as it is kept in a vector (halves as 16 bits)."""
         if is_half(self.element):
             return expr.call(prelude.library(f"f32_to_{short_name(self.element, op)}"), (element,), "unsigned short")
         return element
 
-    def lane(self, prelude: Prelude, a: Expr, index: int, op: Operation) -> Expr:
+    def lane(self, prelude: Prelude, a: CExpr, index: int, op: Operation) -> CExpr:
         """Element `index` as a scalar."""
         ctype, template = register_type(self.element, op), self.lane_texts[index]
         if self.joins and template in self.word_texts:

@@ -1,4 +1,4 @@
-"""Vectors: moved with one load or store, and taken apart into scalars; there is no arithmetic on them."""
+"""Vectors: moved with one load or store, and taken apart into scalars; in C, + - * of them, too."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from xdsl.dialects import vector
 from xdsl.dialects.builtin import VectorType
 from xdsl.ir import Operation, SSAValue
 
+import tilefuse.lowering.printers.expr as expr
 from tilefuse.dialects.diagnostics import PipelineError
-from tilefuse.lowering.printers.expr import Expr
+from tilefuse.lowering.printers.expr import CExpr
 from tilefuse.lowering.printers.function_text import FunctionText, Row
+from tilefuse.lowering.printers.vector_types import Vector
 
 
 def _lane_index(op: vector.ExtractOp | vector.InsertOp) -> int:
@@ -20,7 +22,7 @@ def _lane_index(op: vector.ExtractOp | vector.InsertOp) -> int:
     return position[0]
 
 
-def _extract(p: FunctionText, op: Operation) -> Expr:
+def _extract(p: FunctionText, op: Operation) -> CExpr:
     op = as_type(vector.ExtractOp, op)
     if isinstance(op.result.type, VectorType):
         raise PipelineError("vector.extract: only scalars are taken out of a vector", op)
@@ -29,7 +31,7 @@ def _extract(p: FunctionText, op: Operation) -> Expr:
     return p.vector(op.vector.type, op).lane(p.prelude, a, index, op)
 
 
-def _insert(p: FunctionText, op: Operation) -> Expr:
+def _insert(p: FunctionText, op: Operation) -> CExpr:
     """A chain of insertions that fills all lanes makes a vector."""
     op = as_type(vector.InsertOp, op)
     v = p.vector(op.result.type, op)
@@ -51,7 +53,7 @@ def is_mask(value: SSAValue) -> bool:
     )
 
 
-def _broadcast(p: FunctionText, op: Operation) -> Expr:
+def _broadcast(p: FunctionText, op: Operation) -> CExpr:
     op = as_type(vector.BroadcastOp, op)
     if isinstance(op.source.type, VectorType):
         raise PipelineError("vector.broadcast: only scalars are broadcast", op)
@@ -59,6 +61,12 @@ def _broadcast(p: FunctionText, op: Operation) -> Expr:
         return p.use(op.source)  # masks are printed as the one condition of all lanes
     v = p.vector(op.vector.type, op)
     return v.splat(p.prelude, v.into(p.prelude, p.converted(op.source), op))
+
+
+def lanes_computed(p: FunctionText, op: Operation, symbol: str, prec: int, v: Vector) -> CExpr:
+    """`a + b` of vectors. Elements of integers are unsigned, so that they wrap."""
+    a, b = (p.use(operand) for operand in op.operands)
+    return expr.binary(a, symbol, b, prec, v.ctype, cheap=False)
 
 
 VECTOR_ROWS: dict[str, Row] = {

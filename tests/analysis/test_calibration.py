@@ -19,7 +19,7 @@ def folder(tmp_path, monkeypatch):
 
 
 def test_a_file_comes_back_as_it_was_written(tmp_path):
-    given = Calibration(barrier=123.5, apart=0.25)
+    given = Calibration(barrier=123.5, desynchronized=0.25)
     path = tmp_path / "some.toml"
     path.write_text(calibration_text(given, "of a test"))
     assert read_calibration(path) == given

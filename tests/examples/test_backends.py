@@ -57,6 +57,7 @@ def test_schedules_of_a_gpu_agree_bit_for_bit(name, shape, photo):
         np.testing.assert_array_equal(program(array), reference(array))
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("name", ["blur_f32", "harris", "unsharp", "stencil9"])
 def test_contraction_stays_within_a_few_ulp_of_the_largest_value(name, photo):
     # A contracted product is rounded once less: each of at most some thirty roundings on the way to a result

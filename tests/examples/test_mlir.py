@@ -19,6 +19,7 @@ def test_files_are_up_to_date():
     assert not differing, "run `python examples/_all.py`"
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("name", sorted(set(QUICK) & set(EXAMPLES)))
 def test_file_computes_what_the_python_text_does(name, photo):
     example = EXAMPLES[name]

@@ -9,7 +9,7 @@ from variants import QUICK
 
 from tilefuse.lowering.printers import print_c
 from tilefuse.passes.pipeline import lowering_passes, run_passes, standard_passes
-from tilefuse.runtime.cpu import _FLAGS
+from tilefuse.runtime.cpu import _FLAGS, _OPTIONAL_FLAGS
 
 NAMES = ("blur_f32", "blur_u16", "blur_u8", "binomial", "unsharp", "harris", "canny", "stencil9")
 
@@ -34,7 +34,8 @@ def vectorised_lines(text, folder):
     """Lines at which GCC says that it has vectorised a loop: of one of its statements, as a rule the first."""
     source = folder / "kernels.c"
     source.write_text(text + "\n")
-    command = ["gcc", *_FLAGS, "-fopenmp", "-fopt-info-vec-optimized", "-o", folder / "kernels.so", source, "-lm"]
+    flags = [*_FLAGS, *_OPTIONAL_FLAGS, "-fopenmp", "-fopt-info-vec-optimized"]
+    command = ["gcc", *flags, "-o", folder / "kernels.so", source, "-lm"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     return {int(n) for n in re.findall(r":(\d+):\d+: optimized: +loop vectorized", done.stderr)}
 

@@ -15,7 +15,7 @@ from xdsl.ir import BlockArgument
 
 from tilefuse.analysis.machine import machine
 from tilefuse.analysis.model import extract
-from tilefuse.analysis.subwords import columns_apart
+from tilefuse.analysis.subwords import best_pair_stride
 from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.img.ops import GroupOp, InputOp, PipelineOp
 from tilefuse.dialects.img.types import element_bytes
@@ -134,9 +134,9 @@ def test_the_model_asks_as_the_pass_does(seed, exchange, monkeypatch):
 
     def spy(*of):
         asked.append(of)
-        return columns_apart(*of)
+        return best_pair_stride(*of)
 
-    monkeypatch.setattr(pack_subwords, "columns_apart", spy)
+    monkeypatch.setattr(pack_subwords, "best_pair_stride", spy)
     pipeline, _ = random_subwords.pipeline(seed)
     tile = Tile("h200", shape="warp_tile", sizes=(0, 0), threads=(32, 4), vector=8, rows=6, exchange=exchange)
     schedule = [tile if p.name == "tile" else p for p in passes("h200", algorithm="all")]

@@ -116,13 +116,13 @@ def test_shared_memory_is_what_the_lowering_allocates(seed):
 
 
 @pytest.mark.parametrize(
-    ("apart", "parts"),
+    ("stride", "parts"),
     [
         (4, {-5: (-5,), -1: (-5, 3), 4: (0, 8)}),
         (1, {-2: (-2,), -1: (-2, 0), 7: (6, 8), 8: (8,)}),
         (2, {2: (0, 4), 9: (9,)}),
     ],
 )
-def test_registers_beside_a_lane_are_made_of_those_that_lanes_own(apart, parts):
-    layout = Layout((0, 0), (32, 8), (1, 1), (-4, 12), (0, 1), packed=2, apart=apart)
+def test_registers_beside_a_lane_are_made_of_those_that_lanes_own(stride, parts):
+    layout = Layout((0, 0), (32, 8), (1, 1), (-4, 12), (0, 1), packed=2, pair_stride=stride)
     assert {start: layout.parts(start) for start in parts} == parts

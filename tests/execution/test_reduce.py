@@ -79,6 +79,7 @@ OTHERS = {
 }
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(
     ("shape", "named"),
     [
@@ -111,6 +112,7 @@ def sums():
     return [every, rows, columns]
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("extent", [(70, 9), (600, 40)])
 def test_pictures_of_any_size_and_layout(compiled, extent):
     """Compiled once: sizes that fill no lane, views that lie anywhere, one row, one column."""
@@ -196,6 +198,56 @@ def test_special_floats(compiled):
     np.testing.assert_array_equal(np.signbit(program(photo, sizes=sizes)[2][0]), True)
 
 
+def first_bests():
+    """The best of all, of rows and of columns; beside a sum, by a payload that says no place, and with a predicate."""
+    p = BYTES
+    every, rows, columns, mixed = hl.Func("every"), hl.Func("rows"), hl.Func("columns"), hl.Func("mixed")
+    r, across, down, odd = hl.RDom(p), hl.RDom([(0, p.width())]), hl.RDom([(0, p.height())]), hl.RDom(p)
+    every[()] = hl.Tuple(*hl.argmax(r, p[r.x, r.y]))
+    rows[y] = hl.Tuple(*hl.argmin(across, hl.f32(p[across.x, y])))
+    columns[x] = hl.Tuple(*hl.argmax(down, hl.i16(p[x, down.x]) - 128))
+    odd.where(p[odd.x, odd.y] % 2 == 1)
+    mixed[()] = hl.Tuple(hl.u8(7), hl.u32(0), hl.f64(300))
+    old, v = mixed[()], hl.f64(p[odd.x, odd.y])
+    mixed[()] = hl.Tuple(
+        hl.select(old[2] > v, hl.u8(odd.x * 3 + odd.y), old[0]),
+        old[1] + hl.u32(p[odd.x, odd.y]),
+        hl.select(old[2] > v, v, old[2]),
+    )
+    return [every, rows, columns, mixed]
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize("extent", [(70, 9), (600, 40)])
+def test_the_first_best(compiled, extent):
+    """Of equal values the first in the order of the domain, whichever lanes, warps and blocks find them."""
+    funcs = first_bests()
+    program = compiled(funcs, extent)
+    assert all("schedule.reduce" in s for s in schedules(program))
+    for high, shape in ((256, (9, 70)), (3, (9, 70)), (1, (40, 300)), (2, (1, 5))):
+        photo = RNG.integers(0, high, shape, dtype=np.uint8)
+        sizes = {f"{f}.{i}": (n,) for f, n in (("rows", shape[0]), ("columns", shape[1])) for i in range(2)}
+        check(program, funcs, photo, sizes=sizes)
+
+
+def test_the_first_best_of_special_floats(compiled):
+    """NaN is never better, nor beaten where it stands first; zeros of both signs are equal."""
+    p = FLOATS
+    r = hl.RDom([(0, p.width())])
+    low, from_nan = hl.Func("low"), hl.Func("from_nan")
+    low[y] = hl.Tuple(*hl.argmin(r, p[r.x, y]))
+    from_nan[y] = hl.Tuple(hl.i32(-1), hl.f32(float("nan")))
+    old = from_nan[y]
+    from_nan[y] = hl.Tuple(hl.select(p[r.x, y] > old[1], r.x, old[0]), hl.select(p[r.x, y] > old[1], p[r.x, y], old[1]))
+    funcs = [low, from_nan]
+    program = compiled(funcs)
+    photo = np.full((5, 70), np.inf, np.float32)
+    photo[1], photo[2, 3], photo[3, 40:], photo[3, 50] = np.nan, -np.inf, 0.0, -0.0
+    photo[4, ::3] = np.nan
+    sizes = {f"{f.name()}.{i}": (5,) for f in funcs for i in range(2)}
+    check(program, funcs, photo, sizes=sizes)
+
+
 def test_the_order_of_floats(compiled):
     """Sums of floats run in order if asked to, or under strict_float; integers and maxima need not."""
     funcs = sums()
@@ -220,6 +272,33 @@ def test_twice_the_same_bits(compiled):
     for again in (picture, around[:, 1:], picture.copy()):
         for a, b in zip(program(again, sizes=sizes), first, strict=True):
             np.testing.assert_array_equal(a, b)
+
+
+def test_an_unrolled_schedule_of_a_cpu():
+    """Written by hand: lanes of one thread, whose rounds are written out."""
+    total = over("all", "total", "u32", lambda a, b: a + b)
+    scheduled = hl.Pipeline(total).compile("cpu").ir("tile")
+    by_hand = "#schedule.reduce<tile = [], threads = [1, 1], vector = 16, unroll = 4, segment = 4>"
+    edited = re.sub("#schedule.reduce<[^>]*>", by_hand, scheduled)
+    assert by_hand in edited
+    photo = RNG.integers(0, 256, (9, 1000), dtype=np.uint8)
+    assert hl.compile(edited, target="cpu")(photo) == photo.sum(dtype=np.uint32) + 3
+
+
+def test_a_long_body_across_on_a_cpu():
+    """Points side by side are a loop there, so the body is written once."""
+    f, r = hl.Func("f"), hl.RDom([(0, 9)])
+    term = hl.u8(x + r.x)
+    for n in range(50):
+        term = (term ^ hl.u8(n)) * hl.u8(3)
+    f[x] = hl.u8(0)
+    f[x] += term
+    edited = re.sub(
+        'f_update" schedule #schedule.[^>]*>',
+        'f_update" schedule #schedule.reduce<tile = [256], threads = [1, 1], vector = 256, across = 1>',
+        hl.Pipeline(f).compile("cpu").ir("tile"),
+    )
+    check(hl.compile(edited, target="cpu"), [f], sizes=(300,))
 
 
 @pytest.mark.gpu

@@ -8,7 +8,12 @@ import pytest
 from random_pipelines import random_pipeline
 from random_programs import assert_equal, call, evaluated, passes, pieces
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.arith import Arith
+from xdsl.dialects.builtin import Builtin, ModuleOp
+from xdsl.dialects.func import Func
+from xdsl.dialects.memref import MemRef
+from xdsl.dialects.scf import ForOp, Scf
+from xdsl.parser import Parser
 from xdsl.passes import ModulePass
 
 import tilefuse as hl
@@ -18,6 +23,7 @@ from tilefuse.dialects.img.ops import GroupOp, PipelineOp, StageOp
 from tilefuse.execution.facts import GroupFacts
 from tilefuse.execution.row_strip.attribute import StripSchedule
 from tilefuse.execution.row_strip.model import RowStrip
+from tilefuse.execution.row_strip.order import most_alive, order_for_registers
 from tilefuse.execution.row_strip.rows import rolling_rows
 from tilefuse.passes.tile import Tile
 from tilefuse.runtime.program import compile_pipeline
@@ -59,6 +65,7 @@ def own_cache(tmp_path_factory):
 SIZES = [(7, 3), (16, 5), (1, 1), (64, 64)]
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("seed", range(500, 516))
 def test_random_pipelines(seed):
     case, (columns, rows) = random_pipeline(seed, stages=4), SIZES[seed % len(SIZES)]
@@ -118,3 +125,50 @@ def test_a_strip_is_one_threads():
 
 def test_few_strips_are_left_to_one_thread():
     assert re.search(r"#pragma omp parallel for .* if\(.*>= 2\)", boxes(3).compile("cpu").source())
+
+
+def sums_of_squares(points):
+    """A loop that loads a and b at so many places, then adds up a a, b b and a b."""
+    lines = []
+    for i in range(points):
+        lines += [f"%{n}{i} = memref.load %{n}[%x] : memref<?xf32>" for n in "ab"]
+    for name in ("aa", "bb", "ab"):
+        for i in range(points):
+            lines.append(f"%{name}{i} = arith.mulf %{name[0]}{i}, %{name[1]}{i} : f32")
+            before = f"%s{name}{i - 1}" if i > 1 else f"%{name}0"
+            lines += [f"%s{name}{i} = arith.addf {before}, %{name}{i} : f32"] if i else []
+        lines.append(f"memref.store %s{name}{points - 1}, %{name}[%x] : memref<?xf32>")
+    body = "\n".join(lines)
+    arguments = ", ".join(f"%{n} : memref<?xf32>" for n in ("a", "b", "aa", "bb", "ab"))
+    text = f"""func.func @f({arguments}, %zero : index, %n : index, %one : index) {{
+      scf.for %x = %zero to %n step %one {{ {body} }} {{kernel.simd}}
+      func.return
+    }}"""
+    ctx = Context()
+    for dialect in (Builtin, Func, Scf, MemRef, Arith):
+        ctx.load_dialect(dialect)
+    return Parser(ctx, text).parse_module()
+
+
+def computed(module):
+    [loop] = [op for op in module.walk() if isinstance(op, ForOp)]
+    return [op for op in loop.body.block.ops if op.results]
+
+
+def test_what_needs_many_registers_is_computed_in_an_order_that_needs_few():
+    module = sums_of_squares(9)
+    before = computed(module)
+    assert most_alive(before) == 22
+    order_for_registers(module.body.block)
+    module.verify()
+    after = computed(module)
+    assert most_alive(after) <= 8
+    assert len(after) == len(before)
+    assert set(after) == set(before)
+
+
+def test_what_finds_registers_stays_as_it_is():
+    module = sums_of_squares(3)
+    before = computed(module)
+    order_for_registers(module.body.block)
+    assert computed(module) == before

@@ -96,7 +96,7 @@ def _drawn(seed: int):
     return func, arguments, tile
 
 
-@pytest.mark.parametrize("seed", [*range(6), *(pytest.param(s, marks=pytest.mark.slow) for s in range(6, 16))])
+@pytest.mark.parametrize("seed", [*range(3), *(pytest.param(s, marks=pytest.mark.slow) for s in range(3, 12))])
 def test_random_recurrences(seed):
     func, arguments, tile = _drawn(seed)
     expected = hl.Pipeline(func).compile("reference")(**arguments)

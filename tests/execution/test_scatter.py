@@ -58,12 +58,13 @@ def histogram(p, index, bins, type=hl.u32, r=None):
     return h.bound(x, 0, bins) if bins else h
 
 
+@pytest.mark.sweep
 def test_histogram(agrees):
     """Rows of any length, and that begin anywhere: runs of a vector, and points one by one."""
     h = histogram(photo(), lambda p, r: p[r.x, r.y], 256)
     parts = (PHOTO, PHOTO[3:, 5:], PHOTO[:, ::3], PHOTO[:1, :3], PHOTO[:9, :192].copy(), PHOTO[:0])
     [schedule] = agrees(h, *(([part], {"sizes": (256,)}) for part in parts))
-    assert "copies = 32, points = 16" in schedule or "copies = 4, points = 8" in schedule
+    assert "copies = 32, points = 16" in schedule or "copies = 4, points = 256" in schedule
 
 
 def test_part_of_the_table_is_asked_for(agrees):
@@ -71,6 +72,7 @@ def test_part_of_the_table_is_asked_for(agrees):
     agrees(h, ([PHOTO], {"sizes": (40,), "mins": {"h": (100,)}}), ([PHOTO], {"sizes": (300,), "mins": {"h": (-10,)}}))
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(
     ("type", "way"),
     [
@@ -143,6 +145,7 @@ def test_tables_of_two_dimensions(agrees, request):
         assert "131072 shared bytes" in schedule
 
 
+@pytest.mark.sweep
 def test_places_without_a_table(agrees):
     """Where no size is known all goes to memory: a picture turned around, sums along a line, indices of 16 bits."""
     p, f, r = photo(), hl.Func("f"), hl.RDom([(0, 200), (0, 37)])
@@ -184,6 +187,7 @@ def test_several_updates_in_a_row(agrees):
     agrees(h, ([PHOTO], {"sizes": (256,)}))
 
 
+@pytest.mark.slow
 def test_threads_with_tables_of_their_own(agrees, request):
     """The splat of a bilateral grid: floats, in the order of the domain, so to the bit; and writes over one another."""
     p, g, h = photo(), hl.Func("g"), hl.Func("h")
@@ -232,6 +236,7 @@ def sums_of_floats(p, predicate=True):
     return f
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", TARGETS)
 def test_sums_of_floats_come_out_the_same_each_time(target, monkeypatch, tmp_path):
     if target == "emulated":

@@ -64,6 +64,7 @@ def test_lesson_7(schedule, expected):
         np.testing.assert_array_equal(program(photo(*size)), wanted, err_msg=f"{schedule}, {size}")
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("schedule", SCHEDULES)
 def test_ends_that_are_parameters(schedule, expected):
     program = by_params().compile("cpu", passes=SCHEDULES[schedule]())

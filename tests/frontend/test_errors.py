@@ -202,6 +202,15 @@ def shift_too_far():
     hl.u8(x) << 8
 
 
+def sum_with_an_undefined_one():
+    f, g = hl.Func("f"), hl.Func("g")
+    f[x] = g[x] + 1
+
+
+def ellipsis():
+    hl.Func("f")[x] = ...
+
+
 def output_is_no_func():
     hl.Pipeline(hl.ImageParam(F32, 1, "p"))
 
@@ -247,6 +256,8 @@ CASES = {
     complex_pixels: "arrays of complex64 cannot be pixels",
     layout: "ImageParam 'p': the layout 'hwc' is unknown; use auto, planar, interleaved",
     shift_too_far: "a shift by 8 bits is undefined for uint8",
+    sum_with_an_undefined_one: "Func 'g' is read before it is defined; write g[x, y] = ... first",
+    ellipsis: "... is no value of an expression; `_` stands for all remaining coordinates",
     output_is_no_func: "the output of a Pipeline is a Func",
 }
 

@@ -90,6 +90,36 @@ def histogram_of_a_row(hl, inputs, params):
     return {"hist": hist}
 
 
+def updated_where_tiles_overlap(hl, inputs, params):
+    """halide/Halide#296: a tile needs the same points of an updated function as the next, and each is updated once."""
+    im = inputs["im"]
+    x, y = hl.Var("x"), hl.Var("y")
+    f, g = hl.Func("f"), hl.Func("g")
+    f[x, y] = hl.i32(hl.BoundaryConditions.repeat_edge(im)[x, y])
+    f[x, y] += 1
+    g[x, y] = f[x - 10, y - 10] + f[x + 10, y + 10]
+    f.compute_root()
+    g.compute_root()
+    return {"g": g}
+
+
+def sum_and_quotient_over_a_mirror(hl, inputs, params):
+    """halide/Halide#3227: a box in two updates of one Func, over a boundary around another."""
+    im = inputs["im"]
+    x, y = hl.Var("x"), hl.Var("y")
+    f, box, out = hl.Func("f"), hl.Func("box"), hl.Func("out")
+    f[x, y] = hl.i32(im[x, y])
+    mirrored = hl.BoundaryConditions.mirror_interior(f, [(0, im.width()), (0, im.height())])
+    r = hl.RDom([(-1, 3), (-1, 3)])
+    box[x, y] = 0
+    box[x, y] += mirrored[x + r.x, y + r.y]
+    box[x, y] /= 9
+    out[x, y] = box[x, y]
+    for func in (f, box, out):
+        func.compute_root()
+    return {"out": out}
+
+
 PICTURE = (Input("im", "u8", (45, 21), 0, 255),)
 CASES = [
     Case(picture_and_its_histogram, PICTURE, (), (Output("hist", (0,), (32,)), Output("doubled", (0, 0), (45, 21)))),
@@ -97,6 +127,8 @@ CASES = [
     Case(neighbours_within_a_block, PICTURE, (), (Output("g", (0, 0), (70, 37)),)),
     Case(divided_by_its_sum, (Input("row", "f32", (1000,), -1, 1),), (), (Output("out", (0,), (1000,)),)),
     Case(histogram_of_a_row, (Input("bytes", "u8", (3000,), 0, 255),), (), (Output("hist", (0,), (256,)),)),
+    Case(updated_where_tiles_overlap, PICTURE, (), (Output("g", (0, 0), (45, 21)),)),
+    Case(sum_and_quotient_over_a_mirror, PICTURE, (), (Output("out", (0, 0), (45, 21)),)),
 ]
 of_all = pytest.mark.parametrize("case", CASES, ids=lambda c: c.define.__name__)
 

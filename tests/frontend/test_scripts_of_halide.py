@@ -184,3 +184,57 @@ def test_pictures(tmp_path):
         for read in found:
             np.testing.assert_array_equal(read, picture)
     assert tilefuse.imageio is ours
+
+
+@pytest.mark.parametrize("number", [np.uint8(3), np.int16(3), np.int64(3), np.uint64(3), np.float64(0.5), np.bool_(1)])
+def test_numbers_of_numpy_are_literals(number):
+    def types(hl):
+        x = hl.Var("x")
+        sides = (x, hl.u8(x), hl.i64(x), hl.f32(x))
+        return [str(e.type()) for side in sides for e in (side + number, number * side, hl.Expr(number))]
+
+    assert types(tilefuse) == types(halide)
+
+
+def test_an_update_that_leaves_nothing_is_warned_of(capfd):
+    def define(hl):
+        x, f = hl.Var("x"), hl.Func("f")
+        f[x] = x
+        f[x] = f[x] + 1
+        f[0] = 3
+        return x, f
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        x, f = define(tilefuse)
+    with pytest.warns(tilefuse.UpdateWarning, match="Func 'f' has a definition, and this update writes over all of it"):
+        f[x] = 2 * x
+    x, f = define(halide)
+    assert "hides" not in capfd.readouterr().out
+    f[x] = 2 * x
+    assert "completely hides earlier definitions" in capfd.readouterr().out
+
+
+def test_an_autoscheduler_is_a_scheduling_call():
+    x, f = tilefuse.Var("x"), tilefuse.Func("f")
+    f[x] = x
+    pipeline = tilefuse.Pipeline(f)
+    tilefuse.load_plugin("autoschedule_adams2019")
+    pipeline.apply_autoscheduler(
+        tilefuse.get_host_target(), tilefuse.AutoschedulerParams("Adams2019", {"parallelism": 8})
+    )
+    with pytest.warns(tilefuse.ScheduleWarning, match="1 scheduling call is ignored .f.apply_autoscheduler"):
+        pipeline.compile(target="reference")
+    domain = tilefuse.RDom([tilefuse.Range(1, 3)])
+    assert domain.constant_ranges() == [(1, 3)]
+
+
+def test_what_completes_names_knows_scheduling_calls():
+    x, f = tilefuse.Var("x"), tilefuse.Func("f")
+    f[x] = x
+    f[0] = 1
+    for made in (f, f.update(), tilefuse.ImageParam(tilefuse.UInt(8), 1, "image")):
+        assert {"parallel", "vectorize"} <= set(dir(made))
+    assert "realize" in dir(f)
+    with pytest.raises(AttributeError, match=r"a Func has no compile_to_object\(\): compile_to_c writes its code"):
+        f.compile_to_object

@@ -1,5 +1,7 @@
 """What a Halide user can get wrong in an update definition or an RDom: one message, at the line."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -124,6 +126,60 @@ def where_of_a_number():
 
 def where_of_another_domain():
     hl.RDom([(0, 3)], "r").where(hl.RDom([(0, 3)], "q").x > 1)
+
+
+def dimension_by_a_number_that_is_not_there():
+    hl.RDom([(0, 3)], "r")[5]
+
+
+def dimension_by_its_name():
+    hl.RDom([(0, 3)], "r")["x"]
+
+
+def box_of_an_array():
+    hl.RDom(np.zeros((2, 2)), "r")
+
+
+def rvar_of_no_domain():
+    f = defined(x)
+    f[hl.RVar("q")] += 1
+
+
+def conditions_joined_by_and():
+    r = hl.RDom([(0, 3)], "r")
+    r.where(r.x > 0 and r.x < 2)
+
+
+def condition_of_two_bounds():
+    r = hl.RDom([(0, 3)], "r")
+    r.where(0 < r.x < 2)
+
+
+def equal_in_python():
+    if hl.Param(hl.Int(32), "n") == 3:
+        raise AssertionError
+
+
+def number_of_an_expr():
+    range(int(hl.RDom([(0, 3)], "r").x))
+
+
+def root_of_another_module():
+    math.sqrt(x * 1.0)
+
+
+def tuple_compared():
+    f = defined(x, value=(0, 1.0))
+    hl.select(f[x] > 1, 0, 1)
+
+
+def tuple_written_to():
+    f = defined(x, value=(0, 1.0))
+    f[x][0] = 3
+
+
+def written_to_an_input():
+    hl.ImageParam(hl.UInt(8), 2, "p")[x, y] = 1
 
 
 def argmin_of_two_domains():
@@ -307,6 +363,18 @@ CASES = {
     nine_dimensions: "RDom 'r' has 9 dimensions; at most 8 are possible",
     update_that_is_not_there: "Func 'f' has 0 updates; there is no update(3)",
     text_as_an_index: "a str is no value of an expression; use a number or an Expr",
+    dimension_by_a_number_that_is_not_there: "RDom 'r' has 1 dimensions; there is no [5]",
+    dimension_by_its_name: "RDom 'r': a dimension is a number, not 'x'",
+    box_of_an_array: "RDom 'r' takes a list of (min, extent), not array([[0., 0.], [0., 0.]])",
+    rvar_of_no_domain: "RVar 'q' is of no RDom; take the dimension of one: r.x",
+    conditions_joined_by_and: "an Expr cannot be converted to a bool",
+    condition_of_two_bounds: "an Expr cannot be converted to a bool",
+    equal_in_python: "an Expr cannot be converted to a bool",
+    number_of_an_expr: "an Expr cannot be converted to a number",
+    root_of_another_module: "an Expr cannot be converted to a number",
+    tuple_compared: "a Tuple of 2 values stands where one value is needed; take one of them: t[0]",
+    tuple_written_to: "a Tuple is not written to; an update writes all of its values",
+    written_to_an_input: "ImageParam 'p' is read by a pipeline, and not written; define a Func",
     argmin_of_two_domains: "argmin(expr) reduces over the one RDom in it; there are r, q",
 }
 

@@ -32,6 +32,7 @@ C_FLAGS = (
     "-shared",
     "-fno-math-errno",
     "-ffp-contract=off",
+    "-DTILEFUSE_STRICT",
 )
 STRICT_FLAGS = ("-Wall", "-Werror", "-Wno-unknown-pragmas")
 

@@ -29,9 +29,9 @@ def test_sibling_scopes_share_names_and_inner_ones_never_shadow():
 
 def test_variables_end_in_an_underscore_whatever_the_hint():
     names = Names()
-    given = ["int", "NAN", "apart", "load_f32x4", "3", "a-b", "__x", "a$$b", "", "idx", "é"]
+    given = ["int", "NAN", "opaque", "load_f32x4", "3", "a-b", "__x", "a$$b", "", "idx", "é"]
     assert [names.fresh(hint) for hint in given] == [
-        "int_", "NAN_", "apart_", "load_f32x4_", "v3_", "a_b_", "x_", "a_b_1_", "v_", "idx_", "v_1_",
+        "int_", "NAN_", "opaque_", "load_f32x4_", "v3_", "a_b_", "x_", "a_b_1_", "v_", "idx_", "v_1_",
     ]  # fmt: skip
 
 

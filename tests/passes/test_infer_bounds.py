@@ -75,6 +75,7 @@ def check(pipeline, symbolic, outputs, inputs, params):
     return equal
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("grouped", [False, True], ids=["algorithm", "scheduled"])
 @pytest.mark.parametrize("part", range(6))
 def test_random_pipelines_at_random_sizes(part, grouped):

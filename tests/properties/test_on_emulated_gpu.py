@@ -88,12 +88,12 @@ def test_pairs_in_registers(seed, shape, misaligned):
 
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize(
-    ("vector", "apart", "exchange"), [(8, 1, False), (8, 1, True), (8, 2, True), (16, 1, True), (16, 4, False)]
+    ("vector", "stride", "exchange"), [(8, 1, False), (8, 1, True), (8, 2, True), (16, 1, True), (16, 4, False)]
 )
-def test_pairs_that_lie_closer(seed, vector, apart, exchange, misaligned, monkeypatch):
+def test_pairs_that_lie_closer(seed, vector, stride, exchange, misaligned, monkeypatch):
     """Any distance between the two columns of a register, in aligned rows and others."""
 
-    monkeypatch.setattr(pack_subwords, "columns_apart", lambda *of: apart)
+    monkeypatch.setattr(pack_subwords, "best_pair_stride", lambda *of: stride)
     pipeline, picture = random_subwords.pipeline(seed)
     tile = Tile("h200", shape="warp_tile", sizes=(0, 0), threads=(32, 4), vector=vector, rows=6, exchange=exchange)
     schedule = [tile if p.name == "tile" else p for p in passes("h200", algorithm="all")]
@@ -108,8 +108,8 @@ def test_pairs_that_lie_closer(seed, vector, apart, exchange, misaligned, monkey
     assert not any(misaligned)
 
 
-@pytest.mark.parametrize(("vector", "apart"), [(8, 1), (8, 4), (16, 1), (16, 2)])
-def test_pairs_in_a_loop(vector, apart, misaligned, monkeypatch):
+@pytest.mark.parametrize(("vector", "stride"), [(8, 1), (8, 4), (16, 1), (16, 2)])
+def test_pairs_in_a_loop(vector, stride, misaligned, monkeypatch):
     """Steps in a loop that carries packed tiles, which are copied before it."""
 
     def rolled(*, warps):
@@ -117,7 +117,7 @@ def test_pairs_in_a_loop(vector, apart, misaligned, monkeypatch):
         return [RollStages(instructions=1, steps=1) if isinstance(p, RollStages) else p for p in passes]
 
     monkeypatch.setattr(emulated_cuda, "lowering_passes", rolled)
-    monkeypatch.setattr(pack_subwords, "columns_apart", lambda *of: apart)
+    monkeypatch.setattr(pack_subwords, "best_pair_stride", lambda *of: stride)
     x, y, image = hl.Var("x"), hl.Var("y"), hl.ImageParam(hl.UInt(8), 2, "image")
     before, step = image, hl.BoundaryConditions.repeat_edge(image)
     for i in range(6):
@@ -224,7 +224,7 @@ def test_rows_anywhere(element, vector, exchange, later, misaligned):
     assert misaligned, "no kernel ran"
     assert not any(misaligned)
     if later < 2 and 2 < vector and element.bits() * vector >= 32:
-        assert "bool sides" in program.source()
+        assert "bool x_edge_only" in program.source()
 
 
 @pytest.mark.parametrize("other", [hl.UInt(8), hl.UInt(16), hl.Float(32)], ids=str)
@@ -244,7 +244,7 @@ def test_rows_of_two_inputs_anywhere(other, outer, misaligned):
     dtype = {8: np.uint8, 16: np.uint16, 32: np.float32}[other.bits()]
     pictures = rng.integers(0, 200, (61, 1024)).astype(np.uint8)[:, 1:-2], rng.integers(0, 99, (61, 1021)).astype(dtype)
     np.testing.assert_array_equal(program(*pictures), pipeline.compile("reference")(*pictures))
-    assert "bool sides" in program.source()
+    assert "bool x_edge_only" in program.source()
     assert misaligned, "no kernel ran"
     assert not any(misaligned)
 

@@ -16,7 +16,7 @@ from tilefuse.passes.lower_groups import LowerGroups
 from tilefuse.passes.pipeline import run_passes
 from tilefuse.passes.tile import Tile
 
-SEEDS = range(12)
+SEEDS = range(8)
 ON_GPU = range(40)
 
 

@@ -68,7 +68,7 @@ def test_staged_inputs(seed, arch):
 
 
 # Of these, the groups that cannot be warp-tiled are tiled by blocks.
-@pytest.mark.parametrize("seed", range(10, 22))
+@pytest.mark.parametrize("seed", range(10, 17))
 def test_the_cheapest_tiles(seed):
     check(seed, "h200", "sm_90", "auto", ("greedy", "all", "dp")[seed % 3])
 
@@ -77,7 +77,7 @@ def test_the_cheapest_tiles(seed):
     ("seed", "shape"),
     [
         (10, "warp_tile"),
-        (16, "warp_tile"),
+        (17, "warp_tile"),
         (23, "warp_exchange"),
         (33, "warp_exchange"),
         (44, "warp_exchange"),

@@ -8,12 +8,14 @@ import subprocess
 import sys
 import tempfile
 
+import numpy as np
 import pytest
 from runtime_pipelines import blur
 
 from tilefuse.runtime import cache, cpu
 from tilefuse.runtime.errors import BuildError, TargetError
 from tilefuse.runtime.program import compile_pipeline
+from tilefuse.runtime.wheel_compiler import openmp_library, zig_command
 
 SOURCE = "int answer(void) { return 42; }\n"
 
@@ -31,14 +33,37 @@ def compiler_that(path, script):
     return path
 
 
-def test_no_compiler(monkeypatch, tmp_path, parse):
+@pytest.fixture
+def no_compiler(monkeypatch, tmp_path):
+    """A machine without one, on the path or as a wheel."""
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(TargetError, match="none of cc, gcc, clang is on PATH; install one"):
+    monkeypatch.setattr(cpu, "zig_command", lambda: None)
+    cpu._probe.cache_clear()
+    yield
+    cpu._probe.cache_clear()
+
+
+def test_no_compiler(no_compiler, parse):
+    with pytest.raises(TargetError, match=r"none of cc, gcc, clang is on PATH; install one .*'tilefuse\[cc\]'"):
         compile_pipeline(parse(blur()), "cpu")
 
 
-def test_without_compiler_and_gpu_auto_is_the_reference(monkeypatch, tmp_path, parse):
+@pytest.mark.skipif(zig_command() is None, reason="needs the wheel ziglang")
+def test_without_a_compiler_on_the_path_the_wheels_is_used(monkeypatch, tmp_path, parse):
+    """`auto` is the CPU, with threads where there is a library for them, and the picture is the evaluator's."""
     monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr("tilefuse.runtime.cuda._missing", lambda: "no GPU")
+    compiler = cpu.find_compiler()
+    assert compiler.command == zig_command()
+    assert ("-fopenmp" in compiler.flags) == (openmp_library() is not None)
+    program = compile_pipeline(parse(blur()), "auto")
+    picture = np.random.default_rng(1).random((300, 200), np.float32)
+    expected = compile_pipeline(parse(blur()), "reference")(picture)
+    np.testing.assert_allclose(program(picture), expected, rtol=1e-6)
+    assert program.target == "cpu"
+
+
+def test_without_compiler_and_gpu_auto_is_the_reference(no_compiler, monkeypatch, parse):
     monkeypatch.setattr("tilefuse.runtime.cuda._missing", lambda: "no GPU")
     with pytest.warns(RuntimeWarning, match="NumPy evaluator, which is slow: .* needs a C compiler") as said:
         assert compile_pipeline(parse(blur()), "auto").target == "reference"

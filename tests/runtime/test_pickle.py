@@ -46,6 +46,7 @@ def test_a_loaded_program_calls_right(make, target):
         loaded(image, gian=3)
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("target", TARGETS)
 def test_random_pipelines(seed, target):

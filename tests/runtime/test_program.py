@@ -15,6 +15,7 @@ from runtime_pipelines import (
     invert,
 )
 
+import tilefuse as hl
 from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.runtime.errors import CallError, CallTypeError
 from tilefuse.runtime.program import compile_pipeline
@@ -353,6 +354,31 @@ def test_inspection(on_cpu):
     assert kernel.grid is not None
     assert kernel.name in program.report()
     assert "not timed yet" not in program.report()
+
+
+def test_the_report_says_how_far_sums_of_floats_are_from_exact():
+    x, n, image = hl.Var("x"), hl.Param(hl.Int(32), "n"), hl.ImageParam(hl.Float(32), 2, "p")
+    every, product, count = hl.Func("every"), hl.Func("product"), hl.Func("count")
+    r, q = hl.RDom([(0, image.width()), (0, n)]), hl.RDom([(0, 70)])
+    every[()] = hl.f32(0)
+    every[()] += image[r.x, r.y]
+    product[x] = hl.f64(1)
+    product[x] *= hl.f64(image[q.x, x])
+    count[()] = hl.i32(0)
+    count[()] += hl.i32(image[r.x, r.y])
+    pipeline = hl.Pipeline([every, product, count])
+    program = pipeline.compile("cpu")
+    of_sum = (
+        "every_update: sums of f32 in another order than the domain's (run_to_run), "
+        "within n * 2^-24 * (|t1| + ... + |tn| + |old|), n = "
+    )
+    assert of_sum + "p.extent(0) * n\n" in program.report()
+    assert "within n * 2^-53 * |product|, n = 70" in program.report()
+    assert "count_update: " not in program.report()
+    program(np.ones((9, 70), np.float32), n=3, sizes={"product": (9,)})
+    assert of_sum + "70 * n\n" in program.report()
+    in_order = pipeline.compile("cpu", determinism="gpu_to_gpu").report()
+    assert "every_update: sums of f32 in the order of the domain, within" in in_order
 
 
 def test_the_reference_has_no_kernels(parse):

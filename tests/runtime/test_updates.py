@@ -221,3 +221,39 @@ def test_random_numbers_and_remaining_coordinates(compile):
     assert counts.sum() == 50
     assert counts.min() > 3
     assert len(set(found[:, 3].tolist())) > 40
+
+
+def test_the_channel_of_most_light(compile):
+    """Of equal channels the first, as NumPy has it; the number of channels is that of the call."""
+    p, best = hl.ImageParam(hl.UInt(8), 3, name="photo", layout="planar"), hl.Func("best")
+    r = hl.RDom([(0, p.channels())])
+    best[x, y] = hl.argmax(r, p[x, y, r.x])[0]
+    program = compile(best)
+    for channels in (3, 5):
+        color = RNG.integers(0, 4, (channels, 20, 50), dtype=np.uint8)
+        np.testing.assert_array_equal(program(color, sizes=(50, 20)), color.argmax(axis=0))
+
+
+def test_resize_by_a_factor_of_the_call(compile):
+    """Bilinear, over an edge that is repeated: where it reads is computed in floats from a Param."""
+    p, factor, out = photo(), hl.Param(hl.Float(32), "factor"), hl.Func("out")
+    edges = hl.BoundaryConditions.repeat_edge(p)
+
+    def place(v):
+        at = (hl.f32(v) + 0.5) / factor - 0.5
+        return hl.i32(hl.floor(at)), at - hl.floor(at)
+
+    (i, u), (j, v) = place(x), place(y)
+    rows = [hl.f32(edges[i, j + k]) * (1 - u) + hl.f32(edges[i + 1, j + k]) * u for k in (0, 1)]
+    out[x, y] = rows[0] * (1 - v) + rows[1] * v
+    program = compile(out)
+    one, half = np.float32(1), np.float32(0.5)
+    for by in (0.375, 1.0, 2.5):
+        size = (int(130 * by), int(90 * by))
+        at = [(np.arange(n, dtype=np.float32) + half) / np.float32(by) - half for n in size]
+        (low_x, low_y), (part_x, part_y) = zip(*((np.floor(a).astype(int), a - np.floor(a)) for a in at), strict=True)
+        columns = [np.clip(low_x + k, 0, 129) for k in (0, 1)]
+        lines = [PHOTO[np.clip(low_y + k, 0, 89)].astype(np.float32) for k in (0, 1)]
+        first, second = (line[:, columns[0]] * (one - part_x) + line[:, columns[1]] * part_x for line in lines)
+        expected = first * (one - part_y)[:, None] + second * part_y[:, None]
+        np.testing.assert_array_equal(program(PHOTO, factor=by, sizes=size), expected)

@@ -24,7 +24,7 @@ KINDS = ("block_tile", "warp_tile", "warp_exchange")
 
 @dataclass(frozen=True)
 class Drawing:
-    """Which schedule each group gets; like groups get like ones."""
+    """Drawn schedules of all groups; like groups get like ones."""
 
     kind: str = ""
     """One of KINDS, where a group has such a schedule."""

@@ -33,7 +33,7 @@ SAME = 0.01
 """Share by which predictions may differ and the schedules still count alike as the model's choice."""
 LOSS_WEIGHT = 0.7
 """Of the loss of the choice, beside the error, in what is fitted."""
-SHARES = ("apart", "overlap_miss")
+SHARES = ("desynchronized", "overlap_miss")
 """At most 1."""
 
 Key = tuple[str, tuple[int, ...], tuple[int, ...], int]
@@ -71,7 +71,7 @@ class Timed(NamedTuple):
 
 
 class Quality(NamedTuple):
-    """How predictions and measurements agree."""
+    """Agreement of predictions and measurements."""
 
     error: float
     """Weighted root mean square of log(predicted / measured)."""

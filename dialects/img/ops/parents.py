@@ -1,4 +1,4 @@
-"""Where an op of the img dialect may stand."""
+"""Parents that an op of the img dialect may have."""
 
 from __future__ import annotations
 

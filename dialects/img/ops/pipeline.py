@@ -60,7 +60,7 @@ class PipelineOp(IRDLOperation):
 
     @property
     def requirements(self) -> list[RequireOp]:
-        """What a call must fulfil, in order."""
+        """The requirements of a call, in order."""
         return [op for op in self.body.block.ops if isinstance(op, RequireOp)]
 
     @classmethod

@@ -1,4 +1,4 @@
-"""What a call must fulfil: a condition on its numbers, or on the values at all points that are computed."""
+"""Requirement of a call: a condition on its numbers, or on the values at all points that are computed."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class RequireOp(IRDLOperation):
             raise VerifyException(f"the format has {len(kinds)} numbers ({' '.join(kinds) or 'none'}), not {types}")
 
     def refusal(self, numbers: Sequence[int | float]) -> str:
-        """What is said where the condition does not hold; integers may come with or without a sign."""
+        """The message where the condition does not hold; integers may come with or without a sign."""
         shown = [_read(kind, number) for kind, number in zip(kinds_of(self.format.data) or (), numbers, strict=True)]
         format = unescaped(self.format.data).replace("%lld", "%d").replace("%llu", "%d")
         said = f" {format % tuple(shown)}" if format else ""

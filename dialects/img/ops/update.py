@@ -44,7 +44,7 @@ COMBINERS = (SET, "add", "mul", "min", "max", "and", "or", "xor")
 """How a written value meets the one that stands there: put in its place, or joined with it."""
 
 
-class Interval(NamedTuple):
+class DomainAxis(NamedTuple):
     """A dimension of a reduction domain: its coordinate, and where it runs."""
 
     coordinate: SSAValue
@@ -123,10 +123,10 @@ class UpdateOp(IRDLOperation):
         return coordinates[: len(coordinates) - len(self.mins)]
 
     @property
-    def domain(self) -> list[Interval]:
+    def domain(self) -> list[DomainAxis]:
         """The dimensions of the reduction domain, innermost first."""
         own = self.coordinates[len(self.pure) :]
-        return [Interval(*dimension) for dimension in zip(own, self.mins, self.extents, strict=True)]
+        return [DomainAxis(*dimension) for dimension in zip(own, self.mins, self.extents, strict=True)]
 
     @property
     def currents(self) -> list[BlockArgument]:
@@ -135,7 +135,7 @@ class UpdateOp(IRDLOperation):
 
     @property
     def combiners(self) -> list[str]:
-        """How each written value meets the old one."""
+        """The combiner of each written value with the old one."""
         return [c.data for c in self.combine] if self.combine is not None else [SET] * len(self.olds)
 
     @property
@@ -205,7 +205,7 @@ class UpdateOp(IRDLOperation):
         with printer.in_parens():
             printer.print_list(self.pure, printer.print_ssa_value)
 
-        def dimension(of: Interval) -> None:
+        def dimension(of: DomainAxis) -> None:
             printer.print_ssa_value(of.coordinate)
             printer.print_string(" in ")
             with printer.in_square_brackets():

@@ -63,7 +63,7 @@ func.func @f(%m: memref<?x?xf32>, %i: index, %b: i1) {
 // -----
 
 func.func @f(%m: memref<?x?xf32>, %i: index, %b: i1) {
-  // expected-error @below {{warp.load: border comes with a region, points, and whole with one more, rows}}
+  // expected-error @below {{warp.load: border comes with a region, points, and vectors_uniform with one more, rows}}
   %t = "warp.load"(%m, %i, %i, %b) <{operandSegmentSizes = array<i32: 1, 2, 0, 1, 0, 0>}> : (memref<?x?xf32>, index, index, i1) -> !warp.tile<f32, #warp.layout<origin = [0, 0], lanes = [32, 4], warps = [4, 2], columns = [0, 4], rows = [0, 2]>>
   func.return
 }
@@ -80,7 +80,7 @@ func.func @f(%m: memref<?x?xf32>, %i: index, %b: i1) {
 
 func.func @f(%m: memref<?x?xf32>, %i: index, %b: i1, %v: f32) {
   // expected-error @below {{warp.load: its region takes 2 coordinates of type index, x first}}
-  %t = warp.load %m[%i, %i] border %b whole %b rows {
+  %t = warp.load %m[%i, %i] border %b vectors_uniform %b rows {
   ^bb0(%x: index):
     warp.yield %i, %i : index, index
   } points {
@@ -94,7 +94,7 @@ func.func @f(%m: memref<?x?xf32>, %i: index, %b: i1, %v: f32) {
 
 func.func @f(%m: memref<?x?xf32>, %i: index, %b: i1, %v: f32) {
   // expected-error @below {{warp.load: rows yields 2 indices, perhaps i1 and i1}}
-  %t = warp.load %m[%i, %i] border %b whole %b rows {
+  %t = warp.load %m[%i, %i] border %b vectors_uniform %b rows {
   ^bb0(%x: index, %y: index):
     warp.yield %b, %i, %i : i1, index, index
   } points {
@@ -108,7 +108,7 @@ func.func @f(%m: memref<?x?xf32>, %i: index, %b: i1, %v: f32) {
 
 func.func @f(%m: memref<?x?xf32>, %i: index, %b: i1, %v: f32) {
   // expected-error @below {{warp.load: rows yields 2 indices, perhaps i1 and i1, and i1 and f32}}
-  %t = warp.load %m[%i, %i] border %b whole %b replaces rows {
+  %t = warp.load %m[%i, %i] border %b vectors_uniform %b replaces rows {
   ^bb0(%x: index, %y: index):
     warp.yield %i, %i, %b : index, index, i1
   } points {
@@ -122,7 +122,7 @@ func.func @f(%m: memref<?x?xf32>, %i: index, %b: i1, %v: f32) {
 
 func.func @f(%m: memref<?x?xf32>, %i: index, %b: i1, %v: f32) {
   // expected-error @below {{warp.load: points yields f32}}
-  %t = warp.load %m[%i, %i] border %b whole %b rows {
+  %t = warp.load %m[%i, %i] border %b vectors_uniform %b rows {
   ^bb0(%x: index, %y: index):
     warp.yield %i, %i : index, index
   } points {
@@ -136,7 +136,7 @@ func.func @f(%m: memref<?x?xf32>, %i: index, %b: i1, %v: f32) {
 
 func.func @f(%m: memref<?x?xf32>, %i: index, %b: i1, %v: f32) {
   // expected-error @below {{warp.load: its region must end in warp.yield}}
-  %t = warp.load %m[%i, %i] border %b whole %b rows {
+  %t = warp.load %m[%i, %i] border %b vectors_uniform %b rows {
   ^bb0(%x: index, %y: index):
     warp.yield %i, %i : index, index
   } points {
@@ -149,7 +149,7 @@ func.func @f(%m: memref<?x?xf32>, %i: index, %b: i1, %v: f32) {
 // -----
 
 func.func @f(%m: memref<?x?xf32>, %i: index) {
-  // expected-error @below {{warp.load: replaces is said of rows; add whole}}
+  // expected-error @below {{warp.load: replaces is said of rows; add vectors_uniform}}
   %t = "warp.load"(%m, %i, %i) <{replaces, operandSegmentSizes = array<i32: 1, 2, 0, 0, 0, 0>}> : (memref<?x?xf32>, index, index) -> !warp.tile<f32, #warp.layout<origin = [0, 0], lanes = [32, 4], warps = [4, 2], columns = [0, 4], rows = [0, 2]>>
   func.return
 }
@@ -529,8 +529,8 @@ func.func @f(%a: !warp.tile<f32, #warp.layout<origin = [0, 0], lanes = [32, 4], 
 
 // -----
 
-// expected-error @below {{apart = 3 says how far the two points of a register lie from each other: it takes packed = 2, and pairs that fill a lane's 8 columns}}
-"test.op"() {a = #warp.layout<origin = [0, 0], lanes = [32, 8], warps = [2, 2], columns = [0, 8], rows = [0, 2], packed = 2, apart = 3>} : () -> ()
+// expected-error @below {{pair_stride = 3 says how far the two points of a register lie from each other: it takes packed = 2, and pairs that fill a lane's 8 columns}}
+"test.op"() {a = #warp.layout<origin = [0, 0], lanes = [32, 8], warps = [2, 2], columns = [0, 8], rows = [0, 2], packed = 2, pair_stride = 3>} : () -> ()
 
 // -----
 
@@ -540,12 +540,12 @@ func.func @f(%a: !warp.tile<f32, #warp.layout<origin = [0, 0], lanes = [32, 4], 
 // -----
 
 // expected-error @below {{pairs of bytes are neighbours, of whole words, or an even number of columns apart, not 1 of 6}}
-"test.op"() {a = !warp.tile<i8, #warp.layout<origin = [0, 0], lanes = [32, 6], warps = [2, 2], columns = [0, 6], rows = [0, 2], packed = 2, apart = 1>>} : () -> ()
+"test.op"() {a = !warp.tile<i8, #warp.layout<origin = [0, 0], lanes = [32, 6], warps = [2, 2], columns = [0, 6], rows = [0, 2], packed = 2, pair_stride = 1>>} : () -> ()
 
 // -----
 
 #whole = #warp.layout<origin = [0, 0], lanes = [32, 8], warps = [2, 1], columns = [0, 8], rows = [0, 1], packed = 2>
-#words = #warp.layout<origin = [0, 0], lanes = [32, 8], warps = [2, 1], columns = [0, 8], rows = [0, 1], packed = 2, apart = 2>
+#words = #warp.layout<origin = [0, 0], lanes = [32, 8], warps = [2, 1], columns = [0, 8], rows = [0, 1], packed = 2, pair_stride = 2>
 func.func @other_pairs(%a: !warp.tile<i16, #words>) {
   %b = warp.map {
   ^bb0(%x: index, %y: index):
@@ -600,16 +600,16 @@ func.func @words_partial_at_the_left(%in: memref<?x?xi8>, %i: index) {
 
 // -----
 
-func.func @whole_without_border(%in: memref<?x?xf32>, %i: index, %b: i1) {
-  // expected-error @below {{warp.load: whole is said of border tiles; add border}}
+func.func @uniform_without_border(%in: memref<?x?xf32>, %i: index, %b: i1) {
+  // expected-error @below {{warp.load: vectors_uniform is said of border tiles; add border}}
   %a = "warp.load"(%in, %i, %i, %b) <{operandSegmentSizes = array<i32: 1, 2, 0, 0, 1, 0>}> : (memref<?x?xf32>, index, index, i1) -> !warp.tile<f32, #warp.layout<origin = [0, 0], lanes = [32, 4], warps = [1, 1], columns = [0, 4], rows = [0, 1]>>
   func.return
 }
 
 // -----
 
-func.func @sides_without_whole(%in: memref<?x?xf32>, %i: index, %b: i1) {
-  // expected-error @below {{warp.load: sides is said of tiles that are whole; add whole}}
+func.func @x_edge_only_without_uniform(%in: memref<?x?xf32>, %i: index, %b: i1) {
+  // expected-error @below {{warp.load: x_edge_only comes with vectors_uniform; add vectors_uniform}}
   %a = "warp.load"(%in, %i, %i, %b) <{operandSegmentSizes = array<i32: 1, 2, 0, 0, 0, 1>}> : (memref<?x?xf32>, index, index, i1) -> !warp.tile<f32, #warp.layout<origin = [0, 0], lanes = [32, 4], warps = [1, 1], columns = [0, 4], rows = [0, 1]>>
   func.return
 }
@@ -617,8 +617,8 @@ func.func @sides_without_whole(%in: memref<?x?xf32>, %i: index, %b: i1) {
 // -----
 
 func.func @sides_of_planes(%in: memref<?x?x?xf32>, %i: index, %b: i1, %v: f32) {
-  // expected-error @below {{warp.load: sides is said of tiles of two dimensions, not with depth}}
-  %a = warp.load %in[%i, %i, %i] border %b whole %b sides %b rows {
+  // expected-error @below {{warp.load: x_edge_only is said of tiles of two dimensions, not with depth}}
+  %a = warp.load %in[%i, %i, %i] border %b vectors_uniform %b x_edge_only %b rows {
   ^bb0(%x: index, %y: index, %z: index):
     warp.yield %z, %y, %x, %b, %b : index, index, index, i1, i1
   } points {
@@ -630,9 +630,9 @@ func.func @sides_of_planes(%in: memref<?x?x?xf32>, %i: index, %b: i1, %v: f32) {
 
 // -----
 
-func.func @whole_of_long_rows(%in: memref<?x?xf32>, %i: index, %b: i1, %v: f32) {
-  // expected-error @below {{warp.load: 8 f32 a lane are not one access; leave whole out}}
-  %a = warp.load %in[%i, %i] border %b whole %b rows {
+func.func @uniform_of_long_rows(%in: memref<?x?xf32>, %i: index, %b: i1, %v: f32) {
+  // expected-error @below {{warp.load: 8 f32 a lane are not one access; leave vectors_uniform out}}
+  %a = warp.load %in[%i, %i] border %b vectors_uniform %b rows {
   ^bb0(%x: index, %y: index):
     warp.yield %i, %i : index, index
   } points {

@@ -23,6 +23,6 @@
 
 // The halves of a register may be closer than half of a lane's columns; where they are not, nothing is said.
 
-// CHECK: {a = #warp.layout<origin = [0, 0], lanes = [32, 8], warps = [2, 2], columns = [-2, 10], rows = [0, 2], packed = 2, apart = 2>,
+// CHECK: {a = #warp.layout<origin = [0, 0], lanes = [32, 8], warps = [2, 2], columns = [-2, 10], rows = [0, 2], packed = 2, pair_stride = 2>,
 // CHECK-SAME: b = #warp.layout<origin = [0, 0], lanes = [32, 8], warps = [2, 2], columns = [0, 8], rows = [0, 2], packed = 2>}
-"test.op"() {a = #warp.layout<origin = [0, 0], lanes = [32, 8], warps = [2, 2], columns = [-2, 10], rows = [0, 2], packed = 2, apart = 2>, b = #warp.layout<origin = [0, 0], lanes = [32, 8], warps = [2, 2], columns = [0, 8], rows = [0, 2], packed = 2, apart = 4>} : () -> ()
+"test.op"() {a = #warp.layout<origin = [0, 0], lanes = [32, 8], warps = [2, 2], columns = [-2, 10], rows = [0, 2], packed = 2, pair_stride = 2>, b = #warp.layout<origin = [0, 0], lanes = [32, 8], warps = [2, 2], columns = [0, 8], rows = [0, 2], packed = 2, pair_stride = 4>} : () -> ()

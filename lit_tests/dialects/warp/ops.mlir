@@ -37,24 +37,24 @@ func.func @plain(%in: memref<?x?xf32>, %out: memref<?x?xf32>, %i: index, %j: ind
 #own = #warp.layout<origin = [0, 0], lanes = [32, 4], warps = [4, 2], columns = [0, 4], rows = [0, 2]>
 
 // Whether vectors lie well; what points are in border tiles, and where rows lie if they are inside or outside as wholes;
-// whether the tile is beside the picture at its sides alone.
+// whether it is cut off along x only.
 
 // CHECK-LABEL: func.func @borders(
-// CHECK:         %a = warp.load %in[%j, %i] aligned %aligned border %border whole %aligned rows {
+// CHECK:         %a = warp.load %in[%j, %i] aligned %aligned border %border vectors_uniform %aligned rows {
 // CHECK-NEXT:    ^bb0(%x: index, %y: index):
 // CHECK-NEXT:      warp.yield %y, %x : index, index
 // CHECK-NEXT:    } points {
 // CHECK-NEXT:    ^bb{{[0-9]+}}(%x_1: index, %y_1: index):
 // CHECK:           warp.yield %v : f32
 // CHECK-NEXT:    } : memref<?x?xf32> -> !warp.tile<f32, {{.*}}>
-// CHECK-NEXT:    %b = warp.load %in[%j, %i] border %border whole %whole sides %sides replaces rows {
+// CHECK-NEXT:    %b = warp.load %in[%j, %i] border %border vectors_uniform %vectors_uniform x_edge_only %x_edge_only replaces rows {
 // CHECK:           warp.yield %{{.*}}, %{{.*}}, %border, %zero : index, index, i1, f32
 // CHECK:         } points {
 // CHECK:         %c = warp.load %in[%j, %i] border %border points {
-// CHECK:         warp.store %a to %out[%j, %i] within [-3, 120, 0, 8] aligned %aligned border %border whole %whole sides %sides from %i : !warp.tile<f32, {{.*}}>, memref<?x?xf32>
-func.func @borders(%in: memref<?x?xf32>, %out: memref<?x?xf32>, %i: index, %j: index, %border: i1, %aligned: i1, %whole: i1, %sides: i1) {
+// CHECK:         warp.store %a to %out[%j, %i] within [-3, 120, 0, 8] aligned %aligned border %border vectors_uniform %vectors_uniform x_edge_only %x_edge_only from %i : !warp.tile<f32, {{.*}}>, memref<?x?xf32>
+func.func @borders(%in: memref<?x?xf32>, %out: memref<?x?xf32>, %i: index, %j: index, %border: i1, %aligned: i1, %vectors_uniform: i1, %x_edge_only: i1) {
   %zero = arith.constant 0.0 : f32
-  %a = warp.load %in[%j, %i] aligned %aligned border %border whole %aligned rows {
+  %a = warp.load %in[%j, %i] aligned %aligned border %border vectors_uniform %aligned rows {
   ^bb0(%x: index, %y: index):
     warp.yield %y, %x : index, index
   } points {
@@ -62,7 +62,7 @@ func.func @borders(%in: memref<?x?xf32>, %out: memref<?x?xf32>, %i: index, %j: i
     %v = memref.load %in[%y, %x] : memref<?x?xf32>
     warp.yield %v : f32
   } : memref<?x?xf32> -> !warp.tile<f32, #warp.layout<origin = [-4, 0], lanes = [32, 4], warps = [4, 2], columns = [0, 4], rows = [0, 2]>>
-  %b = warp.load %in[%j, %i] border %border whole %whole sides %sides replaces rows {
+  %b = warp.load %in[%j, %i] border %border vectors_uniform %vectors_uniform x_edge_only %x_edge_only replaces rows {
   ^bb0(%x: index, %y: index):
     warp.yield %y, %x, %border, %zero : index, index, i1, f32
   } points {
@@ -73,7 +73,7 @@ func.func @borders(%in: memref<?x?xf32>, %out: memref<?x?xf32>, %i: index, %j: i
   ^bb1(%x: index, %y: index):
     warp.yield %zero : f32
   } : memref<?x?xf32> -> !warp.tile<f32, #own>
-  warp.store %a to %out[%j, %i] within [-3, 120, 0, 8] aligned %aligned border %border whole %whole sides %sides from %i : !warp.tile<f32, #warp.layout<origin = [-4, 0], lanes = [32, 4], warps = [4, 2], columns = [0, 4], rows = [0, 2]>>, memref<?x?xf32>
+  warp.store %a to %out[%j, %i] within [-3, 120, 0, 8] aligned %aligned border %border vectors_uniform %vectors_uniform x_edge_only %x_edge_only from %i : !warp.tile<f32, #warp.layout<origin = [-4, 0], lanes = [32, 4], warps = [4, 2], columns = [0, 4], rows = [0, 2]>>, memref<?x?xf32>
   func.return
 }
 

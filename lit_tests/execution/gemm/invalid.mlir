@@ -39,7 +39,7 @@ img.pipeline @p {
 
 // -----
 
-// expected-error @below {{buffers and vector are those of a slice; give one}}
+// expected-error @below {{buffers and zigzag are those of a slice; give one}}
 "test.op"() {s = #schedule.gemm<threads = [32, 4], points = [4, 2], buffers = 2>} : () -> ()
 
 // -----
@@ -68,5 +68,15 @@ img.pipeline @p {
 
 // -----
 
-// expected-error @below {{zigzag needs a slice, threads in eights along x, and in fours along the others}}
+// expected-error @below {{zigzag needs threads in eights along x, and in fours along the others}}
 "test.op"() {s = #schedule.gemm<threads = [4, 8], points = [4, 2], slice = [8], zigzag = 1>} : () -> ()
+
+// -----
+
+// expected-error @below {{without a slice, vectors are for blocks of one thread, and unroll is 1}}
+"test.op"() {s = #schedule.gemm<threads = [32, 4], points = [4, 2], vector = 4>} : () -> ()
+
+// -----
+
+// expected-error @below {{repeat and pack are for sums in vectors: vector is 2 or more, without a slice}}
+"test.op"() {s = #schedule.gemm<threads = [32, 4], points = [4, 2], slice = [8], vector = 4, pack = 8>} : () -> ()

@@ -5,7 +5,7 @@
 
 // CHECK-LABEL: void pieces_sum_tile6(
 // CHECK:         if (border_) {
-// CHECK-NEXT:      if (whole_) {
+// CHECK-NEXT:      if (vectors_uniform_) {
 // CHECK:             = max_idx(min_idx(x0_ + {{.*}} - left_, w_ - 4), 0);
 // CHECK:             load_f32x4(&before_[
 
@@ -17,8 +17,8 @@
 // CHECK:         const idx [[AT:i_[0-9]+_]] = [[FIRST]] - left_;
 // CHECK:         ([[AT]] >= 0 || ([[AT]] & 3) == 0) && ({{.*}} >= 128 || ({{.*}} & 3) == 0)
 // CHECK:         w_ >= 4 && left_ >= before_min_x_
-// CHECK:         pieces_sum_tile6({{.*}}, apart(x0_, 1), y0_, true, true);
-// CHECK:         pieces_sum_tile6({{.*}}, apart(x0_, 2), y0_, true, false);
+// CHECK:         pieces_sum_tile6({{.*}}, opaque(x0_, 1), y0_, true, true);
+// CHECK:         pieces_sum_tile6({{.*}}, opaque(x0_, 2), y0_, true, false);
 img.pipeline @pieces {
   %in = img.input "image" : !img.func<2xf32>
   %left = img.min 0 of %in : !img.func<2xf32>

@@ -8,15 +8,15 @@
 // A mean of three bytes in i32: every value is known to be below 2^16.
 
 // CHECK-LABEL: func.func @mean(
-// CHECK-NEXT:    %a = warp.load %in[%j, %i] : memref<?x?xi8> -> !warp.tile<i8, {{.*}} columns = [0, 4], rows = [0, 2], packed = 2, apart = 1>>
-// CHECK-NEXT:    %b = warp.neighbours %a : {{.*}} packed = 2, apart = 1>> -> {{.*}} columns = [-1, 5], rows = [0, 2], packed = 2, apart = 1>>
+// CHECK-NEXT:    %a = warp.load %in[%j, %i] : memref<?x?xi8> -> !warp.tile<i8, {{.*}} columns = [0, 4], rows = [0, 2], packed = 2, pair_stride = 1>>
+// CHECK-NEXT:    %b = warp.neighbours %a : {{.*}} packed = 2, pair_stride = 1>> -> {{.*}} columns = [-1, 5], rows = [0, 2], packed = 2, pair_stride = 1>>
 // CHECK-NEXT:    %c = warp.map {
 // CHECK-NEXT:    ^bb0(%x: index, %y: index):
-// CHECK-NEXT:      %l = warp.at %b[-1, 0] : {{.*}} packed = 2, apart = 1>>
+// CHECK-NEXT:      %l = warp.at %b[-1, 0] : {{.*}} packed = 2, pair_stride = 1>>
 // CHECK-NEXT:      %l_1 = arith.extui %l : i8 to i16
-// CHECK-NEXT:      %m = warp.at %b[0, 0] : {{.*}} packed = 2, apart = 1>>
+// CHECK-NEXT:      %m = warp.at %b[0, 0] : {{.*}} packed = 2, pair_stride = 1>>
 // CHECK-NEXT:      %m_1 = arith.extui %m : i8 to i16
-// CHECK-NEXT:      %r = warp.at %b[1, 0] : {{.*}} packed = 2, apart = 1>>
+// CHECK-NEXT:      %r = warp.at %b[1, 0] : {{.*}} packed = 2, pair_stride = 1>>
 // CHECK-NEXT:      %r_1 = arith.extui %r : i8 to i16
 // CHECK-NEXT:      %lm = arith.addi %l_1, %m_1 overflow<nuw> : i16
 // CHECK-NEXT:      %sum = arith.addi %lm, %r_1 overflow<nuw> : i16
@@ -24,8 +24,8 @@
 // CHECK-NEXT:      %mean = arith.divui %sum, %0 : i16
 // CHECK-NEXT:      %narrow = arith.trunci %mean : i16 to i8
 // CHECK-NEXT:      warp.yield %narrow : i8
-// CHECK-NEXT:    } : !warp.tile<i8, {{.*}} packed = 2, apart = 1>>
-// CHECK-NEXT:    warp.store %c to {{.*}} packed = 2, apart = 1>>, memref<?x?xi8>
+// CHECK-NEXT:    } : !warp.tile<i8, {{.*}} packed = 2, pair_stride = 1>>
+// CHECK-NEXT:    warp.store %c to {{.*}} packed = 2, pair_stride = 1>>, memref<?x?xi8>
 func.func @mean(%in: memref<?x?xi8>, %out: memref<?x?xi8>, %i: index, %j: index, %border: i1) {
   %a = warp.load %in[%j, %i] : memref<?x?xi8> -> !warp.tile<i8, #own>
   %b = warp.neighbours %a : !warp.tile<i8, #own> -> !warp.tile<i8, #beside>
@@ -122,9 +122,9 @@ func.func @apart(%in: memref<?x?xi16>, %i: index, %j: index) {
 // and no further than a column, it is columns half of a lane's apart.
 
 // CHECK-LABEL: func.func @once(
-// CHECK-NEXT:    %a = warp.load %in[%j, %i] : memref<?x?xi8> -> !warp.tile<i8, {{.*}} columns = [0, 8], rows = [0, 2], packed = 2, apart = 1>>
-// CHECK-NEXT:    %b = warp.neighbours %a : {{.*}} columns = [-1, 9], rows = [0, 2], packed = 2, apart = 1>>
-// CHECK:         warp.store %c to %out[%j, %i] within [0, 240, 0, 8] border %border : !warp.tile<i8, {{.*}} packed = 2, apart = 1>>
+// CHECK-NEXT:    %a = warp.load %in[%j, %i] : memref<?x?xi8> -> !warp.tile<i8, {{.*}} columns = [0, 8], rows = [0, 2], packed = 2, pair_stride = 1>>
+// CHECK-NEXT:    %b = warp.neighbours %a : {{.*}} columns = [-1, 9], rows = [0, 2], packed = 2, pair_stride = 1>>
+// CHECK:         warp.store %c to %out[%j, %i] within [0, 240, 0, 8] border %border : !warp.tile<i8, {{.*}} packed = 2, pair_stride = 1>>
 func.func @once(%in: memref<?x?xi8>, %out: memref<?x?xi8>, %i: index, %j: index, %border: i1) {
   %a = warp.load %in[%j, %i] : memref<?x?xi8> -> !warp.tile<i8, #own>
   %b = warp.neighbours %a : !warp.tile<i8, #own> -> !warp.tile<i8, #beside>
@@ -141,7 +141,7 @@ func.func @once(%in: memref<?x?xi8>, %out: memref<?x?xi8>, %i: index, %j: index,
 
 // CHECK-LABEL: func.func @twice(
 // CHECK:         packed = 2>
-// CHECK-NOT:     apart
+// CHECK-NOT:     pair_stride
 func.func @twice(%in: memref<?x?xi8>, %out: memref<?x?xi8>, %i: index, %j: index, %border: i1) {
   %a = warp.load %in[%j, %i] : memref<?x?xi8> -> !warp.tile<i8, #own>
   %b = warp.neighbours %a : !warp.tile<i8, #own> -> !warp.tile<i8, #beside>

@@ -8,7 +8,7 @@
 // loaded one by one: what lies beside them is of another place.
 
 // TILES-LABEL: func.func @right_out_tile5(
-// TILES:         warp.load %in[{{.*}}] pieces partial right border %border whole %whole rows {
+// TILES:         warp.load %in[{{.*}}] pieces partial right border %border vectors_uniform %vectors_uniform rows {
 
 // CHECK-LABEL: void right_out_tile5(
 // CHECK:       if (border_) {
@@ -42,7 +42,7 @@ img.pipeline @right {
 // All columns of the last lane are needed, but the first lane has some more: there the shifted stores need three.
 
 // TILES-LABEL: func.func @left_out_tile4(
-// TILES:         warp.load %in[{{.*}}] pieces partial left border %border whole %whole rows {
+// TILES:         warp.load %in[{{.*}}] pieces partial left border %border vectors_uniform %vectors_uniform rows {
 
 // CHECK-LABEL: void left_out_tile4(
 // CHECK:       } else {
@@ -73,7 +73,7 @@ img.pipeline @left {
 // At both sides all columns are needed: rows are loaded one by one.
 
 // TILES-LABEL: func.func @neither_out_tile7(
-// TILES:         warp.load %in[{{.*}}] border %border whole %whole rows {
+// TILES:         warp.load %in[{{.*}}] border %border vectors_uniform %vectors_uniform rows {
 img.pipeline @neither {
   %in = img.input "in" {img.align = 4 : i64} : !img.func<2xf32>
   %edge = img.boundary mirror_image %in dims [0, 1] : !img.func<2xf32>
@@ -94,7 +94,7 @@ img.pipeline @neither {
 // Nor are points loaded in pieces that are not next to each other in memory.
 
 // TILES-LABEL: func.func @interleaved_out_tile11(
-// TILES:         warp.load %in[{{.*}}] border %border whole %whole rows {
+// TILES:         warp.load %in[{{.*}}] border %border vectors_uniform %vectors_uniform rows {
 img.pipeline @interleaved {
   %in = img.input "in" bounds #img.box<[*, *, 0:3]> layout strided<[3, ?, 1]> {img.align = 1 : i64} : !img.func<3xui8>
   %edge = img.boundary repeat_edge %in dims [0, 1] : !img.func<3xui8>

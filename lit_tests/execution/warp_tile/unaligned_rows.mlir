@@ -6,19 +6,19 @@
 
 // Stores are of words, so three columns left of the tile are whole too.
 
-// TILES: warp.load %in[{{.*}}] pieces partial right border %border whole %whole sides %sides rows {
+// TILES: warp.load %in[{{.*}}] pieces partial right border %border vectors_uniform %vectors_uniform x_edge_only %x_edge_only rows {
 // TILES: lanes = [32, 8]
-// TILES: warp.store %out{{.*}} within [-3, 240, 0, 8] border %border sides %sides from %
+// TILES: warp.store %out{{.*}} within [-3, 240, 0, 8] border %border x_edge_only %x_edge_only from %
 
 // CHECK-LABEL: void smooth_out_tile6(
 // CHECK:       if (border_) {
-// CHECK-NEXT:    if (whole_) {
+// CHECK-NEXT:    if (vectors_uniform_) {
 
 // In tiles at the sides, whose rows are neither moved nor the buffer's first or last, words are loaded as in the interior.
 // Lanes behind the picture are read a word further right than the one beside it, which needs their last word, and have its
 // last element in the first.
 
-// CHECK-NEXT:      if (sides_) {
+// CHECK-NEXT:      if (x_edge_only_) {
 // CHECK:             unsigned int pieces_[2][2];
 // CHECK:               const idx [[COLUMN:i_[0-9]+_]] = max_idx(min_idx({{.*}}, in_n1_ - 8), 0);
 // CHECK:               const idx [[FIRST:i_[0-9]+_]] = [[COLUMN]] + ({{.*}} > [[COLUMN]] ? 4 : 0) - ({{.*}} & 3);
@@ -80,7 +80,7 @@
 // lane.
 
 // CHECK:           const idx [[OWN:i_[0-9]+_]] = max_idx({{.*}}, 0);
-// CHECK:         if (sides_) {
+// CHECK:         if (x_edge_only_) {
 // CHECK-NEXT:        store_if_u8x4({{.*}} >= [[OWN]], &out_out_[
 // CHECK-NEXT:        store_if_u8x4({{.*}} >= [[OWN]] - 4, &out_out_[
 // CHECK:           const bool [[BEGINS:test(_[0-9]+)?_]] = {{.*}} == 0;
@@ -106,8 +106,8 @@
 // CHECK:         const idx x0_ = out_out_min_x_ + bx_ * 240;
 // CHECK:         smooth_out_tile6({{.*}}, x0_, y0_, false, false, false);
 // CHECK:         const idx [[MOVED:i_[0-9]+_]] = min_idx(x0_, max_idx({{.*}} - 240, out_out_min_x_));
-// CHECK:         smooth_out_tile6({{.*}}, apart([[MOVED]], 1), y0_, true, true, true);
-// CHECK:         smooth_out_tile6({{.*}}, apart([[MOVED]], 2), y0_, true, true, false);
+// CHECK:         smooth_out_tile6({{.*}}, opaque([[MOVED]], 1), y0_, true, true, true);
+// CHECK:         smooth_out_tile6({{.*}}, opaque([[MOVED]], 2), y0_, true, true, false);
 img.pipeline @smooth {
   %in = img.input "in" {img.align = 1 : i64} : !img.func<2xui8>
   %edge = img.boundary repeat_edge %in dims [0, 1] : !img.func<2xui8>

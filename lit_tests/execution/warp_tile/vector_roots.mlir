@@ -12,7 +12,7 @@
 // CHECK-NOT:   math.sqrt
 // CHECK:       [[ALIVE:%[0-9]+]] = arith.andi {{.*}} : i1
 // CHECK-NEXT:  scf.if %border {
-// CHECK-NEXT:    scf.if %whole {
+// CHECK-NEXT:    scf.if %vectors_uniform {
 // CHECK-NOT:       scf.if
 // CHECK:           vector.maskedstore {{.*}} vector<2xi1>, vector<2xf32>
 // CHECK-NEXT:    } else {
@@ -21,7 +21,7 @@
 // CHECK:           vector.maskedstore {{.*}} vector<1xi1>, vector<1xf32>
 // CHECK-NEXT:    }
 // CHECK-NEXT:  } else {
-// CHECK-NEXT:    scf.if %whole {
+// CHECK-NEXT:    scf.if %vectors_uniform {
 // CHECK-NOT:     scf.if
 // CHECK:         [[MASK:%[0-9]+]] = vector.broadcast [[ALIVE]] : i1 to vector<2xi1>
 // CHECK:         vector.maskedstore %out_length[{{.*}}], [[MASK]], %{{[0-9]+}} : memref<?x?xf32, strided<[?, 1]>>, vector<2xi1>, vector<2xf32>

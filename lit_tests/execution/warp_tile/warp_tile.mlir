@@ -5,7 +5,7 @@
 
 // A warp loads and computes the rows above and below its own, too; only columns come from neighbours.
 
-// RECOMPUTE: %clamped = warp.load %photo[%{{[0-9]+}}, %{{[0-9]+}}] aligned %whole border %border whole %whole rows {
+// RECOMPUTE: %clamped = warp.load %photo[%{{[0-9]+}}, %{{[0-9]+}}] aligned %vectors_uniform border %border vectors_uniform %vectors_uniform rows {
 // RECOMPUTE: } : memref<?x?xf32, strided<[?, 1]>> -> !warp.tile<f32, #warp.layout<origin = [-4, 0], lanes = [32, 4], warps = [4, 2], columns = [0, 4], rows = [-1, 3]>>
 // RECOMPUTE: %clamped_1 = warp.neighbours %clamped : !warp.tile<f32, #warp.layout<origin = [-4, 0], lanes = [32, 4], warps = [4, 2], columns = [0, 4], rows = [-1, 3]>> -> !warp.tile<f32, #warp.layout<origin = [-4, 0], lanes = [32, 4], warps = [4, 2], columns = [-1, 5], rows = [-1, 3]>>
 // RECOMPUTE: %rows = warp.map {
@@ -16,11 +16,11 @@
 // RECOMPUTE: %{{[0-9]+}} = warp.at %rows[0, -1] : !warp.tile<f32, #warp.layout<origin = [-4, 0], lanes = [32, 4], warps = [4, 2], columns = [0, 4], rows = [-1, 3]>>
 // RECOMPUTE: %{{[0-9]+}} = warp.at %rows[0, 1] : !warp.tile<f32, #warp.layout<origin = [-4, 0], lanes = [32, 4], warps = [4, 2], columns = [0, 4], rows = [-1, 3]>>
 // RECOMPUTE: } : !warp.tile<f32, #warp.layout<origin = [-4, 0], lanes = [32, 4], warps = [4, 2], columns = [0, 4], rows = [0, 2]>>
-// RECOMPUTE: warp.store %blur to %out_blur[%{{[0-9]+}}, %{{[0-9]+}}] within [0, 120, 0, 8] aligned %whole border %border whole %whole : !warp.tile<f32, #warp.layout<origin = [-4, 0], lanes = [32, 4], warps = [4, 2], columns = [0, 4], rows = [0, 2]>>, memref<?x?xf32, strided<[?, 1]>>
+// RECOMPUTE: warp.store %blur to %out_blur[%{{[0-9]+}}, %{{[0-9]+}}] within [0, 120, 0, 8] aligned %vectors_uniform border %border vectors_uniform %vectors_uniform : !warp.tile<f32, #warp.layout<origin = [-4, 0], lanes = [32, 4], warps = [4, 2], columns = [0, 4], rows = [0, 2]>>, memref<?x?xf32, strided<[?, 1]>>
 
 // Rows go to the neighbouring warps; the first and the last row of the block are valid no more.
 
-// EXCHANGE: %clamped = warp.load %photo[%{{[0-9]+}}, %{{[0-9]+}}] aligned %whole border %border whole %whole rows {
+// EXCHANGE: %clamped = warp.load %photo[%{{[0-9]+}}, %{{[0-9]+}}] aligned %vectors_uniform border %border vectors_uniform %vectors_uniform rows {
 // EXCHANGE: } : memref<?x?xf32, strided<[?, 1]>> -> !warp.tile<f32, #warp.layout<origin = [-4, -1], lanes = [32, 4], warps = [4, 2], columns = [0, 4], rows = [0, 2]>>
 // EXCHANGE: %clamped_1 = warp.neighbours %clamped : !warp.tile<f32, #warp.layout<origin = [-4, -1], lanes = [32, 4], warps = [4, 2], columns = [0, 4], rows = [0, 2]>> -> !warp.tile<f32, #warp.layout<origin = [-4, -1], lanes = [32, 4], warps = [4, 2], columns = [-1, 5], rows = [0, 2]>>
 // EXCHANGE: %rows = warp.map {
@@ -32,7 +32,7 @@
 // EXCHANGE: %{{[0-9]+}} = warp.at %rows_1[0, -1] : !warp.tile<f32, #warp.layout<origin = [-4, -1], lanes = [32, 4], warps = [4, 2], columns = [0, 4], rows = [-1, 3]>>
 // EXCHANGE: %{{[0-9]+}} = warp.at %rows_1[0, 1] : !warp.tile<f32, #warp.layout<origin = [-4, -1], lanes = [32, 4], warps = [4, 2], columns = [0, 4], rows = [-1, 3]>>
 // EXCHANGE: } : !warp.tile<f32, #warp.layout<origin = [-4, -1], lanes = [32, 4], warps = [4, 2], columns = [0, 4], rows = [0, 2]>>
-// EXCHANGE: warp.store %blur to %out_blur[%{{[0-9]+}}, %{{[0-9]+}}] within [0, 120, 0, 6] aligned %whole border %border whole %whole : !warp.tile<f32, #warp.layout<origin = [-4, -1], lanes = [32, 4], warps = [4, 2], columns = [0, 4], rows = [0, 2]>>, memref<?x?xf32, strided<[?, 1]>>
+// EXCHANGE: warp.store %blur to %out_blur[%{{[0-9]+}}, %{{[0-9]+}}] within [0, 120, 0, 6] aligned %vectors_uniform border %border vectors_uniform %vectors_uniform : !warp.tile<f32, #warp.layout<origin = [-4, -1], lanes = [32, 4], warps = [4, 2], columns = [0, 4], rows = [0, 2]>>, memref<?x?xf32, strided<[?, 1]>>
 
 img.pipeline @p {
   %photo = img.input "photo" : !img.func<2xf32>

@@ -21,6 +21,6 @@ func.func @mean(%in: memref<?x?xi8, strided<[?, 1]>>, %out: memref<?x?xi8, strid
     %narrow = arith.trunci %mean : i16 to i8
     warp.yield %narrow : i8
   } : !warp.tile<i8, #own>
-  warp.store %c to %out[%i, %i] within [0, 120, 0, 4] aligned %aligned border %border whole %aligned : !warp.tile<i8, #own>, memref<?x?xi8, strided<[?, 1]>>
+  warp.store %c to %out[%i, %i] within [0, 120, 0, 4] aligned %aligned border %border vectors_uniform %aligned : !warp.tile<i8, #own>, memref<?x?xi8, strided<[?, 1]>>
   func.return
 }

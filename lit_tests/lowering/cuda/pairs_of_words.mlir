@@ -3,8 +3,8 @@
 
 // RUN: pipeline-opt %s -p lower-warp-tiles --split-input-file -t cuda | filecheck %s
 
-#own = #warp.layout<origin = [-8, 0], lanes = [32, 8], warps = [4, 1], columns = [0, 8], rows = [0, 1], packed = 2, apart = 2>
-#beside = #warp.layout<origin = [-8, 0], lanes = [32, 8], warps = [4, 1], columns = [-1, 9], rows = [0, 1], packed = 2, apart = 2>
+#own = #warp.layout<origin = [-8, 0], lanes = [32, 8], warps = [4, 1], columns = [0, 8], rows = [0, 1], packed = 2, pair_stride = 2>
+#beside = #warp.layout<origin = [-8, 0], lanes = [32, 8], warps = [4, 1], columns = [-1, 9], rows = [0, 1], packed = 2, pair_stride = 2>
 
 // CHECK:      __launch_bounds__(128) sum_fn(
 // CHECK:        unsigned int w_a_[1][8];
@@ -46,7 +46,7 @@ func.func @sum(%in: memref<?x?xi8, strided<[?, 1]>>, %out: memref<?x?xi8, stride
     %narrow = arith.trunci %sum : i16 to i8
     warp.yield %narrow : i8
   } : !warp.tile<i8, #own>
-  warp.store %c to %out[%i, %i] within [0, 240, 0, 4] aligned %aligned border %border whole %aligned : !warp.tile<i8, #own>, memref<?x?xi8, strided<[?, 1]>>
+  warp.store %c to %out[%i, %i] within [0, 240, 0, 4] aligned %aligned border %border vectors_uniform %aligned : !warp.tile<i8, #own>, memref<?x?xi8, strided<[?, 1]>>
   func.return
 }
 
@@ -54,9 +54,9 @@ func.func @sum(%in: memref<?x?xi8, strided<[?, 1]>>, %out: memref<?x?xi8, stride
 
 // Widened twice, first to the left: the pair that begins at column 2 is put together with what the right needs.
 
-#own = #warp.layout<origin = [-8, 0], lanes = [32, 8], warps = [4, 1], columns = [0, 8], rows = [0, 1], packed = 2, apart = 2>
-#left = #warp.layout<origin = [-8, 0], lanes = [32, 8], warps = [4, 1], columns = [-1, 8], rows = [0, 1], packed = 2, apart = 2>
-#both = #warp.layout<origin = [-8, 0], lanes = [32, 8], warps = [4, 1], columns = [-1, 9], rows = [0, 1], packed = 2, apart = 2>
+#own = #warp.layout<origin = [-8, 0], lanes = [32, 8], warps = [4, 1], columns = [0, 8], rows = [0, 1], packed = 2, pair_stride = 2>
+#left = #warp.layout<origin = [-8, 0], lanes = [32, 8], warps = [4, 1], columns = [-1, 8], rows = [0, 1], packed = 2, pair_stride = 2>
+#both = #warp.layout<origin = [-8, 0], lanes = [32, 8], warps = [4, 1], columns = [-1, 9], rows = [0, 1], packed = 2, pair_stride = 2>
 
 // CHECK:      __launch_bounds__(128) twice_fn(
 // CHECK:        w_a_[0][0] = __byte_perm(
@@ -81,7 +81,7 @@ func.func @twice(%in: memref<?x?xi8, strided<[?, 1]>>, %out: memref<?x?xi8, stri
     %narrow = arith.trunci %sum : i16 to i8
     warp.yield %narrow : i8
   } : !warp.tile<i8, #own>
-  warp.store %c to %out[%i, %i] within [0, 240, 0, 4] aligned %aligned border %border whole %aligned : !warp.tile<i8, #own>, memref<?x?xi8, strided<[?, 1]>>
+  warp.store %c to %out[%i, %i] within [0, 240, 0, 4] aligned %aligned border %border vectors_uniform %aligned : !warp.tile<i8, #own>, memref<?x?xi8, strided<[?, 1]>>
   func.return
 }
 
@@ -89,8 +89,8 @@ func.func @twice(%in: memref<?x?xi8, strided<[?, 1]>>, %out: memref<?x?xi8, stri
 
 // Neighbours share a register, as in a word of memory: of each lane beside one register holds two columns.
 
-#own = #warp.layout<origin = [-8, 0], lanes = [32, 8], warps = [4, 1], columns = [0, 8], rows = [0, 1], packed = 2, apart = 1>
-#beside = #warp.layout<origin = [-8, 0], lanes = [32, 8], warps = [4, 1], columns = [-2, 10], rows = [0, 1], packed = 2, apart = 1>
+#own = #warp.layout<origin = [-8, 0], lanes = [32, 8], warps = [4, 1], columns = [0, 8], rows = [0, 1], packed = 2, pair_stride = 1>
+#beside = #warp.layout<origin = [-8, 0], lanes = [32, 8], warps = [4, 1], columns = [-2, 10], rows = [0, 1], packed = 2, pair_stride = 1>
 
 // CHECK:      __launch_bounds__(128) next_to_fn(
 // CHECK:        unsigned int w_a_[1][11];
@@ -129,6 +129,6 @@ func.func @next_to(%in: memref<?x?xi8, strided<[?, 1]>>, %out: memref<?x?xi8, st
     %narrow = arith.trunci %sum : i16 to i8
     warp.yield %narrow : i8
   } : !warp.tile<i8, #own>
-  warp.store %c to %out[%i, %i] within [0, 240, 0, 4] aligned %aligned border %border whole %aligned : !warp.tile<i8, #own>, memref<?x?xi8, strided<[?, 1]>>
+  warp.store %c to %out[%i, %i] within [0, 240, 0, 4] aligned %aligned border %border vectors_uniform %aligned : !warp.tile<i8, #own>, memref<?x?xi8, strided<[?, 1]>>
   func.return
 }

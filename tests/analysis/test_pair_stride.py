@@ -2,7 +2,7 @@
 
 import pytest
 
-from tilefuse.analysis.subwords import columns_apart, gain_beside, gain_in_memory
+from tilefuse.analysis.subwords import best_pair_stride, gain_beside, gain_in_memory
 
 
 @pytest.mark.parametrize(
@@ -29,4 +29,4 @@ def test_gain_in_memory():
 
 
 def test_the_sum_of_gains_decides():
-    assert [columns_apart(8, gain) for gain in (-1.0, 0.0, 3.0)] == [4, 1, 1]
+    assert [best_pair_stride(8, gain) for gain in (-1.0, 0.0, 3.0)] == [4, 1, 1]

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tilefuse.execution.warp_tile.registers import RegisterBody
 
 
-class SidePieces(Pieces):
+class XEdgePieces(Pieces):
     """Rows in pieces. The lane inside beside the first, or last, column has its part of a piece from one outside.
 
     That is one vector further out, as it would be anyway, if nobody asks for its columns. Else it has them in pieces of
@@ -43,12 +43,12 @@ class SidePieces(Pieces):
 
     @property
     def ends(self) -> tuple[int, int]:
-        """Which of the columns of a lane outside are the box's first and last."""
+        """The columns of a lane outside that are the box's first and last."""
         last, moved = self.layout.vector - 1, self.further
         return moved if self.partial == "left" else 0, last - moved if self.partial == "right" else last
 
     def column(self, at: Where) -> tuple[SSAValue, SSAValue, SSAValue]:
-        """Where `rows` of the operation says that a lane's columns begin; whether it lies before or behind the box."""
+        """The first column of a lane by `rows` of the operation; whether the lane lies before or behind the box."""
         e, first = self.e, self.body.here(0, self.layout.rows[0], at.deep)
         column = self.body.run(self.op.rows, first, self.layout)[len(self.op.indices) - 1]
         unmoved = self.body.memory_index(self.op.indices, at, self.layout)[-1]

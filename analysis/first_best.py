@@ -1,0 +1,145 @@
+"""Updates that keep the first best point of a domain, as argmin and argmax do.
+
+    f[x] = Tuple(select(v < f[x][1], e, f[x][0]), select(v < f[x][1], v, f[x][1]))
+
+What they give is the least of a total order: by the key `v`, and of equal keys the one that comes first. So points of
+the domain may be compared in any order if each carries its place in it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import IntegerType, Signedness
+from xdsl.ir import Operation, SSAValue
+
+from tilefuse.dialects.img.ops import SET, ReadOp, UpdateOp, WriteOp
+from tilefuse.dialects.img.types import FuncType
+
+_MIRRORED = {"lt": "gt", "gt": "lt"}
+_NEGATED = {"le": "gt", "ge": "lt"}
+
+
+@dataclass(frozen=True)
+class FirstBest:
+    """The functions that a better point gives new values to."""
+
+    functions: tuple[int, ...]
+    """Their numbers in the update."""
+    key: int
+    """The number of the one that is compared."""
+    better: str
+    """Of keys: `lt` or `gt`."""
+    terms: tuple[SSAValue, ...]
+    """The new value of each of the functions."""
+    skipped: frozenset[Operation]
+    """What the body reads of the functions themselves, and does with it."""
+
+
+def first_best(update: UpdateOp) -> FirstBest | None:
+    """Find what an update keeps the first best of; None if it does anything else with what stands there.
+
+    Functions beside these have combiners.
+    """
+    functions = tuple(n for n, way in enumerate(update.combiners) if way == SET)
+    own = _own_reads(update)
+    selects = [update.write_op.values[n].owner for n in functions]
+    if not functions or own is None or any(s not in _dependent(update) for s in selects):
+        return None
+    replaced = [_replaced(s, own, n) for s, n in zip(selects, functions, strict=True)]
+    conditions = {(found[0], found[1]) if found is not None else None for found in replaced}
+    if len(conditions) != 1 or None in conditions:
+        return None
+    terms = tuple(found[2] for found in replaced if found is not None)
+    ((condition, holds),) = (c for c in conditions if c is not None)
+    order = _order(condition.owner, own, holds)
+    if order is None or order[0] not in functions or terms[functions.index(order[0])] is not order[1]:
+        return None
+    skipped = frozenset({*(read for read in own.values()), condition.owner, *selects})
+    write = update.write_op
+    others = [v for n, v in enumerate(write.values) if n not in functions]
+    for value in (*terms, *others, *write.indices, *((write.predicate,) if write.predicate is not None else ())):
+        if value.owner in skipped:
+            return None
+    if not _dependent(update) <= skipped:
+        return None
+    key, _, better = order
+    return FirstBest(functions, key, better, terms, skipped)  # type: ignore[arg-type]
+
+
+def _own_reads(update: UpdateOp) -> dict[SSAValue, ReadOp] | None:
+    """The reads of the functions themselves by their values; None if one reads elsewhere than where is written."""
+    write = update.write_op
+    found: dict[SSAValue, ReadOp] = {}
+    for current in update.currents:
+        for use in current.uses:
+            read = use.operation
+            assert isinstance(read, ReadOp)
+            if read.map != write.map or list(read.indices) != list(write.indices):
+                return None
+            found[read.value] = read
+    return found
+
+
+def _dependent(update: UpdateOp) -> set[Operation]:
+    """The ops of the body that see what stands there, the write not counted."""
+    seen: set[SSAValue] = set(update.currents)
+    found: set[Operation] = set()
+    for op in update.body.block.ops:
+        if not isinstance(op, WriteOp) and not seen.isdisjoint(op.operands):
+            seen.update(op.results)
+            found.add(op)
+    return found
+
+
+def _replaced(op: object, own: dict[SSAValue, ReadOp], function: int) -> tuple[SSAValue, bool, SSAValue] | None:
+    """The condition under which function `function` is replaced, whether it holds then, and by what."""
+    if not isinstance(op, arith.SelectOp):
+        return None
+    for old, new, holds in ((op.rhs, op.lhs, True), (op.lhs, op.rhs, False)):
+        if old in own and new not in own and _number(own[old]) == function:
+            return op.cond, holds, new
+    return None
+
+
+def _number(read: ReadOp) -> int:
+    """The number of the function that a read of the update's own functions reads."""
+    update = read.parent_op()
+    assert isinstance(update, UpdateOp)
+    return update.currents.index(read.source)  # type: ignore[arg-type]
+
+
+def _order(op: object, own: dict[SSAValue, ReadOp], holds: bool) -> tuple[int, SSAValue, str] | None:
+    """Of a comparison: the function whose value is compared, with what, and by `lt` or `gt` of the new to the old.
+
+    `holds`: whether the new value is the better one where the comparison holds.
+    """
+    if not isinstance(op, arith.CmpiOp | arith.CmpfOp):
+        return None
+    is_old = [v in own for v in (op.lhs, op.rhs)]
+    if is_old.count(True) != 1:
+        return None
+    old, new = (op.lhs, op.rhs) if is_old[0] else (op.rhs, op.lhs)
+    function = own[old].source.type
+    assert isinstance(function, FuncType)
+    way = _way(op, function)
+    if way is None or (not holds and isinstance(op, arith.CmpfOp)):
+        # of a NaN neither holds
+        return None
+    better = way if holds else _NEGATED.get(way, "")
+    better = _MIRRORED.get(better, "") if is_old[0] else better
+    return (_number(own[old]), new, better) if better in _MIRRORED else None
+
+
+def _way(op: arith.CmpiOp | arith.CmpfOp, function: FuncType) -> str | None:
+    """The comparison without its kind, which is that of the function's element; None of another kind."""
+    number = op.predicate.value.data
+    element = function.element
+    if isinstance(op, arith.CmpfOp):
+        name, kind = arith.CMPF_COMPARISON_OPERATIONS[number], "o"
+    else:
+        assert isinstance(element, IntegerType)
+        name = arith.CMPI_COMPARISON_OPERATIONS[number]
+        kind = "s" if element.signedness.data is Signedness.SIGNED else "u"
+    return name[1:] if name[0] == kind and name[1:] in ("lt", "le", "gt", "ge") else None

@@ -1,0 +1,188 @@
+"""All examples beside Halide's CPU autoschedulers on the same threads: see README.md.
+
+    OMP_NUM_THREADS=2 HL_NUM_THREADS=2 python benchmarks/cpu_apps.py --photo 768x512 --out cpu_apps.json
+
+Each example runs in a process of its own, where calls of ours alternate with those of every schedule that Halide's
+autoschedulers find, and with Halide's plain one: every Func that is not inlined by itself stored, its rows in parallel,
+vectors along x. `ratio` is the least processor time of the best of these over ours: below 1 means that we lose.
+Needs the package `halide`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import warnings
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from apps import is_picture, photograph
+from cpu import Recorder, conditions, measure
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(ROOT), str(ROOT / "examples")]
+
+AUTOSCHEDULERS = ("Mullapudi2016", "Adams2019")
+CACHE_BYTES = 1 << 20
+LIMIT = 300.0
+"""Seconds of one example, compilers included."""
+
+
+def planar(array: np.ndarray) -> np.ndarray:
+    """A picture with its channels first: x is the dimension that lies side by side."""
+    return np.ascontiguousarray(np.moveaxis(array, -1, 0)) if is_picture(array) else array
+
+
+def agree(a: np.ndarray, b: np.ndarray) -> bool:
+    """All but for contraction, which moves few edges and few integers that are cut from floats."""
+    near = np.isclose(a.astype(np.float64), b.astype(np.float64), rtol=1e-3, atol=1e-4)
+    return bool(np.mean(near) > 0.98)
+
+
+def plain(output: Any, funcs: Sequence[Any]) -> None:
+    """Rows in parallel, vectors along x, of all Funcs and their updates that have pure coordinates."""
+    for func in [f for f in funcs if f.name() != output.name()] + [output]:
+        func.compute_root()
+        pure = func.args()
+        for number in range(func.num_update_definitions() + 1):
+            stage = func if number == 0 else func.update(number - 1)
+            try:
+                if len(pure) > 1:
+                    stage.parallel(pure[-1])
+                stage.vectorize(pure[0], 8)
+            except Exception:  # an update that has no such coordinate; it stays as it is
+                continue
+
+
+def _schedule(halide: Any, how: str, output: Any, funcs: Sequence[Any], threads: int) -> None:
+    if how == "plain":
+        plain(output, funcs)
+        return
+    folder = Path(halide.__file__).parent / "lib64"
+    halide.load_plugin(str(folder / f"libautoschedule_{how.lower()}.so"))
+    parameters = {"parallelism": str(threads)}
+    if how == "Mullapudi2016":
+        parameters |= {"last_level_cache_size": str(CACHE_BYTES), "balance": "40"}
+    target = halide.get_jit_target_from_environment()
+    halide.Pipeline(output).apply_autoscheduler(target, halide.AutoschedulerParams(how, parameters))
+
+
+def rival(
+    example: Any, how: str, arrays: Sequence[np.ndarray], out: np.ndarray, mins: Sequence[int], threads: int
+) -> Callable[[], None]:
+    """A call of Halide's pipeline under a schedule; `mins`: where the output begins, x first."""
+    import halide
+
+    recorder = Recorder(halide)
+    buffers = [halide.Buffer(a) for a in arrays]
+    images = [halide.ImageParam(b.type(), b.dimensions(), f"image_{i}") for i, b in enumerate(buffers)]
+    for image, array in zip(images, arrays, strict=True):
+        image.set_estimates([(0, n) for n in reversed(array.shape)])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        output = example.algorithm(*images, recorder)
+    output.set_estimates(list(zip(mins, reversed(out.shape), strict=True)))
+    _schedule(halide, how, output, list(recorder.funcs.values()), threads)
+    for image, buffer in zip(images, buffers, strict=True):
+        image.set(buffer)
+    output.compile_jit()
+    target = halide.Buffer(out)
+    target.set_min(list(mins))
+    return lambda: output.realize(target)
+
+
+def one(name: str, size: tuple[int, int], seconds: float, against: Sequence[str]) -> dict[str, Any]:
+    """Compile and time an example."""
+    from _all import EXAMPLES
+
+    example = EXAMPLES[name]
+    arrays = [planar(a) for a in example.inputs(photograph(*size, 0))]
+    box = example.box((size[1], size[0]))
+    program = example.pipeline().compile("cpu", extent=size)
+    results = {"ours": np.ascontiguousarray(planar(program(*arrays, **box)))}
+    out = results["ours"].copy()
+    calls: dict[str, Callable[[], Any]] = {"ours": lambda: program(*arrays, out=out)}
+    failed = {}
+    mins = next(iter(box.get("mins", {}).values()), [0] * out.ndim)
+    threads = int(os.environ.get("HL_NUM_THREADS", os.cpu_count() or 1))
+    for how in against:
+        results[how] = np.zeros_like(out)
+        try:
+            calls[how] = rival(example, how, arrays, results[how], mins, threads)
+            calls[how]()
+        except Exception as error:
+            calls.pop(how, None)
+            failed[how] = str(error).strip().splitlines()[0][:200] if str(error).strip() else type(error).__name__
+    found = measure(calls, seconds)
+    rivals = {how: found[how] for how in found if how != "ours"}
+    best = min(rivals, key=lambda how: rivals[how][1], default=None)
+    return {
+        "pipeline": name,
+        "shape": list(out.shape),
+        "ms": found,
+        "best": best,
+        "ratio": rivals[best][1] / found["ours"][1] if best else None,
+        "failed": failed,
+        "differ": [how for how in rivals if not agree(results["ours"], results[how])],
+    }
+
+
+def _in_a_process(name: str, size: str, seconds: float, against: Sequence[str]) -> dict[str, Any]:
+    """As `one`, of a process that an autoscheduler may end or keep for too long."""
+    command = [sys.executable, __file__, "--one", name, "--photo", size, "--seconds", str(seconds)]
+    command += ["--against", *against]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT, check=False)
+    except subprocess.TimeoutExpired:
+        return {"pipeline": name, "error": f"more than {LIMIT:.0f} s"}
+    lines = done.stdout.strip().splitlines()
+    if done.returncode or not lines:
+        return {"pipeline": name, "error": (done.stderr.strip().splitlines() or ["no output"])[-1][:300]}
+    row: dict[str, Any] = json.loads(lines[-1])
+    return row
+
+
+def _line(row: dict[str, Any]) -> str:
+    if "error" in row:
+        return f"{row['pipeline']:26}{row['error']}"
+    columns = " ".join(f"{row['ms'][h][1]:9.2f}" if h in row["ms"] else f"{'-':>9}" for h in HOWS)
+    notes = [f"{how} differs" for how in row["differ"]] + [f"{how}: {why}" for how, why in row["failed"].items()]
+    ratio = f"{row['ratio']:7.2f}" if row["ratio"] is not None else f"{'-':>7}"
+    return f"{row['pipeline']:26}{columns}{ratio}  {'; '.join(notes)}"
+
+
+HOWS = ("ours", "plain", *AUTOSCHEDULERS)
+
+
+def main() -> None:
+    """Print a row per example; write all as JSON if asked to."""
+    from _all import EXAMPLES
+
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--photo", default="768x512", help="columns x rows of the photograph that inputs are made of")
+    parser.add_argument("--seconds", type=float, default=4.0, help="of each example")
+    parser.add_argument("--only", nargs="*", choices=list(EXAMPLES), help="examples by name")
+    parser.add_argument("--against", nargs="*", choices=HOWS[1:], default=HOWS[1:], help="schedules of Halide's")
+    parser.add_argument("--one", choices=list(EXAMPLES), help=argparse.SUPPRESS)
+    parser.add_argument("--out", type=Path, help="a JSON file")
+    given = parser.parse_args()
+    if given.one:
+        width, height = (int(n) for n in given.photo.split("x"))
+        print(json.dumps(one(given.one, (width, height), given.seconds, given.against)))
+        return
+    rows: list[dict[str, Any]] = []
+    print(f"{'ms of processor time':26}{' '.join(f'{h[:9]:>9}' for h in HOWS)}{'ratio':>7}")
+    for name in given.only or EXAMPLES:
+        rows.append(_in_a_process(name, given.photo, given.seconds, given.against))
+        print(_line(rows[-1]), flush=True)
+        if given.out:
+            given.out.write_text(json.dumps({**conditions(), "rows": rows}, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

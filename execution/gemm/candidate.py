@@ -1,0 +1,15 @@
+"""A schedule of blocks of points that the search compares."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tilefuse.execution.candidate import Candidate
+from tilefuse.execution.gemm.attribute import GemmSchedule
+
+
+@dataclass(frozen=True)
+class GemmCandidate(Candidate):
+    """A candidate with the whole schedule."""
+
+    schedule: GemmSchedule | None = None

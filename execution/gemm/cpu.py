@@ -1,0 +1,183 @@
+"""Schedules of blocks of points on a CPU, and what they take: cycles of a step, of memory, and of what is copied."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from xdsl.dialects import arith
+from xdsl.ir import Operation, SSAValue
+
+from tilefuse.analysis.access import accesses
+from tilefuse.analysis.instructions import instruction_cost
+from tilefuse.analysis.machine import Machine
+from tilefuse.dialects.img.ops import ReadOp, UpdateOp, WriteOp
+from tilefuse.dialects.img.types import FuncType, element_bytes
+from tilefuse.execution.facts import GroupFacts, nominal_box
+from tilefuse.execution.features import Features
+from tilefuse.execution.gemm.attribute import GemmSchedule
+from tilefuse.execution.gemm.vector_values import VectorValues, side_by_side, vector_values
+
+BLOCKS = ((2, 6), (2, 4), (4, 2), (2, 2), (4, 1), (2, 1))
+"""Vectors along x, and rows, of blocks whose sums fit 16 registers."""
+WIDE_BLOCKS = ((2, 12), (2, 8), *BLOCKS)
+"""Of 32 registers."""
+LOOPS = ((32, 1), (64, 1), (32, 4), (64, 4))
+"""Points along x and rows of blocks that a compiler makes vectors of."""
+ROWS_TOGETHER = 96
+"""Rows of a thread that share copies."""
+PACK = 256
+TILES_PER_CORE = 4
+CYCLES_PER_US = 3e3
+GATHER = 4.0
+"""Cycles of a lane that is loaded by itself."""
+CHAIN = 4.0
+"""Cycles from a sum to the next one with the same."""
+STEP = 1.0
+"""Cycles of a step beside its operations: addresses, and the end of the loop."""
+FAR = 0.25
+"""Cycles more of an element that comes from the second cache."""
+LINE = 64
+OFTEN = 4
+"""Times that an operand is read from which on a cache gives it."""
+RUN_BYTES = 512
+"""Bytes side by side that memory gives at its rate: of fewer, it does not see them come."""
+HIDDEN = 0.7
+"""Share of the shorter one of memory and arithmetic that hides behind the other."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CpuGemmFeatures(Features):
+    """Counts of a kernel on a CPU."""
+
+    bytes: float
+    """From and to main memory, of the whole kernel; more where few of them lie side by side."""
+    cycles: float
+    """Of a block."""
+
+    def analytical(self, machine: Machine) -> float:
+        memory = self.bytes / machine.bytes_per_us
+        compute = math.ceil(self.blocks / machine.cores) * self.cycles / CYCLES_PER_US
+        return max(memory, compute) + (1.0 - HIDDEN) * min(memory, compute) + machine.launch_us
+
+
+def cpu_schedules(facts: GroupFacts, machine: Machine) -> Iterator[tuple[GemmSchedule, CpuGemmFeatures]]:
+    """The schedules worth comparing, with their features."""
+    update, pure = facts.update.update, facts.update_work.pure
+    rank = len(pure)
+    dims = [d for d in range(1, rank) if pure[d] > 1] or [1]
+    element = max(element_bytes(old.type.element) for old in update.olds if isinstance(old.type, FuncType))
+    lanes = max(1, machine.vector_bytes // element)
+    found = False
+    for dim in dims if rank > 1 else [None]:
+        for pack in (0, PACK):
+            values = vector_values(update, dim, bool(pack))
+            if isinstance(values, str) or lanes == 1 or (pack and not values.packed):
+                continue
+            found = True
+            for vectors, rows in WIDE_BLOCKS if machine.vector_bytes >= 64 else BLOCKS:
+                if (dim is None or rows > pure[dim]) and rows > 1:
+                    continue
+                schedule = _blocks(pure, dim, vectors * lanes, rows, lanes, pack, machine)
+                is_far = _is_far(facts, schedule, machine)
+                yield schedule, _features(facts, schedule, machine, _cycles(update, schedule, values, is_far))
+    if found:
+        return
+    for width, rows in LOOPS:
+        if rank > 1 or rows == 1:
+            points = [width, *[1] * (rank - 1)]
+            if rank > 1:
+                points[dims[0]] = rows
+            schedule = GemmSchedule(threads=(1,) * rank, points=points)
+            yield schedule, _features(facts, schedule, machine, _loop_cycles(update, schedule, lanes))
+
+
+def _blocks(
+    pure: tuple[int, ...], dim: int | None, width: int, rows: int, lanes: int, pack: int, machine: Machine
+) -> GemmSchedule:
+    """A thread takes as many rows as leave tiles for all cores."""
+    points = [width, *[1] * (len(pure) - 1)]
+    repeat = 1
+    if dim is not None:
+        points[dim] = rows
+    if dim is not None and pack:
+        others = math.prod(-(-n // p) for n, p in zip(pure, points, strict=True)) // -(-pure[dim] // rows)
+        most = max(1, others * pure[dim] // (TILES_PER_CORE * machine.cores * rows))
+        repeat = max(1, min(ROWS_TOGETHER // rows, -(-pure[dim] // rows), most))
+    return GemmSchedule(threads=(1,) * len(pure), points=points, vector=lanes, repeat=repeat, pack=pack)
+
+
+def _features(facts: GroupFacts, schedule: GemmSchedule, machine: Machine, cycles: float) -> CpuGemmFeatures:
+    work, size = facts.update_work, facts.model.nodes[facts.output].bytes
+    read = _touched_bytes(facts)
+    points = math.prod(work.pure) * work.steps
+    if _is_far(facts, schedule, machine) and points * size < OFTEN * read:
+        read *= max(1.0, RUN_BYTES / (schedule.points[0] * size))
+    return CpuGemmFeatures(
+        blocks=math.prod(-(-n // t) for n, t in zip(work.pure, schedule.tile_sizes, strict=True)),
+        bytes=math.prod(work.pure) * size * 2.0 + read,
+        cycles=schedule.repeat * work.steps * (cycles + STEP),
+    )
+
+
+def _is_far(facts: GroupFacts, schedule: GemmSchedule, machine: Machine) -> bool:
+    """Whether what a block reads leaves the first cache before the next block comes."""
+    run = max(LINE, schedule.points[0] * facts.model.nodes[facts.output].bytes)
+    return run * facts.update_work.steps > machine.first_cache_bytes / 2
+
+
+def _touched_bytes(facts: GroupFacts) -> float:
+    """Bytes of what is needed of all functions that are read, once each."""
+    nodes, node_of, update = facts.model.nodes, facts.model.node_of, facts.update.update
+    found = {node_of[r.base] for r in accesses(update) if r.op.source not in update.currents}
+    boxes = {id: nodes[id].needed or nominal_box(facts.model, id, facts.extent) for id in found}
+    return float(sum(math.prod(box) * nodes[id].bytes for id, box in boxes.items()))
+
+
+def _cycles(update: UpdateOp, schedule: GemmSchedule, values: VectorValues, is_far: bool) -> float:
+    """Of a step of a block of vectors: two operations, and two loads, in each; `is_far`: loads miss the first cache."""
+    vectors, rows = schedule.points[0] // schedule.lanes, schedule.rows
+    packed = set(values.packed)
+    shared = {v for v in values.along_x - values.by_row if isinstance(v.owner, Operation)} if packed else set()
+    operations, loads, copied = float(len(update.olds) * vectors * rows), len(packed) * vectors, 0.0
+    side_by = set(side_by_side(update, update.pure[0]))
+    missed = FAR * schedule.points[0] if is_far else 0.0
+    misses = 0.0
+    for op in update.body.block.ops:
+        if isinstance(op, WriteOp) or not op.results:
+            continue
+        value: SSAValue = op.results[0]
+        times = rows if value in values.by_row else 1
+        if value in shared:
+            copied += 2.0 * vectors + missed if op in side_by else GATHER * schedule.points[0]
+            continue
+        misses += times * missed if isinstance(op, ReadOp) and value in values.along_x else 0.0
+        times *= vectors if value in values.along_x else 1
+        if isinstance(op, ReadOp):
+            loads += times
+        else:
+            operations += times * (0.0 if _fuses(op) else instruction_cost(op))
+    return max(operations / 2, loads / 2, CHAIN) + misses + copied / schedule.repeat
+
+
+def _loop_cycles(update: UpdateOp, schedule: GemmSchedule, lanes: int) -> float:
+    """Of a step of a block whose sums are an array: each is loaded and stored; what lies apart is, lane by lane."""
+    width, rows = schedule.points[0], schedule.rows
+    vectors = max(1.0, width / lanes)
+    wide, along_x = side_by_side(update, update.pure[0]), {update.pure[0]}
+    cycles = 3.0 * vectors * rows * len(update.olds)
+    for op in update.body.block.ops:
+        if along_x.isdisjoint(op.operands):
+            cycles += rows
+            continue
+        along_x.update(op.results)
+        if isinstance(op, ReadOp):
+            cycles += rows * (vectors if op in wide else GATHER * width)
+        elif not isinstance(op, WriteOp):
+            cycles += rows * vectors * instruction_cost(op)
+    return cycles
+
+
+def _fuses(op: Operation) -> bool:
+    return isinstance(op, arith.MulfOp) and all(isinstance(u.operation, WriteOp) for u in op.results[0].uses)

@@ -1,0 +1,126 @@
+"""Which values of a reduction are vectors along x: the analysis behind register blocks on a CPU."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import BFloat16Type, Float16Type, IntegerType, i1
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineConstantExpr, AffineDimExpr, AffineExpr
+
+from tilefuse.analysis.access import behind_boundaries, coordinates
+from tilefuse.analysis.strides import rows_are_contiguous
+from tilefuse.dialects.img.ops import ReadOp, UpdateOp, WriteOp
+from tilefuse.dialects.img.types import FuncType, element_bytes
+
+_LANE_BY_LANE = (arith.AddfOp, arith.SubfOp, arith.MulfOp, arith.AddiOp, arith.SubiOp, arith.MuliOp)
+
+
+@dataclass(frozen=True)
+class VectorValues:
+    """What the values of an update's body depend on, and which are copied."""
+
+    along_x: frozenset[SSAValue]
+    """Values that differ from lane to lane."""
+    by_row: frozenset[SSAValue]
+    """Values that differ from row to row of a block."""
+    packed: tuple[SSAValue, ...]
+    """Values along x that all rows have in common, and that are used with others: they are copied side by side."""
+    reads: tuple[ReadOp, ...]
+    """Reads that are loaded as vectors."""
+
+
+def vector_values(update: UpdateOp, rows_dim: int | None, pack: bool) -> VectorValues | str:
+    """Find out how an update runs on vectors along x; why it does not, in one sentence.
+
+    `rows_dim`: the pure coordinate along which a block has rows. `pack`: whether values are copied.
+    """
+    if any(way not in ("add", "mul") for way in update.combiners):
+        return "vectors are added or multiplied, not compared"
+    if update.write_op.predicate is not None:
+        return "not all points of its domain count"
+    if any(not _is_plain(old.type.element) for old in update.olds if isinstance(old.type, FuncType)):
+        return "its elements are no numbers of a vector"
+    x = update.pure[0]
+    row = update.pure[rows_dim] if rows_dim is not None else None
+    along_x, by_row = _depending(update, x), _depending(update, row)
+    lies_well = set(side_by_side(update, x))
+    shared = {v for v in along_x - by_row if isinstance(v.owner, Operation)} if pack else set()
+    vectors = [op for op in _body(update) if any(r in along_x and r not in shared for r in op.results)]
+    widths = {element_bytes(old.type.element) for old in update.olds if isinstance(old.type, FuncType)}
+    for op in vectors:
+        if isinstance(op, ReadOp):
+            if op not in lies_well or not _is_plain(op.value.type):
+                return "its operands do not lie side by side along x"
+        elif not isinstance(op, _LANE_BY_LANE) or not _is_plain(op.results[0].type):
+            return f"{op.name} is not computed on vectors"
+    widths |= {element_bytes(v.type) for op in vectors for v in op.results}
+    packed = [v for v in shared if any(u.operation in vectors or isinstance(u.operation, WriteOp) for u in v.uses)]
+    widths |= {element_bytes(v.type) for v in packed}
+    if len(widths) > 1 or not all(_is_plain(v.type) for v in packed):
+        return "its vectors have elements of several widths"
+    found = tuple(v for op in _body(update) for v in op.results if v in packed)
+    return VectorValues(along_x, by_row, found, tuple(op for op in vectors if isinstance(op, ReadOp)))
+
+
+def side_by_side(update: UpdateOp, x: SSAValue) -> list[ReadOp]:
+    """Find the reads whose points along x lie side by side in memory, with no boundary between."""
+    along_x, found = _depending(update, x), []
+    for op in _body(update):
+        if not isinstance(op, ReadOp) or op.source in update.currents or not op.map.data.results:
+            continue
+        base, boundaries = behind_boundaries(op.source)
+        if boundaries or not rows_are_contiguous(base):
+            continue
+        of_x = [i for i, v in enumerate(op.indices) if v is x]
+        computed = {i for i, v in enumerate(op.indices) if v in along_x and v is not x}
+        first, *others = op.map.data.results
+        still = all(not set(e.used_dims()) & {*of_x, *computed} for e in others)
+        steps = [_step(first, i) for i in of_x]
+        if still and not set(first.used_dims()) & computed and None not in steps and sum(map(_number, steps)) == 1:
+            found.append(op)
+    return found
+
+
+def _number(step: int | None) -> int:
+    return step or 0
+
+
+def _step(expr: AffineExpr, dim: int) -> int | None:
+    """By how much an index grows with one of its operands; None if it is divided."""
+    if dim not in expr.used_dims():
+        return 0
+    if isinstance(expr, AffineDimExpr):
+        return 1
+    if not isinstance(expr, AffineBinaryOpExpr):
+        return None
+    a, b = _step(expr.lhs, dim), _step(expr.rhs, dim)
+    if a is None or b is None:
+        return None
+    if expr.kind is AffineBinaryOpKind.Add:
+        return a + b
+    if expr.kind is AffineBinaryOpKind.Mul and isinstance(expr.rhs, AffineConstantExpr):
+        return a * expr.rhs.value
+    return None
+
+
+def _body(update: UpdateOp) -> list[Operation]:
+    return [op for op in update.body.block.ops if not isinstance(op, WriteOp)]
+
+
+def _depending(update: UpdateOp, coordinate: SSAValue | None) -> frozenset[SSAValue]:
+    """A coordinate, and the values of the body that follow from it."""
+    assert coordinate is None or coordinate in coordinates(update)
+    found = {coordinate} if coordinate is not None else set()
+    for op in _body(update):
+        if not found.isdisjoint(op.operands):
+            found.update(op.results)
+    return frozenset(found)
+
+
+def _is_plain(element: Attribute) -> bool:
+    """Whether vectors of an element are computed as they stand."""
+    if isinstance(element, IntegerType):
+        return element != i1 and element.width.data >= 8
+    return not isinstance(element, Float16Type | BFloat16Type)

@@ -1,0 +1,50 @@
+// A product of matrices on a CPU: a block has three rows of two vectors, whose sums are registers, and rows that share
+// what is copied of b; the last rows are those of the picture again, and are left.
+// RUN: pipeline-opt %s -p 'lower-groups,cse' | filecheck %s
+// RUN: pipeline-opt %s -p 'lower-groups,cse' -t c | filecheck %s --check-prefix=C
+
+// CHECK:      memref.alloca() : memref<12x8xf32, 3 : i64>
+// CHECK:      memref.alloca() : memref<16x8xf32, 3 : i64>
+// CHECK:      %[[HELD:.*]] = memref.alloca() : memref<6xvector<4xf32>, 5 : i64>
+// CHECK:      scf.for %k
+// CHECK:        vector.broadcast {{.*}} : f32 to vector<4xf32>
+// CHECK:        arith.mulf {{.*}} : vector<4xf32>
+// CHECK:        memref.store {{.*}}, %[[HELD]][%{{.*}}] : memref<6xvector<4xf32>, 5 : i64>
+
+// C:      typedef float f32x4 __attribute__((vector_size(16)));
+// C:      float sums_[12][8] __attribute__((aligned(64)));
+// C:      float copy_[16][8] __attribute__((aligned(64)));
+// C:      for (idx first_ = 0; first_ < {{.*}}; first_ += 16) {
+// C:      f32x4 held_[6];
+// C:      held_[5] = load_f32x4(&sums_[{{.*}}][4]);
+// C:      for (idx k_ = 0; k_ <
+// C:      const f32x4 v_1_ = splat_f32x4(v_);
+// C-NEXT: const f32x4 v_2_ = load_f32x4(&copy_[k_][0]);
+// C-NEXT: held_[0] = held_[0] + v_1_ * v_2_;
+// C-NEXT: const f32x4 v_3_ = load_f32x4(&copy_[k_][4]);
+// C-NEXT: held_[1] = held_[1] + v_1_ * v_3_;
+// C:      held_[5] = held_[5] + v_{{[0-9]+}}_ * v_3_;
+// C:      store_f32x4(&sums_[{{.*}}][4], held_[5]);
+img.pipeline @product {
+  %a = img.input "a" : !img.func<2xf32>
+  %b = img.input "b" : !img.func<2xf32>
+  %n = img.extent 0 of %a : !img.func<2xf32>
+  %low = img.min 0 of %a : !img.func<2xf32>
+  %z = img.group "zero" schedule #schedule.block_tile<tile = [32, 4], threads = [1, 1]> {
+    %s = img.stage "zero" (%x, %y) -> f32 {
+      %v = arith.constant 0.0 : f32
+      img.yield %v : f32
+    }
+    img.yield %s : !img.func<2xf32>
+  } : !img.func<2xf32>
+  %c = img.group "c" schedule #schedule.gemm<threads = [1, 1], points = [8, 3], vector = 4, repeat = 4, pack = 16> {
+    %u = img.update "c" (%x, %y) over (%k in [%low, %n]) of (%h = %z : !img.func<2xf32>) combine [add] {
+      %l = img.read %a[%k, %y] : !img.func<2xf32>
+      %r = img.read %b[%x, %k] : !img.func<2xf32>
+      %p = arith.mulf %l, %r : f32
+      img.write %p at [%x, %y] : f32
+    }
+    img.yield %u : !img.func<2xf32>
+  } : !img.func<2xf32>
+  img.return "c" = %c : !img.func<2xf32>
+}

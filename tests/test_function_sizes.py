@@ -1,0 +1,62 @@
+"""Functions stay small, and names have one meaning: limits on the text of the compiler itself."""
+
+import ast
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+ROOMS = "analysis dialects evaluator execution frontend lowering passes runtime targets tools".split()
+MOST_LINES, MOST_PARAMETERS = 60, 7
+
+LARGER: dict[str, str] = {}
+"""Functions over the limits, each with its reason."""
+
+ONE_CLASS_EACH = {"Span", "Interval", "Box", "Expr", "Tile", "Emitter", "Buffer"}
+"""Names that had several meanings once."""
+
+
+@pytest.fixture(scope="module")
+def trees():
+    return {path: ast.parse(path.read_text()) for room in ROOMS for path in (ROOT / room).rglob("*.py")}
+
+
+def _parameters(function):
+    given = function.args
+    names = [a.arg for a in (*given.posonlyargs, *given.args, *given.kwonlyargs)]
+    return [n for n in names if n not in ("self", "cls")]
+
+
+def too_large(tree):
+    """The functions of a module that are over the limits, with their lines and parameters."""
+    found = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            size = (node.end_lineno - node.lineno + 1, len(_parameters(node)))
+            if size[0] > MOST_LINES or size[1] > MOST_PARAMETERS:
+                found[node.name] = size
+    return found
+
+
+def test_functions_are_small(trees):
+    found = {
+        f"{path.relative_to(ROOT)}:{name}": size for path, t in trees.items() for name, size in too_large(t).items()
+    }
+    assert {name: size for name, size in found.items() if name not in LARGER} == {}
+    assert set(LARGER) <= set(found), "no reason is needed any more"
+
+
+def test_a_name_is_of_one_class(trees):
+    where = defaultdict(list)
+    for path, tree in trees.items():
+        for node in tree.body:
+            if isinstance(node, ast.ClassDef) and node.name in ONE_CLASS_EACH:
+                where[node.name].append(str(path.relative_to(ROOT)))
+    assert {name: paths for name, paths in where.items() if len(paths) > 1} == {}
+
+
+def test_lines_and_parameters_are_counted():
+    long = "def f():\n" + "    pass\n" * MOST_LINES
+    many = f"class A:\n  def g(self, {', '.join(f'a{i}' for i in range(7))}, *, b): ...\n  def h(self, a, b): ...\n"
+    assert too_large(ast.parse(long + many)) == {"f": (MOST_LINES + 1, 0), "g": (1, 8)}
