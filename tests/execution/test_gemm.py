@@ -72,9 +72,13 @@ def _sum(seed: int):
     return f, arguments, Tile(shape="gemm", sizes=sizes, threads=tuple(threads), vector=rng.choice([1, 2, 3]))
 
 
+def _without_unrolling(passes):
+    """The passes, without the one that leaves no update of small sums."""
+    return [p for p in passes if p.name != "unroll-reductions"]
+
+
 def _program(func, tile: Tile, target: str, others):
-    # which would leave no update of small ones
-    chosen = [tile if isinstance(p, Tile) else p for p in others if p.name != "unroll-reductions"]
+    chosen = [tile if isinstance(p, Tile) else p for p in _without_unrolling(others)]
     return hl.Pipeline(func).compile(target, passes=chosen)
 
 
@@ -120,7 +124,7 @@ def _sliced(seed: int):
 
 
 def _with(given: _Given, others):
-    return [p for q in others for p in ((given, q) if isinstance(q, Tile) else (q,))]
+    return [p for q in _without_unrolling(others) for p in ((given, q) if isinstance(q, Tile) else (q,))]
 
 
 @pytest.mark.parametrize("seed", [*range(3), *(pytest.param(s, marks=pytest.mark.slow) for s in range(3, 30))])
@@ -168,10 +172,11 @@ class _Vectors(ModulePass):
 def _in_vectors(seed: int):
     func, arguments, tile = _sum(seed)
     vectors = _Vectors(random.Random(seed))
-    chosen = []
-    for p in standard_passes("cpu"):
-        if p.name != "unroll-reductions":  # which leaves no small sums
-            chosen += [tile, vectors] if isinstance(p, Tile) else [p]
+    chosen = [
+        q
+        for p in _without_unrolling(standard_passes("cpu"))
+        for q in ((tile, vectors) if isinstance(p, Tile) else (p,))
+    ]
     return func, arguments, vectors.schedules, hl.Pipeline(func).compile("cpu", passes=chosen, strict_float=True)
 
 
