@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from collections import OrderedDict
@@ -453,10 +454,9 @@ class Program:
                 compiled, Given(boxes, inputs, outputs, lodging), tuple(out_shapes), params, device, self._spare
             )
 
-        try:
+        with contextlib.suppress(FarApart):
             return prepared(True)
-        except FarApart:
-            return prepared(False)
+        return prepared(False)
 
     def _compile(self, inputs: dict[str, BufferSpec], outputs: Sequence[BufferSpec], several: bool = True) -> Compiled:
         key = (tuple(inputs.items()), tuple(outputs), several)
