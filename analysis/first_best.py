@@ -43,26 +43,26 @@ def first_best(update: UpdateOp) -> FirstBest | None:
     Functions beside these have combiners.
     """
     functions = tuple(n for n, way in enumerate(update.combiners) if way == SET)
-    own = _own_reads(update)
+    own, dependent = _own_reads(update), _dependent(update)
     selects = [update.write_op.values[n].owner for n in functions]
-    if not functions or own is None or any(s not in _dependent(update) for s in selects):
+    if not functions or own is None or not dependent.issuperset(selects):
         return None
-    replaced = [_replaced(s, own, n) for s, n in zip(selects, functions, strict=True)]
-    conditions = {(found[0], found[1]) if found is not None else None for found in replaced}
-    if len(conditions) != 1 or None in conditions:
+    replaced = [found for s, n in zip(selects, functions, strict=True) if (found := _replaced(s, own, n)) is not None]
+    conditions = {(condition, holds) for condition, holds, _ in replaced}
+    if len(replaced) != len(functions) or len(conditions) != 1:
         return None
-    terms = tuple(found[2] for found in replaced if found is not None)
-    ((condition, holds),) = (c for c in conditions if c is not None)
+    terms = tuple(new for _, _, new in replaced)
+    ((condition, holds),) = conditions
     order = _order(condition.owner, own, holds)
     if order is None or order[0] not in functions or terms[functions.index(order[0])] is not order[1]:
         return None
-    skipped = frozenset({*(read for read in own.values()), condition.owner, *selects})
+    skipped = frozenset({*own.values(), condition.owner, *selects})
     write = update.write_op
     others = [v for n, v in enumerate(write.values) if n not in functions]
     for value in (*terms, *others, *write.indices, *((write.predicate,) if write.predicate is not None else ())):
         if value.owner in skipped:
             return None
-    if not _dependent(update) <= skipped:
+    if not dependent <= skipped:
         return None
     key, _, better = order
     return FirstBest(functions, key, better, terms, skipped)  # type: ignore[arg-type]
@@ -70,13 +70,12 @@ def first_best(update: UpdateOp) -> FirstBest | None:
 
 def _own_reads(update: UpdateOp) -> dict[SSAValue, ReadOp] | None:
     """The reads of the functions themselves by their values; None if one reads elsewhere than where is written."""
-    write = update.write_op
     found: dict[SSAValue, ReadOp] = {}
     for current in update.currents:
         for use in current.uses:
             read = use.operation
             assert isinstance(read, ReadOp)
-            if read.map != write.map or list(read.indices) != list(write.indices):
+            if not update.write_op.is_at(read):
                 return None
             found[read.value] = read
     return found

@@ -101,7 +101,7 @@ class UpdateFacts:
 
     @cached_property
     def first_best(self) -> FirstBest | None:
-        """What it keeps of the best of its points alone, as argmin does; None if it does not."""
+        """The functions that keep the first best of its points alone, as argmin does; None if none does."""
         return first_best(self.update)
 
     @cached_property

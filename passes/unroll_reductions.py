@@ -77,8 +77,7 @@ def _ranges(update: UpdateOp) -> list[range] | None:
 def _touches_elsewhere(update: UpdateOp, op: Operation) -> bool:
     """Whether an op reads the functions themselves at another place than the one that is written, or does more."""
     if isinstance(op, ReadOp) and op.source in update.currents:
-        write = update.write_op
-        return op.map != write.map or list(op.indices) != list(write.indices)
+        return not update.write_op.is_at(op)
     return bool(op.regions)
 
 

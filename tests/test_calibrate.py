@@ -50,6 +50,7 @@ def errors(line):
     return float(words[0]), float(words[2])
 
 
+@pytest.mark.slow
 def test_constants_are_fitted_and_the_held_out_error_falls(measured, tmp_path, capsys):
     out = tmp_path / "new" / "h200.toml"
     assert main(["--from", str(measured), "--fit-seconds", "2", "--out", str(out)]) == 0

@@ -1,4 +1,4 @@
-"""Which values of a reduction are vectors along x: the analysis behind register blocks on a CPU."""
+"""Values of a reduction that are vectors along x: the analysis behind register blocks on a CPU."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LANE_BY_LANE = (arith.AddfOp, arith.SubfOp, arith.MulfOp, arith.AddiOp, arith.S
 
 @dataclass(frozen=True)
 class VectorValues:
-    """What the values of an update's body depend on, and which are copied."""
+    """Values of an update's body by the coordinates that they depend on, and those that are copied."""
 
     along_x: frozenset[SSAValue]
     """Values that differ from lane to lane."""

@@ -103,6 +103,7 @@ def test_interleaved_planar_and_strided_pictures_give_the_same(name, photo):
     np.testing.assert_array_equal(from_planar, expected)
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("iterations", [1, 2, 5])
 def test_stencil9_takes_the_number_of_iterations(iterations, photo):
     import stencil9

@@ -135,6 +135,7 @@ def test_pictures_of_any_size_and_layout(compiled, extent):
         np.testing.assert_array_equal(found[2], view.sum(axis=0, dtype=np.float32) + 2)
 
 
+@pytest.mark.sweep
 def test_parts_predicates_tuples_and_boxes(compiled):
     """A domain from parameters, also an empty one; `where` on coordinates and data; two sums; outputs from anywhere."""
     p = BYTES

@@ -67,6 +67,7 @@ def test_histogram(agrees):
     assert "copies = 32, points = 16" in schedule or "copies = 4, points = 256" in schedule
 
 
+@pytest.mark.sweep
 def test_part_of_the_table_is_asked_for(agrees):
     h = histogram(photo(), lambda p, r: p[r.x, r.y], None)
     agrees(h, ([PHOTO], {"sizes": (40,), "mins": {"h": (100,)}}), ([PHOTO], {"sizes": (300,), "mins": {"h": (-10,)}}))
@@ -100,6 +101,7 @@ def test_types_and_combiners(agrees, type, way):
     agrees(f, ([PHOTO], {"sizes": (64,)}))
 
 
+@pytest.mark.sweep
 def test_predicates_on_data_and_tuples(agrees):
     p, f, r = photo(), hl.Func("f"), hl.RDom([(0, 200), (0, 37)])
     r.where((p[r.x, r.y] > 40) & (r.x != r.y))
@@ -121,6 +123,7 @@ def test_extents_of_a_call(agrees):
     agrees(h, *calls)
 
 
+@pytest.mark.sweep
 def test_pure_coordinates_have_blocks_of_their_own(agrees):
     p, h, r = photo(rank=3), hl.Func("h"), hl.RDom([(0, 64), (0, 11)])
     h[z, x, y] = hl.u32(0)
@@ -212,6 +215,7 @@ def test_threads_with_tables_of_their_own(agrees, request):
     agrees(h, *(([PHOTO], {"sizes": (4, 37), "n": count}) for count in (150, 0, -2, 1)), shape="auto")
 
 
+@pytest.mark.sweep
 def test_sums_of_rows_are_one_sum(agrees):
     """As Halide's users write histograms, for a schedule to run rows side by side."""
     p, rows, h = photo(), hl.Func("rows"), hl.Func("h")

@@ -57,6 +57,7 @@ def expected():
     return {size: program(photo(*size)) for size in SIZES}
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("schedule", SCHEDULES)
 def test_lesson_7(schedule, expected):
     program = lesson_7().compile("cpu", passes=SCHEDULES[schedule]())

@@ -174,6 +174,7 @@ def test_exact_functions(kernels):
     np.testing.assert_allclose(out[exact], fused[exact], rtol=1e-7)
 
 
+@pytest.mark.slow
 def test_library_functions(kernels):
     cases = {
         "exp": np.exp,

@@ -45,6 +45,7 @@ def photo():
     return hl.ImageParam(hl.UInt(8), 2, name="photo")
 
 
+@pytest.mark.sweep
 def test_histogram(compile):
     p, h = photo(), hl.Func("h")
     r = hl.RDom(p)
@@ -123,6 +124,7 @@ def test_old_functions_that_others_read(compile):
     np.testing.assert_array_equal(d, values + values * first[0])
 
 
+@pytest.mark.sweep
 def test_reads_at_clamped_places(compile):
     """As Halide's users write edges, with sizes that only the call knows."""
     p, f = photo(), hl.Func("f")

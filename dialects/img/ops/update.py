@@ -344,6 +344,10 @@ class WriteOp(IRDLOperation):
         """Per dimension of the functions, the value that the index is; None where it is computed."""
         return stands_alone(self.map.data, list(self.indices))
 
+    def is_at(self, read: ReadOp) -> bool:
+        """Whether a read of the update's own functions is at the point that is written."""
+        return read.map == self.map and list(read.indices) == list(self.indices)
+
     @classmethod
     def parse(cls, parser: Parser) -> WriteOp:
         values = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_unresolved_operand)
