@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from tilefuse.dialects.diagnostics import SourcePosition, user_position
+from tilefuse.dialects.img.strict import STRICT
 from tilefuse.frontend.errors import fail
 from tilefuse.frontend.expr import Expr, Var, as_expr, binary, constant, literal, node, plain, same
 from tilefuse.frontend.implicit import expanded
@@ -39,6 +40,8 @@ class Update(NamedTuple):
     predicate: Expr | None
     reads: Reads
     position: SourcePosition
+    inline: bool = False
+    """Whether it is one of an expression like `sum(...)`."""
 
     def written(self, func: Source) -> list[Expr]:
         """The values that it writes, each combined with the old one."""
@@ -160,6 +163,8 @@ def _check_own_reads(what: str, func: Source, exprs: Sequence[Expr], naked: Sequ
 
 def _combiner(func: Source, number: int, args: Sequence[Expr], value: Expr) -> tuple[str, Expr]:
     """(`add`, e) of `f[args] + e`, where `e` does not read `f`; (`set`, value) of anything else."""
+    if value.data is STRICT:  # of floats, in the order in which they come
+        return SET, value
     if value.op in _COMBINERS and len(value.args) == 2 and not (value.op in ("and", "or") and value.type().is_float()):
         for own, term in (value.args, value.args[::-1]):
             at_place = own.op == "call" and own.data == (func, number) and all(map(same, own.args, args))
