@@ -140,11 +140,10 @@ class Func(Source, Inspection):
         if self.read_by is not None:
             fail(
                 f"Func '{self._name}' cannot be updated any more: {self.read_by} reads it already; write all updates "
-                "before the first use"
+                "before the first use, and a reduction of the Func itself as an update over its RDom"
             )
         assert self.definition is not None
-        update = make_update(self, self.definition.args, key, value, domain)
-        self.updates.append(update._replace(inline=inline))
+        self.updates.append(make_update(self, self.definition.args, key, value, domain, inline))
 
     def __getitem__(self, key: Any) -> Any:
         return super().__getitem__(key) if self.defined() else Unset(self, key)

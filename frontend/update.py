@@ -50,12 +50,14 @@ class Update(NamedTuple):
         return [term if combine == SET else binary(combine, old, term) for combine, old, term in terms]
 
 
-def make_update(func: Source, names: Sequence[str], key: Any, value: Any, over: RDom | None = None) -> Update:
+def make_update(
+    func: Source, names: Sequence[str], key: Any, value: Any, over: RDom | None = None, inline: bool = False
+) -> Update:
     """The update of `func`, defined at `names`, that `func[key] = value` says; PipelineError for a wrong one.
 
-    It goes over the RDom whose RVars it has; over `over`, if it has none.
+    It goes over the RDom whose RVars it has; over `over`, if it has none. `inline`: it stands in an expression.
     """
-    what = f"update of Func '{func.name()}'"
+    what = f"{func.name()}(...)" if inline else f"update of Func '{func.name()}'"
     given = as_key(key)
     keys = expanded(given, len(names) - len(given) + 1, what)
     if len(keys) != len(names):
@@ -82,7 +84,7 @@ def make_update(func: Source, names: Sequence[str], key: Any, value: Any, over: 
     reads = find_reads((*every, *ranges), pure, what, own=func)
     if domain is not None:
         domain.used_by = domain.used_by or what
-    update = Update(args, pure, terms, combine, domain, predicate, reads, user_position())
+    update = Update(args, pure, terms, combine, domain, predicate, reads, user_position(), inline)
     if None not in naked and domain is None and predicate is None:
         _warn_if_all_is_lost(func, update)
     return update
