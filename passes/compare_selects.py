@@ -59,7 +59,9 @@ class _Select(Expansion):
     def one_of(self, condition: SSAValue, result: bool, other: SSAValue) -> SSAValue:
         """`result` under the condition, else the comparison of `other`."""
         assert isinstance(self.anchor, arith.CmpfOp)
-        compared = self.emit(arith.CmpfOp(other, self.anchor.rhs, self.anchor.predicate.value.data, self.anchor.fastmath))
+        compared = self.emit(
+            arith.CmpfOp(other, self.anchor.rhs, self.anchor.predicate.value.data, self.anchor.fastmath)
+        )
         if result:
             return self.emit(arith.OrIOp(condition, compared))
         return self.emit(arith.AndIOp(self.negated(condition), compared))

@@ -118,4 +118,16 @@ def _loaded(facts: GroupFacts, rows: dict[int, Rows], producer: int, width: int,
                     sides = max(sides, r.columns[1] - r.columns[0] + abs(x.offset))
                     tops = max(tops, r.lead + abs(y.offset))
     again = SIDES_MISS * (sides / width + tops / tall)
-    return math.prod(needed) * node.bytes * (1.0 + again)
+    return min(math.prod(needed), _read(facts, rows, producer)) * node.bytes * (1.0 + again)
+
+
+def _read(facts: GroupFacts, rows: dict[int, Rows], producer: int) -> float:
+    """Points of a function that all strips read, at most: of what lies in many planes each reads few."""
+    each = 0.0
+    for id, r in rows.items():
+        for access in facts.model.nodes[id].hull:
+            if access.producer == producer:
+                steps = [abs(i.ratio) if isinstance(i, Index) else 1 for i in access.indices[:2]]
+                each += r.planes * float(math.prod(steps))
+    planes = math.prod(n for d, n in enumerate(facts.box) if d > 1 and fixed_span(facts.model, facts.output, d) is None)
+    return each * planes * math.prod(facts.box[:2])
