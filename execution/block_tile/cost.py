@@ -196,7 +196,8 @@ def _candidate(
             blocks=blocks, bytes=bytes, instructions=instructions, resident_threads=resident, one_by_one=piece == 1
         )
     else:
-        inner = math.prod(max(0, -(-n // t) - 2) / -(-n // t) for n, t in zip(box, tile, strict=True) if n > t)
+        # a tile that is wider than the picture reaches beyond it
+        inner = math.prod(max(0, -(-n // t) - 2) / -(-n // t) for n, t in zip(box, tile, strict=True) if n != t)
         found = BlockFeatures(blocks=blocks, bytes=bytes, instructions=instructions, at_border=1.0 - inner)
     return Candidate(NAME, tuple(tile), tuple(threads), vector, places, found, predict(found, machine))
 

@@ -76,7 +76,7 @@ def _features(facts: GroupFacts, rows: dict[int, Rows], tile: tuple[int, ...], k
     blocks = math.prod(-(-n // t) for n, t in zip(facts.box, tile, strict=True))
     instructions = 0.0
     for id, r in rows.items():
-        node, count = nodes[id], (tall + r.lead) * r.planes
+        node, count = nodes[id], (tall + r.lead) * r.row_steps * r.planes
         each = node.instructions + node.values + sum(len(set(o)) for o in node.offsets.values())
         instructions += count * (r.pitch(width) * each + ROW_COST)
     if width < facts.box[0]:
@@ -94,7 +94,7 @@ def _late_bytes(facts: GroupFacts, rows: dict[int, Rows], width: int, tall: int)
         for producer, offsets in nodes[id].offsets.items():
             if producer not in rows:
                 planes = len({o[2:] for o in offsets})
-                yield (tall + r.lead) * r.planes * planes * _late(nodes[producer].bytes, width)
+                yield (tall + r.lead) * r.row_steps * r.planes * planes * _late(nodes[producer].bytes, width)
 
 
 def _late(bytes: int, width: int) -> float:
@@ -123,11 +123,11 @@ def _loaded(facts: GroupFacts, rows: dict[int, Rows], producer: int, width: int,
 
 def _read(facts: GroupFacts, rows: dict[int, Rows], producer: int) -> float:
     """Points of a function that all strips read, at most: of what lies in many planes each reads few."""
-    each = 0.0
-    for id, r in rows.items():
-        for access in facts.model.nodes[id].hull:
-            if access.producer == producer:
-                steps = [abs(i.ratio) if isinstance(i, Index) else 1 for i in access.indices[:2]]
-                each += r.planes * float(math.prod(steps))
+    read = {
+        (r.planes * r.column_steps * r.row_steps, *(abs(i.ratio) if isinstance(i, Index) else 1 for i in at[:2]), at[2:])
+        for id, r in rows.items()
+        for at in (a.indices for a in facts.model.nodes[id].hull if a.producer == producer)
+    }
+    each = float(sum(math.prod(steps) for *steps, _ in read))
     planes = math.prod(n for d, n in enumerate(facts.box) if d > 1 and fixed_span(facts.model, facts.output, d) is None)
     return each * planes * math.prod(facts.box[:2])
