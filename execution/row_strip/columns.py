@@ -18,7 +18,6 @@ from tilefuse.dialects.img.ops import BoundaryOp, StageOp
 from tilefuse.lowering.emit import Emitter, Num
 from tilefuse.lowering.reads import Phase, TileContext, boundary_box, moves_right
 
-
 MOST_PHASES = 4
 """Columns that are computed in one round of a loop."""
 

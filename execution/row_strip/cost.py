@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from tilefuse.analysis.index import Index
+from tilefuse.analysis.index import AnyIndex, Index
 from tilefuse.analysis.machine import Machine
 from tilefuse.analysis.regions import fixed_span
 from tilefuse.dialects.img.attrs import Level, Memory
@@ -123,11 +123,11 @@ def _loaded(facts: GroupFacts, rows: dict[int, Rows], producer: int, width: int,
 
 def _read(facts: GroupFacts, rows: dict[int, Rows], producer: int) -> float:
     """Points of a function that all strips read, at most: of what lies in many planes each reads few."""
-    read = {
-        (r.planes * r.column_steps * r.row_steps, *(abs(i.ratio) if isinstance(i, Index) else 1 for i in at[:2]), at[2:])
-        for id, r in rows.items()
-        for at in (a.indices for a in facts.model.nodes[id].hull if a.producer == producer)
-    }
-    each = float(sum(math.prod(steps) for *steps, _ in read))
+    read: dict[tuple[AnyIndex, ...], float] = {}
+    for id, r in rows.items():
+        for at in (a.indices for a in facts.model.nodes[id].hull if a.producer == producer):
+            steps = [float(abs(i.ratio)) if isinstance(i, Index) else 1.0 for i in at[:2]]
+            points = r.planes * r.column_steps * r.row_steps * math.prod(steps)
+            read[at[2:]] = max(read.get(at[2:], 0.0), points)
     planes = math.prod(n for d, n in enumerate(facts.box) if d > 1 and fixed_span(facts.model, facts.output, d) is None)
-    return each * planes * math.prod(facts.box[:2])
+    return sum(read.values()) * planes * math.prod(facts.box[:2])

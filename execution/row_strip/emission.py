@@ -86,7 +86,7 @@ class StripBody:
         return _Columns(low, high, free_columns(e, self.tile, stage, start, (low, high)))
 
     def _row(self, tile: TileContext, stage: StageOp, rows: Rows, columns: _Columns, at: tuple[int, Num]) -> None:
-        """The columns of one row, for each of what lies at its y. `at`: y, and how many rows of the output there were."""
+        """The columns of one row, for each of what lies at its y; `at`: y, and the number of the output's row."""
         e, (y, s) = self.e, at
         with ExitStack() as loops:
             deep: list[Num] = []
@@ -104,9 +104,7 @@ class StripBody:
                 with e.loop(last, "x", start=first) as x:
                     self._point(tile, stage, rows, [x, y, *deep], s)
 
-    def _middle(
-        self, tile: TileContext, stage: StageOp, rows: Rows, middle: Middle, rest: list[Num], s: Num
-    ) -> None:
+    def _middle(self, tile: TileContext, stage: StageOp, rows: Rows, middle: Middle, rest: list[Num], s: Num) -> None:
         """The columns that no boundary moves; `rest`: the coordinates beside x."""
         e = self.e
         if middle.phases == 1:

@@ -120,7 +120,11 @@ def sampled(seed):
     last = hl.Func("last")
     last[x, y, *deep] = current[x, y, *deep] + 1
     shape = ((2,) if deep else ()) + tuple(int(n) for n in rng.integers(1, 70, 2))
-    return hl.Pipeline(last), rng.integers(-999, 999, shape).astype(np.int32), tuple(int(n) for n in rng.integers(1, 60, 2))
+    return (
+        hl.Pipeline(last),
+        rng.integers(-999, 999, shape).astype(np.int32),
+        tuple(int(n) for n in rng.integers(1, 60, 2)),
+    )
 
 
 @pytest.mark.sweep
