@@ -147,7 +147,11 @@ def test_stages_of_other_rows_have_no_strips():
     image, half, f = hl.ImageParam(hl.Float(32), 2, "image"), hl.Func("half"), hl.Func("f")
     half[x, y] = image[x, y] + image[x + 1, y]
     f[x, y] = half[x, y // 2] + half[x, y // 2 + 1]
-    assert RowStrip().legal(facts_of(hl.Pipeline(f))) == "'half' does not move with the output by whole points"
+    assert RowStrip().legal(facts_of(hl.Pipeline(f))) == "'f' reads between the points of another"
+    upside_down = hl.Func("upside_down")
+    upside_down[x, y] = half[x, -y] + half[x, 1 - y]
+    reason = "'half' does not move with the output by whole points"
+    assert RowStrip().legal(facts_of(hl.Pipeline(upside_down))) == reason
     g = hl.Func("g")
     g[x] = image[x, 0]
     assert RowStrip().legal(facts_of(hl.Pipeline(g))) == "a strip is of rows, and the output has none"
