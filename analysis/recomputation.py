@@ -66,6 +66,11 @@ def _is_stored_for_updates(sites: Sequence[ReadSite]) -> bool:
     return any(isinstance(r, UpdateOp) for r in readers) and len(set(readers)) == len(readers)
 
 
+def _is_read_through_data(sites: Sequence[ReadSite]) -> bool:
+    """Whether a stage is read at indices that data decide: then it stands in no kernel with a reader, but in memory."""
+    return any(any(i not in reader.body.block.args for i in indices) for reader, _, indices in sites)
+
+
 class Recomputation:
     """The cost of recomputing the stages of a pipeline on a machine, for pictures of `extent`.
 
@@ -90,8 +95,11 @@ class Recomputation:
 
     def is_inlined(self, stage: StageOp, sites: Sequence[ReadSite] | None) -> bool:
         """Whether `stage` is best computed at `sites`, all the places that read it; None: something else does."""
-        if not sites or (len(sites) > 1 and stage not in self._cheap and not _is_stored_for_updates(sites)):
+        if not sites:
             return False
+        if len(sites) > 1 and stage not in self._cheap:
+            if not _is_stored_for_updates(sites) and not _is_read_through_data(sites):
+                return False
         return not self._is_dearer(stage, sites)
 
     def _is_dearer(self, stage: StageOp, sites: Sequence[ReadSite]) -> bool:
