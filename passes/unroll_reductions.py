@@ -138,12 +138,12 @@ def _join(
     """Append one point of the domain; returns what the functions then are. `values`: what values of the body are."""
     for op in update.body.block.ops:
         if isinstance(op, WriteOp):
-            return _written(update, block, op, values, so_far)
+            return written_values(update, block, op, values, so_far)
         if isinstance(op, ReadOp) and op.source in update.currents:
             values[op.value] = so_far[update.currents.index(op.source)]  # type: ignore[arg-type]
             continue
         if isinstance(op, ReadOp):
-            copy: Operation = _read_at(op, values, numbers)
+            copy: Operation = read_at(op, values, numbers)
         else:
             for operand in op.operands:
                 if operand in numbers and operand not in values:
@@ -159,7 +159,7 @@ def _join(
     raise AssertionError("an update ends in img.write")
 
 
-def _read_at(read: ReadOp, values: dict[SSAValue, SSAValue], numbers: dict[SSAValue, int]) -> ReadOp:
+def read_at(read: ReadOp, values: dict[SSAValue, SSAValue], numbers: dict[SSAValue, int]) -> ReadOp:
     """A read with the coordinates of the domain as numbers in its map."""
     kept = [v for v in read.indices if v not in numbers]
     dims = [
@@ -169,7 +169,7 @@ def _read_at(read: ReadOp, values: dict[SSAValue, SSAValue], numbers: dict[SSAVa
     return ReadOp(read.source, [values.get(v, v) for v in kept], AffineMap(len(kept), 0, results))
 
 
-def _written(
+def written_values(
     update: UpdateOp, block: Block, write: WriteOp, values: dict[SSAValue, SSAValue], so_far: list[SSAValue]
 ) -> list[SSAValue]:
     """What the functions are when a point has been written."""

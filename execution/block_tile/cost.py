@@ -190,8 +190,9 @@ def _candidate(
         registers += math.prod(micro) * of.model.nodes[of.output].bytes / 4 * 2
         resident = _resident_threads(machine, math.prod(threads), blocks, shared, registers)
         found = BlockFeatures(
-            blocks=blocks, bytes=bytes, instructions=instructions, resident_threads=resident, one_by_one=piece == 1
-        )
+            blocks=blocks, bytes=bytes, instructions=instructions, resident_threads=resident, one_by_one=piece == 1,
+            written_out=instructions / math.prod(threads),
+        )  # fmt: skip
     else:
         inner = math.prod(max(0, -(-n // t) - 2) / -(-n // t) for n, t in zip(box, tile, strict=True) if n > t)
         found = BlockFeatures(blocks=blocks, bytes=bytes, instructions=instructions, at_border=1.0 - inner)
