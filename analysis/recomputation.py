@@ -98,7 +98,8 @@ class Recomputation:
         if not sites:
             return False
         if len(sites) > 1 and stage not in self._cheap:
-            if not _is_stored_for_updates(sites) and not _is_read_through_data(sites):
+            through_data = self._machine.is_gpu and _is_read_through_data(sites)
+            if not _is_stored_for_updates(sites) and not through_data:
                 return False
         return not self._is_dearer(stage, sites)
 
