@@ -18,7 +18,7 @@ def deep_first(group: GroupOp, model: PipelineModel) -> bool:
     do not follow those dimensions. Elsewhere tiles beside one another come first, which share what lies between them.
     """
     schedule, anchor = TileSchedule.expect(group.schedule), group.anchor
-    if math.prod(schedule.thread_counts) == 1 or getattr(schedule, "rows_ahead", 0):
+    if math.prod(schedule.thread_counts) == 1 or schedule.rows_ahead:
         return False
     bounds = anchor.bounds.data if anchor.bounds is not None else (None,) * anchor.rank
     sizes = schedule.tile_sizes

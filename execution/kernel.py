@@ -147,7 +147,7 @@ def _origin_arguments(plan: KernelPlan) -> list[tuple[str, Attribute]]:
     return [(f"{letter(d)}0", INDEX) for d in range(plan.rank)]
 
 
-def _blocks(e: Emitter, scopes: ExitStack, along: Sequence[tuple[Num, str]]) -> list[SSAValue]:
+def _blocks(e: Emitter, scopes: ExitStack, along: Sequence[tuple[Num, str]]) -> list[Num]:
     """Open the loops over blocks, each a count and a name; the last ones begin one after the other."""
     levels = ("block_z", "block_y", "block_x")
     return [

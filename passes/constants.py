@@ -82,7 +82,7 @@ def _attribute(value: Any, type: Attribute) -> IntegerAttr | FloatAttr | None:
         bits = type.width.data if isinstance(type, IntegerType) else 64
         number = int(value) % 2**bits
         return IntegerAttr(number - 2**bits if number >> (bits - 1) and bits > 1 else number, type)
-    return FloatAttr(float(value), type) if math.isfinite(value) else None  # type: ignore[arg-type]
+    return FloatAttr(float(value), type) if math.isfinite(value) else None  # type: ignore[call-overload]
 
 
 def _fold_indices(read: ReadOp) -> None:

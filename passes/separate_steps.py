@@ -23,7 +23,9 @@ too, where later ones read them: so all that the update reads is defined everywh
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from xdsl.context import Context
 from xdsl.dialects import arith
@@ -137,13 +139,13 @@ class _Separation:
         """Put stages in the place of the update."""
         update = self.update
         for step in steps:
-            self.made[step] = self._stage(update.rank - 1, lambda block, step=step: self._of_step(block, step), step)
+            self.made[step] = self._stage(update.rank - 1, partial(self._of_step, step), step)
         whole = self._stage(update.rank, self._of_all, None)
         update.funcs[0].replace_all_uses_with(whole.funcs[0])
         update.detach()
         update.erase()
 
-    def _stage(self, rank: int, body, step: int | None) -> StageOp:  # type: ignore[no-untyped-def]
+    def _stage(self, rank: int, body: Callable[[Block], SSAValue], step: int | None) -> StageOp:
         """Make a stage before the update: that of a step, or that of all."""
         update = self.update
         block = Block(arg_types=[IndexType()] * rank)
@@ -166,18 +168,17 @@ class _Separation:
         fold(stage)
         return stage
 
-    def _of_slice(self, block: Block, number: int, indices: list[SSAValue], others: list[AffineExpr]) -> SSAValue:
+    def _of_slice(self, block: Block, number: int, indices: Sequence[SSAValue], others: list[AffineExpr]) -> SSAValue:
         """Read slice `number` as it stands after the steps so far; `others`: the indices in the other dimensions."""
-        if number in self.made:
-            source, results = self.made[number].funcs[0], list(others)
-        else:
-            source, results = self.old, list(others)
+        source: SSAValue = self.made[number].funcs[0] if number in self.made else self.old
+        results = list(others)
+        if number not in self.made:
             results.insert(self.slices, AffineExpr.constant(number))
         read = ReadOp(source, indices, AffineMap(len(indices), 0, tuple(results)))
         block.add_op(read)
         return read.value
 
-    def _of_step(self, block: Block, step: int) -> SSAValue:
+    def _of_step(self, step: int, block: Block) -> SSAValue:
         """A point of a slice: what the step writes there, or what stood there."""
         update = self.update
         args = list(block.args)
@@ -225,7 +226,7 @@ class _Separation:
         args = list(block.args)
         read = ReadOp(self.old, args, AffineMap.identity(len(args)))
         block.add_op(read)
-        value = read.value
+        value: SSAValue = read.value
         others = [a for d, a in enumerate(args) if d != self.slices]
         here = [AffineExpr.dimension(d) for d in range(len(others))]
         for step in self.made:
