@@ -12,6 +12,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from xdsl.ir import Operation, SSAValue
+
 from tilefuse.analysis.access import ReadSite, read_sites, reads
 from tilefuse.analysis.instructions import instruction_cost
 from tilefuse.analysis.machine import Machine
@@ -67,8 +69,21 @@ def _is_stored_for_updates(sites: Sequence[ReadSite]) -> bool:
 
 
 def _is_read_through_data(sites: Sequence[ReadSite]) -> bool:
-    """Whether a stage is read at indices that data decide: then it stands in no kernel with a reader, but in memory."""
-    return any(any(i not in reader.body.block.args for i in indices) for reader, _, indices in sites)
+    """Whether each place that reads a stage has an index that data decide: so no reader can have it in its kernel."""
+    return all(any(_follows_data(i) for i in indices) for _, _, indices in sites)
+
+
+def _follows_data(index: SSAValue) -> bool:
+    """Whether an index is computed of something that is read."""
+    todo, seen = [index], set[SSAValue]()
+    while todo:
+        value = todo.pop()
+        if value not in seen and isinstance(value.owner, Operation):
+            if isinstance(value.owner, ReadOp):
+                return True
+            seen.add(value)
+            todo += value.owner.operands
+    return False
 
 
 class Recomputation:

@@ -30,7 +30,7 @@ from functools import partial
 from xdsl.context import Context
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Block, Region, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.passes import ModulePass
 
@@ -39,7 +39,9 @@ from tilefuse.analysis.index import Index
 from tilefuse.analysis.updates import Axis, UpdateFacts
 from tilefuse.dialects.constants import integer_constant
 from tilefuse.dialects.img.attrs import BoundaryKind, BoxAttr
+from tilefuse.dialects.img.combiners import combined
 from tilefuse.dialects.img.ops import (
+    SET,
     BoundaryOp,
     PipelineOp,
     ReadOp,
@@ -52,7 +54,7 @@ from tilefuse.dialects.img.ops import (
 from tilefuse.dialects.img.types import FuncType
 from tilefuse.dialects.options import check_numbers
 from tilefuse.passes.constants import fold
-from tilefuse.passes.unroll_reductions import read_at, written_values
+from tilefuse.passes.unrolled_body import UnrolledBody
 
 MOST = 8
 """Steps; a function of more slices than that is no chain of kernels."""
@@ -183,31 +185,38 @@ class _Separation:
         update = self.update
         args = list(block.args)
         positions = [p for p in update.write_op.positions if p is not self.step]
-        values: dict[SSAValue, SSAValue] = {p: a for p, a in zip(positions, args, strict=True) if p is not None}
-        here = [AffineExpr.dimension(d) for d in range(len(args))]
-        old = self._of_slice(block, step, args, here)
+        place: dict[SSAValue, SSAValue] = {p: a for p, a in zip(positions, args, strict=True) if p is not None}
+        body = UnrolledBody(update, block, dict(place))
+        body.begin({self.step: step})
+        old = self._of_slice(block, step, args, [AffineExpr.dimension(d) for d in range(len(args))])
         for op in update.body.block.ops:
             if isinstance(op, WriteOp):
-                value = written_values(update, block, op, values, [old])[0]
-                return self._inside(block, value, old, values)
+                return self._inside(block, self._written(body, op, old), old, place)
             if isinstance(op, ReadOp) and op.source in update.currents:
-                there = read_at(op, values, {self.step: step})
+                there = body.read(op)
                 results = list(there.map.data.results)
                 number = results.pop(self.slices).eval([0] * len(there.indices), [])
-                values[op.value] = self._of_slice(block, number, list(there.indices), results)
-                values[op.value].name_hint = op.value.name_hint
+                value = self._of_slice(block, number, list(there.indices), results)
+                value.name_hint = op.value.name_hint
+                body.set(op.value, value)
                 there.erase()
                 continue
-            if isinstance(op, ReadOp):
-                copy: Operation = read_at(op, values, {self.step: step})
-            else:
-                if self.step in op.operands and self.step not in values:
-                    values[self.step] = _constant(block, step)
-                copy = op.clone(values)
-            copy.location = op.location
-            block.add_op(copy)
-            values |= zip(op.results, copy.results, strict=True)
+            body.append(op)
         raise AssertionError("an update ends in img.write")
+
+    def _written(self, body: UnrolledBody, write: WriteOp, old: SSAValue) -> SSAValue:
+        """What a point is once it has been written."""
+        value, way = body.get(write.values[0]), self.update.combiners[0]
+        if way != SET:
+            assert isinstance(self.old.type, FuncType)
+            joined = combined(way, self.old.type.element, old, value)
+            body.block.add_op(joined)
+            value = joined.results[0]
+        if write.predicate is not None:
+            chosen = arith.SelectOp(body.get(write.predicate), value, old)
+            body.block.add_op(chosen)
+            value = chosen.result
+        return value
 
     def _inside(self, block: Block, value: SSAValue, old: SSAValue, values: dict[SSAValue, SSAValue]) -> SSAValue:
         """`value` in the domain, `old` beside it."""
