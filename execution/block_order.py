@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection, Mapping, Sequence
 
 from tilefuse.analysis.index import Index
 from tilefuse.analysis.model import PipelineModel
+from tilefuse.analysis.regions import Follow
 from tilefuse.dialects.img.ops import GroupOp
 from tilefuse.execution.tile_schedule import TileSchedule
 from tilefuse.lowering.stored import follow_of
@@ -21,16 +23,24 @@ def deep_first(group: GroupOp, model: PipelineModel) -> bool:
     if math.prod(schedule.thread_counts) == 1 or schedule.rows_ahead:
         return False
     bounds = anchor.bounds.data if anchor.bounds is not None else (None,) * anchor.rank
-    sizes = schedule.tile_sizes
-    deep = {d for d in range(2, anchor.rank) if (b := bounds[d]) is None or b[1] > sizes[d]}
+    return bool(loaded_alike(model, follow_of(group, model), deep_dimensions(bounds, schedule.tile_sizes)))
+
+
+def deep_dimensions(bounds: Sequence[tuple[int, int] | None], tile: Sequence[int]) -> set[int]:
+    """The dimensions from the third on of which a tile has not all points."""
+    return {d for d in range(2, len(tile)) if (b := bounds[d]) is None or b[1] > tile[d]}
+
+
+def loaded_alike(model: PipelineModel, follow: Mapping[int, Sequence[Follow]], deep: Collection[int]) -> set[int]:
+    """The functions of which tiles behind one another load the same; none where they make up too little of all."""
     if not deep:
-        return False
-    follow = follow_of(group, model)
+        return set()
     alike: dict[int, bool] = {}
     for id, dims in follow.items():
         for access in model.nodes[id].accesses:
             if access.producer not in follow:
                 along = {dims[i.var].dim for i in access.indices if isinstance(i, Index) and i.var is not None}
                 alike[access.producer] = alike.get(access.producer, True) and along.isdisjoint(deep)
-    size = {id: model.nodes[id].bytes for id in alike}
-    return sum(size[id] for id, same in alike.items() if same) * 2 >= max(1, sum(size.values()))
+    same = {id for id, is_alike in alike.items() if is_alike}
+    bytes_of = sum(model.nodes[id].bytes for id in same)
+    return same if bytes_of * 2 >= sum(model.nodes[id].bytes for id in alike) else set()

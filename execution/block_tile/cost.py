@@ -17,6 +17,7 @@ from tilefuse.analysis.machine import Machine
 from tilefuse.analysis.model import PipelineModel
 from tilefuse.analysis.regions import SMALL_DIMENSION, Region, alignment, fixed_span, own_spans, regions
 from tilefuse.dialects.img.attrs import Memory
+from tilefuse.execution.block_order import deep_dimensions, loaded_alike
 from tilefuse.execution.block_tile.features import BlockFeatures
 from tilefuse.execution.block_tile.placement import place_stages, shared_bytes
 from tilefuse.execution.candidate import Candidate, Placement
@@ -113,6 +114,8 @@ class _BlockTiles:
     def __init__(self, facts: GroupFacts):
         self.model, self.members, self.output, self.follow = facts.model, facts.members, facts.output, facts.follow
         self.stored = self.model.stored(self.members)
+        output = facts.model.nodes[facts.output]
+        self._needed, self._bounds = output.needed or (), facts.bounds
         self._regions: dict[tuple[int, ...], dict[int, Region]] = {}
         self._places: dict[tuple[int, ...], dict[int, Placement]] = {}
         self._loads: dict[tuple[int, ...], float] = {}
@@ -144,7 +147,8 @@ class _BlockTiles:
     def loaded_bytes(self, tile: Sequence[int], tiles: int) -> float:
         """Bytes that one of `tiles` loads from memory; most of what it shares with its neighbours is in a cache.
 
-        So is what all tiles of a row, or all tiles, load alike of a function that is smaller than the picture.
+        So is what all tiles of a row, or all tiles, load alike of a function that is smaller than the picture, and what
+        tiles behind one another do, which are begun one after the other.
         """
         key = tuple(tile)
         if key not in self._loads:
@@ -155,6 +159,9 @@ class _BlockTiles:
                     if p not in inside:
                         _note_load(self.model, loaded, id, p, region[id], key)
             bytes = 0.0
+            deep = deep_dimensions(self._bounds, tile)
+            behind = math.prod(-(-self._needed[d] // tile[d]) for d in deep) if self._needed else 1
+            alike = loaded_alike(self.model, self.follow, deep) if behind > 1 else ()
             for p, spans in loaded.items():
                 fresh = math.prod(max(1.0, s[1]) for s in spans)
                 touched = math.prod(max(1, s[0]) for s in spans)
@@ -162,6 +169,8 @@ class _BlockTiles:
                     needed
                 ):
                     fresh = math.prod(needed) / tiles
+                if p in alike:
+                    fresh, touched = fresh / behind, touched / behind
                 bytes += (fresh + (touched - fresh) * OVERLAP_MISS) * self.model.nodes[p].bytes
             self._loads[key] = bytes
         return self._loads[key]
