@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping, Sequence
 
-from tilefuse.analysis.index import Index
+from tilefuse.analysis.index import GeneralIndex, Index
 from tilefuse.analysis.model import PipelineModel
 from tilefuse.analysis.regions import Follow
 from tilefuse.dialects.img.ops import GroupOp
@@ -32,7 +32,10 @@ def deep_dimensions(bounds: Sequence[tuple[int, int] | None], tile: Sequence[int
 
 
 def loaded_alike(model: PipelineModel, follow: Mapping[int, Sequence[Follow]], deep: Collection[int]) -> set[int]:
-    """The functions of which tiles behind one another load the same; none where they make up too little of all."""
+    """The functions of which tiles behind one another load the same; none where they make up too little of all.
+
+    What follows x alone, or y alone, is so small that caches keep it in any order.
+    """
     if not deep:
         return set()
     alike: dict[int, bool] = {}
@@ -40,7 +43,9 @@ def loaded_alike(model: PipelineModel, follow: Mapping[int, Sequence[Follow]], d
         for access in model.nodes[id].accesses:
             if access.producer not in follow:
                 along = {dims[i.var].dim for i in access.indices if isinstance(i, Index) and i.var is not None}
-                alike[access.producer] = alike.get(access.producer, True) and along.isdisjoint(deep)
-    same = {id for id, is_alike in alike.items() if is_alike}
-    bytes_of = sum(model.nodes[id].bytes for id in same)
-    return same if bytes_of * 2 >= sum(model.nodes[id].bytes for id in alike) else set()
+                is_large = any(isinstance(i, GeneralIndex) for i in access.indices) or {0, 1} <= along
+                same = is_large and along.isdisjoint(deep)
+                alike[access.producer] = alike.get(access.producer, True) and same
+    found = {id for id, is_alike in alike.items() if is_alike}
+    bytes_of = sum(model.nodes[id].bytes for id in found)
+    return found if bytes_of * 2 >= sum(model.nodes[id].bytes for id in alike) else set()
