@@ -103,6 +103,7 @@ class Recomputation:
                 self._extents[op] = nominal_domain(op, extents.get(op.funcs[0], (0,) * op.rank), extent)
         self._cost: dict[tuple[StageOp, bool], float] = {}
         """Instructions per point, of a stage at one place or at several."""
+        self._reads = reads
         self._cheap = {s for s in stages if _is_cheap(s, cheap, reads)}
         self._sites = {s: read_sites(s) for s in stages if may_be_inlined(s)}
         for stage in stages:
@@ -113,7 +114,8 @@ class Recomputation:
         if not sites:
             return False
         if len(sites) > 1 and stage not in self._cheap:
-            through_data = self._machine.is_gpu and _is_read_through_data(sites)
+            few_reads = _own_cost(stage)[1] <= self._reads
+            through_data = self._machine.is_gpu and few_reads and _is_read_through_data(sites)
             if not _is_stored_for_updates(sites) and not through_data:
                 return False
         return not self._is_dearer(stage, sites)
