@@ -73,7 +73,7 @@ def _specialize(pipeline: PipelineOp) -> None:
 
 def _is_specialized(stage: StageOp, sites: list[ReadSite]) -> bool:
     """Whether a stage is worth computing at all of `sites`."""
-    if len(sites) * len(stage.body.block.ops) > MOST:
+    if len(sites) * len(stage.body.block.ops) > MOST or not all(_follows_reader(site) for site in sites):
         return False
     numbers = [
         [expr.value if isinstance(expr, AffineConstantExpr) else None for expr in map.results] for _, map, _ in sites
@@ -82,6 +82,12 @@ def _is_specialized(stage: StageOp, sites: list[ReadSite]) -> bool:
         if None not in at and (len(set(at)) > HELD or _chooses_by(stage, dim)):
             return True
     return False
+
+
+def _follows_reader(site: ReadSite) -> bool:
+    """Whether a place that is read is another one at each point of the reader: nothing is computed several times."""
+    reader, map, indices = site
+    return {indices[d] for e in map.results for d in e.used_dims()}.issuperset(reader.body.block.args)
 
 
 def _look_up(stage: StageOp, sites: list[ReadSite]) -> bool:
