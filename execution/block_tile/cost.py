@@ -164,7 +164,7 @@ class _BlockTiles:
             alike = loaded_alike(self.model, self.follow, deep) if behind > 1 else ()
             for p, spans in loaded.items():
                 fresh = math.prod(max(1.0, s[1]) for s in spans)
-                touched = math.prod(max(1, s[0]) for s in spans)
+                touched = float(math.prod(max(1, s[0]) for s in spans))
                 if (needed := self.model.nodes[p].needed) is not None and tiles * fresh > READ_AGAIN * math.prod(
                     needed
                 ):

@@ -248,8 +248,8 @@ class GemmFeatures(Features):
             time += share * self._wave(machine, now)
             left -= share * now
         loaded = self.around * self.steps * self.threads * self.blocks / (L2_RATIO * machine.bytes_per_us)
-        waiting = max(1.0, RESIDENT_THREADS / (resident * self.threads)) ** 0.5
-        parts = memory * waiting, loaded * waiting, time * SPREAD ** (self.spread - 1)
+        waiting: float = max(1.0, RESIDENT_THREADS / (resident * self.threads)) ** 0.5
+        parts: tuple[float, ...] = (memory * waiting, loaded * waiting, time * SPREAD ** (self.spread - 1))
         return max(parts) + NOT_HIDDEN * (sum(parts) - max(parts)) + machine.launch_us
 
     def _wave(self, machine: Machine, blocks: int) -> float:
