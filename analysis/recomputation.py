@@ -113,12 +113,19 @@ class Recomputation:
         """Whether `stage` is best computed at `sites`, all the places that read it; None: something else does."""
         if not sites:
             return False
-        if len(sites) > 1 and stage not in self._cheap:
-            few_reads = _own_cost(stage)[1] <= self._reads
-            through_data = self._machine.is_gpu and few_reads and _is_read_through_data(sites)
-            if not _is_stored_for_updates(sites) and not through_data:
-                return False
+        if len(sites) > 1 and stage not in self._cheap and not _is_stored_for_updates(sites):
+            return self._is_read_in_part(stage, sites)
         return not self._is_dearer(stage, sites)
+
+    def _is_read_in_part(self, stage: StageOp, sites: Sequence[ReadSite]) -> bool:
+        """Whether all of `sites` together read fewer values than the stage has: of a table, those that data points at.
+
+        On a GPU, whose threads share less of what they compute, only of what reads little itself, and stands in no
+        kernel with its readers.
+        """
+        if self._machine.is_gpu and (_own_cost(stage)[1] > self._reads or not _is_read_through_data(sites)):
+            return False
+        return 2 * sum(self._evaluations(site) for site in sites) <= math.prod(self._extents[stage])
 
     def _is_dearer(self, stage: StageOp, sites: Sequence[ReadSite]) -> bool:
         """Whether computing `stage` at all of `sites` takes longer than storing it."""
