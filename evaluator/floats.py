@@ -1,7 +1,7 @@
 """Rules of float ops. A rule is (op, *operands) -> array; the result is rounded once to the op's type.
 
-The ops that IEEE 754 defines are computed in the type itself. The other functions of f16, bf16 and f32 are
-computed in float64, so that one rounding is all that is wrong with them.
+The ops that IEEE 754 defines are computed in the type itself. The other functions of floats of up to
+32 bits are computed in float64, so that one rounding is all that is wrong with them.
 """
 
 from __future__ import annotations

@@ -170,7 +170,7 @@ class BodyEmitter:
 
     def _float_to_float(self, value: SSAValue, source: Type, target: Type) -> SSAValue:
         if source.bits() == target.bits():
-            # float16 and bfloat16: neither holds the other.
+            # Two formats of as many bits: neither holds the other.
             value, source = self.add(arith.ExtFOp(value, f32)), Float(32)
         op = arith.ExtFOp if target.bits() > source.bits() else arith.TruncFOp
         return self.add(op(value, target.storage))

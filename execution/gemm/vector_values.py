@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import BFloat16Type, Float16Type, IntegerType, i1
+from xdsl.dialects.builtin import IntegerType, i1
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineConstantExpr, AffineDimExpr, AffineExpr
 
 from tilefuse.analysis.access import behind_boundaries, coordinates
 from tilefuse.analysis.strides import rows_are_contiguous
+from tilefuse.dialects.img.elements import FLOATS
 from tilefuse.dialects.img.ops import ReadOp, UpdateOp, WriteOp
 from tilefuse.dialects.img.types import FuncType, element_bytes
 
@@ -123,4 +124,4 @@ def _is_plain(element: Attribute) -> bool:
     """Whether vectors of an element are computed as they stand."""
     if isinstance(element, IntegerType):
         return element != i1 and element.width.data >= 8
-    return not isinstance(element, Float16Type | BFloat16Type)
+    return element in FLOATS and not FLOATS[element].is_narrow_float

@@ -13,7 +13,7 @@ from tilefuse.dialects.memref_atomics import KINDS, WIDTHS, AtomicRMWOp
 from tilefuse.lowering.printers.c_types import SIGNED, UNSIGNED
 from tilefuse.lowering.printers.expr import CExpr
 from tilefuse.lowering.printers.function_text import FunctionText
-from tilefuse.lowering.printers.library import Helper, alias
+from tilefuse.lowering.printers.helper import Helper, alias
 from tilefuse.lowering.printers.memory import address, element
 from tilefuse.lowering.printers.memrefs import SHARED, space_of
 

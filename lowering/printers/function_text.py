@@ -20,7 +20,7 @@ from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.lowering.printers.c_types import (
     SIGNED,
     UNSIGNED,
-    is_half,
+    is_narrow_float,
     promotes_to_int,
     register_type,
     signed_range,
@@ -115,9 +115,9 @@ class FunctionText(ABC):
     def lanes_of(self, op: Operation) -> Vector | None:
         """How the vector that an op computes lane by lane is written, where the language computes vectors."""
         type_ = op.results[0].type
-        if not self.language.computes_vectors or not isinstance(type_, VectorType) or is_half(type_.element_type):
-            return None
-        return self.vector(type_, op)
+        if isinstance(type_, VectorType) and self.language.computes_vectors and not is_narrow_float(type_.element_type):
+            return self.vector(type_, op)
+        return None
 
     def library(self, name: str) -> str:
         """Require a helper function; return its name, or that of what the language has in its place."""

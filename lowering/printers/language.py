@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import MemRefType, VectorType
 from xdsl.ir import Operation
 
 from tilefuse.lowering.printers.expr import CExpr
-from tilefuse.lowering.printers.library import Helper
+from tilefuse.lowering.printers.helper import Helper
 from tilefuse.lowering.printers.prelude import Prelude
 from tilefuse.lowering.printers.vector_types import Vector
 
