@@ -342,6 +342,8 @@ def new_array(
     """A new array, as `ArrayKind.empty` gives it; see `allocate`."""
     try:
         return kind.empty(shape, dtype, device, stream, like)
+    except CallError:
+        raise
     except MemoryError as error:
         raise CallMemoryError(f"{what}, {tuple(shape)} of {dtype}, takes more memory than there is ({error})") from None
     except (ValueError, OverflowError):

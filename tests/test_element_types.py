@@ -3,16 +3,19 @@
 import math
 import re
 import struct
+import sys
 from pathlib import Path
 from random import Random
 
 import numpy as np
 import pytest
 
+import tilefuse as hl
 from tilefuse.dialects.img.elements import ELEMENTS, FLOATS
 from tilefuse.evaluator.carriers import CARRIERS, carried
 from tilefuse.evaluator.narrow_floats import NARROW_FLOATS
 from tilefuse.lowering.printers.library import COMMON
+from tilefuse.runtime.errors import CallError
 
 ROOT = Path(__file__).parent.parent
 ROOMS = "analysis dialects evaluator execution frontend lowering passes runtime targets tools tilefuse".split()
@@ -57,3 +60,11 @@ def test_numbers_are_rounded_as_the_evaluator_does(row):
     with np.errstate(over="ignore"):
         found = carried(np.array(numbers), row.type).astype(np.float64)
     assert [row.rounded(n).hex() for n in numbers] == [n.hex() for n in found.tolist()]
+
+
+def test_an_output_that_numpy_lacks(monkeypatch):
+    monkeypatch.setitem(sys.modules, "ml_dtypes", None)
+    x, f, image = hl.Var("x"), hl.Func("f"), hl.ImageParam(hl.Float(32), 1, "image")
+    f[x] = hl.cast(hl.BFloat(16), image[x])
+    with pytest.raises(CallError, match="is bfloat16, which NumPy and CuPy lack; install ml_dtypes"):
+        hl.Pipeline(f).compile(target="cpu")(np.zeros(4, np.float32))
