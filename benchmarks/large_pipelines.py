@@ -62,7 +62,7 @@ class LargePipeline:
         builder = _Large(seed)
         self.case = builder.build()
         self.boxes = builder.boxes
-        self._values = {op.sym_name.data: number for op, number in builder.ranges.items()}
+        self.values = {op.sym_name.data: number for op, number in builder.ranges.items()}
 
     def is_usable(self) -> bool:
         """Whether outputs are integers or floats, and inputs not much larger than SIDE."""
@@ -77,7 +77,7 @@ class LargePipeline:
         random = cupy.random.default_rng(seed)
         found = {}
         for name, box in self.boxes.items():
-            number, shape = self._values[name], tuple(n for _, n in reversed(box))
+            number, shape = self.values[name], tuple(n for _, n in reversed(box))
             dtype = array_dtype(ELEMENTS[number.element].dtype)
             if number.element == f32 and not number.whole:
                 found[name] = random.random(shape, dtype=np.float32) * np.float32(2) - np.float32(1)
