@@ -14,6 +14,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from tilefuse.analysis.access import coordinates, indices_of, reads
 from tilefuse.analysis.bounds import flat_ops
+from tilefuse.analysis.dependence import depending
 from tilefuse.analysis.index import AnyIndex, GeneralIndex, Index, Span
 from tilefuse.analysis.instructions import instruction_cost
 from tilefuse.analysis.points import Extents, needed_extents
@@ -257,12 +258,10 @@ def _hull(accesses: Sequence[Access]) -> list[Access]:
 def _read_body(op: StageOp, node: Node, model: PipelineModel, boundary: dict[SSAValue, BoundaryKind | None]) -> None:
     of = coordinates(op)
     seen: set[Access] = set()
-    deep: set[SSAValue] = set(op.body.block.args[2:])
+    deep = depending(op.body.block.ops, op.body.block.args[2:])
     """What depends on dimensions after x and y."""
     for inner in op.body.block.ops:
         kind = type(inner)  # `isinstance` takes ten times as long
-        if deep and not deep.isdisjoint(inner.operands):
-            deep.update(inner.results)
         if kind is ReadOp:
             assert isinstance(inner, ReadOp)
             source = inner.source

@@ -10,6 +10,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineConstantExpr, AffineDimExpr, AffineExpr
 
 from tilefuse.analysis.access import behind_boundaries, coordinates
+from tilefuse.analysis.dependence import depending
 from tilefuse.analysis.strides import rows_are_contiguous
 from tilefuse.dialects.img.elements import FLOATS
 from tilefuse.dialects.img.ops import ReadOp, UpdateOp, WriteOp
@@ -113,11 +114,7 @@ def _body(update: UpdateOp) -> list[Operation]:
 def _depending(update: UpdateOp, coordinate: SSAValue | None) -> frozenset[SSAValue]:
     """A coordinate, and the values of the body that follow from it."""
     assert coordinate is None or coordinate in coordinates(update)
-    found = {coordinate} if coordinate is not None else set()
-    for op in _body(update):
-        if not found.isdisjoint(op.operands):
-            found.update(op.results)
-    return frozenset(found)
+    return frozenset(depending(update.body.block.ops, [coordinate] if coordinate is not None else []))
 
 
 def _is_plain(element: Attribute) -> bool:
