@@ -27,6 +27,7 @@ from xdsl.ir import Attribute, Operation
 import tilefuse.lowering.printers.expr as expr
 from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.img.elements import FLOATS
+from tilefuse.dialects.img.float_functions import FLOAT_FUNCTIONS
 from tilefuse.dialects.img.strict import is_strict
 from tilefuse.lowering.printers.c_types import (
     SIGNED,
@@ -283,10 +284,6 @@ def _bitcast_name(source: Attribute, result: Attribute, op: Operation) -> str:
     return f"bitcast_{short_name(source, op)}_{short_name(result, op)}"
 
 
-_CALLS = (
-    "acos acosh asin asinh atan atanh atan2 cbrt cos cosh erf exp exp2 expm1 fma log log10 log1p log2 sin sinh tan tanh"
-)
-
 FLOAT_ROWS: dict[str, Row] = {
     "arith.constant": _constant,
     "arith.addf": _binary("+", ADD),
@@ -306,15 +303,8 @@ FLOAT_ROWS: dict[str, Row] = {
     "arith.extf": _extend,
     "arith.truncf": _truncate,
     "arith.bitcast": _bitcast,
-    **{f"math.{function}": _math(function) for function in _CALLS.split()},
-    "math.powf": _math("pow"),
+    **{row.op.name: _math(row.c, exact=row.exact) for row in FLOAT_FUNCTIONS if row.c},
+    "math.fma": _math("fma"),
     "math.sqrt": _sqrt,
     "math.rsqrt": _rsqrt,
-    "math.absf": _math("fabs", exact=True),
-    "math.ceil": _math("ceil", exact=True),
-    "math.floor": _math("floor", exact=True),
-    "math.trunc": _math("trunc", exact=True),
-    "math.round": _math("round", exact=True),
-    "math.roundeven": _math("rint", exact=True),
-    "math.copysign": _math("copysign", exact=True),
 }
