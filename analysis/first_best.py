@@ -35,7 +35,7 @@ class FirstBest:
     terms: tuple[SSAValue, ...]
     """The new value of each of the functions."""
     skipped: frozenset[Operation]
-    """What the body reads of the functions themselves, and does with it."""
+    """Ops that read the functions themselves, and those that depend on them."""
 
 
 def first_best(update: UpdateOp) -> FirstBest | None:

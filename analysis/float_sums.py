@@ -30,7 +30,7 @@ class FloatSum:
     """The points of the domain that may meet at one place are the product of these."""
 
     def bound(self) -> str:
-        """How far from exact it is at most, as in docs/semantics.md."""
+        """The largest distance from the exact sum, as in docs/semantics.md."""
         known = math.prod(n for n in self.counts if isinstance(n, int))
         unknown = [num_text(n, {s: _name(s) for s in symbols(n)}) for n in self.counts if not isinstance(n, int)]
         factors = [str(known)] if known != 1 or not unknown else []

@@ -71,7 +71,7 @@ class Node:
     """Of these, what does not depend on the dimensions after x and y: a thread that computes all of them does it
     once."""
     pair_instructions: float | None = None
-    """The same where two points share a register; None where they cannot, or had better not."""
+    """Thread instructions per point where two points share a register; None where they cannot, or had better not."""
     accesses: list[Access] = field(default_factory=list)
     hull: list[Access] = field(default_factory=list)
     """At most two accesses per way of reading a producer: the least and the greatest offsets. Footprints
@@ -259,7 +259,7 @@ def _read_body(op: StageOp, node: Node, model: PipelineModel, boundary: dict[SSA
     of = coordinates(op)
     seen: set[Access] = set()
     deep = depending(op.body.block.ops, op.body.block.args[2:])
-    """What depends on dimensions after x and y."""
+    """Values that depend on dimensions after x and y."""
     for inner in op.body.block.ops:
         kind = type(inner)  # `isinstance` takes ten times as long
         if kind is ReadOp:

@@ -13,12 +13,13 @@ from math import inf, prod
 from typing import Any
 
 from tilefuse.frontend.errors import fail
-from tilefuse.frontend.expr import I32, Expr, Var, as_expr, binary, constant, node
+from tilefuse.frontend.expr import I32, Expr, as_expr, binary, constant, node
 from tilefuse.frontend.func import Func
 from tilefuse.frontend.rdom import RDom
 from tilefuse.frontend.sources import Tuple
 from tilefuse.frontend.substitute import constant_value, dependent, substituted
 from tilefuse.frontend.types import Type
+from tilefuse.frontend.var import Var
 from tilefuse.frontend.walk import postorder
 
 MOST_POINTS = 4096

@@ -51,7 +51,7 @@ class UpdateFunction:
         self.workspaces = dict(zip((w.name for w in workspaces), rest, strict=True))
         """The kernel's last arguments, by name."""
         self.terms: list[SSAValue] = list(self.op.write_op.values)
-        """What a point of the domain gives, of each function: values of the body."""
+        """Terms of a point of the domain, one per function: values of the body."""
         self.skipped: Collection[Operation] = ()
         """Ops of the body that no term needs."""
 
@@ -215,7 +215,7 @@ class UpdateBody:
         return None if condition is None else self.value(condition, point)
 
     def terms(self, point: int = 0) -> list[SSAValue]:
-        """What a point gives, of each function."""
+        """Terms of a point, one per function."""
         return [self.value(v, point) for v in self.function.terms]
 
     def where(self, point: int = 0) -> Mapping[SSAValue, Num]:

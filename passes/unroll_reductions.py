@@ -172,7 +172,7 @@ def _read_at(read: ReadOp, values: dict[SSAValue, SSAValue], numbers: dict[SSAVa
 def _written(
     update: UpdateOp, block: Block, write: WriteOp, values: dict[SSAValue, SSAValue], so_far: list[SSAValue]
 ) -> list[SSAValue]:
-    """What the functions are when a point has been written."""
+    """Values of the functions when a point has been written."""
     found = []
     for way, old, now, value in zip(update.combiners, update.olds, so_far, write.values, strict=True):
         new = values.get(value, value)

@@ -27,7 +27,7 @@ class FloatFunction:
     c: str
     """C's function of doubles; that of floats has an f behind it. Empty: the printers have a row for it."""
     instructions: float
-    """What it costs a thread, about: docs/cost-model.md."""
+    """Instructions of a thread, about: docs/cost-model.md."""
     name: str = ""
     """As the frontend calls it; empty if it does not."""
     exact: bool = False

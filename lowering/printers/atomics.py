@@ -25,7 +25,7 @@ _JOINED = {
     "addi": "a + v", "andi": "a & v", "assign": "v", "maxs": "({s})a > ({s})v ? a : v", "maxu": "a > v ? a : v",
     "mins": "({s})a < ({s})v ? a : v", "minu": "a < v ? a : v", "ori": "a | v", "xori": "a ^ v",
 }  # fmt: skip
-"""What is stored where `a` stood, with `{s}` for the signed type."""
+"""Expression that is stored where `a` stood, with `{s}` for the signed type."""
 _GCC = {"addi": "fetch_add", "andi": "fetch_and", "assign": "exchange_n", "ori": "fetch_or", "xori": "fetch_xor"}
 
 

@@ -35,7 +35,7 @@ class Language(ABC):
     fence: ClassVar[str]
     """The statement after which others see what was written before it."""
     shuffle: ClassVar[str | None]
-    """What the names of the warp shuffles begin with, or None where there are none."""
+    """Prefix of the names of warp shuffles, or None where there are none."""
     wide_registers: ClassVar[bool] = False
     """Whether registers are 32 bits wide at least, so that wrapping to fewer is an instruction."""
     pairs: ClassVar[bool] = False

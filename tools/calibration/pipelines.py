@@ -31,7 +31,7 @@ PIPELINES = {
     "canny": "canny.mlir",
     "box_x4": "stencil9.mlir",
 }
-"""Those that become one kernel: what several kernels took together says little of each."""
+"""Examples that become one kernel: the time of several together says little of each."""
 QUICK = ("blur_f32", "blur_u16", "binomial", "harris", "box_x4")
 
 CHANNELS = 3
