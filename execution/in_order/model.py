@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 THREADS: tuple[tuple[int, ...], ...] = ((), (64,), (32, 4))
 """Threads of a block, for none, one and two pure dimensions; more dimensions have one each."""
 POINTS = 128
-"""Points that a core has side by side, if the first pure dimension is x: vectors, and few enough for the first cache."""
+"""Points that a core has side by side, if the first pure dimension is x: vectors that stay in the first cache."""
 
 
 class InOrder(ExecutionModel):
