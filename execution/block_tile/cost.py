@@ -31,7 +31,7 @@ MOST_HELD = 48
 OVERLAP_MISS = 0.15
 """Share of the overlapping part of input tiles that comes from DRAM and not from a cache."""
 READ_AGAIN = 2
-"""How many times the points of a function tiles load, if there is a dimension in which several load the same."""
+"""Times that tiles load each point of a function, if there is a dimension in which several load the same."""
 PHASE_COST = 40.0
 """Instructions of each thread for each stage in shared memory: a barrier, and lanes without work before it."""
 INDEX_COST = 1.5
@@ -114,11 +114,11 @@ class _BlockTiles:
     """Terms that schedules of one group as block tiles share, each computed once: several tile a picture alike, or
     give a thread the same points."""
 
-    def __init__(self, facts: GroupFacts):
+    def __init__(self, facts: GroupFacts, machine: Machine):
         self.model, self.members, self.output, self.follow = facts.model, facts.members, facts.output, facts.follow
         self.stored = self.model.stored(self.members)
         output = facts.model.nodes[facts.output]
-        self._needed, self._bounds = output.needed or (), facts.bounds
+        self._needed, self._bounds = (output.needed or ()) if machine.is_gpu else (), facts.bounds
         self._regions: dict[tuple[int, ...], dict[int, Region]] = {}
         self._places: dict[tuple[int, ...], dict[int, Placement]] = {}
         self._loads: dict[tuple[int, ...], float] = {}
@@ -327,7 +327,7 @@ def block_candidates(facts: GroupFacts, machine: Machine, thorough: bool) -> Ite
         return
     model, output = facts.model, facts.output
     align = alignment(facts.follow, facts.rank)
-    tiles = _BlockTiles(facts)
+    tiles = _BlockTiles(facts, machine)
     bytes = model.nodes[output].bytes
     for tile, threads, vector in _tile_candidates(machine, facts.box, facts.bounds, bytes, thorough):
         tile, threads, vector = _whole_where_fixed(model, output, tile, threads, vector)
