@@ -126,6 +126,20 @@ def around(update: UpdateOp, points: tuple[int, ...]) -> float:
     return bytes
 
 
+def streams(update: UpdateOp) -> bool:
+    """Whether each step reads something of its own for each point of a picture: memory gives it at every step."""
+    coordinates_of, steps = set(update.pure[:2]), {d.coordinate for d in update.domain}
+    return any(
+        isinstance(op, ReadOp) and (coordinates_of | steps) <= set(op.indices) and _stand_alone(op)
+        for op in update.body.block.ops
+    )
+
+
+def _stand_alone(op: ReadOp) -> bool:
+    """Whether each index of a read is of one value at most."""
+    return all(len(set(x.used_dims())) <= 1 for x in op.map.data.results)
+
+
 def staged_loads(update: UpdateOp, schedule: GemmSchedule) -> float:
     """Loads from shared memory of a thread for one step of its points, by vectors where these lie so.
 
@@ -226,7 +240,8 @@ class GemmFeatures(Features):
     parallel: float
     """Operations of a thread that wait for none of each other."""
     around: float
-    """Bytes of a thread from the L2 cache for one step, at places around its points."""
+    """Bytes of a thread from the L2 cache for one step, at places around its points; 0 where memory gives it nothing
+    new at each step, and waiting for that is no matter."""
     spread: int
     """The last dimension along which a thread has several points: the further, the less of a line do these share."""
 
@@ -247,6 +262,8 @@ class GemmFeatures(Features):
             share = (rounds - 1) if now == resident and rounds > 1 and time == 0.0 else 1
             time += share * self._wave(machine, now)
             left -= share * now
+        if not self.around:
+            return max(memory, time * SPREAD ** (self.spread - 1)) + machine.launch_us
         loaded = self.around * self.steps * self.threads * self.blocks / (L2_RATIO * machine.bytes_per_us)
         waiting: float = max(1.0, RESIDENT_THREADS / (resident * self.threads)) ** 0.5
         parts: tuple[float, ...] = (memory * waiting, loaded * waiting, time * SPREAD ** (self.spread - 1))
@@ -280,6 +297,7 @@ def operand_bytes(facts: GroupFacts, tile: Sequence[int] = ()) -> float:
             times[base] = max(times.get(base, 1), again)
     found = 0.0
     for id, again in times.items():
-        bytes = float(math.prod(nodes[id].needed or nominal_box(facts.model, id, facts.extent)) * nodes[id].bytes)
+        box = nominal_box(facts.model, id, facts.extent)
+        bytes = float(math.prod((nodes[id].needed or box) if tile else box) * nodes[id].bytes)
         found += bytes * (again if bytes > KEPT_BYTES else 1)
     return found

@@ -73,7 +73,7 @@ class Gemm(ExecutionModel):
             return
         for d, along_x, along_d in product(others, ALONG_X, ALONG_OTHERS if rank > 1 else (1,)):
             unroll = max(1, min(8, WRITTEN_OUT // (along_x * along_d)))
-            for warps, beside in product(WARPS if rank > 1 else (1,), {d if d < 3 else 1, 1}):
+            for warps, beside in product(WARPS if rank > 1 else (1,), dict.fromkeys((d if d < 3 else 1, 1))):
                 threads, points = [1] * rank, [1] * rank
                 threads[0], points[0] = (32 if rank > 1 else 128), along_x
                 if rank > 1:
@@ -98,7 +98,7 @@ class Gemm(ExecutionModel):
     ) -> Candidate:
         from tilefuse.execution.features import predict
         from tilefuse.execution.gemm.candidate import GemmCandidate
-        from tilefuse.execution.gemm.features import GemmFeatures, around, operand_bytes, shared
+        from tilefuse.execution.gemm.features import GemmFeatures, around, operand_bytes, shared, streams
 
         work, update = facts.update_work, facts.update.update
         steps = work.domain[0] if work.domain else 1
@@ -108,11 +108,13 @@ class Gemm(ExecutionModel):
         tile = tuple(t * p for t, p in zip(threads, points, strict=True))
         size = facts.model.nodes[facts.output].bytes
         count = math.prod(points)
+        beside = around(update, points) if streams(update) else 0.0
+        operands = operand_bytes(facts, tile) if beside else operand_bytes(facts)
         features = GemmFeatures(
             blocks=math.prod(-(-n // t) for n, t in zip(work.pure, tile, strict=True)),
-            bytes=pure * size * 2.0 + operand_bytes(facts, tile), instructions=each.operations, reads=each.reads,
+            bytes=pure * size * 2.0 + operands, instructions=each.operations, reads=each.reads,
             steps=work.steps, threads=math.prod(threads), registers=min(255, 24 + 2 * each.reads + count),
-            parallel=count, around=around(update, points) / min(ROWS_SHARE, math.prod(tile[1:2])),
+            parallel=count, around=beside / min(ROWS_SHARE, math.prod(tile[1:2])),
             spread=max([1, *(d for d, p in enumerate(points) if p > 1)]),
         )  # fmt: skip
         schedule = GemmSchedule(threads=threads, points=points, unroll=unroll)
