@@ -10,6 +10,7 @@ from emulated_cuda import emulate
 import tilefuse as hl
 from tilefuse.passes.pipeline import standard_passes
 from tilefuse.passes.tile import Tile
+from tilefuse.passes.unroll_reductions import UnrollReductions
 
 x, y, k = hl.vars("x y k")
 RNG = np.random.default_rng(11)
@@ -25,9 +26,8 @@ def compiled(request, monkeypatch, tmp_path):
         if request.param == "gpu":
             emulate(monkeypatch, tmp_path)
         by = options.pop("tile", {"shape": "reduce"})
-        passes = [
-            Tile(target, extent=extent, **by) if p.name == "tile" else p for p in standard_passes(target, extent=extent)
-        ]
+        others = {"tile": Tile(target, extent=extent, **by), "unroll-reductions": UnrollReductions(0, 0)}
+        passes = [others.get(p.name, p) for p in standard_passes(target, extent=extent)]
         return hl.Pipeline(funcs).compile("cpu", passes=passes, **options)
 
     return make
