@@ -12,9 +12,9 @@
     }
 
 A stage may be fused with its readers, and an update is a kernel of its own. `most` is a limit on what is written out:
-instructions of all points. `most_stencil` is that of windows around a point, and of reductions in expressions. Each
-point meets the one before it in the order of the domain, so results are those of the update, to the bit. What depends
-on the point alone is a number then, a predicate too, and a start that changes nothing is left out.
+instructions of all points. `most_stencil` is that of reductions in expressions, and with `windows` of windows around
+a point. Each point meets the one before it in the order of the domain, so results are those of the update, to the
+bit. What depends on the point alone is a number then, a predicate too, and a start that changes nothing is left out.
 """
 
 from __future__ import annotations
@@ -54,6 +54,7 @@ class UnrollReductions(ModulePass):
     name = "unroll-reductions"
     most: int = MOST
     most_stencil: int = MOST_STENCIL
+    windows: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         check_numbers(self, most=0, most_stencil=0)
@@ -62,7 +63,7 @@ class UnrollReductions(ModulePass):
                 for update in [u for u in pipeline.body.block.ops if isinstance(u, UpdateOp)]:
                     ranges = _ranges(update)
                     is_inline = update.inline is not None
-                    most = self.most_stencil if is_inline or _is_window(update) else self.most
+                    most = self.most_stencil if is_inline or (self.windows and _is_window(update)) else self.most
                     if ranges is not None and _written_out(update, ranges) <= most:
                         stage = _replace(update, ranges)
                         if is_inline:

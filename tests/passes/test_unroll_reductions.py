@@ -75,5 +75,5 @@ def test_a_window_is_written_out_and_a_sum_over_a_table_is_not(by_number):
     r = hl.RDom([(-2, 5), (-2, 5)])
     f[x, y] = hl.f32(0)
     f[x, y] += p[x + r.x, y + r.y] * (hl.f32(r.x) if by_number else weights[r.x + 2, r.y + 2])
-    module = run_passes(hl.Pipeline(f).to_module(), [UnrollReductions()])
+    module = run_passes(hl.Pipeline(f).to_module(), [UnrollReductions(windows=True)])
     assert ("img.update" in str(module)) is not by_number
