@@ -206,7 +206,7 @@ def _join(update: UpdateOp, body: UnrolledBody, so_far: list[SSAValue | None]) -
 def _written(
     update: UpdateOp, write: WriteOp, body: UnrolledBody, so_far: list[SSAValue | None]
 ) -> list[SSAValue | None]:
-    """What the functions are when a point has been written."""
+    """Values of the functions when a point has been written."""
     holds = 1 if write.predicate is None else body.number(write.predicate)
     if holds is not None and not holds:
         return so_far
