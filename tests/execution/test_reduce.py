@@ -219,7 +219,7 @@ def first_bests():
 
 
 def last_bests():
-    """Of all and of rows, where there may be no point at all, and what stands there is as bad as can be."""
+    """Of all, rows and columns, where there may be no point at all, and what stands there is as bad as can be."""
     p, every, rows = BYTES, hl.Func("every"), hl.Func("rows")
     r, across = hl.RDom(p), hl.RDom([(0, p.width())])
     r.where(p[r.x, r.y] % 4 == 2)
@@ -230,7 +230,12 @@ def last_bests():
     rows[y] = hl.Tuple(hl.i32(-1), hl.i32(2**31 - 1))
     kept, w = rows[y], hl.i32(p[across.x, y])
     rows[y] = hl.Tuple(hl.select(kept[1] < w, kept[0], across.x), hl.select(kept[1] < w, kept[1], w))
-    return [every, rows]
+    columns, down = hl.Func("columns"), hl.RDom([(0, p.height())])
+    down.where(p[x, down.x] != 0)
+    columns[x] = hl.Tuple(hl.u8(255), hl.i32(7))
+    most, u = columns[x], p[x, down.x] - 2
+    columns[x] = hl.Tuple(hl.select(u <= most[0], u, most[0]), hl.select(u <= most[0], down.x, most[1]))
+    return [every, rows, columns]
 
 
 @pytest.mark.sweep
