@@ -96,7 +96,7 @@ def standard_passes(
     size = tuple(extent)
     return [
         CommonSubexpressionElimination(),
-        UnrollReductions(),
+        UnrollReductions(windows=target == "cpu"),  # on GPUs that is not measured yet
         *([SeparateSteps(), SpecializeStages()] if machine(target).is_gpu else []),
         SeparateKernels(float=fast_math),  # first: it leaves less for the others
         CanonicalizeStages(),
