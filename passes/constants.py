@@ -49,7 +49,7 @@ def _fold_result(op: Operation) -> None:
 
 
 def constants_at(stage: StageOp, points: Sequence[Sequence[int]]) -> list[list[IntegerAttr | FloatAttr]] | None:
-    """What a stage that reads nothing gives at each of some points; None if these are not all finite numbers."""
+    """Values at some points of a stage that reads nothing; None if these are not all finite numbers."""
     import numpy as np
 
     known: dict[SSAValue, Any] = {

@@ -205,7 +205,7 @@ class _Separation:
         raise AssertionError("an update ends in img.write")
 
     def _written(self, body: UnrolledBody, write: WriteOp, old: SSAValue) -> SSAValue:
-        """What a point is once it has been written."""
+        """Value of a point once it has been written."""
         value, way = body.get(write.values[0]), self.update.combiners[0]
         if way != SET:
             assert isinstance(self.old.type, FuncType)
