@@ -36,8 +36,8 @@ PHASE_COST = 40.0
 INDEX_COST = 1.5
 """Instructions of address arithmetic per load that the threads do not share."""
 GATHERED = 3.0
-"""Instructions of each lane for a read, on a CPU, whose points for a vector do not lie side by side: that which holds all
-its coordinates inside of what it reads in every tile (`GeneralIndex`), that at `x / 2`. Each takes the place of one of
+"""Instructions of each lane for a read, on a CPU, whose points for a vector do not lie side by side: one that holds all
+its coordinates inside of what it reads in every tile (`GeneralIndex`), one at `x / 2`. Each takes the place of one of
 a whole vector."""
 
 
