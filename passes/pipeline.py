@@ -94,7 +94,7 @@ def standard_passes(
     size = tuple(extent)
     return [
         CommonSubexpressionElimination(),
-        UnrollReductions(),
+        UnrollReductions(windows=target == "cpu"),  # on GPUs that is not measured yet
         SeparateKernels(float=fast_math),  # first: it leaves less for the others
         CanonicalizeStages(),
         RaiseClamps(),
