@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
-from tilefuse.analysis.index import GeneralIndex, Index
+from tilefuse.analysis.index import AnyIndex, GeneralIndex, Index
 from tilefuse.analysis.machine import Machine
 from tilefuse.analysis.model import Node, PipelineModel
 from tilefuse.analysis.regions import SMALL_DIMENSION, Region, alignment, fixed_span, own_spans, regions
@@ -37,8 +37,9 @@ PHASE_COST = 40.0
 INDEX_COST = 1.5
 """Instructions of address arithmetic per load that the threads do not share."""
 GATHERED = 3.0
-"""Instructions of each lane for a read, on a CPU, that holds all its coordinates inside of what it reads in every tile
-(`GeneralIndex`): a vector's points do not lie side by side, then. Each takes the place of one of a whole vector."""
+"""Instructions of each lane for a read, on a CPU, whose points for a vector do not lie side by side: one that holds all
+its coordinates inside of what it reads in every tile (`GeneralIndex`), one at `x / 2`. Each takes the place of one of
+a whole vector."""
 
 
 def _tile_candidates(
@@ -267,8 +268,12 @@ def _of_tile(
 
 
 def _gathers(node: Node) -> int:
-    """Reads of a stage that go to each lane's own place."""
-    return sum(any(isinstance(i, GeneralIndex) for i in access.indices) for access in node.accesses)
+    """Reads of a stage that go to each lane's own place, or to that of its neighbour: at `x / 2`."""
+    return sum(any(map(_is_gathered, access.indices)) for access in node.accesses)
+
+
+def _is_gathered(index: AnyIndex) -> bool:
+    return isinstance(index, GeneralIndex) or (isinstance(index, Index) and index.var == 0 and index.den != 1)
 
 
 def _note_load(
