@@ -11,6 +11,7 @@ from xdsl.ir import SSAValue
 from tilefuse.analysis.index import Span
 from tilefuse.analysis.model import PipelineModel
 from tilefuse.dialects.img.ops import GroupOp
+from tilefuse.execution.block_order import deep_first
 from tilefuse.execution.tile_grid import origin_alignment
 from tilefuse.execution.tile_schedule import TileSchedule
 from tilefuse.lowering.abi import kernel_args
@@ -31,15 +32,17 @@ class KernelPlan(ABC):
         self.schedule = TileSchedule.expect(group.schedule)
         self.rank = group.anchor.rank
         self.follow = follow_of(group, model)
-        """How the dimensions of each stage, by its node, follow the tile."""
+        """Relation of the dimensions of each stage, by its node, to the tile's."""
         self.stored = stored_stages(group, model, self.follow)
-        """What a tile stores, the anchor first."""
+        """Stages that a tile stores, the anchor first."""
         self.sizes = self.schedule.tile_sizes
         self.align = origin_alignment(group, model)
         """TileContext origins are multiples of this, per dimension."""
         self.args = kernel_args(group)
         self.reads: Sequence[tuple[SSAValue, Sequence[Span]]] = ()
-        """What interior tiles read beside the stages' regions: per buffer, relative to the tile's origin in x and y."""
+        """Regions that interior tiles read beside the stages': per buffer, relative to the tile's origin in x and y."""
+        self.deep_first = deep_first(group, model)
+        """Whether blocks behind one another begin before those beside them."""
         self.x_spill = 0
         """Columns to either side of the tile that it may store, too."""
         self.checked: Sequence[SSAValue] = ()

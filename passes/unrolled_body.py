@@ -36,7 +36,7 @@ class UnrolledBody:
         (self._at_point if value in self._changing else self._shared)[value] = copy
 
     def get(self, value: SSAValue) -> SSAValue:
-        """What stands for a value of the body."""
+        """Find the copy of a value of the body."""
         if value in self._numbers:
             return self._constant(IntegerAttr(self._numbers[value], IndexType()))
         return self._at_point.get(value) or self._shared.get(value, value)
@@ -58,7 +58,7 @@ class UnrolledBody:
         if constant is not None:
             self.set(op.results[0], self._constant(constant))
             return
-        copy = self._read(op) if isinstance(op, ReadOp) else op.clone({v: self.get(v) for v in op.operands})
+        copy = self.read(op) if isinstance(op, ReadOp) else op.clone({v: self.get(v) for v in op.operands})
         copy.location = op.location
         self.block.add_op(copy)
         for new, old in zip(copy.results, op.results, strict=True):
@@ -72,7 +72,7 @@ class UnrolledBody:
             self._constants[value] = op.result
         return self._constants[value]
 
-    def _read(self, read: ReadOp) -> ReadOp:
+    def read(self, read: ReadOp) -> ReadOp:
         """A read with the coordinates of the domain as numbers in its map, and computed indices that are known."""
         numbers = {v: self.number(v) for v in read.indices}
         kept = [v for v in read.indices if numbers[v] is None]
