@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import cached_property
 
 from xdsl.dialects import arith, func
 from xdsl.dialects.builtin import DenseArrayBase, StringAttr, i1, i64
@@ -60,8 +61,26 @@ class UpdateFunction:
         return self.tile.buffers[self.group.funcs[0]]
 
     def old(self, number: int) -> KernelBuffer:
-        """A function that is written over."""
+        """A function that is updated, in memory: it is written over, unless a stage stands beside the update."""
         return self.tile.buffers[self.op.olds[number]]
+
+    @cached_property
+    def targets(self) -> list[KernelBuffer]:
+        """Where the results are stored: those of the update, or of the stage behind it."""
+        if self.group.beside:
+            return [self.tile.buffers[f] for f in self.group.funcs]
+        return [self.old(number) for number in range(len(self.op.olds))]
+
+    def element(self, number: int) -> Attribute:
+        """Of a function that is updated, with its sign."""
+        type = self.op.olds[number].type
+        assert isinstance(type, FuncType)
+        return type.element
+
+    def place(self, number: int, where: Sequence[Num]) -> tuple[SSAValue, list[Num]]:
+        """Where a function that is updated lies at coordinates: memory, and the index in it."""
+        buffer = self.old(number)
+        return buffer.memref, buffer.index(where, self.e)
 
     def scalar(self, value: SSAValue) -> Num:
         """A scalar of type index that stands between the stages."""
@@ -258,8 +277,7 @@ class UpdateBody:
     def _read(self, op: ReadOp, point: int) -> SSAValue:
         where = self._indices(op, point)
         if op.source in self.op.currents:
-            buffer = self.function.old(self.op.currents.index(op.source))  # type: ignore[arg-type]
-            return self.e.load(buffer.memref, buffer.index(where, self.e))
+            return self.e.load(*self.function.place(self.op.currents.index(op.source), where))  # type: ignore[arg-type]
         # every point of the domain is one that the call has needed
         return read_global(self.e, self.function.tile, op.source, where, None, needed=True)
 

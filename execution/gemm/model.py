@@ -42,6 +42,7 @@ class Gemm(ExecutionModel):
     name = "gemm"
     schedule = GemmSchedule
     runs: ClassVar = UpdateOp
+    computes_beside = True
 
     def legal(self, facts: GroupFacts) -> str | None:
         from tilefuse.analysis.updates import Axis, WriteMap
@@ -104,11 +105,10 @@ class Gemm(ExecutionModel):
         each = shared(update, points, unroll)
         pure = math.prod(work.pure)
         tile = tuple(t * p for t, p in zip(threads, points, strict=True))
-        size = facts.model.nodes[facts.output].bytes
         count = math.prod(points)
         features = GemmFeatures(
             blocks=math.prod(-(-n // t) for n, t in zip(work.pure, tile, strict=True)),
-            bytes=pure * size * 2.0 + operand_bytes(facts), instructions=each.operations, reads=each.reads,
+            bytes=pure * facts.ends_bytes + operand_bytes(facts), instructions=each.operations, reads=each.reads,
             steps=work.steps, threads=math.prod(threads), registers=min(255, 24 + 2 * each.reads + count),
             parallel=count, spread=max([1, *(d for d, p in enumerate(points) if p > 1)]),
         )  # fmt: skip

@@ -1,11 +1,13 @@
 """The kernel of an update: a thread per pure point, which goes over the reduction domain in order.
 
 It writes over the old functions, where they lie; the box of the new ones says over which pure points. Right for every
-update, whatever it reads and writes: pure points never see one another.
+update, whatever it reads and writes: pure points never see one another. Where stages stand beside the update, a pure
+point is a point of the functions, whose values the thread keeps.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 
 from xdsl.dialects import func
@@ -13,39 +15,60 @@ from xdsl.ir import SSAValue
 
 from tilefuse.dialects.img.combiners import combined
 from tilefuse.dialects.img.ops import SET, GroupOp
-from tilefuse.dialects.img.types import FuncType
+from tilefuse.dialects.img.types import storage_type
 from tilefuse.execution.in_order.attribute import InOrderSchedule
-from tilefuse.lowering.emit import Num
-from tilefuse.lowering.reads import KernelBuffer
+from tilefuse.lowering.emit import PRIVATE, Num
 from tilefuse.lowering.update_body import UpdateBody, UpdateFunction, domain_loops, pure_point
+from tilefuse.lowering.update_ends import Ends
 
 
 def update_kernel(group: GroupOp) -> func.FuncOp:
     """Emit the kernel of a group that holds an update."""
-    function = UpdateFunction(group)
-    where: dict[SSAValue, Num] = {}
+    function = _Kept(group) if group.beside else UpdateFunction(group)
+    pure: dict[SSAValue, Num] = {}
     with ExitStack() as open_scopes:
-        pure_point(function, InOrderSchedule.expect(group.schedule).tile_sizes, where, open_scopes)
-        if domain_loops(function, where, open_scopes):
-            body = UpdateBody(function, where)
-            body.compute()
-            with function.e.when(body.predicate()):
-                _write(function, body)
+        pure_point(function, InOrderSchedule.expect(group.schedule).tile_sizes, pure, open_scopes)
+        if isinstance(function, _Kept):
+            function.start(pure)
+        with ExitStack() as loops:
+            where = dict(pure)
+            if domain_loops(function, where, loops):
+                body = UpdateBody(function, where)
+                body.compute()
+                with function.e.when(body.predicate()):
+                    _write(function, body)
+        if isinstance(function, _Kept):
+            function.store(pure)
     return function.finished()
+
+
+class _Kept(UpdateFunction):
+    """The kernel of an update with stages beside it: a thread keeps the values of its point."""
+
+    def start(self, where: Mapping[SSAValue, Num]) -> None:
+        """Set the values to what the point starts from."""
+        types = (storage_type(self.element(number)) for number in range(len(self.op.olds)))
+        self.kept = [self.e.alloca([1], type, PRIVATE, "kept") for type in types]
+        for value, of in zip(Ends(self).start(where), self.kept, strict=True):
+            self.e.store(value, of, [0])
+
+    def place(self, number: int, where: Sequence[Num]) -> tuple[SSAValue, list[Num]]:
+        return self.kept[number], [0]
+
+    def store(self, where: Mapping[SSAValue, Num]) -> None:
+        """Store what comes of the values."""
+        Ends(self).store(where, [self.e.load(of, [0]) for of in self.kept])
 
 
 def _write(function: UpdateFunction, body: UpdateBody) -> None:
     """Write the values of all functions, when all are computed."""
     e, op = function.e, function.op
     where = body.position()
-    written: list[tuple[SSAValue, KernelBuffer, list[Num]]] = []
+    written: list[tuple[SSAValue, SSAValue, list[Num]]] = []
     for number, (way, new) in enumerate(zip(op.combiners, body.terms(), strict=True)):
-        buffer = function.old(number)
-        index = buffer.index(where, e)
+        memref, index = function.place(number, where)
         if way != SET:
-            type = op.olds[number].type
-            assert isinstance(type, FuncType)
-            new = e.op(combined(way, type.element, e.load(buffer.memref, index), new))
-        written.append((new, buffer, index))
-    for new, buffer, index in written:
-        e.store(new, buffer.memref, index)
+            new = e.op(combined(way, function.element(number), e.load(memref, index), new))
+        written.append((new, memref, index))
+    for new, memref, index in written:
+        e.store(new, memref, index)

@@ -36,6 +36,7 @@ class InOrder(ExecutionModel):
     name = "in_order"
     schedule = InOrderSchedule
     runs: ClassVar = UpdateOp
+    computes_beside = True
 
     def legal(self, facts: GroupFacts) -> str | None:
         return None

@@ -35,6 +35,7 @@ class Reduce(ExecutionModel):
     name = "reduce"
     schedule = ReduceSchedule
     runs: ClassVar = UpdateOp
+    computes_beside = True
 
     def legal(self, facts: GroupFacts) -> str | None:
         from tilefuse.analysis.updates import Axis, WriteMap
