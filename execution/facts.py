@@ -60,6 +60,8 @@ class GroupFacts:
     """The stages beside an update, which are no members."""
     starts_inside: bool = False
     """Whether one of these gives its old functions, so that nothing is read of them."""
+    turn: tuple[int, ...] = ()
+    """Per dimension of an update, that of the group's results in which the same point lies."""
 
     @classmethod
     def of(cls, group: GroupOp, model: PipelineModel, extent: Sequence[int] = ()) -> GroupFacts:
@@ -67,7 +69,8 @@ class GroupFacts:
         output = model.node_of[group.output.funcs[0]]
         beside = [model.node_of[s.funcs[0]] for s in group.beside]
         members = [output] if beside else [model.node_of[s.funcs[0]] for s in group.definitions]
-        return cls(model, members, output, extent, beside, group.initial is not None)
+        turn = group.turn if group.update is not None else ()
+        return cls(model, members, output, extent, beside, group.initial is not None, turn)
 
     @cached_property
     def stored(self) -> list[int]:
@@ -99,6 +102,14 @@ class GroupFacts:
         each = sum(instruction_cost(inner) for inner in op.body.block.ops) + 4.0
         count = float(math.prod(points))
         return UpdateWork(pure, domain, count * (read or nodes[self.output].bytes), count * each)
+
+    @property
+    def why_not_by_points(self) -> str | None:
+        """Why points of an update are not finished one by one, in one sentence, if stages beside it ask for that."""
+        op = self.update.update
+        if self.beside and len(op.pure) != op.rank:
+            return "a stage stands beside it, and not all its dimensions are pure coordinates"
+        return None
 
     @property
     def ends_bytes(self) -> float:

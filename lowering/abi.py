@@ -21,6 +21,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import SSAValue
 
 from tilefuse.analysis.access import behind_boundaries
+from tilefuse.analysis.bounds import Box
 from tilefuse.analysis.model import is_temporary, pipeline_of
 from tilefuse.analysis.strides import static_strides
 from tilefuse.dialects.img.ops import (
@@ -110,6 +111,11 @@ def written_over(group: GroupOp) -> list[tuple[SSAValue, SSAValue]]:
     if group.update is None or group.beside:
         return []
     return list(zip(group.funcs, group.update.olds, strict=True))
+
+
+def update_box(group: GroupOp, of_results: Box) -> Box:
+    """The box of an update in its own dimensions, from that of its group's results."""
+    return tuple(of_results[d] for d in group.turn)
 
 
 def memref_type(value: SSAValue) -> MemRefType:

@@ -19,7 +19,7 @@ from tilefuse.dialects.img.ops import GroupOp, ReadOp, UpdateOp, WriteOp
 from tilefuse.dialects.img.types import FuncType, element_bytes
 from tilefuse.lowering.abi import kernel_args, kernel_name, memref_type, threads
 from tilefuse.lowering.emit import INDEX, Emitter, Num
-from tilefuse.lowering.reads import KernelBuffer, TileContext, read_global, scalar_index
+from tilefuse.lowering.reads import KernelBuffer, TileContext, TurnedBuffer, read_global, scalar_index
 from tilefuse.lowering.symbols import word
 from tilefuse.lowering.workspaces import Workspace
 
@@ -55,10 +55,11 @@ class UpdateFunction:
         self.skipped: Collection[Operation] = ()
         """Ops of the body that no term needs."""
 
-    @property
+    @cached_property
     def out(self) -> KernelBuffer:
-        """The box over which the update is computed; all results have one."""
-        return self.tile.buffers[self.group.funcs[0]]
+        """The box over which the update is computed; all results have one. No more is asked of it."""
+        buffer, turn = self.tile.buffers[self.group.funcs[0]], self.group.turn
+        return TurnedBuffer(buffer.memref, [buffer.mins[d] for d in turn], turn)
 
     def old(self, number: int) -> KernelBuffer:
         """A function that is updated, in memory: it is written over, unless a stage stands beside the update."""

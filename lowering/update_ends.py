@@ -39,23 +39,35 @@ class Ends:
 
     def results(self, where: Mapping[SSAValue, Num], values: Sequence[SSAValue]) -> list[SSAValue]:
         """What is stored of a point, where the last step has left these values."""
+        return self._results_at(self.position(where), values)
+
+    def _results_at(self, position: Sequence[Num], values: Sequence[SSAValue]) -> list[SSAValue]:
         if self.finish is None:
             return list(values)
         stage = self.finish.of
         of: dict[SSAValue, SSAValue] = dict(zip(self.function.op.funcs, values, strict=True))
-        here: dict[SSAValue, Num] = dict(zip(stage.body.block.args, self.position(where), strict=True))
+        here: dict[SSAValue, Num] = dict(zip(stage.body.block.args, self._turned(position), strict=True))
         found = self.finish.results(here, lambda read: of[read.source])
         by_result: dict[SSAValue, SSAValue] = dict(zip(stage.funcs, found, strict=True))
         return [by_result[f] for f in self.function.group.yield_op.values]
 
     def index(self, number: int, where: Mapping[SSAValue, Num]) -> list[Num]:
         """Where result `number` of a point lies in memory."""
-        return self.function.targets[number].index(self.position(where), self.e)
+        return self.function.targets[number].index(self._turned(self.position(where)), self.e)
 
     def store(self, where: Mapping[SSAValue, Num], values: Sequence[SSAValue]) -> None:
         """Store what a point has after the last step."""
-        for number, value in enumerate(self.results(where, values)):
-            self.e.store(value, self.function.targets[number].memref, self.index(number, where))
+        self.store_at(self.position(where), values)
+
+    def store_at(self, position: Sequence[Num], values: Sequence[SSAValue]) -> None:
+        """Store what comes of a point of the update, which has these values."""
+        for target, value in zip(self.function.targets, self._results_at(position, values), strict=True):
+            self.e.store(value, target.memref, target.index(self._turned(position), self.e))
+
+    def _turned(self, position: Sequence[Num]) -> list[Num]:
+        """The point of the results for one of the update."""
+        turn = self.function.group.turn
+        return [position[turn.index(d)] for d in range(len(turn))]
 
     def position(self, where: Mapping[SSAValue, Num]) -> list[Num]:
         """The point that pure coordinates write."""

@@ -14,9 +14,10 @@
 A stage that gives the old functions, and nothing else, is computed where the update starts from it; one that alone
 reads what the update gives, at the same point, where that would be stored: neither has a kernel then, and nothing goes
 through memory in between. For this all dimensions of the update are pure coordinates, so that each point has one
-thread. Stages that are in one group with others stay there, and so do those of more than a few instructions: these
-would be written out for every point that a thread has. Otherwise the kernel writes over the old functions, of which
-`copy-updated` has seen to it that nobody else reads them.
+thread. On GPUs what reads a recurrence is stored in its place too, also if it reads a transposed point: blocks then
+store it by way of shared memory. Stages that are in one group with others stay there, and so do those of more than a
+few instructions: these would be written out for every point that a thread has. Otherwise the kernel writes over the old
+functions, of which `copy-updated` has seen to it that nobody else reads them.
 """
 
 from __future__ import annotations
@@ -30,8 +31,11 @@ from xdsl.passes import ModulePass
 
 from tilefuse.analysis.access import reads
 from tilefuse.analysis.instructions import instruction_cost
+from tilefuse.analysis.machine import check_target, machine
+from tilefuse.analysis.recurrence import Recurrence, recurrence
+from tilefuse.analysis.updates import UpdateFacts
 from tilefuse.dialects.img.ops import Definition, GroupOp, PipelineOp, StageOp, UpdateOp, YieldOp, prints
-from tilefuse.dialects.img.ops.group import reads_at_point
+from tilefuse.dialects.img.ops.group import turn_of
 from tilefuse.dialects.options import check_numbers
 
 
@@ -41,11 +45,14 @@ class GroupUpdates(ModulePass):
 
     name = "group-updates"
 
+    target: str = "h200"
+    """The machine to group for: a GPU's model or arch, or cpu."""
     beside: float = 24.0
     """Instructions per point, reads among them, up to which a stage is computed beside an update; 0 for none."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         check_numbers(self, beside=0)
+        check_target(self.target, self.name)
         for pipeline in [p for p in op.body.block.ops if isinstance(p, PipelineOp)]:
             for update in [u for u in pipeline.body.block.ops if isinstance(u, UpdateOp)]:
                 self._form_group(update)
@@ -53,7 +60,7 @@ class GroupUpdates(ModulePass):
     def _form_group(self, update: UpdateOp) -> None:
         pure = len(update.pure) == update.rank
         initial = self._initial(update) if pure else None
-        finish = self._finish(update) if pure else None
+        finish = self._finish(update)
         last: Definition = update if finish is None else finish
         leaving = {f: outer for f, outer in _outside(last).items() if finish is None or any(True for _ in outer.uses)}
         body = Block()
@@ -84,14 +91,18 @@ class GroupUpdates(ModulePass):
         return stage if same and all(user is update for user in users) else None
 
     def _finish(self, update: UpdateOp) -> StageOp | None:
-        """The stage that alone reads what an update gives, at the point that it computes."""
+        """The stage that alone reads what an update gives, at the point that it computes, or a transposed one."""
         readers = {use.operation.parent_op() for f in update.funcs for use in f.uses}
         stage = readers.pop() if len(readers) == 1 else None
         if not isinstance(stage, StageOp) or stage.rank != update.rank or not self._is_short(stage):
             return None
-        if not all(reads_at_point(use.operation, stage) for f in update.funcs for use in f.uses):
+        turns = {turn_of(use.operation, stage) for f in update.funcs for use in f.uses}
+        if None in turns or len(turns) > 1 or _alone(next(iter(_outside(stage).values()))) is not stage:
             return None
-        return stage if _alone(next(iter(_outside(stage).values()))) is stage else None
+        if len(update.pure) == update.rank:
+            return stage if turns == {tuple(range(update.rank))} else None
+        found = recurrence(UpdateFacts(update)) if machine(self.target).is_gpu else ""
+        return stage if isinstance(found, Recurrence) and all(line.is_pure for line in found.lines) else None
 
     def _is_short(self, stage: StageOp) -> bool:
         cost = sum(instruction_cost(op) for op in stage.body.block.ops) + sum(1 for _ in reads(stage))

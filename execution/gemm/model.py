@@ -207,10 +207,12 @@ class Gemm(ExecutionModel):
 
     def grid(self, group: GroupOp, boxes: Sequence[Box]) -> tuple[int, int, int]:
         from tilefuse.execution.tile_grid import blocks_along
+        from tilefuse.lowering.abi import update_box
 
         assert group.update is not None
         sizes = GemmSchedule.expect(group.schedule).tile_sizes
-        pure = (boxes[0][d] for d in group.update.pure_dims)
+        box = update_box(group, boxes[0])
+        pure = (box[d] for d in group.update.pure_dims)
         return blocks_along([-(-extent // size) for (_, extent), size in zip(pure, sizes, strict=True)])
 
     def emit(self, group: GroupOp, model: PipelineModel, differing: Collection[SSAValue]) -> list[func.FuncOp]:

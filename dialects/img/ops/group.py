@@ -53,8 +53,9 @@ class GroupOp(IRDLOperation):
     reads relate the two (`analysis/regions.py`).
 
     A group may hold an update in place of all that; the schedule's tile is then in its pure coordinates. Beside it may
-    stand the stage that gives all of its old functions, and nothing else, and the one stage that reads what it gives.
-    Both are computed where the update is, point by point, so all its dimensions must be pure coordinates:
+    stand the one stage that reads what it gives, at its own point or a transposed one; and the stage that gives all of
+    its old functions, and nothing else, if all dimensions of the update are pure coordinates. Both are computed where
+    the update is, point by point:
 
     ```
     %relu = img.group "conv" {
@@ -107,6 +108,14 @@ class GroupOp(IRDLOperation):
         """The stage beside an update that reads what it gives, and is stored in its place."""
         op = self.yield_op.values[0].owner
         return op if self.update is not None and isinstance(op, StageOp) else None
+
+    @property
+    def turn(self) -> tuple[int, ...]:
+        """Per dimension of the update, that of its group's results in which the same point lies."""
+        assert self.update is not None
+        finish = self.finish
+        turns = (turn_of(u.operation, finish) for f in self.update.funcs for u in f.uses) if finish is not None else ()
+        return next((turn for turn in turns if turn is not None), tuple(range(self.update.rank)))
 
     @property
     def beside(self) -> list[StageOp]:
@@ -199,28 +208,28 @@ class GroupOp(IRDLOperation):
             raise VerifyException(
                 f"{what} stands with no more than a stage that gives its old functions, and one behind it that reads it"
             )
-        if not others:
-            return
-        if len(update.pure) != update.rank:
-            raise VerifyException(f"{what} has dimensions that are no pure coordinates, so no stage stands beside it")
         if self.initial is not None:
+            if len(update.pure) != update.rank:
+                raise VerifyException(
+                    f"{what} has dimensions that are no pure coordinates, so no stage stands before it"
+                )
             used = [u.operation for f in self.initial.funcs for u in f.uses]
             if any(old.owner is not self.initial for old in update.olds) or any(op is not update for op in used):
                 raise VerifyException(f"{what}: '{self.initial.sym_name.data}' gives its old functions, and no more")
         if self.finish is None:
             return
-        if self.finish.rank != update.rank:
-            raise VerifyException(f"{what}: stage '{self.finish.sym_name.data}' has other dimensions")
-        for function in update.funcs:
-            for use in function.uses:
-                if not reads_at_point(use.operation, self.finish):
-                    raise VerifyException(
-                        f"{what}: stage '{self.finish.sym_name.data}' alone reads it, at its own point"
-                    )
+        turns = {turn_of(use.operation, self.finish) for f in update.funcs for use in f.uses}
+        if None in turns or len(turns) > 1:
+            raise VerifyException(
+                f"{what}: stage '{self.finish.sym_name.data}' alone reads it, at its own point or a transposed one"
+            )
 
 
-def reads_at_point(op: Operation, stage: StageOp) -> bool:
-    """Whether an op is a read in a stage's body at the point that the stage computes."""
+def turn_of(op: Operation, stage: StageOp) -> tuple[int, ...] | None:
+    """The dimension of a stage that each index of a read in its body is, where these are all dimensions; else None."""
     if not isinstance(op, ReadOp) or op.parent_op() is not stage:
-        return False
-    return stands_alone(op.map.data, list(op.indices)) == list(stage.body.block.args)
+        return None
+    of = {arg: d for d, arg in enumerate(stage.body.block.args)}
+    alone = stands_alone(op.map.data, list(op.indices))
+    turn = tuple(of[v] for v in alone if v in of)  # type: ignore[index]
+    return turn if len(alone) == len(turn) == len({*turn}) == stage.rank else None

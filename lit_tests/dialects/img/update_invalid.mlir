@@ -161,7 +161,7 @@ img.pipeline @p {
 
 img.pipeline @p {
   %f = img.input "f" : !img.func<2xf32>
-  // expected-error @below {{group 'g': update 'g' has dimensions that are no pure coordinates, so no stage stands beside it}}
+  // expected-error @below {{group 'g': update 'g' has dimensions that are no pure coordinates, so no stage stands before it}}
   %g = img.group "g" {
     %s = img.stage "s" (%x, %y) -> f32 {
       %v = img.read %f[%x, %y] : !img.func<2xf32>
@@ -180,7 +180,7 @@ img.pipeline @p {
 
 img.pipeline @p {
   %f = img.input "f" : !img.func<2xf32>
-  // expected-error @below {{group 'g': update 'u': stage 'g' alone reads it, at its own point}}
+  // expected-error @below {{group 'g': update 'u': stage 'g' alone reads it, at its own point or a transposed one}}
   %g = img.group "g" {
     %u = img.update "u" (%x, %y) of (%c = %f : !img.func<2xf32>) {
       %v = img.read %c[%x, %y] : !img.func<2xf32>
