@@ -9,13 +9,16 @@ import math
 from enum import StrEnum
 from functools import cached_property
 
-from xdsl.dialects.builtin import IntegerType, Signedness
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr, IntegerType, Signedness
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from tilefuse.analysis.access import accesses, coordinates
 from tilefuse.analysis.first_best import FirstBest, first_best
+from tilefuse.analysis.folding import signed
 from tilefuse.analysis.index import AnyIndex, GeneralIndex, Index, classify
-from tilefuse.dialects.img.ops import SET, UpdateOp
+from tilefuse.dialects.constants import integer_constant
+from tilefuse.dialects.img.ops import SET, StageOp, UpdateOp
 from tilefuse.dialects.img.types import FuncType
 
 
@@ -171,3 +174,22 @@ def identity(combiner: str, element: Attribute) -> float | int | None:
         return -1 if signed else (1 << bits) - 1
     low = -(1 << (bits - 1)) if signed else 0
     return low + (1 << bits) - 1 if combiner == "min" else low
+
+
+def starts_neutral(update: UpdateOp, number: int) -> bool:
+    """Whether function `number` is, before the update, the value everywhere that its combiner changes nothing with."""
+    old = update.olds[number]
+    stage = old.owner
+    if not isinstance(stage, StageOp) or len(stage.funcs) != 1 or not isinstance(old.type, FuncType):
+        return False
+    made = stage.yield_op.values[0].owner
+    neutral = identity(update.combiners[number], old.type.element)
+    if not isinstance(made, arith.ConstantOp) or neutral is None:
+        return False
+    if isinstance(made.value, IntegerAttr):
+        return integer_constant(made.result) == signed(int(neutral), made.result.type)
+    assert isinstance(made.value, FloatAttr)
+    found = made.value.value.data
+    if math.isnan(neutral):
+        return math.isnan(found)
+    return found == neutral and math.copysign(1, found) == math.copysign(1, neutral)

@@ -130,17 +130,20 @@ class Func(Source, Inspection):
             "after that may stand anywhere"
         )
 
-    def update_over(self, domain: RDom | None, key: Any, value: Any) -> None:
-        """Add the update `self[key] = value` over a domain, also if nothing depends on its point."""
+    def update_over(self, domain: RDom | None, key: Any, value: Any, inline: bool = False) -> None:
+        """Add the update `self[key] = value` over a domain, also if nothing depends on its point.
+
+        `inline`: it stands in an expression.
+        """
         if self.continuation is not None:
             fail(f"Func '{self._name}' is a boundary condition, which has no updates; update a Func that copies it")
         if self.read_by is not None:
             fail(
                 f"Func '{self._name}' cannot be updated any more: {self.read_by} reads it already; write all updates "
-                "before the first use"
+                "before the first use, and a reduction of the Func itself as an update over its RDom"
             )
         assert self.definition is not None
-        self.updates.append(make_update(self, self.definition.args, key, value, domain))
+        self.updates.append(make_update(self, self.definition.args, key, value, domain, inline))
 
     def __getitem__(self, key: Any) -> Any:
         return super().__getitem__(key) if self.defined() else Unset(self, key)

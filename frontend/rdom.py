@@ -75,6 +75,8 @@ class RDom:
     """
 
     def __init__(self, ranges: Any = None, name: str | None = None):
+        if name is not None and not isinstance(name, str):
+            fail(f"RDom takes a list of (min, extent), and a name: RDom([({ranges!r}, {name!r})])")
         self._name = name or f"r{next(_count)}"
         self._is_numbered = not name
         self.predicates: tuple[Expr, ...] = ()
