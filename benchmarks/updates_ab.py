@@ -1,7 +1,7 @@
 """Forms of updates on the GPU, beside one another: checked against the CPU, timed with cold caches, as JSON.
 
 python benchmarks/updates_ab.py --output updates.json [--only conv_layer] [--seconds 200] [--workers 8] [--dry]
-    [--forms search alone] [--unchecked]
+    [--forms search alone] [--unchecked demosaic]
 
 Each case is compiled by the search as it is, with stages beside updates as kernels of their own (`alone`), by the
 search without slices (`unstaged`), and with the schedules that are written here (`given`). Processes compile side by
@@ -84,18 +84,19 @@ LINES = [
     scan("32,1", 32, 32, 4, 1), scan("32,1", 32, 16, 4, 1), scan("32,1", 32, 32, 4, 4), scan("32,1", 32, 16, 4, 4),
     scan("32,1", 64, 32, 4, 4), scan("32,1", 64, 16, 3, 2), scan("32,1", 32, 8, 5, 2), scan("16,1", 64, 16, 4, 4),
 ]  # fmt: skip
+MIXED = [
+    gemm("4,4,4,1", "4,2,4,1", "32", 1), gemm("4,8,4,1", "4,2,4,1", "32", 1), gemm("4,8,4,1", "4,2,2,1", "32", 1),
+    gemm("4,4,4,1", "4,4,2,1", "16", 2), gemm("4,8,2,1", "4,4,4,1", "16", 2), gemm("4,8,4,1", "4,2,2,1", "8", 3),
+]  # fmt: skip
+BY_CHANNEL = [
+    gemm("8,8,4,1", "4,2,4,1", "1,3,3", 1, 9), gemm("8,8,4,1", "4,2,2,1", "1,3,3", 1, 9),
+    gemm("8,4,8,1", "4,2,2,1", "1,3,3", 1, 9), gemm("8,8,2,1", "4,1,4,1", "1,3,3", 1, 9),
+    gemm("8,4,2,1", "4,2,4,1", "1,3,3", 1, 9), "#schedule.gemm<threads = [32, 4, 1, 1], points = [1, 4, 1, 1]>",
+]  # fmt: skip
 FORMS: dict[str, list[Form]] = {
     "mat_mul": [{"product": s} for s in PRODUCTS],
     "conv_layer": [{"conv": s} for s in LAYERS],
-    "depthwise_separable_conv": [
-        {"mixed": m, "by_channel": c}
-        for m, c in [
-            (gemm("4,8,4,1", "4,2,4,1", "32", 1), gemm("8,8,4,1", "4,2,4,1", "1,3,3", 1, 9)),
-            (gemm("4,8,4,1", "4,2,4,1", "32", 1), "#schedule.gemm<threads = [32, 4, 1, 1], points = [1, 4, 1, 1]>"),
-            (gemm("4,8,4,1", "4,2,2,1", "32", 1), "#schedule.gemm<threads = [32, 4, 1, 1], points = [1, 8, 1, 1]>"),
-            (gemm("4,8,8,1", "4,2,1,1", "32", 1), gemm("8,8,4,1", "4,1,4,1", "1,3,3", 1, 9)),
-        ]
-    ],
+    "depthwise_separable_conv": [{"mixed": m, "by_channel": c} for m, c in zip(MIXED, BY_CHANNEL, strict=True)],
     "iir_blur": [{r"blur(_1)?_update[12]": s} for s in LINES],
     "demosaic": [],
     "nl_means": [],
@@ -218,7 +219,7 @@ def on_gpu(
 
     lock, repeat = _LOCK, options.repeat
     box, given = case.box(size), case.inputs(size)
-    if expected is None and not options.unchecked:
+    if expected is None and name not in options.unchecked:
         expected = case.pipeline(size).compile("cpu")(*given, **box)
     program = compiled(case.pipeline(size), form, "cuda", case.extent(size))
     with lock:
@@ -297,7 +298,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument(
         "--forms", nargs="*", choices=(SEARCH, ALONE, UNSTAGED, "given"), default=(SEARCH, ALONE, "given")
     )
-    parser.add_argument("--unchecked", action="store_true", help="time only: what the CPU gives is not asked")
+    parser.add_argument("--unchecked", nargs="*", choices=FORMS, default=(), help="apps of which the CPU is not asked")
     parser.add_argument("--seconds", type=float, default=200.0)
     parser.add_argument("--workers", type=int, default=8)
     parser.add_argument("--repeat", type=int, default=7)
