@@ -31,6 +31,7 @@ class UpdateFunction:
         assert group.update is not None
         self.group = group
         self.op: UpdateOp = group.update
+        self.initial, self.finish, self.turn = group.initial, group.finish, group.turn
         self._types, hints = _signature(group)
         self._types += [w.type for w in workspaces]
         hints += [w.name for w in workspaces]
@@ -58,8 +59,8 @@ class UpdateFunction:
     @cached_property
     def out(self) -> KernelBuffer:
         """The box over which the update is computed; all results have one. No more is asked of it."""
-        buffer, turn = self.tile.buffers[self.group.funcs[0]], self.group.turn
-        return TurnedBuffer(buffer.memref, [buffer.mins[d] for d in turn], turn)
+        buffer = self.tile.buffers[self.group.funcs[0]]
+        return TurnedBuffer(buffer.memref, [buffer.mins[d] for d in self.turn], self.turn)
 
     def old(self, number: int) -> KernelBuffer:
         """A function that is updated, in memory: it is written over, unless a stage stands beside the update."""

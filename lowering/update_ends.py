@@ -21,9 +21,8 @@ class Ends:
 
     def __init__(self, function: UpdateFunction):
         self.function, self.e = function, function.e
-        group = function.group
-        self.initial = None if group.initial is None else SharedBody(function, group.initial)
-        self.finish = None if group.finish is None else SharedBody(function, group.finish)
+        self.initial = None if function.initial is None else SharedBody(function, function.initial)
+        self.finish = None if function.finish is None else SharedBody(function, function.finish)
 
     def start(self, where: Mapping[SSAValue, Num]) -> list[SSAValue]:
         """The values of all functions before the first step, at pure coordinates."""
@@ -66,7 +65,7 @@ class Ends:
 
     def _turned(self, position: Sequence[Num]) -> list[Num]:
         """The point of the results for one of the update."""
-        turn = self.function.group.turn
+        turn = self.function.turn
         return [position[turn.index(d)] for d in range(len(turn))]
 
     def position(self, where: Mapping[SSAValue, Num]) -> list[Num]:

@@ -321,7 +321,7 @@ class _Staged(GemmKernel):
                     for v, value in enumerate(values):
                         e.store(value, of, [p + v])
 
-        if self.group.initial is not None:
+        if self.initial is not None:
             one_by_one()
             return
         lies_well = self._lies_well([self.old(number) for number in range(len(self.sums))])
@@ -351,7 +351,7 @@ class _Staged(GemmKernel):
                     index = ends.index(number, self.coordinates(at))
                     e.store_vector(list(values), self.targets[number].memref, index)
 
-        lies_well = self._lies_well(self.targets) if self.group.turn[:1] == (0,) else None
+        lies_well = self._lies_well(self.targets) if self.turn[:1] == (0,) else None
         if lies_well is None:
             one_by_one()
             return

@@ -48,11 +48,11 @@ class ScanKernel(UpdateFunction):
     def emit(self) -> func.FuncOp:
         """The whole function."""
         nothing = isinstance(self.steps, int) and self.steps <= 0
-        if nothing and self.group.finish is None:
+        if nothing and self.finish is None:
             return self.finished()
         with ExitStack() as open_scopes:
             where, rest = self._line(open_scopes)
-            if self.group.finish is not None:
+            if self.finish is not None:
                 self._others_of_all(where, rest)
             if nothing:
                 pass
@@ -220,7 +220,7 @@ class ScanKernel(UpdateFunction):
     def _store(self, where: _Where, values: Sequence[SSAValue]) -> None:
         """Store what a step gives: where the functions lie, or what comes of it, as far as that is asked for."""
         e = self.e
-        if self.group.finish is None:
+        if self.finish is None:
             for number, value in enumerate(values):
                 e.store(value, self.old(number).memref, self._position(number, where))
             return

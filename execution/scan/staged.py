@@ -89,7 +89,7 @@ class _Staged(ScanKernel):
     def emit(self) -> func.FuncOp:
         """The whole function."""
         e = self.e
-        if isinstance(self.steps, int) and self.steps <= 0 and self.group.finish is None:
+        if isinstance(self.steps, int) and self.steps <= 0 and self.finish is None:
             return self.finished()
         with ExitStack() as open_scopes:
             counts = [
@@ -109,7 +109,7 @@ class _Staged(ScanKernel):
             self.lines = rest
             found = scan_operands(self.op, self.recurrence, self.schedule)
             self.staging = Staging(self, found, self.schedule.buffers, self.threads)
-            if is_turned(self.recurrence, self.group.turn):
+            if is_turned(self.recurrence, self.turn):
                 shape = [self.width, self.schedule.slice + 1]
                 types = [self.old(n).memref.type.element_type for n in range(len(self.op.olds))]  # type: ignore[attr-defined]
                 self.results = [e.alloca(shape, t, SHARED, "results") for t in types]
@@ -132,7 +132,7 @@ class _Staged(ScanKernel):
         self.count = e.max(self.steps, 0)
         slices = e.ceildiv(self.count, self.schedule.slice)
         self.kept = self._kept(depth)
-        if self.group.finish is not None:
+        if self.finish is not None:
             with self._thread() as thread, e.when(e.compare("slt", thread, self.lines)):
                 self._store_others(self._line_of(thread))
         if isinstance(slices, int) and slices == 0:
