@@ -135,11 +135,17 @@ class PipelineModel:
     def stored(self, members: Collection[int]) -> list[int]:
         """The members that a kernel of them stores: those that are outputs, or that others read, in program order."""
 
-        def leaves(id: int) -> bool:
+        found = []
+        for id in sorted(members):
             node = self.nodes[id]
-            return node.is_output or node.is_yielded or any(c not in members for c in self._consumers[id])
-
-        return [id for id in sorted(members) if leaves(id)]
+            if node.is_output or node.is_yielded:
+                found.append(id)
+                continue
+            for consumer in self._consumers[id]:
+                if consumer not in members:
+                    found.append(id)
+                    break
+        return found
 
     @property
     def stages(self) -> list[Node]:

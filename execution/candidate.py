@@ -61,6 +61,8 @@ class Candidate:
     """Whether no more than `blocks` are to share a multiprocessor, either."""
     registers: float = 0.0
     """Per thread, estimated; 0 where nobody has."""
+    bounded: bool = False
+    """Whether the compiler is held to `blocks` from the start: left to itself it is long at it, and likely in vain."""
 
     def by_itself(self, alone: bool) -> Candidate:
         """The candidate for a group that is all of its pipeline, or not: what other groups give is in the cache."""

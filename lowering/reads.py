@@ -13,7 +13,7 @@ from xdsl.dialects import arith
 from xdsl.ir import SSAValue
 
 from tilefuse.analysis.access import behind_boundaries, coordinates, indices_of, reads
-from tilefuse.analysis.index import AnyIndex, BoundedIndex, Index, is_staged
+from tilefuse.analysis.index import AnyIndex, BoundedIndex, Index, at_phase, is_staged
 from tilefuse.analysis.regions import Follow
 from tilefuse.dialects.img.attrs import BoundaryKind
 from tilefuse.dialects.img.ops import BoundaryOp, ExtentOp, GroupOp, PrintOp, ReadOp, StageOp, YieldOp
@@ -34,6 +34,24 @@ class KernelBuffer:
     def extent(self, dim: int, e: Emitter) -> Num:
         """Extent of a dimension, x first."""
         return e.dim(self.memref, len(self.mins) - 1 - dim)
+
+
+@dataclass(frozen=True)
+class Phase:
+    """The columns `count * k + number`, for a `k`: there what moves by fractions of a point moves by whole ones."""
+
+    k: Num
+    count: int
+    number: int
+
+    def x(self, e: Emitter) -> Num:
+        """The column."""
+        return e.add(e.mul(self.k, self.count), self.number)
+
+    def linear(self, op: ReadOp, coordinate: Mapping[SSAValue, int]) -> list[tuple[int, int] | None]:
+        """Factor of k and offset of each index of a read; None where it is not so, or moves with something else."""
+        xs = [position for position, value in enumerate(op.indices) if coordinate.get(value) == 0]
+        return [at_phase(expr, xs, self.count, self.number) for expr in op.map.data.results]
 
 
 @dataclass
@@ -79,6 +97,8 @@ class TileContext:
     free_x: bool = False
     """Whether what is computed reads, and lies, where no boundary moves or hides a column, and inside of all buffers:
     as far as an index moves to the right with x (`moves_right`)."""
+    phase: Phase | None = None
+    """Which columns are computed, if of several side by side each by itself; then such indices move with its k."""
 
     def absolute(self, e: Emitter, follow: Follow, relative: Num) -> Num:
         """A coordinate on the grid from one relative to the tile."""
@@ -160,6 +180,8 @@ def _masked(
 def emit_stage(e: Emitter, tile: TileContext, stage: StageOp, point: Point) -> list[SSAValue]:
     """The values of `stage` at `point`."""
     absolute = [tile.absolute(e, f, r) for f, r in zip(point.follow, point.relative, strict=True)]
+    if tile.phase is not None:
+        absolute[0] = tile.phase.x(e)
     values: dict[SSAValue, SSAValue] = dict(tile.scalars)
     coordinate = coordinates(stage)
 
@@ -216,15 +238,20 @@ def _emit_read(
     # The border flag speaks of indices that follow the tile; others are handled in every tile.
     always = any(not isinstance(i, Index | BoundedIndex) for i in indices)
     where = [e.affine(x, operands) for x in op.map.data.results]
+    free = _free(tile, indices)
+    if tile.phase is not None:
+        linear = tile.phase.linear(op, coordinate)
+        where = [w if at is None else e.add(e.mul(tile.phase.k, at[0]), at[1]) for w, at in zip(where, linear)]
+        free = [d for d, at in enumerate(linear) if at is not None and at[0] > 0]
     if op.source in tile.staged and is_staged(indices):
         return tile.staged[op.source].load(e, _relative(e, indices, point, where))
     base, boundaries = behind_boundaries(op.source)
     resident = tile.resident.get(base)
     if resident is None:
         border = None if always or tile.safe_reads else tile.border
-        return read_global(e, tile, op.source, where, border, _free(tile, indices))
+        return read_global(e, tile, op.source, where, border, free)
     value = resident.load(e, _relative(e, indices, point, where))
-    return value if base in tile.masks else _masked(e, tile, boundaries, where, value, _free(tile, indices))
+    return value if base in tile.masks else _masked(e, tile, boundaries, where, value, free)
 
 
 def _relative(e: Emitter, indices: Sequence[AnyIndex], point: Point, where: Sequence[Num]) -> list[Num]:

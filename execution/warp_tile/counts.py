@@ -160,9 +160,10 @@ def _count_stages(
         node, held = model.nodes[id], layout.stages[id]
         deep, beyond = held.deep, held.rows(0)
         # reads are of registers; one that is not staged is a load
-        unstaged = sum(
-            1 for a in node.accesses if a.producer not in layout.stages and (a.producer, a.source) not in layout.sources
-        )
+        unstaged = 0
+        if any(a.producer not in layout.stages and (a.producer, a.source) not in layout.sources for a in node.hull):
+            for a in node.accesses:
+                unstaged += a.producer not in layout.stages and (a.producer, a.source) not in layout.sources
         found.loads |= unstaged > 0
         if held.paired and node.pair_instructions is not None:
             per_column = deep * node.pair_instructions
