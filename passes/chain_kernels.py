@@ -24,10 +24,6 @@ branch for itself, so that a block finds out about its tile while the kernel bef
 ahead of time, into the second-level cache, are not memory touched. Started by a launch that allows it (programmatic
 dependent launch, from sm_90 on), a kernel's blocks are in place when the last wave of the kernel before ends, be that
 of the same call or of the one before; started by any other, the two instructions do nothing.
-
-Blocks that wait take the places that a kernel of one wave leaves free, and those that come later have the others: the
-next kernel's blocks then lie unevenly, which costs one of long blocks more than it gains. A kernel that is marked
-`kernel.long_blocks` lets the next one start at its end.
 """
 
 from __future__ import annotations
@@ -46,7 +42,6 @@ from tilefuse.dialects.nvvm import GridDepAction, GriddepcontrolOp
 from tilefuse.dialects.warp import PrefetchOp
 from tilefuse.lowering.printers.memrefs import SHARED, space_of
 
-LONG_BLOCKS = "kernel.long_blocks"
 _TOUCHES_NOTHING = (
     memref.AllocaOp, memref.DimOp, memref.ExtractAlignedPointerAsIndexOp, memref.ExtractStridedMetaDataOp,
     memref.ViewOp, vector.InsertOp, PrefetchOp, GriddepcontrolOp, scf.ForOp, scf.IfOp, scf.YieldOp, func.ReturnOp,
@@ -73,9 +68,8 @@ class ChainKernels(ModulePass):
             if GridDepAction.Wait not in there:
                 _wait_in(block, harmless)
             if GridDepAction.LaunchDependents not in there:
-                at = block.last_op if LONG_BLOCKS in function.attributes else block.first_op
-                assert at is not None
-                block.insert_ops_before([GriddepcontrolOp(GridDepAction.LaunchDependents)], at)
+                assert block.first_op is not None
+                block.insert_ops_before([GriddepcontrolOp(GridDepAction.LaunchDependents)], block.first_op)
 
 
 def _wait_in(block: Block, harmless: set[str]) -> None:

@@ -16,12 +16,14 @@ reads what the update gives, at the same point, where that would be stored: neit
 through memory in between. For this all dimensions of the update are pure coordinates, so that each point has one
 thread. On GPUs what reads a recurrence is stored in its place too, also if it reads a transposed point: blocks then
 store it by way of shared memory. Stages that are in one group with others stay there, and so do those of more than a
-few instructions: these would be written out for every point that a thread has. Otherwise the kernel writes over the old
+few instructions: these would be written out for every point that a thread has. And so do those beside sums of many
+terms, or nobody knows how many: these take far longer than what is saved. Otherwise the kernel writes over the old
 functions, of which `copy-updated` has seen to it that nobody else reads them.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -34,6 +36,7 @@ from tilefuse.analysis.instructions import instruction_cost
 from tilefuse.analysis.machine import check_target, machine
 from tilefuse.analysis.recurrence import Recurrence, recurrence
 from tilefuse.analysis.updates import UpdateFacts
+from tilefuse.dialects.constants import integer_constant
 from tilefuse.dialects.img.ops import Definition, GroupOp, PipelineOp, StageOp, UpdateOp, YieldOp, prints
 from tilefuse.dialects.img.ops.group import turn_of
 from tilefuse.dialects.options import check_numbers
@@ -49,9 +52,12 @@ class GroupUpdates(ModulePass):
     """The machine to group for: a GPU's model or arch, or cpu."""
     beside: float = 24.0
     """Instructions per point, reads among them, up to which a stage is computed beside an update; 0 for none."""
+    steps: int = 512
+    """Points of the domain up to which that is done of a sum. Of more, a kernel that fills costs next to nothing, and
+    the sum's starts while it ends."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        check_numbers(self, beside=0)
+        check_numbers(self, beside=0, steps=0)
         check_target(self.target, self.name)
         for pipeline in [p for p in op.body.block.ops if isinstance(p, PipelineOp)]:
             for update in [u for u in pipeline.body.block.ops if isinstance(u, UpdateOp)]:
@@ -59,7 +65,7 @@ class GroupUpdates(ModulePass):
 
     def _form_group(self, update: UpdateOp) -> None:
         pure = len(update.pure) == update.rank
-        initial = self._initial(update) if pure else None
+        initial = self._initial(update) if pure and self._has_few_steps(update) else None
         finish = self._finish(update)
         last: Definition = update if finish is None else finish
         leaving = {f: outer for f, outer in _outside(last).items() if finish is None or any(True for _ in outer.uses)}
@@ -100,9 +106,13 @@ class GroupUpdates(ModulePass):
         if None in turns or len(turns) > 1 or _alone(next(iter(_outside(stage).values()))) is not stage:
             return None
         if len(update.pure) == update.rank:
-            return stage if turns == {tuple(range(update.rank))} else None
+            return stage if turns == {tuple(range(update.rank))} and self._has_few_steps(update) else None
         found = recurrence(UpdateFacts(update)) if machine(self.target).is_gpu else ""
         return stage if isinstance(found, Recurrence) and all(line.is_pure for line in found.lines) else None
+
+    def _has_few_steps(self, update: UpdateOp) -> bool:
+        extents = [integer_constant(dimension.extent) for dimension in update.domain]
+        return None not in extents and math.prod(n for n in extents if n is not None) <= self.steps
 
     def _is_short(self, stage: StageOp) -> bool:
         cost = sum(instruction_cost(op) for op in stage.body.block.ops) + sum(1 for _ in reads(stage))

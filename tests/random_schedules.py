@@ -30,7 +30,7 @@ def random_passes(rng: Random, target: str) -> list[ModulePass]:
         change["tile"] = _by_hand(rng)
         change["promote-memory"] = PromoteMemory(stage_inputs=rng.random() < 0.3)
     # what is computed beside updates: nothing, what is short, anything; recurrences as on GPUs
-    change["group-updates"] = GroupUpdates(beside=rng.choice([0.0, 24.0, 1000.0]))
+    change["group-updates"] = GroupUpdates(beside=rng.choice([0.0, 24.0, 1000.0]), steps=1 << 20)
     passes = standard_passes(target, algorithm=rng.choice(["none", "greedy", "all", "both"]))
     return [change.get(p.name, p) for p in passes if p.name not in left_out]
 

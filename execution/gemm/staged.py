@@ -17,7 +17,7 @@ from contextlib import ExitStack, contextmanager
 from itertools import product
 
 from xdsl.dialects import arith, func, gpu
-from xdsl.dialects.builtin import IntegerAttr, UnitAttr, i1, i64
+from xdsl.dialects.builtin import IntegerAttr, i1, i64
 from xdsl.ir import SSAValue
 
 from tilefuse.dialects.img.axes import letter
@@ -77,8 +77,6 @@ class _Staged(GemmKernel):
         kernel = self.finished()
         if resident := self.schedule.resident_blocks:
             kernel.attributes["kernel.min_blocks"] = IntegerAttr(resident, i64)
-        if self.schedule.buffers > 1:
-            kernel.attributes["kernel.long_blocks"] = UnitAttr()
         return kernel
 
     @contextmanager

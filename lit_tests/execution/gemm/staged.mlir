@@ -2,15 +2,6 @@
 // RUN: pipeline-opt %s -p 'validate-occupancy' | filecheck %s --check-prefix=OCCUPANCY
 // RUN: pipeline-opt %s -p 'validate-occupancy,lower-groups,cse' | filecheck %s
 // RUN: pipeline-opt %s -p 'validate-occupancy,lower-groups' -t cuda | filecheck %s --check-prefix=CUDA
-// RUN: pipeline-opt %s -p 'validate-occupancy,lower-groups,chain-kernels' | filecheck %s --check-prefix=CHAIN
-
-// Its blocks are long: the next kernel may start when they end.
-
-// CHAIN:      func.func @product_c_kernel
-// CHAIN-NOT:  launch_dependents
-// CHAIN:      nvvm.griddepcontrol wait
-// CHAIN:      nvvm.griddepcontrol launch_dependents
-// CHAIN-NEXT: func.return
 
 // OCCUPANCY: slice = [8], buffers = 2, vector = 4, blocks = 2>
 // OCCUPANCY-SAME: 3840 shared bytes
