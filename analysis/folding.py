@@ -9,6 +9,8 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import AnyFloat, FloatAttr, IndexType, IntegerAttr, IntegerType
 from xdsl.ir import Attribute, Operation
 
+from tilefuse.dialects.img.elements import FLOATS
+
 _BINARY: dict[type[Operation], Callable[[int, int], int]] = {
     arith.AddiOp: operator.add,
     arith.SubiOp: operator.sub,
@@ -22,8 +24,6 @@ _BINARY: dict[type[Operation], Callable[[int, int], int]] = {
 _COMPARE: dict[str, Callable[[int, int], bool]] = {
     "eq": operator.eq, "ne": operator.ne, "lt": operator.lt, "le": operator.le, "gt": operator.gt, "ge": operator.ge,
 }  # fmt: skip
-_EXACT = 1 << 11
-"""Integers up to this are numbers of every float type but bf16."""
 
 
 def signed(number: int, type: Attribute) -> int:
@@ -42,8 +42,8 @@ def folded(op: Operation, of: Sequence[int]) -> Attribute | None:
     number = _number(op, of)
     if number is not None and isinstance(type, IntegerType | IndexType):
         return IntegerAttr(signed(number, type), type)
-    if isinstance(op, arith.SIToFPOp) and isinstance(type, AnyFloat) and type.bitwidth > 8 and type.name != "bf16":
-        return FloatAttr(float(of[0]), type) if abs(of[0]) <= _EXACT else None
+    if isinstance(op, arith.SIToFPOp) and isinstance(type, AnyFloat) and type in FLOATS:
+        return FloatAttr(float(of[0]), type) if abs(of[0]) <= 1 << FLOATS[type].significand else None
     return None
 
 

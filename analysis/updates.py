@@ -28,7 +28,7 @@ class Axis(StrEnum):
     Pure = "pure"
     """Each point writes at its own place: all may run at once."""
     Parallel = "parallel"
-    """The same of a coordinate of the reduction domain: it stands alone at an index that is written."""
+    """A coordinate of the reduction domain that stands alone at an index that is written."""
     Reduce = "reduce"
     """Points meet at one place: the coordinate is at no index that is written."""
     Scan = "scan"
@@ -54,7 +54,7 @@ class UpdateFacts:
     def __init__(self, update: UpdateOp):
         self.update = update
         self.combiners = tuple(update.combiners)
-        """How what is written meets the old value, per function."""
+        """Combiners of the written values with the old ones, per function."""
 
     @cached_property
     def reads_itself(self) -> bool:

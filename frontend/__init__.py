@@ -11,7 +11,7 @@ from tilefuse.frontend import bits, fixed_point, functions, inspection, printing
 from tilefuse.frontend.bits import *  # noqa: F403
 from tilefuse.frontend.boundary import BoundaryConditions
 from tilefuse.frontend.buffer import Buffer
-from tilefuse.frontend.expr import Expr, PrecisionWarning, Var
+from tilefuse.frontend.expr import Expr, PrecisionWarning
 from tilefuse.frontend.fixed_point import *  # noqa: F403
 from tilefuse.frontend.func import Func
 from tilefuse.frontend.functions import *  # noqa: F403
@@ -31,6 +31,7 @@ from tilefuse.frontend.strict import strict_float
 from tilefuse.frontend.target import *  # noqa: F403
 from tilefuse.frontend.types import BFloat, Bool, Float, Handle, Int, Type, TypeCode, UInt
 from tilefuse.frontend.update import UpdateWarning, undef
+from tilefuse.frontend.var import Var
 
 
 def vars(names: str) -> tuple[Var, ...]:

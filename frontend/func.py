@@ -9,7 +9,7 @@ from tilefuse.dialects.diagnostics import user_position
 from tilefuse.dialects.img.attrs import BoundaryKind
 from tilefuse.dialects.img.types import MAX_RANK
 from tilefuse.frontend.errors import fail
-from tilefuse.frontend.expr import Expr, Var, as_expr
+from tilefuse.frontend.expr import Expr, as_expr
 from tilefuse.frontend.implicit import expanded, implicit_count
 from tilefuse.frontend.inputs import OutputImageParam, checked_bounds
 from tilefuse.frontend.inspection import Inspection
@@ -22,6 +22,7 @@ from tilefuse.frontend.target import Target
 from tilefuse.frontend.types import Type
 from tilefuse.frontend.unset import Unevaluated, Unset
 from tilefuse.frontend.update import Update, make_update
+from tilefuse.frontend.var import Var
 
 if TYPE_CHECKING:
     from tilefuse.frontend.compilable import Compilable
@@ -77,7 +78,7 @@ class Func(Source, Inspection):
         self.definition: Definition | None = None
         self.updates: list[Update] = []
         self.continuation: Continuation | None = None
-        """What it continues, if BoundaryConditions made it."""
+        """The function that it continues, if BoundaryConditions made it."""
         self.bounds: dict[str, tuple[int, int]] = {}
         self.schedule_calls: list[ScheduleCall] = []
         """Scheduling calls, which are ignored."""

@@ -80,9 +80,9 @@ class RDom:
         self._name = name or f"r{next(_count)}"
         self._is_numbered = not name
         self.predicates: tuple[Expr, ...] = ()
-        """What must hold at a point for it to count."""
+        """Conditions under which a point counts."""
         self.used_by: str | None = None
-        """What went over it first: after that it has no more predicates."""
+        """The first update over it, after which it takes no more predicates."""
         self.ranges: tuple[tuple[Expr, Expr], ...] = ()
         """(min, extent) per dimension, as integers that indices are computed from."""
         self._vars: tuple[RVar, ...] = ()

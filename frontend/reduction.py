@@ -11,12 +11,13 @@ from math import inf, nan
 from typing import Any
 
 from tilefuse.frontend.errors import fail
-from tilefuse.frontend.expr import Expr, Var, as_expr, binary, constant, node
+from tilefuse.frontend.expr import Expr, as_expr, binary, constant, node
 from tilefuse.frontend.func import Func
 from tilefuse.frontend.rdom import RDom
 from tilefuse.frontend.sources import Tuple
 from tilefuse.frontend.substitute import dependent, substituted
 from tilefuse.frontend.types import Type
+from tilefuse.frontend.var import Var
 from tilefuse.frontend.walk import postorder
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from tilefuse.dialects.img.strict import STRICT
-from tilefuse.frontend.expr import Expr, Var, as_expr, node
+from tilefuse.frontend.expr import Expr, as_expr, node
 from tilefuse.frontend.func import Func
+from tilefuse.frontend.var import Var
 from tilefuse.frontend.walk import postorder
 
 

@@ -9,13 +9,14 @@ from typing import Any, NamedTuple
 from tilefuse.dialects.diagnostics import SourcePosition, user_position
 from tilefuse.dialects.img.strict import STRICT
 from tilefuse.frontend.errors import fail
-from tilefuse.frontend.expr import Expr, Var, as_expr, binary, constant, literal, node, plain, same
+from tilefuse.frontend.expr import Expr, as_expr, binary, constant, literal, node, plain, same
 from tilefuse.frontend.implicit import expanded
 from tilefuse.frontend.random import placed
 from tilefuse.frontend.rdom import RDom
 from tilefuse.frontend.reads import Reads, find_reads
 from tilefuse.frontend.sources import Source, as_key, values_of
 from tilefuse.frontend.types import Type
+from tilefuse.frontend.var import Var
 from tilefuse.frontend.walk import describe, postorder
 
 
@@ -35,7 +36,7 @@ class Update(NamedTuple):
     """The Vars among the arguments, in order."""
     values: tuple[Expr, ...]
     combine: tuple[str, ...]
-    """How each value meets the old one: `set`, or `add` where only what is added is among the values ..."""
+    """Combiner of each value with the old one: `set`, or `add` where only what is added is among the values ..."""
     domain: RDom | None
     predicate: Expr | None
     reads: Reads

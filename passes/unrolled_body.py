@@ -36,7 +36,7 @@ class UnrolledBody:
         (self._at_point if value in self._changing else self._shared)[value] = copy
 
     def get(self, value: SSAValue) -> SSAValue:
-        """What stands for a value of the body."""
+        """Find the copy of a value of the body."""
         if value in self._numbers:
             return self._constant(IntegerAttr(self._numbers[value], IndexType()))
         return self._at_point.get(value) or self._shared.get(value, value)

@@ -30,7 +30,7 @@ MOST_HELD = 48
 OVERLAP_MISS = 0.15
 """Share of the overlapping part of input tiles that comes from DRAM and not from a cache."""
 READ_AGAIN = 2
-"""How many times the points of a function tiles load, if there is a dimension in which several load the same."""
+"""Times that tiles load each point of a function, if there is a dimension in which several load the same."""
 PHASE_COST = 40.0
 """Instructions of each thread for each stage in shared memory: a barrier, and lanes without work before it."""
 INDEX_COST = 1.5

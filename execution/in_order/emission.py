@@ -24,40 +24,74 @@ from tilefuse.lowering.update_ends import Ends
 
 def update_kernel(group: GroupOp) -> func.FuncOp:
     """Emit the kernel of a group that holds an update."""
+    schedule = InOrderSchedule.expect(group.schedule)
     function = _Kept(group) if group.beside else UpdateFunction(group)
     pure: dict[SSAValue, Num] = {}
     with ExitStack() as open_scopes:
-        pure_point(function, InOrderSchedule.expect(group.schedule).tile_sizes, pure, open_scopes)
+        pure_point(function, schedule.tile_sizes, pure, open_scopes)
         if isinstance(function, _Kept):
-            function.start(pure)
+            function.keep(schedule.points)
+            with ExitStack() as points:
+                where = dict(pure)
+                function.point = _points_of_a_thread(function, schedule.points, where, points)
+                function.start(where)
         with ExitStack() as loops:
             where = dict(pure)
             if domain_loops(function, where, loops):
+                point = _points_of_a_thread(function, schedule.points, where, loops)
+                if isinstance(function, _Kept):
+                    function.point = point
                 body = UpdateBody(function, where)
                 body.compute()
                 with function.e.when(body.predicate()):
                     _write(function, body)
         if isinstance(function, _Kept):
-            function.store(pure)
+            with ExitStack() as points:
+                where = dict(pure)
+                function.point = _points_of_a_thread(function, schedule.points, where, points)
+                function.store(where)
     return function.finished()
 
 
 class _Kept(UpdateFunction):
-    """The kernel of an update with stages beside it: a thread keeps the values of its point."""
+    """The kernel of an update with stages beside it: a thread keeps the values of its points."""
+
+    point: Num = 0
+    """Which of these it is at."""
+
+    def keep(self, points: int) -> None:
+        """Make room for the values of so many points, inside the loops over threads."""
+        types = [storage_type(self.element(number)) for number in range(len(self.op.olds))]
+        self.kept = [self.e.alloca([points], type, PRIVATE, "kept") for type in types]
 
     def start(self, where: Mapping[SSAValue, Num]) -> None:
         """Set the values to what the point starts from."""
-        types = (storage_type(self.element(number)) for number in range(len(self.op.olds)))
-        self.kept = [self.e.alloca([1], type, PRIVATE, "kept") for type in types]
         for value, of in zip(Ends(self).start(where), self.kept, strict=True):
-            self.e.store(value, of, [0])
+            self.e.store(value, of, [self.point])
 
     def place(self, number: int, where: Sequence[Num]) -> tuple[SSAValue, list[Num]]:
-        return self.kept[number], [0]
+        return self.kept[number], [self.point]
 
     def store(self, where: Mapping[SSAValue, Num]) -> None:
         """Store what comes of the values."""
-        Ends(self).store(where, [self.e.load(of, [0]) for of in self.kept])
+        Ends(self).store(where, [self.e.load(of, [self.point]) for of in self.kept])
+
+
+def _points_of_a_thread(
+    function: UpdateFunction, count: int, where: dict[SSAValue, Num], open_scopes: ExitStack
+) -> Num:
+    """Open the loop over the points side by side, as far as the picture goes; `where` has the first.
+
+    Gives the number of the point.
+    """
+    if count == 1:
+        return 0
+    e, x, d = function.e, function.op.pure[0], function.op.pure_dims[0]
+    first = where[x]
+    end = e.sub(e.add(function.out.mins[d], function.out.extent(d, e)), first)
+    point = open_scopes.enter_context(e.loop(e.min(end, count), "x", simd=True))
+    where[x] = e.add(first, point)
+    return point
 
 
 def _write(function: UpdateFunction, body: UpdateBody) -> None:

@@ -34,7 +34,7 @@ class Middle:
 
 
 def free_columns(e: Emitter, tile: TileContext, stage: StageOp, start_x: Num, among: tuple[Num, Num]) -> Middle | None:
-    """Those among the columns from a first to before an end; None if that is all of them."""
+    """Find those among some columns that no boundary moves; None if that is all of them."""
     if (count := phases_of(stage)) > 1:
         return _free_rounds(e, tile, stage, start_x, among, count)
     limits = list(dict.fromkeys(_limits(tile, stage)))

@@ -35,7 +35,7 @@ class _Columns:
     first: Num
     end: Num
     middle: Middle | None
-    """Those that no boundary moves; None if that is all of them."""
+    """The columns that no boundary moves; None if that is all of them."""
 
 
 class StripBody:

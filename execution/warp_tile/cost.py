@@ -42,9 +42,9 @@ PITCHES = (1, 2, 4, 5, 6, 8, 12, 16)
 EXCHANGE_PITCHES = (8, 6, 4, 16, 12)
 """Rows of a warp where rows are exchanged."""
 QUICK_PITCHES = (1, 2, 4, 8, 12)
-"""Those of PITCHES by which groups are compared."""
+"""Members of PITCHES by which groups are compared."""
 QUICK_EXCHANGE_PITCHES, DEEP_EXCHANGE_PITCHES = (8, 6, 4), (16, 12, 8)
-"""Those of EXCHANGE_PITCHES by which groups are compared: where the halo is small, and where it is not."""
+"""Members of EXCHANGE_PITCHES by which groups are compared: where the halo is small, and where it is not."""
 DEEP_HALO = 8
 """Rows of a block, at its top and bottom, from which a halo is not small."""
 MOST_ROOM = 1.5

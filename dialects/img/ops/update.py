@@ -41,7 +41,7 @@ _INDEX = IndexType()
 SET = "set"
 """The combiner of a value that is written as it is."""
 COMBINERS = (SET, "add", "mul", "min", "max", "and", "or", "xor")
-"""How a written value meets the one that stands there: put in its place, or joined with it."""
+"""Ways in which a written value meets the one that stands there: put in its place, or joined with it."""
 
 
 class DomainAxis(NamedTuple):
