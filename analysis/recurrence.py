@@ -42,6 +42,8 @@ class Recurrence:
     """Where it is among the indices that are written."""
     lines: tuple[Line, ...]
     """In order of their dimensions, x first."""
+    goes_up: bool
+    """Whether steps go up along that dimension, not down."""
     back: Mapping[ReadOp, int]
     """Steps from a read to the one that wrote there; 0 and less for places that no step has written by then."""
 
@@ -81,7 +83,9 @@ def recurrence(facts: UpdateFacts) -> Recurrence | str:
         back[read] = steps
     if max(back.values()) > DEEPEST:
         return f"it reads itself {max(back.values())} steps before; {DEEPEST} at most are kept"
-    return Recurrence(along, dim, tuple(sorted(lines, key=lambda line: line.dim)), back)
+    place = written[dim]
+    assert place is not None
+    return Recurrence(along, dim, tuple(sorted(lines, key=lambda line: line.dim)), place.terms[along] > 0, back)
 
 
 def _steps_back(

@@ -38,7 +38,7 @@ def compare(case: Case, size: str, entry: dict[str, Any]) -> None:
 
     pipeline, inputs, box = case.pipeline(size), case.inputs(size), case.box(size)
     start = time.perf_counter()
-    program = pipeline.compile("cuda", strict_float=True, extent=case.sizes()[size])
+    program = pipeline.compile("cuda", strict_float=True, extent=case.extent(size))
     arrays = [cupy.asarray(a) for a in inputs]
     out = program(*arrays, **box)
     cupy.cuda.Device().synchronize()

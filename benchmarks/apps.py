@@ -19,6 +19,8 @@ class App(Case):
 
     pictures: Mapping[str, tuple[int, int]] = field(default_factory=lambda: {"small": SMALL, "large": LARGE})
     """Width and height of the photograph, by size; sizes that are not there are not measured."""
+    extents: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    """Of the output, x first, by size; where nothing is said that of the photograph."""
     at: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """Arguments of `pipeline`, by size."""
     given: Callable[[Any, np.ndarray, str], tuple[np.ndarray, ...]] | None = None
@@ -31,6 +33,10 @@ class App(Case):
     def sizes(self) -> Mapping[str, tuple[int, int]]:
         """Width and height of the pictures of each size that is measured."""
         return {**self.pictures, "tiny": SIZES["tiny"]}
+
+    def extent(self, size: str) -> tuple[int, ...]:
+        """What a program is told of the output's size."""
+        return self.extents.get(size, self.sizes()[size])
 
     def inputs(self, size: str, seed: int = 0) -> tuple[np.ndarray, ...]:
         """What the pipeline is called with: pictures are planar."""
@@ -102,6 +108,7 @@ APPS = (
         "depthwise_separable_conv",
         None,
         pictures=dict.fromkeys(BATCHES, (512, 512)),
+        extents={size: (16, 112, 112, n) for size, n in BATCHES.items()},
         given=_layer,
         narrower=False,
     ),

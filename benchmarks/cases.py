@@ -66,6 +66,10 @@ class Case:
         """Width and height of the pictures of each size that is measured."""
         return SIZES
 
+    def extent(self, size: str) -> tuple[int, ...]:
+        """What a program is told of the output's size."""
+        return self.sizes()[size]
+
     def inputs(self, size: str, seed: int = 0) -> tuple[np.ndarray, ...]:
         """What the pipeline is called with."""
         return (self.picture(size, seed),)

@@ -49,7 +49,7 @@ def measure(
         figures: dict[str, Any] = {}
         entry[size] = figures
         try:
-            pipeline, extent = case.pipeline(size), case.sizes()[size]
+            pipeline, extent = case.pipeline(size), case.extent(size)
             start = time.perf_counter()
             reference = None if options.no_check else pipeline.compile("cpu")
             figures["compile_cpu_seconds"] = time.perf_counter() - start

@@ -1,10 +1,12 @@
 """Forms of updates on the GPU, beside one another: checked against the CPU, timed with cold caches, as JSON.
 
 python benchmarks/updates_ab.py --output updates.json [--only conv_layer] [--seconds 200] [--workers 8] [--dry]
+    [--forms search alone] [--unchecked demosaic]
 
-Each case is compiled by the search as it is, by the search without slices (`unstaged`), and with the schedules that are
-written here. Processes compile side by side, one of them has the GPU at a time. `--dry` needs no GPU: registers, shared
-memory and spills of each form, for an H200.
+Each case is compiled by the search as it is, with stages beside updates as kernels of their own (`alone`), by the
+search without slices (`unstaged`), and with the schedules that are written here (`given`). Processes compile side by
+side, one of them has the GPU at a time. `--dry` needs no GPU: registers, shared memory and spills of each form, for an
+H200.
 """
 
 from __future__ import annotations
@@ -37,10 +39,11 @@ from tilefuse.dialects.img.ops import GroupOp
 from tilefuse.execution.gemm import search
 from tilefuse.execution.gemm.attribute import fits_zigzag
 from tilefuse.execution.scan.model import Scan
+from tilefuse.passes.group_updates import GroupUpdates
 from tilefuse.passes.pipeline import new_context, standard_passes
 from tilefuse.passes.tile import Tile
 
-SEARCH, UNSTAGED = "search", "unstaged"
+SEARCH, ALONE, UNSTAGED = "search", "alone", "unstaged"
 Form = Mapping[str, str]
 """The schedule of groups, by a regular expression of their names."""
 
@@ -81,18 +84,19 @@ LINES = [
     scan("32,1", 32, 32, 4, 1), scan("32,1", 32, 16, 4, 1), scan("32,1", 32, 32, 4, 4), scan("32,1", 32, 16, 4, 4),
     scan("32,1", 64, 32, 4, 4), scan("32,1", 64, 16, 3, 2), scan("32,1", 32, 8, 5, 2), scan("16,1", 64, 16, 4, 4),
 ]  # fmt: skip
+MIXED = [
+    gemm("4,4,4,1", "4,2,4,1", "32", 1), gemm("4,8,4,1", "4,2,4,1", "32", 1), gemm("4,8,4,1", "4,2,2,1", "32", 1),
+    gemm("4,4,4,1", "4,4,2,1", "16", 2), gemm("4,8,2,1", "4,4,4,1", "16", 2), gemm("4,8,4,1", "4,2,2,1", "8", 3),
+]  # fmt: skip
+BY_CHANNEL = [
+    gemm("8,8,4,1", "4,2,4,1", "1,3,3", 1, 9), gemm("8,8,4,1", "4,2,2,1", "1,3,3", 1, 9),
+    gemm("8,4,8,1", "4,2,2,1", "1,3,3", 1, 9), gemm("8,8,2,1", "4,1,4,1", "1,3,3", 1, 9),
+    gemm("8,4,2,1", "4,2,4,1", "1,3,3", 1, 9), "#schedule.gemm<threads = [32, 4, 1, 1], points = [1, 4, 1, 1]>",
+]  # fmt: skip
 FORMS: dict[str, list[Form]] = {
     "mat_mul": [{"product": s} for s in PRODUCTS],
     "conv_layer": [{"conv": s} for s in LAYERS],
-    "depthwise_separable_conv": [
-        {"mixed": m, "by_channel": c}
-        for m, c in [
-            (gemm("4,8,4,1", "4,2,4,1", "32", 1), gemm("8,8,4,1", "4,2,4,1", "1,3,3", 1, 9)),
-            (gemm("4,8,4,1", "4,2,4,1", "32", 1), "#schedule.gemm<threads = [32, 4, 1, 1], points = [1, 4, 1, 1]>"),
-            (gemm("4,8,4,1", "4,2,2,1", "32", 1), "#schedule.gemm<threads = [32, 4, 1, 1], points = [1, 8, 1, 1]>"),
-            (gemm("4,8,8,1", "4,2,1,1", "32", 1), gemm("8,8,4,1", "4,1,4,1", "1,3,3", 1, 9)),
-        ]
-    ],
+    "depthwise_separable_conv": [{"mixed": m, "by_channel": c} for m, c in zip(MIXED, BY_CHANNEL, strict=True)],
     "iir_blur": [{r"blur(_1)?_update[12]": s} for s in LINES],
     "demosaic": [],
     "nl_means": [],
@@ -140,6 +144,10 @@ def without_slices() -> Iterator[None]:
 
 def compiled(pipeline: hl.Pipeline, form: str | Form, target: str, extent: tuple[int, ...]) -> Any:
     """The program of a form."""
+    if form == ALONE:
+        standard = standard_passes("h200", extent=extent)
+        passes = [GroupUpdates(beside=0.0) if isinstance(p, GroupUpdates) else p for p in standard]
+        return finished(pipeline.compile(target, extent=extent, passes=passes))
     if isinstance(form, str):
         return finished(pipeline.compile(target, extent=extent))
     given = Given(tuple(form.items()))
@@ -165,7 +173,7 @@ def facts_of(program: Any) -> dict[str, Any]:
 
 def without_gpu(name: str, size: str, form: str | Form, case: Case) -> dict[str, Any]:
     """What NVRTC says of a form, for an H200."""
-    program = compiled(case.pipeline(size), form, "h200", case.sizes()[size])
+    program = compiled(case.pipeline(size), form, "h200", case.extent(size))
     return facts_of(program)
 
 
@@ -204,26 +212,30 @@ def kernel_us(program: Any, inputs: Any, output: Any, box: Mapping[str, Any], re
 
 
 def on_gpu(
-    name: str, size: str, form: str | Form, case: Case, expected: Any, lock: Any, repeat: int
+    name: str, size: str, form: str | Form, case: Case, expected: Any, options: argparse.Namespace
 ) -> tuple[dict[str, Any], Any]:
     """Check and time a form; gives what the CPU says too, so that it is asked once."""
     import cupy
 
+    lock, repeat = _LOCK, options.repeat
     box, given = case.box(size), case.inputs(size)
-    if expected is None:
+    if expected is None and name not in options.unchecked:
         expected = case.pipeline(size).compile("cpu")(*given, **box)
-    program = compiled(case.pipeline(size), form, "cuda", case.sizes()[size])
+    program = compiled(case.pipeline(size), form, "cuda", case.extent(size))
     with lock:
         sets = device.L2_SETS if size == "small" else 1
         inputs = [tuple(cupy.asarray(a) for a in given) for _ in range(sets)]
-        outputs = [cupy.empty(expected.shape, expected.dtype) for _ in inputs]
+        outputs = [program(*arguments, **box) for arguments in inputs]
         for arguments, output in zip(inputs, outputs, strict=True):
             device.poison(output)
             program(*arguments, out=output, **box)
-        found: dict[str, Any] = {"wrong": disagreement(outputs[0].get(), expected, case)}
+        found: dict[str, Any] = {"wrong": None}
+        if expected is not None:
+            found["wrong"] = disagreement(outputs[0].get(), expected, case)
         calls = [lambda a=a, o=o: program(*a, out=o, **box) for a, o in zip(inputs, outputs, strict=True)]
         found["us"] = device.cupy_graph_us(calls * max(1, (CALLS if size == "small" else 2) // sets), repeat)
-        found["wrong"] = found["wrong"] or disagreement(outputs[-1].get(), expected, case)
+        if expected is not None:
+            found["wrong"] = found["wrong"] or disagreement(outputs[-1].get(), expected, case)
         found["kernel_us"] = kernel_us(program, inputs[0], outputs[0], box)
         del inputs, outputs, calls
         cupy.get_default_memory_pool().free_all_blocks()
@@ -236,7 +248,8 @@ def work(task: tuple[str, str, argparse.Namespace, float]) -> tuple[str, list[di
     case = next(c for c in APPS if c.name == name)
     rows: list[dict[str, Any]] = []
     expected = None
-    for form in (SEARCH, UNSTAGED, *FORMS[name]):
+    forms: list[str | Form] = [form for form in (SEARCH, ALONE, UNSTAGED) if form in options.forms]
+    for form in (*forms, *(FORMS[name] if "given" in options.forms else ())):
         row: dict[str, Any] = {"form": form if isinstance(form, str) else dict(form)}
         rows.append(row)
         if time.time() > until:
@@ -249,7 +262,7 @@ def work(task: tuple[str, str, argparse.Namespace, float]) -> tuple[str, list[di
                 if options.dry:
                     row |= without_gpu(name, size, form, case)
                 else:
-                    found, expected = on_gpu(name, size, form, case, expected, _LOCK, options.repeat)
+                    found, expected = on_gpu(name, size, form, case, expected, options)
                     row |= found
         except Exception as error:  # the other forms still run
             row["error"] = f"{type(error).__name__}: {error}".split("\n")[0][:300]
@@ -282,6 +295,10 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--output", type=Path, default=Path("updates_ab.json"))
     parser.add_argument("--only", action="append", choices=FORMS)
     parser.add_argument("--sizes", nargs="*", choices=("small", "large", "tiny"), default=("small", "large"))
+    parser.add_argument(
+        "--forms", nargs="*", choices=(SEARCH, ALONE, UNSTAGED, "given"), default=(SEARCH, ALONE, "given")
+    )
+    parser.add_argument("--unchecked", nargs="*", choices=FORMS, default=(), help="apps of which the CPU is not asked")
     parser.add_argument("--seconds", type=float, default=200.0)
     parser.add_argument("--workers", type=int, default=8)
     parser.add_argument("--repeat", type=int, default=7)

@@ -96,6 +96,8 @@ class ExecutionModel(ABC):
     """Where a stage that is not the group's output may live."""
     stores_several: ClassVar[bool] = False
     """Whether a kernel may store several stages of its group (`KernelPlan.stored`); else only the anchor."""
+    computes_beside: ClassVar[bool] = False
+    """Whether its kernel may compute the stages beside an update: its initial values, and what alone reads it."""
     learns_registers: ClassVar[bool] = False
     """Whether the search takes into account which registers a compiler was found to need."""
 
@@ -105,7 +107,18 @@ class ExecutionModel(ABC):
         """Why the group cannot run so, in one sentence; None if it can. Asks what it holds and stores, then `legal`."""
         if not isinstance(facts.definition, self.runs):
             return f"{self.name} runs {'stages, not an update' if self.runs is StageOp else 'an update, not stages'}"
-        return self.stores_too_little([facts.model.nodes[id].name for id in facts.stored]) or self.legal(facts)
+        beside = [facts.model.nodes[id].name for id in facts.beside]
+        return (
+            self.stores_too_little([facts.model.nodes[id].name for id in facts.stored])
+            or self.computes_too_little(beside)
+            or self.legal(facts)
+        )
+
+    def computes_too_little(self, beside: Sequence[str]) -> str | None:
+        """Why a group with stages of these names beside its update cannot run so, in one sentence; None if it can."""
+        if self.computes_beside or not beside:
+            return None
+        return f"{self.name} computes an update alone, and '{beside[0]}' stands beside it; give it a group of its own"
 
     def stores_too_little(self, stored: Sequence[str]) -> str | None:
         """Why a group that stores the stages of these names cannot run so, in one sentence; None if it can."""

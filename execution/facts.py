@@ -56,12 +56,21 @@ class GroupFacts:
     output: int
     extent: Sequence[int] = ()
     """The picture to optimise for, x first."""
+    beside: Sequence[int] = ()
+    """The stages beside an update, which are no members."""
+    starts_inside: bool = False
+    """Whether one of these gives its old functions, so that nothing is read of them."""
+    turn: tuple[int, ...] = ()
+    """Per dimension of an update, that of the group's results in which the same point lies."""
 
     @classmethod
     def of(cls, group: GroupOp, model: PipelineModel, extent: Sequence[int] = ()) -> GroupFacts:
         """The facts of a group that stands in the IR."""
-        members = [model.node_of[s.funcs[0]] for s in group.definitions]
-        return cls(model, members, model.node_of[group.output.funcs[0]], extent)
+        output = model.node_of[group.output.funcs[0]]
+        beside = [model.node_of[s.funcs[0]] for s in group.beside]
+        members = [output] if beside else [model.node_of[s.funcs[0]] for s in group.definitions]
+        turn = group.turn if group.update is not None else ()
+        return cls(model, members, output, extent, beside, group.initial is not None, turn)
 
     @cached_property
     def stored(self) -> list[int]:
@@ -93,6 +102,25 @@ class GroupFacts:
         each = sum(instruction_cost(inner) for inner in op.body.block.ops) + 4.0
         count = float(math.prod(points))
         return UpdateWork(pure, domain, count * (read or nodes[self.output].bytes), count * each)
+
+    @property
+    def why_not_by_points(self) -> str | None:
+        """Why points of an update are not finished one by one, in one sentence, if stages beside it ask for that."""
+        op = self.update.update
+        if self.beside and len(op.pure) != op.rank:
+            return "a stage stands beside it, and not all its dimensions are pure coordinates"
+        return None
+
+    @property
+    def ends_bytes(self) -> float:
+        """Bytes of a point of an update that are read before its first step, and stored after the last."""
+        own, nodes = self.model.nodes[self.output].bytes, self.model.nodes
+        if not self.beside:
+            return 2.0 * own
+        others = (a.producer for id in self.beside for a in nodes[id].accesses if a.producer != self.output)
+        read = sum(nodes[producer].bytes for producer in dict.fromkeys(others)) + (0 if self.starts_inside else own)
+        last = self.beside[-1]
+        return float(read + (nodes[last].bytes if self.output < last else own))
 
     @property
     def rank(self) -> int:

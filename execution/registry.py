@@ -67,7 +67,8 @@ def model_of(group: GroupOp) -> ExecutionModel:
             f"group '{group.sym_name.data}': {model.name} cannot run {kind} '{name}'; {' or '.join(others)} can",
             group,
         )
-    if (reason := model.stores_too_little([s.sym_name.data for s in group.stored])) is not None:
+    stored, beside = ([s.sym_name.data for s in stages] for stages in (group.stored, group.beside))
+    if (reason := model.stores_too_little(stored) or model.computes_too_little(beside)) is not None:
         raise PipelineError(f"group '{group.sym_name.data}': {reason}", group)
     return model
 

@@ -26,7 +26,8 @@ def schedules(facts: GroupFacts, machine: Machine, wishes: Wishes = Wishes()) ->
     if not facts.rank and len(facts.members) > 1:
         raise NotFusable("a single value is a kernel of its own")
     for model in models(wishes.shape):
-        if isinstance(facts.definition, model.runs) and (model.stores_several or len(facts.stored) < 2):
+        alone = (model.stores_several or len(facts.stored) < 2) and (model.computes_beside or not facts.beside)
+        if isinstance(facts.definition, model.runs) and alone:
             yield from model.candidates(facts, machine, wishes)
 
 

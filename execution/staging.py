@@ -15,7 +15,7 @@ from tilefuse.analysis.access import behind_boundaries
 from tilefuse.dialects.nvgpu import COPY_BYTES, DeviceAsyncCopyOp
 from tilefuse.execution.operands import Axis, Operand
 from tilefuse.lowering.emit import SHARED, Num
-from tilefuse.lowering.reads import KernelBuffer, read_global
+from tilefuse.lowering.reads import KernelBuffer, Located, locate, read_global
 from tilefuse.lowering.update_body import UpdateFunction
 from tilefuse.targets.limits import STATIC_SHARED_LIMIT
 
@@ -141,22 +141,43 @@ class Staging:
 
     def _copy(self, operand: Operand, at: Sequence[Num], array: SSAValue, there: Sequence[Num], width: int) -> None:
         e, buffer, bytes = self.e, self._buffer(operand), width * operand.bytes
-        if self._is_plain(operand) and bytes in COPY_BYTES:
-            here, place = ([e.value(i) for i in buffer.index(at, e)], [e.value(i) for i in there])
-            e.effect(DeviceAsyncCopyOp(buffer.memref, here, array, place, width, bytes == max(COPY_BYTES)))
+        if not self._keeps_rows(operand) or bytes not in COPY_BYTES:
+            assert width == 1
+            e.store(read_global(e, self.function.tile, operand.source, at, None, needed=True), array, there)
             return
-        assert width == 1
-        e.store(read_global(e, self.function.tile, operand.source, at, None, needed=True), array, there)
+        located = locate(e, self.function.tile, operand.source, at, None, needed=True)
 
-    def _is_plain(self, operand: Operand) -> bool:
-        """Whether a function is read as it lies in memory."""
-        return not behind_boundaries(operand.source)[1]
+        def beside() -> None:
+            here, place = ([e.value(i) for i in located.index], [e.value(i) for i in there])
+            e.effect(DeviceAsyncCopyOp(buffer.memref, here, array, place, width, bytes == max(COPY_BYTES)))
+
+        self._under_exteriors(located, beside, lambda value: e.store_vector([value] * width, array, there))
+
+    def _under_exteriors(
+        self, located: Located, inside: Callable[[], None], outside: Callable[[SSAValue], None]
+    ) -> None:
+        """Emit `inside`, or `outside(value)` where a constant exterior, the outermost first, gives a value."""
+        e = self.e
+        if not located.inside:
+            inside()
+            return
+        (conditions, value), *rest = located.inside
+        holds: SSAValue | None = None
+        for condition in conditions.values():
+            holds = e.both(holds, condition)
+        assert holds is not None
+        deeper = Located(located.index, rest)
+        e.choose(holds, lambda: self._under_exteriors(deeper, inside, outside), lambda: outside(value))
+
+    def _keeps_rows(self, operand: Operand) -> bool:
+        """Whether neighbours along x are read as they lie in memory: no boundary moves or hides single ones."""
+        return all(0 not in b.dimensions for b in behind_boundaries(operand.source)[1])
 
     def _has_vectors(self, operand: Operand) -> bool:
         """Whether rows of a box are copied by vectors, where these lie so."""
         is_whole = operand.extents[0] % operand.width == 0 and operand.width > 1
         contiguous = _rows_are_contiguous(_type(self._buffer(operand)))
-        return is_whole and contiguous and self._is_plain(operand) and operand.width * operand.bytes in COPY_BYTES
+        return is_whole and contiguous and self._keeps_rows(operand) and operand.width * operand.bytes in COPY_BYTES
 
     def _lies_well(self, buffer: KernelBuffer, first: Num, bytes: int) -> SSAValue:
         """Whether vectors of so many bytes may lie at `first` of every row."""

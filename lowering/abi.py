@@ -21,6 +21,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import SSAValue
 
 from tilefuse.analysis.access import behind_boundaries
+from tilefuse.analysis.bounds import Box
 from tilefuse.analysis.model import is_temporary, pipeline_of
 from tilefuse.analysis.strides import static_strides
 from tilefuse.dialects.img.ops import (
@@ -64,8 +65,8 @@ def function_of(group: GroupOp, role: str) -> str:
 def kernel_args(group: GroupOp) -> list[KernelArg]:
     """Functions read from outside, in order of first use; then the results; then the scalars.
 
-    An update's old functions, which its kernel writes over, come first; it takes from the results no more than their
-    boxes.
+    An update's old functions come first. Where its kernel writes over them, it takes from the results no more than
+    their boxes.
     """
     inputs: dict[SSAValue, None] = {}
     scalars: dict[SSAValue, None] = {}
@@ -75,7 +76,7 @@ def kernel_args(group: GroupOp) -> list[KernelArg]:
             scalars[value] = None
 
     if group.update is not None:
-        inputs.update(dict.fromkeys(group.update.olds))
+        inputs.update(dict.fromkeys(group.update.olds if group.initial is None else ()))
         for value in (*group.update.mins, *group.update.extents):
             scalar(value)
     for stage in group.definitions:
@@ -94,12 +95,27 @@ def kernel_args(group: GroupOp) -> list[KernelArg]:
                 for b in boundaries:
                     for v in (*b.mins, *b.extents, *([b.exterior] if b.exterior is not None else [])):
                         scalar(v)
-    olds = group.update.olds if group.update is not None else ()
+    written = {old for _, old in written_over(group)}
     return [
-        *(KernelArg("inout" if v in olds else "input", v) for v in inputs),
+        *(KernelArg("inout" if v in written else "input", v) for v in inputs),
         *(KernelArg("output", v) for v in group.funcs),
         *(KernelArg("scalar", v) for v in scalars),
     ]
+
+
+def written_over(group: GroupOp) -> list[tuple[SSAValue, SSAValue]]:
+    """The results of an update's group that lie where old functions did, each with that function.
+
+    None where the kernel computes these itself, or stores something else in the update's place.
+    """
+    if group.update is None or group.beside:
+        return []
+    return list(zip(group.funcs, group.update.olds, strict=True))
+
+
+def update_box(group: GroupOp, of_results: Box) -> Box:
+    """The box of an update in its own dimensions, from that of its group's results."""
+    return tuple(of_results[d] for d in group.turn)
 
 
 def memref_type(value: SSAValue) -> MemRefType:

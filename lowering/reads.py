@@ -55,6 +55,17 @@ class Phase:
 
 
 @dataclass
+class TurnedBuffer(KernelBuffer):
+    """The box of a function in the order of other dimensions: whose own dimension is `turn` of theirs."""
+
+    turn: Sequence[int] = ()
+
+    def extent(self, dim: int, e: Emitter) -> Num:
+        """Extent of a dimension, x first."""
+        return super().extent(self.turn[dim], e)
+
+
+@dataclass
 class TileContext:
     """Context of a tile body: the values that it starts from."""
 

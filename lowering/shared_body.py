@@ -1,13 +1,13 @@
-"""The body of an update at many points: what several points have in common is emitted once."""
+"""The body of an update, or of a stage beside it, at many points: what they have in common is emitted once."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 
 from xdsl.dialects import arith
 from xdsl.ir import Operation, SSAValue
 
-from tilefuse.dialects.img.ops import ReadOp, UpdateOp, WriteOp
+from tilefuse.dialects.img.ops import Definition, ReadOp, UpdateOp, WriteOp, YieldOp
 from tilefuse.lowering.emit import Num
 from tilefuse.lowering.reads import read_global
 from tilefuse.lowering.update_body import UpdateFunction
@@ -23,9 +23,11 @@ class SharedBody:
     is loaded once for all points along it, and rows of a window are once for all points that it slides over.
     """
 
-    def __init__(self, function: UpdateFunction):
+    def __init__(self, function: UpdateFunction, of: Definition | None = None):
         self.function, self.e = function, function.e
-        self.op: UpdateOp = function.op
+        self.of: Definition = function.op if of is None else of
+        """Whose body it is: the update's, if nothing else is said."""
+        self._own = self.of.currents if isinstance(self.of, UpdateOp) else function.op.funcs
         self._made: dict[Hashable, tuple[SSAValue, ...]] = {}
         self._sums: dict[Hashable, tuple[Num, int]] = {}
 
@@ -34,20 +36,29 @@ class SharedBody:
 
         `own` gives what the update reads of itself.
         """
-        values = self._values(where, own)
-        write = self.op.write_op
+        write = self.function.op.write_op
+        *terms, counts = self._known([*write.values, write.predicate], where, own)
+        return [t for t in terms if t is not None], counts
 
-        def value(v: SSAValue) -> SSAValue:
-            found = self._value(v, values, where)
-            assert found is not None
-            return found
-
-        return [value(v) for v in write.values], None if write.predicate is None else value(write.predicate)
+    def results(self, where: Mapping[SSAValue, Num], own: Own | None = None) -> list[SSAValue]:
+        """The values of a stage at coordinates. `own` gives what it reads of the update."""
+        last = self.of.body.block.last_op
+        assert isinstance(last, YieldOp)
+        return [v for v in self._known(last.values, where, own) if v is not None]
 
     def value_at(self, value: SSAValue, where: Mapping[SSAValue, Num]) -> SSAValue:
         """A value of the body at coordinates, which reads nothing of what the update writes."""
-        found = self._value(value, self._values(where, None), where)
+        (found,) = self._known([value], where, None)
         assert found is not None
+        return found
+
+    def _known(
+        self, wanted: Sequence[SSAValue | None], where: Mapping[SSAValue, Num], own: Own | None
+    ) -> list[SSAValue | None]:
+        """Values of the body at coordinates, where `own` gives all that they need; None for None."""
+        values = self._values(where, own)
+        found = [None if v is None else self._value(v, values, where) for v in wanted]
+        assert all(v is None or f is not None for v, f in zip(wanted, found, strict=True))
         return found
 
     def prepare(self, where: Mapping[SSAValue, Num], own: Own) -> None:
@@ -57,10 +68,10 @@ class SharedBody:
     def _values(self, where: Mapping[SSAValue, Num], own: Own | None) -> dict[SSAValue, SSAValue | None]:
         """The body's values at coordinates; None for those that depend on what `own` does not give."""
         values: dict[SSAValue, SSAValue | None] = {}
-        for op in self.op.body.block.ops:
-            if isinstance(op, WriteOp):
+        for op in self.of.body.block.ops:
+            if isinstance(op, WriteOp | YieldOp):
                 return values
-            if isinstance(op, ReadOp) and op.source in self.op.currents:
+            if isinstance(op, ReadOp) and op.source in self._own:
                 values[op.value] = None if own is None else own(op)
                 continue
             if isinstance(op, ReadOp):
@@ -75,7 +86,7 @@ class SharedBody:
             if results is None:
                 results = self._made[(op, *present)] = self._copy(op, present)
             values |= dict(zip(op.results, results, strict=True))
-        raise AssertionError("an update writes")
+        raise AssertionError("an update writes, a stage yields")
 
     def _value(
         self, v: SSAValue, values: Mapping[SSAValue, SSAValue | None], where: Mapping[SSAValue, Num]

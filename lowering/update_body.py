@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import cached_property
 
 from xdsl.dialects import arith, func
 from xdsl.dialects.builtin import DenseArrayBase, StringAttr, i1, i64
@@ -19,7 +20,7 @@ from tilefuse.dialects.img.ops import GroupOp, ReadOp, UpdateOp, WriteOp
 from tilefuse.dialects.img.types import FuncType, element_bytes
 from tilefuse.lowering.abi import kernel_args, kernel_name, memref_type, threads
 from tilefuse.lowering.emit import INDEX, Emitter, Num
-from tilefuse.lowering.reads import KernelBuffer, TileContext, read_global, scalar_index
+from tilefuse.lowering.reads import KernelBuffer, TileContext, TurnedBuffer, read_global, scalar_index
 from tilefuse.lowering.symbols import word
 from tilefuse.lowering.workspaces import Workspace
 
@@ -31,6 +32,7 @@ class UpdateFunction:
         assert group.update is not None
         self.group = group
         self.op: UpdateOp = group.update
+        self.initial, self.finish, self.turn = group.initial, group.finish, group.turn
         self._types, hints = _signature(group)
         self._types += [w.type for w in workspaces]
         hints += [w.name for w in workspaces]
@@ -55,14 +57,33 @@ class UpdateFunction:
         self.skipped: Collection[Operation] = ()
         """Ops of the body that no term needs."""
 
-    @property
+    @cached_property
     def out(self) -> KernelBuffer:
-        """The box over which the update is computed; all results have one."""
-        return self.tile.buffers[self.group.funcs[0]]
+        """The box over which the update is computed; all results have one. No more is asked of it."""
+        buffer = self.tile.buffers[self.group.funcs[0]]
+        return TurnedBuffer(buffer.memref, [buffer.mins[d] for d in self.turn], self.turn)
 
     def old(self, number: int) -> KernelBuffer:
-        """A function that is written over."""
+        """A function that is updated, in memory: it is written over, unless a stage stands beside the update."""
         return self.tile.buffers[self.op.olds[number]]
+
+    @cached_property
+    def targets(self) -> list[KernelBuffer]:
+        """Where the results are stored: those of the update, or of the stage behind it."""
+        if self.group.beside:
+            return [self.tile.buffers[f] for f in self.group.funcs]
+        return [self.old(number) for number in range(len(self.op.olds))]
+
+    def element(self, number: int) -> Attribute:
+        """Of a function that is updated, with its sign."""
+        type = self.op.olds[number].type
+        assert isinstance(type, FuncType)
+        return type.element
+
+    def place(self, number: int, where: Sequence[Num]) -> tuple[SSAValue, list[Num]]:
+        """Where a function that is updated lies at coordinates: memory, and the index in it."""
+        buffer = self.old(number)
+        return buffer.memref, buffer.index(where, self.e)
 
     def scalar(self, value: SSAValue) -> Num:
         """A scalar of type index that stands between the stages."""
@@ -257,8 +278,7 @@ class UpdateBody:
     def _read(self, op: ReadOp, point: int) -> SSAValue:
         where = self._indices(op, point)
         if op.source in self.op.currents:
-            buffer = self.function.old(self.op.currents.index(op.source))  # type: ignore[arg-type]
-            return self.e.load(buffer.memref, buffer.index(where, self.e))
+            return self.e.load(*self.function.place(self.op.currents.index(op.source), where))  # type: ignore[arg-type]
         # every point of the domain is one that the call has needed
         return read_global(self.e, self.function.tile, op.source, where, None, needed=True)
 

@@ -1,48 +1,149 @@
-"""`group-updates`: every update gets a group of its own.
+"""`group-updates`: every update gets a group of its own, with the stages that its kernel computes beside it.
 
-    %h1 = img.update "hist_update" (%y) over (%r in [%lo, %n]) of (%h = %h0 : !img.func<2xui32>) { ... }
+    %f = img.group "f" { %f_1 = img.stage "f" (%x, %y) -> f32 { ... }  img.yield %f_1 ... }
+    %f1 = img.update "f_update" (%x, %y) over (%r in [%lo, %n]) of (%c = %f : !img.func<2xf32>) combine [add] { ... }
+    %relu = img.group "relu" { %relu_1 = img.stage "relu" ... reads %f1[%x, %y] ... }
     =>
-    %h1 = img.group "hist_update" {
-      %u = img.update "hist_update" ...
-      img.yield %u : !img.func<2xui32>
-    } : !img.func<2xui32>
+    %relu = img.group "f_update" {
+      %f = img.stage "f" ...
+      %f1 = img.update "f_update" ... of (%c = %f : ...) ...
+      %relu_1 = img.stage "relu" ...
+      img.yield %relu_1 : !img.func<2xf32>
+    } : !img.func<2xf32>
 
-The kernel writes over the old functions. `copy-updated` has seen to it that nobody else reads these.
+A stage that gives the old functions, and nothing else, is computed where the update starts from it; one that alone
+reads what the update gives, at the same point, where that would be stored: neither has a kernel then, and nothing goes
+through memory in between. For this all dimensions of the update are pure coordinates, so that each point has one
+thread. On GPUs what reads a recurrence is stored in its place too, also if it reads a transposed point: blocks then
+store it by way of shared memory. Stages that are in one group with others stay there, and so do those of more than a
+few instructions: these would be written out for every point that a thread has. And so do those beside sums of many
+terms, or nobody knows how many: these take far longer than what is saved. Otherwise the kernel writes over the old
+functions, of which `copy-updated` has seen to it that nobody else reads them.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Block, Region
+from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 
-from tilefuse.dialects.img.ops import GroupOp, PipelineOp, UpdateOp, YieldOp
+from tilefuse.analysis.access import reads
+from tilefuse.analysis.instructions import instruction_cost
+from tilefuse.analysis.machine import check_target, machine
+from tilefuse.analysis.recurrence import Recurrence, recurrence
+from tilefuse.analysis.updates import UpdateFacts
+from tilefuse.dialects.constants import integer_constant
+from tilefuse.dialects.img.ops import Definition, GroupOp, PipelineOp, StageOp, UpdateOp, YieldOp, prints
+from tilefuse.dialects.img.ops.group import turn_of
+from tilefuse.dialects.options import check_numbers
 
 
 @dataclass(frozen=True)
 class GroupUpdates(ModulePass):
-    """Put each update that stands in the pipeline into a group."""
+    """Put each update that stands in the pipeline into a group, with what is computed beside it."""
 
     name = "group-updates"
 
+    target: str = "h200"
+    """The machine to group for: a GPU's model or arch, or cpu."""
+    beside: float = 24.0
+    """Instructions per point, reads among them, up to which a stage is computed beside an update; 0 for none."""
+    steps: int = 512
+    """Points of the domain up to which that is done of a sum. Of more, a kernel that fills costs next to nothing, and
+    the sum's starts while it ends."""
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        check_numbers(self, beside=0, steps=0)
+        check_target(self.target, self.name)
         for pipeline in [p for p in op.body.block.ops if isinstance(p, PipelineOp)]:
             for update in [u for u in pipeline.body.block.ops if isinstance(u, UpdateOp)]:
-                _form_group(update)
+                self._form_group(update)
+
+    def _form_group(self, update: UpdateOp) -> None:
+        pure = len(update.pure) == update.rank
+        initial = self._initial(update) if pure and self._has_few_steps(update) else None
+        finish = self._finish(update)
+        last: Definition = update if finish is None else finish
+        leaving = {f: outer for f, outer in _outside(last).items() if finish is None or any(True for _ in outer.uses)}
+        body = Block()
+        group = GroupOp(update.sym_name.data, [f.type for f in leaving], Region(body))
+        group.location = update.location
+        at = last if isinstance(last.parent_op(), PipelineOp) else last.parent_op()
+        assert at is not None
+        outer_block = at.parent_block()
+        assert outer_block is not None
+        outer_block.insert_op_before(group, at)
+        for (inner, outer), result in zip(leaving.items(), group.funcs, strict=True):
+            outer.replace_all_uses_with(result)
+            result.name_hint = inner.name_hint
+        for stage in (initial, update, finish):
+            if stage is not None:
+                _take(stage)
+                body.add_op(stage)
+        body.add_op(YieldOp(list(leaving)))
+
+    def _initial(self, update: UpdateOp) -> StageOp | None:
+        """The stage that gives all old functions, and nothing else."""
+        stage = _alone(update.olds[0])
+        if stage is None or not self._is_short(stage):
+            return None
+        given = [outer for outer in _outside(stage).values()]
+        users = [use.operation for f in given for use in f.uses]
+        same = sorted(given, key=id) == sorted(update.olds, key=id)
+        return stage if same and all(user is update for user in users) else None
+
+    def _finish(self, update: UpdateOp) -> StageOp | None:
+        """The stage that alone reads what an update gives, at the point that it computes, or a transposed one."""
+        readers = {use.operation.parent_op() for f in update.funcs for use in f.uses}
+        stage = readers.pop() if len(readers) == 1 else None
+        if not isinstance(stage, StageOp) or stage.rank != update.rank or not self._is_short(stage):
+            return None
+        turns = {turn_of(use.operation, stage) for f in update.funcs for use in f.uses}
+        if None in turns or len(turns) > 1 or _alone(next(iter(_outside(stage).values()))) is not stage:
+            return None
+        if len(update.pure) == update.rank:
+            return stage if turns == {tuple(range(update.rank))} and self._has_few_steps(update) else None
+        found = recurrence(UpdateFacts(update)) if machine(self.target).is_gpu else ""
+        return stage if isinstance(found, Recurrence) and all(line.is_pure for line in found.lines) else None
+
+    def _has_few_steps(self, update: UpdateOp) -> bool:
+        extents = [integer_constant(dimension.extent) for dimension in update.domain]
+        return None not in extents and math.prod(n for n in extents if n is not None) <= self.steps
+
+    def _is_short(self, stage: StageOp) -> bool:
+        cost = sum(instruction_cost(op) for op in stage.body.block.ops) + sum(1 for _ in reads(stage))
+        return stage.place is None and cost <= self.beside and not prints(stage)
 
 
-def _form_group(update: UpdateOp) -> None:
-    body = Block()
-    group = GroupOp(update.sym_name.data, update.result_types, Region(body))
-    group.location = update.location
-    outer = update.parent_block()
-    assert outer is not None
-    outer.insert_op_before(group, update)
-    for inner, result in zip(update.funcs, group.funcs, strict=True):
-        inner.replace_all_uses_with(result)
-        result.name_hint = inner.name_hint
-    update.detach()
-    body.add_ops([update, YieldOp(list(update.funcs))])
+def _alone(function: SSAValue) -> StageOp | None:
+    """The stage that gives a function, where it stands in the pipeline, or in a group without others or a schedule."""
+    op = function.owner
+    if isinstance(op, GroupOp):
+        if op.schedule is not None or op.update is not None or len(op.body.block.ops) != 2:
+            return None
+        return op.anchor
+    return op if isinstance(op, StageOp) and isinstance(op.parent_op(), PipelineOp) else None
+
+
+def _outside(definition: Definition) -> dict[SSAValue, SSAValue]:
+    """The functions of a definition, each with what it is outside of its group; only those that leave one."""
+    group = definition.parent_op()
+    if not isinstance(group, GroupOp):
+        return {f: f for f in definition.funcs}
+    return {f: result for f, result in zip(group.yield_op.values, group.funcs, strict=True) if f in definition.funcs}
+
+
+def _take(definition: Definition) -> None:
+    """Take a definition from where it stands, so that its own functions are used in place of its group's."""
+    group: Operation | None = definition.parent_op()
+    for inner, outer in _outside(definition).items():
+        if outer is not inner:
+            outer.replace_all_uses_with(inner)
+    definition.detach()
+    if isinstance(group, GroupOp):
+        group.detach()
+        group.erase()

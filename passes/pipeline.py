@@ -105,7 +105,7 @@ def standard_passes(
         CopyUpdated(),
         InlineStages(target=target, extent=size),
         GroupStages(target=target, algorithm=algorithm, extent=size),  # type: ignore[arg-type]
-        GroupUpdates(),
+        GroupUpdates(target=target),
         Tile(target=target, extent=size, float_order=determinism == "gpu_to_gpu"),
         PromoteMemory(),
         ValidateOccupancy(target=target, fix=True),

@@ -16,12 +16,13 @@ from xdsl.ir import SSAValue
 from tilefuse.analysis.bounds import Box, computed_stages, required_boxes, spans_of
 from tilefuse.analysis.index_reach import index_reach
 from tilefuse.analysis.model import extract
+from tilefuse.analysis.overwritten import is_overwritten
 from tilefuse.analysis.sizes import CallSizes
 from tilefuse.analysis.strides import static_strides
 from tilefuse.dialects.img.ops import GroupOp, InputOp, PipelineOp
 from tilefuse.dialects.img.types import FuncType, element_bytes
 from tilefuse.execution.registry import model_of
-from tilefuse.lowering.abi import KernelArg, kernel_args, kernel_name, threads
+from tilefuse.lowering.abi import KernelArg, kernel_args, kernel_name, threads, written_over
 from tilefuse.lowering.workspaces import Call, Workspace
 from tilefuse.passes.copy_updated import copied
 from tilefuse.runtime.arena import Lifetime, Lodging, place
@@ -174,8 +175,11 @@ def make_plan(
     spaces = _workspaces(groups, Call(needed, sizes))
     buffers, copies, arena_bytes = _assign_buffers(pipeline, groups, unneeded, needed, given, spaces, hosted)
     scalars: dict[SSAValue, int] = {}
+    # of what updates write over before anybody reads it there is but the memory
     launches = tuple(
-        _launch(g, needed, buffers, scalars, [s for s in spaces if s.kernel == i]) for i, g in enumerate(groups)
+        _launch(g, needed, buffers, scalars, [s for s in spaces if s.kernel == i])
+        for i, g in enumerate(groups)
+        if g.update is not None or not all(is_overwritten(f, needed, sizes) for f in g.funcs)
     )
     far = max((_reach(b) for b in buffers.values()), default=0)
     far = max([far, *(index_reach(s, spans_of(box), sizes) for s, box in computed_stages(pipeline, needed))])
@@ -287,8 +291,7 @@ def _part(buffer: _Buffer, box: Box, itemsize: int) -> _Buffer:
 
 def updated_from(groups: Sequence[GroupOp]) -> dict[SSAValue, SSAValue]:
     """The functions that updates give, each with the one whose memory it is in; in order."""
-    updates = [(g, g.update) for g in groups if g.update is not None]
-    return {new: old for g, update in updates for new, old in zip(g.funcs, update.olds, strict=True)}
+    return dict(pair for g in groups for pair in written_over(g))
 
 
 def updated_in_place(

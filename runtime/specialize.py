@@ -48,7 +48,7 @@ def give_outputs_stages(pipeline: PipelineOp) -> None:
     seen: set[SSAValue] = set()
     for index, (name, func) in enumerate(returned.outputs):
         owner = func.owner
-        by_stage = isinstance(owner, StageOp) or (isinstance(owner, GroupOp) and owner.update is None)
+        by_stage = isinstance(defining_op(func) if isinstance(owner, GroupOp) else owner, StageOp)
         if by_stage and func not in seen:
             seen.add(func)
             continue

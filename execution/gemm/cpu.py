@@ -117,7 +117,7 @@ def _features(facts: GroupFacts, schedule: GemmSchedule, machine: Machine, cycle
         read *= max(1.0, RUN_BYTES / (schedule.points[0] * size))
     return CpuGemmFeatures(
         blocks=math.prod(-(-n // t) for n, t in zip(work.pure, schedule.tile_sizes, strict=True)),
-        bytes=math.prod(work.pure) * size * 2.0 + read,
+        bytes=math.prod(work.pure) * facts.ends_bytes + read,
         cycles=schedule.repeat * work.steps * (cycles + STEP),
     )
 

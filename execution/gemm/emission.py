@@ -22,6 +22,7 @@ from tilefuse.execution.gemm.register_blocks import emit_register_blocks
 from tilefuse.lowering.emit import Num
 from tilefuse.lowering.shared_body import SharedBody
 from tilefuse.lowering.symbols import word
+from tilefuse.lowering.update_ends import Ends
 
 _Step = Callable[[SharedBody, dict[SSAValue, Num]], None]
 """Emits the points of a thread at coordinates of the domain."""
@@ -74,9 +75,9 @@ class GemmKernel(GemmFunction):
             return
         offsets = list(product(*(range(p) for p in reversed(self.schedule.points))))
         points = [self._place(starts, offset[::-1]) for offset in offsets]
-        sums = self.new_sums(len(points))
+        sums, ends = self.new_sums(len(points)), Ends(self)
         for p, at in enumerate(points):
-            self.begin(sums, [p], at)
+            self.begin(sums, [p], at, ends)
 
         def step(body: SharedBody, domain: dict[SSAValue, Num]) -> None:
             for p, at in enumerate(points):

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import SSAValue
 
 from tilefuse.dialects.img.ops import GroupOp
-from tilefuse.dialects.img.types import FuncType
+from tilefuse.dialects.img.types import storage_type
 from tilefuse.execution.gemm.attribute import GemmSchedule
 from tilefuse.lowering.emit import PRIVATE, Num
 from tilefuse.lowering.update_body import UpdateFunction
+from tilefuse.lowering.update_ends import Ends
 
 
 class GemmFunction(UpdateFunction):
@@ -28,33 +29,22 @@ class GemmFunction(UpdateFunction):
 
     def new_sums(self, *shape: int) -> list[SSAValue]:
         """The sums of a thread, per function."""
-        types = (self.old(number).memref.type for number in range(len(self.op.olds)))
-        return [self.e.alloca(shape, type.element_type, PRIVATE, "sums") for type in types]  # type: ignore[attr-defined]
+        types = (storage_type(self.element(number)) for number in range(len(self.op.olds)))
+        return [self.e.alloca(shape, type, PRIVATE, "sums") for type in types]
 
     def coordinates(self, at: Sequence[Num]) -> dict[SSAValue, Num]:
         """The pure coordinates of a point that lies so far from the least of the box."""
         places = zip(self.op.pure, self.dims, at, strict=True)
         return {coordinate: self.e.add(self.out.mins[d], place) for coordinate, d, place in places}
 
-    def _position(self, number: int, at: Sequence[Num]) -> list[Num]:
-        """Where a pure point of a function lies in memory: it is written at its coordinates, in their order."""
-        of = self.coordinates(at)
-        write = self.op.write_op
-        where = [self.e.affine(x, [of[v] for v in write.indices]) for x in write.map.data.results]
-        return self.old(number).index(where, self.e)
-
-    def element(self, number: int) -> Attribute:
-        """Of a function, with its sign."""
-        type = self.op.olds[number].type
-        assert isinstance(type, FuncType)
-        return type.element
-
-    def begin(self, sums: Sequence[SSAValue], place: Sequence[Num], at: Sequence[Num]) -> None:
-        """Take what stands in memory into the sums."""
-        for number, of in enumerate(sums):
-            self.e.store(self.e.load(self.old(number).memref, self._position(number, at)), of, place)
+    def begin(
+        self, sums: Sequence[SSAValue], place: Sequence[Num], at: Sequence[Num], ends: Ends | None = None
+    ) -> None:
+        """Set the sums of a point to what it starts from. `ends`: those of the piece of code around it."""
+        ends = Ends(self) if ends is None else ends
+        for value, of in zip(ends.start(self.coordinates(at)), sums, strict=True):
+            self.e.store(value, of, place)
 
     def end(self, sums: Sequence[SSAValue], place: Sequence[Num], at: Sequence[Num]) -> None:
-        """Put sums into memory."""
-        for number, of in enumerate(sums):
-            self.e.store(self.e.load(of, place), self.old(number).memref, self._position(number, at))
+        """Store what comes of the sums of a point."""
+        Ends(self).store(self.coordinates(at), [self.e.load(of, place) for of in sums])

@@ -44,6 +44,7 @@ class Gemm(ExecutionModel):
     name = "gemm"
     schedule = GemmSchedule
     runs: ClassVar = UpdateOp
+    computes_beside = True
 
     def legal(self, facts: GroupFacts) -> str | None:
         from tilefuse.analysis.updates import Axis, WriteMap
@@ -106,13 +107,12 @@ class Gemm(ExecutionModel):
         each = shared(update, points, unroll)
         pure = math.prod(work.pure)
         tile = tuple(t * p for t, p in zip(threads, points, strict=True))
-        size = facts.model.nodes[facts.output].bytes
         count = math.prod(points)
         beside = around(update, points) if streams(update) else 0.0
         operands = operand_bytes(facts, tile) if beside else operand_bytes(facts)
         features = GemmFeatures(
             blocks=math.prod(-(-n // t) for n, t in zip(work.pure, tile, strict=True)),
-            bytes=pure * size * 2.0 + operands, instructions=each.operations, reads=each.reads,
+            bytes=pure * facts.ends_bytes + operands, instructions=each.operations, reads=each.reads,
             steps=work.steps, threads=math.prod(threads), registers=min(255, 24 + 2 * each.reads + count),
             parallel=count, around=beside / min(ROWS_SHARE, math.prod(tile[1:2])),
             spread=max([1, *(d for d, p in enumerate(points) if p > 1)]),
@@ -212,10 +212,12 @@ class Gemm(ExecutionModel):
 
     def grid(self, group: GroupOp, boxes: Sequence[Box]) -> tuple[int, int, int]:
         from tilefuse.execution.tile_grid import blocks_along
+        from tilefuse.lowering.abi import update_box
 
         assert group.update is not None
         sizes = GemmSchedule.expect(group.schedule).tile_sizes
-        pure = (boxes[0][d] for d in group.update.pure_dims)
+        box = update_box(group, boxes[0])
+        pure = (box[d] for d in group.update.pure_dims)
         return blocks_along([-(-extent // size) for (_, extent), size in zip(pure, sizes, strict=True)])
 
     def emit(self, group: GroupOp, model: PipelineModel, differing: Collection[SSAValue]) -> list[func.FuncOp]:

@@ -117,11 +117,11 @@ def _candidate(facts: GroupFacts, machine: Machine, schedule: GemmSchedule) -> G
         -(-n // s) for n, s in zip(work.domain, [*schedule.slice, *[1] * len(work.domain)], strict=False)
     )
     elements = [math.prod(o.extents) for o in found]
-    size, count = facts.model.nodes[facts.output].bytes, math.prod(schedule.points)
+    count = math.prod(schedule.points)
     loads = staged_loads(update, schedule)
     features = StagedFeatures(
         blocks=math.prod(-(-n // t) for n, t in zip(work.pure, tile, strict=True)),
-        bytes=math.prod(work.pure) * size * 2.0 + operand_bytes(facts),
+        bytes=math.prod(work.pure) * facts.ends_bytes + operand_bytes(facts),
         staged_bytes=float(sum(n * o.bytes for n, o in zip(elements, found, strict=True))),
         copies=sum(n / o.width / threads for n, o in zip(elements, found, strict=True)),
         operations=shared(update, schedule.points, schedule.unroll).operations, loads=loads, steps=float(work.steps),

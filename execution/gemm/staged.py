@@ -31,7 +31,9 @@ from tilefuse.execution.operands import operands
 from tilefuse.execution.staged_body import Offset, StagedBody
 from tilefuse.execution.staging import Slice, Staging, rows_are_contiguous, vectors_lie
 from tilefuse.lowering.emit import Num
+from tilefuse.lowering.reads import KernelBuffer
 from tilefuse.lowering.symbols import word
+from tilefuse.lowering.update_ends import Ends
 
 STORE_BYTES = 16
 
@@ -121,6 +123,9 @@ class _Staged(GemmKernel):
         for n in self.spans[self.last + 1 :]:
             slices = e.mul(slices, n)
         if isinstance(slices, int) and slices == 0:
+            with self._threads():
+                self._begin_all()
+                self._end_all()
             return
         with self._threads() as thread:
             self._begin_all()
@@ -283,15 +288,15 @@ class _Staged(GemmKernel):
         vector = self.schedule.run
         return [(p, self._at(point[::-1])) for p, point in enumerate(self.points) if p % vector == 0]
 
-    def _lies_well(self) -> SSAValue | None:
+    def _lies_well(self, buffers: Sequence[KernelBuffer]) -> SSAValue | None:
         """Whether vectors may lie where a thread's runs are, of all functions; None if there are no vectors."""
         e, vector = self.e, self.schedule.run
         if vector == 1 or vector & (vector - 1) or self.dims[0] != 0:
             return None
         found: SSAValue | None = None
         first = e.add(self.out.mins[0], self.starts[0])
-        for number in range(len(self.op.olds)):
-            buffer, element = self.old(number), self.element(number)
+        for buffer in buffers:
+            element = buffer.memref.type.element_type  # type: ignore[attr-defined]
             bytes = element_bytes(element) * vector
             if not rows_are_contiguous(buffer) or bytes > STORE_BYTES or element == i1:
                 return None
@@ -300,20 +305,24 @@ class _Staged(GemmKernel):
 
     def _begin_all(self) -> None:
         """Load what the sums start from."""
-        e, vector = self.e, self.schedule.run
+        e, vector, ends = self.e, self.schedule.run, Ends(self)
 
         def one_by_one() -> None:
             for p, point in enumerate(self.points):
-                self.begin(self.sums, [p], self._at(point[::-1]))
+                self.begin(self.sums, [p], self._at(point[::-1]), ends)
 
         def by_vectors() -> None:
             for p, at in self._runs():
                 for number, of in enumerate(self.sums):
-                    values = e.load_vector(self.old(number).memref, self._position(number, at), vector)
+                    index = self.old(number).index(ends.position(self.coordinates(at)), e)
+                    values = e.load_vector(self.old(number).memref, index, vector)
                     for v, value in enumerate(values):
                         e.store(value, of, [p + v])
 
-        lies_well = self._lies_well()
+        if self.initial is not None:
+            one_by_one()
+            return
+        lies_well = self._lies_well([self.old(number) for number in range(len(self.sums))])
         if lies_well is None:
             one_by_one()
         else:
@@ -330,12 +339,17 @@ class _Staged(GemmKernel):
                     self.end(self.sums, [p], at)
 
         def by_vectors() -> None:
+            ends = Ends(self)
             for p, at in self._runs():
-                for number, of in enumerate(self.sums):
-                    values = [e.load(of, [p + v]) for v in range(vector)]
-                    e.store_vector(values, self.old(number).memref, self._position(number, at))
+                run = []
+                for v in range(vector):
+                    here = self.coordinates([e.add(at[0], v), *at[1:]])
+                    run.append(ends.results(here, [e.load(of, [p + v]) for of in self.sums]))
+                for number, values in enumerate(zip(*run, strict=True)):
+                    index = ends.index(number, self.coordinates(at))
+                    e.store_vector(list(values), self.targets[number].memref, index)
 
-        lies_well = self._lies_well()
+        lies_well = self._lies_well(self.targets) if self.turn[:1] == (0,) else None
         if lies_well is None:
             one_by_one()
             return

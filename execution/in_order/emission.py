@@ -1,11 +1,13 @@
 """The kernel of an update: a thread per pure point, which goes over the reduction domain in order.
 
 It writes over the old functions, where they lie; the box of the new ones says over which pure points. Right for every
-update, whatever it reads and writes: pure points never see one another.
+update, whatever it reads and writes: pure points never see one another. Where stages stand beside the update, a pure
+point is a point of the functions, whose values the thread keeps.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 
 from xdsl.dialects import func
@@ -13,52 +15,94 @@ from xdsl.ir import SSAValue
 
 from tilefuse.dialects.img.combiners import combined
 from tilefuse.dialects.img.ops import SET, GroupOp
-from tilefuse.dialects.img.types import FuncType
+from tilefuse.dialects.img.types import storage_type
 from tilefuse.execution.in_order.attribute import InOrderSchedule
-from tilefuse.lowering.emit import Num
-from tilefuse.lowering.reads import KernelBuffer
+from tilefuse.lowering.emit import PRIVATE, Num
 from tilefuse.lowering.update_body import UpdateBody, UpdateFunction, domain_loops, pure_point
+from tilefuse.lowering.update_ends import Ends
 
 
 def update_kernel(group: GroupOp) -> func.FuncOp:
     """Emit the kernel of a group that holds an update."""
-    function, schedule = UpdateFunction(group), InOrderSchedule.expect(group.schedule)
-    where: dict[SSAValue, Num] = {}
+    schedule = InOrderSchedule.expect(group.schedule)
+    function = _Kept(group) if group.beside else UpdateFunction(group)
+    pure: dict[SSAValue, Num] = {}
     with ExitStack() as open_scopes:
-        pure_point(function, schedule.tile_sizes, where, open_scopes)
-        if domain_loops(function, where, open_scopes):
-            if schedule.points > 1:
-                _points_of_a_thread(function, schedule.points, where, open_scopes)
-            body = UpdateBody(function, where)
-            body.compute()
-            with function.e.when(body.predicate()):
-                _write(function, body)
+        pure_point(function, schedule.tile_sizes, pure, open_scopes)
+        if isinstance(function, _Kept):
+            function.keep(schedule.points)
+            with ExitStack() as points:
+                where = dict(pure)
+                function.point = _points_of_a_thread(function, schedule.points, where, points)
+                function.start(where)
+        with ExitStack() as loops:
+            where = dict(pure)
+            if domain_loops(function, where, loops):
+                point = _points_of_a_thread(function, schedule.points, where, loops)
+                if isinstance(function, _Kept):
+                    function.point = point
+                body = UpdateBody(function, where)
+                body.compute()
+                with function.e.when(body.predicate()):
+                    _write(function, body)
+        if isinstance(function, _Kept):
+            with ExitStack() as points:
+                where = dict(pure)
+                function.point = _points_of_a_thread(function, schedule.points, where, points)
+                function.store(where)
     return function.finished()
+
+
+class _Kept(UpdateFunction):
+    """The kernel of an update with stages beside it: a thread keeps the values of its points."""
+
+    point: Num = 0
+    """Which of these it is at."""
+
+    def keep(self, points: int) -> None:
+        """Make room for the values of so many points, inside the loops over threads."""
+        types = [storage_type(self.element(number)) for number in range(len(self.op.olds))]
+        self.kept = [self.e.alloca([points], type, PRIVATE, "kept") for type in types]
+
+    def start(self, where: Mapping[SSAValue, Num]) -> None:
+        """Set the values to what the point starts from."""
+        for value, of in zip(Ends(self).start(where), self.kept, strict=True):
+            self.e.store(value, of, [self.point])
+
+    def place(self, number: int, where: Sequence[Num]) -> tuple[SSAValue, list[Num]]:
+        return self.kept[number], [self.point]
+
+    def store(self, where: Mapping[SSAValue, Num]) -> None:
+        """Store what comes of the values."""
+        Ends(self).store(where, [self.e.load(of, [self.point]) for of in self.kept])
 
 
 def _points_of_a_thread(
     function: UpdateFunction, count: int, where: dict[SSAValue, Num], open_scopes: ExitStack
-) -> None:
-    """Open the loop over the points side by side, as far as the picture goes; `where` has the first."""
+) -> Num:
+    """Open the loop over the points side by side, as far as the picture goes; `where` has the first.
+
+    Gives the number of the point.
+    """
+    if count == 1:
+        return 0
     e, x, d = function.e, function.op.pure[0], function.op.pure_dims[0]
     first = where[x]
     end = e.sub(e.add(function.out.mins[d], function.out.extent(d, e)), first)
     point = open_scopes.enter_context(e.loop(e.min(end, count), "x", simd=True))
     where[x] = e.add(first, point)
+    return point
 
 
 def _write(function: UpdateFunction, body: UpdateBody) -> None:
     """Write the values of all functions, when all are computed."""
     e, op = function.e, function.op
     where = body.position()
-    written: list[tuple[SSAValue, KernelBuffer, list[Num]]] = []
+    written: list[tuple[SSAValue, SSAValue, list[Num]]] = []
     for number, (way, new) in enumerate(zip(op.combiners, body.terms(), strict=True)):
-        buffer = function.old(number)
-        index = buffer.index(where, e)
+        memref, index = function.place(number, where)
         if way != SET:
-            type = op.olds[number].type
-            assert isinstance(type, FuncType)
-            new = e.op(combined(way, type.element, e.load(buffer.memref, index), new))
-        written.append((new, buffer, index))
-    for new, buffer, index in written:
-        e.store(new, buffer.memref, index)
+            new = e.op(combined(way, function.element(number), e.load(memref, index), new))
+        written.append((new, memref, index))
+    for new, memref, index in written:
+        e.store(new, memref, index)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, ClassVar
 from xdsl.utils.exceptions import VerifyException
 
 from tilefuse.dialects.img.ops import UpdateOp, prints
-from tilefuse.execution.base import ByHand, Code, ExecutionModel
+from tilefuse.execution.base import ByHand, Code, ExecutionModel, group_error
 from tilefuse.execution.in_order.attribute import InOrderSchedule
 
 if TYPE_CHECKING:
@@ -38,12 +38,16 @@ class InOrder(ExecutionModel):
     name = "in_order"
     schedule = InOrderSchedule
     runs: ClassVar = UpdateOp
+    computes_beside = True
 
     def legal(self, facts: GroupFacts) -> str | None:
-        return None
+        return facts.why_not_by_points
 
     def candidates(self, facts: GroupFacts, machine: Machine, wishes: Wishes) -> Iterator[Candidate]:
         from tilefuse.execution.candidate import Candidate
+
+        if self.legal(facts) is not None:
+            return
         from tilefuse.execution.features import predict
         from tilefuse.execution.in_order.features import InOrderFeatures
 
@@ -68,14 +72,23 @@ class InOrder(ExecutionModel):
         points = candidate.tile[0] // candidate.threads[0] if candidate.tile else 1
         group.schedule = InOrderSchedule(threads=candidate.threads, points=points)
 
+    def check(self, group: GroupOp, model: PipelineModel) -> None:
+        from tilefuse.execution.facts import GroupFacts
+
+        super().check(group, model)
+        if (reason := self.legal(GroupFacts.of(group, model))) is not None:
+            raise group_error(group, reason)
+
     def code(self, group: GroupOp, model: PipelineModel, *, warps: bool) -> Code:
         return Code(len(group.output.body.block.ops), group.sym_name.data)
 
     def grid(self, group: GroupOp, boxes: Sequence[Box]) -> tuple[int, int, int]:
         from tilefuse.execution.tile_grid import blocks_along
+        from tilefuse.lowering.abi import update_box
 
         assert group.update is not None
-        pure = (boxes[0][d] for d in group.update.pure_dims)
+        box = update_box(group, boxes[0])
+        pure = (box[d] for d in group.update.pure_dims)
         tile = InOrderSchedule.expect(group.schedule).tile_sizes
         return blocks_along([-(-extent // count) for (_, extent), count in zip(pure, tile, strict=True)])
 

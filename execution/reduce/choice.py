@@ -173,5 +173,4 @@ def _bytes(facts: GroupFacts, work: UpdateWork, across: bool) -> tuple[float, fl
         apart = moves and not lies_well
         total += min(points, touched) * (max(node.bytes, SECTOR) if apart else node.bytes)
         scattered += LANES / 4 if apart else 0.0
-    result = nodes[facts.output]
-    return total + 2.0 * math.prod(work.pure) * result.bytes, scattered
+    return total + math.prod(work.pure) * facts.ends_bytes, scattered

@@ -23,7 +23,8 @@ from tilefuse.execution.reduce.folding import Accumulators, Values, folds_of
 from tilefuse.execution.reduce.memory import TICKETS, partial_name, workspaces
 from tilefuse.execution.reduce.traversal import Traversal
 from tilefuse.lowering.emit import SHARED, Num
-from tilefuse.lowering.update_body import UpdateBody, UpdateFunction, wide_reads
+from tilefuse.lowering.update_body import UpdateFunction, wide_reads
+from tilefuse.lowering.update_ends import Ends
 
 _UNROLL = 8
 """Partial results that a thread loads at once."""
@@ -281,10 +282,10 @@ class _Kernel:
         e = self.e
         pure, inside = self._pure(place)
         with e.when(inside):
-            position = UpdateBody(self.function, pure).position()
+            ends = Ends(self.function)
+            found = ends.start(pure)
             for fold, total in zip(self.folds, values, strict=True):
-                buffers = [self.function.old(n) for n in fold.functions]
-                where = [(b.memref, b.index(position, e)) for b in buffers]
-                new = fold.onto([e.load(*at) for at in where], total)
-                for value, at in zip(new, where, strict=True):
-                    e.store(value, *at)
+                new = fold.onto([found[n] for n in fold.functions], total)
+                for n, value in zip(fold.functions, new, strict=True):
+                    found[n] = value
+            ends.store(pure, found)

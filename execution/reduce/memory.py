@@ -11,6 +11,7 @@ from tilefuse.dialects.img.ops import GroupOp
 from tilefuse.dialects.img.types import element_bytes
 from tilefuse.execution.reduce.attribute import ReduceSchedule
 from tilefuse.execution.reduce.folding import carried_types
+from tilefuse.lowering.abi import update_box
 from tilefuse.lowering.workspaces import Call, Workspace
 
 TICKETS = "tickets"
@@ -30,7 +31,7 @@ def workspaces(group: GroupOp) -> Sequence[Workspace]:
         return ()
 
     def tiles(call: Call) -> Sequence[int]:
-        box = call.boxes[group.funcs[0]]
+        box = update_box(group, call.boxes[group.funcs[0]])
         pure = (box[d][1] for d in update.pure_dims)
         return (math.prod(-(-n // size) for n, size in zip(pure, schedule.tile_sizes, strict=True)),)
 

@@ -35,6 +35,7 @@ class Reduce(ExecutionModel):
     name = "reduce"
     schedule = ReduceSchedule
     runs: ClassVar = UpdateOp
+    computes_beside = True
 
     def legal(self, facts: GroupFacts) -> str | None:
         from tilefuse.analysis.updates import Axis, WriteMap
@@ -48,7 +49,7 @@ class Reduce(ExecutionModel):
             return "points of its domain are written at several places"
         if any(isinstance(n.owner, arith.ConstantOp) and n.owner.value.value.data <= 0 for n in op.extents):  # type: ignore[union-attr]
             return "its domain has no points"
-        return None
+        return facts.why_not_by_points
 
     def candidates(self, facts: GroupFacts, machine: Machine, wishes: Wishes) -> Iterator[Candidate]:
         from tilefuse.execution.reduce.choice import reduce_candidates
@@ -85,10 +86,12 @@ class Reduce(ExecutionModel):
 
     def grid(self, group: GroupOp, boxes: Sequence[Box]) -> tuple[int, int, int]:
         from tilefuse.execution.tile_grid import blocks_along
+        from tilefuse.lowering.abi import update_box
 
         schedule, update = ReduceSchedule.expect(group.schedule), group.update
         assert update is not None
-        pure = (boxes[0][d][1] for d in update.pure_dims)
+        box = update_box(group, boxes[0])
+        pure = (box[d][1] for d in update.pure_dims)
         x, y, z = blocks_along([-(-n // size) for n, size in zip(pure, schedule.tile_sizes, strict=True)])
         return x, y, z * schedule.split
 

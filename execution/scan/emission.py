@@ -23,6 +23,7 @@ from tilefuse.lowering.emit import PRIVATE, Num
 from tilefuse.lowering.shared_body import SharedBody
 from tilefuse.lowering.symbols import word
 from tilefuse.lowering.update_body import UpdateFunction
+from tilefuse.lowering.update_ends import Ends
 
 _Where = dict[SSAValue, Num]
 
@@ -46,11 +47,16 @@ class ScanKernel(UpdateFunction):
 
     def emit(self) -> func.FuncOp:
         """The whole function."""
-        if isinstance(self.steps, int) and self.steps <= 0:
+        nothing = isinstance(self.steps, int) and self.steps <= 0
+        if nothing and self.finish is None:
             return self.finished()
         with ExitStack() as open_scopes:
             where, rest = self._line(open_scopes)
-            if self.schedule.width > 1 and self.recurrence.dim == 0:
+            if self.finish is not None:
+                self._others_of_all(where, rest)
+            if nothing:
+                pass
+            elif self.schedule.width > 1 and self.recurrence.dim == 0:
                 self._rows_together(where, rest)
             elif self.schedule.width > 1:
                 self._lines_together(where, rest)
@@ -204,12 +210,48 @@ class ScanKernel(UpdateFunction):
                     assert before is not None
                     value = e.select(counts, value, before)
                 new.append(value)
+            self._store(where, new)
             for number, value in enumerate(new):
-                e.store(value, self.old(number).memref, self._position(number, where))
                 last[number] = [value, *last[number][:-1]]
         for of, values in zip(kept, last, strict=True):
             for back, value in enumerate(values):
                 e.store(value, of, [back, *lane])
+
+    def _store(self, where: _Where, values: Sequence[SSAValue]) -> None:
+        """Store what a step gives: where the functions lie, or what comes of it, as far as that is asked for."""
+        e = self.e
+        if self.finish is None:
+            for number, value in enumerate(values):
+                e.store(value, self.old(number).memref, self._position(number, where))
+            return
+        ends, dim = Ends(self), self.recurrence.dim
+        position = ends.position(where)
+        with e.when(e.within(e.sub(position[dim], self.out.mins[dim]), self.out.extent(dim, e))):
+            ends.store_at(position, values)
+
+    def _others_of_all(self, where: _Where, rest: Num) -> None:
+        """Store what comes of the points that no step writes, of all lines of a thread."""
+        e = self.e
+        width = self.schedule.width
+        with e.loop(e.min(rest, width) if width > 1 else 1, "i") as i:
+            firsts = [line.coordinate for line in self.recurrence.lines[:1]]
+            self._store_others(where | {first: e.add(where[first], i) for first in firsts})
+
+    def _store_others(self, line: _Where) -> None:
+        """Store what comes of the points of a line that no step writes: they stay as they were."""
+        e, along, dim = self.e, self.recurrence.along, self.recurrence.dim
+        ends = Ends(self)
+        first, last = (ends.position(line | {along: e.add(self.low, k)}) for k in (0, e.sub(e.max(self.steps, 0), 1)))
+        if not self.recurrence.goes_up:
+            first, last = last, first
+        low = self.out.mins[dim]
+        end = e.add(low, self.out.extent(dim, e))
+        for begin, stop in ((low, e.min(first[dim], end)), (e.max(e.add(last[dim], 1), low), end)):
+            with e.loop(e.max(e.sub(stop, begin), 0), "other") as i:
+                position = [*first[:dim], e.add(begin, i), *first[dim + 1 :]]
+                olds = [self.old(number) for number in range(len(self.op.olds))]
+                inner = Ends(self)
+                inner.store_at(position, [e.load(old.memref, old.index(position, e)) for old in olds])
 
     def _standing(self, number: int, where: _Where) -> SSAValue | None:
         """Load the old value where a step writes, if it is needed."""

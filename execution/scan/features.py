@@ -20,6 +20,8 @@ STORE_US = 0.002
 """Microseconds of a step that is stored by way of shared memory."""
 CPU_STEP_US = 0.001
 CPU_CHAIN_US = 0.0001
+LINES_USE = 0.8
+"""Share of memory's rate that lines side by side have which load for themselves, not by copies that run beside."""
 SECTOR_USE = 0.7
 """Share of a sector that is used while lanes lie along the lines: each has sectors of its own."""
 
@@ -59,7 +61,7 @@ class ScanFeatures(Roofline):
         # a sector has eight steps of a line along x
         waits = self.steps / max(self.unroll, 8 if self.is_along_rows else 1)
         chain = rounds * (self.steps * self.chain * CHAIN_US + waits * MEMORY_US)
-        return max(memory / (SECTOR_USE if self.is_along_rows else 1.0), compute, chain) + machine.launch_us
+        return max(memory / (SECTOR_USE if self.is_along_rows else LINES_USE), compute, chain) + machine.launch_us
 
 
 @dataclass(frozen=True)

@@ -54,18 +54,23 @@ class Scan(ExecutionModel):
     name = "scan"
     schedule = ScanSchedule
     runs: ClassVar = UpdateOp
+    computes_beside = True
 
     def legal(self, facts: GroupFacts) -> str | None:
         from tilefuse.analysis.recurrence import recurrence
 
         found = recurrence(facts.update)
-        return found if isinstance(found, str) else None
+        if isinstance(found, str):
+            return found
+        if facts.beside and not all(line.is_pure for line in found.lines):
+            return "a stage stands behind it, and not all its lines are pure coordinates"
+        return None
 
     def candidates(self, facts: GroupFacts, machine: Machine, wishes: Wishes) -> Iterator[Candidate]:
         from tilefuse.analysis.recurrence import recurrence
 
         found = recurrence(facts.update)
-        if isinstance(found, str):
+        if isinstance(found, str) or self.legal(facts) is not None:
             return
         rank = len(found.lines)
         if not machine.is_gpu:
@@ -90,7 +95,7 @@ class Scan(ExecutionModel):
             schedule = ScanSchedule(threads=threads, unroll=unroll, slice=steps, buffers=buffers, rows=ROWS)
             if unroll * len(update.body.block.ops) > MOST_WRITTEN:
                 continue
-            if scan_shared_bytes(update, found, schedule) <= STATIC_SHARED_LIMIT:
+            if scan_shared_bytes(update, found, facts.turn, schedule) <= STATIC_SHARED_LIMIT:
                 yield self._candidate(facts, machine, found, threads, 1, unroll, schedule)
 
     def _lie_well(self, found: Recurrence) -> bool:
@@ -123,7 +128,8 @@ class Scan(ExecutionModel):
             blocks=math.prod(-(-n // t) for n, t in zip(lines, tile, strict=True)),
             bytes=float(count * (each + 2 * nodes[facts.output].bytes * len(update.olds))),
             instructions=work.instructions, steps=float(steps), chain=float(len(update.body.block.ops)),
-            lines=float(math.prod(lines)), unroll=unroll, width=width, is_along_rows=goes_along_rows(update, found),
+            lines=float(math.prod(lines)), unroll=unroll, width=width,
+            is_along_rows=goes_along_rows(update, found, facts.turn),
             slice=staged.slice if staged else 0, buffers=staged.buffers if staged else 1,
         )  # fmt: skip
         return ScanCandidate(self.name, tile, threads, unroll, {}, features, predict(features, machine), staged=staged)
@@ -155,9 +161,10 @@ class Scan(ExecutionModel):
         from tilefuse.execution.facts import GroupFacts
 
         super().check(group, model)
-        found = recurrence(GroupFacts.of(group, model).update)
-        if isinstance(found, str):
-            raise NotFusable(found)
+        facts = GroupFacts.of(group, model)
+        found = recurrence(facts.update)
+        if isinstance(found, str) or (reason := self.legal(facts)) is not None:
+            raise NotFusable(found if isinstance(found, str) else reason)
         threads = ScanSchedule.expect(group.schedule).lines
         if len(threads) != len(found.lines):
             raise NotFusable(f"there are {len(found.lines)} line coordinates, but threads along {len(threads)}")
@@ -183,12 +190,14 @@ class Scan(ExecutionModel):
         from tilefuse.analysis.recurrence import Recurrence, recurrence
         from tilefuse.analysis.updates import UpdateFacts
         from tilefuse.execution.tile_grid import blocks_along
+        from tilefuse.lowering.abi import update_box
 
         assert group.update is not None
         found = recurrence(UpdateFacts(group.update))
         assert isinstance(found, Recurrence)
         sizes = ScanSchedule.expect(group.schedule).tile_sizes
-        return blocks_along([-(-boxes[0][line.dim][1] // size) for line, size in zip(found.lines, sizes, strict=True)])
+        box = update_box(group, boxes[0])
+        return blocks_along([-(-box[line.dim][1] // size) for line, size in zip(found.lines, sizes, strict=True)])
 
     def emit(self, group: GroupOp, model: PipelineModel, differing: Collection[SSAValue]) -> list[func.FuncOp]:
         from tilefuse.execution.scan.emission import scan_kernel
@@ -206,4 +215,4 @@ def _shared_bytes(group: GroupOp) -> int:
     assert group.update is not None
     found = recurrence(UpdateFacts(group.update))
     assert isinstance(found, Recurrence)
-    return scan_shared_bytes(group.update, found, ScanSchedule.expect(group.schedule))
+    return scan_shared_bytes(group.update, found, group.turn, ScanSchedule.expect(group.schedule))

@@ -50,24 +50,24 @@ def scan_operands(update: UpdateOp, found: Recurrence, schedule: ScanSchedule) -
     return operands(update, sizes, 0, own, standing)
 
 
-def is_turned(found: Recurrence) -> bool:
-    """Whether lines lie along the rows of memory, so that their results are stored by way of shared memory."""
-    return found.dim == 0
+def is_turned(found: Recurrence, turn: Sequence[int]) -> bool:
+    """Whether lines lie along the rows of what is stored, so that their results go by way of shared memory."""
+    return turn[found.dim] == 0
 
 
-def goes_along_rows(update: UpdateOp, found: Recurrence) -> bool:
+def goes_along_rows(update: UpdateOp, found: Recurrence, turn: Sequence[int]) -> bool:
     """Whether lines go along the rows of what they write, or of what they read."""
     first = found.lines[0].coordinate if found.lines else None
     along = [o.axes[0].terms for o in operands(update, {}, 0)]
-    return is_turned(found) or any(found.along in terms and first not in terms for terms in along)
+    return is_turned(found, turn) or any(found.along in terms and first not in terms for terms in along)
 
 
-def scan_shared_bytes(update: UpdateOp, found: Recurrence, schedule: ScanSchedule) -> int:
+def scan_shared_bytes(update: UpdateOp, found: Recurrence, turn: Sequence[int], schedule: ScanSchedule) -> int:
     """Shared memory of a block."""
     if not schedule.slice:
         return 0
     each = [o.elements * o.bytes * schedule.buffers for o in scan_operands(update, found, schedule)]
-    if is_turned(found):
+    if is_turned(found, turn):
         row = schedule.lines[0] * (schedule.slice + 1)
         each += [row * element_bytes(old.type.element) for old in update.olds]  # type: ignore[attr-defined]
     return sum(-(-n // 16) * 16 for n in each)
@@ -89,7 +89,7 @@ class _Staged(ScanKernel):
     def emit(self) -> func.FuncOp:
         """The whole function."""
         e = self.e
-        if isinstance(self.steps, int) and self.steps <= 0:
+        if isinstance(self.steps, int) and self.steps <= 0 and self.finish is None:
             return self.finished()
         with ExitStack() as open_scopes:
             counts = [
@@ -109,7 +109,7 @@ class _Staged(ScanKernel):
             self.lines = rest
             found = scan_operands(self.op, self.recurrence, self.schedule)
             self.staging = Staging(self, found, self.schedule.buffers, self.threads)
-            if is_turned(self.recurrence):
+            if is_turned(self.recurrence, self.turn):
                 shape = [self.width, self.schedule.slice + 1]
                 types = [self.old(n).memref.type.element_type for n in range(len(self.op.olds))]  # type: ignore[attr-defined]
                 self.results = [e.alloca(shape, t, SHARED, "results") for t in types]
@@ -132,6 +132,11 @@ class _Staged(ScanKernel):
         self.count = e.max(self.steps, 0)
         slices = e.ceildiv(self.count, self.schedule.slice)
         self.kept = self._kept(depth)
+        if self.finish is not None:
+            with self._thread() as thread, e.when(e.compare("slt", thread, self.lines)):
+                self._store_others(self._line_of(thread))
+        if isinstance(slices, int) and slices == 0:
+            return
         with self._thread() as thread:
             with e.when(e.compare("slt", thread, self.lines)):
                 for back in range(depth):
@@ -258,11 +263,11 @@ class _Staged(ScanKernel):
                 assert before is not None
                 value = e.select(counts, value, before)
             new.append(value)
+        if not self.results:
+            self._store(at, new)
         for number, value in enumerate(new):
             if self.results:
                 e.store(value, self.results[number], place)
-            else:
-                e.store(value, self.old(number).memref, self._position(number, at))
             last[number] = [value, *last[number][:-1]]
 
     def _store_results(self, number: Num, thread: Num) -> None:
@@ -276,5 +281,4 @@ class _Staged(ScanKernel):
                     first: e.add(self.where[first], line),
                     along: e.add(e.add(self.low, start), step),
                 }
-                for n, array in enumerate(self.results):
-                    e.store(e.load(array, [line, step]), self.old(n).memref, self._position(n, at))
+                self._store(at, [e.load(array, [line, step]) for array in self.results])

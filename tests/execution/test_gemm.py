@@ -24,12 +24,13 @@ PICTURE = np.random.default_rng(3).integers(0, 256, (9, 11), dtype=np.uint8)
 
 def _sum(seed: int):
     """A Func with one reduction, the arguments of a call, and the schedule of its update."""
-    rng = random.Random(seed)
+    rng, beside = random.Random(seed), random.Random(f"beside {seed}")
     rank, dims = rng.randint(1, 3), rng.randint(1, 3)
     x = [hl.Var(n) for n in "xyz"[:rank]]
-    image, extent = hl.ImageParam(hl.UInt(8), 2, "image"), hl.Param(hl.Int(32), "extent")
-    kinds = [hl.BoundaryConditions.repeat_edge, hl.BoundaryConditions.mirror_interior]
-    edge = rng.choice([*kinds, lambda f: hl.BoundaryConditions.constant_exterior(f, 7)])(image)
+    picture = beside.choice([PICTURE, PICTURE.astype(np.float32)])
+    image = hl.ImageParam(hl.UInt(8) if picture is PICTURE else hl.Float(32), 2, "image")
+    extent = hl.Param(hl.Int(32), "extent")
+    edge = _edge(rng, beside, image)
     of_run_time = rng.random() < 0.4
     spans = [(rng.randint(-2, 2), rng.choice([1, 2, 3, 5] if of_run_time else [0, 1, 2, 3, 5])) for _ in range(dims)]
     r = hl.RDom([(low, extent if of_run_time and not d else n) for d, (low, n) in enumerate(spans)])
@@ -50,7 +51,8 @@ def _sum(seed: int):
     type = rng.choice([hl.Int(32), hl.UInt(16), hl.Float(32), hl.Float(64)])
     term = hl.cast(type, read()) * hl.cast(type, read()) if rng.random() < 0.7 else hl.cast(type, read() + over[0])
     f = hl.Func("f")
-    f[tuple(x)] = hl.cast(type, rng.randint(0, 3) + (extent if of_run_time else 0))
+    start = rng.randint(0, 3) + (extent if of_run_time else 0)
+    f[tuple(x)] = hl.cast(type, start + (edge[x[0], x[-1] + 1] if beside.random() < 0.5 else 0))
     at = tuple(x)
     match rng.choice(["add", "add", "add", "mul", "max", "min"]):
         case "add":
@@ -61,7 +63,7 @@ def _sum(seed: int):
             f[at] = hl.max(f[at], term)
         case "min":
             f[at] = hl.min(f[at], term)
-    arguments = {"image": PICTURE, "sizes": [rng.randint(1, 21) for _ in range(rank)]}
+    arguments = {"image": picture, "sizes": [rng.randint(1, 21) for _ in range(rank)]}
     if of_run_time:
         arguments["extent"] = rng.choice([-1, 0, 1, 2, 5])
     threads = [rng.choice([1, 2, 4, 8]), *(rng.choice([1, 2]) for _ in range(rank - 1))]
@@ -69,7 +71,23 @@ def _sum(seed: int):
     sizes = tuple(t * p for t, p in zip(threads, points, strict=True))
     if not next(op for op in hl.Pipeline(f).to_module().walk() if isinstance(op, UpdateOp)).domain:
         pytest.skip("a domain of no points that is known to be one leaves no reduction")
-    return f, arguments, Tile(shape="gemm", sizes=sizes, threads=tuple(threads), vector=rng.choice([1, 2, 3]))
+    tile = Tile(shape="gemm", sizes=sizes, threads=tuple(threads), vector=rng.choice([1, 2, 3]))
+    if beside.random() < 0.5:
+        return f, arguments, tile
+    finish = hl.Func("finish")
+    finish[at] = hl.cast(beside.choice([hl.Int(16), hl.Float(32)]), f[at]) + hl.cast(hl.Int(16), edge[x[-1], 1])
+    return finish, arguments, tile
+
+
+def _edge(rng: random.Random, beside: random.Random, image: hl.ImageParam):
+    """The picture under a boundary; or what is computed of it, as wide as needed, under a boundary for rows alone."""
+    kinds = [hl.BoundaryConditions.repeat_edge, hl.BoundaryConditions.mirror_interior]
+    make = rng.choice([*kinds, lambda f, *box: hl.BoundaryConditions.constant_exterior(f, 7, *box)])
+    if beside.random() < 0.6:
+        return make(image)
+    wide, i, j = hl.Func("wide"), hl.Var("i"), hl.Var("j")
+    wide[i, j] = hl.f32(hl.BoundaryConditions.repeat_edge(image)[i, j]) / 2
+    return make(wide, [(hl.Expr(), hl.Expr()), (1, 5)])
 
 
 def _without_unrolling(passes):
@@ -142,7 +160,9 @@ def test_random_reductions_on_gpu(seed):
     func, arguments, tile = _sum(seed)
     expected = hl.Pipeline(func).compile("reference")(**arguments)
     cupy = pytest.importorskip("cupy")
-    found = _program(func, tile, "cuda", standard_passes("h200"))(**arguments | {"image": cupy.asarray(PICTURE)})
+    found = _program(func, tile, "cuda", standard_passes("h200"))(
+        **arguments | {"image": cupy.asarray(arguments["image"])}
+    )
     np.testing.assert_array_equal(found.get(), expected)
 
 

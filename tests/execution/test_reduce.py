@@ -35,8 +35,8 @@ def compiled(request, monkeypatch, tmp_path):
 
 def schedules(program):
     """The schedules of updates."""
-    groups = re.findall(r"schedule (#schedule[^>]*>)[^{]*(?:{[^{}]*} )?{\n *%\S+ = img.(\w+)", program.ir("tile"))
-    return [schedule for schedule, kind in groups if kind == "update"]
+    groups = program.ir("tile").split("img.group")[1:]
+    return [re.findall(r"schedule (#schedule[^>]*>)", text)[0] for text in groups if "img.update" in text]
 
 
 def check(program, funcs, *arguments, **options):

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import (
     StringAttr,
 )
-from xdsl.ir import Attribute, Region
+from xdsl.ir import Attribute, Operation, Region
 from xdsl.irdl import (
     IRDLOperation,
     irdl_op_definition,
@@ -26,8 +26,8 @@ from xdsl.utils.exceptions import VerifyException
 
 from tilefuse.dialects.img.ops.boundary import BoundaryOp
 from tilefuse.dialects.img.ops.parents import in_pipeline
-from tilefuse.dialects.img.ops.stage import StageOp, YieldOp, parse_attribute_of
-from tilefuse.dialects.img.ops.update import Definition, UpdateOp
+from tilefuse.dialects.img.ops.stage import ReadOp, StageOp, YieldOp, parse_attribute_of
+from tilefuse.dialects.img.ops.update import Definition, UpdateOp, stands_alone
 from tilefuse.dialects.img.schedule import ScheduleAttr
 from tilefuse.dialects.img.types import FuncType
 from tilefuse.dialects.naming import value_name
@@ -50,8 +50,21 @@ class GroupOp(IRDLOperation):
     ```
     The stages whose functions are yielded are stored; the others stay inside. The last stage that is stored is the
     group's anchor: the schedule's tile is in its coordinates, and what a tile stores of another stage follows from how
-    reads relate the two (`analysis/regions.py`). An update is alone in its group; the schedule's tile is then in its
-    pure coordinates.
+    reads relate the two (`analysis/regions.py`).
+
+    A group may hold an update in place of all that; the schedule's tile is then in its pure coordinates. Beside it may
+    stand the one stage that reads what it gives, at its own point or a transposed one; and the stage that gives all of
+    its old functions, and nothing else, if all dimensions of the update are pure coordinates. Both are computed where
+    the update is, point by point:
+
+    ```
+    %relu = img.group "conv" {
+      %conv0 = img.stage "conv" (%c, %x) -> f32 { ... the bias ... }
+      %conv1 = img.update "conv_update" (%c, %x) over (%r in [%lo, %n]) of (%sum = %conv0 : ...) combine [add] { ... }
+      %relu = img.stage "relu" (%c, %x) -> f32 { %v = img.read %conv1[%c, %x] ... }
+      img.yield %relu : !img.func<2xf32>
+    }
+    ```
     """
 
     name = "img.group"
@@ -81,9 +94,33 @@ class GroupOp(IRDLOperation):
 
     @property
     def update(self) -> UpdateOp | None:
-        """The update that the group holds, if it does not hold stages."""
+        """The update that the group holds, if it is not one of stages alone."""
+        return next((op for op in self.body.block.ops if isinstance(op, UpdateOp)), None)
+
+    @property
+    def initial(self) -> StageOp | None:
+        """The stage beside an update that gives its old functions."""
+        op = self.body.block.first_op
+        return op if self.update is not None and isinstance(op, StageOp) else None
+
+    @property
+    def finish(self) -> StageOp | None:
+        """The stage beside an update that reads what it gives, and is stored in its place."""
         op = self.yield_op.values[0].owner
-        return op if isinstance(op, UpdateOp) else None
+        return op if self.update is not None and isinstance(op, StageOp) else None
+
+    @property
+    def turn(self) -> tuple[int, ...]:
+        """Per dimension of the update, that of its group's results in which the same point lies."""
+        assert self.update is not None
+        finish = self.finish
+        turns = (turn_of(u.operation, finish) for f in self.update.funcs for u in f.uses) if finish is not None else ()
+        return next((turn for turn in turns if turn is not None), tuple(range(self.update.rank)))
+
+    @property
+    def beside(self) -> list[StageOp]:
+        """The stages beside an update."""
+        return [stage for stage in (self.initial, self.finish) if stage is not None]
 
     @property
     def output(self) -> Definition:
@@ -108,7 +145,7 @@ class GroupOp(IRDLOperation):
 
     @property
     def definitions(self) -> list[Definition]:
-        """The stages, or the update."""
+        """All stages, and the update if there is one, producers first."""
         return [op for op in self.body.block.ops if isinstance(op, Definition)]
 
     @classmethod
@@ -152,8 +189,8 @@ class GroupOp(IRDLOperation):
         for op in self.body.block.ops:
             if not isinstance(op, StageOp | UpdateOp | BoundaryOp | YieldOp):
                 raise VerifyException(f"group '{name}': {op.name} cannot stand in a group")
-            if isinstance(op, UpdateOp) and len(self.body.block.ops) != 2:
-                raise VerifyException(f"group '{name}': update '{op.sym_name.data}' needs a group of its own")
+        if self.update is not None:
+            self._verify_beside(self.update)
         output = self.output
         rank = len(output.pure) if isinstance(output, UpdateOp) else output.rank
         tile = None if self.schedule is None else self.schedule.tile_sizes
@@ -162,3 +199,37 @@ class GroupOp(IRDLOperation):
                 f"group '{name}': the schedule tiles {len(tile)} dimensions, "
                 f"{'update' if self.update else 'stage'} '{output.sym_name.data}' has {rank}"
             )
+
+    def _verify_beside(self, update: UpdateOp) -> None:
+        """Check what stands beside an update: its old functions, and what alone reads it, point by point."""
+        what = f"group '{self.sym_name.data}': update '{update.sym_name.data}'"
+        others = [op for op in self.body.block.ops if not isinstance(op, YieldOp) and op is not update]
+        if others != self.beside:
+            raise VerifyException(
+                f"{what} stands with no more than a stage that gives its old functions, and one behind it that reads it"
+            )
+        if self.initial is not None:
+            if len(update.pure) != update.rank:
+                raise VerifyException(
+                    f"{what} has dimensions that are no pure coordinates, so no stage stands before it"
+                )
+            used = [u.operation for f in self.initial.funcs for u in f.uses]
+            if any(old.owner is not self.initial for old in update.olds) or any(op is not update for op in used):
+                raise VerifyException(f"{what}: '{self.initial.sym_name.data}' gives its old functions, and no more")
+        if self.finish is None:
+            return
+        turns = {turn_of(use.operation, self.finish) for f in update.funcs for use in f.uses}
+        if None in turns or len(turns) > 1:
+            raise VerifyException(
+                f"{what}: stage '{self.finish.sym_name.data}' alone reads it, at its own point or a transposed one"
+            )
+
+
+def turn_of(op: Operation, stage: StageOp) -> tuple[int, ...] | None:
+    """The dimension of a stage that each index of a read in its body is, where these are all dimensions; else None."""
+    if not isinstance(op, ReadOp) or op.parent_op() is not stage:
+        return None
+    of = {arg: d for d, arg in enumerate(stage.body.block.args)}
+    alone = stands_alone(op.map.data, list(op.indices))
+    turn = tuple(of[v] for v in alone if v in of)  # type: ignore[index]
+    return turn if len(alone) == len(turn) == len({*turn}) == stage.rank else None

@@ -161,15 +161,34 @@ img.pipeline @p {
 
 img.pipeline @p {
   %f = img.input "f" : !img.func<2xf32>
-  // expected-error @below {{group 'g': update 'g' needs a group of its own}}
+  // expected-error @below {{group 'g': update 'g' has dimensions that are no pure coordinates, so no stage stands before it}}
   %g = img.group "g" {
     %s = img.stage "s" (%x, %y) -> f32 {
       %v = img.read %f[%x, %y] : !img.func<2xf32>
       img.yield %v : f32
     }
-    %g = img.update "g" (%x, %y) of (%c = %s : !img.func<2xf32>) {
+    %g = img.update "g" (%x) of (%c = %s : !img.func<2xf32>) {
+      %v = img.read %f[%x, 0] : !img.func<2xf32>
+      img.write %v at [%x, 1] : f32
+    }
+    img.yield %g : !img.func<2xf32>
+  } : !img.func<2xf32>
+  img.return "g" = %g : !img.func<2xf32>
+}
+
+// -----
+
+img.pipeline @p {
+  %f = img.input "f" : !img.func<2xf32>
+  // expected-error @below {{group 'g': update 'u': stage 'g' alone reads it, at its own point or a transposed one}}
+  %g = img.group "g" {
+    %u = img.update "u" (%x, %y) of (%c = %f : !img.func<2xf32>) {
       %v = img.read %c[%x, %y] : !img.func<2xf32>
       img.write %v at [%x, %y] : f32
+    }
+    %g = img.stage "g" (%x, %y) -> f32 {
+      %v = img.read %u[%x - 1, %y] : !img.func<2xf32>
+      img.yield %v : f32
     }
     img.yield %g : !img.func<2xf32>
   } : !img.func<2xf32>

@@ -1,0 +1,75 @@
+"""What the points of an update start from, and what is stored of them: here stand the stages beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from xdsl.ir import SSAValue
+
+from tilefuse.dialects.img.ops import StageOp
+from tilefuse.lowering.emit import Num
+from tilefuse.lowering.shared_body import SharedBody
+from tilefuse.lowering.update_body import UpdateFunction
+
+
+class Ends:
+    """The first and last values of points in a straight piece of code.
+
+    A point is where its pure coordinates say: there the update has read nothing of other points. What several points
+    read of the same is loaded once.
+    """
+
+    def __init__(self, function: UpdateFunction):
+        self.function, self.e = function, function.e
+        self.initial = None if function.initial is None else SharedBody(function, function.initial)
+        self.finish = None if function.finish is None else SharedBody(function, function.finish)
+
+    def start(self, where: Mapping[SSAValue, Num]) -> list[SSAValue]:
+        """The values of all functions before the first step, at pure coordinates."""
+        function, position = self.function, self.position(where)
+        if self.initial is None:
+            places = (self.function.old(number) for number in range(len(function.op.olds)))
+            return [self.e.load(p.memref, p.index(position, self.e)) for p in places]
+        stage = self.initial.of
+        assert isinstance(stage, StageOp)
+        found = self.initial.results(dict(zip(stage.body.block.args, position, strict=True)))
+        of: dict[SSAValue, SSAValue] = dict(zip(stage.funcs, found, strict=True))
+        return [of[old] for old in function.op.olds]
+
+    def results(self, where: Mapping[SSAValue, Num], values: Sequence[SSAValue]) -> list[SSAValue]:
+        """What is stored of a point, where the last step has left these values."""
+        return self._results_at(self.position(where), values)
+
+    def _results_at(self, position: Sequence[Num], values: Sequence[SSAValue]) -> list[SSAValue]:
+        if self.finish is None:
+            return list(values)
+        stage = self.finish.of
+        of: dict[SSAValue, SSAValue] = dict(zip(self.function.op.funcs, values, strict=True))
+        here: dict[SSAValue, Num] = dict(zip(stage.body.block.args, self._turned(position), strict=True))
+        found = self.finish.results(here, lambda read: of[read.source])
+        by_result: dict[SSAValue, SSAValue] = dict(zip(stage.funcs, found, strict=True))
+        return [by_result[f] for f in self.function.group.yield_op.values]
+
+    def index(self, number: int, where: Mapping[SSAValue, Num]) -> list[Num]:
+        """Where result `number` of a point lies in memory."""
+        return self.function.targets[number].index(self._turned(self.position(where)), self.e)
+
+    def store(self, where: Mapping[SSAValue, Num], values: Sequence[SSAValue]) -> None:
+        """Store what a point has after the last step."""
+        self.store_at(self.position(where), values)
+
+    def store_at(self, position: Sequence[Num], values: Sequence[SSAValue]) -> None:
+        """Store what comes of a point of the update, which has these values."""
+        for target, value in zip(self.function.targets, self._results_at(position, values), strict=True):
+            self.e.store(value, target.memref, target.index(self._turned(position), self.e))
+
+    def _turned(self, position: Sequence[Num]) -> list[Num]:
+        """The point of the results for one of the update."""
+        turn = self.function.turn
+        return [position[turn.index(d)] for d in range(len(turn))]
+
+    def position(self, where: Mapping[SSAValue, Num]) -> list[Num]:
+        """The point that pure coordinates write."""
+        write = self.function.op.write_op
+        operands = [where[v] if v in where else self.function.scalar(v) for v in write.indices]
+        return [self.e.affine(x, operands) for x in write.map.data.results]
