@@ -23,7 +23,7 @@ def nominal_box(model: PipelineModel, output: int, extent: Sequence[int]) -> tup
     # a halo around the picture counts as none: it is small, and stages of a chain are alike without it
     needed = node.needed or picture
     return tuple(
-        n if declared is not None else min(n, needed[d])
+        n if declared is not None else needed[d] if d >= len(extent) else min(n, needed[d])
         for d, (n, declared) in enumerate(zip(picture, node.bounds, strict=True))
     )
 

@@ -96,7 +96,7 @@ def _substitute(read: ReadOp, coordinates: dict[SSAValue, AffineExpr], outer: li
     return new.value
 
 
-def _inline_at(stage: StageOp, site: ReadSite, move: bool) -> None:
+def inline_at(stage: StageOp, site: ReadSite, move: bool) -> None:
     """Put the body of `stage` where `site` reads it; `move` if no other site needs the body."""
     consumer, map, indices = site
     reads = [
@@ -186,6 +186,6 @@ class InlineStages(ModulePass):
             sites = read_sites(stage) if may_be_inlined(stage) else None
             if sites and costs.is_inlined(stage, sites):
                 for i, site in enumerate(sites):
-                    _inline_at(stage, site, move=i == len(sites) - 1)
+                    inline_at(stage, site, move=i == len(sites) - 1)
                 stage.detach()
                 stage.erase()

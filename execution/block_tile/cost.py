@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
-from tilefuse.analysis.index import Index
+from tilefuse.analysis.index import GeneralIndex, Index
 from tilefuse.analysis.machine import Machine
 from tilefuse.analysis.model import PipelineModel
 from tilefuse.analysis.regions import SMALL_DIMENSION, Region, alignment, fixed_span, own_spans, regions
@@ -106,6 +106,9 @@ def _piece_loads(reads: tuple[tuple[int, ...], ...], piece: int, rows_per_thread
     return (loads / (piece * rows_per_thread), values) if values <= MOST_HELD else (0.0, 0)
 
 
+_Offsets = tuple[tuple[int, ...], ...]
+
+
 class _BlockTiles:
     """Terms that schedules of one group as block tiles share, each computed once: several tile a picture alike, or
     give a thread the same points."""
@@ -116,6 +119,7 @@ class _BlockTiles:
         self._regions: dict[tuple[int, ...], dict[int, Region]] = {}
         self._places: dict[tuple[int, ...], dict[int, Placement]] = {}
         self._loads: dict[tuple[int, ...], float] = {}
+        self._offsets: dict[int, list[tuple[int, _Offsets, bool]]] = {}
 
     def regions(self, tile: Sequence[int]) -> dict[int, Region]:
         """Regions of each member that a tile needs."""
@@ -130,6 +134,21 @@ class _BlockTiles:
         if key not in self._places:
             self._places[key] = place_stages(self.model, self.members, self.output, self.follow, self.regions(key))
         return self._places[key]
+
+    def offsets(self, id: int, deep: int) -> list[tuple[int, _Offsets, int]]:
+        """(producer, offsets of reads, points that share each) of a member of which a thread has `deep` points beside
+        one another in the dimensions after x and y: what is read alike at all of them is loaded once."""
+        node = self.model.nodes[id]
+        if deep == 1:
+            return [(p, offsets, 1) for p, offsets in node.offsets.items()]
+        if id not in self._offsets:
+            found: dict[tuple[int, bool], list[tuple[int, ...]]] = {}
+            for a in node.accesses:
+                alike = not any(isinstance(i, GeneralIndex) or (i.var or 0) > 1 for i in a.indices)
+                at = tuple(i.offset if isinstance(i, Index) else 0 for i in a.indices)
+                found.setdefault((a.producer, alike), []).append(at)
+            self._offsets[id] = [(p, tuple(offsets), alike) for (p, alike), offsets in found.items()]
+        return [(p, offsets, deep if alike else 1) for p, offsets, alike in self._offsets[id]]
 
     def stored_points(self, id: int, tile: Sequence[int]) -> int:
         """Points of a member that a tile stores."""
@@ -232,8 +251,9 @@ def _of_tile(
             points, rows = float(region[id].points), [1, 4]
             instructions += PHASE_COST * math.prod(threads) if machine.is_gpu else 0
             instructions += points * ((1.0 + 2.0 / micro[0]) if machine.is_gpu else 0.5)
-        per_point = node.instructions
-        for p, offsets in node.offsets.items():
+        deep = 1 if place is not None and not in_registers else math.prod(micro_regions[id].extents[2:])
+        per_point = node.instructions - node.shared_instructions * (deep - 1) / deep
+        for p, offsets, alike in of.offsets(id, deep):
             from_register = p in inside and places[p].memory is Memory.Register
             if not from_register:
                 shared_rows = rows[1] if len(rows) > 1 else 1
@@ -241,7 +261,7 @@ def _of_tile(
                 if piece > 1:
                     loads, held = _piece_loads(offsets, piece, shared_rows, model.nodes[p].element_bytes[0])
                     registers += held if id == output or in_registers else 0
-                per_point += (loads or _shared_loads(offsets, shared_rows)) * (1 + INDEX_COST)
+                per_point += (loads or _shared_loads(offsets, shared_rows)) * (1 + INDEX_COST) / alike
         instructions += points * per_point
         if kept := of.stored_points(id, tile):
             instructions += kept * (1 + INDEX_COST) / piece
