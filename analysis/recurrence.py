@@ -11,11 +11,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.ir import SSAValue
-from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineConstantExpr, AffineDimExpr, AffineExpr
 
 from tilefuse.analysis.access import reads
+from tilefuse.analysis.index_sums import IndexSum, index_sum
 from tilefuse.analysis.updates import Axis, UpdateFacts
-from tilefuse.dialects.img.ops import PrintOp, ReadOp, UpdateOp
+from tilefuse.dialects.img.ops import PrintOp, ReadOp
 
 DEEPEST = 8
 """Steps back that a step may read: so many values of each function are kept."""
@@ -63,7 +63,7 @@ def recurrence(facts: UpdateFacts) -> Recurrence | str:
     if any(isinstance(op, PrintOp) for op in update.body.block.ops):
         return "it prints"
     write = update.write_op
-    written = [_sum(update, x, list(write.indices)) for x in write.map.data.results]
+    written = [index_sum(update, x, list(write.indices)) for x in write.map.data.results]
     dims = [d for d, place in enumerate(written) if place is not None and along in place.terms]
     if any(place is None for place in written) or len(dims) != 1:
         return "it writes at computed places"
@@ -74,7 +74,7 @@ def recurrence(facts: UpdateFacts) -> Recurrence | str:
             lines.append(Line(c, write.positions.index(c), axis is Axis.Pure))
     back = {}
     for read in (r for r in reads(update) if r.source in update.currents):
-        there = [_sum(update, x, list(read.indices)) for x in read.map.data.results]
+        there = [index_sum(update, x, list(read.indices)) for x in read.map.data.results]
         steps = _steps_back(there, written, dim, along)
         if steps is None:
             return "it reads itself elsewhere than a number of steps before or after"
@@ -84,39 +84,9 @@ def recurrence(facts: UpdateFacts) -> Recurrence | str:
     return Recurrence(along, dim, tuple(sorted(lines, key=lambda line: line.dim)), back)
 
 
-@dataclass(frozen=True)
-class _Sum:
-    """An index: values times constants, and a constant."""
-
-    terms: Mapping[SSAValue, int]
-    constant: int
-
-
-def _sum(update: UpdateOp, expr: AffineExpr, operands: Sequence[SSAValue]) -> _Sum | None:
-    """An index as a sum of coordinates, and of scalars that stand between the stages; None of any other."""
-    terms: dict[SSAValue, int] = {}
-    constant = 0
-    todo = [(expr, 1)]
-    while todo:
-        part, factor = todo.pop()
-        match part:
-            case AffineConstantExpr(value):
-                constant += factor * value
-            case AffineDimExpr(position):
-                operand = operands[position]
-                if operand not in update.coordinates and operand.owner.parent_op() is update:
-                    return None
-                terms[operand] = terms.get(operand, 0) + factor
-            case AffineBinaryOpExpr(AffineBinaryOpKind.Add, lhs, rhs):
-                todo += [(lhs, factor), (rhs, factor)]
-            case AffineBinaryOpExpr(AffineBinaryOpKind.Mul, lhs, AffineConstantExpr(by)):
-                todo.append((lhs, factor * by))
-            case _:
-                return None
-    return _Sum({v: n for v, n in terms.items() if n}, constant)
-
-
-def _steps_back(there: Sequence[_Sum | None], written: Sequence[_Sum | None], dim: int, along: SSAValue) -> int | None:
+def _steps_back(
+    there: Sequence[IndexSum | None], written: Sequence[IndexSum | None], dim: int, along: SSAValue
+) -> int | None:
     """Steps from a read to the one that wrote there; None if that is no one number."""
     place, here = there[dim], written[dim]
     if place is None or here is None or place.terms != here.terms or abs(here.terms[along]) != 1:

@@ -73,6 +73,11 @@ class UpdateFunction:
         Gives the number of the block along each dimension, and that of the thread: along x, y and z, then 0 for the
         dimensions that have no threads. Blocks along z are those of all dimensions from the third on.
         """
+        blocks = self.block_loops(counts, open_scopes)
+        return blocks, self.thread_loops(len(counts), open_scopes)
+
+    def block_loops(self, counts: Sequence[Num], open_scopes: ExitStack) -> list[Num]:
+        """Open the loops over blocks, as `grid` does."""
         e = self.e
         depth: Num = 1
         for n in counts[2:]:
@@ -80,15 +85,19 @@ class UpdateFunction:
         first, second = [*counts, 1, 1][:2]
         levels = [(depth, "bz", "block_z"), (second, "by", "block_y"), (first, "bx", "block_x")]
         bz, by, bx = (open_scopes.enter_context(e.loop(n, name, level=level)) for n, name, level in levels)
-        lanes = zip(reversed(threads(self.group)), "zyx", strict=True)
-        tz, ty, tx = (open_scopes.enter_context(e.loop(n, f"t{a}", level=f"thread_{a}")) for n, a in lanes)
         blocks: list[Num] = [bx, by]
         for n in counts[2:-1]:
             quotient = e.op(arith.DivUIOp(e.value(bz), e.value(n)))
             blocks.append(e.sub(bz, e.mul(quotient, n)))
             bz = quotient
         blocks.append(bz)
-        return blocks[: len(counts)], [tx, ty, tz, *[0] * len(counts)]
+        return blocks[: len(counts)]
+
+    def thread_loops(self, rank: int, open_scopes: ExitStack) -> list[Num]:
+        """Open the loops over threads, as `grid` does."""
+        lanes = zip(reversed(threads(self.group)), "zyx", strict=True)
+        tz, ty, tx = (open_scopes.enter_context(self.e.loop(n, f"t{a}", level=f"thread_{a}")) for n, a in lanes)
+        return [tx, ty, tz, *[0] * rank]
 
     def finished(self) -> func.FuncOp:
         """The whole function, when all of its body is emitted."""

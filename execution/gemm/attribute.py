@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import ClassVar
 
 from xdsl.irdl import irdl_attr_definition
@@ -12,14 +13,31 @@ from tilefuse.dialects.img.schedule import ScheduleAttr
 
 MOST_POINTS = 128
 """Of a thread: more have no registers for their sums."""
+MOST_BUFFERS = 4
+PATCH = (8, 4)
+"""Threads of a warp along the first coordinate, and along the others, in a zigzag."""
+
+
+def fits_zigzag(threads: Sequence[int]) -> bool:
+    """Whether a block is made of patches of 8 by 4 threads."""
+    return bool(threads) and threads[0] % PATCH[0] == 0 and math.prod(threads[1:]) % PATCH[1] == 0
 
 
 @irdl_attr_definition(init=False)
 class GemmSchedule(ScheduleAttr):
-    """`#schedule.gemm<threads = [32, 4], points = [4, 8], unroll = 4>`: threads of a block, and points of each.
+    """`#schedule.gemm<threads = [16, 16], points = [8, 8], unroll = 4, slice = [16], buffers = 3, vector = 4>`.
 
-    Both per pure coordinate. Along the first one a thread's points lie `threads` apart, so that lanes read neighbours;
-    along the others they are neighbours. `unroll`: steps of the innermost dimension of the domain that are written out.
+    `threads` of a block, and `points` of each, both per pure coordinate. Without a slice a thread's points lie
+    `threads` apart along the first one, so that lanes read neighbours, and are neighbours along the others. `unroll`:
+    steps of the innermost dimension of the domain that are written out. `blocks`: that a multiprocessor should have
+    registers for; 0 leaves it to the compiler.
+
+    `slice`: steps per dimension of the domain, innermost first, whose operands a block puts into shared memory at once;
+    dimensions that are not named have one. Then `unroll` steps of the slice are written out, of its innermost
+    dimensions. `buffers`: slices that are there, or on their way, at a time. With a slice a thread's points lie
+    `threads` apart along all coordinates, along the first one in runs of `vector` neighbours.
+    `zigzag`: 1 for warps of 8 by 4 threads, numbered so that neighbours share an operand: a load of 16 bytes by a warp
+    takes two passes through shared memory then, not four.
 
     On a CPU, `#schedule.gemm<threads = [1, 1], points = [16, 6], vector = 8, repeat = 16, pack = 256>`: a thread has
     its sums in vectors of 8, and 16 blocks of points along the second coordinate, one after the other. For so many
@@ -29,7 +47,10 @@ class GemmSchedule(ScheduleAttr):
 
     name = "schedule.gemm"
 
-    PARAMETERS: ClassVar = {"threads": None, "points": None, "unroll": 1, "vector": 1, "repeat": 1, "pack": 0}
+    PARAMETERS: ClassVar = {
+        "threads": None, "points": None, "unroll": 1, "slice": (), "buffers": 1, "vector": 1, "blocks": 0, "zigzag": 0,
+        "repeat": 1, "pack": 0,
+    }  # fmt: skip
 
     @property
     def thread_counts(self) -> tuple[int, ...]:
@@ -46,9 +67,33 @@ class GemmSchedule(ScheduleAttr):
         return self.number("unroll")
 
     @property
+    def slice(self) -> tuple[int, ...]:
+        """Steps whose operands are staged at once, per dimension of the domain; none if operands are not staged."""
+        return self.numbers("slice")
+
+    @property
+    def buffers(self) -> int:
+        """Slices in shared memory at a time."""
+        return self.number("buffers")
+
+    @property
+    def run(self) -> int:
+        """Points of a thread that are neighbours along the first coordinate, where operands are staged."""
+        return self.number("vector") if self.slice else 1
+
+    @property
     def lanes(self) -> int:
-        """Points along x whose sums are one vector; 1: a compiler looks for vectors."""
-        return self.number("vector")
+        """Points along x whose sums are one vector on a CPU; 1: a compiler looks for vectors."""
+        return 1 if self.slice else self.number("vector")
+
+    @property
+    def resident_blocks(self) -> int:
+        return self.number("blocks")
+
+    @property
+    def zigzag(self) -> bool:
+        """Whether warps are patches of 8 by 4 threads."""
+        return self.number("zigzag") > 0
 
     @property
     def repeat(self) -> int:
@@ -86,22 +131,38 @@ class GemmSchedule(ScheduleAttr):
     def verify(self) -> None:
         if len(self.thread_counts) != len(self.points):
             raise VerifyException(f"threads has {len(self.thread_counts)} dimensions but points has {len(self.points)}")
-        if any(n <= 0 for n in (*self.thread_counts, *self.points, self.unroll, self.lanes, self.repeat)):
-            raise VerifyException("threads, points, unroll, vector and repeat must be positive")
+        counts = (self.unroll, self.buffers, self.number("vector"), self.repeat)
+        if any(n <= 0 for n in (*self.thread_counts, *self.points, *self.slice, *counts)):
+            raise VerifyException("threads, points, unroll, slice, buffers, vector and repeat must be positive")
         if any(n > 1 for n in self.thread_counts[3:]):
             raise VerifyException("threads lie in the first three dimensions")
         written = math.prod(self.points[1:] if self.one_thread else self.points)
         if written > MOST_POINTS:
             raise VerifyException(f"a thread has {written} points; {MOST_POINTS} at most")
+        self._verify_slice()
         self._verify_vectors()
+
+    def _verify_slice(self) -> None:
+        if not self.slice:
+            if self.buffers > 1 or self.zigzag:
+                raise VerifyException("buffers and zigzag are those of a slice; give one")
+            return
+        if self.one_thread:
+            raise VerifyException("a block of one thread stages nothing; leave the slice out")
+        if self.zigzag and not fits_zigzag(self.thread_counts):
+            raise VerifyException("zigzag needs threads in eights along x, and in fours along the others")
+        if self.buffers > MOST_BUFFERS:
+            raise VerifyException(f"a block has {self.buffers} buffers; {MOST_BUFFERS} at most")
+        if self.points[0] % self.run:
+            raise VerifyException(f"{self.points[0]} points along x are no runs of {self.run} neighbours")
 
     def _verify_vectors(self) -> None:
         if self.lanes == 1:
             if self.repeat > 1 or self.pack:
-                raise VerifyException("repeat and pack are for sums in vectors: vector is 2 or more")
+                raise VerifyException("repeat and pack are for sums in vectors: vector is 2 or more, without a slice")
             return
         if not self.one_thread or self.unroll > 1:
-            raise VerifyException("vectors are for blocks of one thread, and unroll is 1")
+            raise VerifyException("without a slice, vectors are for blocks of one thread, and unroll is 1")
         if self.points[0] % self.lanes or self.lanes & (self.lanes - 1):
             raise VerifyException("vector is a power of two, and points along x are whole vectors")
         if sum(n > 1 for n in self.points[1:]) > 1:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from xdsl.dialects import arith
 from xdsl.ir import Operation, SSAValue
 
-from tilefuse.analysis.access import accesses, behind_boundaries, reads
+from tilefuse.analysis.access import accesses
 from tilefuse.analysis.instructions import instruction_cost
 from tilefuse.analysis.machine import Machine
 from tilefuse.dialects.img.ops import ReadOp, UpdateOp, WriteOp
@@ -133,14 +133,6 @@ def _touched_bytes(facts: GroupFacts) -> float:
     found = {node_of[r.base] for r in accesses(update) if r.op.source not in update.currents}
     boxes = {id: nodes[id].needed or nominal_box(facts.model, id, facts.extent) for id in found}
     return float(sum(math.prod(box) * nodes[id].bytes for id, box in boxes.items()))
-
-
-def operand_bytes(facts: GroupFacts) -> float:
-    """Bytes of all functions that are read, once each."""
-    bases = {behind_boundaries(r.source)[0] for r in reads(facts.update.update)}
-    nodes = facts.model.nodes
-    found = {facts.model.node_of[b] for b in bases if b in facts.model.node_of}
-    return float(sum(math.prod(nominal_box(facts.model, id, facts.extent)) * nodes[id].bytes for id in found))
 
 
 def _cycles(update: UpdateOp, schedule: GemmSchedule, values: VectorValues, is_far: bool) -> float:

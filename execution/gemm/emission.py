@@ -29,10 +29,10 @@ _Step = Callable[[SharedBody, dict[SSAValue, Num]], None]
 
 def gemm_kernel(group: GroupOp) -> func.FuncOp:
     """Emit the kernel of a group that holds a reduction."""
-    return Gemm(group).emit()
+    return GemmKernel(group).emit()
 
 
-class Gemm(GemmFunction):
+class GemmKernel(GemmFunction):
     """The kernel while it is emitted."""
 
     def emit(self) -> func.FuncOp:

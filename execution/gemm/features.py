@@ -10,10 +10,15 @@ from itertools import product
 from xdsl.dialects import arith
 from xdsl.ir import Operation, SSAValue
 
+from tilefuse.analysis.access import behind_boundaries, reads
 from tilefuse.analysis.instructions import instruction_cost
 from tilefuse.analysis.machine import Machine
 from tilefuse.dialects.img.ops import ReadOp, UpdateOp, WriteOp
+from tilefuse.execution.facts import GroupFacts, nominal_box
 from tilefuse.execution.features import Features
+from tilefuse.execution.gemm.attribute import GemmSchedule
+from tilefuse.execution.gemm.slices import sizes_of, written_out
+from tilefuse.execution.operands import operands
 
 READ = 2.0
 """Instructions of a read: its address, and the load."""
@@ -23,7 +28,18 @@ SCHEDULERS = 4
 CACHE_READS_PER_INSTRUCTION = 0.5
 """Reads of the L1 cache by a warp in the time of one of its instructions on all schedulers."""
 
-
+L2_RATIO = 1.3
+"""Bytes from the L2 cache in the time of one from main memory."""
+COPY = 5.0
+"""Instructions of a copy to shared memory."""
+PASSES = 2.0
+"""Of a load of a vector by a warp through shared memory, if neighbours share it; else twice as many."""
+PASSES_PER_INSTRUCTION = 0.25
+"""Such passes in the time of one instruction on all schedulers."""
+UNSTAGED = 2.0
+"""Loads from shared memory in the time of one through the L1 cache, with its address."""
+SLICE_US = 0.4
+"""Microseconds from a copy to its use, with a barrier, where nothing hides them."""
 SPREAD = 1.5
 """Time of blocks of points along a dimension over those along the one before, where operands lie alike."""
 
@@ -79,6 +95,87 @@ def _places(op: ReadOp, along: dict[SSAValue, int], depends: dict[SSAValue, froz
     return len(places)
 
 
+def staged_loads(update: UpdateOp, schedule: GemmSchedule) -> float:
+    """Loads from shared memory of a thread for one step of its points, by vectors where these lie so.
+
+    Reads that are not staged count as loads, too.
+    """
+    sizes = sizes_of(update, schedule)
+    operand_of = {read: o for o in operands(update, sizes) for read in o.constants}
+    written = written_out(schedule.slice, schedule.unroll)
+    written += [max(1, schedule.unroll // math.prod(written))] * (len(written) < len(schedule.slice))
+    along: dict[SSAValue, int] = {c: n for c, n in zip(update.pure, schedule.points, strict=True) if n > 1}
+    along |= {d.coordinate: n for d, n in zip(update.domain, written, strict=False)}
+    multiples = {update.pure[0]: schedule.run} | {d.coordinate: along.get(d.coordinate, 1) for d in update.domain}
+    depends: dict[SSAValue, frozenset[SSAValue]] = {c: frozenset([c]) for c in along}
+    loads = 0.0
+    for op in update.body.block.ops:
+        on = frozenset[SSAValue]().union(*(depends.get(v, frozenset()) for v in op.operands))
+        depends |= dict.fromkeys(op.results, on)
+        if not isinstance(op, ReadOp):
+            continue
+        width = 1 / UNSTAGED
+        if (operand := operand_of.get(op)) is not None and operand.axes:
+            terms = operand.axes[0].terms
+            multiple = math.gcd(*(n * multiples.get(v, 1) for v, n in terms.items() if sizes.get(v, 1) > 1))
+            width = float(operand.width if multiple % operand.width == 0 and operand.extents[0] > 1 else 1)
+        loads += _places(op, along, depends) / width
+    return loads / math.prod(written)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StagedFeatures(Features):
+    """Counts of a kernel that stages its operands."""
+
+    bytes: float
+    """From and to main memory, of the whole kernel, where operands are read once."""
+    staged_bytes: float
+    """That a block stages for one slice."""
+    copies: float
+    """Copies of a thread for one slice."""
+    operations: float
+    """Of a thread, for one step."""
+    loads: float
+    """The same, from shared memory."""
+    steps: float
+    """Points of the domain."""
+    slices: float
+    """Of the domain."""
+    threads: int
+    """Of a block."""
+    registers: int
+    """Of a thread, about."""
+    shared: int
+    """Bytes of shared memory of a block."""
+    parallel: float
+    """Operations of a thread that wait for none of each other."""
+    buffers: int
+    zigzag: bool
+
+    def analytical(self, machine: Machine) -> float:
+        held = machine.registers_per_core // (self.registers * self.threads)
+        fits = machine.fast_bytes_per_core // max(1, self.shared)
+        resident = max(1, min(machine.max_threads_per_core // self.threads, held, fits, 32))
+        per_sm = math.ceil(self.blocks / machine.cores)
+        full, rest = divmod(per_sm, resident)
+        time = full * self._wave(machine, resident) + (self._wave(machine, rest) if rest else 0.0)
+        through_l2 = self.blocks * self.slices * self.staged_bytes / (L2_RATIO * machine.bytes_per_us)
+        return max(self.bytes / machine.bytes_per_us, through_l2, time) + machine.launch_us
+
+    def _wave(self, machine: Machine, blocks: int) -> float:
+        """Microseconds of so many blocks on a multiprocessor at once."""
+        warps = blocks * self.threads / 32
+        rate = machine.instructions_per_us / machine.cores / 32
+        busy = min(1.0, warps / SCHEDULERS * self.parallel / WARPS_AT_RATE / 8)
+        passes = self.loads * (1.0 if self.zigzag else 2.0) * PASSES / PASSES_PER_INSTRUCTION
+        each = max(self.operations + self.loads, passes)
+        compute = warps * (self.steps * each + self.slices * self.copies * COPY) / (rate * busy)
+        copies = blocks * self.slices * self.staged_bytes / (L2_RATIO * machine.bytes_per_us / machine.cores)
+        # blocks beside it, and slices that are on their way already, hide a part of the wait
+        hidden = blocks * max(1, self.buffers - 1 if self.slices > 1 else 1)
+        return max(compute, copies) + (min(compute, copies) + self.slices * SLICE_US) / hidden
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GemmFeatures(Features):
     """Counts of a kernel, and of a thread."""
@@ -126,3 +223,11 @@ class GemmFeatures(Features):
         busy = min(1.0, warps / SCHEDULERS * self.parallel / WARPS_AT_RATE / 8)
         issue = warps * max(self.instructions + READ * self.reads, self.reads / CACHE_READS_PER_INSTRUCTION)
         return self.steps * issue / (rate * busy)
+
+
+def operand_bytes(facts: GroupFacts) -> float:
+    """Bytes of all functions that are read, once each."""
+    bases = {behind_boundaries(r.source)[0] for r in reads(facts.update.update)}
+    nodes = facts.model.nodes
+    found = {facts.model.node_of[b] for b in bases if b in facts.model.node_of}
+    return float(sum(math.prod(nominal_box(facts.model, id, facts.extent)) * nodes[id].bytes for id in found))

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, ClassVar
 from tilefuse.dialects.img.ops import PrintOp, UpdateOp
 from tilefuse.execution.base import ByHand, Code, ExecutionModel, Needs
 from tilefuse.execution.gemm.attribute import GemmSchedule
+from tilefuse.targets.limits import STATIC_SHARED_LIMIT
 
 if TYPE_CHECKING:
     from xdsl.dialects import func
@@ -31,6 +32,8 @@ ALONG_X = (1, 2, 4, 8)
 ALONG_OTHERS = (1, 2, 4, 5, 8, 10)
 WRITTEN_OUT = 256
 """Points times steps that are written out, at most."""
+LEAST_SLICE = 4
+"""Steps of a slice: shorter ones wait more than they compute."""
 
 
 class Gemm(ExecutionModel):
@@ -57,6 +60,8 @@ class Gemm(ExecutionModel):
         return None
 
     def candidates(self, facts: GroupFacts, machine: Machine, wishes: Wishes) -> Iterator[Candidate]:
+        from tilefuse.execution.gemm.search import staged_candidates
+
         if self.legal(facts) is not None:
             return
         rank = len(facts.update.update.pure)
@@ -73,6 +78,7 @@ class Gemm(ExecutionModel):
                     # threads lie in the first three dimensions
                     threads[d if d < 3 else 1], points[d] = warps, along_d
                 yield self._candidate(facts, machine, tuple(threads), tuple(points), unroll)
+        yield from staged_candidates(facts, machine)
 
     def _on_cpu(self, facts: GroupFacts, machine: Machine) -> Iterator[Candidate]:
         from tilefuse.execution.features import predict
@@ -90,8 +96,7 @@ class Gemm(ExecutionModel):
     ) -> Candidate:
         from tilefuse.execution.features import predict
         from tilefuse.execution.gemm.candidate import GemmCandidate
-        from tilefuse.execution.gemm.cpu import operand_bytes
-        from tilefuse.execution.gemm.features import GemmFeatures, shared
+        from tilefuse.execution.gemm.features import GemmFeatures, operand_bytes, shared
 
         work, update = facts.update_work, facts.update.update
         steps = work.domain[0] if work.domain else 1
@@ -129,18 +134,28 @@ class Gemm(ExecutionModel):
     def check(self, group: GroupOp, model: PipelineModel) -> None:
         from tilefuse.analysis.regions import NotFusable
         from tilefuse.execution.facts import GroupFacts
+        from tilefuse.execution.gemm.slices import why_not_sliced
 
         super().check(group, model)
         if (reason := self.legal(GroupFacts.of(group, model))) is not None:
             raise NotFusable(reason)
+        assert group.update is not None
         schedule = GemmSchedule.expect(group.schedule)
+        if (reason := why_not_sliced(group.update, schedule.slice)) is not None:
+            raise NotFusable(reason)
         if schedule.lanes > 1:
             from tilefuse.execution.gemm.vector_values import vector_values
 
-            assert group.update is not None
             found = vector_values(group.update, schedule.rows_dim, bool(schedule.pack))
             if isinstance(found, str):
                 raise NotFusable(f"its sums are no vectors: {found}; write vector = 1")
+
+    def shared_memory(self, group: GroupOp, model: PipelineModel) -> Needs:
+        return Needs(_staged_bytes(group), group.sym_name.data, self.dynamic_shared(group))
+
+    def dynamic_shared(self, group: GroupOp) -> int:
+        size = _staged_bytes(group)
+        return size if size > STATIC_SHARED_LIMIT else 0
 
     def stack_memory(self, group: GroupOp, model: PipelineModel) -> Needs:
         from tilefuse.execution.gemm.register_blocks import array_bytes
@@ -161,13 +176,25 @@ class Gemm(ExecutionModel):
         schedule = GemmSchedule.expect(group.schedule)
         if schedule.lanes > 1:
             return self._smaller_vectors(schedule)
+        if schedule.slice and (less := self._smaller_slice(group, schedule)) is not None:
+            return less
         if schedule.unroll > 1:
             return schedule.changed(unroll=schedule.unroll // 2)
-        most = max(schedule.points)
+        most = max(schedule.points, default=1)
         if most == 1:
             return None
         at = schedule.points.index(most)
-        return schedule.changed(points=[p // 2 if d == at else p for d, p in enumerate(schedule.points)])
+        points = [p // 2 if d == at else p for d, p in enumerate(schedule.points)]
+        # what has no slice has no vectors here
+        return schedule.changed(points=points, vector=math.gcd(points[0], schedule.run))
+
+    def _smaller_slice(self, group: GroupOp, schedule: GemmSchedule) -> GemmSchedule | None:
+        if _staged_bytes(group) <= STATIC_SHARED_LIMIT:
+            return None
+        *inner, cut = schedule.slice
+        if schedule.buffers > 2:
+            return schedule.changed(buffers=schedule.buffers - 1)
+        return schedule.changed(slice=[*inner, cut // 2]) if cut > LEAST_SLICE else None
 
     def _smaller_vectors(self, schedule: GemmSchedule) -> GemmSchedule | None:
         if schedule.pack > 1:
@@ -188,5 +215,14 @@ class Gemm(ExecutionModel):
 
     def emit(self, group: GroupOp, model: PipelineModel, differing: Collection[SSAValue]) -> list[func.FuncOp]:
         from tilefuse.execution.gemm.emission import gemm_kernel
+        from tilefuse.execution.gemm.staged import staged_kernel
 
-        return [gemm_kernel(group)]
+        return [staged_kernel(group) if GemmSchedule.expect(group.schedule).slice else gemm_kernel(group)]
+
+
+def _staged_bytes(group: GroupOp) -> int:
+    """Shared memory of a block."""
+    from tilefuse.execution.gemm.slices import staged_bytes
+
+    assert group.update is not None
+    return staged_bytes(group.update, GemmSchedule.expect(group.schedule))

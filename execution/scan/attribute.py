@@ -9,23 +9,36 @@ from xdsl.utils.exceptions import VerifyException
 
 from tilefuse.dialects.img.schedule import ScheduleAttr
 
+MOST_BUFFERS = 5
+
 
 @irdl_attr_definition(init=False)
 class ScanSchedule(ScheduleAttr):
-    """`#schedule.scan<threads = [32], width = 1, unroll = 8>`: threads of a block per line coordinate, x first.
+    """`#schedule.scan<threads = [32], width = 1, unroll = 8, slice = 32, buffers = 3>`.
+
+    `threads` of a block per line coordinate, x first.
 
     `width`: lines along the first of these coordinates that a thread takes step by step together, in a loop; lines
     along x are written out.
     `unroll`: steps whose inputs are loaded before the first of them is computed; 1 with a width of several.
+
+    `slice`: steps whose inputs a block puts into shared memory at once, in the order of memory, so that lines along x
+    are read and written by lanes side by side; 0 for none. `buffers`: slices there, or on their way, at a time. `rows`:
+    rows of threads, as many as `threads` says in each, that share the copies; the first goes along the lines.
     """
 
     name = "schedule.scan"
 
-    PARAMETERS: ClassVar = {"threads": None, "width": 1, "unroll": 1}
+    PARAMETERS: ClassVar = {"threads": None, "width": 1, "unroll": 1, "slice": 0, "buffers": 1, "rows": 1}
+
+    @property
+    def lines(self) -> tuple[int, ...]:
+        """Threads with lines of their own, per line coordinate."""
+        return self.numbers("threads")
 
     @property
     def thread_counts(self) -> tuple[int, ...]:
-        return self.numbers("threads")
+        return (*self.lines[:1], self.number("rows")) if self.slice else self.lines
 
     @property
     def width(self) -> int:
@@ -38,16 +51,34 @@ class ScanSchedule(ScheduleAttr):
         return self.number("unroll")
 
     @property
+    def slice(self) -> int:
+        """Steps whose inputs are staged at once; 0 if they are not."""
+        return self.number("slice")
+
+    @property
+    def buffers(self) -> int:
+        """Slices in shared memory at a time."""
+        return self.number("buffers")
+
+    @property
     def tile_sizes(self) -> tuple[int, ...]:
-        first, *others = self.thread_counts or (1,)
-        return (first * self.width, *others)[: len(self.thread_counts)]
+        first, *others = self.lines or (1,)
+        return (first * self.width, *others)[: len(self.lines)]
 
     def verify(self) -> None:
-        if any(n <= 0 for n in (*self.thread_counts, self.width, self.unroll)):
-            raise VerifyException("threads, width and unroll must be positive")
-        if any(n > 1 for n in self.thread_counts[3:]):
+        if any(n <= 0 for n in (*self.lines, self.width, self.unroll, self.buffers, self.number("rows"))):
+            raise VerifyException("threads, width, unroll, buffers and rows must be positive")
+        if any(n > 1 for n in self.lines[3:]):
             raise VerifyException("threads lie in the first three dimensions")
         if self.width > 1 and self.unroll > 1:
             raise VerifyException("lines that are taken together are taken step by step: unroll is 1")
-        if self.width > 1 and not self.thread_counts:
+        if self.width > 1 and not self.lines:
             raise VerifyException("a single line has a width of 1")
+        if self.buffers > (MOST_BUFFERS if self.slice else 1):
+            raise VerifyException(f"{self.buffers} buffers; {MOST_BUFFERS} at most, of a slice")
+        if self.number("rows") > 1 and not self.slice:
+            raise VerifyException("rows of threads share the copies of a slice; give one")
+        if self.slice % self.unroll and self.slice:
+            raise VerifyException(f"a slice of {self.slice} steps is no multiple of the {self.unroll} written out")
+        if self.slice and (self.width > 1 or not self.lines or any(n > 1 for n in self.lines[1:])):
+            raise VerifyException("a slice is that of lines side by side along the first line coordinate, one a thread")

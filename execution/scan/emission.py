@@ -29,10 +29,12 @@ _Where = dict[SSAValue, Num]
 
 def scan_kernel(group: GroupOp) -> func.FuncOp:
     """Emit the kernel of a group that holds a recurrence."""
-    return _Scan(group).emit()
+    return ScanKernel(group).emit()
 
 
-class _Scan(UpdateFunction):
+class ScanKernel(UpdateFunction):
+    """The kernel while it is emitted."""
+
     def __init__(self, group: GroupOp):
         super().__init__(group)
         found = recurrence(UpdateFacts(self.op))

@@ -6,12 +6,18 @@ import math
 from dataclasses import dataclass
 
 from tilefuse.analysis.machine import Machine
+from tilefuse.execution.candidate import Candidate
 from tilefuse.execution.features import Roofline
+from tilefuse.execution.scan.attribute import ScanSchedule
 
 CHAIN_US = 0.0028
 """Microseconds from an operation of a chain to the next: 5 cycles."""
 MEMORY_US = 0.6
 """Microseconds that a line waits for its inputs: a miss of all caches."""
+SLICE_US = 0.1
+"""Microseconds of the barriers, and the copies, of a slice."""
+STORE_US = 0.002
+"""Microseconds of a step that is stored by way of shared memory."""
 CPU_STEP_US = 0.001
 CPU_CHAIN_US = 0.0001
 SECTOR_USE = 0.7
@@ -32,7 +38,11 @@ class ScanFeatures(Roofline):
     width: int
     """Lines that a thread takes together."""
     is_along_rows: bool
-    """Whether lines go along x, so that lanes lie in rows of their own."""
+    """Whether lines go along rows of what they read or write, so that lanes lie in rows of their own."""
+    slice: int = 0
+    """Steps whose inputs are staged at once; 0 if they are not."""
+    buffers: int = 1
+    """Slices that are there, or on their way."""
 
     def analytical(self, machine: Machine) -> float:
         memory, compute = self.roofline(machine)
@@ -41,7 +51,19 @@ class ScanFeatures(Roofline):
             step = CPU_STEP_US + CPU_CHAIN_US * self.chain
             return max(memory, compute, self.lines / at_once * self.steps * step) + machine.launch_us
         rounds = max(1.0, math.ceil(self.lines / (machine.cores * machine.max_threads_per_core)))
+        if self.slice:
+            ahead = self.slice * max(1, self.buffers - 1)
+            each = self.chain * CHAIN_US + (STORE_US if self.is_along_rows else 0.0)
+            waits = self.steps / ahead * MEMORY_US + self.steps / self.slice * SLICE_US
+            return max(memory, compute, rounds * (self.steps * each + waits)) + machine.launch_us
         # a sector has eight steps of a line along x
         waits = self.steps / max(self.unroll, 8 if self.is_along_rows else 1)
         chain = rounds * (self.steps * self.chain * CHAIN_US + waits * MEMORY_US)
         return max(memory / (SECTOR_USE if self.is_along_rows else 1.0), compute, chain) + machine.launch_us
+
+
+@dataclass(frozen=True)
+class ScanCandidate(Candidate):
+    """A candidate, with its schedule where that stages what lines read."""
+
+    staged: ScanSchedule | None = None

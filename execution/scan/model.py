@@ -10,8 +10,9 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from tilefuse.dialects.img.ops import UpdateOp
-from tilefuse.execution.base import ByHand, Code, ExecutionModel
+from tilefuse.execution.base import ByHand, Code, ExecutionModel, Needs
 from tilefuse.execution.scan.attribute import ScanSchedule
+from tilefuse.targets.limits import STATIC_SHARED_LIMIT
 
 if TYPE_CHECKING:
     from xdsl.dialects import func
@@ -27,6 +28,20 @@ if TYPE_CHECKING:
 
 UNROLL = (1, 4, 8, 16, 32)
 LANES = 32
+SLICES = (
+    (32, 32, 4),
+    (32, 16, 4),
+    (64, 32, 4),
+    (64, 16, 4),
+    (32, 16, 3),
+    (64, 16, 3),
+    (32, 8, 5),
+    (16, 16, 5),
+    (32, 8, 2),
+)
+"""Steps that are staged at once, steps that are written out, and buffers."""
+ROWS = 4
+"""Rows of threads that share the copies."""
 CPU_WIDTH, CPU_ROWS = 64, 4
 """Lines side by side that are one loop, and lines along x that are written out: a step takes four cycles."""
 MOST_WRITTEN = 600
@@ -62,18 +77,40 @@ class Scan(ExecutionModel):
             if unroll == 1 or unroll * operations <= MOST_WRITTEN:
                 threads = (LANES, *[1] * (rank - 1))[:rank]
                 yield self._candidate(facts, machine, found, threads, 1, unroll)
+        if rank and 0 not in (*facts.update_work.pure, *facts.update_work.domain):
+            yield from self._staged(facts, machine, found)
+
+    def _staged(self, facts: GroupFacts, machine: Machine, found: Recurrence) -> Iterator[Candidate]:
+        """Schedules whose blocks put what lines read into shared memory."""
+        from tilefuse.execution.scan.staged import scan_shared_bytes
+
+        update = facts.update.update
+        threads = (LANES, *[1] * (len(found.lines) - 1))
+        for steps, unroll, buffers in SLICES:
+            schedule = ScanSchedule(threads=threads, unroll=unroll, slice=steps, buffers=buffers, rows=ROWS)
+            if unroll * len(update.body.block.ops) > MOST_WRITTEN:
+                continue
+            if scan_shared_bytes(update, found, schedule) <= STATIC_SHARED_LIMIT:
+                yield self._candidate(facts, machine, found, threads, 1, unroll, schedule)
 
     def _lie_well(self, found: Recurrence) -> bool:
         """Whether several lines of a thread are rows, or lie side by side."""
         return bool(found.lines) and (found.dim == 0 or found.lines[0].dim == 0)
 
     def _candidate(
-        self, facts: GroupFacts, machine: Machine, found: Recurrence, threads: tuple[int, ...], width: int, unroll: int
+        self,
+        facts: GroupFacts,
+        machine: Machine,
+        found: Recurrence,
+        threads: tuple[int, ...],
+        width: int,
+        unroll: int,
+        staged: ScanSchedule | None = None,
     ) -> Candidate:
         from tilefuse.analysis.access import reads
-        from tilefuse.execution.candidate import Candidate
         from tilefuse.execution.features import predict
-        from tilefuse.execution.scan.features import ScanFeatures
+        from tilefuse.execution.scan.features import ScanCandidate, ScanFeatures
+        from tilefuse.execution.scan.staged import goes_along_rows
 
         work, update = facts.update_work, facts.update.update
         extents: dict[SSAValue, int] = dict(zip(update.coordinates, (*work.pure, *work.domain), strict=True))
@@ -86,9 +123,10 @@ class Scan(ExecutionModel):
             blocks=math.prod(-(-n // t) for n, t in zip(lines, tile, strict=True)),
             bytes=float(count * (each + 2 * nodes[facts.output].bytes * len(update.olds))),
             instructions=work.instructions, steps=float(steps), chain=float(len(update.body.block.ops)),
-            lines=float(math.prod(lines)), unroll=unroll, width=width, is_along_rows=found.dim == 0,
+            lines=float(math.prod(lines)), unroll=unroll, width=width, is_along_rows=goes_along_rows(update, found),
+            slice=staged.slice if staged else 0, buffers=staged.buffers if staged else 1,
         )  # fmt: skip
-        return Candidate(self.name, tile, threads, unroll, {}, features, predict(features, machine))
+        return ScanCandidate(self.name, tile, threads, unroll, {}, features, predict(features, machine), staged=staged)
 
     def by_hand(self, group: GroupOp, facts: GroupFacts, given: ByHand) -> ScanSchedule:
         from tilefuse.analysis.recurrence import recurrence
@@ -103,6 +141,11 @@ class Scan(ExecutionModel):
         return ScanSchedule(threads=threads, width=width, unroll=given.vector)
 
     def apply(self, group: GroupOp, candidate: Candidate, members: Sequence[int]) -> None:
+        from tilefuse.execution.scan.features import ScanCandidate
+
+        if isinstance(candidate, ScanCandidate) and candidate.staged is not None:
+            group.schedule = candidate.staged
+            return
         width = candidate.tile[0] // candidate.threads[0] if candidate.threads else 1
         group.schedule = ScanSchedule(threads=candidate.threads, width=width, unroll=candidate.vector)
 
@@ -115,7 +158,7 @@ class Scan(ExecutionModel):
         found = recurrence(GroupFacts.of(group, model).update)
         if isinstance(found, str):
             raise NotFusable(found)
-        threads = ScanSchedule.expect(group.schedule).thread_counts
+        threads = ScanSchedule.expect(group.schedule).lines
         if len(threads) != len(found.lines):
             raise NotFusable(f"there are {len(found.lines)} line coordinates, but threads along {len(threads)}")
 
@@ -124,8 +167,16 @@ class Scan(ExecutionModel):
         unroll = ScanSchedule.expect(group.schedule).unroll
         return Code(len(group.update.body.block.ops) * unroll, group.update.sym_name.data, unroll)
 
+    def shared_memory(self, group: GroupOp, model: PipelineModel) -> Needs:
+        return Needs(_shared_bytes(group), group.sym_name.data, self.dynamic_shared(group))
+
+    def stack_memory(self, group: GroupOp, model: PipelineModel) -> Needs:
+        return Needs(0, group.sym_name.data)
+
     def smaller(self, group: GroupOp, model: PipelineModel) -> ScanSchedule | None:
         schedule = ScanSchedule.expect(group.schedule)
+        if _shared_bytes(group) > STATIC_SHARED_LIMIT:
+            return schedule.changed(buffers=schedule.buffers - 1) if schedule.buffers > 1 else None
         return schedule.changed(unroll=schedule.unroll // 2) if schedule.unroll > 1 else None
 
     def grid(self, group: GroupOp, boxes: Sequence[Box]) -> tuple[int, int, int]:
@@ -141,5 +192,18 @@ class Scan(ExecutionModel):
 
     def emit(self, group: GroupOp, model: PipelineModel, differing: Collection[SSAValue]) -> list[func.FuncOp]:
         from tilefuse.execution.scan.emission import scan_kernel
+        from tilefuse.execution.scan.staged import staged_scan_kernel
 
-        return [scan_kernel(group)]
+        return [staged_scan_kernel(group) if ScanSchedule.expect(group.schedule).slice else scan_kernel(group)]
+
+
+def _shared_bytes(group: GroupOp) -> int:
+    """Shared memory of a block."""
+    from tilefuse.analysis.recurrence import Recurrence, recurrence
+    from tilefuse.analysis.updates import UpdateFacts
+    from tilefuse.execution.scan.staged import scan_shared_bytes
+
+    assert group.update is not None
+    found = recurrence(UpdateFacts(group.update))
+    assert isinstance(found, Recurrence)
+    return scan_shared_bytes(group.update, found, ScanSchedule.expect(group.schedule))

@@ -10,6 +10,7 @@ from random_programs import passes
 from xdsl.passes import ModulePass
 
 import tilefuse as hl
+from tilefuse.dialects.constants import integer_constant
 from tilefuse.dialects.img.ops import GroupOp, UpdateOp
 from tilefuse.execution.gemm.attribute import GemmSchedule
 from tilefuse.execution.gemm.features import shared
@@ -71,9 +72,13 @@ def _sum(seed: int):
     return f, arguments, Tile(shape="gemm", sizes=sizes, threads=tuple(threads), vector=rng.choice([1, 2, 3]))
 
 
+def _without_unrolling(passes):
+    """The passes, without the one that leaves no update of small sums."""
+    return [p for p in passes if p.name != "unroll-reductions"]
+
+
 def _program(func, tile: Tile, target: str, others):
-    # which would leave no update of small ones
-    chosen = [tile if isinstance(p, Tile) else p for p in others if p.name != "unroll-reductions"]
+    chosen = [tile if isinstance(p, Tile) else p for p in _without_unrolling(others)]
     return hl.Pipeline(func).compile(target, passes=chosen)
 
 
@@ -84,6 +89,51 @@ def test_random_reductions(seed):
     np.testing.assert_array_equal(_program(func, tile, "cpu", standard_passes("cpu"))(**arguments), expected)
     with emulated():
         np.testing.assert_array_equal(_program(func, tile, "cpu", passes("h200"))(**arguments), expected)
+
+
+@dataclass(frozen=True)
+class _Given(ModulePass):
+    """Gives the update of a pipeline its schedule."""
+
+    name = "given"
+    schedule: GemmSchedule
+
+    def apply(self, ctx, op):
+        for group in op.walk():
+            if isinstance(group, GroupOp) and group.update is not None:
+                group.schedule = self.schedule
+
+
+def _sliced(seed: int):
+    """A Func with one reduction, the arguments of a call, and a schedule that stages its operands."""
+    func, arguments, tile = _sum(seed)
+    rng, domain = random.Random(seed), _update(func).domain
+    extents = [integer_constant(d.extent) for d in domain]
+    last = rng.choice([d for d in range(len(domain)) if all(extents[:d])])
+    threads = tile.threads if max(tile.threads) > 1 else (4, *tile.threads[1:])
+    points = [size // n for size, n in zip(tile.sizes, tile.threads, strict=True)]
+    points[0] = rng.choice([1, 2, 4])
+    zigzag = len(threads) > 1 and rng.random() < 0.5
+    threads = (8, 4, *threads[2:]) if zigzag else threads
+    schedule = GemmSchedule(
+        threads=threads, zigzag=int(zigzag), points=points, unroll=rng.choice([1, 2, 4]),
+        slice=[*extents[:last], rng.randint(1, 4)],
+        buffers=rng.choice([1, 2, 3]), vector=rng.choice([v for v in (1, 2, 4) if points[0] % v == 0]),
+    )  # fmt: skip
+    return func, arguments, _Given(schedule)
+
+
+def _with(given: _Given, others):
+    return [p for q in _without_unrolling(others) for p in ((given, q) if isinstance(q, Tile) else (q,))]
+
+
+@pytest.mark.parametrize("seed", [*range(3), *(pytest.param(s, marks=pytest.mark.slow) for s in range(3, 30))])
+def test_random_sliced_reductions(seed):
+    func, arguments, given = _sliced(seed)
+    expected = hl.Pipeline(func).compile("reference")(**arguments)
+    with emulated():
+        found = hl.Pipeline(func).compile("cpu", passes=_with(given, passes("h200")))(**arguments)
+    np.testing.assert_array_equal(found, expected)
 
 
 @pytest.mark.gpu
@@ -122,10 +172,11 @@ class _Vectors(ModulePass):
 def _in_vectors(seed: int):
     func, arguments, tile = _sum(seed)
     vectors = _Vectors(random.Random(seed))
-    chosen = []
-    for p in standard_passes("cpu"):
-        if p.name != "unroll-reductions":  # which leaves no small sums
-            chosen += [tile, vectors] if isinstance(p, Tile) else [p]
+    chosen = [
+        q
+        for p in _without_unrolling(standard_passes("cpu"))
+        for q in ((tile, vectors) if isinstance(p, Tile) else (p,))
+    ]
     return func, arguments, vectors.schedules, hl.Pipeline(func).compile("cpu", passes=chosen, strict_float=True)
 
 

@@ -1,16 +1,19 @@
 """Recurrences with the last values in registers: random ones, to the bit as the evaluator."""
 
 import random
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
 from emulated_cuda import emulated
 from random_programs import passes
+from xdsl.passes import ModulePass
 
 import tilefuse as hl
 from tilefuse.analysis.recurrence import Recurrence, recurrence
 from tilefuse.analysis.updates import UpdateFacts
-from tilefuse.dialects.img.ops import UpdateOp
+from tilefuse.dialects.img.ops import GroupOp, UpdateOp
+from tilefuse.execution.scan.attribute import ScanSchedule
 from tilefuse.passes.pipeline import run_passes, standard_passes
 from tilefuse.passes.tile import Tile
 
@@ -110,6 +113,42 @@ def _results(func, arguments, tile):
 
 def _listed(found) -> list[np.ndarray]:
     return list(found) if isinstance(found, tuple | list) else [found]
+
+
+@dataclass(frozen=True)
+class _Given(ModulePass):
+    """Gives the updates of a pipeline that are recurrences their schedule."""
+
+    name = "given"
+    schedule: ScanSchedule
+
+    def apply(self, ctx, op):
+        for group in op.walk():
+            if isinstance(group, GroupOp) and group.update is not None:
+                group.schedule = self.schedule
+
+
+@pytest.mark.parametrize("seed", [*range(3), *(pytest.param(s, marks=pytest.mark.slow) for s in range(3, 30))])
+def test_random_staged_recurrences(seed):
+    func, arguments, _ = _drawn(seed)
+    found = recurrence(UpdateFacts(_update(func)))
+    if not found.lines:
+        pytest.skip("a single line")
+    rng = random.Random(seed)
+    threads, unroll = [rng.choice([2, 4, 8]), *[1] * (len(found.lines) - 1)], rng.choice([1, 2, 4])
+    schedule = ScanSchedule(
+        threads=threads,
+        unroll=unroll,
+        slice=unroll * rng.randint(1, 2),
+        buffers=rng.choice([1, 2, 3]),
+        rows=rng.choice([1, 2]),
+    )
+    expected = hl.Pipeline(func).compile("reference")(**arguments)
+    with emulated():
+        given = [p for q in passes("h200") for p in ((_Given(schedule), q) if isinstance(q, Tile) else (q,))]
+        results = hl.Pipeline(func).compile("cpu", passes=given)(**arguments)
+    for a, b in zip(_listed(results), _listed(expected), strict=True):
+        np.testing.assert_array_equal(a, b)
 
 
 @pytest.mark.gpu

@@ -31,3 +31,52 @@ img.pipeline @p {
   } : !img.func<1xsi32>
   img.return "g" = %g : !img.func<1xsi32>
 }
+
+// -----
+
+// expected-error @below {{3 points along x are no runs of 2 neighbours}}
+"test.op"() {s = #schedule.gemm<threads = [32, 4], points = [3, 2], slice = [8], vector = 2>} : () -> ()
+
+// -----
+
+// expected-error @below {{buffers and zigzag are those of a slice; give one}}
+"test.op"() {s = #schedule.gemm<threads = [32, 4], points = [4, 2], buffers = 2>} : () -> ()
+
+// -----
+
+img.pipeline @p {
+  %in = img.input "in" : !img.func<2xsi32>
+  %n = img.extent 0 of %in : !img.func<2xsi32>
+  %first = img.min 0 of %in : !img.func<2xsi32>
+  %z = img.group "zero" schedule #schedule.block_tile<tile = [64], threads = [64]> {
+    %s = img.stage "zero" (%x) -> si32 {
+      %v = arith.constant 0 : i32
+      img.yield %v : i32
+    }
+    img.yield %s : !img.func<1xsi32>
+  } : !img.func<1xsi32>
+  // expected-error @below {{a slice has 4 steps along dimension 0 of the domain, and several further out, but that has no constant extent}}
+  %g = img.group "g" schedule #schedule.gemm<threads = [32], points = [1], slice = [4, 2]> {
+    %u = img.update "u" (%x) over (%r in [%first, %n], %s in [%first, %n]) of (%h = %z : !img.func<1xsi32>) combine [add] {
+      %v = img.read %in[%r, %s] : !img.func<2xsi32>
+      img.write %v at [%x] : i32
+    }
+    img.yield %u : !img.func<1xsi32>
+  } : !img.func<1xsi32>
+  img.return "g" = %g : !img.func<1xsi32>
+}
+
+// -----
+
+// expected-error @below {{zigzag needs threads in eights along x, and in fours along the others}}
+"test.op"() {s = #schedule.gemm<threads = [4, 8], points = [4, 2], slice = [8], zigzag = 1>} : () -> ()
+
+// -----
+
+// expected-error @below {{without a slice, vectors are for blocks of one thread, and unroll is 1}}
+"test.op"() {s = #schedule.gemm<threads = [32, 4], points = [4, 2], vector = 4>} : () -> ()
+
+// -----
+
+// expected-error @below {{repeat and pack are for sums in vectors: vector is 2 or more, without a slice}}
+"test.op"() {s = #schedule.gemm<threads = [32, 4], points = [4, 2], slice = [8], vector = 4, pack = 8>} : () -> ()

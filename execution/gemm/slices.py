@@ -1,0 +1,52 @@
+"""Slices of a reduction's domain: how many points and steps a block has, and the memory that their operands take."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from xdsl.ir import SSAValue
+
+from tilefuse.dialects.constants import integer_constant
+from tilefuse.dialects.img.ops import UpdateOp
+from tilefuse.execution.gemm.attribute import GemmSchedule
+from tilefuse.execution.operands import Sizes, operands
+from tilefuse.lowering.emit import Num
+
+
+def sizes_of(update: UpdateOp, schedule: GemmSchedule) -> Sizes:
+    """The points of a tile and the steps of a slice."""
+    found: dict[SSAValue, int] = dict(zip(update.pure, schedule.tile_sizes, strict=True))
+    found |= {d.coordinate: n for d, n in zip(update.domain, schedule.slice, strict=False)}
+    return {v: n for v, n in found.items() if n > 1}
+
+
+def staged_bytes(update: UpdateOp, schedule: GemmSchedule) -> int:
+    """Shared memory of a block."""
+    if not schedule.slice:
+        return 0
+    each = (o.elements * o.bytes for o in operands(update, sizes_of(update, schedule)))
+    return sum(-(-n * schedule.buffers // 16) * 16 for n in each)
+
+
+def why_not_sliced(update: UpdateOp, sizes: Sequence[int]) -> str | None:
+    """Why a slice is not a run of the domain in its order, in one sentence; None if it is one."""
+    if len(sizes) > len(update.domain):
+        return f"a slice has {len(sizes)} dimensions but the domain has {len(update.domain)}"
+    last = max((d for d, n in enumerate(sizes) if n > 1), default=0)
+    for d, n in enumerate(sizes[:last]):
+        extent = integer_constant(update.domain[d].extent)
+        if extent != n:
+            given = f"{n} steps along dimension {d} of the domain, and several further out"
+            return f"a slice has {given}, but that has {'no constant extent' if extent is None else extent}"
+    return None
+
+
+def written_out(counts: Sequence[Num], unroll: int) -> list[int]:
+    """The steps of the innermost dimensions of a slice that are all written out, no more than `unroll` together."""
+    found: list[int] = []
+    for n in counts:
+        if not isinstance(n, int) or math.prod(found) * n > unroll:
+            break
+        found.append(n)
+    return found

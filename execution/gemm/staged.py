@@ -1,0 +1,346 @@
+"""The kernel of a reduction whose blocks stage their operands in shared memory, a slice of the domain at a time.
+
+    slices 0..buffers - 2 are on their way
+    for each slice of the domain, in its order:
+      its operands are there; barrier
+      the slice `buffers - 1` further on is on its way, into the buffer that the last one has left
+      every thread adds the slice's steps to the sums of its points, in order
+
+Each point goes over the domain in order, as without a slice.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from itertools import product
+
+from xdsl.dialects import arith, func, gpu
+from xdsl.dialects.builtin import IntegerAttr, i1, i64
+from xdsl.ir import SSAValue
+
+from tilefuse.dialects.img.axes import letter
+from tilefuse.dialects.img.ops import GroupOp
+from tilefuse.dialects.img.types import element_bytes
+from tilefuse.dialects.nvgpu import DeviceAsyncCreateGroupOp, DeviceAsyncWaitOp
+from tilefuse.execution.gemm.attribute import PATCH
+from tilefuse.execution.gemm.emission import GemmKernel
+from tilefuse.execution.gemm.slices import sizes_of, written_out
+from tilefuse.execution.operands import operands
+from tilefuse.execution.staged_body import Offset, StagedBody
+from tilefuse.execution.staging import Slice, Staging, rows_are_contiguous, vectors_lie
+from tilefuse.lowering.emit import Num
+from tilefuse.lowering.symbols import word
+
+STORE_BYTES = 16
+
+
+def staged_kernel(group: GroupOp) -> func.FuncOp:
+    """Emit the kernel of a group whose schedule has a slice."""
+    return _Staged(group).emit()
+
+
+class _Staged(GemmKernel):
+    def __init__(self, group: GroupOp):
+        super().__init__(group)
+        self.threads = math.prod(self.schedule.thread_counts)
+        self.steps = [*self.schedule.slice, *[1] * (len(self.op.domain) - len(self.schedule.slice))]
+        self.last = max((d for d, n in enumerate(self.steps) if n > 1), default=0)
+        """The dimension of the domain that slices cut; those further in are whole in each."""
+        self.lows = [self.scalar(d.min) for d in self.op.domain]
+        self.spans = [self.e.max(self.scalar(d.extent), 0) for d in self.op.domain]
+        self.points = list(product(*(range(p) for p in reversed(self.schedule.points))))
+        self.staging: Staging | None = None
+        self.sums: list[SSAValue] = []
+
+    def emit(self) -> func.FuncOp:
+        """The whole function."""
+        e, sizes = self.e, self.schedule.tile_sizes
+        with ExitStack() as open_scopes:
+            counts = [
+                e.ceildiv(n, size, f"tiles_{letter(d)}")
+                for n, size, d in zip(self.extents, sizes, self.dims, strict=True)
+            ]
+            blocks = self.block_loops(counts, open_scopes)
+            self.firsts = [e.mul(b, size) for b, size in zip(blocks, sizes, strict=True)]
+            found = operands(self.op, sizes_of(self.op, self.schedule))
+            self.staging = Staging(self, found, self.schedule.buffers, self.threads)
+            whole: SSAValue | None = None
+            for n, size in zip(self.extents, sizes, strict=True):
+                if size > 1:
+                    whole = e.both(whole, e.compare("sge", n, size))
+            assert whole is not None
+            e.choose(whole, self._whole_tile, self._part_of_tile)
+        kernel = self.finished()
+        if resident := self.schedule.resident_blocks:
+            kernel.attributes["kernel.min_blocks"] = IntegerAttr(resident, i64)
+        return kernel
+
+    @contextmanager
+    def _threads(self) -> Iterator[Num]:
+        """Open the loops over threads; gives the number of one among all."""
+        e, (width, height, _) = self.e, [*self.schedule.thread_counts, 1, 1, 1][:3]
+        with ExitStack() as open_scopes:
+            lanes = self.thread_loops(len(self.dims), open_scopes)
+            tx, ty, tz = lanes[:3]
+            thread = e.add(e.mul(e.add(e.mul(tz, height), ty), width), tx)
+            if self.schedule.zigzag:
+                lanes = [*self._zigzag(thread, width, height), *lanes[3:]]
+            self.lanes = lanes[: len(self.dims)]
+            yield thread
+
+    def _zigzag(self, thread: Num, width: int, height: int) -> list[Num]:
+        """Where a thread of a block of patches lies.
+
+        Lanes l and l ^ 1 have one place along x, and l and l ^ 2 one along the others.
+        """
+        e, (wide, high) = self.e, PATCH
+        warp, lane = e.div_rem(thread, wide * high)
+        row, column = e.div_rem(warp, width // wide)
+        half, odd = e.div_rem(lane, 2)
+        upper, along = e.div_rem(half, wide)
+        other = e.add(e.mul(row, high), e.add(e.mul(upper, 2), odd))
+        tz, ty = e.div_rem(other, height)
+        return [e.add(e.mul(column, wide), along), ty, tz]
+
+    def _part_of_tile(self) -> None:
+        with self._threads():
+            self._point_by_point()
+
+    # --- tiles whose points all lie inside
+
+    def _whole_tile(self) -> None:
+        e, buffers = self.e, self.schedule.buffers
+        self.starts = [
+            first if size == 1 else e.min(first, e.sub(n, size))
+            for first, n, size in zip(self.firsts, self.extents, self.schedule.tile_sizes, strict=True)
+        ]
+        self.sums = self.new_sums(len(self.points))
+        slices: Num = e.ceildiv(self.spans[self.last], self.steps[self.last])
+        for n in self.spans[self.last + 1 :]:
+            slices = e.mul(slices, n)
+        if isinstance(slices, int) and slices == 0:
+            return
+        with self._threads() as thread:
+            self._begin_all()
+            for number in range(buffers - 1):
+                with e.when(e.compare("slt", number, slices)):
+                    self._stage(number, number, thread)
+                if number < buffers - 2:
+                    e.op(DeviceAsyncCreateGroupOp())
+        # several slices written out take registers, and nothing is gained
+        with e.loop(slices, "slice", unroll=1) as which:
+            self._one_slice(which, slices)
+        with self._threads():
+            self._end_all()
+
+    def _one_slice(self, number: Num, slices: Num) -> None:
+        e, buffers = self.e, self.schedule.buffers
+        with self._threads() as thread:
+            if buffers == 1:
+                self._stage(number, 0, thread)
+            e.effect(DeviceAsyncWaitOp(e.op(DeviceAsyncCreateGroupOp()), pending=max(0, buffers - 2)))
+        e.effect(gpu.BarrierOp())
+        with self._threads() as thread:
+            if buffers > 1:
+                ahead = e.add(number, buffers - 1)
+                with e.when(e.compare("slt", ahead, slices)):
+                    self._stage(ahead, self._buffer(ahead), thread)
+            self._compute(number)
+        if buffers == 1:
+            e.effect(gpu.BarrierOp())
+
+    def _buffer(self, number: Num) -> Num:
+        """The buffer of a slice."""
+        return self.e.div_rem(number, self.schedule.buffers)[1]
+
+    # --- slices
+
+    def _first_steps(self, number: Num) -> tuple[list[Num], Num, SSAValue | None]:
+        """Where a slice begins along each dimension of the domain, its steps along the one that is cut, and whether
+        these are all that a slice has (None: they are)."""
+        e, last, step = self.e, self.last, self.steps[self.last]
+        counts = [e.ceildiv(self.spans[last], step), *self.spans[last + 1 :]]
+        places: list[Num] = []
+        for n in counts[:-1]:
+            number, place = self._div_rem(number, n)
+            places.append(place)
+        places.append(number)
+        cut = e.mul(places[0], step)
+        offsets = [*[0] * last, cut, *places[1:]]
+        span = self.spans[last]
+        rest = e.min(e.sub(span, cut), step)
+        is_whole = None if isinstance(span, int) and span % step == 0 else e.compare("eq", rest, step)
+        return [e.add(low, o) for low, o in zip(self.lows, offsets, strict=True)], rest, is_whole
+
+    def _div_rem(self, a: Num, d: Num) -> tuple[Num, Num]:
+        e = self.e
+        if isinstance(d, int):
+            return e.div_rem(a, d)
+        quotient = e.op(arith.DivUIOp(e.value(a), e.value(d)))
+        return quotient, e.sub(a, e.mul(quotient, d))
+
+    def _stage(self, number: Num, buffer: Num, thread: Num) -> None:
+        """Begin to copy the operands of a slice."""
+        e, staging = self.e, self.staging
+        assert staging is not None
+        begin, rest, is_whole = self._first_steps(number)
+        firsts: dict[SSAValue, Num] = self.coordinates(self.starts)
+        firsts |= {d.coordinate: first for d, first in zip(self.op.domain, begin, strict=True)}
+        if is_whole is None:
+            staging.copy(buffer, Slice(firsts, {}), thread)
+            return
+        cut = self.op.domain[self.last].coordinate
+        lasts = {cut: e.sub(e.add(begin[self.last], rest), 1)}
+        e.choose(
+            is_whole,
+            lambda: staging.copy(buffer, Slice(firsts, {}), thread),
+            lambda: staging.copy(buffer, Slice(firsts, lasts), thread),
+        )
+
+    def _compute(self, number: Num) -> None:
+        """Add the steps of a slice to the sums, in order."""
+        begin, rest, is_whole = self._first_steps(number)
+        buffer = self._buffer(number)
+        if is_whole is None:
+            self._steps(begin, buffer, self.steps[self.last])
+            return
+        self.e.choose(
+            is_whole,
+            lambda: self._steps(begin, buffer, self.steps[self.last]),
+            lambda: self._steps(begin, buffer, rest),
+        )
+
+    def _steps(self, begin: Sequence[Num], buffer: Num, count: Num) -> None:
+        """Go over a slice of `count` steps along the dimension that is cut."""
+        e, last, domain = self.e, self.last, [d.coordinate for d in self.op.domain]
+        counts: list[Num] = [*self.steps[:last], count]
+        written = written_out(counts, self.schedule.unroll)
+        cut = len(written)
+        unroll = max(1, self.schedule.unroll // math.prod(written))
+        with ExitStack() as open_scopes:
+            offsets: dict[SSAValue, Offset] = {}
+            for d in range(last, cut, -1):
+                name = word(domain[d].name_hint or "r")
+                offsets[domain[d]] = Offset(open_scopes.enter_context(e.loop(counts[d], name)))
+
+            def some(k: Num, steps: int, multiple: int) -> None:
+                body = StagedBody(self, self.staging, buffer)  # type: ignore[arg-type]
+                for inner in product(range(steps), *(range(n) for n in reversed(written))):
+                    here = dict(zip(domain, (Offset(0, n) for n in reversed(inner[1:])), strict=False))
+                    if cut <= last:
+                        here[domain[cut]] = Offset(k, inner[0], multiple)
+                    self._step(body, begin, offsets | here)
+
+            if cut > last:
+                some(0, 1, 1)
+                return
+            steps, name = counts[cut], word(domain[cut].name_hint or "r")
+            if not isinstance(steps, int):
+                with e.loop(steps, name) as k:
+                    some(k, 1, 1)
+                return
+            whole = steps // unroll * unroll
+            if whole:
+                with e.loop(whole, name, step=unroll, unroll=True) as k:
+                    some(k, unroll, unroll)
+            if whole < steps:
+                some(whole, steps - whole, unroll)
+
+    def _step(self, body: StagedBody, begin: Sequence[Num], offsets: dict[SSAValue, Offset]) -> None:
+        """Add the terms of one step to all sums of the thread."""
+        e = self.e
+        domain: dict[SSAValue, Num] = {}
+        for dimension, first in zip(self.op.domain, begin, strict=True):
+            o = offsets.get(dimension.coordinate, Offset())
+            domain[dimension.coordinate] = e.add(e.add(first, o.number), o.constant)
+        for p, point in enumerate(self.points):
+            pure = self._offsets(point[::-1])
+            at = [e.add(e.add(start, o.number), o.constant) for start, o in zip(self.starts, pure, strict=True)]
+            body.offsets = offsets | dict(zip(self.op.pure, pure, strict=True))
+            self._add(body, self.sums, [p], self.coordinates(at) | domain)
+
+    # --- points
+
+    def _offsets(self, point: Sequence[int]) -> list[Offset]:
+        """Where a thread's point lies in its tile."""
+        e, vector, threads = self.e, self.schedule.run, self.schedule.thread_counts
+        run, within = divmod(point[0], vector)
+        found = [Offset(e.mul(self.lanes[0], vector), run * threads[0] * vector + within, vector)]
+        for lane, o, n in zip(self.lanes[1:], point[1:], threads[1:], strict=True):
+            found.append(Offset(lane, o * n))
+        return found
+
+    def _at(self, point: Sequence[int]) -> list[Num]:
+        """Where a thread's point lies, from the least of the box on."""
+        e = self.e
+        offsets = self._offsets(point)
+        return [e.add(e.add(start, o.number), o.constant) for start, o in zip(self.starts, offsets, strict=True)]
+
+    def _runs(self) -> list[tuple[int, list[Num]]]:
+        """The runs of a thread's points along x: the number of the first, and where it lies."""
+        vector = self.schedule.run
+        return [(p, self._at(point[::-1])) for p, point in enumerate(self.points) if p % vector == 0]
+
+    def _lies_well(self) -> SSAValue | None:
+        """Whether vectors may lie where a thread's runs are, of all functions; None if there are no vectors."""
+        e, vector = self.e, self.schedule.run
+        if vector == 1 or vector & (vector - 1) or self.dims[0] != 0:
+            return None
+        found: SSAValue | None = None
+        first = e.add(self.out.mins[0], self.starts[0])
+        for number in range(len(self.op.olds)):
+            buffer, element = self.old(number), self.element(number)
+            bytes = element_bytes(element) * vector
+            if not rows_are_contiguous(buffer) or bytes > STORE_BYTES or element == i1:
+                return None
+            found = e.both(found, vectors_lie(self, buffer, first, bytes))
+        return found
+
+    def _begin_all(self) -> None:
+        """Load what the sums start from."""
+        e, vector = self.e, self.schedule.run
+
+        def one_by_one() -> None:
+            for p, point in enumerate(self.points):
+                self.begin(self.sums, [p], self._at(point[::-1]))
+
+        def by_vectors() -> None:
+            for p, at in self._runs():
+                for number, of in enumerate(self.sums):
+                    values = e.load_vector(self.old(number).memref, self._position(number, at), vector)
+                    for v, value in enumerate(values):
+                        e.store(value, of, [p + v])
+
+        lies_well = self._lies_well()
+        if lies_well is None:
+            one_by_one()
+        else:
+            e.choose(lies_well, by_vectors, one_by_one)
+
+    def _end_all(self) -> None:
+        """Store the sums of the points that are this block's own."""
+        e, vector = self.e, self.schedule.run
+
+        def one_by_one() -> None:
+            for p, point in enumerate(self.points):
+                at = self._at(point[::-1])
+                with e.when(self._is_own(at, self.starts)):
+                    self.end(self.sums, [p], at)
+
+        def by_vectors() -> None:
+            for p, at in self._runs():
+                for number, of in enumerate(self.sums):
+                    values = [e.load(of, [p + v]) for v in range(vector)]
+                    e.store_vector(values, self.old(number).memref, self._position(number, at))
+
+        lies_well = self._lies_well()
+        if lies_well is None:
+            one_by_one()
+            return
+        for first, start in zip(self.firsts, self.starts, strict=True):
+            if start is not first:
+                lies_well = e.both(lies_well, e.compare("eq", first, start))
+        assert lies_well is not None
+        e.choose(lies_well, by_vectors, one_by_one)

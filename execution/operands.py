@@ -1,0 +1,125 @@
+"""Operands of a reduction that its blocks stage: the box of each that a tile reads in a slice of the domain."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Hashable, Mapping
+from dataclasses import dataclass, replace
+
+from xdsl.dialects.builtin import i1
+from xdsl.ir import SSAValue
+
+from tilefuse.analysis.index_sums import index_sum
+from tilefuse.dialects.img.ops import ReadOp, UpdateOp, WriteOp
+from tilefuse.dialects.img.types import FuncType, element_bytes
+
+Sizes = Mapping[SSAValue, int]
+"""Points of a tile per pure coordinate, and steps of a slice per coordinate of the domain; 1 where none is named."""
+
+LEAST_USES = 2
+"""Reads of an element of shared memory, on the average, that are worth to put it there."""
+
+
+@dataclass(frozen=True)
+class Axis:
+    """A dimension of a box: the sum of coordinates that lies along it."""
+
+    terms: Mapping[SSAValue, int]
+    """Coordinates, and scalars that stand between the stages."""
+    low: int
+    """The least constant that a read adds to these."""
+    high: int
+
+    def extent(self, sizes: Sizes) -> int:
+        """Points of the box along it."""
+        return 1 + sum(abs(n) * (sizes.get(v, 1) - 1) for v, n in self.terms.items()) + self.high - self.low
+
+
+@dataclass(frozen=True)
+class Operand:
+    """A function that is read at affine places: several reads that differ by constants alone."""
+
+    source: SSAValue
+    axes: tuple[Axis, ...]
+    """x first."""
+    constants: Mapping[Hashable, tuple[int, ...]]
+    """What each read adds, per axis."""
+    sizes: Sizes
+
+    @property
+    def extents(self) -> tuple[int, ...]:
+        """Of the box, x first."""
+        return tuple(axis.extent(self.sizes) for axis in self.axes)
+
+    @property
+    def bytes(self) -> int:
+        """Of an element."""
+        assert isinstance(self.source.type, FuncType)
+        return element_bytes(self.source.type.element)
+
+    @property
+    def width(self) -> int:
+        """Elements of the largest access to a row."""
+        return max(1, min(4, 16 // self.bytes))
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of its array, x last: rows begin where vectors may, and those that a warp reads in different banks."""
+        first, *others = self.extents
+        if others and first > 1:
+            first = -(-first // self.width) * self.width
+            row = first * self.bytes // 16
+            # an odd number of vectors in a row: rows below one another lie in different banks
+            first += self.width if self.width > 1 and row % 2 == 0 else 0
+        return (*reversed(others), first)
+
+    @property
+    def elements(self) -> int:
+        """Of its array, for one slice."""
+        return math.prod(self.shape)
+
+
+def operands(
+    update: UpdateOp,
+    sizes: Sizes,
+    least_uses: int = LEAST_USES,
+    own: Collection[ReadOp] = (),
+    standing: Collection[int] = (),
+) -> list[Operand]:
+    """The operands that are worth staging: read `least_uses` times, on the average.
+
+    `own`: reads of what the update writes over, where they see what stood there before. `standing`: functions of which
+    what stands where it writes is an operand, too, named by the write and their number.
+    """
+    found: dict[object, Operand] = {}
+    for read in update.body.block.ops:
+        if not isinstance(read, ReadOp) or read.value.type == i1:
+            continue
+        if read.source not in update.currents:
+            _include(found, update, read, read.source, read, sizes)
+        elif read in own:
+            _include(found, update, read, update.olds[update.currents.index(read.source)], read, sizes)  # type: ignore[arg-type]
+    for number in standing:
+        write = update.write_op
+        if write.values[number].type != i1:
+            _include(found, update, write, update.olds[number], (write, number), sizes)
+    points = math.prod(sizes.values())
+    return [o for o in found.values() if math.prod(o.extents) * least_uses <= points * len(o.constants)]
+
+
+def _include(
+    found: dict[object, Operand], update: UpdateOp, op: ReadOp | WriteOp, source: SSAValue, name: Hashable, sizes: Sizes
+) -> None:
+    """Add what an op reads, if its places are affine, to the operand that moves with it, or as one of its own."""
+    sums = [index_sum(update, x, list(op.indices)) for x in op.map.data.results]
+    if not sums or None in sums:
+        return
+    terms = [s.terms for s in sums if s is not None]
+    constants = tuple(s.constant for s in sums if s is not None)
+    key = (source, *(frozenset(t.items()) for t in terms))
+    if (known := found.get(key)) is None:
+        axes = tuple(Axis(t, c, c) for t, c in zip(terms, constants, strict=True))
+        found[key] = Operand(source, axes, {name: constants}, sizes)
+        return
+    axes = tuple(Axis(a.terms, min(a.low, c), max(a.high, c)) for a, c in zip(known.axes, constants, strict=True))
+    found[key] = replace(known, axes=axes, constants={**known.constants, name: constants})

@@ -1,0 +1,197 @@
+"""Operands in shared memory: the arrays of a block, and the copies into them that run beside it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+
+from xdsl.dialects import arith, memref
+from xdsl.dialects.builtin import IntegerAttr, MemRefType, StridedLayoutAttr, UnitAttr, i8
+from xdsl.ir import SSAValue
+
+from tilefuse.analysis.access import behind_boundaries
+from tilefuse.dialects.nvgpu import COPY_BYTES, DeviceAsyncCopyOp
+from tilefuse.execution.operands import Axis, Operand
+from tilefuse.lowering.emit import SHARED, Num
+from tilefuse.lowering.reads import KernelBuffer, read_global
+from tilefuse.lowering.update_body import UpdateFunction
+from tilefuse.targets.limits import STATIC_SHARED_LIMIT
+
+WRITTEN_ROUNDS = 16
+"""Copies of a thread that are written out; of more, so many at a time."""
+
+
+@dataclass(frozen=True)
+class Slice:
+    """Where a tile and a slice of the domain begin, in absolute coordinates."""
+
+    firsts: Mapping[SSAValue, Num]
+    lasts: Mapping[SSAValue, Num]
+    """The last step in the domain, of the coordinate of which some of the slice's may not be; none if all are."""
+
+
+class Staging:
+    """The shared arrays of a block; a buffer of each has the box that a tile reads in one slice."""
+
+    def __init__(self, function: UpdateFunction, operands: Sequence[Operand], buffers: int, threads: int):
+        self.function, self.e = function, function.e
+        self.operands, self.threads = operands, threads
+        self.arrays = self._allocate(buffers)
+        self.of = {read: number for number, o in enumerate(operands) for read in o.constants}
+        """The operand that a read is of."""
+
+    def _allocate(self, buffers: int) -> list[SSAValue]:
+        e, space = self.e, IntegerAttr(SHARED, 64)
+        types = [
+            MemRefType(_type(self._buffer(o)).element_type, [buffers, *o.shape], memory_space=space)
+            for o in self.operands
+        ]
+        sizes = [-(-o.elements * o.bytes * buffers // 16) * 16 for o in self.operands]
+        if sum(sizes) <= STATIC_SHARED_LIMIT:
+            return [e.alloca([buffers, *o.shape], t.element_type, SHARED, "staged")
+                    for o, t in zip(self.operands, types, strict=True)]  # fmt: skip
+        op = memref.AllocaOp.get(i8, shape=[sum(sizes)], memory_space=space)
+        op.attributes["kernel.dynamic"] = UnitAttr()
+        whole = e.op(op, "all_staged")
+        starts = [0, *accumulate(sizes)]
+        return [e.op(memref.ViewOp(whole, e.value(s), [], t), "staged") for s, t in zip(starts, types, strict=False)]
+
+    def _buffer(self, operand: Operand) -> KernelBuffer:
+        return self.function.tile.buffers[behind_boundaries(operand.source)[0]]
+
+    # --- copies
+
+    def copy(self, buffer: Num, where: Slice, thread: Num) -> None:
+        """Begin to copy the operands of a slice into a buffer, each thread its share."""
+        for operand, array in zip(self.operands, self.arrays, strict=True):
+            low = [self._bound(axis, where, lowest=True) for axis in operand.axes]
+            limits = [self._limits(axis, where) for axis in operand.axes]
+            self._copy_box(operand, array, buffer, low, limits, thread)
+
+    def _limits(self, axis: Axis, where: Slice) -> tuple[Num, Num] | None:
+        """The ends of the part of a box that is in the domain; None where all of it is."""
+        if not any(v in where.lasts for v in axis.terms):
+            return None
+        return tuple(self._bound(axis, where, lowest=lowest, inside=True) for lowest in (True, False))  # type: ignore[return-value]
+
+    def _bound(self, axis: Axis, where: Slice, *, lowest: bool, inside: bool = False) -> Num:
+        """An end of a box along an axis; `inside`: of its part that is in the domain."""
+        e, total = self.e, axis.low if lowest else axis.high
+        sizes = self.operands[0].sizes
+        found: Num = total
+        for v, n in axis.terms.items():
+            if v not in where.firsts:
+                found = e.add(found, e.mul(self.function.scalar(v), n))
+                continue
+            at: Num = where.firsts[v]
+            if (n > 0) != lowest:
+                last = e.add(at, sizes.get(v, 1) - 1)
+                at = where.lasts.get(v, last) if inside else last
+            found = e.add(found, e.mul(at, n))
+        return found
+
+    def _copy_box(
+        self,
+        operand: Operand,
+        array: SSAValue,
+        buffer: Num,
+        low: Sequence[Num],
+        limits: Sequence[tuple[Num, Num] | None],
+        thread: Num,
+    ) -> None:
+        e, extents = self.e, operand.extents
+
+        def elements(width: int) -> None:
+            row = extents[0] // width
+
+            def one(item: Num) -> None:
+                places: list[Num] = []
+                for n in (row, *extents[1:-1]):
+                    item, place = e.div_rem(item, n)
+                    places.append(place)
+                places.append(item)
+                if len(extents) == 1:
+                    places = [places[-1] if row == 1 else places[0]]
+                places[0] = e.mul(places[0], width)
+                at = [e.add(first, place) for first, place in zip(low, places, strict=True)]
+                at = [x if span is None else e.clamp(x, *span) for x, span in zip(at, limits, strict=True)]
+                self._copy(operand, at, array, [buffer, *reversed(places)], width)
+
+            self._share_out(row * math.prod(extents[1:]), thread, one)
+
+        if not self._has_vectors(operand) or limits[0] is not None:
+            elements(1)
+            return
+        aligned = self._lies_well(self._buffer(operand), low[0], operand.width * operand.bytes)
+        e.choose(aligned, lambda: elements(operand.width), lambda: elements(1))
+
+    def _share_out(self, count: int, thread: Num, one: Callable[[Num], None]) -> None:
+        """Emit `one(item)` for the thread's share of `count` items: one in so many as there are threads."""
+        e = self.e
+        whole, rest = divmod(count, self.threads)
+        if whole:
+            unroll = True if whole <= WRITTEN_ROUNDS else WRITTEN_ROUNDS // 2
+            with e.loop(whole, "round", unroll=unroll) as i:
+                one(e.add(thread, e.mul(i, self.threads)))
+        if rest:
+            with e.when(e.compare("slt", thread, rest)):
+                one(e.add(thread, whole * self.threads))
+
+    def _copy(self, operand: Operand, at: Sequence[Num], array: SSAValue, there: Sequence[Num], width: int) -> None:
+        e, buffer, bytes = self.e, self._buffer(operand), width * operand.bytes
+        if self._is_plain(operand) and bytes in COPY_BYTES:
+            here, place = ([e.value(i) for i in buffer.index(at, e)], [e.value(i) for i in there])
+            e.effect(DeviceAsyncCopyOp(buffer.memref, here, array, place, width, bytes == max(COPY_BYTES)))
+            return
+        assert width == 1
+        e.store(read_global(e, self.function.tile, operand.source, at, None, needed=True), array, there)
+
+    def _is_plain(self, operand: Operand) -> bool:
+        """Whether a function is read as it lies in memory."""
+        return not behind_boundaries(operand.source)[1]
+
+    def _has_vectors(self, operand: Operand) -> bool:
+        """Whether rows of a box are copied by vectors, where these lie so."""
+        is_whole = operand.extents[0] % operand.width == 0 and operand.width > 1
+        contiguous = _rows_are_contiguous(_type(self._buffer(operand)))
+        return is_whole and contiguous and self._is_plain(operand) and operand.width * operand.bytes in COPY_BYTES
+
+    def _lies_well(self, buffer: KernelBuffer, first: Num, bytes: int) -> SSAValue:
+        """Whether vectors of so many bytes may lie at `first` of every row."""
+        return vectors_lie(self.function, buffer, first, bytes)
+
+
+def vectors_lie(function: UpdateFunction, buffer: KernelBuffer, first: Num, bytes: int) -> SSAValue:
+    """Whether vectors of so many bytes may lie at coordinate `first` of every row of a function."""
+    e, size = function.e, _element_bytes(buffer)
+    metadata = memref.ExtractStridedMetaDataOp(buffer.memref)
+    pointer = e.op(memref.ExtractAlignedPointerAsIndexOp.get(buffer.memref))
+    e.effect(metadata)
+    low = e.value(e.add(pointer, e.mul(e.sub(first, buffer.mins[0]), size)))
+    for n in list(metadata.strides)[:-1]:
+        low = e.op(arith.OrIOp(low, e.value(e.mul(n, size))))
+    return e.compare("eq", e.op(arith.AndIOp(low, e.value(bytes - 1))), 0)
+
+
+def rows_are_contiguous(buffer: KernelBuffer) -> bool:
+    """Whether neighbours along x are so in memory, as the kernel knows."""
+    return _rows_are_contiguous(_type(buffer))
+
+
+def _type(buffer: KernelBuffer) -> MemRefType:
+    assert isinstance(buffer.memref.type, MemRefType)
+    return buffer.memref.type
+
+
+def _element_bytes(buffer: KernelBuffer) -> int:
+    element = _type(buffer).element_type
+    return max(1, int(getattr(element, "bitwidth", 8)) // 8)
+
+
+def _rows_are_contiguous(type: MemRefType) -> bool:
+    layout = type.layout
+    if not isinstance(layout, StridedLayoutAttr):
+        return True
+    return getattr(layout.strides.data[-1], "data", None) == 1
