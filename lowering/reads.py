@@ -13,7 +13,7 @@ from xdsl.dialects import arith
 from xdsl.ir import SSAValue
 
 from tilefuse.analysis.access import behind_boundaries, coordinates, indices_of, reads
-from tilefuse.analysis.index import AnyIndex, BoundedIndex, Index, is_staged
+from tilefuse.analysis.index import AnyIndex, BoundedIndex, Index, Way, is_staged, way
 from tilefuse.analysis.regions import Follow
 from tilefuse.dialects.img.attrs import BoundaryKind
 from tilefuse.dialects.img.ops import BoundaryOp, ExtentOp, GroupOp, PrintOp, ReadOp, StageOp, YieldOp
@@ -48,6 +48,8 @@ class TileContext:
     """Functions computed by the group so far, by the inner SSA value."""
     staged: dict[SSAValue, Resident] = field(default_factory=dict)
     """Inputs on chip, by the function as it is read, boundaries applied (see `is_staged`)."""
+    windows: Mapping[tuple[SSAValue, Way], Resident] = field(default_factory=dict)
+    """The same of what a thread's points read, by the way of the read, too."""
     masks: Mapping[SSAValue, Sequence[BoundaryOp]] = field(default_factory=dict)
     """Functions of the group whose values are replaced outside a box once, as they are computed (`shared_masks`)."""
     vectors_uniform: SSAValue | None = None
@@ -205,6 +207,8 @@ def _emit_read(
     # The border flag speaks of indices that follow the tile; others are handled in every tile.
     always = any(not isinstance(i, Index | BoundedIndex) for i in indices)
     where = [e.affine(x, operands) for x in op.map.data.results]
+    if tile.windows and (window := tile.windows.get((op.source, way(indices)))) is not None:
+        return window.load(e, _relative(e, indices, point, where))
     if op.source in tile.staged and is_staged(indices):
         return tile.staged[op.source].load(e, _relative(e, indices, point, where))
     base, boundaries = behind_boundaries(op.source)

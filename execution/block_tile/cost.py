@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
-from tilefuse.analysis.index import GeneralIndex, Index
+from tilefuse.analysis.index import Index
 from tilefuse.analysis.machine import Machine
 from tilefuse.analysis.model import PipelineModel
 from tilefuse.analysis.regions import SMALL_DIMENSION, Region, alignment, fixed_span, own_spans, regions
@@ -144,7 +144,7 @@ class _BlockTiles:
         if id not in self._offsets:
             found: dict[tuple[int, bool], list[tuple[int, ...]]] = {}
             for a in node.accesses:
-                alike = not any(isinstance(i, GeneralIndex) or (i.var or 0) > 1 for i in a.indices)
+                alike = all(isinstance(i, Index) and (i.var or 0) < 2 for i in a.indices)
                 at = tuple(i.offset if isinstance(i, Index) else 0 for i in a.indices)
                 found.setdefault((a.producer, alike), []).append(at)
             self._offsets[id] = [(p, tuple(offsets), alike) for (p, alike), offsets in found.items()]

@@ -259,7 +259,7 @@ class TileBody:
             ]
             spans = [(low, low + n - 1) for low, n in zip(lows, sizes, strict=True)]
             readers.append(Reader(self.anchor, follow, start, spans))
-            inner.staged = self.gather.load(readers)
+            inner.windows = self.gather.load(readers)
         arrays = {s: self._thread_stage(inner, s, local[self.ids[s]], start) for s in self.thread_stages}
         results = [
             e.alloca(list(sizes)[::-1], f.type.storage, PRIVATE, f"r_{self.anchor.sym_name.data}")

@@ -145,7 +145,7 @@ class Phases:
         inner = self.tile
         if sizes[0] > 1:
             reader = Reader(stage, region.follow, origin, [(0, n - 1) for n in sizes])
-            inner = replace(inner, staged=self.gather.load([reader]))
+            inner = replace(inner, windows=self.gather.load([reader]))
         shape = [sizes[1], sizes[0]] if sizes[0] > 1 else [math.prod(sizes)]
         results = [e.alloca(shape, f.type.storage, PRIVATE, f"r_{stage.sym_name.data}") for f in stage.funcs]
 
