@@ -206,13 +206,22 @@ def moves_by_pieces(follow: Follow) -> bool:
 
 
 def reads_by_pieces(stage: StageOp, follow: Sequence[Follow]) -> bool:
-    """Whether all that a stage reads anew at each x lies side by side in memory."""
+    """Whether all that a stage reads anew at each x lies side by side in memory, but for where its data send it."""
+    windowed = False
     for access in accesses(stage):
         if is_windowed(access.indices):
-            continue
-        if any(isinstance(i, GeneralIndex) or (isinstance(i, Index) and i.var == 0) for i in access.indices):
+            windowed = True
+        elif any(_runs_along_x(i) for i in access.indices):
             return False
-    return moves_by_pieces(follow[0])
+    return (windowed or not _looks_up(stage)) and moves_by_pieces(follow[0])
+
+
+def _runs_along_x(index: AnyIndex) -> bool:
+    return not index.data_dependent if isinstance(index, GeneralIndex) else isinstance(index, Index) and index.var == 0
+
+
+def _looks_up(stage: StageOp) -> bool:
+    return any(isinstance(i, GeneralIndex) for access in accesses(stage) for i in access.indices)
 
 
 def pieced_inputs(
