@@ -9,11 +9,23 @@ from functools import cached_property
 
 from tilefuse.analysis.access import reads
 from tilefuse.analysis.instructions import instruction_cost
+from tilefuse.analysis.machine import Machine
 from tilefuse.analysis.model import PipelineModel
 from tilefuse.analysis.points import nominal_domain, nominal_extents
 from tilefuse.analysis.regions import Follow, follow_chain
 from tilefuse.analysis.updates import UpdateFacts
 from tilefuse.dialects.img.ops import Definition, GroupOp, UpdateOp
+
+
+MOST_RANK = 16
+
+
+def told(extent: Sequence[int], machine: Machine) -> tuple[int, ...]:
+    """The picture that costs are computed for.
+
+    On a CPU dimensions after x and y that nobody told or declared count as a point: its constants were chosen so.
+    """
+    return tuple(extent) if machine.is_gpu else (*extent, *[1] * (MOST_RANK - len(extent)))
 
 
 def nominal_box(model: PipelineModel, output: int, extent: Sequence[int]) -> tuple[int, ...]:

@@ -26,7 +26,7 @@ from tilefuse.analysis.small_dimensions import Bounds, inferred_bounds
 from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.img.attrs import BoxAttr
 from tilefuse.dialects.img.ops import GroupOp, PipelineOp, StageOp, prints
-from tilefuse.execution.facts import GroupFacts, nominal_box
+from tilefuse.execution.facts import GroupFacts, nominal_box, told
 from tilefuse.execution.search import quick_best
 from tilefuse.passes.form_groups import form_groups
 from tilefuse.passes.recompute_stored import recomputed
@@ -57,7 +57,7 @@ class _Costs:
         like: _Costs | None = None,
     ):
         """`inferred`: by node, bounds that nobody has declared. `like`: costs of a similar pipeline."""
-        self.model, self.machine, self.extent = model, on, extent
+        self.model, self.machine, self.extent = model, on, told(extent, on)
         self._inferred = inferred
         self._bounded = replace(
             model, nodes=[replace(n, bounds=inferred[n.id]) if n.id in inferred else n for n in model.nodes]

@@ -18,7 +18,7 @@ from tilefuse.analysis.model import PipelineModel
 from tilefuse.analysis.regions import SMALL_DIMENSION, Region, alignment, fixed_span, own_spans, regions
 from tilefuse.dialects.img.attrs import Memory
 from tilefuse.execution.block_tile.features import BlockFeatures
-from tilefuse.execution.block_tile.placement import place_stages, shared_bytes
+from tilefuse.execution.block_tile.placement import holds_planes, place_stages, shared_bytes
 from tilefuse.execution.candidate import Candidate, Placement
 from tilefuse.execution.facts import GroupFacts
 from tilefuse.execution.features import Roofline, predict
@@ -251,7 +251,10 @@ def _of_tile(
             points, rows = float(region[id].points), [1, 4]
             instructions += PHASE_COST * math.prod(threads) if machine.is_gpu else 0
             instructions += points * ((1.0 + 2.0 / micro[0]) if machine.is_gpu else 0.5)
-        deep = 1 if place is not None and not in_registers else math.prod(micro_regions[id].extents[2:])
+        of_thread = micro_regions[id] if place is None or in_registers else region[id]
+        in_shared = place is not None and not in_registers
+        apart = not machine.is_gpu or (in_shared and not holds_planes(node, region[id]))
+        deep = 1 if apart else math.prod(of_thread.extents[2:])
         per_point = node.instructions - node.shared_instructions * (deep - 1) / deep
         for p, offsets, alike in of.offsets(id, deep):
             from_register = p in inside and places[p].memory is Memory.Register
