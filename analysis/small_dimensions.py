@@ -92,7 +92,7 @@ def _needed(pipeline: PipelineOp) -> dict[InputOp | Definition, list[Span]]:
                 # where it lands beside its box, and whether the box is a call's, is not asked
                 need(op.func, [_ANYWHERE] * _rank(op.func))
             case StageOp() if op in needed:
-                coordinates = dict(zip(op.body.block.args, needed[op], strict=True))
+                coordinates: dict[SSAValue, Span] = dict(zip(op.body.block.args, needed[op], strict=True))
                 for read in reads(op):
                     need(read.source, _touched(read, coordinates))
             case UpdateOp():

@@ -16,7 +16,6 @@ from tilefuse.analysis.regions import Follow, follow_chain
 from tilefuse.analysis.updates import UpdateFacts
 from tilefuse.dialects.img.ops import Definition, GroupOp, UpdateOp
 
-
 MOST_RANK = 16
 
 

@@ -207,8 +207,8 @@ def _emit_read(
     # The border flag speaks of indices that follow the tile; others are handled in every tile.
     always = any(not isinstance(i, Index | BoundedIndex) for i in indices)
     where = [e.affine(x, operands) for x in op.map.data.results]
-    if tile.windows and (window := tile.windows.get((op.source, way(indices)))) is not None:
-        return window.load(e, _relative(e, indices, point, where))
+    if tile.windows and (of := way(indices)) is not None and (op.source, of) in tile.windows:
+        return tile.windows[op.source, of].load(e, _relative(e, indices, point, where))
     if op.source in tile.staged and is_staged(indices):
         return tile.staged[op.source].load(e, _relative(e, indices, point, where))
     base, boundaries = behind_boundaries(op.source)

@@ -11,7 +11,9 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from tilefuse.analysis.access import ReadSite, read_sites
+from xdsl.ir import Operation
+
+from tilefuse.analysis.access import read_sites
 from tilefuse.analysis.machine import Machine
 from tilefuse.analysis.model import Node, PipelineModel
 from tilefuse.analysis.recomputation import Recomputation, may_be_inlined
@@ -53,21 +55,23 @@ def recomputed(model: PipelineModel, groups: Groups, costs: Recomputation, machi
             outside = [c for c in model.consumers(id) if group_of.get(c) != number]
             if not outside or not isinstance(stage, StageOp) or not _may_be(model, node, stored):
                 continue
-            sites: dict[StageOp, list[ReadSite]] = {}
-            for site in read_sites(stage) or ():
-                if isinstance(site[0], StageOp):
-                    sites.setdefault(site[0], []).append(site)
+            again = _evaluations(stage, [model.nodes[c].op for c in outside], costs)
             points = math.prod(node.needed or (0,))
-            chosen = {
-                c: evaluations
-                for c in outside
-                if (reader := model.nodes[c].op) in sites
-                and (evaluations := sum(costs.evaluations(site) for site in sites[reader])) <= AGAIN * points
-            }
-            kernels = len({group_of[c] for c in chosen})
+            chosen = {reader: n for reader, n in again.items() if n <= AGAIN * points}
+            kernels = len({group_of[c] for c in outside if model.nodes[c].op in chosen})
+            vanishes = list(members) == [id] and len(chosen) == len(outside)
             change = _Change(node, points, sum(chosen.values()), kernels)
-            if chosen and change.saving(model, costs, machine, list(members) == [id] and len(chosen) == len(outside)) > 0:
-                yield Recomputed(stage, frozenset(model.nodes[c].op for c in chosen))  # type: ignore[arg-type]
+            if chosen and change.saving(model, costs, machine, vanishes) > 0:
+                yield Recomputed(stage, frozenset(chosen))
+
+
+def _evaluations(stage: StageOp, readers: Sequence[Operation], costs: Recomputation) -> dict[StageOp, int]:
+    """How often a stage would be evaluated at each of those readers that may compute it themselves."""
+    found: dict[StageOp, int] = {}
+    for site in read_sites(stage) or ():
+        if isinstance(site[0], StageOp) and site[0] in readers:
+            found[site[0]] = found.get(site[0], 0) + costs.evaluations(site)
+    return found
 
 
 def _may_be(model: PipelineModel, node: Node, stored: set[int]) -> bool:

@@ -59,7 +59,7 @@ def copied_source(stage: StageOp, schedule: BlockSchedule, region: Region) -> SS
 
 
 MOST_PLANES = 32
-"""Points of a stage in all its planes that a thread computes together at most, if these are not the planes of a piece."""
+"""Points in all planes of a stage that a thread computes together at most, where they are not those of one piece."""
 
 
 class Phases:
@@ -104,9 +104,7 @@ class Phases:
 
     # --- computing
 
-    def _compute_all(
-        self, stage: StageOp, region: Region, rows: Sequence[SharedRows], t: Num, planes: bool
-    ) -> None:
+    def _compute_all(self, stage: StageOp, region: Region, rows: Sequence[SharedRows], t: Num, planes: bool) -> None:
         for number, items in enumerate(self._items(stage, region, planes)):
             each = partial(self._compute, stage, region, rows, items)
             self.threads.walk(t, items.counts, each, from_last=number > 0)
