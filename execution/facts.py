@@ -14,7 +14,7 @@ from tilefuse.analysis.model import PipelineModel
 from tilefuse.analysis.points import nominal_domain, nominal_extents
 from tilefuse.analysis.regions import Follow, follow_chain
 from tilefuse.analysis.updates import UpdateFacts
-from tilefuse.dialects.img.ops import Definition, GroupOp, UpdateOp
+from tilefuse.dialects.img.ops import Definition, GroupOp, StageOp, UpdateOp
 
 MOST_RANK = 16
 
@@ -33,8 +33,10 @@ def nominal_box(model: PipelineModel, output: int, extent: Sequence[int]) -> tup
     picture = nominal_extents(node.bounds, extent)
     # a halo around the picture counts as none: it is small, and stages of a chain are alike without it
     needed = node.needed or picture
+    # the models of updates were fitted to a plane
+    told = len(extent) if isinstance(node.op, StageOp) else node.rank
     return tuple(
-        n if declared is not None else needed[d] if d >= len(extent) else min(n, needed[d])
+        n if declared is not None else needed[d] if d >= told else min(n, needed[d])
         for d, (n, declared) in enumerate(zip(picture, node.bounds, strict=True))
     )
 
