@@ -21,19 +21,19 @@ class Calibration:
     exchange_row: float = 0.31
     """Instructions to write, or read, a lane's part of a row that goes from warp to warp."""
     barrier: float = 155.0
-    """What waiting at a barrier costs, in instructions of a thread, where one block has a multiprocessor to itself."""
+    """Cost of waiting at a barrier, in instructions of a thread, where one block has a multiprocessor to itself."""
     base_registers: float = 12.0
-    """Registers of a thread beside what it computes with."""
+    """Registers of a thread beside those that it computes with."""
     exchange_registers: float = 22.5
-    """The same at a barrier, where rows are exchanged."""
+    """Registers of a thread beside those that it computes with, where rows are exchanged."""
     least_registers: float = 32.0
     """Registers of a thread that the compiler is always left."""
     live_window: float = 0.42
     """Registers that a sweep needs, per value of the windows of rows: sums take the place of rows."""
     live_loads: float = 1.06
-    """The same per value loaded."""
+    """Registers that a sweep needs, per value loaded."""
     live_terms: float = 0.07
-    """The same per value read by the stage that reads most: the compiler mixes neighbouring points."""
+    """Registers per value read by the stage that reads most: the compiler mixes neighbouring points."""
     packed_rows: float = 1.7
     """Registers to take apart and join rows of V points, two to a register, over (V / 2 - 2) * V / 8."""
     at_barrier: float = 1.13
@@ -43,7 +43,7 @@ class Calibration:
     code_limit: float = 3000.0
     """Instructions of one thread's straight-line code from which fetching them costs."""
     code_penalty: float = 1.63
-    """What each further CODE_LIMIT of instructions adds, as a share."""
+    """Share of time that each further CODE_LIMIT of instructions adds."""
     issue_overhead: float = 0.793
     """Instructions issued over instructions counted: addresses, moves, waits."""
     border: float = 0.105
@@ -51,18 +51,18 @@ class Calibration:
     tail_us: float = 0.00208
     """Microseconds that the last block takes per instruction of a thread: nothing hides its latency."""
     guarded_tail: float = 0.268
-    """How much longer that is, as a share, where rows do not lie where vectors do: of the last blocks many are at edges
+    """Share by which that is longer where rows do not lie where vectors do: of the last blocks many are at edges
     of the picture, and guard each element."""
     full_issue_threads: float = 640.0
     """Threads resident on a multiprocessor from which instructions issue at full rate."""
     full_issue_power: float = 0.462
-    """How the rate falls with fewer."""
+    """Exponent with which the rate falls with fewer."""
     cache_over_dram: float = 1.5
     """Rate of the L2 cache over that of DRAM, read and written together (copies: 6.1 against 4.28 TB/s)."""
     load_bytes_per_instruction: float = 0.64
     """Bytes that the first-level caches give in the time of one thread instruction: 128 against 128 x 0.72 a cycle."""
     touched_again: float = 0.05
-    """What loading bytes costs of lines that an earlier access of the lane touched, over loading them once: rows that
+    """Cost of loading bytes of lines that an earlier access of the lane touched, over loading them once: rows that
     lie nowhere where vectors do are loaded by several accesses."""
     store_again: float = 0.554
     """Share of a row's bytes by which each further access that stores it loads the L2 cache."""
@@ -71,17 +71,17 @@ class Calibration:
     in_flight: float = 34700.0
     """Bytes of loads in flight per multiprocessor from which DRAM is saturated."""
     narrow_rows: float = 0.0903
-    """How much longer DRAM takes, as a share, in tall blocks with rows half as long as 16 bytes per lane."""
+    """Share by which DRAM takes longer in tall blocks with rows half as long as 16 bytes per lane."""
     block_us: float = 0.0158
     """Microseconds that a multiprocessor takes to begin a block."""
     desynchronized: float = 0.114
     """Share of the shorter of loading and computing that a single wave of blocks does not hide behind the other."""
     overlap: float = 14.4
-    """How well the shorter hides behind the longer: the power of their mean, with 1024 threads on a multiprocessor."""
+    """Overlap of the shorter with the longer: the power of their mean, with 1024 threads on a multiprocessor."""
     overlap_power: float = 1.42
-    """How that grows with the threads."""
+    """Growth of that with the threads."""
     imbalance: float = 2.34
-    """How much of the share of multiprocessors' time that a last wave leaves idle is lost."""
+    """Share of the multiprocessors' time left idle by a last wave that is lost."""
     overlap_miss: float = 0.00005
     """Share of the overlapping part of input tiles that comes from DRAM and not from a cache."""
 
@@ -90,7 +90,7 @@ REGISTER_CONSTANTS = (
     "base_registers", "exchange_registers", "least_registers", "live_window", "live_loads", "live_terms",
     "packed_rows", "at_barrier", "at_barrier_terms",
 )  # fmt: skip
-"""Those of registers, not of time."""
+"""Constants of registers, not of time."""
 
 DEFAULTS = Calibration()
 

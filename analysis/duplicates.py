@@ -18,7 +18,7 @@ from tilefuse.dialects.img.ops import BoundaryOp, GroupOp, StageOp
 from tilefuse.dialects.img.types import FuncType
 
 _NAMES = ("sym_name", "kernel", "kernel.comment", "occupancy", "registers", "register_needs")
-"""What an op may be called, or was told, without changing its kernel."""
+"""Attributes that an op may have without changing its kernel."""
 
 
 def fingerprint(group: GroupOp) -> Hashable:

@@ -14,6 +14,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerType, Signedness
 from xdsl.ir import Operation, SSAValue
 
+from tilefuse.analysis.dependence import depending
 from tilefuse.dialects.img.ops import SET, ReadOp, UpdateOp, WriteOp
 from tilefuse.dialects.img.types import FuncType
 
@@ -34,7 +35,7 @@ class FirstBest:
     terms: tuple[SSAValue, ...]
     """The new value of each of the functions."""
     skipped: frozenset[Operation]
-    """What the body reads of the functions themselves, and does with it."""
+    """Ops that read the functions themselves, and those that depend on them."""
 
 
 def first_best(update: UpdateOp) -> FirstBest | None:
@@ -83,13 +84,9 @@ def _own_reads(update: UpdateOp) -> dict[SSAValue, ReadOp] | None:
 
 def _dependent(update: UpdateOp) -> set[Operation]:
     """The ops of the body that see what stands there, the write not counted."""
-    seen: set[SSAValue] = set(update.currents)
-    found: set[Operation] = set()
-    for op in update.body.block.ops:
-        if not isinstance(op, WriteOp) and not seen.isdisjoint(op.operands):
-            seen.update(op.results)
-            found.add(op)
-    return found
+    seen = depending(update.body.block.ops, update.currents)
+    ops = (op for op in update.body.block.ops if not isinstance(op, WriteOp))
+    return {op for op in ops if not seen.isdisjoint(op.operands)}
 
 
 def _replaced(op: object, own: dict[SSAValue, ReadOp], function: int) -> tuple[SSAValue, bool, SSAValue] | None:

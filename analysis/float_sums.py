@@ -11,13 +11,11 @@ from xdsl.dialects.builtin import IntegerType
 from tilefuse.analysis.scalars import eval_index
 from tilefuse.analysis.sizes import Sizes
 from tilefuse.analysis.updates import Axis, UpdateFacts
+from tilefuse.dialects.img.elements import FLOATS, ElementType
 from tilefuse.dialects.img.ops import UpdateOp
 from tilefuse.dialects.img.region import num_text
 from tilefuse.dialects.img.symbolic import Num, Role, Symbol, symbols
 from tilefuse.dialects.img.types import FuncType
-
-_PRECISION = {"f16": 11, "bf16": 8, "f32": 24, "f64": 53}
-"""Bits of the significand: a rounding is off by 2^-bits at most."""
 
 
 @dataclass(frozen=True)
@@ -27,18 +25,18 @@ class FloatSum:
     function: str
     way: str
     """`add` or `mul`."""
-    element: str
+    element: ElementType
     counts: tuple[Num, ...]
     """The points of the domain that may meet at one place are the product of these."""
 
     def bound(self) -> str:
-        """How far from exact it is at most, as in docs/semantics.md."""
+        """The largest distance from the exact sum, as in docs/semantics.md."""
         known = math.prod(n for n in self.counts if isinstance(n, int))
         unknown = [num_text(n, {s: _name(s) for s in symbols(n)}) for n in self.counts if not isinstance(n, int)]
         factors = [str(known)] if known != 1 or not unknown else []
         terms = " * ".join([*factors, *(f"({text})" if " " in text else text for text in unknown)])
         of = "|product|" if self.way == "mul" else "(|t1| + ... + |tn| + |old|)"
-        return f"n * 2^-{_PRECISION[self.element]} * {of}, n = {terms}"
+        return f"n * 2^-{self.element.significand} * {of}, n = {terms}"
 
 
 def _name(symbol: Symbol) -> str:
@@ -57,4 +55,4 @@ def float_sums(op: UpdateOp, sizes: Sizes) -> Iterator[FloatSum]:
         assert isinstance(old.type, FuncType)
         if way in ("add", "mul") and not isinstance(old.type.element, IntegerType):
             counts = tuple(eval_index(extent, sizes) for extent in meeting)
-            yield FloatSum(op.sym_name.data, way, str(old.type.element), counts)
+            yield FloatSum(op.sym_name.data, way, FLOATS[old.type.element], counts)

@@ -1,13 +1,14 @@
 """The graph of a pipeline's functions, and of its kernels, as `networkx.DiGraph`s.
 
-For whoever asks: `Pipeline.graph()`, `program.graph()`, `-t dot`, tests. Importing networkx takes as long as a fifth of
-the compiler, so nothing on the way to a first picture imports this module: passes ask the light model
-(`analysis/model.py`) for consumers and producers, and program order is a topological order already.
+Order, reachability and convexity are asked here. Importing networkx takes as long as a fifth of the compiler, so passes
+import this module where they have such a question: when a kernel would store several stages. Who reads whom is in the
+light model (`analysis/model.py`), whose program order is a topological order already.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import TypeVar
 
 import networkx as nx
 from xdsl.ir import SSAValue
@@ -15,6 +16,8 @@ from xdsl.ir import SSAValue
 from tilefuse.analysis.access import accesses, defining_op
 from tilefuse.analysis.bounds import flat_ops
 from tilefuse.dialects.img.ops import Definition, GroupOp, InputOp, PipelineOp, StageOp, UpdateOp
+
+_Node = TypeVar("_Node", bound=Hashable)
 
 
 def stage_graph(pipeline: PipelineOp) -> nx.DiGraph:
@@ -96,9 +99,17 @@ def kernel_graph(graph: nx.DiGraph) -> nx.DiGraph:
     return found
 
 
-def is_convex(graph: nx.DiGraph, members: Iterable[str]) -> bool:
+def is_convex(graph: nx.DiGraph, members: Iterable[Hashable]) -> bool:
     """Check that no path between two members leaves them: only then can one kernel compute them together."""
     inside = set(members)
     below = {c for m in inside for c in graph.successors(m)} - inside
     reached = below.union(*(nx.descendants(graph, node) for node in below))
     return inside.isdisjoint(reached)
+
+
+def uses_first(nodes: Sequence[_Node], uses: Callable[[_Node], Iterable[_Node]]) -> list[_Node]:
+    """Sort nodes so that each stands behind those that it uses, and else in the order in which they are given."""
+    graph = nx.DiGraph()
+    graph.add_nodes_from(nodes)
+    graph.add_edges_from((node, used) for node in nodes for used in uses(node))
+    return list(nx.dfs_postorder_nodes(graph))

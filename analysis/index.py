@@ -7,7 +7,7 @@ bounded index (`x mod 2`) stay put when the tile moves; anything else needs the 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -202,3 +202,39 @@ def way(indices: Sequence[AnyIndex]) -> Way | None:
         else:
             return None
     return tuple(found)
+
+
+def at_phase(expr: AffineExpr, xs: Collection[int], count: int, phase: int) -> tuple[int, int] | None:
+    """(factor, offset) of an index where the coordinate is `count * k + phase`: factor * k + offset.
+
+    `xs`: the dimensions of `expr` that are the coordinate. None where it is not linear in k, or takes other values.
+    """
+    match expr:
+        case AffineConstantExpr(value):
+            return (0, value)
+        case AffineDimExpr(position):
+            return (count, phase) if position in xs else None
+        case AffineBinaryOpExpr(kind, lhs, rhs):
+            a, b = at_phase(lhs, xs, count, phase), at_phase(rhs, xs, count, phase)
+            if a is None or b is None:
+                return None
+            match kind:
+                case AffineBinaryOpKind.Add:
+                    return (a[0] + b[0], a[1] + b[1])
+                case AffineBinaryOpKind.Mul if not a[0] or not b[0]:
+                    return (a[0] * b[1] + a[1] * b[0], a[1] * b[1])
+                case AffineBinaryOpKind.FloorDiv if not b[0] and b[1] > 0 and a[0] % b[1] == 0:
+                    return (a[0] // b[1], a[1] // b[1])
+                case AffineBinaryOpKind.Mod if not b[0] and b[1] > 0 and a[0] % b[1] == 0:
+                    return (0, a[1] % b[1])
+    return None
+
+
+def divisors(expr: AffineExpr) -> Iterator[int]:
+    """Yield what an index divides by, `mod` included."""
+    if isinstance(expr, AffineBinaryOpExpr):
+        if expr.kind in (AffineBinaryOpKind.FloorDiv, AffineBinaryOpKind.Mod):
+            assert isinstance(expr.rhs, AffineConstantExpr)
+            yield expr.rhs.value
+        yield from divisors(expr.lhs)
+        yield from divisors(expr.rhs)

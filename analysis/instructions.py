@@ -6,11 +6,13 @@ from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Operation
 
+from tilefuse.dialects.img.float_functions import FLOAT_FUNCTIONS
 from tilefuse.dialects.img.ops import DivOp, ModOp, PrintOp
 
 # Instructions that one op costs a thread, about, on an NVIDIA SM. Sources: the throughput table of the CUDA
 # C++ programming guide (results per clock per SM against 128 for FADD) and the SASS of sample kernels.
 _OP_COST: dict[type[Operation], float] = {
+    **{row.op: row.instructions for row in FLOAT_FUNCTIONS},
     arith.ConstantOp: 0,
     arith.IndexCastOp: 0,
     arith.DivfOp: 9,
@@ -28,18 +30,9 @@ _OP_COST: dict[type[Operation], float] = {
     arith.UIToFPOp: 2,
     arith.FPToSIOp: 2,
     arith.FPToUIOp: 2,
-    math.SqrtOp: 7,
-    math.RsqrtOp: 6,
-    math.ExpOp: 10,
-    math.Exp2Op: 6,
-    math.LogOp: 20,
-    math.PowFOp: 60,
-    math.SinOp: 30,
-    math.CosOp: 30,
-    math.TanhOp: 20,
-    math.AtanOp: 25,
-    math.Atan2Op: 40,
     PrintOp: 100,
+    math.FmaOp: 1,
+    math.AbsIOp: 1,
     math.CtPopOp: 4,
     math.CountLeadingZerosOp: 4,
     math.CountTrailingZerosOp: 5,
@@ -65,21 +58,9 @@ def instruction_cost(op: Operation) -> float:
         return cost
     if op.results and isinstance(op.results[0].type, IndexType):
         return 0.5
-    return 10.0 if op.name.startswith("math.") and not _cheap_math(op) else 1.0
+    return 10.0 if op.name.startswith("math.") else 1.0
 
 
 def _absorbs(op: Operation, operand: int) -> bool:
     """Whether a sum and the product that is this operand of it are one instruction: of two products, the second."""
     return type(op) in _SUMS and (operand == 1 or type(op.operands[1].owner) not in _PRODUCTS)
-
-
-def _cheap_math(op: Operation) -> bool:
-    return op.name in (
-        "math.absf",
-        "math.absi",
-        "math.floor",
-        "math.ceil",
-        "math.trunc",
-        "math.fma",
-        "math.roundeven",
-    )

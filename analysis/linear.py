@@ -21,7 +21,7 @@ Offset = tuple[int, ...]
 _CASTS = (arith.ExtUIOp, arith.ExtSIOp, arith.ExtFOp, arith.SIToFPOp, arith.UIToFPOp)
 _SUMS = (arith.AddiOp, arith.SubiOp, arith.AddfOp, arith.SubfOp)
 _SAME = 4e-7
-"""How far, relative to the largest, coefficients of floats may be from a product: they were rounded to f32."""
+"""Largest distance, relative to the largest, of coefficients of floats from a product: they were rounded to f32."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Taps:
 
     source: SSAValue
     cast: type[Operation] | None
-    """What makes numbers of the sum's type of what is read."""
+    """The casts from the read type to the sum's."""
     scales: tuple[int, ...]
     """The index in dimension d is `scales[d]` times coordinate d, plus the offset."""
 
@@ -41,7 +41,7 @@ class LinearForm:
 
     kernels: dict[Taps, dict[Offset, Number]] = field(default_factory=dict)
     reads: dict[Taps, int] = field(default_factory=dict)
-    """How many reads the sum has, those with coefficient 0 too."""
+    """Number of reads of the sum, those with coefficient 0 too."""
     others: dict[SSAValue, Number] = field(default_factory=dict)
     constant: Number = 0
 

@@ -31,7 +31,7 @@ class Machine:
     kernels_overlap: bool = False
     """Whether a kernel's blocks move in before the kernel before has ended."""
     calibration: Calibration = DEFAULTS
-    """What the cost of warp tiles was fitted to."""
+    """Fitted constants of the cost of warp tiles."""
     first_cache_bytes: int = 0
     """Of one core's first cache, of a CPU; what rows should stay in."""
     vector_bytes: int = 16

@@ -14,6 +14,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from tilefuse.analysis.access import coordinates, indices_of, reads
 from tilefuse.analysis.bounds import flat_ops
+from tilefuse.analysis.dependence import depending
 from tilefuse.analysis.index import AnyIndex, GeneralIndex, Index, Span
 from tilefuse.analysis.instructions import instruction_cost
 from tilefuse.analysis.points import Extents, needed_extents
@@ -70,7 +71,7 @@ class Node:
     """Of these, what does not depend on the dimensions after x and y: a thread that computes all of them does it
     once."""
     pair_instructions: float | None = None
-    """The same where two points share a register; None where they cannot, or had better not."""
+    """Thread instructions per point where two points share a register; None where they cannot, or had better not."""
     accesses: list[Access] = field(default_factory=list)
     hull: list[Access] = field(default_factory=list)
     """At most two accesses per way of reading a producer: the least and the greatest offsets. Footprints
@@ -135,11 +136,17 @@ class PipelineModel:
     def stored(self, members: Collection[int]) -> list[int]:
         """The members that a kernel of them stores: those that are outputs, or that others read, in program order."""
 
-        def leaves(id: int) -> bool:
+        found = []
+        for id in sorted(members):
             node = self.nodes[id]
-            return node.is_output or node.is_yielded or any(c not in members for c in self._consumers[id])
-
-        return [id for id in sorted(members) if leaves(id)]
+            if node.is_output or node.is_yielded:
+                found.append(id)
+                continue
+            for consumer in self._consumers[id]:
+                if consumer not in members:
+                    found.append(id)
+                    break
+        return found
 
     @property
     def stages(self) -> list[Node]:
@@ -257,12 +264,10 @@ def _hull(accesses: Sequence[Access]) -> list[Access]:
 def _read_body(op: StageOp, node: Node, model: PipelineModel, boundary: dict[SSAValue, BoundaryKind | None]) -> None:
     of = coordinates(op)
     seen: set[Access] = set()
-    deep: set[SSAValue] = set(op.body.block.args[2:])
-    """What depends on dimensions after x and y."""
+    deep = depending(op.body.block.ops, op.body.block.args[2:])
+    """Values that depend on dimensions after x and y."""
     for inner in op.body.block.ops:
         kind = type(inner)  # `isinstance` takes ten times as long
-        if deep and not deep.isdisjoint(inner.operands):
-            deep.update(inner.results)
         if kind is ReadOp:
             assert isinstance(inner, ReadOp)
             source = inner.source

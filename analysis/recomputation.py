@@ -101,13 +101,24 @@ class Recomputation:
 
     def is_inlined(self, stage: StageOp, sites: Sequence[ReadSite] | None) -> bool:
         """Whether `stage` is best computed at `sites`, all the places that read it; None: something else does."""
-        if not sites or (len(sites) > 1 and stage not in self._cheap and not _is_stored_for_updates(sites)):
+        if not sites:
             return False
+        if len(sites) > 1 and stage not in self._cheap and not _is_stored_for_updates(sites):
+            return self._is_read_in_part(stage, sites)
         return not self._is_dearer(stage, sites)
 
     def cost(self, stage: StageOp) -> float:
         """Instructions per point of a stage that is computed where it is read."""
         return self._cost[stage, False]
+
+    def _is_read_in_part(self, stage: StageOp, sites: Sequence[ReadSite]) -> bool:
+        """Whether all of `sites` together read fewer values than the stage has: of a table, those that data points at.
+
+        On a CPU; a GPU's threads share what they compute less.
+        """
+        if self._machine.is_gpu:
+            return False
+        return 2 * sum(self.evaluations(site) for site in sites) <= math.prod(self._extents[stage])
 
     def _is_dearer(self, stage: StageOp, sites: Sequence[ReadSite]) -> bool:
         """Whether computing `stage` at all of `sites` takes longer than storing it."""

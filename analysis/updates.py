@@ -9,13 +9,16 @@ import math
 from enum import StrEnum
 from functools import cached_property
 
-from xdsl.dialects.builtin import IntegerType, Signedness
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr, IntegerType, Signedness
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from tilefuse.analysis.access import accesses, coordinates
 from tilefuse.analysis.first_best import FirstBest, first_best
+from tilefuse.analysis.folding import signed
 from tilefuse.analysis.index import AnyIndex, GeneralIndex, Index, classify
-from tilefuse.dialects.img.ops import SET, UpdateOp
+from tilefuse.dialects.constants import integer_constant
+from tilefuse.dialects.img.ops import SET, StageOp, UpdateOp
 from tilefuse.dialects.img.types import FuncType
 
 
@@ -25,7 +28,7 @@ class Axis(StrEnum):
     Pure = "pure"
     """Each point writes at its own place: all may run at once."""
     Parallel = "parallel"
-    """The same of a coordinate of the reduction domain: it stands alone at an index that is written."""
+    """A coordinate of the reduction domain that stands alone at an index that is written."""
     Reduce = "reduce"
     """Points meet at one place: the coordinate is at no index that is written."""
     Scan = "scan"
@@ -51,7 +54,7 @@ class UpdateFacts:
     def __init__(self, update: UpdateOp):
         self.update = update
         self.combiners = tuple(update.combiners)
-        """How what is written meets the old value, per function."""
+        """Combiners of the written values with the old ones, per function."""
 
     @cached_property
     def reads_itself(self) -> bool:
@@ -171,3 +174,22 @@ def identity(combiner: str, element: Attribute) -> float | int | None:
         return -1 if signed else (1 << bits) - 1
     low = -(1 << (bits - 1)) if signed else 0
     return low + (1 << bits) - 1 if combiner == "min" else low
+
+
+def starts_neutral(update: UpdateOp, number: int) -> bool:
+    """Whether function `number` is, before the update, the value everywhere that its combiner changes nothing with."""
+    old = update.olds[number]
+    stage = old.owner
+    if not isinstance(stage, StageOp) or len(stage.funcs) != 1 or not isinstance(old.type, FuncType):
+        return False
+    made = stage.yield_op.values[0].owner
+    neutral = identity(update.combiners[number], old.type.element)
+    if not isinstance(made, arith.ConstantOp) or neutral is None:
+        return False
+    if isinstance(made.value, IntegerAttr):
+        return integer_constant(made.result) == signed(int(neutral), made.result.type)
+    assert isinstance(made.value, FloatAttr)
+    found = made.value.value.data
+    if math.isnan(neutral):
+        return math.isnan(found)
+    return found == neutral and math.copysign(1, found) == math.copysign(1, neutral)

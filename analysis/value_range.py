@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
+from math import prod as math_prod
 from typing import Any, cast
 
 from xdsl.dialects import arith, math
@@ -19,6 +20,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from tilefuse.analysis.access import behind_boundaries
 from tilefuse.analysis.float_range import ANY_FLOAT, FloatSpan, float_range, rounded, whole_numbers
 from tilefuse.analysis.sizes import AnySpan, Sizes
+from tilefuse.dialects.constants import integer_constant
 from tilefuse.dialects.img.attrs import BoundaryKind
 from tilefuse.dialects.img.ops import (
     DivOp,
@@ -31,6 +33,7 @@ from tilefuse.dialects.img.ops import (
     PrintOp,
     ReadOp,
     StageOp,
+    UpdateOp,
 )
 from tilefuse.dialects.img.symbolic import Num, greatest, least, surely_le
 
@@ -105,12 +108,49 @@ def _stage_range(read: ReadOp, sizes: Sizes | None) -> AnySpan | None:
     func, boundaries = behind_boundaries(read.source)
     if isinstance(func.owner, GroupOp):
         func = func.owner.yield_op.values[func.owner.funcs.index(func)]
-    stage = func.owner
-    if not isinstance(stage, StageOp) or any(b.kind.data is BoundaryKind.ConstantExterior for b in boundaries):
+    if any(b.kind.data is BoundaryKind.ConstantExterior for b in boundaries):
         return None
-    value = stage.yield_op.values[stage.funcs.index(func)]
+    return _function_range(func, sizes)
+
+
+def _function_range(func: SSAValue, sizes: Sizes | None) -> AnySpan | None:
+    match func.owner:
+        case StageOp() as stage:
+            value = stage.yield_op.values[stage.funcs.index(func)]
+        case UpdateOp() as update:
+            return _joined_range(update, update.funcs.index(func), sizes)
+        case _:
+            return None
     coordinates: dict[SSAValue, AnySpan] = {arg: UNBOUNDED for arg in stage.body.block.args}
     return _ranges([value], coordinates, sizes, lambda *_: None)[value]
+
+
+def _joined_range(update: UpdateOp, number: int, sizes: Sizes | None) -> AnySpan | None:
+    """The range of integers that an update joins over a domain whose size is known; None where nothing bounds them."""
+    way, extents = update.combiners[number], [integer_constant(d.extent) for d in update.domain]
+    element = update.olds[number].type.element  # type: ignore[attr-defined]
+    signed = isinstance(element, IntegerType) and element.signedness.data is Signedness.SIGNED
+    before = _function_range(update.olds[number], sizes) if signed and way in ("add", "min", "max") else None
+    known = [n for n in extents if n is not None]
+    if before is None or len(known) < len(extents):
+        return None
+    spans: dict[SSAValue, AnySpan] = {c: UNBOUNDED for c in update.coordinates}
+    for axis, extent in zip(update.domain, known, strict=True):
+        low = integer_constant(axis.min)
+        if low is not None:
+            spans[axis.coordinate] = (low, low + extent - 1)
+    term = update.write_op.values[number]
+    span = _ranges([term], spans, sizes, lambda *_: None)[term]
+    count = math_prod(max(0, n) for n in known)
+    if way == "add":
+        total = (before[0] + count * least(0, span[0]), before[1] + count * greatest(0, span[1]))
+        return _fit(total, term.type)
+    meets = count > 0 and update.write_op.predicate is None and update.rank == len(update.pure)
+    pick, far = (least, 1) if way == "min" else (greatest, 0)
+    ends = [pick(before[0], span[0]), pick(before[1], span[1])] if count else list(before)
+    if not meets:
+        ends[far] = before[far]
+    return (ends[0], ends[1])
 
 
 def _float_range(op: Operation, type: Attribute, of: Callable[[SSAValue], Any], sizes: Sizes | None) -> FloatSpan:

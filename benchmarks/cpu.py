@@ -233,8 +233,8 @@ def main() -> None:
             flush=True,
         )
         rows.append({"pipeline": name, "size": given.size, "ms": found, "ratio": ratio, "cpu": cpu, "agree": same})
-    if given.out:
-        given.out.write_text(json.dumps({**conditions(), "rows": rows}, indent=1) + "\n")
+        if given.out:
+            given.out.write_text(json.dumps({**conditions(), "rows": rows}, indent=1) + "\n")
 
 
 if __name__ == "__main__":

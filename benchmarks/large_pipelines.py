@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from tilefuse.analysis.bounds import required_boxes
-from tilefuse.dialects.img.types import ELEMENT_DTYPES, f32
+from tilefuse.dialects.img.elements import ELEMENTS, array_dtype
+from tilefuse.dialects.img.types import f32
 
 SIDE = 4096
 MARGIN = 64
@@ -61,11 +62,11 @@ class LargePipeline:
         builder = _Large(seed)
         self.case = builder.build()
         self.boxes = builder.boxes
-        self._values = {op.sym_name.data: number for op, number in builder.ranges.items()}
+        self.values = {op.sym_name.data: number for op, number in builder.ranges.items()}
 
     def is_usable(self) -> bool:
         """Whether outputs are integers or floats, and inputs not much larger than SIDE."""
-        outputs = [ELEMENT_DTYPES[f.type.element] for _, f in self.case.pipeline.return_op.outputs]
+        outputs = [array_dtype(ELEMENTS[f.type.element].dtype) for _, f in self.case.pipeline.return_op.outputs]
         largest = max((n for box in self.boxes.values() for _, n in box), default=0)
         return all(d != np.bool_ for d in outputs) and largest <= SIDE + MARGIN
 
@@ -76,8 +77,8 @@ class LargePipeline:
         random = cupy.random.default_rng(seed)
         found = {}
         for name, box in self.boxes.items():
-            number, shape = self._values[name], tuple(n for _, n in reversed(box))
-            dtype = ELEMENT_DTYPES[number.element]
+            number, shape = self.values[name], tuple(n for _, n in reversed(box))
+            dtype = array_dtype(ELEMENTS[number.element].dtype)
             if number.element == f32 and not number.whole:
                 found[name] = random.random(shape, dtype=np.float32) * np.float32(2) - np.float32(1)
             elif number.element == f32 or dtype == np.bool_:

@@ -16,16 +16,13 @@ from typing import TypeVar, cast
 from xdsl.context import Context
 from xdsl.dialects.builtin import (
     UNKNOWN_LOC,
+    AnyFloat,
     FileLineColLoc,
     FloatAttr,
     IntAttr,
     IntegerAttr,
     ModuleOp,
     StringAttr,
-    bf16,
-    f16,
-    f32,
-    f64,
 )
 from xdsl.ir import Attribute, AttributeInvT, Block, Operation, SSAValue, TypeAttribute
 from xdsl.parser import Parser, UnresolvedOperand
@@ -36,12 +33,13 @@ from xdsl.utils.lexer import Input, Span
 from xdsl.utils.mlir_lexer import MLIRLexer, MLIRTokenKind, StringLiteral
 
 from tilefuse.dialects.diagnostics import PipelineError, SourcePosition
+from tilefuse.dialects.img.elements import FLOATS
 from tilefuse.dialects.img.schedule import DIALECT as SCHEDULES
 from tilefuse.dialects.naming import printable
 from tilefuse.dialects.verification import verify
 
 _Parsed = TypeVar("_Parsed")
-_FLOATS = {str(type): type for type in (f16, bf16, f32, f64)}
+_FLOATS = {row.name: cast(AnyFloat, row.type) for row in FLOATS.values()}
 
 
 class _Lexer(MLIRLexer):

@@ -8,9 +8,10 @@ import numpy as np
 from xdsl.dialects.builtin import IntegerType, ModuleOp, Signedness
 from xdsl.ir import SSAValue
 
+from tilefuse.dialects.img.elements import ELEMENTS
 from tilefuse.dialects.img.ops import InputOp, ParamOp, PipelineOp
 from tilefuse.dialects.img.types import FuncType
-from tilefuse.evaluator.carriers import CARRIERS, carried, carry_array, dtype_name
+from tilefuse.evaluator.carriers import CARRIERS, carried, carry_array
 from tilefuse.evaluator.errors import EvaluationError
 
 Array = np.ndarray
@@ -45,7 +46,7 @@ def bound_inputs(
             raise EvaluationError(f"no array is given for input '{name}'", op)
         array = np.asarray(inputs[name])
         wanted, given = (
-            dtype_name(type.element),
+            ELEMENTS[type.element].dtype,
             array.dtype.name if array.dtype.isnative else array.dtype.str,
         )
         if given != wanted:

@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import BFloat16Type, FloatAttr, IndexType, IntegerAttr, IntegerType
+from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr, IntegerType
 from xdsl.ir import Operation
 
-from tilefuse.evaluator.carriers import CARRIERS, bf16_bits, bf16_values, signed, unsigned, width_of
+from tilefuse.evaluator.carriers import CARRIERS, signed, unsigned, width_of
 from tilefuse.evaluator.errors import EvaluationError
+from tilefuse.evaluator.narrow_floats import NARROW_FLOATS
 
 Array = np.ndarray
 Rule = Callable[..., Any]
@@ -53,9 +54,9 @@ def _bitcast(op: arith.BitcastOp, a: Array) -> Array:
     source, result = op.operands[0].type, op.results[0].type
     if source == result:
         return a
-    bits = bf16_bits(a) if isinstance(source, BFloat16Type) else a
-    if isinstance(result, BFloat16Type):
-        return bf16_values(bits.view(np.uint16))
+    bits = NARROW_FLOATS[source].bits(a) if source in NARROW_FLOATS else a
+    if result in NARROW_FLOATS:
+        return NARROW_FLOATS[result].values(bits.view(f"u{bits.itemsize}"))
     return bits.view(CARRIERS[result])
 
 

@@ -329,8 +329,9 @@ class _Evaluation:
         try:
             return pixels(np.broadcast_to(found, tuple(n for _, n in reversed(box))), func.type.element)
         except ImportError:
+            element = func.type.element
             raise EvaluationError(
-                f"output '{name}' is bf16, which NumPy lacks; install ml_dtypes, or cast the output to f32",
+                f"output '{name}' is {element}, which NumPy lacks; install ml_dtypes, or cast the output to f32",
                 self.pipeline.return_op,
             ) from None
 

@@ -1,7 +1,7 @@
 """Rules of float ops. A rule is (op, *operands) -> array; the result is rounded once to the op's type.
 
-The ops that IEEE 754 defines are computed in the type itself. The other functions of f16, bf16 and f32 are
-computed in float64, so that one rounding is all that is wrong with them.
+The ops that IEEE 754 defines are computed in the type itself. The other functions of floats of up to
+32 bits are computed in float64, so that one rounding is all that is wrong with them.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import numpy as np
 from xdsl.dialects import arith, math
 from xdsl.ir import Operation
 
+from tilefuse.dialects.img.float_functions import FLOAT_FUNCTIONS
 from tilefuse.evaluator.carriers import odd_rounded_sum, signed
 
 Array = np.ndarray
@@ -36,18 +37,6 @@ def _number_or(function: Callable[..., Array]) -> Callable[..., Array]:
     return lambda a, b: np.where(np.isnan(a), b, np.where(np.isnan(b), a, function(a, b)))
 
 
-def _round_away(a: Array) -> Array:
-    whole = np.trunc(a)
-    half = np.abs(a - whole) >= a.dtype.type(0.5)
-    return np.asarray(np.where(half, whole + np.copysign(a.dtype.type(1), a), whole))
-
-
-def _per_element(function: Callable[..., float]) -> Callable[..., Array]:
-    """A Python function on every element, for what NumPy lacks."""
-    ufunc = np.frompyfunc(function, function.__code__.co_argcount if hasattr(function, "__code__") else 1, 1)
-    return lambda *operands: np.asarray(ufunc(*operands), dtype=np.float64)
-
-
 def _exact_fma(a: float, b: float, c: float) -> float:
     """a * b + c, rounded once."""
     if not (libm.isfinite(a) and libm.isfinite(b) and libm.isfinite(c)):
@@ -62,12 +51,12 @@ def _exact_fma(a: float, b: float, c: float) -> float:
         return libm.inf if exact > 0 else -libm.inf
 
 
-_fma_f64 = _per_element(_exact_fma)
+_fma_ufunc = np.frompyfunc(_exact_fma, 3, 1)
 
 
 def _fma(op: Operation, a: Array, b: Array, c: Array) -> Array:
     if a.dtype == np.float64:
-        return _fma_f64(a, b, c)
+        return np.asarray(_fma_ufunc(a, b, c), dtype=np.float64)
     # A product of two floats is exact in float64; the sum, rounded to odd, may be rounded again.
     a, b, c = (v.astype(np.float64) for v in (a, b, c))
     return odd_rounded_sum(np.asarray(a * b), c)
@@ -113,38 +102,7 @@ FLOAT_RULES: dict[type[Operation], Rule] = {
     arith.MinimumfOp: _own(np.minimum),
     arith.MaximumfOp: _own(np.maximum),
     arith.CmpfOp: _compare,
-    math.AbsFOp: _own(np.abs),
-    math.CeilOp: _own(np.ceil),
-    math.CopySignOp: _own(np.copysign),
-    math.FloorOp: _own(np.floor),
+    **{row.op: (_own if row.exact else _wide)(row.meaning) for row in FLOAT_FUNCTIONS},
     math.FmaOp: _fma,
-    math.RoundEvenOp: _own(np.rint),
-    math.RoundOp: _own(_round_away),
-    math.SqrtOp: _own(np.sqrt),
-    math.TruncOp: _own(np.trunc),
-    math.AcosOp: _wide(np.arccos),
-    math.AcoshOp: _wide(np.arccosh),
-    math.AsinOp: _wide(np.arcsin),
-    math.AsinhOp: _wide(np.arcsinh),
-    math.Atan2Op: _wide(np.arctan2),
-    math.AtanOp: _wide(np.arctan),
-    math.AtanhOp: _wide(np.arctanh),
-    math.CbrtOp: _wide(np.cbrt),
-    math.CosOp: _wide(np.cos),
-    math.CoshOp: _wide(np.cosh),
-    math.ErfOp: _wide(_per_element(libm.erf)),
-    math.Exp2Op: _wide(np.exp2),
-    math.ExpM1Op: _wide(np.expm1),
-    math.ExpOp: _wide(np.exp),
     math.FPowIOp: lambda op, a, n: np.power(a.astype(np.float64), signed(n).astype(np.float64)),
-    math.Log10Op: _wide(np.log10),
-    math.Log1pOp: _wide(np.log1p),
-    math.Log2Op: _wide(np.log2),
-    math.LogOp: _wide(np.log),
-    math.PowFOp: _wide(np.power),
-    math.RsqrtOp: _wide(lambda a: 1.0 / np.sqrt(a)),
-    math.SinOp: _wide(np.sin),
-    math.SinhOp: _wide(np.sinh),
-    math.TanOp: _wide(np.tan),
-    math.TanhOp: _wide(np.tanh),
 }

@@ -19,6 +19,8 @@ from tilefuse.evaluator.prints import print_lines
 
 RULES: dict[type[Operation], Rule] = {**CAST_RULES, **FLOAT_RULES, **INTEGER_RULES, PrintOp: print_lines}
 
+_ALL = ", ".join(str(type) for type in [*CARRIERS][:-1]), [*CARRIERS][-1]
+
 
 def compute(op: Operation, operands: list[np.ndarray]) -> list[np.ndarray]:
     """The results of one op. EvaluationError if it, or a type of it, has no meaning here."""
@@ -31,8 +33,7 @@ def compute(op: Operation, operands: list[np.ndarray]) -> list[np.ndarray]:
     for value in (*op.operands, *op.results):
         if value.type not in CARRIERS:
             raise EvaluationError(
-                f"{op.name}: values of type {value.type} cannot be computed; use i1, i8, i16, i32, i64, "
-                "index, f16, bf16, f32 or f64",
+                f"{op.name}: values of type {value.type} cannot be computed; use {_ALL[0]} or {_ALL[1]}",
                 op,
             )
     with np.errstate(all="ignore"):

@@ -133,7 +133,7 @@ class Update:
         self._elements = [f.type.element for f in op.funcs]
         self._joins = [self._join(*pair) for pair in zip(op.combiners, op.olds, strict=True)]
         self.touched: Spans | None = None
-        """What data turned out to touch of the functions themselves."""
+        """Boxes of the functions themselves that data turned out to touch."""
         self._state: list[Array] = []
 
     @staticmethod

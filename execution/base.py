@@ -75,7 +75,7 @@ class Spill:
     bytes: int
     """Of a thread's registers that lie in memory."""
     registers_per_sm: int
-    """What the target has."""
+    """Limits of the target."""
 
 
 def group_error(group: GroupOp, message: object) -> PipelineError:

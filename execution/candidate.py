@@ -9,7 +9,7 @@ from tilefuse.dialects.img.attrs import Level, Memory
 from tilefuse.execution.features import Features
 
 Kind = tuple[str, tuple[int, ...], tuple[int, ...], int, bool]
-"""What the registers of a kernel are known by: model, tile, threads, vector, whether blocks compute rows once."""
+"""Key under which registers of a kernel are known: model, tile, threads, vector, whether blocks compute rows once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,17 +50,19 @@ class Candidate:
     places: Mapping[int, Placement]
     features: Features
     microseconds: float
-    """What `predict` makes of them; less where the schedule is compared with others that are known otherwise."""
+    """Result of `predict` on them; less where the schedule is compared with others that are known otherwise."""
     blocks: int = 0
     """Blocks per multiprocessor that there should be registers for; 0 to leave it to the compiler."""
     ahead: int = 0
     """`ahead` of the schedule."""
     ahead_us: float = 0.0
-    """What that saves a group that is all of its pipeline; not taken off `microseconds` yet."""
+    """Time that this saves a group that is all of its pipeline; not taken off `microseconds` yet."""
     single_wave: bool = False
     """Whether no more than `blocks` are to share a multiprocessor, either."""
     registers: float = 0.0
     """Per thread, estimated; 0 where nobody has."""
+    bounded: bool = False
+    """Whether the compiler is held to `blocks` from the start: left to itself it is long at it, and likely in vain."""
 
     def by_itself(self, alone: bool) -> Candidate:
         """The candidate for a group that is all of its pipeline, or not: what other groups give is in the cache."""

@@ -48,9 +48,9 @@ class UpdateWork:
     pure: tuple[int, ...]
     """Points along each pure coordinate."""
     domain: tuple[int, ...]
-    """The same of the reduction domain, innermost first."""
+    """Extents of the reduction domain, innermost first."""
     bytes: float
-    """That its reads take, if none finds in a cache what another has read."""
+    """Bytes of its reads, if none finds in a cache what another has read."""
     instructions: float
     """Of all points."""
 

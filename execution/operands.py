@@ -43,7 +43,7 @@ class Operand:
     axes: tuple[Axis, ...]
     """x first."""
     constants: Mapping[Hashable, tuple[int, ...]]
-    """What each read adds, per axis."""
+    """Offsets of each read, per axis."""
     sizes: Sizes
 
     @property

@@ -31,15 +31,15 @@ class KernelPlan(ABC):
         self.schedule = TileSchedule.expect(group.schedule)
         self.rank = group.anchor.rank
         self.follow = follow_of(group, model)
-        """How the dimensions of each stage, by its node, follow the tile."""
+        """Relation of the dimensions of each stage, by its node, to the tile's."""
         self.stored = stored_stages(group, model, self.follow)
-        """What a tile stores, the anchor first."""
+        """Stages that a tile stores, the anchor first."""
         self.sizes = self.schedule.tile_sizes
         self.align = origin_alignment(group, model)
         """TileContext origins are multiples of this, per dimension."""
         self.args = kernel_args(group)
         self.reads: Sequence[tuple[SSAValue, Sequence[Span]]] = ()
-        """What interior tiles read beside the stages' regions: per buffer, relative to the tile's origin in x and y."""
+        """Regions that interior tiles read beside the stages': per buffer, relative to the tile's origin in x and y."""
         self.x_spill = 0
         """Columns to either side of the tile that it may store, too."""
         self.checked: Sequence[SSAValue] = ()

@@ -41,7 +41,7 @@ class StagedBody(SharedBody):
         return self.load(op) if op in self.staging.of else super()._read(op, values, where)
 
     def load(self, name: Hashable) -> SSAValue:
-        """What a read, or a function where it is written, has at the point."""
+        """Value of a read, or of a function where it is written, at the point."""
         number = self.staging.of[name]
         operand, array = self.staging.operands[number], self.staging.arrays[number]
         numbers, constants, multiple = self._place(operand, name)

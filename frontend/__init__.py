@@ -11,7 +11,7 @@ from tilefuse.frontend import bits, fixed_point, functions, inspection, printing
 from tilefuse.frontend.bits import *  # noqa: F403
 from tilefuse.frontend.boundary import BoundaryConditions
 from tilefuse.frontend.buffer import Buffer
-from tilefuse.frontend.expr import Expr, PrecisionWarning, Var
+from tilefuse.frontend.expr import Expr, PrecisionWarning
 from tilefuse.frontend.fixed_point import *  # noqa: F403
 from tilefuse.frontend.func import Func
 from tilefuse.frontend.functions import *  # noqa: F403
@@ -27,9 +27,11 @@ from tilefuse.frontend.require import require
 from tilefuse.frontend.saved import deserialize_parameters, deserialize_pipeline, serialize_pipeline
 from tilefuse.frontend.schedule import *  # noqa: F403
 from tilefuse.frontend.sources import FuncTupleElementRef, Tuple
+from tilefuse.frontend.strict import strict_float
 from tilefuse.frontend.target import *  # noqa: F403
 from tilefuse.frontend.types import BFloat, Bool, Float, Handle, Int, Type, TypeCode, UInt
 from tilefuse.frontend.update import UpdateWarning, undef
+from tilefuse.frontend.var import Var
 
 
 def vars(names: str) -> tuple[Var, ...]:
@@ -73,7 +75,8 @@ __all__ = [
     "Handle", "ImageParam", "Int", "OutputImageParam", "Param", "Pipeline", "PipelineError", "PrecisionWarning",
     "RDom", "RVar", "Range", "Tuple", "Type", "TypeCode", "UInt", "UpdateWarning", "Var", "argmax", "argmin",
     "compile", "deserialize_parameters", "deserialize_pipeline", "evaluate", "evaluate_may_gpu", "funcs",
-    "lambda_func", "maximum", "minimum", "product", "require", "serialize_pipeline", "sum", "undef", "vars",
+    "lambda_func", "maximum", "minimum", "product", "require", "serialize_pipeline", "strict_float", "sum",
+    "undef", "vars",
     *_IMPLICIT, *bits.__all__, *fixed_point.__all__, *functions.__all__, *inspection.__all__, *printing.__all__,
     *random.__all__, *schedule.__all__, *target.__all__,
 ]  # fmt: skip

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from tilefuse.dialects.img.axes import planar
+from tilefuse.dialects.img.elements import ELEMENTS
 from tilefuse.frontend.errors import fail
 from tilefuse.frontend.types import Type
 
@@ -14,11 +15,10 @@ from tilefuse.frontend.types import Type
 def dtype_of(type: Type) -> np.dtype:
     """NumPy's type of a pixel; PipelineError where it has none."""
     type.check_pixel("a Buffer")
-    if type.is_bfloat():
-        fail("NumPy has no bfloat16")
-    if type.is_bool():
-        return np.dtype(np.bool_)
-    return np.dtype(f"{'f' if type.is_float() else 'i' if type.is_int() else 'u'}{type.bytes()}")
+    facts = ELEMENTS[type.element]
+    if not facts.in_numpy:
+        fail(f"NumPy has no {facts.dtype}")
+    return np.dtype(facts.dtype)
 
 
 def zeros(type: Type, sizes: Sequence[int], order: Sequence[int] | None = None) -> np.ndarray:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from tilefuse.dialects.img.elements import INTEGER_WIDTHS
 from tilefuse.frontend.errors import fail
 from tilefuse.frontend.expr import Expr, absolute, as_expr, binary, cast_to, constant, match_types, node, shift
 from tilefuse.frontend.types import Type, UInt
@@ -51,7 +52,7 @@ def concat_bits(values: Sequence[Any]) -> Expr:
         fail(f"concat_bits takes values of one type, not {', '.join(sorted(map(str, types))) or 'none'}")
     type = exprs[0].type()
     bits = type.bits() * len(exprs)
-    if type.is_bool() or bits not in (8, 16, 32, 64):
+    if type.is_bool() or bits not in INTEGER_WIDTHS:
         fail(f"concat_bits of {len(exprs)} values of {type} would have {bits} bits; there are 8, 16, 32 and 64")
     unsigned, wide = UInt(type.bits()), UInt(bits)
     parts = [cast_to(wide, reinterpret(unsigned, e)) for e in exprs]

@@ -207,7 +207,7 @@ class PipelineScope:
         for op in block.ops:
             op.location = self.location(update.position)
         name = self._names.fresh(f"{self._names[func]}_update")
-        made = img.UpdateOp(name, olds, domain, Region(block), update.combine, bounds)
+        made = img.UpdateOp(name, olds, domain, Region(block), update.combine, bounds, update.inline)
         self.add(made, update.position)
         self._functions[id(func)] = tuple(made.funcs)
         for requirement in requirements_in((*update.args, *update.values)):

@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import FloatAttr, IntegerAttr, IntegerType, UnitAttr,
 from xdsl.ir import Block, Operation, SSAValue
 
 from tilefuse.dialects.img import ops as img
+from tilefuse.dialects.img.float_functions import FLOAT_FUNCTIONS
 from tilefuse.dialects.img.strict import STRICT
 from tilefuse.frontend.expr import COMPARISONS, Expr
 from tilefuse.frontend.types import Float, Type
@@ -56,31 +57,7 @@ _COUNTS: dict[str, Callable[[SSAValue], Operation]] = {
     "count_trailing_zeros": math.CountTrailingZerosOp,
 }
 
-_MATH: dict[str, Callable[..., Operation]] = {
-    "sqrt": math.SqrtOp,
-    "exp": math.ExpOp,
-    "log": math.LogOp,
-    "pow": math.PowFOp,
-    "sin": math.SinOp,
-    "cos": math.CosOp,
-    "tan": math.TanOp,
-    "sinh": math.SinhOp,
-    "cosh": math.CoshOp,
-    "tanh": math.TanhOp,
-    "asin": math.AsinOp,
-    "acos": math.AcosOp,
-    "atan": math.AtanOp,
-    "asinh": math.AsinhOp,
-    "acosh": math.AcoshOp,
-    "atanh": math.AtanhOp,
-    "atan2": math.Atan2Op,
-    "erf": math.ErfOp,
-    "floor": math.FloorOp,
-    "ceil": math.CeilOp,
-    "round": math.RoundEvenOp,
-    "trunc": math.TruncOp,
-    "rsqrt": math.RsqrtOp,
-}
+_MATH: dict[str, Callable[..., Operation]] = {row.name: row.op for row in FLOAT_FUNCTIONS if row.name}
 
 
 class BodyEmitter:
@@ -170,7 +147,7 @@ class BodyEmitter:
 
     def _float_to_float(self, value: SSAValue, source: Type, target: Type) -> SSAValue:
         if source.bits() == target.bits():
-            # float16 and bfloat16: neither holds the other.
+            # Two formats of as many bits: neither holds the other.
             value, source = self.add(arith.ExtFOp(value, f32)), Float(32)
         op = arith.ExtFOp if target.bits() > source.bits() else arith.TruncFOp
         return self.add(op(value, target.storage))

@@ -9,7 +9,7 @@ from tilefuse.dialects.diagnostics import user_position
 from tilefuse.dialects.img.attrs import BoundaryKind
 from tilefuse.dialects.img.types import MAX_RANK
 from tilefuse.frontend.errors import fail
-from tilefuse.frontend.expr import Expr, Var, as_expr
+from tilefuse.frontend.expr import Expr, as_expr
 from tilefuse.frontend.implicit import expanded, implicit_count
 from tilefuse.frontend.inputs import OutputImageParam, checked_bounds
 from tilefuse.frontend.inspection import Inspection
@@ -22,6 +22,7 @@ from tilefuse.frontend.target import Target
 from tilefuse.frontend.types import Type
 from tilefuse.frontend.unset import Unevaluated, Unset
 from tilefuse.frontend.update import Update, make_update
+from tilefuse.frontend.var import Var
 
 if TYPE_CHECKING:
     from tilefuse.frontend.compilable import Compilable
@@ -77,7 +78,7 @@ class Func(Source, Inspection):
         self.definition: Definition | None = None
         self.updates: list[Update] = []
         self.continuation: Continuation | None = None
-        """What it continues, if BoundaryConditions made it."""
+        """The function that it continues, if BoundaryConditions made it."""
         self.bounds: dict[str, tuple[int, int]] = {}
         self.schedule_calls: list[ScheduleCall] = []
         """Scheduling calls, which are ignored."""
@@ -130,17 +131,20 @@ class Func(Source, Inspection):
             "after that may stand anywhere"
         )
 
-    def update_over(self, domain: RDom | None, key: Any, value: Any) -> None:
-        """Add the update `self[key] = value` over a domain, also if nothing depends on its point."""
+    def update_over(self, domain: RDom | None, key: Any, value: Any, inline: bool = False) -> None:
+        """Add the update `self[key] = value` over a domain, also if nothing depends on its point.
+
+        `inline`: it stands in an expression.
+        """
         if self.continuation is not None:
             fail(f"Func '{self._name}' is a boundary condition, which has no updates; update a Func that copies it")
         if self.read_by is not None:
             fail(
                 f"Func '{self._name}' cannot be updated any more: {self.read_by} reads it already; write all updates "
-                "before the first use"
+                "before the first use, and a reduction of the Func itself as an update over its RDom"
             )
         assert self.definition is not None
-        self.updates.append(make_update(self, self.definition.args, key, value, domain))
+        self.updates.append(make_update(self, self.definition.args, key, value, domain, inline))
 
     def __getitem__(self, key: Any) -> Any:
         return super().__getitem__(key) if self.defined() else Unset(self, key)

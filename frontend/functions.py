@@ -6,7 +6,6 @@ from collections.abc import Callable
 from math import inf
 from typing import Any
 
-from tilefuse.dialects.img.strict import STRICT
 from tilefuse.frontend.errors import fail
 from tilefuse.frontend.expr import (
     BOOL,
@@ -27,7 +26,7 @@ from tilefuse.frontend.expr import (
 from tilefuse.frontend.lerp import blend
 from tilefuse.frontend.sources import Tuple
 from tilefuse.frontend.types import Float, Int, Type, UInt
-from tilefuse.frontend.walk import describe, postorder
+from tilefuse.frontend.walk import describe
 
 
 def cast(type: Type, value: Any) -> Expr:
@@ -294,21 +293,6 @@ def _float(name: str, value: Any) -> Expr:
     return x
 
 
-def strict_float(value: Any) -> Expr:
-    """`value`, computed as it is written: no product in it is contracted with a sum, and no sum regrouped."""
-    root = as_expr(value)
-    new: dict[int, Expr] = {}
-    for e in postorder([root]):
-        args = [new[id(a)] for a in e.args]
-        if e.op in ("add", "sub", "mul", "mod") and e.type().is_float():
-            new[id(e)] = node(e.op, e.type(), args, STRICT)
-        elif any(a is not b for a, b in zip(args, e.args, strict=True)):
-            new[id(e)] = node(e.op, e.type(), args, e.data)
-        else:
-            new[id(e)] = e
-    return new[id(root)]
-
-
 def atan2(y: Any, x: Any) -> Expr:
     """The angle of the point (x, y), in radians."""
     a, b = as_expr(y), as_expr(x)
@@ -380,6 +364,6 @@ __all__ = [
     "fast_log", "fast_pow", "fast_sin", "floor", "fract", "hypot", "i8", "i8_sat", "i16", "i16_sat", "i32",
     "i32_sat", "i64", "i64_sat", "is_finite", "is_inf", "is_nan", "lerp", "likely", "likely_if_innermost",
     "log", "logical_not", "max", "memoize_tag", "min", "mux", "pow", "round", "saturating_cast", "select",
-    "sin", "sinh", "sqrt", "strict_float", "tan", "tanh", "trunc", "u8", "u8_sat", "u16", "u16_sat", "u32",
+    "sin", "sinh", "sqrt", "tan", "tanh", "trunc", "u8", "u8_sat", "u16", "u16_sat", "u32",
     "u32_sat", "u64", "u64_sat", "unsafe_promise_clamped",
 ]  # fmt: skip

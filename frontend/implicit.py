@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from tilefuse.frontend.errors import fail
-from tilefuse.frontend.expr import Expr, Var
+from tilefuse.frontend.expr import Expr
+from tilefuse.frontend.var import Var
 from tilefuse.frontend.walk import postorder
 
 

@@ -197,7 +197,7 @@ class ImageParam(Image[Expr]):
         self.schedule_calls: list[ScheduleCall] = []
         """Scheduling calls, which are ignored."""
         self.promises: list[Promise] = []
-        """What calls must keep."""
+        """Conditions that calls must keep."""
         super().__init__("ImageParam", type, dimensions, name, "p", layout)
 
     def defined(self) -> bool:

@@ -27,7 +27,7 @@ class PlacedArray(Image[int]):
     _array: np.ndarray | None
     _view: tuple[np.ndarray, str, np.ndarray] | None
     _drawn_as: str
-    """How notebooks read the axes."""
+    """Layout of the axes in notebooks."""
 
     @property
     def array(self) -> np.ndarray:

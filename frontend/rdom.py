@@ -75,12 +75,14 @@ class RDom:
     """
 
     def __init__(self, ranges: Any = None, name: str | None = None):
+        if name is not None and not isinstance(name, str):
+            fail(f"RDom takes a list of (min, extent), and a name: RDom([({ranges!r}, {name!r})])")
         self._name = name or f"r{next(_count)}"
         self._is_numbered = not name
         self.predicates: tuple[Expr, ...] = ()
-        """What must hold at a point for it to count."""
+        """Conditions under which a point counts."""
         self.used_by: str | None = None
-        """What went over it first: after that it has no more predicates."""
+        """The first update over it, after which it takes no more predicates."""
         self.ranges: tuple[tuple[Expr, Expr], ...] = ()
         """(min, extent) per dimension, as integers that indices are computed from."""
         self._vars: tuple[RVar, ...] = ()

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from tilefuse.frontend.errors import fail
-from tilefuse.frontend.expr import Expr, Var
+from tilefuse.frontend.expr import Expr
 from tilefuse.frontend.inputs import Param
 from tilefuse.frontend.sources import Source
+from tilefuse.frontend.var import Var
 from tilefuse.frontend.walk import describe, postorder
 
 

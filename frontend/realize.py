@@ -52,7 +52,7 @@ class Given:
         self.named: dict[str, Any] = {}
         self.mins: dict[str, tuple[int, ...]] = {}
         self.layouts: dict[str, str] = {}
-        """How the arrays of images that do not say it are read."""
+        """Layout of the arrays of images that do not say it."""
         self._order: AxisOrder | None = None
         self._foreign = False
         for image in images:

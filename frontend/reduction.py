@@ -1,28 +1,24 @@
 """Reductions in an expression: sum, product, minimum, maximum, argmin, argmax.
 
-Over few points, known when the pipeline is written, a reduction is written out in the expression. Any other is a Func
-of its own with an update definition, as in Halide.
+Each is a Func of its own with an update definition, as in Halide. It is marked, so that over few points that are known
+it is written out where it is read (passes/unroll_reductions.py).
 """
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable
-from functools import partial
-from math import inf, prod
+from math import inf, nan
 from typing import Any
 
 from tilefuse.frontend.errors import fail
-from tilefuse.frontend.expr import I32, Expr, Var, as_expr, binary, constant, node
+from tilefuse.frontend.expr import Expr, as_expr, binary, constant, node
 from tilefuse.frontend.func import Func
 from tilefuse.frontend.rdom import RDom
 from tilefuse.frontend.sources import Tuple
-from tilefuse.frontend.substitute import constant_value, dependent, substituted
+from tilefuse.frontend.substitute import dependent, substituted
 from tilefuse.frontend.types import Type
+from tilefuse.frontend.var import Var
 from tilefuse.frontend.walk import postorder
-
-MOST_POINTS = 4096
-"""A reduction over more points would make an expression that no compiler likes."""
 
 
 def sum(*args: Any) -> Expr:
@@ -65,6 +61,16 @@ def _start(what: str, type: Type) -> Expr:
     return constant(type, type.limits()[high])
 
 
+def _neutral(what: str, type: Type, rdom: RDom) -> Expr:
+    """The value that a reduction begins with: over points that are there, one that changes none of them."""
+    ranges = rdom.constant_ranges()
+    is_there = ranges is not None and all(extent for _, extent in ranges) and not rdom.predicates
+    if not is_there or not type.is_float():
+        return _start(what, type)
+    # 0 would make +0 of -0; of NaN and a number `min` and `max` give the number
+    return constant(type, {"sum": -0.0, "product": 1.0}.get(what, nan))
+
+
 def _arguments(what: str, args: tuple[Any, ...]) -> tuple[RDom, Expr]:
     if args and isinstance(args[-1], str):
         args = args[:-1]
@@ -86,18 +92,10 @@ def _domain(what: str, nodes: list[Expr]) -> RDom:
 
 def _reduced(what: str, args: tuple[Any, ...], combine: Callable[[Expr, Expr], Expr]) -> Expr:
     rdom, expr = _arguments(what, args)
-    points = _points(rdom)
-    if points is None:
-        at, func, expr = _func_over(what, rdom, expr)
-        func[at.inner] = _start(what, expr.type())
-        func.update_over(rdom, at.inner, combine(func[at.inner], expr))
-        return func[at.outer]  # type: ignore[no-any-return]
-    changing = dependent(list(postorder([expr])), rdom)
-    result: Expr | None = None
-    for point in points:
-        value = substituted(expr, changing, partial(_coordinate, point), [constant(I32, p) for p in point])
-        result = value if result is None else combine(result, value)
-    return _start(what, expr.type()) if result is None else result
+    at, func, expr = _func_over(what, rdom, expr)
+    func[at.inner] = _neutral(what, expr.type(), rdom)
+    func.update_over(rdom, at.inner, combine(func[at.inner], expr), inline=True)
+    return func[at.outer]  # type: ignore[no-any-return]
 
 
 def _first_best(what: str, better: str, args: tuple[Any, ...]) -> tuple[Expr, ...]:
@@ -135,24 +133,3 @@ def _func_over(what: str, rdom: RDom, expr: Expr) -> tuple[_Coordinates, Func, E
         changing = dependent(list(postorder([expr])), other)
         expr = substituted(expr, changing, lambda e: names[e.data[:2]])
     return _Coordinates(tuple(names.values()), tuple(outer.values())), Func(what), expr
-
-
-def _coordinate(point: tuple[int, ...], e: Expr) -> Expr:
-    return constant(I32, point[e.data[1]])
-
-
-def _points(rdom: RDom) -> list[tuple[int, ...]] | None:
-    """The points of a domain in order, if they are few and known."""
-    ranges = rdom.constant_ranges()
-    if ranges is None or prod(extent for _, extent in ranges) > MOST_POINTS:
-        return None
-    # The first dimension is the innermost loop, as in Halide: the order matters to floats.
-    spans = [range(low, low + extent) for low, extent in reversed(ranges)]
-    points = [tuple(reversed(point)) for point in itertools.product(*spans)]
-    for predicate in rdom.predicates:
-        changing = dependent(list(postorder([predicate])), rdom)
-        held = [constant_value(substituted(predicate, changing, partial(_coordinate, p))) for p in points]
-        if any(h is None for h in held):
-            return None
-        points = [p for p, h in zip(points, held, strict=True) if h]
-    return points

@@ -115,7 +115,7 @@ class Source:
         self.position: SourcePosition = user_position()
         """The user's line that defines it."""
         self.read_by: str | None = None
-        """What reads it first, for messages."""
+        """The first reader, for messages."""
 
     def name(self) -> str:
         """Name of the source."""

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import math
-import struct
 from enum import Enum
 from typing import TYPE_CHECKING
 
 import numpy as np
-from xdsl.dialects.builtin import IntegerType, NoneAttr, Signedness, bf16, f16, f32, f64, i1
+from xdsl.dialects.builtin import NoneAttr
 from xdsl.ir import Attribute
 
-from tilefuse.dialects.img.types import storage_type
+from tilefuse.dialects.img.elements import ELEMENTS
 from tilefuse.frontend.errors import fail
 
 if TYPE_CHECKING:
     from tilefuse.frontend.expr import Expr
 
-_FLOATS = {("float", 16): f16, ("bfloat", 16): bf16, ("float", 32): f32, ("float", 64): f64}
-_FLOAT_FORMATS = {16: "<e", 32: "<f", 64: "<d"}
+_FACTS = {(row.code, row.bits): row for row in ELEMENTS.values()}
 
 
 class TypeCode(Enum):
@@ -28,13 +26,6 @@ class TypeCode(Enum):
     UInt = 1
     Float = 2
     Handle = 3
-
-
-_WIDTHS = (
-    *((code, bits) for code in ("int", "uint") for bits in (8, 16, 32, 64)),
-    ("uint", 1),
-    *_FLOATS,
-)
 
 
 class Type:
@@ -53,19 +44,14 @@ class Type:
         if isinstance(code, TypeCode):
             code = code.name.lower()
         self._code, self._bits, self._lanes = code, int(bits), int(lanes)
-        if code != "handle" and (code, bits) not in _WIDTHS:
+        if code != "handle" and (code, bits) not in _FACTS:
             fail(f"there is no type {code}{bits}")
         if code == "handle" or lanes != 1:
             # Pointers and vectors, which no pixels are.
             self.element = self.storage = NoneAttr()
             return
-        if code in ("float", "bfloat"):
-            self.element = _FLOATS[code, bits]
-        elif bits == 1:
-            self.element = i1
-        else:
-            self.element = IntegerType(bits, Signedness.SIGNED if code == "int" else Signedness.UNSIGNED)
-        self.storage = storage_type(self.element)
+        facts = _FACTS[code, self._bits]
+        self.element, self.storage = facts.type, facts.storage
 
     def bits(self) -> int:
         """Width in bits; 1 for a bool."""
@@ -177,8 +163,7 @@ class Type:
                 return self == other or (self.is_float() and other.bits() < self._bits)
             low, high = other.limits()
             if self.is_float():
-                mantissa = {16: 8 if self.is_bfloat() else 11, 32: 24, 64: 53}[self._bits]
-                return other.bits() - other.is_int() <= mantissa
+                return other.bits() - other.is_int() <= _FACTS[self._code, self._bits].significand
             own_low, own_high = self.limits()
             return own_low <= low and high <= own_high
         if self.is_float():
@@ -188,14 +173,7 @@ class Type:
 
     def rounded(self, value: float) -> float:
         """`value` rounded to this floating-point type; infinite where it is too large."""
-        value = float(value)
-        if self.is_bfloat():
-            return _bfloat(value)
-        try:
-            format = _FLOAT_FORMATS[self._bits]
-            return float(struct.unpack(format, struct.pack(format, value))[0])
-        except OverflowError:
-            return math.copysign(math.inf, value)
+        return _FACTS[self._code, self._bits].rounded(float(value))
 
     def wrapped(self, value: int) -> int:
         """`value` modulo 2^bits as this integer type has it."""
@@ -219,21 +197,9 @@ class Type:
         return f"<halide.Type {self}>"
 
 
-def _bfloat(value: float) -> float:
-    if not math.isfinite(value):
-        return value
-    bits = struct.unpack("<I", struct.pack("<f", np.float32(value)))[0]
-    bits = (bits + 0x7FFF + (bits >> 16 & 1)) & 0xFFFF0000
-    return float(struct.unpack("<f", struct.pack("<I", bits))[0])
+_TYPES = {key: Type(*key) for key in _FACTS}
 
-
-_TYPES = {key: Type(*key) for key in _WIDTHS}
-
-_BY_DTYPE = {
-    **{np.dtype(f"{c[0]}{b // 8}"): _TYPES[c, b] for c in ("int", "uint") for b in (8, 16, 32, 64)},
-    **{np.dtype(f"f{b // 8}"): _TYPES["float", b] for b in (16, 32, 64)},
-    np.dtype(np.bool_): _TYPES["uint", 1],
-}
+_BY_DTYPE = {np.dtype(row.dtype): _TYPES[key] for key, row in _FACTS.items() if row.in_numpy}
 
 
 def _find(code: str, bits: int, name: str, lanes: int) -> Type:

@@ -6,9 +6,10 @@ from collections.abc import Callable
 from typing import Any, NoReturn, Protocol
 
 from tilefuse.frontend.errors import KindError, fail, in_halide
-from tilefuse.frontend.expr import Var, as_expr, constant, same, type_name
+from tilefuse.frontend.expr import as_expr, constant, same, type_name
 from tilefuse.frontend.implicit import expanded, implicit_count
 from tilefuse.frontend.sources import as_key, values_of
+from tilefuse.frontend.var import Var
 
 
 class Definable(Protocol):

@@ -7,14 +7,16 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from tilefuse.dialects.diagnostics import SourcePosition, user_position
+from tilefuse.dialects.img.strict import STRICT
 from tilefuse.frontend.errors import fail
-from tilefuse.frontend.expr import Expr, Var, as_expr, binary, constant, literal, node, plain, same
+from tilefuse.frontend.expr import Expr, as_expr, binary, constant, literal, node, plain, same
 from tilefuse.frontend.implicit import expanded
 from tilefuse.frontend.random import placed
 from tilefuse.frontend.rdom import RDom
 from tilefuse.frontend.reads import Reads, find_reads
 from tilefuse.frontend.sources import Source, as_key, values_of
 from tilefuse.frontend.types import Type
+from tilefuse.frontend.var import Var
 from tilefuse.frontend.walk import describe, postorder
 
 
@@ -34,11 +36,13 @@ class Update(NamedTuple):
     """The Vars among the arguments, in order."""
     values: tuple[Expr, ...]
     combine: tuple[str, ...]
-    """How each value meets the old one: `set`, or `add` where only what is added is among the values ..."""
+    """Combiner of each value with the old one: `set`, or `add` where only what is added is among the values ..."""
     domain: RDom | None
     predicate: Expr | None
     reads: Reads
     position: SourcePosition
+    inline: bool = False
+    """Whether it is one of an expression like `sum(...)`."""
 
     def written(self, func: Source) -> list[Expr]:
         """The values that it writes, each combined with the old one."""
@@ -47,12 +51,14 @@ class Update(NamedTuple):
         return [term if combine == SET else binary(combine, old, term) for combine, old, term in terms]
 
 
-def make_update(func: Source, names: Sequence[str], key: Any, value: Any, over: RDom | None = None) -> Update:
+def make_update(
+    func: Source, names: Sequence[str], key: Any, value: Any, over: RDom | None = None, inline: bool = False
+) -> Update:
     """The update of `func`, defined at `names`, that `func[key] = value` says; PipelineError for a wrong one.
 
-    It goes over the RDom whose RVars it has; over `over`, if it has none.
+    It goes over the RDom whose RVars it has; over `over`, if it has none. `inline`: it stands in an expression.
     """
-    what = f"update of Func '{func.name()}'"
+    what = f"{func.name()}(...)" if inline else f"update of Func '{func.name()}'"
     given = as_key(key)
     keys = expanded(given, len(names) - len(given) + 1, what)
     if len(keys) != len(names):
@@ -79,7 +85,7 @@ def make_update(func: Source, names: Sequence[str], key: Any, value: Any, over: 
     reads = find_reads((*every, *ranges), pure, what, own=func)
     if domain is not None:
         domain.used_by = domain.used_by or what
-    update = Update(args, pure, terms, combine, domain, predicate, reads, user_position())
+    update = Update(args, pure, terms, combine, domain, predicate, reads, user_position(), inline)
     if None not in naked and domain is None and predicate is None:
         _warn_if_all_is_lost(func, update)
     return update
@@ -160,6 +166,8 @@ def _check_own_reads(what: str, func: Source, exprs: Sequence[Expr], naked: Sequ
 
 def _combiner(func: Source, number: int, args: Sequence[Expr], value: Expr) -> tuple[str, Expr]:
     """(`add`, e) of `f[args] + e`, where `e` does not read `f`; (`set`, value) of anything else."""
+    if value.data is STRICT:  # of floats, in the order in which they come
+        return SET, value
     if value.op in _COMBINERS and len(value.args) == 2 and not (value.op in ("and", "or") and value.type().is_float()):
         for own, term in (value.args, value.args[::-1]):
             at_place = own.op == "call" and own.data == (func, number) and all(map(same, own.args, args))

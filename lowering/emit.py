@@ -7,7 +7,17 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from xdsl.dialects import arith, memref, scf, ub, vector
-from xdsl.dialects.builtin import IndexType, IntegerAttr, MemRefType, StringAttr, UnitAttr, VectorType, i1, i64
+from xdsl.dialects.builtin import (
+    DenseArrayBase,
+    IndexType,
+    IntegerAttr,
+    MemRefType,
+    StringAttr,
+    UnitAttr,
+    VectorType,
+    i1,
+    i64,
+)
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.ir.affine import (
     AffineBinaryOpExpr,
@@ -36,9 +46,23 @@ def _binary_op(kind: type[Operation], x: SSAValue, y: SSAValue) -> Operation:
     return kind.create(operands=(x, y), result_types=(x.type,), properties=_NO_OVERFLOW if overflows else {})
 
 
+def _comparison(predicate: str, x: SSAValue, y: SSAValue) -> Operation:
+    return arith.CmpiOp.create(operands=(x, y), result_types=(i1,), properties={"predicate": _predicate(predicate)})
+
+
 @functools.cache
 def _index(n: int) -> IntegerAttr[IndexType]:
     return IntegerAttr(n, INDEX)
+
+
+@functools.cache
+def _position(n: int) -> DenseArrayBase:
+    return DenseArrayBase.from_list(i64, [n])
+
+
+@functools.cache
+def _predicate(name: str) -> IntegerAttr:
+    return IntegerAttr(arith.CMPI_COMPARISON_OPERATIONS.index(name), i64)
 
 
 def _index_constant(n: int) -> Operation:
@@ -64,6 +88,16 @@ class Emitter:
         if hint is not None and SSAValue.is_valid_name(hint):
             result.name_hint = value_name(hint)
         return result
+
+    def extract(self, row: SSAValue, position: int, element: Attribute) -> SSAValue:
+        """One element of a vector."""
+        properties = {"static_position": _position(position)}
+        return self.op(vector.ExtractOp.create(operands=(row,), result_types=(element,), properties=properties))
+
+    def insert(self, value: SSAValue, row: SSAValue, position: int) -> SSAValue:
+        """A vector with one element replaced."""
+        properties = {"static_position": _position(position)}
+        return self.op(vector.InsertOp.create(operands=(value, row), result_types=(row.type,), properties=properties))
 
     def effect(self, op: Operation) -> None:
         """Append an op without a result."""
@@ -202,7 +236,7 @@ class Emitter:
     def compare(self, predicate: str, a: Num, b: Num) -> SSAValue:
         """An i1; predicate as arith.cmpi writes it: slt, sle, sge, eq ..."""
         x, y = self.value(a), self.value(b)
-        return self._memo(("cmp", predicate, x, y), lambda: arith.CmpiOp(x, y, predicate))
+        return self._memo(("cmp", predicate, x, y), lambda: _comparison(predicate, x, y))
 
     def within(self, a: Num, count: Num) -> SSAValue:
         """0 <= a < count, for a count that is not negative: one comparison of unsigned numbers"""

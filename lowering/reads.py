@@ -13,7 +13,7 @@ from xdsl.dialects import arith
 from xdsl.ir import SSAValue
 
 from tilefuse.analysis.access import behind_boundaries, coordinates, indices_of, reads
-from tilefuse.analysis.index import AnyIndex, BoundedIndex, Index, Way, is_staged, way
+from tilefuse.analysis.index import AnyIndex, BoundedIndex, Index, Way, at_phase, is_staged, way
 from tilefuse.analysis.regions import Follow
 from tilefuse.dialects.img.attrs import BoundaryKind
 from tilefuse.dialects.img.ops import BoundaryOp, ExtentOp, GroupOp, PrintOp, ReadOp, StageOp, YieldOp
@@ -34,6 +34,24 @@ class KernelBuffer:
     def extent(self, dim: int, e: Emitter) -> Num:
         """Extent of a dimension, x first."""
         return e.dim(self.memref, len(self.mins) - 1 - dim)
+
+
+@dataclass(frozen=True)
+class Phase:
+    """The columns `count * k + number`, for a `k`: there what moves by fractions of a point moves by whole ones."""
+
+    k: Num
+    count: int
+    number: int
+
+    def x(self, e: Emitter) -> Num:
+        """The column."""
+        return e.add(e.mul(self.k, self.count), self.number)
+
+    def linear(self, op: ReadOp, coordinate: Mapping[SSAValue, int]) -> list[tuple[int, int] | None]:
+        """Factor of k and offset of each index of a read; None where it is not so, or moves with something else."""
+        xs = [position for position, value in enumerate(op.indices) if coordinate.get(value) == 0]
+        return [at_phase(expr, xs, self.count, self.number) for expr in op.map.data.results]
 
 
 @dataclass
@@ -70,6 +88,8 @@ class TileContext:
     free_x: bool = False
     """Whether what is computed reads, and lies, where no boundary moves or hides a column, and inside of all buffers:
     as far as an index moves to the right with x (`moves_right`)."""
+    phase: Phase | None = None
+    """Which columns are computed, if of several side by side each by itself; then such indices move with its k."""
 
     def absolute(self, e: Emitter, follow: Follow, relative: Num) -> Num:
         """A coordinate on the grid from one relative to the tile."""
@@ -140,7 +160,7 @@ def _masked(
     """`value`, computed at `where`, under constant exteriors, which is all that stands over a stage of a group."""
     for b in reversed(boundaries):  # an outer one hides the inner ones
         _, conditions = _apply_boundary(e, tile, b, list(where), tile.border, free)
-        condition = _all(e, conditions.values())
+        condition = all_of(e, conditions.values())
         if condition is None:
             continue
         assert b.exterior is not None
@@ -151,6 +171,8 @@ def _masked(
 def emit_stage(e: Emitter, tile: TileContext, stage: StageOp, point: Point) -> list[SSAValue]:
     """The values of `stage` at `point`."""
     absolute = [tile.absolute(e, f, r) for f, r in zip(point.follow, point.relative, strict=True)]
+    if tile.phase is not None:
+        absolute[0] = tile.phase.x(e)
     values: dict[SSAValue, SSAValue] = dict(tile.scalars)
     coordinate = coordinates(stage)
 
@@ -207,6 +229,11 @@ def _emit_read(
     # The border flag speaks of indices that follow the tile; others are handled in every tile.
     always = any(not isinstance(i, Index | BoundedIndex) for i in indices)
     where = [e.affine(x, operands) for x in op.map.data.results]
+    free = _free(tile, indices)
+    if tile.phase is not None:
+        linear = tile.phase.linear(op, coordinate)
+        where = [w if at is None else e.add(e.mul(tile.phase.k, at[0]), at[1]) for w, at in zip(where, linear)]
+        free = [d for d, at in enumerate(linear) if at is not None and at[0] > 0]
     if tile.windows and (of := way(indices)) is not None and (op.source, of) in tile.windows:
         return tile.windows[op.source, of].load(e, _relative(e, indices, point, where))
     if op.source in tile.staged and is_staged(indices):
@@ -215,9 +242,9 @@ def _emit_read(
     resident = tile.resident.get(base)
     if resident is None:
         border = None if always or tile.safe_reads else tile.border
-        return read_global(e, tile, op.source, where, border, _free(tile, indices))
+        return read_global(e, tile, op.source, where, border, free)
     value = resident.load(e, _relative(e, indices, point, where))
-    return value if base in tile.masks else _masked(e, tile, boundaries, where, value, _free(tile, indices))
+    return value if base in tile.masks else _masked(e, tile, boundaries, where, value, free)
 
 
 def _relative(e: Emitter, indices: Sequence[AnyIndex], point: Point, where: Sequence[Num]) -> list[Num]:
@@ -299,109 +326,14 @@ def read_global(
     value = e.load(tile.buffers[behind_boundaries(source)[0]].memref, at.index)
     # an outer constant exterior hides the inner ones
     for conditions, other in reversed(at.inside):
-        condition = _all(e, conditions.values())
+        condition = all_of(e, conditions.values())
         assert condition is not None
         value = e.select(condition, value, other)
     return value
 
 
-@dataclass
-class Row:
-    """Vector loads of consecutive points of an input along x by lanes side by side, in a border tile."""
-
-    vectors_uniform: SSAValue
-    """Whether all of them can."""
-    index: list[Num]
-    """memref indices of the first."""
-    edges: tuple[SSAValue, SSAValue] | None = None
-    """Whether all points are as the first of these, or as the last."""
-    keep: tuple[SSAValue, SSAValue] | None = None
-    """Whether the points are inside a constant exterior, and the value where not."""
-
-
-def row_of(
-    e: Emitter, tile: TileContext, source: SSAValue, where: Sequence[Num], count: int, lanes: int = 1
-) -> Row | None:
-    """Plan the load of `count` points of `source` from `where` on along x, and so on for each of `lanes` lanes.
-
-    None where it never can be done at once.
-    """
-    first = locate(e, tile, source, where, None)
-    if len(first.inside) > 1:
-        return None
-    along = [b for b in behind_boundaries(source)[1] if 0 in b.dimensions]
-    in_pieces = (BoundaryKind.RepeatEdge, BoundaryKind.ConstantExterior)
-    if count & (count - 1) == 0 and (not along or (len(along) == 1 and along[0].kind.data in in_pieces)):
-        return _piece_of_row(e, tile, source, where[0], count, lanes, first)
-    return inside_row(e, tile, source, where, count * lanes)
-
-
-def inside_row(e: Emitter, tile: TileContext, source: SSAValue, where: Sequence[Num], count: int) -> Row | None:
-    """Plan the load of any `count` of points from `where` on along x: at once where no boundary moves one of them."""
-    first = locate(e, tile, source, where, None)
-    if len(first.inside) > 1:
-        return None
-    buffer = tile.buffers[behind_boundaries(source)[0]]
-    uniform: SSAValue | None = None
-    for x in (where[0], e.add(where[0], count - 1)):
-        at = locate(e, tile, source, [x, *where[1:]], None)
-        uniform = e.both(uniform, e.compare("eq", at.index[-1], e.sub(x, buffer.mins[0])))
-        for conditions, _ in at.inside:
-            uniform = e.both(uniform, conditions.get(0))
-    assert uniform is not None
-    keep = None
-    for conditions, value in first.inside:
-        inside = _all(e, (c for d, c in conditions.items() if d))
-        if inside is not None:
-            keep = (inside, value)
-    return Row(uniform, first.index, None, keep)
-
-
-def _piece_of_row(
-    e: Emitter, tile: TileContext, source: SSAValue, x: Num, count: int, lanes: int, first: Located
-) -> Row:
-    """The row of pieces that each lie inside of the box with all points, or outside."""
-    base, boundaries = behind_boundaries(source)
-    buffer, boundary = tile.buffers[base], next((b for b in boundaries if 0 in b.dimensions), None)
-    low: Num = buffer.mins[0]
-    size = buffer.extent(0, e)
-    start, extent = (low, size) if boundary is None else boundary_box(e, tile, boundary, boundary.dimensions.index(0))
-    offset = e.sub(x, start)
-    uniform = e.both(fit_between(e, offset, extent, count, lanes), e.compare("sge", extent, count))
-    if boundary is not None and boundary.mins:
-        uniform = e.both(uniform, e.compare("sge", start, low))
-        uniform = e.both(uniform, e.compare("sle", e.add(start, extent), e.add(low, size)))
-    assert uniform is not None
-    edges = None
-    if boundary is not None:
-        # pieces outside are read at the ends of the box, where pieces lie as well: the buffer may reach further
-        low, size = start, extent
-    if boundary is not None and boundary.kind.data is BoundaryKind.RepeatEdge:
-        edges = (e.compare("slt", offset, 0), e.compare("sge", offset, extent))
-    moved = _moved_into(e, x, low, e.sub(size, count))
-    keep = None
-    for conditions, value in first.inside:
-        inside = _all(e, conditions.values())
-        assert inside is not None
-        keep = (inside, value)
-    return Row(uniform, [*first.index[:-1], e.sub(moved, buffer.mins[0])], edges, keep)
-
-
-def fit_between(e: Emitter, offset: Num, extent: Num, count: int, lanes: int) -> SSAValue:
-    """Whether each of the lanes' pieces from `offset` on, `count` points each, lies in 0..extent or outside of it."""
-
-    def between(rest: Num) -> SSAValue:
-        return e.compare("eq", e.op(arith.AndIOp(e.value(rest), e.value(count - 1))), 0)
-
-    rest = e.sub(extent, offset)
-    left = e.either(e.compare("sge", offset, 0), between(offset))
-    right = e.either(e.compare("sge", rest, count * lanes), between(rest))
-    fits = e.both(left, right)
-    assert fits is not None
-    return fits
-
-
-def _all(e: Emitter, conditions: Iterable[SSAValue]) -> SSAValue | None:
+def all_of(e: Emitter, conditions: Iterable[SSAValue]) -> SSAValue | None:
+    """Emit the conjunction of conditions; None of none."""
     result: SSAValue | None = None
     for condition in conditions:
         result = e.both(result, condition)
@@ -464,10 +396,10 @@ def scalar_index(e: Emitter, tile: TileContext, value: SSAValue) -> Num:
 
 
 def _repeat_edge(e: Emitter, x: Num, first: Num, extent: Num, last: Num) -> Num:
-    return _moved_into(e, x, first, e.sub(last, first))
+    return moved_into(e, x, first, e.sub(last, first))
 
 
-def _moved_into(e: Emitter, x: Num, first: Num, most: Num) -> Num:
+def moved_into(e: Emitter, x: Num, first: Num, most: Num) -> Num:
     """The number in first..first + most next to x."""
     # counted from the box's first, which is the buffer's as a rule: then nothing is added and taken off again
     return e.add(first, e.clamp(e.sub(x, first), 0, most))

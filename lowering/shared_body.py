@@ -13,7 +13,7 @@ from tilefuse.lowering.reads import read_global
 from tilefuse.lowering.update_body import UpdateFunction
 
 Own = Callable[[ReadOp], SSAValue | None]
-"""What an update reads of itself, where that is known."""
+"""Values of an update's functions themselves, where they are known."""
 
 
 class SharedBody:

@@ -17,7 +17,7 @@ class Stored:
 
     stage: StageOp
     follow: tuple[Follow, ...]
-    """How its dimensions follow the tile."""
+    """Relation of its dimensions to the tile's."""
     results: tuple[tuple[int, int], ...]
     """Of each value that leaves: its number in the stage, and in the group."""
 

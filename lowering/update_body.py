@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import DenseArrayBase, StringAttr, i1, i64
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from tilefuse.analysis.access import behind_boundaries, coordinates, indices_of
+from tilefuse.analysis.dependence import depending
 from tilefuse.analysis.index import Index
 from tilefuse.analysis.strides import rows_are_contiguous
 from tilefuse.dialects.img.axes import letter
@@ -50,7 +51,7 @@ class UpdateFunction:
         self.workspaces = dict(zip((w.name for w in workspaces), rest, strict=True))
         """The kernel's last arguments, by name."""
         self.terms: list[SSAValue] = list(self.op.write_op.values)
-        """What a point of the domain gives, of each function: values of the body."""
+        """Terms of a point of the domain, one per function: values of the body."""
         self.skipped: Collection[Operation] = ()
         """Ops of the body that no term needs."""
 
@@ -188,7 +189,7 @@ class UpdateBody:
         ]
         """The coordinates of each point."""
         self._values: list[dict[SSAValue, SSAValue]] = [{} for _ in range(row.count)]
-        self._moving = {row.along} if row.along is not None else set()
+        self._moving = depending(self.op.body.block.ops, [row.along] if row.along is not None else [])
         """Coordinates and values that differ from point to point."""
 
     def compute(self) -> None:
@@ -199,8 +200,6 @@ class UpdateBody:
             if op in self.function.skipped:
                 continue
             moves = not self._moving.isdisjoint(op.operands)
-            if moves:
-                self._moving.update(op.results)
             if isinstance(op, ReadOp) and moves and (op in self.row.wide or op in self.row.inside):
                 for values, value in zip(self._values, self._load(op), strict=True):
                     values[op.value] = value
@@ -216,7 +215,7 @@ class UpdateBody:
         return None if condition is None else self.value(condition, point)
 
     def terms(self, point: int = 0) -> list[SSAValue]:
-        """What a point gives, of each function."""
+        """Terms of a point, one per function."""
         return [self.value(v, point) for v in self.function.terms]
 
     def where(self, point: int = 0) -> Mapping[SSAValue, Num]:

@@ -389,7 +389,7 @@ class _Fit:
         return new
 
     def _result(self) -> Fitted:
-        """What was given, or the scheduled module and one that holds all kernels in their latest form."""
+        """The given module, or the scheduled one and one with all kernels in their latest form."""
         scheduled, lowered = self._given
         as_given = not self._held and all(home is lowered for home in self._homes.values())
         if as_given and _schedules(self._scheduled) == _schedules(scheduled):

@@ -89,22 +89,15 @@ def _is_inside(op: Operation, stages: Collection[StageOp], body: Block) -> bool:
 
 def _order(block: Block) -> None:
     """Put what an operation uses before it, and leave the order as it is otherwise."""
-    placed: dict[Operation, None] = {}
+    from tilefuse.analysis.graph import uses_first  # late: networkx takes long to import
 
-    def place(op: Operation) -> None:
-        if op in placed:
-            return
-        for inner in op.walk():
-            for value in inner.operands:
-                owner = value.owner
-                if isinstance(owner, Operation) and owner.parent_block() is block:
-                    place(owner)
-        placed[op] = None
+    def uses(op: Operation) -> Iterator[Operation]:
+        owners = (value.owner for inner in op.walk() for value in inner.operands)
+        return (o for o in owners if isinstance(o, Operation) and o is not op and o.parent_block() is block)
 
     ops = list(block.ops)
-    for op in ops:
-        place(op)
-    if list(placed) != ops:
+    ordered = uses_first(ops, uses)
+    if ordered != ops:
         for op in ops:
             op.detach()
-        block.add_ops(placed)
+        block.add_ops(ordered)

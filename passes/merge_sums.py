@@ -22,14 +22,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects import arith
-from xdsl.dialects.builtin import IntegerAttr, IntegerType, ModuleOp
+from xdsl.dialects.builtin import IntegerType, ModuleOp
 from xdsl.ir import Block, BlockArgument, Region, SSAValue
 from xdsl.ir.affine import AffineMap
 from xdsl.passes import ModulePass
 
-from tilefuse.analysis.updates import UpdateFacts
-from tilefuse.dialects.img.ops import PipelineOp, ReadOp, StageOp, UpdateOp, WriteOp, YieldOp
+from tilefuse.analysis.updates import UpdateFacts, starts_neutral
+from tilefuse.dialects.img.ops import PipelineOp, ReadOp, UpdateOp, WriteOp
 from tilefuse.dialects.img.ops.update import stands_alone
 from tilefuse.dialects.img.types import MAX_RANK, FuncType
 from tilefuse.dialects.memref_atomics import WIDTHS
@@ -86,26 +85,7 @@ def _may_merge(inner: UpdateOp, outer: UpdateOp) -> bool:
         return False
     alone = len(list(inner.funcs[0].uses)) == 1 and len(list(old.uses)) == 1
     same = isinstance(old.type, FuncType) and old.type.element == element and element.width.data in WIDTHS
-    facts = UpdateFacts(inner)
-    return alone and same and facts.commutes and _constant(old) == facts.identity(0)
-
-
-def _constant(function: SSAValue) -> int | None:
-    """The integer that a stage gives everywhere."""
-    stage = function.owner
-    if not isinstance(stage, StageOp) or len(stage.funcs) != 1:
-        return None
-    last = stage.body.block.last_op
-    assert isinstance(last, YieldOp)
-    made = last.values[0].owner
-    if not isinstance(made, arith.ConstantOp) or not isinstance(made.value, IntegerAttr):
-        return None
-    assert isinstance(function.type, FuncType)
-    element, number = function.type.element, int(made.value.value.data)
-    assert isinstance(element, IntegerType)
-    bits: int = 1 << element.width.data
-    signed = (number + bits // 2) % bits - bits // 2
-    return signed if element.signedness.data.name == "SIGNED" else signed % bits
+    return alone and same and UpdateFacts(inner).commutes and starts_neutral(inner, 0)
 
 
 def _replace(inner: UpdateOp, outer: UpdateOp, positions: list[SSAValue]) -> None:
@@ -134,7 +114,7 @@ def _replace(inner: UpdateOp, outer: UpdateOp, positions: list[SSAValue]) -> Non
     block.add_op(WriteOp(values, indices, AffineMap(write.map.data.num_dims, 0, results), predicate))
     merged = UpdateOp(
         outer.sym_name.data, list(outer.olds), [(d.min, d.extent) for d in domain], Region(block), outer.combiners,
-        outer.bounds,
+        outer.bounds, outer.inline is not None,
     )  # fmt: skip
     merged.location = outer.location
     parent, start = outer.parent_block(), inner.olds[0].owner

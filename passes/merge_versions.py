@@ -120,11 +120,11 @@ class _Versions:
     border: func.CallOp
     """At the border, with constant flags."""
     uniform: SSAValue | None
-    """What chooses between `border` and the one with the other flags; None if there is no other one."""
+    """The condition that chooses between `border` and the call with the other flags; None if there is no other."""
     flags: tuple[int, ...]
     """Operands of `border` that `uniform` takes the place of."""
     last: Operation
-    """What the merged call takes the place of: `border`, or the branch around it."""
+    """The op that the merged call replaces: `border`, or the branch around it."""
 
 
 def _body(block: Block) -> list[Operation]:

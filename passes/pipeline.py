@@ -75,7 +75,7 @@ def new_context() -> Context:
 
 
 DETERMINISM = ("run_to_run", "not_guaranteed", "gpu_to_gpu")
-"""What is promised of the bits of sums of floats over a domain; the first is the default, which costs nothing."""
+"""Promises about the bits of sums of floats over a domain; the first is the default, which costs nothing."""
 
 
 def standard_passes(
@@ -159,14 +159,15 @@ def lowering_passes(*, warps: bool, known: Collection[str] = ()) -> list[ModuleP
     that are lowered already, elsewhere.
     """
     from tilefuse.execution.registry import models
+    from tilefuse.passes.compare_selects import CompareSelects
     from tilefuse.passes.expand_division import ExpandDivision
     from tilefuse.passes.expand_shifts import ExpandShifts
     from tilefuse.passes.lower_groups import LowerGroups
     from tilefuse.passes.merge_versions import MergeVersions
 
     of_models = [p for m in models() for p in m.lowering_passes(warps=warps)]
-    merging = [MergeVersions()] if warps else []
-    return [LowerGroups(warps=warps, known=tuple(known)), *of_models, ExpandDivision(), ExpandShifts(), *merging]
+    last: ModulePass = MergeVersions() if warps else CompareSelects()
+    return [LowerGroups(warps=warps, known=tuple(known)), *of_models, ExpandDivision(), ExpandShifts(), last]
 
 
 def lower(module: ModuleOp, *, warps: bool = True) -> ModuleOp:

@@ -156,7 +156,7 @@ class _Stored:
     computed: Attribute
     element: Attribute
     cast: type[Operation] | None = None
-    """What makes numbers of the whole sum's type of them."""
+    """The casts from their type to that of the whole sum."""
 
 
 def _stored(taps: Taps, found: Factors, type: Attribute) -> _Stored:

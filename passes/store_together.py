@@ -9,10 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 from tilefuse.analysis.access import reads
 from tilefuse.analysis.model import PipelineModel
 from tilefuse.dialects.img.ops import UpdateOp
+
+if TYPE_CHECKING:
+    import networkx as nx
 
 Cost = Callable[[Sequence[int]], float | None]
 """Microseconds of stages, in program order, as one kernel; None if they cannot be one."""
@@ -57,11 +61,13 @@ class _Groups:
             n.id: _read_by_update(model, n.op) if isinstance(n.op, UpdateOp) else model.producers(n.id)
             for n in model.nodes
         }
+        self._graph: nx.DiGraph | None = None
 
     def merge(self, a: int, b: int) -> None:
         """Make one group of two, whose number is the second's."""
         self.members[b] = sorted(self.members.pop(a) + self.members[b])
         self._of |= dict.fromkeys(self.members[b], b)
+        self._graph = None
 
     def pairs(self) -> Iterator[tuple[int, int]]:
         """Yield the pairs worth a look: a group and one that reads it, or neighbours among those that read a function.
@@ -85,24 +91,21 @@ class _Groups:
 
     def may_merge(self, a: int, b: int) -> bool:
         """Whether no other kernel has to run between the two."""
-        return not (self._is_between(a, b) or self._is_between(b, a))
+        from tilefuse.analysis.graph import is_convex  # late: networkx takes long to import, and few pipelines ask
 
-    def _is_between(self, first: int, last: int) -> bool:
-        """Whether `last` needs a third kernel that needs `first`."""
-        waiting = list(self._needed_by(last) - {first})
-        seen = {last, *waiting}
-        while waiting:
-            needed = self._needed_by(waiting.pop())
-            if first in needed:
-                return True
-            waiting += needed - seen
-            seen |= needed
-        return False
+        if self._graph is None:
+            self._graph = self._kernels()
+        return is_convex(self._graph, (a, b))
 
-    def _needed_by(self, number: int) -> set[int]:
-        """The kernels that one reads from."""
-        members = self.members.get(number, [number])
-        return {self._of[p] for id in members for p in self._needs[id] if p in self._of} - {number}
+    def _kernels(self) -> nx.DiGraph:
+        """The kernels by their numbers, with an edge from each to those that read from it."""
+        import networkx as nx
+
+        graph = nx.DiGraph()
+        graph.add_nodes_from(self._of.values())
+        read = ((self._of.get(p), number) for id, number in self._of.items() for p in self._needs[id])
+        graph.add_edges_from((producer, number) for producer, number in read if producer not in (None, number))
+        return graph
 
 
 def _read_by_update(model: PipelineModel, op: UpdateOp) -> list[int]:

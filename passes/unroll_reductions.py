@@ -12,8 +12,9 @@
     }
 
 A stage may be fused with its readers, and an update is a kernel of its own. `most` is a limit on what is written out:
-instructions of all points. Each point meets the one before it in the order of the domain, so results are those of the
-update, to the bit.
+instructions of all points. `most_inline` is that of reductions in expressions, which one writes for stencils. Each
+point meets the one before it in the order of the domain, so results are those of the update, to the bit. What depends
+on the point alone is a number then, a predicate too, and a start that changes nothing is left out.
 """
 
 from __future__ import annotations
@@ -27,17 +28,23 @@ from xdsl.context import Context
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp
 from xdsl.ir import Block, Operation, Region, SSAValue
-from xdsl.ir.affine import AffineExpr, AffineMap
+from xdsl.ir.affine import AffineMap
 from xdsl.passes import ModulePass
 
+from tilefuse.analysis.access import read_sites
 from tilefuse.analysis.instructions import instruction_cost
+from tilefuse.analysis.updates import starts_neutral
 from tilefuse.dialects.img.combiners import combined
 from tilefuse.dialects.img.ops import SET, PipelineOp, ReadOp, StageOp, UpdateOp, WriteOp, YieldOp, prints
 from tilefuse.dialects.img.types import FuncType
 from tilefuse.dialects.options import check_numbers
+from tilefuse.passes.inline_stages import inline_at
+from tilefuse.passes.unrolled_body import UnrolledBody
 
 MOST = 40
 """Instructions: a stencil of eight weighted taps."""
+MOST_INLINE = 1024
+"""Instructions: a window of 18 x 18 taps."""
 
 
 @dataclass(frozen=True)
@@ -46,15 +53,20 @@ class UnrollReductions(ModulePass):
 
     name = "unroll-reductions"
     most: int = MOST
+    most_inline: int = MOST_INLINE
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        check_numbers(self, most=0)
+        check_numbers(self, most=0, most_inline=0)
         for pipeline in op.body.block.ops:
             if isinstance(pipeline, PipelineOp):
                 for update in [u for u in pipeline.body.block.ops if isinstance(u, UpdateOp)]:
                     ranges = _ranges(update)
-                    if ranges is not None and _written_out(update, ranges) <= self.most:
-                        _replace(update, ranges)
+                    update_is_inline = update.inline is not None
+                    most = self.most_inline if update_is_inline else self.most
+                    if ranges is not None and _written_out(update, ranges) <= most:
+                        stage = _replace(update, ranges)
+                        if update_is_inline:
+                            _put_into_readers(stage)
 
 
 def _ranges(update: UpdateOp) -> list[range] | None:
@@ -92,7 +104,17 @@ def _written_out(update: UpdateOp, ranges: list[range]) -> float:
     return each * math.prod(map(len, ranges))
 
 
-def _replace(update: UpdateOp, ranges: list[range]) -> None:
+def _put_into_readers(stage: StageOp) -> None:
+    """Put the body where it is read, as part of the expressions that the reduction was written in."""
+    sites = read_sites(stage)
+    for i, site in enumerate(sites or ()):
+        inline_at(stage, site, move=i == len(sites or ()) - 1)
+    if sites:
+        stage.detach()
+        stage.erase()
+
+
+def _replace(update: UpdateOp, ranges: list[range]) -> StageOp:
     """Put a stage in the place of an update."""
     coordinates = {p: d for d, p in enumerate(update.write_op.positions)}
     block = Block(arg_types=[IndexType()] * update.rank)
@@ -101,16 +123,13 @@ def _replace(update: UpdateOp, ranges: list[range]) -> None:
         assert coordinate is not None
         block.args[dim].name_hint = coordinate.name_hint
         place[coordinate] = block.args[dim]
-    identity = AffineMap.identity(update.rank)
-    so_far: list[SSAValue] = []
-    for old in update.olds:
-        read = ReadOp(old, list(block.args), identity)
-        block.add_op(read)
-        so_far.append(read.value)
+    so_far: list[SSAValue | None] = [_start(update, n, block) for n in range(len(update.olds))]
+    body = UnrolledBody(update, block, place)
     for point in _points(ranges):
-        numbers = dict(zip((d.coordinate for d in update.domain), point, strict=True))
-        so_far = _join(update, block, dict(place), numbers, so_far)
-    block.add_op(YieldOp(so_far))
+        body.begin(dict(zip((d.coordinate for d in update.domain), point, strict=True)))
+        so_far = _join(update, body, so_far)
+    block.add_op(YieldOp([v if v is not None else _read(update, n, block) for n, v in enumerate(so_far)]))
+    _drop_unused(block)
     elements = [old.type.element for old in update.olds if isinstance(old.type, FuncType)]
     stage = StageOp(update.sym_name.data, elements, Region(block), update.bounds)
     stage.location = update.location
@@ -119,8 +138,22 @@ def _replace(update: UpdateOp, ranges: list[range]) -> None:
     parent.insert_op_before(stage, update)
     for old_func, new_func in zip(update.funcs, stage.funcs, strict=True):
         old_func.replace_all_uses_with(new_func)
+    starts = {old.owner for old in update.olds}
     update.detach()
     update.erase()
+    for start in starts:
+        if isinstance(start, StageOp) and not any(f.uses for f in start.funcs):
+            start.detach()
+            start.erase()
+    return stage
+
+
+def _drop_unused(block: Block) -> None:
+    """Erase what a choice that is known has left without a reader."""
+    for op in list(reversed(block.ops)):
+        if not isinstance(op, YieldOp) and not any(r.uses for r in op.results):
+            op.detach()
+            op.erase()
 
 
 def _points(ranges: list[range]) -> Iterator[tuple[int, ...]]:
@@ -128,62 +161,50 @@ def _points(ranges: list[range]) -> Iterator[tuple[int, ...]]:
     return (tuple(reversed(point)) for point in itertools.product(*reversed(ranges)))
 
 
-def _join(
-    update: UpdateOp,
-    block: Block,
-    values: dict[SSAValue, SSAValue],
-    numbers: dict[SSAValue, int],
-    so_far: list[SSAValue],
-) -> list[SSAValue]:
-    """Append one point of the domain; returns what the functions then are. `values`: what values of the body are."""
+def _start(update: UpdateOp, number: int, block: Block) -> SSAValue | None:
+    """The old value of function `number` in the stage; None if joining it with another changes nothing."""
+    return None if starts_neutral(update, number) else _read(update, number, block)
+
+
+def _read(update: UpdateOp, number: int, block: Block) -> SSAValue:
+    read = ReadOp(update.olds[number], list(block.args), AffineMap.identity(update.rank))
+    block.add_op(read)
+    return read.value
+
+
+def _join(update: UpdateOp, body: UnrolledBody, so_far: list[SSAValue | None]) -> list[SSAValue | None]:
+    """Append one point of the domain; returns what the functions then are, None where nothing has been joined yet."""
     for op in update.body.block.ops:
         if isinstance(op, WriteOp):
-            return _written(update, block, op, values, so_far)
+            return _written(update, op, body, so_far)
         if isinstance(op, ReadOp) and op.source in update.currents:
-            values[op.value] = so_far[update.currents.index(op.source)]  # type: ignore[arg-type]
+            number = update.currents.index(op.source)  # type: ignore[arg-type]
+            now = so_far[number]
+            body.set(op.value, now if now is not None else _read(update, number, body.block))
             continue
-        if isinstance(op, ReadOp):
-            copy: Operation = _read_at(op, values, numbers)
-        else:
-            for operand in op.operands:
-                if operand in numbers and operand not in values:
-                    constant = arith.ConstantOp(IntegerAttr(numbers[operand], IndexType()))
-                    block.add_op(constant)
-                    values[operand] = constant.result
-            copy = op.clone(values)
-        copy.location = op.location
-        block.add_op(copy)
-        values |= zip(op.results, copy.results, strict=True)
-        for new, old in zip(copy.results, op.results, strict=True):
-            new.name_hint = old.name_hint
+        body.append(op)
     raise AssertionError("an update ends in img.write")
 
 
-def _read_at(read: ReadOp, values: dict[SSAValue, SSAValue], numbers: dict[SSAValue, int]) -> ReadOp:
-    """A read with the coordinates of the domain as numbers in its map."""
-    kept = [v for v in read.indices if v not in numbers]
-    dims = [
-        AffineExpr.constant(numbers[v]) if v in numbers else AffineExpr.dimension(kept.index(v)) for v in read.indices
-    ]
-    results = tuple(x.replace_dims_and_symbols(dims, []) for x in read.map.data.results)
-    return ReadOp(read.source, [values.get(v, v) for v in kept], AffineMap(len(kept), 0, results))
-
-
 def _written(
-    update: UpdateOp, block: Block, write: WriteOp, values: dict[SSAValue, SSAValue], so_far: list[SSAValue]
-) -> list[SSAValue]:
-    """What the functions are when a point has been written."""
-    found = []
-    for way, old, now, value in zip(update.combiners, update.olds, so_far, write.values, strict=True):
-        new = values.get(value, value)
+    update: UpdateOp, write: WriteOp, body: UnrolledBody, so_far: list[SSAValue | None]
+) -> list[SSAValue | None]:
+    """Values of the functions when a point has been written."""
+    holds = 1 if write.predicate is None else body.number(write.predicate)
+    if holds is not None and not holds:
+        return so_far
+    found: list[SSAValue | None] = []
+    for n, (way, old, now, value) in enumerate(zip(update.combiners, update.olds, so_far, write.values, strict=True)):
+        new = body.get(value)
         assert isinstance(old.type, FuncType)
-        if way != SET:
+        if way != SET and now is not None:
             op = combined(way, old.type.element, now, new)
-            block.add_op(op)
+            body.block.add_op(op)
             new = op.results[0]
-        if write.predicate is not None:
-            chosen = arith.SelectOp(values.get(write.predicate, write.predicate), new, now)
-            block.add_op(chosen)
+        if holds is None:
+            assert write.predicate is not None
+            chosen = arith.SelectOp(body.get(write.predicate), new, now or _read(update, n, body.block))
+            body.block.add_op(chosen)
             new = chosen.result
         found.append(new)
     return found

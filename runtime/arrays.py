@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from tilefuse.dialects.img.elements import array_dtype
 from tilefuse.runtime.errors import CallError, CallMemoryError, CallTypeError
 
 Device = tuple[str, int]
@@ -68,7 +69,7 @@ _DTYPE_NAMES: dict[Any, str] = {}
 
 
 def dtype_name(dtype: Any) -> str:
-    """`float32`, `bool`, `bfloat16`; `>f4` for another byte order; other dtypes by their own text."""
+    """`float32`, `bool`; `>f4` for another byte order; other dtypes by their own text."""
     name = _DTYPE_NAMES.get(dtype)
     if name is None:
         text = str(dtype).removeprefix("torch.")
@@ -79,17 +80,13 @@ def dtype_name(dtype: Any) -> str:
 
 @functools.cache
 def numpy_dtype(name: str, what: str) -> np.dtype:
-    """The NumPy dtype of an element; bfloat16 comes from the package ml_dtypes if that is there."""
-    if name == "bfloat16":
-        try:
-            from ml_dtypes import bfloat16
-        except ImportError:
-            raise CallTypeError(
-                f"{what} is bfloat16, which NumPy and CuPy lack; install ml_dtypes, or use torch tensors"
-            ) from None
-        name = bfloat16
-    dtype: np.dtype = np.dtype(name)
-    return dtype
+    """The NumPy dtype of an element; what NumPy lacks comes from the package ml_dtypes if that is there."""
+    try:
+        return array_dtype(name)
+    except ImportError:
+        raise CallTypeError(
+            f"{what} is {name}, which NumPy and CuPy lack; install ml_dtypes, or use torch tensors"
+        ) from None
 
 
 class NumpyKind:
@@ -345,6 +342,8 @@ def new_array(
     """A new array, as `ArrayKind.empty` gives it; see `allocate`."""
     try:
         return kind.empty(shape, dtype, device, stream, like)
+    except CallError:
+        raise
     except MemoryError as error:
         raise CallMemoryError(f"{what}, {tuple(shape)} of {dtype}, takes more memory than there is ({error})") from None
     except (ValueError, OverflowError):

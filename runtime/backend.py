@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from tilefuse.dialects.diagnostics import user_position
 from tilefuse.runtime import cpu, cuda
-from tilefuse.runtime.errors import TargetError
+from tilefuse.runtime.arrays import CPU, ArrayKind, ArrayView, Device
+from tilefuse.runtime.errors import CallError, TargetError
 
 BackendName = Literal["cuda", "cpu", "reference"]
 
@@ -23,6 +25,25 @@ class Backend:
 
     def __str__(self) -> str:
         return f"cuda ({self.machine})" if self.name == "cuda" else self.name
+
+    def device_of(self, views: Sequence[ArrayView]) -> Device:
+        """The device of a call with these arrays: the current one if there are none."""
+        if views:
+            return views[0].device
+        if self.name != "cuda":
+            return CPU
+        cuda.require(str(self))
+        return ("cuda", cuda.current_device())
+
+    def stream_of(self, stream: Any, kind: ArrayKind, device: Device) -> int | None:
+        """The stream of a call as a pointer: the given one, or the current one of a library; None on a CPU."""
+        if device == CPU:
+            if stream is not None:
+                raise CallError(f"stream= is for arrays on a GPU; the program is compiled for {self}")
+            return None
+        if stream is not None:
+            return cuda.stream_pointer(stream)
+        return kind.current_stream(device)
 
 
 def find_backend(target: str) -> Backend:

@@ -7,11 +7,12 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from xdsl.dialects.builtin import BFloat16Type, FloatAttr, IntegerAttr
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr
 
 from tilefuse.dialects.diagnostics import PipelineError
+from tilefuse.dialects.img.elements import ELEMENTS
 from tilefuse.dialects.img.ops import InputOp, ParamOp, PipelineOp
-from tilefuse.dialects.img.types import ELEMENT_DTYPES, FuncType, element_bytes, ui64
+from tilefuse.dialects.img.types import FuncType, ui64
 from tilefuse.runtime.arrays import ArrayView, Device, device_name
 from tilefuse.runtime.boxes import input_ops, rank_of
 from tilefuse.runtime.errors import CallError, CallTypeError
@@ -33,9 +34,9 @@ class Slot:
         self.name = name
         self.what = f"{role} '{name}'"
         self.rank = rank_of(func_type)
-        element = func_type.element
-        self.dtype = "bfloat16" if isinstance(element, BFloat16Type) else ELEMENT_DTYPES[element].name
-        self.itemsize = element_bytes(element)
+        self.element = func_type.element
+        facts = ELEMENTS[self.element]
+        self.dtype, self.itemsize = facts.dtype, facts.bytes
 
     def check(self, view: ArrayView) -> None:
         """CallError unless the array's dtype, rank and memory are right."""

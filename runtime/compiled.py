@@ -83,7 +83,7 @@ class Compiled:
         self._latest: Kernels | None = None
         groups = groups_of(find_pipeline(module))
         self._grouped: ModuleOp | None = None
-        """What was tiled, for tiling it again: for GPUs, unless nothing tiles."""
+        """The module before tiling, for tiling it again: for GPUs, unless nothing tiles."""
         self._by_hand = tuple(g.sym_name.data for g in groups if g.schedule is not None)
         self._scheduled = self._schedule(None)
         self.module = self._lower(self._scheduled, None)

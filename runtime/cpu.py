@@ -92,7 +92,7 @@ def _run(command: list[str], cwd: Path | None = None) -> subprocess.CompletedPro
 
 
 def _accepted(command: tuple[str, ...], *flags: str) -> tuple[str, ...]:
-    """Those of the flags that a compiler takes: most take all."""
+    """The flags that a compiler takes: most take all."""
     if not flags:
         return ()
     return flags if _accepts(command, *flags) else tuple(f for f in flags if len(flags) > 1 and _accepts(command, f))

@@ -6,7 +6,7 @@ import contextlib
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from io import StringIO
 from typing import TYPE_CHECKING, Any
@@ -33,9 +33,11 @@ from tilefuse.runtime.arrays import (
     view,
 )
 from tilefuse.runtime.backend import find_backend
-from tilefuse.runtime.binding import Signature, check_devices, check_output, check_overlaps, span
+from tilefuse.runtime.binding import Signature, check_devices, check_overlaps, span
 from tilefuse.runtime.boxes import Request, resolve
 from tilefuse.runtime.boxes_of_all import FarApart
+from tilefuse.runtime.call_layouts import call_layouts
+from tilefuse.runtime.compile_options import checked_options, checked_passes
 from tilefuse.runtime.compiled import Compiled, Kernels, Settings
 from tilefuse.runtime.errors import CallError, CallMemoryError, CallTypeError, TargetError
 from tilefuse.runtime.guess import likely_specs
@@ -43,11 +45,6 @@ from tilefuse.runtime.kept import KeptOutputs
 from tilefuse.runtime.layouts import (
     ALIGNMENT,
     BufferSpec,
-    array_shape,
-    contiguous,
-    describe,
-    picture,
-    temporary_spec,
 )
 from tilefuse.runtime.plan import Given
 from tilefuse.runtime.prepared import Prepared, PreparedKernels, PreparedReference
@@ -60,9 +57,6 @@ from tilefuse.targets.gpus import gpu
 
 if TYPE_CHECKING:
     import networkx as nx
-
-_OPTIONS = ("extent", "algorithm", "fast_math", "determinism")
-"""What `compile_pipeline` passes on to `standard_passes`."""
 
 _MOST_PREPARED = 128
 """Kinds of call that a program keeps prepared."""
@@ -90,38 +84,14 @@ def compile_pipeline(
 
     Raises PipelineError for a pipeline that is wrong, TargetError for a target that this machine lacks.
     """
-    if unknown := sorted(options.keys() - _OPTIONS):
-        raise CallTypeError(
-            f"compile has no option '{unknown[0]}'; there are strict_float, verify, passes, {', '.join(_OPTIONS)}"
-        )
-    if options.get("fast_math") and (strict_float or passes is not None):
-        raise CallTypeError(
-            "fast_math=True regroups sums of floats, and strict_float=True forbids it; choose one"
-            if strict_float
-            else "fast_math=True is of the standard passes; with passes= put SeparateKernels(float=True) among them"
-        )
-    if (determinism := options.get("determinism", DETERMINISM[0])) not in DETERMINISM:
-        raise CallTypeError(f"determinism= is one of {', '.join(DETERMINISM)}, not {determinism!r}")
-    extent = options.get("extent", ())
-    if not isinstance(extent, tuple | list) or not all(isinstance(n, int) and not isinstance(n, bool) for n in extent):
-        raise CallTypeError(f"extent= takes sizes as a tuple of integers, x first, not {extent!r}")
+    options = checked_options(options, strict_float=strict_float, has_passes=passes is not None)
     if not isinstance(module, ModuleOp):
         raise CallTypeError(
             f"compile_pipeline takes a module, not a {type(module).__name__}; make one with parse_module(text) "
             "or Pipeline.to_module()"
         )
     verify_module(module)
-    # what a caller does with his lists afterwards is of no concern to a program, which compiles when it is called, too
-    if "extent" in options:
-        options["extent"] = tuple(extent)
-    if isinstance(passes, Iterable) and not isinstance(passes, str):
-        passes = tuple(passes)
-    if passes is not None:
-        if wrong := [p for p in passes if not isinstance(p, ModulePass)] if isinstance(passes, tuple) else [passes]:
-            raise CallTypeError(
-                f"passes= takes a list of pass objects, as in [*standard_passes('cpu'), Mine()], not {wrong[0]!r}"
-            )
-    return Program(module, Settings(find_backend(target), strict_float, verify, passes, options), ahead)
+    return Program(module, Settings(find_backend(target), strict_float, verify, checked_passes(passes), options), ahead)
 
 
 def _loaded(text: str, settings: Settings) -> Program:
@@ -210,11 +180,11 @@ class Program:
             named_inputs = {slot.name: array for slot, array in zip(signature.inputs, inputs, strict=True)}
             self._requirements.check(self._request(views, given, asked), named_inputs, params, stream)
         everything = [*views, *given.values()]
-        device = self._device(everything)
+        device = self._settings.backend.device_of(everything)
         prepared = self._prepare(views, given, asked, params, device)
         check_overlaps(signature, views, given)
         stream_kind = TORCH if any(v.kind is TORCH for v in everything) else CUPY
-        raw = self._stream(stream, stream_kind, device)
+        raw = self._settings.backend.stream_of(stream, stream_kind, device)
         kind = next((v.kind for v in everything), NUMPY if device == CPU else CUPY)
         if glance is not None:
             items = [slot.itemsize for slot in (*signature.inputs, *signature.outputs)]
@@ -282,7 +252,7 @@ class Program:
         stream: Any,
     ) -> tuple[Any] | None:
         """Run a call like the one before; return its result as a tuple, or None if it is not quite like that."""
-        raw = self._stream(stream, seen.stream_kind, seen.device)
+        raw = self._settings.backend.stream_of(stream, seen.stream_kind, seen.device)
         if out is not None:
             results = out
         else:
@@ -420,39 +390,15 @@ class Program:
         check_devices(everything, slots, kind, self.target, device)
         boxes = resolve(self._pipeline, self._request(views, given, asked), params)
 
-        starts = {box[0][0] for box in boxes.computed.values() if box}
-        inputs, specs = [], {}
-        for slot, v in zip(signature.inputs, views, strict=True):
-            p = picture(v.shape, v.strides, slot.itemsize, boxes.input_orders[slot.name])
-            inputs.append(p)
-            specs[slot.name] = describe(p, boxes.inputs[slot.name], v.pointer, slot.itemsize, starts)
-        outputs, out_specs, out_shapes, lodging = [], [], [], []
-        for slot in signature.outputs:
-            box, order, v_out = boxes.outputs[slot.name], boxes.output_orders[slot.name], given.get(slot.name)
-            extents = [n for _, n in box]
-            if v_out is None:
-                p = contiguous(extents, order, slot.itemsize)
-            else:
-                p = picture(v_out.shape, v_out.strides, slot.itemsize, order)
-                check_output(slot, v_out, p)
-            outputs.append(p)
-            lodging.append(v_out is None or v_out.pointer % ALIGNMENT == 0)
-            out_shapes.append(array_shape(extents, order))
-            spec = describe(p, box, v_out.pointer if v_out else 0, slot.itemsize)
-            if (computed := boxes.computed[slot.name]) != box:
-                # More is computed than asked for: it goes to a temporary, unless one kernel has all that reads it.
-                spec = temporary_spec(computed)._replace(aligned=spec.aligned)
-            out_specs.append(spec)
-
+        found = call_layouts(signature, boxes, views, given)
         if backend.name == "reference":
-            runner = ReferenceRunner(self._pipeline, signature, boxes, inputs, outputs)
-            return PreparedReference(runner, tuple(out_shapes))
+            runner = ReferenceRunner(self._pipeline, signature, boxes, found.inputs, found.outputs)
+            return PreparedReference(runner, found.out_shapes)
 
         def prepared(several: bool) -> PreparedKernels:
-            compiled = self._compile(specs, out_specs, several)
-            return PreparedKernels(
-                compiled, Given(boxes, inputs, outputs, lodging), tuple(out_shapes), params, device, self._spare
-            )
+            compiled = self._compile(found.input_specs, found.output_specs, several)
+            arrays = Given(boxes, found.inputs, found.outputs, found.lodging)
+            return PreparedKernels(compiled, arrays, found.out_shapes, params, device, self._spare)
 
         with contextlib.suppress(FarApart):
             return prepared(True)
@@ -502,20 +448,3 @@ class Program:
         if self._settings.backend.name == "reference":
             return PassTrace([("input", self._module)])  # evaluated as it is
         return self._current().trace()
-
-    def _device(self, views: Sequence[ArrayView]) -> Device:
-        if views:
-            return views[0].device
-        if self._settings.backend.name != "cuda":
-            return CPU
-        cuda.require(self.target)
-        return ("cuda", cuda.current_device())
-
-    def _stream(self, stream: Any, kind: ArrayKind, device: Device) -> int | None:
-        if device == CPU:
-            if stream is not None:
-                raise CallError(f"stream= is for arrays on a GPU; the program is compiled for {self.target}")
-            return None
-        if stream is not None:
-            return cuda.stream_pointer(stream)
-        return kind.current_stream(device)

@@ -33,25 +33,12 @@ class ReferenceRunner:
     def run(self, pointers: Sequence[int], params: Mapping[str, Number]) -> None:
         """Evaluate with the addresses of inputs and outputs."""
         from tilefuse.evaluator import evaluate
+        from tilefuse.evaluator.carriers import bits_of_pixels, pixels_from_bits
 
         arrays: dict[str, np.ndarray] = {}
         for pointer, (slot, p) in zip(pointers, self._inputs, strict=False):
-            arrays[slot.name] = _decoded(numpy_at(pointer, p, slot.itemsize), slot.dtype).T
+            arrays[slot.name] = pixels_from_bits(numpy_at(pointer, p, slot.itemsize), slot.element).T
         mins = {name: tuple(low for low, _ in box) for name, box in self._boxes.inputs.items()}
         found = evaluate(self._pipeline, arrays, dict(params), self._boxes.outputs, mins)
         for pointer, (slot, p) in zip(pointers[len(self._inputs) :], self._outputs, strict=True):
-            numpy_at(pointer, p, slot.itemsize).T[...] = _encoded(found[slot.name], slot.dtype)
-
-
-def _decoded(bits: np.ndarray, dtype: str) -> np.ndarray:
-    """Elements from their bits; bfloat16, the upper half of a float32, as float32."""
-    if dtype == "bfloat16":
-        return (bits.astype(np.uint32) << 16).view(np.float32)
-    return bits.view(dtype)
-
-
-def _encoded(values: np.ndarray, dtype: str) -> np.ndarray:
-    values = np.ascontiguousarray(values)
-    if dtype == "bfloat16":
-        return (values.astype(np.float32).view(np.uint32) >> 16).astype(np.uint16)
-    return values.view(f"u{values.itemsize}")
+            numpy_at(pointer, p, slot.itemsize).T[...] = bits_of_pixels(found[slot.name], slot.element)

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import (
-    FixedBitwidthType,
     Float64Type,
     IndexType,
     IntegerAttr,
@@ -25,6 +24,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from tilefuse.analysis.bounds import Box
+from tilefuse.dialects.img.elements import FLOATS
 from tilefuse.dialects.img.ops import (
     BoundaryOp,
     ExtentOp,
@@ -43,8 +43,6 @@ from tilefuse.runtime.errors import CallError, CallTypeError
 
 Number = int | float | bool
 
-_FLOAT_MAX = {16: 65504.0, 32: 3.4028234663852886e38, 64: math.inf}
-
 
 def checked(op: ParamOp, value: Any) -> Number:
     """`value` as the number that a parameter takes. CallError if it does not fit the parameter's type."""
@@ -62,24 +60,15 @@ def checked(op: ParamOp, value: Any) -> Number:
         if not low <= int(value) <= high:
             raise CallError(f"param '{name}' is {value}, outside of {element}: {low} to {high}")
         return bool(value) if element.width.data == 1 else int(value)
-    assert isinstance(element, FixedBitwidthType)
-    limit = _float_limit(element)
+    facts = FLOATS[element]
+    limit = facts.limits[1]
     try:
         number = float(value)
     except OverflowError:  # of an integer
         number = math.inf
     if (math.isfinite(number) and abs(number) > limit) or (math.isinf(number) and value != number):
         raise CallError(f"param '{name}' is {value}, outside of {element}: at most {limit}")
-    return number if element.bitwidth > 16 else _half(number, element)
-
-
-def _half(number: float, element: Attribute) -> float:
-    """A number rounded to f16 or bf16, once; kernels take it as float."""
-    if element.name == "f16":
-        return float(np.float16(number))
-    from tilefuse.evaluator.carriers import round_bf16
-
-    return float(round_bf16(np.array(number)))
+    return facts.rounded(number) if facts.is_narrow_float else number
 
 
 def _integer_range(element: IntegerType) -> tuple[int, int]:
@@ -87,12 +76,6 @@ def _integer_range(element: IntegerType) -> tuple[int, int]:
     if element.signedness.data == Signedness.SIGNED:
         return -(2 ** (width - 1)), 2 ** (width - 1) - 1
     return 0, 2**width - 1
-
-
-def _float_limit(element: FixedBitwidthType) -> float:
-    if element.name == "bf16":
-        return 3.3895313892515355e38
-    return _FLOAT_MAX[element.bitwidth]
 
 
 def distinct(params: Mapping[str, Number], names: Sequence[str]) -> tuple[Number | str, ...]:
@@ -205,7 +188,7 @@ _WORD = 2**64 - 1
 
 
 def word(value: Number, type: Attribute) -> int:
-    """A scalar in the low bytes of 64 bits, as a kernel takes it (f16 and bf16 are passed as float)."""
+    """A scalar in the low bytes of 64 bits, as a kernel takes it (narrow floats are passed as float)."""
     if isinstance(type, IntegerType | IndexType):
         return int(value) & _WORD
     if isinstance(type, Float64Type):

@@ -12,7 +12,7 @@ from tilefuse.runtime.prepared import Prepared
 from tilefuse.runtime.scalars import Number, distinct
 
 SEVERAL = (tuple, list)
-"""What `out=` gives several outputs in. (A union of types is made anew each time.)"""
+"""Types of `out=` for several outputs. (A union of types is made anew each time.)"""
 
 
 class SeenCall(NamedTuple):

@@ -30,7 +30,7 @@ class Gpu:
     sms: int
     clock_ghz: float
     dram_gbps: float
-    """What a copy kernel reaches: measured, or a usual share of the peak."""
+    """Bandwidth of a copy kernel: measured, or a usual share of the peak."""
     peak_dram_gbps: float
     l2_bytes: int
     launch_us: float
@@ -41,9 +41,9 @@ class Gpu:
     shared_bytes_optin: int
     """The most that a block may have, if the launch asks for it."""
     shared_bytes_reserved: int
-    """What the system takes of each block's shared memory."""
+    """Bytes of each block's shared memory that the system takes."""
     shared_unit: int
-    """What the shared memory of a block is rounded up to."""
+    """Unit to which the shared memory of a block is rounded up."""
     shared_bytes_per_block: int = STATIC_SHARED_LIMIT
     """The most that a block may have without asking."""
     warp_size: int = 32
@@ -56,7 +56,7 @@ class Gpu:
     registers_per_block: int = 65536
     max_registers_per_thread: int = 255
     register_unit: int = 256
-    """What the registers of a warp are rounded up to."""
+    """Unit to which the registers of a warp are rounded up."""
     partitions: int = 4
     """Parts of an SM with registers of their own; warps are allocated in multiples of it."""
 

@@ -6,11 +6,12 @@ from random import Random
 import numpy as np
 from xdsl.ir import Attribute
 
-from tilefuse.dialects.img.types import ELEMENT_DTYPES, f32
+from tilefuse.dialects.img.elements import ELEMENTS, array_dtype
+from tilefuse.dialects.img.types import f32
 
 
 def _values(rng: Random, shape: Sequence[int], element: Attribute, whole: bool) -> np.ndarray:
-    dtype = ELEMENT_DTYPES[element]
+    dtype = array_dtype(ELEMENTS[element].dtype)
     random = np.random.default_rng(rng.getrandbits(32))
     if element == f32:
         if whole:

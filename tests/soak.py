@@ -24,6 +24,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
+from shutil import which
 from typing import Any
 
 from soak_workers import MAPPED, Outcome, Task, run
@@ -40,11 +41,13 @@ class Check:
     mapped: int = MAPPED
     """Bytes that a worker may map; -1 for any."""
     needs: tuple[str, ...] = ()
-    """Modules beyond xdsl, numpy and hypothesis."""
+    """Modules beyond xdsl, numpy and hypothesis, and programs."""
+    limit: float = 0
+    """Seconds for one seed, if it may take longer than others."""
 
     def missing(self) -> list[str]:
-        """Modules that are not installed."""
-        return [name for name in self.needs if find_spec(name) is None]
+        """Modules and programs that are not installed."""
+        return [name for name in self.needs if which(name) is None and find_spec(name) is None]
 
 
 CHECKS = {
@@ -54,7 +57,9 @@ CHECKS = {
     "gpu": Check("language_check:check_on_gpu", "language_shrink:shrink_on_gpu", -1, ("cupy",)),
     "halide": Check("language_check:check_as_halide", "language_shrink:shrink_as_halide", needs=("halide",)),
     "language": Check("language_check:check", "language_shrink:shrink"),
+    "memcheck": Check("sanitized:memcheck", mapped=-1, needs=("cupy", "compute-sanitizer"), limit=240),
     "names": Check("random_names:check"),
+    "racecheck": Check("sanitized:racecheck", mapped=-1, needs=("cupy", "compute-sanitizer"), limit=240),
     "ranks": Check("random_ranks:check"),
     "tables": Check("random_tables:check"),
     "warps": Check("random_ranks:check_warps"),
@@ -95,7 +100,8 @@ class Soak:
             if drawn is None:
                 return
             seed, kind = drawn
-            yield Task(CHECKS[kind].function, (seed,), (kind, seed), self.limit, CHECKS[kind].mapped)
+            limit = max(self.limit, CHECKS[kind].limit)
+            yield Task(CHECKS[kind].function, (seed,), (kind, seed), limit, CHECKS[kind].mapped)
 
     def ended(self, outcome: Outcome) -> None:
         """Take down how a task ended."""
@@ -130,7 +136,7 @@ def soak(kinds: list[str], seeds: Iterable[int], seconds: float, jobs: int, limi
     started = time.monotonic()
     left_out = {kind: CHECKS[kind].missing() for kind in kinds if CHECKS[kind].missing()}
     for kind, modules in left_out.items():
-        print(f"{kind}: left out, since there is no module {', '.join(modules)}", flush=True)
+        print(f"{kind}: left out, since there is no {', '.join(modules)}", flush=True)
     made = Soak([kind for kind in kinds if kind not in left_out], seeds, limit)
     # A failure may come while no seed is left to hand out, and is still to be made small.
     with contextlib.suppress(KeyboardInterrupt):  # then what is there so far counts

@@ -1,4 +1,4 @@
-"""Functions stay small, and names have one meaning: limits on the text of the compiler itself."""
+"""Functions stay small, names have one meaning, docstrings say what of: limits on the text of the compiler itself."""
 
 import ast
 from collections import defaultdict
@@ -15,6 +15,11 @@ LARGER: dict[str, str] = {}
 
 ONE_CLASS_EACH = {"Span", "Interval", "Box", "Expr", "Tile", "Emitter", "Buffer"}
 """Names that had several meanings once."""
+
+WITHOUT_NOUN = ("What ", "How ", "That ", "Those ", "The same ")
+"""A docstring begins with the thing that it describes, or with the verb of what a function does."""
+
+MOST_IN_A_FILE = 450
 
 
 @pytest.fixture(scope="module")
@@ -54,6 +59,23 @@ def test_a_name_is_of_one_class(trees):
             if isinstance(node, ast.ClassDef) and node.name in ONE_CLASS_EACH:
                 where[node.name].append(str(path.relative_to(ROOT)))
     assert {name: paths for name, paths in where.items() if len(paths) > 1} == {}
+
+
+def texts(tree):
+    """The docstrings of a module: of itself, of classes and functions, and those below constants and fields."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+            yield node.lineno, node.value.value
+
+
+def test_docstrings_begin_with_their_noun_or_verb(trees):
+    found = [(p.relative_to(ROOT), n, t) for p, tree in trees.items() for n, t in texts(tree)]
+    assert [f"{path}:{line}: {text}" for path, line, text in found if text.startswith(WITHOUT_NOUN)] == []
+
+
+def test_files_are_small(trees):
+    lengths = {str(path.relative_to(ROOT)): len(path.read_text().splitlines()) for path in trees}
+    assert {name: n for name, n in lengths.items() if n > MOST_IN_A_FILE} == {}
 
 
 def test_lines_and_parameters_are_counted():

@@ -8,48 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-from xdsl.dialects.builtin import (
-    BFloat16Type,
-    Float16Type,
-    Float32Type,
-    Float64Type,
-    IntAttr,
-    IntegerType,
-    Signedness,
-    bf16,
-    f16,
-    f32,
-    f64,
-    i1,
-)
+from xdsl.dialects.builtin import IntAttr, IntegerType, Signedness, f16, f32, f64, i1
 from xdsl.ir import Attribute, ParametrizedAttribute, TypeAttribute
 from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
+from tilefuse.dialects.img.elements import ELEMENTS, FLOATS, INTEGER_WIDTHS, PIXEL_TYPES
+
 MAX_RANK = 8
 
-_INT_WIDTHS = (8, 16, 32, 64)
-
-ui8, ui16, ui32, ui64 = (IntegerType(w, Signedness.UNSIGNED) for w in _INT_WIDTHS)
-si8, si16, si32, si64 = (IntegerType(w, Signedness.SIGNED) for w in _INT_WIDTHS)
-
-ELEMENT_DTYPES: dict[Attribute, np.dtype] = {
-    i1: np.dtype(np.bool_),
-    **{IntegerType(w, Signedness.UNSIGNED): np.dtype(f"u{w // 8}") for w in _INT_WIDTHS},
-    **{IntegerType(w, Signedness.SIGNED): np.dtype(f"i{w // 8}") for w in _INT_WIDTHS},
-    f16: np.dtype(np.float16),
-    f32: np.dtype(np.float32),
-    f64: np.dtype(np.float64),
-}
-"""Element types and the NumPy dtypes that store them (bf16 has no NumPy dtype of its own)."""
-
-
-def is_element_type(type: Attribute) -> bool:
-    """Whether a pixel may have this type: i1, ui8..ui64, si8..si64, f16, bf16, f32, f64."""
-    return type in ELEMENT_DTYPES or isinstance(type, BFloat16Type)
+ui8, ui16, ui32, ui64 = (IntegerType(w, Signedness.UNSIGNED) for w in INTEGER_WIDTHS)
+si8, si16, si32, si64 = (IntegerType(w, Signedness.SIGNED) for w in INTEGER_WIDTHS)
 
 
 def storage_type(element: Attribute) -> Attribute:
@@ -63,8 +34,7 @@ def element_bytes(element: Attribute) -> int:
     """Bytes that one pixel of type `element` takes in memory (a bool takes one)."""
     if isinstance(element, IntegerType):
         return max(1, int(element.width.data) // 8)
-    assert isinstance(element, BFloat16Type | Float16Type | Float32Type | Float64Type)
-    return int(element.bitwidth) // 8
+    return FLOATS[element].bytes
 
 
 @irdl_attr_definition
@@ -86,10 +56,8 @@ class FuncType(ParametrizedAttribute, TypeAttribute):
     def verify(self) -> None:
         if not 0 <= self.rank.data <= MAX_RANK:
             raise VerifyException(f"a Func has 0 to {MAX_RANK} dimensions, not {self.rank.data}")
-        if not is_element_type(self.element):
-            raise VerifyException(
-                f"{self.element} is no pixel type; use i1, ui8..ui64, si8..si64, f16, bf16, f32 or f64"
-            )
+        if self.element not in ELEMENTS:
+            raise VerifyException(f"{self.element} is no pixel type; use {PIXEL_TYPES}")
 
     @property
     def storage(self) -> Attribute:
@@ -110,16 +78,13 @@ class FuncType(ParametrizedAttribute, TypeAttribute):
 
 
 __all__ = [
-    "ELEMENT_DTYPES",
     "MAX_RANK",
     "FuncType",
-    "bf16",
     "element_bytes",
     "f16",
     "f32",
     "f64",
     "i1",
-    "is_element_type",
     "si8",
     "si16",
     "si32",

@@ -12,9 +12,9 @@ import math
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
-from tilefuse.analysis.index import Index
+from tilefuse.analysis.index import GeneralIndex, Index
 from tilefuse.analysis.machine import Machine
-from tilefuse.analysis.model import PipelineModel
+from tilefuse.analysis.model import Node, PipelineModel
 from tilefuse.analysis.regions import SMALL_DIMENSION, Region, alignment, fixed_span, own_spans, regions
 from tilefuse.dialects.img.attrs import Memory
 from tilefuse.execution.block_tile.features import BlockFeatures
@@ -30,11 +30,14 @@ MOST_HELD = 48
 OVERLAP_MISS = 0.15
 """Share of the overlapping part of input tiles that comes from DRAM and not from a cache."""
 READ_AGAIN = 2
-"""How many times the points of a function tiles load, if there is a dimension in which several load the same."""
+"""Times that tiles load each point of a function, if there is a dimension in which several load the same."""
 PHASE_COST = 40.0
 """Instructions of each thread for each stage in shared memory: a barrier, and lanes without work before it."""
 INDEX_COST = 1.5
 """Instructions of address arithmetic per load that the threads do not share."""
+GATHERED = 3.0
+"""Instructions of each lane for a read, on a CPU, that holds all its coordinates inside of what it reads in every tile
+(`GeneralIndex`): a vector's points do not lie side by side, then. Each takes the place of one of a whole vector."""
 
 
 def _tile_candidates(
@@ -212,7 +215,8 @@ def _candidate(
             blocks=blocks, bytes=bytes, instructions=instructions, resident_threads=resident, one_by_one=piece == 1
         )
     else:
-        inner = math.prod(max(0, -(-n // t) - 2) / -(-n // t) for n, t in zip(box, tile, strict=True) if n > t)
+        # a tile that is wider than the picture reaches beyond it
+        inner = math.prod(max(0, -(-n // t) - 2) / -(-n // t) for n, t in zip(box, tile, strict=True) if n != t)
         found = BlockFeatures(blocks=blocks, bytes=bytes, instructions=instructions, at_border=1.0 - inner)
     return Candidate(NAME, tuple(tile), tuple(threads), vector, places, found, predict(found, machine))
 
@@ -265,12 +269,19 @@ def _of_tile(
                     loads, held = _piece_loads(offsets, piece, shared_rows, model.nodes[p].element_bytes[0])
                     registers += held if id == output or in_registers else 0
                 per_point += (loads or _shared_loads(offsets, shared_rows)) * (1 + INDEX_COST) / alike
+        if not machine.is_gpu:
+            per_point += _gathers(node) * GATHERED * machine.vector_bytes / 4
         instructions += points * per_point
         if kept := of.stored_points(id, tile):
             instructions += kept * (1 + INDEX_COST) / piece
             # what is in shared memory is loaded from there
             instructions += kept if id != output and not in_registers else 0
     return instructions, registers
+
+
+def _gathers(node: Node) -> int:
+    """Reads of a stage that go to each lane's own place."""
+    return sum(any(isinstance(i, GeneralIndex) for i in access.indices) for access in node.accesses)
 
 
 def _note_load(

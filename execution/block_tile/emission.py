@@ -58,7 +58,7 @@ class TileBody:
         self._pending: set[SSAValue] = set()
         """Shared arrays that are written since the last barrier."""
         self._read_since: set[SSAValue] = set()
-        """Those that are read."""
+        """Shared arrays that are read since the last barrier."""
         self.ids = {s: model.node_of[s.funcs[0]] for s in group.stages}
         self.anchor = group.anchor
         self.block_stages = [s for s in group.stages if self._where(s) == (Level.Block, Memory.Shared)]
@@ -77,7 +77,7 @@ class TileBody:
         self.gather, self.phases = gather, Phases(e, tile, self.schedule, self.alignment, gather)
         self.stores = Stores(e, tile, group, outputs, self.alignment, self.piece)
         self._kept: list[tuple[Stored, list[SharedRows]]] = []
-        """What is in shared memory, once there is a barrier, and not yet stored."""
+        """Stages in shared memory, once there is a barrier, and not yet stored."""
 
     def _where(self, stage: StageOp) -> tuple[Level, Memory]:
         if stage is self.anchor:

@@ -24,7 +24,8 @@ from tilefuse.dialects.img.axes import letter
 from tilefuse.dialects.img.ops import StageOp
 from tilefuse.dialects.img.types import FuncType, element_bytes
 from tilefuse.lowering.emit import PRIVATE, Emitter, Num
-from tilefuse.lowering.reads import KernelBuffer, Resident, Row, TileContext, inside_row, read_global
+from tilefuse.lowering.reads import KernelBuffer, Resident, TileContext, read_global
+from tilefuse.lowering.rows import Row, inside_row
 
 MOST_POINTS = 48
 """Points of one function that a thread holds in registers; what needs more is read where it is used, as registers are

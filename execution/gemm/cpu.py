@@ -10,6 +10,7 @@ from xdsl.dialects import arith
 from xdsl.ir import Operation, SSAValue
 
 from tilefuse.analysis.access import accesses
+from tilefuse.analysis.dependence import depending
 from tilefuse.analysis.instructions import instruction_cost
 from tilefuse.analysis.machine import Machine
 from tilefuse.dialects.img.ops import ReadOp, UpdateOp, WriteOp
@@ -165,13 +166,12 @@ def _loop_cycles(update: UpdateOp, schedule: GemmSchedule, lanes: int) -> float:
     """Of a step of a block whose sums are an array: each is loaded and stored; what lies apart is, lane by lane."""
     width, rows = schedule.points[0], schedule.rows
     vectors = max(1.0, width / lanes)
-    wide, along_x = side_by_side(update, update.pure[0]), {update.pure[0]}
+    wide, along_x = side_by_side(update, update.pure[0]), depending(update.body.block.ops, [update.pure[0]])
     cycles = 3.0 * vectors * rows * len(update.olds)
     for op in update.body.block.ops:
         if along_x.isdisjoint(op.operands):
             cycles += rows
             continue
-        along_x.update(op.results)
         if isinstance(op, ReadOp):
             cycles += rows * (vectors if op in wide else GATHER * width)
         elif not isinstance(op, WriteOp):

@@ -130,13 +130,13 @@ class StagedFeatures(Features):
     bytes: float
     """From and to main memory, of the whole kernel, where operands are read once."""
     staged_bytes: float
-    """That a block stages for one slice."""
+    """Bytes that a block stages for one slice."""
     copies: float
     """Copies of a thread for one slice."""
     operations: float
     """Of a thread, for one step."""
     loads: float
-    """The same, from shared memory."""
+    """Loads of a thread from shared memory, for one step."""
     steps: float
     """Points of the domain."""
     slices: float
@@ -185,7 +185,7 @@ class GemmFeatures(Features):
     instructions: float
     """Of a thread, for one step."""
     reads: float
-    """The same, through the L1 cache."""
+    """Loads of a thread through the L1 cache, for one step."""
     steps: float
     """Points of the domain."""
     threads: int

@@ -20,13 +20,13 @@ from tilefuse.execution.operands import operands
 ALONG_X = ((32, 4), (16, 4), (16, 8), (8, 8), (8, 4), (4, 4))
 """Threads and points of each along the first coordinate."""
 ALONG_OTHERS = ((16, 8), (8, 8), (16, 4), (8, 4), (8, 10), (16, 10), (4, 5), (4, 2), (4, 4), (2, 4), (2, 5))
-"""The same along another one."""
+"""Threads and points of each along another coordinate."""
 THREADS = (64, 256)
 """Of a block, at least and at most."""
 WRITTEN_OUT = 512
 """Points times steps that are written out, at most."""
 MOST_TILES = 80
-"""That are compared."""
+"""Schedules that are compared."""
 MOST_COVER = 1.25
 """Points of all tiles over those that are there, at most."""
 SLICE_STEPS = 16

@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import BFloat16Type, Float16Type, IntegerType, i1
+from xdsl.dialects.builtin import IntegerType, i1
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineConstantExpr, AffineDimExpr, AffineExpr
 
 from tilefuse.analysis.access import behind_boundaries, coordinates
+from tilefuse.analysis.dependence import depending
 from tilefuse.analysis.strides import rows_are_contiguous
+from tilefuse.dialects.img.elements import FLOATS
 from tilefuse.dialects.img.ops import ReadOp, UpdateOp, WriteOp
 from tilefuse.dialects.img.types import FuncType, element_bytes
 
@@ -112,15 +114,11 @@ def _body(update: UpdateOp) -> list[Operation]:
 def _depending(update: UpdateOp, coordinate: SSAValue | None) -> frozenset[SSAValue]:
     """A coordinate, and the values of the body that follow from it."""
     assert coordinate is None or coordinate in coordinates(update)
-    found = {coordinate} if coordinate is not None else set()
-    for op in _body(update):
-        if not found.isdisjoint(op.operands):
-            found.update(op.results)
-    return frozenset(found)
+    return frozenset(depending(update.body.block.ops, [coordinate] if coordinate is not None else []))
 
 
 def _is_plain(element: Attribute) -> bool:
     """Whether vectors of an element are computed as they stand."""
     if isinstance(element, IntegerType):
         return element != i1 and element.width.data >= 8
-    return not isinstance(element, Float16Type | BFloat16Type)
+    return element in FLOATS and not FLOATS[element].is_narrow_float

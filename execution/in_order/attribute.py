@@ -12,22 +12,36 @@ from tilefuse.dialects.img.schedule import ScheduleAttr
 
 @irdl_attr_definition(init=False)
 class InOrderSchedule(ScheduleAttr):
-    """`#schedule.in_order<threads = [32, 4]>`: threads of a block per pure coordinate, each with a point of its own."""
+    """`#schedule.in_order<threads = [32, 4]>`: threads of a block per pure coordinate, each with a point of its own.
+
+    `points`: of a thread, side by side along the first pure coordinate, which take each step of the domain together;
+    on CPUs, whose vectors they fill.
+    """
 
     name = "schedule.in_order"
 
-    PARAMETERS: ClassVar = {"threads": None}
+    PARAMETERS: ClassVar = {"threads": None, "points": 1}
 
     @property
     def thread_counts(self) -> tuple[int, ...]:
         return self.numbers("threads")
 
     @property
+    def points(self) -> int:
+        """Points of a thread, side by side."""
+        return self.number("points")
+
+    @property
     def tile_sizes(self) -> tuple[int, ...]:
-        return self.thread_counts
+        first = (self.thread_counts[0] * self.points,) if self.thread_counts else ()
+        return (*first, *self.thread_counts[1:])
 
     def verify(self) -> None:
         if any(n <= 0 for n in self.thread_counts):
             raise VerifyException("threads must be positive")
         if any(n > 1 for n in self.thread_counts[3:]):
             raise VerifyException("threads lie in the first three dimensions")
+        if self.points < 1 or (self.points > 1 and any(n > 1 for n in self.thread_counts)):
+            raise VerifyException("points must be positive, and 1 where a block has several threads")
+        if self.points > 1 and not self.thread_counts:
+            raise VerifyException("points lie along a pure coordinate, and the update has none")

@@ -22,16 +22,29 @@ from tilefuse.lowering.update_body import UpdateBody, UpdateFunction, domain_loo
 
 def update_kernel(group: GroupOp) -> func.FuncOp:
     """Emit the kernel of a group that holds an update."""
-    function = UpdateFunction(group)
+    function, schedule = UpdateFunction(group), InOrderSchedule.expect(group.schedule)
     where: dict[SSAValue, Num] = {}
     with ExitStack() as open_scopes:
-        pure_point(function, InOrderSchedule.expect(group.schedule).tile_sizes, where, open_scopes)
+        pure_point(function, schedule.tile_sizes, where, open_scopes)
         if domain_loops(function, where, open_scopes):
+            if schedule.points > 1:
+                _points_of_a_thread(function, schedule.points, where, open_scopes)
             body = UpdateBody(function, where)
             body.compute()
             with function.e.when(body.predicate()):
                 _write(function, body)
     return function.finished()
+
+
+def _points_of_a_thread(
+    function: UpdateFunction, count: int, where: dict[SSAValue, Num], open_scopes: ExitStack
+) -> None:
+    """Open the loop over the points side by side, as far as the picture goes; `where` has the first."""
+    e, x, d = function.e, function.op.pure[0], function.op.pure_dims[0]
+    first = where[x]
+    end = e.sub(e.add(function.out.mins[d], function.out.extent(d, e)), first)
+    point = open_scopes.enter_context(e.loop(e.min(end, count), "x", simd=True))
+    where[x] = e.add(first, point)
 
 
 def _write(function: UpdateFunction, body: UpdateBody) -> None:

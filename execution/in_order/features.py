@@ -10,7 +10,7 @@ from tilefuse.execution.features import Roofline
 GPU_STEP_US = 0.35
 """Microseconds of a point of the domain, where nothing hides them: a load, and a sum that goes through the caches."""
 CPU_STEP_US, CPU_FAR_US = 0.002, 0.006
-"""The same of a CPU, where a step's neighbour lies beside it, and where it lies in another row."""
+"""Microseconds of a point on a CPU where its neighbour lies beside it, and where it lies in another row."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from xdsl.utils.exceptions import VerifyException
 
-from tilefuse.dialects.img.ops import UpdateOp
+from tilefuse.dialects.img.ops import UpdateOp, prints
 from tilefuse.execution.base import ByHand, Code, ExecutionModel
 from tilefuse.execution.in_order.attribute import InOrderSchedule
 
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 THREADS: tuple[tuple[int, ...], ...] = ((), (64,), (32, 4))
 """Threads of a block, for none, one and two pure dimensions; more dimensions have one each."""
+POINTS = 128
+"""Points that a core has side by side, if the first pure dimension is x: vectors that stay in the first cache."""
 
 
 class InOrder(ExecutionModel):
@@ -47,12 +49,15 @@ class InOrder(ExecutionModel):
 
         work, rank = facts.update_work, len(facts.update.update.pure)
         threads = (*THREADS[min(rank, 2)], *(1,) * (rank - 2))
+        if not machine.is_gpu and _moves_along_x(facts.update.update):
+            threads = (POINTS, *(1,) * (rank - 1))
         features = InOrderFeatures(
             blocks=math.prod(-(-n // t) for n, t in zip(work.pure, threads, strict=True)),
             bytes=work.bytes, instructions=work.instructions, steps=work.steps, threads=math.prod(work.pure),
             is_far=_is_far(facts.update.update),
         )  # fmt: skip
-        yield Candidate(self.name, threads, threads, 1, {}, features, predict(features, machine))
+        own = threads if threads[:1] != (POINTS,) else (1,) * rank
+        yield Candidate(self.name, threads, own, 1, {}, features, predict(features, machine))
 
     def by_hand(self, group: GroupOp, facts: GroupFacts, given: ByHand) -> InOrderSchedule:
         if tuple(given.sizes) != tuple(given.threads):
@@ -60,7 +65,8 @@ class InOrder(ExecutionModel):
         return InOrderSchedule(threads=given.threads)
 
     def apply(self, group: GroupOp, candidate: Candidate, members: Sequence[int]) -> None:
-        group.schedule = InOrderSchedule(threads=candidate.threads)
+        points = candidate.tile[0] // candidate.threads[0] if candidate.tile else 1
+        group.schedule = InOrderSchedule(threads=candidate.threads, points=points)
 
     def code(self, group: GroupOp, model: PipelineModel, *, warps: bool) -> Code:
         return Code(len(group.output.body.block.ops), group.sym_name.data)
@@ -70,13 +76,18 @@ class InOrder(ExecutionModel):
 
         assert group.update is not None
         pure = (boxes[0][d] for d in group.update.pure_dims)
-        threads = InOrderSchedule.expect(group.schedule).thread_counts
-        return blocks_along([-(-extent // count) for (_, extent), count in zip(pure, threads, strict=True)])
+        tile = InOrderSchedule.expect(group.schedule).tile_sizes
+        return blocks_along([-(-extent // count) for (_, extent), count in zip(pure, tile, strict=True)])
 
     def emit(self, group: GroupOp, model: PipelineModel, differing: Collection[SSAValue]) -> list[func.FuncOp]:
         from tilefuse.execution.in_order.emission import update_kernel
 
         return [update_kernel(group)]
+
+
+def _moves_along_x(update: UpdateOp) -> bool:
+    """Whether pure points lie side by side in memory, and may take the steps of a domain together."""
+    return bool(update.domain) and update.pure_dims[:1] == [0] and not prints(update)
 
 
 def _is_far(update: UpdateOp) -> bool:

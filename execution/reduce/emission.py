@@ -266,7 +266,7 @@ class _Kernel:
                 self._write(warp, values)
 
     def _over_blocks(self, point: Num, start: Num, step: int, lanes: int) -> list[Values]:
-        """What the blocks have found of a point, joined by the threads that share them out."""
+        """Combine the blocks' results at a point, which threads share out."""
         e, s = self.e, self.schedule
         sums = Accumulators(e, self.folds, 1)
         with e.loop(s.split, "block", start=start, step=step, unroll=_UNROLL) as block:

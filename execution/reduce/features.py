@@ -10,7 +10,7 @@ from tilefuse.execution.features import Roofline
 FLIGHT_US = 0.7
 """Microseconds from a load of main memory to its use, on a GPU."""
 SECOND_STAGE_US = 1.5
-"""What the last block takes that joins what others have found, with the memory that is cleared for it."""
+"""Microseconds of the last block, which joins what others have found, with the memory that is cleared for it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,7 +18,7 @@ class ReduceFeatures(Roofline):
     """Counts of a kernel."""
 
     bytes_at_once: float
-    """That all warps that run at once have asked for and wait for."""
+    """Bytes that all warps that run at once have asked for and wait for."""
     rounds: float
     """Loads that a warp waits for, one after the other."""
     split: int

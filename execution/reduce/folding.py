@@ -27,7 +27,7 @@ Values = Sequence[SSAValue]
 
 
 class Fold(ABC):
-    """How the values of functions of an update are joined: of one, or of some that go together."""
+    """Combination of the values of functions of an update: of one, or of some that go together."""
 
     functions: tuple[int, ...]
     types: tuple[Attribute, ...]
@@ -48,7 +48,7 @@ class Fold(ABC):
 
     @abstractmethod
     def take(self, load: Callable[[], Values], terms: Values, predicate: SSAValue | None) -> list[SSAValue]:
-        """What is there so far, and the terms of the next point where the predicate holds, as one."""
+        """Combine the result so far with the terms of the next point where the predicate holds."""
 
     @abstractmethod
     def onto(self, old: Values, total: Values) -> list[SSAValue]:
@@ -62,7 +62,7 @@ class Fold(ABC):
         return values[0]
 
     def over_lanes(self, values: Values, lanes: int) -> Values:
-        """What all lanes have as one, in every lane."""
+        """Combine the results of all lanes, in every lane."""
         by = lanes // 2
         while by:
             values = self.join(values, [self._shuffled(v, by) for v in values])
@@ -181,7 +181,7 @@ class Best(Fold):
 
 
 def folds_of(e: Emitter, op: UpdateOp, schedule: ReduceSchedule) -> list[Fold]:
-    """How the values of an update's functions are joined."""
+    """Combination of the values of an update's functions."""
     best = first_best(op)
     together = best.functions if best is not None else ()
     folds: list[Fold] = [Combined(e, op, n) for n in range(len(op.olds)) if n not in together]

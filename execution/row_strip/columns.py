@@ -1,40 +1,93 @@
 """The columns of a row that no boundary moves or hides, and whose reads lie in all buffers: most of them.
 
-There the loop over x has no border handling in x, so that it reads side by side, and is vectorised.
+There the loop over x has no border handling in x, so that it reads side by side, and is vectorised. Where a stage reads
+at `x floordiv 2` or `x mod 2`, the loop is over pairs of columns: each column of a pair reads side by side.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from xdsl.ir import SSAValue
 
-from tilefuse.analysis.access import accesses, behind_boundaries
-from tilefuse.analysis.index import Index
+from tilefuse.analysis.access import accesses, behind_boundaries, coordinates, reads
+from tilefuse.analysis.index import Index, divisors
 from tilefuse.dialects.img.ops import BoundaryOp, StageOp
 from tilefuse.lowering.emit import Emitter, Num
-from tilefuse.lowering.reads import TileContext, boundary_box, moves_right
+from tilefuse.lowering.reads import Phase, TileContext, boundary_box, moves_right
+
+MOST_PHASES = 4
+"""Columns that are computed in one round of a loop."""
 
 
-def free_columns(e: Emitter, tile: TileContext, stage: StageOp, low: Num, high: Num) -> tuple[Num, Num] | None:
-    """(first, end) of these columns among `low`.. before `high`, relative to the tile; None if that is all of them."""
+@dataclass(frozen=True)
+class Middle:
+    """The columns that are free of borders, relative to the stage's column where the tile begins."""
+
+    start: Num
+    end: Num
+    phases: int = 1
+    rounds: tuple[Num, Num] = (0, 0)
+    """Of several phases, the first and the end of the k that these columns belong to (`Phase`)."""
+
+
+def free_columns(e: Emitter, tile: TileContext, stage: StageOp, start_x: Num, among: tuple[Num, Num]) -> Middle | None:
+    """Find those among some columns that no boundary moves; None if that is all of them."""
+    if (count := phases_of(stage)) > 1:
+        return _free_rounds(e, tile, stage, start_x, among, count)
     limits = list(dict.fromkeys(_limits(tile, stage)))
     if not limits:
         return None
-    start, end = low, high
+    start, end = among
     for index, limit in limits:
         first, stop = limit.emit(e, tile)
         # the columns x with first <= floor((num x + offset) / den) < stop
-        start = e.max(start, e.sub(_up(e, first, index), tile.origin[0]))
-        end = e.min(end, e.sub(_up(e, stop, index), tile.origin[0]))
-    start = e.min(start, high)
-    return start, e.max(end, start)
+        start = e.max(start, e.sub(_up(e, first, index), start_x))
+        end = e.min(end, e.sub(_up(e, stop, index), start_x))
+    start = e.min(start, among[1])
+    return Middle(start, e.max(end, start))
 
 
 def _up(e: Emitter, bound: Num, index: Index) -> Num:
     """The first x of which the index is at least `bound`."""
-    scaled = e.sub(e.mul(bound, index.den), index.offset)
-    return scaled if index.num == 1 else e.floordiv(e.add(scaled, index.num - 1), index.num)
+    return _ceil(e, e.sub(e.mul(bound, index.den), index.offset), index.num)
+
+
+def _ceil(e: Emitter, a: Num, d: int) -> Num:
+    return a if d == 1 else e.floordiv(e.add(a, d - 1), d)
+
+
+def phases_of(stage: StageOp) -> int:
+    """Columns after which the reads of a stage move by whole points again; 1 where they all do anyway."""
+    of = coordinates(stage)
+    count = 1
+    for read in reads(stage):
+        xs = {position for position, value in enumerate(read.indices) if of.get(value) == 0}
+        for expr in read.map.data.results:
+            if (used := expr.used_dims()) and used <= xs:
+                count = math.lcm(count, *divisors(expr))
+    return count if count <= MOST_PHASES else 1
+
+
+def _free_rounds(
+    e: Emitter, tile: TileContext, stage: StageOp, start_x: Num, among: tuple[Num, Num], count: int
+) -> Middle:
+    low, high = among
+    start = _ceil(e, e.add(start_x, low), count)
+    end = e.floordiv(e.add(start_x, high), count)
+    for factor, offset, limit in dict.fromkeys(_limits_of_rounds(tile, stage, count)):
+        first, stop = limit.emit(e, tile)
+        # the k with first <= factor k + offset < stop
+        start = e.max(start, _ceil(e, e.sub(first, offset), factor))
+        end = e.min(end, _ceil(e, e.sub(stop, offset), factor))
+    end = e.max(end, start)
+
+    def column(k: Num) -> Num:
+        return e.min(e.max(e.sub(e.mul(k, count), start_x), low), high)
+
+    return Middle(column(start), column(end), count, (start, end))
 
 
 class _Limit:
@@ -56,6 +109,25 @@ class _Limit:
             buffer = tile.buffers[self.of]
             first, extent = buffer.mins[self.dim], buffer.extent(self.dim, e)
         return first, e.add(first, extent)
+
+
+def _limits_of_rounds(tile: TileContext, stage: StageOp, count: int) -> Iterator[tuple[int, int, _Limit]]:
+    """(factor, offset, limit): of an index factor k + offset."""
+    of = coordinates(stage)
+    for number in range(count):
+        for read in reads(stage):
+            base, boundaries = behind_boundaries(read.source)
+            for d, at in enumerate(Phase(0, count, number).linear(read, of)):
+                if at is None or at[0] <= 0:
+                    continue
+                if base in tile.buffers:
+                    yield *at, _Limit(base, d)
+                if base not in tile.masks:
+                    yield from ((*at, _Limit(b, d)) for b in boundaries if d in b.dimensions)
+        for f in stage.funcs:
+            for b in tile.masks.get(f, ()):
+                if 0 in b.dimensions:
+                    yield count, number, _Limit(b, 0)
 
 
 def _limits(tile: TileContext, stage: StageOp) -> Iterator[tuple[Index, _Limit]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from tilefuse.analysis.index import Index
+from tilefuse.analysis.index import AnyIndex, Index
 from tilefuse.analysis.machine import Machine
 from tilefuse.analysis.regions import fixed_span
 from tilefuse.dialects.img.attrs import Level, Memory
@@ -76,7 +76,7 @@ def _features(facts: GroupFacts, rows: dict[int, Rows], tile: tuple[int, ...], k
     blocks = math.prod(-(-n // t) for n, t in zip(facts.box, tile, strict=True))
     instructions = 0.0
     for id, r in rows.items():
-        node, count = nodes[id], (tall + r.lead) * r.planes
+        node, count = nodes[id], (tall + r.lead) * r.row_steps * r.planes
         each = node.instructions + node.values + sum(len(set(o)) for o in node.offsets.values())
         instructions += count * (r.pitch(width) * each + ROW_COST)
     if width < facts.box[0]:
@@ -94,7 +94,7 @@ def _late_bytes(facts: GroupFacts, rows: dict[int, Rows], width: int, tall: int)
         for producer, offsets in nodes[id].offsets.items():
             if producer not in rows:
                 planes = len({o[2:] for o in offsets})
-                yield (tall + r.lead) * r.planes * planes * _late(nodes[producer].bytes, width)
+                yield (tall + r.lead) * r.row_steps * r.planes * planes * _late(nodes[producer].bytes, width)
 
 
 def _late(bytes: int, width: int) -> float:
@@ -118,4 +118,16 @@ def _loaded(facts: GroupFacts, rows: dict[int, Rows], producer: int, width: int,
                     sides = max(sides, r.columns[1] - r.columns[0] + abs(x.offset))
                     tops = max(tops, r.lead + abs(y.offset))
     again = SIDES_MISS * (sides / width + tops / tall)
-    return math.prod(needed) * node.bytes * (1.0 + again)
+    return min(math.prod(needed), _read(facts, rows, producer)) * node.bytes * (1.0 + again)
+
+
+def _read(facts: GroupFacts, rows: dict[int, Rows], producer: int) -> float:
+    """Points of a function that all strips read, at most: of what lies in many planes each reads few."""
+    read: dict[tuple[AnyIndex, ...], float] = {}
+    for id, r in rows.items():
+        for at in (a.indices for a in facts.model.nodes[id].hull if a.producer == producer):
+            steps = [float(abs(i.ratio)) if isinstance(i, Index) else 1.0 for i in at[:2]]
+            points = r.planes * r.column_steps * r.row_steps * math.prod(steps)
+            read[at[2:]] = max(read.get(at[2:], 0.0), points)
+    planes = math.prod(n for d, n in enumerate(facts.box) if d > 1 and fixed_span(facts.model, facts.output, d) is None)
+    return sum(read.values()) * planes * math.prod(facts.box[:2])

@@ -2,7 +2,8 @@
 
     for s in 0 .. rows of the output + lead:
       for each stage, producers first, once s has come to its first row:
-        row t + last of it, of t = the strip's first row - lead + s, into place (s + last) mod kept
+        row t + last of it, of t = the strip's first row - lead + s, into place (s + last) mod kept; of a stage that
+        has n rows for each of the output's the n rows up to n t + last, into places (n s + ...) mod kept
 
 The columns in the middle of a row, which no boundary moves (`columns.py`), are one loop, those beside it another.
 """
@@ -21,10 +22,10 @@ from tilefuse.dialects.img.axes import letter
 from tilefuse.dialects.img.ops import GroupOp, StageOp
 from tilefuse.execution.facts import GroupFacts
 from tilefuse.execution.row_strip.attribute import StripSchedule
-from tilefuse.execution.row_strip.columns import free_columns
+from tilefuse.execution.row_strip.columns import Middle, free_columns
 from tilefuse.execution.row_strip.rows import Rows, rolling_rows
 from tilefuse.lowering.emit import SHARED, Emitter, Num
-from tilefuse.lowering.reads import KernelBuffer, Point, Resident, TileContext, emit_stage
+from tilefuse.lowering.reads import KernelBuffer, Phase, Point, Resident, TileContext, emit_stage
 
 
 @dataclass(frozen=True)
@@ -33,8 +34,8 @@ class _Columns:
 
     first: Num
     end: Num
-    middle: tuple[Num, Num] | None
-    """First and end of those that no boundary moves; None if that is all of them."""
+    middle: Middle | None
+    """The columns that no boundary moves; None if that is all of them."""
 
 
 class StripBody:
@@ -72,34 +73,50 @@ class StripBody:
             for stage, rows in self.rows.items():
                 wait = self.lead - rows.lead
                 with e.when(e.compare("sge", s, wait) if wait else None):
-                    self._row(inner, stage, rows, columns[stage], s)
+                    for y in rows.new:
+                        self._row(inner, stage, rows, columns[stage], (y, s))
                 for f in stage.funcs:
                     if f in self.arrays:
                         inner.resident[f] = Resident(self._load(f, rows, s))
 
     def _columns(self, stage: StageOp, rows: Rows) -> _Columns:
-        low, high = rows.columns[0], self.e.add(self.extents[0], rows.columns[1])
-        return _Columns(low, high, free_columns(self.e, self.tile, stage, low, high))
+        e, low = self.e, rows.columns[0]
+        high = e.add(e.mul(e.sub(self.extents[0], 1), rows.column_steps), rows.columns[1] + 1)
+        start = self.tile.absolute(e, rows.follow[0], 0)
+        return _Columns(low, high, free_columns(e, self.tile, stage, start, (low, high)))
 
-    def _row(self, tile: TileContext, stage: StageOp, rows: Rows, columns: _Columns, s: Num) -> None:
-        """The columns of one row, for each of what lies at its y."""
-        e = self.e
+    def _row(self, tile: TileContext, stage: StageOp, rows: Rows, columns: _Columns, at: tuple[int, Num]) -> None:
+        """The columns of one row, for each of what lies at its y; `at`: y, and the number of the output's row."""
+        e, (y, s) = self.e, at
         with ExitStack() as loops:
             deep: list[Num] = []
             for d, (f, (low, high)) in enumerate(zip(rows.follow[2:], rows.deep, strict=True), 2):
                 start_d, stop = self._planes(stage, d, f, low, high)
                 deep.append(loops.enter_context(e.loop(stop, letter(d), start=start_d)))
-            start, end = columns.middle or (columns.first, columns.end)
-            with e.loop(end, "x", start=start, simd=True) as x:
-                self._point(replace(tile, free_x=True), stage, rows, [x, rows.last, *deep], s)
+            middle = columns.middle or Middle(columns.first, columns.end)
+            self._middle(replace(tile, free_x=True), stage, rows, middle, [y, *deep], s)
             if columns.middle is None:
                 return
             # the columns to the left, then those to the right: few, so one loop is enough text for both
             with e.loop(2, "side") as side:
                 right = e.compare("ne", side, 0)
-                first, last = e.pick(right, end, columns.first), e.pick(right, columns.end, start)
+                first, last = e.pick(right, middle.end, columns.first), e.pick(right, columns.end, middle.start)
                 with e.loop(last, "x", start=first) as x:
-                    self._point(tile, stage, rows, [x, rows.last, *deep], s)
+                    self._point(tile, stage, rows, [x, y, *deep], s)
+
+    def _middle(self, tile: TileContext, stage: StageOp, rows: Rows, middle: Middle, rest: list[Num], s: Num) -> None:
+        """The columns that no boundary moves; `rest`: the coordinates beside x."""
+        e = self.e
+        if middle.phases == 1:
+            with e.loop(middle.end, "x", start=middle.start, simd=True) as x:
+                self._point(tile, stage, rows, [x, *rest], s)
+            return
+        start, end = middle.rounds
+        first = tile.absolute(e, rows.follow[0], 0)
+        with e.loop(end, "k", start=start, simd=True) as k:
+            for number in range(middle.phases):
+                phase = Phase(k, middle.phases, number)
+                self._point(replace(tile, phase=phase), stage, rows, [e.sub(phase.x(e), first), *rest], s)
 
     def _planes(self, stage: StageOp, d: int, follow: Follow, low: int, high: int) -> tuple[Num, Num]:
         """First and end of the coordinates of a dimension beyond y: of the output none that its picture lacks."""
@@ -116,6 +133,8 @@ class StripBody:
         values = emit_stage(e, tile, stage, Point(rows.follow, at))
         if stage is self.group.anchor:
             where = [tile.absolute(e, f, c) for f, c in zip(rows.follow, at, strict=True)]
+            if tile.phase is not None:
+                where[0] = tile.phase.x(e)
             for value, buffer in zip(values, self.outputs, strict=True):
                 e.store(value, buffer.memref, buffer.index(where, e))
             return
@@ -128,9 +147,9 @@ class StripBody:
     def _place(self, rows: Rows, at: Sequence[Num], s: Num) -> Num:
         """The index in a stage's array of the point at coordinates relative to the present row."""
         e, (x, y, *deep) = self.e, at
-        assert isinstance(y, int), "rows follow the output's one by one"
+        assert isinstance(y, int), "rows follow the output's"
         ahead = y - min(0, y // rows.kept * rows.kept)  # the same row modulo those that are kept, and not negative
-        slot: Num = e.div_rem(e.add(s, ahead), rows.kept)[1] if rows.kept > 1 else 0
+        slot: Num = e.div_rem(e.add(e.mul(s, rows.row_steps), ahead), rows.kept)[1] if rows.kept > 1 else 0
         for c, (low, high) in zip(deep, rows.deep, strict=True):
             slot = e.add(e.mul(slot, high - low + 1), e.sub(c, low))
         return e.add(e.mul(slot, rows.pitch(self.sizes[0])), e.sub(x, rows.columns[0]))

@@ -36,7 +36,7 @@ def order_for_registers(block: Block) -> None:
 
 
 def most_alive(ops: Sequence[Operation]) -> int:
-    """How many results of these are alive at a time; what is used elsewhere is so to the end."""
+    """Most results of these alive at a time; what is used elsewhere is so to the end."""
     inside = set(ops)
     left = {op: _uses(op, inside) for op in ops}
     alive = most = 0

@@ -3,6 +3,7 @@
 With row t of the output stage s computes its row t + last, the last of the rows that the output's row needs of it. Its
 readers have got no further than their own, so of the stage no more is kept than lies between the first row that a
 reader still reads and the last: as many rows as the tallest reader's stencil, however long the chain behind it is.
+Of a stage of twice as many rows (its reader samples it down) the rows 2 t + last - 1 and 2 t + last are computed.
 """
 
 from __future__ import annotations
@@ -27,16 +28,31 @@ class Rows:
     first: int
     """The first row that the output's row needs."""
     last: int
-    """The row that is computed with the output's."""
+    """The last row that is computed with the output's."""
     kept: int
     """Rows."""
     deep: tuple[Span, ...]
     """The other dimensions; of one that follows the tile as for a whole tile."""
 
     @property
+    def column_steps(self) -> int:
+        """Columns for each of the output's."""
+        return _steps(self.follow[0])
+
+    @property
+    def row_steps(self) -> int:
+        """Rows that are computed with each of the output's."""
+        return _steps(self.follow[1])
+
+    @property
+    def new(self) -> range:
+        """The rows that are computed with the output's."""
+        return range(self.last - self.row_steps + 1, self.last + 1)
+
+    @property
     def lead(self) -> int:
-        """Rows that are computed before the output's first."""
-        return self.last - self.first
+        """Rows of the output before the first with which a row is computed."""
+        return (self.last - self.first) // self.row_steps
 
     @property
     def planes(self) -> int:
@@ -45,7 +61,7 @@ class Rows:
 
     def pitch(self, width: int) -> int:
         """Elements of a row in x, for `width` columns of the output."""
-        return width + self.columns[1] - self.columns[0]
+        return (width - 1) * self.column_steps + self.columns[1] - self.columns[0] + 1
 
     def elements(self, width: int) -> int:
         """Elements that are kept."""
@@ -60,33 +76,46 @@ def why_not_rolling(facts: GroupFacts) -> str | None:
         name = facts.model.nodes[id].name
         if len(follow) < 2 or [f.dim for f in follow[:2]] != [0, 1]:
             return f"rows of '{name}' are not rows of the output"
-        if any(f.ratio != 1 for f in follow if f.dim is not None):
-            return f"'{name}' does not move with the output point by point"
+        if any(not _is_whole(f) for f in follow[:2]) or any(f.ratio != 1 for f in follow[2:] if f.dim is not None):
+            return f"'{name}' does not move with the output by whole points"
+        if any(isinstance(i, Index) and i.den != 1 for a in facts.model.nodes[id].hull
+               if a.producer in facts.follow for i in a.indices[:2]):  # fmt: skip
+            return f"'{name}' reads between the points of another"
     return None
+
+
+def _is_whole(follow: Follow) -> bool:
+    return follow.ratio.denominator == 1 and follow.ratio >= 1
+
+
+def _steps(follow: Follow) -> int:
+    assert _is_whole(follow)
+    return follow.ratio.numerator
 
 
 def rolling_rows(facts: GroupFacts, deep: Sequence[int]) -> dict[int, Rows]:
     """The rows of every member; `deep`: sizes of the tile from the third dimension on."""
     model, output = facts.model, facts.output
     region = regions(model, list(facts.members), output, (1, 1, *deep), facts.follow)
+    newest = {id: r.spans[1][1] - _steps(r.follow[1]) + 1 for id, r in region.items()}
     found = {}
     for id in facts.members:
         spans = region[id].spans
         first, last = spans[1]
-        kept = 0 if id == output else last - _oldest(model, id, {m: r.spans[1][1] for m, r in region.items()}) + 1
+        kept = 0 if id == output else last - min(newest[id], _oldest(model, id, newest)) + 1
         found[id] = Rows(region[id].follow, spans[0], first, last, kept, spans[2:])
     return found
 
 
-def _oldest(model: PipelineModel, id: int, last: Mapping[int, int]) -> int:
-    """The first row of a stage that any reader reads while it computes its own row."""
+def _oldest(model: PipelineModel, id: int, newest: Mapping[int, int]) -> int:
+    """The first row of a stage that any reader reads while it computes its own rows, from `newest` on."""
     rows = []
     for reader in model.consumers(id):
-        if reader not in last:
+        if reader not in newest:
             continue
         for access in model.nodes[reader].hull:
             if access.producer == id:
                 y = access.indices[1]
                 assert isinstance(y, Index)
-                rows.append(last[reader] + y.offset)
+                rows.append(newest[reader] * y.num + y.offset)
     return min(rows)

@@ -26,9 +26,9 @@ CPU_JOIN_US, CPU_ATOMIC_US = 0.0009, 0.02
 STEP_US = 0.05
 """Microseconds of a point of the domain, of threads with tables of their own: loads do not wait for it."""
 CPU_STEP_US = 0.0015
-"""The same on a CPU."""
+"""Microseconds of such a point on a CPU."""
 ELEMENT_US = 0.03
-"""The same of an element that is loaded before, and stored after."""
+"""Microseconds of an element that is loaded before, and stored after."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,9 +57,9 @@ class ScatterFeatures(Roofline):
     """Counts of a kernel."""
 
     values: float
-    """That are joined with elements."""
+    """Values that are joined with elements."""
     elements: float
-    """That a block's part of the values may meet at: of its table, or in memory."""
+    """Elements that a block's part of the values may meet at: of its table, or in memory."""
     copies: int
     """Of each in the block's table; 0 where there is none."""
     threads: int

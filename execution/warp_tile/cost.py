@@ -42,15 +42,25 @@ PITCHES = (1, 2, 4, 5, 6, 8, 12, 16)
 EXCHANGE_PITCHES = (8, 6, 4, 16, 12)
 """Rows of a warp where rows are exchanged."""
 QUICK_PITCHES = (1, 2, 4, 8, 12)
-"""Those of PITCHES by which groups are compared."""
+"""Members of PITCHES by which groups are compared."""
 QUICK_EXCHANGE_PITCHES, DEEP_EXCHANGE_PITCHES = (8, 6, 4), (16, 12, 8)
-"""Those of EXCHANGE_PITCHES by which groups are compared: where the halo is small, and where it is not."""
+"""Members of EXCHANGE_PITCHES by which groups are compared: where the halo is small, and where it is not."""
 DEEP_HALO = 8
 """Rows of a block, at its top and bottom, from which a halo is not small."""
 MOST_ROOM = 1.5
 """Room for so many times the blocks of a multiprocessor is what a compiler may fill with registers."""
 REGISTER_LIMIT = 190
 """Estimated registers per thread beyond which a candidate is dropped: the estimate is not exact, 255 is."""
+
+SCARCE_REGISTERS = 0.92
+"""Share of the registers that a schedule's blocks leave, from which the compiler mostly takes more by itself."""
+SLOW_TO_COMPILE = math.inf
+"""Instructions per lane from which compiling a kernel in vain takes longer than the better code is worth. (Pairs of
+points take fewer registers than estimated. What asks ahead is short of time, not of registers.)"""
+
+LARGE_BOX = 1 << 20
+"""Points of a picture from which one column per lane is for stages that have no room for more: it gives small pictures
+more warps."""
 
 ROLLED_FROM = 3300
 """Instructions per lane from which like stages become a loop (`roll-stages`)."""
@@ -77,7 +87,7 @@ def warp_candidates(facts: GroupFacts, machine: Machine, wishes: Wishes) -> Iter
     inner = [id for id in members if id != output]
     for bytes in (16, 8, 4):
         vector = bytes // largest
-        if vector < 1:
+        if vector < 1 or (vector == 1 and not thorough and math.prod(box) >= LARGE_BOX and least < math.inf):
             continue
         for held, exchanged, warps, pitches in ways:
             places = _places(inner, exchanged)
@@ -206,9 +216,13 @@ class _Estimates:
         time = predict(features, machine)
         saved = saved_ahead(features, time, machine) if self.asks else 0.0
         ahead = -(-resident * machine.cores // columns) if saved else 0
+        left = machine.registers_per_core // (fit * LANES * warps) // 8 * 8
+        slow = code >= SLOW_TO_COMPILE and not counts.packed and not ahead
+        bounded = slow and registers >= SCARCE_REGISTERS * left
         return Candidate(
-            NAME, tile, threads, layout.vector, self.places, features, time, fit, ahead, saved, single_wave, registers
-        )
+            NAME, tile, threads, layout.vector, self.places, features, time, fit, ahead, saved, single_wave, registers,
+            bounded,
+        )  # fmt: skip
 
     def _room(self, registers: float, warps: int, shared: int, blocks: int) -> tuple[int, int, bool] | None:
         """Blocks that a multiprocessor has registers for; those that it has everything for; whether no more may be.

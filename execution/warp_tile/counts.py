@@ -62,13 +62,13 @@ class Counts:
 
     instructions: Rows = field(default_factory=lambda: Rows(40.0))  # finding the tile
     again: Rows = field(default_factory=Rows)
-    """Those of stages like one before."""
+    """Instructions of stages like one before."""
     loads: bool = False
     """Whether anything is loaded."""
     in_flight: Rows = field(default_factory=Rows)
     """Bytes loaded into tiles."""
     touched: Rows = field(default_factory=Rows)
-    """The same, as often as accesses touch their lines."""
+    """Bytes loaded into tiles, as often as accesses touch their lines."""
     stored_again: Rows = field(default_factory=Rows)
     """Bytes of lines that a store touches after another one of the same row."""
     registers_loaded: Rows = field(default_factory=Rows)
@@ -84,7 +84,7 @@ class Counts:
     packed: bool = False
     """Whether two points share a register."""
     packed_gain: Rows = field(default_factory=Rows)
-    """What neighbours that share a register gain over points half of a lane's columns apart; see `best_pair_stride`."""
+    """Gain of neighbours that share a register over points half of a lane's columns apart; see `best_pair_stride`."""
     guarded: bool = False
     """Whether rows that are loaded or stored do not lie where vectors do."""
     kept: list[Rows] = field(default_factory=list)
@@ -160,9 +160,10 @@ def _count_stages(
         node, held = model.nodes[id], layout.stages[id]
         deep, beyond = held.deep, held.rows(0)
         # reads are of registers; one that is not staged is a load
-        unstaged = sum(
-            1 for a in node.accesses if a.producer not in layout.stages and (a.producer, a.source) not in layout.sources
-        )
+        unstaged = 0
+        if any(a.producer not in layout.stages and (a.producer, a.source) not in layout.sources for a in node.hull):
+            for a in node.accesses:
+                unstaged += a.producer not in layout.stages and (a.producer, a.source) not in layout.sources
         found.loads |= unstaged > 0
         if held.paired and node.pair_instructions is not None:
             per_column = deep * node.pair_instructions

@@ -37,15 +37,8 @@ from tilefuse.execution.cover import first_covered
 from tilefuse.execution.plan import KernelPlan
 from tilefuse.execution.warp_tile.layout import LANES, Held, WarpLayout
 from tilefuse.lowering.emit import INDEX, Emitter, Num
-from tilefuse.lowering.reads import (
-    KernelBuffer,
-    Point,
-    Resident,
-    TileContext,
-    emit_stage,
-    read_global,
-    row_of,
-)
+from tilefuse.lowering.reads import KernelBuffer, Point, Resident, TileContext, emit_stage, read_global
+from tilefuse.lowering.rows import row_of
 from tilefuse.lowering.stored import Stored
 
 

@@ -141,7 +141,7 @@ def receive_rows(body: RegisterBody, op: NeighboursOp, buffer: SSAValue) -> None
                     if new.packed == 2:
                         value = loaded if piece == 2 else pairs.shuffle(e, loaded, loaded, [v, v + 1])
                     else:
-                        value = e.op(vector.ExtractOp(loaded, [v], element))
+                        value = e.extract(loaded, v, element)
                     body.put(value, op.wider, body.here(new.starts[(first + v) // new.packed], row, deep))
 
 

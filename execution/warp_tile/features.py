@@ -58,7 +58,7 @@ class WarpFeatures(Features):
     loaded_bytes: float
     """Of one lane, into tiles, all in flight at once."""
     touched_bytes: float
-    """The same, counted as often as an access touches their lines in the first-level cache."""
+    """Bytes of one lane, counted as often as an access touches their lines in the first-level cache."""
     stored_again: float
     """Of one lane: what its stores touch beyond that where rows are stored one element at a time."""
     guarded: bool

@@ -56,7 +56,7 @@ class Held:
     below: int = 0
     """Rows computed below a warp's own."""
     wide: tuple[int, int] = (0, 0)
-    """The same of the rows held, with those that come from other warps."""
+    """Rows that are held, with those that come from other warps."""
     reach: tuple[int, int] = (0, 0)
     """Columns that consumers read left and right of their own (not negative)."""
     rest: tuple[tuple[int, int], ...] = ()

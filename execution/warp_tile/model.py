@@ -61,10 +61,13 @@ class WarpTile(TiledModel):
         from xdsl.dialects.builtin import UnitAttr
 
         from tilefuse.dialects.img.ops import SINGLE_WAVE
+        from tilefuse.execution.kernel import REGISTER_BOUNDED
 
         super().apply(group, candidate, members)
         if candidate.single_wave:
             group.attributes[SINGLE_WAVE] = UnitAttr()
+        if candidate.bounded:
+            group.attributes[REGISTER_BOUNDED] = UnitAttr()
         for stage, member in zip(group.stages, members, strict=True):
             place = candidate.places.get(member)
             if place is not None and place.level is Level.Block:

@@ -58,7 +58,7 @@ def together(e: Emitter, values: Sequence[SSAValue]) -> SSAValue:
     """A vector of scalars."""
     packed = e.op(ub.PoisonOp(VectorType(values[0].type, [len(values)])))
     for i, value in enumerate(values):
-        packed = e.op(vector.InsertOp(value, packed, [i]))
+        packed = e.insert(value, packed, i)
     return packed
 
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _WORD = VectorType(i32, [1])
 
 VECTOR_BYTES = 16
-"""What the largest vectors take: these may lie at multiples of it."""
+"""Bytes of the largest vectors, at multiples of which they may lie."""
 
 
 class Pieces:

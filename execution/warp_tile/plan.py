@@ -19,7 +19,8 @@ from tilefuse.execution.warp_tile.attribute import WarpSchedule
 from tilefuse.execution.warp_tile.emission import TileBody, may_be_uniform
 from tilefuse.execution.warp_tile.layout import LANES, group_layout
 from tilefuse.lowering.emit import Emitter, Num
-from tilefuse.lowering.reads import KernelBuffer, TileContext, fit_between, locate, row_of
+from tilefuse.lowering.reads import KernelBuffer, TileContext, locate
+from tilefuse.lowering.rows import fit_between, row_of
 
 _CLAMPING = (BoundaryKind.RepeatEdge, BoundaryKind.ConstantExterior)
 

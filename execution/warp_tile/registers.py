@@ -193,7 +193,7 @@ class RegisterBody(Body):
             values = pairs.split_row(e, row, layout.pair_stride)
             other = keep and pairs.pair_of(e, keep[1], keep[1])
         else:
-            values = [e.op(vector.ExtractOp(row, [v], element)) for v in range(layout.vector)]
+            values = [e.extract(row, v, element) for v in range(layout.vector)]
             other = keep and keep[1]
         for v, value in zip(layout.starts, values, strict=True):
             if keep is not None:

@@ -26,7 +26,7 @@ class Carried:
     """The operation that makes it, counted in its repetition."""
     result: int
     inits: tuple[SSAValue, ...]
-    """What the first `distance` repetitions read instead."""
+    """Values that the first `distance` repetitions read instead."""
 
     @property
     def nearer(self) -> Carried:

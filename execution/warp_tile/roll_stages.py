@@ -43,9 +43,9 @@ class RollStages(ModulePass):
     name = "roll-stages"
 
     repetitions: int = 3
-    """How often operations must repeat, at least, to become a loop."""
+    """Least number of repetitions that become a loop."""
     instructions: int = ROLLED_FROM
-    """How many instructions per lane they must be, at least, when written out; about. Shorter code is faster so."""
+    """Least instructions per lane of them when written out, about. Shorter code is faster so."""
     steps: int = 2
     """Repetitions in one iteration of the loop, where there are twice as many; what is left over stands behind it."""
 

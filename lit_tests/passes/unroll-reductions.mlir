@@ -42,9 +42,8 @@ img.pipeline @taps {
 // CHECK-NEXT:      %[[V:.*]] = img.read %start_1[%[[X]]] : !img.func<1xui8>
 // CHECK-NEXT:      %new = img.read %in[%[[X]] + 3] : !img.func<1xui8>
 // CHECK-NEXT:      %better = arith.cmpi ult, %new, %[[V]] : i8
-// CHECK-NEXT:      %[[R:.*]] = arith.constant 3 : index
-// CHECK-NEXT:      %place = arith.index_cast %[[R]] : index to i32
-// CHECK-NEXT:      %there = arith.select %better, %place, %[[I]] : i32
+// CHECK-NEXT:      %[[PLACE:.*]] = arith.constant 3 : i32
+// CHECK-NEXT:      %there = arith.select %better, %[[PLACE]], %[[I]] : i32
 // CHECK-NEXT:      %least = arith.select %better, %new, %[[V]] : i8
 // CHECK:           %[[A:.*]] = arith.select %p, %there, %[[I]] : i32
 // CHECK-NEXT:      %[[B:.*]] = arith.select %p, %least, %[[V]] : i8
@@ -105,4 +104,37 @@ img.pipeline @stay {
     img.write %v at [%r + 1] : f32
   }
   img.return "out" = %elsewhere : !img.func<1xf32>
+}
+
+// -----
+
+// A reduction in an expression goes where it is read, and a start that changes nothing is left out.
+
+// CHECK-LABEL: img.pipeline @inline
+// CHECK-NOT:     img.update
+// CHECK:         %f = img.stage "f" (%[[X:.*]]) -> f32 {
+// CHECK-NEXT:      %[[A:.*]] = img.read %in[%[[X]] + 1] : !img.func<1xf32>
+// CHECK-NEXT:      %[[B:.*]] = img.read %in[%[[X]] + 2] : !img.func<1xf32>
+// CHECK-NEXT:      %[[S:.*]] = arith.addf %[[A]], %[[B]] : f32
+// CHECK-NEXT:      arith.addf %[[S]], %[[S]] : f32
+// FEW-LABEL:   img.pipeline @inline
+// FEW-NOT:       img.update
+img.pipeline @inline {
+  %in = img.input "in" : !img.func<1xf32>
+  %one = arith.constant 1 : index
+  %two = arith.constant 2 : index
+  %start = img.stage "sum" (%x) -> f32 {
+    %z = arith.constant -0.0 : f32
+    img.yield %z : f32
+  }
+  %sum = img.update "sum_update" (%x) over (%r in [%one, %two]) of (%s = %start : !img.func<1xf32>) combine [add] inline {
+    %v = img.read %in[%x + %r] : !img.func<1xf32>
+    img.write %v at [%x] : f32
+  }
+  %f = img.stage "f" (%x) -> f32 {
+    %v = img.read %sum[%x] : !img.func<1xf32>
+    %w = arith.addf %v, %v : f32
+    img.yield %w : f32
+  }
+  img.return "f" = %f : !img.func<1xf32>
 }

@@ -12,7 +12,7 @@ from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.nvgpu import COPY_BYTES, DeviceAsyncCopyOp, DeviceAsyncWaitOp
 from tilefuse.lowering.printers.c_types import byte_size
 from tilefuse.lowering.printers.function_text import FunctionText
-from tilefuse.lowering.printers.library import Helper
+from tilefuse.lowering.printers.helper import Helper
 from tilefuse.lowering.printers.memory import element
 
 MOST_PENDING = 4

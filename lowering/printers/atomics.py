@@ -13,7 +13,7 @@ from tilefuse.dialects.memref_atomics import KINDS, WIDTHS, AtomicRMWOp
 from tilefuse.lowering.printers.c_types import SIGNED, UNSIGNED
 from tilefuse.lowering.printers.expr import CExpr
 from tilefuse.lowering.printers.function_text import FunctionText
-from tilefuse.lowering.printers.library import Helper, alias
+from tilefuse.lowering.printers.helper import Helper, alias
 from tilefuse.lowering.printers.memory import address, element
 from tilefuse.lowering.printers.memrefs import SHARED, space_of
 
@@ -25,7 +25,7 @@ _JOINED = {
     "addi": "a + v", "andi": "a & v", "assign": "v", "maxs": "({s})a > ({s})v ? a : v", "maxu": "a > v ? a : v",
     "mins": "({s})a < ({s})v ? a : v", "minu": "a < v ? a : v", "ori": "a | v", "xori": "a ^ v",
 }  # fmt: skip
-"""What is stored where `a` stood, with `{s}` for the signed type."""
+"""Expression that is stored where `a` stood, with `{s}` for the signed type."""
 _GCC = {"addi": "fetch_add", "andi": "fetch_and", "assign": "exchange_n", "ori": "fetch_or", "xori": "fetch_xor"}
 
 

@@ -15,8 +15,9 @@ from tilefuse.lowering.printers.atomics import c_atomics
 from tilefuse.lowering.printers.c_types import SIGNED, UNSIGNED, byte_size, lanes, short_name, storage_type
 from tilefuse.lowering.printers.checks import check_barriers, places_of
 from tilefuse.lowering.printers.expr import MUL, CExpr
+from tilefuse.lowering.printers.helper import Helper
 from tilefuse.lowering.printers.language import Language
-from tilefuse.lowering.printers.library import COMMON, Helper
+from tilefuse.lowering.printers.library import COMMON
 from tilefuse.lowering.printers.memrefs import bytes_of
 from tilefuse.lowering.printers.module_printer import ModulePrinter
 from tilefuse.lowering.printers.prelude import Prelude

@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import (
-    BFloat16Type,
-    Float16Type,
-    Float32Type,
-    Float64Type,
-    IndexType,
-    IntegerType,
-    VectorType,
-)
+from xdsl.dialects.builtin import Float64Type, IndexType, IntegerType, VectorType
 from xdsl.ir import Attribute, Operation
 
 from tilefuse.dialects.diagnostics import PipelineError
+from tilefuse.dialects.img.elements import FLOATS
 
 IntRange = tuple[int, int]
 
 UNSIGNED = {1: "bool", 8: "unsigned char", 16: "unsigned short", 32: "unsigned int", 64: "unsigned long long"}
 SIGNED = {8: "signed char", 16: "short", 32: "int", 64: "long long"}
-_FLOATS = {Float32Type: "f32", Float64Type: "f64", Float16Type: "f16", BFloat16Type: "bf16"}
+_FLOATS = {type(row.type): row.name for row in FLOATS.values()}
+_NARROW_FLOATS = {type(row.type): UNSIGNED[row.bits] for row in FLOATS.values() if row.is_narrow_float}
 
 _RANGES: dict[str, IntRange] = {
     **{ctype: (0, 2**width - 1) for width, ctype in UNSIGNED.items()},
@@ -59,13 +53,13 @@ def width_of(type_: Attribute, op: Operation) -> int:
 
 
 def is_float(type_: Attribute) -> bool:
-    """Whether the type is f16, bf16, f32 or f64."""
+    """Whether the type is one of the floats of the table of element types."""
     return isinstance(type_, tuple(_FLOATS))
 
 
-def is_half(type_: Attribute) -> bool:
-    """f16 and bf16: kept as a `float` in registers and as 16 bits in memory."""
-    return isinstance(type_, (Float16Type, BFloat16Type))
+def is_narrow_float(type_: Attribute) -> bool:
+    """Whether values are kept as a `float` in registers, and as unsigned integers of their bits in memory."""
+    return isinstance(type_, tuple(_NARROW_FLOATS))
 
 
 def short_name(type_: Attribute, op: Operation) -> str:
@@ -78,12 +72,12 @@ def short_name(type_: Attribute, op: Operation) -> str:
         case VectorType():
             return f"{short_name(type_.element_type, op)}x{lanes(type_, op)}"
         case _ if is_float(type_):
-            return _FLOATS[type(type_)]  # type: ignore[index]
+            return _FLOATS[type(type_)]
     raise PipelineError(f"{op.name}: the type {type_} cannot be printed as C", op)
 
 
 def register_type(type_: Attribute, op: Operation) -> str:
-    """The C type of a scalar SSA value (integers unsigned, halves as float)."""
+    """The C type of a scalar SSA value (integers unsigned, narrow floats as float)."""
     match type_:
         case IndexType():
             return "idx"
@@ -97,10 +91,10 @@ def register_type(type_: Attribute, op: Operation) -> str:
 
 
 def storage_type(type_: Attribute, op: Operation) -> str:
-    """The C type of an element in memory (i1 as a byte, halves as 16 bits)."""
+    """The C type of an element in memory (i1 as a byte, narrow floats as integers of their bits)."""
     if isinstance(type_, IntegerType) and type_.width.data == 1:
         return "unsigned char"
-    return "unsigned short" if is_half(type_) else register_type(type_, op)
+    return _NARROW_FLOATS.get(type(type_)) or register_type(type_, op)
 
 
 def byte_size(type_: Attribute, op: Operation, index_bits: int = 64) -> int:
@@ -114,9 +108,7 @@ def byte_size(type_: Attribute, op: Operation, index_bits: int = 64) -> int:
             return byte_size(type_.element_type, op) * lanes(type_, op)
         case Float64Type():
             return 8
-        case _ if is_half(type_):
-            return 2
-    return 4
+    return FLOATS[type_].bytes if type_ in FLOATS else 4
 
 
 def lanes(type_: Attribute, op: Operation, most: int = 64) -> int:

@@ -23,8 +23,9 @@ from tilefuse.lowering.printers.checks import (
 )
 from tilefuse.lowering.printers.cuda_vectors import roots, store_if
 from tilefuse.lowering.printers.expr import CExpr
+from tilefuse.lowering.printers.helper import Helper, alias
 from tilefuse.lowering.printers.language import Language
-from tilefuse.lowering.printers.library import COMMON, Helper, alias
+from tilefuse.lowering.printers.library import COMMON
 from tilefuse.lowering.printers.module_printer import ModulePrinter
 from tilefuse.lowering.printers.prelude import Prelude
 from tilefuse.lowering.printers.vector_types import Vector, wrapped
@@ -181,13 +182,10 @@ _LIBRARY: dict[str, Helper] = {
     ),
 }
 # Text of helpers that call the two aliases above by name.
-for _name in ("bf16_to_f32", "f32_to_bf16", "round_bf16_f64"):
-    _LIBRARY[_name] = Helper(
-        _LIBRARY[_name]
-        .text.replace("bitcast_f32_u32", "__float_as_uint")
-        .replace("bitcast_u32_f32", "__uint_as_float"),
-        _LIBRARY[_name].needs,
-    )
+for _name, _helper in COMMON.items():
+    if {"bitcast_f32_u32", "bitcast_u32_f32"}.intersection(_helper.needs):
+        _text = _helper.text.replace("bitcast_f32_u32", "__float_as_uint")
+        _LIBRARY[_name] = Helper(_text.replace("bitcast_u32_f32", "__uint_as_float"), _helper.needs)
 
 _BUILTIN_VECTORS = {
     ("float", 2): "float2",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tilefuse.lowering.printers.library import Helper
+from tilefuse.lowering.printers.helper import Helper
 
 _REGISTERS = {"float": ("f", "f32"), "double": ("d", "f64"), "unsigned long long": ("l", "b64")}
 """Per type of an element in a vector of several words: the letter of asm, the type in PTX."""

@@ -1,7 +1,7 @@
 """Float operations of `arith` and `math` as C expressions.
 
-f16 and bf16 live in `float` registers and are rounded after each operation: for + - * / and sqrt that gives
-the correctly rounded half, since a float has more than twice its digits.
+Narrow floats live in `float` registers and are rounded after each operation: for + - * / and sqrt that gives
+the correctly rounded result, since a float has more than twice their digits.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from typing import cast as as_type
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import (
-    BFloat16Type,
     DenseIntOrFPElementsAttr,
     Float64Type,
     FloatAttr,
@@ -21,17 +20,20 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     IntegerType,
     VectorType,
+    f32,
 )
 from xdsl.ir import Attribute, Operation
 
 import tilefuse.lowering.printers.expr as expr
 from tilefuse.dialects.diagnostics import PipelineError
+from tilefuse.dialects.img.elements import FLOATS
+from tilefuse.dialects.img.float_functions import FLOAT_FUNCTIONS
 from tilefuse.dialects.img.strict import is_strict
 from tilefuse.lowering.printers.c_types import (
     SIGNED,
     UNSIGNED,
     is_float,
-    is_half,
+    is_narrow_float,
     register_type,
     short_name,
     signed_range,
@@ -92,8 +94,8 @@ def float_literal(p: FunctionText, value: float, type_: Attribute) -> CExpr:
 
 
 def rounded(p: FunctionText, a: CExpr, type_: Attribute, op: Operation) -> CExpr:
-    """`a` rounded to the type if it is a half."""
-    return expr.call(p.library(f"round_{short_name(type_, op)}"), (a,), "float") if is_half(type_) else a
+    """`a` rounded to the type if it is a narrow float."""
+    return expr.call(p.library(f"round_{short_name(type_, op)}"), (a,), "float") if is_narrow_float(type_) else a
 
 
 def _ctype(op: Operation) -> str:
@@ -138,12 +140,12 @@ def _library_float(kind: str) -> Row:
 
 
 def _math(function: str, *, exact: bool = False) -> Row:
-    """A call of the C library's function; `exact` ones give a half for halves, others are rounded."""
+    """A call of the C library's function; `exact` ones give a narrow float for narrow floats, others are rounded."""
 
     def row(p: FunctionText, op: Operation) -> CExpr:
         ctype = _ctype(op)
-        if function == "fma" and is_half(op.results[0].type):
-            raise PipelineError("math.fma on f16 and bf16 is not printed; extend to f32 first", op)
+        if function == "fma" and is_narrow_float(op.results[0].type):
+            raise PipelineError(f"math.fma on {op.results[0].type} is not printed; extend to f32 first", op)
         args = [p.use(operand) for operand in op.operands]
         result = expr.call(p.math(function if ctype == "double" else f"{function}f"), args, ctype)
         return result if exact else rounded(p, result, op.results[0].type, op)
@@ -215,11 +217,12 @@ def _from_int(reading: Any) -> Row:
         source, result = op.operands[0].type, op.results[0].type
         width = width_of(source, op)
         a = reading(p.use(op.operands[0]), width)
-        if isinstance(result, BFloat16Type) and width > 16:
+        if is_narrow_float(result) and min(width, FLOATS[result].exponent) > FLOATS[f32].significand:
             # A float does not hold these, and rounding twice may be wrong; a double holds 32 bits.
+            name = short_name(result, op)
             if width == 32:
-                return expr.call(p.library("round_bf16_f64"), (expr.cast("double", a, cheap=False),), "float")
-            return expr.call(p.library(f"{'s' if reading is signed else 'u'}64_to_bf16"), (a,), "float")
+                return expr.call(p.library(f"round_{name}_f64"), (expr.cast("double", a, cheap=False),), "float")
+            return expr.call(p.library(f"{'s' if reading is signed else 'u'}64_to_{name}"), (a,), "float")
         return rounded(p, expr.cast(_ctype(op), a, cheap=False), result, op)
 
     return row
@@ -249,7 +252,7 @@ def _extend(p: FunctionText, op: Operation) -> CExpr:
 def _truncate(p: FunctionText, op: Operation) -> CExpr:
     a, result = p.use(op.operands[0]), op.results[0].type
     double = isinstance(op.operands[0].type, Float64Type)
-    if is_half(result):
+    if is_narrow_float(result):
         kind = short_name(result, op)
         return expr.call(p.library(f"round_{kind}_f64" if double else f"round_{kind}"), (a,), _ctype(op))
     return expr.cast("float", a, cheap=False)
@@ -267,23 +270,19 @@ def _bitcast(p: FunctionText, op: Operation) -> CExpr:
         return a
     ctype = register_type(result, op)
     interval = unsigned_range(width_of(result, op)) if isinstance(result, IntegerType) else None
-    if is_half(source) and is_half(result):
+    if is_narrow_float(source) and is_narrow_float(result):
         raise PipelineError(f"arith.bitcast from {source} to {result} is not printed", op)
     return expr.call(p.library(_bitcast_name(source, result, op)), (a,), ctype, interval)
 
 
 def _bitcast_name(source: Attribute, result: Attribute, op: Operation) -> str:
-    # A half in a register is a float, so its bits are those of its form in memory.
-    if is_half(source):
+    # A narrow float in a register is a float, so its bits are those of its form in memory.
+    if is_narrow_float(source):
         return f"f32_to_{short_name(source, op)}"
-    if is_half(result):
+    if is_narrow_float(result):
         return f"{short_name(result, op)}_to_f32"
     return f"bitcast_{short_name(source, op)}_{short_name(result, op)}"
 
-
-_CALLS = (
-    "acos acosh asin asinh atan atanh atan2 cbrt cos cosh erf exp exp2 expm1 fma log log10 log1p log2 sin sinh tan tanh"
-)
 
 FLOAT_ROWS: dict[str, Row] = {
     "arith.constant": _constant,
@@ -304,15 +303,8 @@ FLOAT_ROWS: dict[str, Row] = {
     "arith.extf": _extend,
     "arith.truncf": _truncate,
     "arith.bitcast": _bitcast,
-    **{f"math.{function}": _math(function) for function in _CALLS.split()},
-    "math.powf": _math("pow"),
+    **{row.op.name: _math(row.c, exact=row.exact) for row in FLOAT_FUNCTIONS if row.c},
+    "math.fma": _math("fma"),
     "math.sqrt": _sqrt,
     "math.rsqrt": _rsqrt,
-    "math.absf": _math("fabs", exact=True),
-    "math.ceil": _math("ceil", exact=True),
-    "math.floor": _math("floor", exact=True),
-    "math.trunc": _math("trunc", exact=True),
-    "math.round": _math("round", exact=True),
-    "math.roundeven": _math("rint", exact=True),
-    "math.copysign": _math("copysign", exact=True),
 }

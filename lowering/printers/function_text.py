@@ -20,7 +20,7 @@ from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.lowering.printers.c_types import (
     SIGNED,
     UNSIGNED,
-    is_half,
+    is_narrow_float,
     promotes_to_int,
     register_type,
     signed_range,
@@ -59,7 +59,7 @@ class FunctionText(ABC):
         self.names = Names()
         self.memories: dict[SSAValue, Memory] = {}
         self.uses: dict[SSAValue, int] = {}
-        """How often a value is used by operations that are printed."""
+        """Uses of a value by operations that are printed."""
         self.versions = 0
         """Calls so far that share no code with others."""
         self._values: dict[SSAValue, CExpr] = {}
@@ -113,11 +113,11 @@ class FunctionText(ABC):
         return found
 
     def lanes_of(self, op: Operation) -> Vector | None:
-        """How the vector that an op computes lane by lane is written, where the language computes vectors."""
+        """Spelling of the vector that an op computes lane by lane, where the language computes vectors."""
         type_ = op.results[0].type
-        if not self.language.computes_vectors or not isinstance(type_, VectorType) or is_half(type_.element_type):
-            return None
-        return self.vector(type_, op)
+        if isinstance(type_, VectorType) and self.language.computes_vectors and not is_narrow_float(type_.element_type):
+            return self.vector(type_, op)
+        return None
 
     def library(self, name: str) -> str:
         """Require a helper function; return its name, or that of what the language has in its place."""
@@ -209,4 +209,4 @@ def _variable_type(a: CExpr, width: int) -> str:
 
 
 Row = Callable[[FunctionText, Operation], CExpr]
-"""How an operation with one result is written as an expression."""
+"""Printer of an operation with one result as an expression."""

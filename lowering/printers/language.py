@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import MemRefType, VectorType
 from xdsl.ir import Operation
 
 from tilefuse.lowering.printers.expr import CExpr
-from tilefuse.lowering.printers.library import Helper
+from tilefuse.lowering.printers.helper import Helper
 from tilefuse.lowering.printers.prelude import Prelude
 from tilefuse.lowering.printers.vector_types import Vector
 
@@ -35,7 +35,7 @@ class Language(ABC):
     fence: ClassVar[str]
     """The statement after which others see what was written before it."""
     shuffle: ClassVar[str | None]
-    """What the names of the warp shuffles begin with, or None where there are none."""
+    """Prefix of the names of warp shuffles, or None where there are none."""
     wide_registers: ClassVar[bool] = False
     """Whether registers are 32 bits wide at least, so that wrapping to fewer is an instruction."""
     pairs: ClassVar[bool] = False

@@ -13,7 +13,7 @@ from xdsl.ir import BlockArgument, Operation, SSAValue
 import tilefuse.lowering.printers.expr as expr
 from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.memref_prefetch import PrefetchOp
-from tilefuse.lowering.printers.c_types import UNSIGNED, is_half, register_type, short_name
+from tilefuse.lowering.printers.c_types import UNSIGNED, is_narrow_float, register_type, short_name, storage_type
 from tilefuse.lowering.printers.expr import ADD, EQ, MUL, POSTFIX, CExpr
 from tilefuse.lowering.printers.function_text import FunctionText, Row
 from tilefuse.lowering.printers.memrefs import PRIVATE, SHARED, Memory, space_of
@@ -203,7 +203,7 @@ def _load(p: FunctionText, op: Operation) -> CExpr:
     a = _reading(element(p, op.memref, op.indices, op))
     if isinstance(type_, IntegerType) and type_.width.data == 1:
         return expr.binary(a, "!=", literal(0, 32), EQ, "bool", (0, 1))
-    if is_half(type_):
+    if is_narrow_float(type_):
         return expr.call(p.library(f"{short_name(type_, op)}_to_f32"), (a,), register_type(type_, op))
     return a
 
@@ -213,8 +213,9 @@ def print_store(p: FunctionText, op: Operation) -> None:
     op = as_type(memref.StoreOp, op)
     target = element(p, op.memref, op.indices, op)
     value = p.converted(op.value)
-    if is_half(op.value.type):
-        value = expr.call(p.library(f"f32_to_{short_name(op.value.type, op)}"), (value,), "unsigned short")
+    if is_narrow_float(op.value.type):
+        bits = storage_type(op.value.type, op)
+        value = expr.call(p.library(f"f32_to_{short_name(op.value.type, op)}"), (value,), bits)
     p.flush_reads()
     p.line(f"{target.text} = {value.text};")
 

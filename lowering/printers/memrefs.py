@@ -30,7 +30,7 @@ class Memory:
     strides: tuple[CExpr, ...] | None
     """In elements; None for a C array."""
     passed: tuple[str, ...]
-    """What a call passes for it."""
+    """Arguments that a call passes for it."""
     wide: bool = False
     """Elements are kept in 32 bits, of which the upper ones mean nothing."""
     read_only: bool = False

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tilefuse.lowering.printers.library import Helper
+from tilefuse.lowering.printers.helper import Helper
 
 
 class Prelude:

@@ -10,9 +10,9 @@ from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import Attribute, Operation
 
 import tilefuse.lowering.printers.expr as expr
-from tilefuse.lowering.printers.c_types import is_half, register_type, short_name, unsigned_range
+from tilefuse.lowering.printers.c_types import is_narrow_float, register_type, short_name, storage_type, unsigned_range
 from tilefuse.lowering.printers.expr import CExpr
-from tilefuse.lowering.printers.library import Helper
+from tilefuse.lowering.printers.helper import Helper
 from tilefuse.lowering.printers.prelude import Prelude
 
 
@@ -71,9 +71,10 @@ class Vector:
         return not all(expr.within(a.interval(), values) for a in elements)
 
     def into(self, prelude: Prelude, element: CExpr, op: Operation) -> CExpr:
-        """A scalar as it is kept in a vector (halves as 16 bits)."""
-        if is_half(self.element):
-            return expr.call(prelude.library(f"f32_to_{short_name(self.element, op)}"), (element,), "unsigned short")
+        """A scalar as it is kept in a vector (narrow floats as their bits)."""
+        if is_narrow_float(self.element):
+            bits = storage_type(self.element, op)
+            return expr.call(prelude.library(f"f32_to_{short_name(self.element, op)}"), (element,), bits)
         return element
 
     def lane(self, prelude: Prelude, a: CExpr, index: int, op: Operation) -> CExpr:
@@ -83,9 +84,9 @@ class Vector:
             ctype = "unsigned int"  # the word's other elements stand above it
         text = template.format(a.wrapped(expr.POSTFIX))
         prec = expr.UNARY if text.startswith("(") else expr.POSTFIX
-        if is_half(self.element):
-            bits = expr.derived(text, prec, "unsigned short", (a,), cheap=False)
-            return expr.call(prelude.library(f"{short_name(self.element, op)}_to_f32"), (bits,), ctype)
+        if is_narrow_float(self.element):
+            loaded = expr.derived(text, prec, storage_type(self.element, op), (a,), cheap=False)
+            return expr.call(prelude.library(f"{short_name(self.element, op)}_to_f32"), (loaded,), ctype)
         return expr.derived(text, prec, ctype, (a,), cheap=True)
 
 

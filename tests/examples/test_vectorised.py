@@ -5,20 +5,24 @@ import shutil
 import subprocess
 
 import pytest
+from small import SMALL
 from variants import QUICK
 
 from tilefuse.lowering.printers import print_c
 from tilefuse.passes.pipeline import lowering_passes, run_passes, standard_passes
 from tilefuse.runtime.cpu import _FLAGS, _OPTIONAL_FLAGS
 
-NAMES = ("blur_f32", "blur_u16", "blur_u8", "binomial", "unsharp", "harris", "canny", "stencil9")
+NAMES = (
+    "blur_f32", "blur_u16", "blur_u8", "binomial", "unsharp", "harris", "canny", "stencil9", "canny_linked",
+    pytest.param("pyramid_blend", marks=pytest.mark.slow),
+)  # fmt: skip
 
 pytestmark = pytest.mark.skipif(shutil.which("gcc") is None, reason="GCC says which loops it vectorises")
 
 
 def c_text(name):
     passes = [*standard_passes("cpu"), *lowering_passes(warps=False)]
-    return print_c(run_passes(QUICK[name].pipeline().to_module(), passes))
+    return print_c(run_passes((QUICK | SMALL)[name].pipeline().to_module(), passes))
 
 
 def simd_loops(text):

@@ -97,16 +97,75 @@ def test_a_stage_keeps_as_many_rows_as_its_reader_reads_however_many_steps_follo
     assert [r.columns for r in found] == [(-n, n) for n in (5, 4, 3, 2, 1, 0)]
 
 
+def sampled(seed):
+    """A chain of steps that take every second point, or come between points, of a boundary or of the step before."""
+    rng = np.random.default_rng(seed)
+    x, y, c = (hl.Var(name) for name in "xyc")
+    deep = (c,) if rng.random() < 0.4 else ()
+    kinds = [hl.BoundaryConditions.repeat_edge, hl.BoundaryConditions.mirror_image, hl.BoundaryConditions.repeat_image]
+    image = hl.ImageParam(hl.Int(32), 2 + len(deep), "image")
+    current = kinds[rng.integers(3)](image)
+    for step in range(int(rng.integers(2, 6))):
+        stage, how, bounded = hl.Func(f"step_{step}"), rng.integers(5), rng.random() < 0.4
+        a, b, d = (int(n) for n in rng.integers(-2, 4, 3))
+        places = [
+            lambda n: [(2 * x + a, y), (2 * x + b, y + d)],
+            lambda n: [(x, 2 * y + a), (x + d, 2 * y + b)],
+            lambda n: [(2 * x + a, 2 * y), (2 * x, 2 * y + b)],
+            lambda n: [(x // 2 - 1 + 2 * (x % 2), y), (x // 2 + a, y + d)],
+            lambda n: [((x + a) // 2, (y + 1) // 2), (x // 2 + (x + 1) % 2, y // 2)],
+        ][how](step)
+        stage[x, y, *deep] = sum((3 - i) * current[*at, *deep] for i, at in enumerate(places)) // 2
+        current = kinds[rng.integers(3)](stage, [(0, 40), (0, 30)]) if bounded and how > 2 else stage
+    last = hl.Func("last")
+    last[x, y, *deep] = current[x, y, *deep] + 1
+    shape = ((2,) if deep else ()) + tuple(int(n) for n in rng.integers(1, 70, 2))
+    return (
+        hl.Pipeline(last),
+        rng.integers(-999, 999, shape).astype(np.int32),
+        tuple(int(n) for n in rng.integers(1, 60, 2)),
+    )
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize("seed", range(4))
+def test_steps_between_scales(seed):
+    pipeline, picture, (rows, columns) = sampled(seed)
+    out = np.zeros((*picture.shape[:-2], rows, columns), np.int32)
+    mins = (-(seed % 3), seed % 2) + (0,) * (picture.ndim - 2)
+    found, wanted = out.copy(), out.copy()
+    tile = SIZES[seed % len(SIZES)]
+    module = pipeline.to_module()
+    program = compile_pipeline(module, "cpu", passes=small_strips(*tile), verify=True)
+    program(picture, out=found, mins={"last": mins})
+    compile_pipeline(module, "reference")(picture, out=wanted, mins={"last": mins})
+    np.testing.assert_array_equal(found, wanted, f"strips of {tile}")
+
+
 def test_stages_of_other_rows_have_no_strips():
     x, y = hl.Var("x"), hl.Var("y")
     image, half, f = hl.ImageParam(hl.Float(32), 2, "image"), hl.Func("half"), hl.Func("f")
     half[x, y] = image[x, y] + image[x + 1, y]
-    f[x, y] = half[x, 2 * y] + half[x, 2 * y + 1]
-    reason = "'half' does not move with the output point by point"
-    assert RowStrip().legal(facts_of(hl.Pipeline(f))) == reason
+    f[x, y] = half[x, y // 2] + half[x, y // 2 + 1]
+    assert RowStrip().legal(facts_of(hl.Pipeline(f))) == "'f' reads between the points of another"
+    upside_down = hl.Func("upside_down")
+    upside_down[x, y] = half[x, -y] + half[x, 1 - y]
+    reason = "'half' does not move with the output by whole points"
+    assert RowStrip().legal(facts_of(hl.Pipeline(upside_down))) == reason
     g = hl.Func("g")
     g[x] = image[x, 0]
     assert RowStrip().legal(facts_of(hl.Pipeline(g))) == "a strip is of rows, and the output has none"
+
+
+def test_with_a_row_of_the_output_two_rows_of_what_it_samples_are_computed():
+    x, y = hl.Var("x"), hl.Var("y")
+    image, whole, f = hl.ImageParam(hl.Float(32), 2, "image"), hl.Func("whole"), hl.Func("f")
+    whole[x, y] = image[2 * x, y] + image[2 * x + 1, y]
+    f[x, y] = whole[x, 2 * y - 1] + whole[x, 2 * y] + whole[x, 2 * y + 2]
+    facts = facts_of(hl.Pipeline(f))
+    first, last = rolling_rows(facts, ()).values()
+    assert (first.first, first.last, list(first.new), first.kept, first.lead) == (-1, 2, [1, 2], 4, 1)
+    assert list(last.new) == [0]
 
 
 def test_strips_by_hand():

@@ -241,23 +241,6 @@ def test_deep_expressions(build):
     assert str(build(f)).count("arith.mulf") == 5000
 
 
-def test_reductions_share_what_does_not_depend_on_the_point(build):
-    p, f = image(), hl.Func("f")
-    r = hl.RDom([(0, 4)])
-    f[x, y] = hl.sum(hl.exp(p[x, y]) * p[x + r, y])
-    text = str(build(f))
-    assert text.count("math.exp") == 1
-    assert text.count("img.read") == 5
-
-
-def test_first_dimension_of_a_reduction_is_innermost(body):
-    p, f = image(), hl.Func("f")
-    r = hl.RDom([(0, 2), (0, 2)])
-    f[x, y] = hl.sum(p[x + r.x, y + r.y])
-    reads = [line.split("[")[1].split("]")[0] for line in body(f) if "img.read" in line]
-    assert reads == ["%x, %y", "%x + 1, %y", "%x, %y + 1", "%x + 1, %y + 1"]
-
-
 def test_import_is_quick_and_leaves_the_gpu_alone():
     code = (
         # CPU time: other processes do not make it longer.

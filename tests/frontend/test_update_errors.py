@@ -182,6 +182,15 @@ def written_to_an_input():
     hl.ImageParam(hl.UInt(8), 2, "p")[x, y] = 1
 
 
+def sum_of_the_func_itself():
+    f = defined(x)
+    f[3] += hl.sum(f[hl.RDom([(0, 3)], "r")])
+
+
+def domain_of_two_numbers():
+    hl.RDom(0, 9)
+
+
 def argmin_of_two_domains():
     hl.argmin(hl.RDom([(0, 3)], "r").x + hl.RDom([(0, 3)], "q").x)
 
@@ -375,6 +384,8 @@ CASES = {
     tuple_compared: "a Tuple of 2 values stands where one value is needed; take one of them: t[0]",
     tuple_written_to: "a Tuple is not written to; an update writes all of its values",
     written_to_an_input: "ImageParam 'p' is read by a pipeline, and not written; define a Func",
+    sum_of_the_func_itself: "any more: sum(...) reads it already; write all updates before the first use, and a reduc",
+    domain_of_two_numbers: "RDom takes a list of (min, extent), and a name: RDom([(0, 9)])",
     argmin_of_two_domains: "argmin(expr) reduces over the one RDom in it; there are r, q",
 }
 

@@ -251,3 +251,12 @@ def test_options_are_checked(option):
     given = {name: tuple(map(int, value.split(","))) if name == "extent" else value}
     with pytest.raises(PipelineError, match="inline-stages"):
         InlineStages(**given).apply(new_context(), hl.Pipeline(row()).to_module())
+
+
+@pytest.mark.parametrize(("target", "left"), [("cpu", ["g"]), ("h200", ["t", "g"])])
+def test_a_cpu_computes_what_it_reads_of_a_table_of_each_pixel(target, left):
+    t, g, photo = *funcs("t", "g"), image()
+    t[x, y, i] = dear(photo[x, y] * hl.cast(hl.Float(32), i))
+    at = hl.clamp(hl.cast(hl.Int(32), photo[x, y]), 0, 30)
+    g[x, y] = t[x, y, at] + t[x, y, at + 1]
+    assert stages(g, target) == left

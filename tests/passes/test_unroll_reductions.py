@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 import tilefuse as hl
+from tilefuse.passes.pipeline import run_passes
+from tilefuse.passes.unroll_reductions import UnrollReductions
 
 x, y = hl.Var("x"), hl.Var("y")
 
@@ -34,3 +36,34 @@ def test_fused_and_the_same_bits(number, kernels):
     found, expected = program(photo), hl.Pipeline(func).compile("reference")(photo)
     for a, b in zip(found if number else [found], expected if number else [expected], strict=True):
         np.testing.assert_array_equal(a, b)
+
+
+def written_out(value, **options):
+    """The IR of a stage with a reduction in its expression."""
+    f = hl.Func("f")
+    f[x, y] = value
+    return str(run_passes(hl.Pipeline(f).to_module(), [UnrollReductions(**options)]))
+
+
+def test_what_does_not_depend_on_the_point_is_there_once():
+    p, r = hl.ImageParam(hl.Float(32), 2, "p"), hl.RDom([(0, 4)])
+    text = written_out(hl.sum(hl.exp(p[x, y]) * p[x + r, y]))
+    assert [text.count(op) for op in ("math.exp", "img.read", "addf", "img.stage")] == [1, 5, 3, 1]
+
+
+def test_first_dimension_is_innermost_and_what_the_point_decides_is_a_number():
+    p, r = hl.ImageParam(hl.Float(32), 2, "p"), hl.RDom([(0, 3), (0, 2)])
+    r.where(r.x != 2 * r.y)
+    text = written_out(hl.maximum(hl.select(r.x == 1, p[x + r.x, y + r.y], p[x, 0] * hl.f32(r.x + r.y))))
+    text = text.replace("%x_1", "%x").replace("%y_1", "%y")
+    reads = [line.split("%p[")[1].split("]")[0] for line in text.splitlines() if "img.read %p" in line]
+    assert reads == ["%x, 0", "%x + 1, %y", "%x + 1, %y + 1"]
+    assert not any(op in text for op in ("cmpi", "select", "sitofp", "img.update"))
+    constants = [line.split("constant ")[1] for line in text.splitlines() if "constant" in line and ": f32" in line]
+    assert sorted(constants) == ["0xff800000 : f32", "1.000000e+00 : f32", "2.000000e+00 : f32"]
+
+
+def test_over_many_points_stays_an_update():
+    p, r = hl.ImageParam(hl.Float(32), 2, "p"), hl.RDom([(0, 40)])
+    assert "img.update" in written_out(hl.sum(p[x + r, y]), most_inline=119)
+    assert "img.update" not in written_out(hl.sum(p[x + r, y]), most_inline=120)

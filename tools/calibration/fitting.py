@@ -23,12 +23,12 @@ from tilefuse.tools.calibration.measuring import EXTENTS
 from tilefuse.tools.calibration.pipelines import PIPELINES, Grouped, Subject, grouped
 
 FITTED = tuple(f.name for f in dataclasses.fields(Calibration) if f.name not in REGISTER_CONSTANTS)
-"""Those of time. The others would have to be fitted to the compiler's report."""
+"""Constants of time. The others would have to be fitted to the compiler's report."""
 STEPS = (0.5, 0.7, 0.85, 0.93, 1.07, 1.18, 1.4, 2.0)
 MOST_ERROR = 0.6
 """Logarithm from which an error counts as no larger: a schedule that is far off for its own reasons."""
 FARTHEST = 4.0
-"""How many times more, or less, than at the start a constant may become: few timings tell little of some."""
+"""Largest factor by which a constant may grow or shrink from its start: few timings tell little of some."""
 SAME = 0.01
 """Share by which predictions may differ and the schedules still count alike as the model's choice."""
 LOSS_WEIGHT = 0.7
@@ -78,7 +78,7 @@ class Quality(NamedTuple):
     correlation: float
     """Spearman's rank correlation, the mean of those per example and size; nan if there are too few points."""
     loss: float
-    """How much slower than the best the schedules predicted best are, as a share: the mean per example and size, where
+    """Share by which the schedules predicted best are slower than the best: the mean per example and size, where
     those predicted hardly worse count too."""
 
 

@@ -11,8 +11,8 @@ from xdsl.dialects.builtin import ModuleOp
 
 import tilefuse
 from tilefuse.analysis.model import PipelineModel, extract
+from tilefuse.dialects.img.elements import ELEMENTS, array_dtype
 from tilefuse.dialects.img.ops import GroupOp, InputOp, PipelineOp
-from tilefuse.dialects.img.types import ELEMENT_DTYPES
 from tilefuse.dialects.parsing import parse_module
 from tilefuse.execution.facts import GroupFacts
 from tilefuse.passes.pipeline import run_passes, standard_passes
@@ -31,7 +31,7 @@ PIPELINES = {
     "canny": "canny.mlir",
     "box_x4": "stencil9.mlir",
 }
-"""Those that become one kernel: what several kernels took together says little of each."""
+"""Examples that become one kernel: the time of several together says little of each."""
 QUICK = ("blur_f32", "blur_u16", "binomial", "harris", "box_x4")
 
 CHANNELS = 3
@@ -54,7 +54,7 @@ class Subject:
         made = []
         for op in [op for op in find_pipeline(self.module()).body.block.ops if isinstance(op, InputOp)]:
             shape = (height, width) if op.func.type.rank.data == 2 else (CHANNELS, height, width)
-            dtype = ELEMENT_DTYPES[op.func.type.element]
+            dtype = array_dtype(ELEMENTS[op.func.type.element].dtype)
             if dtype.kind == "f":
                 made.append(random.random(shape, np.float32).astype(dtype, copy=False))
             else:

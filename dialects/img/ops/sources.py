@@ -27,8 +27,9 @@ from xdsl.traits import (
 from xdsl.utils.exceptions import VerifyException
 
 from tilefuse.dialects.img.attrs import BoxAttr
+from tilefuse.dialects.img.elements import ELEMENTS
 from tilefuse.dialects.img.ops.parents import in_pipeline
-from tilefuse.dialects.img.types import FuncType, is_element_type, storage_type
+from tilefuse.dialects.img.types import FuncType, storage_type
 from tilefuse.dialects.naming import value_name
 
 _INDEX = IndexType()
@@ -102,7 +103,7 @@ class ParamOp(IRDLOperation):
         self.value.name_hint = value_name(name)
 
     def verify_(self) -> None:
-        if not is_element_type(self.element):
+        if self.element not in ELEMENTS:
             raise VerifyException(f"param '{self.sym_name.data}': {self.element} is no pixel type")
         if self.value.type != storage_type(self.element):
             raise VerifyException(

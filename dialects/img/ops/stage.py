@@ -35,11 +35,12 @@ from xdsl.traits import (
 from xdsl.utils.exceptions import VerifyException
 
 from tilefuse.dialects.img.attrs import BoxAttr, PlaceAttr
+from tilefuse.dialects.img.elements import ELEMENTS
 from tilefuse.dialects.img.index_map import parse_indices, print_indices, verify_index_map
 from tilefuse.dialects.img.ops.boundary import BoundaryOp
 from tilefuse.dialects.img.ops.parents import in_definition, in_pipeline_or_group, in_stage_or_group
 from tilefuse.dialects.img.ops.sources import InputOp, ParamOp
-from tilefuse.dialects.img.types import FuncType, is_element_type
+from tilefuse.dialects.img.types import FuncType
 from tilefuse.dialects.naming import value_name
 
 _INDEX = IndexType()
@@ -114,7 +115,7 @@ class StageOp(IRDLOperation):
         parser.parse_punctuation("->")
         elements = _parse_elements(parser)
         for element in elements:
-            if not is_element_type(element):
+            if element not in ELEMENTS:
                 parser.raise_error(f"{element} is no pixel type", pos)
         bounds = place = None
         if parser.parse_optional_keyword("bounds"):

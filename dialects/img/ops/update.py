@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, IndexType, IntegerType, StringAttr, i1
+from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, IndexType, IntegerType, StringAttr, UnitAttr, i1
 from xdsl.ir import Attribute, BlockArgument, Region, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineMap
 from xdsl.irdl import (
@@ -41,7 +41,7 @@ _INDEX = IndexType()
 SET = "set"
 """The combiner of a value that is written as it is."""
 COMBINERS = (SET, "add", "mul", "min", "max", "and", "or", "xor")
-"""How a written value meets the one that stands there: put in its place, or joined with it."""
+"""Ways in which a written value meets the one that stands there: put in its place, or joined with it."""
 
 
 class DomainAxis(NamedTuple):
@@ -67,7 +67,7 @@ class UpdateOp(IRDLOperation):
     The region's arguments are the pure coordinates, those of the reduction domain, innermost first, and the functions
     as they stand at this point of the domain (several: those of a tuple, all at one position). `over` gives the
     min and extent of each dimension of the domain. `combine` says, per function, how what is written meets the old
-    value (`set` if left out).
+    value (`set` if left out). `inline` says that the reduction stands in an expression, where its value is wanted.
     """
 
     name = "img.update"
@@ -78,6 +78,7 @@ class UpdateOp(IRDLOperation):
     sym_name = prop_def(StringAttr)
     combine = opt_prop_def(ArrayAttr[StringAttr])
     bounds = opt_prop_def(BoxAttr)
+    inline = opt_prop_def(UnitAttr)
     body = region_def("single_block")
     funcs = var_result_def(FuncType)
 
@@ -92,11 +93,17 @@ class UpdateOp(IRDLOperation):
         body: Region,
         combine: Sequence[str] = (),
         bounds: BoxAttr | None = None,
+        inline: bool = False,
     ):
         combiners = ArrayAttr([StringAttr(c) for c in combine]) if any(c != SET for c in combine) else None
         super().__init__(
             operands=[[low for low, _ in domain], [extent for _, extent in domain], list(olds)],
-            properties={"sym_name": StringAttr(name), "combine": combiners, "bounds": bounds},
+            properties={
+                "sym_name": StringAttr(name),
+                "combine": combiners,
+                "bounds": bounds,
+                "inline": UnitAttr() if inline else None,
+            },
             result_types=[[old.type for old in olds]],
             regions=[body],
         )
@@ -191,9 +198,10 @@ class UpdateOp(IRDLOperation):
         if parser.parse_optional_keyword("combine"):
             combine = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_identifier)
         bounds = parse_attribute_of(parser, BoxAttr) if parser.parse_optional_keyword("bounds") else None
-        attrs = parser.parse_optional_attr_dict_with_keyword(("sym_name", "combine", "bounds"))
+        inline = parser.parse_optional_keyword("inline") is not None
+        attrs = parser.parse_optional_attr_dict_with_keyword(("sym_name", "combine", "bounds", "inline"))
         body = parser.parse_region([*args, *(current for current, _ in functions)])
-        op = cls(name, [old for _, old in functions], domain, body, combine, bounds)
+        op = cls(name, [old for _, old in functions], domain, body, combine, bounds, inline)
         if attrs is not None:
             op.attributes |= attrs.data
         return op
@@ -232,6 +240,8 @@ class UpdateOp(IRDLOperation):
         if self.bounds is not None:
             printer.print_string(" bounds ")
             printer.print_attribute(self.bounds)
+        if self.inline is not None:
+            printer.print_string(" inline")
         printer.print_op_attributes(self.attributes, print_keyword=True)
         printer.print_string(" ")
         printer.print_region(self.body, print_entry_block_args=False)

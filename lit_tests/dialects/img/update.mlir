@@ -7,7 +7,7 @@
 // CHECK:           %h1 = img.update "hist.1" (%y_1) over (%r in [%x0, %w]) of (%h = %h0 : !img.func<2xui32>) combine [add] {
 // CHECK:             img.write %one at [%i, %y_1] where %p : i32
 // CHECK-NEXT:      }
-// CHECK:           %s, %t = img.update "pair.1" (%x_2) of (%a = %h1 : !img.func<2xui32>, %b = %m0 : !img.func<2xf32>) combine [set, max] bounds #img.box<[*, 0:3]> {
+// CHECK:           %s, %t = img.update "pair.1" (%x_2) of (%a = %h1 : !img.func<2xui32>, %b = %m0 : !img.func<2xf32>) combine [set, max] bounds #img.box<[*, 0:3]> inline {
 // CHECK-NEXT:        %v_1 = img.read %a[%x_2, 0] : !img.func<2xui32>
 // CHECK-NEXT:        %f = arith.uitofp %v_1 : i32 to f32
 // CHECK-NEXT:        img.write %v_1, %f at [%x_2, 2] : i32, f32
@@ -37,7 +37,7 @@ img.pipeline @updates {
     %z = arith.constant 0.0 : f32
     img.yield %z : f32
   }
-  %s, %t = img.update "pair.1" (%x) of (%a = %h1 : !img.func<2xui32>, %b = %m0 : !img.func<2xf32>) combine [set, max] bounds #img.box<[*, 0:3]> {
+  %s, %t = img.update "pair.1" (%x) of (%a = %h1 : !img.func<2xui32>, %b = %m0 : !img.func<2xf32>) combine [set, max] bounds #img.box<[*, 0:3]> inline {
     %v = img.read %a[%x, 0] : !img.func<2xui32>
     %f = arith.uitofp %v : i32 to f32
     img.write %v, %f at [%x, 2] : i32, f32

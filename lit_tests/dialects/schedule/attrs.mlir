@@ -2,8 +2,8 @@
 // RUN: TILEFUSE_ROUNDTRIP
 // RUN: TILEFUSE_GENERIC_ROUNDTRIP
 
-// CHECK: in_order = #schedule.in_order<threads = [32, 4]>
-"test.op"() {in_order = #schedule.in_order<threads = [32, 4]>} : () -> ()
+// CHECK: in_order = [#schedule.in_order<threads = [32, 4]>, #schedule.in_order<threads = [1], points = 128>]
+"test.op"() {in_order = [#schedule.in_order<threads = [32, 4]>, #schedule.in_order<threads = [1], points = 128>]} : () -> ()
 
 // CHECK: gemm = [#schedule.gemm<threads = [32, 4], points = [4, 8], unroll = 4>, #schedule.gemm<threads = [1], points = [32]>]
 "test.op"() {gemm = [#schedule.gemm<threads = [32, 4], points = [4, 8], unroll = 4>, #schedule.gemm<threads = [1], points = [32], unroll = 1>]} : () -> ()

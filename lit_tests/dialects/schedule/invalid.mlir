@@ -5,6 +5,11 @@
 
 // -----
 
+// expected-error @below {{points must be positive, and 1 where a block has several threads}}
+"test.op"() {s = #schedule.in_order<threads = [1, 4], points = 64>} : () -> ()
+
+// -----
+
 // expected-error @below {{threads has 2 dimensions but points has 1}}
 "test.op"() {s = #schedule.gemm<threads = [32, 4], points = [2]>} : () -> ()
 

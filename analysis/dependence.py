@@ -1,0 +1,17 @@
+"""Which values of a body follow from some others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from xdsl.ir import Operation, SSAValue
+
+
+def depending(ops: Iterable[Operation], sources: Iterable[SSAValue]) -> set[SSAValue]:
+    """Find `sources` and all values that ops, in program order, compute from them."""
+    found = set(sources)
+    if found:
+        for op in ops:
+            if not found.isdisjoint(op.operands):
+                found.update(op.results)
+    return found

@@ -1,0 +1,63 @@
+"""Layouts of the arrays of a call: as the kernels are compiled for, and as they are passed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from tilefuse.runtime.arrays import ArrayView
+from tilefuse.runtime.binding import Signature, check_output
+from tilefuse.runtime.boxes import CallBoxes
+from tilefuse.runtime.layouts import (
+    ALIGNMENT,
+    BufferSpec,
+    Picture,
+    array_shape,
+    contiguous,
+    describe,
+    picture,
+    temporary_spec,
+)
+
+
+class CallLayouts(NamedTuple):
+    """The pictures of a call, in the order of the signature, and what they are specialised to."""
+
+    inputs: list[Picture]
+    outputs: list[Picture]
+    input_specs: dict[str, BufferSpec]
+    output_specs: list[BufferSpec]
+    out_shapes: tuple[tuple[int, ...], ...]
+    """Of outputs as arrays have them."""
+    lodging: list[bool]
+    """Which of the outputs may hold temporaries until they are written."""
+
+
+def call_layouts(
+    signature: Signature, boxes: CallBoxes, views: Sequence[ArrayView], given: Mapping[str, ArrayView]
+) -> CallLayouts:
+    """Find the layouts of the inputs `views`, of the outputs that are `given`, and of those that are made."""
+    found = CallLayouts([], [], {}, [], (), [])
+    starts = {box[0][0] for box in boxes.computed.values() if box}
+    for slot, v in zip(signature.inputs, views, strict=True):
+        p = picture(v.shape, v.strides, slot.itemsize, boxes.input_orders[slot.name])
+        found.inputs.append(p)
+        found.input_specs[slot.name] = describe(p, boxes.inputs[slot.name], v.pointer, slot.itemsize, starts)
+    out_shapes = []
+    for slot in signature.outputs:
+        box, order, v_out = boxes.outputs[slot.name], boxes.output_orders[slot.name], given.get(slot.name)
+        extents = [n for _, n in box]
+        if v_out is None:
+            p = contiguous(extents, order, slot.itemsize)
+        else:
+            p = picture(v_out.shape, v_out.strides, slot.itemsize, order)
+            check_output(slot, v_out, p)
+        found.outputs.append(p)
+        found.lodging.append(v_out is None or v_out.pointer % ALIGNMENT == 0)
+        out_shapes.append(array_shape(extents, order))
+        spec = describe(p, box, v_out.pointer if v_out else 0, slot.itemsize)
+        if (computed := boxes.computed[slot.name]) != box:
+            # More is computed than asked for: it goes to a temporary, unless one kernel has all that reads it.
+            spec = temporary_spec(computed)._replace(aligned=spec.aligned)
+        found.output_specs.append(spec)
+    return found._replace(out_shapes=tuple(out_shapes))
