@@ -78,7 +78,7 @@ class _Costs:
             (node.id - a.producer, a.indices, a.boundary, *nodes[a.producer].in_memory) for a in node.accesses
         )
         costs = (node.instructions, node.shared_instructions)
-        box = nominal_box(self.model, node.id, self.extent)
+        box = nominal_box(self.model, node.id, self.extent, planes=True)
         bounds = node.bounds, self._inferred.get(node.id)
         facts = (node.rank, node.storage, costs, bounds, box, node.in_memory, reads)
         return self._kinds.setdefault(facts, len(self._kinds))
