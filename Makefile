@@ -38,7 +38,7 @@ lit: $(VENV)/.with-test ## Run only the tests on IR text
 	$(BIN)/lit -v lit_tests
 
 # First by itself: under compute-sanitizer the CUDA compiler does not report registers, and what it made is cached.
-GPU_TESTS := -m gpu tests/examples tests/properties
+GPU_TESTS := -m gpu tests/examples tests/properties tests/execution
 SANITIZER := compute-sanitizer --print-limit 5 --error-exitcode 9 --tool
 
 sanitize: $(VENV)/.with-test ## On a GPU: all shapes of kernels against the definitions, then under memcheck and racecheck

@@ -1,9 +1,9 @@
-"""Updates that keep the first best point of a domain, as argmin and argmax do.
+"""Updates that keep the first best point of a domain, as argmin and argmax do, or the last best one.
 
     f[x] = Tuple(select(v < f[x][1], e, f[x][0]), select(v < f[x][1], v, f[x][1]))
 
-What they give is the least of a total order: by the key `v`, and of equal keys the one that comes first. So points of
-the domain may be compared in any order if each carries its place in it.
+What they give is the least of a total order: by the key `v`, and of equal keys the one that comes first; with `<=` the
+one that comes last. So points of the domain may be compared in any order if each carries its place in it.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from tilefuse.analysis.dependence import depending
 from tilefuse.dialects.img.ops import SET, ReadOp, UpdateOp, WriteOp
 from tilefuse.dialects.img.types import FuncType
 
-_MIRRORED = {"lt": "gt", "gt": "lt"}
-_NEGATED = {"le": "gt", "ge": "lt"}
+_MIRRORED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le"}
+_NEGATED = {"le": "gt", "ge": "lt", "lt": "ge", "gt": "le"}
 
 
 @dataclass(frozen=True)
@@ -32,6 +32,8 @@ class FirstBest:
     """The number of the one that is compared."""
     better: str
     """Of keys: `lt` or `gt`."""
+    last: bool
+    """Whether of equal keys the last one is kept."""
     terms: tuple[SSAValue, ...]
     """The new value of each of the functions."""
     skipped: frozenset[Operation]
@@ -66,7 +68,7 @@ def first_best(update: UpdateOp) -> FirstBest | None:
     if not dependent <= skipped:
         return None
     key, _, better = order
-    return FirstBest(functions, key, better, terms, skipped)  # type: ignore[arg-type]
+    return FirstBest(functions, key, f"{better[0]}t", better[1] == "e", terms, skipped)  # type: ignore[arg-type]
 
 
 def _own_reads(update: UpdateOp) -> dict[SSAValue, ReadOp] | None:
@@ -107,7 +109,7 @@ def _number(read: ReadOp) -> int:
 
 
 def _order(op: object, own: dict[SSAValue, ReadOp], holds: bool) -> tuple[int, SSAValue, str] | None:
-    """Of a comparison: the function whose value is compared, with what, and by `lt` or `gt` of the new to the old.
+    """Of a comparison: the function whose value is compared, with what, and by which one of the new to the old.
 
     `holds`: whether the new value is the better one where the comparison holds.
     """
@@ -123,9 +125,8 @@ def _order(op: object, own: dict[SSAValue, ReadOp], holds: bool) -> tuple[int, S
     if way is None or (not holds and isinstance(op, arith.CmpfOp)):
         # of a NaN neither holds
         return None
-    better = way if holds else _NEGATED.get(way, "")
-    better = _MIRRORED.get(better, "") if is_old[0] else better
-    return (_number(own[old]), new, better) if better in _MIRRORED else None
+    better = way if holds else _NEGATED[way]
+    return _number(own[old]), new, _MIRRORED[better] if is_old[0] else better
 
 
 def _way(op: arith.CmpiOp | arith.CmpfOp, function: FuncType) -> str | None:

@@ -12,6 +12,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
+from xdsl.ir import Operation, SSAValue
+
 from tilefuse.analysis.access import ReadSite, read_sites, reads
 from tilefuse.analysis.instructions import instruction_cost
 from tilefuse.analysis.machine import Machine
@@ -67,6 +69,24 @@ def _is_stored_for_updates(sites: Sequence[ReadSite]) -> bool:
     return any(isinstance(r, UpdateOp) for r in readers) and len(set(readers)) == len(readers)
 
 
+def _is_read_through_data(sites: Sequence[ReadSite]) -> bool:
+    """Whether each place that reads a stage has an index that data decide: so no reader can have it in its kernel."""
+    return all(any(_follows_data(i) for i in indices) for _, _, indices in sites)
+
+
+def _follows_data(index: SSAValue) -> bool:
+    """Whether an index is computed of something that is read."""
+    todo, seen = [index], set[SSAValue]()
+    while todo:
+        value = todo.pop()
+        if value not in seen and isinstance(value.owner, Operation):
+            if isinstance(value.owner, ReadOp):
+                return True
+            seen.add(value)
+            todo += value.owner.operands
+    return False
+
+
 class Recomputation:
     """The cost of recomputing the stages of a pipeline on a machine, for pictures of `extent`.
 
@@ -94,6 +114,7 @@ class Recomputation:
                 self._extents[op] = nominal_domain(op, extents.get(op.funcs[0], (0,) * op.rank), extent)
         self._cost: dict[tuple[StageOp, bool], float] = {}
         """Instructions per point, of a stage at one place or at several."""
+        self._reads = reads
         self._cheap = {s for s in stages if _is_cheap(s, cheap, reads)}
         self._sites = {s: read_sites(s) for s in stages if may_be_inlined(s)}
         for stage in stages:
@@ -114,9 +135,10 @@ class Recomputation:
     def _is_read_in_part(self, stage: StageOp, sites: Sequence[ReadSite]) -> bool:
         """Whether all of `sites` together read fewer values than the stage has: of a table, those that data points at.
 
-        On a CPU; a GPU's threads share what they compute less.
+        On a GPU, whose threads share less of what they compute, only of what reads little itself, and stands in no
+        kernel with its readers.
         """
-        if self._machine.is_gpu:
+        if self._machine.is_gpu and (_own_cost(stage)[1] > self._reads or not _is_read_through_data(sites)):
             return False
         return 2 * sum(self.evaluations(site) for site in sites) <= math.prod(self._extents[stage])
 

@@ -15,7 +15,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Sequence
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -192,8 +192,16 @@ def conditions() -> dict[str, Any]:
         "date": datetime.date.today().isoformat(),
         "command": " ".join([*words, "python", f"benchmarks/{Path(sys.argv[0]).name}", *sys.argv[1:]]),
         "cores": os.cpu_count(),
-        "halide": version("halide"),
+        "halide": _halide_version(),
     }
+
+
+def _halide_version() -> str:
+    """As the package says; one that was copied here without its metadata does not."""
+    try:
+        return version("halide")
+    except PackageNotFoundError:
+        return "unknown"
 
 
 def main() -> None:

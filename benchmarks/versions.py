@@ -26,7 +26,7 @@ import numpy as np
 from cases import CASES
 
 SIZES = {"small": (2560, 1536), "large": (8192, 8192), "odd": (2560, 1535)}
-FORMS = {"main": (9500, math.inf), "new": (7000, 700)}
+FORMS = {"main": (9500, 1600), "asked": (9500, math.inf), "held": (9500, 700), "two": (7000, math.inf)}
 """Operations from which on a tile body has two versions; instructions from which on kernels are held from the start."""
 CHAINS = ("distinct_100", "distinct_30", "distinct_10")
 STENCILS = ("blur_f32", "blur_u16", "blur_u8", "unsharp", "harris", "binomial", "box_x4", "canny", "box_x16",

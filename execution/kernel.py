@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from functools import partial, reduce
 
 from xdsl.dialects import arith, func
@@ -146,6 +147,15 @@ def _origin_arguments(plan: KernelPlan) -> list[tuple[str, Attribute]]:
     return [(f"{letter(d)}0", INDEX) for d in range(plan.rank)]
 
 
+def _blocks(e: Emitter, scopes: ExitStack, along: Sequence[tuple[Num, str]]) -> list[Num]:
+    """Open the loops over blocks, each a count and a name; the last ones begin one after the other."""
+    levels = ("block_z", "block_y", "block_x")
+    return [
+        scopes.enter_context(e.loop(count, name, level=level))
+        for (count, name), level in zip(along, levels, strict=True)
+    ]
+
+
 class _Kernel:
     """Emits the kernel: loops over blocks, which are what the hardware runs at once, around calls of the tile body."""
 
@@ -163,11 +173,12 @@ class _Kernel:
         for n in counts[2:]:
             depth = e.mul(depth, n)
         rows = e.ceildiv(counts[1], stream) if rank > 1 else 1
-        with (
-            e.loop(depth, "bz", level="block_z") as bz,
-            e.loop(rows, "by", level="block_y") as by,
-            e.loop(counts[0] if rank > 0 else 1, "bx", level="block_x") as bx,
-        ):
+        along = [(depth, "bz"), (rows, "by"), (counts[0] if rank > 0 else 1, "bx")]
+        with ExitStack() as scopes:
+            if plan.deep_first:
+                by, bx, bz = _blocks(e, scopes, [*along[1:], along[0]])
+            else:
+                bz, by, bx = _blocks(e, scopes, along)
             self.column, self.deep = bx, self._deep(bz)
             if plan.rows_ahead:
                 # blocks that come later have been asked for by those above them

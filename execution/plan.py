@@ -11,6 +11,7 @@ from xdsl.ir import SSAValue
 from tilefuse.analysis.index import Span
 from tilefuse.analysis.model import PipelineModel
 from tilefuse.dialects.img.ops import GroupOp
+from tilefuse.execution.block_order import deep_first
 from tilefuse.execution.tile_grid import origin_alignment
 from tilefuse.execution.tile_schedule import TileSchedule
 from tilefuse.lowering.abi import kernel_args
@@ -40,6 +41,8 @@ class KernelPlan(ABC):
         self.args = kernel_args(group)
         self.reads: Sequence[tuple[SSAValue, Sequence[Span]]] = ()
         """Regions that interior tiles read beside the stages': per buffer, relative to the tile's origin in x and y."""
+        self.deep_first = deep_first(group, model)
+        """Whether blocks behind one another begin before those beside them."""
         self.x_spill = 0
         """Columns to either side of the tile that it may store, too."""
         self.checked: Sequence[SSAValue] = ()

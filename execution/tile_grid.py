@@ -9,6 +9,7 @@ from tilefuse.analysis.bounds import Box
 from tilefuse.analysis.model import PipelineModel, extract, pipeline_of
 from tilefuse.analysis.regions import alignment
 from tilefuse.dialects.img.ops import GroupOp
+from tilefuse.execution.block_order import deep_first
 from tilefuse.execution.tile_schedule import TileSchedule
 from tilefuse.lowering.abi import touches_temporaries
 from tilefuse.lowering.stored import anchor_box, follow_of, stored_stages
@@ -43,7 +44,10 @@ def grid(group: GroupOp, boxes: Sequence[Box]) -> tuple[int, int, int]:
     counts = tiles(group, boxes)
     if len(counts) > 1:
         counts[1] = -(-counts[1] // TileSchedule.expect(group.schedule).tiles_per_block)
-    return blocks_along(counts)
+    along_x, along_y, along_z = blocks_along(counts)
+    if deep_first(group, extract(pipeline_of(group))):
+        return along_z, along_x, along_y
+    return along_x, along_y, along_z
 
 
 def blocks_along(counts: Sequence[int]) -> tuple[int, int, int]:

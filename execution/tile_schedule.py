@@ -45,6 +45,11 @@ class TileSchedule(ScheduleAttr):
         """Tiles that a block computes one after the other, along y."""
         return 1
 
+    @property
+    def rows_ahead(self) -> int:
+        """So many rows of tiles below its own is the tile whose inputs a block asks for; 0 for none."""
+        return 0
+
     def verify(self) -> None:
         tile, threads = self.tile_sizes, self.thread_counts
         if len(tile) != len(threads):

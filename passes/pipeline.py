@@ -14,7 +14,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 from xdsl.transforms.common_subexpression_elimination import CommonSubexpressionElimination
 
-from tilefuse.analysis.machine import check_target
+from tilefuse.analysis.machine import check_target, machine
 from tilefuse.collector import collector_off
 from tilefuse.passes.canonicalize_stages import CanonicalizeStages
 from tilefuse.passes.copy_updated import CopyUpdated
@@ -25,6 +25,8 @@ from tilefuse.passes.merge_sums import MergeSums
 from tilefuse.passes.promote_memory import PromoteMemory
 from tilefuse.passes.raise_clamps import RaiseClamps
 from tilefuse.passes.separate_kernels import SeparateKernels
+from tilefuse.passes.separate_steps import SeparateSteps
+from tilefuse.passes.specialize_stages import SpecializeStages
 from tilefuse.passes.tile import Tile
 from tilefuse.passes.unroll_reductions import UnrollReductions
 from tilefuse.passes.validate_occupancy import ValidateOccupancy
@@ -94,7 +96,8 @@ def standard_passes(
     size = tuple(extent)
     return [
         CommonSubexpressionElimination(),
-        UnrollReductions(),
+        UnrollReductions(windows=target == "cpu"),  # on GPUs that is not measured yet
+        *([SeparateSteps(), SpecializeStages()] if machine(target).is_gpu else []),
         SeparateKernels(float=fast_math),  # first: it leaves less for the others
         CanonicalizeStages(),
         RaiseClamps(),

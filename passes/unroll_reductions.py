@@ -12,9 +12,9 @@
     }
 
 A stage may be fused with its readers, and an update is a kernel of its own. `most` is a limit on what is written out:
-instructions of all points. `most_inline` is that of reductions in expressions, which one writes for stencils. Each
-point meets the one before it in the order of the domain, so results are those of the update, to the bit. What depends
-on the point alone is a number then, a predicate too, and a start that changes nothing is left out.
+instructions of all points. `most_stencil` is that of reductions in expressions, and with `windows` of windows around
+a point. Each point meets the one before it in the order of the domain, so results are those of the update, to the
+bit. What depends on the point alone is a number then, a predicate too, and a start that changes nothing is left out.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from tilefuse.passes.unrolled_body import UnrolledBody
 
 MOST = 40
 """Instructions: a stencil of eight weighted taps."""
-MOST_INLINE = 1024
+MOST_STENCIL = 1024
 """Instructions: a window of 18 x 18 taps."""
 
 
@@ -53,19 +53,20 @@ class UnrollReductions(ModulePass):
 
     name = "unroll-reductions"
     most: int = MOST
-    most_inline: int = MOST_INLINE
+    most_stencil: int = MOST_STENCIL
+    windows: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        check_numbers(self, most=0, most_inline=0)
+        check_numbers(self, most=0, most_stencil=0)
         for pipeline in op.body.block.ops:
             if isinstance(pipeline, PipelineOp):
                 for update in [u for u in pipeline.body.block.ops if isinstance(u, UpdateOp)]:
                     ranges = _ranges(update)
-                    update_is_inline = update.inline is not None
-                    most = self.most_inline if update_is_inline else self.most
+                    is_inline = update.inline is not None
+                    most = self.most_stencil if is_inline or (self.windows and _is_window(update)) else self.most
                     if ranges is not None and _written_out(update, ranges) <= most:
                         stage = _replace(update, ranges)
-                        if update_is_inline:
+                        if is_inline:
                             _put_into_readers(stage)
 
 
@@ -84,6 +85,22 @@ def _ranges(update: UpdateOp) -> list[range] | None:
             return None
         found.append(range(numbers[0], numbers[0] + max(0, numbers[1])))
     return found
+
+
+def _is_window(update: UpdateOp) -> bool:
+    """Whether all that it reads along its domain lies around the point: at coordinates of it plus pure ones."""
+    domain = {d.coordinate for d in update.domain}
+    along = 0
+    for op in update.body.block.ops:
+        if not isinstance(op, ReadOp) or op.source in update.currents:
+            continue
+        for index in op.map.data.results:
+            used = {op.indices[d] for d in index.used_dims()}
+            if used & domain:
+                along += 1
+                if used.isdisjoint(update.pure):
+                    return False
+    return along > 0
 
 
 def _touches_elsewhere(update: UpdateOp, op: Operation) -> bool:

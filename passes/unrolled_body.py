@@ -58,7 +58,7 @@ class UnrolledBody:
         if constant is not None:
             self.set(op.results[0], self._constant(constant))
             return
-        copy = self._read(op) if isinstance(op, ReadOp) else op.clone({v: self.get(v) for v in op.operands})
+        copy = self.read(op) if isinstance(op, ReadOp) else op.clone({v: self.get(v) for v in op.operands})
         copy.location = op.location
         self.block.add_op(copy)
         for new, old in zip(copy.results, op.results, strict=True):
@@ -72,7 +72,7 @@ class UnrolledBody:
             self._constants[value] = op.result
         return self._constants[value]
 
-    def _read(self, read: ReadOp) -> ReadOp:
+    def read(self, read: ReadOp) -> ReadOp:
         """A read with the coordinates of the domain as numbers in its map, and computed indices that are known."""
         numbers = {v: self.number(v) for v in read.indices}
         kept = [v for v in read.indices if numbers[v] is None]

@@ -69,7 +69,7 @@ def random_language(seed: int | str, *, wheel: bool = False) -> Program:
     if that has an intrinsic in it (as & | ^ abs popcount); so values then read only those not written before them.
     """
     for attempt in itertools.count():
-        drawer = Drawer(Random(f"{seed} {attempt}"), wheel)
+        drawer = Drawer(Random(f"{seed} {attempt}"), wheel, Random(f"diagonals {seed} {attempt}"))
         program = drawer.program()
         if cost(program, drawer.ranges) <= MOST_COST:
             return program
@@ -79,8 +79,10 @@ def random_language(seed: int | str, *, wheel: bool = False) -> Program:
 class Drawer:
     """Draws the parts of one program, each from those before it."""
 
-    def __init__(self, rng: Random, wheel: bool = False):
+    def __init__(self, rng: Random, wheel: bool, diagonals: Random):
         self.rng = rng
+        self.diagonals = diagonals
+        """Of which updates write at one coordinate twice: by itself, so that other programs stay what they were."""
         self.wheel = wheel
         self.ranges = Ranges()
         self.inputs: list[Input] = []
@@ -295,6 +297,9 @@ class Drawer:
                 else binary("add", r, literal(rng.randint(-2, 0))) if rvars and rng.random() < 0.7
                 else literal(rng.randint(-1, n))
             )  # fmt: skip
+        if len(place) > 1 and self.diagonals.random() < 0.08:
+            first, second = sorted(self.diagonals.sample(range(len(place)), 2))
+            place[second] = place[first]
         return place, beside
 
     def scattered(self, scope: Scope, extent: int, stage: Stage | None = None) -> E:

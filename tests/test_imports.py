@@ -19,7 +19,7 @@ MAY_IMPORT = {
     "evaluator": {"dialects"},
     "lowering": {"analysis", "dialects", "targets"},
     "execution": {"analysis", "dialects", "lowering", "targets"},
-    "passes": {"analysis", "dialects", "execution", "lowering", "targets"},
+    "passes": {"analysis", "dialects", "evaluator", "execution", "lowering", "targets"},
     "runtime": {"analysis", "dialects", "evaluator", "execution", "lowering", "passes", "targets"},
     "frontend": {"dialects"},
     "tools": {"analysis", "dialects", "execution", "lowering", "passes", "runtime", "targets"},

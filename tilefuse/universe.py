@@ -72,6 +72,8 @@ UNIVERSE = Universe(
         "promote-memory": _pass("promote_memory", "PromoteMemory"),
         "raise-clamps": _pass("raise_clamps", "RaiseClamps"),
         "separate-kernels": _pass("separate_kernels", "SeparateKernels"),
+        "separate-steps": _pass("separate_steps", "SeparateSteps"),
+        "specialize-stages": _pass("specialize_stages", "SpecializeStages"),
         "tile": _pass("tile", "Tile"),
         "unroll-reductions": _pass("unroll_reductions", "UnrollReductions"),
         "validate-occupancy": _pass("validate_occupancy", "ValidateOccupancy"),

@@ -12,11 +12,12 @@ import math
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
-from tilefuse.analysis.index import GeneralIndex, Index
+from tilefuse.analysis.index import AnyIndex, GeneralIndex, Index
 from tilefuse.analysis.machine import Machine
 from tilefuse.analysis.model import Node, PipelineModel
 from tilefuse.analysis.regions import SMALL_DIMENSION, Region, alignment, fixed_span, own_spans, regions
 from tilefuse.dialects.img.attrs import Memory
+from tilefuse.execution.block_order import deep_dimensions, loaded_alike
 from tilefuse.execution.block_tile.features import BlockFeatures
 from tilefuse.execution.block_tile.placement import holds_planes, place_stages, shared_bytes
 from tilefuse.execution.candidate import Candidate, Placement
@@ -36,8 +37,9 @@ PHASE_COST = 40.0
 INDEX_COST = 1.5
 """Instructions of address arithmetic per load that the threads do not share."""
 GATHERED = 3.0
-"""Instructions of each lane for a read, on a CPU, that holds all its coordinates inside of what it reads in every tile
-(`GeneralIndex`): a vector's points do not lie side by side, then. Each takes the place of one of a whole vector."""
+"""Instructions of each lane for a read, on a CPU, whose points for a vector do not lie side by side: one that holds all
+its coordinates inside of what it reads in every tile (`GeneralIndex`), one at `x / 2`. Each takes the place of one of
+a whole vector."""
 
 
 def _tile_candidates(
@@ -116,9 +118,11 @@ class _BlockTiles:
     """Terms that schedules of one group as block tiles share, each computed once: several tile a picture alike, or
     give a thread the same points."""
 
-    def __init__(self, facts: GroupFacts):
+    def __init__(self, facts: GroupFacts, machine: Machine):
         self.model, self.members, self.output, self.follow = facts.model, facts.members, facts.output, facts.follow
         self.stored = self.model.stored(self.members)
+        output = facts.model.nodes[facts.output]
+        self._needed, self._bounds = (output.needed or ()) if machine.is_gpu else (), facts.bounds
         self._regions: dict[tuple[int, ...], dict[int, Region]] = {}
         self._places: dict[tuple[int, ...], dict[int, Placement]] = {}
         self._loads: dict[tuple[int, ...], float] = {}
@@ -166,7 +170,8 @@ class _BlockTiles:
     def loaded_bytes(self, tile: Sequence[int], tiles: int) -> float:
         """Bytes that one of `tiles` loads from memory; most of what it shares with its neighbours is in a cache.
 
-        So is what all tiles of a row, or all tiles, load alike of a function that is smaller than the picture.
+        So is what all tiles of a row, or all tiles, load alike of a function that is smaller than the picture, and what
+        tiles behind one another do, which are begun one after the other.
         """
         key = tuple(tile)
         if key not in self._loads:
@@ -177,13 +182,18 @@ class _BlockTiles:
                     if p not in inside:
                         _note_load(self.model, loaded, id, p, region[id], key)
             bytes = 0.0
+            deep = deep_dimensions(self._bounds, tile)
+            behind = math.prod(-(-self._needed[d] // tile[d]) for d in deep) if self._needed else 1
+            alike = loaded_alike(self.model, self.follow, deep) if behind > 1 else ()
             for p, spans in loaded.items():
                 fresh = math.prod(max(1.0, s[1]) for s in spans)
-                touched = math.prod(max(1, s[0]) for s in spans)
+                touched = float(math.prod(max(1, s[0]) for s in spans))
                 if (needed := self.model.nodes[p].needed) is not None and tiles * fresh > READ_AGAIN * math.prod(
                     needed
                 ):
                     fresh = math.prod(needed) / tiles
+                if p in alike:
+                    fresh, touched = fresh / behind, touched / behind
                 bytes += (fresh + (touched - fresh) * OVERLAP_MISS) * self.model.nodes[p].bytes
             self._loads[key] = bytes
         return self._loads[key]
@@ -212,8 +222,9 @@ def _candidate(
         registers += math.prod(micro) * of.model.nodes[of.output].bytes / 4 * 2
         resident = _resident_threads(machine, math.prod(threads), blocks, shared, registers)
         found = BlockFeatures(
-            blocks=blocks, bytes=bytes, instructions=instructions, resident_threads=resident, one_by_one=piece == 1
-        )
+            blocks=blocks, bytes=bytes, instructions=instructions, resident_threads=resident, one_by_one=piece == 1,
+            written_out=instructions / math.prod(threads),
+        )  # fmt: skip
     else:
         # a tile that is wider than the picture reaches beyond it
         inner = math.prod(max(0, -(-n // t) - 2) / -(-n // t) for n, t in zip(box, tile, strict=True) if n != t)
@@ -280,8 +291,12 @@ def _of_tile(
 
 
 def _gathers(node: Node) -> int:
-    """Reads of a stage that go to each lane's own place."""
-    return sum(any(isinstance(i, GeneralIndex) for i in access.indices) for access in node.accesses)
+    """Reads of a stage that go to each lane's own place, or to that of its neighbour: at `x / 2`."""
+    return sum(any(map(_is_gathered, access.indices)) for access in node.accesses)
+
+
+def _is_gathered(index: AnyIndex) -> bool:
+    return isinstance(index, GeneralIndex) or (isinstance(index, Index) and index.var == 0 and index.den != 1)
 
 
 def _note_load(
@@ -340,7 +355,7 @@ def block_candidates(facts: GroupFacts, machine: Machine, thorough: bool) -> Ite
         return
     model, output = facts.model, facts.output
     align = alignment(facts.follow, facts.rank)
-    tiles = _BlockTiles(facts)
+    tiles = _BlockTiles(facts, machine)
     bytes = model.nodes[output].bytes
     for tile, threads, vector in _tile_candidates(machine, facts.box, facts.bounds, bytes, thorough):
         tile, threads, vector = _whole_where_fixed(model, output, tile, threads, vector)

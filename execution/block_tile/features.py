@@ -35,6 +35,8 @@ class BlockFeatures(Features):
     """Of a multiprocessor."""
     one_by_one: bool = False
     """Whether threads move one point at a time."""
+    written_out: float = 0.0
+    """Instructions of a thread: straight-line code, on a GPU."""
     at_border: float = 0.0
     """Share of the tiles that lie at the edges of the picture; on a CPU."""
 
@@ -45,6 +47,8 @@ class BlockFeatures(Features):
             slow = max(1.0, RESIDENT_THREADS / max(self.resident_threads, 1)) ** 0.5
             memory = memory * (BLOCK_MEMORY if self.one_by_one else 1.0) * slow
             compute = compute * ISSUE_OVERHEAD * slow
+            limit = machine.calibration.code_limit
+            compute *= 1.0 + machine.calibration.code_penalty * max(0.0, self.written_out / limit - 1.0)
         else:
             compute *= 1.0 + CPU_BORDER * self.at_border
         if self.blocks < machine.cores:

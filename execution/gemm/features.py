@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
@@ -10,10 +11,12 @@ from itertools import product
 from xdsl.dialects import arith
 from xdsl.ir import Operation, SSAValue
 
-from tilefuse.analysis.access import behind_boundaries, reads
+from tilefuse.analysis.access import behind_boundaries, coordinates, indices_of
+from tilefuse.analysis.index import GeneralIndex
 from tilefuse.analysis.instructions import instruction_cost
 from tilefuse.analysis.machine import Machine
 from tilefuse.dialects.img.ops import ReadOp, UpdateOp, WriteOp
+from tilefuse.dialects.img.types import FuncType, element_bytes
 from tilefuse.execution.facts import GroupFacts, nominal_box
 from tilefuse.execution.features import Features
 from tilefuse.execution.gemm.attribute import GemmSchedule
@@ -28,6 +31,14 @@ SCHEDULERS = 4
 CACHE_READS_PER_INSTRUCTION = 0.5
 """Reads of the L1 cache by a warp in the time of one of its instructions on all schedulers."""
 
+RESIDENT_THREADS = 2048
+"""Threads of a multiprocessor that hide how long loads take which registers wait for."""
+NOT_HIDDEN = 0.15
+"""Share of memory, caches and arithmetic that does not hide behind the longest of them."""
+KEPT_BYTES = 16 << 20
+"""Of a function that the L2 cache keeps from one layer of tiles to the next."""
+SECTOR = 32
+"""Bytes that are loaded from the L2 cache at once."""
 L2_RATIO = 1.3
 """Bytes from the L2 cache in the time of one from main memory."""
 COPY = 5.0
@@ -93,6 +104,40 @@ def _places(op: ReadOp, along: dict[SSAValue, int], depends: dict[SSAValue, froz
         of = dict(zip(ordered, offsets, strict=True))
         places.add(tuple(x.eval([of.get(v, 0) for v in op.indices], []) for x in op.map.data.results))
     return len(places)
+
+
+def around(update: UpdateOp, points: tuple[int, ...]) -> float:
+    """Count the bytes that a thread loads at places around its points, for one step: in windows, or where data say.
+
+    Of a place that data decide a whole sector is loaded.
+    """
+    along: dict[SSAValue, int] = {c: n for c, n in zip(update.pure, points, strict=True) if n > 1}
+    depends: dict[SSAValue, frozenset[SSAValue]] = {c: frozenset([c]) for c in along}
+    of, bytes = coordinates(update), 0.0
+    for op in update.body.block.ops:
+        on = frozenset[SSAValue]().union(*(depends.get(v, frozenset()) for v in op.operands))
+        depends |= dict.fromkeys(op.results, on)
+        if not isinstance(op, ReadOp) or op.source in update.currents:
+            continue
+        indices = indices_of(op, of)
+        if any(isinstance(i, GeneralIndex) for i in indices) and isinstance(op.source.type, FuncType):
+            computed = any(isinstance(i, GeneralIndex) and i.data_dependent for i in indices)
+            bytes += _places(op, along, depends) * (SECTOR if computed else element_bytes(op.source.type.element))
+    return bytes
+
+
+def streams(update: UpdateOp) -> bool:
+    """Whether each step reads something of its own for each point of a picture: memory gives it at every step."""
+    coordinates_of, steps = set(update.pure[:2]), {d.coordinate for d in update.domain}
+    return any(
+        isinstance(op, ReadOp) and (coordinates_of | steps) <= set(op.indices) and _stand_alone(op)
+        for op in update.body.block.ops
+    )
+
+
+def _stand_alone(op: ReadOp) -> bool:
+    """Whether each index of a read is of one value at most."""
+    return all(len(set(x.used_dims())) <= 1 for x in op.map.data.results)
 
 
 def staged_loads(update: UpdateOp, schedule: GemmSchedule) -> float:
@@ -194,6 +239,9 @@ class GemmFeatures(Features):
     """Of a thread, about."""
     parallel: float
     """Operations of a thread that wait for none of each other."""
+    around: float
+    """Bytes of a thread from the L2 cache for one step, at places around its points; 0 where memory gives it nothing
+    new at each step, and waiting for that is no matter."""
     spread: int
     """The last dimension along which a thread has several points: the further, the less of a line do these share."""
 
@@ -214,7 +262,12 @@ class GemmFeatures(Features):
             share = (rounds - 1) if now == resident and rounds > 1 and time == 0.0 else 1
             time += share * self._wave(machine, now)
             left -= share * now
-        return max(memory, time * SPREAD ** (self.spread - 1)) + machine.launch_us
+        if not self.around:
+            return max(memory, time * SPREAD ** (self.spread - 1)) + machine.launch_us
+        loaded = self.around * self.steps * self.threads * self.blocks / (L2_RATIO * machine.bytes_per_us)
+        waiting: float = max(1.0, RESIDENT_THREADS / (resident * self.threads)) ** 0.5
+        parts: tuple[float, ...] = (memory * waiting, loaded * waiting, time * SPREAD ** (self.spread - 1))
+        return max(parts) + NOT_HIDDEN * (sum(parts) - max(parts)) + machine.launch_us
 
     def _wave(self, machine: Machine, blocks: int) -> float:
         """Microseconds of so many blocks on a multiprocessor at once."""
@@ -225,9 +278,26 @@ class GemmFeatures(Features):
         return self.steps * issue / (rate * busy)
 
 
-def operand_bytes(facts: GroupFacts) -> float:
-    """Bytes of all functions that are read, once each."""
-    bases = {behind_boundaries(r.source)[0] for r in reads(facts.update.update)}
-    nodes = facts.model.nodes
-    found = {facts.model.node_of[b] for b in bases if b in facts.model.node_of}
-    return float(sum(math.prod(nominal_box(facts.model, id, facts.extent)) * nodes[id].bytes for id in found))
+def operand_bytes(facts: GroupFacts, tile: Sequence[int] = ()) -> float:
+    """Bytes of all functions that are read, once each.
+
+    With the `tile` of a block: large ones once for each of the tiles that lie behind one another and read the same of
+    them, in the dimensions from the third on. No cache keeps them for so long.
+    """
+    update, nodes, pure = facts.update.update, facts.model.nodes, facts.update_work.pure
+    depends: dict[SSAValue, frozenset[SSAValue]] = {c: frozenset([c]) for c in update.pure}
+    times: dict[int, int] = {}
+    for op in update.body.block.ops:
+        on = frozenset[SSAValue]().union(*(depends.get(v, frozenset()) for v in op.operands))
+        depends |= dict.fromkeys(op.results, on)
+        base = facts.model.node_of.get(behind_boundaries(op.source)[0]) if isinstance(op, ReadOp) else None
+        if base is not None:
+            behind = [d for d in range(2, len(tile)) if update.pure[d] not in on]
+            again = math.prod(-(-pure[d] // tile[d]) for d in behind)
+            times[base] = max(times.get(base, 1), again)
+    found = 0.0
+    for id, again in times.items():
+        box = nominal_box(facts.model, id, facts.extent)
+        bytes = float(math.prod((nodes[id].needed or box) if tile else box) * nodes[id].bytes)
+        found += bytes * (again if bytes > KEPT_BYTES else 1)
+    return found

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 WARPS = (1, 2, 4, 8)
 ALONG_X = (1, 2, 4, 8)
 ALONG_OTHERS = (1, 2, 4, 5, 8, 10)
+ROWS_SHARE = 8
+"""Rows of a block up to which they load together what each reads around its own."""
 WRITTEN_OUT = 256
 """Points times steps that are written out, at most."""
 LEAST_SLICE = 4
@@ -71,12 +73,12 @@ class Gemm(ExecutionModel):
             return
         for d, along_x, along_d in product(others, ALONG_X, ALONG_OTHERS if rank > 1 else (1,)):
             unroll = max(1, min(8, WRITTEN_OUT // (along_x * along_d)))
-            for warps in WARPS if rank > 1 else (1,):
+            for warps, beside in product(WARPS if rank > 1 else (1,), dict.fromkeys((d if d < 3 else 1, 1))):
                 threads, points = [1] * rank, [1] * rank
                 threads[0], points[0] = (32 if rank > 1 else 128), along_x
                 if rank > 1:
-                    # threads lie in the first three dimensions
-                    threads[d if d < 3 else 1], points[d] = warps, along_d
+                    # threads lie in the first three dimensions, and rows of them share what they read around them
+                    threads[beside], points[d] = warps, along_d
                 yield self._candidate(facts, machine, tuple(threads), tuple(points), unroll)
         yield from staged_candidates(facts, machine)
 
@@ -96,7 +98,7 @@ class Gemm(ExecutionModel):
     ) -> Candidate:
         from tilefuse.execution.features import predict
         from tilefuse.execution.gemm.candidate import GemmCandidate
-        from tilefuse.execution.gemm.features import GemmFeatures, operand_bytes, shared
+        from tilefuse.execution.gemm.features import GemmFeatures, around, operand_bytes, shared, streams
 
         work, update = facts.update_work, facts.update.update
         steps = work.domain[0] if work.domain else 1
@@ -106,11 +108,14 @@ class Gemm(ExecutionModel):
         tile = tuple(t * p for t, p in zip(threads, points, strict=True))
         size = facts.model.nodes[facts.output].bytes
         count = math.prod(points)
+        beside = around(update, points) if streams(update) else 0.0
+        operands = operand_bytes(facts, tile) if beside else operand_bytes(facts)
         features = GemmFeatures(
             blocks=math.prod(-(-n // t) for n, t in zip(work.pure, tile, strict=True)),
-            bytes=pure * size * 2.0 + operand_bytes(facts), instructions=each.operations, reads=each.reads,
+            bytes=pure * size * 2.0 + operands, instructions=each.operations, reads=each.reads,
             steps=work.steps, threads=math.prod(threads), registers=min(255, 24 + 2 * each.reads + count),
-            parallel=count, spread=max([1, *(d for d, p in enumerate(points) if p > 1)]),
+            parallel=count, around=beside / min(ROWS_SHARE, math.prod(tile[1:2])),
+            spread=max([1, *(d for d, p in enumerate(points) if p > 1)]),
         )  # fmt: skip
         schedule = GemmSchedule(threads=threads, points=points, unroll=unroll)
         return GemmCandidate(

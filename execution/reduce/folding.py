@@ -22,6 +22,8 @@ from tilefuse.lowering.emit import PRIVATE, Emitter, Num
 RANK = i64
 """Of the place of a point in the order of the domain."""
 _LAST = (1 << 63) - 1
+_NONE = -1
+"""Less than the place of any point."""
 
 Values = Sequence[SSAValue]
 
@@ -121,15 +123,16 @@ class Combined(Fold):
 
 
 class Best(Fold):
-    """The values of the first best point.
+    """The values of the first best point, or of the last one.
 
     `ranked`: with its place in the order of the domain, which decides between equals; not for one who meets all
-    points in that order.
+    points in that order, and looks for the first.
     """
 
     def __init__(self, e: Emitter, op: UpdateOp, found: FirstBest, ranked: bool):
         super().__init__(e)
         self.functions, self.better, self.has_rank = found.functions, found.better, ranked
+        self.last = found.last
         types = [op.olds[n].type for n in found.functions]
         storages = [type.storage for type in types if isinstance(type, FuncType)]
         self.types = (*storages, *([RANK] if ranked else []))
@@ -144,15 +147,15 @@ class Best(Fold):
         assert worst is not None
         values[self.key] = self._constant(self.types[self.key], worst)
         if self.has_rank:
-            values[-1] = self._constant(RANK, _LAST)
+            values[-1] = self._constant(RANK, _NONE if self.last else _LAST)
         return values
 
     def join(self, a: Values, b: Values) -> list[SSAValue]:
         better = self._is_better(b[self.key], a[self.key])
         if self.has_rank:
             equal = self._compare("eq", b[self.key], a[self.key])
-            earlier = self.e.op(arith.CmpiOp(b[-1], a[-1], "slt"))
-            better = self.e.op(arith.OrIOp(better, self.e.op(arith.AndIOp(equal, earlier))))
+            wins = self.e.op(arith.CmpiOp(b[-1], a[-1], "sgt" if self.last else "slt"))
+            better = self.e.op(arith.OrIOp(better, self.e.op(arith.AndIOp(equal, wins))))
         return self._select(better, b, a)
 
     def take(self, load: Callable[[], Values], terms: Values, predicate: SSAValue | None) -> list[SSAValue]:
@@ -161,11 +164,19 @@ class Best(Fold):
 
     def replaces(self, so_far: Values, terms: Values, predicate: SSAValue | None) -> SSAValue:
         """Whether the terms of the next point take the place of what is there so far."""
-        better = self._is_better(terms[self.key], so_far[self.key])
+        better = self._replaces(terms[self.key], so_far[self.key])
         return better if predicate is None else self.e.op(arith.AndIOp(predicate, better))
 
     def onto(self, old: Values, total: Values) -> list[SSAValue]:
-        return self._select(self._is_better(total[self.key], old[self.key]), total[: len(old)], old)
+        better = self._replaces(total[self.key], old[self.key])
+        if self.last:  # no point at all is not as good as one
+            is_there = self.e.op(arith.CmpiOp(total[-1], self._constant(RANK, 0), "sge"))
+            better = self.e.op(arith.AndIOp(better, is_there))
+        return self._select(better, total[: len(old)], old)
+
+    def _replaces(self, a: SSAValue, b: SSAValue) -> SSAValue:
+        """Whether a later `a` takes the place of `b`."""
+        return self._compare(f"{self.better[0]}e" if self.last else self.better, a, b)
 
     def _is_better(self, a: SSAValue, b: SSAValue) -> SSAValue:
         return self._compare(self.better, a, b)
@@ -185,7 +196,7 @@ def folds_of(e: Emitter, op: UpdateOp, schedule: ReduceSchedule) -> list[Fold]:
     best = first_best(op)
     together = best.functions if best is not None else ()
     folds: list[Fold] = [Combined(e, op, n) for n in range(len(op.olds)) if n not in together]
-    return folds if best is None else [*folds, Best(e, op, best, _is_ranked(schedule))]
+    return folds if best is None else [*folds, Best(e, op, best, _is_ranked(best, schedule))]
 
 
 def carried_types(op: UpdateOp, schedule: ReduceSchedule) -> list[Attribute]:
@@ -194,12 +205,12 @@ def carried_types(op: UpdateOp, schedule: ReduceSchedule) -> list[Attribute]:
     together = best.functions if best is not None else ()
     numbers = (*(n for n in range(len(op.olds)) if n not in together), *together)
     types = [type.storage for n in numbers if isinstance(type := op.olds[n].type, FuncType)]
-    return [*types, RANK] if best is not None and _is_ranked(schedule) else types
+    return [*types, RANK] if best is not None and _is_ranked(best, schedule) else types
 
 
-def _is_ranked(schedule: ReduceSchedule) -> bool:
-    """Whether points of the domain meet in another order than its own."""
-    return not schedule.across or schedule.team * schedule.split > 1
+def _is_ranked(best: FirstBest, schedule: ReduceSchedule) -> bool:
+    """Whether points of the domain meet in another order than its own; of the last best also whether there is one."""
+    return best.last or not schedule.across or schedule.team * schedule.split > 1
 
 
 class Accumulators:

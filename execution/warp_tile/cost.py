@@ -54,7 +54,7 @@ REGISTER_LIMIT = 190
 
 SCARCE_REGISTERS = 0.92
 """Share of the registers that a schedule's blocks leave, from which the compiler mostly takes more by itself."""
-SLOW_TO_COMPILE = math.inf
+SLOW_TO_COMPILE = 1600
 """Instructions per lane from which compiling a kernel in vain takes longer than the better code is worth. (Pairs of
 points take fewer registers than estimated. What asks ahead is short of time, not of registers.)"""
 

@@ -10,6 +10,7 @@ from emulated_cuda import emulate
 import tilefuse as hl
 from tilefuse.passes.pipeline import standard_passes
 from tilefuse.passes.tile import Tile
+from tilefuse.passes.unroll_reductions import UnrollReductions
 
 x, y, k = hl.vars("x y k")
 RNG = np.random.default_rng(11)
@@ -25,9 +26,8 @@ def compiled(request, monkeypatch, tmp_path):
         if request.param == "gpu":
             emulate(monkeypatch, tmp_path)
         by = options.pop("tile", {"shape": "reduce"})
-        passes = [
-            Tile(target, extent=extent, **by) if p.name == "tile" else p for p in standard_passes(target, extent=extent)
-        ]
+        others = {"tile": Tile(target, extent=extent, **by), "unroll-reductions": UnrollReductions(0, 0)}
+        passes = [others.get(p.name, p) for p in standard_passes(target, extent=extent)]
         return hl.Pipeline(funcs).compile("cpu", passes=passes, **options)
 
     return make
@@ -218,16 +218,39 @@ def first_bests():
     return [every, rows, columns, mixed]
 
 
+def last_bests():
+    """Of all, rows and columns, where there may be no point at all, and what stands there is as bad as can be."""
+    p, every, rows = BYTES, hl.Func("every"), hl.Func("rows")
+    r, across = hl.RDom(p), hl.RDom([(0, p.width())])
+    r.where(p[r.x, r.y] % 4 == 2)
+    across.where(p[across.x, y] > 1)
+    every[()] = hl.Tuple(hl.i32(-1), hl.u8(0))
+    old, v = every[()], p[r.x, r.y]
+    every[()] = hl.Tuple(hl.select(v >= old[1], r.x + 1000 * r.y, old[0]), hl.select(v >= old[1], v, old[1]))
+    rows[y] = hl.Tuple(hl.i32(-1), hl.i32(2**31 - 1))
+    kept, w = rows[y], hl.i32(p[across.x, y])
+    rows[y] = hl.Tuple(hl.select(kept[1] < w, kept[0], across.x), hl.select(kept[1] < w, kept[1], w))
+    columns, down = hl.Func("columns"), hl.RDom([(0, p.height())])
+    down.where(p[x, down.x] != 0)
+    columns[x] = hl.Tuple(hl.u8(255), hl.i32(7))
+    most, u = columns[x], p[x, down.x] - 2
+    columns[x] = hl.Tuple(hl.select(u <= most[0], u, most[0]), hl.select(u <= most[0], down.x, most[1]))
+    return [every, rows, columns]
+
+
 @pytest.mark.sweep
-@pytest.mark.parametrize("extent", [(70, 9), (600, 40)])
-def test_the_first_best(compiled, extent):
+@pytest.mark.parametrize(
+    ("bests", "extent"), [(first_bests, (70, 9)), (first_bests, (600, 40)), (last_bests, (600, 40))]
+)
+def test_the_first_or_last_best(compiled, bests, extent):
     """Of equal values the first in the order of the domain, whichever lanes, warps and blocks find them."""
-    funcs = first_bests()
+    funcs = bests()
     program = compiled(funcs, extent)
     assert all("schedule.reduce" in s for s in schedules(program))
+    names = {f.name() for f in funcs} & {"rows", "columns"}
     for high, shape in ((256, (9, 70)), (3, (9, 70)), (1, (40, 300)), (2, (1, 5))):
         photo = RNG.integers(0, high, shape, dtype=np.uint8)
-        sizes = {f"{f}.{i}": (n,) for f, n in (("rows", shape[0]), ("columns", shape[1])) for i in range(2)}
+        sizes = {f"{f}.{i}": (shape[f == "columns"],) for f in names for i in range(2)}
         check(program, funcs, photo, sizes=sizes)
 
 
@@ -235,12 +258,17 @@ def test_the_first_best_of_special_floats(compiled):
     """NaN is never better, nor beaten where it stands first; zeros of both signs are equal."""
     p = FLOATS
     r = hl.RDom([(0, p.width())])
-    low, from_nan = hl.Func("low"), hl.Func("from_nan")
+    low, from_nan, latest = hl.Func("low"), hl.Func("from_nan"), hl.Func("latest")
+    latest[y] = hl.Tuple(hl.i32(-1), hl.f32(float("inf")))
+    last = latest[y]
+    latest[y] = hl.Tuple(
+        hl.select(p[r.x, y] <= last[1], r.x, last[0]), hl.select(p[r.x, y] <= last[1], p[r.x, y], last[1])
+    )
     low[y] = hl.Tuple(*hl.argmin(r, p[r.x, y]))
     from_nan[y] = hl.Tuple(hl.i32(-1), hl.f32(float("nan")))
     old = from_nan[y]
     from_nan[y] = hl.Tuple(hl.select(p[r.x, y] > old[1], r.x, old[0]), hl.select(p[r.x, y] > old[1], p[r.x, y], old[1]))
-    funcs = [low, from_nan]
+    funcs = [low, from_nan, latest]
     program = compiled(funcs)
     photo = np.full((5, 70), np.inf, np.float32)
     photo[1], photo[2, 3], photo[3, 40:], photo[3, 50] = np.nan, -np.inf, 0.0, -0.0

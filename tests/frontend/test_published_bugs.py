@@ -120,6 +120,23 @@ def sum_and_quotient_over_a_mirror(hl, inputs, params):
     return {"out": out}
 
 
+def one_point(hl, inputs, params):
+    """halide/Halide#8246: the sum of the first points of two rows is all that there is."""
+    out = hl.Func("out")
+    out[hl.Var("x")] = inputs["a"][0] + inputs["b"][0]
+    out.compute_root()
+    return {"out": out}
+
+
+def written_where_a_permutation_says(hl, inputs, params):
+    """halide/Halide#8278: what is left open at first is written at the transposed place, split by quotient and rest."""
+    a, out, r = inputs["a"], hl.Func("out"), hl.RDom([(0, 13), (0, 24)])
+    out[hl.Var("x")] = hl.undef(hl.Float(32))
+    out[r.x + 13 * (r.y % 6) + 78 * (r.y / 6)] = hl.max(a[r.y % 6 + 6 * r.x + 78 * (r.y / 6)], hl.f32(0))
+    out.compute_root()
+    return {"out": out}
+
+
 PICTURE = (Input("im", "u8", (45, 21), 0, 255),)
 CASES = [
     Case(picture_and_its_histogram, PICTURE, (), (Output("hist", (0,), (32,)), Output("doubled", (0, 0), (45, 21)))),
@@ -129,6 +146,8 @@ CASES = [
     Case(histogram_of_a_row, (Input("bytes", "u8", (3000,), 0, 255),), (), (Output("hist", (0,), (256,)),)),
     Case(updated_where_tiles_overlap, PICTURE, (), (Output("g", (0, 0), (45, 21)),)),
     Case(sum_and_quotient_over_a_mirror, PICTURE, (), (Output("out", (0, 0), (45, 21)),)),
+    Case(one_point, (Input("a", "f32", (1,), -1, 1), Input("b", "f32", (1,), -1, 1)), (), (Output("out", (0,), (1,)),)),
+    Case(written_where_a_permutation_says, (Input("a", "f32", (312,), -1, 1),), (), (Output("out", (0,), (312,)),)),
 ]
 of_all = pytest.mark.parametrize("case", CASES, ids=lambda c: c.define.__name__)
 

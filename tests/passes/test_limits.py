@@ -12,6 +12,7 @@ from tilefuse.execution.warp_tile.roll_stages import RollStages
 from tilefuse.passes.inline_stages import InlineStages
 from tilefuse.passes.pipeline import lower, run_passes, standard_passes
 from tilefuse.passes.separate_kernels import SeparateKernels
+from tilefuse.passes.separate_steps import SeparateSteps
 from tilefuse.passes.tile import Tile
 from tilefuse.passes.unroll_reductions import UnrollReductions
 from tilefuse.passes.validate_occupancy import ValidateOccupancy
@@ -97,6 +98,7 @@ def test_what_a_cpu_does_in_loops_is_not_written_out():
         (RollStages(steps=0), "roll-stages: steps is 0; give 1 or more"),
         (RollStages(instructions=-5), "roll-stages: instructions is -5; give 0 or more"),
         (SeparateKernels(least=-1), "separate-kernels: least is -1; give 0 or more"),
+        (SeparateSteps(most=-1), "separate-steps: most is -1; give 0 or more"),
         (UnrollReductions(most=-1), "unroll-reductions: most is -1; give 0 or more"),
         (InlineStages(cheap=float("nan")), "inline-stages: cheap is nan; give 0 or more"),
         (InlineStages(reads=-2), "inline-stages: reads is -2; give 0 or more"),

@@ -65,5 +65,15 @@ def test_first_dimension_is_innermost_and_what_the_point_decides_is_a_number():
 
 def test_over_many_points_stays_an_update():
     p, r = hl.ImageParam(hl.Float(32), 2, "p"), hl.RDom([(0, 40)])
-    assert "img.update" in written_out(hl.sum(p[x + r, y]), most_inline=119)
-    assert "img.update" not in written_out(hl.sum(p[x + r, y]), most_inline=120)
+    assert "img.update" in written_out(hl.sum(p[x + r, y]), most_stencil=119)
+    assert "img.update" not in written_out(hl.sum(p[x + r, y]), most_stencil=120)
+
+
+@pytest.mark.parametrize("by_number", [False, True])
+def test_a_window_is_written_out_and_a_sum_over_a_table_is_not(by_number):
+    p, weights, f = hl.ImageParam(hl.Float(32), 2, "p"), hl.ImageParam(hl.Float(32), 2, "weights"), hl.Func("f")
+    r = hl.RDom([(-2, 5), (-2, 5)])
+    f[x, y] = hl.f32(0)
+    f[x, y] += p[x + r.x, y + r.y] * (hl.f32(r.x) if by_number else weights[r.x + 2, r.y + 2])
+    module = run_passes(hl.Pipeline(f).to_module(), [UnrollReductions(windows=True)])
+    assert ("img.update" in str(module)) is not by_number

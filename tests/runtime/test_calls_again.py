@@ -90,6 +90,5 @@ def test_without_arrays_the_device_is_of_the_key(monkeypatch):
     real = Program._make_prepared
     monkeypatch.setattr(Program, "_make_prepared", lambda self, *of: asked.append(of[-1]) or real(self, *of[:-1], CPU))
     for number in (0, 1, 0, 1):
-        monkeypatch.setattr(Program, "_device", lambda self, views, number=number: ("cuda", number))
-        program._prepare([], {}, ({"f": (3, 2)}, {"f": (0, 0)}), {}, program._device([]))
+        program._prepare([], {}, ({"f": (3, 2)}, {"f": (0, 0)}), {}, ("cuda", number))
     assert asked == [("cuda", 0), ("cuda", 1)]

@@ -249,3 +249,16 @@ def test_the_pass_without_a_compiler_is_an_error_at_the_pipeline(monkeypatch):
     monkeypatch.setattr(nvrtc, "_library", missing)
     with pytest.raises(PipelineError, match=r"fit-registers: target 'cuda': NVRTC.*pip install nvidia-cuda-nvrtc"):
         fitted()
+
+
+@pytest.mark.parametrize(("stages", "held"), [(3, False), (4, True)])
+def test_long_kernels_whose_registers_are_scarce_are_held_from_the_start(stages, held):
+    """Sums of 7 x 7 floats: three of them ask for lines ahead of time, and are left to the compiler."""
+    x, y = hl.Var("x"), hl.Var("y")
+    func = hl.BoundaryConditions.repeat_edge(hl.ImageParam(hl.Float(32), 2, "image"))
+    for i in range(stages):
+        func, before = hl.Func(f"stage_{i}"), func
+        func[x, y] = sum((before[x + dx, y + dy] * (dx * 7 + dy) for dx in range(-3, 4) for dy in range(-3, 4)), 1)
+    module = run_passes(hl.Pipeline(func).to_module(), standard_passes("h200", algorithm="all"))
+    (group,) = groups_of(find_pipeline(module))
+    assert ("register_bounded" in group.attributes) == held

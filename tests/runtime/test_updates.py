@@ -161,28 +161,6 @@ def test_params_change_from_call_to_call(compile, monkeypatch):
     np.testing.assert_array_equal(program(sizes=(8,), n=3, first=2), [1, 1, 2, 3, 4, 1, 1, 1])
 
 
-def test_error_diffusion(compile):
-    """Floyd and Steinberg's: each point depends on four before it, and nothing is pure."""
-    p, g, out = photo(), hl.Func("g"), hl.Func("out")
-    height, width = 24, 40
-    dark = hl.BoundaryConditions.constant_exterior(p, hl.u8(0))
-    r = hl.RDom([(0, width), (0, height)])
-    g[x, y] = (hl.i32(dark[x, y]), 0)
-    error = (g[r.x - 1, r.y][1] * 7 + g[r.x + 1, r.y - 1][1] * 3 + g[r.x, r.y - 1][1] * 5 + g[r.x - 1, r.y - 1][1]) / 16
-    value = g[r.x, r.y][0] + error
-    dot = hl.select(value > 127, 255, 0)
-    g[r.x, r.y] = (dot, value - dot)
-    out[x, y] = hl.u8(g[x, y][0])
-    part = PHOTO[:height, :width]
-    errors, dots = np.zeros((height + 1, width + 2), int), np.zeros((height, width), np.uint8)
-    for j, i in np.ndindex(height, width):
-        spread = errors[j + 1, i] * 7 + errors[j, i + 2] * 3 + errors[j, i + 1] * 5 + errors[j, i]
-        value = int(part[j, i]) + spread // 16
-        dots[j, i] = 255 if value > 127 else 0
-        errors[j + 1, i + 1] = value - int(dots[j, i])
-    np.testing.assert_array_equal(compile(out)(part, sizes=(width, height)), dots)
-
-
 def test_a_grid_of_sums(compile):
     """The splat of a bilateral grid: two sums at once, at a place that data decide."""
     p, g, z = photo(), hl.Func("g"), hl.Var("z")

@@ -1,0 +1,253 @@
+"""`separate-steps`: a recurrence over few steps, each of which gives a slice of a function, is a stage per step.
+
+    %g = img.update "f" (%x) over (%y in [%lo, %n], %t in [%one, %three]) of (%c = %f : !img.func<3xf32>) {
+      %a = img.read %c[%x, %y, %t - 1]
+      %b = img.read %c[%x, %y + 4, %t - 1]
+      %m = arith.maxnumf %a, %b : f32
+      img.write %m at [%x, %y, %t]
+    }
+    =>
+    %f_1 = img.stage "f_1" (%x, %y) -> f32 {     // slice 1; f_2 and f_3 read the one before them
+      %old = img.read %f[%x, %y, 1]
+      %a = img.read %f[%x, %y, 0]
+      ...
+      %r = arith.select %is_in_domain, %m, %old : f32
+    }
+    %g = img.stage "f" (%x, %y, %t) -> f32 { ... of f_1, f_2, f_3 and %f, by %t }
+
+As an update its kernel takes the steps one after the other, and whatever else its domain has with them. Stages run at
+all points at once, and are fused and inlined as others are. The steps are the outermost dimension of the domain; each
+reads slices of earlier ones only, so within a step the order does not matter. Steps are computed beside the domain,
+too, where later ones read them: so all that the update reads is defined everywhere, by a boundary.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from xdsl.context import Context
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp
+from xdsl.ir import Block, Region, SSAValue
+from xdsl.ir.affine import AffineExpr, AffineMap
+from xdsl.passes import ModulePass
+
+from tilefuse.analysis.access import accesses
+from tilefuse.analysis.index import Index
+from tilefuse.analysis.updates import Axis, UpdateFacts
+from tilefuse.dialects.constants import integer_constant
+from tilefuse.dialects.img.attrs import BoundaryKind, BoxAttr
+from tilefuse.dialects.img.combiners import combined
+from tilefuse.dialects.img.ops import (
+    SET,
+    BoundaryOp,
+    PipelineOp,
+    ReadOp,
+    StageOp,
+    UpdateOp,
+    WriteOp,
+    YieldOp,
+    prints,
+)
+from tilefuse.dialects.img.types import FuncType
+from tilefuse.dialects.options import check_numbers
+from tilefuse.passes.constants import fold
+from tilefuse.passes.unrolled_body import UnrolledBody
+
+MOST = 8
+"""Steps; a function of more slices than that is no chain of kernels."""
+
+
+@dataclass(frozen=True)
+class SeparateSteps(ModulePass):
+    """Make a stage of each step of recurrences over few steps."""
+
+    name = "separate-steps"
+    most: int = MOST
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        check_numbers(self, most=0)
+        for pipeline in op.body.block.ops:
+            if isinstance(pipeline, PipelineOp):
+                for update in [u for u in pipeline.body.block.ops if isinstance(u, UpdateOp)]:
+                    steps = _steps(update)
+                    if steps is not None and len(steps) <= self.most:
+                        _Separation(update).replace(steps)
+
+
+def _steps(update: UpdateOp) -> range | None:
+    """The numbers of the steps; None for an update whose steps cannot be stages."""
+    positions = update.write_op.positions
+    if prints(update) or len(update.olds) != 1 or len(update.domain) < 2 or None in positions:
+        return None
+    outermost = update.domain[-1]
+    first, count = integer_constant(outermost.min), integer_constant(outermost.extent)
+    *within, along = UpdateFacts(update).domain_axes
+    # of those within a step each writes a place of its own, whatever it reads of earlier slices
+    others = {d.coordinate for d in update.domain[:-1]}
+    if first is None or count is None or along is not Axis.Scan or not others.issubset(positions):
+        return None
+    if len(within) != len(others) or not _reads_back(update) or not _is_defined_everywhere(update):
+        return None
+    return range(first, first + max(0, count))
+
+
+def _reads_back(update: UpdateOp) -> bool:
+    """Whether all that it reads of itself are slices of earlier steps."""
+    step = len(update.coordinates) - 1
+    slices = update.write_op.positions.index(update.coordinates[step])
+    own = [a.indices[slices] for a in accesses(update) if a.op.source in update.currents]
+    return bool(own) and all(
+        isinstance(i, Index) and i.var == step and (i.num, i.den) == (1, 1) and i.offset < 0 for i in own
+    )
+
+
+def _is_defined_everywhere(update: UpdateOp) -> bool:
+    """Whether every function behind it has a value at all points: inputs lie behind boundaries in all dimensions."""
+    todo = [*update.olds, *(a.op.source for a in accesses(update) if a.op.source not in update.currents)]
+    seen: set[SSAValue] = set()
+    while todo:
+        function = todo.pop()
+        if function in seen:
+            continue
+        seen.add(function)
+        match function.owner:
+            case BoundaryOp() as boundary:
+                assert isinstance(function.type, FuncType)
+                inside = boundary.kind.data is BoundaryKind.ConstantExterior
+                if inside or len(boundary.dimensions) < function.type.rank.data:
+                    return False
+            case StageOp() as stage:
+                todo += [a.op.source for a in accesses(stage)]
+            case _:
+                return False
+    return True
+
+
+class _Separation:
+    """The stages that take the place of an update."""
+
+    def __init__(self, update: UpdateOp):
+        self.update, self.old = update, update.olds[0]
+        self.step = update.domain[-1].coordinate
+        self.slices = update.write_op.positions.index(self.step)
+        """The dimension in which steps have their slices."""
+        self.made: dict[int, StageOp] = {}
+        """The stage of each step."""
+
+    def replace(self, steps: range) -> None:
+        """Put stages in the place of the update."""
+        update = self.update
+        for step in steps:
+            self.made[step] = self._stage(update.rank - 1, partial(self._of_step, step), step)
+        whole = self._stage(update.rank, self._of_all, None)
+        update.funcs[0].replace_all_uses_with(whole.funcs[0])
+        update.detach()
+        update.erase()
+
+    def _stage(self, rank: int, body: Callable[[Block], SSAValue], step: int | None) -> StageOp:
+        """Make a stage before the update: that of a step, or that of all."""
+        update = self.update
+        block = Block(arg_types=[IndexType()] * rank)
+        names = [p for d, p in enumerate(update.write_op.positions) if step is None or d != self.slices]
+        for argument, position in zip(block.args, names, strict=True):
+            assert position is not None
+            argument.name_hint = position.name_hint
+        block.add_op(YieldOp([body(block)]))
+        name, bounds = update.sym_name.data, update.bounds
+        if step is not None:
+            name = f"{name}_{step}"
+            if bounds is not None:
+                bounds = BoxAttr(tuple(b for d, b in enumerate(bounds.data) if d != self.slices))
+        assert isinstance(self.old.type, FuncType)
+        stage = StageOp(name, [self.old.type.element], Region(block), bounds)
+        stage.location = update.location
+        parent = update.parent_block()
+        assert parent is not None
+        parent.insert_op_before(stage, update)
+        fold(stage)
+        return stage
+
+    def _of_slice(self, block: Block, number: int, indices: Sequence[SSAValue], others: list[AffineExpr]) -> SSAValue:
+        """Read slice `number` as it stands after the steps so far; `others`: the indices in the other dimensions."""
+        source: SSAValue = self.made[number].funcs[0] if number in self.made else self.old
+        results = list(others)
+        if number not in self.made:
+            results.insert(self.slices, AffineExpr.constant(number))
+        read = ReadOp(source, indices, AffineMap(len(indices), 0, tuple(results)))
+        block.add_op(read)
+        return read.value
+
+    def _of_step(self, step: int, block: Block) -> SSAValue:
+        """A point of a slice: what the step writes there, or what stood there."""
+        update = self.update
+        args = list(block.args)
+        positions = [p for p in update.write_op.positions if p is not self.step]
+        place: dict[SSAValue, SSAValue] = {p: a for p, a in zip(positions, args, strict=True) if p is not None}
+        body = UnrolledBody(update, block, dict(place))
+        body.begin({self.step: step})
+        old = self._of_slice(block, step, args, [AffineExpr.dimension(d) for d in range(len(args))])
+        for op in update.body.block.ops:
+            if isinstance(op, WriteOp):
+                return self._inside(block, self._written(body, op, old), old, place)
+            if isinstance(op, ReadOp) and op.source in update.currents:
+                there = body.read(op)
+                results = list(there.map.data.results)
+                number = results.pop(self.slices).eval([0] * len(there.indices), [])
+                value = self._of_slice(block, number, list(there.indices), results)
+                value.name_hint = op.value.name_hint
+                body.set(op.value, value)
+                there.erase()
+                continue
+            body.append(op)
+        raise AssertionError("an update ends in img.write")
+
+    def _written(self, body: UnrolledBody, write: WriteOp, old: SSAValue) -> SSAValue:
+        """Value of a point once it has been written."""
+        value, way = body.get(write.values[0]), self.update.combiners[0]
+        if way != SET:
+            assert isinstance(self.old.type, FuncType)
+            joined = combined(way, self.old.type.element, old, value)
+            body.block.add_op(joined)
+            value = joined.results[0]
+        if write.predicate is not None:
+            chosen = arith.SelectOp(body.get(write.predicate), value, old)
+            body.block.add_op(chosen)
+            value = chosen.result
+        return value
+
+    def _inside(self, block: Block, value: SSAValue, old: SSAValue, values: dict[SSAValue, SSAValue]) -> SSAValue:
+        """`value` in the domain, `old` beside it."""
+        for axis in self.update.domain[:-1]:
+            place = values[axis.coordinate]
+            last = arith.AddiOp(axis.min, axis.extent)
+            reached, ended = arith.CmpiOp(place, axis.min, "sge"), arith.CmpiOp(place, last.result, "slt")
+            both = arith.AndIOp(reached.result, ended.result)
+            chosen = arith.SelectOp(both.result, value, old)
+            block.add_ops([last, reached, ended, both, chosen])
+            value = chosen.result
+        return value
+
+    def _of_all(self, block: Block) -> SSAValue:
+        """A point of the whole function, whichever slice it lies in."""
+        args = list(block.args)
+        read = ReadOp(self.old, args, AffineMap.identity(len(args)))
+        block.add_op(read)
+        value: SSAValue = read.value
+        others = [a for d, a in enumerate(args) if d != self.slices]
+        here = [AffineExpr.dimension(d) for d in range(len(others))]
+        for step in self.made:
+            is_here = arith.CmpiOp(args[self.slices], _constant(block, step), "eq")
+            block.add_op(is_here)
+            chosen = arith.SelectOp(is_here.result, self._of_slice(block, step, others, here), value)
+            block.add_op(chosen)
+            value = chosen.result
+        return value
+
+
+def _constant(block: Block, number: int) -> SSAValue:
+    op = arith.ConstantOp(IntegerAttr(number, IndexType()))
+    block.add_op(op)
+    return op.result

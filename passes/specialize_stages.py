@@ -1,0 +1,126 @@
+"""`specialize-stages`: a stage that is read at constants is computed there, and what follows from constants folded.
+
+    %h = img.stage "h" (%t) -> si32 { ... %t * %t + 1 ... }
+    ... %n = img.read %h[3]; %i = arith.index_cast %n : i32 to index; %v = img.read %f[%x, %i]
+    =>
+    ... %v = img.read %f[%x, 10]
+
+So are tables that are computed of nothing but their coordinates; functions of which so many slices are read that no
+thread could hold them, each at a constant: they would be stored whole; and functions that choose among others by
+a coordinate. What is left reads at constant distances, which tiles follow.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir.affine import AffineConstantExpr, AffineMap
+from xdsl.passes import ModulePass
+
+from tilefuse.analysis.access import ReadSite, read_sites
+from tilefuse.analysis.recomputation import may_be_inlined
+from tilefuse.dialects.constants import integer_constant
+from tilefuse.dialects.img.ops import PipelineOp, ReadOp, StageOp
+from tilefuse.passes.constants import constants_at, fold
+from tilefuse.passes.inline_stages import inline_at
+
+HELD = 8
+"""Slices of a function that a thread could hold."""
+CHOICES = 3
+"""Comparisons of a coordinate by which a function chooses among others."""
+MOST = 8000
+"""Operations that are written out for one stage, before they are folded."""
+
+
+@dataclass(frozen=True)
+class SpecializeStages(ModulePass):
+    """Compute stages at the constants at which they are read."""
+
+    name = "specialize-stages"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for pipeline in op.body.block.ops:
+            if isinstance(pipeline, PipelineOp):
+                _specialize(pipeline)
+
+
+def _specialize(pipeline: PipelineOp) -> None:
+    """Inline stages at constants until none is left: what is folded may show further ones."""
+    found = True
+    while found:
+        found = False
+        # consumers first: what they read may then be read at constants alone
+        for stage in reversed([s for s in pipeline.body.block.ops if isinstance(s, StageOp)]):
+            sites = read_sites(stage) if may_be_inlined(stage) else None
+            if not sites:
+                continue
+            if _look_up(stage, sites):
+                pass
+            elif _is_specialized(stage, sites):
+                for number, site in enumerate(sites):
+                    inline_at(stage, site, move=number == len(sites) - 1)
+            else:
+                continue
+            found = True
+            stage.detach()
+            stage.erase()
+            for reader in dict.fromkeys(reader for reader, _, _ in sites):
+                fold(reader)
+
+
+def _is_specialized(stage: StageOp, sites: list[ReadSite]) -> bool:
+    """Whether a stage is worth computing at all of `sites`."""
+    if len(sites) * len(stage.body.block.ops) > MOST or not all(_follows_reader(site) for site in sites):
+        return False
+    numbers = [
+        [expr.value if isinstance(expr, AffineConstantExpr) else None for expr in map.results] for _, map, _ in sites
+    ]
+    for dim, at in enumerate(zip(*numbers, strict=True)):
+        if None not in at and (len(set(at)) > HELD or _chooses_by(stage, dim)):
+            return True
+    return False
+
+
+def _follows_reader(site: ReadSite) -> bool:
+    """Whether a place that is read is another one at each point of the reader: nothing is computed several times."""
+    reader, map, indices = site
+    return {indices[d] for e in map.results for d in e.used_dims()}.issuperset(reader.body.block.args)
+
+
+def _look_up(stage: StageOp, sites: list[ReadSite]) -> bool:
+    """Put constants in the place of all reads of a table; False, and nothing done, if a stage is none.
+
+    A table is computed of its coordinates alone, in finite numbers, and read at constants.
+    """
+    if any(isinstance(op, ReadOp) for op in stage.body.block.ops) or any(indices for _, _, indices in sites):
+        return False
+    points = [_point(map) for _, map, _ in sites]
+    values = constants_at(stage, points) if stage.rank else None
+    if values is None:
+        return False
+    rows = dict(zip(points, values, strict=True))
+    for number, function in enumerate(stage.funcs):
+        for use in list(function.uses):
+            read = use.operation
+            assert isinstance(read, ReadOp)
+            constant = arith.ConstantOp(rows[_point(read.map.data)][number])
+            block = read.parent_block()
+            assert block is not None
+            block.insert_op_before(constant, read)
+            read.value.replace_all_uses_with(constant.result)
+            read.detach()
+            read.erase()
+    return True
+
+
+def _point(map: AffineMap) -> tuple[int, ...]:
+    return tuple(expr.eval([], []) for expr in map.results)
+
+
+def _chooses_by(stage: StageOp, dim: int) -> bool:
+    """Whether a stage compares a coordinate with constants, to choose among others."""
+    comparisons = [u.operation for u in stage.body.block.args[dim].uses if isinstance(u.operation, arith.CmpiOp)]
+    return sum(integer_constant(op.rhs) is not None for op in comparisons) >= CHOICES
