@@ -173,7 +173,7 @@ def is_staged(indices: Sequence[object]) -> bool:
 
 
 def is_windowed(indices: Sequence[object]) -> bool:
-    """The same, but with x and y times a number: points side by side read a box, of which they leave out nothing."""
+    """Whether an input is read like this, but with x and y times a number: points side by side read a box, of which they leave out nothing."""
     if len(indices) < 2:
         return False
     x, y, *rest = indices
@@ -187,7 +187,7 @@ def is_windowed(indices: Sequence[object]) -> bool:
 
 
 Way = tuple[tuple[int | None, int] | None, ...]
-"""How the reads of a function move with the reader's coordinates: (variable, times) of each index; None if between
+"""The movement of reads with the reader's coordinates: (variable, times) of each index; None if between
 constants. Reads of one way differ by constants."""
 
 

@@ -43,7 +43,7 @@ class _NoSizes:
     """Sizes of no call in particular."""
 
     def interval(self, op: InputOp, dim: int) -> tuple[int, int]:
-        """What is declared of a dimension of an input."""
+        """The declared extent of a dimension of an input."""
         if op.bounds is not None and (declared := op.bounds.data[dim]) is not None:
             return declared
         raise _OfACall

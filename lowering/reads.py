@@ -67,7 +67,7 @@ class TileContext:
     staged: dict[SSAValue, Resident] = field(default_factory=dict)
     """Inputs on chip, by the function as it is read, boundaries applied (see `is_staged`)."""
     windows: Mapping[tuple[SSAValue, Way], Resident] = field(default_factory=dict)
-    """The same of what a thread's points read, by the way of the read, too."""
+    """Inputs and stages on chip around a thread's points, by the way of the read, too."""
     masks: Mapping[SSAValue, Sequence[BoundaryOp]] = field(default_factory=dict)
     """Functions of the group whose values are replaced outside a box once, as they are computed (`shared_masks`)."""
     vectors_uniform: SSAValue | None = None

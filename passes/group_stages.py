@@ -38,7 +38,7 @@ MARGIN = 0.1
 """By how much of its own cost a group must be dearer for that."""
 
 ABOUT = 1.02
-"""What recomputes is taken if it costs about as much: it needs less memory, and stores of many planes are slower than
+"""Recomputation is taken if it costs about as much: it needs less memory, and stores of many planes are slower than
 the model thinks (local Laplacian on an H200: 337 us instead of 398, thought alike)."""
 
 MAX_GROUP = 16

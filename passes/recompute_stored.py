@@ -21,7 +21,7 @@ from tilefuse.dialects.img.ops import StageOp
 from tilefuse.passes.inline_stages import inline_at
 
 AGAIN = 1.5
-"""How many times its points a stage is computed for another kernel at most: what needs it at several places, and cannot
+"""Evaluations of a stage for other kernels over its points, at most: what needs it at several places, and cannot
 be one kernel with it, had better read it."""
 
 Groups = Sequence[tuple[Sequence[int], int]]
@@ -66,7 +66,7 @@ def recomputed(model: PipelineModel, groups: Groups, costs: Recomputation, machi
 
 
 def _evaluations(stage: StageOp, readers: Sequence[Operation], costs: Recomputation) -> dict[StageOp, int]:
-    """How often a stage would be evaluated at each of those readers that may compute it themselves."""
+    """The number of times that a stage would be evaluated at each of those readers that may compute it themselves."""
     found: dict[StageOp, int] = {}
     for site in read_sites(stage) or ():
         if isinstance(site[0], StageOp) and site[0] in readers:

@@ -238,7 +238,7 @@ def pieced_inputs(
 
 
 def times(follow: Follow, number: int) -> Follow:
-    """How `number` times a coordinate follows the tile."""
+    """The following of the tile by `number` times a coordinate."""
     return follow if number == 1 or follow.dim is None else Follow(follow.dim, follow.ratio * number)
 
 

@@ -1,4 +1,4 @@
-"""What is stored for others may be computed there anew, and planes that calls need alike may be a thread's."""
+"""Recomputation of stages that are stored for others, and bounds of planes that calls need alike."""
 
 import shutil
 
