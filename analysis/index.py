@@ -172,6 +172,38 @@ def is_staged(indices: Sequence[object]) -> bool:
     )
 
 
+def is_windowed(indices: Sequence[object]) -> bool:
+    """Whether an input is read so, but with x and y times a number: neighbours read a box, of which they leave out nothing."""
+    if len(indices) < 2:
+        return False
+    x, y, *rest = indices
+    return (
+        isinstance(x, Index)
+        and isinstance(y, Index)
+        and (x.var, x.den, y.var, y.den) == (0, 1, 1, 1)
+        and x.num > 0 < y.num
+        and all(isinstance(i, BoundedIndex) or (isinstance(i, Index) and i.var not in (0, 1)) for i in rest)
+    )
+
+
+Way = tuple[tuple[int | None, int] | None, ...]
+"""The movement of reads with the reader's coordinates: (variable, times) of each index; None if between
+constants. Reads of one way differ by constants."""
+
+
+def way(indices: Sequence[AnyIndex]) -> Way | None:
+    """The way of a read; None where an index is divided, or anything else."""
+    found: list[tuple[int | None, int] | None] = []
+    for i in indices:
+        if isinstance(i, BoundedIndex):
+            found.append(None)
+        elif isinstance(i, Index) and i.den == 1:
+            found.append((i.var, i.num) if i.var is not None else None)
+        else:
+            return None
+    return tuple(found)
+
+
 def at_phase(expr: AffineExpr, xs: Collection[int], count: int, phase: int) -> tuple[int, int] | None:
     """(factor, offset) of an index where the coordinate is `count * k + phase`: factor * k + offset.
 

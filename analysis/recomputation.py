@@ -10,7 +10,7 @@ as one.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from xdsl.ir import Operation, SSAValue
 
@@ -19,6 +19,7 @@ from tilefuse.analysis.instructions import instruction_cost
 from tilefuse.analysis.machine import Machine
 from tilefuse.analysis.points import needed_extents, nominal_domain
 from tilefuse.analysis.regions import is_small
+from tilefuse.analysis.small_dimensions import Bounds
 from tilefuse.dialects.img.ops import (
     Definition,
     GroupOp,
@@ -93,8 +94,18 @@ class Recomputation:
     is inlined.
     """
 
-    def __init__(self, pipeline: PipelineOp, machine: Machine, extent: Sequence[int], cheap: float, reads: int):
+    def __init__(
+        self,
+        pipeline: PipelineOp,
+        machine: Machine,
+        extent: Sequence[int],
+        cheap: float,
+        reads: int,
+        bounds: Mapping[StageOp, Bounds] | None = None,
+    ):
+        """`bounds`: of stages, beside what is declared."""
         self._machine = machine
+        self._bounds = bounds or {}
         extents = needed_extents(pipeline, extent)
         stages = [s for s in pipeline.body.walk() if isinstance(s, StageOp)]
         self._extents: dict[Definition, tuple[int, ...]] = {s: extents.get(s.funcs[0], (0,)) for s in stages}
@@ -117,6 +128,10 @@ class Recomputation:
             return self._is_read_in_part(stage, sites)
         return not self._is_dearer(stage, sites)
 
+    def cost(self, stage: StageOp) -> float:
+        """Instructions per point of a stage that is computed where it is read."""
+        return self._cost[stage, False]
+
     def _is_read_in_part(self, stage: StageOp, sites: Sequence[ReadSite]) -> bool:
         """Whether all of `sites` together read fewer values than the stage has: of a table, those that data points at.
 
@@ -125,18 +140,18 @@ class Recomputation:
         """
         if self._machine.is_gpu and (_own_cost(stage)[1] > self._reads or not _is_read_through_data(sites)):
             return False
-        return 2 * sum(self._evaluations(site) for site in sites) <= math.prod(self._extents[stage])
+        return 2 * sum(self.evaluations(site) for site in sites) <= math.prod(self._extents[stage])
 
     def _is_dearer(self, stage: StageOp, sites: Sequence[ReadSite]) -> bool:
         """Whether computing `stage` at all of `sites` takes longer than storing it."""
         on, mine = self._machine, math.prod(self._extents[stage])
-        theirs = sum(self._evaluations(site) for site in sites)
+        theirs = sum(self.evaluations(site) for site in sites)
         bytes = sum(element_bytes(f.type.element) for f in stage.funcs if isinstance(f.type, FuncType))
         saved = (theirs - mine) * self._cost[stage, len(sites) > 1] / on.instructions_per_us
         spent = theirs * READ / on.instructions_per_us + 2 * mine * bytes / on.bytes_per_us + on.launch_us
         return saved > spent
 
-    def _evaluations(self, site: ReadSite) -> int:
+    def evaluations(self, site: ReadSite) -> int:
         """Count the evaluations of an expression at a reader that alone needs it.
 
         A thread of a GPU has all points of a small dimension, and computes once what does not depend on it.
@@ -148,7 +163,8 @@ class Recomputation:
         used = {indices[d] for e in map.results for d in e.used_dims()}
         once: set[int] = set()
         if self._machine.is_gpu and used.issubset(coordinates):
-            bounds = reader.bounds.data if reader.bounds is not None else ()
+            declared = reader.bounds.data if reader.bounds is not None else ()
+            bounds = self._bounds.get(reader, declared)
             once = {d for d, a in enumerate(coordinates) if a not in used and is_small(bounds[d] if bounds else None)}
         return math.prod(n for d, n in enumerate(self._extents[reader]) if d not in once)
 

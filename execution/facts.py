@@ -9,21 +9,36 @@ from functools import cached_property
 
 from tilefuse.analysis.access import reads
 from tilefuse.analysis.instructions import instruction_cost
+from tilefuse.analysis.machine import Machine
 from tilefuse.analysis.model import PipelineModel
 from tilefuse.analysis.points import nominal_domain, nominal_extents
 from tilefuse.analysis.regions import Follow, follow_chain
 from tilefuse.analysis.updates import UpdateFacts
 from tilefuse.dialects.img.ops import Definition, GroupOp, UpdateOp
 
+MOST_RANK = 16
 
-def nominal_box(model: PipelineModel, output: int, extent: Sequence[int]) -> tuple[int, ...]:
-    """The extents that costs are computed for: declared ones, else those of a picture, or what is needed, if less."""
+
+def told(extent: Sequence[int], machine: Machine) -> tuple[int, ...]:
+    """The picture that costs are computed for.
+
+    On a CPU dimensions after x and y that nobody told or declared count as a point: its constants were chosen so.
+    """
+    return tuple(extent) if machine.is_gpu else (*extent, *[1] * (MOST_RANK - len(extent)))
+
+
+def nominal_box(model: PipelineModel, output: int, extent: Sequence[int], *, planes: bool = False) -> tuple[int, ...]:
+    """The extents that costs are computed for: declared ones, else those of a picture, or what is needed, if less.
+
+    `planes`: dimensions that `extent` does not tell count as what is needed; else as a point, as the models of updates
+    have it, which were fitted so.
+    """
     node = model.nodes[output]
     picture = nominal_extents(node.bounds, extent)
     # a halo around the picture counts as none: it is small, and stages of a chain are alike without it
     needed = node.needed or picture
     return tuple(
-        n if declared is not None else min(n, needed[d])
+        n if declared is not None else needed[d] if planes and d >= len(extent) else min(n, needed[d])
         for d, (n, declared) in enumerate(zip(picture, node.bounds, strict=True))
     )
 
@@ -135,10 +150,11 @@ class GroupFacts:
     @cached_property
     def box(self) -> tuple[int, ...]:
         """The extents, in the output's coordinates, that costs are computed for: what all that is stored takes."""
-        box = list(nominal_box(self.model, self.output, self.extent))
+        planes = not isinstance(self.definition, UpdateOp)
+        box = list(nominal_box(self.model, self.output, self.extent, planes=planes))
         for id in self.stored:
             if id != self.output:
-                for n, f in zip(nominal_box(self.model, id, self.extent), self.follow[id], strict=True):
+                for n, f in zip(nominal_box(self.model, id, self.extent, planes=planes), self.follow[id], strict=True):
                     if f.dim is not None:
                         box[f.dim] = max(box[f.dim], math.ceil(n / f.ratio))
         return tuple(box)

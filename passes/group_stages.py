@@ -10,8 +10,8 @@ merged whose kernel stores several (`passes/store_together.py`). The IR is rewri
 from __future__ import annotations
 
 import heapq
-from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from xdsl.context import Context
@@ -20,18 +20,26 @@ from xdsl.passes import ModulePass
 
 from tilefuse.analysis.machine import Machine, check_extent, check_target, machine
 from tilefuse.analysis.model import Node, PipelineModel, extract
+from tilefuse.analysis.recomputation import Recomputation
 from tilefuse.analysis.regions import NotFusable
+from tilefuse.analysis.small_dimensions import Bounds, inferred_bounds
 from tilefuse.dialects.diagnostics import PipelineError
-from tilefuse.dialects.img.ops import GroupOp, PipelineOp, prints
-from tilefuse.execution.facts import GroupFacts, nominal_box
+from tilefuse.dialects.img.attrs import BoxAttr
+from tilefuse.dialects.img.ops import GroupOp, PipelineOp, StageOp, prints
+from tilefuse.execution.facts import GroupFacts, nominal_box, told
 from tilefuse.execution.search import quick_best
 from tilefuse.passes.form_groups import form_groups
+from tilefuse.passes.recompute_stored import recomputed
 from tilefuse.passes.store_together import store_together
 
 PATIENCE = 6
 """Groups that the dynamic programming tries, each a stage longer than the last, while all are dearer than the best."""
 MARGIN = 0.1
 """By how much of its own cost a group must be dearer for that."""
+
+ABOUT = 1.02
+"""Recomputation is taken if it costs about as much: it needs less memory, and stores of many planes are slower than
+the model thinks (local Laplacian on an H200: 337 us instead of 398, thought alike)."""
 
 MAX_GROUP = 16
 """Stages of one group that the search considers at most; longer chains never paid on the machines measured."""
@@ -44,10 +52,22 @@ _Groups = list[tuple[list[int], int]]
 class _Costs:
     """Cost of a set of stages as one group, remembered for all sets that look alike."""
 
-    def __init__(self, model: PipelineModel, on: Machine, extent: Sequence[int]):
-        self.model, self.machine, self.extent = model, on, extent
-        self._known: dict[Hashable, float | None] = {}
-        self._kinds: dict[Hashable, int] = {}
+    def __init__(
+        self,
+        model: PipelineModel,
+        on: Machine,
+        extent: Sequence[int],
+        inferred: Mapping[int, Bounds],
+        like: _Costs | None = None,
+    ):
+        """`inferred`: by node, bounds that nobody has declared. `like`: costs of a similar pipeline."""
+        self.model, self.machine, self.extent = model, on, told(extent, on)
+        self._inferred = inferred
+        self._bounded = replace(
+            model, nodes=[replace(n, bounds=inferred[n.id]) if n.id in inferred else n for n in model.nodes]
+        )
+        self._known: dict[Hashable, tuple[float, bool] | None] = {} if like is None else like._known
+        self._kinds: dict[Hashable, int] = {} if like is None else like._kinds
         self._printing = {n.id for n in model.stages if prints(n.op)}
         self._kind_of = {n.id: self._kind(n) for n in model.nodes}
 
@@ -58,29 +78,49 @@ class _Costs:
             (node.id - a.producer, a.indices, a.boundary, *nodes[a.producer].in_memory) for a in node.accesses
         )
         costs = (node.instructions, node.shared_instructions)
-        box = nominal_box(self.model, node.id, self.extent)
-        facts = (node.rank, node.storage, costs, node.bounds, box, node.in_memory, reads)
+        box = nominal_box(self.model, node.id, self.extent, planes=True)
+        bounds = node.bounds, self._inferred.get(node.id)
+        facts = (node.rank, node.storage, costs, bounds, box, node.in_memory, reads)
         return self._kinds.setdefault(facts, len(self._kinds))
 
     def of(self, members: Sequence[int], output: int) -> float | None:
         """Microseconds, or None if the stages cannot share a kernel: one that prints is all that its own stores."""
+        found = self._best(members, output)
+        return None if found is None else found[0]
+
+    def bounded(self, members: Sequence[int], output: int) -> Mapping[int, Bounds]:
+        """The inferred bounds with which a group is cheaper, as a thread then has all points of a dimension."""
+        found = self._best(members, output)
+        if found is None or not found[1]:
+            return {}
+        return {id: self._inferred[id] for id in members if id in self._inferred}
+
+    def _best(self, members: Sequence[int], output: int) -> tuple[float, bool] | None:
+        """(microseconds, whether with inferred bounds)."""
         stored = self.model.stored(members)
         if any(id in self._printing and stored != [id] for id in members):
             return None
         key = tuple((output - id, self._kind_of[id], id in stored) for id in members)
         if key not in self._known:
-            try:
-                found = quick_best(GroupFacts(self.model, members, output, self.extent), self.machine)
-            except NotFusable:
-                found = None
-            self._known[key] = None if found is None else found.microseconds
+            ways = [(self.model, False)]
+            if self.machine.is_gpu and any(id in self._inferred for id in stored):
+                ways.append((self._bounded, True))
+            costs = [(cost, way) for model, way in ways if (cost := self._of(model, members, output)) is not None]
+            self._known[key] = min(costs, default=None)
         return self._known[key]
 
+    def _of(self, model: PipelineModel, members: Sequence[int], output: int) -> float | None:
+        try:
+            found = quick_best(GroupFacts(model, members, output, self.extent), self.machine)
+        except NotFusable:
+            return None
+        return None if found is None else found.microseconds
 
-def greedy_groups(model: PipelineModel, costs: _Costs) -> _Groups:
-    """Merge a producer into the one group that reads it, best saving first."""
-    group_of = {n.id: n.id for n in model.stages}
-    members = {n.id: [n.id] for n in model.stages}
+
+def greedy_groups(model: PipelineModel, costs: _Costs, start: _Groups | None = None) -> _Groups:
+    """Merge a producer into the one group that reads it, best saving first; from a kernel per stage, or `start`, on."""
+    members = {output: list(m) for m, output in start or [([n.id], n.id) for n in model.stages]}
+    group_of = {id: output for output, m in members.items() for id in m}
 
     def saving(producer: int) -> tuple[float, int] | None:
         """(negated saving, consumer group) of merging the group whose output is `producer`."""
@@ -162,13 +202,15 @@ def dp_groups(model: PipelineModel, costs: _Costs) -> _Groups:
 
 
 def cheaper_groups(model: PipelineModel, costs: _Costs) -> _Groups:
-    """Find groups by dynamic programming among consecutive stages, or by merging, whichever are cheaper."""
+    """Find groups by dynamic programming among consecutive stages, by merging, or by the former and then the latter,
+    whichever are cheaper."""
 
     def total(groups: _Groups) -> float:
         found = [costs.of(members, output) for members, output in groups]
         return sum(1e9 if c is None else c for c in found)
 
-    return min(dp_groups(model, costs), greedy_groups(model, costs), key=total)
+    cut = dp_groups(model, costs)
+    return min(cut, greedy_groups(model, costs), greedy_groups(model, costs, cut), key=total)
 
 
 def merged_groups(model: PipelineModel, costs: _Costs, groups: _Groups) -> _Groups:
@@ -194,6 +236,11 @@ class GroupStages(ModulePass):
     legal."""
     several: bool = True
     """Whether a kernel may store several stages; else each kernel stores one."""
+    bound: bool = True
+    """Whether a thread may have all points of a dimension that nobody declared small, but of which any call needs the
+    same few."""
+    recompute: bool = True
+    """Whether kernels may compute stages anew that another one would have to store for them; on GPUs."""
     extent: tuple[int, ...] = (1536, 2560)
     """Size of picture to optimise for, x first."""
 
@@ -216,13 +263,46 @@ class GroupStages(ModulePass):
                         "drop-requirements leaves it out",
                         asked,
                     )
-            model = extract(pipeline, self.extent)
-            form_groups(pipeline, model, self._groups(model))
+            self._group(pipeline)
 
-    def _groups(self, model: PipelineModel) -> _Groups:
+    def _group(self, pipeline: PipelineOp) -> None:
+        found = self._grouped(pipeline)
+        if self.recompute and self.algorithm != "none" and machine(self.target).is_gpu:
+            # on a copy, which takes the place of the pipeline if it turns out better
+            pipeline, found = self._with_recomputation(pipeline, found)
+        for id, bounds in ((id, b) for group in found.groups for id, b in found.costs.bounded(*group).items()):
+            op = found.model.nodes[id].op
+            assert isinstance(op, StageOp)
+            op.bounds = BoxAttr(bounds)
+        form_groups(pipeline, found.model, found.groups)
+
+    def _grouped(self, pipeline: PipelineOp, like: _Costs | None = None) -> _Grouped:
+        model = extract(pipeline, self.extent)
+        inferred = {model.node_of[s.funcs[0]]: b for s, b in inferred_bounds(pipeline).items()} if self.bound else {}
+        costs = _Costs(model, machine(self.target), self.extent, inferred, like)
+        return _Grouped(model, costs, self._groups(model, costs))
+
+    def _with_recomputation(self, pipeline: PipelineOp, found: _Grouped) -> tuple[PipelineOp, _Grouped]:
+        copy = pipeline.clone()
+        block = pipeline.parent_block()
+        assert block is not None
+        block.insert_op_after(copy, pipeline)
+        model, on = extract(copy, self.extent), machine(self.target)
+        costs = Recomputation(copy, on, self.extent, cheap=0.0, reads=0, bounds=inferred_bounds(copy))
+        changes = list(recomputed(model, found.groups, costs, on))
+        for change in changes:
+            change.apply()
+        better = self._grouped(copy, found.costs) if changes else found
+        rest, kept = (copy, pipeline)
+        if changes and better.microseconds < ABOUT * found.microseconds:
+            rest, kept = (pipeline, copy)
+        rest.detach()
+        rest.erase()
+        return (kept, better) if kept is copy else (pipeline, found)
+
+    def _groups(self, model: PipelineModel, costs: _Costs) -> _Groups:
         if self.algorithm == "none":
             return [([n.id], n.id) for n in model.stages]
-        costs = _Costs(model, machine(self.target), self.extent)
         if self.algorithm == "all":
             costs = _FewestKernels(costs)
         find = {"both": cheaper_groups, "dp": dp_groups}.get(self.algorithm, greedy_groups)
@@ -230,11 +310,24 @@ class GroupStages(ModulePass):
         return merged_groups(model, costs, groups) if self.several else groups
 
 
+@dataclass(frozen=True)
+class _Grouped:
+    """Groups of the stages of a pipeline."""
+
+    model: PipelineModel
+    costs: _Costs
+    groups: _Groups
+
+    @property
+    def microseconds(self) -> float:
+        return sum(self.costs.of(*group) or 0.0 for group in self.groups)
+
+
 class _FewestKernels(_Costs):
     """A cost that only counts kernels: every legal merge pays."""
 
     def __init__(self, real: _Costs):
-        super().__init__(real.model, real.machine, real.extent)
+        super().__init__(real.model, real.machine, real.extent, {})
         self._real = real
 
     def of(self, members: Sequence[int], output: int) -> float | None:

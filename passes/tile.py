@@ -27,7 +27,7 @@ from tilefuse.dialects.img.schedule import ScheduleAttr
 from tilefuse.dialects.options import check_numbers
 from tilefuse.execution.base import ByHand, ExecutionModel, group_error
 from tilefuse.execution.candidate import Candidate, Kind, Wishes
-from tilefuse.execution.facts import GroupFacts
+from tilefuse.execution.facts import GroupFacts, told
 from tilefuse.execution.registry import DEFAULT, UnknownModel, model_named, names
 from tilefuse.execution.search import best_for_like, schedules
 
@@ -107,7 +107,8 @@ class Tile(ModulePass):
             searched: dict[Hashable, tuple[Sequence[int], list[Candidate]]] = {}
             found = []
             for group in those:
-                facts, needs = GroupFacts.of(group, model, self.extent), register_needs(group)
+                facts = GroupFacts.of(group, model, told(self.extent, machine(self.target)))
+                needs = register_needs(group)
                 key = (_in_memory(facts), facts.box, tuple(sorted(needs.items())))
                 if key not in searched:
                     candidates = self._search(group, facts, needs)

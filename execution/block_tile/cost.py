@@ -19,7 +19,7 @@ from tilefuse.analysis.regions import SMALL_DIMENSION, Region, alignment, fixed_
 from tilefuse.dialects.img.attrs import Memory
 from tilefuse.execution.block_order import deep_dimensions, loaded_alike
 from tilefuse.execution.block_tile.features import BlockFeatures
-from tilefuse.execution.block_tile.placement import place_stages, shared_bytes
+from tilefuse.execution.block_tile.placement import holds_planes, place_stages, shared_bytes
 from tilefuse.execution.candidate import Candidate, Placement
 from tilefuse.execution.facts import GroupFacts
 from tilefuse.execution.features import Roofline, predict
@@ -111,6 +111,9 @@ def _piece_loads(reads: tuple[tuple[int, ...], ...], piece: int, rows_per_thread
     return (loads / (piece * rows_per_thread), values) if values <= MOST_HELD else (0.0, 0)
 
 
+_Offsets = tuple[tuple[int, ...], ...]
+
+
 class _BlockTiles:
     """Terms that schedules of one group as block tiles share, each computed once: several tile a picture alike, or
     give a thread the same points."""
@@ -123,6 +126,7 @@ class _BlockTiles:
         self._regions: dict[tuple[int, ...], dict[int, Region]] = {}
         self._places: dict[tuple[int, ...], dict[int, Placement]] = {}
         self._loads: dict[tuple[int, ...], float] = {}
+        self._offsets: dict[int, list[tuple[int, _Offsets, bool]]] = {}
 
     def regions(self, tile: Sequence[int]) -> dict[int, Region]:
         """Regions of each member that a tile needs."""
@@ -137,6 +141,21 @@ class _BlockTiles:
         if key not in self._places:
             self._places[key] = place_stages(self.model, self.members, self.output, self.follow, self.regions(key))
         return self._places[key]
+
+    def offsets(self, id: int, deep: int) -> list[tuple[int, _Offsets, int]]:
+        """(producer, offsets of reads, points that share each) of a member of which a thread has `deep` points beside
+        one another in the dimensions after x and y: what is read alike at all of them is loaded once."""
+        node = self.model.nodes[id]
+        if deep == 1:
+            return [(p, offsets, 1) for p, offsets in node.offsets.items()]
+        if id not in self._offsets:
+            found: dict[tuple[int, bool], list[tuple[int, ...]]] = {}
+            for a in node.accesses:
+                alike = all(isinstance(i, Index) and (i.var or 0) < 2 for i in a.indices)
+                at = tuple(i.offset if isinstance(i, Index) else 0 for i in a.indices)
+                found.setdefault((a.producer, alike), []).append(at)
+            self._offsets[id] = [(p, tuple(offsets), alike) for (p, alike), offsets in found.items()]
+        return [(p, offsets, deep if alike else 1) for p, offsets, alike in self._offsets[id]]
 
     def stored_points(self, id: int, tile: Sequence[int]) -> int:
         """Points of a member that a tile stores."""
@@ -247,8 +266,12 @@ def _of_tile(
             points, rows = float(region[id].points), [1, 4]
             instructions += PHASE_COST * math.prod(threads) if machine.is_gpu else 0
             instructions += points * ((1.0 + 2.0 / micro[0]) if machine.is_gpu else 0.5)
-        per_point = node.instructions
-        for p, offsets in node.offsets.items():
+        of_thread = micro_regions[id] if place is None or in_registers else region[id]
+        in_shared = place is not None and not in_registers
+        apart = not machine.is_gpu or (in_shared and not holds_planes(node, region[id]))
+        deep = 1 if apart else math.prod(of_thread.extents[2:])
+        per_point = node.instructions - node.shared_instructions * (deep - 1) / deep
+        for p, offsets, alike in of.offsets(id, deep):
             from_register = p in inside and places[p].memory is Memory.Register
             if not from_register:
                 shared_rows = rows[1] if len(rows) > 1 else 1
@@ -256,7 +279,7 @@ def _of_tile(
                 if piece > 1:
                     loads, held = _piece_loads(offsets, piece, shared_rows, model.nodes[p].element_bytes[0])
                     registers += held if id == output or in_registers else 0
-                per_point += (loads or _shared_loads(offsets, shared_rows)) * (1 + INDEX_COST)
+                per_point += (loads or _shared_loads(offsets, shared_rows)) * (1 + INDEX_COST) / alike
         if not machine.is_gpu:
             per_point += _gathers(node) * GATHERED * machine.vector_bytes / 4
         instructions += points * per_point

@@ -34,7 +34,7 @@ from tilefuse.execution.block_tile.pieces import (
     pieced_inputs,
     unrolled,
 )
-from tilefuse.execution.block_tile.placement import prefetched, row_step, shared_elements
+from tilefuse.execution.block_tile.placement import holds_planes, prefetched, row_step, shared_elements
 from tilefuse.execution.block_tile.stores import Stores, stores_by_pieces
 from tilefuse.lowering.emit import PRIVATE, SHARED, Emitter, Num
 from tilefuse.lowering.reads import KernelBuffer, Point, Resident, TileContext, emit_stage
@@ -190,7 +190,8 @@ class TileBody:
         """The threads of the block share out the region of a stage."""
         region = self.regions[self.ids[stage]]
         rows = self.phases.rows(stage, region, arrays)
-        self._copying |= self.phases.emit(stage, region, rows)
+        planes = not self.schedule.one_thread and holds_planes(self.model.nodes[self.ids[stage]], region)
+        self._copying |= self.phases.emit(stage, region, rows, planes=planes)
         self._reside(stage, rows)
         self._kept += [(stored, rows) for stored in self.stored if stored.stage is stage]
 
@@ -259,7 +260,7 @@ class TileBody:
             ]
             spans = [(low, low + n - 1) for low, n in zip(lows, sizes, strict=True)]
             readers.append(Reader(self.anchor, follow, start, spans))
-            inner.staged = self.gather.load(readers)
+            inner.windows = self.gather.load(readers)
         arrays = {s: self._thread_stage(inner, s, local[self.ids[s]], start) for s in self.thread_stages}
         results = [
             e.alloca(list(sizes)[::-1], f.type.storage, PRIVATE, f"r_{self.anchor.sym_name.data}")

@@ -58,6 +58,10 @@ def copied_source(stage: StageOp, schedule: BlockSchedule, region: Region) -> SS
     return base
 
 
+MOST_PLANES = 32
+"""Points in all planes of a stage that a thread computes together at most, where they are not those of one piece."""
+
+
 class Phases:
     """Emits the phases of one group."""
 
@@ -84,38 +88,42 @@ class Phases:
             for f, array in zip(stage.funcs, arrays, strict=True)
         ]
 
-    def emit(self, stage: StageOp, region: Region, rows: Sequence[SharedRows]) -> bool:
-        """A phase; whether there are copies in it that have to be waited for."""
+    def emit(self, stage: StageOp, region: Region, rows: Sequence[SharedRows], *, planes: bool = False) -> bool:
+        """A phase; whether there are copies in it that have to be waited for. `planes`: a thread has all at once."""
         source = copied_source(stage, self.schedule, region)
         with self.threads.together() as t:
             if source is None:
-                self._compute_all(stage, region, rows, t)
+                self._compute_all(stage, region, rows, t, planes)
                 return False
             self.e.choose(
                 self.tile.border,
-                lambda: self._compute_all(stage, region, rows, t),
+                lambda: self._compute_all(stage, region, rows, t, planes),
                 lambda: self._copy_all(source, region, rows[0], t),
             )
         return True
 
     # --- computing
 
-    def _compute_all(self, stage: StageOp, region: Region, rows: Sequence[SharedRows], t: Num) -> None:
-        for number, items in enumerate(self._items(stage, region)):
+    def _compute_all(self, stage: StageOp, region: Region, rows: Sequence[SharedRows], t: Num, planes: bool) -> None:
+        for number, items in enumerate(self._items(stage, region, planes)):
             each = partial(self._compute, stage, region, rows, items)
             self.threads.walk(t, items.counts, each, from_last=number > 0)
 
-    def _items(self, stage: StageOp, region: Region) -> list[_Items]:
+    def _items(self, stage: StageOp, region: Region, planes: bool) -> list[_Items]:
         """Cut the region of a stage up: into pieces, then the columns left over."""
         (low, high), *rest = region.spans
         rows = rest[0][1] - rest[0][0] + 1 if rest else 1
         most = self.schedule.micro_tile[1] if self.schedule.unroll_factors and rest else ROWS_PER_ITEM
-        heights = [p for p in range(most, 0, -1) if rows % p == 0]
         deep = [b - a + 1 for a, b in rest[1:]]
+        held = deep if planes else [1] * len(deep)
+        if planes:
+            most = max(1, min(most, MOST_PLANES // (math.prod(deep) * self.schedule.piece)))
+            deep = [1] * len(deep)
+        heights = [p for p in range(most, 0, -1) if rows % p == 0]
 
         def items(columns: int, width: int, height: int, column: Callable[[Num], Num]) -> _Items:
             counts = [columns, *([rows // height] if rest else []), *deep]
-            return _Items(counts, [width, *([height] if rest else []), *(1 for _ in deep)], column)
+            return _Items(counts, [width, *([height] if rest else []), *held], column)
 
         piece, e = self.schedule.piece, self.e
         start, end = _whole_pieces(low, high, piece)
@@ -145,12 +153,14 @@ class Phases:
         inner = self.tile
         if sizes[0] > 1:
             reader = Reader(stage, region.follow, origin, [(0, n - 1) for n in sizes])
-            inner = replace(inner, staged=self.gather.load([reader]))
-        shape = [sizes[1], sizes[0]] if sizes[0] > 1 else [math.prod(sizes)]
+            inner = replace(inner, windows=self.gather.load([reader]))
+        planes = [d for d in range(len(sizes) - 1, 1, -1) if sizes[d] > 1]
+        shape = [sizes[d] for d in planes]
+        shape += [sizes[1], sizes[0]] if sizes[0] > 1 else [math.prod(sizes[:2])]
         results = [e.alloca(shape, f.type.storage, PRIVATE, f"r_{stage.sym_name.data}") for f in stage.funcs]
 
         def own(k: Sequence[Num]) -> list[Num]:
-            return [k[1], k[0]] if sizes[0] > 1 else list(k[1:2]) or [0]
+            return [k[d] for d in planes] + ([k[1], k[0]] if sizes[0] > 1 else list(k[1:2]) or [0])
 
         with unrolled(e, sizes) as k:
             relative = [e.add(o, c) for o, c in zip(origin, k, strict=True)]

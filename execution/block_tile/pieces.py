@@ -17,7 +17,7 @@ from xdsl.dialects.builtin import i1
 from xdsl.ir import SSAValue
 
 from tilefuse.analysis.access import accesses, behind_boundaries
-from tilefuse.analysis.index import AnyIndex, BoundedIndex, GeneralIndex, Index, Span, is_staged
+from tilefuse.analysis.index import AnyIndex, BoundedIndex, GeneralIndex, Index, Span, Way, is_windowed, way
 from tilefuse.analysis.regions import Follow
 from tilefuse.analysis.strides import rows_are_contiguous
 from tilefuse.dialects.img.axes import letter
@@ -184,14 +184,14 @@ class _Window:
         return result
 
 
-def _window(reader: Reader, indices: Sequence[AnyIndex]) -> _Window | None:
+def _window(e: Emitter, reader: Reader, indices: Sequence[AnyIndex]) -> _Window | None:
     window = _Window([], [], [])
     for index in indices:
-        if isinstance(index, Index) and index.var is not None and index.num == index.den == 1:
-            low, high = reader.spans[index.var]
-            window.follow.append(reader.follow[index.var])
-            window.origin.append(reader.origin[index.var])
-            window.spans.append((low + index.offset, high + index.offset))
+        if isinstance(index, Index) and index.var is not None and index.den == 1:
+            via = reader.follow[index.var]
+            window.follow.append(times(via, index.num))
+            window.origin.append(e.mul(reader.origin[index.var], index.num))
+            window.spans.append(index.span(reader.spans))
         elif isinstance(index, BoundedIndex) or (isinstance(index, Index) and index.var is None):
             window.follow.append(Follow(None))
             window.origin.append(0)
@@ -207,13 +207,22 @@ def moves_by_pieces(follow: Follow) -> bool:
 
 
 def reads_by_pieces(stage: StageOp, follow: Sequence[Follow]) -> bool:
-    """Whether all that a stage reads anew at each x lies side by side in memory."""
+    """Whether all that a stage reads anew at each x lies side by side in memory, but for where its data send it."""
+    windowed = False
     for access in accesses(stage):
-        if is_staged(access.indices):
-            continue
-        if any(isinstance(i, GeneralIndex) or (isinstance(i, Index) and i.var == 0) for i in access.indices):
+        if is_windowed(access.indices):
+            windowed = True
+        elif any(_runs_along_x(i) for i in access.indices):
             return False
-    return moves_by_pieces(follow[0])
+    return (windowed or not _looks_up(stage)) and moves_by_pieces(follow[0])
+
+
+def _runs_along_x(index: AnyIndex) -> bool:
+    return not index.data_dependent if isinstance(index, GeneralIndex) else isinstance(index, Index) and index.var == 0
+
+
+def _looks_up(stage: StageOp) -> bool:
+    return any(isinstance(i, GeneralIndex) for access in accesses(stage) for i in access.indices)
 
 
 def pieced_inputs(
@@ -224,25 +233,37 @@ def pieced_inputs(
     for stage in stages:
         for access in accesses(stage):
             base = access.base
-            if base not in inside and is_staged(access.indices) and moves_by_pieces(follow[stage][0]):
-                yield base, follow[stage][0]
+            if base not in inside and is_windowed(access.indices) and moves_by_pieces(follow[stage][0]):
+                yield base, times(follow[stage][0], access.indices[0].num)  # type: ignore[union-attr]
 
 
-def windows(readers: Sequence[Reader]) -> dict[SSAValue, _Window]:
-    """Windows that the points of `readers` read one to one, by the function as it is read."""
-    found: dict[SSAValue, _Window | None] = {}
+def times(follow: Follow, number: int) -> Follow:
+    """The following of the tile by `number` times a coordinate."""
+    return follow if number == 1 or follow.dim is None else Follow(follow.dim, follow.ratio * number)
+
+
+def windows(e: Emitter, readers: Sequence[Reader]) -> dict[tuple[SSAValue, Way], _Window]:
+    """Windows that the points of `readers` read, by the function as it is read and the way in which it is."""
+    found: dict[tuple[SSAValue, Way], _Window | None] = {}
     for reader in readers:
         for access in accesses(reader.stage):
-            if not is_staged(access.indices):
+            of = way(access.indices)
+            if of is None or not is_windowed(access.indices):
                 continue
-            source, window = access.function, _window(reader, access.indices)
+            source, window = (access.function, of), _window(e, reader, access.indices)
             if window is None or not moves_by_pieces(window.follow[0]):
                 found[source] = None
             elif source not in found:
                 found[source] = window
             elif (old := found[source]) is not None and not old.grow(window):
                 found[source] = None
-    return {source: w for source, w in found.items() if w is not None and w.points <= MOST_POINTS}
+    kept: dict[tuple[SSAValue, Way], _Window] = {}
+    held: dict[SSAValue, int] = {}
+    for (function, of), w in found.items():
+        if w is not None and held.get(function, 0) + w.points <= MOST_POINTS:
+            held[function] = held.get(function, 0) + w.points
+            kept[function, of] = w
+    return kept
 
 
 class Gather:
@@ -258,17 +279,17 @@ class Gather:
     ):
         self.e, self.tile, self.alignment, self.shared, self.piece = e, tile, alignment, shared, piece
 
-    def load(self, readers: Sequence[Reader]) -> dict[SSAValue, Resident]:
-        """Loads all that `readers` read, where pieces help; what is loaded, by the function as it is read."""
-        loaded: dict[SSAValue, Resident] = {}
-        for source, window in windows(readers).items():
+    def load(self, readers: Sequence[Reader]) -> dict[tuple[SSAValue, Way], Resident]:
+        """Loads all that `readers` read, where pieces help; what is loaded, by the function as it is read, and how."""
+        loaded: dict[tuple[SSAValue, Way], Resident] = {}
+        for (source, of), window in windows(self.e, readers).items():
             base, boundaries = behind_boundaries(source)
             if base in self.shared:
                 # a mask that not all readers share is applied as each reads
                 if not boundaries or base in self.tile.masks:
-                    loaded[source] = self._shared(source, self.shared[base], window)
+                    loaded[source, of] = self._shared(source, self.shared[base], window)
             elif base in self.tile.buffers:
-                loaded[source] = self._global(source, window)
+                loaded[source, of] = self._global(source, window)
         return loaded
 
     def _array(self, source: SSAValue, window: _Window) -> tuple[SSAValue, Resident]:

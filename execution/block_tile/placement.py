@@ -13,8 +13,8 @@ from xdsl.ir import Attribute
 from xdsl.ir.affine import AffineMap
 
 from tilefuse.analysis.access import behind_boundaries
-from tilefuse.analysis.model import PipelineModel
-from tilefuse.analysis.regions import Follow, Region, follow_chain, regions
+from tilefuse.analysis.model import Node, PipelineModel
+from tilefuse.analysis.regions import SMALL_DIMENSION, Follow, Region, follow_chain, regions
 from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.img.attrs import Level, Memory, PlaceAttr
 from tilefuse.dialects.img.ops import GroupOp, ReadOp, StageOp
@@ -127,6 +127,20 @@ def row_step(stage: StageOp, schedule: BlockSchedule) -> int:
     if copied_read(stage) is None:
         return schedule.piece
     return math.lcm(schedule.piece, max(1, 16 // element_bytes(stage.funcs[0].type.element)))
+
+
+PLANES = 0.4
+"""Share of a stage's instructions that its planes must have in common for a thread to compute all of them together."""
+
+
+def holds_planes(node: Node, region: Region) -> bool:
+    """Whether a thread computes all planes of a stage in shared memory at once: few, with much in common."""
+    count = math.prod(region.extents[2:])
+    return (
+        1 < count <= SMALL_DIMENSION
+        and all(f.dim is None for f in region.follow[2:])
+        and node.shared_instructions >= PLANES * node.instructions
+    )
 
 
 def shared_row(region: Region, pad: int, step: int) -> tuple[int, int]:

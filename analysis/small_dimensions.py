@@ -1,0 +1,133 @@
+"""Dimensions of which any call needs the same few points: channels that readers name, planes that a clamp chooses from.
+
+They are like dimensions that the pipeline declares small (`bound`), only that nobody wrote it. Bounds inference by
+numbers: what a call decides counts as the whole grid.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from xdsl.ir import SSAValue
+
+from tilefuse.analysis.access import defining_op, reads
+from tilefuse.analysis.bounds import flat_ops
+from tilefuse.analysis.index import Span, expr_span
+from tilefuse.analysis.regions import SMALL_DIMENSION, is_small
+from tilefuse.analysis.value_range import value_range
+from tilefuse.dialects.img.ops import (
+    BoundaryOp,
+    Definition,
+    InputOp,
+    ParamOp,
+    PipelineOp,
+    ReadOp,
+    ReturnOp,
+    StageOp,
+    UpdateOp,
+)
+from tilefuse.dialects.img.types import FuncType
+
+Bounds = tuple[tuple[int, int] | None, ...]
+"""(min, extent) per dimension, x first; None where it is open."""
+
+_ANYWHERE = (-(1 << 60), 1 << 60)
+
+
+class _OfACall(Exception):
+    """A number that only a call knows was asked for."""
+
+
+class _NoSizes:
+    """Sizes of no call in particular."""
+
+    def interval(self, op: InputOp, dim: int) -> tuple[int, int]:
+        """The declared extent of a dimension of an input."""
+        if op.bounds is not None and (declared := op.bounds.data[dim]) is not None:
+            return declared
+        raise _OfACall
+
+    def param(self, op: ParamOp) -> None:
+        """Not known."""
+
+    def real(self, op: ParamOp) -> None:
+        """Not known."""
+
+
+def inferred_bounds(pipeline: PipelineOp) -> Mapping[StageOp, Bounds]:
+    """The bounds of the stages of which any call needs the same few points of a dimension after x and y.
+
+    Those that are declared are among them. Absent are stages that need no more than is declared, and those of which a
+    thread would have more points in all than of a small dimension.
+    """
+    found: dict[StageOp, Bounds] = {}
+    for op, spans in _needed(pipeline).items():
+        declared = _declared(op)
+        bounds = tuple(
+            known if known is not None or d < 2 else _few(span)
+            for d, (known, span) in enumerate(zip(declared, spans, strict=True))
+        )
+        points = math.prod(b[1] for b in bounds[2:] if b is not None)
+        if isinstance(op, StageOp) and bounds != declared and points <= SMALL_DIMENSION:
+            found[op] = bounds
+    return found
+
+
+def _needed(pipeline: PipelineOp) -> dict[InputOp | Definition, list[Span]]:
+    """The coordinates of each function that calls need at most; a level-1 pipeline has no groups to look into."""
+    needed: dict[InputOp | Definition, list[Span]] = {}
+
+    def need(function: SSAValue, spans: Sequence[Span]) -> None:
+        op = defining_op(function)
+        old = needed.get(op, spans)
+        needed[op] = [(min(a[0], b[0]), max(a[1], b[1])) for a, b in zip(old, spans, strict=True)]
+
+    for op in reversed(list(flat_ops(pipeline))):
+        match op:
+            case ReturnOp():
+                for function in op.funcs:
+                    need(function, _declared_spans(function))
+            case BoundaryOp():
+                # where it lands beside its box, and whether the box is a call's, is not asked
+                need(op.func, [_ANYWHERE] * _rank(op.func))
+            case StageOp() if op in needed:
+                coordinates: dict[SSAValue, Span] = dict(zip(op.body.block.args, needed[op], strict=True))
+                for read in reads(op):
+                    need(read.source, _touched(read, coordinates))
+            case UpdateOp():
+                for function in (*op.olds, *(read.source for read in reads(op) if read.source not in op.currents)):
+                    need(function, [_ANYWHERE] * _rank(function))
+    return needed
+
+
+def _touched(read: ReadOp, coordinates: Mapping[SSAValue, Span]) -> list[Span]:
+    operands = [coordinates[v] if v in coordinates else _range(v, coordinates) for v in read.indices]
+    found = [expr_span(expr, operands) for expr in read.map.data.results]
+    return [(low, high) if isinstance(low, int) and isinstance(high, int) else _ANYWHERE for low, high in found]
+
+
+def _range(value: SSAValue, coordinates: Mapping[SSAValue, Span]) -> Span:
+    try:
+        low, high = value_range(value, coordinates, _NoSizes())
+    except _OfACall:
+        return _ANYWHERE
+    return (low, high) if isinstance(low, int) and isinstance(high, int) else _ANYWHERE
+
+
+def _declared_spans(function: SSAValue) -> list[Span]:
+    return [(d[0], d[0] + d[1] - 1) if d is not None else _ANYWHERE for d in _declared(defining_op(function))]
+
+
+def _declared(op: InputOp | Definition) -> Bounds:
+    return op.bounds.data if op.bounds is not None else (None,) * _rank(op.results[0])
+
+
+def _rank(function: SSAValue) -> int:
+    assert isinstance(function.type, FuncType)
+    return function.type.rank.data
+
+
+def _few(span: Span) -> tuple[int, int] | None:
+    found = (span[0], span[1] - span[0] + 1)
+    return found if is_small(found) else None

@@ -1,0 +1,104 @@
+"""Recomputation of stages that are stored for others, and bounds of planes that calls need alike."""
+
+import shutil
+
+import numpy as np
+import pytest
+from emulated_cuda import emulate
+
+import tilefuse as hl
+from tilefuse.analysis.small_dimensions import inferred_bounds
+from tilefuse.dialects.img.ops import GroupOp, PipelineOp, StageOp
+from tilefuse.passes.group_stages import GroupStages
+from tilefuse.passes.pipeline import run_passes, standard_passes
+
+x, y, c = hl.Var("x"), hl.Var("y"), hl.Var("c")
+
+
+def two_readers():
+    """A root that two kernels need, of which one needs it at every point only."""
+    image = hl.ImageParam(hl.UInt(8), 2, "image")
+    edges = hl.BoundaryConditions.repeat_edge(image)
+    root, half, far, out = (hl.Func(name) for name in ("root", "half", "far", "out"))
+    root[x, y] = hl.sqrt(hl.f32(edges[x, y]))
+    half[x, y] = root[2 * x - 1, 2 * y] + root[2 * x, 2 * y + 1] + root[2 * x + 2, 2 * y]
+    far[x, y] = hl.BoundaryConditions.repeat_edge(half, [(0, 20), (0, 20)])[x // 2 + 9, y // 2]
+    out[x, y] = far[x, y] * root[x, y]
+    return hl.Pipeline(out)
+
+
+def planes():
+    """Three planes that share a root, chosen from by readers."""
+    image = hl.ImageParam(hl.Float(32), 2, "image")
+    edges = hl.BoundaryConditions.repeat_edge(image)
+    root, plane, out = hl.Func("root"), hl.Func("plane"), hl.Func("out")
+    root[x, y] = hl.sqrt(hl.abs(edges[x - 1, y] + edges[x + 1, y]))
+    plane[x, y, c] = hl.select(c == 0, root[x, y], c == 1, root[x, y - 1] + root[x, y + 1], root[x, y] * 3.0)
+    out[x, y, c] = plane[x, y - 1, c] + plane[x, y + 1, (c + 1) % 3]
+    out.bound(c, 0, 3)
+    return hl.Pipeline(out)
+
+
+def grouped(pipeline, **options):
+    passes = standard_passes("h200")
+    last = next(i for i, p in enumerate(passes) if isinstance(p, GroupStages))
+    (op,) = run_passes(pipeline.to_module(), [*passes[:last], GroupStages(**options)]).ops
+    return [[s.sym_name.data for s in g.stages] for g in op.walk() if isinstance(g, GroupOp)]
+
+
+def test_what_two_kernels_read_is_computed_by_each():
+    assert grouped(two_readers(), recompute=False) == [["root"], ["half"], ["out"]]
+    assert grouped(two_readers()) == [["half"], ["out"]]
+
+
+def test_bounds_of_planes_that_nobody_declared():
+    (op,) = planes().to_module().ops
+    assert isinstance(op, PipelineOp)
+    found = {s.sym_name.data: b for s, b in inferred_bounds(op).items()}
+    assert found == {"plane": (None, None, (0, 3))}
+
+
+def test_bounds_that_a_call_decides_are_not_inferred():
+    image, n = hl.ImageParam(hl.Float(32), 3, "image"), hl.Param(hl.Int(32), "n")
+    a, out = hl.Func("a"), hl.Func("out")
+    a[x, y, c] = hl.BoundaryConditions.repeat_edge(image)[x, y, c] * 2.0
+    out[x, y] = a[x, y, hl.clamp(n, 0, image.dim(2).extent() - 1)] + a[x - 1, y, 0]
+    (op,) = hl.Pipeline(out).to_module().ops
+    assert inferred_bounds(op) == {}
+
+
+@pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
+@pytest.mark.parametrize("box", [((0, 0, 0), (53, 37, 3)), ((3, 5, 1), (20, 9, 1))])
+def test_planes_of_a_thread(box, monkeypatch, tmp_path):
+    """Also where a call asks for fewer planes than are computed together."""
+    mins, sizes = box
+    picture = np.random.default_rng(0).random((37, 53), dtype=np.float32)
+    expected = planes().compile("reference")(picture, mins={"out": mins}, sizes=sizes)
+    misaligned = emulate(monkeypatch, tmp_path)
+    program = planes().compile("cpu", passes=bounded_passes(), strict_float=True)
+    np.testing.assert_array_equal(program(picture, mins={"out": mins}, sizes=sizes), expected)
+    assert misaligned
+    assert not any(misaligned)
+
+
+def bounded_passes():
+    """The standard ones, a kernel per stage, each with the bounds of its planes."""
+    from dataclasses import dataclass
+
+    from xdsl.passes import ModulePass
+
+    from tilefuse.dialects.img.attrs import BoxAttr
+
+    @dataclass(frozen=True)
+    class Bound(ModulePass):
+        name = "bound"
+
+        def apply(self, ctx, op):
+            for pipeline in op.ops:
+                for stage, bounds in inferred_bounds(pipeline).items():
+                    assert isinstance(stage, StageOp)
+                    stage.bounds = BoxAttr(bounds)
+
+    passes = standard_passes("h200")
+    at = next(i for i, p in enumerate(passes) if isinstance(p, GroupStages))
+    return [*passes[:at], Bound(), GroupStages(algorithm="none"), *passes[at + 1 :]]
