@@ -173,7 +173,7 @@ def is_staged(indices: Sequence[object]) -> bool:
 
 
 def is_windowed(indices: Sequence[object]) -> bool:
-    """Whether an input is read so, but with x and y times a number: neighbours read a box, of which they leave out nothing."""
+    """Whether an input is read so, but with x and y times a number: neighbours read a box without gaps."""
     if len(indices) < 2:
         return False
     x, y, *rest = indices
