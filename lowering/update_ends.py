@@ -1,4 +1,4 @@
-"""What the points of an update start from, and what is stored of them: here stand the stages beside it."""
+"""Values that the points of an update start from, and values stored of them: here stand the stages beside it."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Ends:
         return [of[old] for old in function.op.olds]
 
     def results(self, where: Mapping[SSAValue, Num], values: Sequence[SSAValue]) -> list[SSAValue]:
-        """What is stored of a point, where the last step has left these values."""
+        """Values stored of a point, where the last step has left `values`."""
         return self._results_at(self.position(where), values)
 
     def _results_at(self, position: Sequence[Num], values: Sequence[SSAValue]) -> list[SSAValue]:

@@ -253,10 +253,10 @@ def test_options_are_checked(option):
         InlineStages(**given).apply(new_context(), hl.Pipeline(row()).to_module())
 
 
-@pytest.mark.parametrize(("target", "left"), [("cpu", ["g"]), ("h200", ["t", "g"])])
-def test_a_cpu_computes_what_it_reads_of_a_table_of_each_pixel(target, left):
+@pytest.mark.parametrize("target", ["cpu", "h200"])
+def test_what_is_read_of_a_table_of_each_pixel_is_computed_there(target):
     t, g, photo = *funcs("t", "g"), image()
     t[x, y, i] = dear(photo[x, y] * hl.cast(hl.Float(32), i))
     at = hl.clamp(hl.cast(hl.Int(32), photo[x, y]), 0, 30)
     g[x, y] = t[x, y, at] + t[x, y, at + 1]
-    assert stages(g, target) == left
+    assert stages(g, target) == ["g"]
