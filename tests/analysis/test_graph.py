@@ -134,12 +134,23 @@ def test_the_light_model_agrees(seed):
 def test_groups_are_convex(seed, returned, algorithm):
     module = random_pipeline(seed, stages=12, returned=returned).module
     before = graph_of(module)
-    after = graph_of(run_passes(module, [GroupStages(algorithm=algorithm)]))
-    kernels = kernel_graph(after)
+    after, kernels = _grouped(module, GroupStages(algorithm=algorithm, recompute=False))
     assert any(len(stages) > 1 for _, stages in kernels.nodes(data="stages")) or len(before) < 4
-    assert all(is_convex(before, stages) for _, stages in kernels.nodes(data="stages"))
-    assert nx.is_directed_acyclic_graph(kernels)
     assert set(after.edges) == set(before.edges)
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize("seed", range(6))
+def test_groups_that_compute_a_stage_anew_are_convex(seed):
+    _grouped(random_pipeline(seed, stages=12).module, GroupStages())
+
+
+def _grouped(module, group_stages):
+    after = graph_of(run_passes(module, [group_stages]))
+    kernels = kernel_graph(after)
+    assert all(is_convex(after, stages) for _, stages in kernels.nodes(data="stages"))
+    assert nx.is_directed_acyclic_graph(kernels)
+    return after, kernels
 
 
 QUOTED = r'"(?:[^"\\\n]|\\.)*"'
