@@ -103,7 +103,8 @@ class GroupUpdates(ModulePass):
         if not isinstance(stage, StageOp) or stage.rank != update.rank or not self._is_short(stage):
             return None
         turns = {turn_of(use.operation, stage) for f in update.funcs for use in f.uses}
-        if None in turns or len(turns) > 1 or _alone(next(iter(_outside(stage).values()))) is not stage:
+        given = list(_outside(stage).values())
+        if None in turns or len(turns) > 1 or not given or _alone(given[0]) is not stage:
             return None
         if len(update.pure) == update.rank:
             return stage if turns == {tuple(range(update.rank))} and self._has_few_steps(update) else None

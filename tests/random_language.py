@@ -299,7 +299,8 @@ class Drawer:
             )  # fmt: skip
         if len(place) > 1 and self.diagonals.random() < 0.08:
             first, second = sorted(self.diagonals.sample(range(len(place)), 2))
-            place[second] = place[first]
+            # beside it, too: a Var that stands nowhere on the left cannot be read
+            place[second], beside[second] = place[first], beside[first]
         return place, beside
 
     def scattered(self, scope: Scope, extent: int, stage: Stage | None = None) -> E:

@@ -14,7 +14,7 @@ def test_as_halide(seed):
     check_as_halide(seed)
 
 
-@pytest.mark.parametrize("seed", range(100, 106))
+@pytest.mark.parametrize("seed", [*range(100, 106), 72081])
 def test_on_all_back_ends(seed):
     check(seed)
 
