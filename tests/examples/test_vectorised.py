@@ -13,7 +13,8 @@ from tilefuse.passes.pipeline import lowering_passes, run_passes, standard_passe
 from tilefuse.runtime.cpu import _FLAGS, _OPTIONAL_FLAGS
 
 NAMES = (
-    "blur_f32", "blur_u16", "blur_u8", "binomial", "unsharp", "harris", "canny", "stencil9", "canny_linked",
+    "blur_f32", "blur_u16", "blur_u8", "binomial", "unsharp", "harris", "canny", "stencil9",
+    pytest.param("canny_linked", marks=pytest.mark.slow),
     pytest.param("pyramid_blend", marks=pytest.mark.slow),
 )  # fmt: skip
 

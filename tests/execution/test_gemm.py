@@ -100,7 +100,7 @@ def _program(func, tile: Tile, target: str, others):
     return hl.Pipeline(func).compile(target, passes=chosen)
 
 
-@pytest.mark.parametrize("seed", [*range(3), *(pytest.param(s, marks=pytest.mark.slow) for s in range(3, 12))])
+@pytest.mark.parametrize("seed", [0, *(pytest.param(s, marks=pytest.mark.slow) for s in range(1, 12))])
 def test_random_reductions(seed):
     func, arguments, tile = _sum(seed)
     expected = hl.Pipeline(func).compile("reference")(**arguments)

@@ -238,6 +238,7 @@ def last_bests():
     return [every, rows, columns]
 
 
+@pytest.mark.slow
 @pytest.mark.sweep
 @pytest.mark.parametrize(
     ("bests", "extent"), [(first_bests, (70, 9)), (first_bests, (600, 40)), (last_bests, (600, 40))]

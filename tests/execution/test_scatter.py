@@ -148,6 +148,7 @@ def test_tables_of_two_dimensions(agrees, request):
         assert "131072 shared bytes" in schedule
 
 
+@pytest.mark.slow
 @pytest.mark.sweep
 def test_places_without_a_table(agrees):
     """Where no size is known all goes to memory: a picture turned around, sums along a line, indices of 16 bits."""

@@ -108,6 +108,7 @@ PREDICATES = {
 }
 
 
+@pytest.mark.slow
 def test_comparisons_know_nan(kernels):
     text = "".join(function(f"cmp_{p}", f"%r = arith.cmpf {p}, %a, %b : f32", "i1") for p in PREDICATES)
     module = kernels(text)

@@ -67,6 +67,7 @@ def test_bounds_that_a_call_decides_are_not_inferred():
     assert inferred_bounds(op) == {}
 
 
+@pytest.mark.sweep
 @pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
 @pytest.mark.parametrize("box", [((0, 0, 0), (53, 37, 3)), ((3, 5, 1), (20, 9, 1))])
 def test_planes_of_a_thread(box, monkeypatch, tmp_path):
