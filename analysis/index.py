@@ -160,16 +160,7 @@ def expr_span(expr: AffineExpr, spans: Sequence[AnySpan]) -> AnySpan:
 def is_staged(indices: Sequence[object]) -> bool:
     """Whether an input read like this is loaded once per tile into registers: x and y one to one, and none of the other
     dimensions moves with these."""
-    if len(indices) < 2:
-        return False
-    x, y, *rest = indices
-    return (
-        isinstance(x, Index)
-        and isinstance(y, Index)
-        and (x.var, x.num, x.den) == (0, 1, 1)
-        and (y.var, y.num, y.den) == (1, 1, 1)
-        and all(isinstance(i, BoundedIndex) or (isinstance(i, Index) and i.var not in (0, 1)) for i in rest)
-    )
+    return is_windowed(indices) and all(isinstance(i, Index) and i.num == 1 for i in indices[:2])
 
 
 def is_windowed(indices: Sequence[object]) -> bool:
