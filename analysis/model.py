@@ -22,6 +22,7 @@ from tilefuse.analysis.strides import rows_are_contiguous
 from tilefuse.analysis.subwords import HALF_RATE, of_type, pair_slots, pairs_pay, subword_intervals
 from tilefuse.dialects.img.attrs import BoundaryKind
 from tilefuse.dialects.img.ops import (
+    BY_PLANES,
     BoundaryOp,
     Definition,
     GroupOp,
@@ -166,6 +167,12 @@ def is_temporary(function: SSAValue, group: GroupOp) -> bool:
     return not isinstance(function.owner, InputOp) and function not in pipeline_of(group).return_op.funcs
 
 
+def _bounds(op: InputOp | Definition, rank: int) -> tuple[tuple[int, int] | None, ...]:
+    """(min, extent) of each dimension that is declared, but for those that are tiled plane by plane all the same."""
+    found = op.bounds.data if op.bounds is not None else (None,) * rank
+    return (*found[:2], *(None,) * (rank - 2)) if BY_PLANES in op.attributes else found
+
+
 def extract(pipeline: PipelineOp, extent: Sequence[int] | None = None) -> PipelineModel:
     """The model of a pipeline at level 1, 2 or 3; with `extent`, nodes say what a picture of that size needs."""
     extents = {} if extent is None else needed_extents(pipeline, extent)
@@ -183,7 +190,7 @@ def extract(pipeline: PipelineOp, extent: Sequence[int] | None = None) -> Pipeli
             values=len(elements),
             is_input=not isinstance(op, StageOp),
             op=op,
-            bounds=op.bounds.data if op.bounds is not None else (None,) * funcs[0].type.rank.data,  # type: ignore[attr-defined]
+            bounds=_bounds(op, funcs[0].type.rank.data),  # type: ignore[attr-defined]
             element_bytes=tuple(element_bytes(e) for e in elements),
             storage=tuple(storage_type(e) for e in elements),
             needed=extents.get(funcs[0]),

@@ -52,10 +52,10 @@ def is_interior(e: Emitter, plan: KernelPlan, tile: TileContext, outputs: Sequen
         if r.out_dim is not None:
             start = e.floordiv(e.mul(origin[r.out_dim], r.numerator), r.denominator)
         add(start, first, extent, low, high)
-    for base, spans in plan.reads:
+    for base, spans, along in plan.reads:
         buffer = tile.buffers[base]
-        for d, (low, high) in enumerate(spans):
-            add(origin[d] if d < 2 else 0, buffer.mins[d], buffer.extent(d, e), low, high)
+        for d, ((low, high), of) in enumerate(zip(spans, along, strict=True)):
+            add(0 if of is None else origin[of], buffer.mins[d], buffer.extent(d, e), low, high)
     inside: SSAValue | None = None
     for (start, first, extent), (low, high) in reach.items():
         if low < 0 or (start, first) not in begin_inside:

@@ -39,8 +39,9 @@ class KernelPlan(ABC):
         self.align = origin_alignment(group, model)
         """TileContext origins are multiples of this, per dimension."""
         self.args = kernel_args(group)
-        self.reads: Sequence[tuple[SSAValue, Sequence[Span]]] = ()
-        """Regions that interior tiles read beside the stages': per buffer, relative to the tile's origin in x and y."""
+        self.reads: Sequence[tuple[SSAValue, Sequence[Span], Sequence[int | None]]] = ()
+        """Regions that interior tiles read beside the stages': per buffer, with the dimension of the tile whose origin
+        each span is counted from, if any."""
         self.deep_first = deep_first(group, model)
         """Whether blocks behind one another begin before those beside them."""
         self.x_spill = 0

@@ -28,6 +28,7 @@ from tilefuse.dialects.img.attrs import BoxAttr
 from tilefuse.dialects.img.ops import GroupOp, PipelineOp, StageOp, prints
 from tilefuse.execution.facts import GroupFacts, nominal_box, told
 from tilefuse.execution.search import quick_best
+from tilefuse.passes.chain_windows import chain_windows, window_of
 from tilefuse.passes.form_groups import form_groups
 from tilefuse.passes.recompute_stored import recomputed
 from tilefuse.passes.store_together import store_together
@@ -241,6 +242,8 @@ class GroupStages(ModulePass):
     same few."""
     recompute: bool = True
     """Whether kernels may compute stages anew that another one would have to store for them; on GPUs."""
+    chain: bool = True
+    """Whether wide windows may be chains of partial results; on GPUs."""
     extent: tuple[int, ...] = (1536, 2560)
     """Size of picture to optimise for, x first."""
 
@@ -270,17 +273,28 @@ class GroupStages(ModulePass):
         if self.recompute and self.algorithm != "none" and machine(self.target).is_gpu:
             # on a copy, which takes the place of the pipeline if it turns out better
             pipeline, found = self._with_recomputation(pipeline, found)
+            if self.chain:
+                pipeline, found = self._with_chains(pipeline, found)
         for id, bounds in ((id, b) for group in found.groups for id, b in found.costs.bounded(*group).items()):
             op = found.model.nodes[id].op
             assert isinstance(op, StageOp)
             op.bounds = BoxAttr(bounds)
         form_groups(pipeline, found.model, found.groups)
 
-    def _grouped(self, pipeline: PipelineOp, like: _Costs | None = None) -> _Grouped:
+    def _grouped(
+        self, pipeline: PipelineOp, like: _Costs | None = None, together: Sequence[Sequence[StageOp]] = ()
+    ) -> _Grouped:
         model = extract(pipeline, self.extent)
         inferred = {model.node_of[s.funcs[0]]: b for s, b in inferred_bounds(pipeline).items()} if self.bound else {}
         costs = _Costs(model, machine(self.target), self.extent, inferred, like)
-        return _Grouped(model, costs, self._groups(model, costs))
+        if not together:
+            return _Grouped(model, costs, self._groups(model, costs))
+        # a chain is one kernel, or it does not pay
+        start = [([model.node_of[s.funcs[0]] for s in stages], model.node_of[stages[-1].funcs[0]]) for stages in together]
+        chained = {id for members, _ in start for id in members}
+        start += [([n.id], n.id) for n in model.stages if n.id not in chained]
+        groups = greedy_groups(model, costs, sorted(start, key=lambda g: g[1]))
+        return _Grouped(model, costs, merged_groups(model, costs, groups) if self.several else groups)
 
     def _with_recomputation(self, pipeline: PipelineOp, found: _Grouped) -> tuple[PipelineOp, _Grouped]:
         copy = pipeline.clone()
@@ -296,6 +310,19 @@ class GroupStages(ModulePass):
         rest, kept = (copy, pipeline)
         if changes and better.microseconds < ABOUT * found.microseconds:
             rest, kept = (pipeline, copy)
+        rest.detach()
+        rest.erase()
+        return (kept, better) if kept is copy else (pipeline, found)
+
+    def _with_chains(self, pipeline: PipelineOp, found: _Grouped) -> tuple[PipelineOp, _Grouped]:
+        if not any(window_of(stage) for stage in pipeline.body.block.ops if isinstance(stage, StageOp)):
+            return pipeline, found
+        copy = pipeline.clone()
+        block = pipeline.parent_block()
+        assert block is not None
+        block.insert_op_after(copy, pipeline)
+        better = self._grouped(copy, found.costs, chain_windows(copy))
+        rest, kept = (pipeline, copy) if better.microseconds < found.microseconds else (copy, pipeline)
         rest.detach()
         rest.erase()
         return (kept, better) if kept is copy else (pipeline, found)

@@ -37,7 +37,8 @@ class GemmSchedule(ScheduleAttr):
     dimensions. `buffers`: slices that are there, or on their way, at a time. With a slice a thread's points lie
     `threads` apart along all coordinates, along the first one in runs of `vector` neighbours.
     `zigzag`: 1 for warps of 8 by 4 threads, numbered so that neighbours share an operand: a load of 16 bytes by a warp
-    takes two passes through shared memory then, not four.
+    takes two passes through shared memory then, not four. `near`: 1 for points that are neighbours along the other
+    coordinates, too: the windows of those that a thread has overlap, and what they share it loads once.
 
     On a CPU, `#schedule.gemm<threads = [1, 1], points = [16, 6], vector = 8, repeat = 16, pack = 256>`: a thread has
     its sums in vectors of 8, and 16 blocks of points along the second coordinate, one after the other. For so many
@@ -49,7 +50,7 @@ class GemmSchedule(ScheduleAttr):
 
     PARAMETERS: ClassVar = {
         "threads": None, "points": None, "unroll": 1, "slice": (), "buffers": 1, "vector": 1, "blocks": 0, "zigzag": 0,
-        "repeat": 1, "pack": 0,
+        "repeat": 1, "pack": 0, "near": 0,
     }  # fmt: skip
 
     @property
@@ -94,6 +95,11 @@ class GemmSchedule(ScheduleAttr):
     def zigzag(self) -> bool:
         """Whether warps are patches of 8 by 4 threads."""
         return self.number("zigzag") > 0
+
+    @property
+    def near(self) -> bool:
+        """Whether a thread's points are neighbours along all coordinates, where operands are staged."""
+        return self.number("near") > 0
 
     @property
     def repeat(self) -> int:
@@ -144,8 +150,8 @@ class GemmSchedule(ScheduleAttr):
 
     def _verify_slice(self) -> None:
         if not self.slice:
-            if self.buffers > 1 or self.zigzag:
-                raise VerifyException("buffers and zigzag are those of a slice; give one")
+            if self.buffers > 1 or self.zigzag or self.near:
+                raise VerifyException("buffers, zigzag and near are those of a slice; give one")
             return
         if self.one_thread:
             raise VerifyException("a block of one thread stages nothing; leave the slice out")

@@ -273,8 +273,9 @@ class _Staged(GemmKernel):
         e, vector, threads = self.e, self.schedule.run, self.schedule.thread_counts
         run, within = divmod(point[0], vector)
         found = [Offset(e.mul(self.lanes[0], vector), run * threads[0] * vector + within, vector)]
-        for lane, o, n in zip(self.lanes[1:], point[1:], threads[1:], strict=True):
-            found.append(Offset(lane, o * n))
+        for lane, o, n, each in zip(self.lanes[1:], point[1:], threads[1:], self.schedule.points[1:], strict=True):
+            near = self.schedule.near and each > 1
+            found.append(Offset(e.mul(lane, each), o, each) if near else Offset(lane, o * n))
         return found
 
     def _at(self, point: Sequence[int]) -> list[Num]:

@@ -28,6 +28,7 @@ from tilefuse.execution.warp_tile.layout import (
     check_warp_group,
     footprints,
     lane_layout,
+    planes,
     row_readers,
 )
 
@@ -83,7 +84,7 @@ def warp_candidates(facts: GroupFacts, machine: Machine, wishes: Wishes) -> Iter
     except NotFusable:
         return
     largest, ways = _largest_element(facts), _ways(facts, wishes)
-    least = math.inf
+    least, deep = math.inf, planes(model, output, box)
     inner = [id for id in members if id != output]
     for bytes in (16, 8, 4):
         vector = bytes // largest
@@ -96,10 +97,10 @@ def warp_candidates(facts: GroupFacts, machine: Machine, wishes: Wishes) -> Iter
             except NotFusable:
                 continue
             if not thorough:
-                deep = first.top + first.bottom >= DEEP_HALO
+                is_deep = first.top + first.bottom >= DEEP_HALO
                 warps, pitches = warps[:1], QUICK_PITCHES
                 if exchanged:
-                    pitches = DEEP_EXCHANGE_PITCHES if deep else QUICK_EXCHANGE_PITCHES
+                    pitches = DEEP_EXCHANGE_PITCHES if is_deep else QUICK_EXCHANGE_PITCHES
             variants = [(at, count(model, members, at, bool(exchanged))) for at in _of_stores(first, model)]
             layouts = []
             for number, pitch, (layout, counts) in itertools.product(warps, pitches, variants):
@@ -110,8 +111,8 @@ def warp_candidates(facts: GroupFacts, machine: Machine, wishes: Wishes) -> Iter
             sources = variants[0][1].sources
             asks = (
                 thorough and machine.kernels_overlap and any(model.nodes[s.producer].is_prefetchable for s in sources)
-            )
-            of = _Estimates(machine, box, places, asks)
+            ) and math.prod(deep) == math.prod(box[2:])
+            of = _Estimates(machine, box, deep, places, asks)
             if not thorough:
                 for at, counts in reversed(layouts):  # tall tiles first: they are mostly the cheaper ones
                     if (best := of.candidate(counts, at, most=least)) is not None:
@@ -147,7 +148,7 @@ def _ways(facts: GroupFacts, wishes: Wishes) -> list[_Way]:
     """
     model, members, output = facts.model, facts.members, facts.output
     readers = tuple(row_readers(model, members))
-    row = regions(model, members, output, [LANES, 1, *facts.box[2:]], facts.follow)
+    row = regions(model, members, output, [LANES, 1, *planes(model, output, facts.box)], facts.follow)
     ways: list[_Way] = []
     if wishes.exchange is not True or not readers:
         ways.append((footprints(model, members, row, LANES), (), WARPS, PITCHES))
@@ -189,6 +190,8 @@ class _Estimates:
 
     machine: Machine
     box: Sequence[int]
+    deep: Sequence[int]
+    """Points of a tile in the dimensions after x and y."""
     places: Mapping[int, Placement]
     asks: bool
     """Whether there is what may be asked for ahead of time."""
@@ -199,7 +202,7 @@ class _Estimates:
         """The schedule of a layout; None for what does not fit, or surely takes longer than `most` microseconds."""
         machine, box, warps, pitch = self.machine, self.box, layout.warps, layout.pitch
         columns, rows_of_tiles = -(-box[0] // layout.width), -(-box[1] // layout.height)
-        blocks = columns * rows_of_tiles
+        blocks = columns * rows_of_tiles * (math.prod(box[2:]) // math.prod(self.deep))
         instructions, again = counts.instructions.at(pitch), counts.again.at(pitch)
         rolled = instructions >= ROLLED_FROM and again > 0.5 * instructions
         code = instructions - again if rolled else instructions
@@ -210,9 +213,9 @@ class _Estimates:
         if (room := self._room(registers, warps, counts.exchange_bytes * warps, blocks)) is None:
             return None
         fit, resident, single_wave = room
-        at_border = 1.0 - max(0, columns - 2) * max(0, rows_of_tiles - 2) / blocks
+        at_border = 1.0 - max(0, columns - 2) * max(0, rows_of_tiles - 2) / (columns * rows_of_tiles)
         features = self._features(counts, layout, blocks, resident, (instructions, code, at_border))
-        tile, threads = (layout.width, layout.height, *box[2:]), (LANES, warps, *([1] * (len(box) - 2)))
+        tile, threads = (layout.width, layout.height, *self.deep), (LANES, warps, *([1] * (len(box) - 2)))
         time = predict(features, machine)
         saved = saved_ahead(features, time, machine) if self.asks else 0.0
         ahead = -(-resident * machine.cores // columns) if saved else 0

@@ -81,7 +81,8 @@ class TileBody:
         What it reads beside its own points is asked for with the tiles whose own that is.
         """
         boxes: dict[SSAValue, Sequence[tuple[int, int]]] = {}
-        for base, spans in self.plan.reads:
+        for base, spans, along in self.plan.reads:
+            assert not any(d is not None for d in along[2:]), "planes are not asked for ahead"
             old = boxes.get(base, spans)
             boxes[base] = [(min(a, c), max(b, d)) for (a, b), (c, d) in zip(old, spans, strict=True)]
         for base, ((x0, x1), (y0, y1), *rest) in boxes.items():
@@ -143,13 +144,13 @@ class TileBody:
                 op.erase()
         return Region(block)
 
-    def _origin(self, buffer: KernelBuffer) -> list[SSAValue]:
-        first = [*self.tile.origin[:2], *([0] * (len(buffer.mins) - 2))]
-        return [self.e.value(i) for i in buffer.index(first, self.e)]
+    def _origin(self, buffer: KernelBuffer, held: Held) -> list[SSAValue]:
+        return [self.e.value(i) for i in buffer.index(self._absolute([0] * len(buffer.mins), held), self.e)]
 
-    def _absolute(self, relative: Sequence[Num]) -> list[Num]:
+    def _absolute(self, relative: Sequence[Num], held: Held) -> list[Num]:
         x, y, *deep = relative
-        return [self.e.add(self.tile.origin[0], x), self.e.add(self.tile.origin[1], y), *deep]
+        origin = self.tile.origin
+        return [self.e.add(origin[0], x), self.e.add(origin[1], y), *held.absolute(deep, origin, self.e)]
 
     def _load(self, source: SSAValue, held: Held) -> SSAValue:
         e, tile = self.e, self.tile
@@ -159,11 +160,11 @@ class TileBody:
         replaces = False
 
         def points(relative: list[Num]) -> list[SSAValue]:
-            return [read_global(e, tile, source, self._absolute(relative), None)]
+            return [read_global(e, tile, source, self._absolute(relative, held), None)]
 
         def rows(relative: list[Num]) -> list[SSAValue]:
             nonlocal replaces
-            found = row_of(e, tile, source, self._absolute(relative), self.held.vector)
+            found = row_of(e, tile, source, self._absolute(relative, held), self.held.vector)
             assert found is not None
             replaces = found.keep is not None
             return [*(e.value(i) for i in found.index), *(found.edges or ()), *(found.keep or ())]
@@ -177,7 +178,7 @@ class TileBody:
             )  # fmt: skip
         op = LoadOp(
             buffer.memref,
-            self._origin(buffer),
+            self._origin(buffer, held),
             self._layout(held),
             self._aligned(base),
             border,
@@ -214,7 +215,7 @@ class TileBody:
             # nor can they tell beforehand which lanes' columns lie in the picture
             uniform = None if shifted else self.tile.vectors_uniform
             border = BorderStore(self.tile.border, uniform, self.tile.x_edge_only if shifted else None, first)
-            e.effect(StoreOp(results[i], buffer.memref, self._origin(buffer), (columns, rows), border, aligned))
+            e.effect(StoreOp(results[i], buffer.memref, self._origin(buffer, held), (columns, rows), border, aligned))
 
     def _aligned(self, value: SSAValue) -> SSAValue | None:
         """Whether a lane's piece of a row is one access; None if it never is."""

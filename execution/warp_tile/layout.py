@@ -16,7 +16,7 @@ from typing import Literal, NamedTuple
 
 from xdsl.ir import Attribute
 
-from tilefuse.analysis.index import Index, is_staged
+from tilefuse.analysis.index import AnyIndex, Index, is_staged
 from tilefuse.analysis.model import PipelineModel
 from tilefuse.analysis.regions import Follow, NotFusable, Region, fixed_span, follow_chain, regions
 from tilefuse.dialects.img.attrs import Level
@@ -24,6 +24,7 @@ from tilefuse.dialects.img.ops import GroupOp
 from tilefuse.dialects.img.types import element_bytes
 from tilefuse.dialects.warp.memory import can_load_pieces
 from tilefuse.execution.warp_tile.attribute import WarpSchedule
+from tilefuse.lowering.emit import Emitter, Num
 
 LANES = 32
 WORD_BYTES = 4
@@ -60,7 +61,9 @@ class Held:
     reach: tuple[int, int] = (0, 0)
     """Columns that consumers read left and right of their own (not negative)."""
     rest: tuple[tuple[int, int], ...] = ()
-    """(first, last) of every further dimension; absolute, since those are not tiled."""
+    """(first, last) of every further dimension: absolute, or relative to the tile's where `along` says so."""
+    along: tuple[int | None, ...] = ()
+    """For every further dimension, that of the tile which it follows plane by plane; None where it is not tiled."""
     left: int = 0
     right: int = 0
     """Columns needed outside the tile."""
@@ -76,8 +79,14 @@ class Held:
     def of_any_vector(self) -> Held:
         """Layout without the parts that depend on the columns of a lane."""
         return Held(
-            self.above, self.below, self.wide, self.reach, self.rest, self.left, self.right, self.bytes, self.exchanged
-        )
+            self.above, self.below, self.wide, self.reach, self.rest, self.along, self.left, self.right, self.bytes,
+            self.exchanged,
+        )  # fmt: skip
+
+    def absolute(self, deep: Sequence[Num], origin: Sequence[Num], e: Emitter) -> list[Num]:
+        """Coordinates in the further dimensions on the grid, for some in the tile at `origin`."""
+        pairs = zip(deep, self.along, strict=True)
+        return [c if d is None else e.add(origin[d], c) for c, d in pairs]
 
     @property
     def in_words(self) -> bool:
@@ -181,14 +190,42 @@ class WarpLayout:
 
 
 def check_warp_group(model: PipelineModel, members: Sequence[int], follow: Mapping[int, tuple[Follow, ...]]) -> None:
-    """Raise NotFusable unless every stage moves with the warp's tile one to one in x and y."""
+    """Raise NotFusable unless every stage moves with the warp's tile one to one in x and y.
+
+    Further dimensions are held whole, or tiled plane by plane, one to one too.
+    """
     for id in members:
         node = model.nodes[id]
         dims = follow[id]
         if node.rank < 2 or dims[0] != Follow(0) or dims[1] != Follow(1):
             raise NotFusable(f"'{node.name}' does not follow x and y one to one, as warp tiles must")
-        if any(f.dim is not None for f in dims[2:]):
-            raise NotFusable(f"'{node.name}' has a third dimension that is tiled; declare it small with bound")
+        for d in dims[2:]:
+            if d.dim is not None and (d.dim < 2 or d.ratio != 1):
+                raise NotFusable(f"'{node.name}' does not follow the planes of the tile one to one, as warp tiles must")
+    _check_sources(model, members, follow)
+
+
+def _check_sources(model: PipelineModel, members: Sequence[int], follow: Mapping[int, tuple[Follow, ...]]) -> None:
+    """Raise NotFusable where one input is loaded both at the tile's plane and at others."""
+    known: dict[tuple[int, object], tuple[int | None, ...]] = {}
+    for id in members:
+        for access in model.nodes[id].hull:
+            if access.producer in follow or not is_staged(access.indices):
+                continue
+            along = _along(access.indices, follow[id])
+            if known.setdefault((access.producer, access.source), along) != along:
+                name = model.nodes[access.producer].name
+                raise NotFusable(f"'{name}' is read at planes that follow the tile, and at others")
+
+
+def _along(indices: Sequence[AnyIndex], mine: Sequence[Follow]) -> tuple[int | None, ...]:
+    """The dimension of the tile that each further index follows, of a reader whose dimensions do like `mine`."""
+    return tuple(mine[i.var].dim if isinstance(i, Index) and i.var is not None else None for i in indices[2:])
+
+
+def planes(model: PipelineModel, output: int, box: Sequence[int]) -> list[int]:
+    """The points of a tile in the dimensions after x and y: all of those that are declared small, else one."""
+    return [1 if fixed_span(model, output, d) is None else n for d, n in enumerate(box[2:], 2)]
 
 
 def row_readers(model: PipelineModel, members: Collection[int]) -> list[int]:
@@ -242,7 +279,7 @@ def footprints(
     for id in sorted(members, reverse=True):
         (x0, x1), _, *rest = region[id].spans
         mine = stages.setdefault(id, Held())
-        mine.rest = tuple(rest)
+        mine.rest, mine.along = tuple(rest), tuple(f.dim for f in region[id].follow[2:])
         mine.left, mine.right = max(0, -x0), max(0, x1 - width + 1)
         mine.bytes = model.nodes[id].bytes
         mine.exchanged = id in exchanged
@@ -266,7 +303,8 @@ def footprints(
                 deep = tuple(i.span(region[id].spans) for i in access.indices[2:])  # type: ignore[union-attr]
                 first = key not in sources
                 if first:
-                    sources[key] = Held(rest=deep, bytes=model.nodes[access.producer].element_bytes[0])
+                    along = _along(access.indices, region[id].follow)
+                    sources[key] = Held(rest=deep, along=along, bytes=model.nodes[access.producer].element_bytes[0])
                 theirs = sources[key]
                 theirs.rest = tuple((min(a[0], b[0]), max(a[1], b[1])) for a, b in zip(theirs.rest, deep, strict=True))
                 theirs.left = max(theirs.left, mine.left - x.offset)
@@ -367,6 +405,8 @@ def group_layout(group: GroupOp, model: PipelineModel) -> WarpLayout:
             raise NotFusable(
                 f"a warp tile computes all {whole} points of dimension {d}, so its size there is {whole}, not {points}"
             )
+        if fixed is None and points != 1:
+            raise NotFusable(f"a warp tile has one plane of dimension {d}, which is not small, not {points}")
     exchanged = [id for id, s in ids.items() if s.place is not None and s.place.where[0] is Level.Block]
     region = regions(model, members, output, tile, follow)
     layout = warp_layout(model, members, region, tile[0], Partition(vector, threads[1], height=tile[1]), exchanged)

@@ -38,7 +38,7 @@ class WarpPlan(KernelPlan):
         # rows that may start anywhere: so may the last tile of a row, which then begins where all of it is inside
         self.moves_in = self.align[0] == 1 and not self.checked
         self.x_edge_version = self._has_x_edge_version()
-        if any(model.nodes[model.node_of[base]].is_prefetchable for base, _ in self.reads):
+        if any(model.nodes[model.node_of[base]].is_prefetchable for base, *_ in self.reads):
             self.rows_ahead = WarpSchedule.expect(group.schedule).rows_ahead
 
     def body(self, e: Emitter, tile: TileContext, outputs: Sequence[KernelBuffer]) -> None:
@@ -47,15 +47,15 @@ class WarpPlan(KernelPlan):
     def request(self, e: Emitter, tile: TileContext, outputs: Sequence[KernelBuffer]) -> None:
         TileBody(self, self.layout, e, tile, outputs).emit_ahead()
 
-    def _reads(self) -> Iterator[tuple[SSAValue, list[tuple[int, int]]]]:
-        """Reach of the loads of all lanes, dead ones too, in each buffer: in x and y from the tile's origin."""
+    def _reads(self) -> Iterator[tuple[SSAValue, Sequence[tuple[int, int]], Sequence[int | None]]]:
+        """Reach of the loads of all lanes, dead ones too, in each buffer, and what it is counted from."""
         at = self.layout
         for (_, source), held in at.sources.items():
             assert isinstance(source, SSAValue)
             beyond = held.piece if at.in_pieces(held) else 0
             columns = (-at.dead_left * at.vector - beyond, (LANES - at.dead_left) * at.vector - 1 + beyond)
             rows = (-at.top - held.above, at.height + at.bottom + held.below - 1)
-            yield behind_boundaries(source)[0], [columns, rows, *held.rest]
+            yield behind_boundaries(source)[0], [columns, rows, *held.rest], [0, 1, *held.along]
 
     def _checked(self, differing: Collection[SSAValue]) -> list[SSAValue]:
         """The functions whose rows may start where vectors may.
@@ -115,7 +115,8 @@ class WarpPlan(KernelPlan):
             if not may_be_uniform(source, held, at.vector):
                 continue
             top = e.add(tile.origin[1], -at.top - held.above)
-            row = row_of(e, tile, source, [x, top, *(low for low, _ in held.rest)], at.vector, LANES)
+            deep = held.absolute([low for low, _ in held.rest], tile.origin, e)
+            row = row_of(e, tile, source, [x, top, *deep], at.vector, LANES)
             assert row is not None
             result = e.both(result, row.vectors_uniform)
             if held.in_words:

@@ -15,7 +15,7 @@ from tilefuse.dialects.img.ops.pipeline import PipelineOp, ReturnOp
 from tilefuse.dialects.img.ops.print import PrintOp, prints
 from tilefuse.dialects.img.ops.require import RequireOp
 from tilefuse.dialects.img.ops.sources import ExtentOp, InputOp, MinOp, ParamOp
-from tilefuse.dialects.img.ops.stage import ReadOp, StageOp, YieldOp
+from tilefuse.dialects.img.ops.stage import BY_PLANES, ReadOp, StageOp, YieldOp
 from tilefuse.dialects.img.ops.update import COMBINERS, SET, Definition, UpdateOp, WriteOp
 
 OPERATIONS: list[type[Operation]] = [
@@ -42,6 +42,7 @@ __all__ = [
     "COMBINERS",
     "OPERATIONS",
     "SET",
+    "BY_PLANES",
     "SINGLE_WAVE",
     "BoundaryOp",
     "Definition",

@@ -45,6 +45,9 @@ from tilefuse.dialects.naming import value_name
 
 _INDEX = IndexType()
 
+BY_PLANES = "by_planes"
+"""On a stage: dimensions after x and y are tiled plane by plane, if they are small, too."""
+
 
 def computes_values_only(op: Operation) -> bool:
     """Whether `op` is straight-line code without side effects."""
