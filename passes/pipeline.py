@@ -24,6 +24,7 @@ from tilefuse.passes.inline_stages import InlineStages
 from tilefuse.passes.merge_sums import MergeSums
 from tilefuse.passes.promote_memory import PromoteMemory
 from tilefuse.passes.raise_clamps import RaiseClamps
+from tilefuse.passes.raise_exteriors import RaiseExteriors
 from tilefuse.passes.separate_kernels import SeparateKernels
 from tilefuse.passes.separate_steps import SeparateSteps
 from tilefuse.passes.specialize_stages import SpecializeStages
@@ -101,6 +102,7 @@ def standard_passes(
         SeparateKernels(float=fast_math),  # first: it leaves less for the others
         CanonicalizeStages(),
         RaiseClamps(),
+        *([RaiseExteriors()] if machine(target).is_gpu else []),  # on CPUs that is not measured yet
         MergeSums(),
         CopyUpdated(),
         InlineStages(target=target, extent=size),

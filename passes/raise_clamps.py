@@ -70,7 +70,7 @@ def _raise_read(op: ReadOp, stage: StageOp, pipeline: PipelineOp) -> bool:
     plain: dict[int, AffineExpr] = {}
     for d, expr in enumerate(op.map.data.results):
         found = _clamped(op.indices[expr.position], coordinates) if isinstance(expr, AffineDimExpr) else None
-        if found is not None and all(_can_emit(n, pipeline) for n in found[1]):
+        if found is not None and all(can_emit(n, pipeline) for n in found[1]):
             plain[d], intervals[d] = found
     if not intervals:
         return False
@@ -102,7 +102,7 @@ def _clamped(index: SSAValue, coordinates: Sequence[SSAValue]) -> tuple[AffineEx
                 continue
             for b, other_end in _both_ways(limited.owner):
                 expr = _affine(b, coordinates)
-                ends = [_known(end), _known(other_end)]
+                ends = [known(end), known(other_end)]
                 low, high = ends if outer is arith.MaxSIOp else ends[::-1]
                 if expr is not None and low is not None and high is not None and surely_le(low, high):
                     return expr, (low, high - low + 1)
@@ -125,7 +125,7 @@ def _is_wide(value: SSAValue) -> bool:
     return not isinstance(value.type, IntegerType) or value.type.width.data >= 32
 
 
-def _known(value: SSAValue) -> Num | None:
+def known(value: SSAValue) -> Num | None:
     """A number that every call knows before any stage runs."""
     low, high = value_range(value, {}, AnySizes())
     return low if low == high else None
@@ -133,14 +133,15 @@ def _known(value: SSAValue) -> Num | None:
 
 def _affine(value: SSAValue, coordinates: Sequence[SSAValue]) -> AffineExpr | None:
     """`factor * coordinate + constant`, over the coordinates; None for anything else, or if it might wrap around."""
-    found = _linear(value, coordinates)
+    found = linear(value, coordinates)
     if found is None:
         return None
     dim, factor, constant = found
     return AffineExpr.dimension(dim) * factor + constant if factor != 1 else AffineExpr.dimension(dim) + constant
 
 
-def _linear(value: SSAValue, coordinates: Sequence[SSAValue]) -> tuple[int, int, int] | None:
+def linear(value: SSAValue, coordinates: Sequence[SSAValue]) -> tuple[int, int, int] | None:
+    """(coordinate, factor, constant) of a value that is a coordinate times a number, and one more; else None."""
     value = _uncast(value)
     if value in coordinates:
         return coordinates.index(value), 1, 0
@@ -149,7 +150,7 @@ def _linear(value: SSAValue, coordinates: Sequence[SSAValue]) -> tuple[int, int,
         return None
     for side, other in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
         number = integer_constant(_uncast(other))
-        inner = None if number is None else _linear(side, coordinates)
+        inner = None if number is None else linear(side, coordinates)
         if number is None or inner is None:
             continue
         dim, factor, constant = inner
@@ -170,7 +171,7 @@ def _inputs(pipeline: PipelineOp) -> Mapping[str, InputOp]:
     return {op.sym_name.data: op for op in pipeline.body.block.ops if isinstance(op, InputOp)}
 
 
-def _can_emit(value: Num, pipeline: PipelineOp) -> bool:
+def can_emit(value: Num, pipeline: PipelineOp) -> bool:
     """Whether a number is a sum of sizes of inputs and a constant, which a few ops can compute."""
     if isinstance(value, int):
         return True
@@ -179,14 +180,14 @@ def _can_emit(value: Num, pipeline: PipelineOp) -> bool:
     )
 
 
-class _Scalars:
+class Scalars:
     """Emits numbers before `anchor`, a stage of `pipeline`, and finds those that stand there already."""
 
     def __init__(self, rewriter: PatternRewriter, anchor: StageOp, pipeline: PipelineOp):
         self.rewriter, self.anchor, self.inputs = rewriter, anchor, _inputs(pipeline)
 
     def value(self, number: Num) -> SSAValue:
-        """A number that `_can_emit`, as an index."""
+        """A number that `can_emit`, as an index."""
         if isinstance(number, int):
             return self._add(arith.ConstantOp(IntegerAttr(number, IndexType())))
         total: SSAValue | None = None
@@ -234,10 +235,10 @@ def _boundary(
             and op.kind.data is BoundaryKind.RepeatEdge
             and op.is_before_in_block(stage)
             and op.dimensions == tuple(intervals)
-            and (not op.mins if own else _box(op) == list(intervals.values()))
+            and (not op.mins if own else box_of(op) == list(intervals.values()))
         ):
             return op.func
-    scalars = _Scalars(rewriter, stage, pipeline)
+    scalars = Scalars(rewriter, stage, pipeline)
     mins = [] if own else [scalars.value(low) for low, _ in intervals.values()]
     extents = [] if own else [scalars.value(extent) for _, extent in intervals.values()]
     boundary = BoundaryOp(BoundaryKind.RepeatEdge, source, list(intervals), mins, extents)
@@ -247,5 +248,6 @@ def _boundary(
     return boundary.func
 
 
-def _box(op: BoundaryOp) -> list[tuple[Num | None, Num | None]]:
-    return [(_known(low), _known(extent)) for low, extent in zip(op.mins, op.extents, strict=True)]
+def box_of(op: BoundaryOp) -> list[tuple[Num | None, Num | None]]:
+    """(min, extent) of a boundary's box per dimension of its own, where calls know them before any stage runs."""
+    return [(known(low), known(extent)) for low, extent in zip(op.mins, op.extents, strict=True)]

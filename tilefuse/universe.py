@@ -71,6 +71,7 @@ UNIVERSE = Universe(
         "merge-versions": _pass("merge_versions", "MergeVersions"),
         "promote-memory": _pass("promote_memory", "PromoteMemory"),
         "raise-clamps": _pass("raise_clamps", "RaiseClamps"),
+        "raise-exteriors": _pass("raise_exteriors", "RaiseExteriors"),
         "separate-kernels": _pass("separate_kernels", "SeparateKernels"),
         "separate-steps": _pass("separate_steps", "SeparateSteps"),
         "specialize-stages": _pass("specialize_stages", "SpecializeStages"),

@@ -1,0 +1,149 @@
+"""`raise-exteriors`: turn stages that choose between a function inside a box and a constant outside into boundaries.
+
+    %in_1 = img.boundary repeat_edge %in dims [0] : !img.func<1xf32>
+    %f = img.stage "f" (%x) -> f32 {
+      ... %inside = %x >= 0 and %x < %n by arith
+      %v = img.read %in_1[%x] : !img.func<1xf32>
+      %r = arith.select %inside, %v, %zero : f32
+      img.yield %r : f32
+    }
+ =>
+    %f = img.boundary constant_exterior %in dims [0] in [%first] by [%n] value %zero : !img.func<1xf32>
+
+So Halide's users write zeros around a picture. What reads the stage would compute the choice at each of its reads; a
+boundary is dropped by the tiles inside its box, and is in operands once they are in shared memory. The ends of the box
+must be known before any stage runs, as those of `raise-clamps`, which runs before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import SSAValue
+from xdsl.passes import ModulePass
+from xdsl.pattern_rewriter import PatternRewriter
+from xdsl.rewriter import InsertPoint
+from xdsl.transforms.dead_code_elimination import region_dce
+
+from tilefuse.analysis.access import coordinates as coordinates_of
+from tilefuse.analysis.access import indices_of
+from tilefuse.analysis.index import Index
+from tilefuse.dialects.img.attrs import BoundaryKind
+from tilefuse.dialects.img.ops import BoundaryOp, PipelineOp, ReadOp, StageOp, YieldOp
+from tilefuse.dialects.img.symbolic import Num
+from tilefuse.passes.raise_clamps import Scalars, box_of, can_emit, known, linear
+
+_Interval = tuple[Num, Num]
+"""(first, last)."""
+
+
+@dataclass(frozen=True)
+class RaiseExteriors(ModulePass):
+    """Turn stages with a constant outside of a box into boundaries."""
+
+    name = "raise-exteriors"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for pipeline in op.body.block.ops:
+            if not isinstance(pipeline, PipelineOp):
+                continue
+            # Grouped stages stay as they were grouped.
+            stages = [stage for stage in pipeline.body.block.ops if isinstance(stage, StageOp)]
+            raised = [_raise_stage(stage, pipeline) for stage in stages]
+            if any(raised):
+                region_dce(pipeline.body)  # the boundary inside, and what computed the ends
+
+
+def _raise_stage(stage: StageOp, pipeline: PipelineOp) -> bool:
+    """Replace a stage by a boundary; return whether it was one."""
+    last = stage.body.block.last_op
+    readers = [use.operation for f in stage.funcs for use in f.uses]
+    if len(stage.funcs) != 1 or not isinstance(last, YieldOp) or not readers:
+        return False
+    if not all(isinstance(op, ReadOp | BoundaryOp) for op in readers):
+        return False  # it is stored
+    choice = last.values[0].owner
+    if not isinstance(choice, arith.SelectOp) or not isinstance(choice.rhs.owner, arith.ConstantOp):
+        return False
+    read = choice.lhs.owner
+    coordinates = list(stage.body.block.args)
+    if not isinstance(read, ReadOp) or read.source.type != stage.funcs[0].type:
+        return False
+    if indices_of(read, coordinates_of(stage)) != tuple(Index(d, 1) for d in range(stage.rank)):
+        return False
+    intervals = _box(choice.cond, coordinates)
+    if not intervals or not all(can_emit(n, pipeline) for ends in intervals.values() for n in ends):
+        return False
+    rewriter = PatternRewriter(stage)
+    scalars = Scalars(rewriter, stage, pipeline)
+    boxes = {d: (low, high - low + 1) for d, (low, high) in sorted(intervals.items())}
+    outside = choice.rhs.owner.clone()
+    rewriter.insert(outside, InsertPoint.before(stage))
+    boundary = BoundaryOp(
+        BoundaryKind.ConstantExterior,
+        _without_edges(read.source, boxes),
+        list(boxes),
+        [scalars.value(low) for low, _ in boxes.values()],
+        [scalars.value(extent) for _, extent in boxes.values()],
+        outside.result,
+    )
+    boundary.func.name_hint, boundary.location = stage.funcs[0].name_hint, stage.location
+    rewriter.insert(boundary, InsertPoint.before(stage))
+    rewriter.replace(stage, [], [boundary.func])
+    return True
+
+
+def _without_edges(source: SSAValue, boxes: dict[int, tuple[Num, Num]]) -> SSAValue:
+    """`source` without a boundary that does nothing in these boxes: one that clamps to them, or to larger ones."""
+    op = source.owner
+    if not isinstance(op, BoundaryOp) or op.kind.data is not BoundaryKind.RepeatEdge or op.dimensions != tuple(boxes):
+        return source
+    return op.source if box_of(op) == list(boxes.values()) else source
+
+
+def _box(condition: SSAValue, coordinates: Sequence[SSAValue]) -> dict[int, _Interval]:
+    """The box that a condition asks coordinates to lie in; nothing if it asks for anything else, or leaves an end."""
+    lows: dict[int, Num] = {}
+    highs: dict[int, Num] = {}
+    for term in _terms(condition):
+        found = _limit(term, coordinates)
+        if found is None:
+            return {}
+        d, end, is_low = found
+        if (lows if is_low else highs).setdefault(d, end) != end:
+            return {}
+    return {d: (lows[d], highs[d]) for d in lows} if lows.keys() == highs.keys() else {}
+
+
+def _terms(condition: SSAValue) -> Iterator[SSAValue]:
+    if isinstance(condition.owner, arith.AndIOp):
+        yield from _terms(condition.owner.lhs)
+        yield from _terms(condition.owner.rhs)
+    else:
+        yield condition
+
+
+_SIDES = {2: (False, -1), 3: (False, 0), 4: (True, 1), 5: (True, 0)}
+"""Of signed comparisons (slt, sle, sgt, sge) of a coordinate with an end: whether it is the low one, and by how much the
+first or last coordinate lies beside it."""
+_TURNED = {2: 4, 3: 5, 4: 2, 5: 3}
+
+
+def _limit(term: SSAValue, coordinates: Sequence[SSAValue]) -> tuple[int, Num, bool] | None:
+    """(dimension, first or last coordinate, whether the first) that a comparison allows."""
+    op = term.owner
+    if not isinstance(op, arith.CmpiOp):
+        return None
+    kind = int(op.predicate.value.data)
+    for value, other, way in ((op.lhs, op.rhs, kind), (op.rhs, op.lhs, _TURNED.get(kind))):
+        at = linear(value, coordinates)
+        end = known(other) if at is not None else None
+        if at is None or end is None or way not in _SIDES or at[1] != 1:
+            continue
+        is_low, beside = _SIDES[way]
+        return at[0], end + beside - at[2], is_low
+    return None
