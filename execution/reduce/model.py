@@ -35,6 +35,7 @@ class Reduce(ExecutionModel):
     name = "reduce"
     schedule = ReduceSchedule
     runs: ClassVar = UpdateOp
+    smaller_is = "fewer warps, or a smaller split"
     computes_beside = True
 
     def legal(self, facts: GroupFacts) -> str | None:
