@@ -4,10 +4,10 @@ Checks, per group: the schedule is well-formed for its execution model, which sa
 what an update asks; threads, shared memory and registers of a block are within the target's limits, by NVIDIA's
 allocation rules (`targets/occupancy.py`); at least one block fits a multiprocessor; what blocks leave for one another
 fits the GPU's memory, as far as its size is known before a call. Registers and spills are known where a compiler's
-report has put `registers` and `spill_bytes` on the group. On a CPU the arrays of a tile lie on a thread's stack and have
-to fit there. Code that is written out for a thread has a budget (`execution/written_out.py`), as compilers are slow over
-it. Too much of anything is an error that names the limit and the stage; with `fix=true` the tile is made smaller
-instead. The result stands on the group as `occupancy` (for a GPU).
+report has put `registers` and `spill_bytes` on the group. On a CPU the arrays of a tile lie on a thread's stack and
+have to fit there. Code that is written out for a thread has a budget (`execution/written_out.py`), as compilers are
+slow over it. Too much of anything is an error that names the limit and the stage; with `fix=true` the tile is made
+smaller instead. The result stands on the group as `occupancy` (for a GPU).
 """
 
 from __future__ import annotations
