@@ -1,103 +1,18 @@
-"""Running a plan on the CPU: addresses into the arguments, kernels in order.
-
-A runner is made once per plan, so that a call does no more than fill in addresses. `CudaRunner`, for GPUs, is
-in cuda_runner.py.
-"""
+"""Running a plan on the CPU: addresses into the arguments, kernels in order."""
 
 from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
-from typing import Any, Protocol
 
 import numpy as np
-from xdsl.dialects.builtin import Float64Type, IndexType, IntegerType
-from xdsl.ir import Attribute
 
-from tilefuse.analysis.strides import static_strides
-from tilefuse.dialects.img.ops import GroupOp
-from tilefuse.execution.registry import model_of
-from tilefuse.lowering.abi import kernel_args, kernel_name
-from tilefuse.lowering.symbols import function_name
-from tilefuse.runtime.arena import ARENA_ALIGNMENT
-from tilefuse.runtime.layouts import Picture
-from tilefuse.runtime.plan import CopyOut, KernelLaunch, Plan
-
-
-class Runner(Protocol):
-    """Runs one plan."""
-
-    def run(self, pointers: list[int], scalars: Sequence[int], stream: int | None) -> None:
-        """Run with the addresses of inputs and outputs, on `stream` (a raw pointer) if on a GPU.
-
-        `scalars`: those of the plan, as kernels take them (`scalars.word`).
-        """
-
-
-def entry_point(name: str) -> str:
-    """The C function that takes a kernel's arguments as an array of 64-bit words."""
-    return f"{function_name(name)}_words"
-
-
-def c_entry_points(groups: Sequence[GroupOp]) -> str:
-    """C text of an entry point for each kernel, to stand after the kernels."""
-    text = ["", "// Called by the runtime: the arguments of a kernel, as an array of 64-bit words."]
-    # groups that one kernel serves have one entry point
-    for group in {kernel_name(g): g for g in groups}.values():
-        arguments: list[str] = []
-        lines: list[str] = []
-        count = 0
-
-        def number(arguments: list[str] = arguments) -> None:
-            arguments.append(f"(long long)a[{len(arguments)}]")
-
-        for arg in kernel_args(group):
-            if arg.kind == "scalar":
-                kind = _float_type(arg.value.type)
-                if kind is None:
-                    number()
-                    continue
-                lines.append(f"  {kind} v{count}; __builtin_memcpy(&v{count}, a + {len(arguments)}, sizeof v{count});")
-                arguments.append(f"v{count}")
-                count += 1
-                continue
-            fixed = static_strides(arg.value)
-            arguments.append(f"(void*)a[{len(arguments)}]")
-            for _ in range(2 * len(fixed) + sum(f is None for f in fixed)):
-                number()
-        for workspace in model_of(group).workspaces(group):
-            arguments.append(f"(void*)a[{len(arguments)}]")
-            for _ in workspace.open_dims:
-                number()
-        name = kernel_name(group)
-        text.append(f"void {entry_point(name)}(const unsigned long long* a) {{")
-        text.extend(lines)
-        text.append(f"  {function_name(name)}({', '.join(arguments)});\n}}")
-    return "\n".join(text) + "\n"
-
-
-def _float_type(type_: Attribute) -> str | None:
-    if isinstance(type_, IntegerType | IndexType):
-        return None
-    return "double" if isinstance(type_, Float64Type) else "float"
-
-
-class _Strided:
-    """Memory at an address as NumPy sees it through `__array_interface__`."""
-
-    def __init__(self, pointer: int, shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int):
-        self.__array_interface__ = {
-            "data": (pointer, False),
-            "shape": shape,
-            "strides": strides,
-            "typestr": f"|V{itemsize}" if itemsize not in (1, 2, 4, 8) else f"<u{itemsize}",
-            "version": 3,
-        }
-
-
-def numpy_at(pointer: int, p: Picture, itemsize: int) -> np.ndarray:
-    """A view of CPU memory, dimensions x first, elements as unsigned integers."""
-    return np.asarray(_Strided(pointer, p.extents, tuple(s * itemsize for s in p.strides), itemsize))
+from tilefuse.runtime.arrays.layouts import Picture
+from tilefuse.runtime.arrays.strided import numpy_at
+from tilefuse.runtime.cpu.entry_points import entry_point
+from tilefuse.runtime.launch.arena import ARENA_ALIGNMENT
+from tilefuse.runtime.launch.plan import CopyOut, Plan
+from tilefuse.runtime.launch.runner import fill
 
 
 class CpuRunner:
@@ -150,11 +65,3 @@ class CpuRunner:
         outputs_from = len(pointers) - 1 - len(self._outputs)
         source = numpy_at(pointers[-1] + copy.offset, Picture(target.extents, copy.strides), copy.itemsize)
         numpy_at(pointers[outputs_from + copy.output], target, copy.itemsize)[...] = source
-
-
-def fill(words: Any, launch: KernelLaunch, pointers: Sequence[int], scalars: Sequence[int]) -> None:
-    """Write addresses and scalars into the arguments of a kernel."""
-    for slot, buffer, offset in launch.addresses:
-        words[slot] = pointers[buffer] + offset
-    for slot, number in launch.scalars:
-        words[slot] = scalars[number]
