@@ -164,7 +164,7 @@ def without_differences(expr: AffineExpr) -> AffineExpr:
 
 
 def _sum(expr: AffineExpr) -> tuple[dict[AffineExpr, int], int]:
-    """How often each term stands in a sum, and its constant."""
+    """The terms of a sum, each with the times that it stands there, and the constant."""
     match expr:
         case AffineConstantExpr(value):
             return {}, value

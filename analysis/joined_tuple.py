@@ -39,7 +39,7 @@ _RINGS = {
     arith.MulfOp: lambda a, b: a * b, arith.MuliOp: lambda a, b: a * b,
     arith.NegfOp: lambda a: -a, arith.DivfOp: lambda a, b: a * pow(b, -1, PRIME),
 }  # fmt: skip
-"""What operations are in the field. Integers wrap: what holds of polynomials holds of them."""
+"""Operations in the field. Integers wrap: what holds of polynomials holds of them."""
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ def _read_of(update: UpdateOp, number: int, reads: Sequence[ReadOp]) -> SSAValue
 
 
 class Numbers(ABC, Generic[T]):
-    """Whatever a rule is computed in."""
+    """Numbers of any kind that a rule is computed in."""
 
     @abstractmethod
     def constant(self, op: arith.ConstantOp) -> T:
@@ -107,15 +107,15 @@ class Numbers(ABC, Generic[T]):
 
     @abstractmethod
     def compute(self, op: Operation, operands: Sequence[T]) -> T:
-        """What an operation of the rule gives."""
+        """The result of an operation of the rule."""
 
     @abstractmethod
     def combine(self, number: int, way: str, old: T, new: T) -> T:
-        """What a combiner makes of two values of function `number`."""
+        """Two values of function `number`, joined by its combiner."""
 
 
 def applied(update: UpdateOp, rule: JoinedTuple, old: Sequence[T], terms: Sequence[T], numbers: Numbers[T]) -> list[T]:
-    """What the rule makes of old values and terms."""
+    """Join old values and terms by the rule."""
     values: dict[SSAValue, T] = dict(zip(rule.terms, terms, strict=True))
     values |= {read: value for read, value in zip(rule.reads, old, strict=True) if read is not None}
 

@@ -99,7 +99,7 @@ class ExecutionModel(ABC):
     computes_beside: ClassVar[bool] = False
     """Whether its kernel may compute the stages beside an update: its initial values, and what alone reads it."""
     smaller_is: ClassVar[str] = "a smaller tile"
-    """How a schedule takes less memory, for people who write one."""
+    """A schedule that takes less memory, in words for people who write one."""
     learns_registers: ClassVar[bool] = False
     """Whether the search takes into account which registers a compiler was found to need."""
 
