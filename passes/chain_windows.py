@@ -1,4 +1,4 @@
-"""Chains in place of windows: a stage that joins terms of many columns, as partial results that go from column to column.
+"""Chains in place of windows: terms of many columns are joined by partial results that go from column to column.
 
     out(x) = max(a(x - 2), b(x - 1), c(x), b(x + 1), a(x + 2))
     =>
@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import AffineMapAttr, IndexType, UnitAttr
@@ -60,7 +61,7 @@ class Window:
     """A stage that joins terms of several columns."""
 
     stage: StageOp
-    combiner: type[Operation]
+    combiner: Callable[[SSAValue, SSAValue], Operation]
     terms: Mapping[int, Mapping[Hashable, _Term]]
     """By column, the terms that differ there, by what they are at their own column."""
 
@@ -76,7 +77,7 @@ class Window:
             # what is no more than a read has nothing to compute
             computes = len(terms) > 1 or any(len(term.ops) > 1 for term in terms.values())
             if (kind := frozenset(terms)) not in shared and computes and kinds.count(kind) > 1:
-                shared[kind] = self._stage(f"at{len(shared)}", lambda b, of=terms: [b.term(t) for t in of.values()])
+                shared[kind] = self._stage(f"at{len(shared)}", partial(_Body.terms, terms=list(terms.values())))
                 made.append(shared[kind])
             side = column > 0
             if column and side not in ends and kind in shared:
@@ -103,7 +104,7 @@ class Window:
         terms = self.terms.get(column, {})
         if (stage := shared.get(frozenset(terms))) is not None:
             return [body.read(stage, 0)]
-        return [body.term(term) for term in terms.values()]
+        return body.terms(list(terms.values()))
 
     def _finish(self, ends: Sequence[tuple[StageOp, int]], shared: Mapping[Hashable, StageOp]) -> None:
         """Make the stage itself the join of its own column and the ends of the chains."""
@@ -136,7 +137,7 @@ class Window:
     def _joined(self, body: _Body, values: Sequence[SSAValue]) -> SSAValue:
         result = values[0]
         for value in values[1:]:
-            op = self.combiner(result, value)  # type: ignore[call-arg]
+            op = self.combiner(result, value)
             body.block.add_op(op)
             result = op.results[0]
         return result
@@ -171,6 +172,10 @@ class _Body:
                 new.name_hint = old.name_hint
         return values[term.value]
 
+    def terms(self, terms: Sequence[_Term]) -> list[SSAValue]:
+        """Copies of several."""
+        return [self.term(term) for term in terms]
+
     def _add(self, op: Operation) -> SSAValue:
         self.block.add_op(op)
         return op.results[0]
@@ -199,15 +204,14 @@ def window_of(stage: StageOp) -> Window | None:
     if combiner not in _EXACT:
         return None
     found: dict[int, dict[Hashable, _Term]] = {}
-    for value in _leaves(yielded.values[0], combiner):
+    leaves = list(_leaves(yielded.values[0], combiner))
+    for value in leaves:
         term = _term(stage, value)
         if term is None:
             return None
         found.setdefault(term.column, {}).setdefault(_key(stage, term), term)
-    if combiner is arith.AddiOp and sum(map(len, found.values())) != len(list(_leaves(yielded.values[0], combiner))):
-        return None  # a term that is added twice
-    if combiner is arith.XOrIOp and sum(map(len, found.values())) != len(list(_leaves(yielded.values[0], combiner))):
-        return None
+    if combiner in (arith.AddiOp, arith.XOrIOp) and sum(map(len, found.values())) != len(leaves):
+        return None  # a term that is there twice
     return Window(stage, combiner, found) if len(found) >= LEAST_COLUMNS else None
 
 
@@ -249,12 +253,11 @@ def _key(stage: StageOp, term: _Term) -> Hashable:
     numbers: dict[SSAValue, Hashable] = {arg: d for d, arg in enumerate(stage.body.block.args)}
     found: list[Hashable] = []
     for op in term.ops:
-        facts: Hashable = tuple(sorted((k, _hashable(a)) for k, a in {**op.attributes, **op.properties}.items()))
+        attributes = {**op.attributes, **op.properties}.items()
+        facts: Hashable = tuple(sorted((k, _hashable(a)) for k, a in attributes))
         if isinstance(op, ReadOp):
             where = indices_of(op, coordinates(stage))
-            facts = tuple(
-                ("x", i.offset - term.column) if isinstance(i, Index) and i.var == 0 else i for i in where
-            )
+            facts = tuple(("x", i.offset - term.column) if isinstance(i, Index) and i.var == 0 else i for i in where)
         found.append((op.name, facts, tuple(numbers.get(v, v) for v in op.operands), op.result_types))
         for result in op.results:
             numbers[result] = len(numbers)

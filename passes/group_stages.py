@@ -242,8 +242,8 @@ class GroupStages(ModulePass):
     same few."""
     recompute: bool = True
     """Whether kernels may compute stages anew that another one would have to store for them; on GPUs."""
-    chain: bool = True
-    """Whether wide windows may be chains of partial results; on GPUs."""
+    chain: Literal["cheaper", "always", "never"] = "cheaper"
+    """Whether wide windows become chains of partial results; on GPUs."""
     extent: tuple[int, ...] = (1536, 2560)
     """Size of picture to optimise for, x first."""
 
@@ -273,7 +273,7 @@ class GroupStages(ModulePass):
         if self.recompute and self.algorithm != "none" and machine(self.target).is_gpu:
             # on a copy, which takes the place of the pipeline if it turns out better
             pipeline, found = self._with_recomputation(pipeline, found)
-            if self.chain:
+            if self.chain != "never":
                 pipeline, found = self._with_chains(pipeline, found)
         for id, bounds in ((id, b) for group in found.groups for id, b in found.costs.bounded(*group).items()):
             op = found.model.nodes[id].op
@@ -284,16 +284,16 @@ class GroupStages(ModulePass):
     def _grouped(
         self, pipeline: PipelineOp, like: _Costs | None = None, together: Sequence[Sequence[StageOp]] = ()
     ) -> _Grouped:
+        """Group stages; those of each of `together` from the start on, however many they are."""
         model = extract(pipeline, self.extent)
         inferred = {model.node_of[s.funcs[0]]: b for s, b in inferred_bounds(pipeline).items()} if self.bound else {}
         costs = _Costs(model, machine(self.target), self.extent, inferred, like)
         if not together:
             return _Grouped(model, costs, self._groups(model, costs))
-        # a chain is one kernel, or it does not pay
-        start = [([model.node_of[s.funcs[0]] for s in stages], model.node_of[stages[-1].funcs[0]]) for stages in together]
-        chained = {id for members, _ in start for id in members}
-        start += [([n.id], n.id) for n in model.stages if n.id not in chained]
-        groups = greedy_groups(model, costs, sorted(start, key=lambda g: g[1]))
+        chains = [[model.node_of[s.funcs[0]] for s in stages] for stages in together]
+        alone = [[n.id] for n in model.stages if not any(n.id in chain for chain in chains)]
+        start = sorted(((members, members[-1]) for members in (*chains, *alone)), key=lambda group: group[1])
+        groups = greedy_groups(model, costs, start)
         return _Grouped(model, costs, merged_groups(model, costs, groups) if self.several else groups)
 
     def _with_recomputation(self, pipeline: PipelineOp, found: _Grouped) -> tuple[PipelineOp, _Grouped]:
@@ -322,7 +322,8 @@ class GroupStages(ModulePass):
         assert block is not None
         block.insert_op_after(copy, pipeline)
         better = self._grouped(copy, found.costs, chain_windows(copy))
-        rest, kept = (pipeline, copy) if better.microseconds < found.microseconds else (copy, pipeline)
+        taken = self.chain == "always" or better.microseconds < found.microseconds
+        rest, kept = (pipeline, copy) if taken else (copy, pipeline)
         rest.detach()
         rest.erase()
         return (kept, better) if kept is copy else (pipeline, found)

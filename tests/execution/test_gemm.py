@@ -131,11 +131,11 @@ def _sliced(seed: int):
     threads = tile.threads if max(tile.threads) > 1 else (4, *tile.threads[1:])
     points = [size // n for size, n in zip(tile.sizes, tile.threads, strict=True)]
     points[0] = rng.choice([1, 2, 4])
-    zigzag = len(threads) > 1 and rng.random() < 0.5
+    zigzag, near = len(threads) > 1 and rng.random() < 0.5, rng.random() < 0.5
     threads = (8, 4, *threads[2:]) if zigzag else threads
     schedule = GemmSchedule(
         threads=threads, zigzag=int(zigzag), points=points, unroll=rng.choice([1, 2, 4]),
-        slice=[*extents[:last], rng.randint(1, 4)],
+        slice=[*extents[:last], rng.randint(1, 4)], near=int(near),
         buffers=rng.choice([1, 2, 3]), vector=rng.choice([v for v in (1, 2, 4) if points[0] % v == 0]),
     )  # fmt: skip
     return func, arguments, _Given(schedule)

@@ -39,11 +39,11 @@ OPERATIONS: list[type[Operation]] = [
 ]
 
 __all__ = [
+    "BY_PLANES",
     "COMBINERS",
     "LATE_LAUNCH",
     "OPERATIONS",
     "SET",
-    "BY_PLANES",
     "SINGLE_WAVE",
     "BoundaryOp",
     "Definition",
