@@ -51,6 +51,14 @@ UNSTAGED = 2.0
 """Loads from shared memory in the time of one through the L1 cache, with its address."""
 SLICE_US = 0.4
 """Microseconds from a copy to its use, with a barrier, where nothing hides them."""
+SINGLE_SLICE_WARPS = 16.0
+"""Warps of a multiprocessor that hide what blocks of a single slice wait for."""
+SINGLE_SLICE_NOT_HIDDEN = 0.3
+"""Share of memory, copies and arithmetic of such blocks that does not hide behind the longest of them."""
+SINGLE_SLICE_BLOCKS = 4.0
+"""Such blocks on a multiprocessor, from which on no more is hidden."""
+SINGLE_SLICE_US = 0.05
+"""Microseconds for each that a multiprocessor begins."""
 SPREAD = 1.5
 """Time of blocks of points along a dimension over those along the one before, where operands lie alike."""
 
@@ -205,7 +213,14 @@ class StagedFeatures(Features):
         full, rest = divmod(per_sm, resident)
         time = full * self._wave(machine, resident) + (self._wave(machine, rest) if rest else 0.0)
         through_l2 = self.blocks * self.slices * self.staged_bytes / (L2_RATIO * machine.bytes_per_us)
-        return max(self.bytes / machine.bytes_per_us, through_l2, time) + machine.launch_us
+        parts = (self.bytes / machine.bytes_per_us, through_l2, time)
+        if self.slices > 1:
+            return max(parts) + machine.launch_us
+        # a block that copies once and then computes hides nothing of either: only the warps of others do
+        waiting: float = max(1.0, SINGLE_SLICE_WARPS / (resident * self.threads / 32)) ** 0.5
+        share = SINGLE_SLICE_NOT_HIDDEN * max(1.0, SINGLE_SLICE_BLOCKS / resident) ** 0.5
+        begun = per_sm * SINGLE_SLICE_US
+        return (max(parts) + share * (sum(parts) - max(parts))) * waiting + begun + machine.launch_us
 
     def _wave(self, machine: Machine, blocks: int) -> float:
         """Microseconds of so many blocks on a multiprocessor at once."""

@@ -56,6 +56,7 @@ def staged_candidates(facts: GroupFacts, machine: Machine) -> Iterator[GemmCandi
             vector=math.gcd(4, points[0]),
             zigzag=int(fits_zigzag(threads)),
         )
+        schedule = schedule.changed(near=int(has_windows(update, schedule)))
         if all(n <= s for n, s in zip(work.domain, [*steps, *[1] * len(work.domain)], strict=False)):
             schedule = schedule.changed(buffers=1)
         size = staged_bytes(update, schedule)
@@ -90,6 +91,15 @@ def slice_steps(update: UpdateOp) -> list[int]:
     return found
 
 
+def has_windows(update: UpdateOp, schedule: GemmSchedule) -> bool:
+    """Whether neighbours among a thread's points, beside those along the first coordinate, read some of the same."""
+    sizes = sizes_of(update, schedule)
+    steps = {d.coordinate for d in update.domain if sizes.get(d.coordinate, 1) > 1}
+    several = {c for c, n in zip(update.pure[1:], schedule.points[1:], strict=True) if n > 1}
+    axes = (axis for o in operands(update, sizes) for axis in o.axes)
+    return any(not several.isdisjoint(axis.terms) and not steps.isdisjoint(axis.terms) for axis in axes)
+
+
 def _tiles(pure: tuple[int, ...]) -> Iterator[tuple[list[int], list[int]]]:
     """Threads and points per coordinate: of the first, and of one or two of the next."""
     rank = len(pure)
@@ -119,13 +129,15 @@ def _candidate(facts: GroupFacts, machine: Machine, schedule: GemmSchedule) -> G
     elements = [math.prod(o.extents) for o in found]
     count = math.prod(schedule.points)
     loads = staged_loads(update, schedule)
+    # of few slices that are written out, what is loaded is used at once
+    held = 6 * loads if slices == 1 else 4 * loads * schedule.unroll
     features = StagedFeatures(
         blocks=math.prod(-(-n // t) for n, t in zip(work.pure, tile, strict=True)),
         bytes=math.prod(work.pure) * facts.ends_bytes + operand_bytes(facts),
         staged_bytes=float(sum(n * o.bytes for n, o in zip(elements, found, strict=True))),
         copies=sum(n / o.width / threads for n, o in zip(elements, found, strict=True)),
         operations=shared(update, schedule.points, schedule.unroll).operations, loads=loads, steps=float(work.steps),
-        slices=float(slices), threads=threads, registers=int(min(255, 32 + count * 1.2 + 4 * loads * schedule.unroll)),
+        slices=float(slices), threads=threads, registers=int(min(255, 32 + count * 1.2 + held)),
         shared=staged_bytes(update, schedule), parallel=float(count), buffers=schedule.buffers,
         zigzag=schedule.zigzag,
     )  # fmt: skip

@@ -17,7 +17,7 @@ from tilefuse.dialects.img.attrs import Level, Memory
 from tilefuse.execution.candidate import Candidate, Kind, Placement, Wishes
 from tilefuse.execution.facts import GroupFacts
 from tilefuse.execution.features import predict
-from tilefuse.execution.warp_tile.counts import Counts, count
+from tilefuse.execution.warp_tile.counts import LONG_GROUP, Counts, count
 from tilefuse.execution.warp_tile.features import WarpFeatures, least_microseconds, saved_ahead
 from tilefuse.execution.warp_tile.layout import (
     LANES,
@@ -47,11 +47,14 @@ QUICK_PITCHES = (1, 2, 4, 8, 12)
 QUICK_EXCHANGE_PITCHES, DEEP_EXCHANGE_PITCHES = (8, 6, 4), (16, 12, 8)
 """Members of EXCHANGE_PITCHES by which groups are compared: where the halo is small, and where it is not."""
 DEEP_HALO = 8
-"""Rows of a block, at its top and bottom, from which a halo is not small."""
+"""Rows of a block, at its top and bottom, from which a halo is not small. Of less, stages are not warp-tiled plane by
+plane: block tiles are as fast there, and hold what planes have in common in caches."""
 MOST_ROOM = 1.5
 """Room for so many times the blocks of a multiprocessor is what a compiler may fill with registers."""
 REGISTER_LIMIT = 190
 """Estimated registers per thread beyond which a candidate is dropped: the estimate is not exact, 255 is."""
+CHAIN_LIMIT = 255
+"""The same of chains, whose inputs may be loaded when they are needed."""
 
 SCARCE_REGISTERS = 0.92
 """Share of the registers that a schedule's blocks leave, from which the compiler mostly takes more by itself."""
@@ -85,6 +88,7 @@ def warp_candidates(facts: GroupFacts, machine: Machine, wishes: Wishes) -> Iter
         return
     largest, ways = _largest_element(facts), _ways(facts, wishes)
     least, deep = math.inf, planes(model, output, box)
+    by_planes = math.prod(deep) < math.prod(box[2:])
     inner = [id for id in members if id != output]
     for bytes in (16, 8, 4):
         vector = bytes // largest
@@ -95,6 +99,8 @@ def warp_candidates(facts: GroupFacts, machine: Machine, wishes: Wishes) -> Iter
             try:
                 first = lane_layout(model, members, held, Partition(vector, max(warps), max(pitches)))
             except NotFusable:
+                continue
+            if by_planes and first.top + first.bottom < DEEP_HALO and len(members) <= LONG_GROUP:
                 continue
             if not thorough:
                 is_deep = first.top + first.bottom >= DEEP_HALO
@@ -111,8 +117,9 @@ def warp_candidates(facts: GroupFacts, machine: Machine, wishes: Wishes) -> Iter
             sources = variants[0][1].sources
             asks = (
                 thorough and machine.kernels_overlap and any(model.nodes[s.producer].is_prefetchable for s in sources)
-            ) and math.prod(deep) == math.prod(box[2:])
-            of = _Estimates(machine, box, deep, places, asks)
+            ) and not by_planes
+            limit = CHAIN_LIMIT if len(members) > LONG_GROUP else REGISTER_LIMIT
+            of = _Estimates(machine, box, deep, places, asks, limit)
             if not thorough:
                 for at, counts in reversed(layouts):  # tall tiles first: they are mostly the cheaper ones
                     if (best := of.candidate(counts, at, most=least)) is not None:
@@ -195,6 +202,7 @@ class _Estimates:
     places: Mapping[int, Placement]
     asks: bool
     """Whether there is what may be asked for ahead of time."""
+    most_registers: int = REGISTER_LIMIT
 
     def candidate(
         self, counts: Counts, layout: WarpLayout, underestimate: float = 1.0, most: float = math.inf
@@ -234,7 +242,7 @@ class _Estimates:
         """
         machine, threads = self.machine, LANES * warps
         given = max(int(machine.calibration.least_registers), math.ceil(registers / 8) * 8)
-        if given > REGISTER_LIMIT or shared > machine.fast_bytes:
+        if given > self.most_registers or shared > machine.fast_bytes:
             return None
         fit = min(machine.max_threads_per_core // threads, machine.registers_per_core // (given * threads))
         if fit == 0:

@@ -7,7 +7,7 @@ so it is summed over the stages once.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tilefuse.analysis.calibration import Calibration
@@ -20,6 +20,10 @@ from tilefuse.execution.warp_tile.layout import (
     exchange_bytes,
     stored_at_once,
 )
+
+
+LONG_GROUP = 16
+"""Stages of a group beyond which it is a chain, whose steps follow one another."""
 
 
 @dataclass
@@ -219,12 +223,29 @@ def _windows(model: PipelineModel, members: Sequence[int], layout: WarpLayout) -
                 dy = access.indices[1].offset  # type: ignore[union-attr]
                 low, high = rows.get(access.producer, (dy, dy))
                 rows[access.producer] = (min(low, dy), max(high, dy))
-    total = 0.0
+    taken: dict[int, float] = {}
     for id, (low, high) in rows.items():
         held = layout.stages[id]
         depth = held.deep * model.nodes[id].values
-        total += (high - low + 1) * (layout.vector / (2 if held.paired else 1) + sum(held.reach)) * depth
-    return total
+        taken[id] = (high - low + 1) * (layout.vector / (2 if held.paired else 1) + sum(held.reach)) * depth
+    single = {id for id, (low, high) in rows.items() if low == high}
+    if len(members) <= LONG_GROUP:
+        return sum(taken.values())
+    # of a chain each row lives until it has been read
+    return sum(taken[id] for id in taken if id not in single) + _most_alive(model, members, taken, single)
+
+
+def _most_alive(
+    model: PipelineModel, members: Sequence[int], taken: Mapping[int, float], single: Collection[int]
+) -> float:
+    """Registers of those of the `single` stages that are alive at a time, in the order of the program."""
+    last = {a.producer: id for id in members for a in model.nodes[id].hull if a.producer in single}
+    alive, most = 0.0, 0.0
+    for id in members:
+        alive += taken[id] if id in single else 0.0
+        most = max(most, alive)
+        alive -= sum(taken[p] for p, reader in last.items() if reader == id)
+    return most
 
 
 def _kept(model: PipelineModel, layout: WarpLayout) -> list[Rows]:
