@@ -22,6 +22,10 @@ from tilefuse.execution.warp_tile.layout import (
 )
 
 
+FEW_GATHERED = 32
+"""Loads of a thread for a row of a stage, each of a place of its own, that hide behind others."""
+GATHERED = 15
+"""Instructions in the time of each further one: a warp's lie in several lines of the first-level cache."""
 LONG_GROUP = 16
 """Stages of a group beyond which it is a chain, whose steps follow one another."""
 
@@ -169,12 +173,13 @@ def _count_stages(
             for a in node.accesses:
                 unstaged += a.producer not in layout.stages and (a.producer, a.source) not in layout.sources
         found.loads |= unstaged > 0
+        many = max(0, deep * v * unstaged - FEW_GATHERED)
         if held.paired and node.pair_instructions is not None:
             per_column = deep * node.pair_instructions
         else:
             per_column = deep * node.instructions - (deep - 1) * node.shared_instructions
         mine = Rows()
-        mine.add(beyond, v * (per_column + deep * 5 * unstaged))
+        mine.add(beyond, v * (per_column + deep * 5 * unstaged) + GATHERED * many)
         if id in stored:
             # of the rows that a warp computes its own
             mine.add(0, deep * (4 + v * _split(held)))
