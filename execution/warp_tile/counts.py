@@ -21,7 +21,6 @@ from tilefuse.execution.warp_tile.layout import (
     stored_at_once,
 )
 
-
 FEW_GATHERED = 32
 """Loads of a thread for a row of a stage, each of a place of its own, that hide behind others."""
 GATHERED = 15
