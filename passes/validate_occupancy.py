@@ -1,12 +1,14 @@
 """`validate-occupancy`: hold every schedule against what the target has.
 
-Checks, per group: the schedule is well-formed for its execution model; threads, shared memory and registers of
-a block are within the target's limits, by NVIDIA's allocation rules (`targets/occupancy.py`); at least one
-block fits a multiprocessor. Registers and spills are known where a compiler's report has put `registers` and
-`spill_bytes` on the group. On a CPU the arrays of a tile lie on a thread's stack and have to fit there. Code that is
-written out for a thread has a budget (`execution/written_out.py`), as compilers are slow over it. Too much
-of anything is an error that names the limit and the stage; with `fix=true` the tile is made smaller instead. The
-result stands on the group as `occupancy` (for a GPU).
+Checks, per group: the schedule is well-formed for its execution model, which says where atomics or tables cannot do
+what an update asks; threads, shared memory and registers of a block are within the target's limits, by NVIDIA's
+allocation rules (`targets/occupancy.py`); at least one block fits a multiprocessor; what blocks leave for one another
+fits the GPU's memory, as far as its size is known before a call. Registers and spills are known where a compiler's
+report has put `registers` and `spill_bytes` on the group. On a CPU the arrays of a tile lie on a thread's stack and
+have to fit there. Code that is written out for a thread has a budget (`execution/written_out.py`), as compilers are
+slow over it. Too much of anything is an error that names the limit and the stage; with `fix=true` the tile is made
+smaller instead. The result stands on the group as `occupancy`, and where the next kernel should not
+overlap as `late_launch` (for a GPU).
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ import math
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, ModuleOp, StringAttr
 from xdsl.passes import ModulePass
 
 from tilefuse.analysis.machine import check_target
@@ -23,9 +25,11 @@ from tilefuse.analysis.model import PipelineModel, extract
 from tilefuse.analysis.regions import NotFusable
 from tilefuse.dialects.img.ops import SINGLE_WAVE, GroupOp, PipelineOp
 from tilefuse.dialects.img.schedule import ScheduleAttr
+from tilefuse.dialects.img.types import element_bytes
 from tilefuse.execution.base import Spill, group_error
 from tilefuse.execution.code_length import too_long
 from tilefuse.execution.registry import model_of
+from tilefuse.passes.late_launches import mark_late_launches
 from tilefuse.targets.gpus import Gpu, gpu
 from tilefuse.targets.occupancy import exceeded_limits, occupancy
 
@@ -73,13 +77,17 @@ class ValidateOccupancy(ModulePass):
                 continue
             groups = [g for g in pipeline.body.block.ops if isinstance(g, GroupOp)]
             model = extract(pipeline) if groups else None
+            shared: list[int] = []
             for group in groups:
                 assert model is not None
                 if group.schedule is None:
                     raise group_error(group, "there is no schedule to validate; run tile first")
-                self._validate(group, model, on)
+                shared.append(self._validate(group, model, on))
+            if on is not None and groups:
+                mark_late_launches(groups, shared, on)
 
-    def _validate(self, group: GroupOp, model: PipelineModel, on: Gpu | None) -> None:
+    def _validate(self, group: GroupOp, model: PipelineModel, on: Gpu | None) -> int:
+        """Check a group, or make its tile smaller; gives the bytes of shared memory that its blocks take on an SM."""
         try:
             model_of(group).check(group, model)
         except NotFusable as error:
@@ -95,13 +103,14 @@ class ValidateOccupancy(ModulePass):
             group.attributes.pop("registers", None)
             group.attributes.pop("spill_bytes", None)
         if on is None:
-            return
+            return 0
         shared = model_of(group).shared_memory(group, model).bytes
         found = occupancy(on, _threads(group), _registers(group), shared)
         group.attributes["occupancy"] = StringAttr(
             f"{found.blocks_per_sm} blocks per SM, {found.fraction:.0%} of the warps, limited by {found.limited_by}; "
             f"{shared} shared bytes"
         )
+        return found.blocks_per_sm * shared
 
     def _may_change(self, group: GroupOp) -> bool:
         return self.fix and group.sym_name.data not in self.keep
@@ -118,10 +127,12 @@ class ValidateOccupancy(ModulePass):
         return execution.smaller(group, model)
 
     def _remedy(self, group: GroupOp) -> str:
+        smaller = model_of(group).smaller_is
         if not self.fix:
-            return "Use a smaller tile, or fix=true"
-        kept = not self._may_change(group)
-        return "Its schedule is kept; write a smaller tile" if kept else "No smaller tile is left"
+            return f"Use {smaller}, or fix=true"
+        if not self._may_change(group):
+            return f"Its schedule is kept; write {smaller}"
+        return "No smaller tile is left" if "tile" in smaller else f"There is nothing smaller left: {smaller}"
 
     def _too_long(self, group: GroupOp, model: PipelineModel, *, warps: bool) -> list[str]:
         """Say so where more code is written out than a compiler takes a reasonable time for.
@@ -168,6 +179,14 @@ class ValidateOccupancy(ModulePass):
                     f"{most}{how}"
                 )
                 break
+        for space in model_of(group).workspaces(group):
+            # extents that a call decides count as 1
+            known = math.prod(n for n in space.type.get_shape() if n != DYNAMIC_INDEX)
+            if (bytes := known * element_bytes(space.type.element_type)) > on.memory_bytes:
+                problems.append(
+                    f"{bytes} bytes of workspace '{space.name}' for '{group.output.sym_name.data}', where a GPU has "
+                    f"{on.memory_bytes}"
+                )
         if spilled := _int(group, "spill_bytes"):
             problems.append(f"{spilled} bytes of registers spill to memory")
         return problems

@@ -12,8 +12,8 @@ from tilefuse.dialects.img.ops import GroupOp, InputOp
 from tilefuse.dialects.img.symbolic import Num
 from tilefuse.execution.registry import model_of
 from tilefuse.lowering.abi import groups_of, kernel_name, threads
-from tilefuse.runtime.compiled import Kernels
-from tilefuse.runtime.plan import Plan
+from tilefuse.runtime.compile.compiled import Kernels
+from tilefuse.runtime.launch.plan import Plan
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ def text(pipeline: str, target: str, found: Sequence[Kernel], seconds: float | N
         lines.append(f"    stages: {', '.join(k.stages)}")
         order = f"another order than the domain's ({determinism})" if k.reorders else "the order of the domain"
         for s in k.sums:
-            what = {"add": "sums", "mul": "products"}[s.way]
+            what = {"add": "sums", "mul": "products", "tuple": "products of tuples"}[s.way]
             lines.append(f"    {s.function}: {what} of {s.element.name} in {order}, within {s.bound()}")
     return "\n".join(lines)
 
