@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import device
@@ -36,7 +37,7 @@ class ArrayRival:
         """Device time of a call: as ours, in a graph."""
         run, given = self._made(), [self._own(arrays) for arrays in inputs]
         if self.name == "cupy":
-            return device.cupy_graph_us([lambda a=a: run(*a) for a in given], repeat)
+            return device.cupy_graph_us([partial(run, *arrays) for arrays in given], repeat)
         # without a compiler a call is so many kernels that the ends of a graph do not count
         return device.torch_graph_us(lambda a: run(*a), given * (rounds if self.name == "torch.compile" else 1), repeat)
 

@@ -95,7 +95,7 @@ def tasks_of(options: argparse.Namespace) -> list[Task]:
         for case in ALL:
             if size not in case.sizes() or (options.only and case.name not in options.only):
                 continue
-            arrays = ARRAYS if case.rival is not None else ()
+            arrays = ARRAYS if case.rival is not None and not options.dry else ()
             for who in (OURS, *arrays, *AUTOSCHEDULERS):
                 if who == OURS or who in options.against:
                     found.append(Task(case.name, size, who))
@@ -226,7 +226,7 @@ def main(argv: list[str] | None = None) -> int:
         free, total = cupy.cuda.runtime.memGetInfo()
         facts = environment() | {"compile_seconds": time.time() - began, "bytes_held_by_processes": total - free}
         bandwidth = device.copy_bandwidth(options.repeat)
-        results = {"environment": facts, "copy_bytes_per_second": bandwidth, "cases": {}}
+        results: dict[str, Any] = {"environment": facts, "copy_bytes_per_second": bandwidth, "cases": {}}
         output = options.output or result_path(facts, "rivals")
         measured(tasks, results, output, began + options.seconds)
     print(report.against_rivals(results))

@@ -170,7 +170,7 @@ def _events_us(calls: Sequence[Callable[[], Any]], repeat: int) -> float:
             end.record(stream)
             end.synchronize()
             times.append(cupy.cuda.get_elapsed_time(begin, end) * 1e3 / len(calls))
-    return statistics.median(times[1:])
+    return float(statistics.median(times[1:]))
 
 
 def _poison_and_run(calls: Sequence[Callable[[], Any]], outputs: Sequence[Any]) -> None:
@@ -204,7 +204,8 @@ def stored_inputs(case: Case, size: str, folder: Path) -> tuple[np.ndarray, ...]
             own.rename(place)
         except OSError:  # another was faster
             place = own
-    return tuple(np.load(place / f"{i}.npy", mmap_mode="r") for i in range(len(list(place.iterdir()))))
+    count = len(list(place.iterdir()))
+    return tuple(np.asarray(np.load(place / f"{i}.npy", mmap_mode="r")) for i in range(count))
 
 
 def _sample(result: Any) -> np.ndarray:

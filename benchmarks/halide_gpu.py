@@ -177,13 +177,15 @@ class HalideProgram:
 
         self._context = cupy.cuda.driver.ctxGetCurrent()
         output_buffer = self._buffer(np.empty(output.shape, output.dtype), output, self._rival.box)
-        buffers, pointers = [output_buffer], []
+        buffers: list[Any] = [output_buffer]
+        pointers: list[Any] = []
         for argument in self._rival.arguments:
             if isinstance(argument, int):
                 host = hosts[argument]
                 buffers.append(self._buffer(host, inputs[argument], [(0, n) for n in reversed(host.shape)]))
-                argument = ctypes.byref(buffers[-1][0])
-            pointers.append(argument)
+                pointers.append(ctypes.byref(buffers[-1][0]))
+            else:
+                pointers.append(argument)
         pointers.append(ctypes.byref(output_buffer[0]))
         function, result = self._library[FUNCTION], output_buffer[0]
 

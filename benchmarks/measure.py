@@ -121,7 +121,9 @@ def _measure_size(
     if options.no_rivals:
         return
     figures["rivals"] = {}
-    for name in NAMES if case.rival is not None else ():
+    if case.rival is None:
+        return
+    for name in NAMES:
         _free_memory()
         rival = ArrayRival(name, case.rival)
         try:
