@@ -184,6 +184,7 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--repeat", type=int, default=7, help="launches, whose median counts (default 7)")
     parser.add_argument("--output", type=Path, help="JSON (default: benchmarks/results/<date>-<gpu>-rivals.json)")
     parser.add_argument("--plot", type=Path, help="a chart of ours over the best rival; needs matplotlib")
+    parser.add_argument("--read", type=Path, metavar="JSON", help="measure nothing: show, and plot, what is in a file")
     parser.add_argument("--dry", metavar="MODEL", help="no GPU: compile only, for such a one (h200)")
     return parser.parse_args(argv)
 
@@ -205,10 +206,20 @@ def measured(tasks: Sequence[Task], results: dict[str, Any], output: Path, until
         output.write_text(json.dumps(results, indent=1) + "\n")
 
 
+def shown(results: dict[str, Any], plot: Path | None) -> int:
+    """Print the table, and plot it if asked to; the exit status."""
+    print(report.against_rivals(results))
+    if plot is not None:
+        report.plot_against_rivals(results, plot)
+    return 1 if any(report.failed(entry) for entry in results["cases"].values()) else 0
+
+
 def main(argv: list[str] | None = None) -> int:
     """Exit status: 1 if one of ours failed, or is wrong."""
     began = time.time()
     options = parse(argv)
+    if options.read is not None:
+        return shown(json.loads(options.read.read_text()), options.plot)
     tasks = tasks_of(options)
     with tempfile.TemporaryDirectory() as folder:
         given = beside_work.Options(Path(folder), options.repeat, options.dry)
@@ -229,10 +240,7 @@ def main(argv: list[str] | None = None) -> int:
         results: dict[str, Any] = {"environment": facts, "copy_bytes_per_second": bandwidth, "cases": {}}
         output = options.output or result_path(facts, "rivals")
         measured(tasks, results, output, began + options.seconds)
-    print(report.against_rivals(results))
-    if options.plot is not None:
-        report.plot_against_rivals(results, options.plot)
-    return 1 if any(report.failed(entry) for entry in results["cases"].values()) else 0
+    return shown(results, options.plot)
 
 
 if __name__ == "__main__":

@@ -143,10 +143,17 @@ def plot_against_rivals(results: dict[str, Any], path: Path) -> None:
             if best is not None:
                 places.append(x + 0.4 * i - 0.2)
                 ratios.append(entry[size]["us"] / best[1])
-                panel.annotate(best[0], (places[-1], ratios[-1]), rotation=90, fontsize=6, ha="center", va="bottom")
-        panel.bar(places, ratios, 0.4, label=size)
-    panel.set_yscale("log")
+                above = {"va": "bottom", "xytext": (0, 3)} if ratios[-1] > 1 else {"va": "top", "xytext": (0, -3)}
+                panel.annotate(
+                    best[0], (places[-1], ratios[-1]), rotation=90, fontsize=7, ha="center",
+                    textcoords="offset points", **above,
+                )  # fmt: skip
+        panel.bar(places, [ratio - 1 for ratio in ratios], 0.4, bottom=1, label=size)
+    panel.set_yscale("log", base=2)
+    panel.yaxis.set_major_formatter("{x:g}")
+    panel.margins(x=0.01, y=0.25)
     panel.axhline(1, color="black", linewidth=1)
+    panel.grid(axis="y", alpha=0.4)
     panel.set_xticks(range(len(names)), names, rotation=40, ha="right")
     panel.set_ylabel("our time / the best rival's")
     panel.set_title(f"{results['environment']['gpu']}, {results['environment']['date'][:10]}: below 1 is faster")
