@@ -16,11 +16,11 @@ from tilefuse.analysis.access import coordinates, indices_of, reads
 from tilefuse.analysis.bounds import flat_ops
 from tilefuse.analysis.dependence import depending
 from tilefuse.analysis.index import AnyIndex, GeneralIndex, Index, Span
+from tilefuse.analysis.index_values import with_values
 from tilefuse.analysis.instructions import instruction_cost
 from tilefuse.analysis.points import Extents, needed_extents
 from tilefuse.analysis.strides import rows_are_contiguous
 from tilefuse.analysis.subwords import HALF_RATE, of_type, pair_slots, pairs_pay, subword_intervals
-from tilefuse.analysis.tables import table_index
 from tilefuse.dialects.img.attrs import BoundaryKind
 from tilefuse.dialects.img.ops import (
     BoundaryOp,
@@ -279,7 +279,7 @@ def _read_body(op: StageOp, node: Node, model: PipelineModel, boundary: dict[SSA
             source = inner.source
             producer, indices = model.node_of[source], indices_of(inner, of)
             if not model.nodes[producer].is_input and any(type(i) is GeneralIndex for i in indices):
-                indices = tuple(table_index(inner, d, i) for d, i in enumerate(indices))
+                indices = tuple(with_values(inner, d, i) for d, i in enumerate(indices))
             access = Access(producer, indices, source, boundary.get(source))
             if access not in seen:
                 seen.add(access)

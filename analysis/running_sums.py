@@ -21,7 +21,7 @@ from tilefuse.dialects.img.types import FuncType
 
 @dataclass(frozen=True)
 class RunningSum:
-    """What is joined along which axis, and how."""
+    """A combiner along an axis, and what it joins."""
 
     recurrence: Recurrence
     way: str

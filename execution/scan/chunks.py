@@ -168,7 +168,7 @@ class _Chunks(ScanKernel):
         return SharedBody(self).value_at(self.sum.term, where, lambda read: self._standing_at(read, where))
 
     def _standing_at(self, read: ReadOp, where: dict[SSAValue, Num]) -> SSAValue | None:
-        """What a step reads of the function where it then writes; None of the one before."""
+        """The value of a read of the function where the step then writes; None of the step before."""
         return self._read_old(read, where) if self.recurrence.back[read] == 0 else None
 
     def _in_shared(self, step: Num) -> Num:
@@ -257,7 +257,7 @@ class _Chunks(ScanKernel):
                     self._store(self._at(self.where, at), [e.load(self.points, [self._in_shared(step)])])
 
     def _first(self) -> SSAValue:
-        """What stands before the first step, which no step writes."""
+        """The value before the first step, which no step writes."""
         e, buffer = self.e, self.old(0)
         index = self._position(0, self.where | {self.recurrence.along: e.sub(self.low, 1)})
         axis = len(index) - 1 - self.recurrence.dim

@@ -75,7 +75,7 @@ CASES = [
 @pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
 @pytest.mark.parametrize(("make", "type", "define"), CASES)
 def test_as_in_order(make, type, define, monkeypatch, tmp_path):
-    """Lines of one point, of less than a chunk, of chunks to the point, and of several; of floats where sums are exact."""
+    """Lines of one point, of less than a chunk, of chunks to the point, and several; floats whose sums are exact."""
     func = make(type, define)
     misaligned = emulate(monkeypatch, tmp_path)
     program = hl.Pipeline(func).compile("cpu", passes=passes("1" if make is rows else ""))
