@@ -128,7 +128,7 @@ class ExecutionModel(ABC):
         (table, reader), *_ = tables.items()
         return (
             f"'{model.nodes[reader].name}' reads '{model.nodes[table].name}' where data say, and {self.name} has no "
-            "tables; choose block_tile, or cut the group"
+            "tables; choose a model that has, or cut the group"
         )
 
     def computes_too_little(self, beside: Sequence[str]) -> str | None:
