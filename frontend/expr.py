@@ -216,6 +216,9 @@ def constant(type: Type, value: float) -> Expr:
     return node("const", type, (), type.wrapped(int(value)))
 
 
+Type._constant = constant
+
+
 def plain(value: Any) -> Any:
     """`value`, a number of NumPy's as Python's: to Halide, too, both are literals without a type."""
     return value.item() if isinstance(value, np.generic) else value
