@@ -300,7 +300,7 @@ def footprints(
                 assert isinstance(x, Index)
                 assert isinstance(y, Index)
                 key = (access.producer, access.source)
-                deep = tuple(i.span(region[id].spans) for i in access.indices[2:])  # type: ignore[union-attr]
+                deep = tuple(i.span(region[id].spans) for i in access.indices[2:])
                 first = key not in sources
                 if first:
                     along = _along(access.indices, region[id].follow)
