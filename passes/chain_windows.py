@@ -221,7 +221,7 @@ def _leaves(value: SSAValue, combiner: type[Operation]) -> Iterator[SSAValue]:
     while waiting:
         top = waiting.pop()
         if type(top.owner) is combiner and (top is value or len(list(top.uses)) == 1):
-            waiting += reversed(top.owner.operands)  # type: ignore[union-attr]
+            waiting += reversed(top.owner.operands)
         else:
             yield top
 

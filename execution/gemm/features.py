@@ -218,7 +218,7 @@ class StagedFeatures(Features):
             return max(parts) + machine.launch_us
         # a block that copies once and then computes hides nothing of either: only the warps of others do
         waiting: float = max(1.0, SINGLE_SLICE_WARPS / (resident * self.threads / 32)) ** 0.5
-        share = SINGLE_SLICE_NOT_HIDDEN * max(1.0, SINGLE_SLICE_BLOCKS / resident) ** 0.5
+        share: float = SINGLE_SLICE_NOT_HIDDEN * max(1.0, SINGLE_SLICE_BLOCKS / resident) ** 0.5
         begun = per_sm * SINGLE_SLICE_US
         return (max(parts) + share * (sum(parts) - max(parts))) * waiting + begun + machine.launch_us
 
