@@ -212,9 +212,11 @@ def _check_sources(model: PipelineModel, members: Sequence[int], follow: Mapping
         for access in model.nodes[id].hull:
             if access.producer in follow or not is_staged(access.indices):
                 continue
-            along = _along(access.indices, follow[id])
+            along, name = _along(access.indices, follow[id]), model.nodes[access.producer].name
+            for i, d in zip(access.indices[2:], along, strict=True):
+                if d is not None and (i.num, i.den) != (1, 1):  # type: ignore[union-attr]
+                    raise NotFusable(f"'{name}' is read at planes that do not follow the tile one to one")
             if known.setdefault((access.producer, access.source), along) != along:
-                name = model.nodes[access.producer].name
                 raise NotFusable(f"'{name}' is read at planes that follow the tile, and at others")
 
 

@@ -55,3 +55,18 @@ img.pipeline @mixed {
   } : !img.func<3xf32>
   img.return "out" = %out : !img.func<3xf32>
 }
+
+// -----
+
+img.pipeline @scaled {
+  %photo = img.input "photo" : !img.func<3xf32>
+  // expected-error @below {{'photo' is read at planes that do not follow the tile one to one}}
+  %out = img.group "even" {
+    %even = img.stage "even" (%x, %y, %z) -> f32 {
+      %a = img.read %photo[%x, %y, 2 * %z] : !img.func<3xf32>
+      img.yield %a : f32
+    }
+    img.yield %even : !img.func<3xf32>
+  } : !img.func<3xf32>
+  img.return "out" = %out : !img.func<3xf32>
+}
