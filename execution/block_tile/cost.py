@@ -36,6 +36,8 @@ PHASE_COST = 40.0
 """Instructions of each thread for each stage in shared memory: a barrier, and lanes without work before it."""
 INDEX_COST = 1.5
 """Instructions of address arithmetic per load that the threads do not share."""
+FEW_GATHERED = 16
+"""Loads for a point in x and y at computed places, up to which these count as those of other places do."""
 GATHERED = 3.0
 """Instructions of each lane for a read, on a CPU, whose points for a vector do not lie side by side: one that holds all
 its coordinates inside of what it reads in every tile (`GeneralIndex`), one at `x / 2`. Each takes the place of one of
@@ -279,6 +281,8 @@ def _of_tile(
                 if piece > 1:
                     loads, held = _piece_loads(offsets, piece, shared_rows, model.nodes[p].element_bytes[0])
                     registers += held if id == output or in_registers else 0
+                    if deep * (gathered := _computed_places(node, p)) > FEW_GATHERED:
+                        loads = float(gathered)  # of several points side by side, each has its own
                 per_point += (loads or _shared_loads(offsets, shared_rows)) * (1 + INDEX_COST) / alike
         if not machine.is_gpu:
             per_point += _gathers(node) * GATHERED * machine.vector_bytes / 4
@@ -288,6 +292,12 @@ def _of_tile(
             # what is in shared memory is loaded from there
             instructions += kept if id != output and not in_registers else 0
     return instructions, registers
+
+
+def _computed_places(node: Node, producer: int) -> int:
+    """Reads of a producer at places that do not follow those of the reader."""
+    reads = (access.indices for access in node.accesses if access.producer == producer)
+    return sum(any(isinstance(i, GeneralIndex) for i in indices) for indices in reads)
 
 
 def _gathers(node: Node) -> int:

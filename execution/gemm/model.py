@@ -73,6 +73,10 @@ class Gemm(ExecutionModel):
         if not machine.is_gpu:
             yield from self._on_cpu(facts, machine)
             return
+        staged = list(staged_candidates(facts, machine))
+        yield from staged
+        if any(c.schedule is not None and c.schedule.near and c.schedule.buffers == 1 for c in staged):
+            return  # of windows that overlap each thread would load anew what a block has once
         for d, along_x, along_d in product(others, ALONG_X, ALONG_OTHERS if rank > 1 else (1,)):
             unroll = max(1, min(8, WRITTEN_OUT // (along_x * along_d)))
             for warps, beside in product(WARPS if rank > 1 else (1,), dict.fromkeys((d if d < 3 else 1, 1))):
@@ -82,7 +86,6 @@ class Gemm(ExecutionModel):
                     # threads lie in the first three dimensions, and rows of them share what they read around them
                     threads[beside], points[d] = warps, along_d
                 yield self._candidate(facts, machine, tuple(threads), tuple(points), unroll)
-        yield from staged_candidates(facts, machine)
 
     def _on_cpu(self, facts: GroupFacts, machine: Machine) -> Iterator[Candidate]:
         from tilefuse.execution.features import predict

@@ -19,13 +19,13 @@ from tilefuse.execution.operands import operands
 
 ALONG_X = ((32, 4), (16, 4), (16, 8), (8, 8), (8, 4), (4, 4))
 """Threads and points of each along the first coordinate."""
-ALONG_OTHERS = ((16, 8), (8, 8), (16, 4), (8, 4), (8, 10), (16, 10), (4, 5), (4, 2), (4, 4), (2, 4), (2, 5))
+ALONG_OTHERS = ((16, 8), (8, 8), (16, 4), (8, 4), (8, 10), (16, 10), (4, 5), (8, 2), (4, 2), (4, 4), (2, 4), (2, 5))
 """Threads and points of each along another coordinate."""
 THREADS = (64, 256)
 """Of a block, at least and at most."""
 WRITTEN_OUT = 512
 """Points times steps that are written out, at most."""
-MOST_TILES = 80
+MOST_TILES = 96
 """Schedules that are compared."""
 MOST_COVER = 1.25
 """Points of all tiles over those that are there, at most."""
@@ -56,7 +56,8 @@ def staged_candidates(facts: GroupFacts, machine: Machine) -> Iterator[GemmCandi
             vector=math.gcd(4, points[0]),
             zigzag=int(fits_zigzag(threads)),
         )
-        schedule = schedule.changed(near=int(has_windows(update, schedule)))
+        # of several slices that is not measured yet
+        schedule = schedule.changed(near=int(schedule.buffers == 1 and has_windows(update, schedule)))
         if all(n <= s for n, s in zip(work.domain, [*steps, *[1] * len(work.domain)], strict=False)):
             schedule = schedule.changed(buffers=1)
         size = staged_bytes(update, schedule)

@@ -21,8 +21,8 @@ from tilefuse.execution.warp_tile.layout import (
     stored_at_once,
 )
 
-FEW_GATHERED = 32
-"""Loads of a thread for a row of a stage, each of a place of its own, that hide behind others."""
+FEW_GATHERED = 16
+"""Loads for a point of a stage in x and y, each of a place of its own, that hide behind others."""
 GATHERED = 15
 """Instructions in the time of each further one: a warp's lie in several lines of the first-level cache."""
 LONG_GROUP = 16
@@ -172,7 +172,7 @@ def _count_stages(
             for a in node.accesses:
                 unstaged += a.producer not in layout.stages and (a.producer, a.source) not in layout.sources
         found.loads |= unstaged > 0
-        many = max(0, deep * v * unstaged - FEW_GATHERED)
+        many = v * max(0, deep * unstaged - FEW_GATHERED)
         if held.paired and node.pair_instructions is not None:
             per_column = deep * node.pair_instructions
         else:
