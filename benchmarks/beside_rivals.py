@@ -2,7 +2,7 @@
 
 python benchmarks/beside_rivals.py [--seconds 250] [--compile-seconds 150] [--only harris] [--against Anderson2021]
 
-Each example, size and rival has a process of its own. All compile side by side; then one after the other is timed, so
+Each example at each size has processes of its own, ours and rivals. All compile side by side; then one after the other is timed, so
 that nothing else is on the GPU. A rival that is not compiled in time, fails or ends its process is reported as such.
 """
 
@@ -38,19 +38,30 @@ LONGEST = ("local_laplacian", "stencil_chain", "lens_blur", "camera_pipe", "demo
 
 @dataclass
 class Task:
-    """One to be timed, and its process."""
+    """What one process compiles and times."""
 
     name: str
     size: str
-    who: str
+    who: tuple[str, ...]
     process: Any = None
     pipe: Connection | None = None
     began: float = 0.0
-    figures: dict[str, Any] = field(default_factory=dict)
+    figures: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """Of each in `who`."""
 
     def title(self) -> str:
         """For a line of text."""
-        return f"{self.name} {self.size} {self.who}"
+        return f"{self.name} {self.size} {', '.join(self.who)}"
+
+    def add(self, message: dict[str, Any]) -> None:
+        """What it says of one of them, or of all: an error that comes after a time was measured leaves the time."""
+        who = message.pop("who", None)
+        for name in self.who if who is None else (who,):
+            found = self.figures.setdefault(name, {})
+            if "error" in message and "us" in found:
+                found["failed_later"] = message["error"]
+            else:
+                found.update(message)
 
     def start(self, options: beside_work.Options) -> None:
         """Begin to compile."""
@@ -96,19 +107,20 @@ def tasks_of(options: argparse.Namespace) -> list[Task]:
             if size not in case.sizes() or (options.only and case.name not in options.only):
                 continue
             arrays = ARRAYS if case.rival is not None and not options.dry else ()
-            for who in (OURS, *arrays, *AUTOSCHEDULERS):
-                if who == OURS or who in options.against:
-                    found.append(Task(case.name, size, who))
+            together = tuple(who for who in arrays if who in options.against)  # one process imports torch
+            apart = [(who,) for who in AUTOSCHEDULERS if who in options.against]
+            found += [Task(case.name, size, who) for who in ((OURS,), together, *apart) if who]
     return found
 
 
-def compile_all(tasks: Sequence[Task], options: argparse.Namespace, given: beside_work.Options, until: float) -> None:
+def compile_all(tasks: Sequence[Task], options: argparse.Namespace, given: beside_work.Options) -> None:
     """Start at most so many at a time, until all are ready, have failed, or the time is up."""
 
     def urgency(task: Task) -> tuple[bool, int, bool]:
         late = LONGEST.index(task.name) if task.name in LONGEST else len(LONGEST)
-        return task.who == OURS, -late, task.who == "Anderson2021"
+        return OURS in task.who, -late, "Anderson2021" in task.who
 
+    until = given.until
     waiting = sorted(tasks, key=urgency)  # the most urgent last
     running: dict[Any, Task] = {}
     while (waiting or running) and time.time() < until:
@@ -118,14 +130,15 @@ def compile_all(tasks: Sequence[Task], options: argparse.Namespace, given: besid
             running[task.pipe] = task
         for pipe in wait(list(running), timeout=max(0.0, min(1.0, until - time.time()))):
             task = running.pop(pipe)
-            task.figures = task.said(1.0)
-            task.figures["prepare_seconds"] = round(time.perf_counter() - task.began, 1)
-            if "error" in task.figures:
-                print(f"{task.title()}: {task.figures['error']}", flush=True)
+            message = task.said(1.0)
+            message["prepare_seconds"] = round(time.perf_counter() - task.began, 1)
+            task.add(message)
+            if "error" in message:
+                print(f"{task.title()}: {message['error']}", flush=True)
                 task.end()
     for task in (*waiting, *running.values()):
         after = f" after {time.perf_counter() - task.began:.0f} s" if task.process is not None else ""
-        task.figures = {"error": f"not compiled{after} when the time was up"}
+        task.add({"error": f"not compiled{after} when the time was up"})
         task.end()
 
 
@@ -137,15 +150,15 @@ def time_one(task: Task, sample: Any, until: float) -> Any:
         task.pipe.send({"expected": sample})
         while True:
             message = task.said(max(1.0, min(20.0, until - time.time())))
+            if message.get("done"):
+                break
+            last = "error" in message and "who" not in message
             kept = message.pop("sample", kept)
-            task.figures |= message
-            if "error" in message or message.get("done"):
+            task.add(message)
+            if last:
                 break
     except OSError as error:
-        task.figures["error"] = str(error)
-    if "us" in task.figures and "error" in task.figures:
-        task.figures["failed_later"] = task.figures.pop("error")
-    task.figures.pop("done", None)
+        task.add({"error": str(error)})
     task.end()
     return kept
 
@@ -153,21 +166,25 @@ def time_one(task: Task, sample: Any, until: float) -> Any:
 def add_figures(results: dict[str, Any], task: Task, bandwidth: float) -> None:
     """Where report.py looks for them."""
     entry = results["cases"].setdefault(task.name, {}).setdefault(task.size, {"rivals": {}})
-    if task.who != OURS:
-        entry["rivals"][task.who] = task.figures
+    if OURS not in task.who:
+        entry["rivals"] |= task.figures
         return
-    entry |= task.figures
+    entry |= task.figures.get(OURS, {})
     if "bytes" in entry:
         entry["floor_us"] = entry["bytes"] / bandwidth * 1e6
 
 
-def line(task: Task, seconds: float) -> str:
+def lines(task: Task, seconds: float) -> list[str]:
     """What is said of a task when it has been timed."""
-    found = task.figures
-    if "us" not in found:
-        return f"{task.title()}: {found.get('error', 'no time was left')}"
-    wrong = f" WRONG {found['wrong']}" if found.get("wrong") else ""
-    return f"{task.title()}: {found['us']:.1f} us ({found['by']}), {seconds:.1f} s{wrong}"
+    said = []
+    for who, found in task.figures.items():
+        title = f"{task.name} {task.size} {who}"
+        wrong = f" WRONG {found['wrong']}" if found.get("wrong") else ""
+        if "us" in found:
+            said.append(f"{title}: {found['us']:.1f} us ({found['by']}), {seconds:.1f} s{wrong}")
+        else:
+            said.append(f"{title}: {found.get('error', 'no time was left')}")
+    return said
 
 
 def parse(argv: list[str] | None) -> argparse.Namespace:
@@ -196,13 +213,13 @@ def measured(tasks: Sequence[Task], results: dict[str, Any], output: Path, until
         start = time.perf_counter()
         if task.process is not None and time.time() < until:
             sample = time_one(task, samples.get((task.name, task.size)), until)
-            if task.who == OURS:
+            if OURS in task.who:
                 samples[task.name, task.size] = sample
         elif task.process is not None:
-            task.figures["error"] = "no time was left"
+            task.add({"error": "no time was left"})
             task.end()
         add_figures(results, task, results["copy_bytes_per_second"])
-        print(line(task, time.perf_counter() - start), flush=True)
+        print(*lines(task, time.perf_counter() - start), sep="\n", flush=True)
         output.write_text(json.dumps(results, indent=1) + "\n")
 
 
@@ -222,14 +239,14 @@ def main(argv: list[str] | None = None) -> int:
         return shown(json.loads(options.read.read_text()), options.plot)
     tasks = tasks_of(options)
     with tempfile.TemporaryDirectory() as folder:
-        given = beside_work.Options(Path(folder), options.repeat, options.dry)
-        compile_all(tasks, options, given, began + options.compile_seconds)
+        given = beside_work.Options(Path(folder), options.repeat, options.dry, began + options.compile_seconds)
+        compile_all(tasks, options, given)
         print(f"compiled in {time.time() - began:.0f} s", flush=True)
         if options.dry:
             for task in tasks:
                 print(f"{task.title()}: {task.figures}")
                 task.end()
-            return 1 if any("error" in task.figures for task in tasks if task.who == OURS) else 0
+            return 1 if any("error" in task.figures[OURS] for task in tasks if OURS in task.who) else 0
         import cupy
         import device
         from run import environment, result_path
