@@ -2,8 +2,8 @@
 
 python benchmarks/beside_rivals.py [--seconds 250] [--compile-seconds 150] [--only harris] [--against Anderson2021]
 
-Each example at each size has processes of its own, ours and rivals. All compile side by side; then one after the other is timed, so
-that nothing else is on the GPU. A rival that is not compiled in time, fails or ends its process is reported as such.
+Each example at each size has processes of its own, for ours and the rivals. All compile side by side; then one after
+the other is timed, so that nothing else is on the GPU. A rival that is not compiled in time, fails or ends its process is reported as such.
 """
 
 from __future__ import annotations
@@ -244,7 +244,7 @@ def main(argv: list[str] | None = None) -> int:
         print(f"compiled in {time.time() - began:.0f} s", flush=True)
         if options.dry:
             for task in tasks:
-                print(f"{task.title()}: {task.figures}")
+                print(*(f"{task.name} {task.size} {who}: {found}" for who, found in task.figures.items()), sep="\n")
                 task.end()
             return 1 if any("error" in task.figures[OURS] for task in tasks if OURS in task.who) else 0
         import cupy
