@@ -3,7 +3,8 @@
 python benchmarks/beside_rivals.py [--seconds 250] [--compile-seconds 150] [--only harris] [--against Anderson2021]
 
 Each example at each size has processes of its own, for ours and the rivals. All compile side by side; then one after
-the other is timed, so that nothing else is on the GPU. A rival that is not compiled in time, fails or ends its process is reported as such.
+the other is timed, so that nothing else is on the GPU. A rival that is not compiled in time, fails or ends its process
+is reported as such.
 """
 
 from __future__ import annotations
