@@ -26,6 +26,8 @@ UNCOMPARED = {"lens_blur": "each compiler draws other random numbers"}
 CHECKED_SIZE = "small"
 """At which ours is compared with the CPU back end, but for what takes it too long."""
 SLOW_ON_CPU = ("demosaic", "lens_blur", "nl_means")
+THREADS = {"OMP_NUM_THREADS": "4", "TORCHINDUCTOR_COMPILE_THREADS": "1"}
+"""Of a process: there are as many of these as there are cores."""
 SPARE_SECONDS = 3.0
 SAMPLES = 4 << 20
 LEAST_CALLS = 96
@@ -47,6 +49,8 @@ class Options:
 
 def work(name: str, size: str, who: Sequence[str], options: Options, pipe: Connection) -> None:
     """The life of a process: two messages are answered, one by the first `yield`, one by those that follow."""
+    for name, threads in THREADS.items():
+        os.environ.setdefault(name, threads)
     silence = os.open(os.devnull, os.O_WRONLY)  # schedulers draw bars of progress
     os.dup2(silence, 1)
     os.dup2(silence, 2)
