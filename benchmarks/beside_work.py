@@ -49,8 +49,8 @@ class Options:
 
 def work(name: str, size: str, who: Sequence[str], options: Options, pipe: Connection) -> None:
     """The life of a process: two messages are answered, one by the first `yield`, one by those that follow."""
-    for name, threads in THREADS.items():
-        os.environ.setdefault(name, threads)
+    for variable, threads in THREADS.items():
+        os.environ.setdefault(variable, threads)
     silence = os.open(os.devnull, os.O_WRONLY)  # schedulers draw bars of progress
     os.dup2(silence, 1)
     os.dup2(silence, 2)
