@@ -54,9 +54,9 @@ def work(name: str, size: str, who: Sequence[str], options: Options, pipe: Conne
     silence = os.open(os.devnull, os.O_WRONLY)  # schedulers draw bars of progress
     os.dup2(silence, 1)
     os.dup2(silence, 2)
-    case = next(c for c in ALL if c.name == name)
-    steps = _steps(case, size, who, options)
     try:
+        case = next(c for c in ALL if c.name == name)
+        steps = _steps(case, size, who, options)
         pipe.send(next(steps))
         request = pipe.recv()
         for found in steps:
