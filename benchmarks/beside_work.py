@@ -114,6 +114,8 @@ def _arrays(case: Case, size: str, who: Sequence[str], options: Options) -> Iter
     failed: dict[str, dict[str, Any]] = {}
     for rival in made:
         if rival.name == "torch.compile":
+            import torch  # noqa: F401  (an alarm would leave it half imported)
+
             try:
                 with device.at_most(max(1.0, options.until - time.time() - SPARE_SECONDS), "its first call"):
                     rival.first(_on_gpu(hosts, "first")[0])
@@ -219,7 +221,8 @@ def _on_gpu(hosts: Sequence[np.ndarray], size: str) -> list[tuple[Any, ...]]:
     """The inputs, so often that a small picture is in memory, not in L2, when its turn comes."""
     import cupy
 
-    return [tuple(cupy.asarray(a) for a in hosts) for _ in range(device.L2_SETS if size == "small" else 1)]
+    first = tuple(cupy.asarray(a) for a in hosts)
+    return [first, *(tuple(a.copy() for a in first) for _ in range(device.L2_SETS - 1 if size == "small" else 0))]
 
 
 def stored_inputs(case: Case, size: str, folder: Path) -> tuple[np.ndarray, ...]:
