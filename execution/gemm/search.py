@@ -56,10 +56,9 @@ def staged_candidates(facts: GroupFacts, machine: Machine) -> Iterator[GemmCandi
             vector=math.gcd(4, points[0]),
             zigzag=int(fits_zigzag(threads)),
         )
-        # of several slices that is not measured yet
-        schedule = schedule.changed(near=int(schedule.buffers == 1 and has_windows(update, schedule)))
         if all(n <= s for n, s in zip(work.domain, [*steps, *[1] * len(work.domain)], strict=False)):
-            schedule = schedule.changed(buffers=1)
+            # of several slices neighbours are not measured yet
+            schedule = schedule.changed(buffers=1, near=int(has_windows(update, schedule)))
         size = staged_bytes(update, schedule)
         if size == 0 or size > machine.most_fast_bytes:
             continue
