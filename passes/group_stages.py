@@ -37,7 +37,7 @@ PATIENCE = 6
 MARGIN = 0.1
 """By how much of its own cost a group must be dearer for that."""
 
-ABOUT = 1.02
+ABOUT = 1.05
 """Recomputation is taken if it costs about as much: it needs less memory, and stores of many planes are slower than
 the model thinks (local Laplacian on an H200: 337 us instead of 398, thought alike)."""
 
