@@ -145,7 +145,7 @@ class Recomputation:
         return 2 * sum(self.evaluations(site) for site in sites) <= math.prod(self._extents[stage])
 
     def _is_planes_of_memory(self, stage: StageOp, sites: Sequence[ReadSite]) -> bool:
-        """Whether one reader combines a few planes of a stage, at its own points, and these are made of what is in memory.
+        """Whether one reader combines a few planes of a stage at its own points, which are made of what is in memory.
 
         There a thread of a GPU computes no more than if they were stored, and no block waits for them.
         """
