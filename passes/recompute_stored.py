@@ -62,12 +62,13 @@ def recomputed(model: PipelineModel, groups: Groups, costs: Recomputation, machi
             inside = {reader for reader in evaluations if kernel_of.get(reader) == number}
             points = math.prod(node.needed or (0,))
             chosen = {r: n for r, n in evaluations.items() if r not in inside and n <= AGAIN * points}
-            undone = len(chosen) == len(evaluations)
+            unstored = len(chosen) + len(inside) == len(evaluations)
+            undone = unstored and not inside
             known = [{behind_boundaries(read.source)[0].owner for read in reads(reader)} for reader in chosen]
             change = _Change(
                 node, points, evaluations=sum(chosen.values()) - undone * points,
                 inputs=[p for p in model.producers(id) if not all(model.nodes[p].op in ops for ops in known)],
-                kernels=len({kernel_of.get(r, r) for r in chosen}), undone=undone, vanishes=undone and left == {id},
+                kernels=len({kernel_of.get(r, r) for r in chosen}), unstored=unstored, vanishes=undone and left == {id},
             )  # fmt: skip
             if chosen and change.saving(model, costs, machine) > 0:
                 left -= {id} if undone else set()
@@ -100,8 +101,8 @@ class _Change:
     inputs: Sequence[int]
     """Nodes that it reads, and they not yet."""
     kernels: int
-    undone: bool
-    """Whether its own kernel needs it no more. (Else what that stored of it hid behind what it still computes.)"""
+    unstored: bool
+    """Whether no other kernel reads it any more, so that its own does not store it."""
     vanishes: bool
     """Whether a kernel of the stage alone goes."""
 
@@ -109,7 +110,7 @@ class _Change:
         """Microseconds that it saves."""
         read = [model.nodes[p] for p in self.inputs]
         inputs = sum(min(math.prod(p.needed or (self.points,)), self.points) * p.bytes for p in read)
-        moved = (self.kernels + self.undone) * self.points * self.node.bytes
+        moved = (self.kernels + self.unstored) * self.points * self.node.bytes
         bytes = moved - (self.kernels - self.vanishes) * inputs
         assert isinstance(self.node.op, StageOp)
         saved = bytes / machine.bytes_per_us + self.vanishes * machine.launch_us
