@@ -211,9 +211,10 @@ def node(op: str, type: Type, args: Sequence[Expr], data: Any = None) -> Expr:
 
 def constant(type: Type, value: float) -> Expr:
     """A constant of `type`; integers wrap, floats are rounded to the type."""
-    if type.is_float():
-        return node("const", type, (), type.rounded(value))
-    return node("const", type, (), type.wrapped(int(value)))
+    return node("const", type, (), type.rounded(value) if type.is_float() else type.wrapped(int(value)))
+
+
+Type._constant = constant
 
 
 def plain(value: Any) -> Any:
@@ -396,7 +397,7 @@ def cast_to(type: Type, value: Expr) -> Expr:
     return node("cast", type, (value,))
 
 
-def whole_index(value: Expr, where: str) -> Expr:
+def integer_index(value: Expr, where: str) -> Expr:
     """`value`, an integer, as a number that an index is computed from, whole: in 64 bits if 32 do not hold its type."""
     type = value._type
     if value.op == "const" and I64.can_represent(value.data):

@@ -121,8 +121,10 @@ class Values:
             return binary("ne", e, const(old, 0.0 if old in FLOATS else 0))
         if old == "bool":
             return cast(type, e)
-        if "f16" in (old, type) and "f32" not in (old, type):
+        if not {"f16", "bf16"}.isdisjoint((old, type)) and "f32" not in (old, type):
             return self.converted(self.converted(e, "f32"), type)  # the wheel lacks other casts of f16
+        if old == "bf16":
+            return cast(type, e)
         if type in FLOATS:
             return self._safe(lambda a: cast(type, a), e)
         if old in FLOATS:
@@ -130,6 +132,9 @@ class Values:
             first, last = max(first, -1000), min(last, 1000)
             clamped = E("clamp", old, (e, const(old, float(first)), const(old, float(last))))
             return cast(type, clamped)
+        if self.drawer.wheel and type == "u64" and e.op == "cast" and e.args[0].type in FLOATS:
+            # the wheel makes one cast of these two, which some processors take to be 2**64 - 1 of what is negative
+            e = binary("max", e, const(old, 0))
         # of 64 bits the wheel makes -1 of clamp(i32(u32_sat(pixel)), 0, 1) behind a boundary
         if rng.random() < 0.2 and not (self.drawer.wheel and bits(old) == 64):
             return E("saturating_cast", type, (e,))

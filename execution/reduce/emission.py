@@ -14,6 +14,7 @@ from xdsl.dialects.builtin import IntegerAttr, i32
 from xdsl.ir import SSAValue
 
 from tilefuse.analysis.first_best import first_best
+from tilefuse.analysis.joined_tuple import joined_tuple
 from tilefuse.dialects.img.axes import letter
 from tilefuse.dialects.img.ops import GroupOp
 from tilefuse.dialects.memref_atomics import AtomicRMWOp
@@ -43,10 +44,10 @@ class _Kernel:
         self.function = UpdateFunction(group, workspaces(group))
         self.e, self.op = self.function.e, self.function.op
         self.folds = folds_of(self.e, self.op, self.schedule)
-        if (best := first_best(self.op)) is not None:
+        if (found := first_best(self.op) or joined_tuple(self.op)) is not None:
             # where a point stands to what is there is for the folds to say
-            self.function.skipped = best.skipped
-            for number, term in zip(best.functions, best.terms, strict=True):
+            self.function.skipped = found.skipped
+            for number, term in zip(found.functions, found.terms, strict=True):
                 self.function.terms[number] = term
         self.mins = [self.function.out.mins[d] for d in self.op.pure_dims]
         self.extents = [self.function.out.extent(d, self.e) for d in self.op.pure_dims]
@@ -159,10 +160,10 @@ class _Kernel:
         # all of the tile, so that lanes stay together
         ends = [e.compare("sle", e.add(o, size), n)
                 for o, size, n in zip(self.origin, s.tile_sizes, self.extents, strict=True)]  # fmt: skip
-        whole: SSAValue | None = None
+        all_inside: SSAValue | None = None
         for end in ends:
-            whole = e.both(whole, end)
-        assert whole is not None
+            all_inside = e.both(all_inside, end)
+        assert all_inside is not None
 
         def every(wide: bool) -> None:
             traversal.across(pure, worker, sums, wide, None)
@@ -177,7 +178,7 @@ class _Kernel:
         def inside(v: Num) -> SSAValue | None:
             return self._pure(e.add(first, v))[1]
 
-        e.choose(whole, inner, lambda: traversal.across(pure, worker, sums, False, inside))
+        e.choose(all_inside, inner, lambda: traversal.across(pure, worker, sums, False, inside))
 
     def _pure(self, place: Num) -> tuple[dict[SSAValue, Num], SSAValue | None]:
         """The pure coordinates of a point of the tile, and whether it is in the box."""
