@@ -150,11 +150,14 @@ def around(update: UpdateOp, points: tuple[int, ...]) -> float:
 
 
 def streams(update: UpdateOp) -> bool:
-    """Whether each step reads something of its own for each point of a picture: memory gives it at every step."""
-    coordinates_of, steps = set(update.pure[:2]), {d.coordinate for d in update.domain}
-    return any(
-        isinstance(op, ReadOp) and (coordinates_of | steps) <= set(op.indices) and _stand_alone(op)
-        for op in update.body.block.ops
+    """Whether each step reads something of its own for each point of a picture: memory gives it at every step.
+
+    So do caches what is read at a place that data decide.
+    """
+    own, of = {*update.pure[:2], *(d.coordinate for d in update.domain)}, coordinates(update)
+    reads = [op for op in update.body.block.ops if isinstance(op, ReadOp) and op.source not in update.currents]
+    return any(own <= set(op.indices) and _stand_alone(op) for op in reads) or any(
+        isinstance(i, GeneralIndex) and i.data_dependent for op in reads for i in indices_of(op, of)
     )
 
 
