@@ -270,7 +270,7 @@ def test_what_is_no_reduction_is_refused(make, reason):
 
 def test_different_places_are_those_that_are_counted_one_by_one():
     x, y, r = (AffineExpr.dimension(n) for n in range(3))
-    for exprs in [(x, y), (x + r, y), (x + r, y + r), (x + y, x + y), (x * 2 + 1, r.floor_div(2)), (x - x, y % 2)]:
+    for exprs in [(x, y), (x + r, y), (x + r, y + r), (x + y, x + y), (x * 2 + 1, r // 2), (x - x, y % 2)]:
         for counts in [(3, 2, 4), (1, 5, 2)]:
             for slots in [(0, 1, 2), (0, None, 2), (None, None, None), (0, 0, 1)]:
                 points = itertools.product(*map(range, counts))
