@@ -21,6 +21,7 @@ from tilefuse.lowering.printers.library import COMMON
 from tilefuse.lowering.printers.memrefs import bytes_of
 from tilefuse.lowering.printers.module_printer import ModulePrinter
 from tilefuse.lowering.printers.prelude import Prelude
+from tilefuse.lowering.printers.vector_functions import VECTOR_FUNCTIONS
 from tilefuse.lowering.printers.vector_types import Vector, wrapped
 
 
@@ -153,6 +154,7 @@ class C(Language):
         **_bitcasts(),
         **_bits(),
         **_HALF,
+        **VECTOR_FUNCTIONS,
         **c_copies(),
         **c_atomics(),
         "prefetch_l1": Helper("void prefetch_l1(const void* p) { __builtin_prefetch(p, 0, 3); }"),
