@@ -140,7 +140,10 @@ def _library_float(kind: str) -> Row:
 
 
 def _math(function: str, *, exact: bool = False) -> Row:
-    """A call of the C library's function, or of a helper that becomes vectors; `exact` ones give a narrow float for narrow floats, others are rounded."""
+    """A call of the C library's function, or of a helper that becomes vectors.
+
+    `exact` ones give a narrow float for narrow floats, others are rounded.
+    """
 
     def row(p: FunctionText, op: Operation) -> CExpr:
         ctype = _ctype(op)
