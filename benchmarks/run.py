@@ -71,7 +71,7 @@ def dry_run(case: Case, options: argparse.Namespace) -> None:
     from tilefuse.lowering.abi import groups_of
     from tilefuse.lowering.printers import print_cuda
     from tilefuse.passes.pipeline import lowering_passes, run_passes, standard_passes
-    from tilefuse.runtime.specialize import find_pipeline
+    from tilefuse.runtime.compile.specialize import find_pipeline
 
     pipeline = case.pipeline("tiny")
     start = time.perf_counter()
@@ -146,15 +146,15 @@ def in_new_process(names: list[str], argv: list[str], results: dict[str, Any]) -
 
 def require_gpu() -> str:
     """The model of the GPU; empty, after saying why, if there is none."""
-    from tilefuse.runtime import cuda
+    from tilefuse.runtime.cuda import devices
     from tilefuse.runtime.errors import TargetError
 
     try:
-        cuda.require("cuda")
+        devices.require("cuda")
     except TargetError as error:
         print(f"{error}; a dry run checks without a GPU", file=sys.stderr)
         return ""
-    return cuda.model(cuda.current_device())
+    return devices.model(devices.current_device())
 
 
 def result_path(facts: dict[str, Any], what: str = "", suffix: str = ".json") -> Path:

@@ -19,7 +19,7 @@ import numpy as np
 
 import tilefuse as hl
 from tilefuse.passes.pipeline import standard_passes
-from tilefuse.runtime.backend import find_backend
+from tilefuse.runtime.compile.backend import find_backend
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "examples"))
 

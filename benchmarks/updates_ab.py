@@ -181,7 +181,7 @@ def kernel_us(program: Any, inputs: Any, output: Any, box: Mapping[str, Any], re
     """Microseconds of each kernel of a call by events around it: a few more than in a graph."""
     import cupy
 
-    from tilefuse.runtime import cuda_runner
+    from tilefuse.runtime.launch import cuda_runner
 
     marks: list[Any] = []
     runner, call = cuda_runner.CudaRunner, cuda_runner.KernelCall

@@ -37,7 +37,7 @@ def boxes_read(
     pipeline: Compilable, outputs: Mapping[str, Box], inputs: Mapping[str, Box], params: Mapping[str, Any]
 ) -> dict[str, Box]:
     """The box of each input that outputs of these boxes read; `inputs`: the boxes that the pipeline itself asks for."""
-    from tilefuse.runtime.inferred import input_boxes  # late: to write a pipeline nothing is needed of it
+    from tilefuse.runtime.call.inferred import input_boxes
 
     return input_boxes(pipeline.to_module(), outputs, inputs, params)
 

@@ -224,7 +224,7 @@ def get_target_from_environment() -> Target:
 
 def host_supports_target_device(target: Target) -> bool:
     """Whether this machine has the GPU of a target."""
-    from tilefuse.runtime.backend import find_backend  # late: the runtime is above the language
+    from tilefuse.runtime.compile.backend import find_backend
 
     if target.has_gpu_feature() and not target.has_feature(TargetFeature["CUDA"]):
         return False

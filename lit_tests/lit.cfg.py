@@ -9,7 +9,7 @@ import tempfile
 import lit.formats
 import lit.util
 
-from tilefuse.runtime.nvrtc import NvrtcNotFound, supported_archs
+from tilefuse.runtime.cuda.nvrtc import NvrtcNotFound, supported_archs
 
 config.name = "tilefuse"
 config.test_format = lit.formats.ShTest(execute_external=False)

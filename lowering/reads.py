@@ -393,7 +393,7 @@ def boundary_box(e: Emitter, tile: TileContext, op: BoundaryOp, position: int) -
     if op.mins:
         first, extent = (scalar_index(e, tile, v[position]) for v in (op.mins, op.extents))
         if op.kind.data is BoundaryKind.ConstantExterior and not isinstance(op.extents[position].owner, ExtentOp):
-            extent = e.max(extent, 0)  # the other kinds have a point (`runtime/limits.py`)
+            extent = e.max(extent, 0)  # the other kinds have a point (`runtime/call/limits.py`)
         return first, extent
     buffer, d = tile.buffers[op.source], op.dimensions[position]
     return buffer.mins[d], buffer.extent(d, e)

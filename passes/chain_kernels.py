@@ -19,11 +19,12 @@
         func.call @a_tile(...)
       }
 
-A kernel begins by letting the next one start, and waits until the one before is done before it touches memory: in each
-branch for itself, so that a block finds out about its tile while the kernel before still runs. Lines that are asked for
-ahead of time, into the second-level cache, are not memory touched. Started by a launch that allows it (programmatic
-dependent launch, from sm_90 on), a kernel's blocks are in place when the last wave of the kernel before ends, be that
-of the same call or of the one before; started by any other, the two instructions do nothing.
+A kernel begins by letting the next one start, unless its group is marked (`late_launch`), and waits until the one
+before is done before it touches memory: in each branch for itself, so that a block finds out about its tile while the
+kernel before still runs. Lines that are asked for ahead of time, into the second-level cache, are not memory touched.
+Started by a launch that allows it (programmatic dependent launch, from sm_90 on), a kernel's blocks are in place when
+the last wave of the kernel before ends, be that of the same call or of the one before; started by any other, the two
+instructions do nothing.
 """
 
 from __future__ import annotations
@@ -37,9 +38,11 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Block, Operation
 from xdsl.passes import ModulePass
 
+from tilefuse.dialects.img.ops import LATE_LAUNCH, PipelineOp
 from tilefuse.dialects.memref_prefetch import PrefetchOp as LineOp
 from tilefuse.dialects.nvvm import GridDepAction, GriddepcontrolOp
 from tilefuse.dialects.warp import PrefetchOp
+from tilefuse.lowering.abi import groups_of, kernel_name
 from tilefuse.lowering.printers.memrefs import SHARED, space_of
 
 _TOUCHES_NOTHING = (
@@ -59,6 +62,8 @@ class ChainKernels(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Add what lets the next kernel start, and the waits, to each kernel that lacks them."""
         functions = [f for f in op.body.block.ops if isinstance(f, func.FuncOp)]
+        groups = [g for p in op.body.block.ops if isinstance(p, PipelineOp) for g in groups_of(p)]
+        late = {kernel_name(g) for g in groups if LATE_LAUNCH in g.attributes}
         harmless = _harmless(functions)
         for function in functions:
             if "kernel.threads" not in function.attributes:
@@ -67,7 +72,7 @@ class ChainKernels(ModulePass):
             there = {inner.kind.data for inner in function.walk() if isinstance(inner, GriddepcontrolOp)}
             if GridDepAction.Wait not in there:
                 _wait_in(block, harmless)
-            if GridDepAction.LaunchDependents not in there:
+            if GridDepAction.LaunchDependents not in there and function.sym_name.data not in late:
                 assert block.first_op is not None
                 block.insert_ops_before([GriddepcontrolOp(GridDepAction.LaunchDependents)], block.first_op)
 

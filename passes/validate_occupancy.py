@@ -6,7 +6,7 @@ block fits a multiprocessor. Registers and spills are known where a compiler's r
 `spill_bytes` on the group. On a CPU the arrays of a tile lie on a thread's stack and have to fit there. Code that is
 written out for a thread has a budget (`execution/written_out.py`), as compilers are slow over it. Too much
 of anything is an error that names the limit and the stage; with `fix=true` the tile is made smaller instead. The
-result stands on the group as `occupancy` (for a GPU).
+result stands on the group as `occupancy`, and where the next kernel should not overlap as `late_launch` (for a GPU).
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from tilefuse.dialects.img.schedule import ScheduleAttr
 from tilefuse.execution.base import Spill, group_error
 from tilefuse.execution.code_length import too_long
 from tilefuse.execution.registry import model_of
+from tilefuse.passes.late_launches import mark_late_launches
 from tilefuse.targets.gpus import Gpu, gpu
 from tilefuse.targets.occupancy import exceeded_limits, occupancy
 
@@ -73,13 +74,17 @@ class ValidateOccupancy(ModulePass):
                 continue
             groups = [g for g in pipeline.body.block.ops if isinstance(g, GroupOp)]
             model = extract(pipeline) if groups else None
+            shared: list[int] = []
             for group in groups:
                 assert model is not None
                 if group.schedule is None:
                     raise group_error(group, "there is no schedule to validate; run tile first")
-                self._validate(group, model, on)
+                shared.append(self._validate(group, model, on))
+            if on is not None and groups:
+                mark_late_launches(groups, shared, on)
 
-    def _validate(self, group: GroupOp, model: PipelineModel, on: Gpu | None) -> None:
+    def _validate(self, group: GroupOp, model: PipelineModel, on: Gpu | None) -> int:
+        """Check a group, or make its tile smaller; gives the bytes of shared memory that its blocks take on an SM."""
         try:
             model_of(group).check(group, model)
         except NotFusable as error:
@@ -95,13 +100,14 @@ class ValidateOccupancy(ModulePass):
             group.attributes.pop("registers", None)
             group.attributes.pop("spill_bytes", None)
         if on is None:
-            return
+            return 0
         shared = model_of(group).shared_memory(group, model).bytes
         found = occupancy(on, _threads(group), _registers(group), shared)
         group.attributes["occupancy"] = StringAttr(
             f"{found.blocks_per_sm} blocks per SM, {found.fraction:.0%} of the warps, limited by {found.limited_by}; "
             f"{shared} shared bytes"
         )
+        return found.blocks_per_sm * shared
 
     def _may_change(self, group: GroupOp) -> bool:
         return self.fix and group.sym_name.data not in self.keep

@@ -20,39 +20,27 @@ from tilefuse.analysis.requirements import drop_requirements
 from tilefuse.dialects.parsing import parse_module
 from tilefuse.dialects.verification import verify as verify_module
 from tilefuse.passes.pipeline import DETERMINISM, PassTrace
-from tilefuse.runtime import cuda, reporting, timing
-from tilefuse.runtime.arrays import (
-    CPU,
-    CUPY,
-    NUMPY,
-    TORCH,
-    ArrayKind,
-    ArrayView,
-    Device,
-    allocate,
-    view,
-)
-from tilefuse.runtime.backend import find_backend
-from tilefuse.runtime.binding import Signature, check_devices, check_overlaps, span
-from tilefuse.runtime.boxes import Request, resolve
-from tilefuse.runtime.boxes_of_all import FarApart
-from tilefuse.runtime.call_layouts import call_layouts
-from tilefuse.runtime.compile_options import checked_options, checked_passes
-from tilefuse.runtime.compiled import Compiled, Kernels, Settings
+from tilefuse.runtime import reporting, timing
+from tilefuse.runtime.arrays.kept import KeptOutputs
+from tilefuse.runtime.arrays.kinds import CPU, CUPY, NUMPY, TORCH, ArrayKind, ArrayView, Device, allocate, view
+from tilefuse.runtime.arrays.layouts import ALIGNMENT, BufferSpec
+from tilefuse.runtime.call.binding import Signature, check_devices, check_overlaps, span
+from tilefuse.runtime.call.boxes import Request, resolve
+from tilefuse.runtime.call.boxes_of_all import FarApart
+from tilefuse.runtime.call.call_layouts import call_layouts
+from tilefuse.runtime.call.guess import likely_specs
+from tilefuse.runtime.call.requirements import Requirements
+from tilefuse.runtime.call.scalars import Number, distinct, params_in_boxes
+from tilefuse.runtime.compile.backend import find_backend
+from tilefuse.runtime.compile.compiled import Compiled, Kernels, Settings
+from tilefuse.runtime.compile.options import checked_options, checked_passes
+from tilefuse.runtime.compile.specialize import find_pipeline, give_outputs_stages, specialize
+from tilefuse.runtime.cuda import devices
 from tilefuse.runtime.errors import CallError, CallMemoryError, CallTypeError, TargetError
-from tilefuse.runtime.guess import likely_specs
-from tilefuse.runtime.kept import KeptOutputs
-from tilefuse.runtime.layouts import (
-    ALIGNMENT,
-    BufferSpec,
-)
-from tilefuse.runtime.plan import Given
-from tilefuse.runtime.prepared import Prepared, PreparedKernels, PreparedReference
-from tilefuse.runtime.reference import ReferenceRunner
-from tilefuse.runtime.requirements import Requirements
-from tilefuse.runtime.scalars import Number, distinct, params_in_boxes
-from tilefuse.runtime.seen import SEVERAL, SeenCall, SeenCalls
-from tilefuse.runtime.specialize import find_pipeline, give_outputs_stages, specialize
+from tilefuse.runtime.launch.plan import Given
+from tilefuse.runtime.launch.prepared import Prepared, PreparedKernels, PreparedReference
+from tilefuse.runtime.launch.reference import ReferenceRunner
+from tilefuse.runtime.launch.seen import SEVERAL, SeenCall, SeenCalls
 from tilefuse.targets.gpus import gpu
 
 if TYPE_CHECKING:
@@ -421,14 +409,14 @@ class Program:
         compiled = self._compile(*specs)
         if self._settings.backend.name == "cpu":
             compiled.library(compiled.kernels(32))
-        elif cuda.available():
-            compiled.kernels(32, cuda.architecture(cuda.current_device()))
+        elif devices.available():
+            compiled.kernels(32, devices.architecture(devices.current_device()))
 
     def _current_kernels(self) -> Kernels:
         if isinstance(self._last, PreparedKernels):
             return self._last.kernels
         compiled = self._current()
-        if self._settings.backend.name == "cuda" and not cuda.available():
+        if self._settings.backend.name == "cuda" and not devices.available():
             try:
                 return compiled.kernels(32, gpu(self._settings.backend.machine).arch)
             except TargetError:  # nor is there NVRTC: then the text, and no figures

@@ -12,8 +12,8 @@ from tilefuse.dialects.img.ops import GroupOp, InputOp
 from tilefuse.dialects.img.symbolic import Num
 from tilefuse.execution.registry import model_of
 from tilefuse.lowering.abi import groups_of, kernel_name, threads
-from tilefuse.runtime.compiled import Kernels
-from tilefuse.runtime.plan import Plan
+from tilefuse.runtime.compile.compiled import Kernels
+from tilefuse.runtime.launch.plan import Plan
 
 
 @dataclass(frozen=True)

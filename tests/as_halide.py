@@ -13,7 +13,7 @@ import numpy as np
 from emulated_cuda import emulate
 
 import tilefuse
-from tilefuse.runtime.nvrtc import compile_report
+from tilefuse.runtime.cuda.nvrtc import compile_report
 
 INTEGERS = "u8 i8 u16 i16 u32 i32 u64 i64".split()
 

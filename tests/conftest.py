@@ -10,7 +10,7 @@ from unittest import mock
 
 import pytest
 
-from tilefuse.runtime.compiled import Compiled
+from tilefuse.runtime.compile.compiled import Compiled
 from tilefuse.runtime.program import Program
 
 

@@ -20,10 +20,13 @@ import numpy as np
 from tilefuse.lowering.abi import groups_of
 from tilefuse.lowering.printers import print_cuda
 from tilefuse.passes.pipeline import lowering_passes, run_passes
-from tilefuse.runtime import compiled, launch, prepared
-from tilefuse.runtime.compiled import Compiled
-from tilefuse.runtime.launch import CpuRunner, c_entry_points
-from tilefuse.runtime.specialize import find_pipeline
+from tilefuse.runtime.compile import compiled
+from tilefuse.runtime.compile.compiled import Compiled
+from tilefuse.runtime.compile.specialize import find_pipeline
+from tilefuse.runtime.cpu import entry_points
+from tilefuse.runtime.cpu.entry_points import c_entry_points
+from tilefuse.runtime.launch import plan, prepared
+from tilefuse.runtime.launch.cpu_runner import CpuRunner
 from tilefuse.targets.gpus import gpu
 
 MOST_BLOCKS = gpu("h200").max_grid
@@ -94,7 +97,7 @@ def emulate(
     patch.setattr(Compiled, "most_blocks", most_blocks)
     patch.setattr(Compiled, "_lower", _lower)
     patch.setattr(Compiled, "_print", _print)
-    patch.setattr(compiled.cpu, "load_library", build)
+    patch.setattr(compiled.c_compiler, "load_library", build)
     patch.setattr(prepared, "CpuRunner", Runner)
     return found
 
@@ -122,7 +125,7 @@ _ASSEMBLY = (
 
 def _with_grid(
     library: ctypes.CDLL,
-    kernel: launch.KernelLaunch,
+    kernel: plan.KernelLaunch,
     function: Any,
     found: list[int],
     watched: Callable[[], np.ndarray] | None,
@@ -167,7 +170,9 @@ def _print(self: Compiled, module: Any, index_bits: int) -> str:
 def _over_threads(entries: str, names: list[str]) -> str:
     loops = "".join(f"  for (int {d} = 0; {d} < emulated_grid[{i}]; ++{d})\n" for i, d in enumerate("xyz"))
     for name in names:
-        entries = entries.replace(f"void {launch.entry_point(name)}(", f'extern "C" void {launch.entry_point(name)}(')
+        entries = entries.replace(
+            f"void {entry_points.entry_point(name)}(", f'extern "C" void {entry_points.entry_point(name)}('
+        )
         entries = entries.replace(f"\n  {name}(", f"\n{loops}  {{ blockIdx = {{x, y, z}}; run_block([&] {{ {name}(")
     after = "if (emulated_after_block) emulated_after_block();"
     return re.sub(r"(run_block.*?\);)\n", rf"\1 }}); {after} }}\n", entries)

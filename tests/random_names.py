@@ -21,7 +21,7 @@ from tilefuse.lowering.printers.c import C
 from tilefuse.lowering.printers.cuda import Cuda
 from tilefuse.lowering.symbols import symbol, word
 from tilefuse.passes.pipeline import lowering_passes, new_context, run_passes, standard_passes
-from tilefuse.runtime.nvrtc import compile_report, supported_archs
+from tilefuse.runtime.cuda.nvrtc import compile_report, supported_archs
 
 _WORDS = """
 int for while template operator auto register asm typeof restrict _Bool bool true false lambda None class def

@@ -40,8 +40,8 @@ from tilefuse.dialects.naming import printable, value_name
 from tilefuse.dialects.parsing import parse_module
 from tilefuse.lowering.printers import print_c, print_cuda
 from tilefuse.passes.pipeline import lowering_passes, new_context, run_passes, standard_passes
-from tilefuse.runtime.cpu import load_library
-from tilefuse.runtime.nvrtc import NvrtcNotFound, compile_report, supported_archs
+from tilefuse.runtime.cpu.c_compiler import load_library
+from tilefuse.runtime.cuda.nvrtc import NvrtcNotFound, compile_report, supported_archs
 from tilefuse.tools.pipeline_opt import main
 
 LEVELS = ("algorithm", "groups", "schedule", "tiles", "kernels")

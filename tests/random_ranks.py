@@ -27,7 +27,7 @@ from tilefuse.dialects.img.ops import GroupOp, InputOp
 from tilefuse.dialects.img.types import MAX_RANK
 from tilefuse.passes.pipeline import run_passes
 from tilefuse.passes.tile import Tile
-from tilefuse.runtime.nvrtc import NvrtcNotFound, supported_archs
+from tilefuse.runtime.cuda.nvrtc import NvrtcNotFound, supported_archs
 from tilefuse.runtime.program import compile_pipeline
 
 _TYPES = {hl.UInt(8): np.uint8, hl.UInt(16): np.uint16, hl.Int(32): np.int32, hl.Float(32): np.float32}

@@ -25,12 +25,22 @@ MAY_IMPORT = {
     "tools": {"analysis", "dialects", "execution", "lowering", "passes", "runtime", "targets"},
 }
 
+OF_RUNTIME = {
+    "cpu": {"errors", "cache"},
+    "cuda": {"errors", "cache"},
+    "arrays": {"errors", "cuda"},
+    "compile": {"errors", "arrays", "cpu", "cuda"},
+    "call": {"errors", "arrays", "compile"},
+    "launch": {"errors", "arrays", "cpu", "cuda", "compile", "call"},
+}
+"""Imports of the rooms in runtime/: rooms and files of runtime/. Its other files import any room, or none."""
+
 ACROSS = {
     # What a program is made of before it is compiled knows nothing of compiling, but for the methods that do it.
     ("frontend.compilable", "runtime.program"): "Pipeline.compile",
-    ("frontend.infer", "runtime.inferred"): "infer_input_bounds",
+    ("frontend.infer", "runtime.call.inferred"): "infer_input_bounds",
     ("frontend.ir", "runtime.program"): "hl.compile",
-    ("frontend.target", "runtime.backend"): "host_supports_target_device",
+    ("frontend.target", "runtime.compile.backend"): "host_supports_target_device",
     ("frontend.runnable", "analysis.graph"): "Pipeline.graph",
     ("evaluator.evaluate", "analysis.access"): "the function behind boundaries and groups",
 }
@@ -104,6 +114,17 @@ def test_rooms_import_one_way(graph):
 
     wrong = {(a, b) for a, b in graph.edges if room(a) != room(b) and room(b) not in MAY_IMPORT[room(a)]}
     assert wrong == set(ACROSS)
+
+
+def test_rooms_of_runtime_import_one_way(graph):
+    assert set(OF_RUNTIME) == {p.name for p in (ROOT / "runtime").iterdir() if (p / "__init__.py").exists()}
+
+    def room(name):
+        return name.split(".")[1]
+
+    inside = [edge for edge in graph.edges if all(name.startswith("runtime.") for name in edge)]
+    found = {(room(a), room(b)) for a, b in inside if room(a) in OF_RUNTIME and room(a) != room(b)}
+    assert found == {(a, b) for a, may in OF_RUNTIME.items() for b in may}
 
 
 def test_modules_import_in_no_circle(graph):

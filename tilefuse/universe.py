@@ -57,7 +57,7 @@ UNIVERSE = Universe(
         "drop-requirements": _pass("drop_requirements", "DropRequirements"),
         "expand-division": _pass("expand_division", "ExpandDivision"),
         "expand-shifts": _pass("expand_shifts", "ExpandShifts"),
-        "fit-registers": _of_runtime("register_fit", "FitRegisters"),
+        "fit-registers": _of_runtime("cuda.register_fit", "FitRegisters"),
         "fold-grids": _pass("fold_grids", "FoldGrids"),
         "group-stages": _pass("group_stages", "GroupStages"),
         "group-updates": _pass("group_updates", "GroupUpdates"),

@@ -123,10 +123,10 @@ def run(options: argparse.Namespace) -> int:
     else:
         target = options.machine or "h200"
         if not options.dry:
-            from tilefuse.runtime import cuda
+            from tilefuse.runtime.cuda import devices
 
-            cuda.require("cuda")
-            target = cuda.model(cuda.current_device())
+            devices.require("cuda")
+            target = devices.model(devices.current_device())
         results = measured(options, target)
         if options.measured is not None:
             options.measured.write_text(json.dumps(results, indent=1) + "\n")

@@ -15,7 +15,8 @@ from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.parsing import parse_module
 from tilefuse.passes.pipeline import new_context
 from tilefuse.passes.validate_occupancy import ValidateOccupancy
-from tilefuse.runtime import arrays, cuda
+from tilefuse.runtime.arrays import kinds
+from tilefuse.runtime.cuda import devices
 from tilefuse.runtime.errors import CallError, CallTypeError, TargetError
 from tilefuse.runtime.program import compile_pipeline
 from tilefuse.tools.pipeline_opt import main
@@ -300,10 +301,10 @@ CALLS = {
 @pytest.fixture
 def no_cupy(monkeypatch):
     monkeypatch.setitem(sys.modules, "cupy", None)
-    for cached in (cuda._missing, arrays._cupy):
+    for cached in (devices._missing, kinds._cupy):
         cached.cache_clear()
     yield
-    cuda._missing.cache_clear()
+    devices._missing.cache_clear()
 
 
 @pytest.mark.parametrize("name", CALLS)

@@ -9,8 +9,8 @@ from variants import QUICK
 
 from tilefuse.lowering.printers import print_c
 from tilefuse.passes.pipeline import lowering_passes, run_passes, standard_passes
-from tilefuse.runtime.cpu import _FLAGS
-from tilefuse.runtime.wheel_compiler import zig_command
+from tilefuse.runtime.cpu.c_compiler import _FLAGS
+from tilefuse.runtime.cpu.wheel_compiler import zig_command
 from tilefuse.targets.cpus import cpu
 
 pytestmark = pytest.mark.skipif(zig_command() is None, reason="the wheel ziglang compiles for other processors")

@@ -4,7 +4,7 @@ import pytest
 import variants
 from _all import EXAMPLES
 
-from tilefuse.runtime.nvrtc import NvrtcNotFound, compile_report, supported_archs
+from tilefuse.runtime.cuda.nvrtc import NvrtcNotFound, compile_report, supported_archs
 from tilefuse.targets.gpus import gpu
 
 KERNELS = {"blur_f32": 1, "blur_u8": 1, "blur_u16": 1, "unsharp": 1, "harris": 1, "stencil9": 1}

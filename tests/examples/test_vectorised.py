@@ -10,7 +10,7 @@ from variants import QUICK
 
 from tilefuse.lowering.printers import print_c
 from tilefuse.passes.pipeline import lowering_passes, run_passes, standard_passes
-from tilefuse.runtime.cpu import _FLAGS, _OPTIONAL_FLAGS
+from tilefuse.runtime.cpu.c_compiler import _FLAGS, _OPTIONAL_FLAGS
 
 NAMES = (
     "blur_f32", "blur_u16", "blur_u8", "binomial", "unsharp", "harris", "canny", "stencil9",

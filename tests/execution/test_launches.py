@@ -25,9 +25,9 @@ from tilefuse.lowering.workspaces import Workspace
 from tilefuse.passes.group_stages import GroupStages
 from tilefuse.passes.pipeline import new_context, standard_passes
 from tilefuse.passes.tile import Tile
-from tilefuse.runtime import prepared
-from tilefuse.runtime.arena import ARENA_ALIGNMENT
-from tilefuse.runtime.plan import make_plan
+from tilefuse.runtime.launch import prepared
+from tilefuse.runtime.launch.arena import ARENA_ALIGNMENT
+from tilefuse.runtime.launch.plan import make_plan
 
 WORDS = 15360
 """Elements of the array of a block: more than a kernel has without asking."""

@@ -26,8 +26,8 @@ from tilefuse.execution.row_strip.model import RowStrip
 from tilefuse.execution.row_strip.order import most_alive, order_for_registers
 from tilefuse.execution.row_strip.rows import rolling_rows
 from tilefuse.passes.tile import Tile
+from tilefuse.runtime.compile.specialize import find_pipeline
 from tilefuse.runtime.program import compile_pipeline
-from tilefuse.runtime.specialize import find_pipeline
 
 
 @dataclass(frozen=True)

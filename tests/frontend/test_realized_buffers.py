@@ -5,7 +5,7 @@ import pytest
 
 import tilefuse
 from tilefuse.dialects.diagnostics import PipelineError
-from tilefuse.runtime import cpu
+from tilefuse.runtime.cpu import c_compiler
 
 halide = pytest.importorskip("halide")
 
@@ -183,8 +183,10 @@ def test_buffers_on_a_gpu():
 
 def test_realize_compiles_for_its_call_alone(monkeypatch):
     f, sources = ramp(tilefuse), []
-    build = cpu.load_library
-    monkeypatch.setattr(cpu, "load_library", lambda source, **named: sources.append(source) or build(source, **named))
+    build = c_compiler.load_library
+    monkeypatch.setattr(
+        c_compiler, "load_library", lambda source, **named: sources.append(source) or build(source, **named)
+    )
     assert f.realize([4, 3], "cpu")[3, 2] == 23
     assert len(set(sources)) == 1
     program = tilefuse.Pipeline(ramp(tilefuse)).program("cpu", {}, ahead=False)

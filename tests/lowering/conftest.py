@@ -20,7 +20,7 @@ from xdsl.parser import Parser
 
 from tilefuse.lowering.printers import print_c, print_cuda
 from tilefuse.lowering.symbols import function_name
-from tilefuse.runtime.nvrtc import CompileReport, compile_report, supported_archs
+from tilefuse.runtime.cuda.nvrtc import CompileReport, compile_report, supported_archs
 
 INPUTS = Path(__file__).parents[2] / "lit_tests" / "lowering" / "Inputs"
 C_FLAGS = (

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tilefuse.lowering.printers.cuda_vectors import roots
-from tilefuse.runtime.nvrtc import compile_report
+from tilefuse.runtime.cuda.nvrtc import compile_report
 
 KERNEL = """
 static __device__ __forceinline__ bool differ(float want, float got) {

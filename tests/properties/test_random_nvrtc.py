@@ -6,7 +6,7 @@ from random_programs import Shape, passes, pieces
 
 from tilefuse.lowering.abi import groups_of
 from tilefuse.passes.tile import Tile
-from tilefuse.runtime.nvrtc import NvrtcNotFound, supported_archs
+from tilefuse.runtime.cuda.nvrtc import NvrtcNotFound, supported_archs
 from tilefuse.runtime.program import compile_pipeline
 
 SHARED_BYTES = 48 * 1024

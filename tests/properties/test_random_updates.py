@@ -9,7 +9,7 @@ from random_updates import FLOATS, INTEGERS, PICTURE, random_update_program
 
 import tilefuse
 from tilefuse.passes.pipeline import standard_passes
-from tilefuse.runtime.nvrtc import NvrtcNotFound, supported_archs
+from tilefuse.runtime.cuda.nvrtc import NvrtcNotFound, supported_archs
 
 
 def arrays(made):

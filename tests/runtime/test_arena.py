@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from runtime_pipelines import CHAIN, TWO_OUTPUTS, chained
 
-from tilefuse.runtime.arena import ARENA_ALIGNMENT, Lifetime, Lodging, place
+from tilefuse.runtime.launch.arena import ARENA_ALIGNMENT, Lifetime, Lodging, place
 from tilefuse.runtime.program import compile_pipeline
 
 lives = st.builds(

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from runtime_pipelines import blur, blurred_edges
 
-from tilefuse.runtime.arrays import view
+from tilefuse.runtime.arrays.kinds import view
 from tilefuse.runtime.errors import CallTypeError
 from tilefuse.runtime.program import compile_pipeline
 

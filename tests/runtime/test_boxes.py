@@ -3,9 +3,9 @@
 import pytest
 from runtime_pipelines import blur
 
-from tilefuse.runtime.boxes import Request, resolve
+from tilefuse.runtime.call.boxes import Request, resolve
+from tilefuse.runtime.compile.specialize import find_pipeline
 from tilefuse.runtime.errors import CallError
-from tilefuse.runtime.specialize import find_pipeline
 
 DOUBLED = """
 img.pipeline @doubled {

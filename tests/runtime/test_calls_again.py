@@ -8,9 +8,9 @@ import pytest
 
 import tilefuse as hl
 from tilefuse.passes.pipeline import standard_passes
-from tilefuse.runtime.arrays import CPU
+from tilefuse.runtime.arrays.kinds import CPU
+from tilefuse.runtime.call.scalars import distinct
 from tilefuse.runtime.program import Program, compile_pipeline
-from tilefuse.runtime.scalars import distinct
 
 TARGETS = ("reference", "cpu")
 

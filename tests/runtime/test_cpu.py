@@ -12,10 +12,11 @@ import numpy as np
 import pytest
 from runtime_pipelines import blur
 
-from tilefuse.runtime import cache, cpu
+from tilefuse.runtime import cache
+from tilefuse.runtime.cpu import c_compiler
+from tilefuse.runtime.cpu.wheel_compiler import openmp_library, zig_command
 from tilefuse.runtime.errors import BuildError, TargetError
 from tilefuse.runtime.program import compile_pipeline
-from tilefuse.runtime.wheel_compiler import openmp_library, zig_command
 
 SOURCE = "int answer(void) { return 42; }\n"
 
@@ -37,10 +38,10 @@ def compiler_that(path, script):
 def no_compiler(monkeypatch, tmp_path):
     """A machine without one, on the path or as a wheel."""
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr(cpu, "zig_command", lambda: None)
-    cpu._probe.cache_clear()
+    monkeypatch.setattr(c_compiler, "zig_command", lambda: None)
+    c_compiler._probe.cache_clear()
     yield
-    cpu._probe.cache_clear()
+    c_compiler._probe.cache_clear()
 
 
 def test_no_compiler(no_compiler, parse):
@@ -52,8 +53,8 @@ def test_no_compiler(no_compiler, parse):
 def test_without_a_compiler_on_the_path_the_wheels_is_used(monkeypatch, tmp_path, parse):
     """`auto` is the CPU, with threads where there is a library for them, and the picture is the evaluator's."""
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr("tilefuse.runtime.cuda._missing", lambda: "no GPU")
-    compiler = cpu.find_compiler()
+    monkeypatch.setattr("tilefuse.runtime.cuda.devices._missing", lambda: "no GPU")
+    compiler = c_compiler.find_compiler()
     assert compiler.command == zig_command()
     assert ("-fopenmp" in compiler.flags) == (openmp_library() is not None)
     program = compile_pipeline(parse(blur()), "auto")
@@ -64,7 +65,7 @@ def test_without_a_compiler_on_the_path_the_wheels_is_used(monkeypatch, tmp_path
 
 
 def test_without_compiler_and_gpu_auto_is_the_reference(no_compiler, monkeypatch, parse):
-    monkeypatch.setattr("tilefuse.runtime.cuda._missing", lambda: "no GPU")
+    monkeypatch.setattr("tilefuse.runtime.cuda.devices._missing", lambda: "no GPU")
     with pytest.warns(RuntimeWarning, match="NumPy evaluator, which is slow: .* needs a C compiler") as said:
         assert compile_pipeline(parse(blur()), "auto").target == "reference"
     assert said[0].filename == __file__
@@ -73,13 +74,13 @@ def test_without_compiler_and_gpu_auto_is_the_reference(no_compiler, monkeypatch
 def test_cc_names_what_is_missing(monkeypatch):
     monkeypatch.setenv("CC", "no-such-cc -m64")
     with pytest.raises(TargetError, match=r"\$CC names 'no-such-cc', which is not on this machine's PATH"):
-        cpu.find_compiler()
+        c_compiler.find_compiler()
 
 
 def test_cc_that_does_not_work(monkeypatch, tmp_path):
     monkeypatch.setenv("CC", str(compiler_that(tmp_path / "broken", "echo no licence >&2; exit 3")))
     with pytest.raises(TargetError, match="broken --version' fails: no licence"):
-        cpu.find_compiler()
+        c_compiler.find_compiler()
 
 
 @pytest.mark.parametrize(
@@ -93,12 +94,12 @@ def test_cc_that_does_not_work(monkeypatch, tmp_path):
 def test_cc_that_is_no_compiler(monkeypatch, given, message):
     monkeypatch.setenv("CC", given)
     with pytest.raises(TargetError, match=message):
-        cpu.find_compiler()
+        c_compiler.find_compiler()
 
 
 def test_a_blank_cc_is_none(monkeypatch):
     monkeypatch.setenv("CC", " ")
-    assert cpu.find_compiler().command[0] in ("cc", "gcc", "clang")
+    assert c_compiler.find_compiler().command[0] in ("cc", "gcc", "clang")
 
 
 def test_where_no_cache_can_be_written_a_library_is_built_once(monkeypatch, tmp_path):
@@ -106,42 +107,42 @@ def test_where_no_cache_can_be_written_a_library_is_built_once(monkeypatch, tmp_
     (tmp_path / "file").write_text("no folder")
     monkeypatch.setenv("TILEFUSE_CACHE_DIR", str(tmp_path / "file"))
     source = "int where_no_cache_is(void) { return 3; }"
-    libraries = [cpu.load_library(source, strict_float=False) for _ in range(2)]
+    libraries = [c_compiler.load_library(source, strict_float=False) for _ in range(2)]
     assert libraries[0] is libraries[1]
     assert libraries[1].where_no_cache_is() == 3
 
 
 def test_cc_may_have_options(monkeypatch):
     monkeypatch.setenv("CC", "cc -DANSWER=7")
-    library = cpu.load_library("int f(void) { return ANSWER; }", strict_float=False)
+    library = c_compiler.load_library("int f(void) { return ANSWER; }", strict_float=False)
     assert library.f() == 7
 
 
 def test_a_compiler_without_openmp_is_used_without_it(monkeypatch, tmp_path):
     script = 'for a in "$@"; do [ "$a" = -fopenmp ] && { echo "unknown -fopenmp" >&2; exit 1; }; done'
     monkeypatch.setenv("CC", str(compiler_that(tmp_path / "plain", script)))
-    assert "-fopenmp" not in cpu.find_compiler().flags
-    assert cpu.load_library(SOURCE, strict_float=False).answer() == 42
+    assert "-fopenmp" not in c_compiler.find_compiler().flags
+    assert c_compiler.load_library(SOURCE, strict_float=False).answer() == 42
 
 
 def test_strict_float_turns_contraction_off():
-    compiler = cpu.find_compiler()
-    assert "-ffp-contract=off" in cpu.build_flags(compiler, True)
-    assert "-ffp-contract=fast" in cpu.build_flags(compiler, False)
+    compiler = c_compiler.find_compiler()
+    assert "-ffp-contract=off" in c_compiler.build_flags(compiler, True)
+    assert "-ffp-contract=fast" in c_compiler.build_flags(compiler, False)
     fma = "double f(double a, double b, double c) { return a * b + c; }"
     found = []
     for strict in (True, False):
-        f = cpu.load_library(fma, strict_float=strict).f
+        f = c_compiler.load_library(fma, strict_float=strict).f
         f.restype, f.argtypes = ctypes.c_double, [ctypes.c_double] * 3
         found.append(f(1 + 2**-30, 1 - 2**-30, -1.0))
     assert found[0] == 0.0
-    if "fma" in cpu._processor():
+    if "fma" in c_compiler._processor():
         assert found[1] == -(2.0**-60)
 
 
 def test_a_refused_source_comes_with_the_compilers_words():
     with pytest.raises(BuildError, match=r"(?s)refuses the generated source \(.*-O3.*nonsense"):
-        cpu.load_library("int f(void) { return nonsense; }", strict_float=False)
+        c_compiler.load_library("int f(void) { return nonsense; }", strict_float=False)
 
 
 def the_library(folder):
@@ -150,28 +151,28 @@ def the_library(folder):
 
 
 def test_a_library_is_built_once_and_a_damaged_one_again(monkeypatch, tmp_path):
-    assert cpu.load_library(SOURCE, strict_float=False).answer() == 42
+    assert c_compiler.load_library(SOURCE, strict_float=False).answer() == 42
     path = the_library(tmp_path / "cache")
 
     def forget():
-        cpu._libraries.clear()
+        c_compiler._libraries.clear()
 
     with monkeypatch.context() as patch:
-        patch.setattr(cpu, "_compile", None)
+        patch.setattr(c_compiler, "_compile", None)
         forget()
-        assert cpu.load_library(SOURCE, strict_float=False).answer() == 42
+        assert c_compiler.load_library(SOURCE, strict_float=False).answer() == 42
     data = path.read_bytes()
     path.unlink()  # the old library is still mapped, so the damaged one is another file
     path.write_bytes(data[: len(data) // 2])
     forget()
-    assert cpu.load_library(SOURCE, strict_float=False).answer() == 42
+    assert c_compiler.load_library(SOURCE, strict_float=False).answer() == 42
     assert cache.read(path) is not None
 
 
 @pytest.mark.skipif(os.name != "posix", reason="folders by path")
 def test_a_cache_folder_that_cannot_be_written(monkeypatch, tmp_path):
     (tmp_path / "cache").write_text("in the way")
-    assert cpu.load_library(SOURCE, strict_float=False).answer() == 42
+    assert c_compiler.load_library(SOURCE, strict_float=False).answer() == 42
 
 
 def limited(program, setup, cache):
@@ -184,7 +185,7 @@ def limited(program, setup, cache):
 
 FEW_BYTES = """
 import resource, signal
-from tilefuse.runtime import cpu
+from tilefuse.runtime.cpu import c_compiler
 from tilefuse.runtime.errors import TargetError
 def least(size):
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
@@ -192,14 +193,14 @@ def least(size):
 
 
 @pytest.mark.parametrize("size", [0, 10, 4096])
-@pytest.mark.parametrize("first", ["", "cpu.find_compiler()"])
+@pytest.mark.parametrize("first", ["", "c_compiler.find_compiler()"])
 def test_a_full_folder_for_temporary_files(size, first, tmp_path):
     """Files of no more than a few bytes, as on a disk that is full: that is not the compiler's fault."""
     program = f"""
 {first}
 least({size})
 try:
-    cpu.load_library({SOURCE!r}, strict_float=False)
+    c_compiler.load_library({SOURCE!r}, strict_float=False)
 except TargetError as error:
     print(error)
 """
@@ -210,17 +211,17 @@ except TargetError as error:
 
 
 def test_no_folder_for_temporary_files(monkeypatch, tmp_path):
-    cpu._probe.cache_clear()
+    c_compiler._probe.cache_clear()
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "none"))
     with pytest.raises(TargetError, match=r"folder for temporary files cannot be written: .*none"):
-        cpu.find_compiler()
+        c_compiler.find_compiler()
 
 
 def test_where_no_cache_can_be_written_nothing_is_left_behind(tmp_path):
     (tmp_path / "file").write_text("no folder")
     program = f"""
-from tilefuse.runtime import cpu
-print(cpu.load_library({SOURCE!r}, strict_float=False).answer(), cpu._private_folder())
+from tilefuse.runtime.cpu import c_compiler
+print(c_compiler.load_library({SOURCE!r}, strict_float=False).answer(), c_compiler._private_folder())
 """
     done = limited(program, "", tmp_path / "file")
     answer, folder = done.stdout.split()

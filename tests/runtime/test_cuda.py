@@ -3,16 +3,16 @@
 import pytest
 from runtime_pipelines import blur, invert
 
-from tilefuse.runtime import cuda
-from tilefuse.runtime.backend import Backend, find_backend
+from tilefuse.runtime.compile.backend import Backend, find_backend
+from tilefuse.runtime.cuda import cubins, devices
+from tilefuse.runtime.cuda.nvrtc import NvrtcNotFound, nvrtc_version
 from tilefuse.runtime.errors import BuildError, CallError, TargetError
-from tilefuse.runtime.nvrtc import NvrtcNotFound, nvrtc_version
 from tilefuse.runtime.program import compile_pipeline
 
 
 @pytest.fixture
 def no_gpu(monkeypatch):
-    monkeypatch.setattr(cuda, "_missing", lambda: "CuPy cannot be imported; " + cuda._INSTALL)
+    monkeypatch.setattr(devices, "_missing", lambda: "CuPy cannot be imported; " + devices._INSTALL)
 
 
 @pytest.fixture
@@ -63,25 +63,25 @@ def test_arrays_of_the_wrong_side(no_gpu, parse):
 def test_cubins_are_cached_with_their_figures(monkeypatch, nvrtc):
     text = 'extern "C" __global__ void {}(float* a) {{ a[threadIdx.x] *= 2; }}'
     sources = {name: text.format(name) for name in ("twice", "again")}
-    first = cuda.build(sources, "sm_90", strict_float=False)
-    monkeypatch.setattr(cuda.cache, "_memory", {})
-    monkeypatch.setattr(cuda, "_compile", None)
-    assert cuda.build(sources, "sm_90", strict_float=False) == first
+    first = cubins.build(sources, "sm_90", strict_float=False)
+    monkeypatch.setattr(cubins.cache, "_memory", {})
+    monkeypatch.setattr(cubins, "_compile", None)
+    assert cubins.build(sources, "sm_90", strict_float=False) == first
     assert list(first.registers) == list(first.codes) == ["twice", "again"]
     assert min(first.registers.values()) > 0
     assert all(code[:4] == b"\x7fELF" for code in first.codes.values())
 
 
 def test_strict_float_turns_contraction_off():
-    assert cuda.options(True) == ("--ftz=false", "--fmad=false")
-    assert cuda.options(False) == ("--ftz=false", "--fmad=true")
+    assert cubins.options(True) == ("--ftz=false", "--fmad=false")
+    assert cubins.options(False) == ("--ftz=false", "--fmad=true")
 
 
 def test_what_nvrtc_refuses(nvrtc):
     with pytest.raises(BuildError, match=r"(?s)NVRTC refuses the generated source: .*nonsense"):
-        cuda.build({"nonsense": "nonsense;"}, "sm_90", strict_float=False)
+        cubins.build({"nonsense": "nonsense;"}, "sm_90", strict_float=False)
     with pytest.raises(TargetError, match="does not know sm_20"):
-        cuda.build({"nothing": ""}, "sm_20", strict_float=False)
+        cubins.build({"nothing": ""}, "sm_20", strict_float=False)
 
 
 def test_streams_of_any_library():
@@ -97,6 +97,6 @@ def test_streams_of_any_library():
         def __cuda_stream__(self):
             return (0, 9)
 
-    assert [cuda.stream_pointer(s) for s in (Torch(), CuPy(), Standard(), 10)] == [7, 8, 9, 10]
+    assert [devices.stream_pointer(s) for s in (Torch(), CuPy(), Standard(), 10)] == [7, 8, 9, 10]
     with pytest.raises(CallError, match="stream= takes a stream of CuPy or torch or a raw pointer"):
-        cuda.stream_pointer("main")
+        devices.stream_pointer("main")

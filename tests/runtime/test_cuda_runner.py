@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tilefuse.runtime import cuda_runner
-from tilefuse.runtime.plan import Address, Clear, KernelLaunch, Plan, ScalarSlot
+from tilefuse.runtime.launch import cuda_runner
+from tilefuse.runtime.launch.plan import Address, Clear, KernelLaunch, Plan, ScalarSlot
 
 
 class Graph:

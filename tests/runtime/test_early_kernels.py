@@ -10,7 +10,7 @@ from random_pipelines import random_pipeline
 from tilefuse.dialects.parsing import parse_module
 from tilefuse.passes.pipeline import standard_passes
 from tilefuse.passes.tile import Tile
-from tilefuse.runtime import nvrtc
+from tilefuse.runtime.cuda import nvrtc
 from tilefuse.runtime.program import compile_pipeline
 
 # a kernel each, as the second reads anywhere in the first

@@ -9,8 +9,8 @@ import pytest
 from runtime_pipelines import CHAIN, TWO_OUTPUTS, chained
 
 import tilefuse as hl
-from tilefuse.runtime import cuda_runner
 from tilefuse.runtime.errors import CallError
+from tilefuse.runtime.launch import cuda_runner
 from tilefuse.runtime.program import compile_pipeline
 
 pytestmark = pytest.mark.gpu

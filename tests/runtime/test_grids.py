@@ -11,13 +11,13 @@ import tilefuse as hl
 from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.lowering.abi import groups_of
 from tilefuse.passes.tile import Tile
-from tilefuse.runtime.backend import find_backend
-from tilefuse.runtime.boxes import CallBoxes
-from tilefuse.runtime.compiled import Compiled, Settings
+from tilefuse.runtime.arrays.layouts import contiguous, planar
+from tilefuse.runtime.call.boxes import CallBoxes
+from tilefuse.runtime.compile.backend import find_backend
+from tilefuse.runtime.compile.compiled import Compiled, Settings
 from tilefuse.runtime.errors import CallError
-from tilefuse.runtime.grids import fits, folded
-from tilefuse.runtime.layouts import contiguous, planar
-from tilefuse.runtime.plan import Plan, make_plan
+from tilefuse.runtime.launch.grids import fits, folded
+from tilefuse.runtime.launch.plan import Plan, make_plan
 from tilefuse.runtime.program import compile_pipeline
 from tilefuse.targets.gpus import gpu
 

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from tilefuse.runtime.kept import KeptOutputs
+from tilefuse.runtime.arrays.kept import KeptOutputs
 
 
 class Memory:

@@ -10,9 +10,11 @@ import pytest
 import tilefuse as hl
 from tilefuse.execution.kernel import REGISTER_BOUNDED
 from tilefuse.passes.pipeline import standard_passes
-from tilefuse.runtime import compiled, cuda
-from tilefuse.runtime.backend import Backend
-from tilefuse.runtime.compiled import Compiled, Settings
+from tilefuse.runtime.compile import compiled
+from tilefuse.runtime.compile.backend import Backend
+from tilefuse.runtime.compile.compiled import Compiled, Settings
+from tilefuse.runtime.cuda import cubins
+from tilefuse.runtime.errors import BuildError
 
 
 def three_kernels(factor=3.0):
@@ -55,7 +57,7 @@ def answer(registers):
 
 def test_each_kernel_is_printed_once(monkeypatch, tmp_path, printed):
     monkeypatch.setenv("TILEFUSE_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr(cuda, "_compile", lambda source, arch, flags: answer(32))
+    monkeypatch.setattr(cubins, "_compile", lambda source, arch, flags: answer(32))
     made = three_kernels().kernels(32, "sm_90")
     assert len(printed) == len(set(printed)) == 3
     assert None not in printed
@@ -66,7 +68,7 @@ def test_each_kernel_is_printed_once(monkeypatch, tmp_path, printed):
 def test_the_compiler_has_the_first_kernel_while_others_are_printed(monkeypatch, tmp_path, printed):
     monkeypatch.setenv("TILEFUSE_CACHE_DIR", str(tmp_path))
     began = threading.Event()
-    monkeypatch.setattr(cuda, "_compile", lambda source, arch, flags: began.set() or answer(32))
+    monkeypatch.setattr(cubins, "_compile", lambda source, arch, flags: began.set() or answer(32))
     record = compiled.print_cuda
 
     def wait(module, *, index_bits, kernel=None):
@@ -81,7 +83,7 @@ def test_the_compiler_has_the_first_kernel_while_others_are_printed(monkeypatch,
 def test_a_stage_that_changes_costs_its_kernel_alone(monkeypatch, tmp_path):
     monkeypatch.setenv("TILEFUSE_CACHE_DIR", str(tmp_path))
     sources = []
-    monkeypatch.setattr(cuda, "_compile", lambda source, arch, flags: sources.append(source) or answer(32))
+    monkeypatch.setattr(cubins, "_compile", lambda source, arch, flags: sources.append(source) or answer(32))
     three_kernels().kernels(32, "sm_90")
     assert len(sources) == 3
     three_kernels(5.0).kernels(32, "sm_90")
@@ -92,10 +94,10 @@ def test_an_error_of_the_compiler_reaches_the_caller(monkeypatch, tmp_path):
     monkeypatch.setenv("TILEFUSE_CACHE_DIR", str(tmp_path))
 
     def refuse(source, arch, flags):
-        raise cuda.BuildError("refused")
+        raise BuildError("refused")
 
-    monkeypatch.setattr(cuda, "_compile", refuse)
-    with pytest.raises(cuda.BuildError, match="refused"):
+    monkeypatch.setattr(cubins, "_compile", refuse)
+    with pytest.raises(BuildError, match="refused"):
         three_kernels().kernels(32, "sm_90")
 
 
@@ -109,9 +111,9 @@ def test_only_kernels_that_are_held_are_printed_again(monkeypatch, tmp_path, pri
         ((kernel, text),) = sources.items()
         free = re.search(r"__launch_bounds__\(\d+\)", text) is not None
         taken = 255 if kernel == name and free else registers[kernel]
-        return cuda.Cubin({kernel: b""}, {kernel: taken}, {kernel: 0}, {kernel: 0})
+        return cubins.Cubin({kernel: b""}, {kernel: taken}, {kernel: 0}, {kernel: 0})
 
-    monkeypatch.setattr(cuda, "build", build)
+    monkeypatch.setattr(cubins, "build", build)
     after = made.kernels(32, "sm_90")
     assert sorted(printed) == sorted([*printed[:3], name])
     assert [REGISTER_BOUNDED in g.attributes for g in groups(after.module)] == [True, False, False]
@@ -129,9 +131,9 @@ def test_kernels_that_do_not_change_are_not_lowered_again(monkeypatch, tmp_path)
         ((kernel, text),) = sources.items()
         texts[kernel].append(text)
         spilled = 64 if kernel == spilling and len(texts[kernel]) < 4 else 0
-        return cuda.Cubin({kernel: b""}, {kernel: fitting(before[kernel])}, {kernel: spilled}, {kernel: 0})
+        return cubins.Cubin({kernel: b""}, {kernel: fitting(before[kernel])}, {kernel: spilled}, {kernel: 0})
 
-    monkeypatch.setattr(cuda, "build", build)
+    monkeypatch.setattr(cubins, "build", build)
     after = made.kernels(32, "sm_90")
     assert {name: len(found) for name, found in texts.items()} == {n: 4 if n == spilling else 1 for n in before}
     for group in groups(after.module):

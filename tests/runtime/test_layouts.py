@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tilefuse.runtime.arena import ARENA_ALIGNMENT, Lifetime, arrange
-from tilefuse.runtime.layouts import (
+from tilefuse.runtime.arrays.layouts import (
     ALIGNMENT,
     INTERLEAVED,
     array_shape,
@@ -17,6 +16,7 @@ from tilefuse.runtime.layouts import (
     reach,
     storage_strides,
 )
+from tilefuse.runtime.launch.arena import ARENA_ALIGNMENT, Lifetime, arrange
 
 
 def spec(extents, order, itemsize=4, pointer=64):

@@ -2,8 +2,8 @@
 
 import pytest
 
-from tilefuse.runtime import nvrtc
-from tilefuse.runtime.nvrtc import NvrtcError, NvrtcNotFound, compile_report, supported_archs
+from tilefuse.runtime.cuda import nvrtc
+from tilefuse.runtime.cuda.nvrtc import NvrtcError, NvrtcNotFound, compile_report, supported_archs
 
 SCALE = 'extern "C" __global__ void scale(float* a, float b) { a[threadIdx.x] *= b; }\n'
 SPILLS = """

@@ -12,7 +12,7 @@ import tilefuse as hl
 from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.img.types import MAX_RANK
 from tilefuse.passes.tile import Tile
-from tilefuse.runtime.nvrtc import NvrtcNotFound, supported_archs
+from tilefuse.runtime.cuda.nvrtc import NvrtcNotFound, supported_archs
 
 RANKS = range(1, MAX_RANK + 1)
 needs_gxx = pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")

@@ -20,11 +20,11 @@ from tilefuse.lowering.abi import groups_of
 from tilefuse.passes import tile
 from tilefuse.passes.pipeline import new_context, run_passes, standard_passes
 from tilefuse.passes.tile import REGISTER_NEEDS, Tile, add_register_need
-from tilefuse.runtime import cuda, nvrtc
-from tilefuse.runtime.backend import Backend
-from tilefuse.runtime.compiled import Compiled, Settings
-from tilefuse.runtime.register_fit import FitRegisters
-from tilefuse.runtime.specialize import find_pipeline
+from tilefuse.runtime.compile.backend import Backend
+from tilefuse.runtime.compile.compiled import Compiled, Settings
+from tilefuse.runtime.compile.specialize import find_pipeline
+from tilefuse.runtime.cuda import cubins, nvrtc
+from tilefuse.runtime.cuda.register_fit import FitRegisters
 
 
 def pipeline():
@@ -51,14 +51,14 @@ def report(spilled, registers=64):
         calls.append("".join(sources.values()))
         left = spilled[min(len(calls), len(spilled)) - 1]
         taken = registers[min(len(calls), len(registers)) - 1] if isinstance(registers, list) else registers
-        return cuda.Cubin(*(dict.fromkeys(sources, what) for what in (b"", taken, left, 0)))
+        return cubins.Cubin(*(dict.fromkeys(sources, what) for what in (b"", taken, left, 0)))
 
     return build, calls
 
 
 def test_a_spilled_tile_is_searched_for_again(monkeypatch):
     build, calls = report([64, 64, 0], registers=120)
-    monkeypatch.setattr(cuda, "build", build)
+    monkeypatch.setattr(cubins, "build", build)
     made = compiled()
     before = schedules(made.module)
     after = made.kernels(32, "sm_90")
@@ -72,7 +72,7 @@ def test_a_spilled_tile_is_searched_for_again(monkeypatch):
 def test_a_single_wave_has_no_room_for_more_blocks(monkeypatch, registers, bounds):
     """Of 4 blocks of 256 threads on each multiprocessor, 8 could move in with 32 registers: with 64, 4 can."""
     build, calls = report([0], registers=registers)
-    monkeypatch.setattr(cuda, "build", build)
+    monkeypatch.setattr(cubins, "build", build)
     module = run_passes(pipeline(), standard_passes("h200"))
     (group,) = groups_of(find_pipeline(module))
     group.schedule = WarpSchedule(tile=(120, 62), threads=(32, 8), vector=4, blocks=4, ahead=40)
@@ -89,7 +89,7 @@ def test_a_single_wave_has_no_room_for_more_blocks(monkeypatch, registers, bound
 
 def test_what_does_not_spill_stays(monkeypatch):
     build, calls = report([0], registers=32)
-    monkeypatch.setattr(cuda, "build", build)
+    monkeypatch.setattr(cubins, "build", build)
     made = compiled()
     assert schedules(made.kernels(32, "sm_90").module) == schedules(made.module)
     assert len(calls) == 1
@@ -98,7 +98,7 @@ def test_what_does_not_spill_stays(monkeypatch):
 
 def test_what_leaves_too_few_registers_is_held(monkeypatch):
     build, calls = report([0], registers=200)
-    monkeypatch.setattr(cuda, "build", build)
+    monkeypatch.setattr(cubins, "build", build)
     made = compiled()
     after = made.kernels(32, "sm_90")
     (schedule,) = schedules(after.module)
@@ -123,7 +123,7 @@ def test_given_sizes_get_fewer_blocks_and_rows(monkeypatch):
     tile = Tile(target="h200", shape="warp_tile", sizes=(0, 0), threads=(32, 4), vector=4, rows=8, blocks=4)
     passes = [tile if p.name == "tile" else p for p in standard_passes("h200")]
     build, calls = report([64, 64, 0], registers=100)
-    monkeypatch.setattr(cuda, "build", build)
+    monkeypatch.setattr(cubins, "build", build)
     made = compiled(passes)
     (before,), (after,) = schedules(made.module), schedules(made.kernels(32, "sm_90").module)
     assert len(calls) == 3
@@ -133,7 +133,7 @@ def test_given_sizes_get_fewer_blocks_and_rows(monkeypatch):
 @pytest.mark.slow
 def test_spills_without_end_are_kept(monkeypatch):
     build, _ = report([64], registers=255)
-    monkeypatch.setattr(cuda, "build", build)
+    monkeypatch.setattr(cubins, "build", build)
     kernels = compiled().kernels(32, "sm_90")
     assert set(kernels.cubin.spill_bytes.values()) == {64}
 
@@ -189,9 +189,9 @@ def test_what_is_released_and_spills_is_not_asked_for_again(monkeypatch):
             allowed = 65536 // (int(count) * int(blocks or 1)) // 8 * 8
             taken[name] = needed[name] if needed[name] <= allowed else min(allowed, 96)  # not all that it may
         spilled = {name: 112 if registers < needed[name] else 0 for name, registers in taken.items()}
-        return cuda.Cubin(dict.fromkeys(sources, b""), taken, spilled, dict.fromkeys(sources, 0))
+        return cubins.Cubin(dict.fromkeys(sources, b""), taken, spilled, dict.fromkeys(sources, 0))
 
-    monkeypatch.setattr(cuda, "build", build)
+    monkeypatch.setattr(cubins, "build", build)
     module = random_subwords.pipeline(45)[0].to_module()
     schedule = passes("h200", shape="warp_tile", algorithm="all")
     before = Compiled(module, Settings(Backend("cuda", "h200"), passes=schedule))
@@ -212,13 +212,13 @@ def test_a_group_that_is_tiled_again_does_not_wait_for_others(monkeypatch):
         ((name, text),) = sources.items()
         if name.startswith("second_second"):  # pipeline and group
             assert tiled.wait(30)
-            return cuda.Cubin({name: b""}, {name: 32}, {name: 0}, {name: 0})
+            return cubins.Cubin({name: b""}, {name: 32}, {name: 0}, {name: 0})
         calls.append(re.findall(r"tile = \[[^]]*\]", text)[0])
         if calls[-1] != calls[0]:
             tiled.set()
-        return cuda.Cubin({name: b""}, {name: 120}, {name: 64 if calls[-1] == calls[0] else 0}, {name: 0})
+        return cubins.Cubin({name: b""}, {name: 120}, {name: 64 if calls[-1] == calls[0] else 0}, {name: 0})
 
-    monkeypatch.setattr(cuda, "build", build)
+    monkeypatch.setattr(cubins, "build", build)
     monkeypatch.setattr(os, "cpu_count", lambda: 2)
     settings = Settings(Backend("cuda", "h200"), options={"algorithm": "none"})
     made = Compiled(hl.Pipeline(second).to_module(), settings).kernels(32, "sm_90")
@@ -234,10 +234,10 @@ def fitted(**options):
 
 def test_the_pass_does_what_programs_do(monkeypatch):
     build, _ = report([64, 64, 0], registers=120)
-    monkeypatch.setattr(cuda, "build", build)
+    monkeypatch.setattr(cubins, "build", build)
     of_program = schedules(compiled().kernels(32, "sm_90").module)
     build, calls = report([64, 64, 0], registers=120)
-    monkeypatch.setattr(cuda, "build", build)
+    monkeypatch.setattr(cubins, "build", build)
     assert schedules(fitted(search=True)) == of_program
     assert len(calls) >= 3
 

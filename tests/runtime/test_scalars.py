@@ -12,10 +12,10 @@ from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.img.ops import ParamOp, PipelineOp, StageOp
 from tilefuse.dialects.img.types import i1, si8, ui8, ui64
 from tilefuse.dialects.parsing import parse_module
+from tilefuse.runtime.call.scalars import checked, evaluate_scalars, params_in_boxes, word
+from tilefuse.runtime.compile.specialize import find_pipeline
 from tilefuse.runtime.errors import CallError, CallTypeError
 from tilefuse.runtime.program import compile_pipeline
-from tilefuse.runtime.scalars import checked, evaluate_scalars, params_in_boxes, word
-from tilefuse.runtime.specialize import find_pipeline
 
 
 @pytest.mark.parametrize(

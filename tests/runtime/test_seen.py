@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 from runtime_pipelines import SCALED, TWO_OUTPUTS, blur, blurred_edges
 
 from tilefuse.runtime import program as program_module
-from tilefuse.runtime.binding import span
+from tilefuse.runtime.call.binding import span
 from tilefuse.runtime.errors import CallError, CallTypeError
+from tilefuse.runtime.launch.seen import SeenCall
 from tilefuse.runtime.program import compile_pipeline
-from tilefuse.runtime.seen import SeenCall
 
 RNG = np.random.default_rng(5)
 

@@ -9,7 +9,7 @@ from tilefuse.dialects.img.ops import GroupOp
 from tilefuse.execution.tile_grid import origin_alignment
 from tilefuse.lowering.abi import touches_temporaries
 from tilefuse.passes.pipeline import run_passes
-from tilefuse.runtime.plan import _storage
+from tilefuse.runtime.launch.plan import _storage
 
 
 @pytest.mark.parametrize(

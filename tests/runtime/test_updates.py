@@ -8,7 +8,7 @@ from emulated_cuda import emulate
 
 import tilefuse as hl
 from tilefuse.passes.pipeline import standard_passes
-from tilefuse.runtime.compiled import Compiled
+from tilefuse.runtime.compile.compiled import Compiled
 from tilefuse.runtime.errors import CallError
 
 TARGETS = [

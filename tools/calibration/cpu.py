@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 from dataclasses import replace
 
-from tilefuse.runtime.cpu import load_library
+from tilefuse.runtime.cpu.c_compiler import load_library
 from tilefuse.targets.cpus import RATES, Cpu, host_cpu
 
 COPIED = 4

@@ -17,9 +17,9 @@ from tilefuse.dialects.parsing import parse_module
 from tilefuse.execution.facts import GroupFacts
 from tilefuse.passes.pipeline import run_passes, standard_passes
 from tilefuse.passes.tile import Tile
-from tilefuse.runtime.binding import Signature
-from tilefuse.runtime.guess import likely_specs
-from tilefuse.runtime.specialize import find_pipeline, give_outputs_stages, specialize
+from tilefuse.runtime.call.binding import Signature
+from tilefuse.runtime.call.guess import likely_specs
+from tilefuse.runtime.compile.specialize import find_pipeline, give_outputs_stages, specialize
 
 PIPELINES = {
     "blur_f32": "blur_f32.mlir",

@@ -10,7 +10,7 @@ from xdsl.ir import Operation
 
 from tilefuse.dialects.img.ops.boundary import BoundaryOp
 from tilefuse.dialects.img.ops.division import DivOp, ModOp
-from tilefuse.dialects.img.ops.group import SINGLE_WAVE, GroupOp
+from tilefuse.dialects.img.ops.group import LATE_LAUNCH, SINGLE_WAVE, GroupOp
 from tilefuse.dialects.img.ops.pipeline import PipelineOp, ReturnOp
 from tilefuse.dialects.img.ops.print import PrintOp, prints
 from tilefuse.dialects.img.ops.require import RequireOp
@@ -40,6 +40,7 @@ OPERATIONS: list[type[Operation]] = [
 
 __all__ = [
     "COMBINERS",
+    "LATE_LAUNCH",
     "OPERATIONS",
     "SET",
     "SINGLE_WAVE",

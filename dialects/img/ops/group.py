@@ -36,6 +36,9 @@ SINGLE_WAVE = "single_wave"
 """On a group: for the picture that was told all its blocks run at once, and lie evenly if a multiprocessor has room for
 no more of them than the schedule's `blocks`."""
 
+LATE_LAUNCH = "late_launch"
+"""On a group: the kernel after it does not start before it ends, for its L1 cache."""
+
 
 @irdl_op_definition
 class GroupOp(IRDLOperation):

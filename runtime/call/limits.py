@@ -22,8 +22,8 @@ from tilefuse.dialects.img.ops import (
     StageOp,
     UpdateOp,
 )
+from tilefuse.runtime.call.scalars import Number
 from tilefuse.runtime.errors import CallError
-from tilefuse.runtime.scalars import Number
 
 FARTHEST = 2**61
 """Of any coordinate, to either side: differences of two, and twice one, fit 64 bits."""

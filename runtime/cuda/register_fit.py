@@ -20,7 +20,7 @@ from tilefuse.passes.pipeline import lowering_passes, run_passes
 from tilefuse.passes.promote_memory import PromoteMemory
 from tilefuse.passes.tile import Tile
 from tilefuse.passes.validate_occupancy import ValidateOccupancy
-from tilefuse.runtime import cuda
+from tilefuse.runtime.cuda import cubins
 from tilefuse.runtime.errors import BuildError, TargetError
 from tilefuse.targets.gpus import gpu
 
@@ -30,19 +30,19 @@ class Cubins:
 
     def __init__(self, arch: str, strict_float: bool):
         self._arch, self._strict_float = arch, strict_float
-        self._latest: dict[str, cuda.Cubin] = {}
+        self._latest: dict[str, cubins.Cubin] = {}
 
     def compile(self, name: str, text: str) -> Report | None:
         """The report on a kernel; None where tools such as compute-sanitizer keep the compiler from reporting."""
-        cubin = cuda.build({name: text}, self._arch, strict_float=self._strict_float)
+        cubin = cubins.build({name: text}, self._arch, strict_float=self._strict_float)
         self._latest[name] = cubin  # which is in before the next one of this name is asked for
         if name not in cubin.registers:
             return None
         return Report(cubin.registers[name], cubin.spill_bytes[name], cubin.shared_bytes[name])
 
-    def of(self, names: Iterable[str]) -> cuda.Cubin:
+    def of(self, names: Iterable[str]) -> cubins.Cubin:
         """The machine code of kernels in their latest form."""
-        return cuda.joined(self._latest[name] for name in names)
+        return cubins.joined(self._latest[name] for name in names)
 
 
 @dataclass(frozen=True)

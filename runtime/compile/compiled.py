@@ -24,11 +24,12 @@ from tilefuse.passes.group_stages import GroupStages
 from tilefuse.passes.pipeline import PassTrace, lowering_passes, run_passes, standard_passes
 from tilefuse.passes.tile import Tile
 from tilefuse.passes.validate_occupancy import ValidateOccupancy
-from tilefuse.runtime import cpu, cuda
-from tilefuse.runtime.backend import Backend
-from tilefuse.runtime.launch import c_entry_points
-from tilefuse.runtime.register_fit import Cubins
-from tilefuse.runtime.specialize import find_pipeline
+from tilefuse.runtime.compile.backend import Backend
+from tilefuse.runtime.compile.specialize import find_pipeline
+from tilefuse.runtime.cpu import c_compiler
+from tilefuse.runtime.cpu.entry_points import c_entry_points
+from tilefuse.runtime.cuda import cubins
+from tilefuse.runtime.cuda.register_fit import Cubins
 from tilefuse.targets.gpus import gpu
 
 
@@ -58,7 +59,7 @@ class Kernels:
     """Makes the module of that pipeline, with its functions."""
     text: Callable[[ModuleOp], str] = field(repr=False, compare=False)
     """Prints all kernels of a module."""
-    cubin: cuda.Cubin | None = None
+    cubin: cubins.Cubin | None = None
 
     @cached_property
     def module(self) -> ModuleOp:
@@ -166,7 +167,7 @@ class Compiled:
         """The C library of kernels without machine code, built if need be."""
         # C has no sum that is never contracted: one such op makes the whole library strict.
         strict = self._settings.strict_float or has_strict(kernels.module)
-        return cpu.load_library(kernels.source, strict_float=strict)
+        return c_compiler.load_library(kernels.source, strict_float=strict)
 
     def _unbuilt(self, index_bits: int, *, folded: bool = False) -> Kernels:
         module = self._fold(self.module) if folded else self.module

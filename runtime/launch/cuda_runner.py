@@ -7,8 +7,9 @@ import threading
 from collections.abc import Sequence
 from typing import Any
 
-from tilefuse.runtime.cuda import on_stream
-from tilefuse.runtime.graph import (
+from tilefuse.runtime.arrays.layouts import Picture
+from tilefuse.runtime.cuda.devices import on_stream
+from tilefuse.runtime.cuda.graph import (
     KernelCall,
     KernelGraph,
     KernelNodeParams,
@@ -16,9 +17,8 @@ from tilefuse.runtime.graph import (
     allow_shared,
     has_programmatic_edges,
 )
-from tilefuse.runtime.launch import fill
-from tilefuse.runtime.layouts import Picture
-from tilefuse.runtime.plan import CopyOut, KernelLaunch, Plan
+from tilefuse.runtime.launch.plan import CopyOut, KernelLaunch, Plan
+from tilefuse.runtime.launch.runner import fill
 from tilefuse.targets.gpus import kernels_overlap
 
 _MOST_GRAPHS = 32

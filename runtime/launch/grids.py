@@ -6,7 +6,7 @@ from dataclasses import replace
 from math import prod
 
 from tilefuse.runtime.errors import CallError
-from tilefuse.runtime.plan import KernelLaunch, Plan
+from tilefuse.runtime.launch.plan import KernelLaunch, Plan
 
 Grid = tuple[int, int, int]
 """Blocks along x, y and z."""

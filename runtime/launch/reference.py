@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from tilefuse.dialects.img.ops import PipelineOp
-from tilefuse.runtime.binding import Signature
-from tilefuse.runtime.boxes import CallBoxes
-from tilefuse.runtime.launch import numpy_at
-from tilefuse.runtime.layouts import Picture
-from tilefuse.runtime.scalars import Number
+from tilefuse.runtime.arrays.layouts import Picture
+from tilefuse.runtime.arrays.strided import numpy_at
+from tilefuse.runtime.call.binding import Signature
+from tilefuse.runtime.call.boxes import CallBoxes
+from tilefuse.runtime.call.scalars import Number
 
 
 class ReferenceRunner:

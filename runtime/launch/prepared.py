@@ -6,16 +6,17 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import Any, Protocol
 
 from tilefuse.dialects.img.ops import PipelineOp
-from tilefuse.runtime import cuda
-from tilefuse.runtime.arrays import Device
-from tilefuse.runtime.compiled import Compiled, Kernels
-from tilefuse.runtime.cuda_runner import CudaRunner
+from tilefuse.runtime.arrays.kinds import Device
+from tilefuse.runtime.call.scalars import Number, distinct, evaluate_scalars, params_of, word
+from tilefuse.runtime.compile.compiled import Compiled, Kernels
+from tilefuse.runtime.cuda import cubins, devices
 from tilefuse.runtime.errors import CallMemoryError
-from tilefuse.runtime.grids import fits, folded
-from tilefuse.runtime.launch import CpuRunner, Runner
-from tilefuse.runtime.plan import Given, Plan, make_plan
-from tilefuse.runtime.reference import ReferenceRunner
-from tilefuse.runtime.scalars import Number, distinct, evaluate_scalars, params_of, word
+from tilefuse.runtime.launch.cpu_runner import CpuRunner
+from tilefuse.runtime.launch.cuda_runner import CudaRunner
+from tilefuse.runtime.launch.grids import fits, folded
+from tilefuse.runtime.launch.plan import Given, Plan, make_plan
+from tilefuse.runtime.launch.reference import ReferenceRunner
+from tilefuse.runtime.launch.runner import Runner
 
 _MOST_BYTES = 1 << 62
 """Beyond it allocators have no number for a size, and so no error of their own."""
@@ -46,7 +47,7 @@ class PreparedKernels:
         boxes, inputs, outputs, lodging = given
         self.out_shapes = out_shapes
         self.compiled = compiled
-        arch = None if device[0] == "cpu" else cuda.architecture(device[1])
+        arch = None if device[0] == "cpu" else devices.architecture(device[1])
 
         def plan_of(pipeline: PipelineOp) -> Plan:
             return make_plan(pipeline, boxes, inputs, outputs, params, lodging)
@@ -65,7 +66,7 @@ class PreparedKernels:
             names = [launch.name for launch in plan.launches]
             assert kernels.cubin is not None
             assert arch is not None
-            functions = cuda.load_functions(kernels.cubin, names, device[1])
+            functions = cubins.load_functions(kernels.cubin, names, device[1])
             self._runner = CudaRunner(plan, functions, outputs, device[1], arch)
 
     def run(self, pointers: list[int], params: dict[str, Number], stream: int | None) -> None:

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from tilefuse.runtime.arrays import ArrayView
-from tilefuse.runtime.binding import Signature, check_output
-from tilefuse.runtime.boxes import CallBoxes
-from tilefuse.runtime.layouts import (
+from tilefuse.runtime.arrays.kinds import ArrayView
+from tilefuse.runtime.arrays.layouts import (
     ALIGNMENT,
     BufferSpec,
     Picture,
@@ -18,6 +16,8 @@ from tilefuse.runtime.layouts import (
     picture,
     temporary_spec,
 )
+from tilefuse.runtime.call.binding import Signature, check_output
+from tilefuse.runtime.call.boxes import CallBoxes
 
 
 class CallLayouts(NamedTuple):

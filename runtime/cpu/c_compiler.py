@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from tilefuse.runtime import cache
+from tilefuse.runtime.cpu.output import direct_prints
+from tilefuse.runtime.cpu.wheel_compiler import INSTALL, load_openmp, openmp_library, zig_command
 from tilefuse.runtime.errors import BuildError, TargetError
-from tilefuse.runtime.output import direct_prints
-from tilefuse.runtime.wheel_compiler import INSTALL, load_openmp, openmp_library, zig_command
 
 if TYPE_CHECKING:
     import subprocess

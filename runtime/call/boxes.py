@@ -13,10 +13,10 @@ from tilefuse.analysis.sizes import CallSizes
 from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.img.ops import InputOp, PipelineOp
 from tilefuse.dialects.img.types import FuncType
+from tilefuse.runtime.arrays.layouts import INTERLEAVED, AxisOrder, array_shape, axis_order, declared_layout, planar
+from tilefuse.runtime.call.limits import FARTHEST, check_limits, check_mins
+from tilefuse.runtime.call.scalars import Number
 from tilefuse.runtime.errors import CallError
-from tilefuse.runtime.layouts import INTERLEAVED, AxisOrder, array_shape, axis_order, declared_layout, planar
-from tilefuse.runtime.limits import FARTHEST, check_limits, check_mins
-from tilefuse.runtime.scalars import Number
 
 _ENORMOUS = 1 << 24
 

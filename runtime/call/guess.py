@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from tilefuse.analysis.bounds import Box
 from tilefuse.dialects.img.ops import InputOp, PipelineOp
-from tilefuse.runtime.binding import Signature
-from tilefuse.runtime.boxes import Request, input_ops, rank_of, resolve
-from tilefuse.runtime.errors import CallError
-from tilefuse.runtime.layouts import (
+from tilefuse.runtime.arrays.layouts import (
     INTERLEAVED,
     AxisOrder,
     BufferSpec,
@@ -17,7 +14,10 @@ from tilefuse.runtime.layouts import (
     describe,
     planar,
 )
-from tilefuse.runtime.scalars import params_in_boxes
+from tilefuse.runtime.call.binding import Signature
+from tilefuse.runtime.call.boxes import Request, input_ops, rank_of, resolve
+from tilefuse.runtime.call.scalars import params_in_boxes
+from tilefuse.runtime.errors import CallError
 
 _EXTENT = 1024
 _CHANNELS = 3

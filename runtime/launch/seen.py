@@ -6,10 +6,10 @@ import threading
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from tilefuse.runtime.arrays import ArrayKind, Device, glance, new_array
-from tilefuse.runtime.layouts import ALIGNMENT
-from tilefuse.runtime.prepared import Prepared
-from tilefuse.runtime.scalars import Number, distinct
+from tilefuse.runtime.arrays.kinds import ArrayKind, Device, glance, new_array
+from tilefuse.runtime.arrays.layouts import ALIGNMENT
+from tilefuse.runtime.call.scalars import Number, distinct
+from tilefuse.runtime.launch.prepared import Prepared
 
 SEVERAL = (tuple, list)
 """Types of `out=` for several outputs. (A union of types is made anew each time.)"""

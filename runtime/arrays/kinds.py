@@ -149,7 +149,7 @@ class CupyKind:
         is_current = stream is None or stream == self.current_stream(device)
         if is_current and cupy.cuda.runtime.getDevice() == device[1]:
             return cupy.ndarray(tuple(shape), numpy_dtype(dtype, "an output"))
-        from tilefuse.runtime.cuda import on_stream
+        from tilefuse.runtime.cuda.devices import on_stream
 
         # CuPy's pool orders reuse by stream, so the memory must come from the stream that writes it.
         with on_stream(device[1], stream):

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from xdsl.dialects.builtin import ModuleOp
 
 from tilefuse.analysis.bounds import Box, required_boxes
-from tilefuse.runtime.boxes import input_ops
-from tilefuse.runtime.scalars import Number
-from tilefuse.runtime.specialize import find_pipeline
+from tilefuse.runtime.call.boxes import input_ops
+from tilefuse.runtime.call.scalars import Number
+from tilefuse.runtime.compile.specialize import find_pipeline
 
 
 def input_boxes(

@@ -13,10 +13,10 @@ from tilefuse.analysis.requirements import check_of, points_of
 from tilefuse.analysis.sizes import CallSizes
 from tilefuse.dialects.diagnostics import PipelineError, located
 from tilefuse.dialects.img.ops import RequireOp
-from tilefuse.runtime.boxes import CallBoxes, Request, resolve
+from tilefuse.runtime.call.boxes import CallBoxes, Request, resolve
+from tilefuse.runtime.call.scalars import Number, evaluate_scalars
+from tilefuse.runtime.compile.specialize import find_pipeline
 from tilefuse.runtime.errors import CallError
-from tilefuse.runtime.scalars import Number, evaluate_scalars
-from tilefuse.runtime.specialize import find_pipeline
 
 
 class Requirements:

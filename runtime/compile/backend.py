@@ -9,8 +9,9 @@ from typing import Any, Literal
 
 from tilefuse.analysis.machine import is_cpu
 from tilefuse.dialects.diagnostics import user_position
-from tilefuse.runtime import cpu, cuda
-from tilefuse.runtime.arrays import CPU, ArrayKind, ArrayView, Device
+from tilefuse.runtime.arrays.kinds import CPU, ArrayKind, ArrayView, Device
+from tilefuse.runtime.cpu import c_compiler
+from tilefuse.runtime.cuda import devices
 from tilefuse.runtime.errors import CallError, TargetError
 
 BackendName = Literal["cuda", "cpu", "reference"]
@@ -33,8 +34,8 @@ class Backend:
             return views[0].device
         if self.name != "cuda":
             return CPU
-        cuda.require(str(self))
-        return ("cuda", cuda.current_device())
+        devices.require(str(self))
+        return ("cuda", devices.current_device())
 
     def stream_of(self, stream: Any, kind: ArrayKind, device: Device) -> int | None:
         """The stream of a call as a pointer: the given one, or the current one of a library; None on a CPU."""
@@ -43,7 +44,7 @@ class Backend:
                 raise CallError(f"stream= is for arrays on a GPU; the program is compiled for {self}")
             return None
         if stream is not None:
-            return cuda.stream_pointer(stream)
+            return devices.stream_pointer(stream)
         return kind.current_stream(device)
 
 
@@ -58,10 +59,10 @@ def find_backend(target: str) -> Backend:
     if not isinstance(target, str):
         raise TargetError(f"a target is a text, as 'auto', 'cpu', 'cuda' or 'h200', not {target!r}")
     if target == "auto":
-        if cuda.available():
+        if devices.available():
             return _current_gpu()
         try:
-            cpu.find_compiler()
+            c_compiler.find_compiler()
         except TargetError as error:
             message = f"target 'auto' runs on the NumPy evaluator, which is slow: there is no GPU, and {error}"
             at = user_position()
@@ -71,16 +72,16 @@ def find_backend(target: str) -> Backend:
     if target == "reference":
         return Backend("reference", "cpu")
     if is_cpu(name := target.removeprefix("cpu:")):
-        cpu.find_compiler()
+        c_compiler.find_compiler()
         return Backend("cpu", name)
     if target == "cuda":
-        cuda.require(target)
+        devices.require(target)
         return _current_gpu()
     return Backend("cuda", _known_gpu(target.removeprefix("cuda:"), target))
 
 
 def _current_gpu() -> Backend:
-    return Backend("cuda", cuda.model(cuda.current_device()))
+    return Backend("cuda", devices.model(devices.current_device()))
 
 
 def _known_gpu(name: str, target: str) -> str:

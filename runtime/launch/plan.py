@@ -25,11 +25,11 @@ from tilefuse.execution.registry import model_of
 from tilefuse.lowering.abi import KernelArg, kernel_args, kernel_name, threads, written_over
 from tilefuse.lowering.workspaces import Call, Workspace
 from tilefuse.passes.copy_updated import copied
-from tilefuse.runtime.arena import Lifetime, Lodging, place
-from tilefuse.runtime.boxes import CallBoxes, input_ops, rank_of
-from tilefuse.runtime.boxes_of_all import boxes_of_all, check_spread
-from tilefuse.runtime.layouts import ALIGNMENT, Picture, reach, storage_strides
-from tilefuse.runtime.scalars import Number
+from tilefuse.runtime.arrays.layouts import ALIGNMENT, Picture, reach, storage_strides
+from tilefuse.runtime.call.boxes import CallBoxes, input_ops, rank_of
+from tilefuse.runtime.call.boxes_of_all import boxes_of_all, check_spread
+from tilefuse.runtime.call.scalars import Number
+from tilefuse.runtime.launch.arena import Lifetime, Lodging, place
 
 _INT32_REACH = 2**31 - 2**20
 """Offsets and indices below this fit 32 bits with room for the overhang of a tile."""

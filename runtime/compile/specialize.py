@@ -23,13 +23,7 @@ from tilefuse.dialects.img.attrs import BoxAttr, Interval
 from tilefuse.dialects.img.ops import Definition, GroupOp, InputOp, ParamOp, PipelineOp, StageOp
 from tilefuse.dialects.img.types import FuncType, element_bytes
 from tilefuse.passes.copy_updated import copy_stage
-from tilefuse.runtime.layouts import (
-    ALIGNMENT,
-    INPUT_ALIGN,
-    OUTPUT_ALIGNS,
-    OUTPUT_LAYOUTS,
-    BufferSpec,
-)
+from tilefuse.runtime.arrays.layouts import ALIGNMENT, INPUT_ALIGN, OUTPUT_ALIGNS, OUTPUT_LAYOUTS, BufferSpec
 
 
 def find_pipeline(module: ModuleOp) -> PipelineOp:

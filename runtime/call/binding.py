@@ -13,11 +13,11 @@ from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.img.elements import ELEMENTS
 from tilefuse.dialects.img.ops import InputOp, ParamOp, PipelineOp
 from tilefuse.dialects.img.types import FuncType, ui64
-from tilefuse.runtime.arrays import ArrayView, Device, device_name
-from tilefuse.runtime.boxes import input_ops, rank_of
+from tilefuse.runtime.arrays.kinds import ArrayView, Device, device_name
+from tilefuse.runtime.arrays.layouts import Picture
+from tilefuse.runtime.call.boxes import input_ops, rank_of
+from tilefuse.runtime.call.scalars import Number, checked
 from tilefuse.runtime.errors import CallError, CallTypeError
-from tilefuse.runtime.layouts import Picture
-from tilefuse.runtime.scalars import Number, checked
 
 RESERVED = ("out", "sizes", "mins", "stream")
 """Keywords of a call that no input or parameter may have as its name."""

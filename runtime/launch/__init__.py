@@ -1,0 +1,1 @@
+"""From boxes to launches: plans, temporaries, runners of plans."""

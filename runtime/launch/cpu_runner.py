@@ -1,0 +1,67 @@
+"""Running a plan on the CPU: addresses into the arguments, kernels in order."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+
+import numpy as np
+
+from tilefuse.runtime.arrays.layouts import Picture
+from tilefuse.runtime.arrays.strided import numpy_at
+from tilefuse.runtime.cpu.entry_points import entry_point
+from tilefuse.runtime.launch.arena import ARENA_ALIGNMENT
+from tilefuse.runtime.launch.plan import CopyOut, Plan
+from tilefuse.runtime.launch.runner import fill
+
+
+class CpuRunner:
+    """Runs a plan on the CPU."""
+
+    def __init__(self, plan: Plan, library: ctypes.CDLL, outputs: Sequence[Picture], spare: list[np.ndarray]):
+        self._plan = plan
+        self._outputs = tuple(outputs)
+        self._spare = spare
+        self._kernels = []
+        for launch in plan.launches:
+            function = getattr(library, entry_point(launch.name))
+            function.argtypes, function.restype = [ctypes.c_void_p], None
+            template = (ctypes.c_uint64 * len(launch.words))(*launch.words)
+            self._kernels.append((function, template, launch))
+
+    def run(self, pointers: list[int], scalars: Sequence[int], stream: int | None) -> None:
+        """Run the kernels one after the other; the call returns when all is written."""
+        arena = self._take_arena()
+        if arena is not None:
+            start = arena.__array_interface__["data"][0]
+            pointers = [*pointers, -(-start // ARENA_ALIGNMENT) * ARENA_ALIGNMENT]
+        for clear in self._plan.clears:
+            ctypes.memset(pointers[clear.buffer] + clear.offset, clear.byte, clear.size)
+        for function, template, launch in self._kernels:
+            # A copy, because other threads may run the same plan.
+            words = type(template).from_buffer_copy(template)
+            fill(words, launch, pointers, scalars)
+            function(ctypes.addressof(words))
+        for copy in self._plan.copies:
+            self._copy(copy, pointers)
+        if arena is not None and not self._spare:
+            self._spare.append(arena)
+
+    def _take_arena(self) -> np.ndarray | None:
+        size = self._plan.arena_bytes
+        if not size:
+            return None
+        # One block is kept between calls: fresh memory costs a page fault per 4096 bytes.
+        try:
+            arena = self._spare.pop()
+        except IndexError:
+            arena = None
+        if arena is None or arena.nbytes < size + ARENA_ALIGNMENT:
+            arena = np.empty(size + ARENA_ALIGNMENT, np.uint8)
+        return arena
+
+    def _copy(self, copy: CopyOut, pointers: Sequence[int]) -> None:
+        target = self._outputs[copy.output]
+        outputs_from = len(pointers) - 1 - len(self._outputs)
+        source = numpy_at(pointers[-1] + copy.offset, Picture(target.extents, copy.strides), copy.itemsize)
+        numpy_at(pointers[outputs_from + copy.output], target, copy.itemsize)[...] = source
