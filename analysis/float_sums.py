@@ -24,19 +24,24 @@ class FloatSum:
 
     function: str
     way: str
-    """`add` or `mul`."""
+    """`add` or `mul`; `tuple` where a rule joins the functions of a tuple."""
     element: ElementType
     counts: tuple[Num, ...]
     """The points of the domain that may meet at one place are the product of these."""
+    products: int | None = 1
+    """Products that a step adds up; None for a rule with quotients."""
 
     def bound(self) -> str:
         """The largest distance from the exact sum, as in docs/semantics.md."""
+        if self.products is None:
+            return "no bound, for it has quotients"
         known = math.prod(n for n in self.counts if isinstance(n, int))
         unknown = [num_text(n, {s: _name(s) for s in symbols(n)}) for n in self.counts if not isinstance(n, int)]
         factors = [str(known)] if known != 1 or not unknown else []
         terms = " * ".join([*factors, *(f"({text})" if " " in text else text for text in unknown)])
-        of = "|product|" if self.way == "mul" else "(|t1| + ... + |tn| + |old|)"
-        return f"n * 2^-{self.element.significand} * {of}, n = {terms}"
+        of = {"mul": "|product|", "tuple": "|the same of magnitudes|"}.get(self.way, "(|t1| + ... + |tn| + |old|)")
+        each = f"{self.products} * " if self.products != 1 else ""
+        return f"{each}n * 2^-{self.element.significand} * {of}, n = {terms}"
 
 
 def _name(symbol: Symbol) -> str:
@@ -51,8 +56,15 @@ def float_sums(op: UpdateOp, sizes: Sizes) -> Iterator[FloatSum]:
     meeting = [
         d.extent for d, axis in zip(op.domain, facts.domain_axes, strict=True) if axis not in (Axis.Pure, Axis.Parallel)
     ]
-    for way, old in zip(facts.combiners, op.olds, strict=True):
+    rule = facts.joined_tuple
+    for number, (way, old) in enumerate(zip(facts.combiners, op.olds, strict=True)):
         assert isinstance(old.type, FuncType)
-        if way in ("add", "mul") and not isinstance(old.type.element, IntegerType):
-            counts = tuple(eval_index(extent, sizes) for extent in meeting)
+        if isinstance(old.type.element, IntegerType):
+            continue
+        counts = tuple(eval_index(extent, sizes) for extent in meeting)
+        if rule is not None and number in rule.functions:
+            products = None if rule.divides else rule.products
+            yield FloatSum(op.sym_name.data, "tuple", FLOATS[old.type.element], counts, products)
+            rule = None
+        elif way in ("add", "mul"):
             yield FloatSum(op.sym_name.data, way, FLOATS[old.type.element], counts)

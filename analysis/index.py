@@ -10,6 +10,7 @@ import math
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 
 from xdsl.ir.affine import (
     AffineBinaryOpExpr,
@@ -115,6 +116,7 @@ def _quotient(expr: AffineExpr) -> tuple[int | None, int, int, int] | None:
 
 def classify(expr: AffineExpr, coordinates: Sequence[int | None]) -> AnyIndex:
     """The index that `expr` is; `coordinates[i]` says which coordinate its dimension i is, None for data."""
+    expr = without_differences(expr)
     data = any(coordinates[d] is None for d in expr.used_dims())
     quotient = None if data else _quotient(expr)
     if quotient is not None:
@@ -130,6 +132,53 @@ def classify(expr: AffineExpr, coordinates: Sequence[int | None]) -> AnyIndex:
     return GeneralIndex(expr, data)
 
 
+@cache
+def without_differences(expr: AffineExpr) -> AffineExpr:
+    """The expression with `e mod n` where it has `e - (e floordiv n) * n`, whose parts grow together.
+
+    By itself, not an equal one, if it has none: intervals of the parts would say nothing of their difference.
+    """
+    if not (isinstance(expr, AffineBinaryOpExpr) and expr.kind is AffineBinaryOpKind.Add):
+        return expr
+    terms, constant = _sum(expr)
+    found = False
+    for quotient, times in list(terms.items()):
+        match quotient:
+            case AffineBinaryOpExpr(AffineBinaryOpKind.FloorDiv, of, AffineConstantExpr(by)) if times % by == 0:
+                inside, offset = _sum(of)
+                factor = -times // by
+                if not factor or any(terms.get(t, 0) != factor * n for t, n in inside.items()):
+                    continue
+                terms = {t: n for t, n in terms.items() if t not in inside and t != quotient}
+                rest = AffineExpr.binary(AffineBinaryOpKind.Mod, of, AffineConstantExpr(by))
+                terms[rest] = terms.get(rest, 0) + factor
+                constant -= factor * offset
+                found = True
+    if not found:
+        return expr
+    whole: AffineExpr = AffineConstantExpr(constant)
+    for term, times in terms.items():
+        if times:
+            whole = term * times + whole
+    return whole
+
+
+def _sum(expr: AffineExpr) -> tuple[dict[AffineExpr, int], int]:
+    """The terms of a sum, each with the times that it stands there, and the constant."""
+    match expr:
+        case AffineConstantExpr(value):
+            return {}, value
+        case AffineBinaryOpExpr(AffineBinaryOpKind.Add, lhs, rhs):
+            (terms, a), (others, b) = _sum(lhs), _sum(rhs)
+            return {t: terms.get(t, 0) + others.get(t, 0) for t in (*terms, *others)}, a + b
+        case AffineBinaryOpExpr(AffineBinaryOpKind.Mul, other, AffineConstantExpr(by)) | AffineBinaryOpExpr(
+            AffineBinaryOpKind.Mul, AffineConstantExpr(by), other
+        ):
+            terms, constant = _sum(other)
+            return {t: n * by for t, n in terms.items()}, constant * by
+    return {expr: 1}, 0
+
+
 def expr_span(expr: AffineExpr, spans: Sequence[AnySpan]) -> AnySpan:
     """The values of `expr` while its dimensions run over `spans`; exact where each occurs once."""
     match expr:
@@ -138,6 +187,8 @@ def expr_span(expr: AffineExpr, spans: Sequence[AnySpan]) -> AnySpan:
         case AffineDimExpr(position):
             return spans[position]
         case AffineBinaryOpExpr(AffineBinaryOpKind.Add, lhs, rhs):
+            if (shorter := without_differences(expr)) is not expr:
+                return expr_span(shorter, spans)
             a, b = expr_span(lhs, spans), expr_span(rhs, spans)
             return (a[0] + b[0], a[1] + b[1])
         case AffineBinaryOpExpr(AffineBinaryOpKind.Mul, AffineConstantExpr(factor), other) | AffineBinaryOpExpr(

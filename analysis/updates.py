@@ -17,6 +17,7 @@ from tilefuse.analysis.access import accesses, coordinates
 from tilefuse.analysis.first_best import FirstBest, first_best
 from tilefuse.analysis.folding import signed
 from tilefuse.analysis.index import AnyIndex, GeneralIndex, Index, classify
+from tilefuse.analysis.joined_tuple import JoinedTuple, joined_tuple
 from tilefuse.dialects.constants import integer_constant
 from tilefuse.dialects.img.ops import SET, StageOp, UpdateOp
 from tilefuse.dialects.img.types import FuncType
@@ -106,6 +107,11 @@ class UpdateFacts:
     def first_best(self) -> FirstBest | None:
         """The functions that keep the first best of its points alone, as argmin does; None if none does."""
         return first_best(self.update)
+
+    @cached_property
+    def joined_tuple(self) -> JoinedTuple | None:
+        """The functions that a rule joins in any order, as products of complex numbers; None if there are none."""
+        return joined_tuple(self.update)
 
     @cached_property
     def is_exact(self) -> bool:

@@ -98,6 +98,8 @@ class ExecutionModel(ABC):
     """Whether a kernel may store several stages of its group (`KernelPlan.stored`); else only the anchor."""
     computes_beside: ClassVar[bool] = False
     """Whether its kernel may compute the stages beside an update: its initial values, and what alone reads it."""
+    smaller_is: ClassVar[str] = "a smaller tile"
+    """A schedule that takes less memory, in words for people who write one."""
     learns_registers: ClassVar[bool] = False
     """Whether the search takes into account which registers a compiler was found to need."""
 

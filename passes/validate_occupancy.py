@@ -1,12 +1,14 @@
 """`validate-occupancy`: hold every schedule against what the target has.
 
-Checks, per group: the schedule is well-formed for its execution model; threads, shared memory and registers of
-a block are within the target's limits, by NVIDIA's allocation rules (`targets/occupancy.py`); at least one
-block fits a multiprocessor. Registers and spills are known where a compiler's report has put `registers` and
-`spill_bytes` on the group. On a CPU the arrays of a tile lie on a thread's stack and have to fit there. Code that is
-written out for a thread has a budget (`execution/written_out.py`), as compilers are slow over it. Too much
-of anything is an error that names the limit and the stage; with `fix=true` the tile is made smaller instead. The
-result stands on the group as `occupancy`, and where the next kernel should not overlap as `late_launch` (for a GPU).
+Checks, per group: the schedule is well-formed for its execution model, which says where atomics or tables cannot do
+what an update asks; threads, shared memory and registers of a block are within the target's limits, by NVIDIA's
+allocation rules (`targets/occupancy.py`); at least one block fits a multiprocessor; what blocks leave for one another
+fits the GPU's memory, as far as its size is known before a call. Registers and spills are known where a compiler's
+report has put `registers` and `spill_bytes` on the group. On a CPU the arrays of a tile lie on a thread's stack and
+have to fit there. Code that is written out for a thread has a budget (`execution/written_out.py`), as compilers are
+slow over it. Too much of anything is an error that names the limit and the stage; with `fix=true` the tile is made
+smaller instead. The result stands on the group as `occupancy`, and where the next kernel should not
+overlap as `late_launch` (for a GPU).
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ import math
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, ModuleOp, StringAttr
 from xdsl.passes import ModulePass
 
 from tilefuse.analysis.machine import check_target, is_cpu
@@ -23,6 +25,7 @@ from tilefuse.analysis.model import PipelineModel, extract
 from tilefuse.analysis.regions import NotFusable
 from tilefuse.dialects.img.ops import SINGLE_WAVE, GroupOp, PipelineOp
 from tilefuse.dialects.img.schedule import ScheduleAttr
+from tilefuse.dialects.img.types import element_bytes
 from tilefuse.execution.base import Spill, group_error
 from tilefuse.execution.code_length import too_long
 from tilefuse.execution.registry import model_of
@@ -124,10 +127,12 @@ class ValidateOccupancy(ModulePass):
         return execution.smaller(group, model)
 
     def _remedy(self, group: GroupOp) -> str:
+        smaller = model_of(group).smaller_is
         if not self.fix:
-            return "Use a smaller tile, or fix=true"
-        kept = not self._may_change(group)
-        return "Its schedule is kept; write a smaller tile" if kept else "No smaller tile is left"
+            return f"Use {smaller}, or fix=true"
+        if not self._may_change(group):
+            return f"Its schedule is kept; write {smaller}"
+        return "No smaller tile is left" if "tile" in smaller else f"There is nothing smaller left: {smaller}"
 
     def _too_long(self, group: GroupOp, model: PipelineModel, *, warps: bool) -> list[str]:
         """Say so where more code is written out than a compiler takes a reasonable time for.
@@ -174,6 +179,14 @@ class ValidateOccupancy(ModulePass):
                     f"{most}{how}"
                 )
                 break
+        for space in model_of(group).workspaces(group):
+            # extents that a call decides count as 1
+            known = math.prod(n for n in space.type.get_shape() if n != DYNAMIC_INDEX)
+            if (bytes := known * element_bytes(space.type.element_type)) > on.memory_bytes:
+                problems.append(
+                    f"{bytes} bytes of workspace '{space.name}' for '{group.output.sym_name.data}', where a GPU has "
+                    f"{on.memory_bytes}"
+                )
         if spilled := _int(group, "spill_bytes"):
             problems.append(f"{spilled} bytes of registers spill to memory")
         return problems

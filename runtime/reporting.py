@@ -101,7 +101,7 @@ def text(pipeline: str, target: str, found: Sequence[Kernel], seconds: float | N
         lines.append(f"    stages: {', '.join(k.stages)}")
         order = f"another order than the domain's ({determinism})" if k.reorders else "the order of the domain"
         for s in k.sums:
-            what = {"add": "sums", "mul": "products"}[s.way]
+            what = {"add": "sums", "mul": "products", "tuple": "products of tuples"}[s.way]
             lines.append(f"    {s.function}: {what} of {s.element.name} in {order}, within {s.bound()}")
     return "\n".join(lines)
 

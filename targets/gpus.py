@@ -33,6 +33,7 @@ class Gpu:
     """Bandwidth of a copy kernel: measured, or a usual share of the peak."""
     peak_dram_gbps: float
     l2_bytes: int
+    memory_bytes: int
     launch_us: float
     fp32_lanes_per_sm: int
     max_blocks_per_sm: int
@@ -67,7 +68,7 @@ class Gpu:
 
 
 _ARCH_KEYS = {"lanes", "blocks", "warps", "shared_kib", "shared_optin_kib", "shared_reserved", "shared_unit"}
-_GPU_KEYS = {"arch", "sms", "clock_ghz", "peak_dram_gbps", "l2_mib", "launch_us"}
+_GPU_KEYS = {"arch", "sms", "clock_ghz", "peak_dram_gbps", "l2_mib", "memory_gb", "launch_us"}
 _GPU_OPTIONAL = {"measured_dram_gbps"}
 
 
@@ -95,6 +96,7 @@ def read_table(text: str) -> dict[str, Gpu]:
             dram_gbps=row.get("measured_dram_gbps", row["peak_dram_gbps"] * _COPY_SHARE),
             peak_dram_gbps=row["peak_dram_gbps"],
             l2_bytes=int(row["l2_mib"] * 2**20),
+            memory_bytes=int(row["memory_gb"] * 10**9),
             launch_us=row["launch_us"],
             fp32_lanes_per_sm=arch["lanes"],
             max_blocks_per_sm=arch["blocks"],

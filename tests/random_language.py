@@ -70,6 +70,7 @@ def random_language(seed: int | str, *, wheel: bool = False) -> Program:
     """
     for attempt in itertools.count():
         drawer = Drawer(Random(f"{seed} {attempt}"), wheel, Random(f"diagonals {seed} {attempt}"))
+        drawer.rarely = Random(f"rarely {seed} {attempt}")
         program = drawer.program()
         if cost(program, drawer.ranges) <= MOST_COST:
             return program
@@ -83,6 +84,8 @@ class Drawer:
         self.rng = rng
         self.diagonals = diagonals
         """Of which updates write at one coordinate twice: by itself, so that other programs stay what they were."""
+        self.rarely = diagonals
+        """Of whether a stage is of a kind that few programs have: by itself, too."""
         self.wheel = wheel
         self.ranges = Ranges()
         self.inputs: list[Input] = []
@@ -96,6 +99,8 @@ class Drawer:
         self.extents_of: dict[str, tuple[int, ...]] = {}
         self.rough: set[str] = set()
         """Stages that are compared within a bound, and not read."""
+        self.narrow: set[str] = set()
+        """Stages of bf16, of which NumPy and the wheel have no arrays: they are no outputs."""
         self.zooms = 2
         """How many more stages may read at 2*x: each doubles what is computed before it, per dimension."""
 
@@ -107,7 +112,9 @@ class Drawer:
             self.param()
         for _ in range(rng.choice([1, 2, 2, 3, 3, 4, 5])):
             self.some_stage()
-        made = [s for s in self.stages if isinstance(s, Stage)]
+        if self.stages[-1].name in self.narrow:
+            self.widened()
+        made = [s for s in self.stages if isinstance(s, Stage) and s.name not in self.narrow]
         chosen = [made[-1], *(s for s in made[:-1] if s.name in self.rough or rng.random() < 0.2)][:4]
         outputs = tuple(self.output(s) for s in chosen)
         return Program(tuple(self.inputs), tuple(self.params), tuple(self.stages), outputs)
@@ -184,6 +191,10 @@ class Drawer:
 
     def some_stage(self) -> None:
         rng = self.rng
+        rare = self.rarely.random()
+        if rare < 0.08:
+            (self.brain_floats if rare < 0.04 else self.products_of_tuples)()
+            return
         draw = rng.random()
         if draw < 0.1:
             self.pyramid()
@@ -521,6 +532,59 @@ class Drawer:
         if op != "+=":
             update = Update(place, (E(op, type, (E("read", type, place, (stage.name, None)), value)),), domain)
         self._with_updates(stage, [update], self.extents(left, 40))
+
+    def brain_floats(self) -> None:
+        """A stage of bf16, and maybe a sum of bf16 at places of any kind."""
+        rng, values = self.rng, self.values
+        rank = rng.choice([1, 2, 2, 3])
+        extents, names = self.extents(rank, 400), tuple(NAMES[:rank])
+        scope = Scope(tuple(var(n) for n in names))
+
+        def narrow(scope: Scope, most: int) -> E:
+            return cast("bf16", values.tamed(values.value("f32", scope, rng.choice([0, 1, 2])), most))
+
+        stage, updates = Stage(self._name(), names, (narrow(scope, 1023),)), []
+        if rng.random() < 0.6:
+            domain = self.domain(extents)
+            rvars = domain_vars(domain)
+            places, _ = self.places(stage, rvars, extents)
+            pure = [p for p, name in zip(places, names, strict=True) if p == var(name)]
+            inner = Scope((*pure, *rvars))
+            place = [self.scattered(inner, n) if p is None else p for p, n in zip(places, extents, strict=True)]
+            updates.append(Update(tuple(place), (narrow(inner, 15),), domain, "+="))
+        self.narrow.add(stage.name)
+        self._with_updates(stage, updates, extents)
+
+    def widened(self) -> None:
+        """The last stage as f32."""
+        last = self.stages[-1]
+        assert isinstance(last, Stage)
+        read = E("read", "bf16", tuple(var(n) for n in last.vars), (last.name, None))
+        made = Stage(self._name(), last.vars, (cast("f32", read),))
+        add_stage(self.ranges, made)
+        self.add(made, self.extents_of[last.name])
+
+    def products_of_tuples(self) -> None:
+        """Products of complex or dual numbers over a picture, its rows or its columns."""
+        rng, values = self.rng, self.values
+        domain = self._over(rng.choice(self.inputs))
+        type = rng.choice(["u8", "u16", "u32", "f32"])
+        names = tuple(NAMES[: rng.choice([0, 1, 1, 2])])
+        place = tuple(var(n) for n in names)
+        scope = Scope((*place, *domain_vars(domain)))
+        if rng.random() < 0.3:
+            domain = replace(domain, where=(values.condition(scope, 1),))
+            self.ranges.domains[domain.name] = domain
+        a, b = (values.tamed(values.value(type, scope, rng.choice([0, 1])), 1) for _ in range(2))
+        stage = Stage(self._name(), names, (const(type, 1), const(type, rng.choice([0, 1]))))
+        old = [E("read", type, place, (stage.name, k)) for k in range(2)]
+
+        def join(op: str, p: E, q: E, r: E, s: E) -> E:
+            return binary(op, binary("mul", p, q), binary("mul", r, s))
+
+        real = binary("mul", old[0], a) if rng.random() < 0.3 else join("sub", old[0], a, old[1], b)
+        update = Update(place, (real, join("add", old[0], b, old[1], a)), domain)
+        self._with_updates(stage, [update], self.extents(len(names), 40))
 
     def window(self) -> None:
         """A sum or an extremum over a window around each point, a disk maybe."""

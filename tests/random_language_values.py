@@ -121,8 +121,10 @@ class Values:
             return binary("ne", e, const(old, 0.0 if old in FLOATS else 0))
         if old == "bool":
             return cast(type, e)
-        if "f16" in (old, type) and "f32" not in (old, type):
+        if not {"f16", "bf16"}.isdisjoint((old, type)) and "f32" not in (old, type):
             return self.converted(self.converted(e, "f32"), type)  # the wheel lacks other casts of f16
+        if old == "bf16":
+            return cast(type, e)
         if type in FLOATS:
             return self._safe(lambda a: cast(type, a), e)
         if old in FLOATS:

@@ -77,6 +77,7 @@ UNIVERSE = Universe(
         "tile": _pass("tile", "Tile"),
         "unroll-reductions": _pass("unroll_reductions", "UnrollReductions"),
         "validate-occupancy": _pass("validate_occupancy", "ValidateOccupancy"),
+        "widen-accesses": _pass("widen_accesses", "WidenAccesses"),
         "verify-dominance": _pass("verify_dominance", "VerifyDominance"),
     },
     all_targets={"cuda": _source("CudaTarget"), "c": _source("CTarget"), "dot": _dot},

@@ -44,6 +44,7 @@ class Gemm(ExecutionModel):
     name = "gemm"
     schedule = GemmSchedule
     runs: ClassVar = UpdateOp
+    smaller_is = "a smaller slice, or fewer points"
     computes_beside = True
 
     def legal(self, facts: GroupFacts) -> str | None:

@@ -64,6 +64,7 @@ def _vector(facts: GroupFacts, across: bool) -> int:
     elements = [old.type.element for old in op.olds if isinstance(old.type, FuncType)]
     words = sum(max(4, element_bytes(element)) // 4 for element in elements)
     words += 0 if facts.update.first_best is None else element_bytes(RANK) // 4
+    words += int(not facts.update.commutes and facts.update.joined_tuple is not None)  # whether there is a value
     while most > 1 and most * words > MOST_SUMS:
         most //= 2
     return most

@@ -14,6 +14,7 @@ from xdsl.dialects.builtin import IntegerAttr, i32
 from xdsl.ir import SSAValue
 
 from tilefuse.analysis.first_best import first_best
+from tilefuse.analysis.joined_tuple import joined_tuple
 from tilefuse.dialects.img.axes import letter
 from tilefuse.dialects.img.ops import GroupOp
 from tilefuse.dialects.memref_atomics import AtomicRMWOp
@@ -43,10 +44,10 @@ class _Kernel:
         self.function = UpdateFunction(group, workspaces(group))
         self.e, self.op = self.function.e, self.function.op
         self.folds = folds_of(self.e, self.op, self.schedule)
-        if (best := first_best(self.op)) is not None:
+        if (found := first_best(self.op) or joined_tuple(self.op)) is not None:
             # where a point stands to what is there is for the folds to say
-            self.function.skipped = best.skipped
-            for number, term in zip(best.functions, best.terms, strict=True):
+            self.function.skipped = found.skipped
+            for number, term in zip(found.functions, found.terms, strict=True):
                 self.function.terms[number] = term
         self.mins = [self.function.out.mins[d] for d in self.op.pure_dims]
         self.extents = [self.function.out.extent(d, self.e) for d in self.op.pure_dims]

@@ -8,9 +8,10 @@ from math import inf
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr, IntegerType, Signedness, i16, i32, i64
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from tilefuse.analysis.first_best import FirstBest, first_best
+from tilefuse.analysis.joined_tuple import JoinedTuple, Numbers, applied, joined_tuple
 from tilefuse.analysis.updates import identity
 from tilefuse.dialects.gpu_shuffle import ShuffleMode, ShuffleOp
 from tilefuse.dialects.img.combiners import combined
@@ -21,6 +22,8 @@ from tilefuse.lowering.emit import PRIVATE, Emitter, Num
 
 RANK = i64
 """Of the place of a point in the order of the domain."""
+THERE = i32
+"""Of the flag that says whether there is a value."""
 _LAST = (1 << 63) - 1
 _NONE = -1
 """Less than the place of any point."""
@@ -191,21 +194,86 @@ class Best(Fold):
         return [self.e.op(arith.SelectOp(condition, *pair)) for pair in zip(a, b, strict=True)]
 
 
+class Joined(Fold):
+    """The values of a tuple that a rule joins, and whether there is any: no value changes nothing of infinities."""
+
+    def __init__(self, e: Emitter, op: UpdateOp, rule: JoinedTuple):
+        super().__init__(e)
+        self.op, self.rule, self.functions = op, rule, rule.functions
+        types = [op.olds[n].type for n in rule.functions]
+        self.types = (*(type.storage for type in types if isinstance(type, FuncType)), THERE)
+
+    def nothing(self) -> list[SSAValue]:
+        return [self._constant(type, 0) for type in self.types]
+
+    def join(self, a: Values, b: Values) -> list[SSAValue]:
+        *_, first = a
+        *_, second = b
+        both = self._select(self._is_there(second), self._applied(a, b), a[:-1])
+        values = self._select(self._is_there(first), both, b[:-1])
+        return [*values, self.e.op(arith.OrIOp(first, second))]
+
+    def take(self, load: Callable[[], Values], terms: Values, predicate: SSAValue | None) -> list[SSAValue]:
+        so_far = load()
+        joined = self._select(self._is_there(so_far[-1]), self._applied(so_far, terms), terms)
+        new = [*joined, self._constant(THERE, 1)]
+        return new if predicate is None else self._select(predicate, new, so_far)
+
+    def onto(self, old: Values, total: Values) -> list[SSAValue]:
+        return self._select(self._is_there(total[-1]), self._applied(old, total), old)
+
+    def _applied(self, old: Values, terms: Values) -> list[SSAValue]:
+        count = len(self.functions)
+        return applied(self.op, self.rule, old[:count], terms[:count], _Emitted(self.e, self.op))
+
+    def _is_there(self, flag: SSAValue) -> SSAValue:
+        return self.e.op(arith.CmpiOp(flag, self._constant(THERE, 0), "ne"))
+
+    def _select(self, condition: SSAValue, a: Values, b: Values) -> list[SSAValue]:
+        return [self.e.op(arith.SelectOp(condition, *pair)) for pair in zip(a, b, strict=True)]
+
+
+class _Emitted(Numbers[SSAValue]):
+    """Values of the kernel."""
+
+    def __init__(self, e: Emitter, update: UpdateOp):
+        self.e, self.update = e, update
+
+    def constant(self, op: arith.ConstantOp) -> SSAValue:
+        return self.e.op(op.clone())
+
+    def compute(self, op: Operation, operands: Sequence[SSAValue]) -> SSAValue:
+        return self.e.op(op.clone(dict(zip(op.operands, operands, strict=True))))
+
+    def combine(self, number: int, way: str, old: SSAValue, new: SSAValue) -> SSAValue:
+        type = self.update.olds[number].type
+        assert isinstance(type, FuncType)
+        return self.e.op(combined(way, type.element, old, new))
+
+
 def folds_of(e: Emitter, op: UpdateOp, schedule: ReduceSchedule) -> list[Fold]:
     """Combination of the values of an update's functions."""
-    best = first_best(op)
-    together = best.functions if best is not None else ()
-    folds: list[Fold] = [Combined(e, op, n) for n in range(len(op.olds)) if n not in together]
-    return folds if best is None else [*folds, Best(e, op, best, _is_ranked(best, schedule))]
+    together: Fold | None = None
+    if (best := first_best(op)) is not None:
+        together = Best(e, op, best, _is_ranked(best, schedule))
+    elif (rule := joined_tuple(op)) is not None:
+        together = Joined(e, op, rule)
+    functions = together.functions if together is not None else ()
+    alone: list[Fold] = [Combined(e, op, n) for n in range(len(op.olds)) if n not in functions]
+    return alone if together is None else [*alone, together]
 
 
 def carried_types(op: UpdateOp, schedule: ReduceSchedule) -> list[Attribute]:
     """The types of all that the folds of an update carry, one fold after the other."""
-    best = first_best(op)
-    together = best.functions if best is not None else ()
+    found = first_best(op) or joined_tuple(op)
+    together = found.functions if found is not None else ()
     numbers = (*(n for n in range(len(op.olds)) if n not in together), *together)
-    types = [type.storage for n in numbers if isinstance(type := op.olds[n].type, FuncType)]
-    return [*types, RANK] if best is not None and _is_ranked(best, schedule) else types
+    types: list[Attribute] = [type.storage for n in numbers if isinstance(type := op.olds[n].type, FuncType)]
+    if isinstance(found, JoinedTuple):
+        types.append(THERE)
+    elif found is not None and _is_ranked(found, schedule):
+        types.append(RANK)
+    return types
 
 
 def _is_ranked(best: FirstBest, schedule: ReduceSchedule) -> bool:

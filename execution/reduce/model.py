@@ -35,6 +35,7 @@ class Reduce(ExecutionModel):
     name = "reduce"
     schedule = ReduceSchedule
     runs: ClassVar = UpdateOp
+    smaller_is = "fewer warps, or a smaller split"
     computes_beside = True
 
     def legal(self, facts: GroupFacts) -> str | None:
@@ -43,8 +44,8 @@ class Reduce(ExecutionModel):
         update, op = facts.update, facts.update.update
         if not op.mins:
             return "there is no domain to reduce"
-        if not update.commutes and update.first_best is None:
-            return "its terms are not joined by one combiner alone, so their order counts"
+        if not update.commutes and update.first_best is None and update.joined_tuple is None:
+            return "its terms are not joined by one combiner, or one rule, alone, so their order counts"
         if update.write_map is not WriteMap.Identity or set(update.domain_axes) != {Axis.Reduce}:
             return "points of its domain are written at several places"
         if any(isinstance(n.owner, arith.ConstantOp) and n.owner.value.value.data <= 0 for n in op.extents):  # type: ignore[union-attr]

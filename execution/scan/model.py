@@ -54,6 +54,7 @@ class Scan(ExecutionModel):
     name = "scan"
     schedule = ScanSchedule
     runs: ClassVar = UpdateOp
+    smaller_is = "fewer buffers, or a smaller slice"
     computes_beside = True
 
     def legal(self, facts: GroupFacts) -> str | None:

@@ -57,5 +57,5 @@ def why_not_shared(facts: GroupFacts) -> str | None:
         element = cast(FuncType, old.type).element
         if not isinstance(element, IntegerType) or element.width.data not in WIDTHS:
             widths = " and ".join(map(str, WIDTHS))
-            return f"elements of {element} cannot be joined in any order; integers of {widths} bits can"
+            return f"no atomic operation joins elements of {element}, but integers of {widths} bits"
     return None if update.domain else "it has no domain to share out"

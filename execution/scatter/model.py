@@ -35,6 +35,7 @@ class Scatter(ExecutionModel):
     name = "scatter"
     schedule = ScatterSchedule
     runs: ClassVar = UpdateOp
+    smaller_is = "fewer copies, threads or blocks"
 
     def legal(self, facts: GroupFacts) -> str | None:
         ways = (why_not_fold(facts), why_not_own(facts), why_not_shared(facts))
@@ -79,7 +80,8 @@ class Scatter(ExecutionModel):
         own, ways = schedule.has_own_tables, {True: why_not_fold, False: why_not_shared}
         reason = why_not_own(facts) if own else ways[schedule.folds](facts)
         if reason is not None:
-            raise group_error(group, reason)
+            can_fold = not own and not schedule.folds and why_not_fold(facts) is None
+            raise group_error(group, f"{reason}; write fold = 1, for tables of threads" if can_fold else reason)
         if own and len(schedule.thread_counts) != len(group.update.pure):
             raise group_error(group, f"it has {len(group.update.pure)} pure coordinates, and threads along each")
         if ScatterSchedule.expect(group.schedule).number("copies") and window(group.update) is None:
@@ -116,7 +118,9 @@ class Scatter(ExecutionModel):
             halves = [n // 2 if n == largest else n for n in schedule.thread_counts]
             return schedule.changed(threads=halves) if largest > 1 else None
         if schedule.folds:
-            threads = schedule.threads_per_block
+            threads, blocks = schedule.threads_per_block, schedule.number("blocks")
+            if blocks > 1 and (_bytes(group) <= STATIC_TABLES or threads == 1):
+                return schedule.changed(blocks=blocks // 2)
             return schedule.changed(threads=[threads // 2]) if threads > 1 else None
         if (copies := schedule.number("copies")) > 1:
             return schedule.changed(copies=copies // 2)

@@ -113,6 +113,18 @@ def _bits() -> dict[str, Helper]:
     return found
 
 
+def _words() -> dict[str, Helper]:
+    """Several narrow numbers moved as one, from and to any address."""
+    found: dict[str, Helper] = {}
+    for width in (16, 32, 64):
+        t, copy = UNSIGNED[width], "__builtin_memcpy"
+        found[f"load_u{width}"] = Helper(
+            f"{t} load_u{width}(const void* p) {{ {t} v; {copy}(&v, p, sizeof v); return v; }}"
+        )
+        found[f"store_u{width}"] = Helper(f"void store_u{width}(void* p, {t} v) {{ {copy}(p, &v, sizeof v); }}")
+    return found
+
+
 _WRITE = """static void (*tilefuse_writer)(const char*);
 void tilefuse_set_write(void (*writer)(const char*)) { tilefuse_writer = writer; }
 static void tilefuse_write(const char* line) {
@@ -153,6 +165,7 @@ class C(Language):
         **_extrema(),
         **_bitcasts(),
         **_bits(),
+        **_words(),
         **_HALF,
         **VECTOR_FUNCTIONS,
         **c_copies(),
@@ -221,6 +234,8 @@ class C(Language):
         """A vector type of GCC and Clang; moved by memcpy, so the address needs no alignment."""
         n, short = lanes(type_, op), short_name(type_, op)
         t = storage_type(type_.element_type, op)
+        if n == 1:  # a number: what loops compute with must be no vector, for compilers to make vectors of it
+            return Vector(t, type_.element_type, ("{}",), {"type": Helper("")}, short)
         size = byte_size(type_.element_type, op) * n
         params, values = [f"{t} a{i}" for i in range(n)], [f"a{i}" for i in range(n)]
         copy = "__builtin_memcpy"

@@ -19,6 +19,7 @@ from tilefuse.lowering.printers.function_text import FunctionText, Row
 from tilefuse.lowering.printers.memrefs import PRIVATE, SHARED, Memory, space_of
 from tilefuse.lowering.printers.readings import literal
 from tilefuse.lowering.printers.vectors import is_mask
+from tilefuse.lowering.printers.words import word_width
 
 
 def read_pointers(p: FunctionText) -> list[str]:
@@ -234,6 +235,9 @@ def address(a: CExpr) -> CExpr:
 
 def _vector_load(p: FunctionText, op: Operation) -> CExpr:
     op = as_type(vector.LoadOp, op)
+    if (width := word_width(p, op.result)) is not None:
+        at = address(element(p, op.base, op.indices, op))
+        return _reading(expr.call(p.library(f"load_u{width}"), (at,), UNSIGNED[width]))
     v = p.vector(op.result.type, op)
     return _reading(expr.call(v.helper(p.prelude, "load"), (address(element(p, op.base, op.indices, op)),), v.ctype))
 
@@ -241,6 +245,11 @@ def _vector_load(p: FunctionText, op: Operation) -> CExpr:
 def print_vector_store(p: FunctionText, op: Operation) -> None:
     """`store_f32x4(&out[i], v);`"""
     op = as_type(vector.StoreOp, op)
+    if (width := word_width(p, op.vector)) is not None:
+        target, value = address(element(p, op.base, op.indices, op)), p.use(op.vector)
+        p.flush_reads()
+        p.line(f"{p.library(f'store_u{width}')}({target.text}, {value.text});")
+        return
     v = p.vector(as_type(VectorType[Any], op.vector.type), op)
     target = address(element(p, op.base, op.indices, op))
     value = p.use(op.vector)

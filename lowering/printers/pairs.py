@@ -16,6 +16,7 @@ from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.lowering.printers.c_types import byte_size
 from tilefuse.lowering.printers.expr import ADD, BITAND, BITOR, COND, MUL, PRIMARY, SHIFT, UNARY, XOR, CExpr
 from tilefuse.lowering.printers.function_text import FunctionText, Row
+from tilefuse.lowering.printers.words import word_width
 
 _WORD = "unsigned int"
 _HINT = "; for a CPU, lower with lower-warp-tiles{warps=false}"
@@ -170,6 +171,8 @@ def _word(parts: list[str], places: list[tuple[int, int]], op: Operation) -> str
 def _bitcast(p: FunctionText, op: Operation) -> CExpr:
     """Print nothing: the words are the same."""
     op = as_type(vector.BitcastOp, op)
+    if word_width(p, op.source) is not None or word_width(p, op.result) is not None:
+        return p.use(op.source)
     a, target = p.use(op.source), p.vector(op.result.type, op)
     if a.ctype != target.ctype:
         raise PipelineError(f"vector.bitcast to {op.result.type} is not printed as {p.language.name}{_HINT}", op)

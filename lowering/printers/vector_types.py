@@ -80,6 +80,8 @@ class Vector:
     def lane(self, prelude: Prelude, a: CExpr, index: int, op: Operation) -> CExpr:
         """Element `index` as a scalar."""
         ctype, template = register_type(self.element, op), self.lane_texts[index]
+        if template == "{}" and not self.word_texts:
+            return a
         if self.joins and template in self.word_texts:
             ctype = "unsigned int"  # the word's other elements stand above it
         text = template.format(a.wrapped(expr.POSTFIX))

@@ -60,6 +60,8 @@ def _broadcast(p: FunctionText, op: Operation) -> CExpr:
     if is_mask(op.vector):
         return p.use(op.source)  # masks are printed as the one condition of all lanes
     v = p.vector(op.vector.type, op)
+    if v.lane_texts == ("{}",):
+        return v.into(p.prelude, p.converted(op.source), op)
     return v.splat(p.prelude, v.into(p.prelude, p.converted(op.source), op))
 
 

@@ -1,11 +1,13 @@
 """The shape of an index: what it is equal to, in lowest terms."""
 
+from itertools import product
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from xdsl.ir.affine import AffineExpr
 
-from tilefuse.analysis.index import BoundedIndex, GeneralIndex, Index, classify
+from tilefuse.analysis.index import BoundedIndex, GeneralIndex, Index, classify, expr_span, without_differences
 
 X, Y = AffineExpr.dimension(0), AffineExpr.dimension(1)
 NUMBERS = st.integers(-9, 9)
@@ -36,3 +38,22 @@ def test_equals_the_expression(num, offset, den, more, again):
 )
 def test_in_lowest_terms(expr, index):
     assert classify(expr, [0, 1]) == index
+
+
+@pytest.mark.parametrize(
+    ("expr", "span", "index"),
+    [
+        (X - X // 4 * 4, (0, 3), BoundedIndex(0, 3)),
+        (X * 2 - X // 4 * 8 + 3, (3, 9), None),
+        ((X + Y * 2 + 5) // 3 * 3 - X - Y * 2, (3, 5), None),
+        (X + 1 - (X + 1) // 4 * 4 + Y, (0, 10), None),
+        (X - X // 4 * 3, (-84, 85), None),
+    ],
+)
+def test_what_grows_together_is_taken_together(expr, span, index):
+    """Of a difference of a coordinate and its quotient times the divisor the remainder is left."""
+    assert expr_span(expr, [(-48, 49), (0, 7)]) == span
+    assert index in (None, classify(expr, [0, 1]))
+    made = without_differences(expr)
+    for at in product(range(-9, 10), range(3)):
+        assert made.eval(at, []) == expr.eval(at, [])

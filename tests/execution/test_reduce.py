@@ -255,6 +255,41 @@ def test_the_first_or_last_best(compiled, bests, extent):
         check(program, funcs, photo, sizes=sizes)
 
 
+def joined_tuples():
+    """Products of complex numbers; of dual ones where a predicate holds, beside a sum; means and variances of parts."""
+    p = BYTES
+    product, dual, parts = hl.Func("product"), hl.Func("dual"), hl.Func("parts")
+    r, across, down = hl.RDom(p), hl.RDom([(0, p.width())]), hl.RDom([(0, p.height())])
+    re, im = hl.i32(p[r.x, r.y]) - 100, hl.i32(p[r.x, r.y]) * r.x + r.y
+    product[()] = hl.Tuple(hl.i32(3), hl.i32(-2))
+    a, b = product[()]
+    product[()] = hl.Tuple(a * re - b * im, a * im + b * re)
+    across.where(p[across.x, y] % 3 != 0)
+    dual[y] = hl.Tuple(hl.u8(1), hl.i32(0), hl.u8(0))
+    first, total, second = dual[y]
+    by, slope = p[across.x, y], hl.u8(across.x)
+    dual[y] = hl.Tuple(first * by, total + hl.i32(by), first * slope + second * by)
+    weight, value, spread = hl.f64(p[x, down.x]) + 1, hl.f64(down.x) / 7, hl.f64(x)
+    parts[x] = hl.Tuple(hl.f64(0), hl.f64(0), hl.f64(0))
+    count, mean, square = parts[x]
+    both, off = count + weight, value - mean
+    parts[x] = hl.Tuple(both, mean + off * weight / both, square + spread + off * off * count * weight / both)
+    return [product, dual, parts]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("extent", [(70, 9), (600, 40)])
+def test_tuples_that_a_rule_joins(compiled, extent):
+    """Whichever lanes, warps and blocks join them; of integers to the bit, also where there is no point at all."""
+    funcs = joined_tuples()
+    program = compiled(funcs, extent)
+    assert all("schedule.reduce" in s for s in schedules(program))
+    for shape in ((9, 70), (12, 130), (2, 1)):
+        photo = RNG.integers(0, 256, shape, dtype=np.uint8)
+        sizes = {f"{f}.{i}": (shape[f == "parts"],) for f in ("dual", "parts") for i in range(3)}
+        check(program, funcs, photo, sizes=sizes)
+
+
 def test_the_first_best_of_special_floats(compiled):
     """NaN is never better, nor beaten where it stands first; zeros of both signs are equal."""
     p = FLOATS

@@ -83,6 +83,32 @@ def boxes(count):
     return hl.Pipeline(current)
 
 
+def narrow_pixels():
+    """Sums of pixels in wider numbers, of all widths: what `widen-accesses` loads several of at a time."""
+    x, y, outputs = hl.Var("x"), hl.Var("y"), []
+    for pixel, wide in ((hl.UInt(8), hl.UInt(16)), (hl.Int(8), hl.Int(16)), (hl.UInt(8), hl.Float(32)),
+                        (hl.UInt(16), hl.UInt(32)), (hl.Int(16), hl.Int(32)), (hl.Int(8), hl.Int(32))):  # fmt: skip
+        image = hl.ImageParam(pixel, 2, f"{pixel}_{wide}")
+        a, b, c = (hl.cast(wide, hl.BoundaryConditions.mirror_image(image)[x + i, y + i // 2]) for i in range(-1, 2))
+        f = hl.Func(f"f_{pixel}_{wide}")
+        f[x, y] = hl.cast(pixel, hl.abs(a * 3 + b - c) / 5)
+        outputs.append(f)
+    return hl.Pipeline(outputs)
+
+
+@pytest.mark.slow
+def test_narrow_pixels():
+    program = narrow_pixels().compile("cpu", strict_float=True)
+    assert len(re.findall(r"= load_u\d+\(", program.source())) == 18
+    rng = np.random.default_rng(0)
+    kinds = ("uint8", "int8", "uint8", "uint16", "int16", "int8")
+    for shape in ((3, 71), (5, 2)):
+        pictures = [rng.integers(np.iinfo(k).min, np.iinfo(k).max + 1, shape).astype(k) for k in kinds]
+        wanted = narrow_pixels().compile("reference")(*pictures)
+        for found, right in zip(program(*pictures), wanted, strict=True):
+            np.testing.assert_array_equal(found, right)
+
+
 def facts_of(pipeline):
     model = extract(find_pipeline(pipeline.to_module()))
     ids = [n.id for n in model.stages]

@@ -297,7 +297,7 @@ def halves(p, r):
     ("made", "why"),
     [
         (reads_itself, "its points must come in order: they read what others wrote, or write over it"),
-        (halves, "elements of f16 cannot be joined in any order; integers of 32 and 64 bits can"),
+        (halves, "no atomic operation joins elements of f16, but integers of 32 and 64 bits"),
     ],
 )
 def test_updates_that_stay_in_order(made, why):

@@ -133,7 +133,10 @@ ARCH = (
     "[arch]\nsm_90 = { blocks = 32, warps = 64, shared_kib = 228, shared_optin_kib = 227, shared_reserved = 1024, "
     "shared_unit = 128, lanes = 128 }\n"
 )
-GPU = "[gpu]\nmine = { arch = 'sm_90', sms = 10, clock_ghz = 1.0, peak_dram_gbps = 100, l2_mib = 5, launch_us = 2 }\n"
+GPU = (
+    "[gpu]\nmine = { arch = 'sm_90', sms = 10, clock_ghz = 1.0, peak_dram_gbps = 100, l2_mib = 5, "
+    "memory_gb = 8, launch_us = 2 }\n"
+)
 
 
 def test_a_row_of_a_gpu():

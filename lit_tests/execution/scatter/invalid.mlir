@@ -4,7 +4,7 @@
 // RUN: not pipeline-opt %s -p 'validate-occupancy{target=t4}' 2>&1 | filecheck %s --check-prefix=SMALL
 // RUN: pipeline-opt %s -p 'validate-occupancy{target=h200 fix=true}' | filecheck %s --check-prefix=FIXED
 
-// CHECK: error: group 'pairs': 524288 bytes of shared memory, most of them for stage 'pairs', where a block has 232448 if its launch asks for it on h200. Use a smaller tile, or fix=true
+// CHECK: error: group 'pairs': 524288 bytes of shared memory, most of them for stage 'pairs', where a block has 232448 if its launch asks for it on h200. Use fewer copies, threads or blocks, or fix=true
 // SMALL: where a block has 65536 if its launch asks for it on t4
 // FIXED: schedule #schedule.scatter<threads = [256], copies = 1>
 // FIXED-SAME: 131072 shared bytes

@@ -1,0 +1,298 @@
+"""`widen-accesses`: a loop over narrow pixels that computes in wider numbers takes several of them as one number.
+
+    scf.for %x = %a to %b {                       scf.for %k = 0 to (%b - %a) / 2 {
+      %p = memref.load %in[%x] : i8                 %w = (vector.load %in[%a + 2 * %k] : vector<2xi8> as i16)
+      %v = arith.extui %p : i8 to i16       =>      %v = arith.andi %w, 255, of the next pixel arith.shrui %w, 8
+      ...                                           ...
+      memref.store %r, %out[%x] : i8                vector.store (%r | %r_1 << 8 as vector<2xi8>), %out[...]
+
+Compilers make vectors of such a loop by moving pixels between the halves of registers, on one port; taken as wider
+numbers they lie in their lanes from the start. All accesses must be of one width, all numbers of another, at most
+four times as wide. What is left at the end is a loop of its own. For CPUs, whose bytes are in little-endian order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import arith, math, memref, scf, vector
+from xdsl.dialects.builtin import (
+    Float32Type,
+    Float64Type,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    MemRefType,
+    ModuleOp,
+    NoneAttr,
+    VectorType,
+    i1,
+)
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.traits import is_side_effect_free
+
+from tilefuse.dialects.constants import integer_constant
+
+MOST_LANES = 4
+WIDEST = 32
+"""Bits of a number; most machines compute little in vectors of wider ones."""
+_EXTENSIONS = (arith.ExtUIOp, arith.ExtSIOp, arith.UIToFPOp, arith.SIToFPOp)
+
+
+@dataclass(frozen=True)
+class WidenAccesses(ModulePass):
+    """Load and store several narrow pixels as one number, where all of a loop computes in such numbers."""
+
+    name = "widen-accesses"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for loop in [o for o in op.walk() if isinstance(o, scf.ForOp) and "kernel.simd" in o.attributes]:
+            if (lanes := lanes_of(loop)) is not None:
+                _Widened(loop, *lanes).emit()
+
+
+def lanes_of(loop: scf.ForOp) -> tuple[int, IntegerType] | None:
+    """Find how many pixels one number takes, and the type of such numbers; None where the loop is to stay as it is."""
+    ops, x = list(loop.body.block.ops)[:-1], loop.body.block.args[0]
+    if loop.results or integer_constant(loop.step) != 1 or not _is_plain(ops):
+        return None
+    narrow = {_width(_pixel(op)) for op in ops if _pixel(op) is not None and _pixels(op, x)}
+    wide = {_width(value.type) for op in ops for value in op.results if _is_number(op, value.type, narrow)}
+    if len(narrow) != 1 or len(wide) != 1 or None in narrow | wide:
+        return None
+    [pixel], [number] = narrow, wide
+    assert pixel is not None
+    assert number is not None
+    if number > WIDEST or number % pixel or not 1 < number // pixel <= MOST_LANES:
+        return None
+    if not all(_is_widened(op, x) for op in ops) or _is_narrowed(ops, number // pixel):
+        return None
+    return number // pixel, IntegerType(number)
+
+
+_KEPT_WIDE = (arith.MaxSIOp, arith.MaxUIOp, arith.MinSIOp, arith.MinUIOp, math.AbsIOp)
+
+
+def _is_narrowed(ops: Sequence[Operation], lanes: int) -> bool:
+    """Whether compilers see where half the width would do, of bytes in numbers of 32 bits: GCC does in sums."""
+    floats = any(isinstance(v.type, Float32Type) for op in ops for v in op.results)
+    return lanes == MOST_LANES and not floats and not any(isinstance(op, _KEPT_WIDE) for op in ops)
+
+
+def _is_plain(ops: Sequence[Operation]) -> bool:
+    """Whether these load, compute, and then store."""
+    stores = [isinstance(op, memref.StoreOp) for op in ops]
+    first = stores.index(True) if True in stores else len(ops)
+    return (
+        any(stores)
+        and not any(isinstance(op, memref.LoadOp) for op in ops[first:])
+        and all(
+            s or (not op.regions and (isinstance(op, memref.LoadOp | arith.ExtSIOp) or is_side_effect_free(op)))
+            for op, s in zip(ops, stores, strict=True)
+        )
+    )
+
+
+def _pixel(op: Operation) -> Attribute | None:
+    """The type that an access loads or stores."""
+    if isinstance(op, memref.LoadOp | memref.StoreOp):
+        assert isinstance(op.memref.type, MemRefType)
+        found: Attribute = op.memref.type.element_type
+        return found
+    return None
+
+
+def _width(type: Attribute | None) -> int | None:
+    """Bits of a number; of what is none, None."""
+    if isinstance(type, IntegerType):
+        return int(type.width.data)
+    return 32 if isinstance(type, Float32Type) else 64 if isinstance(type, Float64Type) else None
+
+
+def _pixels(op: Operation, x: SSAValue) -> bool:
+    """Whether an access moves with `x`."""
+    assert isinstance(op, memref.LoadOp | memref.StoreOp)
+    return any(_step(index, x) != 0 for index in op.indices)
+
+
+def _is_number(op: Operation, type: Attribute, narrow: set[int | None]) -> bool:
+    """Whether a result is computed with, not a place, a truth, a pixel or a constant."""
+    return not isinstance(type, IndexType) and type != i1 and not (
+        isinstance(op, memref.LoadOp | arith.ConstantOp)
+        or (isinstance(op, arith.TruncIOp) and _width(type) in narrow and _is_stored(op))
+    )  # fmt: skip
+
+
+def _is_stored(op: Operation) -> bool:
+    return all(isinstance(use.operation, memref.StoreOp) and use.index == 0 for use in op.results[0].uses)
+
+
+def _is_widened(op: Operation, x: SSAValue) -> bool:
+    """Whether an operation has a form of several pixels."""
+    if isinstance(op, memref.LoadOp):
+        if not _pixels(op, x):
+            return True
+        return _is_side_by_side(op, x) and all(isinstance(u.operation, _EXTENSIONS) for u in op.res.uses)
+    if isinstance(op, memref.StoreOp):
+        return _is_side_by_side(op, x) and isinstance(op.value.owner, arith.TruncIOp)
+    if isinstance(op, arith.IndexCastOp):
+        return False  # a column as a number: lanes are numbered in its own width already
+    return True
+
+
+def _is_side_by_side(op: memref.LoadOp | memref.StoreOp, x: SSAValue) -> bool:
+    type, steps = op.memref.type, [_step(index, x) for index in op.indices]
+    assert isinstance(type, MemRefType)
+    strides = None if isinstance(type.layout, NoneAttr) else type.layout.get_strides()
+    return bool(steps) and steps[-1] == 1 and not any(steps[:-1]) and (strides is None or strides[-1] == 1)
+
+
+def _step(value: SSAValue, x: SSAValue) -> int | None:
+    """By how much an index grows with `x`; None if it is no sum."""
+    if value is x:
+        return 1
+    op = value.owner
+    if isinstance(op, Block) or op.parent is not x.owner:
+        return 0
+    steps = [_step(operand, x) for operand in op.operands]
+    if not isinstance(op, memref.LoadOp) and all(s == 0 for s in steps):
+        return 0
+    if isinstance(op, arith.AddiOp | arith.SubiOp) and None not in steps:
+        a, b = steps
+        assert a is not None
+        assert b is not None
+        return a + b if isinstance(op, arith.AddiOp) else a - b
+    return None
+
+
+class _Widened:
+    """Emits the loop of wider numbers in front of one of narrow pixels, which is left the rest."""
+
+    def __init__(self, loop: scf.ForOp, lanes: int, number: IntegerType):
+        self.loop, self.lanes, self.number = loop, lanes, number
+        self.bits = number.width.data // lanes
+        self.body = Block(arg_types=[IndexType()])
+        self.words: dict[Operation, SSAValue] = {}
+
+    def emit(self) -> None:
+        """Both loops."""
+        loop, outside = self.loop, self.loop.parent
+        assert outside is not None
+        zero, one, lanes = (arith.ConstantOp(IntegerAttr(n, IndexType())) for n in (0, 1, self.lanes))
+        span = arith.SubiOp(loop.ub, loop.lb)
+        some = arith.MaxSIOp(span, zero)
+        rounds = arith.DivUIOp(some, lanes)
+        # so that compilers see that it is short, and leave it alone
+        rest = arith.SubiOp(arith.AddiOp(loop.lb, some), arith.RemUIOp(some, lanes))
+        before = [zero, one, lanes, span, some, rounds, rest.lhs.owner, rest.rhs.owner, rest]
+        self._body(lanes.result)
+        wide = scf.ForOp(zero, rounds, one, [], self.body)
+        wide.attributes["kernel.simd"] = loop.attributes.pop("kernel.simd")
+        for op in (*before, wide):
+            assert isinstance(op, Operation)
+            op.location = loop.location
+            outside.insert_op_before(op, loop)
+        loop.operands[0] = rest.result
+
+    def _body(self, lanes: SSAValue) -> None:
+        k = self.body.args[0]
+        k.name_hint = "k"
+        first = self._add(arith.AddiOp(self.loop.lb, self._add(arith.MuliOp(k, lanes))))
+        first.name_hint = self.loop.body.block.args[0].name_hint
+        values: list[dict[SSAValue, SSAValue]] = []
+        for lane in range(self.lanes):
+            at = self._add(arith.AddiOp(first, self._index(lane))) if lane else first
+            values.append(self._lane(lane, at))
+        for op in self.loop.body.block.ops:
+            if isinstance(op, memref.StoreOp):
+                self._store(op, values)
+        self.body.add_op(scf.YieldOp())
+
+    def _add(self, op: Operation) -> SSAValue:
+        op.location = self.loop.location
+        self.body.add_op(op)
+        return op.results[0]
+
+    def _lane(self, lane: int, at: SSAValue) -> dict[SSAValue, SSAValue]:
+        """One pixel's operations but stores; what has become of each value."""
+        values: dict[SSAValue, SSAValue] = {(x := self.loop.body.block.args[0]): at}
+        for op in list(self.loop.body.block.ops)[:-1]:
+            if isinstance(op, memref.LoadOp) and _pixels(op, x):
+                if lane == 0:
+                    self.words[op] = self._word(op, [values.get(i, i) for i in op.indices])
+            elif isinstance(op, _EXTENSIONS) and (owner := op.operands[0].owner) in self.words:
+                assert isinstance(owner, memref.LoadOp)
+                values[op.results[0]] = self._pixel(op, self.words[owner], lane)
+            elif not isinstance(op, memref.StoreOp) and not (isinstance(op, arith.TruncIOp) and _is_stored(op)):
+                copy = op.clone(values)
+                self.body.add_op(copy)
+                copy.results[0].name_hint = op.results[0].name_hint
+                values[op.results[0]] = copy.results[0]
+        return values
+
+    def _index(self, number: int) -> SSAValue:
+        return self._add(arith.ConstantOp(IntegerAttr(number, IndexType())))
+
+    def _constant(self, number: int) -> SSAValue:
+        return self._add(arith.ConstantOp(IntegerAttr(number, self.number)))
+
+    def _word(self, op: memref.LoadOp, indices: Sequence[SSAValue]) -> SSAValue:
+        pixels = VectorType(IntegerType(self.bits), [self.lanes])
+        loaded = self._add(vector.LoadOp(op.memref, indices, pixels))
+        word = self._add(vector.BitcastOp(loaded, VectorType(self.number, [1])))
+        return self._add(vector.ExtractOp(word, [0], self.number))
+
+    def _pixel(self, extension: Operation, word: SSAValue, lane: int) -> SSAValue:
+        """One pixel of a word, as the operation makes a number of it."""
+        above = (self.lanes - 1 - lane) * self.bits
+        if isinstance(extension, arith.ExtSIOp | arith.SIToFPOp):
+            up = self._add(arith.ShLIOp(word, self._constant(above))) if above else word
+            found = self._add(arith.ShRSIOp(up, self._constant(above + lane * self.bits)))
+        else:
+            found = self._add(arith.ShRUIOp(word, self._constant(lane * self.bits))) if lane else word
+            found = self._add(arith.AndIOp(found, self._constant((1 << self.bits) - 1))) if above else found
+        type = extension.results[0].type
+        return self._add(arith.SIToFPOp(found, type)) if isinstance(type, Float32Type) else found
+
+    def _store(self, op: memref.StoreOp, values: Sequence[dict[SSAValue, SSAValue]]) -> None:
+        assert isinstance(op.value.owner, arith.TruncIOp)
+        number, most = op.value.owner.input, (1 << self.bits) - 1
+        joined: SSAValue | None = None
+        for lane, found in enumerate(values):
+            value = found.get(number, number)
+            if lane < self.lanes - 1 and _most(value, self.number) > most:
+                value = self._add(arith.AndIOp(value, self._constant(most)))
+            if lane:
+                value = self._add(arith.ShLIOp(value, self._constant(lane * self.bits)))
+            joined = value if joined is None else self._add(arith.OrIOp(joined, value))
+        assert joined is not None
+        word = self._add(vector.BroadcastOp(joined, VectorType(self.number, [1])))
+        pixels = self._add(vector.BitcastOp(word, VectorType(IntegerType(self.bits), [self.lanes])))
+        store = vector.StoreOp(pixels, op.memref, [values[0].get(i, i) for i in op.indices])
+        store.location = self.loop.location
+        self.body.add_op(store)
+
+
+def _most(value: SSAValue, type: IntegerType) -> int:
+    """The most that a number without a sign may be, as far as the operations say that make it."""
+    top, op = (1 << type.width.data) - 1, value.owner
+    if (number := integer_constant(value)) is not None:
+        return number & top
+    if isinstance(op, Block) or len(op.operands) != 2:
+        return top
+    a, b = op.operands
+    known = integer_constant(b)
+    if isinstance(op, arith.AndIOp | arith.MinUIOp):
+        return min(_most(a, type), _most(b, type))
+    if isinstance(op, arith.AddiOp | arith.MuliOp):
+        x, y = _most(a, type), _most(b, type)
+        found = x + y if isinstance(op, arith.AddiOp) else x * y
+        return found if found <= top else top
+    if isinstance(op, arith.ShRUIOp) and known is not None and 0 <= known < type.width.data:
+        return _most(a, type) >> known
+    if isinstance(op, arith.DivUIOp) and known is not None and known > 0:
+        return _most(a, type) // known
+    return top
