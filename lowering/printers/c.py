@@ -86,6 +86,9 @@ def _extrema() -> dict[str, Helper]:
             for zero, sign in (("", less), ("0", f"{less}=")):
                 known = f"{name}num_by{zero}_{short}"
                 found[known] = Helper(f"{t} {known}({t} a, {t} b) {{ return a {sign} b ? a : b; }}")
+                # NaN beats a number that is known
+                known = f"{name}imum_by{zero}_{short}"
+                found[known] = Helper(f"{t} {known}({t} a, {t} b) {{ return b {sign} a ? b : a; }}")
     return found
 
 

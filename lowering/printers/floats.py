@@ -133,7 +133,7 @@ def _library_float(kind: str) -> Row:
             for other, bound in (operands, operands[::-1]):
                 if isinstance(known := bound.const, float) and not math.isnan(known):
                     # -0 is the smaller of zeros
-                    yields = known == 0 and (math.copysign(1.0, known) > 0) == (kind == "minnum")
+                    yields = known == 0 and (math.copysign(1.0, known) > 0) == (kind in ("minnum", "maximum"))
                     return expr.call(p.library(f"{kind}_by{'0' * yields}_{suffix}"), (other, bound), ctype)
         return expr.call(p.library(f"{kind}_{suffix}"), operands, ctype)
 

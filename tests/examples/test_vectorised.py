@@ -28,6 +28,7 @@ REASONS = {
     r"(?s)\w+ == \d+ \? .* \w+ == \d+ \? ": "a choice by plane, alike for all columns, is no mask to GCC",
     r"unsigned (char|short) v_\w* = \w+\[[^;]*max_idx\(min_idx\([^;]*x_": "GCC gathers words and longer ones alone",
     r"(?s)(\w+\[[^=;]*\]).* \1 = ": "what is updated at places that data decide may be one place",
+    r" % | / \(\w+ \? 1 : ": "there is no division of vectors of integers",
     r"\(x_ >> 1\)": "every second column within a block tile: strips take such rows",
     r"\w+\[\w+\]\[\w+\] = -?0\.0f;": "a few vectors of zeros, which become no loop",
 }
