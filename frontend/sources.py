@@ -10,7 +10,7 @@ import numpy as np
 
 from tilefuse.dialects.diagnostics import SourcePosition, user_position
 from tilefuse.frontend.errors import KindError, fail, in_halide
-from tilefuse.frontend.expr import Expr, as_expr, node, type_name, whole_index
+from tilefuse.frontend.expr import Expr, as_expr, integer_index, node, type_name
 from tilefuse.frontend.implicit import expanded
 from tilefuse.frontend.types import Type
 from tilefuse.frontend.walk import describe
@@ -158,7 +158,7 @@ class Source:
                 f"{self._kind} '{self._name}': the index {describe(expr)} is of type {expr.type()}; an index "
                 f"is an integer, so cast it: i32(...){words}"
             )
-        return whole_index(expr, f"{self._kind} '{self._name}': the index")
+        return integer_index(expr, f"{self._kind} '{self._name}': the index")
 
     def __call__(self, *_: Any, **__: Any) -> NoReturn:
         fail(f"{self._kind} '{self._name}' is called with square brackets, as in {self._name}[x, y]")
@@ -167,7 +167,14 @@ class Source:
         # Without this Python would iterate by calling at 0, 1, 2, ... without end.
         raise TypeError(f"{self._kind} '{self._name}' is a function over the grid; it has no iterator")
 
-    def as_expr(self) -> Expr:
+    def _operand(self, *_: Any) -> NoReturn:
+        self.as_expr()
+
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _operand
+    __mod__ = __rmod__ = __and__ = __or__ = __xor__ = __lshift__ = __rshift__ = _operand
+    __lt__ = __le__ = __gt__ = __ge__ = __neg__ = __invert__ = _operand
+
+    def as_expr(self) -> NoReturn:
         """For messages: a function is no value."""
         fail(f"{self._kind} '{self._name}' is no value; call it at a point, as in {self._name}[x, y]")
 
