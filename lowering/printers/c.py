@@ -21,6 +21,7 @@ from tilefuse.lowering.printers.library import COMMON
 from tilefuse.lowering.printers.memrefs import bytes_of
 from tilefuse.lowering.printers.module_printer import ModulePrinter
 from tilefuse.lowering.printers.prelude import Prelude
+from tilefuse.lowering.printers.vector_functions import VECTOR_FUNCTIONS
 from tilefuse.lowering.printers.vector_types import Vector, wrapped
 
 
@@ -85,6 +86,9 @@ def _extrema() -> dict[str, Helper]:
             for zero, sign in (("", less), ("0", f"{less}=")):
                 known = f"{name}num_by{zero}_{short}"
                 found[known] = Helper(f"{t} {known}({t} a, {t} b) {{ return a {sign} b ? a : b; }}")
+                # NaN beats a number that is known
+                known = f"{name}imum_by{zero}_{short}"
+                found[known] = Helper(f"{t} {known}({t} a, {t} b) {{ return b {sign} a ? b : a; }}")
     return found
 
 
@@ -166,6 +170,7 @@ class C(Language):
         **_bits(),
         **_words(),
         **_HALF,
+        **VECTOR_FUNCTIONS,
         **c_copies(),
         **c_atomics(),
         "prefetch_l1": Helper("void prefetch_l1(const void* p) { __builtin_prefetch(p, 0, 3); }"),
