@@ -67,6 +67,13 @@ class GeneralIndex:
 
     expr: AffineExpr
     data_dependent: bool
+    known: Span | None = None
+    """The values that it has, wherever the tile is, if that was asked: of a byte, or a clamp, that data decide."""
+
+    def span(self, of: Sequence[Span]) -> Span:
+        """The coordinates read."""
+        assert self.known is not None
+        return self.known
 
 
 AnyIndex = Index | BoundedIndex | GeneralIndex

@@ -6,42 +6,21 @@ from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Operation
 
-from tilefuse.dialects.img.float_functions import FLOAT_FUNCTIONS
-from tilefuse.dialects.img.ops import DivOp, ModOp, PrintOp
+from tilefuse.dialects.img.float_operations import FLOAT_OPERATIONS
+from tilefuse.dialects.img.integer_operations import INTEGER_OPERATIONS
+from tilefuse.dialects.img.ops import PrintOp
 
 # Instructions that one op costs a thread, about, on an NVIDIA SM. Sources: the throughput table of the CUDA
 # C++ programming guide (results per clock per SM against 128 for FADD) and the SASS of sample kernels.
 _OP_COST: dict[type[Operation], float] = {
-    **{row.op: row.instructions for row in FLOAT_FUNCTIONS},
+    **{row.op: row.instructions for row in FLOAT_OPERATIONS},
+    **{row.op: row.instructions for row in INTEGER_OPERATIONS if row.instructions is not None},
     arith.ConstantOp: 0,
-    arith.IndexCastOp: 0,
-    arith.DivfOp: 9,
-    arith.DivSIOp: 20,
-    arith.DivUIOp: 6,
-    arith.FloorDivSIOp: 8,
-    arith.RemSIOp: 20,
-    arith.RemUIOp: 8,
-    DivOp: 22,
-    ModOp: 22,
-    arith.ExtUIOp: 0.5,
-    arith.ExtSIOp: 0.5,
-    arith.TruncIOp: 0.5,
-    arith.SIToFPOp: 2,
-    arith.UIToFPOp: 2,
-    arith.FPToSIOp: 2,
-    arith.FPToUIOp: 2,
-    PrintOp: 100,
     math.FmaOp: 1,
-    math.AbsIOp: 1,
-    math.CtPopOp: 4,
-    math.CountLeadingZerosOp: 4,
-    math.CountTrailingZerosOp: 5,
+    PrintOp: 100,
 }
 
-_BY_CONSTANT: dict[type[Operation], float] = {
-    arith.DivUIOp: 2, arith.FloorDivSIOp: 3, arith.DivSIOp: 3, DivOp: 3,
-    arith.RemUIOp: 3, arith.RemSIOp: 4, ModOp: 4,
-}  # fmt: skip
+_BY_CONSTANT = {row.op: row.by_constant for row in INTEGER_OPERATIONS if row.by_constant is not None}
 """Divisions by a constant are a multiplication and a shift."""
 _PRODUCTS = (arith.MulfOp, arith.MuliOp)
 _SUMS = (arith.AddfOp, arith.SubfOp, arith.AddiOp, arith.SubiOp)

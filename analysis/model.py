@@ -16,6 +16,7 @@ from tilefuse.analysis.access import coordinates, indices_of, reads
 from tilefuse.analysis.bounds import flat_ops
 from tilefuse.analysis.dependence import depending
 from tilefuse.analysis.index import AnyIndex, GeneralIndex, Index, Span
+from tilefuse.analysis.index_values import with_values
 from tilefuse.analysis.instructions import instruction_cost
 from tilefuse.analysis.points import Extents, needed_extents
 from tilefuse.analysis.strides import rows_are_contiguous
@@ -50,7 +51,12 @@ class Access:
     def jumps(self) -> bool:
         """Whether it may land anywhere: a data-dependent index, or a boundary that moves the coordinate."""
         moved = self.boundary not in (None, BoundaryKind.ConstantExterior)
-        return moved or any(isinstance(i, GeneralIndex) for i in self.indices)
+        return moved or any(isinstance(i, GeneralIndex) and i.known is None for i in self.indices)
+
+    @property
+    def looks_up(self) -> bool:
+        """Whether data decide where it lands, within limits that are known."""
+        return not self.jumps and any(isinstance(i, GeneralIndex) for i in self.indices)
 
 
 @dataclass(slots=True)
@@ -271,7 +277,10 @@ def _read_body(op: StageOp, node: Node, model: PipelineModel, boundary: dict[SSA
         if kind is ReadOp:
             assert isinstance(inner, ReadOp)
             source = inner.source
-            access = Access(model.node_of[source], indices_of(inner, of), source, boundary.get(source))
+            producer, indices = model.node_of[source], indices_of(inner, of)
+            if not model.nodes[producer].is_input and any(type(i) is GeneralIndex for i in indices):
+                indices = tuple(with_values(inner, d, i) for d, i in enumerate(indices))
+            access = Access(producer, indices, source, boundary.get(source))
             if access not in seen:
                 seen.add(access)
                 node.accesses.append(access)

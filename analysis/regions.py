@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from tilefuse.analysis.index import AnyIndex, GeneralIndex, Index, Span
+from tilefuse.analysis.index import AnyIndex, Index, Span
 from tilefuse.analysis.model import PipelineModel
 
 
@@ -210,7 +210,6 @@ def regions(
                 continue
             theirs = []
             for index in access.indices:
-                assert not isinstance(index, GeneralIndex)
                 theirs.append(index.span(mine))
             old = spans.get(p)
             spans[p] = (

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import rivals
 from cases import CASES, SIZES, Case
 
 LARGE = SIZES["large"]
@@ -83,10 +84,10 @@ ONCE = {"small": SMALL}
 
 APPS = (
     # Of integers cut from floats, some are others where a product and its sum are rounded once.
-    App("hist", "hist", None, dtype="uint8", differing=0.02),
+    App("hist", "hist", rivals.hist, dtype="uint8", differing=0.02),
     App("bilateral_grid", "bilateral_grid", None),
     App("iir_blur", "iir_blur", None),
-    App("max_filter", "max_filter", None),
+    App("max_filter", "max_filter", rivals.max_filter(26)),
     App("local_laplacian", "local_laplacian", None, dtype="uint16", differing=0.05),
     App("interpolate", "interpolate", None),
     App(
@@ -106,17 +107,17 @@ APPS = (
     App(
         "depthwise_separable_conv",
         "depthwise_separable_conv",
-        None,
+        rivals.depthwise_separable_conv,
         pictures=dict.fromkeys(BATCHES, (512, 512)),
         extents={size: (16, 112, 112, n) for size, n in BATCHES.items()},
         given=_layer,
         narrower=False,
     ),
-    App("conv_layer", "conv_layer", None, pictures={"small": (512, 512)}, narrower=False),
+    App("conv_layer", "conv_layer", rivals.conv_layer, pictures={"small": (512, 512)}, narrower=False),
     App(
         "mat_mul",
         "mat_mul",
-        None,
+        rivals.mat_mul,
         pictures=dict.fromkeys(MATRICES, (512, 512)),
         at={size: {"size": n} for size, n in MATRICES.items()},
         given=_matrices,

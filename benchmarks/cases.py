@@ -25,8 +25,8 @@ class Case:
     name: str
     example: str
     """The file in examples/ whose `pipeline(**arguments)` gives the Pipeline."""
-    rival: Callable[[Any, Any], Any] | None
-    """The same function of an array, see rivals.py; None: rivals have not got it."""
+    rival: Callable[..., Any] | None
+    """The same function of arrays, see rivals.py; None: rivals have not got it."""
     arguments: Mapping[str, Any] = field(default_factory=dict)
     pixel: tuple[str, int] | None = None
     """The argument `pixel`: the name of a type in tilefuse, and its bits."""

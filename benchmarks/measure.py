@@ -14,7 +14,7 @@ from typing import Any
 
 import device
 import numpy as np
-import rivals
+from array_rivals import NAMES, ArrayRival
 from cases import Case, disagreement
 
 _LEAST_CALLS = 96
@@ -121,18 +121,18 @@ def _measure_size(
     if options.no_rivals:
         return
     figures["rivals"] = {}
-    # Rivals are checked, with room for their own rounding, so that no one is compared with something else.
-    for name, run in _rivals(case, inputs, rounds, options.repeat):
+    if case.rival is None:
+        return
+    for name in NAMES:
         _free_memory()
+        rival = ArrayRival(name, case.rival)
         try:
             with device.at_most(options.rival_limit, name):
-                found = run()
-            got = found.pop("result")
-            found["wrong"] = disagreement(got, expected[0], case, rtol=1e-3)
+                found = _measure_rival(rival, case, inputs, expected[0], rounds, options.repeat)
         except Exception as error:  # a rival that is missing or fails is reported
             found = {"error": _reason(error)}
         figures["rivals"][name] = found
-        gc.collect()
+        rival.end()
 
 
 def _measure_fast(
@@ -222,54 +222,18 @@ def _moved(array: np.ndarray, narrower: int, later: int) -> Any:
     return moved
 
 
-def _rivals(case: Case, given: list[Any], rounds: int, repeat: int) -> list[tuple[str, Callable[[], dict[str, Any]]]]:
-    rival, inputs = case.rival, [arrays[0] for arrays in given]
-    if rival is None:
-        return []
-
-    def with_torch(compiled: bool) -> dict[str, Any]:
-        import torch
-
-        B = rivals.TorchNamespace()
-
-        def plain(x: Any) -> Any:
-            return rival(B, x)
-
-        start = time.perf_counter()
-        run = torch.compile(plain, dynamic=False) if compiled else plain
-        signed = [x.view("int16") if x.dtype == "uint16" else x for x in inputs]
-        tensors = [torch.from_dlpack(x) for x in signed]
-        result = run(tensors[0])
-        torch.cuda.synchronize()
-        found: dict[str, Any] = {"first_call_seconds": time.perf_counter() - start}
-        found["result"] = result.cpu().numpy()
-        del result
-        # without a compiler a call is so many kernels that the ends of a graph do not count
-        found["us"] = torch_us = device.torch_graph_us(run, tensors * (rounds if compiled else 1), repeat)
-        found["call_us"] = device.call_us(lambda: run(tensors[0]), torch.cuda.synchronize)
-        if compiled:
-            torch.compiler.reset()
-        assert torch_us > 0
-        return found
-
-    def with_cupy() -> dict[str, Any]:
-        import cupy
-
-        B = rivals.ArrayNamespace(cupy)
-        start = time.perf_counter()
-        result = rival(B, inputs[0])
-        cupy.cuda.Device().synchronize()
-        found: dict[str, Any] = {"first_call_seconds": time.perf_counter() - start, "result": result.get()}
-        del result
-        found["us"] = device.cupy_graph_us([lambda x=x: rival(B, x) for x in inputs], repeat)
-        found["call_us"] = device.call_us(lambda: rival(B, inputs[0]), cupy.cuda.Device().synchronize)
-        return found
-
-    return [
-        ("torch", lambda: with_torch(False)),
-        ("torch.compile", lambda: with_torch(True)),
-        ("cupy", with_cupy),
-    ]
+def _measure_rival(
+    rival: ArrayRival, case: Case, inputs: list[Any], expected: np.ndarray, rounds: int, repeat: int
+) -> dict[str, Any]:
+    """Time a rival, and compare, with room for its own rounding, so that no one is compared with something else."""
+    result, seconds = rival.first(inputs[0])
+    found: dict[str, Any] = {"first_call_seconds": seconds}
+    got = result.get()
+    del result
+    found["us"] = rival.us(inputs, rounds, repeat)
+    found["call_us"] = rival.call_us(inputs[0])
+    found["wrong"] = disagreement(got, expected, case, rtol=1e-3)
+    return found
 
 
 def _free_memory() -> None:

@@ -97,6 +97,71 @@ def table(results: dict[str, Any]) -> str:
     return "\n".join([*text, "! wrong result   ? the rival's result differs from ours"])
 
 
+def best_rival(figures: dict[str, Any]) -> tuple[str, float] | None:
+    """The fastest of those whose result is ours, and its time."""
+    right = {name: found["us"] for name, found in figures["rivals"].items() if "us" in found and not found.get("wrong")}
+    return min(right.items(), key=lambda item: item[1], default=None)
+
+
+def against_rivals(results: dict[str, Any]) -> str:
+    """One row per case and size: ours, the best rival, and the time of each rival in microseconds."""
+    sizes = [(n, s, e[s]) for s in SIZES for n, e in results["cases"].items() if s in e]
+    names = list(dict.fromkeys(r for *_, figures in sizes for r in figures["rivals"]))
+    lines = [
+        f"{'pipeline':26}{'size':7}{'us':>9}{'% floor':>9}{'ours/best':>11}  {'best':15}"
+        + "".join(f"{n:>15}" for n in names)
+    ]
+    for name, size, figures in sizes:
+        best, us = best_rival(figures), figures.get("us")
+        row = f"{name:26}{size:7}"
+        row += f"{us:9.1f}{100 * figures['floor_us'] / us:9.0f}" if us is not None else f"{'failed':>9}{'-':>9}"
+        row += f"{us / best[1]:11.2f}  {best[0]:15}" if us is not None and best is not None else f"{'-':>11}  {'-':15}"
+        for rival in names:
+            found = figures["rivals"].get(rival, {})
+            mark = "?" if found.get("wrong") else ""
+            row += f"{found['us']:.1f}{mark}".rjust(15) if "us" in found else f"{'failed' if found else '-':>15}"
+        lines.append(row + ("  WRONG" if figures.get("wrong") else ""))
+    return "\n".join([*lines, "? the rival's result differs from ours; it is not the best"])
+
+
+def plot_against_rivals(results: dict[str, Any], path: Path) -> None:
+    """Bars of our time over that of the best rival, at all sizes, logarithmic: below 1 is faster."""
+    try:
+        import matplotlib
+
+        matplotlib.use("Agg")
+        from matplotlib import pyplot
+    except ImportError as error:
+        print(f"--plot needs matplotlib: {error}")
+        return
+    figure, panel = pyplot.subplots(figsize=(13, 5.5))
+    names = list(results["cases"])
+    for i, size in enumerate(SIZES):
+        places, ratios = [], []
+        for x, entry in enumerate(results["cases"].values()):
+            best = best_rival(entry[size]) if "us" in entry.get(size, {}) else None
+            if best is not None:
+                places.append(x + 0.4 * i - 0.2)
+                ratios.append(entry[size]["us"] / best[1])
+                above = {"va": "bottom", "xytext": (0, 3)} if ratios[-1] > 1 else {"va": "top", "xytext": (0, -3)}
+                panel.annotate(
+                    best[0], (places[-1], ratios[-1]), rotation=90, fontsize=7, ha="center",
+                    textcoords="offset points", **above,
+                )  # fmt: skip
+        panel.bar(places, [ratio - 1 for ratio in ratios], 0.4, bottom=1, label=size)
+    panel.set_yscale("log", base=2)
+    panel.yaxis.set_major_formatter("{x:g}")
+    panel.margins(x=0.01, y=0.25)
+    panel.axhline(1, color="black", linewidth=1)
+    panel.grid(axis="y", alpha=0.4)
+    panel.set_xticks(range(len(names)), names, rotation=40, ha="right")
+    panel.set_ylabel("our time / the best rival's")
+    panel.set_title(f"{results['environment']['gpu']}, {results['environment']['date'][:10]}: below 1 is faster")
+    panel.legend()
+    figure.tight_layout()
+    figure.savefig(path, dpi=150)
+
+
 def plot(results: dict[str, Any], path: Path) -> None:
     """Bars of the fraction of the floor, ours and the rivals', one panel per size."""
     try:

@@ -1,6 +1,7 @@
 """The same pipelines as a user of an array library writes them: slices of whole pictures.
 
-Each function takes a namespace `B` (NumPy or CuPy, or torch) and one planar picture, `[H, W]` or `[C, H, W]`.
+Each function takes a namespace `B` (NumPy or CuPy, or torch) and the arrays that the pipeline takes: most one planar
+picture, `[H, W]` or `[C, H, W]`. Layers of networks are `[batch, y, x, channel]`.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ class ArrayNamespace:
     def __init__(self, module: Any):
         self.module = module
         self.sqrt, self.abs, self.where = module.sqrt, module.abs, module.where
+        self.maximum, self.stack = module.maximum, module.stack
 
     def pad_edge(self, x: Array, n: int) -> Array:
         """The last two axes grown by `n` on all sides, with the nearest pixel."""
@@ -38,6 +40,36 @@ class ArrayNamespace:
         """Pixels of another type."""
         return x.astype(dtype)
 
+    def clip(self, x: Array, low: float, high: float) -> Array:
+        """Each number, or the bound that it is beyond."""
+        return x.clip(low, high)
+
+    def histogram(self, levels: Array) -> Array:
+        """How often each of the 256 levels is there."""
+        counts = self.module.zeros(256, "int32")
+        self.module.add.at(counts, levels.ravel(), 1)
+        return counts
+
+    def running_sum(self, x: Array) -> Array:
+        """Of a line."""
+        return x.cumsum()
+
+    def convolve(self, image: Array, filters: Array) -> Array:
+        """The interior of all channels, by `filters` [input, y, x, output]."""
+        height, width = image.shape[1] - filters.shape[1] + 1, image.shape[2] - filters.shape[2] + 1
+        return sum(
+            image[:, j : j + height, i : i + width] @ filters[:, j, i]
+            for j in range(filters.shape[1])
+            for i in range(filters.shape[2])
+        )
+
+    def convolve_each(self, image: Array, filters: Array) -> Array:
+        """Each channel by its own one of `filters` [y, x, channel], as large as the image: zeros outside."""
+        size, (height, width) = filters.shape[0], image.shape[1:3]
+        margin = [(0, 0), (size // 2,) * 2, (size // 2,) * 2, (0, 0)]
+        padded = self.module.pad(image, margin)
+        return sum(padded[:, j : j + height, i : i + width] * filters[j, i] for j in range(size) for i in range(size))
+
 
 class TorchNamespace:
     """torch. It has no arithmetic on uint16 on a GPU: such pictures come, and go, as int16."""
@@ -47,6 +79,7 @@ class TorchNamespace:
 
         self.torch = torch
         self.sqrt, self.abs, self.where = torch.sqrt, torch.abs, torch.where
+        self.maximum, self.stack = torch.maximum, torch.stack
 
     def pad_edge(self, x: Array, n: int) -> Array:
         """As above; by an index where torch has no padding for the type."""
@@ -67,6 +100,31 @@ class TorchNamespace:
     def cast(self, x: Array, dtype: str) -> Array:
         """Pixels of another type."""
         return x.to(getattr(self.torch, dtype))
+
+    def clip(self, x: Array, low: float, high: float) -> Array:
+        """As above."""
+        return x.clamp(low, high)
+
+    def histogram(self, levels: Array) -> Array:
+        """As above; what needs no answer from the GPU in between."""
+        return self.torch.histc(levels.to(self.torch.float32), 256, 0, 256).to(self.torch.int32)
+
+    def running_sum(self, x: Array) -> Array:
+        """As above."""
+        return x.cumsum(0)
+
+    def convolve(self, image: Array, filters: Array) -> Array:
+        """As above, by the vendor's library."""
+        weights = filters.permute(3, 0, 1, 2)
+        return self.torch.nn.functional.conv2d(image.permute(0, 3, 1, 2), weights).permute(0, 2, 3, 1)
+
+    def convolve_each(self, image: Array, filters: Array) -> Array:
+        """As above, by the vendor's library."""
+        weights, channels = filters.permute(2, 0, 1)[:, None], image.shape[3]
+        convolved = self.torch.nn.functional.conv2d(
+            image.permute(0, 3, 1, 2), weights, padding=filters.shape[0] // 2, groups=channels
+        )
+        return convolved.permute(0, 2, 3, 1)
 
 
 def _sum3(x: Array) -> Array:
@@ -202,3 +260,55 @@ def stencil_chain(stages: int) -> Any:
         return x
 
     return run
+
+
+def hist(B: Any, x: Array) -> Array:
+    """Histogram equalisation by luminance."""
+    red, green, blue = (B.cast(x[i], "float32") for i in range(3))
+    luminance = GRAY[0] * red + GRAY[1] * green + GRAY[2] * blue
+    cr, cb = (red - luminance) * 0.713, (blue - luminance) * 0.564
+    levels = B.cast(B.clip(luminance, 0, 255), "int32")
+    share = 255 / (x.shape[1] * x.shape[2])
+    table = B.clip(B.cast(B.running_sum(B.histogram(levels)), "float32") * share, 0, 255)
+    even = table[levels]
+    colours = (even + cr * 1.4, even - 0.343 * cb - 0.711 * cr, even + 1.765 * cb)
+    return B.stack([B.cast(B.clip(colour, 0, 255), "uint8") for colour in colours])
+
+
+def max_filter(radius: int) -> Any:
+    """The greatest in a disk: columns of 2^t rows by doubling, two of them for each height."""
+
+    def run(B: Any, x: Array) -> Array:
+        height, width = x.shape[1:]
+        columns = [B.pad_edge(x, radius + 1)]
+        for t in range(math.ceil(math.log2(radius))):
+            before, step = columns[-1], 1 << t
+            columns.append(B.maximum(before[:, :-step], before[:, step:]))
+        found, covered = None, {}
+        for dx in range(radius + 1):
+            half = sum(1 for dy in range(radius + 1) if dx * dx + dy * dy < (radius + 0.25) ** 2)
+            if half not in covered:
+                t = int(math.log2(2 * half + 1))
+                first, last = radius + 1 - half, radius + 2 + half - (1 << t)
+                covered[half] = B.maximum(columns[t][:, first : first + height], columns[t][:, last : last + height])
+            for i in {-dx, dx}:
+                moved = covered[half][:, :, radius + 1 + i : radius + 1 + i + width]
+                found = moved if found is None else B.maximum(found, moved)
+        return found
+
+    return run
+
+
+def mat_mul(B: Any, a: Array, b: Array) -> Array:
+    """The product of two matrices."""
+    return b @ a
+
+
+def conv_layer(B: Any, image: Array, filters: Array, bias: Array) -> Array:
+    """3x3 points, all channels to all, ReLU."""
+    return B.clip(B.convolve(image, filters) + bias, 0, math.inf)
+
+
+def depthwise_separable_conv(B: Any, image: Array, depthwise: Array, pointwise: Array, bias: Array) -> Array:
+    """Each channel by itself, then all to all, ReLU."""
+    return B.clip(B.convolve_each(image, depthwise[..., 0]) @ pointwise + bias, 0, math.inf)

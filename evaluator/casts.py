@@ -1,5 +1,4 @@
-"""Rules of constants, conversions and select. Most only say how an integer is read: the rounding to the
-result's type, and the wrap, are the same for all ops."""
+"""Rules of constants, select, bitcasts, and conversions between floats."""
 
 from __future__ import annotations
 
@@ -11,7 +10,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr, IntegerType
 from xdsl.ir import Operation
 
-from tilefuse.evaluator.carriers import CARRIERS, signed, unsigned, width_of
+from tilefuse.evaluator.carriers import CARRIERS, width_of
 from tilefuse.evaluator.errors import EvaluationError
 from tilefuse.evaluator.narrow_floats import NARROW_FLOATS
 
@@ -32,24 +31,6 @@ def _constant(op: arith.ConstantOp) -> Array:
     raise EvaluationError(f"a constant of type {type} is no scalar; stages compute on scalars", op)
 
 
-def _saturating(op: Operation, a: Array, low: int, high: int, dtype: type[np.integer[Any]]) -> Array:
-    """Towards zero, held in [low, high]; NaN gives 0."""
-    whole = np.trunc(a.astype(np.float64))
-    # high + 1 is a power of two, so it is exact; high may not be.
-    above, below = whole >= float(high + 1), whole <= float(low)
-    inside = np.where(above | below | np.isnan(whole), 0.0, whole).astype(dtype)
-    return np.where(above, dtype(high), np.where(below, dtype(low), inside))
-
-
-def _to_signed(op: Operation, a: Array) -> Array:
-    half = 2 ** (width_of(op.results[0].type) - 1)
-    return _saturating(op, a, -half, half - 1, np.int64)
-
-
-def _to_unsigned(op: Operation, a: Array) -> Array:
-    return _saturating(op, a, 0, 2 ** width_of(op.results[0].type) - 1, np.uint64)
-
-
 def _bitcast(op: arith.BitcastOp, a: Array) -> Array:
     source, result = op.operands[0].type, op.results[0].type
     if source == result:
@@ -66,12 +47,4 @@ CAST_RULES: dict[type[Operation], Rule] = {
     arith.BitcastOp: _bitcast,
     arith.ExtFOp: lambda op, a: a,
     arith.TruncFOp: lambda op, a: a,
-    arith.ExtSIOp: lambda op, a: signed(a),
-    arith.ExtUIOp: lambda op, a: unsigned(a),
-    arith.TruncIOp: lambda op, a: unsigned(a),
-    arith.IndexCastOp: lambda op, a: signed(a),
-    arith.SIToFPOp: lambda op, a: signed(a),
-    arith.UIToFPOp: lambda op, a: unsigned(a),
-    arith.FPToSIOp: _to_signed,
-    arith.FPToUIOp: _to_unsigned,
 }

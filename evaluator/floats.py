@@ -15,7 +15,8 @@ import numpy as np
 from xdsl.dialects import arith, math
 from xdsl.ir import Operation
 
-from tilefuse.dialects.img.float_functions import FLOAT_FUNCTIONS
+from tilefuse.dialects.img.comparisons import OF_FLOATS
+from tilefuse.dialects.img.float_operations import FLOAT_OPERATIONS
 from tilefuse.evaluator.carriers import odd_rounded_sum, signed
 
 Array = np.ndarray
@@ -30,11 +31,6 @@ def _own(function: Callable[..., Array]) -> Rule:
 def _wide(function: Callable[..., Array]) -> Rule:
     """Computed in float64."""
     return lambda op, *operands: function(*(a.astype(np.float64) for a in operands))
-
-
-def _number_or(function: Callable[..., Array]) -> Callable[..., Array]:
-    """The number if one of two is NaN; of a signalling one NumPy's own fmin and fmax make a NaN."""
-    return lambda a, b: np.where(np.isnan(a), b, np.where(np.isnan(b), a, function(a, b)))
 
 
 def _exact_fma(a: float, b: float, c: float) -> float:
@@ -62,47 +58,13 @@ def _fma(op: Operation, a: Array, b: Array, c: Array) -> Array:
     return odd_rounded_sum(np.asarray(a * b), c)
 
 
-def _unordered(a: Array, b: Array) -> Array:
-    return np.asarray(np.isnan(a) | np.isnan(b))
-
-
-_PREDICATES: tuple[Callable[[Array, Array], Array], ...] = (
-    lambda a, b: np.zeros(np.broadcast_shapes(a.shape, b.shape), np.bool_),
-    np.equal,
-    np.greater,
-    np.greater_equal,
-    np.less,
-    np.less_equal,
-    lambda a, b: (a < b) | (a > b),
-    lambda a, b: ~_unordered(a, b),
-    lambda a, b: (a == b) | _unordered(a, b),
-    lambda a, b: ~(a <= b),
-    lambda a, b: ~(a < b),
-    lambda a, b: ~(a >= b),
-    lambda a, b: ~(a > b),
-    np.not_equal,
-    _unordered,
-    lambda a, b: np.ones(np.broadcast_shapes(a.shape, b.shape), np.bool_),
-)
-"""false oeq ogt oge olt ole one ord ueq ugt uge ult ule une uno true: arith's predicate numbers."""
-
-
 def _compare(op: arith.CmpfOp, a: Array, b: Array) -> Array:
-    return _PREDICATES[op.predicate.value.data](np.asarray(a), np.asarray(b))
+    return OF_FLOATS[op.predicate.value.data].meaning(np.asarray(a), np.asarray(b))
 
 
 FLOAT_RULES: dict[type[Operation], Rule] = {
-    arith.AddfOp: _own(np.add),
-    arith.SubfOp: _own(np.subtract),
-    arith.MulfOp: _own(np.multiply),
-    arith.DivfOp: _own(np.divide),
-    arith.NegfOp: _own(np.negative),
-    arith.MinnumfOp: _own(_number_or(np.minimum)),
-    arith.MaxnumfOp: _own(_number_or(np.maximum)),
-    arith.MinimumfOp: _own(np.minimum),
-    arith.MaximumfOp: _own(np.maximum),
     arith.CmpfOp: _compare,
-    **{row.op: (_own if row.exact else _wide)(row.meaning) for row in FLOAT_FUNCTIONS},
+    **{row.op: (_own if row.exact else _wide)(row.meaning) for row in FLOAT_OPERATIONS},
     math.FmaOp: _fma,
     math.FPowIOp: lambda op, a, n: np.power(a.astype(np.float64), signed(n).astype(np.float64)),
 }

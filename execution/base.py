@@ -98,6 +98,8 @@ class ExecutionModel(ABC):
     """Whether a kernel may store several stages of its group (`KernelPlan.stored`); else only the anchor."""
     computes_beside: ClassVar[bool] = False
     """Whether its kernel may compute the stages beside an update: its initial values, and what alone reads it."""
+    holds_tables: ClassVar[bool] = False
+    """Whether stages may read others of their group where data say (`analysis/tables.py`)."""
     smaller_is: ClassVar[str] = "a smaller tile"
     """A schedule that takes less memory, in words for people who write one."""
     learns_registers: ClassVar[bool] = False
@@ -113,7 +115,20 @@ class ExecutionModel(ABC):
         return (
             self.stores_too_little([facts.model.nodes[id].name for id in facts.stored])
             or self.computes_too_little(beside)
+            or (self._why_no_tables(facts.model, facts.members) if self.runs is StageOp else None)
             or self.legal(facts)
+        )
+
+    def _why_no_tables(self, model: PipelineModel, members: Sequence[int]) -> str | None:
+        """Why a group whose stages read others where data say cannot run so; None if it can, or if none does."""
+        from tilefuse.analysis.tables import looked_up
+
+        if self.holds_tables or not (tables := looked_up(model, members)):
+            return None
+        (table, reader), *_ = tables.items()
+        return (
+            f"'{model.nodes[reader].name}' reads '{model.nodes[table].name}' where data say, and {self.name} has no "
+            "tables; choose a model that has, or cut the group"
         )
 
     def computes_too_little(self, beside: Sequence[str]) -> str | None:
@@ -173,6 +188,9 @@ class ExecutionModel(ABC):
     def check(self, group: GroupOp, model: PipelineModel) -> None:
         """Raise PipelineError, or NotFusable, for a schedule that cannot be lowered."""
         self.check_places(group, model)
+        if not self.holds_tables and issubclass(self.runs, StageOp):
+            if (reason := self._why_no_tables(model, [model.node_of[s.funcs[0]] for s in group.stages])) is not None:
+                raise group_error(group, reason)
 
     def shared_memory(self, group: GroupOp, model: PipelineModel) -> Needs:
         """Of a block on a GPU."""

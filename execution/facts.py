@@ -13,6 +13,7 @@ from tilefuse.analysis.machine import Machine
 from tilefuse.analysis.model import PipelineModel
 from tilefuse.analysis.points import nominal_domain, nominal_extents
 from tilefuse.analysis.regions import Follow, follow_chain
+from tilefuse.analysis.tables import looked_up
 from tilefuse.analysis.updates import UpdateFacts
 from tilefuse.dialects.img.ops import Definition, GroupOp, UpdateOp
 
@@ -91,6 +92,11 @@ class GroupFacts:
     def stored(self) -> list[int]:
         """The members that the kernel stores; the last one is the anchor."""
         return self.model.stored(self.members)
+
+    @cached_property
+    def tables(self) -> Mapping[int, int]:
+        """The members that others read where data say, each with one of these."""
+        return looked_up(self.model, self.members)
 
     @property
     def definition(self) -> Definition:

@@ -9,13 +9,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from functools import partial, reduce
+from functools import partial
 
 from xdsl.dialects import arith, func
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, StringAttr, SymbolRefAttr, UnitAttr, i1, i64
 from xdsl.ir import Attribute, Block, Region, SSAValue
 
-from tilefuse.analysis.access import defining_op
 from tilefuse.dialects.img.axes import letter
 from tilefuse.dialects.img.ops import GroupOp
 from tilefuse.dialects.img.types import FuncType
@@ -23,16 +22,16 @@ from tilefuse.execution.cover import end_covered, first_covered
 from tilefuse.execution.facts import GroupFacts
 from tilefuse.execution.few_tiles import shared_from
 from tilefuse.execution.interior import is_interior
-from tilefuse.execution.plan import KernelPlan
+from tilefuse.execution.plan import KernelPlan, argument_hint
 from tilefuse.execution.stream import emit_stream
+from tilefuse.execution.versions import Versions
 from tilefuse.lowering.abi import function_of, kernel_name, memref_type, threads
 from tilefuse.lowering.emit import INDEX, SHARED, Emitter, Num
 from tilefuse.lowering.reads import KernelBuffer, TileContext, shared_masks
-from tilefuse.lowering.symbols import word
 
 REGISTER_BOUNDED = "register_bounded"
 """On a group: the compiler, left to itself, takes more registers than leave room for the schedule's `blocks`, or fewer
-where there should be room for no more. So its kernel has a bound, as have those with a version for tiles at x edges."""
+where there should be room for no more. So its kernel has a bound; others, if their plan says so."""
 
 
 def emit_functions(plan: KernelPlan) -> list[func.FuncOp]:
@@ -45,14 +44,6 @@ def emit_functions(plan: KernelPlan) -> list[func.FuncOp]:
     return [*emitted, _tile_function(plan, "tile", plan.body), _Kernel(plan).emit()]
 
 
-def _hint(value: SSAValue, fallback: str) -> str:
-    owner = value.owner
-    if isinstance(owner, GroupOp):
-        owner = defining_op(value)
-    name = getattr(owner, "sym_name", None)
-    return word(name.data if name is not None else (value.name_hint or fallback))
-
-
 class _Function:
     """Types and argument values of the kernel (and, with more arguments, of the tile body)."""
 
@@ -61,7 +52,7 @@ class _Function:
         types: list[Attribute] = []
         hints: list[str] = []
         for arg in self.args:
-            hint = _hint(arg.value, "value")
+            hint = argument_hint(arg.value)
             if arg.kind == "scalar":
                 types.append(arg.value.type)
                 hints.append(hint)
@@ -107,21 +98,14 @@ _Emission = Callable[[Emitter, TileContext, Sequence[KernelBuffer]], None]
 def _tile_function(plan: KernelPlan, role: str, emission: _Emission) -> func.FuncOp:
     """A function of a tile: its origin, what is known of it, and the arrays that tiles share."""
     rank = plan.rank
-    one_by_one = [f"{_hint(value, 'value')}_aligned" for value in plan.checked] if plan.one_by_one else []
-    x_edge = ["x_edge_only"] if plan.x_edge_version else []
-    flags: list[tuple[str, Attribute]] = [(name, i1) for name in ("border", "vectors_uniform", *x_edge, *one_by_one)]
+    flags: list[tuple[str, Attribute]] = [(name, i1) for name in ("border", *plan.flags)]
     shared: list[tuple[str, Attribute]] = [*plan.shared_arrays, ("parity", INDEX)] if plan.shared_arrays else []
     body = _Function(plan, [*_origin_arguments(plan), *flags, *shared])
     e = Emitter(body.block)
     tile = TileContext(
         list(body.extra[:rank]), body.extra[rank], body.buffers, body.scalars, masks=shared_masks(plan.group)
     )
-    tile.vectors_uniform, tile.output = body.extra[rank + 1], body.outputs[plan.stored[0].first]
-    if x_edge:
-        tile.x_edge_only = body.extra[rank + 2]
-    each = body.extra[rank + 2 + len(x_edge) : rank + len(flags)]
-    aligned = each if plan.one_by_one else [tile.vectors_uniform] * len(plan.checked)
-    tile.aligned = dict(zip(plan.checked, aligned, strict=True))
+    tile.flags, tile.output = body.extra[rank + 1 : rank + len(flags)], body.outputs[plan.stored[0].first]
     if shared:
         *tile.prefetched, tile.parity = body.extra[rank + len(flags) :]
     emission(e, tile, body.outputs)
@@ -225,10 +209,10 @@ class _Kernel:
         places = [self.column, row, *self.deep][: plan.rank]
         origin = [e.add(self.firsts[d], e.mul(places[d], plan.sizes[d]), f"{letter(d)}0") for d in range(plan.rank)]
         if plan.inside:
-            origin = [e.min(x, self.last(d)) if plan.align[d] == 1 else x for d, x in enumerate(origin)]
+            origin = [e.min(x, self._last(d)) if plan.align[d] == 1 else x for d, x in enumerate(origin)]
         return origin
 
-    def last(self, d: int) -> Num:
+    def _last(self, d: int) -> Num:
         """The origin of the last tile in the picture; the first tile, if none does."""
         e, plan = self.e, self.plan
         return e.max(e.sub(end_covered(e, plan.stored, self.function.outputs, d), plan.sizes[d]), self.firsts[d])
@@ -237,28 +221,25 @@ class _Kernel:
         """Run a function for the tile in row `row` of tiles, with constants, so that each case has its version."""
         e, plan, function = self.e, self.plan, self.function
         origin = self._origin(row)
+        outputs = function.outputs
         if plan.one_version:
-            versions = _Versions(self, function_of(plan.group, role), (), more)
-            versions.call(versions.yes, versions.no, origin)
+            versions = self._versions(role, origin, more)
+            versions.call(versions.yes)
             return
         tile = TileContext(origin, e.true(), function.buffers, function.scalars)
-        interior = is_interior(e, plan, tile, function.outputs)
-        starts = plan.aligned(e, function.buffers | dict(zip(plan.group.funcs, function.outputs, strict=True)), origin)
-        # where launches differ, the body asks of each function as its rows are moved; else each case has a version
-        one_by_one, aligned = (starts, None) if plan.one_by_one else ([], reduce(e.both, starts, None))
-        versions = _Versions(self, function_of(plan.group, role), one_by_one, more)
-        e.choose(
-            interior,
-            lambda: versions.either(versions.no, aligned, origin),
-            lambda: versions.at_border(aligned, origin),
+        interior = is_interior(e, plan, tile, outputs)
+        plan.emit_versions(self._versions(role, origin, more), interior, tile, outputs)
+
+    def _versions(self, role: str, origin: Sequence[Num], shared: Sequence[SSAValue]) -> Versions:
+        return Versions(
+            self.e, function_of(self.plan.group, role), self.function.block.args, origin, shared, self._last
         )
 
     def _finished(self) -> func.FuncOp:
         group = self.plan.group
         result = func.FuncOp(kernel_name(group), (self.function.types, []), Region(self.function.block))
         result.attributes["kernel.threads"] = DenseArrayBase.from_list(i64, list(threads(group)))
-        # a wave stays one only if none of the versions takes more registers
-        if REGISTER_BOUNDED in group.attributes or self.plan.x_edge_version:
+        if REGISTER_BOUNDED in group.attributes or self.plan.register_bounded:
             bound(group, result)
         if math.prod(self.plan.schedule.thread_counts) == 1 and self.plan.rank:
             least = shared_from(GroupFacts.of(group, self.plan.model), tuple(self.plan.sizes))
@@ -268,62 +249,6 @@ class _Kernel:
         chain = ", ".join(s.sym_name.data for s in group.stages)
         result.attributes["kernel.comment"] = StringAttr(f"{chain}: {group.schedule}")
         return result
-
-
-class _Versions:
-    """The calls of a tile function for one tile, of which one runs."""
-
-    def __init__(self, kernel: _Kernel, name: str, one_by_one: Sequence[SSAValue], more: Sequence[SSAValue]):
-        self.kernel, self.e, self.plan, self.function = kernel, kernel.e, kernel.plan, kernel.function
-        self.name, self.one_by_one, self.more = name, one_by_one, more
-        self.yes, self.no = self.e.true(), self.e.false()
-
-    def call(
-        self,
-        border: SSAValue,
-        vectors_uniform: SSAValue,
-        origin: Sequence[Num],
-        *,
-        x_edge_only: bool = False,
-        no_cse: bool = False,
-    ) -> None:
-        """The version for these flags."""
-        arguments = self.function.block.args
-        x_edge = [self.yes if x_edge_only else self.no] if self.plan.x_edge_version else []
-        flags = [border, vectors_uniform, *x_edge, *self.one_by_one]
-        operands = [*arguments, *(self.e.value(o) for o in origin), *flags, *self.more]
-        version = func.CallOp(SymbolRefAttr(self.name), operands, [])
-        if no_cse:
-            # without it the compiler computes before the branch what versions have in common: it takes up to
-            # half as many registers again
-            version.attributes["kernel.no_cse"] = IntegerAttr(len(arguments), i64)
-        self.e.effect(version)
-
-    def either(self, border: SSAValue, uniform: SSAValue | None, origin: Sequence[Num]) -> None:
-        """Emit the version for tiles of uniform vectors, or the other one; None where vectors never are uniform."""
-        if uniform is None:
-            self.call(border, self.no, origin)
-            return
-        each = (partial(self.call, border, flag, origin, no_cse=border is self.yes) for flag in (self.yes, self.no))
-        self.e.choose(uniform, *each)
-
-    def at_border(self, aligned: SSAValue | None, origin: Sequence[Num]) -> None:
-        """Emit the versions of a tile that is not interior."""
-        e, plan, outputs = self.e, self.plan, self.function.outputs
-        moved = list(origin)
-        if plan.moves_in:
-            # what both have is the other one's
-            moved[0] = e.min(origin[0], self.kernel.last(0))
-        tile = TileContext(moved, self.yes, self.function.buffers, self.function.scalars)
-        uniform = plan.vectors_uniform(e, tile, outputs)
-        uniform = None if uniform is None else e.both(aligned, uniform)
-        if not plan.x_edge_version:
-            self.either(self.yes, uniform, moved)
-            return
-        x_edge_only = e.both(uniform, plan.at_x_edges(e, tile, outputs))
-        assert x_edge_only is not None
-        alone = partial(self.call, self.yes, self.yes, moved, x_edge_only=True, no_cse=True)
-        e.choose(x_edge_only, alone, lambda: self.either(self.yes, uniform, moved))
 
 
 def bound(group: GroupOp, kernel: func.FuncOp) -> None:

@@ -8,16 +8,19 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import SSAValue
 
+from tilefuse.analysis.access import defining_op
 from tilefuse.analysis.index import Span
 from tilefuse.analysis.model import PipelineModel
 from tilefuse.dialects.img.ops import GroupOp
 from tilefuse.execution.block_order import deep_first
 from tilefuse.execution.tile_grid import origin_alignment
 from tilefuse.execution.tile_schedule import TileSchedule
+from tilefuse.execution.versions import Versions
 from tilefuse.lowering.abi import kernel_args
-from tilefuse.lowering.emit import Emitter, Num
+from tilefuse.lowering.emit import Emitter
 from tilefuse.lowering.reads import KernelBuffer, TileContext
 from tilefuse.lowering.stored import follow_of, stored_stages
+from tilefuse.lowering.symbols import word
 
 
 class KernelPlan(ABC):
@@ -45,16 +48,12 @@ class KernelPlan(ABC):
         """Whether blocks behind one another begin before those beside them."""
         self.x_spill = 0
         """Columns to either side of the tile that it may store, too."""
-        self.checked: Sequence[SSAValue] = ()
-        """The functions of which the kernel asks whether their rows start where vectors may (`aligned`)."""
-        self.one_by_one = False
-        """Whether the tile body is told that of each function, instead of having a version for all and for others."""
-        self.x_edge_version = False
-        """Whether border tiles that are cut off along x only have a version (`at_x_edges`)."""
+        self.flags: Sequence[str] = ()
+        """Names of the flags of a tile beside `border`: `emit_versions` gives them, as `TileContext.flags`."""
+        self.register_bounded = False
+        """Whether the compiler is held to the registers that leave room for the schedule's `blocks`."""
         self.one_version = False
         """Whether all tiles run one text, which asks itself where the picture ends: as that of border tiles."""
-        self.moves_in = False
-        """Whether the last tile of a row begins where all of it lies in the picture, if it is at a border."""
         self.inside = False
         """Whether the last tiles begin, in every dimension, where all of them lies in the picture: what two of them
         have is computed by both, and no tile asks which of its points are the picture's unless that is smaller."""
@@ -77,17 +76,17 @@ class KernelPlan(ABC):
         """Emit the requests for a tile's own part of the inputs, before it may be loaded, if there are `rows_ahead`."""
         raise NotImplementedError(f"{type(self).__name__} has rows ahead and no request")
 
-    def aligned(self, e: Emitter, buffers: dict[SSAValue, KernelBuffer], origin: Sequence[Num]) -> list[SSAValue]:
-        """Whether rows of each `checked` function start where vectors may."""
-        return []
+    def emit_versions(
+        self, versions: Versions, interior: SSAValue, tile: TileContext, outputs: Sequence[KernelBuffer]
+    ) -> None:
+        """Emit the call of the tile body, by what is known of the tile: whether it is interior, and `flags`."""
+        versions.e.choose(interior, lambda: versions.call(versions.no), lambda: versions.call(versions.yes))
 
-    def vectors_uniform(self, e: Emitter, tile: TileContext, outputs: Sequence[KernelBuffer]) -> SSAValue | None:
-        """Whether each vector that a thread of a border tile moves lies inside its box with all columns, or outside.
 
-        None where that is never so: border tiles have one version then.
-        """
-        return None
-
-    def at_x_edges(self, e: Emitter, tile: TileContext, outputs: Sequence[KernelBuffer]) -> SSAValue | None:
-        """Whether a border tile is cut off along x only, if there is an `x_edge_version`."""
-        return None
+def argument_hint(value: SSAValue, fallback: str = "value") -> str:
+    """Name of a kernel's argument for a function or scalar."""
+    owner = value.owner
+    if isinstance(owner, GroupOp):
+        owner = defining_op(value)
+    name = getattr(owner, "sym_name", None)
+    return word(name.data if name is not None else (value.name_hint or fallback))

@@ -7,7 +7,8 @@ from typing import Any
 from tilefuse.dialects.img.attrs import BoundaryKind
 from tilefuse.frontend.errors import fail
 from tilefuse.frontend.expr import Expr, as_expr, cast_to, literal, whole_index
-from tilefuse.frontend.func import Continuation, Func
+from tilefuse.frontend.func import Func
+from tilefuse.frontend.function import Continuation
 from tilefuse.frontend.inputs import Image
 from tilefuse.frontend.reads import Reads, find_reads
 from tilefuse.frontend.sources import Source, Tuple

@@ -16,7 +16,7 @@ from tilefuse.dialects.naming import value_name
 from tilefuse.frontend.body import INDEX, BodyBuilder, coordinate_key
 from tilefuse.frontend.errors import fail, location
 from tilefuse.frontend.expr import Expr
-from tilefuse.frontend.func import Func
+from tilefuse.frontend.function import Function
 from tilefuse.frontend.inputs import Image, ImageParam, Param
 from tilefuse.frontend.names import Names, spell_names
 from tilefuse.frontend.require import Requirement, promises_of, range_of, requirements_in, where
@@ -51,13 +51,13 @@ def reachable(outputs: Sequence[Source]) -> list[Source]:
 
 
 def _read_by(source: Source) -> Sequence[Source]:
-    return source.reads().sources if isinstance(source, Func) else ()
+    return source.reads().sources if isinstance(source, Function) else ()
 
 
 def inputs_of(sources: Sequence[Source], required: Sequence[Expr] = ()) -> tuple[list[Image[Any]], list[Param]]:
     """The images and Params of a pipeline, each in the order they were made in; `required`: of its requirements."""
     images = [s for s in sources if isinstance(s, Image)]
-    params = {id(p): p for s in sources if isinstance(s, Func) for p in s.reads().params}
+    params = {id(p): p for s in sources if isinstance(s, Function) for p in s.reads().params}
     for e in postorder(required):
         if e.op == "param":
             params.setdefault(id(e.data), e.data)
@@ -137,7 +137,7 @@ class PipelineScope:
         self.add(op, param.position)
         self._params[id(param)] = op.value
 
-    def add_boundary(self, func: Func) -> None:
+    def add_boundary(self, func: Function) -> None:
         """An `img.boundary` for each value of the source, after the scalars of its box and exterior."""
         assert func.continuation is not None
         kind, source, box, exterior, _ = func.continuation
@@ -158,7 +158,7 @@ class PipelineScope:
             results.append(boundary.func)
         self._functions[id(func)] = tuple(results)
 
-    def add_stage(self, func: Func) -> None:
+    def add_stage(self, func: Function) -> None:
         """An `img.stage`."""
         assert func.definition is not None
         args, values, _ = func.definition
@@ -182,7 +182,7 @@ class PipelineScope:
         for number, update in enumerate(func.updates, start=1):
             self._add_update(func, update, _bounds(func) if number == len(func.updates) else None)
 
-    def _add_update(self, func: Func, update: Update, bounds: BoxAttr | None) -> None:
+    def _add_update(self, func: Function, update: Update, bounds: BoxAttr | None) -> None:
         """An `img.update`, after the scalars of its domain."""
         ranges = update.domain.ranges if update.domain is not None else ()
         scalars = Block()
@@ -219,7 +219,7 @@ class PipelineScope:
         self,
         made: Requirement,
         coordinates: Mapping[Hashable, str] | None = None,
-        func: Func | None = None,
+        func: Function | None = None,
         guarded: SSAValue | None = None,
     ) -> None:
         """An `img.require`; one on points of a Func, whose coordinates have these names, after a stage of its own."""
@@ -247,7 +247,7 @@ class PipelineScope:
         self.add(img.RequireOp(stage.funcs[0], stage.funcs[1:], made.format, guarded), made.position)
 
 
-def _bounds(func: Func) -> BoxAttr | None:
+def _bounds(func: Function) -> BoxAttr | None:
     assert func.definition is not None
     return BoxAttr(tuple(func.bounds.get(a) for a in func.definition.args)) if func.bounds else None
 
@@ -269,7 +269,7 @@ def build_module(
     order = reachable(outputs)
     requirements = asked_of_calls(order, requirements)
     images, params = inputs_of(order, [e for made in requirements for e in made.exprs()])
-    names = spell_names(images, params, outputs, [s for s in order if isinstance(s, Func)])
+    names = spell_names(images, params, outputs, [s for s in order if isinstance(s, Function)])
     scope = PipelineScope(names, layouts)
     for image in images:
         scope.add_input(image)
@@ -278,7 +278,7 @@ def build_module(
     for requirement in (*requirements, *(made for param in params for made in range_of(param))):
         scope.require(requirement)
     for source in order:
-        if isinstance(source, Func):
+        if isinstance(source, Function):
             if source.continuation is not None:
                 scope.add_boundary(source)
             else:

@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import FloatAttr, IntegerAttr, IntegerType, UnitAttr,
 from xdsl.ir import Block, Operation, SSAValue
 
 from tilefuse.dialects.img import ops as img
-from tilefuse.dialects.img.float_functions import FLOAT_FUNCTIONS
+from tilefuse.dialects.img.float_operations import FLOAT_OPERATIONS
 from tilefuse.dialects.img.strict import STRICT
 from tilefuse.frontend.expr import COMPARISONS, Expr
 from tilefuse.frontend.types import Float, Type
@@ -57,7 +57,7 @@ _COUNTS: dict[str, Callable[[SSAValue], Operation]] = {
     "count_trailing_zeros": math.CountTrailingZerosOp,
 }
 
-_MATH: dict[str, Callable[..., Operation]] = {row.name: row.op for row in FLOAT_FUNCTIONS if row.name}
+_MATH: dict[str, Callable[..., Operation]] = {row.name: row.op for row in FLOAT_OPERATIONS if row.name}
 
 
 class BodyEmitter:

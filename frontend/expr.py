@@ -211,9 +211,10 @@ def node(op: str, type: Type, args: Sequence[Expr], data: Any = None) -> Expr:
 
 def constant(type: Type, value: float) -> Expr:
     """A constant of `type`; integers wrap, floats are rounded to the type."""
-    if type.is_float():
-        return node("const", type, (), type.rounded(value))
-    return node("const", type, (), type.wrapped(int(value)))
+    return node("const", type, (), type.rounded(value) if type.is_float() else type.wrapped(int(value)))
+
+
+Type._constant = constant
 
 
 def plain(value: Any) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 
 from tilefuse.dialects.naming import fault_of
 from tilefuse.frontend.errors import fail
-from tilefuse.frontend.func import Func
+from tilefuse.frontend.function import Function
 from tilefuse.frontend.inputs import Image, Param
 from tilefuse.frontend.sources import Source
 
@@ -62,7 +62,7 @@ def _checked(thing: Source | Param) -> str:
 
 
 def spell_names(
-    images: Sequence[Image[Any]], params: Sequence[Param], outputs: Sequence[Source], funcs: Sequence[Func]
+    images: Sequence[Image[Any]], params: Sequence[Param], outputs: Sequence[Source], funcs: Sequence[Function]
 ) -> Names:
     """Names for all that stands in a pipeline."""
     names = Names()

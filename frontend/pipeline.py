@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from tilefuse.collector import collector_off
 from tilefuse.frontend.errors import fail
-from tilefuse.frontend.func import Func
+from tilefuse.frontend.function import Function
 from tilefuse.frontend.inputs import Image, ImageParam, Param
 from tilefuse.frontend.require import Requirement, requirement
 from tilefuse.frontend.runnable import Runnable
@@ -23,7 +23,7 @@ class Pipeline(Runnable):
 
     def __init__(self, outputs: Any = None):
         super().__init__()
-        self._outputs: tuple[Func, ...] = ()
+        self._outputs: tuple[Function, ...] = ()
         self._requirements: list[Requirement] = []
         self._own_calls: list[ScheduleCall] = []
         if outputs is None:  # undefined
@@ -32,7 +32,7 @@ class Pipeline(Runnable):
         if not funcs:
             fail("a Pipeline has at least one output")
         for func in funcs:
-            if not isinstance(func, Func):
+            if not isinstance(func, Function):
                 fail(f"the output of a Pipeline is a Func, not {func!r}")
         self._outputs = tuple(funcs)
 
@@ -44,7 +44,7 @@ class Pipeline(Runnable):
         names = [f.name() for f in self._outputs]
         return f"<halide.Pipeline {names}>" if names else "<halide.Pipeline Pipeline()>"
 
-    def outputs(self) -> list[Func]:
+    def outputs(self) -> list[Function]:
         """The Funcs that it computes."""
         return list(self._outputs)
 
@@ -74,11 +74,11 @@ class Pipeline(Runnable):
         asked = asked_of_calls(sources, self._requirements)
         return inputs_of(sources, [e for made in asked for e in made.exprs()])
 
-    def get_func(self, index: int) -> Func:
+    def get_func(self, index: int) -> Function:
         """The Func at this place of those that it needs, producers first, as in Halide."""
         from tilefuse.frontend.build import reachable
 
-        return [s for s in reachable(self._outputs) if isinstance(s, Func)][index]
+        return [s for s in reachable(self._outputs) if isinstance(s, Function)][index]
 
     def apply_autoscheduler(self, target: str | Target = "auto", params: AutoschedulerParams | None = None) -> None:
         """Record a scheduling call, which is ignored as all are: each program is scheduled when it is compiled."""
@@ -89,7 +89,7 @@ class Pipeline(Runnable):
         from tilefuse.frontend.build import reachable
 
         return self._own_calls + [
-            c for s in reachable(self._outputs) if isinstance(s, Func | ImageParam) for c in s.schedule_calls
+            c for s in reachable(self._outputs) if isinstance(s, Function | ImageParam) for c in s.schedule_calls
         ]
 
     def _compiled(self, module: ModuleOp, target: str | Target, options: Mapping[str, Any]) -> Any:

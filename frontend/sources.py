@@ -167,7 +167,14 @@ class Source:
         # Without this Python would iterate by calling at 0, 1, 2, ... without end.
         raise TypeError(f"{self._kind} '{self._name}' is a function over the grid; it has no iterator")
 
-    def as_expr(self) -> Expr:
+    def _operand(self, *_: Any) -> NoReturn:
+        self.as_expr()
+
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _operand
+    __mod__ = __rmod__ = __and__ = __or__ = __xor__ = __lshift__ = __rshift__ = _operand
+    __lt__ = __le__ = __gt__ = __ge__ = __neg__ = __invert__ = _operand
+
+    def as_expr(self) -> NoReturn:
         """For messages: a function is no value."""
         fail(f"{self._kind} '{self._name}' is no value; call it at a point, as in {self._name}[x, y]")
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import Any, ClassVar
 
 import numpy as np
 from xdsl.dialects.builtin import NoneAttr
@@ -12,9 +13,6 @@ from xdsl.ir import Attribute
 
 from tilefuse.dialects.img.elements import ELEMENTS
 from tilefuse.frontend.errors import fail
-
-if TYPE_CHECKING:
-    from tilefuse.frontend.expr import Expr
 
 _FACTS = {(row.code, row.bits): row for row in ELEMENTS.values()}
 
@@ -37,6 +35,9 @@ class Type:
     """The type of a pixel in the img dialect: `ui8`, `si16`, `f32`, `i1`."""
     storage: Attribute
     """The signless type that arithmetic is done in: `i8`, `i16`, `f32`, `i1`."""
+
+    _constant: ClassVar[Callable[[Type, float], Any]]
+    """An Expr of a type and a number: `expr`, which stands on this module, puts it here."""
 
     def __init__(self, code: str | TypeCode | None = None, bits: int = 0, lanes: int = 1):
         if code is None:
@@ -136,17 +137,13 @@ class Type:
         """The type of the same kind with another width."""
         return _TYPES[self._code, bits] if self._lanes == 1 else Type(self._code, bits, self._lanes)
 
-    def min(self) -> Expr:
+    def min(self) -> Any:
         """The least value, as an Expr of this type."""
-        from tilefuse.frontend.expr import constant
+        return self._constant(self.limits()[0])
 
-        return constant(self, self.limits()[0])
-
-    def max(self) -> Expr:
+    def max(self) -> Any:
         """The largest value, as an Expr of this type; infinity for floats, as in Halide."""
-        from tilefuse.frontend.expr import constant
-
-        return constant(self, self.limits()[1])
+        return self._constant(self.limits()[1])
 
     def limits(self) -> tuple[float, float]:
         """(min, max) as Python numbers: integers for integer types, infinities for floats."""

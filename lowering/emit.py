@@ -395,6 +395,15 @@ class Emitter:
             yield
             block.add_op(scf.YieldOp())
 
+    @contextmanager
+    def repeat_while(self, condition: Callable[[], SSAValue]) -> Iterator[None]:
+        """An scf.while around what is emitted inside, which comes before `condition` is asked each time."""
+        before, after = Block(), Block([scf.YieldOp()])
+        self.block.add_op(scf.WhileOp([], [], Region(before), Region(after)))
+        with self.nested(before):
+            yield
+            before.add_op(scf.ConditionOp(condition()))
+
     def choose(self, condition: SSAValue, then: Callable[[], None], otherwise: Callable[[], None]) -> None:
         """An scf.if with what the two functions emit."""
         blocks = (Block(), Block())

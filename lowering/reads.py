@@ -81,12 +81,8 @@ class TileContext:
     """Inputs and stages on chip around a thread's points, by the way of the read, too."""
     masks: Mapping[SSAValue, Sequence[BoundaryOp]] = field(default_factory=dict)
     """Functions of the group whose values are replaced outside a box once, as they are computed (`shared_masks`)."""
-    vectors_uniform: SSAValue | None = None
-    """Whether, in a border tile, each lane's vector of a row lies inside its box, or outside, with all its columns."""
-    x_edge_only: SSAValue | None = None
-    """Whether such a tile is cut off along x only: none of its rows is moved, or the first or last of a buffer."""
-    aligned: dict[SSAValue, SSAValue] = field(default_factory=dict)
-    """Whether that is one access: it starts at a multiple of its size. Of functions of which the kernel asks."""
+    flags: Sequence[SSAValue] = ()
+    """Further facts on the tile that the version of the body is told, as `KernelPlan.flags` names them."""
     prefetched: Sequence[SSAValue] = ()
     """Shared arrays with the inputs of this tile in one half and of the next in the other."""
     parity: Num = 0

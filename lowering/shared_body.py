@@ -46,9 +46,9 @@ class SharedBody:
         assert isinstance(last, YieldOp)
         return [v for v in self._known(last.values, where, own) if v is not None]
 
-    def value_at(self, value: SSAValue, where: Mapping[SSAValue, Num]) -> SSAValue:
-        """A value of the body at coordinates, which reads nothing of what the update writes."""
-        (found,) = self._known([value], where, None)
+    def value_at(self, value: SSAValue, where: Mapping[SSAValue, Num], own: Own | None = None) -> SSAValue:
+        """A value of the body at coordinates, which reads nothing of what the update writes but what `own` gives."""
+        (found,) = self._known([value], where, own)
         assert found is not None
         return found
 

@@ -59,8 +59,11 @@ class _Costs:
         extent: Sequence[int],
         inferred: Mapping[int, Bounds],
         like: _Costs | None = None,
+        tables: bool = False,
     ):
-        """`inferred`: by node, bounds that nobody has declared. `like`: costs of a similar pipeline."""
+        """`inferred`: by node, bounds that nobody has declared. `like`: costs of a similar pipeline. `tables`: see
+        `GroupStages`."""
+        self._tables = tables
         self.model, self.machine, self.extent = model, on, told(extent, on)
         self._inferred = inferred
         self._bounded = replace(
@@ -110,8 +113,11 @@ class _Costs:
         return self._known[key]
 
     def _of(self, model: PipelineModel, members: Sequence[int], output: int) -> float | None:
+        facts = GroupFacts(model, members, output, self.extent)
+        if facts.tables and not self._tables:
+            return None
         try:
-            found = quick_best(GroupFacts(model, members, output, self.extent), self.machine)
+            found = quick_best(facts, self.machine)
         except NotFusable:
             return None
         return None if found is None else found.microseconds
@@ -241,6 +247,8 @@ class GroupStages(ModulePass):
     same few."""
     recompute: bool = True
     """Whether kernels may compute stages anew that another one would have to store for them; on GPUs."""
+    tables: bool = False
+    """Whether a block may compute small stages anew that it reads where data say, in place of a kernel for these."""
     extent: tuple[int, ...] = (1536, 2560)
     """Size of picture to optimise for, x first."""
 
@@ -279,7 +287,7 @@ class GroupStages(ModulePass):
     def _grouped(self, pipeline: PipelineOp, like: _Costs | None = None) -> _Grouped:
         model = extract(pipeline, self.extent)
         inferred = {model.node_of[s.funcs[0]]: b for s, b in inferred_bounds(pipeline).items()} if self.bound else {}
-        costs = _Costs(model, machine(self.target), self.extent, inferred, like)
+        costs = _Costs(model, machine(self.target), self.extent, inferred, like, self.tables)
         return _Grouped(model, costs, self._groups(model, costs))
 
     def _with_recomputation(self, pipeline: PipelineOp, found: _Grouped) -> tuple[PipelineOp, _Grouped]:
@@ -327,7 +335,7 @@ class _FewestKernels(_Costs):
     """A cost that only counts kernels: every legal merge pays."""
 
     def __init__(self, real: _Costs):
-        super().__init__(real.model, real.machine, real.extent, {})
+        super().__init__(real.model, real.machine, real.extent, {})  # `of` asks the real one
         self._real = real
 
     def of(self, members: Sequence[int], output: int) -> float | None:

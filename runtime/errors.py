@@ -17,11 +17,15 @@ class CallMemoryError(CallError, MemoryError):
     """A CallError of a call that takes more memory than there is."""
 
     @classmethod
-    def of_temporaries(cls, why: object) -> CallMemoryError:
-        """The error of a call whose temporaries do not fit in memory; `why`: their size, or the allocator's words."""
+    def of_temporaries(cls, why: object, largest: str) -> CallMemoryError:
+        """The error of a call whose temporaries do not fit in memory.
+
+        `why`: their size, or the allocator's words; `largest`: the one that takes most of it.
+        """
+        most = f", {largest}" if largest else ""
         return cls(
-            f"the temporaries of this call take more memory than there is ({why}); ask for a smaller output, or make "
-            "the boxes of boundaries smaller"
+            f"the temporaries of this call take more memory than there is ({why}){most}; ask for a smaller output, or "
+            "make the boxes of boundaries smaller"
         )
 
 

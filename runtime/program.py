@@ -224,7 +224,7 @@ class Program:
         try:
             prepared.run(pointers, params, raw)
         except MemoryError as error:  # of temporaries, which are there before anything is written
-            raise CallMemoryError.of_temporaries(error) from None
+            raise CallMemoryError.of_temporaries(error, prepared.largest) from None
         if device == CPU:
             self._seconds = time.perf_counter() - start
 

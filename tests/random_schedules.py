@@ -8,6 +8,7 @@ from random import Random
 from xdsl.passes import ModulePass
 
 from tilefuse.execution.registry import names
+from tilefuse.passes.group_stages import GroupStages
 from tilefuse.passes.group_updates import GroupUpdates
 from tilefuse.passes.pipeline import standard_passes
 from tilefuse.passes.promote_memory import PromoteMemory
@@ -32,6 +33,8 @@ def random_passes(rng: Random, target: str) -> list[ModulePass]:
     # what is computed beside updates: nothing, what is short, anything; recurrences as on GPUs
     change["group-updates"] = GroupUpdates(beside=rng.choice([0.0, 24.0, 1000.0]), steps=1 << 20)
     passes = standard_passes(target, algorithm=rng.choice(["none", "greedy", "all", "both"]))
+    tables = rng.random() < 0.5
+    passes = [replace(p, tables=tables) if isinstance(p, GroupStages) else p for p in passes]
     return [change.get(p.name, p) for p in passes if p.name not in left_out]
 
 

@@ -46,19 +46,6 @@ ACROSS = {
 }
 """Imports against the table above, each with its reason."""
 
-OPEN = {
-    ("frontend.types", "frontend.expr"): "Type.min() and Type.max() are Exprs, as in Halide",
-    ("frontend.func", "frontend.pipeline"): "Func.realize makes a Pipeline of itself",
-    **{
-        (
-            f"execution.warp_tile.{part}",
-            "execution.warp_tile.registers",
-        ): "parts of a lowering see it by type"
-        for part in ("exchange", "loads", "pieces", "prefetches", "shifts", "x_edges", "stores")
-    },
-}
-"""Imports that close a circle, each with its reason."""
-
 
 def _files():
     found = {}
@@ -128,17 +115,8 @@ def test_rooms_of_runtime_import_one_way(graph):
 
 
 def test_modules_import_in_no_circle(graph):
-    assert set(OPEN) <= set(graph.edges)
-    straight = graph.copy()
-    straight.remove_edges_from(OPEN)
-    circles = [sorted(c) for c in nx.strongly_connected_components(straight) if len(c) > 1]
+    circles = [sorted(c) for c in nx.strongly_connected_components(graph) if len(c) > 1]
     assert circles == []
-
-
-def test_each_open_import_closes_a_circle(graph):
-    straight = graph.copy()
-    straight.remove_edges_from(OPEN)
-    assert [(a, b) for a, b in OPEN if not nx.has_path(straight, b, a)] == []
 
 
 def test_late_imports_and_those_for_types_count(tmp_path):

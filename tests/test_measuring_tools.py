@@ -52,6 +52,31 @@ def test_counts_below_one_are_refused(script):
 
 
 @pytest.mark.slow
+def test_rivals_compile_side_by_side_without_a_gpu():
+    pytest.importorskip("halide")
+    code, said = run(
+        "beside_rivals.py", "--dry", "h200", "--only", "binomial", "--sizes", "small", "--against", "Li2018",
+        "--workers", "2",
+    )  # fmt: skip
+    assert code == 0, said
+    ours, by_halide = said.splitlines()[-2:]
+    assert ours.startswith("binomial small tilefuse: {'kernels': [{"), said
+    assert by_halide.startswith("binomial small Li2018: {'schedule':"), said
+    assert ".gpu_blocks(" in by_halide
+
+
+def test_a_rival_whose_result_differs_is_not_the_best(monkeypatch):
+    monkeypatch.syspath_prepend(BENCHMARKS)
+    from report import against_rivals, best_rival
+
+    rivals = {"a": {"us": 9.0, "wrong": "it differs"}, "b": {"us": 20.0, "wrong": None}, "c": {"error": "no"}}
+    figures = {"us": 10.0, "floor_us": 5.0, "wrong": None, "rivals": rivals}
+    assert best_rival(figures) == ("b", 20.0)
+    row = against_rivals({"cases": {"blur": {"small": figures}}}).splitlines()[1]
+    assert row.split() == ["blur", "small", "10.0", "50", "0.50", "b", "9.0?", "20.0", "failed"]
+
+
+@pytest.mark.slow
 def test_the_dry_run_of_the_benchmark_agrees_with_numpy():
     code, said = run("run.py", "--dry-run", "--only", "harris", "--only", "box_x4", "--only", "binomial")
     assert code == 0, said

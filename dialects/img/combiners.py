@@ -35,6 +35,14 @@ def combined(combiner: str, element: Attribute, old: SSAValue, term: SSAValue) -
     return {**_INTEGER, **by_sign}[combiner](old, term)
 
 
+def combiner_of(op: Operation, element: Attribute) -> str | None:
+    """Find the combiner whose operation `op` is, in a function of `element`; None if it is that of none."""
+    rows = _FLOAT
+    if isinstance(element, IntegerType):
+        rows = {**_INTEGER, **(_SIGNED if element.signedness.data is Signedness.SIGNED else _UNSIGNED)}
+    return next((way for way, made in rows.items() if made is type(op)), None)
+
+
 _ATOMIC = {"add": "addi", "and": "andi", "or": "ori", "xor": "xori"}
 
 

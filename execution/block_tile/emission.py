@@ -20,6 +20,7 @@ from xdsl.ir import SSAValue
 
 from tilefuse.analysis.model import PipelineModel
 from tilefuse.analysis.regions import Follow, Region, follow_chain, own_spans, regions
+from tilefuse.analysis.tables import of_tables
 from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.img.attrs import Level, Memory
 from tilefuse.dialects.img.ops import GroupOp, StageOp
@@ -65,6 +66,7 @@ class TileBody:
         self.thread_stages = [s for s in group.stages if self._where(s) == (Level.Thread, Memory.Register)]
         members = list(self.ids.values())
         self.follow = follow_chain(model, members, self.ids[self.anchor])
+        self.tables = of_tables(model, members)
         self.stored = stored_stages(group, model, self.follow)
         self.tile_sizes = self.schedule.tile_sizes
         self.thread_counts = list(self.schedule.thread_counts)
@@ -191,7 +193,11 @@ class TileBody:
         region = self.regions[self.ids[stage]]
         rows = self.phases.rows(stage, region, arrays)
         planes = not self.schedule.one_thread and holds_planes(self.model.nodes[self.ids[stage]], region)
-        self._copying |= self.phases.emit(stage, region, rows, planes=planes)
+        phases = self.phases
+        if self.ids[stage] in self.tables:
+            # all values that an index may have are more, perhaps, than those that the call has room for
+            phases = Phases(self.e, replace(self.tile, safe_reads=True), self.schedule, self.alignment, self.gather)
+        self._copying |= phases.emit(stage, region, rows, planes=planes)
         self._reside(stage, rows)
         self._kept += [(stored, rows) for stored in self.stored if stored.stage is stage]
 

@@ -32,6 +32,7 @@ class BlockTile(TiledModel):
     schedule = BlockSchedule
     places: ClassVar = ((Level.Block, Memory.Shared), (Level.Thread, Memory.Register))
     stores_several: ClassVar = True
+    holds_tables: ClassVar = True
 
     def legal(self, facts: GroupFacts) -> str | None:
         return None

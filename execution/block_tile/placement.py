@@ -15,6 +15,7 @@ from xdsl.ir.affine import AffineMap
 from tilefuse.analysis.access import behind_boundaries
 from tilefuse.analysis.model import Node, PipelineModel
 from tilefuse.analysis.regions import SMALL_DIMENSION, Follow, Region, follow_chain, regions
+from tilefuse.analysis.tables import looked_up
 from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.img.attrs import Level, Memory, PlaceAttr
 from tilefuse.dialects.img.ops import GroupOp, ReadOp, StageOp
@@ -36,13 +37,13 @@ def place_stages(
     micro: Mapping[int, Region],
 ) -> dict[int, Placement]:
     """The place of every member but the anchor, `output`; `micro`: what one thread's points need of each member."""
-    inside = set(members)
+    inside, tables = set(members), looked_up(model, members)
     in_thread = {output}
     for id in sorted(inside - {output}, reverse=True):
         consumers = [c for c in model.consumers(id) if c in inside]
         # what nobody in the group reads is stored: a thread's points of the anchor, then
         needed = min((micro[c].points for c in consumers), default=micro[id].points)
-        stays = all(c in in_thread for c in consumers) and follows_one_to_one(follow[id])
+        stays = all(c in in_thread for c in consumers) and follows_one_to_one(follow[id]) and id not in tables
         if stays and micro[id].points <= CHEAP_RECOMPUTE * needed:
             in_thread.add(id)
     places: dict[int, Placement] = {}

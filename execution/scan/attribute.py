@@ -25,11 +25,15 @@ class ScanSchedule(ScheduleAttr):
     `slice`: steps whose inputs a block puts into shared memory at once, in the order of memory, so that lines along x
     are read and written by lanes side by side; 0 for none. `buffers`: slices there, or on their way, at a time. `rows`:
     rows of threads, as many as `threads` says in each, that share the copies; the first goes along the lines.
+
+    `chunk`: steps that each of `rows` threads takes of a line that blocks share out; 0 for a line that is one thread's.
     """
 
     name = "schedule.scan"
 
-    PARAMETERS: ClassVar = {"threads": None, "width": 1, "unroll": 1, "slice": 0, "buffers": 1, "rows": 1}
+    PARAMETERS: ClassVar = {
+        "threads": None, "width": 1, "unroll": 1, "slice": 0, "buffers": 1, "rows": 1, "chunk": 0,
+    }  # fmt: skip
 
     @property
     def lines(self) -> tuple[int, ...]:
@@ -38,6 +42,8 @@ class ScanSchedule(ScheduleAttr):
 
     @property
     def thread_counts(self) -> tuple[int, ...]:
+        if self.chunk:
+            return (self.number("rows"),)
         return (*self.lines[:1], self.number("rows")) if self.slice else self.lines
 
     @property
@@ -61,6 +67,16 @@ class ScanSchedule(ScheduleAttr):
         return self.number("buffers")
 
     @property
+    def chunk(self) -> int:
+        """Steps of a thread, where blocks share out a line; else 0."""
+        return self.number("chunk")
+
+    @property
+    def steps_of_block(self) -> int:
+        """Steps of a block that has a chunk of a line."""
+        return self.chunk * self.number("rows")
+
+    @property
     def tile_sizes(self) -> tuple[int, ...]:
         first, *others = self.lines or (1,)
         return (first * self.width, *others)[: len(self.lines)]
@@ -76,7 +92,12 @@ class ScanSchedule(ScheduleAttr):
             raise VerifyException("a single line has a width of 1")
         if self.buffers > (MOST_BUFFERS if self.slice else 1):
             raise VerifyException(f"{self.buffers} buffers; {MOST_BUFFERS} at most, of a slice")
-        if self.number("rows") > 1 and not self.slice:
+        if self.chunk:
+            if max((*self.lines, self.width, self.unroll, self.buffers)) > 1 or self.slice:
+                raise VerifyException("a chunk is of one line: threads, width, unroll and buffers are 1, slice is 0")
+            if self.number("rows") not in [1 << n for n in range(5, 11)]:
+                raise VerifyException("chunks are of 32 to 1024 rows of threads, a power of two")
+        elif self.number("rows") > 1 and not self.slice:
             raise VerifyException("rows of threads share the copies of a slice; give one")
         if self.slice % self.unroll and self.slice:
             raise VerifyException(f"a slice of {self.slice} steps is no multiple of the {self.unroll} written out")

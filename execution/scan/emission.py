@@ -24,6 +24,7 @@ from tilefuse.lowering.shared_body import SharedBody
 from tilefuse.lowering.symbols import word
 from tilefuse.lowering.update_body import UpdateFunction
 from tilefuse.lowering.update_ends import Ends
+from tilefuse.lowering.workspaces import Workspace
 
 _Where = dict[SSAValue, Num]
 
@@ -36,8 +37,8 @@ def scan_kernel(group: GroupOp) -> func.FuncOp:
 class ScanKernel(UpdateFunction):
     """The kernel while it is emitted."""
 
-    def __init__(self, group: GroupOp):
-        super().__init__(group)
+    def __init__(self, group: GroupOp, workspaces: Sequence[Workspace] = ()):
+        super().__init__(group, workspaces)
         found = recurrence(UpdateFacts(self.op))
         assert isinstance(found, Recurrence)
         self.recurrence = found

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from tilefuse.dialects.img.ops import GroupOp
     from tilefuse.execution.candidate import Candidate, Wishes
     from tilefuse.execution.facts import GroupFacts
+    from tilefuse.lowering.workspaces import Workspace
 
 UNROLL = (1, 4, 8, 16, 32)
 LANES = 32
@@ -166,9 +167,31 @@ class Scan(ExecutionModel):
         found = recurrence(facts.update)
         if isinstance(found, str) or (reason := self.legal(facts)) is not None:
             raise NotFusable(found if isinstance(found, str) else reason)
-        threads = ScanSchedule.expect(group.schedule).lines
+        schedule = ScanSchedule.expect(group.schedule)
+        if schedule.chunk and (reason := self._why_no_chunks(facts)) is not None:
+            raise NotFusable(f"blocks do not share out its lines: {reason}")
+        threads = schedule.lines
         if len(threads) != len(found.lines):
             raise NotFusable(f"there are {len(found.lines)} line coordinates, but threads along {len(threads)}")
+
+    def _why_no_chunks(self, facts: GroupFacts) -> str | None:
+        """Why blocks cannot share out the lines, in one sentence; None if they can."""
+        from tilefuse.analysis.running_sums import running_sum
+
+        found = running_sum(facts.update)
+        return found if isinstance(found, str) else None
+
+    def workspaces(self, group: GroupOp) -> Sequence[Workspace]:
+        from tilefuse.execution.scan.chunks import chunk_workspaces
+
+        return chunk_workspaces(group) if ScanSchedule.expect(group.schedule).chunk else ()
+
+    def reorders(self, group: GroupOp) -> bool:
+        from xdsl.dialects.builtin import IntegerType
+
+        assert group.update is not None
+        exact = isinstance(group.update.olds[0].type.storage, IntegerType)  # type: ignore[attr-defined]
+        return bool(ScanSchedule.expect(group.schedule).chunk) and not exact
 
     def code(self, group: GroupOp, model: PipelineModel, *, warps: bool) -> Code:
         assert group.update is not None
@@ -198,12 +221,19 @@ class Scan(ExecutionModel):
         assert isinstance(found, Recurrence)
         sizes = ScanSchedule.expect(group.schedule).tile_sizes
         box = update_box(group, boxes[0])
+        if ScanSchedule.expect(group.schedule).chunk:
+            from tilefuse.execution.scan.chunks import chunk_counts
+
+            return blocks_along([chunk_counts(group, box)[1], *(box[line.dim][1] for line in found.lines)])
         return blocks_along([-(-box[line.dim][1] // size) for line, size in zip(found.lines, sizes, strict=True)])
 
     def emit(self, group: GroupOp, model: PipelineModel, differing: Collection[SSAValue]) -> list[func.FuncOp]:
+        from tilefuse.execution.scan.chunks import chunked_scan_kernel
         from tilefuse.execution.scan.emission import scan_kernel
         from tilefuse.execution.scan.staged import staged_scan_kernel
 
+        if ScanSchedule.expect(group.schedule).chunk:
+            return [chunked_scan_kernel(group)]
         return [staged_scan_kernel(group) if ScanSchedule.expect(group.schedule).slice else scan_kernel(group)]
 
 
@@ -214,6 +244,10 @@ def _shared_bytes(group: GroupOp) -> int:
     from tilefuse.execution.scan.staged import scan_shared_bytes
 
     assert group.update is not None
+    if (schedule := ScanSchedule.expect(group.schedule)).chunk:
+        from tilefuse.execution.scan.chunks import chunk_shared_bytes
+
+        return chunk_shared_bytes(schedule)
     found = recurrence(UpdateFacts(group.update))
     assert isinstance(found, Recurrence)
     return scan_shared_bytes(group.update, found, group.turn, ScanSchedule.expect(group.schedule))

@@ -35,6 +35,7 @@ from tilefuse.dialects.warp.layout import Layout, TileType
 from tilefuse.dialects.warp.memory import is_one_access
 from tilefuse.execution.cover import first_covered
 from tilefuse.execution.plan import KernelPlan
+from tilefuse.execution.warp_tile.flags import TileFlags
 from tilefuse.execution.warp_tile.layout import LANES, Held, WarpLayout
 from tilefuse.lowering.emit import INDEX, Emitter, Num
 from tilefuse.lowering.reads import KernelBuffer, Point, Resident, TileContext, emit_stage, read_global
@@ -46,8 +47,10 @@ class TileBody:
     """Emits the tile body of one group."""
 
     def __init__(
-        self, plan: KernelPlan, layout: WarpLayout, e: Emitter, tile: TileContext, outputs: Sequence[KernelBuffer]
-    ):
+        self, plan: KernelPlan, layout: WarpLayout, e: Emitter, tile: TileContext, outputs: Sequence[KernelBuffer],
+        flags: TileFlags,
+    ):  # fmt: skip
+        self.flags = flags
         self.plan, self.e, self.tile, self.outputs = plan, e, tile, outputs
         group, model = plan.group, plan.model
         self.group, self.model = group, model
@@ -172,8 +175,8 @@ class TileBody:
         border = BorderLoad(tile.border, self._region(rank, points))
         if in_rows is not None:
             border = replace(
-                border, vectors_uniform=tile.vectors_uniform, rows=in_rows, replaces=replaces,
-                x_edge_only=tile.x_edge_only,
+                border, vectors_uniform=self.flags.vectors_uniform, rows=in_rows, replaces=replaces,
+                x_edge_only=self.flags.x_edge_only,
             )  # fmt: skip
         op = LoadOp(
             buffer.memref,
@@ -203,7 +206,7 @@ class TileBody:
         shifted = at.left_spill > 0 and held.shifted
         columns, rows = (-at.left_spill if shifted else 0, at.width), (0, at.height)
         first: SSAValue | None = None
-        if self.plan.moves_in:
+        if self.flags.moves_in:
             # what a tile that has been moved overlaps is the other one's: versions may differ in how they round
             x = e.sub(self.tile.origin[0], first_covered(e, self.plan.stored, self.outputs, 0))
             first = e.value(e.sub(e.mul(e.ceildiv(x, at.width), at.width), x))
@@ -212,13 +215,13 @@ class TileBody:
             # shifted stores find out for themselves, row by row
             aligned = None if shifted else self._aligned(self.group.funcs[n])
             # nor can they tell beforehand which lanes' columns lie in the picture
-            uniform = None if shifted else self.tile.vectors_uniform
-            border = BorderStore(self.tile.border, uniform, self.tile.x_edge_only if shifted else None, first)
+            uniform = None if shifted else self.flags.vectors_uniform
+            border = BorderStore(self.tile.border, uniform, self.flags.x_edge_only if shifted else None, first)
             e.effect(StoreOp(results[i], buffer.memref, self._origin(buffer), (columns, rows), border, aligned))
 
     def _aligned(self, value: SSAValue) -> SSAValue | None:
         """Whether a lane's piece of a row is one access; None if it never is."""
-        return self.tile.aligned.get(value)
+        return self.flags.aligned.get(value)
 
 
 def _own(first: int, end: int, size: int) -> tuple[int, int]:

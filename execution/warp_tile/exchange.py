@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from xdsl.dialects import arith, memref, vector
 from xdsl.dialects.builtin import MemRefType, VectorType, i8, i16
@@ -18,11 +17,9 @@ from tilefuse.dialects.img.types import element_bytes
 from tilefuse.dialects.warp import NeighboursOp
 from tilefuse.dialects.warp.layout import Layout, TileType
 from tilefuse.execution.warp_tile import pairs
+from tilefuse.execution.warp_tile.registers import Registers
 from tilefuse.execution.warp_tile.schedule import Loop, Stretch, layout_of
 from tilefuse.lowering.emit import SHARED, Emitter, Num
-
-if TYPE_CHECKING:
-    from tilefuse.execution.warp_tile.registers import RegisterBody
 
 
 class Exchange:
@@ -94,7 +91,7 @@ def _bytes(op: NeighboursOp) -> int:
     return -(-math.prod(_shape(op)) * element_bytes(_element(op)) // 16) * 16
 
 
-def send_rows(body: RegisterBody, op: NeighboursOp, buffer: SSAValue) -> None:
+def send_rows(body: Registers, op: NeighboursOp, buffer: SSAValue) -> None:
     """A warp's last rows, which the warp below reads above its own; then its first."""
     old, new = layout_of(op.tile), layout_of(op.wider)
     above = old.rows[0] - new.rows[0]
@@ -119,7 +116,7 @@ def send_rows(body: RegisterBody, op: NeighboursOp, buffer: SSAValue) -> None:
                     body.e.effect(vector.StoreOp(pairs.together(body.e, values), buffer, index))
 
 
-def receive_rows(body: RegisterBody, op: NeighboursOp, buffer: SSAValue) -> None:
+def receive_rows(body: Registers, op: NeighboursOp, buffer: SSAValue) -> None:
     """The rows above from the warp above, those below from the warp below."""
     e = body.e
     old, new = layout_of(op.tile), layout_of(op.wider)
@@ -145,7 +142,7 @@ def receive_rows(body: RegisterBody, op: NeighboursOp, buffer: SSAValue) -> None
                     body.put(value, op.wider, body.here(new.starts[(first + v) // new.packed], row, deep))
 
 
-def _slot(body: RegisterBody, layout: Layout, warp: Num, deep: tuple[Num, ...], slot: int, column: int) -> list[Num]:
+def _slot(body: Registers, layout: Layout, warp: Num, deep: tuple[Num, ...], slot: int, column: int) -> list[Num]:
     e = body.e
     inner = [e.sub(c, low) for c, (low, _) in zip(deep, layout.depth, strict=True)]
     return [warp, *reversed(inner), slot, e.add(e.mul(body.lane, layout.vector), column)]

@@ -263,7 +263,7 @@ def footprints(
                 assert isinstance(x, Index)
                 assert isinstance(y, Index)
                 key = (access.producer, access.source)
-                deep = tuple(i.span(region[id].spans) for i in access.indices[2:])  # type: ignore[union-attr]
+                deep = tuple(i.span(region[id].spans) for i in access.indices[2:])
                 first = key not in sources
                 if first:
                     sources[key] = Held(rest=deep, bytes=model.nodes[access.producer].element_bytes[0])

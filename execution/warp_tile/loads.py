@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 from xdsl.dialects import vector
 from xdsl.dialects.builtin import IntegerType, VectorType
@@ -16,15 +15,13 @@ from tilefuse.dialects.warp.memory import can_cut
 from tilefuse.execution.warp_tile import pairs
 from tilefuse.execution.warp_tile.body import Where
 from tilefuse.execution.warp_tile.pieces import MovedPieces, Pieces
+from tilefuse.execution.warp_tile.registers import Registers
 from tilefuse.execution.warp_tile.schedule import layout_of
 from tilefuse.execution.warp_tile.x_edges import XEdgePieces
 from tilefuse.lowering.emit import PRIVATE, Num
 
-if TYPE_CHECKING:
-    from tilefuse.execution.warp_tile.registers import RegisterBody
 
-
-def load_tile(body: RegisterBody, op: LoadOp) -> None:
+def load_tile(body: Registers, op: LoadOp) -> None:
     """All rows of an input into registers, all of them on their way before the first is needed."""
     _Load(body, op).emit()
 
@@ -32,7 +29,7 @@ def load_tile(body: RegisterBody, op: LoadOp) -> None:
 class _Load:
     """One load. The ways to do it differ in one branch for all rows."""
 
-    def __init__(self, body: RegisterBody, op: LoadOp) -> None:
+    def __init__(self, body: Registers, op: LoadOp) -> None:
         self.body, self.op = body, op
         self.layout = layout_of(op.tile)
         self.element = op.tile.type.element
@@ -191,7 +188,7 @@ class _Load:
 class _Waiting:
     """Rows as they are in memory, so that filling them is cheap, on their way into the tile."""
 
-    def __init__(self, body: RegisterBody, layout: Layout, row: VectorType[Attribute]) -> None:
+    def __init__(self, body: Registers, layout: Layout, row: VectorType[Attribute]) -> None:
         self.body, self.layout = body, layout
         self.rows = body.e.alloca(layout.shape[:-1], row, PRIVATE, "rows")
 

@@ -12,7 +12,7 @@ from xdsl.passes import ModulePass
 from tilefuse.dialects.warp import PrefetchOp
 from tilefuse.execution.warp_tile.arrays import ArrayBody
 from tilefuse.execution.warp_tile.body import has_warp_ops
-from tilefuse.execution.warp_tile.registers import RegisterBody
+from tilefuse.execution.warp_tile.register_body import RegisterBody
 from tilefuse.execution.warp_tile.schedule import is_tile_op
 
 

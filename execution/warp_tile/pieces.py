@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from xdsl.dialects import arith, memref, vector
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr, IntegerType, MemRefType, VectorType, i32
@@ -20,11 +19,9 @@ from tilefuse.dialects.warp import LoadOp
 from tilefuse.execution.warp_tile import pairs
 from tilefuse.execution.warp_tile.body import Where
 from tilefuse.execution.warp_tile.layout import WORD_BYTES, columns_at_once
+from tilefuse.execution.warp_tile.registers import Registers
 from tilefuse.execution.warp_tile.schedule import layout_of
 from tilefuse.lowering.emit import PRIVATE, Emitter, Num
-
-if TYPE_CHECKING:
-    from tilefuse.execution.warp_tile.registers import RegisterBody
 
 _WORD = VectorType(i32, [1])
 
@@ -38,7 +35,7 @@ class Pieces:
     A lane has from the one beside what this has loaded too (`op.partial`).
     """
 
-    def __init__(self, body: RegisterBody, op: LoadOp) -> None:
+    def __init__(self, body: Registers, op: LoadOp) -> None:
         self.body, self.op = body, op
         self.e, self.layout, self.element = body.e, layout_of(op.tile), op.tile.type.element
         self.in_word = in_word(self.element)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
+from functools import partial, reduce
 
 from xdsl.dialects import arith, memref
 from xdsl.ir import SSAValue
@@ -14,9 +16,11 @@ from tilefuse.dialects.img.attrs import BoundaryKind
 from tilefuse.dialects.img.ops import SINGLE_WAVE, GroupOp
 from tilefuse.dialects.img.types import FuncType, element_bytes
 from tilefuse.dialects.warp.memory import is_one_access
-from tilefuse.execution.plan import KernelPlan
+from tilefuse.execution.plan import KernelPlan, argument_hint
+from tilefuse.execution.versions import Versions
 from tilefuse.execution.warp_tile.attribute import WarpSchedule
 from tilefuse.execution.warp_tile.emission import TileBody, may_be_uniform
+from tilefuse.execution.warp_tile.flags import TileFlags
 from tilefuse.execution.warp_tile.layout import LANES, group_layout
 from tilefuse.lowering.emit import Emitter, Num
 from tilefuse.lowering.reads import KernelBuffer, TileContext, locate
@@ -34,18 +38,30 @@ class WarpPlan(KernelPlan):
         self.reads = list(self._reads())
         self.x_spill = self.layout.left_spill
         self.checked = self._checked(differing)
+        # where launches differ, the body asks of each function as its rows are moved; else each case has a version
         self.one_by_one = bool(differing)
         # rows that may start anywhere: so may the last tile of a row, which then begins where all of it is inside
         self.moves_in = self.align[0] == 1 and not self.checked
         self.x_edge_version = self._has_x_edge_version()
+        # a wave stays one only if none of the versions takes more registers
+        self.register_bounded = self.x_edge_version
+        each = [f"{argument_hint(value)}_aligned" for value in self.checked] if self.one_by_one else []
+        self.flags = ["vectors_uniform", *["x_edge_only"] * self.x_edge_version, *each]
         if any(model.nodes[model.node_of[base]].is_prefetchable for base, _ in self.reads):
             self.rows_ahead = WarpSchedule.expect(group.schedule).rows_ahead
 
     def body(self, e: Emitter, tile: TileContext, outputs: Sequence[KernelBuffer]) -> None:
-        TileBody(self, self.layout, e, tile, outputs).emit()
+        TileBody(self, self.layout, e, tile, outputs, self._flags(tile)).emit()
+
+    def _flags(self, tile: TileContext) -> TileFlags:
+        """The flags of the tile body."""
+        uniform, *rest = tile.flags
+        x_edge_only = rest.pop(0) if self.x_edge_version else None
+        aligned = rest if self.one_by_one else [uniform] * len(self.checked)
+        return TileFlags(uniform, x_edge_only, dict(zip(self.checked, aligned, strict=True)), self.moves_in)
 
     def request(self, e: Emitter, tile: TileContext, outputs: Sequence[KernelBuffer]) -> None:
-        TileBody(self, self.layout, e, tile, outputs).emit_ahead()
+        TileBody(self, self.layout, e, tile, outputs, TileFlags()).emit_ahead()
 
     def _reads(self) -> Iterator[tuple[SSAValue, list[tuple[int, int]]]]:
         """Reach of the loads of all lanes, dead ones too, in each buffer: in x and y from the tile's origin."""
@@ -82,7 +98,62 @@ class WarpPlan(KernelPlan):
         uniform = [isinstance(s, SSAValue) and may_be_uniform(s, h, at.vector) for (_, s), h in at.sources.items()]
         return all(uniform) and any(map(at.in_pieces, at.sources.values()))
 
-    def aligned(self, e: Emitter, buffers: dict[SSAValue, KernelBuffer], origin: Sequence[Num]) -> list[SSAValue]:
+    def emit_versions(
+        self, versions: Versions, interior: SSAValue, tile: TileContext, outputs: Sequence[KernelBuffer]
+    ) -> None:
+        e, origin = versions.e, tile.origin
+        starts = self._aligned(e, tile.buffers | dict(zip(self.group.funcs, outputs, strict=True)), origin)
+        each, aligned = (starts, None) if self.one_by_one else ([], reduce(e.both, starts, None))
+        e.choose(
+            interior,
+            lambda: self._either(versions, versions.no, aligned, each, origin),
+            lambda: self._at_border(versions, aligned, each, tile, outputs),
+        )
+
+    def _call(
+        self, versions: Versions, border: SSAValue, uniform: SSAValue, each: Sequence[SSAValue], origin: Sequence[Num],
+        *, x_edge_only: bool = False, no_cse: bool = False,
+    ) -> None:  # fmt: skip
+        """`each`: whether rows start where vectors may, of each function, if the body asks of each."""
+        x_edge = [versions.yes if x_edge_only else versions.no] * self.x_edge_version
+        versions.call(border, [uniform, *x_edge, *each], origin, no_cse=no_cse)
+
+    def _either(
+        self, versions: Versions, border: SSAValue, uniform: SSAValue | None, each: Sequence[SSAValue],
+        origin: Sequence[Num],
+    ) -> None:  # fmt: skip
+        """Emit the version for tiles of uniform vectors, or the other one; None where vectors never are uniform."""
+        if uniform is None:
+            self._call(versions, border, versions.no, each, origin)
+            return
+        no_cse = border is versions.yes
+        choices = (
+            partial(self._call, versions, border, flag, each, origin, no_cse=no_cse)
+            for flag in (versions.yes, versions.no)
+        )
+        versions.e.choose(uniform, *choices)
+
+    def _at_border(
+        self, versions: Versions, aligned: SSAValue | None, each: Sequence[SSAValue], tile: TileContext,
+        outputs: Sequence[KernelBuffer],
+    ) -> None:  # fmt: skip
+        """Emit the versions of a tile that is not interior."""
+        e, moved = versions.e, list(tile.origin)
+        if self.moves_in:
+            # what both have is the other one's
+            moved[0] = e.min(moved[0], versions.last(0))
+        tile = replace(tile, origin=moved)
+        uniform = self._vectors_uniform(e, tile, outputs)
+        uniform = None if uniform is None else e.both(aligned, uniform)
+        if not self.x_edge_version:
+            self._either(versions, versions.yes, uniform, each, moved)
+            return
+        x_edge_only = e.both(uniform, self._at_x_edges(e, tile, outputs))
+        assert x_edge_only is not None
+        alone = partial(self._call, versions, versions.yes, versions.yes, each, moved, x_edge_only=True, no_cse=True)
+        e.choose(x_edge_only, alone, lambda: self._either(versions, versions.yes, uniform, each, moved))
+
+    def _aligned(self, e: Emitter, buffers: dict[SSAValue, KernelBuffer], origin: Sequence[Num]) -> list[SSAValue]:
         """Whether the lanes' pieces of rows start at a multiple of their size, of each `checked` function."""
         at = self.layout
         result: list[SSAValue] = []
@@ -100,7 +171,7 @@ class WarpPlan(KernelPlan):
             result.append(e.compare("eq", rest, 0))
         return result
 
-    def vectors_uniform(self, e: Emitter, tile: TileContext, outputs: Sequence[KernelBuffer]) -> SSAValue | None:
+    def _vectors_uniform(self, e: Emitter, tile: TileContext, outputs: Sequence[KernelBuffer]) -> SSAValue | None:
         """In a border tile, each lane's columns of a row lie inside or outside together, of all inputs and results.
 
         None where that is never so.
@@ -132,8 +203,8 @@ class WarpPlan(KernelPlan):
                 result = e.both(result, fit_between(e, offset, extent, at.vector, at.width // at.vector))
         return e.true() if result is None else result
 
-    def at_x_edges(self, e: Emitter, tile: TileContext, outputs: Sequence[KernelBuffer]) -> SSAValue | None:
-        """Whether a border tile of uniform vectors is cut off along x only (`TileContext.x_edge_only`)."""
+    def _at_x_edges(self, e: Emitter, tile: TileContext, outputs: Sequence[KernelBuffer]) -> SSAValue | None:
+        """Whether a border tile of uniform vectors is cut off along x only (`TileFlags.x_edge_only`)."""
         at = self.layout
         x = e.add(tile.origin[0], -at.dead_left * at.vector)
         result: SSAValue | None = None

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import SSAValue
 
 from tilefuse.dialects.img.types import element_bytes
 from tilefuse.dialects.memref_prefetch import PrefetchOp as LineOp
 from tilefuse.dialects.warp import PrefetchOp
-
-if TYPE_CHECKING:
-    from tilefuse.execution.warp_tile.registers import RegisterBody
+from tilefuse.execution.warp_tile.registers import Registers
 
 LINE_BYTES = 128
 
 
-def prefetch_lines(body: RegisterBody, op: PrefetchOp) -> None:
+def prefetch_lines(body: Registers, op: PrefetchOp) -> None:
     """All lines of the box, spread over the lanes of all warps."""
     e, type = body.e, op.buffer.type
     assert isinstance(type, MemRefType)

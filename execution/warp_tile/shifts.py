@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from xdsl.dialects import arith
 from xdsl.ir import SSAValue
@@ -32,15 +32,13 @@ from tilefuse.execution.warp_tile.pieces import (
     row_of_words,
     words_of,
 )
+from tilefuse.execution.warp_tile.registers import Place, Registers
 from tilefuse.execution.warp_tile.schedule import layout_of
 from tilefuse.lowering.emit import Num
 
-if TYPE_CHECKING:
-    from tilefuse.execution.warp_tile.registers import Place, RegisterBody
-
 
 def store_shifted(
-    body: RegisterBody, op: StoreOp, row: Num, deep: tuple[Num, ...], alive: SSAValue | None, border: bool
+    body: Registers, op: StoreOp, row: Num, deep: tuple[Num, ...], alive: SSAValue | None, border: bool
 ) -> None:
     """A row in pieces that are vectors where these lie in memory: it moves right over the lanes, by less than a piece.
 
@@ -100,7 +98,7 @@ def store_shifted(
 
 
 def _pieces_of(
-    body: RegisterBody, op: StoreOp, row: Num, deep: tuple[Num, ...], piece: int
+    body: Registers, op: StoreOp, row: Num, deep: tuple[Num, ...], piece: int
 ) -> tuple[list[list[SSAValue]], int, SSAValue]:
     """Move a row to where pieces of it are vectors: (words of each piece, elements of a word, columns moved by)."""
     e, layout = body.e, layout_of(op.tile)
@@ -128,7 +126,7 @@ class _Row(NamedTuple):
 
 
 def _store_end(
-    body: RegisterBody, op: StoreOp, piece: Sequence[SSAValue], each: int, lanes: tuple[int, int], row: _Row
+    body: Registers, op: StoreOp, piece: Sequence[SSAValue], each: int, lanes: tuple[int, int], row: _Row
 ) -> None:
     """Store the elements before a row's first complete piece, or after its last, of a tile that is narrower.
 
@@ -148,7 +146,7 @@ def _store_end(
     body.store_where(op.buffer, e.both(alive, inside), lambda: [([*outer, column], word)])
 
 
-def _element(body: RegisterBody, op: StoreOp, words: Sequence[SSAValue], each: int, number: Num) -> SSAValue:
+def _element(body: Registers, op: StoreOp, words: Sequence[SSAValue], each: int, number: Num) -> SSAValue:
     """An element of a piece, of which each word has so many."""
     e, word = body.e, words[0]
     for start, further in enumerate(words[1:], 1):
@@ -159,7 +157,7 @@ def _element(body: RegisterBody, op: StoreOp, words: Sequence[SSAValue], each: i
     return e.op(arith.TruncIOp(e.op(FshrOp(word, word, bits_of(e, e.value(number), each))), element))
 
 
-def _store_ends(body: RegisterBody, op: StoreOp, pieces: Sequence[Sequence[SSAValue]], each: int, row: _Row) -> None:
+def _store_ends(body: Registers, op: StoreOp, pieces: Sequence[Sequence[SSAValue]], each: int, row: _Row) -> None:
     """Store the elements before a row's first complete piece, and after its last: one by one, each by a lane.
 
     The last index of the row is where the first lane's first piece begins.
@@ -193,7 +191,7 @@ def _store_ends(body: RegisterBody, op: StoreOp, pieces: Sequence[Sequence[SSAVa
 
 
 def _moved(
-    body: RegisterBody, words: Sequence[SSAValue], place: SSAValue, each: int, most: int, lanes: int
+    body: Registers, words: Sequence[SSAValue], place: SSAValue, each: int, most: int, lanes: int
 ) -> list[SSAValue]:
     """A lane's row of words, of `each` elements, after it has moved to the right to where pieces of `most` words lie.
 

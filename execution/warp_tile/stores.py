@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import SSAValue
 
 from tilefuse.dialects.warp import StoreOp
 from tilefuse.dialects.warp.layout import Layout
 from tilefuse.dialects.warp.memory import is_one_access
+from tilefuse.execution.warp_tile.registers import Registers
 from tilefuse.execution.warp_tile.schedule import layout_of
 from tilefuse.execution.warp_tile.shifts import store_shifted
 from tilefuse.lowering.emit import Num
 
-if TYPE_CHECKING:
-    from tilefuse.execution.warp_tile.registers import RegisterBody
 
-
-def store_row(body: RegisterBody, op: StoreOp, row: Num) -> None:
+def store_row(body: Registers, op: StoreOp, row: Num) -> None:
     """Store a row of the result: the lanes in the box store vectors where they are aligned, else scalars."""
     layout = layout_of(op.tile)
     shifts = op.within[0][0] < 0 and _is_vector(op.buffer, layout)
@@ -34,7 +30,7 @@ def store_row(body: RegisterBody, op: StoreOp, row: Num) -> None:
 class _RowStore:
     """The stores of one row that is not shifted."""
 
-    def __init__(self, body: RegisterBody, op: StoreOp, row: Num, deep: tuple[Num, ...]):
+    def __init__(self, body: Registers, op: StoreOp, row: Num, deep: tuple[Num, ...]):
         self.body, self.op, self.row, self.deep = body, op, row, deep
         self.e, self.layout = body.e, layout_of(op.tile)
         ends = (divmod(x - self.layout.origin[0], self.layout.vector) for x in op.within[0])

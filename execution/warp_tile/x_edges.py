@@ -8,7 +8,6 @@ no planes, which may be moved, too, and then lie otherwise.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from xdsl.ir import SSAValue
 
@@ -16,11 +15,9 @@ from tilefuse.dialects.warp import LoadOp
 from tilefuse.execution.warp_tile.body import Where
 from tilefuse.execution.warp_tile.layout import columns_at_once
 from tilefuse.execution.warp_tile.pieces import Pieces
+from tilefuse.execution.warp_tile.registers import Registers
 from tilefuse.execution.warp_tile.schedule import layout_of
 from tilefuse.lowering.emit import Num
-
-if TYPE_CHECKING:
-    from tilefuse.execution.warp_tile.registers import RegisterBody
 
 
 class XEdgePieces(Pieces):
@@ -30,7 +27,7 @@ class XEdgePieces(Pieces):
     its own: it is read a piece further out than the lane inside, and offers the other end of what it has.
     """
 
-    def __init__(self, body: RegisterBody, op: LoadOp) -> None:
+    def __init__(self, body: Registers, op: LoadOp) -> None:
         super().__init__(body, op)
         self.further = self.layout.vector if not op.fills else self.piece
 

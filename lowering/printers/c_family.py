@@ -26,12 +26,14 @@ from tilefuse.lowering.printers.comments import comment_lines
 from tilefuse.lowering.printers.control_flow import (
     print_barrier,
     print_call,
+    print_condition,
     print_for,
     print_griddepcontrol,
     print_if,
     print_memory_barrier,
     print_return,
     print_shuffle,
+    print_while,
     print_yield,
 )
 from tilefuse.lowering.printers.expr import CExpr
@@ -236,6 +238,8 @@ STATEMENTS: dict[str, Callable[[FunctionText, Operation], None]] = {
     "vector.maskedstore": print_masked_store,
     "scf.for": print_for,
     "scf.if": print_if,
+    "scf.while": print_while,
+    "scf.condition": print_condition,
     "scf.yield": print_yield,
     "func.call": print_call,
     "func.return": print_return,

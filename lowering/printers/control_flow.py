@@ -124,9 +124,30 @@ def _only_yields_nothing(block: Block) -> bool:
     return isinstance(first := block.first_op, scf.YieldOp) and not first.operands
 
 
+def print_while(p: FunctionText, op: Operation) -> None:
+    """A loop until its condition does not hold; it carries no values."""
+    op = as_type(scf.WhileOp, op)
+    if op.arguments or op.res:
+        raise PipelineError("scf.while: one that carries values is not printed; keep them in memory", op)
+    p.flush_reads()
+    p.line("while (true) {")
+    p.scope(op.before_region.block)
+    p.scope(op.after_region.block)
+    p.line("}")
+
+
+def print_condition(p: FunctionText, op: Operation) -> None:
+    """The end of a loop whose condition does not hold any more."""
+    condition = expr.unary("!", p.use(as_type(scf.ConditionOp, op).condition), "bool")
+    p.flush_reads()
+    p.line(f"if ({condition.text}) break;")
+
+
 def print_yield(p: FunctionText, op: Operation) -> None:
     """Assign to the variables of the loop or branch around."""
     parent = op.parent_op()
+    if isinstance(parent, scf.WhileOp):
+        return
     if isinstance(parent, scf.ForOp):
         targets = [p.use(arg) for arg in parent.body.block.args[1:]]
         p.assign(targets, op.operands)

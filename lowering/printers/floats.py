@@ -26,8 +26,9 @@ from xdsl.ir import Attribute, Operation
 
 import tilefuse.lowering.printers.expr as expr
 from tilefuse.dialects.diagnostics import PipelineError
+from tilefuse.dialects.img.comparisons import OF_FLOATS
 from tilefuse.dialects.img.elements import FLOATS
-from tilefuse.dialects.img.float_functions import FLOAT_FUNCTIONS
+from tilefuse.dialects.img.float_operations import FLOAT_OPERATIONS, FloatOperation
 from tilefuse.dialects.img.strict import is_strict
 from tilefuse.lowering.printers.c_types import (
     SIGNED,
@@ -173,11 +174,6 @@ def _rsqrt(p: FunctionText, op: Operation) -> CExpr:
 
 # --- comparison ---------------------------------------------------------------------------------------------
 
-# arith.cmpf predicates in the order of their numbers, as C text of two atoms.
-_ORDERED = {1: "==", 2: ">", 3: ">=", 4: "<", 5: "<=", 13: "!="}
-# "Unordered or x" is "not the opposite of x", which is one comparison.
-_NEGATED = {9: "<=", 10: "<", 11: ">=", 12: ">"}
-
 
 def _compare(p: FunctionText, op: Operation) -> CExpr:
     predicate = as_type(arith.CmpfOp, op).predicate.value.data
@@ -185,10 +181,11 @@ def _compare(p: FunctionText, op: Operation) -> CExpr:
     a, b = p.use(x), p.use(y)
     if predicate in (0, 15):
         return CExpr("true" if predicate else "false", PRIMARY, "bool", (int(predicate > 0),) * 2)
-    if symbol := _ORDERED.get(predicate):
-        return expr.binary(a, symbol, b, EQ if symbol in ("==", "!=") else REL, "bool", (0, 1), cheap=False)
-    if symbol := _NEGATED.get(predicate):
-        return expr.unary("!", expr.binary(a, symbol, b, REL, "bool", cheap=False), "bool", (0, 1))
+    row = OF_FLOATS[predicate]
+    if row.negated:
+        return expr.unary("!", expr.binary(a, row.c, b, REL, "bool", cheap=False), "bool", (0, 1))
+    if row.c:
+        return expr.binary(a, row.c, b, EQ if row.c in ("==", "!=") else REL, "bool", (0, 1), cheap=False)
     # The rest mention an operand twice.
     a, b = p.atom(a, x), p.atom(b, y)
     less = expr.binary(a, "<", b, REL, "bool", cheap=False)
@@ -202,11 +199,8 @@ def _compare(p: FunctionText, op: Operation) -> CExpr:
         "bool",
         (0, 1),
     )
-    if predicate == 6:  # one
-        return differ
-    if predicate == 8:  # ueq
-        return expr.unary("!", differ, "bool", (0, 1))
-    return nan if predicate == 14 else expr.unary("!", nan, "bool", (0, 1))
+    part = differ if row.name in ("one", "ueq") else nan
+    return part if row.name in ("one", "uno") else expr.unary("!", part, "bool", (0, 1))
 
 
 # --- conversion ---------------------------------------------------------------------------------------------
@@ -284,12 +278,16 @@ def _bitcast_name(source: Attribute, result: Attribute, op: Operation) -> str:
     return f"bitcast_{short_name(source, op)}_{short_name(result, op)}"
 
 
+def _printed(row: FloatOperation) -> Row:
+    if row.c in _PRECEDENCE:
+        return _binary(row.c, _PRECEDENCE[row.c])
+    return _math(row.c, exact=row.exact)
+
+
+_PRECEDENCE = {"+": ADD, "-": ADD, "*": MUL, "/": MUL}
+
 FLOAT_ROWS: dict[str, Row] = {
     "arith.constant": _constant,
-    "arith.addf": _binary("+", ADD),
-    "arith.subf": _binary("-", ADD),
-    "arith.mulf": _binary("*", MUL),
-    "arith.divf": _binary("/", MUL),
     "arith.negf": _negate,
     "arith.minnumf": _library_float("minnum"),
     "arith.maxnumf": _library_float("maxnum"),
@@ -303,7 +301,7 @@ FLOAT_ROWS: dict[str, Row] = {
     "arith.extf": _extend,
     "arith.truncf": _truncate,
     "arith.bitcast": _bitcast,
-    **{row.op.name: _math(row.c, exact=row.exact) for row in FLOAT_FUNCTIONS if row.c},
+    **{row.op.name: _printed(row) for row in FLOAT_OPERATIONS if row.c},
     "math.fma": _math("fma"),
     "math.sqrt": _sqrt,
     "math.rsqrt": _rsqrt,

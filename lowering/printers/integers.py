@@ -16,6 +16,8 @@ from xdsl.ir import Attribute, Operation, SSAValue
 import tilefuse.lowering.printers.expr as expr
 from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.gpu_shuffle import ShuffleOp
+from tilefuse.dialects.img.comparisons import OF_INTEGERS
+from tilefuse.dialects.img.integer_operations import INTEGER_OPERATIONS, IntegerOperation, Reading
 from tilefuse.lowering.printers.c_types import (
     SIGNED,
     UNSIGNED,
@@ -181,20 +183,16 @@ def _division(symbol: str, reading: Callable[[CExpr, int], CExpr]) -> Row:
     return row
 
 
-def _rounding_division(kind: str, reading: Callable[[CExpr, int], CExpr]) -> Row:
-    def row(p: FunctionText, op: Operation) -> CExpr:
-        _no_bool(op)
-        a, b = (_read(p, operand, op, reading) for operand in op.operands)
-        type_ = op.results[0].type
-        power = isinstance(b.const, int) and b.const > 0 and b.const & (b.const - 1) == 0
-        if kind == "floordiv" and power:
-            assert isinstance(b.const, int)
-            shift = literal(b.const.bit_length() - 1, 32)
-            ctype = "idx" if isinstance(type_, IndexType) else _promoted(a)
-            return a if shift.const == 0 else expr.binary(a, ">>", shift, SHIFT, ctype, a.range)
-        return _library_int(p, kind, type_, op, reading, (a, b))
-
-    return row
+def _floor_division(p: FunctionText, op: Operation) -> CExpr:
+    """By a power of two a shift."""
+    _no_bool(op)
+    a, b = (_read(p, operand, op, signed) for operand in op.operands)
+    type_ = op.results[0].type
+    if isinstance(b.const, int) and b.const > 0 and b.const & (b.const - 1) == 0:
+        shift = literal(b.const.bit_length() - 1, 32)
+        ctype = "idx" if isinstance(type_, IndexType) else _promoted(a)
+        return a if shift.const == 0 else expr.binary(a, ">>", shift, SHIFT, ctype, a.range)
+    return _library_int(p, "floordiv", type_, op, signed, (a, b))
 
 
 def _library_int(
@@ -215,38 +213,35 @@ def _library_int(
     return expr.call(p.library(f"{kind}_{suffix}"), args, ctype, interval, cheap=True)
 
 
-def _extremum(kind: str, reading: Callable[[CExpr, int], CExpr]) -> Row:
-    pick = min if kind == "min" else max
+def _helper(row: IntegerOperation, reading: Callable[[CExpr, int], CExpr]) -> Row:
+    """A call of the helper whose body the table has."""
 
-    def row(p: FunctionText, op: Operation) -> CExpr:
+    def print_call(p: FunctionText, op: Operation) -> CExpr:
         _no_bool(op)
-        a, b = (_read(p, operand, op, reading) for operand in op.operands)
-        type_ = op.results[0].type
-        interval = None
-        if not isinstance(type_, IndexType):
-            interval = pick(a.interval()[0], b.interval()[0]), pick(a.interval()[1], b.interval()[1])
-        return _library_int(p, kind, type_, op, reading, (a, b), interval)
+        operands = tuple(_read(p, operand, op, reading) for operand in op.operands)
+        type_, interval = op.results[0].type, None
+        if row.interval is not None and not isinstance(type_, IndexType):
+            interval = row.interval(width_of(type_, op), *(a.interval() for a in operands))
+        return _library_int(p, row.c, type_, op, reading, operands, interval)
 
-    return row
+    return print_call
 
 
 # --- comparison, choice, conversion -------------------------------------------------------------------------
 
-_COMPARISONS = ("==", "!=", "<", "<=", ">", ">=", "<", "<=", ">", ">=")
-
 
 def _compare(p: FunctionText, op: Operation) -> CExpr:
-    predicate = as_type(arith.CmpiOp, op).predicate.value.data
-    symbol = _COMPARISONS[predicate]
+    row = OF_INTEGERS[as_type(arith.CmpiOp, op).predicate.value.data]
     type_ = op.operands[0].type
-    if predicate >= 2:
-        reading = signed if predicate < 6 else unsigned
+    equation = row.name in ("eq", "ne")
+    if not equation:
+        reading = signed if row.signed else unsigned
         a, b = (_read(p, operand, op, reading) for operand in op.operands)
     else:
         a, b = _same_reading(p, op, op.operands[0], op.operands[1], type_)
         if _may_be_clamped(p, op, a, b):
             a, b = expr.call(p.library("bits_apart"), (a, b), "unsigned int"), literal(0, 32)
-    return expr.binary(a, symbol, b, EQ if predicate < 2 else REL, "bool", (0, 1))
+    return expr.binary(a, row.c, b, EQ if equation else REL, "bool", (0, 1))
 
 
 def _may_be_clamped(p: FunctionText, op: Operation, a: CExpr, b: CExpr) -> bool:
@@ -350,19 +345,6 @@ def _index_cast(p: FunctionText, op: Operation) -> CExpr:
     return CExpr(a.text, a.prec, "int", expr.INT_RANGE, None, a.reads, a.cheap, a.mutable)
 
 
-def _absolute(p: FunctionText, op: Operation) -> CExpr:
-    _no_bool(op)
-    a = _read(p, op.operands[0], op, signed)
-    type_ = op.results[0].type
-    interval = None
-    if isinstance(type_, IntegerType):
-        low, high = a.interval()
-        minimum = signed_range(width_of(type_, op))[0]
-        # |minimum| wraps around to itself.
-        interval = (0 if low > minimum else minimum, max(-low if low > minimum else 0, high))
-    return _library_int(p, "abs", type_, op, signed, (a,), interval)
-
-
 def _count_bits(kind: str) -> Row:
     def row(p: FunctionText, op: Operation) -> CExpr:
         _no_bool(op)
@@ -376,34 +358,29 @@ def _count_bits(kind: str) -> Row:
     return row
 
 
+_OPERATORS: dict[str, Callable[[str, Callable[[CExpr, int], CExpr]], Row]] = {
+    **dict.fromkeys("+-*", lambda symbol, reading: _arithmetic(symbol)),
+    **dict.fromkeys("/%", _division),
+    **dict.fromkeys("&|^", lambda symbol, reading: _bitwise(symbol)),
+    "<<": lambda symbol, reading: _shift_left,
+    ">>": lambda symbol, reading: _shift_right(reading),
+}
+
+
+def _printed(row: IntegerOperation) -> Row:
+    reading = signed if row.reading is Reading.SIGNED else unsigned
+    return _helper(row, reading) if row.body else _OPERATORS[row.c](row.c, reading)
+
+
 INTEGER_ROWS: dict[str, Row] = {
-    "arith.addi": _arithmetic("+"),
-    "arith.subi": _arithmetic("-"),
-    "arith.muli": _arithmetic("*"),
-    "arith.divsi": _division("/", signed),
-    "arith.divui": _division("/", unsigned),
-    "arith.remsi": _division("%", signed),
-    "arith.remui": _division("%", unsigned),
-    "arith.floordivsi": _rounding_division("floordiv", signed),
-    "arith.ceildivsi": _rounding_division("ceildiv", signed),
-    "arith.ceildivui": _rounding_division("ceildiv", unsigned),
-    "arith.andi": _bitwise("&"),
-    "arith.ori": _bitwise("|"),
-    "arith.xori": _bitwise("^"),
-    "arith.shli": _shift_left,
-    "arith.shrsi": _shift_right(signed),
-    "arith.shrui": _shift_right(unsigned),
-    "arith.minsi": _extremum("min", signed),
-    "arith.minui": _extremum("min", unsigned),
-    "arith.maxsi": _extremum("max", signed),
-    "arith.maxui": _extremum("max", unsigned),
+    **{row.op.name: _printed(row) for row in INTEGER_OPERATIONS if row.c},
+    "arith.floordivsi": _floor_division,
     "arith.cmpi": _compare,
     "arith.select": _select,
     "arith.extsi": _extend(signed),
     "arith.extui": _extend(unsigned),
     "arith.trunci": _truncate,
     "arith.index_cast": _index_cast,
-    "math.absi": _absolute,
     "math.ctlz": _count_bits("clz"),
     "math.cttz": _count_bits("ctz"),
     "math.ctpop": _count_bits("popcount"),

@@ -2,29 +2,30 @@
 
 from __future__ import annotations
 
+import re
+
+from tilefuse.dialects.img.integer_operations import INTEGER_OPERATIONS, Reading
 from tilefuse.lowering.printers.c_types import SIGNED, UNSIGNED
 from tilefuse.lowering.printers.helper import Helper
 from tilefuse.lowering.printers.narrow_floats import NARROW_FLOATS
 
 
 def _integers() -> dict[str, Helper]:
-    types = {f"s{w}": t for w, t in SIGNED.items()} | {f"u{w}": t for w, t in UNSIGNED.items() if w > 1}
-    types |= {"idx": "idx", "uidx": "uidx"}
+    """The helpers of operations on integers, for every type that is read as the operation reads it."""
+    of_reading = {
+        Reading.SIGNED: {"idx": "idx", **{f"s{w}": t for w, t in SIGNED.items()}},
+        Reading.UNSIGNED: {"uidx": "uidx", **{f"u{w}": t for w, t in UNSIGNED.items() if w > 1}},
+    }
     found: dict[str, Helper] = {}
-    for short, t in types.items():
-        found[f"min_{short}"] = Helper(f"{t} min_{short}({t} a, {t} b) {{ return a < b ? a : b; }}")
-        found[f"max_{short}"] = Helper(f"{t} max_{short}({t} a, {t} b) {{ return a > b ? a : b; }}")
-        if short[0] == "u":
-            found[f"ceildiv_{short}"] = Helper(f"{t} ceildiv_{short}({t} a, {t} b) {{ return a / b + (a % b != 0); }}")
+    for row in INTEGER_OPERATIONS:
+        if not row.body:
             continue
-        found[f"floordiv_{short}"] = Helper(
-            f"{t} floordiv_{short}({t} a, {t} b) {{ return a / b - ((a % b != 0) & ((a < 0) != (b < 0))); }}"
-        )
-        found[f"ceildiv_{short}"] = Helper(
-            f"{t} ceildiv_{short}({t} a, {t} b) {{ return a / b + ((a % b != 0) & ((a < 0) == (b < 0))); }}"
-        )
-        wide = {"s64": UNSIGNED[64], "idx": "uidx"}.get(short, UNSIGNED[32])
-        found[f"abs_{short}"] = Helper(f"{t} abs_{short}({t} a) {{ return a < 0 ? ({t})(0 - ({wide})a) : a; }}")
+        names = "ab"[: len(row.op.get_irdl_definition().operands)]  # type: ignore[attr-defined]
+        for short, t in of_reading[row.reading].items():
+            wide = {"64": UNSIGNED[64], "dx": "uidx"}.get(short[-2:], UNSIGNED[32])
+            body = re.sub(r"\bU\b", wide, re.sub(r"\bT\b", t, row.body))
+            parameters = ", ".join(f"{t} {name}" for name in names)
+            found[f"{row.c}_{short}"] = Helper(f"{t} {row.c}_{short}({parameters}) {{ return {body}; }}")
     return found
 
 

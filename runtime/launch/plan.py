@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from xdsl.ir import SSAValue
 
+from tilefuse.analysis.access import function_name
 from tilefuse.analysis.bounds import Box, computed_stages, required_boxes, spans_of
 from tilefuse.analysis.index_reach import index_reach
 from tilefuse.analysis.model import extract
@@ -99,6 +100,8 @@ class Plan:
     index_bits: int
     boxes: CallBoxes
     clears: tuple[Clear, ...] = ()
+    largest: str = ""
+    """The temporary, or the workspace, that takes most of the arena, for messages."""
 
 
 class _Buffer(NamedTuple):
@@ -189,7 +192,26 @@ def make_plan(
         for s in spaces
         if s.workspace.clear is not None and s.size
     )
-    return Plan(launches, tuple(copies), tuple(scalars), arena_bytes, index_bits, boxes, clears)
+    arena = len(inputs) + len(outputs)
+    largest = _largest(groups, {key: b for key, b in buffers.items() if b.number == arena})
+    return Plan(launches, tuple(copies), tuple(scalars), arena_bytes, index_bits, boxes, clears, largest)
+
+
+def _largest(groups: Sequence[GroupOp], buffers: Mapping[_Key, _Buffer]) -> str:
+    """The function, or the workspace, that takes most of the arena, and the remedy."""
+    sizes = {
+        k: k.size if isinstance(k, _Space) else prod(n for _, n in b.box) * _itemsize(k) for k, b in buffers.items()
+    }
+    if not sizes:
+        return ""
+    key = max(sizes, key=lambda k: sizes[k])
+    if not isinstance(key, _Space):
+        return f"most of it for '{function_name(key)}'"
+    group = groups[key.kernel]
+    return (
+        f"most of it for workspace '{key.workspace.name}' of '{group.output.sym_name.data}', which takes less with "
+        f"{model_of(group).smaller_is}"
+    )
 
 
 def _workspaces(groups: Sequence[GroupOp], call: Call) -> list[_Space]:

@@ -28,6 +28,9 @@ class Prepared(Protocol):
     out_shapes: tuple[tuple[int, ...], ...]
     """Of the outputs, in their arrays' axes."""
 
+    largest: str
+    """The temporary, or the workspace, that takes most memory, for messages."""
+
     def run(self, pointers: list[int], params: dict[str, Number], stream: int | None) -> None:
         """Run with the addresses of inputs and outputs."""
 
@@ -55,7 +58,8 @@ class PreparedKernels:
         self.kernels, self.plan = _fitting(compiled, arch, plan_of)
         kernels, plan = self.kernels, self.plan
         if plan.arena_bytes > _MOST_BYTES:
-            raise CallMemoryError.of_temporaries(f"{plan.arena_bytes} bytes")
+            raise CallMemoryError.of_temporaries(f"{plan.arena_bytes} bytes", plan.largest)
+        self.largest = plan.largest
         self._boxes = boxes
         self._params = params_of(plan.scalars)
         self._scalars: tuple[Hashable, Sequence[int]] | None = None
@@ -105,6 +109,8 @@ def _fitting(compiled: Compiled, arch: str | None, plan_of: Callable[[PipelineOp
 
 class PreparedReference:
     """A run of the evaluator."""
+
+    largest = ""
 
     def __init__(self, runner: ReferenceRunner, out_shapes: tuple[tuple[int, ...], ...]):
         self.out_shapes = out_shapes

@@ -10,7 +10,6 @@ ROOMS = [link.name for link in (ROOT / "tilefuse").iterdir() if link.is_symlink(
 
 MAY_NAME = {
     "analysis/updates.py": "kinds of axes, and of writes, after which models are called",
-    "execution/kernel.py": "imports functools.reduce",
     "execution/registry.py": "the one table",
     "tools/calibration/drawn.py": "kinds of measured schedules, as files of measurements have them",
     "tools/calibration/fitting.py": "fits the constants of warp tiles",

@@ -320,6 +320,62 @@ def text_as_an_index():
     f["x"] = 1
 
 
+def func_without_a_point():
+    f, g = defined(x), defined(x)
+    f[x] += g
+
+
+def sum_of_funcs_without_points():
+    defined(x) + 1
+
+
+def image_without_a_point():
+    f = defined(x)
+    f[x] += 3 * hl.ImageParam(hl.Int(32), 1, "p")
+
+
+def func_called_in_round_brackets():
+    defined(x)(x)
+
+
+def slice_of_a_func():
+    f = defined(x)
+    f[0:3] = 1
+
+
+def domain_of_two_dimensions_as_an_index():
+    f = defined(x)
+    f[hl.RDom([(0, 3), (0, 3)], "r")] += 1
+
+
+def bound_that_a_pixel_says():
+    hl.RDom([(0, hl.ImageParam(hl.Int(32), 1, "p")[0])], "r")
+
+
+def read_with_too_few_indices():
+    f = defined(x)
+    f[x] += defined(x, y)[x]
+
+
+def value_of_a_tuple_that_is_not_there():
+    defined(x, value=(1, 2))[x][2]
+
+
+def tuple_in_a_tuple():
+    f = defined(x, value=(1, 2))
+    f[x] = (f[x], 1)
+
+
+def bits_of_a_float():
+    f = defined(x, value=1.0)
+    f[x] &= 1
+
+
+def array_as_a_value():
+    f = defined(x)
+    f[x] += np.ones(3)
+
+
 LEFT = "which does not stand alone on the left in the place where the definition has it"
 
 CASES = {
@@ -386,6 +442,18 @@ CASES = {
     written_to_an_input: "ImageParam 'p' is read by a pipeline, and not written; define a Func",
     sum_of_the_func_itself: "any more: sum(...) reads it already; write all updates before the first use, and a reduc",
     domain_of_two_numbers: "RDom takes a list of (min, extent), and a name: RDom([(0, 9)])",
+    func_without_a_point: "Func 'f' is no value; call it at a point, as in f[x, y]",
+    sum_of_funcs_without_points: "Func 'f' is no value; call it at a point, as in f[x, y]",
+    image_without_a_point: "ImageParam 'p' is no value; call it at a point, as in p[x, y]",
+    func_called_in_round_brackets: "Func 'f' is called with square brackets, as in f[x, y]",
+    slice_of_a_func: "Func 'f' is called at a point; slices are not there",
+    domain_of_two_dimensions_as_an_index: "RDom 'r' has 2 dimensions; name one of them: r.x",
+    bound_that_a_pixel_says: "RDom 'r': the bound p(0) depends on p(0); the box is known before any point",
+    read_with_too_few_indices: "Func 'f' has 2 dimensions, but is called with 1 indices: x",
+    value_of_a_tuple_that_is_not_there: "a Tuple of 2 values has no [2]; they are [0] to [1]",
+    tuple_in_a_tuple: "a Tuple of 2 values stands where one value is needed; take one of them: t[0]",
+    bits_of_a_float: "& | ^ take bools or integers, not float32 and float32",
+    array_as_a_value: "a ndarray is no value of an expression; use a number or an Expr",
     argmin_of_two_domains: "argmin(expr) reduces over the one RDom in it; there are r, q",
 }
 

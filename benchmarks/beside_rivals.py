@@ -1,0 +1,247 @@
+"""Every example at both sizes on the GPU, ours and the rivals, in one run that is limited: see README.md.
+
+python benchmarks/beside_rivals.py [--seconds 250] [--compile-seconds 150] [--only harris] [--against Anderson2021]
+
+Each example, size and rival has a process of its own. All compile side by side; then one after the other is timed, so
+that nothing else is on the GPU. A rival that is not compiled in time, fails or ends its process is reported as such.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from multiprocessing import get_context
+from multiprocessing.connection import Connection, wait
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+import beside_work
+import report
+from apps import ALL
+from array_rivals import NAMES as ARRAYS
+from halide_gpu import AUTOSCHEDULERS
+
+OURS = beside_work.OURS
+LONGEST = ("local_laplacian", "stencil_chain", "lens_blur", "camera_pipe", "demosaic", "interpolate", "canny_linked",
+           "pyramid_blend", "box_x16", "bgu", "unsharp", "harris")  # fmt: skip
+"""To schedule by Halide: these begin first."""
+
+
+@dataclass
+class Task:
+    """One to be timed, and its process."""
+
+    name: str
+    size: str
+    who: str
+    process: Any = None
+    pipe: Connection | None = None
+    began: float = 0.0
+    figures: dict[str, Any] = field(default_factory=dict)
+
+    def title(self) -> str:
+        """For a line of text."""
+        return f"{self.name} {self.size} {self.who}"
+
+    def start(self, options: beside_work.Options) -> None:
+        """Begin to compile."""
+        context = get_context("spawn")
+        self.pipe, theirs = context.Pipe()
+        arguments = (self.name, self.size, self.who, options, theirs)
+        self.process = context.Process(target=beside_work.work, args=arguments, daemon=True)
+        self.process.start()
+        theirs.close()
+        self.began = time.perf_counter()
+
+    def said(self, seconds: float) -> dict[str, Any]:
+        """The next message, which has come or comes within `seconds`."""
+        assert self.pipe is not None
+        if not self.pipe.poll(seconds):
+            return {"error": f"took more than {seconds:.0f} s"}
+        try:
+            message: dict[str, Any] = self.pipe.recv()
+        except EOFError:
+            self.process.join(5)
+            return {"error": f"its process ended ({_exit_of(self.process.exitcode)})"}
+        return message
+
+    def end(self) -> None:
+        """Its process ends, if need be before it is done."""
+        if self.process is not None:
+            self.process.kill()
+            self.process.join(5)
+            assert self.pipe is not None
+            self.pipe.close()
+            self.process = None
+
+
+def _exit_of(status: int | None) -> str:
+    return signal.Signals(-status).name if status is not None and status < 0 else f"status {status}"
+
+
+def tasks_of(options: argparse.Namespace) -> list[Task]:
+    """All that is asked for, in the order in which they are timed: small sizes first, ours before its rivals."""
+    found = []
+    for size in options.sizes:
+        for case in ALL:
+            if size not in case.sizes() or (options.only and case.name not in options.only):
+                continue
+            arrays = ARRAYS if case.rival is not None and not options.dry else ()
+            for who in (OURS, *arrays, *AUTOSCHEDULERS):
+                if who == OURS or who in options.against:
+                    found.append(Task(case.name, size, who))
+    return found
+
+
+def compile_all(tasks: Sequence[Task], options: argparse.Namespace, given: beside_work.Options, until: float) -> None:
+    """Start at most so many at a time, until all are ready, have failed, or the time is up."""
+
+    def urgency(task: Task) -> tuple[bool, int, bool]:
+        late = LONGEST.index(task.name) if task.name in LONGEST else len(LONGEST)
+        return task.who == OURS, -late, task.who == "Anderson2021"
+
+    waiting = sorted(tasks, key=urgency)  # the most urgent last
+    running: dict[Any, Task] = {}
+    while (waiting or running) and time.time() < until:
+        while waiting and len(running) < options.workers:
+            task = waiting.pop()
+            task.start(given)
+            running[task.pipe] = task
+        for pipe in wait(list(running), timeout=max(0.0, min(1.0, until - time.time()))):
+            task = running.pop(pipe)
+            task.figures = task.said(1.0)
+            task.figures["prepare_seconds"] = round(time.perf_counter() - task.began, 1)
+            if "error" in task.figures:
+                print(f"{task.title()}: {task.figures['error']}", flush=True)
+                task.end()
+    for task in (*waiting, *running.values()):
+        after = f" after {time.perf_counter() - task.began:.0f} s" if task.process is not None else ""
+        task.figures = {"error": f"not compiled{after} when the time was up"}
+        task.end()
+
+
+def time_one(task: Task, sample: Any, until: float) -> Any:
+    """Have a task that is ready timed; gives the sample of its result, if it is ours."""
+    assert task.pipe is not None
+    kept = None
+    try:
+        task.pipe.send({"expected": sample})
+        while True:
+            message = task.said(max(1.0, min(20.0, until - time.time())))
+            kept = message.pop("sample", kept)
+            task.figures |= message
+            if "error" in message or message.get("done"):
+                break
+    except OSError as error:
+        task.figures["error"] = str(error)
+    if "us" in task.figures and "error" in task.figures:
+        task.figures["failed_later"] = task.figures.pop("error")
+    task.figures.pop("done", None)
+    task.end()
+    return kept
+
+
+def add_figures(results: dict[str, Any], task: Task, bandwidth: float) -> None:
+    """Where report.py looks for them."""
+    entry = results["cases"].setdefault(task.name, {}).setdefault(task.size, {"rivals": {}})
+    if task.who != OURS:
+        entry["rivals"][task.who] = task.figures
+        return
+    entry |= task.figures
+    if "bytes" in entry:
+        entry["floor_us"] = entry["bytes"] / bandwidth * 1e6
+
+
+def line(task: Task, seconds: float) -> str:
+    """What is said of a task when it has been timed."""
+    found = task.figures
+    if "us" not in found:
+        return f"{task.title()}: {found.get('error', 'no time was left')}"
+    wrong = f" WRONG {found['wrong']}" if found.get("wrong") else ""
+    return f"{task.title()}: {found['us']:.1f} us ({found['by']}), {seconds:.1f} s{wrong}"
+
+
+def parse(argv: list[str] | None) -> argparse.Namespace:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    names, whos = [case.name for case in ALL], [*ARRAYS, *AUTOSCHEDULERS]
+    parser.add_argument("--only", action="append", choices=names, metavar="NAME", help=", ".join(names))
+    parser.add_argument("--sizes", nargs="+", choices=("small", "large"), default=["small", "large"])
+    default = [who for who in whos if who != "Mullapudi2016"]
+    parser.add_argument("--against", nargs="*", choices=whos, default=default, help="default: " + " ".join(default))
+    parser.add_argument("--seconds", type=float, default=250, help="for all (default 250)")
+    parser.add_argument("--compile-seconds", type=float, default=150, help="of these to compile in (default 150)")
+    parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="that compile at a time")
+    parser.add_argument("--repeat", type=int, default=7, help="launches, whose median counts (default 7)")
+    parser.add_argument("--output", type=Path, help="JSON (default: benchmarks/results/<date>-<gpu>-rivals.json)")
+    parser.add_argument("--plot", type=Path, help="a chart of ours over the best rival; needs matplotlib")
+    parser.add_argument("--read", type=Path, metavar="JSON", help="measure nothing: show, and plot, what is in a file")
+    parser.add_argument("--dry", metavar="MODEL", help="no GPU: compile only, for such a one (h200)")
+    return parser.parse_args(argv)
+
+
+def measured(tasks: Sequence[Task], results: dict[str, Any], output: Path, until: float) -> None:
+    """Time the tasks that are ready, one after the other, and write down each."""
+    samples: dict[tuple[str, str], Any] = {}
+    for task in tasks:
+        start = time.perf_counter()
+        if task.process is not None and time.time() < until:
+            sample = time_one(task, samples.get((task.name, task.size)), until)
+            if task.who == OURS:
+                samples[task.name, task.size] = sample
+        elif task.process is not None:
+            task.figures["error"] = "no time was left"
+            task.end()
+        add_figures(results, task, results["copy_bytes_per_second"])
+        print(line(task, time.perf_counter() - start), flush=True)
+        output.write_text(json.dumps(results, indent=1) + "\n")
+
+
+def shown(results: dict[str, Any], plot: Path | None) -> int:
+    """Print the table, and plot it if asked to; the exit status."""
+    print(report.against_rivals(results))
+    if plot is not None:
+        report.plot_against_rivals(results, plot)
+    return 1 if any(report.failed(entry) for entry in results["cases"].values()) else 0
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Exit status: 1 if one of ours failed, or is wrong."""
+    began = time.time()
+    options = parse(argv)
+    if options.read is not None:
+        return shown(json.loads(options.read.read_text()), options.plot)
+    tasks = tasks_of(options)
+    with tempfile.TemporaryDirectory() as folder:
+        given = beside_work.Options(Path(folder), options.repeat, options.dry)
+        compile_all(tasks, options, given, began + options.compile_seconds)
+        print(f"compiled in {time.time() - began:.0f} s", flush=True)
+        if options.dry:
+            for task in tasks:
+                print(f"{task.title()}: {task.figures}")
+                task.end()
+            return 1 if any("error" in task.figures for task in tasks if task.who == OURS) else 0
+        import cupy
+        import device
+        from run import environment, result_path
+
+        free, total = cupy.cuda.runtime.memGetInfo()
+        facts = environment() | {"compile_seconds": time.time() - began, "bytes_held_by_processes": total - free}
+        bandwidth = device.copy_bandwidth(options.repeat)
+        results: dict[str, Any] = {"environment": facts, "copy_bytes_per_second": bandwidth, "cases": {}}
+        output = options.output or result_path(facts, "rivals")
+        measured(tasks, results, output, began + options.seconds)
+    return shown(results, options.plot)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

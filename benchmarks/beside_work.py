@@ -1,0 +1,232 @@
+"""What a process of beside_rivals.py does: compile one case at one size by one compiler, wait, then time it.
+
+Each is a generator: up to its first `yield` it compiles, and leaves the GPU's memory; from there on it is timed.
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from apps import ALL
+from array_rivals import NAMES, ArrayRival
+from cases import Case, disagreement
+
+OURS = "tilefuse"
+UNCOMPARED = {"lens_blur": "each compiler draws other random numbers"}
+CHECKED_SIZE = "small"
+"""At which ours is compared with the CPU back end, but for what takes it too long."""
+SLOW_ON_CPU = ("demosaic", "lens_blur", "nl_means")
+SAMPLES = 4 << 20
+LEAST_CALLS = 96
+SHORT_US, LONG_US = 100, 30_000
+"""Of a call: shorter ones fill a longer graph, of longer ones a graph holds one, and few are launched."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """Of the run."""
+
+    folder: Path
+    repeat: int
+    dry: str | None
+    """The model of a GPU that is not there."""
+
+
+def work(name: str, size: str, who: str, options: Options, pipe: Connection) -> None:
+    """The life of a process: two messages are answered, one by the first `yield`, one by those that follow."""
+    silence = os.open(os.devnull, os.O_WRONLY)  # schedulers draw bars of progress
+    os.dup2(silence, 1)
+    os.dup2(silence, 2)
+    case = next(c for c in ALL if c.name == name)
+    steps = _steps(case, size, who, options)
+    try:
+        pipe.send(next(steps))
+        request = pipe.recv()
+        for found in steps:
+            if "sample" in found and who != OURS:
+                found["wrong"] = _compared(found.pop("sample"), request["expected"], case)
+            pipe.send(found)
+        pipe.send({"done": True})
+    except Exception as error:  # reported by whom it is for
+        where = traceback.extract_tb(error.__traceback__)[-1]
+        text = f"{type(error).__name__}: {error}".strip().split("\n")[0][:300]
+        pipe.send({"error": text, "where": f"{Path(where.filename).name}:{where.lineno}"})
+    os._exit(0)  # what a GPU in error, or a library's own threads, would keep waiting for
+
+
+def _steps(case: Case, size: str, who: str, options: Options) -> Iterator[dict[str, Any]]:
+    if who == OURS:
+        return _ours(case, size, options)
+    if who in NAMES:
+        return _arrays(case, size, who, options)
+    return _halide(case, size, who, options)
+
+
+def _ours(case: Case, size: str, options: Options) -> Iterator[dict[str, Any]]:
+    pipeline, box = case.pipeline(size), case.box(size)
+    program = pipeline.compile(options.dry or "cuda", extent=case.extent(size))
+    kernels = [{"name": k.name, "registers": k.registers} for k in program.kernels]
+    hosts = stored_inputs(case, size, options.folder)
+    expected = None
+    if size == CHECKED_SIZE and case.name not in SLOW_ON_CPU and not options.dry:
+        expected = pipeline.compile("cpu")(*hosts, **box)
+    yield {"kernels": kernels}
+    sets = _on_gpu(hosts, size)
+    outputs = [program(*given, **box) for given in sets]
+    calls = [lambda a=a, o=o: program(*a, out=o, **box) for a, o in zip(sets, outputs, strict=True)]
+    _poison_and_run(calls, outputs)
+    found: dict[str, Any] = {"checked": expected is not None, "wrong": None}
+    if expected is not None:
+        found["wrong"] = disagreement(outputs[0].get(), expected, case)
+    found["bytes"] = sum(a.nbytes for a in sets[0]) + outputs[0].nbytes
+    yield found | {"sample": _sample(outputs[0])}
+    yield from _timed(calls, options.repeat)
+
+
+def _arrays(case: Case, size: str, who: str, options: Options) -> Iterator[dict[str, Any]]:
+    assert case.rival is not None
+    rival = ArrayRival(who, case.rival)
+    hosts = stored_inputs(case, size, options.folder)
+    seconds = 0.0
+    if who == "torch.compile":
+        sets = _on_gpu(hosts, "first")
+        _, seconds = rival.first(sets[0])
+        del sets, _
+        _free_memory()
+    yield {"first_call_seconds": seconds}
+    sets = _on_gpu(hosts, size)
+    result, _ = rival.first(sets[0])
+    yield {"sample": _sample(result)}
+    del result
+    us = _events_us([lambda: rival.first(sets[0])], 1)
+    rounds = max(1, min(LEAST_CALLS // len(sets), int(LEAST_CALLS * SHORT_US / us / len(sets))))
+    yield {"us": rival.us(sets, rounds, options.repeat), "by": "graph"}
+
+
+def _halide(case: Case, size: str, who: str, options: Options) -> Iterator[dict[str, Any]]:
+    import halide_gpu
+
+    hosts = stored_inputs(case, size, options.folder)
+    built = halide_gpu.build(case, size, who, hosts, options.folder)
+    if options.dry:
+        yield {"schedule": built.schedule}
+        return
+    import cupy
+
+    shape = tuple(extent for _, extent in reversed(built.box))
+    program = halide_gpu.HalideProgram(built)
+
+    def calls_of(sets: Sequence[Any]) -> tuple[list[Any], list[Callable[[], None]]]:
+        outputs = [cupy.empty(shape, built.dtype) for _ in sets]
+        return outputs, [program.bind(hosts, a, o) for a, o in zip(sets, outputs, strict=True)]
+
+    outputs, calls = calls_of(_on_gpu(hosts, "first"))
+    calls[0]()  # the driver compiles
+    cupy.cuda.Device().synchronize()
+    del outputs, calls
+    _free_memory()
+    yield {"schedule": built.schedule}
+    program.keep_allocations(True)
+    sets = _on_gpu(hosts, size)
+    outputs, calls = calls_of(sets)
+    _poison_and_run(calls, outputs)
+    yield {"sample": _sample(outputs[0])}
+    yield from _timed(calls, options.repeat)
+
+
+def _timed(calls: Sequence[Callable[[], Any]], repeat: int) -> Iterator[dict[str, Any]]:
+    """Calls back to back, by events around them; then, if they are captured in a graph, that."""
+    import device
+
+    us = _events_us(calls, 1)
+    if us < LONG_US:
+        us = _events_us(calls, 3)
+    yield {"us": us, "direct_us": us, "by": "events"}
+    some = list(calls) if us < LONG_US else list(calls[:1])
+    rounds = max(1, min(LEAST_CALLS // len(some), int(LEAST_CALLS * SHORT_US / us / len(some))))
+    yield {"us": device.cupy_graph_us(some * rounds, repeat if us < LONG_US else 1), "by": "graph"}
+
+
+def _events_us(calls: Sequence[Callable[[], Any]], repeat: int) -> float:
+    """Time of a call in a stream, of all calls one after the other: what the host takes longer for is in it."""
+    import cupy
+
+    stream = cupy.cuda.Stream(non_blocking=True)
+    times = []
+    with stream:
+        for _ in range(repeat + 1):
+            begin, end = cupy.cuda.Event(), cupy.cuda.Event()
+            begin.record(stream)
+            for call in calls:
+                call()
+            end.record(stream)
+            end.synchronize()
+            times.append(cupy.cuda.get_elapsed_time(begin, end) * 1e3 / len(calls))
+    return float(statistics.median(times[1:]))
+
+
+def _poison_and_run(calls: Sequence[Callable[[], Any]], outputs: Sequence[Any]) -> None:
+    """Write each output, of which nothing is left from before."""
+    import cupy
+    import device
+
+    for call, output in zip(calls, outputs, strict=True):
+        device.poison(output)
+        call()
+    cupy.cuda.Device().synchronize()
+
+
+def _on_gpu(hosts: Sequence[np.ndarray], size: str) -> list[tuple[Any, ...]]:
+    """The inputs, so often that a small picture is in memory, not in L2, when its turn comes."""
+    import cupy
+    import device
+
+    return [tuple(cupy.asarray(a) for a in hosts) for _ in range(device.L2_SETS if size == "small" else 1)]
+
+
+def stored_inputs(case: Case, size: str, folder: Path) -> tuple[np.ndarray, ...]:
+    """The inputs, from files that all processes share: as many copies as there are rivals would fill the host."""
+    place = folder / f"{case.name}-{size}"
+    if not place.exists():
+        own = folder / f"{case.name}-{size}-{os.getpid()}"
+        own.mkdir()
+        for i, array in enumerate(case.inputs(size)):
+            np.save(own / f"{i}.npy", array)
+        try:
+            own.rename(place)
+        except OSError:  # another was faster
+            place = own
+    count = len(list(place.iterdir()))
+    return tuple(np.asarray(np.load(place / f"{i}.npy", mmap_mode="r")) for i in range(count))
+
+
+def _sample(result: Any) -> np.ndarray:
+    """Some millions of the result's numbers, from all over it."""
+    flat = result.reshape(-1)
+    found: np.ndarray = flat[:: max(1, flat.size // SAMPLES) | 1].get()
+    return found
+
+
+def _compared(sample: np.ndarray, expected: np.ndarray | None, case: Case) -> str | None:
+    """Why a rival's result differs from ours; None if it does not, or cannot be compared."""
+    if expected is None or case.name in UNCOMPARED:
+        return None
+    return disagreement(sample, expected, case, rtol=1e-3)
+
+
+def _free_memory() -> None:
+    import sys
+
+    import cupy
+
+    cupy.get_default_memory_pool().free_all_blocks()
+    if "torch" in sys.modules:
+        sys.modules["torch"].cuda.empty_cache()

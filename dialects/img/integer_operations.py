@@ -1,0 +1,119 @@
+"""The table of operations on integers, indices and i1: one row each, with the meaning, the text and the cost.
+
+An operation whose C text is an operator, or a helper function of one expression, is a row here, and nothing else. One
+that the printers write in a way of its own has a row in `lowering/printers/integers.py`, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import Any
+
+import numpy as np
+from xdsl.dialects import arith, math
+from xdsl.ir import Operation
+
+from tilefuse.dialects.img import integer_meanings as meanings
+from tilefuse.dialects.img.ops import DivOp, ModOp
+
+Interval = tuple[int, int]
+
+
+class Reading(Enum):
+    """Ways to read signless integers."""
+
+    SIGNED = auto()
+    UNSIGNED = auto()
+    OF_OP = auto()
+    """As the attribute `signed` of the operation says."""
+
+
+S, U, OF_OP = Reading.SIGNED, Reading.UNSIGNED, Reading.OF_OP
+
+
+@dataclass(frozen=True)
+class IntegerOperation:
+    """An operation that takes or gives integers."""
+
+    op: type[Operation]
+    reading: Reading
+    """Reading of integer operands; of one that gives integers of floats, of its result."""
+    meaning: Callable[..., Any]
+    """On arrays as they are read, to an array, or a tuple of them for several results. What it gives may have any
+    integer dtype: it is taken modulo 2^width afterwards. By 0 NumPy divides to 0."""
+    c: str = ""
+    """C's operator, or the name that helper functions begin with. Empty: the printers have a row for it."""
+    instructions: float | None = None
+    """Instructions of a thread, about (docs/cost-model.md). None: 1, and half of one where the result is an index."""
+    body: str = ""
+    """C expression of a helper's parameters a and b; T is their type, U the unsigned one that C computes it in."""
+    interval: Callable[..., Interval] | None = None
+    """From the width and the intervals of the operands to that of the result; None: all of its type."""
+    takes_width: bool = False
+    """Whether the meaning's first argument is the width of the result in bits."""
+    by_constant: float | None = None
+    """Instructions where the second operand is a constant: such a division is a multiplication and a shift."""
+
+
+def _interval_of_min(width: int, a: Interval, b: Interval) -> Interval:
+    return min(a[0], b[0]), min(a[1], b[1])
+
+
+def _interval_of_max(width: int, a: Interval, b: Interval) -> Interval:
+    return max(a[0], b[0]), max(a[1], b[1])
+
+
+def _interval_of_abs(width: int, a: Interval) -> Interval:
+    least = -(2 ** (width - 1))
+    # |least| wraps around to itself
+    return (0 if a[0] > least else least, max(-a[0] if a[0] > least else 0, a[1]))
+
+
+_FLOOR = "a / b - ((a % b != 0) & ((a < 0) != (b < 0)))"
+_CEIL = "a / b + ((a % b != 0) & ((a < 0) == (b < 0)))"
+_MIN, _MAX = "a < b ? a : b", "a > b ? a : b"
+
+INTEGER_OPERATIONS = (
+    IntegerOperation(arith.AddiOp, U, np.add, "+"),
+    IntegerOperation(arith.SubiOp, U, np.subtract, "-"),
+    IntegerOperation(arith.MuliOp, U, np.multiply, "*"),
+    IntegerOperation(arith.AddUIExtendedOp, U, meanings.extended_sum, takes_width=True),
+    IntegerOperation(arith.MulUIExtendedOp, U, meanings.extended_product, takes_width=True),
+    IntegerOperation(arith.MulSIExtendedOp, S, meanings.extended_product_signed, takes_width=True),
+    IntegerOperation(arith.DivUIOp, U, np.floor_divide, "/", 6, by_constant=2),
+    IntegerOperation(arith.DivSIOp, S, meanings.truncated, "/", 20, by_constant=3),
+    IntegerOperation(arith.FloorDivSIOp, S, np.floor_divide, "floordiv", 8, _FLOOR, by_constant=3),
+    IntegerOperation(arith.CeilDivSIOp, S, meanings.ceiled, "ceildiv", body=_CEIL),
+    IntegerOperation(arith.CeilDivUIOp, U, meanings.ceiled, "ceildiv", body="a / b + (a % b != 0)"),
+    IntegerOperation(arith.RemUIOp, U, np.remainder, "%", 8, by_constant=3),
+    IntegerOperation(arith.RemSIOp, S, np.fmod, "%", 20, by_constant=4),
+    # expand-division writes these with others
+    IntegerOperation(DivOp, OF_OP, meanings.euclidean_quotient, instructions=22, by_constant=3),
+    IntegerOperation(ModOp, OF_OP, meanings.euclidean_remainder, instructions=22, by_constant=4),
+    IntegerOperation(arith.MinSIOp, S, np.minimum, "min", body=_MIN, interval=_interval_of_min),
+    IntegerOperation(arith.MaxSIOp, S, np.maximum, "max", body=_MAX, interval=_interval_of_max),
+    IntegerOperation(arith.MinUIOp, U, np.minimum, "min", body=_MIN, interval=_interval_of_min),
+    IntegerOperation(arith.MaxUIOp, U, np.maximum, "max", body=_MAX, interval=_interval_of_max),
+    IntegerOperation(arith.AndIOp, U, np.bitwise_and, "&"),
+    IntegerOperation(arith.OrIOp, U, np.bitwise_or, "|"),
+    IntegerOperation(arith.XOrIOp, U, np.bitwise_xor, "^"),
+    IntegerOperation(arith.ShLIOp, U, meanings.shift_left, "<<", takes_width=True),
+    IntegerOperation(arith.ShRUIOp, U, meanings.shift_right, ">>", takes_width=True),
+    IntegerOperation(arith.ShRSIOp, S, meanings.shift_right_signed, ">>", takes_width=True),
+    IntegerOperation(math.AbsIOp, S, np.abs, "abs", 1, "a < 0 ? (T)(0 - (U)a) : a", interval=_interval_of_abs),
+    IntegerOperation(math.CtPopOp, U, meanings.ones, instructions=4, takes_width=True),
+    IntegerOperation(math.CountLeadingZerosOp, U, meanings.leading_zeros, instructions=4, takes_width=True),
+    IntegerOperation(math.CountTrailingZerosOp, U, meanings.trailing_zeros, instructions=5, takes_width=True),
+    IntegerOperation(math.IPowIOp, S, meanings.power, instructions=10),
+    # conversions: their meaning is how they read; rounding, and taking modulo 2^width, is the same for all operations
+    IntegerOperation(arith.ExtSIOp, S, meanings.itself, instructions=0.5),
+    IntegerOperation(arith.ExtUIOp, U, meanings.itself, instructions=0.5),
+    IntegerOperation(arith.TruncIOp, U, meanings.itself, instructions=0.5),
+    IntegerOperation(arith.IndexCastOp, S, meanings.itself, instructions=0),
+    IntegerOperation(arith.SIToFPOp, S, meanings.itself, instructions=2),
+    IntegerOperation(arith.UIToFPOp, U, meanings.itself, instructions=2),
+    IntegerOperation(arith.FPToSIOp, S, meanings.saturated_signed, instructions=2, takes_width=True),
+    IntegerOperation(arith.FPToUIOp, U, meanings.saturated_unsigned, instructions=2, takes_width=True),
+)

@@ -1,0 +1,22 @@
+"""Flags of a warp tile's body: what each of its versions is told of its tile."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from xdsl.ir import SSAValue
+
+
+@dataclass(frozen=True)
+class TileFlags:
+    """Facts on the tile of a version."""
+
+    vectors_uniform: SSAValue | None = None
+    """Whether, in a border tile, each lane's vector of a row lies inside its box, or outside, with all its columns."""
+    x_edge_only: SSAValue | None = None
+    """Whether such a tile is cut off along x only: none of its rows is moved, or the first or last of a buffer."""
+    aligned: Mapping[SSAValue, SSAValue] = field(default_factory=dict)
+    """Whether that is one access: it starts at a multiple of its size. Of functions of which the kernel asks."""
+    moves_in: bool = False
+    """Whether the last tile of a row begins where all of it lies in the picture, if it is at a border."""

@@ -1,0 +1,124 @@
+"""Running sums whose lines blocks share out, on the emulated GPU against the evaluator; and which there are."""
+
+import shutil
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from emulated_cuda import emulate
+from xdsl.parser import Parser
+from xdsl.passes import ModulePass
+
+import tilefuse as hl
+from tilefuse.analysis.running_sums import RunningSum, running_sum
+from tilefuse.analysis.updates import UpdateFacts
+from tilefuse.dialects.diagnostics import PipelineError
+from tilefuse.dialects.img.ops import GroupOp, UpdateOp
+from tilefuse.passes.pipeline import new_context, standard_passes
+from tilefuse.passes.tile import Tile
+
+x, y = hl.vars("x y")
+WHOLE, FLOAT = hl.Int(32), hl.Float(32)
+
+
+def line(type, define):
+    image, f = hl.ImageParam(type, 1, "image"), hl.Func("f")
+    f[x] = image[x]
+    define(f, image, hl.RDom([(1, image.width() - 1)]).x)
+    return f
+
+
+def sums(f, image, r):
+    f[r] += f[r - 1]
+
+
+def maxima_of_a_term(f, image, r):
+    f[r] = hl.max(image[r] * 3 - 5, f[r - 1])
+
+
+def downwards(f, image, r):
+    n = image.width()
+    f[n - 1 - r] += f[n - r]
+
+
+def rows(type, define):
+    image, f = hl.ImageParam(type, 2, "image"), hl.Func("f")
+    f[x, y] = image[x, y]
+    r = hl.RDom([(1, image.width() - 1)]).x
+    f[r, y] = f[r - 1, y] + f[r, y] * image[r, y]
+    return f
+
+
+@dataclass(frozen=True)
+class Given(ModulePass):
+    """Gives the update a schedule."""
+
+    name = "given"
+    text: str = ""
+
+    def apply(self, ctx, op):
+        (group,) = (g for g in op.walk() if isinstance(g, GroupOp) and g.update is not None)
+        group.schedule = Parser(new_context(), self.text).parse_attribute()
+
+
+def passes(lines, others="rows = 32, chunk = 4"):
+    given = Given(f"#schedule.scan<threads = [{lines}], {others}>")
+    return [p for q in standard_passes("h200") for p in ((given, q) if isinstance(q, Tile) else (q,))]
+
+
+CASES = [
+    (line, FLOAT, sums), (line, WHOLE, maxima_of_a_term), (line, hl.UInt(32), downwards), (rows, WHOLE, None),
+]  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
+@pytest.mark.parametrize(("make", "type", "define"), CASES)
+def test_as_in_order(make, type, define, monkeypatch, tmp_path):
+    """Lines of one point, of less than a chunk, of chunks to the point, and several; floats whose sums are exact."""
+    func = make(type, define)
+    misaligned = emulate(monkeypatch, tmp_path)
+    program = hl.Pipeline(func).compile("cpu", passes=passes("1" if make is rows else ""))
+    assert "chunk = 4" in program.ir("tile")
+    reference, rng = hl.Pipeline(func).compile("reference"), np.random.default_rng(2)
+    for n in (1, 2, 100, 129, 700):
+        shape = (3, n) if make is rows else (n,)
+        image = rng.integers(0, 9, shape).astype({FLOAT: np.float32, WHOLE: np.int32}.get(type, np.uint32))
+        np.testing.assert_array_equal(program(image), reference(image))
+    assert not any(misaligned)
+
+
+def facts(func):
+    return UpdateFacts(next(op for op in hl.Pipeline(func).to_module().walk() if isinstance(op, UpdateOp)))
+
+
+def test_which_there_are():
+    found = [running_sum(facts(make(type, define))) for make, type, define in CASES]
+    assert all(isinstance(f, RunningSum) for f in found)
+    assert [f.way for f in found] == ["add", "max", "add", "add"]
+
+    def filtered(f, image, r):
+        f[r] = f[r - 1] / 2 + image[r]
+
+    def two_back(f, image, r):
+        f[r] = f[r - 2] + image[r]
+
+    def further_on(f, image, r):
+        f[r] = f[r - 1] + f[r + 1]
+
+    for define in (filtered, two_back, further_on):
+        assert isinstance(running_sum(facts(line(FLOAT, define))), str)
+    assert running_sum(facts(line(hl.UInt(8), sums))) == "its elements are not of 32 bits"
+
+
+def test_floats_come_in_another_order_and_others_have_no_chunks():
+    program = hl.Pipeline(line(FLOAT, sums)).compile("h200", passes=passes(""))
+    assert any(k.reorders for k in program.kernels)
+
+    def filtered(f, image, r):
+        f[r] = f[r - 1] / 2 + image[r]
+
+    with pytest.raises(PipelineError, match="blocks do not share out its lines: it is more than each point joined"):
+        hl.Pipeline(line(FLOAT, filtered)).compile("h200", passes=passes(""))
+    with pytest.raises(Exception, match="a chunk is of one line: threads, width, unroll and buffers are 1"):
+        hl.Pipeline(line(FLOAT, sums)).compile("h200", passes=passes("", "rows = 32, chunk = 4, unroll = 8"))
