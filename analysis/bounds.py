@@ -174,11 +174,11 @@ def required_spans(pipeline: PipelineOp, outputs: Mapping[str, Spans], sizes: Si
                 if reached is not None:
                     need(op.source, reached)
             case StageOp() | UpdateOp():
-                asked = [needed[f] for f in op.funcs if f in needed]
-                if not asked:
+                regions = [needed[f] for f in op.funcs if f in needed]
+                if not regions:
                     continue
-                region = asked[0]
-                for other in asked[1:]:
+                region = regions[0]
+                for other in regions[1:]:
                     region = union(region, other)
                 for f in op.funcs:
                     needed[f] = region

@@ -83,8 +83,8 @@ def joined_tuple(update: UpdateOp) -> JoinedTuple | None:
         return None
     if any(update.combiners[n] not in (SET, "add", "mul") for n in functions):
         return None
-    asked = [*(v for op in rule for v in op.operands), *(write.values[n] for n in functions)]
-    terms = dict.fromkeys(v for v in asked if v not in seen and not isinstance(v.owner, arith.ConstantOp))
+    operands = [*(v for op in rule for v in op.operands), *(write.values[n] for n in functions)]
+    terms = dict.fromkeys(v for v in operands if v not in seen and not isinstance(v.owner, arith.ConstantOp))
     if len(terms) != len(functions):
         return None
     found = JoinedTuple(functions, (), tuple(_read_of(update, n, reads) for n in functions), frozenset(ops))

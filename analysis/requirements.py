@@ -15,11 +15,11 @@ from tilefuse.dialects.img.ops import BoundaryOp, Definition, PipelineOp, Requir
 def drop_requirements(module: ModuleOp) -> None:
     """Have a module ask for nothing, and compute the same."""
     for pipeline in _pipelines(module):
-        asked = pipeline.requirements
-        for op in asked:
+        requirements = pipeline.requirements
+        for op in requirements:
             op.detach()
             op.erase()
-        if asked:
+        if requirements:
             _drop_unused(pipeline)
 
 
@@ -30,8 +30,8 @@ def check_of(module: ModuleOp, number: int) -> ModuleOp:
     """
     copy = module.clone()
     for pipeline in _pipelines(copy):
-        asked = pipeline.requirements[number]
-        outputs = [(str(n), value) for n, value in enumerate((asked.condition, *asked.numbers))]
+        requirement = pipeline.requirements[number]
+        outputs = [(str(n), value) for n, value in enumerate((requirement.condition, *requirement.numbers))]
         old = pipeline.return_op
         pipeline.body.block.insert_op_before(ReturnOp(outputs), old)
         for op in [old, *pipeline.requirements]:

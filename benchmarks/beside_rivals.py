@@ -1,9 +1,10 @@
 """Every example at both sizes on the GPU, ours and the rivals, in one run that is limited: see README.md.
 
-python benchmarks/beside_rivals.py [--seconds 250] [--compile-seconds 150] [--only harris] [--against Anderson2021]
+python benchmarks/beside_rivals.py [--seconds 250] [--compile-seconds 75] [--only harris] [--against Anderson2021]
 
-Each example, size and rival has a process of its own. All compile side by side; then one after the other is timed, so
-that nothing else is on the GPU. A rival that is not compiled in time, fails or ends its process is reported as such.
+Each example at each size has processes of its own, for ours and the rivals. All compile side by side; then one after
+the other is timed, so that nothing else is on the GPU. A rival that is not compiled in time, fails or ends its process
+is reported as such.
 """
 
 from __future__ import annotations
@@ -31,26 +32,38 @@ from array_rivals import NAMES as ARRAYS
 from halide_gpu import AUTOSCHEDULERS
 
 OURS = beside_work.OURS
-LONGEST = ("local_laplacian", "stencil_chain", "lens_blur", "camera_pipe", "demosaic", "interpolate", "canny_linked",
-           "pyramid_blend", "box_x16", "bgu", "unsharp", "harris")  # fmt: skip
-"""To schedule by Halide: these begin first."""
+LONG = ("lens_blur", "camera_pipe", "interpolate", "demosaic", "canny_linked", "pyramid_blend", "bgu", "nl_means",
+        "box_x16", "bilateral_grid", "max_filter", "harris", "unsharp")  # fmt: skip
+LONGEST = ("local_laplacian", "stencil_chain")
+"""To schedule by Anderson2021: some ten seconds, which begin early, and minutes, which begin last."""
 
 
 @dataclass
 class Task:
-    """One to be timed, and its process."""
+    """What one process compiles and times."""
 
     name: str
     size: str
-    who: str
+    who: tuple[str, ...]
     process: Any = None
     pipe: Connection | None = None
     began: float = 0.0
-    figures: dict[str, Any] = field(default_factory=dict)
+    figures: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """Of each in `who`."""
 
     def title(self) -> str:
         """For a line of text."""
-        return f"{self.name} {self.size} {self.who}"
+        return f"{self.name} {self.size} {', '.join(self.who)}"
+
+    def add(self, message: dict[str, Any]) -> None:
+        """What it says of one of them, or of all: an error that comes after a time was measured leaves the time."""
+        who = message.pop("who", None)
+        for name in self.who if who is None else (who,):
+            found = self.figures.setdefault(name, {})
+            if "error" in message and "us" in found:
+                found["failed_later"] = message["error"]
+            else:
+                found.update(message)
 
     def start(self, options: beside_work.Options) -> None:
         """Begin to compile."""
@@ -88,28 +101,33 @@ def _exit_of(status: int | None) -> str:
     return signal.Signals(-status).name if status is not None and status < 0 else f"status {status}"
 
 
-def tasks_of(options: argparse.Namespace) -> list[Task]:
-    """All that is asked for, in the order in which they are timed: small sizes first, ours before its rivals."""
+def tasks_of(size: str, options: argparse.Namespace) -> list[Task]:
+    """All that is asked for at a size, in the order in which they are timed: ours before its rivals."""
     found = []
-    for size in options.sizes:
-        for case in ALL:
-            if size not in case.sizes() or (options.only and case.name not in options.only):
-                continue
-            arrays = ARRAYS if case.rival is not None and not options.dry else ()
-            for who in (OURS, *arrays, *AUTOSCHEDULERS):
-                if who == OURS or who in options.against:
-                    found.append(Task(case.name, size, who))
+    for case in ALL:
+        if size not in case.sizes() or (options.only and case.name not in options.only):
+            continue
+        arrays = ARRAYS if case.rival is not None and not options.dry else ()
+        together = tuple(who for who in arrays if who in options.against)  # one process imports torch
+        apart = [(who,) for who in AUTOSCHEDULERS if who in options.against]
+        found += [Task(case.name, size, who) for who in ((OURS,), together, *apart) if who]
     return found
 
 
-def compile_all(tasks: Sequence[Task], options: argparse.Namespace, given: beside_work.Options, until: float) -> None:
+def turn(task: Task) -> int:
+    """What compiles earlier has a lower number: what is least missed comes last."""
+    if OURS in task.who:
+        return 0
+    if "Anderson2021" in task.who:
+        return 4 if task.name in LONGEST else 1 if task.name in LONG else 2
+    return 3 if "Li2018" in task.who else 2
+
+
+def compile_all(tasks: Sequence[Task], options: argparse.Namespace, given: beside_work.Options) -> None:
     """Start at most so many at a time, until all are ready, have failed, or the time is up."""
 
-    def urgency(task: Task) -> tuple[bool, int, bool]:
-        late = LONGEST.index(task.name) if task.name in LONGEST else len(LONGEST)
-        return task.who == OURS, -late, task.who == "Anderson2021"
-
-    waiting = sorted(tasks, key=urgency)  # the most urgent last
+    until = given.until
+    waiting = sorted(tasks, key=turn)[::-1]
     running: dict[Any, Task] = {}
     while (waiting or running) and time.time() < until:
         while waiting and len(running) < options.workers:
@@ -118,14 +136,15 @@ def compile_all(tasks: Sequence[Task], options: argparse.Namespace, given: besid
             running[task.pipe] = task
         for pipe in wait(list(running), timeout=max(0.0, min(1.0, until - time.time()))):
             task = running.pop(pipe)
-            task.figures = task.said(1.0)
-            task.figures["prepare_seconds"] = round(time.perf_counter() - task.began, 1)
-            if "error" in task.figures:
-                print(f"{task.title()}: {task.figures['error']}", flush=True)
+            message = task.said(1.0)
+            message["prepare_seconds"] = round(time.perf_counter() - task.began, 1)
+            task.add(message)
+            if "error" in message:
+                print(f"{task.title()}: {message['error']}", flush=True)
                 task.end()
     for task in (*waiting, *running.values()):
         after = f" after {time.perf_counter() - task.began:.0f} s" if task.process is not None else ""
-        task.figures = {"error": f"not compiled{after} when the time was up"}
+        task.add({"error": f"not compiled{after} when the time was up"})
         task.end()
 
 
@@ -136,16 +155,16 @@ def time_one(task: Task, sample: Any, until: float) -> Any:
     try:
         task.pipe.send({"expected": sample})
         while True:
-            message = task.said(max(1.0, min(20.0, until - time.time())))
+            message = task.said(max(1.0, min(10.0, until - time.time())))
+            if message.get("done"):
+                break
+            last = "error" in message and "who" not in message
             kept = message.pop("sample", kept)
-            task.figures |= message
-            if "error" in message or message.get("done"):
+            task.add(message)
+            if last:
                 break
     except OSError as error:
-        task.figures["error"] = str(error)
-    if "us" in task.figures and "error" in task.figures:
-        task.figures["failed_later"] = task.figures.pop("error")
-    task.figures.pop("done", None)
+        task.add({"error": str(error)})
     task.end()
     return kept
 
@@ -153,21 +172,25 @@ def time_one(task: Task, sample: Any, until: float) -> Any:
 def add_figures(results: dict[str, Any], task: Task, bandwidth: float) -> None:
     """Where report.py looks for them."""
     entry = results["cases"].setdefault(task.name, {}).setdefault(task.size, {"rivals": {}})
-    if task.who != OURS:
-        entry["rivals"][task.who] = task.figures
+    if OURS not in task.who:
+        entry["rivals"] |= task.figures
         return
-    entry |= task.figures
+    entry |= task.figures.get(OURS, {})
     if "bytes" in entry:
         entry["floor_us"] = entry["bytes"] / bandwidth * 1e6
 
 
-def line(task: Task, seconds: float) -> str:
+def lines(task: Task, seconds: float) -> list[str]:
     """What is said of a task when it has been timed."""
-    found = task.figures
-    if "us" not in found:
-        return f"{task.title()}: {found.get('error', 'no time was left')}"
-    wrong = f" WRONG {found['wrong']}" if found.get("wrong") else ""
-    return f"{task.title()}: {found['us']:.1f} us ({found['by']}), {seconds:.1f} s{wrong}"
+    said = []
+    for who, found in task.figures.items():
+        title = f"{task.name} {task.size} {who}"
+        wrong = f" WRONG {found['wrong']}" if found.get("wrong") else ""
+        if "us" in found:
+            said.append(f"{title}: {found['us']:.1f} us ({found['by']}), {seconds:.1f} s{wrong}")
+        else:
+            said.append(f"{title}: {found.get('error', 'no time was left')}")
+    return said
 
 
 def parse(argv: list[str] | None) -> argparse.Namespace:
@@ -179,7 +202,7 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
     default = [who for who in whos if who != "Mullapudi2016"]
     parser.add_argument("--against", nargs="*", choices=whos, default=default, help="default: " + " ".join(default))
     parser.add_argument("--seconds", type=float, default=250, help="for all (default 250)")
-    parser.add_argument("--compile-seconds", type=float, default=150, help="of these to compile in (default 150)")
+    parser.add_argument("--compile-seconds", type=float, default=75, help="to compile a size in (default 75)")
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="that compile at a time")
     parser.add_argument("--repeat", type=int, default=7, help="launches, whose median counts (default 7)")
     parser.add_argument("--output", type=Path, help="JSON (default: benchmarks/results/<date>-<gpu>-rivals.json)")
@@ -196,13 +219,13 @@ def measured(tasks: Sequence[Task], results: dict[str, Any], output: Path, until
         start = time.perf_counter()
         if task.process is not None and time.time() < until:
             sample = time_one(task, samples.get((task.name, task.size)), until)
-            if task.who == OURS:
+            if OURS in task.who:
                 samples[task.name, task.size] = sample
         elif task.process is not None:
-            task.figures["error"] = "no time was left"
+            task.add({"error": "no time was left"})
             task.end()
         add_figures(results, task, results["copy_bytes_per_second"])
-        print(line(task, time.perf_counter() - start), flush=True)
+        print(*lines(task, time.perf_counter() - start), sep="\n", flush=True)
         output.write_text(json.dumps(results, indent=1) + "\n")
 
 
@@ -214,33 +237,49 @@ def shown(results: dict[str, Any], plot: Path | None) -> int:
     return 1 if any(report.failed(entry) for entry in results["cases"].values()) else 0
 
 
+def dry_run(options: argparse.Namespace, folder: Path) -> int:
+    """Compile only; exit status 1 if one of ours fails."""
+    failed = 0
+    for size in options.sizes:
+        tasks = tasks_of(size, options)
+        until = time.time() + options.compile_seconds
+        compile_all(tasks, options, beside_work.Options(folder, options.repeat, options.dry, until))
+        for task in tasks:
+            task.end()
+            failed |= "error" in task.figures.get(OURS, {})
+            for who, found in task.figures.items():
+                print(f"{task.name} {task.size} {who}: {found}", flush=True)
+    return int(failed)
+
+
 def main(argv: list[str] | None = None) -> int:
     """Exit status: 1 if one of ours failed, or is wrong."""
     began = time.time()
     options = parse(argv)
     if options.read is not None:
         return shown(json.loads(options.read.read_text()), options.plot)
-    tasks = tasks_of(options)
-    with tempfile.TemporaryDirectory() as folder:
-        given = beside_work.Options(Path(folder), options.repeat, options.dry)
-        compile_all(tasks, options, given, began + options.compile_seconds)
-        print(f"compiled in {time.time() - began:.0f} s", flush=True)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
         if options.dry:
-            for task in tasks:
-                print(f"{task.title()}: {task.figures}")
-                task.end()
-            return 1 if any("error" in task.figures for task in tasks if task.who == OURS) else 0
+            return dry_run(options, folder)
         import cupy
         import device
         from run import environment, result_path
 
-        free, total = cupy.cuda.runtime.memGetInfo()
-        facts = environment() | {"compile_seconds": time.time() - began, "bytes_held_by_processes": total - free}
-        bandwidth = device.copy_bandwidth(options.repeat)
+        facts, bandwidth = environment(), device.copy_bandwidth(options.repeat)
         results: dict[str, Any] = {"environment": facts, "copy_bytes_per_second": bandwidth, "cases": {}}
         output = options.output or result_path(facts, "rivals")
-        measured(tasks, results, output, began + options.seconds)
-    return shown(results, options.plot)
+        cupy.get_default_memory_pool().free_all_blocks()
+        for size in options.sizes:
+            tasks, start = tasks_of(size, options), time.time()
+            until = min(start + options.compile_seconds, began + options.seconds)
+            compile_all(tasks, options, beside_work.Options(folder, options.repeat, None, until))
+            free, total = cupy.cuda.runtime.memGetInfo()
+            facts[size] = {"compile_seconds": time.time() - start, "bytes_of_processes": total - free}
+            print(f"{size}: compiled in {time.time() - start:.0f} s, {(total - free) / 1e9:.0f} GB", flush=True)
+            measured(tasks, results, output, began + options.seconds)
+        print(f"all in {time.time() - began:.0f} s", flush=True)
+        return shown(results, options.plot)
 
 
 if __name__ == "__main__":

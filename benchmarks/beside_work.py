@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import statistics
+import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
+import device
 import numpy as np
 from apps import ALL
 from array_rivals import NAMES, ArrayRival
@@ -24,6 +26,9 @@ UNCOMPARED = {"lens_blur": "each compiler draws other random numbers"}
 CHECKED_SIZE = "small"
 """At which ours is compared with the CPU back end, but for what takes it too long."""
 SLOW_ON_CPU = ("demosaic", "lens_blur", "nl_means")
+THREADS = {"OMP_NUM_THREADS": "4", "TORCHINDUCTOR_COMPILE_THREADS": "1"}
+"""Of a process: there are as many of these as there are cores."""
+SPARE_SECONDS = 3.0
 SAMPLES = 4 << 20
 LEAST_CALLS = 96
 SHORT_US, LONG_US = 100, 30_000
@@ -38,36 +43,44 @@ class Options:
     repeat: int
     dry: str | None
     """The model of a GPU that is not there."""
+    until: float
+    """When all have to be compiled."""
 
 
-def work(name: str, size: str, who: str, options: Options, pipe: Connection) -> None:
+def work(name: str, size: str, who: Sequence[str], options: Options, pipe: Connection) -> None:
     """The life of a process: two messages are answered, one by the first `yield`, one by those that follow."""
+    for variable, threads in THREADS.items():
+        os.environ.setdefault(variable, threads)
     silence = os.open(os.devnull, os.O_WRONLY)  # schedulers draw bars of progress
     os.dup2(silence, 1)
     os.dup2(silence, 2)
-    case = next(c for c in ALL if c.name == name)
-    steps = _steps(case, size, who, options)
     try:
+        case = next(c for c in ALL if c.name == name)
+        steps = _steps(case, size, who, options)
         pipe.send(next(steps))
         request = pipe.recv()
         for found in steps:
-            if "sample" in found and who != OURS:
+            if "sample" in found and OURS not in who:
                 found["wrong"] = _compared(found.pop("sample"), request["expected"], case)
             pipe.send(found)
         pipe.send({"done": True})
     except Exception as error:  # reported by whom it is for
-        where = traceback.extract_tb(error.__traceback__)[-1]
-        text = f"{type(error).__name__}: {error}".strip().split("\n")[0][:300]
-        pipe.send({"error": text, "where": f"{Path(where.filename).name}:{where.lineno}"})
+        pipe.send(_failure(error))
     os._exit(0)  # what a GPU in error, or a library's own threads, would keep waiting for
 
 
-def _steps(case: Case, size: str, who: str, options: Options) -> Iterator[dict[str, Any]]:
-    if who == OURS:
+def _failure(error: Exception) -> dict[str, Any]:
+    where = traceback.extract_tb(error.__traceback__)[-1]
+    text = f"{type(error).__name__}: {error}".strip().split("\n")[0][:300]
+    return {"error": text, "where": f"{Path(where.filename).name}:{where.lineno}"}
+
+
+def _steps(case: Case, size: str, who: Sequence[str], options: Options) -> Iterator[dict[str, Any]]:
+    if OURS in who:
         return _ours(case, size, options)
-    if who in NAMES:
+    if who[0] in NAMES:
         return _arrays(case, size, who, options)
-    return _halide(case, size, who, options)
+    return _halide(case, size, who[0], options)
 
 
 def _ours(case: Case, size: str, options: Options) -> Iterator[dict[str, Any]]:
@@ -87,28 +100,51 @@ def _ours(case: Case, size: str, options: Options) -> Iterator[dict[str, Any]]:
     if expected is not None:
         found["wrong"] = disagreement(outputs[0].get(), expected, case)
     found["bytes"] = sum(a.nbytes for a in sets[0]) + outputs[0].nbytes
-    yield found | {"sample": _sample(outputs[0])}
+    sample = _sample(outputs[0])
+    yield found | {"sample": sample}
     yield from _timed(calls, options.repeat)
+    if not np.array_equal(_sample(outputs[0]), sample, equal_nan=sample.dtype.kind == "f"):
+        yield {"wrong": found["wrong"] or "the result differs from launch to launch"}
 
 
-def _arrays(case: Case, size: str, who: str, options: Options) -> Iterator[dict[str, Any]]:
+def _arrays(case: Case, size: str, who: Sequence[str], options: Options) -> Iterator[dict[str, Any]]:
     assert case.rival is not None
-    rival = ArrayRival(who, case.rival)
+    made = [ArrayRival(name, case.rival) for name in who]
     hosts = stored_inputs(case, size, options.folder)
-    seconds = 0.0
-    if who == "torch.compile":
-        sets = _on_gpu(hosts, "first")
-        _, seconds = rival.first(sets[0])
-        del sets, _
-        _free_memory()
-    yield {"first_call_seconds": seconds}
+    failed: dict[str, dict[str, Any]] = {}
+    for rival in made:
+        if rival.name == "torch.compile":
+            import torch  # noqa: F401  (an alarm would leave it half imported)
+
+            try:
+                with device.at_most(max(1.0, options.until - time.time() - SPARE_SECONDS), "its first call"):
+                    rival.first(_on_gpu(hosts, "first")[0])
+            except Exception as error:  # the others still follow
+                failed[rival.name] = _failure(error)
+            _free_memory()
+    yield {}
     sets = _on_gpu(hosts, size)
+    for rival in made:
+        if rival.name in failed:
+            yield {"who": rival.name} | failed[rival.name]
+            continue
+        try:
+            for found in _array(rival, sets, options.repeat):
+                yield {"who": rival.name} | found
+        except Exception as error:  # the others still follow
+            yield {"who": rival.name} | _failure(error)
+        _free_memory()
+
+
+def _array(rival: ArrayRival, sets: Sequence[tuple[Any, ...]], repeat: int) -> Iterator[dict[str, Any]]:
     result, _ = rival.first(sets[0])
     yield {"sample": _sample(result)}
     del result
-    us = _events_us([lambda: rival.first(sets[0])], 1)
+    start = time.perf_counter()
+    rival.first(sets[0])
+    us = (time.perf_counter() - start) * 1e6
     rounds = max(1, min(LEAST_CALLS // len(sets), int(LEAST_CALLS * SHORT_US / us / len(sets))))
-    yield {"us": rival.us(sets, rounds, options.repeat), "by": "graph"}
+    yield {"us": rival.us(sets, rounds, repeat), "by": "graph"}
 
 
 def _halide(case: Case, size: str, who: str, options: Options) -> Iterator[dict[str, Any]]:
@@ -133,7 +169,7 @@ def _halide(case: Case, size: str, who: str, options: Options) -> Iterator[dict[
     cupy.cuda.Device().synchronize()
     del outputs, calls
     _free_memory()
-    yield {"schedule": built.schedule}
+    yield {"stored_funcs": built.schedule.count(".compute_root()")}
     program.keep_allocations(True)
     sets = _on_gpu(hosts, size)
     outputs, calls = calls_of(sets)
@@ -144,8 +180,6 @@ def _halide(case: Case, size: str, who: str, options: Options) -> Iterator[dict[
 
 def _timed(calls: Sequence[Callable[[], Any]], repeat: int) -> Iterator[dict[str, Any]]:
     """Calls back to back, by events around them; then, if they are captured in a graph, that."""
-    import device
-
     us = _events_us(calls, 1)
     if us < LONG_US:
         us = _events_us(calls, 3)
@@ -176,7 +210,6 @@ def _events_us(calls: Sequence[Callable[[], Any]], repeat: int) -> float:
 def _poison_and_run(calls: Sequence[Callable[[], Any]], outputs: Sequence[Any]) -> None:
     """Write each output, of which nothing is left from before."""
     import cupy
-    import device
 
     for call, output in zip(calls, outputs, strict=True):
         device.poison(output)
@@ -187,9 +220,9 @@ def _poison_and_run(calls: Sequence[Callable[[], Any]], outputs: Sequence[Any]) 
 def _on_gpu(hosts: Sequence[np.ndarray], size: str) -> list[tuple[Any, ...]]:
     """The inputs, so often that a small picture is in memory, not in L2, when its turn comes."""
     import cupy
-    import device
 
-    return [tuple(cupy.asarray(a) for a in hosts) for _ in range(device.L2_SETS if size == "small" else 1)]
+    first = tuple(cupy.asarray(a) for a in hosts)
+    return [first, *(tuple(a.copy() for a in first) for _ in range(device.L2_SETS - 1 if size == "small" else 0))]
 
 
 def stored_inputs(case: Case, size: str, folder: Path) -> tuple[np.ndarray, ...]:

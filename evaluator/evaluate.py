@@ -154,14 +154,14 @@ class _Evaluation:
 
     def _find_boxes(self) -> dict[Definition, int]:
         """Sets `boxes`; gives, for every stage that is needed, the number of the last stage that reads it."""
-        asked: dict[Operation, Spans] = {}
+        needed: dict[Operation, Spans] = {}
         last_use: dict[Operation, int] = {}
 
         def ask(holder: Operation, spans: Spans | None, reader: int) -> None:
             # Also of a read whose points are not known yet: it may turn out to read points that are known.
             last_use.setdefault(holder, reader)
             if spans is not None:
-                asked[holder] = _union(asked.get(holder), spans)
+                needed[holder] = _union(needed.get(holder), spans)
 
         for _, func, box in self.outputs:
             access = resolve(func, coordinates(box), self.boxes, self.scalars)
@@ -169,11 +169,14 @@ class _Evaluation:
         for number, stage in reversed(list(enumerate(self.stages))):
             for func in stage.funcs:
                 self.boxes.pop(func, None)
-            if stage in self.conditions and (points := self._guarded_points(self.conditions[stage], asked)) is not None:
+            if (
+                stage in self.conditions
+                and (points := self._guarded_points(self.conditions[stage], needed)) is not None
+            ):
                 ask(stage, _spans(points), len(self.stages))
-            if stage not in asked:
+            if stage not in needed:
                 continue
-            box = _stage_box(stage, asked[stage])
+            box = _stage_box(stage, needed[stage])
             self.boxes.update((func, box) for func in stage.funcs)
             grid = self._grid(stage, box)
             if isinstance(stage, UpdateOp):
@@ -188,14 +191,14 @@ class _Evaluation:
                 else:
                     access = self._access(read, env)
                     ask(defining_op(access.func), access.spans, number)
-        return {stage: last_use[stage] for stage in self.stages if stage in asked}
+        return {stage: last_use[stage] for stage in self.stages if stage in needed}
 
-    def _guarded_points(self, op: RequireOp, asked: Mapping[Operation, Spans]) -> Box | None:
+    def _guarded_points(self, op: RequireOp, needed: Mapping[Operation, Spans]) -> Box | None:
         """The points at which a condition must hold: those of the stage in front of it, which it is for."""
         assert op.guarded is not None
         guarded = defining_op(op.guarded)
         assert isinstance(guarded, Definition)
-        return self._grid(guarded, _stage_box(guarded, asked[guarded])) if guarded in asked else None
+        return self._grid(guarded, _stage_box(guarded, needed[guarded])) if guarded in needed else None
 
     def _grid(self, stage: Definition, box: Box) -> Box | None:
         """The box of all coordinates of a body; None if a reduction domain has no points."""

@@ -282,17 +282,17 @@ def _write_unordered(way: str, element: object, state: Array, place: tuple[Array
 def _slabs(domain: Box, pure_points: int) -> Iterator[Box]:
     """Cut a domain into boxes that cover it in order, of few enough points."""
     room = max(1, _SLAB // max(1, pure_points))
-    whole, points = 0, 1
-    while whole < len(domain) and points * domain[whole][1] <= room:
-        points *= domain[whole][1]
-        whole += 1
-    if whole == len(domain):
+    inner, points = 0, 1
+    while inner < len(domain) and points * domain[inner][1] <= room:
+        points *= domain[inner][1]
+        inner += 1
+    if inner == len(domain):
         yield domain
         return
     step = max(1, room // points)
-    low, extent = domain[whole]
-    outer = domain[whole + 1 :]
+    low, extent = domain[inner]
+    outer = domain[inner + 1 :]
     for point in np.ndindex(*(n for _, n in reversed(outer))):
         fixed = tuple((first + int(p), 1) for (first, _), p in zip(outer, reversed(point), strict=True))
         for start in range(0, extent, step):
-            yield (*domain[:whole], (low + start, min(step, extent - start)), *fixed)
+            yield (*domain[:inner], (low + start, min(step, extent - start)), *fixed)

@@ -21,7 +21,7 @@ def first_covered(e: Emitter, stored: Sequence[Stored], outputs: Sequence[Kernel
 
 
 def end_covered(e: Emitter, stored: Sequence[Stored], outputs: Sequence[KernelBuffer], dim: int) -> Num:
-    """The coordinate behind the greatest such one."""
+    """The coordinate behind the greatest one of the anchor along `dim` that has a point to be stored."""
     out = outputs[stored[0].first]
     end = e.add(out.mins[dim], out.extent(dim, e))
     for s in stored[1:]:

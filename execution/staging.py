@@ -54,9 +54,9 @@ class Staging:
                     for o, t in zip(self.operands, types, strict=True)]  # fmt: skip
         op = memref.AllocaOp.get(i8, shape=[sum(sizes)], memory_space=space)
         op.attributes["kernel.dynamic"] = UnitAttr()
-        whole = e.op(op, "all_staged")
+        together = e.op(op, "all_staged")
         starts = [0, *accumulate(sizes)]
-        return [e.op(memref.ViewOp(whole, e.value(s), [], t), "staged") for s, t in zip(starts, types, strict=False)]
+        return [e.op(memref.ViewOp(together, e.value(s), [], t), "staged") for s, t in zip(starts, types, strict=False)]
 
     def _buffer(self, operand: Operand) -> KernelBuffer:
         return self.function.tile.buffers[behind_boundaries(operand.source)[0]]
@@ -130,14 +130,14 @@ class Staging:
     def _share_out(self, count: int, thread: Num, one: Callable[[Num], None]) -> None:
         """Emit `one(item)` for the thread's share of `count` items: one in so many as there are threads."""
         e = self.e
-        whole, rest = divmod(count, self.threads)
-        if whole:
-            unroll = True if whole <= WRITTEN_ROUNDS else WRITTEN_ROUNDS // 2
-            with e.loop(whole, "round", unroll=unroll) as i:
+        full_rounds, rest = divmod(count, self.threads)
+        if full_rounds:
+            unroll = True if full_rounds <= WRITTEN_ROUNDS else WRITTEN_ROUNDS // 2
+            with e.loop(full_rounds, "round", unroll=unroll) as i:
                 one(e.add(thread, e.mul(i, self.threads)))
         if rest:
             with e.when(e.compare("slt", thread, rest)):
-                one(e.add(thread, whole * self.threads))
+                one(e.add(thread, full_rounds * self.threads))
 
     def _copy(self, operand: Operand, at: Sequence[Num], array: SSAValue, there: Sequence[Num], width: int) -> None:
         e, buffer, bytes = self.e, self._buffer(operand), width * operand.bytes

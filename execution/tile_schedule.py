@@ -13,7 +13,7 @@ MOST_TILE = 1 << 20
 
 
 class TileSchedule(ScheduleAttr):
-    """`<tile = [120, 28], threads = [32, 8], vector = 4, blocks = 3>`: a tile per block, and its threads.
+    """Schedule of a tile per block, and its threads: `<tile = [120, 28], threads = [32, 8], vector = 4, blocks = 3>`.
 
     `tile`: points of the group's output that one block computes, per dimension, x first. `threads`: threads
     of a block per dimension. `vector`: consecutive x-points that a thread loads, computes and stores together.
@@ -47,7 +47,7 @@ class TileSchedule(ScheduleAttr):
 
     @property
     def rows_ahead(self) -> int:
-        """So many rows of tiles below its own is the tile whose inputs a block asks for; 0 for none."""
+        """Rows of tiles from a block's own tile down to that whose inputs it asks for; 0 for none."""
         return 0
 
     def verify(self) -> None:

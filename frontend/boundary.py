@@ -6,7 +6,7 @@ from typing import Any
 
 from tilefuse.dialects.img.attrs import BoundaryKind
 from tilefuse.frontend.errors import fail
-from tilefuse.frontend.expr import Expr, as_expr, cast_to, literal, whole_index
+from tilefuse.frontend.expr import Expr, as_expr, cast_to, integer_index, literal
 from tilefuse.frontend.func import Func
 from tilefuse.frontend.function import Continuation
 from tilefuse.frontend.inputs import Image
@@ -102,7 +102,7 @@ def _pair(kind: BoundaryKind, f: Source, pair: tuple[Any, ...]) -> tuple[Expr, E
     if extent.op == "const" and extent.data <= 0:
         fail(f"{kind.value} of '{f.name()}': the extent {extent.data} must be positive")
     where = f"{kind.value} of '{f.name()}': the bound"
-    return whole_index(low, where), whole_index(extent, where)
+    return integer_index(low, where), integer_index(extent, where)
 
 
 def _exterior(f: Source, value: Any) -> tuple[Expr, ...]:

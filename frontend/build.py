@@ -66,7 +66,7 @@ def inputs_of(sources: Sequence[Source], required: Sequence[Expr] = ()) -> tuple
     return sorted(images, key=lambda i: i.order), sorted(params.values(), key=lambda p: p.order)
 
 
-def asked_of_calls(sources: Sequence[Source], own: Sequence[Requirement]) -> list[Requirement]:
+def requirements_of_calls(sources: Sequence[Source], own: Sequence[Requirement]) -> list[Requirement]:
     """The requirements of a pipeline on all calls: of itself, and by the promises of its images."""
     return [*own, *(made for s in sources if isinstance(s, ImageParam) for made in promises_of(s))]
 
@@ -267,7 +267,7 @@ def build_module(
     if len({id(o) for o in outputs}) != len(outputs):
         fail("a Func stands twice among the outputs of a Pipeline")
     order = reachable(outputs)
-    requirements = asked_of_calls(order, requirements)
+    requirements = requirements_of_calls(order, requirements)
     images, params = inputs_of(order, [e for made in requirements for e in made.exprs()])
     names = spell_names(images, params, outputs, [s for s in order if isinstance(s, Function)])
     scope = PipelineScope(names, layouts)

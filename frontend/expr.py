@@ -397,7 +397,7 @@ def cast_to(type: Type, value: Expr) -> Expr:
     return node("cast", type, (value,))
 
 
-def whole_index(value: Expr, where: str) -> Expr:
+def integer_index(value: Expr, where: str) -> Expr:
     """`value`, an integer, as a number that an index is computed from, whole: in 64 bits if 32 do not hold its type."""
     type = value._type
     if value.op == "const" and I64.can_represent(value.data):

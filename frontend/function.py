@@ -24,7 +24,7 @@ from tilefuse.frontend.var import Var
 
 
 class Definition(NamedTuple):
-    """`f[args] = values`, checked."""
+    """Definition `f[args] = values`, checked."""
 
     args: tuple[str, ...]
     values: tuple[Expr, ...]

@@ -18,7 +18,7 @@ LAYOUTS = ("auto", "planar", "interleaved")
 
 
 Size = TypeVar("Size", Expr, int)
-"""Of an ImageParam sizes are Exprs, known at the call; of a Buffer they are numbers."""
+"""Number, of a Buffer, or Expr, of an ImageParam whose sizes are known at the call."""
 
 
 class Dimension(Generic[Size]):
@@ -57,7 +57,7 @@ class Dimension(Generic[Size]):
         return self
 
     def set_estimate(self, min: int, extent: int) -> Dimension[Size]:
-        """Nothing: for what size schedules are chosen is `extent=` of compile."""
+        """Ignore an estimate: for what size schedules are chosen is `extent=` of compile."""
         return self
 
 
@@ -361,4 +361,4 @@ class Param(Expr):
         return Expr() if value is None else constant(self._type, value)
 
     def set_estimate(self, value: Any) -> None:
-        """Nothing: schedules do not depend on the values of Params."""
+        """Ignore an estimate: schedules do not depend on the values of Params."""

@@ -68,11 +68,11 @@ class Pipeline(Runnable):
 
     def inputs(self) -> tuple[list[Image[Any]], list[Param]]:
         """The images and Params that it needs, each in the order they were made in."""
-        from tilefuse.frontend.build import asked_of_calls, inputs_of, reachable
+        from tilefuse.frontend.build import inputs_of, reachable, requirements_of_calls
 
         sources = reachable(self._outputs)
-        asked = asked_of_calls(sources, self._requirements)
-        return inputs_of(sources, [e for made in asked for e in made.exprs()])
+        requirements = requirements_of_calls(sources, self._requirements)
+        return inputs_of(sources, [e for made in requirements for e in made.exprs()])
 
     def get_func(self, index: int) -> Function:
         """The Func at this place of those that it needs, producers first, as in Halide."""

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from tilefuse.dialects.img.types import MAX_RANK
 from tilefuse.frontend.errors import KindError, NoSuchError, fail
-from tilefuse.frontend.expr import I32, Expr, as_expr, whole_index
+from tilefuse.frontend.expr import I32, Expr, as_expr, integer_index
 from tilefuse.frontend.inputs import Image
 from tilefuse.frontend.walk import describe, postorder
 
@@ -128,7 +128,7 @@ class RDom:
                     f"RDom '{self._name}': the bound {describe(e)} depends on {describe(inner)}; the box is known "
                     "before any point, from numbers, Params and sizes of images"
                 )
-        return whole_index(e, f"RDom '{self._name}': the bound")
+        return integer_index(e, f"RDom '{self._name}': the bound")
 
     def constant_ranges(self) -> list[tuple[int, int]] | None:
         """(min, extent) per dimension, if all are numbers."""

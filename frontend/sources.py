@@ -10,7 +10,7 @@ import numpy as np
 
 from tilefuse.dialects.diagnostics import SourcePosition, user_position
 from tilefuse.frontend.errors import KindError, fail, in_halide
-from tilefuse.frontend.expr import Expr, as_expr, node, type_name, whole_index
+from tilefuse.frontend.expr import Expr, as_expr, integer_index, node, type_name
 from tilefuse.frontend.implicit import expanded
 from tilefuse.frontend.types import Type
 from tilefuse.frontend.walk import describe
@@ -158,7 +158,7 @@ class Source:
                 f"{self._kind} '{self._name}': the index {describe(expr)} is of type {expr.type()}; an index "
                 f"is an integer, so cast it: i32(...){words}"
             )
-        return whole_index(expr, f"{self._kind} '{self._name}': the index")
+        return integer_index(expr, f"{self._kind} '{self._name}': the index")
 
     def __call__(self, *_: Any, **__: Any) -> NoReturn:
         fail(f"{self._kind} '{self._name}' is called with square brackets, as in {self._name}[x, y]")

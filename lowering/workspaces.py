@@ -18,14 +18,14 @@ from tilefuse.analysis.sizes import Box, CallSizes
 
 @dataclass(frozen=True)
 class Call:
-    """The numbers of a call that decide how much memory its kernels need.
+    """Numbers of a call that decide how much memory its kernels need.
 
     A plan serves calls with other values of the params that decide no box: what is asked of `sizes` must not make a
     kernel wrong for these.
     """
 
     boxes: Mapping[SSAValue, Box]
-    """Of each function that the call reads or computes."""
+    """Box of each function that the call reads or computes."""
     sizes: CallSizes
 
 
@@ -40,10 +40,10 @@ class Workspace:
     """One piece of memory: rows one after the other."""
 
     name: str
-    """In the kernel's text."""
+    """Name in the kernel's text."""
     type: MemRefType[Any]
     extents: Extents = field(default=lambda call: ())
-    """Of the dimensions that `type` leaves open, outermost first."""
+    """Extents of the dimensions that `type` leaves open, outermost first."""
     clear: int | None = None
     """The byte that fills it before the first kernel of the call starts; None: it holds anything."""
 

@@ -132,6 +132,9 @@ class Values:
             first, last = max(first, -1000), min(last, 1000)
             clamped = E("clamp", old, (e, const(old, float(first)), const(old, float(last))))
             return cast(type, clamped)
+        if self.drawer.wheel and type == "u64" and e.op == "cast" and e.args[0].type in FLOATS:
+            # the wheel makes one cast of these two, which some processors take to be 2**64 - 1 of what is negative
+            e = binary("max", e, const(old, 0))
         # of 64 bits the wheel makes -1 of clamp(i32(u32_sat(pixel)), 0, 1) behind a boundary
         if rng.random() < 0.2 and not (self.drawer.wheel and bits(old) == 64):
             return E("saturating_cast", type, (e,))

@@ -41,9 +41,9 @@ def _per_element(function: Callable[[float], float]) -> Callable[[Array], Array]
 
 
 def _round_away(a: Array) -> Array:
-    whole = np.trunc(a)
-    half = np.abs(a - whole) >= a.dtype.type(0.5)
-    return np.asarray(np.where(half, whole + np.copysign(a.dtype.type(1), a), whole))
+    truncated = np.trunc(a)
+    half = np.abs(a - truncated) >= a.dtype.type(0.5)
+    return np.asarray(np.where(half, truncated + np.copysign(a.dtype.type(1), a), truncated))
 
 
 def _number_or(function: Callable[..., Array]) -> Callable[..., Array]:

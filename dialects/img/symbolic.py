@@ -81,18 +81,18 @@ class Sum:
 
     def divided(self, by: int) -> Sum:
         """`floor(self / by)` for `by` > 0; what `by` divides comes out of the quotient."""
-        whole = Sum(tuple((a, c // by) for a, c in self.terms if c % by == 0), self.constant // by)
+        exact = Sum(tuple((a, c // by) for a, c in self.terms if c % by == 0), self.constant // by)
         rest = Sum(tuple((a, c) for a, c in self.terms if c % by), self.constant % by)
         if not rest.terms:
-            return whole
+            return exact
         (atom, coefficient), *more = rest.terms
         if not more and coefficient == 1 and isinstance(atom, Operation) and atom.kind == "floordiv":
             inner = atom.rhs
             if isinstance(inner, int) and inner > 0:
                 # floor((floor(a / b) + k) / c) = floor((a + k b) / (b c))
                 quotient = (atom.lhs + rest.constant * inner) // (inner * by)
-                return whole.plus(_as_sum(quotient))
-        return whole.plus(Sum(((Operation("floordiv", _num([[rest]]), by), 1),)))
+                return exact.plus(_as_sum(quotient))
+        return exact.plus(Sum(((Operation("floordiv", _num([[rest]]), by), 1),)))
 
     def least(self) -> int | None:
         """A number that the sum is never below; None if none is known."""

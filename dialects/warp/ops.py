@@ -164,8 +164,8 @@ class AtOp(IRDLOperation):
         dx, dy = self.offsets
         left, right = layout.reach
         if dx < -left or dx > right:
-            held = list(layout.columns)
-            raise VerifyException(f"warp.at: a lane holds columns {held} of the tile, not those at {dx}")
+            columns = list(layout.columns)
+            raise VerifyException(f"warp.at: a lane holds columns {columns} of the tile, not those at {dx}")
         if mine.rows[0] + dy < layout.rows[0] or mine.rows[1] + dy > layout.rows[1]:
             raise VerifyException(
                 f"warp.at: rows {list(mine.rows)} read rows at {dy}, but the tile holds rows {list(layout.rows)}"

@@ -115,7 +115,7 @@ class Phases:
         rows = rest[0][1] - rest[0][0] + 1 if rest else 1
         most = self.schedule.micro_tile[1] if self.schedule.unroll_factors and rest else ROWS_PER_ITEM
         deep = [b - a + 1 for a, b in rest[1:]]
-        held = deep if planes else [1] * len(deep)
+        extents = deep if planes else [1] * len(deep)
         if planes:
             most = max(1, min(most, MOST_PLANES // (math.prod(deep) * self.schedule.piece)))
             deep = [1] * len(deep)
@@ -123,10 +123,10 @@ class Phases:
 
         def items(columns: int, width: int, height: int, column: Callable[[Num], Num]) -> _Items:
             counts = [columns, *([rows // height] if rest else []), *deep]
-            return _Items(counts, [width, *([height] if rest else []), *held], column)
+            return _Items(counts, [width, *([height] if rest else []), *extents], column)
 
         piece, e = self.schedule.piece, self.e
-        start, end = _whole_pieces(low, high, piece)
+        start, end = _full_pieces(low, high, piece)
         if piece == 1 or start >= end or not rest or not reads_by_pieces(stage, region.follow):
             return [items(high + 1 - low, 1, heights[0], lambda i: e.add(i, low))]
         pieces = (end - start) // piece
@@ -181,8 +181,8 @@ class Phases:
         (low, high), *rest = region.spans
         size = element_bytes(source.type.element)  # type: ignore[attr-defined]
         box = [b - a + 1 for a, b in rest]
-        whole = max(COPY_BYTES) // size
-        start, end = _whole_pieces(low, high, whole)
+        per_piece = max(COPY_BYTES) // size
+        start, end = _full_pieces(low, high, per_piece)
         start, end = (start, end) if start < end else (low, low)
 
         def each(column: Callable[[Num], Num], count: int, width: int, at: Sequence[Num]) -> None:
@@ -191,8 +191,8 @@ class Phases:
                 self._copy(source, region, rows, [e.add(column(at[0]), c), *others], width)
 
         def pieces(width: int) -> None:
-            each_piece = partial(each, lambda i: e.add(e.mul(i, whole), start), whole, width)
-            self.threads.walk(t, [(end - start) // whole, *box], each_piece)
+            each_piece = partial(each, lambda i: e.add(e.mul(i, per_piece), start), per_piece, width)
+            self.threads.walk(t, [(end - start) // per_piece, *box], each_piece)
 
         if start < end:
             pitch = rows.strides[1] if box else 0
@@ -218,7 +218,7 @@ class Phases:
         e.effect(DeviceAsyncCopyOp(buffer.memref, indices[0], rows.array, indices[1], width, bytes == max(COPY_BYTES)))
 
 
-def _whole_pieces(low: int, high: int, piece: int) -> tuple[int, int]:
+def _full_pieces(low: int, high: int, piece: int) -> tuple[int, int]:
     """(first, end) of the multiples of `piece` inside the columns low..high."""
     return -(-low // piece) * piece, (high + 1) // piece * piece
 

@@ -258,10 +258,10 @@ def windows(e: Emitter, readers: Sequence[Reader]) -> dict[tuple[SSAValue, Way],
             elif (old := found[source]) is not None and not old.grow(window):
                 found[source] = None
     kept: dict[tuple[SSAValue, Way], _Window] = {}
-    held: dict[SSAValue, int] = {}
+    points_of: dict[SSAValue, int] = {}
     for (function, of), w in found.items():
-        if w is not None and held.get(function, 0) + w.points <= MOST_POINTS:
-            held[function] = held.get(function, 0) + w.points
+        if w is not None and points_of.get(function, 0) + w.points <= MOST_POINTS:
+            points_of[function] = points_of.get(function, 0) + w.points
             kept[function, of] = w
     return kept
 

@@ -47,15 +47,15 @@ class GemmKernel(GemmFunction):
             blocks, lanes = self.grid(counts, open_scopes)
             self.lanes = lanes[: len(sizes)]
             self.firsts = [e.mul(b, size) for b, size in zip(blocks, sizes, strict=True)]
-            whole: SSAValue | None = None
+            full: SSAValue | None = None
             for d, (n, size) in enumerate(zip(self.extents, sizes, strict=True)):
                 # rows of vectors that are none are computed, and left
                 if size > 1 and not (d and self.schedule.lanes > 1):
-                    whole = e.both(whole, e.compare("sge", n, size))
-            if whole is None:
+                    full = e.both(full, e.compare("sge", n, size))
+            if full is None:
                 self._all_points()
             else:
-                e.choose(whole, self._all_points, self._point_by_point)
+                e.choose(full, self._all_points, self._point_by_point)
         return self.finished()
 
     # --- blocks whose points all lie inside
@@ -187,13 +187,13 @@ class GemmKernel(GemmFunction):
                     step(body, domain | {inner.coordinate: e.add(e.add(low, k), u)})
 
             if isinstance(extent, int):
-                whole = max(extent, 0) // unroll * unroll
-                rest = max(extent, 0) - whole
-                if whole:
-                    with e.loop(whole, name, step=unroll) as k:
+                full = max(extent, 0) // unroll * unroll
+                rest = max(extent, 0) - full
+                if full:
+                    with e.loop(full, name, step=unroll) as k:
                         steps(k, unroll)
                 if rest:
-                    steps(whole, rest)
+                    steps(full, rest)
                 return
             count = e.max(extent, 0)
             last = e.sub(count, e.mod(count, unroll))

@@ -150,8 +150,8 @@ def _features(facts: GroupFacts, work: UpdateWork, s: ReduceSchedule, machine: M
 
 def _filled(extent: int, s: ReduceSchedule) -> float:
     """Points that lanes have room for, for each of a row of the domain."""
-    whole, rest = divmod(extent, s.chunk)
-    return (whole * s.chunk + -(-rest // s.lanes) * s.lanes * 2) / extent
+    full, rest = divmod(extent, s.chunk)
+    return (full * s.chunk + -(-rest // s.lanes) * s.lanes * 2) / extent
 
 
 def _bytes(facts: GroupFacts, work: UpdateWork, across: bool) -> tuple[float, float]:

@@ -160,10 +160,10 @@ class _Kernel:
         # all of the tile, so that lanes stay together
         ends = [e.compare("sle", e.add(o, size), n)
                 for o, size, n in zip(self.origin, s.tile_sizes, self.extents, strict=True)]  # fmt: skip
-        whole: SSAValue | None = None
+        all_inside: SSAValue | None = None
         for end in ends:
-            whole = e.both(whole, end)
-        assert whole is not None
+            all_inside = e.both(all_inside, end)
+        assert all_inside is not None
 
         def every(wide: bool) -> None:
             traversal.across(pure, worker, sums, wide, None)
@@ -178,7 +178,7 @@ class _Kernel:
         def inside(v: Num) -> SSAValue | None:
             return self._pure(e.add(first, v))[1]
 
-        e.choose(whole, inner, lambda: traversal.across(pure, worker, sums, False, inside))
+        e.choose(all_inside, inner, lambda: traversal.across(pure, worker, sums, False, inside))
 
     def _pure(self, place: Num) -> tuple[dict[SSAValue, Num], SSAValue | None]:
         """The pure coordinates of a point of the tile, and whether it is in the box."""

@@ -179,22 +179,22 @@ class _Staged(ScanKernel):
         e, size = self.e, self.schedule.slice
         start = e.mul(number, size)
         steps = e.min(e.sub(self.count, start), size)
-        is_whole = isinstance(self.count, int) and self.count % size == 0
-        return start, steps, None if is_whole else e.compare("eq", steps, size)
+        is_full = isinstance(self.count, int) and self.count % size == 0
+        return start, steps, None if is_full else e.compare("eq", steps, size)
 
     def _stage(self, number: Num, buffer: Num, thread: Num) -> None:
         """Begin to copy what a slice reads."""
         e, along, first = self.e, self.recurrence.along, self.first.coordinate
-        start, steps, is_whole = self._steps_of(number)
+        start, steps, is_full = self._steps_of(number)
         firsts = self.where | {along: e.add(self.low, start)}
         lasts = {
             first: e.sub(e.add(self.where[first], self.lines), 1),
             along: e.sub(e.add(firsts[along], steps), 1),
         }
-        whole = e.both(is_whole, e.compare("eq", self.lines, self.width))
-        assert whole is not None
+        full_store = e.both(is_full, e.compare("eq", self.lines, self.width))
+        assert full_store is not None
         e.choose(
-            whole,
+            full_store,
             lambda: self.staging.copy(buffer, Slice(firsts, {}), thread),
             lambda: self.staging.copy(buffer, Slice(firsts, lasts), thread),
         )
@@ -202,7 +202,7 @@ class _Staged(ScanKernel):
     def _go(self, number: Num, thread: Num) -> None:
         """Go along the line of a thread, through a slice."""
         e, unroll = self.e, self.schedule.unroll
-        start, steps, is_whole = self._steps_of(number)
+        start, steps, is_full = self._steps_of(number)
         buffer, where = e.div_rem(number, self.schedule.buffers)[1], self._line_of(thread)
         name = word(self.recurrence.along.name_hint or "r")
 
@@ -210,7 +210,7 @@ class _Staged(ScanKernel):
             body = StagedBody(self, self.staging, buffer)
             self._steps_in(body, where | {self.recurrence.along: e.add(self.low, start)}, thread, k, count)
 
-        def whole() -> None:
+        def full_store() -> None:
             with e.loop(self.schedule.slice, name, step=unroll) as k:
                 some(k, unroll)
 
@@ -218,10 +218,10 @@ class _Staged(ScanKernel):
             with e.loop(steps, name) as k:
                 some(k, 1)
 
-        if is_whole is None:
-            whole()
+        if is_full is None:
+            full_store()
         else:
-            e.choose(is_whole, whole, part)
+            e.choose(is_full, full_store, part)
 
     def _steps_in(self, body: StagedBody, where: Mapping[SSAValue, Num], thread: Num, k: Num, count: int) -> None:
         """Take `count` steps from step `k` of a slice on, all of whose inputs are loaded first."""

@@ -245,14 +245,14 @@ class ScatterKernel:
         wide = [read.op for read in self.reads if read.is_vector]
         row = Row(coordinate, self.points, wide, [read.op for read in self.reads if not read.is_vector])
 
-        def whole() -> None:
+        def full_run() -> None:
             self._take({**where, coordinate: e.add(low, first)}, row)
 
         def one_by_one() -> None:
             with e.loop(e.min(end, extent), name, start=e.max(first, 0)) as x:
                 self._take({**where, coordinate: e.add(low, x)}, Row(None))
 
-        e.choose(inside, whole, one_by_one)
+        e.choose(inside, full_run, one_by_one)
 
     def _take(self, where: dict[SSAValue, Num], row: Row) -> None:
         """Take the points of a row."""
@@ -295,6 +295,6 @@ def _tables(e: Emitter, elements: Sequence[Attribute], count: int) -> list[SSAVa
         return [e.alloca([count], t.element_type, SHARED, "table") for t in types]
     op = memref.AllocaOp.get(i8, shape=[sum(sizes)], memory_space=IntegerAttr(SHARED, 64))
     op.attributes["kernel.dynamic"] = UnitAttr()
-    whole = e.op(op, "tables")
+    together = e.op(op, "tables")
     starts = [0, *accumulate(sizes)]
-    return [e.op(memref.ViewOp(whole, e.value(s), [], t), "table") for s, t in zip(starts, types, strict=False)]
+    return [e.op(memref.ViewOp(together, e.value(s), [], t), "table") for s, t in zip(starts, types, strict=False)]

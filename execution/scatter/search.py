@@ -65,8 +65,8 @@ def shared_candidates(facts: GroupFacts, machine: Machine) -> Iterator[Candidate
                 elements=elements, copies=copies, threads=threads, resident=resident,
                 in_flight=work.bytes / max(1, pure * work.steps) * run,
             )  # fmt: skip
-            held = resident if resident > 1 else 0
-            schedule = ScatterSchedule(threads=[threads], blocks=blocks, copies=copies, points=run, resident=held)
+            bounded = resident if resident > 1 else 0
+            schedule = ScatterSchedule(threads=[threads], blocks=blocks, copies=copies, points=run, resident=bounded)
             yield _candidate(schedule, features, machine)
 
 

@@ -107,9 +107,9 @@ def _pair_stride(tiles: Mapping[SSAValue, Sequence[SSAValue]], ops: Sequence[Ope
     """Choose the stride between the two columns of a register; `tiles`: all that are packed."""
     if not tiles:
         return 0
-    held = [max((layout_of(t) for t in same), key=lambda layout: sum(layout.reach)) for same in tiles.values()]
-    vector = held[0].vector
-    gain = sum(gain_beside(vector, layout.reach) * _rows(layout) for layout in held)
+    layouts = [max((layout_of(t) for t in same), key=lambda layout: sum(layout.reach)) for same in tiles.values()]
+    vector = layouts[0].vector
+    gain = sum(gain_beside(vector, layout.reach) * _rows(layout) for layout in layouts)
     for op in ops:
         if isinstance(op, LoadOp | StoreOp) and root(op.tile) in tiles:
             gain += gain_in_memory(vector, element_bytes(_element(op.tile))) * _rows(layout_of(op.tile))

@@ -27,9 +27,9 @@ def prefetch_lines(body: Registers, op: PrefetchOp) -> None:
         number = e.add(e.add(e.mul(body.warp, body.lanes), body.lane), first)
         row, line = e.div_rem(number, lines)
         rows = [*outer, e.add(y, e.add(row, y0))]
-        asked: SSAValue | None = e.compare("slt", number, count) if first + at_once > count else None
+        condition: SSAValue | None = e.compare("slt", number, count) if first + at_once > count else None
         for axis, i in enumerate(rows):
-            asked = e.both(asked, e.within(i, e.dim(op.buffer, axis)))
+            condition = e.both(condition, e.within(i, e.dim(op.buffer, axis)))
         column = e.clamp(e.add(x, e.add(e.mul(line, step), x0)), 0, last)
-        with e.when(asked):
+        with e.when(condition):
             e.effect(LineOp(op.buffer, [e.value(i) for i in (*rows, column)]))

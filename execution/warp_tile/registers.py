@@ -33,19 +33,19 @@ class Registers(Body):
     """Whether stores are under masks, not in branches."""
 
     def load(self, tile: SSAValue, at: Where) -> SSAValue:
-        array, held = self.array(tile)
-        if held.packed == 1:
-            return self.e.load(array, self.register_index(held, at))
+        array, layout = self.array(tile)
+        if layout.packed == 1:
+            return self.e.load(array, self.register_index(layout, at))
         assert isinstance(at.column, int), "of a pair, which half is known"
-        own = 0 <= at.column < held.vector
-        half = int(at.column % (2 * held.pair_stride) >= held.pair_stride if own else at.column > 0)
-        pair = self.load_pair(tile, at.moved(-half * held.pair_stride, self.e), held.pair_stride)
+        own = 0 <= at.column < layout.vector
+        half = int(at.column % (2 * layout.pair_stride) >= layout.pair_stride if own else at.column > 0)
+        pair = self.load_pair(tile, at.moved(-half * layout.pair_stride, self.e), layout.pair_stride)
         return pairs.half_of(self.e, pair, half, tile.type.element)  # type: ignore[attr-defined]
 
     def load_pair(self, tile: SSAValue, at: Where, stride: int) -> SSAValue:
         """The values at a column and `stride` to its right, as the tile's pairs lie if it has any."""
-        _, held = self.array(tile)
-        if held.packed == 2:
+        _, layout = self.array(tile)
+        if layout.packed == 2:
             pair = self._pair(tile, at)
             return pairs.upper_bytes(self.e, pair) if tile in self.upper else pair
         low, high = (self.load(tile, at.moved(c, self.e)) for c in (0, stride))
@@ -53,19 +53,19 @@ class Registers(Body):
 
     def _pair(self, tile: SSAValue, at: Where) -> SSAValue:
         """Points that the register holds."""
-        array, held = self.array(tile)
-        return self.e.load(array, self.register_index(held, at))
+        array, layout = self.array(tile)
+        return self.e.load(array, self.register_index(layout, at))
 
-    def register_index(self, held: Layout, at: Where) -> list[Num]:
+    def register_index(self, layout: Layout, at: Where) -> list[Num]:
         """Of a register in the array of a tile."""
         e = self.e
-        deep = [e.sub(c, low) for c, (low, _) in zip(at.deep, held.depth, strict=True)]
-        return [*reversed(deep), e.sub(at.row, held.rows[0]), e.sub(at.column, held.columns[0])]
+        deep = [e.sub(c, low) for c, (low, _) in zip(at.deep, layout.depth, strict=True)]
+        return [*reversed(deep), e.sub(at.row, layout.rows[0]), e.sub(at.column, layout.columns[0])]
 
     def put(self, value: SSAValue, tile: SSAValue, at: Where) -> None:
         """Keep a value, or a pair of them, in its register."""
-        array, held = self.array(tile)
-        self.e.store(value, array, self.register_index(held, at))
+        array, layout = self.array(tile)
+        self.e.store(value, array, self.register_index(layout, at))
 
     def put_points(self, tile: SSAValue, row: Num, deep: tuple[Num, ...], point: Callable[[Where], SSAValue]) -> None:
         """A lane's own columns of a row, one by one."""

@@ -180,8 +180,8 @@ def _store_ends(body: Registers, op: StoreOp, pieces: Sequence[Sequence[SSAValue
     # the piece, of the lane that has it, and of that piece's words the one with the element
     lane, at = e.floordiv(ahead, layout.vector), e.op(arith.AndIOp(ahead, e.value(layout.vector - 1)))
     words: list[SSAValue] = []
-    for start, held in zip(range(0, layout.vector, piece), pieces, strict=True):
-        found = [body.shuffle(word, lane, ShuffleMode.Idx, layout.lanes[0]) for word in held]
+    for start, words_of_piece in zip(range(0, layout.vector, piece), pieces, strict=True):
+        found = [body.shuffle(word, lane, ShuffleMode.Idx, layout.lanes[0]) for word in words_of_piece]
         there = e.compare("sge", at, start)
         words = [e.select(there, *both) for both in zip(found, words, strict=True)] if words else found
     word = _element(body, op, words, each, number)
