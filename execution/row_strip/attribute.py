@@ -9,7 +9,6 @@ from xdsl.utils.exceptions import VerifyException
 
 from tilefuse.execution.tile_schedule import TileSchedule
 
-
 MOST_TOGETHER = 8
 
 

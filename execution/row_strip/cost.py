@@ -97,7 +97,7 @@ def _features(facts: GroupFacts, rows: dict[int, Rows], tile: tuple[int, ...], k
     blocks = math.prod(-(-n // t) for n, t in zip(facts.box, tile, strict=True))
     instructions = 0.0
     for id, r in rows.items():
-        node, count = nodes[id], (tall + r.lead * r.together) * r.row_steps / r.together * r.planes
+        node, count = nodes[id], _computed(r, tall)
         each = node.instructions + node.values + _loads(facts, id, r.together)
         instructions += count * (r.pitch(width) * each + ROW_COST)
     if width < facts.box[0]:
@@ -105,6 +105,11 @@ def _features(facts: GroupFacts, rows: dict[int, Rows], tile: tuple[int, ...], k
     share = math.prod(facts.box) * nodes[facts.output].bytes
     bytes = float(share) + sum(_loaded(facts, rows, p, width, tall) for p in _inputs(facts, rows))
     return StripFeatures(blocks=blocks, bytes=bytes, instructions=instructions, kept_bytes=kept)
+
+
+def _computed(rows: Rows, tall: int) -> float:
+    """Rows of a stage, in all planes, that a strip of so many rows of the output computes."""
+    return (tall + rows.lead * rows.together) * rows.row_steps / rows.together * rows.planes
 
 
 def _late_bytes(facts: GroupFacts, rows: dict[int, Rows], width: int, tall: int) -> Iterator[float]:
@@ -115,7 +120,7 @@ def _late_bytes(facts: GroupFacts, rows: dict[int, Rows], width: int, tall: int)
         for producer, offsets in nodes[id].offsets.items():
             if producer not in rows:
                 planes = len({o[2:] for o in offsets})
-                yield (tall + r.lead * r.together) * r.row_steps / r.together * r.planes * planes * _late(nodes[producer].bytes, width)
+                yield _computed(r, tall) * planes * _late(nodes[producer].bytes, width)
 
 
 def _late(bytes: int, width: int) -> float:
