@@ -18,7 +18,7 @@ from xdsl.ir import Operation
 from tilefuse.dialects.img import integer_meanings as meanings
 from tilefuse.dialects.img.ops import DivOp, ModOp
 
-Interval = tuple[int, int]
+IntRange = tuple[int, int]
 
 
 class Reading(Enum):
@@ -49,7 +49,7 @@ class IntegerOperation:
     """Instructions of a thread, about (docs/cost-model.md). None: 1, and half of one where the result is an index."""
     body: str = ""
     """C expression of a helper's parameters a and b; T is their type, U the unsigned one that C computes it in."""
-    interval: Callable[..., Interval] | None = None
+    interval: Callable[..., IntRange] | None = None
     """From the width and the intervals of the operands to that of the result; None: all of its type."""
     takes_width: bool = False
     """Whether the meaning's first argument is the width of the result in bits."""
@@ -57,15 +57,15 @@ class IntegerOperation:
     """Instructions where the second operand is a constant: such a division is a multiplication and a shift."""
 
 
-def _interval_of_min(width: int, a: Interval, b: Interval) -> Interval:
+def _interval_of_min(width: int, a: IntRange, b: IntRange) -> IntRange:
     return min(a[0], b[0]), min(a[1], b[1])
 
 
-def _interval_of_max(width: int, a: Interval, b: Interval) -> Interval:
+def _interval_of_max(width: int, a: IntRange, b: IntRange) -> IntRange:
     return max(a[0], b[0]), max(a[1], b[1])
 
 
-def _interval_of_abs(width: int, a: Interval) -> Interval:
+def _interval_of_abs(width: int, a: IntRange) -> IntRange:
     least = -(2 ** (width - 1))
     # |least| wraps around to itself
     return (0 if a[0] > least else least, max(-a[0] if a[0] > least else 0, a[1]))
