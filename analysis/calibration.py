@@ -7,6 +7,7 @@ comes with the package; the user's own, `calibration/<model>.toml` in the user's
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Collection
 from dataclasses import dataclass, fields
 from functools import cache
 from pathlib import Path
@@ -96,7 +97,7 @@ DEFAULTS = Calibration()
 
 
 def user_file(model: str) -> Path:
-    """Path of the user's own constants for a GPU, if there are any."""
+    """Path of the user's own constants for a GPU, or for this machine's `cpu`, if there are any."""
     from platformdirs import user_config_dir
 
     return Path(user_config_dir("tilefuse")) / "calibration" / f"{model}.toml"
@@ -116,17 +117,32 @@ def calibration(model: str) -> Calibration:
 
 def read_calibration(path: Path) -> Calibration:
     """The constants of a file. Raises PipelineError, naming the file, where it is wrong."""
+    return Calibration(**_numbers(path, {f.name for f in fields(Calibration)}))
+
+
+def _numbers(path: Path, known: Collection[str]) -> dict[str, float]:
     try:
         found = tomllib.loads(path.read_text())
     except (OSError, ValueError) as error:
         raise PipelineError(f"{path}: {error}; mend the file, or remove it for the default constants") from error
-    known = {f.name for f in fields(Calibration)}
     for name, value in found.items():
         if name not in known:
             raise PipelineError(f"{path}: no constant is called '{name}'; there are {', '.join(sorted(known))}")
         if isinstance(value, bool) or not isinstance(value, int | float) or value < 0:
             raise PipelineError(f"{path}: {name} is {value!r}; it takes a number that is not negative")
-    return Calibration(**{name: float(value) for name, value in found.items()})
+    return {name: float(value) for name, value in found.items()}
+
+
+@cache
+def cpu_rates() -> dict[str, float]:
+    """The rates of this machine's CPU that the user has measured: those of `targets/cpus.toml` that a file gives."""
+    from tilefuse.targets.cpus import RATES
+
+    path = user_file("cpu")
+    rates = _numbers(path, RATES) if path.exists() else {}
+    if wrong := [name for name, rate in rates.items() if not rate]:
+        raise PipelineError(f"{path}: {wrong[0]} is 0; it takes a number above")
+    return rates
 
 
 def calibration_text(constants: Calibration, origin: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tilefuse.analysis.calibration import DEFAULTS, Calibration, calibration
+from tilefuse.analysis.calibration import DEFAULTS, Calibration, calibration, cpu_rates
 from tilefuse.dialects.diagnostics import PipelineError
 
 
@@ -36,6 +36,12 @@ class Machine:
     """Of one core's first cache, of a CPU; what rows should stay in."""
     vector_bytes: int = 16
     """Of a vector register, or the most that a thread of a GPU loads at once."""
+    vector_registers: int = 16
+    """Of a core of a CPU."""
+    last_cache_bytes: int = 0
+    """Of the cache that all cores of a CPU share."""
+    clock_ghz: float = 3.0
+    """Of a CPU."""
 
 
 def check_extent(extent: tuple[int, ...], where: str) -> None:
@@ -48,39 +54,53 @@ def check_extent(extent: tuple[int, ...], where: str) -> None:
 
 def check_target(target: str, where: str) -> None:
     """Raise PipelineError, naming `where`, unless `machine` knows the target."""
-    if target != "cpu":
+    if not is_cpu(target):
         from tilefuse.targets.gpus import UnknownGpu, gpu
 
         try:
             gpu(target)
         except UnknownGpu as error:
-            raise PipelineError(f"{where}: {error}; or cpu") from error
+            raise PipelineError(f"{where}: {error}; or cpu, or a CPU as zen3 (targets/cpus.toml)") from error
+
+
+def is_cpu(target: str) -> bool:
+    """Whether a target name is this machine's CPU, `cpu`, or a row of `targets/cpus.toml`."""
+    if target == "cpu":
+        return True
+    from tilefuse.targets.cpus import cpu_names
+
+    return target in cpu_names()
 
 
 def machine(target: str) -> Machine:
-    """The machine of a target name: `cpu`, or a GPU's model or arch (`h200`, `sm_90`).
+    """The machine of a target name: `cpu`, a row of `targets/cpus.toml`, or a GPU's model or arch (`h200`, `sm_90`).
 
     Raises PipelineError, with the names that are known.
     """
-    if target == "cpu":
-        from tilefuse.targets.cpus import host_cpu
-
-        cpu = host_cpu()
-        return Machine(
-            "cpu", False, 8e3 * max(1, cpu.cores // 2), cpu.cores * 3e3 * cpu.vector_bytes / 4,
-            5.0, cpu.l2_bytes // 2, cpu.cores, cpu.l2_bytes, 1, 10**9, cpu.l2_bytes // 2,
-            first_cache_bytes=cpu.l1_bytes, vector_bytes=cpu.vector_bytes,
-        )  # fmt: skip
+    if is_cpu(target):
+        return _cpu_machine(target)
     from tilefuse.targets.gpus import UnknownGpu, gpu, kernels_overlap
 
     try:
         g = gpu(target)
     except UnknownGpu as error:
-        raise PipelineError(f"{error}; or cpu") from error
+        raise PipelineError(f"{error}; or cpu, or a CPU as zen3 (targets/cpus.toml)") from error
     # 0.72: the share of the issue rate that hand-written stencil kernels reach (see docs/cost-model.md)
     issue = g.sms * g.fp32_lanes_per_sm * g.clock_ghz * 1e3 * 0.72
     return Machine(
         g.name, True, g.dram_gbps * 1e3, issue, g.launch_us, g.shared_bytes_per_block,
         g.sms, g.shared_bytes_per_sm, g.max_threads_per_sm, g.registers_per_sm, g.shared_bytes_optin,
         kernels_overlap(g.arch), calibration(g.name),
+    )  # fmt: skip
+
+
+def _cpu_machine(target: str) -> Machine:
+    from tilefuse.targets.cpus import cpu, host_cpu
+
+    row = host_cpu().with_rates(cpu_rates()) if target == "cpu" else cpu(target)
+    return Machine(
+        target, False, row.gbps * 1e3, row.cores * row.vectors_per_ns * 1e3 * row.vector_bytes / 4,
+        row.start_us, row.l2_bytes // 2, row.cores, row.l2_bytes, 1, 10**9, row.l2_bytes // 2,
+        first_cache_bytes=row.l1_bytes, vector_bytes=row.vector_bytes, vector_registers=row.vector_registers,
+        last_cache_bytes=row.l3_bytes, clock_ghz=row.clock_ghz,
     )  # fmt: skip

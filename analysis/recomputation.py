@@ -14,15 +14,17 @@ from collections.abc import Mapping, Sequence
 
 from xdsl.ir import Operation, SSAValue
 
-from tilefuse.analysis.access import ReadSite, read_sites, reads
+from tilefuse.analysis.access import ReadSite, defining_op, read_sites, reads
 from tilefuse.analysis.instructions import instruction_cost
 from tilefuse.analysis.machine import Machine
 from tilefuse.analysis.points import needed_extents, nominal_domain
-from tilefuse.analysis.regions import is_small
+from tilefuse.analysis.regions import SMALL_DIMENSION, is_small
 from tilefuse.analysis.small_dimensions import Bounds
+from tilefuse.analysis.updates import sums_points
 from tilefuse.dialects.img.ops import (
     Definition,
     GroupOp,
+    InputOp,
     PipelineOp,
     ReadOp,
     StageOp,
@@ -125,7 +127,7 @@ class Recomputation:
         if not sites:
             return False
         if len(sites) > 1 and stage not in self._cheap and not _is_stored_for_updates(sites):
-            return self._is_read_in_part(stage, sites)
+            return self._is_read_in_part(stage, sites) or self._is_planes_of_memory(stage, sites)
         return not self._is_dearer(stage, sites)
 
     def cost(self, stage: StageOp) -> float:
@@ -142,6 +144,18 @@ class Recomputation:
             return False
         return 2 * sum(self.evaluations(site) for site in sites) <= math.prod(self._extents[stage])
 
+    def _is_planes_of_memory(self, stage: StageOp, sites: Sequence[ReadSite]) -> bool:
+        """Whether one reader combines a few planes of a stage at its own points, which are made of what is in memory.
+
+        There a thread of a GPU computes no more than if they were stored, and no block waits for them.
+        """
+        if not self._machine.is_gpu or len(sites) > SMALL_DIMENSION or len({reader for reader, _, _ in sites}) > 1:
+            return False
+        if not all(isinstance(defining_op(read.source), InputOp | UpdateOp) for read in reads(stage)):
+            return False
+        beside = {(indices, tuple(e for e in map.results if e.used_dims())) for _, map, indices in sites}
+        return len(beside) == 1 and sum(self.evaluations(site) for site in sites) <= math.prod(self._extents[stage])
+
     def _is_dearer(self, stage: StageOp, sites: Sequence[ReadSite]) -> bool:
         """Whether computing `stage` at all of `sites` takes longer than storing it."""
         on, mine = self._machine, math.prod(self._extents[stage])
@@ -151,18 +165,21 @@ class Recomputation:
         spent = theirs * READ / on.instructions_per_us + 2 * mine * bytes / on.bytes_per_us + on.launch_us
         return saved > spent
 
-    def evaluations(self, site: ReadSite) -> int:
+    def evaluations(self, site: ReadSite, *, together: bool = False) -> int:
         """Count the evaluations of an expression at a reader that alone needs it.
 
-        A thread of a GPU has all points of a small dimension, and computes once what does not depend on it.
+        A thread of a GPU has all points of a small dimension, and computes once what does not depend on it: `together`,
+        of sums, too, whose threads may have few points of a dimension that nobody declared.
         """
         reader, map, indices = site
         coordinates = reader.body.block.args
-        if isinstance(reader, UpdateOp):
-            return math.prod(self._extents[reader])
         used = {indices[d] for e in map.results for d in e.used_dims()}
         once: set[int] = set()
-        if self._machine.is_gpu and used.issubset(coordinates):
+        if isinstance(reader, UpdateOp):
+            if together and self._machine.is_gpu and used.issubset(coordinates) and sums_points(reader):
+                few = range(1, len(reader.pure))
+                once = {d for d in few if coordinates[d] not in used and self._extents[reader][d] <= SMALL_DIMENSION}
+        elif self._machine.is_gpu and used.issubset(coordinates):
             declared = reader.bounds.data if reader.bounds is not None else ()
             bounds = self._bounds.get(reader, declared)
             once = {d for d, a in enumerate(coordinates) if a not in used and is_small(bounds[d] if bounds else None)}

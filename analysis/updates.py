@@ -166,6 +166,18 @@ class UpdateFacts:
         return False
 
 
+def sums_points(update: UpdateOp) -> bool:
+    """Whether each point only sums over the whole domain, so that a thread may sum several points side by side."""
+    facts = UpdateFacts(update)
+    return (
+        facts.commutes
+        and facts.write_map is WriteMap.Identity
+        and None not in update.write_op.positions
+        and bool(update.domain)
+        and all(axis is Axis.Reduce for axis in facts.domain_axes)
+    )
+
+
 def identity(combiner: str, element: Attribute) -> float | int | None:
     """The value that a combiner leaves everything as it is with, in the numbers of `element`; None if it has none."""
     if combiner not in ("add", "mul", "min", "max", "and", "or", "xor"):

@@ -4,19 +4,24 @@
 
 Each example runs in a process of its own, where calls of ours alternate with those of every schedule that Halide's
 autoschedulers find, and with Halide's plain one: every Func that is not inlined by itself stored, its rows in parallel,
-vectors along x. `ratio` is the least processor time of the best of these over ours: below 1 means that we lose.
+vectors along x. Products of matrices have NumPy's BLAS beside them. Processes compile side by side (`--jobs`), and
+time one at a time. `ratio` is the least processor time of the best of these over ours: below 1 means that we lose.
 Needs the package `halide`.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
+import fcntl
 import json
 import os
 import subprocess
 import sys
+import tempfile
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +33,8 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "examples")]
 
 AUTOSCHEDULERS = ("Mullapudi2016", "Adams2019")
+BLAS = "BLAS"
+"""NumPy's product of matrices."""
 CACHE_BYTES = 1 << 20
 LIMIT = 300.0
 """Seconds of one example, compilers included."""
@@ -96,6 +103,24 @@ def rival(
     return lambda: output.realize(target)
 
 
+@contextlib.contextmanager
+def turn() -> Iterator[None]:
+    """The one process that times at a time: it holds the file that $CPU_APPS_TURN names."""
+    path = os.environ.get("CPU_APPS_TURN")
+    if path is None:
+        yield
+        return
+    with Path(path).open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def blas(arrays: Sequence[np.ndarray], out: np.ndarray) -> Callable[[], Any]:
+    """A call of NumPy's product."""
+    a, b = arrays
+    return lambda: np.matmul(b, a, out=out)  # x is the last axis
+
+
 def one(name: str, size: tuple[int, int], seconds: float, against: Sequence[str]) -> dict[str, Any]:
     """Compile and time an example."""
     from _all import EXAMPLES
@@ -110,15 +135,19 @@ def one(name: str, size: tuple[int, int], seconds: float, against: Sequence[str]
     failed = {}
     mins = next(iter(box.get("mins", {}).values()), [0] * out.ndim)
     threads = int(os.environ.get("HL_NUM_THREADS", os.cpu_count() or 1))
-    for how in against:
+    for how in [h for h in against if h != BLAS or name == "mat_mul"]:
         results[how] = np.zeros_like(out)
         try:
-            calls[how] = rival(example, how, arrays, results[how], mins, threads)
+            if how == BLAS:
+                calls[how] = blas(arrays, results[how])
+            else:
+                calls[how] = rival(example, how, arrays, results[how], mins, threads)
             calls[how]()
         except Exception as error:
             calls.pop(how, None)
             failed[how] = str(error).strip().splitlines()[0][:200] if str(error).strip() else type(error).__name__
-    found = measure(calls, seconds)
+    with turn():
+        found = measure(calls, seconds)
     rivals = {how: found[how] for how in found if how != "ours"}
     best = min(rivals, key=lambda how: rivals[how][1], default=None)
     return {
@@ -156,7 +185,7 @@ def _line(row: dict[str, Any]) -> str:
     return f"{row['pipeline']:26}{columns}{ratio}  {'; '.join(notes)}"
 
 
-HOWS = ("ours", "plain", *AUTOSCHEDULERS)
+HOWS = ("ours", "plain", *AUTOSCHEDULERS, BLAS)
 
 
 def main() -> None:
@@ -166,6 +195,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--photo", default="768x512", help="columns x rows of the photograph that inputs are made of")
     parser.add_argument("--seconds", type=float, default=4.0, help="of each example")
+    parser.add_argument("--jobs", type=int, default=1, help="processes that compile side by side")
     parser.add_argument("--only", nargs="*", choices=list(EXAMPLES), help="examples by name")
     parser.add_argument("--against", nargs="*", choices=HOWS[1:], default=HOWS[1:], help="schedules of Halide's")
     parser.add_argument("--one", choices=list(EXAMPLES), help=argparse.SUPPRESS)
@@ -177,11 +207,14 @@ def main() -> None:
         return
     rows: list[dict[str, Any]] = []
     print(f"{'ms of processor time':26}{' '.join(f'{h[:9]:>9}' for h in HOWS)}{'ratio':>7}")
-    for name in given.only or EXAMPLES:
-        rows.append(_in_a_process(name, given.photo, given.seconds, given.against))
-        print(_line(rows[-1]), flush=True)
-        if given.out:
-            given.out.write_text(json.dumps({**conditions(), "rows": rows}, indent=1) + "\n")
+    with tempfile.NamedTemporaryFile() as file, ThreadPoolExecutor(given.jobs) as pool:
+        os.environ["CPU_APPS_TURN"] = file.name
+        names = given.only or EXAMPLES
+        for row in pool.map(lambda n: _in_a_process(n, given.photo, given.seconds, given.against), names):
+            rows.append(row)
+            print(_line(row), flush=True)
+            if given.out:
+                given.out.write_text(json.dumps({**conditions(), "rows": rows}, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -244,6 +244,8 @@ class _Kernel:
         if math.prod(self.plan.schedule.thread_counts) == 1 and self.plan.rank:
             least = shared_from(GroupFacts.of(group, self.plan.model), tuple(self.plan.sizes))
             result.attributes["kernel.shared_from"] = IntegerAttr(least, i64)
+            if self.plan.as_they_come:
+                result.attributes["kernel.as_they_come"] = UnitAttr()
         chain = ", ".join(s.sym_name.data for s in group.stages)
         result.attributes["kernel.comment"] = StringAttr(f"{chain}: {group.schedule}")
         return result

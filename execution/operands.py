@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Hashable, Mapping
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from xdsl.dialects.builtin import i1
@@ -91,24 +91,35 @@ def operands(
     `own`: reads of what the update writes over, where they see what stood there before. `standing`: functions of which
     what stands where it writes is an operand, too, named by the write and their number.
     """
+    return worth_staging(affine_operands(update, own, standing), sizes, least_uses)
+
+
+def worth_staging(found: Sequence[Operand], sizes: Sizes, least_uses: int = LEAST_USES) -> list[Operand]:
+    """Those of `affine_operands` that are read `least_uses` times, on the average, for a tile of these sizes."""
+    points = math.prod(sizes.values())
+    sized = (replace(o, sizes=sizes) for o in found)
+    return [o for o in sized if math.prod(o.extents) * least_uses <= points * len(o.constants)]
+
+
+def affine_operands(update: UpdateOp, own: Collection[ReadOp] = (), standing: Collection[int] = ()) -> list[Operand]:
+    """The functions that an update reads at affine places, with no sizes yet."""
     found: dict[object, Operand] = {}
     for read in update.body.block.ops:
         if not isinstance(read, ReadOp) or read.value.type == i1:
             continue
         if read.source not in update.currents:
-            _include(found, update, read, read.source, read, sizes)
+            _include(found, update, read, read.source, read)
         elif read in own:
-            _include(found, update, read, update.olds[update.currents.index(read.source)], read, sizes)  # type: ignore[arg-type]
+            _include(found, update, read, update.olds[update.currents.index(read.source)], read)  # type: ignore[arg-type]
     for number in standing:
         write = update.write_op
         if write.values[number].type != i1:
-            _include(found, update, write, update.olds[number], (write, number), sizes)
-    points = math.prod(sizes.values())
-    return [o for o in found.values() if math.prod(o.extents) * least_uses <= points * len(o.constants)]
+            _include(found, update, write, update.olds[number], (write, number))
+    return list(found.values())
 
 
 def _include(
-    found: dict[object, Operand], update: UpdateOp, op: ReadOp | WriteOp, source: SSAValue, name: Hashable, sizes: Sizes
+    found: dict[object, Operand], update: UpdateOp, op: ReadOp | WriteOp, source: SSAValue, name: Hashable
 ) -> None:
     """Add what an op reads, if its places are affine, to the operand that moves with it, or as one of its own."""
     sums = [index_sum(update, x, list(op.indices)) for x in op.map.data.results]
@@ -119,7 +130,7 @@ def _include(
     key = (source, *(frozenset(t.items()) for t in terms))
     if (known := found.get(key)) is None:
         axes = tuple(Axis(t, c, c) for t, c in zip(terms, constants, strict=True))
-        found[key] = Operand(source, axes, {name: constants}, sizes)
+        found[key] = Operand(source, axes, {name: constants}, {})
         return
     axes = tuple(Axis(a.terms, min(a.low, c), max(a.high, c)) for a, c in zip(known.axes, constants, strict=True))
     found[key] = replace(known, axes=axes, constants={**known.constants, name: constants})

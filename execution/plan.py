@@ -58,6 +58,8 @@ class KernelPlan(ABC):
         self.inside = False
         """Whether the last tiles begin, in every dimension, where all of them lies in the picture: what two of them
         have is computed by both, and no tile asks which of its points are the picture's unless that is smaller."""
+        self.as_they_come = False
+        """Whether threads of a CPU take one tile after the other as they come, not each an equal share at once."""
         self.shared_arrays: Sequence[tuple[str, MemRefType]] = ()
         """Name and type of what the tiles of a block share: two places for each input that is copied a tile ahead."""
         self.rows_ahead = 0

@@ -10,6 +10,7 @@ merged whose kernel stores several (`passes/store_together.py`). The IR is rewri
 from __future__ import annotations
 
 import heapq
+import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -38,12 +39,15 @@ PATIENCE = 6
 MARGIN = 0.1
 """By how much of its own cost a group must be dearer for that."""
 
-ABOUT = 1.02
+ABOUT = 1.05
 """Recomputation is taken if it costs about as much: it needs less memory, and stores of many planes are slower than
 the model thinks (local Laplacian on an H200: 337 us instead of 398, thought alike)."""
 
 MAX_GROUP = 16
 """Stages of one group that the search considers at most; longer chains never paid on the machines measured."""
+
+ROW_BY_ROW = ("row_strip",)
+"""Execution models of CPUs in which planes have in common what is computed of a row; block tiles compute it anew."""
 
 ALGORITHMS = ("both", "greedy", "dp", "none", "all")
 
@@ -107,11 +111,24 @@ class _Costs:
         key = tuple((output - id, self._kind_of[id], id in stored) for id in members)
         if key not in self._known:
             ways = [(self.model, False)]
-            if self.machine.is_gpu and any(id in self._inferred for id in stored):
+            if any(id in self._inferred for id in stored):
                 ways.append((self._bounded, True))
-            costs = [(cost, way) for model, way in ways if (cost := self._of(model, members, output)) is not None]
+            costs = [
+                (self._as_told(cost, output, way), way)
+                for model, way in ways
+                if (cost := self._of(model, members, output)) is not None
+            ]
             self._known[key] = min(costs, default=None)
         return self._known[key]
+
+    def _as_told(self, cost: float, output: int, bounded: bool) -> float:
+        """Microseconds of one plane where all that nobody told count as one: with inferred bounds all are counted."""
+        node, launch = self.model.nodes[output], self.machine.launch_us
+        if self.machine.is_gpu or not bounded or output not in self._inferred:
+            return cost
+        found = zip(self._inferred[output], node.bounds, strict=True)
+        planes = math.prod(b[1] for b, declared in found if b is not None and declared is None)
+        return (cost - launch) / planes + launch
 
     def _of(self, model: PipelineModel, members: Sequence[int], output: int) -> float | None:
         facts = GroupFacts(model, members, output, self.extent)
@@ -121,7 +138,9 @@ class _Costs:
             found = quick_best(facts, self.machine)
         except NotFusable:
             return None
-        return None if found is None else found.microseconds
+        if found is None or (model is self._bounded and not self.machine.is_gpu and found.shape not in ROW_BY_ROW):
+            return None
+        return found.microseconds
 
 
 def greedy_groups(model: PipelineModel, costs: _Costs, start: _Groups | None = None) -> _Groups:
@@ -311,12 +330,13 @@ class GroupStages(ModulePass):
         block.insert_op_after(copy, pipeline)
         model, on = extract(copy, self.extent), machine(self.target)
         costs = Recomputation(copy, on, self.extent, cheap=0.0, reads=0, bounds=inferred_bounds(copy))
-        changes = list(recomputed(model, found.groups, costs, on))
-        for change in changes:
+        changed = False
+        for change in recomputed(model, found.groups, costs, on):
             change.apply()
-        better = self._grouped(copy, found.costs) if changes else found
+            changed = True
+        better = self._grouped(copy, found.costs) if changed else found
         rest, kept = (copy, pipeline)
-        if changes and better.microseconds < ABOUT * found.microseconds:
+        if changed and better.microseconds < ABOUT * found.microseconds:
             rest, kept = (pipeline, copy)
         rest.detach()
         rest.erase()

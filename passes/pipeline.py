@@ -14,7 +14,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 from xdsl.transforms.common_subexpression_elimination import CommonSubexpressionElimination
 
-from tilefuse.analysis.machine import check_target, machine
+from tilefuse.analysis.machine import check_target, is_cpu, machine
 from tilefuse.collector import collector_off
 from tilefuse.passes.canonicalize_stages import CanonicalizeStages
 from tilefuse.passes.copy_updated import CopyUpdated
@@ -89,7 +89,7 @@ def standard_passes(
     fast_math: bool = False,
     determinism: str = DETERMINISM[0],
 ) -> list[ModulePass]:
-    """From the algorithm to a full schedule for `target` (`cpu`, or a GPU's model or arch).
+    """From the algorithm to a full schedule for `target` (`cpu`, or a CPU's row, or a GPU's model or arch).
 
     `fast_math`: sums of floats may be regrouped. `determinism`: under `gpu_to_gpu` sums over a domain are not, either.
     """
@@ -97,7 +97,7 @@ def standard_passes(
     size = tuple(extent)
     return [
         CommonSubexpressionElimination(),
-        UnrollReductions(windows=target == "cpu"),  # on GPUs that is not measured yet
+        UnrollReductions(windows=is_cpu(target)),  # on GPUs that is not measured yet
         *([SeparateSteps(), SpecializeStages()] if machine(target).is_gpu else []),
         SeparateKernels(float=fast_math),  # first: it leaves less for the others
         CanonicalizeStages(),

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 
 from xdsl.ir import Operation
 
-from tilefuse.analysis.access import read_sites
+from tilefuse.analysis.access import behind_boundaries, read_sites, reads
 from tilefuse.analysis.machine import Machine
 from tilefuse.analysis.model import Node, PipelineModel
 from tilefuse.analysis.recomputation import Recomputation, may_be_inlined
-from tilefuse.dialects.img.ops import StageOp
+from tilefuse.dialects.img.ops import Definition, StageOp
 from tilefuse.passes.inline_stages import inline_at
 
 AGAIN = 1.5
@@ -29,10 +29,10 @@ Groups = Sequence[tuple[Sequence[int], int]]
 
 @dataclass(frozen=True)
 class Recomputed:
-    """A stage, and the stages of other groups that are to compute it themselves."""
+    """A stage, and the stages and updates of other groups that are to compute it themselves."""
 
     stage: StageOp
-    readers: frozenset[StageOp]
+    readers: frozenset[Definition]
 
     def apply(self) -> None:
         """Compute the stage at its readers; what then reads it nowhere goes."""
@@ -46,57 +46,72 @@ class Recomputed:
 
 
 def recomputed(model: PipelineModel, groups: Groups, costs: Recomputation, machine: Machine) -> Iterator[Recomputed]:
-    """Yield the stored stages that are computed faster where they are read, those that come last first."""
-    group_of = {id: number for number, (members, _) in enumerate(groups) for id in members}
+    """Yield the stored stages that are computed faster where they are read, those that come last first.
+
+    Each is to be applied before the next is asked for: what it reads then has other readers.
+    """
+    kernel_of: dict[Operation, int] = {model.nodes[id].op: n for n, (members, _) in enumerate(groups) for id in members}
     stored = {id for members, _ in groups for id in model.stored(members)}
     for number, (members, _) in reversed(list(enumerate(groups))):
+        left = set(members)
         for id in reversed(model.stored(members)):
             node, stage = model.nodes[id], model.nodes[id].op
-            outside = [c for c in model.consumers(id) if group_of.get(c) != number]
-            if not outside or not isinstance(stage, StageOp) or not _may_be(model, node, stored):
+            if not isinstance(stage, StageOp) or not _may_be(model, node, stored):
                 continue
-            again = _evaluations(stage, [model.nodes[c].op for c in outside], costs)
+            evaluations = _evaluations(stage, costs)
+            inside = {reader for reader in evaluations if kernel_of.get(reader) == number}
             points = math.prod(node.needed or (0,))
-            chosen = {reader: n for reader, n in again.items() if n <= AGAIN * points}
-            kernels = len({group_of[c] for c in outside if model.nodes[c].op in chosen})
-            vanishes = list(members) == [id] and len(chosen) == len(outside)
-            change = _Change(node, points, sum(chosen.values()), kernels)
-            if chosen and change.saving(model, costs, machine, vanishes) > 0:
+            chosen = {r: n for r, n in evaluations.items() if r not in inside and n <= AGAIN * points}
+            unstored = len(chosen) + len(inside) == len(evaluations)
+            undone = unstored and not inside
+            known = [{behind_boundaries(read.source)[0].owner for read in reads(reader)} for reader in chosen]
+            change = _Change(
+                node, points, evaluations=sum(chosen.values()) - undone * points,
+                inputs=[p for p in model.producers(id) if not all(model.nodes[p].op in ops for ops in known)],
+                kernels=len({kernel_of.get(r, r) for r in chosen}), unstored=unstored, vanishes=undone and left == {id},
+            )  # fmt: skip
+            if chosen and change.saving(model, costs, machine) > 0:
+                left -= {id} if undone else set()
                 yield Recomputed(stage, frozenset(chosen))
 
 
-def _evaluations(stage: StageOp, readers: Sequence[Operation], costs: Recomputation) -> dict[StageOp, int]:
-    """The number of times that a stage would be evaluated at each of those readers that may compute it themselves."""
-    found: dict[StageOp, int] = {}
+def _evaluations(stage: StageOp, costs: Recomputation) -> dict[Definition, int]:
+    """The number of times that a stage would be evaluated at each of its readers."""
+    found: dict[Definition, int] = {}
     for site in read_sites(stage) or ():
-        if isinstance(site[0], StageOp) and site[0] in readers:
-            found[site[0]] = found.get(site[0], 0) + costs.evaluations(site)
+        found[site[0]] = found.get(site[0], 0) + costs.evaluations(site, together=True)
     return found
 
 
 def _may_be(model: PipelineModel, node: Node, stored: set[int]) -> bool:
     """Whether a stage may be computed elsewhere, by what is in memory."""
-    if node.is_output or not isinstance(node.op, StageOp) or not may_be_inlined(node.op):
+    if not isinstance(node.op, StageOp) or not may_be_inlined(node.op) or read_sites(node.op) is None:
         return False
     return all(model.nodes[p].is_input or p in stored for p in model.producers(node.id))
 
 
 @dataclass(frozen=True)
 class _Change:
-    """A stage of `points` points, to be computed `evaluations` times in `kernels` that have read it."""
+    """A stage of `points` points, to be computed by kernels that have read it."""
 
     node: Node
     points: int
     evaluations: int
+    """More than there were."""
+    inputs: Sequence[int]
+    """Nodes that it reads, and they not yet."""
     kernels: int
+    unstored: bool
+    """Whether no other kernel reads it any more, so that its own does not store it."""
+    vanishes: bool
+    """Whether a kernel of the stage alone goes."""
 
-    def saving(self, model: PipelineModel, costs: Recomputation, machine: Machine, vanishes: bool) -> float:
-        """Microseconds that it saves; `vanishes`: whether a kernel of the stage alone does."""
-        read = [model.nodes[p] for p in model.producers(self.node.id)]
+    def saving(self, model: PipelineModel, costs: Recomputation, machine: Machine) -> float:
+        """Microseconds that it saves."""
+        read = [model.nodes[p] for p in self.inputs]
         inputs = sum(min(math.prod(p.needed or (self.points,)), self.points) * p.bytes for p in read)
-        kernels = self.kernels - vanishes
-        bytes = (self.kernels + vanishes) * self.points * self.node.bytes - kernels * inputs
-        evaluations = self.evaluations - vanishes * self.points
+        moved = (self.kernels + self.unstored) * self.points * self.node.bytes
+        bytes = moved - (self.kernels - self.vanishes) * inputs
         assert isinstance(self.node.op, StageOp)
-        saved = bytes / machine.bytes_per_us + vanishes * machine.launch_us
-        return saved - evaluations * costs.cost(self.node.op) / machine.instructions_per_us
+        saved = bytes / machine.bytes_per_us + self.vanishes * machine.launch_us
+        return saved - self.evaluations * costs.cost(self.node.op) / machine.instructions_per_us

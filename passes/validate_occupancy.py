@@ -20,7 +20,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, ModuleOp, StringAttr
 from xdsl.passes import ModulePass
 
-from tilefuse.analysis.machine import check_target
+from tilefuse.analysis.machine import check_target, is_cpu
 from tilefuse.analysis.model import PipelineModel, extract
 from tilefuse.analysis.regions import NotFusable
 from tilefuse.dialects.img.ops import SINGLE_WAVE, GroupOp, PipelineOp
@@ -71,7 +71,7 @@ class ValidateOccupancy(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         check_target(self.target, self.name)
-        on = gpu(self.target) if self.target != "cpu" else None
+        on = None if is_cpu(self.target) else gpu(self.target)
         for pipeline in op.body.block.ops:
             if not isinstance(pipeline, PipelineOp):
                 continue

@@ -1,50 +1,171 @@
-"""The CPU that this process runs on, as far as schedules need it."""
+"""CPUs as data: the rows of `cpus.toml`, and the one that this process runs on."""
 
 from __future__ import annotations
 
 import os
 import platform
 import re
-from dataclasses import dataclass
+import tomllib
+from collections.abc import Mapping, Set
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from functools import cache
+from importlib.resources import files
 from pathlib import Path
 
 _CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30}
+_LIKE = {"amd64": "x86_64", "arm64": "aarch64"}
+"""Names of machines on other systems."""
+
+
+class UnknownCpu(ValueError):
+    """A name that is in no row of the table."""
 
 
 @dataclass(frozen=True)
 class Cpu:
-    """Cores that this process may use; bytes of one core's caches and of a vector register."""
+    """Cores that are there, and bytes of caches and of a vector register; rates as `cpus.toml` explains them."""
 
     name: str
+    isa: str
+    machine: str
+    """`x86_64`, `aarch64`."""
+    march: str
+    """The instruction set, as GCC and clang call it."""
+    vector_bytes: int
+    vector_registers: int
     cores: int
     l1_bytes: int
     l2_bytes: int
-    vector_bytes: int
+    l3_bytes: int
+    clock_ghz: float
+    gbps: float
+    """Of all cores that are there, read and written together."""
+    core_gbps: float
+    """Of each of many busy cores."""
+    vectors_per_ns: float
+    start_us: float
+
+    def with_rates(self, rates: Mapping[str, float]) -> Cpu:
+        """This CPU with other values for some of RATES."""
+        return replace(self, **rates)  # type: ignore[arg-type]
+
+
+RATES = ("clock_ghz", "gbps", "core_gbps", "vectors_per_ns", "start_us")
+"""Columns that are measured, or of the sheet; all else is counted."""
+_ISA_KEYS = {"vector_bytes", "registers", "machine", "march", "flags"}
+_CPU_KEYS = {"isa", "ids", "cores", "l1_kib", "l2_kib", "l3_mib", *RATES}
+
+
+@dataclass(frozen=True)
+class Table:
+    """The rows of a file: CPUs by name, names by what the system calls them, and flags of instruction sets."""
+
+    cpus: Mapping[str, Cpu]
+    by_id: Mapping[str, str]
+    flags: Mapping[str, frozenset[str]]
+    """Of each instruction set, the widest of a machine last."""
+
+    def generic(self, isa: str) -> Cpu:
+        """The first row of an instruction set."""
+        return next(c for c in self.cpus.values() if c.isa == isa)
+
+
+@cache
+def table() -> Table:
+    """The rows that come with the package."""
+    return read_table(files("tilefuse.targets").joinpath("cpus.toml").read_text())
+
+
+def read_table(text: str) -> Table:
+    """The rows of a file. Raises ValueError, naming row and key, for keys that are missing or unknown."""
+    data = tomllib.loads(text)
+    for name, row in data["isa"].items():
+        _check_keys(f"[isa] {name}", row, _ISA_KEYS)
+    cpus: dict[str, Cpu] = {}
+    by_id: dict[str, str] = {}
+    for name, row in data["cpu"].items():
+        _check_keys(f"[cpu] {name}", row, _CPU_KEYS)
+        if row["isa"] not in data["isa"]:
+            raise ValueError(f"cpus.toml: [cpu] {name}: there is no {row['isa']} under [isa]; add that row")
+        isa = data["isa"][row["isa"]]
+        cpus[name] = Cpu(
+            name=name,
+            isa=row["isa"],
+            machine=isa["machine"],
+            march=isa["march"],
+            vector_bytes=isa["vector_bytes"],
+            vector_registers=isa["registers"],
+            cores=row["cores"],
+            l1_bytes=int(row["l1_kib"] * 2**10),
+            l2_bytes=int(row["l2_kib"] * 2**10),
+            l3_bytes=int(row["l3_mib"] * 2**20),
+            **{rate: float(row[rate]) for rate in RATES},
+        )
+        by_id |= dict.fromkeys(row["ids"], name)
+    return Table(cpus, by_id, {name: frozenset(row["flags"]) for name, row in data["isa"].items()})
+
+
+def _check_keys(where: str, row: Mapping[str, object], known: Set[str]) -> None:
+    if missing := known - row.keys():
+        raise ValueError(f"cpus.toml: {where} needs {', '.join(sorted(missing))}")
+    if unknown := row.keys() - known:
+        names = ", ".join(sorted(known))
+        raise ValueError(f"cpus.toml: {where}: no key is called '{min(unknown)}'; there are {names}")
+
+
+def cpu_names() -> tuple[str, ...]:
+    """All rows, by name."""
+    return tuple(table().cpus)
+
+
+def cpu(name: str) -> Cpu:
+    """The CPU of a row. Raises UnknownCpu, a ValueError, with the names that are known."""
+    found = table().cpus.get(name.lower())
+    if found is None:
+        close = get_close_matches(name.lower(), cpu_names(), n=1)
+        hint = f"; did you mean {close[0]}?" if close else ""
+        raise UnknownCpu(f"unknown CPU '{name}'{hint}; known are {', '.join(cpu_names())}")
+    return found
 
 
 @cache
 def host_cpu() -> Cpu:
-    """This machine's CPU; usual values for what the system does not tell."""
-    info = _read(Path("/proc/cpuinfo"))
-    model = re.search(r"^model name\s*:\s*(.+)$", info, re.MULTILINE)
-    return Cpu(
-        name=model[1] if model else platform.processor() or platform.machine(),
-        cores=_cores(),
-        l1_bytes=_cache_bytes(1, 32 * 2**10),
-        l2_bytes=_cache_bytes(2, 2**20),
-        vector_bytes=vector_bytes(info),
+    """This machine's CPU: rates of its row, or of the first with its instructions; cores and caches as they are."""
+    found = of_cpuinfo(_read(Path("/proc/cpuinfo")), platform.machine())
+    cores = _cores()
+    return replace(
+        found,
+        cores=cores,
+        l1_bytes=_cache_bytes(1, found.l1_bytes),
+        l2_bytes=_cache_bytes(2, found.l2_bytes),
+        l3_bytes=_cache_bytes(3, found.l3_bytes),
+        gbps=min(found.gbps, found.core_gbps * cores),
     )
 
 
-def vector_bytes(cpuinfo: str) -> int:
-    """The widest vector registers that the flags of /proc/cpuinfo speak of; 16 bytes if they say nothing."""
-    found = re.search(r"^(?:flags|Features)\s*:\s*(.+)$", cpuinfo, re.MULTILINE)
-    flags = set(found[1].split()) if found else set()
-    if "avx512f" in flags:
-        return 64
-    return 32 if "avx" in flags else 16
+def of_cpuinfo(info: str, machine: str) -> Cpu:
+    """The row of a processor from the text of /proc/cpuinfo. One that lacks instructions of its model's row, as some
+    virtual machines do, keeps the rates and has the vectors of those that are there."""
+    rows = table()
+    flags = set(_field(info, "flags|Features").split())
+    machine = _LIKE.get(machine.lower(), machine.lower())
+    of_machine = [c.isa for c in rows.cpus.values() if c.machine == machine] or ["x86_64"]
+    isa = next(i for i in reversed(list(rows.flags)) if i in of_machine and rows.flags[i] <= flags)
+    widest = rows.generic(isa)
+    id = " ".join((_field(info, "vendor_id"), _field(info, "cpu family"), _field(info, "model")))
+    if machine == "aarch64":
+        id = " ".join((_field(info, "CPU implementer"), _field(info, "CPU part")))
+    known = rows.cpus.get(rows.by_id.get(id, ""), widest)
+    return replace(
+        known, isa=isa, march=widest.march, vector_bytes=widest.vector_bytes, vector_registers=widest.vector_registers
+    )
+
+
+def _field(info: str, name: str) -> str:
+    found = re.search(rf"^(?:{name})[ \t]*:[ \t]*(.+)$", info, re.MULTILINE)
+    return found[1].strip() if found else ""
 
 
 def _cores() -> int:
@@ -54,6 +175,7 @@ def _cores() -> int:
 
 
 def _cache_bytes(level: int, usual: int) -> int:
+    """Of the cache that the first core has, alone or with others."""
     for index in sorted(_CACHES.glob("index*")):
         if _read(index / "level").strip() == str(level) and _read(index / "type").strip() != "Instruction":
             size = re.fullmatch(r"(\d+)([KMG]?)", _read(index / "size").strip())

@@ -2,16 +2,20 @@
 
 Tests marked `gpu` are skipped, with the reason, where CuPy or a CUDA GPU is missing. Of a module marked `sweep`, and
 of the folder `properties`, the first case of each function is quick, and the others are marked `slow`: `make test`
-leaves them to `make test-all`.
+leaves them to `make test-all`, as it does those that `slow.txt` names.
 """
 
 import functools
+from pathlib import Path
 from unittest import mock
 
 import pytest
 
 from tilefuse.runtime.compile.compiled import Compiled
 from tilefuse.runtime.program import Program
+
+SLOW = Path(__file__).with_name("slow.txt")
+"""Tests that take long, one a line."""
 
 
 @functools.cache
@@ -50,8 +54,10 @@ def no_machine_code_ahead(request, monkeypatch):
 @pytest.hookimpl(tryfirst=True)  # before pytest selects by markers
 def pytest_collection_modifyitems(items):
     """Mark what is slow, and skip what needs a GPU where there is none."""
-    seen = set()
+    seen, slow = set(), set(SLOW.read_text().splitlines())
     for item in items:
+        if item.nodeid in slow:
+            item.add_marker(pytest.mark.slow)
         if item.get_closest_marker("gpu") and (reason := why_no_gpu()):
             item.add_marker(pytest.mark.skip(reason=reason))
         if is_swept(item):

@@ -1,8 +1,9 @@
-"""tilefuse-calibrate: fit the cost model to this machine's GPU, so that schedules are chosen by its own numbers."""
+"""tilefuse-calibrate: fit the cost model to this machine's GPU or CPU, so that its own numbers choose schedules."""
 
 from __future__ import annotations
 
 import argparse
+import datetime
 import json
 import math
 import sys
@@ -13,7 +14,8 @@ from typing import Any
 from tilefuse.analysis.calibration import Calibration, calibration_text, user_file
 from tilefuse.analysis.machine import machine
 from tilefuse.dialects.diagnostics import PipelineError
-from tilefuse.tools.calibration import fitting, gpu, measuring, workers
+from tilefuse.targets.cpus import RATES, host_cpu
+from tilefuse.tools.calibration import cpu, fitting, gpu, measuring, workers
 from tilefuse.tools.calibration.drawn import KINDS
 from tilefuse.tools.calibration.pipelines import PIPELINES, QUICK, Subject
 
@@ -30,8 +32,9 @@ def parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="tilefuse-calibrate",
         description="Measure schedules of the examples on this GPU, fit the constants of the cost model to them, and "
-        "write these where tilefuse finds them.",
+        "write these where tilefuse finds them; or with --cpu the rates of this machine's CPU.",
     )
+    parser.add_argument("--cpu", action="store_true", help="measure the CPU, in seconds; takes --out, --quick")
     parser.add_argument(
         "--quick", action="store_true", help="a third of the schedules and of the time, for a first look"
     )
@@ -109,6 +112,8 @@ def changed(before: fitting.Quality, after: fitting.Quality) -> str:
 
 def run(options: argparse.Namespace) -> int:
     """Measure or read, fit, write, report."""
+    if options.cpu:
+        return run_cpu(options)
     if options.source is not None:
         try:
             results = json.loads(options.source.read_text())
@@ -130,15 +135,31 @@ def run(options: argparse.Namespace) -> int:
     best, report = calibrate(results, target, options)
     print(report)
     model = machine(target).name
-    output = options.out or user_file(model)
     origin = f"{model}, measured {results.get('environment', {}).get('date', 'on an unknown day')}"
+    write(options.out or user_file(model), calibration_text(best, "\n# ".join([origin, *report.split("\n")])))
+    return 0
+
+
+def run_cpu(options: argparse.Namespace) -> int:
+    """Measure the CPU, write its rates, say those that the table gives beside them."""
+    there = host_cpu()
+    found = cpu.measured_cpu(3 if options.quick else 10)
+    print(f"{found.name}, {found.cores} cores, vectors of {found.vector_bytes} bytes")
+    for rate in RATES:
+        print(f"{rate:16}{getattr(found, rate):8.2f}   in targets/cpus.toml {getattr(there, rate):g}")
+    day = datetime.date.today().isoformat()
+    write(options.out or user_file("cpu"), cpu.rates_text(found, f"{found.name}, {found.cores} cores, measured {day}"))
+    return 0
+
+
+def write(output: Path, text: str) -> None:
+    """Write a file of constants. PipelineError if that cannot be."""
     try:
         output.parent.mkdir(parents=True, exist_ok=True)
-        output.write_text(calibration_text(best, "\n# ".join([origin, *report.split("\n")])))
+        output.write_text(text)
     except OSError as error:
         raise PipelineError(f"the constants cannot be written: {error}; name another file with --out") from error
     print(f"written to {output}")
-    return 0
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -71,6 +71,7 @@ def _tile_candidates(
         return
     # (vector, points along x): pieces of 16 bytes take registers, so single points of 4 bytes are tried, too
     widths = {1: ((4, 4), (4, 8)), 2: ((2, 2), (2, 4)), 4: ((1, 1), (1, 2), (4, 4))}.get(bytes, ((1, 1), (1, 2)))
+    widths += {2: ((4, 4),), 4: ((2, 2),)}.get(bytes, ()) if thorough else ()
     blocks = ((32, 4), (32, 8), (64, 4)) if rank > 1 else ((128, 1), (256, 1))
     for tx, ty in blocks if thorough else blocks[1:2]:
         for vector, px in widths:
@@ -253,7 +254,7 @@ def _of_tile(
     piece = micro[0] if machine.is_gpu and micro else 1
     together = micro if machine.is_gpu else [1] * len(tile)
     region, micro_regions, places = of.regions(tile), of.regions(together), of.places(together)
-    instructions, registers = 0.0, 24.0
+    instructions, registers, most_ahead = 0.0, 24.0, 0
     for id in of.members:
         node = model.nodes[id]
         place = places.get(id)
@@ -272,6 +273,7 @@ def _of_tile(
         in_shared = place is not None and not in_registers
         apart = not machine.is_gpu or (in_shared and not holds_planes(node, region[id]))
         deep = 1 if apart else math.prod(of_thread.extents[2:])
+        ahead = 0
         per_point = node.instructions - node.shared_instructions * (deep - 1) / deep
         for p, offsets, alike in of.offsets(id, deep):
             from_register = p in inside and places[p].memory is Memory.Register
@@ -280,10 +282,12 @@ def _of_tile(
                 loads, held = 0.0, 0
                 if piece > 1:
                     loads, held = _piece_loads(offsets, piece, shared_rows, model.nodes[p].element_bytes[0])
-                    registers += held if id == output or in_registers else 0
+                    ahead += held if id == output or in_registers else 0
                     if deep * (gathered := _computed_places(node, p)) > FEW_GATHERED:
                         loads = float(gathered)  # of several points side by side, each has its own
                 per_point += (loads or _shared_loads(offsets, shared_rows)) * (1 + INDEX_COST) / alike
+        # what another stage has loaded is gone by then
+        most_ahead = max(most_ahead, ahead)
         if not machine.is_gpu:
             per_point += _gathers(node) * GATHERED * machine.vector_bytes / 4
         instructions += points * per_point
@@ -291,7 +295,7 @@ def _of_tile(
             instructions += kept * (1 + INDEX_COST) / piece
             # what is in shared memory is loaded from there
             instructions += kept if id != output and not in_registers else 0
-    return instructions, registers
+    return instructions, registers + most_ahead
 
 
 def _computed_places(node: Node, producer: int) -> int:

@@ -30,7 +30,6 @@ ROWS_TOGETHER = 96
 """Rows of a thread that share copies."""
 PACK = 256
 TILES_PER_CORE = 4
-CYCLES_PER_US = 3e3
 GATHER = 4.0
 """Cycles of a lane that is loaded by itself."""
 CHAIN = 4.0
@@ -59,7 +58,7 @@ class CpuGemmFeatures(Features):
 
     def analytical(self, machine: Machine) -> float:
         memory = self.bytes / machine.bytes_per_us
-        compute = math.ceil(self.blocks / machine.cores) * self.cycles / CYCLES_PER_US
+        compute = math.ceil(self.blocks / machine.cores) * self.cycles / (machine.clock_ghz * 1e3)
         return max(memory, compute) + (1.0 - HIDDEN) * min(memory, compute) + machine.launch_us
 
 
@@ -77,7 +76,7 @@ def cpu_schedules(facts: GroupFacts, machine: Machine) -> Iterator[tuple[GemmSch
             if isinstance(values, str) or lanes == 1 or (pack and not values.packed):
                 continue
             found = True
-            for vectors, rows in WIDE_BLOCKS if machine.vector_bytes >= 64 else BLOCKS:
+            for vectors, rows in WIDE_BLOCKS if machine.vector_registers >= 32 else BLOCKS:
                 if (dim is None or rows > pure[dim]) and rows > 1:
                     continue
                 schedule = _blocks(pure, dim, vectors * lanes, rows, lanes, pack, machine)

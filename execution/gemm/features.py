@@ -10,6 +10,7 @@ from itertools import product
 
 from xdsl.dialects import arith
 from xdsl.ir import Operation, SSAValue
+from xdsl.ir.affine import AffineExpr
 
 from tilefuse.analysis.access import behind_boundaries, coordinates, indices_of
 from tilefuse.analysis.index import GeneralIndex
@@ -21,7 +22,7 @@ from tilefuse.execution.facts import GroupFacts, nominal_box
 from tilefuse.execution.features import Features
 from tilefuse.execution.gemm.attribute import GemmSchedule
 from tilefuse.execution.gemm.slices import sizes_of, written_out
-from tilefuse.execution.operands import operands
+from tilefuse.execution.operands import Operand
 
 READ = 2.0
 """Instructions of a read: its address, and the load."""
@@ -107,11 +108,33 @@ def _places(op: ReadOp, along: dict[SSAValue, int], depends: dict[SSAValue, froz
     if any(v not in along and depends.get(v) for v in op.indices):
         return math.prod(along[c] for c in behind)
     ordered = sorted(behind, key=list(along).index)
-    places = set()
-    for offsets in product(*(range(along[c]) for c in ordered)):
-        of = dict(zip(ordered, offsets, strict=True))
-        places.add(tuple(x.eval([of.get(v, 0) for v in op.indices], []) for x in op.map.data.results))
-    return len(places)
+    slots = {v: n for n, v in enumerate(ordered)}
+    return different_places(
+        op.map.data.results, tuple(slots.get(v) for v in op.indices), tuple(along[c] for c in ordered)
+    )
+
+
+@lru_cache(maxsize=4096)
+def different_places(exprs: tuple[AffineExpr, ...], slots: tuple[int | None, ...], counts: tuple[int, ...]) -> int:
+    """Count the different values of expressions over all points of a box of `counts`.
+
+    Operand n of the expressions is the coordinate `slots[n]` of a point, or 0.
+    """
+    used = [{s for d in x.used_dims() if (s := slots[d]) is not None} for x in exprs]
+    found, rest = 1, set(range(len(exprs)))
+    while rest:
+        # what has a coordinate in common, directly or by others
+        together, on = {min(rest)}, set(used[min(rest)])
+        while more := {n for n in rest - together if used[n] & on}:
+            together |= more
+            on |= set().union(*(used[n] for n in more))
+        rest -= together
+        places = set()
+        for offsets in product(*(range(n) if s in on else (0,) for s, n in enumerate(counts))):
+            at = [0 if s is None else offsets[s] for s in slots]
+            places.add(tuple(exprs[n].eval(at, []) for n in sorted(together)))
+        found *= len(places)
+    return found
 
 
 def around(update: UpdateOp, points: tuple[int, ...]) -> float:
@@ -135,11 +158,14 @@ def around(update: UpdateOp, points: tuple[int, ...]) -> float:
 
 
 def streams(update: UpdateOp) -> bool:
-    """Whether each step reads something of its own for each point of a picture: memory gives it at every step."""
-    coordinates_of, steps = set(update.pure[:2]), {d.coordinate for d in update.domain}
-    return any(
-        isinstance(op, ReadOp) and (coordinates_of | steps) <= set(op.indices) and _stand_alone(op)
-        for op in update.body.block.ops
+    """Whether each step reads something of its own for each point of a picture: memory gives it at every step.
+
+    So do caches what is read at a place that data decide.
+    """
+    own, of = {*update.pure[:2], *(d.coordinate for d in update.domain)}, coordinates(update)
+    reads = [op for op in update.body.block.ops if isinstance(op, ReadOp) and op.source not in update.currents]
+    return any(own <= set(op.indices) and _stand_alone(op) for op in reads) or any(
+        isinstance(i, GeneralIndex) and i.data_dependent for op in reads for i in indices_of(op, of)
     )
 
 
@@ -148,13 +174,13 @@ def _stand_alone(op: ReadOp) -> bool:
     return all(len(set(x.used_dims())) <= 1 for x in op.map.data.results)
 
 
-def staged_loads(update: UpdateOp, schedule: GemmSchedule) -> float:
+def staged_loads(update: UpdateOp, schedule: GemmSchedule, staged: Sequence[Operand]) -> float:
     """Loads from shared memory of a thread for one step of its points, by vectors where these lie so.
 
     Reads that are not staged count as loads, too.
     """
     sizes = sizes_of(update, schedule)
-    operand_of = {read: o for o in operands(update, sizes) for read in o.constants}
+    operand_of = {read: o for o in staged for read in o.constants}
     written = written_out(schedule.slice, schedule.unroll)
     written += [max(1, schedule.unroll // math.prod(written))] * (len(written) < len(schedule.slice))
     along: dict[SSAValue, int] = {c: n for c, n in zip(update.pure, schedule.points, strict=True) if n > 1}

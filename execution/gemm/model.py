@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterator, Sequence
 from itertools import product
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from tilefuse.dialects.img.ops import PrintOp, UpdateOp
 from tilefuse.execution.base import ByHand, Code, ExecutionModel, Needs
@@ -38,6 +38,16 @@ LEAST_SLICE = 4
 """Steps of a slice: shorter ones wait more than they compute."""
 
 
+class _Searched(NamedTuple):
+    """What all candidates of a search have in common."""
+
+    facts: GroupFacts
+    machine: Machine
+    bytes: float
+    """Of the functions that are read, once each."""
+    streams: bool
+
+
 class Gemm(ExecutionModel):
     """Parallel over blocks of pure points, serial over the domain, with sums in registers."""
 
@@ -64,6 +74,7 @@ class Gemm(ExecutionModel):
         return None
 
     def candidates(self, facts: GroupFacts, machine: Machine, wishes: Wishes) -> Iterator[Candidate]:
+        from tilefuse.execution.gemm.features import operand_bytes, streams
         from tilefuse.execution.gemm.search import staged_candidates
 
         if self.legal(facts) is not None:
@@ -73,10 +84,12 @@ class Gemm(ExecutionModel):
         if not machine.is_gpu:
             yield from self._on_cpu(facts, machine)
             return
-        staged = list(staged_candidates(facts, machine))
-        yield from staged
-        if any(c.schedule is not None and c.schedule.near and c.schedule.buffers == 1 for c in staged):
-            return  # of windows that overlap each thread would load anew what a block has once
+        of = _Searched(facts, machine, operand_bytes(facts), streams(facts.update.update))
+        staged = list(staged_candidates(facts, machine, of.bytes))
+        if any(c.schedule is not None and c.schedule.near for c in staged):
+            # of windows that overlap each thread would load anew what a block has once
+            yield from staged
+            return
         for d, along_x, along_d in product(others, ALONG_X, ALONG_OTHERS if rank > 1 else (1,)):
             unroll = max(1, min(8, WRITTEN_OUT // (along_x * along_d)))
             for warps, beside in product(WARPS if rank > 1 else (1,), dict.fromkeys((d if d < 3 else 1, 1))):
@@ -85,7 +98,8 @@ class Gemm(ExecutionModel):
                 if rank > 1:
                     # threads lie in the first three dimensions, and rows of them share what they read around them
                     threads[beside], points[d] = warps, along_d
-                yield self._candidate(facts, machine, tuple(threads), tuple(points), unroll)
+                yield self._candidate(of, tuple(threads), tuple(points), unroll)
+        yield from staged
 
     def _on_cpu(self, facts: GroupFacts, machine: Machine) -> Iterator[Candidate]:
         from tilefuse.execution.features import predict
@@ -98,13 +112,12 @@ class Gemm(ExecutionModel):
                 predict(features, machine), schedule=schedule,
             )  # fmt: skip
 
-    def _candidate(
-        self, facts: GroupFacts, machine: Machine, threads: tuple[int, ...], points: tuple[int, ...], unroll: int
-    ) -> Candidate:
+    def _candidate(self, of: _Searched, threads: tuple[int, ...], points: tuple[int, ...], unroll: int) -> Candidate:
         from tilefuse.execution.features import predict
         from tilefuse.execution.gemm.candidate import GemmCandidate
-        from tilefuse.execution.gemm.features import GemmFeatures, around, operand_bytes, shared, streams
+        from tilefuse.execution.gemm.features import GemmFeatures, around, operand_bytes, shared
 
+        facts, machine = of.facts, of.machine
         work, update = facts.update_work, facts.update.update
         steps = work.domain[0] if work.domain else 1
         unroll = min(unroll, max(1, steps))
@@ -112,8 +125,8 @@ class Gemm(ExecutionModel):
         pure = math.prod(work.pure)
         tile = tuple(t * p for t, p in zip(threads, points, strict=True))
         count = math.prod(points)
-        beside = around(update, points) if streams(update) else 0.0
-        operands = operand_bytes(facts, tile) if beside else operand_bytes(facts)
+        beside = around(update, points) if of.streams else 0.0
+        operands = operand_bytes(facts, tile) if beside else of.bytes
         features = GemmFeatures(
             blocks=math.prod(-(-n // t) for n, t in zip(work.pure, tile, strict=True)),
             bytes=pure * facts.ends_bytes + operands, instructions=each.operations, reads=each.reads,

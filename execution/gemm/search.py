@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import product
 
 from tilefuse.analysis.machine import Machine
@@ -13,9 +13,9 @@ from tilefuse.execution.facts import GroupFacts
 from tilefuse.execution.features import predict
 from tilefuse.execution.gemm.attribute import MOST_POINTS, GemmSchedule, fits_zigzag
 from tilefuse.execution.gemm.candidate import GemmCandidate
-from tilefuse.execution.gemm.features import StagedFeatures, operand_bytes, shared, staged_loads
-from tilefuse.execution.gemm.slices import sizes_of, staged_bytes, written_out
-from tilefuse.execution.operands import operands
+from tilefuse.execution.gemm.features import StagedFeatures, shared, staged_loads
+from tilefuse.execution.gemm.slices import bytes_of, sizes_of, written_out
+from tilefuse.execution.operands import Operand, affine_operands, worth_staging
 
 ALONG_X = ((32, 4), (16, 4), (16, 8), (8, 8), (8, 4), (4, 4))
 """Threads and points of each along the first coordinate."""
@@ -37,10 +37,10 @@ FULL_BUFFERS = 96 * 1024
 """Bytes of a block's arrays up to which there are three buffers."""
 
 
-def staged_candidates(facts: GroupFacts, machine: Machine) -> Iterator[GemmCandidate]:
-    """The schedules with a slice that are worth comparing."""
+def staged_candidates(facts: GroupFacts, machine: Machine, read_bytes: float) -> Iterator[GemmCandidate]:
+    """The schedules with a slice that are worth comparing; `read_bytes`: of all functions that are read, once each."""
     update, work = facts.update.update, facts.update_work
-    steps = slice_steps(update)
+    steps, affine = slice_steps(update), affine_operands(update)
     if not steps or math.prod(work.domain) < 2 or min(work.domain) < 1:
         return
     for threads, points in sorted(_tiles(work.pure), key=lambda tile: _rank(*tile))[:MOST_TILES]:
@@ -59,12 +59,13 @@ def staged_candidates(facts: GroupFacts, machine: Machine) -> Iterator[GemmCandi
         if all(n <= s for n, s in zip(work.domain, [*steps, *[1] * len(work.domain)], strict=False)):
             # of several slices neighbours are not measured yet
             schedule = schedule.changed(buffers=1, near=int(has_windows(update, schedule)))
-        size = staged_bytes(update, schedule)
+        staged = worth_staging(affine, sizes_of(update, schedule))
+        size = bytes_of(staged, schedule.buffers)
         if size == 0 or size > machine.most_fast_bytes:
             continue
         if schedule.buffers > 1 and size * 3 // 2 <= FULL_BUFFERS:
             schedule = schedule.changed(buffers=3)
-        yield _candidate(facts, machine, schedule)
+        yield _candidate(facts, machine, schedule, staged, read_bytes)
 
 
 def _rank(threads: list[int], points: list[int]) -> tuple[float, float]:
@@ -96,7 +97,7 @@ def has_windows(update: UpdateOp, schedule: GemmSchedule) -> bool:
     sizes = sizes_of(update, schedule)
     steps = {d.coordinate for d in update.domain if sizes.get(d.coordinate, 1) > 1}
     several = {c for c, n in zip(update.pure[1:], schedule.points[1:], strict=True) if n > 1}
-    axes = (axis for o in operands(update, sizes) for axis in o.axes)
+    axes = (axis for o in worth_staging(affine_operands(update), sizes) for axis in o.axes)
     return any(not several.isdisjoint(axis.terms) and not steps.isdisjoint(axis.terms) for axis in axes)
 
 
@@ -119,26 +120,27 @@ def _tiles(pure: tuple[int, ...]) -> Iterator[tuple[list[int], list[int]]]:
             yield threads, points
 
 
-def _candidate(facts: GroupFacts, machine: Machine, schedule: GemmSchedule) -> GemmCandidate:
+def _candidate(
+    facts: GroupFacts, machine: Machine, schedule: GemmSchedule, found: Sequence[Operand], read_bytes: float
+) -> GemmCandidate:
     work, update = facts.update_work, facts.update.update
     tile, threads = schedule.tile_sizes, math.prod(schedule.thread_counts)
-    found = operands(update, sizes_of(update, schedule))
     slices = math.prod(
         -(-n // s) for n, s in zip(work.domain, [*schedule.slice, *[1] * len(work.domain)], strict=False)
     )
     elements = [math.prod(o.extents) for o in found]
     count = math.prod(schedule.points)
-    loads = staged_loads(update, schedule)
+    loads = staged_loads(update, schedule, found)
     # of few slices that are written out, what is loaded is used at once
     held = 6 * loads if slices == 1 else 4 * loads * schedule.unroll
     features = StagedFeatures(
         blocks=math.prod(-(-n // t) for n, t in zip(work.pure, tile, strict=True)),
-        bytes=math.prod(work.pure) * facts.ends_bytes + operand_bytes(facts),
+        bytes=math.prod(work.pure) * facts.ends_bytes + read_bytes,
         staged_bytes=float(sum(n * o.bytes for n, o in zip(elements, found, strict=True))),
         copies=sum(n / o.width / threads for n, o in zip(elements, found, strict=True)),
         operations=shared(update, schedule.points, schedule.unroll).operations, loads=loads, steps=float(work.steps),
         slices=float(slices), threads=threads, registers=int(min(255, 32 + count * 1.2 + held)),
-        shared=staged_bytes(update, schedule), parallel=float(count), buffers=schedule.buffers,
+        shared=bytes_of(found, schedule.buffers), parallel=float(count), buffers=schedule.buffers,
         zigzag=schedule.zigzag,
     )  # fmt: skip
     return GemmCandidate(

@@ -10,7 +10,7 @@ from xdsl.ir import SSAValue
 from tilefuse.dialects.constants import integer_constant
 from tilefuse.dialects.img.ops import UpdateOp
 from tilefuse.execution.gemm.attribute import GemmSchedule
-from tilefuse.execution.operands import Sizes, operands
+from tilefuse.execution.operands import Operand, Sizes, operands
 from tilefuse.lowering.emit import Num
 
 
@@ -25,8 +25,12 @@ def staged_bytes(update: UpdateOp, schedule: GemmSchedule) -> int:
     """Shared memory of a block."""
     if not schedule.slice:
         return 0
-    each = (o.elements * o.bytes for o in operands(update, sizes_of(update, schedule)))
-    return sum(-(-n * schedule.buffers // 16) * 16 for n in each)
+    return bytes_of(operands(update, sizes_of(update, schedule)), schedule.buffers)
+
+
+def bytes_of(staged: Sequence[Operand], buffers: int) -> int:
+    """Shared memory of operands in so many buffers."""
+    return sum(-(-o.elements * o.bytes * buffers // 16) * 16 for o in staged)
 
 
 def why_not_sliced(update: UpdateOp, sizes: Sequence[int]) -> str | None:

@@ -11,8 +11,8 @@ GPU_STEP_US = 0.35
 """Microseconds of a point of the domain, where nothing hides them: a load, and a sum that goes through the caches."""
 NOT_HIDDEN = 0.15
 """Share of a GPU's steps that does not hide behind memory or arithmetic."""
-CPU_STEP_US, CPU_FAR_US = 0.002, 0.006
-"""Microseconds of a point on a CPU where its neighbour lies beside it, and where it lies in another row."""
+CPU_STEP, CPU_FAR = 6.0, 18.0
+"""Cycles of a point on a CPU where its neighbour lies beside it, and where it lies in another row."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +30,8 @@ class InOrderFeatures(Roofline):
         memory, compute = self.roofline(machine)
         at_once = machine.cores * machine.max_threads_per_core
         rounds = max(1.0, self.threads / at_once)
-        step = GPU_STEP_US if machine.is_gpu else CPU_FAR_US if self.is_far else CPU_STEP_US
+        cycles = CPU_FAR if self.is_far else CPU_STEP
+        step = GPU_STEP_US if machine.is_gpu else cycles / (machine.clock_ghz * 1e3)
         parts = (memory, compute, rounds * self.steps * step)
         hidden = NOT_HIDDEN * parts[2] * (parts[2] < max(parts)) if machine.is_gpu else 0.0
         return max(parts) + hidden + machine.launch_us

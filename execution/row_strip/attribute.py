@@ -9,6 +9,8 @@ from xdsl.utils.exceptions import VerifyException
 
 from tilefuse.execution.tile_schedule import TileSchedule
 
+MOST_TOGETHER = 8
+
 
 @irdl_attr_definition(init=False)
 class StripSchedule(TileSchedule):
@@ -16,7 +18,12 @@ class StripSchedule(TileSchedule):
 
     name = "schedule.row_strip"
 
-    PARAMETERS: ClassVar = {"tile": None}
+    PARAMETERS: ClassVar = {"tile": None, "together": 1}
+
+    @property
+    def together(self) -> int:
+        """Rows of the output that are computed in one loop, which loads what they share once."""
+        return self.number("together")
 
     @property
     def thread_counts(self) -> tuple[int, ...]:
@@ -34,3 +41,5 @@ class StripSchedule(TileSchedule):
         super().verify()
         if len(self.tile_sizes) < 2:
             raise VerifyException("a strip has columns and rows: tile needs two numbers or more")
+        if not 0 < self.together <= MOST_TOGETHER:
+            raise VerifyException(f"together is {self.together}: 1 to {MOST_TOGETHER} rows are computed in one loop")

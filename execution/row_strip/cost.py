@@ -21,6 +21,10 @@ WIDTHS = (256, 512, 1024, 1536, 2048, 3072, 4096, 6144, 8192)
 HEIGHTS = (32, 64, 128, 256, 512)
 ROW_COST = 200.0
 """Instructions to begin a row of a stage, and vectors that are not full at its end."""
+TOGETHER = (1, 2)
+"""Rows of the output in one loop: boxes of 3x3 points take 0.94 of the time where compilers keep what was loaded."""
+LOADS_SHARED = 0.75
+"""Share of a group's loads that rows which are computed together must be left, at most."""
 LATE_BYTES = 4096
 """Of a row of an input or output, from where it begins, if strips are not as wide as the picture: the row before does
 not lead there, so that its page is not known, and nothing of it has been fetched ahead."""
@@ -34,19 +38,36 @@ def strip_candidates(facts: GroupFacts, machine: Machine) -> Iterator[Candidate]
     """The strips worth comparing, with their cost. Raises NotFusable for an illegal group."""
     deep = [fixed_span(facts.model, facts.output, d) for d in range(2, facts.rank)]
     planes = [1 if span is None else span[1] - span[0] + 1 for span in deep]
-    rows = rolling_rows(facts, planes)
     columns, height = facts.box[0], facts.box[1]
-    for width in _widths(columns):
-        kept = kept_bytes(facts, rows, width)
-        if kept > machine.fast_bytes:
-            continue
-        for tall in HEIGHTS:
-            if tall != HEIGHTS[0] and tall >= 2 * height:
+    places = {id: Placement(Level.Block, Memory.Shared) for id in facts.members if id != facts.output}
+    for together in TOGETHER if _shares_rows(facts) else (1,):
+        rows = rolling_rows(facts, planes, together)
+        for width in _widths(columns):
+            kept = kept_bytes(facts, rows, width)
+            if kept > machine.fast_bytes:
                 continue
-            tile = (width, tall, *planes)
-            found = _features(facts, rows, tile, kept)
-            places = {id: Placement(Level.Block, Memory.Shared) for id in facts.members if id != facts.output}
-            yield Candidate(NAME, tile, (1,) * len(tile), 1, places, found, predict(found, machine))
+            for tall in HEIGHTS:
+                if tall != HEIGHTS[0] and tall >= 2 * height:
+                    continue
+                tile = (width, tall, *planes)
+                found = _features(facts, rows, tile, kept)
+                yield Candidate(NAME, tile, (1,) * len(tile), together, places, found, predict(found, machine))
+
+
+def _shares_rows(facts: GroupFacts) -> bool:
+    """Whether two rows of a stage are worth computing together: they load the same, and are as many as the output's."""
+    if any(follow[1].ratio != 1 for follow in facts.follow.values()):
+        return False
+    single, double = (sum(_loads(facts, id, together) for id in facts.members) for together in (1, 2))
+    return double <= LOADS_SHARED * single
+
+
+def _loads(facts: GroupFacts, id: int, together: int) -> float:
+    """Loads of a point of a stage, if so many rows are computed in one loop."""
+    found = 0
+    for offsets in facts.model.nodes[id].offsets.values():
+        found += len({(*o[:1], *(n + row for n in o[1:2]), *o[2:]) for o in offsets for row in range(together)})
+    return found / together
 
 
 def _widths(columns: int) -> Iterator[int]:
@@ -76,14 +97,19 @@ def _features(facts: GroupFacts, rows: dict[int, Rows], tile: tuple[int, ...], k
     blocks = math.prod(-(-n // t) for n, t in zip(facts.box, tile, strict=True))
     instructions = 0.0
     for id, r in rows.items():
-        node, count = nodes[id], (tall + r.lead) * r.row_steps * r.planes
-        each = node.instructions + node.values + sum(len(set(o)) for o in node.offsets.values())
+        node, count = nodes[id], _computed(r, tall)
+        each = node.instructions + node.values + _loads(facts, id, r.together)
         instructions += count * (r.pitch(width) * each + ROW_COST)
     if width < facts.box[0]:
         instructions += LATE_COST * sum(_late_bytes(facts, rows, width, tall))
     share = math.prod(facts.box) * nodes[facts.output].bytes
     bytes = float(share) + sum(_loaded(facts, rows, p, width, tall) for p in _inputs(facts, rows))
     return StripFeatures(blocks=blocks, bytes=bytes, instructions=instructions, kept_bytes=kept)
+
+
+def _computed(rows: Rows, tall: int) -> float:
+    """Rows of a stage, in all planes, that a strip of so many rows of the output computes."""
+    return (tall + rows.lead * rows.together) * rows.row_steps / rows.together * rows.planes
 
 
 def _late_bytes(facts: GroupFacts, rows: dict[int, Rows], width: int, tall: int) -> Iterator[float]:
@@ -94,7 +120,7 @@ def _late_bytes(facts: GroupFacts, rows: dict[int, Rows], width: int, tall: int)
         for producer, offsets in nodes[id].offsets.items():
             if producer not in rows:
                 planes = len({o[2:] for o in offsets})
-                yield (tall + r.lead) * r.row_steps * r.planes * planes * _late(nodes[producer].bytes, width)
+                yield _computed(r, tall) * planes * _late(nodes[producer].bytes, width)
 
 
 def _late(bytes: int, width: int) -> float:
@@ -116,7 +142,7 @@ def _loaded(facts: GroupFacts, rows: dict[int, Rows], producer: int, width: int,
                 x, y = access.indices[:2]
                 if isinstance(x, Index) and isinstance(y, Index):
                     sides = max(sides, r.columns[1] - r.columns[0] + abs(x.offset))
-                    tops = max(tops, r.lead + abs(y.offset))
+                    tops = max(tops, r.lead * r.together + abs(y.offset))
     again = SIDES_MISS * (sides / width + tops / tall)
     return min(math.prod(needed), _read(facts, rows, producer)) * node.bytes * (1.0 + again)
 
@@ -127,7 +153,7 @@ def _read(facts: GroupFacts, rows: dict[int, Rows], producer: int) -> float:
     for id, r in rows.items():
         for at in (a.indices for a in facts.model.nodes[id].hull if a.producer == producer):
             steps = [float(abs(i.ratio)) if isinstance(i, Index) else 1.0 for i in at[:2]]
-            points = r.planes * r.column_steps * r.row_steps * math.prod(steps)
+            points = r.planes * r.column_steps * r.row_steps / r.together * math.prod(steps)
             read[at[2:]] = max(read.get(at[2:], 0.0), points)
     planes = math.prod(n for d, n in enumerate(facts.box) if d > 1 and fixed_span(facts.model, facts.output, d) is None)
     return sum(read.values()) * planes * math.prod(facts.box[:2])

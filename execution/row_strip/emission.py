@@ -1,6 +1,6 @@
 """The body of a strip: row by row of the output, each stage computes the row that has become needed, and keeps a few.
 
-    for s in 0 .. rows of the output + lead:
+    for s in 0 .. rows of the output + lead (of several rows together, s counts their groups):
       for each stage, producers first, once s has come to its first row:
         row t + last of it, of t = the strip's first row - lead + s, into place (s + last) mod kept; of a stage that
         has n rows for each of the output's the n rows up to n t + last, into places (n s + ...) mod kept
@@ -45,8 +45,9 @@ class StripBody:
         self, group: GroupOp, model: PipelineModel, e: Emitter, tile: TileContext, outputs: Sequence[KernelBuffer]
     ):
         self.group, self.e, self.tile, self.outputs = group, e, tile, outputs
-        self.sizes = StripSchedule.expect(group.schedule).tile_sizes
-        rows = rolling_rows(GroupFacts.of(group, model), self.sizes[2:])
+        schedule = StripSchedule.expect(group.schedule)
+        self.sizes, self.together = schedule.tile_sizes, schedule.together
+        rows = rolling_rows(GroupFacts.of(group, model), self.sizes[2:], self.together)
         self.rows: dict[StageOp, Rows] = {s: rows[model.node_of[s.funcs[0]]] for s in group.stages}
         self.lead = max(r.lead for r in self.rows.values())
         self.arrays: dict[SSAValue, SSAValue] = {}
@@ -66,15 +67,16 @@ class StripBody:
                     name = f"rows_{stage.sym_name.data}"
                     self.arrays[f] = e.alloca([rows.elements(self.sizes[0])], f.type.storage, SHARED, name)
         columns = {stage: self._columns(stage, rows) for stage, rows in self.rows.items()}
-        with e.loop(e.add(self.extents[1], self.lead), "s") as s:
-            present = e.add(e.sub(self.tile.origin[1], self.lead), s, "y")
+        groups = e.ceildiv(self.extents[1], self.together) if self.together > 1 else self.extents[1]
+        with e.loop(e.add(groups, self.lead), "s") as s:
+            first = e.sub(self.tile.origin[1], self.lead * self.together)
+            present = e.add(first, e.mul(s, self.together), "y")
             origin = [self.tile.origin[0], present, *self.tile.origin[2:]]
             inner = replace(self.tile, origin=origin, resident={}, safe_reads=True)
             for stage, rows in self.rows.items():
                 wait = self.lead - rows.lead
                 with e.when(e.compare("sge", s, wait) if wait else None):
-                    for y in rows.new:
-                        self._row(inner, stage, rows, columns[stage], (y, s))
+                    self._new_rows(inner, stage, columns[stage], s)
                 for f in stage.funcs:
                     if f in self.arrays:
                         inner.resident[f] = Resident(self._load(f, rows, s))
@@ -85,16 +87,36 @@ class StripBody:
         start = self.tile.absolute(e, rows.follow[0], 0)
         return _Columns(low, high, free_columns(e, self.tile, stage, start, (low, high)))
 
-    def _row(self, tile: TileContext, stage: StageOp, rows: Rows, columns: _Columns, at: tuple[int, Num]) -> None:
-        """The columns of one row, for each of what lies at its y; `at`: y, and the number of the output's row."""
-        e, (y, s) = self.e, at
+    def _new_rows(self, tile: TileContext, stage: StageOp, columns: _Columns, s: Num) -> None:
+        """The rows of a stage that are computed with the output's, together or one after the other."""
+        e, rows = self.e, self.rows[stage]
+        if self.together == 1:
+            for y in rows.new:
+                self._rows(tile, stage, columns, [y], s)
+            return
+        if stage is not self.group.anchor:
+            self._rows(tile, stage, columns, rows.new, s)
+            return
+        done = e.mul(e.sub(s, self.lead), self.together)
+
+        def last() -> None:
+            for y in rows.new:
+                with e.when(e.compare("slt", e.add(done, y), self.extents[1])):
+                    self._rows(tile, stage, columns, [y], s)
+
+        whole = e.compare("sle", e.add(done, self.together), self.extents[1])
+        e.choose(whole, lambda: self._rows(tile, stage, columns, rows.new, s), last)
+
+    def _rows(self, tile: TileContext, stage: StageOp, columns: _Columns, ys: Sequence[int], s: Num) -> None:
+        """The columns of rows in one loop, for each of what lies at their y; `s`: the number of the output's row."""
+        e, rows = self.e, self.rows[stage]
         with ExitStack() as loops:
             deep: list[Num] = []
             for d, (f, (low, high)) in enumerate(zip(rows.follow[2:], rows.deep, strict=True), 2):
                 start_d, stop = self._planes(stage, d, f, low, high)
                 deep.append(loops.enter_context(e.loop(stop, letter(d), start=start_d)))
             middle = columns.middle or Middle(columns.first, columns.end)
-            self._middle(replace(tile, free_x=True), stage, rows, middle, [y, *deep], s)
+            self._middle(replace(tile, free_x=True), stage, middle, [[y, *deep] for y in ys], s)
             if columns.middle is None:
                 return
             # the columns to the left, then those to the right: few, so one loop is enough text for both
@@ -102,21 +124,22 @@ class StripBody:
                 right = e.compare("ne", side, 0)
                 first, last = e.pick(right, middle.end, columns.first), e.pick(right, columns.end, middle.start)
                 with e.loop(last, "x", start=first) as x:
-                    self._point(tile, stage, rows, [x, y, *deep], s)
+                    self._points(tile, stage, [[x, y, *deep] for y in ys], s)
 
-    def _middle(self, tile: TileContext, stage: StageOp, rows: Rows, middle: Middle, rest: list[Num], s: Num) -> None:
-        """The columns that no boundary moves; `rest`: the coordinates beside x."""
-        e = self.e
+    def _middle(self, tile: TileContext, stage: StageOp, middle: Middle, rest: Sequence[list[Num]], s: Num) -> None:
+        """The columns that no boundary moves; `rest`: the coordinates beside x, of each row."""
+        e, rows = self.e, self.rows[stage]
         if middle.phases == 1:
             with e.loop(middle.end, "x", start=middle.start, simd=True) as x:
-                self._point(tile, stage, rows, [x, *rest], s)
+                self._points(tile, stage, [[x, *at] for at in rest], s)
             return
         start, end = middle.rounds
         first = tile.absolute(e, rows.follow[0], 0)
         with e.loop(end, "k", start=start, simd=True) as k:
             for number in range(middle.phases):
                 phase = Phase(k, middle.phases, number)
-                self._point(replace(tile, phase=phase), stage, rows, [e.sub(phase.x(e), first), *rest], s)
+                x = e.sub(phase.x(e), first)
+                self._points(replace(tile, phase=phase), stage, [[x, *at] for at in rest], s)
 
     def _planes(self, stage: StageOp, d: int, follow: Follow, low: int, high: int) -> tuple[Num, Num]:
         """First and end of the coordinates of a dimension beyond y: of the output none that its picture lacks."""
@@ -128,9 +151,14 @@ class StripBody:
         out = self.outputs[0]
         return e.max(low, out.mins[d]), e.min(high + 1, e.add(out.mins[d], out.extent(d, e)))
 
-    def _point(self, tile: TileContext, stage: StageOp, rows: Rows, at: list[Num], s: Num) -> None:
-        e = self.e
-        values = emit_stage(e, tile, stage, Point(rows.follow, at))
+    def _points(self, tile: TileContext, stage: StageOp, points: Sequence[list[Num]], s: Num) -> None:
+        """All are computed before the first is stored, so that what they share is loaded once."""
+        follow = self.rows[stage].follow
+        for at, values in [(at, emit_stage(self.e, tile, stage, Point(follow, at))) for at in points]:
+            self._store(tile, stage, at, values, s)
+
+    def _store(self, tile: TileContext, stage: StageOp, at: list[Num], values: Sequence[SSAValue], s: Num) -> None:
+        e, rows = self.e, self.rows[stage]
         if stage is self.group.anchor:
             where = [tile.absolute(e, f, c) for f, c in zip(rows.follow, at, strict=True)]
             if tile.phase is not None:

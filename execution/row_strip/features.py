@@ -9,6 +9,8 @@ from tilefuse.execution.features import Features
 
 BEYOND_CACHE = 1.04
 """Instructions over those of rows that stay in the first cache, where they only stay in the second."""
+LAST_STRIPS = 0.5
+"""Share of a strip's time for which threads that find no more wait for the others."""
 NOT_HIDDEN = 0.15
 """Share of the shorter of memory and arithmetic that does not hide behind the longer."""
 
@@ -25,7 +27,7 @@ class StripFeatures(Features):
     """Of rows that a strip keeps, and of the rows of inputs that it reads again."""
 
     def analytical(self, machine: Machine) -> float:
-        rounds = -(-self.blocks // machine.cores)
+        rounds = 1.0 if self.blocks <= 1 else max(1.0, self.blocks / machine.cores + LAST_STRIPS)
         compute = rounds * self.instructions / (machine.instructions_per_us / machine.cores)
         if self.kept_bytes > machine.first_cache_bytes:
             compute *= BEYOND_CACHE

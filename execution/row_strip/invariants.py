@@ -1,7 +1,9 @@
 """Hoisting of row invariants: operations without x are computed before the loop over columns.
 
 Compilers do that themselves, but for divisions: they keep them where they are, in case nothing runs that would divide,
-and a loop with a division of integers is not vectorised. Divisors are extents of pictures here, which have a point.
+and a loop with a division of integers is not vectorised. Divisors of indices are extents of pictures here, which have
+a point. GCC hoists selects after it has looked for vectors, and takes no loop with one whose condition is the same for
+all columns: saturating casts are such. So all that cannot fail is moved.
 """
 
 from __future__ import annotations
@@ -14,10 +16,14 @@ _ARITHMETIC = (
     arith.ConstantOp, arith.AddiOp, arith.SubiOp, arith.MuliOp, arith.MinSIOp, arith.MaxSIOp, arith.RemSIOp,
     arith.RemUIOp, arith.DivUIOp, arith.FloorDivSIOp, arith.SelectOp, memref.DimOp,
 )  # fmt: skip
+_MAY_FAIL = (
+    arith.DivSIOp, arith.DivUIOp, arith.FloorDivSIOp, arith.CeilDivSIOp, arith.CeilDivUIOp, arith.RemSIOp,
+    arith.RemUIOp,
+)  # fmt: skip
 
 
 def hoist_invariants(block: Block) -> None:
-    """Move index arithmetic that does not depend on the column in front of each loop marked `kernel.simd`."""
+    """Move arithmetic that does not depend on the column in front of each loop marked `kernel.simd`."""
     for loop in [op for op in block.walk() if isinstance(op, scf.ForOp) and "kernel.simd" in op.attributes]:
         outside = loop.parent_block()
         assert outside is not None
@@ -28,9 +34,9 @@ def hoist_invariants(block: Block) -> None:
 
 
 def _may_move(op: Operation) -> bool:
-    if isinstance(op, arith.CmpiOp):
-        return isinstance(op.lhs.type, IndexType)
-    return isinstance(op, _ARITHMETIC) and isinstance(op.results[0].type, IndexType)
+    if isinstance(op, _ARITHMETIC) and isinstance(op.results[0].type, IndexType):
+        return True
+    return op.name.startswith(("arith.", "math.")) and not isinstance(op, _MAY_FAIL)
 
 
 def _inside(owner: Operation | Block, loop: scf.ForOp) -> bool:

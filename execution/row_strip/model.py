@@ -51,7 +51,7 @@ class RowStrip(TiledModel):
         return StripSchedule(tile=given.sizes)
 
     def apply(self, group: GroupOp, candidate: Candidate, members: Sequence[int]) -> None:
-        group.schedule = StripSchedule(tile=candidate.tile)
+        group.schedule = StripSchedule(tile=candidate.tile, together=candidate.vector)
 
     def place(self, group: GroupOp, model: PipelineModel) -> Mapping[StageOp, PlaceAttr]:
         return {s: PlaceAttr(Level.Block, Memory.Shared) for s in group.stages if s is not group.anchor}
@@ -73,8 +73,9 @@ class RowStrip(TiledModel):
         from tilefuse.execution.facts import GroupFacts
         from tilefuse.execution.row_strip.rows import rolling_rows
 
-        tile = StripSchedule.expect(group.schedule).tile_sizes
-        rows = rolling_rows(GroupFacts.of(group, model), tile[2:])
+        schedule = StripSchedule.expect(group.schedule)
+        tile = schedule.tile_sizes
+        rows = rolling_rows(GroupFacts.of(group, model), tile[2:], schedule.together)
         bytes = {id: r.elements(tile[0]) * model.nodes[id].bytes for id, r in rows.items()}
         return Needs(sum(bytes.values()), model.nodes[max(bytes, key=lambda id: bytes[id])].name)
 

@@ -20,6 +20,7 @@ class StripPlan(KernelPlan):
     def __init__(self, group: GroupOp, model: PipelineModel):
         super().__init__(group, model)
         self.one_version = True
+        self.as_they_come = True
 
     def body(self, e: Emitter, tile: TileContext, outputs: Sequence[KernelBuffer]) -> None:
         StripBody(self.group, self.model, e, tile, outputs).emit()

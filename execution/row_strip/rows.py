@@ -33,6 +33,8 @@ class Rows:
     """Rows."""
     deep: tuple[Span, ...]
     """The other dimensions; of one that follows the tile as for a whole tile."""
+    together: int = 1
+    """Rows of the output that are computed together; what is said of the output's row is so of all of them."""
 
     @property
     def column_steps(self) -> int:
@@ -42,7 +44,7 @@ class Rows:
     @property
     def row_steps(self) -> int:
         """Rows that are computed with each of the output's."""
-        return _steps(self.follow[1])
+        return _steps(self.follow[1]) * self.together
 
     @property
     def new(self) -> range:
@@ -93,17 +95,17 @@ def _steps(follow: Follow) -> int:
     return follow.ratio.numerator
 
 
-def rolling_rows(facts: GroupFacts, deep: Sequence[int]) -> dict[int, Rows]:
+def rolling_rows(facts: GroupFacts, deep: Sequence[int], together: int = 1) -> dict[int, Rows]:
     """The rows of every member; `deep`: sizes of the tile from the third dimension on."""
     model, output = facts.model, facts.output
-    region = regions(model, list(facts.members), output, (1, 1, *deep), facts.follow)
-    newest = {id: r.spans[1][1] - _steps(r.follow[1]) + 1 for id, r in region.items()}
+    region = regions(model, list(facts.members), output, (1, together, *deep), facts.follow)
+    newest = {id: r.spans[1][1] - _steps(r.follow[1]) * together + 1 for id, r in region.items()}
     found = {}
     for id in facts.members:
         spans = region[id].spans
         first, last = spans[1]
         kept = 0 if id == output else last - min(newest[id], _oldest(model, id, newest)) + 1
-        found[id] = Rows(region[id].follow, spans[0], first, last, kept, spans[2:])
+        found[id] = Rows(region[id].follow, spans[0], first, last, kept, spans[2:], together)
     return found
 
 

@@ -18,8 +18,8 @@ SLICE_US = 0.1
 """Microseconds of the barriers, and the copies, of a slice."""
 STORE_US = 0.002
 """Microseconds of a step that is stored by way of shared memory."""
-CPU_STEP_US = 0.001
-CPU_CHAIN_US = 0.0001
+CPU_STEP, CPU_CHAIN = 3.0, 0.3
+"""Cycles of a step of lines side by side on a CPU, and of each operation of its chain."""
 LINES_USE = 0.8
 """Share of memory's rate that lines side by side have which load for themselves, not by copies that run beside."""
 SECTOR_USE = 0.7
@@ -50,7 +50,7 @@ class ScanFeatures(Roofline):
         memory, compute = self.roofline(machine)
         if not machine.is_gpu:
             at_once = min(self.lines, machine.cores * min(float(self.width), 8.0))
-            step = CPU_STEP_US + CPU_CHAIN_US * self.chain
+            step = (CPU_STEP + CPU_CHAIN * self.chain) / (machine.clock_ghz * 1e3)
             return max(memory, compute, self.lines / at_once * self.steps * step) + machine.launch_us
         rounds = max(1.0, math.ceil(self.lines / (machine.cores * machine.max_threads_per_core)))
         if self.slice:

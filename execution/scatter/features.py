@@ -19,14 +19,14 @@ FULL_FLIGHT = 40e3
 """Bytes on their way to a multiprocessor that hide what memory takes to answer."""
 LATENCY_US = 1.2
 """Microseconds until the first points are there, and for the last tables to be added up."""
-CPU_JOIN_US, CPU_ATOMIC_US = 0.0009, 0.02
-"""Microseconds of a core to join a value with its table, and with memory that others write, too."""
+CPU_JOIN, CPU_ATOMIC = 2.7, 60.0
+"""Cycles of a core to join a value with its table, and with memory that others write, too."""
 
 
 STEP_US = 0.05
 """Microseconds of a point of the domain, of threads with tables of their own: loads do not wait for it."""
-CPU_STEP_US = 0.0015
-"""Microseconds of such a point on a CPU."""
+CPU_STEP = 4.5
+"""Cycles of such a point on a CPU."""
 ELEMENT_US = 0.03
 """Microseconds of an element that is loaded before, and stored after."""
 
@@ -47,7 +47,8 @@ class OwnTableFeatures(Roofline):
     def analytical(self, machine: Machine) -> float:
         memory, compute = self.roofline(machine)
         rounds = max(1.0, self.threads / (machine.cores * self.resident))
-        step, element = (STEP_US, ELEMENT_US) if machine.is_gpu else (CPU_STEP_US, CPU_STEP_US)
+        cycles = CPU_STEP / (machine.clock_ghz * 1e3)
+        step, element = (STEP_US, ELEMENT_US) if machine.is_gpu else (cycles, cycles)
         chain = rounds * (self.steps * step + self.elements * element)
         return max(memory, compute, chain) + machine.launch_us
 
@@ -71,9 +72,10 @@ class ScatterFeatures(Roofline):
 
     def analytical(self, machine: Machine) -> float:
         if not machine.is_gpu:
-            joins = self.values * (CPU_JOIN_US if self.copies else CPU_ATOMIC_US)
-            cells = self.blocks * self.elements * (self.copies * CPU_JOIN_US * 2 + CPU_ATOMIC_US)
-            return (joins + cells * bool(self.copies)) / min(machine.cores, self.blocks) + machine.launch_us
+            cycles = self.values * (CPU_JOIN if self.copies else CPU_ATOMIC)
+            if self.copies:
+                cycles += self.blocks * self.elements * (self.copies * CPU_JOIN * 2 + CPU_ATOMIC)
+            return cycles / (machine.clock_ghz * 1e3) / min(machine.cores, self.blocks) + machine.launch_us
         busy = min(1.0, self.blocks / machine.cores)
         flight = min(1.0, self.threads * self.resident * self.in_flight / FULL_FLIGHT)
         memory = self.bytes / (machine.bytes_per_us * busy * flight)

@@ -215,3 +215,31 @@ img.pipeline @of_an_update {
   }
   img.return "out" = %out : !img.func<2xui32>
 }
+
+// -----
+
+// Planes of an input that one reader combines: three places together read each value once.
+
+// CHECK-LABEL: img.pipeline @planes
+// CHECK-NOT:     img.stage "difference"
+// CHECK:         img.stage "cost"
+// CHECK-COUNT-6:   img.read %in[
+img.pipeline @planes {
+  %in = img.input "in" : !img.func<3xf32>
+  %difference = img.stage "difference" (%x, %y, %c) -> f32 {
+    %a = img.read %in[%x, %y, %c] : !img.func<3xf32>
+    %b = img.read %in[%x + 3, %y, %c] : !img.func<3xf32>
+    %d = arith.subf %a, %b : f32
+    %q = arith.divf %d, %b : f32
+    img.yield %q : f32
+  }
+  %cost = img.stage "cost" (%x, %y) -> f32 {
+    %a = img.read %difference[%x, %y, 0] : !img.func<3xf32>
+    %b = img.read %difference[%x, %y, 1] : !img.func<3xf32>
+    %c = img.read %difference[%x, %y, 2] : !img.func<3xf32>
+    %ab = arith.addf %a, %b : f32
+    %abc = arith.addf %ab, %c : f32
+    img.yield %abc : f32
+  }
+  img.return "cost" = %cost : !img.func<2xf32>
+}

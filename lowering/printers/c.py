@@ -21,6 +21,7 @@ from tilefuse.lowering.printers.library import COMMON
 from tilefuse.lowering.printers.memrefs import bytes_of
 from tilefuse.lowering.printers.module_printer import ModulePrinter
 from tilefuse.lowering.printers.prelude import Prelude
+from tilefuse.lowering.printers.vector_functions import VECTOR_FUNCTIONS
 from tilefuse.lowering.printers.vector_types import Vector, wrapped
 
 
@@ -85,6 +86,9 @@ def _extrema() -> dict[str, Helper]:
             for zero, sign in (("", less), ("0", f"{less}=")):
                 known = f"{name}num_by{zero}_{short}"
                 found[known] = Helper(f"{t} {known}({t} a, {t} b) {{ return a {sign} b ? a : b; }}")
+                # NaN beats a number that is known
+                known = f"{name}imum_by{zero}_{short}"
+                found[known] = Helper(f"{t} {known}({t} a, {t} b) {{ return b {sign} a ? b : a; }}")
     return found
 
 
@@ -166,6 +170,7 @@ class C(Language):
         **_bits(),
         **_words(),
         **_HALF,
+        **VECTOR_FUNCTIONS,
         **c_copies(),
         **c_atomics(),
         "prefetch_l1": Helper("void prefetch_l1(const void* p) { __builtin_prefetch(p, 0, 3); }"),
@@ -198,7 +203,9 @@ class C(Language):
             collapse = f" collapse({len(counts)})" if len(counts) > 1 else ""
             # threads cost more than few blocks of little work
             blocks = " * ".join(n.wrapped(MUL) for n in counts)
-            return [f"#pragma omp parallel for{collapse} schedule(static) if({blocks} >= {_shared_from(loop)})"]
+            function = _function_of(loop)
+            kind = "dynamic" if function is not None and "kernel.as_they_come" in function.attributes else "static"
+            return [f"#pragma omp parallel for{collapse} schedule({kind}) if({blocks} >= {_shared_from(function)})"]
         # `omp simd` must stand right in front of the loop, and unrolls by itself.
         if "kernel.simd" in loop.attributes:
             return ["#pragma omp simd"]
@@ -265,11 +272,14 @@ def _inside_block_loop(op: Operation) -> bool:
     return parent is not None and (_is_block_loop(parent) or _inside_block_loop(parent))
 
 
-def _shared_from(loop: scf.ForOp) -> int:
+def _function_of(op: Operation | None) -> func.FuncOp | None:
+    while op is not None and not isinstance(op, func.FuncOp):
+        op = op.parent_op()
+    return op
+
+
+def _shared_from(function: func.FuncOp | None) -> int:
     """Blocks from which on a kernel takes several threads."""
-    function: Operation | None = loop
-    while function is not None and not isinstance(function, func.FuncOp):
-        function = function.parent_op()
     least = function.attributes.get("kernel.shared_from") if function is not None else None
     return least.value.data if isinstance(least, IntegerAttr) else 2
 

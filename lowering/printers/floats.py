@@ -133,7 +133,7 @@ def _library_float(kind: str) -> Row:
             for other, bound in (operands, operands[::-1]):
                 if isinstance(known := bound.const, float) and not math.isnan(known):
                     # -0 is the smaller of zeros
-                    yields = known == 0 and (math.copysign(1.0, known) > 0) == (kind == "minnum")
+                    yields = known == 0 and (math.copysign(1.0, known) > 0) == (kind in ("minnum", "maximum"))
                     return expr.call(p.library(f"{kind}_by{'0' * yields}_{suffix}"), (other, bound), ctype)
         return expr.call(p.library(f"{kind}_{suffix}"), operands, ctype)
 
@@ -141,14 +141,21 @@ def _library_float(kind: str) -> Row:
 
 
 def _math(function: str, *, exact: bool = False) -> Row:
-    """A call of the C library's function; `exact` ones give a narrow float for narrow floats, others are rounded."""
+    """A call of the C library's function, or of a helper that becomes vectors.
+
+    `exact` ones give a narrow float for narrow floats, others are rounded.
+    """
 
     def row(p: FunctionText, op: Operation) -> CExpr:
         ctype = _ctype(op)
         if function == "fma" and is_narrow_float(op.results[0].type):
             raise PipelineError(f"math.fma on {op.results[0].type} is not printed; extend to f32 first", op)
         args = [p.use(operand) for operand in op.operands]
-        result = expr.call(p.math(function if ctype == "double" else f"{function}f"), args, ctype)
+        if ctype == "float" and (vectorised := f"{function}_f32") in p.language.library:
+            called = p.library(vectorised)
+        else:
+            called = p.math(function if ctype == "double" else f"{function}f")
+        result = expr.call(called, args, ctype)
         return result if exact else rounded(p, result, op.results[0].type, op)
 
     return row

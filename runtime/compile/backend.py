@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from tilefuse.analysis.machine import is_cpu
 from tilefuse.dialects.diagnostics import user_position
 from tilefuse.runtime.arrays.kinds import CPU, ArrayKind, ArrayView, Device
 from tilefuse.runtime.cpu import c_compiler
@@ -22,7 +23,7 @@ class Backend:
 
     name: BackendName
     machine: str
-    """`cpu`, or a GPU's model or architecture."""
+    """`cpu` or a CPU's row, or a GPU's model or architecture."""
 
     def __str__(self) -> str:
         return f"cuda ({self.machine})" if self.name == "cuda" else self.name
@@ -52,6 +53,7 @@ def find_backend(target: str) -> Backend:
 
     `auto`: the GPU if CuPy sees one, else the CPU, else the reference, with a warning. `cuda`: the current GPU.
     `cuda:sm_80`, or a GPU's name (`h200`): scheduled for that one; without a GPU the source can be read, not run.
+    `cpu:zen3`, or a CPU's name (`zen3`): scheduled for that one; it runs on this one, for C is C.
     Raises TargetError if the machine lacks what the target needs, or the name is unknown.
     """
     if not isinstance(target, str):
@@ -69,9 +71,9 @@ def find_backend(target: str) -> Backend:
         return Backend("cpu", "cpu")
     if target == "reference":
         return Backend("reference", "cpu")
-    if target == "cpu":
+    if is_cpu(name := target.removeprefix("cpu:")):
         c_compiler.find_compiler()
-        return Backend("cpu", "cpu")
+        return Backend("cpu", name)
     if target == "cuda":
         devices.require(target)
         return _current_gpu()
@@ -89,6 +91,7 @@ def _known_gpu(name: str, target: str) -> str:
         gpu(name)
     except UnknownGpu as error:
         raise TargetError(
-            f"target '{target}' is unknown; use auto, cpu, reference, cuda, or a GPU as in cuda:sm_90 or h200 ({error})"
+            f"target '{target}' is unknown; use auto, cpu, reference, cuda, a GPU as in cuda:sm_90 or h200, or a CPU "
+            f"as zen3 ({error})"
         ) from None
     return name

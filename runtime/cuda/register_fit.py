@@ -9,7 +9,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from tilefuse.analysis.machine import check_extent, check_target
+from tilefuse.analysis.machine import check_extent, check_target, is_cpu
 from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.img.ops import GroupOp, PipelineOp
 from tilefuse.lowering.abi import groups_of
@@ -63,7 +63,7 @@ class FitRegisters(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         check_target(self.target, self.name)
         check_extent(self.extent, self.name)
-        if self.target == "cpu":
+        if is_cpu(self.target):
             raise PipelineError(f"{self.name}: a C compiler shares out registers by itself; give a GPU as target=")
         pipelines = [p for p in op.body.block.ops if isinstance(p, PipelineOp)]
         if len(pipelines) != 1:

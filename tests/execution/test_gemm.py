@@ -1,5 +1,6 @@
 """Reductions with blocks of points in registers: random ones under random schedules, to the bit as the evaluator."""
 
+import itertools
 import random
 from dataclasses import dataclass, field
 
@@ -7,13 +8,14 @@ import numpy as np
 import pytest
 from emulated_cuda import emulated
 from random_programs import passes
+from xdsl.ir.affine import AffineExpr
 from xdsl.passes import ModulePass
 
 import tilefuse as hl
 from tilefuse.dialects.constants import integer_constant
 from tilefuse.dialects.img.ops import GroupOp, UpdateOp
 from tilefuse.execution.gemm.attribute import GemmSchedule
-from tilefuse.execution.gemm.features import shared
+from tilefuse.execution.gemm.features import different_places, shared
 from tilefuse.execution.gemm.vector_values import vector_values
 from tilefuse.passes.lower_groups import LowerGroups
 from tilefuse.passes.pipeline import run_passes, standard_passes
@@ -264,3 +266,14 @@ def test_what_is_no_reduction_is_refused(make, reason):
             hl.Pipeline(f).to_module(),
             [Tile(shape="gemm") if isinstance(p, Tile) else p for p in standard_passes("h200")],
         )
+
+
+def test_different_places_are_those_that_are_counted_one_by_one():
+    x, y, r = (AffineExpr.dimension(n) for n in range(3))
+    for exprs in [(x, y), (x + r, y), (x + r, y + r), (x + y, x + y), (x * 2 + 1, r // 2), (x - x, y % 2)]:
+        for counts in [(3, 2, 4), (1, 5, 2)]:
+            for slots in [(0, 1, 2), (0, None, 2), (None, None, None), (0, 0, 1)]:
+                points = itertools.product(*map(range, counts))
+                at = ([0 if s is None else p[s] for s in slots] for p in points)
+                expected = {tuple(e.eval(a, []) for e in exprs) for a in at}
+                assert different_places(exprs, slots, counts) == len(expected)

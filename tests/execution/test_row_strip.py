@@ -38,6 +38,7 @@ class Strips(ModulePass):
 
     columns: int
     rows: int
+    together: int = 1
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for pipeline in [p for p in op.body.block.ops if isinstance(p, PipelineOp)]:
@@ -46,13 +47,11 @@ class Strips(ModulePass):
                 facts = GroupFacts.of(group, model)
                 if isinstance(group.output, StageOp) and RowStrip().why_not(facts) is None:
                     deep = [n[1] if n is not None and n[1] <= 16 else 2 for n in facts.bounds[2:]]
-                    group.schedule = StripSchedule(tile=(self.columns, self.rows, *deep))
+                    group.schedule = StripSchedule(tile=(self.columns, self.rows, *deep), together=self.together)
 
 
-def small_strips(columns, rows, algorithm="all"):
-    return [
-        q for p in passes("cpu", algorithm=algorithm) for q in ([Strips(columns, rows), p] if p.name == "tile" else [p])
-    ]
+def small_strips(*size, algorithm="all"):
+    return [q for p in passes("cpu", algorithm=algorithm) for q in ([Strips(*size), p] if p.name == "tile" else [p])]
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -68,9 +67,9 @@ SIZES = [(7, 3), (16, 5), (1, 1), (64, 64)]
 @pytest.mark.sweep
 @pytest.mark.parametrize("seed", range(500, 516))
 def test_random_pipelines(seed):
-    case, (columns, rows) = random_pipeline(seed, stages=4), SIZES[seed % len(SIZES)]
-    program = compile_pipeline(case.module, "cpu", strict_float=True, passes=small_strips(columns, rows), verify=True)
-    assert_equal(call(program, case), evaluated(case), f"seed {seed}, strips of {columns} x {rows}")
+    case, size = random_pipeline(seed, stages=4), (*SIZES[seed % len(SIZES)], 1 + seed % 3)
+    program = compile_pipeline(case.module, "cpu", strict_float=True, passes=small_strips(*size), verify=True)
+    assert_equal(call(program, case), evaluated(case), f"seed {seed}, strips of {size}")
 
 
 def boxes(count):
@@ -160,7 +159,7 @@ def test_steps_between_scales(seed):
     out = np.zeros((*picture.shape[:-2], rows, columns), np.int32)
     mins = (-(seed % 3), seed % 2) + (0,) * (picture.ndim - 2)
     found, wanted = out.copy(), out.copy()
-    tile = SIZES[seed % len(SIZES)]
+    tile = (*SIZES[seed % len(SIZES)], 1 + seed % 2)
     module = pipeline.to_module()
     program = compile_pipeline(module, "cpu", passes=small_strips(*tile), verify=True)
     program(picture, out=found, mins={"last": mins})

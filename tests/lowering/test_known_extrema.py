@@ -27,3 +27,32 @@ def test_known_numbers_are_like_others():
     found = program(VALUES, np.array(KNOWN, np.float32), sizes=(VALUES.size, len(KNOWN)))
     for known, unknown in (found[:2], found[2:]):
         np.testing.assert_array_equal(known.view(np.uint32), unknown.view(np.uint32))
+
+
+def _extrema_that_nan_wins(number):
+    """A program of one stage for each of KNOWN and each operation; `number` gives the text of one by its place."""
+    bodies, results = [], []
+    for n in range(len(KNOWN) - 1):
+        for kind in ("minimumf", "maximumf"):
+            name = f"{kind}_{n}"
+            bodies.append(
+                f'%{name} = img.stage "{name}" (%x) -> f32 {{\n%v = img.read %a[%x] : !img.func<1xf32>\n'
+                f"%k = {number(n)}\n%r = arith.{kind} %v, %k : f32\nimg.yield %r : f32\n}}"
+            )
+            results.append(f'"{name}" = %{name} : !img.func<1xf32>')
+    inputs = "\n".join(f'%{name} = img.input "{name}" : !img.func<1xf32>' for name in "ab")
+    stages = "\n".join(bodies)
+    text = f"img.pipeline @p {{\n{inputs}\n{stages}\nimg.return {', '.join(results)}\n}}"
+    return hl.compile(text, target="cpu", strict_float=True)
+
+
+def test_known_numbers_that_nan_wins_are_like_others():
+    known = _extrema_that_nan_wins(lambda n: f"arith.constant {KNOWN[n]} : f32")
+    unknown = _extrema_that_nan_wins(lambda n: f"img.read %b[{n}] : !img.func<1xf32>")
+    assert "imum_by0_f32" in known.source()
+    numbers = np.array(KNOWN, np.float32)
+    sizes = (VALUES.size,)
+    for found, wanted in zip(known(VALUES, numbers, sizes=sizes), unknown(VALUES, numbers, sizes=sizes), strict=True):
+        assert np.array_equal(np.isnan(found), np.isnan(wanted))
+        kept = ~np.isnan(wanted)
+        np.testing.assert_array_equal(found[kept].view(np.uint32), wanted[kept].view(np.uint32))

@@ -27,6 +27,29 @@ def two_readers():
     return hl.Pipeline(out)
 
 
+def weighted():
+    """Four planes that sum what they share: weights that are dear, at every step another."""
+    image, r = hl.ImageParam(hl.Float(32), 2, "image"), hl.RDom([(0, 64)])
+    edges = hl.BoundaryConditions.repeat_edge(image)
+    weight, total, out = hl.Func("weight"), hl.Func("total"), hl.Func("out")
+    weight[x, y, c] = hl.sqrt(hl.abs(edges[x, y]) + c) / hl.sqrt(edges[x + 1, y] + c + 1.0)
+    total[x, y, c] = hl.f32(0)
+    total[x, y, c] += weight[x, y, r] * edges[x + r, y + c]
+    out[x, y, c] = total[x, y, c] / total[x, y, 3]
+    out.bound(c, 0, 3)
+    return hl.Pipeline(out)
+
+
+def combined_planes(far=0):
+    """The sum of three planes, which are made of an image alone."""
+    image = hl.ImageParam(hl.UInt(8), 3, "image")
+    edges = hl.BoundaryConditions.repeat_edge(image)
+    plane, out = hl.Func("plane"), hl.Func("out")
+    plane[x, y, c] = hl.absd(edges[x, y, c], edges[x + 3, y, c])
+    out[x, y] = hl.u16(plane[x, y, 0]) + hl.u16(plane[x, y, 1]) * 3 + hl.u16(plane[x + far, y, 2])
+    return hl.Pipeline(out)
+
+
 def planes():
     """Three planes that share a root, chosen from by readers."""
     image = hl.ImageParam(hl.Float(32), 2, "image")
@@ -49,6 +72,29 @@ def grouped(pipeline, **options):
 def test_what_two_kernels_read_is_computed_by_each():
     assert grouped(two_readers(), recompute=False) == [["root"], ["half"], ["out"]]
     assert grouped(two_readers()) == [["half"], ["out"]]
+
+
+def test_what_a_sum_alone_reads_is_computed_by_it():
+    """Though it is read once for each plane: a thread sums all of them."""
+    assert ["weight"] in grouped(weighted(), recompute=False)
+    assert ["weight"] not in grouped(weighted())
+
+
+def test_planes_of_an_image_that_one_reader_combines_are_no_stage():
+    assert grouped(combined_planes()) == [["out"]]
+    assert grouped(combined_planes(far=1)) == [["plane", "out"]]
+
+
+@pytest.mark.sweep
+@pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
+def test_sums_that_compute_what_they_weigh_by(monkeypatch, tmp_path):
+    picture = np.random.default_rng(0).random((37, 53), dtype=np.float32)
+    expected = weighted().compile("reference")(picture, sizes=(53, 37, 3))
+    misaligned = emulate(monkeypatch, tmp_path)
+    program = weighted().compile("cpu", passes=standard_passes("h200"), strict_float=True)
+    np.testing.assert_array_equal(program(picture, sizes=(53, 37, 3)), expected)
+    assert misaligned
+    assert not any(misaligned)
 
 
 def test_bounds_of_planes_that_nobody_declared():

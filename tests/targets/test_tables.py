@@ -5,7 +5,9 @@ import sys
 
 import pytest
 
-from tilefuse.targets.cpus import host_cpu, vector_bytes
+from tilefuse.analysis.machine import is_cpu, machine
+from tilefuse.targets import cpus
+from tilefuse.targets.cpus import UnknownCpu, cpu, cpu_names, host_cpu, of_cpuinfo
 from tilefuse.targets.gpus import UnknownGpu, gpu, gpu_names, read_table
 
 
@@ -58,17 +60,62 @@ def test_host_cpu():
     assert cpu.vector_bytes in (16, 32, 64)
 
 
+INTEL = "vendor_id : GenuineIntel\ncpu family : 6\nmodel : 143\nmodel name : Intel(R) Xeon(R) Processor\n"
+WIDE = "avx512f avx512bw avx512dq avx512vl"
+
+
 @pytest.mark.parametrize(
-    ("line", "size"),
+    ("info", "machine", "row", "isa", "size"),
     [
-        ("flags : sse2 avx2 avx512f", 64),
-        ("flags\t\t: fpu sse2 avx avx2", 32),
-        ("Features : fp asimd", 16),
-        ("", 16),
+        (f"{INTEL}flags : sse2 avx2 fma {WIDE}", "x86_64", "sapphire_rapids", "avx512", 64),
+        (f"{INTEL}flags\t\t: sse2 avx2 fma", "x86_64", "sapphire_rapids", "avx2", 32),
+        (f"flags : sse2 avx2 fma {WIDE}", "AMD64", "x86_64_avx512", "avx512", 64),
+        ("flags\t\t: fpu sse2 avx", "x86_64", "x86_64", "x86_64", 16),
+        ("Features : fp asimd\nCPU implementer : 0x41\nCPU part : 0xd40", "aarch64", "neoverse_v1", "neon", 16),
+        ("", "arm64", "aarch64", "neon", 16),
+        ("", "riscv64", "x86_64", "x86_64", 16),
     ],
 )
-def test_vector_width(line, size):
-    assert vector_bytes(f"processor : 0\n{line}\n") == size
+def test_a_processor_has_a_row(info, machine, row, isa, size):
+    found = of_cpuinfo(f"processor : 0\n{info}\n", machine)
+    assert (found.name, found.isa, found.vector_bytes) == (row, isa, size)
+
+
+def test_all_rows_of_cpus_are_plausible():
+    for name in cpu_names():
+        row = cpu(name)
+        assert row.l1_bytes < row.l2_bytes < row.l3_bytes
+        assert row.gbps / row.cores <= row.core_gbps < row.gbps
+        assert is_cpu(name)
+        assert machine(name).instructions_per_us > machine(name).bytes_per_us
+
+
+def test_unknown_cpus_are_answered_with_the_known_ones():
+    with pytest.raises(UnknownCpu, match=r"unknown CPU 'zen9'; did you mean zen\d\?; known are x86_64, .*apple_m1"):
+        cpu("zen9")
+
+
+ISA = "[isa]\nmine = { vector_bytes = 16, registers = 16, machine = 'm', march = 'm', flags = [] }\n"
+CPU = (
+    "[cpu]\nmine = { isa = 'mine', ids = [], cores = 2, l1_kib = 32, l2_kib = 64, l3_mib = 1, clock_ghz = 3, gbps = 8, "
+    "core_gbps = 4, vectors_per_ns = 3, start_us = 5 }\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("cores = 2, ", "", r"cpus.toml: \[cpu\] mine needs cores"),
+        ("start_us", "begin_us", r"\[cpu\] mine needs start_us"),
+        ("cores = 2", "cores = 2, sockets = 1", "no key is called 'sockets'; there are clock_ghz"),
+        ("isa = 'mine'", "isa = 'yours'", r"mine: there is no yours under \[isa\]; add that row"),
+        ("registers = 16, ", "", r"\[isa\] mine needs registers"),
+    ],
+)
+def test_a_wrong_row_of_a_cpu_is_named(old, new, message):
+    assert cpus.read_table(ISA + CPU).cpus["mine"].cores == 2
+    with pytest.raises(ValueError, match=message):
+        cpus.read_table((ISA + CPU).replace(old, new))
 
 
 def test_the_tables_import_nothing_else_of_ours():
