@@ -18,14 +18,14 @@
 // CHECK-NEXT:    const idx [[COUNT:.*]] = min_idx({{.*}}, 4);
 // CHECK-NEXT:    for (idx s_ = 0; s_ < [[COUNT]] + 1; ++s_) {
 // CHECK-NEXT:      if (s_ < [[COUNT]]) {
-// CHECK:             ahead_blur_fetch5({{.*}}, false, false, sh_photo_tile_, {{.*}});
-// CHECK:             ahead_blur_fetch5({{.*}}, true, false, sh_photo_tile_, {{.*}});
+// CHECK:             ahead_blur_fetch5({{.*}}, false, sh_photo_tile_, {{.*}});
+// CHECK:             ahead_blur_fetch5({{.*}}, true, sh_photo_tile_, {{.*}});
 // CHECK:           commit_copies();
 // CHECK-NEXT:      if (s_ > 0) {
 // CHECK:             wait_copies_1();
 // CHECK-NEXT:        __syncthreads();
-// CHECK:             ahead_blur_tile5({{.*}}, false, false, sh_photo_tile_, {{.*}});
-// CHECK:             ahead_blur_tile5({{.*}}, true, false, sh_photo_tile_, {{.*}});
+// CHECK:             ahead_blur_tile5({{.*}}, false, sh_photo_tile_, {{.*}});
+// CHECK:             ahead_blur_tile5({{.*}}, true, sh_photo_tile_, {{.*}});
 // CHECK:             __syncthreads();
 
 // Without staged inputs there is nothing to copy.
