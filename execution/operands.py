@@ -95,7 +95,7 @@ def operands(
 
 
 def worth_staging(found: Sequence[Operand], sizes: Sizes, least_uses: int = LEAST_USES) -> list[Operand]:
-    """Those of `affine_operands` that are read `least_uses` times, on the average, for a tile of these sizes."""
+    """Operands, of `affine_operands`, that are read `least_uses` times, on the average, for a tile of these sizes."""
     points = math.prod(sizes.values())
     sized = (replace(o, sizes=sizes) for o in found)
     return [o for o in sized if math.prod(o.extents) * least_uses <= points * len(o.constants)]

@@ -28,6 +28,7 @@ from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.img.attrs import BoxAttr
 from tilefuse.dialects.img.ops import GroupOp, PipelineOp, StageOp, prints
 from tilefuse.execution.facts import GroupFacts, nominal_box, told
+from tilefuse.execution.registry import model_named
 from tilefuse.execution.search import quick_best
 from tilefuse.passes.chain_windows import chain_windows, window_of
 from tilefuse.passes.form_groups import form_groups
@@ -45,9 +46,6 @@ the model thinks (local Laplacian on an H200: 337 us instead of 398, thought ali
 
 MAX_GROUP = 16
 """Stages of one group that the search considers at most; longer chains never paid on the machines measured."""
-
-ROW_BY_ROW = ("row_strip",)
-"""Execution models of CPUs in which planes have in common what is computed of a row; block tiles compute it anew."""
 
 ALGORITHMS = ("both", "greedy", "dp", "none", "all")
 
@@ -138,7 +136,9 @@ class _Costs:
             found = quick_best(facts, self.machine)
         except NotFusable:
             return None
-        if found is None or (model is self._bounded and not self.machine.is_gpu and found.shape not in ROW_BY_ROW):
+        if found is None:
+            return None
+        if model is self._bounded and not self.machine.is_gpu and not model_named(found.shape).shares_rows:
             return None
         return found.microseconds
 

@@ -24,6 +24,7 @@ def test_checks_run_all_tests():
 def test_of_a_sweep_the_first_case_is_quick(pytester):
     pytester.makeini("[pytest]\nmarkers =\n  slow\n  sweep\n  gpu\n")
     pytester.makeconftest((ROOT / "tests/conftest.py").read_text())
+    pytester.makefile(".txt", slow="")
     pytester.makepyfile(
         """
         import pytest

@@ -39,7 +39,7 @@ LEAST_SLICE = 4
 
 
 class _Searched(NamedTuple):
-    """What all candidates of a search have in common."""
+    """Facts that all candidates of a search have in common."""
 
     facts: GroupFacts
     machine: Machine

@@ -30,6 +30,7 @@ class RowStrip(TiledModel):
     name = "row_strip"
     schedule = StripSchedule
     places: ClassVar = ((Level.Block, Memory.Shared),)
+    shares_rows: ClassVar = True
 
     def legal(self, facts: GroupFacts) -> str | None:
         from tilefuse.execution.row_strip.rows import why_not_rolling

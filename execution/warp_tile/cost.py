@@ -25,12 +25,12 @@ from tilefuse.execution.warp_tile.layout import (
     Footprints,
     Partition,
     WarpLayout,
-    check_warp_group,
     footprints,
     lane_layout,
     planes,
     row_readers,
 )
+from tilefuse.execution.warp_tile.legality import check_warp_group
 
 NAME = "warp_tile"
 
@@ -54,7 +54,7 @@ MOST_ROOM = 1.5
 REGISTER_LIMIT = 190
 """Estimated registers per thread beyond which a candidate is dropped: the estimate is not exact, 255 is."""
 CHAIN_LIMIT = 255
-"""The same of chains, whose inputs may be loaded when they are needed."""
+"""Estimated registers of chains from which they are dropped: their inputs may be loaded when they are needed."""
 
 SCARCE_REGISTERS = 0.92
 """Share of the registers that a schedule's blocks leave, from which the compiler mostly takes more by itself."""

@@ -16,14 +16,15 @@ from typing import Literal, NamedTuple
 
 from xdsl.ir import Attribute
 
-from tilefuse.analysis.index import AnyIndex, Index, is_staged
+from tilefuse.analysis.index import Index, is_staged
 from tilefuse.analysis.model import PipelineModel
-from tilefuse.analysis.regions import Follow, NotFusable, Region, fixed_span, follow_chain, regions
+from tilefuse.analysis.regions import NotFusable, Region, fixed_span, follow_chain, regions
 from tilefuse.dialects.img.attrs import Level
 from tilefuse.dialects.img.ops import GroupOp
 from tilefuse.dialects.img.types import element_bytes
 from tilefuse.dialects.warp.memory import can_load_pieces
 from tilefuse.execution.warp_tile.attribute import WarpSchedule
+from tilefuse.execution.warp_tile.legality import check_warp_group
 from tilefuse.lowering.emit import Emitter, Num
 
 LANES = 32
@@ -187,42 +188,6 @@ class WarpLayout:
             self.vector, warps, pitch, self.stages, self.sources, self.dead_left, self.dead_right, self.left_spill,
             self.top, self.bottom, self.rounds, self.passed,
         )  # fmt: skip
-
-
-def check_warp_group(model: PipelineModel, members: Sequence[int], follow: Mapping[int, tuple[Follow, ...]]) -> None:
-    """Raise NotFusable unless every stage moves with the warp's tile one to one in x and y.
-
-    Further dimensions are held whole, or tiled plane by plane, one to one too.
-    """
-    for id in members:
-        node = model.nodes[id]
-        dims = follow[id]
-        if node.rank < 2 or dims[0] != Follow(0) or dims[1] != Follow(1):
-            raise NotFusable(f"'{node.name}' does not follow x and y one to one, as warp tiles must")
-        for d in dims[2:]:
-            if d.dim is not None and (d.dim < 2 or d.ratio != 1):
-                raise NotFusable(f"'{node.name}' does not follow the planes of the tile one to one, as warp tiles must")
-    _check_sources(model, members, follow)
-
-
-def _check_sources(model: PipelineModel, members: Sequence[int], follow: Mapping[int, tuple[Follow, ...]]) -> None:
-    """Raise NotFusable where one input is loaded both at the tile's plane and at others."""
-    known: dict[tuple[int, object], tuple[int | None, ...]] = {}
-    for id in members:
-        for access in model.nodes[id].hull:
-            if access.producer in follow or not is_staged(access.indices):
-                continue
-            along, name = _along(access.indices, follow[id]), model.nodes[access.producer].name
-            for i, d in zip(access.indices[2:], along, strict=True):
-                if d is not None and (i.num, i.den) != (1, 1):  # type: ignore[union-attr]
-                    raise NotFusable(f"'{name}' is read at planes that do not follow the tile one to one")
-            if known.setdefault((access.producer, access.source), along) != along:
-                raise NotFusable(f"'{name}' is read at planes that follow the tile, and at others")
-
-
-def _along(indices: Sequence[AnyIndex], mine: Sequence[Follow]) -> tuple[int | None, ...]:
-    """The dimension of the tile that each further index follows, of a reader whose dimensions do like `mine`."""
-    return tuple(mine[i.var].dim if isinstance(i, Index) and i.var is not None else None for i in indices[2:])
 
 
 def planes(model: PipelineModel, output: int, box: Sequence[int]) -> list[int]:

@@ -38,7 +38,7 @@ class WarpTile(TiledModel):
 
     def legal(self, facts: GroupFacts) -> str | None:
         from tilefuse.analysis.regions import NotFusable
-        from tilefuse.execution.warp_tile.layout import check_warp_group
+        from tilefuse.execution.warp_tile.legality import check_warp_group
 
         try:
             check_warp_group(facts.model, facts.members, facts.follow)

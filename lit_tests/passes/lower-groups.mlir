@@ -15,13 +15,12 @@
 // MLIR:   func.call @p_blur_tile1(
 // MLIR: "img.pipeline"()
 
-// The tile body: a buffer in, its min per dimension; the same out; the tile's origin; whether it is at a border, and whether
-// what a lane moves of a row is whole: it lies where a vector may, and inside or outside as one.
+// The tile body: a buffer in, its min per dimension; the same out; the tile's origin; whether it is at a border.
 
 // CHECK-LABEL: func.func @block_double_tile5(
 // CHECK-SAME:    %photo: memref<?x?xf32, strided<[?, 1]>>, %photo_min_x: index, %photo_min_y: index,
 // CHECK-SAME:    %out_double: memref<?x?xf32, strided<[?, 1]>>, %out_double_min_x: index, %out_double_min_y: index,
-// CHECK-SAME:    %gain: f32, %x0: index, %y0: index, %border: i1, %vectors_uniform: i1) attributes {kernel.inline} {
+// CHECK-SAME:    %gain: f32, %x0: index, %y0: index, %border: i1) attributes {kernel.inline} {
 // CHECK:         arith.mulf {{%.*}}, %gain : f32
 // CHECK:         scf.if
 // CHECK:         memref.store {{%.*}}, %out_double[

@@ -16,6 +16,7 @@ from tilefuse.dialects.parsing import parse_module
 from tilefuse.passes.pipeline import new_context
 from tilefuse.passes.validate_occupancy import ValidateOccupancy
 from tilefuse.runtime.arrays import kinds
+from tilefuse.runtime.cpu import c_compiler
 from tilefuse.runtime.cuda import devices
 from tilefuse.runtime.errors import CallError, CallTypeError, TargetError
 from tilefuse.runtime.program import compile_pipeline
@@ -357,6 +358,7 @@ def test_no_gpu_through_the_front_end(no_cupy):
 def test_no_compiler_through_the_front_end(monkeypatch, tmp_path):
     monkeypatch.delenv("CC", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(c_compiler, "zig_command", lambda: None)
     with pytest.raises(TargetError, match="none of cc, gcc, clang is on PATH; install one"):
         two_outputs().compile("cpu")
 
