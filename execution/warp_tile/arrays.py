@@ -7,9 +7,11 @@ from contextlib import contextmanager
 
 from xdsl.ir import SSAValue
 
+from tilefuse.analysis.model import PipelineModel
 from tilefuse.dialects.warp import LoadOp, MapOp, NeighboursOp, StoreOp
 from tilefuse.dialects.warp.layout import Layout
 from tilefuse.execution.warp_tile.body import Body, Where
+from tilefuse.execution.warp_tile.layout import LANES, WarpLayout
 from tilefuse.execution.warp_tile.schedule import Loop, Stretch, layout_of, own_rows
 from tilefuse.lowering.emit import SHARED, Num
 
@@ -154,3 +156,14 @@ class ArrayBody(Body):
                     e.store(self.load(op.tile, at), op.buffer, index)
 
         e.choose(op.border, lambda: points(guard=True), lambda: points(guard=False))
+
+
+def array_bytes(model: PipelineModel, layout: WarpLayout) -> list[tuple[int, str]]:
+    """Bytes that a block's tiles take as arrays, which they are on a CPU; per function, with its name."""
+    arrays = [(model.nodes[id].name, held) for id, held in layout.stages.items()]
+    arrays += [(model.nodes[id].name, held) for (id, _), held in layout.sources.items()]
+    sizes = []
+    for name, held in arrays:
+        rows, columns = layout.pitch + sum(held.wide), LANES * layout.vector + sum(held.reach)
+        sizes.append((layout.warps * rows * columns * held.deep * held.bytes, name))
+    return sizes

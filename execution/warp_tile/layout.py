@@ -24,7 +24,7 @@ from tilefuse.dialects.img.ops import GroupOp
 from tilefuse.dialects.img.types import element_bytes
 from tilefuse.dialects.warp.memory import can_load_pieces
 from tilefuse.execution.warp_tile.attribute import WarpSchedule
-from tilefuse.execution.warp_tile.legality import check_warp_group
+from tilefuse.execution.warp_tile.legality import check_warp_group, followed_dimensions
 from tilefuse.lowering.emit import Emitter, Num
 
 LANES = 32
@@ -270,7 +270,7 @@ def footprints(
                 deep = tuple(i.span(region[id].spans) for i in access.indices[2:])
                 first = key not in sources
                 if first:
-                    along = _along(access.indices, region[id].follow)
+                    along = followed_dimensions(access.indices, region[id].follow)
                     sources[key] = Held(rest=deep, along=along, bytes=model.nodes[access.producer].element_bytes[0])
                 theirs = sources[key]
                 theirs.rest = tuple((min(a[0], b[0]), max(a[1], b[1])) for a, b in zip(theirs.rest, deep, strict=True))
@@ -439,14 +439,3 @@ def exchange_bytes(model: PipelineModel, layout: WarpLayout) -> int:
             row = LANES * layout.vector * (2 if held.paired else held.bytes)
             need[rounds[id]] = need.get(rounds[id], 0) + layout.warps * rows * held.deep * row
     return sum(max((n for r, n in need.items() if r % 2 == parity), default=0) for parity in (0, 1))
-
-
-def array_bytes(model: PipelineModel, layout: WarpLayout) -> list[tuple[int, str]]:
-    """Bytes that a block's tiles take as arrays, which they are on a CPU; per function, with its name."""
-    arrays = [(model.nodes[id].name, held) for id, held in layout.stages.items()]
-    arrays += [(model.nodes[id].name, held) for (id, _), held in layout.sources.items()]
-    sizes = []
-    for name, held in arrays:
-        rows, columns = layout.pitch + sum(held.wide), LANES * layout.vector + sum(held.reach)
-        sizes.append((layout.warps * rows * columns * held.deep * held.bytes, name))
-    return sizes

@@ -32,7 +32,7 @@ def _check_sources(model: PipelineModel, members: Sequence[int], follow: Mapping
         for access in model.nodes[id].hull:
             if access.producer in follow or not is_staged(access.indices):
                 continue
-            along, name = _along(access.indices, follow[id]), model.nodes[access.producer].name
+            along, name = followed_dimensions(access.indices, follow[id]), model.nodes[access.producer].name
             for i, d in zip(access.indices[2:], along, strict=True):
                 if d is not None and (i.num, i.den) != (1, 1):  # type: ignore[union-attr]
                     raise NotFusable(f"'{name}' is read at planes that do not follow the tile one to one")
@@ -40,6 +40,6 @@ def _check_sources(model: PipelineModel, members: Sequence[int], follow: Mapping
                 raise NotFusable(f"'{name}' is read at planes that follow the tile, and at others")
 
 
-def _along(indices: Sequence[AnyIndex], mine: Sequence[Follow]) -> tuple[int | None, ...]:
+def followed_dimensions(indices: Sequence[AnyIndex], mine: Sequence[Follow]) -> tuple[int | None, ...]:
     """The dimension of the tile that each further index follows, of a reader whose dimensions do like `mine`."""
     return tuple(mine[i.var].dim if isinstance(i, Index) and i.var is not None else None for i in indices[2:])

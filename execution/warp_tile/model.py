@@ -92,7 +92,8 @@ class WarpTile(TiledModel):
         return Needs(exchange_bytes(model, group_layout(group, model)), group.sym_name.data)
 
     def stack_memory(self, group: GroupOp, model: PipelineModel) -> Needs:
-        from tilefuse.execution.warp_tile.layout import array_bytes, group_layout
+        from tilefuse.execution.warp_tile.arrays import array_bytes
+        from tilefuse.execution.warp_tile.layout import group_layout
 
         sizes = array_bytes(model, group_layout(group, model))
         return Needs(sum(size for size, _ in sizes), max(sizes)[1])
