@@ -36,7 +36,7 @@ from tilefuse.dialects.warp.memory import is_one_access
 from tilefuse.execution.cover import first_covered
 from tilefuse.execution.plan import KernelPlan
 from tilefuse.execution.warp_tile.flags import TileFlags
-from tilefuse.execution.warp_tile.layout import LANES, Held, WarpLayout
+from tilefuse.execution.warp_tile.layout import LANES, Held, WarpLayout, in_grid
 from tilefuse.lowering.emit import INDEX, Emitter, Num
 from tilefuse.lowering.reads import KernelBuffer, Point, Resident, TileContext, emit_stage, read_global
 from tilefuse.lowering.rows import row_of
@@ -83,17 +83,16 @@ class TileBody:
 
         What it reads beside its own points is asked for with the tiles whose own that is.
         """
-        boxes: dict[SSAValue, Sequence[tuple[int, int]]] = {}
+        boxes: dict[tuple[SSAValue, tuple[int | None, ...]], Sequence[tuple[int, int]]] = {}
         for base, spans, along in self.plan.reads:
-            assert not any(d is not None for d in along[2:]), "planes are not asked for ahead"
-            old = boxes.get(base, spans)
-            boxes[base] = [(min(a, c), max(b, d)) for (a, b), (c, d) in zip(old, spans, strict=True)]
-        for base, ((x0, x1), (y0, y1), *rest) in boxes.items():
+            old = boxes.get((base, tuple(along)), spans)
+            boxes[base, tuple(along)] = [(min(a, c), max(b, d)) for (a, b), (c, d) in zip(old, spans, strict=True)]
+        for (base, along), ((x0, x1), (y0, y1), *rest) in boxes.items():
             if not self.model.nodes[self.model.node_of[base]].is_prefetchable:
                 continue
             buffer = self.tile.buffers[base]
             for deep in itertools.product(*(range(low, high + 1) for low, high in rest)):
-                first = [*self.tile.origin[:2], *deep]
+                first = [*self.tile.origin[:2], *in_grid(deep, along[2:], self.tile.origin, self.e)]
                 indices = [self.e.value(i) for i in buffer.index(first, self.e)]
                 columns, (top, bottom) = _own(x0, x1 + 1, self.held.width), _own(y0, y1 + 1, self.held.height)
                 rows = (top + below, bottom + below)
@@ -153,7 +152,7 @@ class TileBody:
     def _absolute(self, relative: Sequence[Num], held: Held) -> list[Num]:
         x, y, *deep = relative
         origin = self.tile.origin
-        return [self.e.add(origin[0], x), self.e.add(origin[1], y), *held.absolute(deep, origin, self.e)]
+        return [self.e.add(origin[0], x), self.e.add(origin[1], y), *in_grid(deep, held.along, origin, self.e)]
 
     def _load(self, source: SSAValue, held: Held) -> SSAValue:
         e, tile = self.e, self.tile

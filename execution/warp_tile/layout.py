@@ -84,11 +84,6 @@ class Held:
             self.exchanged,
         )  # fmt: skip
 
-    def absolute(self, deep: Sequence[Num], origin: Sequence[Num], e: Emitter) -> list[Num]:
-        """Coordinates in the further dimensions on the grid, for some in the tile at `origin`."""
-        pairs = zip(deep, self.along, strict=True)
-        return [c if d is None else e.add(origin[d], c) for c, d in pairs]
-
     @property
     def in_words(self) -> bool:
         """Of an input: whether its pieces are words, out of which elements are cut."""
@@ -106,6 +101,11 @@ class Held:
     def exchanged_rows(self) -> int:
         """Rows that come from other warps."""
         return self.wide[0] - self.above + self.wide[1] - self.below
+
+
+def in_grid(deep: Sequence[Num], along: Sequence[int | None], origin: Sequence[Num], e: Emitter) -> list[Num]:
+    """Coordinates in the further dimensions on the grid, for some in the tile at `origin` (`Held.along`)."""
+    return [c if d is None else e.add(origin[d], c) for c, d in zip(deep, along, strict=True)]
 
 
 @dataclass

@@ -21,7 +21,7 @@ from tilefuse.execution.versions import Versions
 from tilefuse.execution.warp_tile.attribute import WarpSchedule
 from tilefuse.execution.warp_tile.emission import TileBody, may_be_uniform
 from tilefuse.execution.warp_tile.flags import TileFlags
-from tilefuse.execution.warp_tile.layout import LANES, group_layout
+from tilefuse.execution.warp_tile.layout import LANES, group_layout, in_grid
 from tilefuse.lowering.emit import Emitter, Num
 from tilefuse.lowering.reads import KernelBuffer, TileContext, locate
 from tilefuse.lowering.rows import fit_between, row_of
@@ -186,7 +186,7 @@ class WarpPlan(KernelPlan):
             if not may_be_uniform(source, held, at.vector):
                 continue
             top = e.add(tile.origin[1], -at.top - held.above)
-            deep = held.absolute([low for low, _ in held.rest], tile.origin, e)
+            deep = in_grid([low for low, _ in held.rest], held.along, tile.origin, e)
             row = row_of(e, tile, source, [x, top, *deep], at.vector, LANES)
             assert row is not None
             result = e.both(result, row.vectors_uniform)
