@@ -100,8 +100,9 @@ class StripBody:
         done = e.mul(e.sub(s, self.lead), self.together)
 
         def last() -> None:
-            for y in rows.new:
-                with e.when(e.compare("slt", e.add(done, y), self.extents[1])):
+            # fewer than all, and at least one
+            for y in rows.new[:-1]:
+                with e.when(e.compare("slt", e.add(done, y), self.extents[1]) if y else None):
                     self._rows(tile, stage, columns, [y], s)
 
         whole = e.compare("sle", e.add(done, self.together), self.extents[1])
