@@ -17,20 +17,6 @@ from tilefuse.runtime.program import Program
 SLOW = Path(__file__).with_name("slow.txt")
 """Tests that take long, one a line."""
 
-_SCALAR = "a loop of its C is scalar since planes share rows in strips"
-_PLANES = "the schedule that the search picks now has planes, which are not asked for ahead"
-OPEN = {
-    **{
-        f"tests/examples/test_vectorised.py::test_every_loop_over_columns_is_vectorised[{name}]": _SCALAR
-        for name in ("canny_linked", "camera_pipe", "local_laplacian", "max_filter")
-    },
-    **{
-        f"tests/runtime/test_grids.py::test_folded_grids_give_equal_pictures[sizes2-auto-most{n}]": _PLANES
-        for n in (0, 1)
-    },
-}
-"""Tests that fail, to be mended, with the reason."""
-
 
 @functools.cache
 def why_no_gpu() -> str | None:
@@ -70,8 +56,6 @@ def pytest_collection_modifyitems(items):
     """Mark what is slow, and skip what needs a GPU where there is none."""
     seen, slow = set(), set(SLOW.read_text().splitlines())
     for item in items:
-        if item.nodeid in OPEN:
-            item.add_marker(pytest.mark.xfail(reason=OPEN[item.nodeid], strict=False))
         if item.nodeid in slow:
             item.add_marker(pytest.mark.slow)
         if item.get_closest_marker("gpu") and (reason := why_no_gpu()):
