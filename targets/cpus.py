@@ -6,12 +6,13 @@ import os
 import platform
 import re
 import tomllib
-from collections.abc import Mapping, Set
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
+
+from tilefuse.targets.rows import check_keys, unknown_name
 
 _CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30}
@@ -82,11 +83,11 @@ def read_table(text: str) -> Table:
     """The rows of a file. Raises ValueError, naming row and key, for keys that are missing or unknown."""
     data = tomllib.loads(text)
     for name, row in data["isa"].items():
-        _check_keys(f"[isa] {name}", row, _ISA_KEYS)
+        check_keys("cpus.toml", f"[isa] {name}", row, _ISA_KEYS, set())
     cpus: dict[str, Cpu] = {}
     by_id: dict[str, str] = {}
     for name, row in data["cpu"].items():
-        _check_keys(f"[cpu] {name}", row, _CPU_KEYS)
+        check_keys("cpus.toml", f"[cpu] {name}", row, _CPU_KEYS, set())
         if row["isa"] not in data["isa"]:
             raise ValueError(f"cpus.toml: [cpu] {name}: there is no {row['isa']} under [isa]; add that row")
         isa = data["isa"][row["isa"]]
@@ -107,14 +108,6 @@ def read_table(text: str) -> Table:
     return Table(cpus, by_id, {name: frozenset(row["flags"]) for name, row in data["isa"].items()})
 
 
-def _check_keys(where: str, row: Mapping[str, object], known: Set[str]) -> None:
-    if missing := known - row.keys():
-        raise ValueError(f"cpus.toml: {where} needs {', '.join(sorted(missing))}")
-    if unknown := row.keys() - known:
-        names = ", ".join(sorted(known))
-        raise ValueError(f"cpus.toml: {where}: no key is called '{min(unknown)}'; there are {names}")
-
-
 def cpu_names() -> tuple[str, ...]:
     """All rows, by name."""
     return tuple(table().cpus)
@@ -124,9 +117,7 @@ def cpu(name: str) -> Cpu:
     """The CPU of a row. Raises UnknownCpu, a ValueError, with the names that are known."""
     found = table().cpus.get(name.lower())
     if found is None:
-        close = get_close_matches(name.lower(), cpu_names(), n=1)
-        hint = f"; did you mean {close[0]}?" if close else ""
-        raise UnknownCpu(f"unknown CPU '{name}'{hint}; known are {', '.join(cpu_names())}")
+        raise UnknownCpu(unknown_name("CPU", name, cpu_names()))
     return found
 
 

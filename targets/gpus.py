@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping, Set
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import cache
 from importlib.resources import files
 
 from tilefuse.targets.limits import MAX_THREADS_PER_BLOCK, STATIC_SHARED_LIMIT
+from tilefuse.targets.rows import check_keys, unknown_name
 
 # The share of the sheet's bandwidth that a copy reaches, for models where we have not measured it.
 _COPY_SHARE = 0.88
@@ -81,10 +80,10 @@ def read_table(text: str) -> dict[str, Gpu]:
     """The rows of a table, by model. Raises ValueError, naming row and key, for keys that are missing or unknown."""
     data = tomllib.loads(text)
     for name, row in data["arch"].items():
-        _check_keys(f"[arch] {name}", row, _ARCH_KEYS, set())
+        check_keys("gpus.toml", f"[arch] {name}", row, _ARCH_KEYS, set())
     found: dict[str, Gpu] = {}
     for name, row in data["gpu"].items():
-        _check_keys(f"[gpu] {name}", row, _GPU_KEYS, _GPU_OPTIONAL)
+        check_keys("gpus.toml", f"[gpu] {name}", row, _GPU_KEYS, _GPU_OPTIONAL)
         if row["arch"] not in data["arch"]:
             raise ValueError(f"gpus.toml: [gpu] {name}: there is no {row['arch']} under [arch]; add that row")
         arch = data["arch"][row["arch"]]
@@ -107,14 +106,6 @@ def read_table(text: str) -> dict[str, Gpu]:
             shared_unit=arch["shared_unit"],
         )
     return found
-
-
-def _check_keys(where: str, row: Mapping[str, object], needed: Set[str], optional: Set[str]) -> None:
-    if missing := needed - row.keys():
-        raise ValueError(f"gpus.toml: {where} needs {', '.join(sorted(missing))}")
-    if unknown := row.keys() - needed - optional:
-        known = ", ".join(sorted(needed | optional))
-        raise ValueError(f"gpus.toml: {where}: no key is called '{min(unknown)}'; there are {known}")
 
 
 def kernels_overlap(arch: str) -> bool:
@@ -142,6 +133,4 @@ def gpu(name: str) -> Gpu:
     for found in _table().values():
         if wanted == found.arch.split("_"):
             return found
-    close = get_close_matches(name.lower(), gpu_names(), n=1)
-    hint = f"; did you mean {close[0]}?" if close else ""
-    raise UnknownGpu(f"unknown GPU '{name}'{hint}; known are {', '.join(gpu_names())}")
+    raise UnknownGpu(unknown_name("GPU", name, gpu_names()))
