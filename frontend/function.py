@@ -268,7 +268,7 @@ class Function(Source):
         return self
 
     def output_buffer(self) -> OutputImageParam:
-        """Its output, for promises about the box."""
+        """Output buffer of the pipeline, for promises about its box."""
         self.check_readable()
         return OutputImageParam(self)
 

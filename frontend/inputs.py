@@ -241,7 +241,7 @@ class ImageParam(Image[Expr]):
         return self.array
 
     def parameter(self) -> ImageParam:
-        """Itself, for `deserialize_pipeline`."""
+        """The input itself, for `deserialize_pipeline`."""
         return self
 
     def reset(self) -> None:
@@ -321,7 +321,7 @@ class Param(Expr):
         return self._name
 
     def parameter(self) -> Param:
-        """Itself, for `deserialize_pipeline`."""
+        """The input itself, for `deserialize_pipeline`."""
         return self
 
     def default(self) -> int | float | None:

@@ -51,7 +51,7 @@ class Workspace:
         assert isinstance(self.type.layout, NoneAttr), "rows lie one after the other"
 
     def shape(self, call: Call) -> tuple[int, ...]:
-        """Its extents in a call, outermost first."""
+        """Extents in a call, outermost first."""
         open_extents = iter(self.extents(call))
         return tuple(next(open_extents) if n == DYNAMIC_INDEX else n for n in self.type.get_shape())
 
