@@ -201,7 +201,12 @@ def main() -> None:
         return
     results = run(options)
     if options.output is not None:
-        options.output.write_text(json.dumps(results, indent=1) + "\n")
+        found: dict[str, Any] = {"jobs": results}
+        if not options.dry:
+            from run import environment  # which asks the GPU
+
+            found["environment"] = environment()
+        options.output.write_text(json.dumps(found, indent=1) + "\n")
     print(table(results) if not options.dry else f"{len(results)} compiled: {results}")
 
 
