@@ -69,6 +69,9 @@ class GeneralIndex:
     data_dependent: bool
     known: Span | None = None
     """The values that it has, wherever the tile is, if that was asked: of a byte, or a clamp, that data decide."""
+    terms: tuple[tuple[int, int], ...] = ()
+    """Of a sum of multiples of coordinates and `offset`: each coordinate and its factor."""
+    offset: int = 0
 
     def span(self, of: Sequence[Span]) -> Span:
         """The coordinates read."""
@@ -136,7 +139,19 @@ def classify(expr: AffineExpr, coordinates: Sequence[int | None]) -> AnyIndex:
     match expr:
         case AffineBinaryOpExpr(AffineBinaryOpKind.Mod, _, AffineConstantExpr(modulus)) if modulus > 0:
             return BoundedIndex(0, modulus - 1)
-    return GeneralIndex(expr, data)
+    return GeneralIndex(expr, data) if data else GeneralIndex(expr, data, None, *_terms(expr, coordinates))
+
+
+def _terms(expr: AffineExpr, coordinates: Sequence[int | None]) -> tuple[tuple[tuple[int, int], ...], int]:
+    """(coordinate, factor) of each term of a sum of multiples of coordinates, and the constant; none of another."""
+    terms, constant = _sum(expr)
+    found: dict[int, int] = {}
+    for term, factor in terms.items():
+        coordinate = coordinates[term.position] if isinstance(term, AffineDimExpr) else None
+        if coordinate is None:
+            return (), 0
+        found[coordinate] = found.get(coordinate, 0) + factor
+    return tuple(sorted(found.items())), constant
 
 
 @cache

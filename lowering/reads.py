@@ -13,7 +13,7 @@ from xdsl.dialects import arith
 from xdsl.ir import SSAValue
 
 from tilefuse.analysis.access import behind_boundaries, coordinates, indices_of, reads
-from tilefuse.analysis.index import AnyIndex, BoundedIndex, Index, Way, at_phase, is_staged, way
+from tilefuse.analysis.index import AnyIndex, BoundedIndex, GeneralIndex, Index, Way, at_phase, is_staged, way
 from tilefuse.analysis.regions import Follow
 from tilefuse.dialects.img.attrs import BoundaryKind
 from tilefuse.dialects.img.ops import BoundaryOp, ExtentOp, GroupOp, PrintOp, ReadOp, StageOp, YieldOp
@@ -147,7 +147,10 @@ def _same(a: Sequence[BoundaryOp] | None, b: Sequence[BoundaryOp]) -> bool:
 
 
 def moves_right(index: AnyIndex) -> bool:
-    """Whether an index moves to the right with x: then it is free of borders in the middle of a row."""
+    """Whether an index moves to the right with x, and not with y: then it is free of borders in the middle of a row."""
+    if isinstance(index, GeneralIndex):
+        factors = dict(index.terms)
+        return factors.get(0, 0) > 0 and 1 not in factors
     return isinstance(index, Index) and index.var == 0 and index.num > 0
 
 

@@ -112,21 +112,22 @@ class _Costs:
             if any(id in self._inferred for id in stored):
                 ways.append((self._bounded, True))
             costs = [
-                (self._as_told(cost, output, way), way)
+                (self._all_planes(cost, output, model), way)
                 for model, way in ways
                 if (cost := self._of(model, members, output)) is not None
             ]
             self._known[key] = min(costs, default=None)
         return self._known[key]
 
-    def _as_told(self, cost: float, output: int, bounded: bool) -> float:
-        """Microseconds of one plane where all that nobody told count as one: with inferred bounds all are counted."""
-        node, launch = self.model.nodes[output], self.machine.launch_us
-        if self.machine.is_gpu or not bounded or output not in self._inferred:
+    def _all_planes(self, cost: float, output: int, model: PipelineModel) -> float:
+        """Microseconds of all planes that a CPU's kernel is needed in, also of those that nobody told: a stage that has
+        fewer planes than its reader is computed again in each of them."""
+        node, launch = model.nodes[output], self.machine.launch_us
+        if self.machine.is_gpu or node.needed is None:
             return cost
-        found = zip(self._inferred[output], node.bounds, strict=True)
-        planes = math.prod(b[1] for b, declared in found if b is not None and declared is None)
-        return (cost - launch) / planes + launch
+        counted = nominal_box(model, output, self.extent)
+        planes = math.prod(max(1.0, n / c) for n, c in zip(node.needed[2:], counted[2:], strict=True))
+        return (cost - launch) * planes + launch
 
     def _of(self, model: PipelineModel, members: Sequence[int], output: int) -> float | None:
         facts = GroupFacts(model, members, output, self.extent)

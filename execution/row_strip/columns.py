@@ -7,13 +7,13 @@ at `x floordiv 2` or `x mod 2`, the loop is over pairs of columns: each column o
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from xdsl.ir import SSAValue
 
 from tilefuse.analysis.access import accesses, behind_boundaries, coordinates, reads
-from tilefuse.analysis.index import Index, divisors
+from tilefuse.analysis.index import GeneralIndex, Index, divisors
 from tilefuse.dialects.img.ops import BoundaryOp, StageOp
 from tilefuse.lowering.emit import Emitter, Num
 from tilefuse.lowering.reads import Phase, TileContext, boundary_box, moves_right
@@ -33,8 +33,14 @@ class Middle:
     """Of several phases, the first and the end of the k that these columns belong to (`Phase`)."""
 
 
-def free_columns(e: Emitter, tile: TileContext, stage: StageOp, start_x: Num, among: tuple[Num, Num]) -> Middle | None:
-    """Find those among some columns that no boundary moves; None if that is all of them."""
+Planes = Callable[[int], tuple[Num, Num]]
+"""First and last coordinate of a stage's points in a dimension beyond y."""
+
+
+def free_columns(
+    e: Emitter, tile: TileContext, stage: StageOp, start_x: Num, among: tuple[Num, Num], planes: Planes
+) -> Middle | None:
+    """Find those among some columns that no boundary moves in any plane; None if that is all of them."""
     if (count := phases_of(stage)) > 1:
         return _free_rounds(e, tile, stage, start_x, among, count)
     limits = list(dict.fromkeys(_limits(tile, stage)))
@@ -43,15 +49,29 @@ def free_columns(e: Emitter, tile: TileContext, stage: StageOp, start_x: Num, am
     start, end = among
     for index, limit in limits:
         first, stop = limit.emit(e, tile)
+        low, high = _moved(e, index, planes)
         # the columns x with first <= floor((num x + offset) / den) < stop
-        start = e.max(start, e.sub(_up(e, first, index), start_x))
-        end = e.min(end, e.sub(_up(e, stop, index), start_x))
+        start = e.max(start, e.sub(_up(e, e.sub(first, low), index), start_x))
+        end = e.min(end, e.sub(_up(e, e.sub(stop, high), index), start_x))
     start = e.min(start, among[1])
     return Middle(start, e.max(end, start))
 
 
-def _up(e: Emitter, bound: Num, index: Index) -> Num:
-    """The first x of which the index is at least `bound`."""
+def _moved(e: Emitter, index: Index | GeneralIndex, planes: Planes) -> tuple[Num, Num]:
+    """By how much the coordinates beyond y move an index, at least and at most."""
+    low: Num = 0
+    high: Num = 0
+    for coordinate, factor in index.terms if isinstance(index, GeneralIndex) else ():
+        if coordinate > 1:
+            ends = planes(coordinate)[:: 1 if factor > 0 else -1]
+            low, high = e.add(low, e.mul(ends[0], factor)), e.add(high, e.mul(ends[1], factor))
+    return low, high
+
+
+def _up(e: Emitter, bound: Num, index: Index | GeneralIndex) -> Num:
+    """The first x of which the index, moved by no other coordinate, is at least `bound`."""
+    if isinstance(index, GeneralIndex):
+        return _ceil(e, e.sub(bound, index.offset), dict(index.terms)[0])
     return _ceil(e, e.sub(e.mul(bound, index.den), index.offset), index.num)
 
 
@@ -130,13 +150,13 @@ def _limits_of_rounds(tile: TileContext, stage: StageOp, count: int) -> Iterator
                     yield count, number, _Limit(b, 0)
 
 
-def _limits(tile: TileContext, stage: StageOp) -> Iterator[tuple[Index, _Limit]]:
+def _limits(tile: TileContext, stage: StageOp) -> Iterator[tuple[Index | GeneralIndex, _Limit]]:
     for access in accesses(stage):
         base, boundaries = behind_boundaries(access.function)
         for d, index in enumerate(access.indices):
             if not moves_right(index):
                 continue
-            assert isinstance(index, Index)
+            assert isinstance(index, Index | GeneralIndex)
             if base in tile.buffers:
                 yield index, _Limit(base, d)
             if base not in tile.masks:

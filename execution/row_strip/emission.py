@@ -85,7 +85,12 @@ class StripBody:
         e, low = self.e, rows.columns[0]
         high = e.add(e.mul(e.sub(self.extents[0], 1), rows.column_steps), rows.columns[1] + 1)
         start = self.tile.absolute(e, rows.follow[0], 0)
-        return _Columns(low, high, free_columns(e, self.tile, stage, start, (low, high)))
+
+        def planes(d: int) -> tuple[Num, Num]:
+            first, last = (self.tile.absolute(e, rows.follow[d], n) for n in rows.deep[d - 2])
+            return first, last
+
+        return _Columns(low, high, free_columns(e, self.tile, stage, start, (low, high), planes))
 
     def _new_rows(self, tile: TileContext, stage: StageOp, columns: _Columns, s: Num) -> None:
         """The rows of a stage that are computed with the output's, together or one after the other."""
