@@ -48,11 +48,13 @@ class GemmKernel(GemmFunction):
             self.lanes = lanes[: len(sizes)]
             self.firsts = [e.mul(b, size) for b, size in zip(blocks, sizes, strict=True)]
             full: SSAValue | None = None
-            for d, (n, size) in enumerate(zip(self.extents, sizes, strict=True)):
-                # rows of vectors that are none are computed, and left
-                if size > 1 and not (d and self.schedule.lanes > 1):
+            for n, size in zip(self.extents, sizes, strict=True):
+                if size > 1 and self.schedule.lanes == 1:
                     full = e.both(full, e.compare("sge", n, size))
-            if full is None:
+            if self.schedule.lanes > 1:
+                # rows of vectors that are none are computed, and left
+                emit_register_blocks(self, self._point_by_point)
+            elif full is None:
                 self._all_points()
             else:
                 e.choose(full, self._all_points, self._point_by_point)
@@ -61,9 +63,6 @@ class GemmKernel(GemmFunction):
     # --- blocks whose points all lie inside
 
     def _all_points(self) -> None:
-        if self.schedule.lanes > 1:
-            emit_register_blocks(self)
-            return
         e, sizes = self.e, self.schedule.tile_sizes
         # the last block begins where all of it lies inside
         starts = [

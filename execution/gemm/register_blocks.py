@@ -36,9 +36,34 @@ _Copies = dict[SSAValue, tuple[SSAValue, Num]]
 """Of each value that is copied: the array, and the step whose copy is its first row."""
 
 
-def emit_register_blocks(gemm: GemmFunction) -> None:
-    """Emit the points of a block that has as many along x as its schedule says, or more than it owns."""
-    _RegisterBlocks(gemm).emit()
+LEAST_LANES = 4
+"""Of the vectors that functions with few points along x get."""
+
+
+def emit_register_blocks(gemm: GemmFunction, otherwise: Callable[[], None]) -> None:
+    """Emit the points of a block: `otherwise` where the functions have fewer along x than the narrowest vector.
+
+    Channels of a picture are fewer than a block's points, as a rule, and no compiler knows how many.
+    """
+    e, extent = gemm.e, gemm.extents[0]
+    narrower = [w for w in (gemm.schedule.lanes, LEAST_LANES) if w < gemm.schedule.points[0]]
+    widths = list(dict.fromkeys([gemm.schedule.points[0], *narrower]))
+
+    def from_width(number: int) -> None:
+        if number == len(widths):
+            otherwise()
+            return
+        width = widths[number]
+        lanes = min(width, gemm.schedule.lanes)
+
+        def blocks() -> None:
+            own = e.min(widths[0], e.sub(extent, gemm.firsts[0]))
+            with e.loop(1 if number == 0 else e.ceildiv(own, width), "part") as part:
+                _RegisterBlocks(gemm, width, lanes, e.add(gemm.firsts[0], e.mul(part, width))).emit()
+
+        e.choose(e.compare("sge", extent, width), blocks, lambda: from_width(number + 1))
+
+    from_width(0)
 
 
 def array_bytes(group: GroupOp) -> int:
@@ -55,16 +80,15 @@ def array_bytes(group: GroupOp) -> int:
 
 
 class _RegisterBlocks:
-    def __init__(self, gemm: GemmFunction):
+    def __init__(self, gemm: GemmFunction, width: int, lanes: int, x_first: Num):
         self.gemm, self.e, self.op, self.schedule = gemm, gemm.e, gemm.op, gemm.schedule
         dim = self.schedule.rows_dim
         found = vector_values(self.op, dim, bool(self.schedule.pack))
         assert isinstance(found, VectorValues), found
         self.values = found
-        self.width, self.rows, self.lanes = self.schedule.points[0], self.schedule.rows, self.schedule.lanes
-        x_first, x_extent = gemm.firsts[0], gemm.extents[0]
+        self.width, self.rows, self.lanes = width, self.schedule.rows, lanes
         # the last block begins where all of its vectors lie inside
-        self.x = self.e.min(x_first, self.e.sub(x_extent, self.width))
+        self.x = self.e.min(x_first, self.e.sub(gemm.extents[0], width))
         self.not_own = self.e.sub(x_first, self.x)
         """Points along x that are the block's before it."""
         self.dim = dim
