@@ -1,9 +1,9 @@
-"""All examples beside Halide's CPU autoschedulers on the same threads: see README.md.
+"""All examples beside Halide's CPU schedules, by hand and found, on the same threads: see README.md.
 
     OMP_NUM_THREADS=2 HL_NUM_THREADS=2 python benchmarks/cpu_apps.py --photo 768x512 --out cpu_apps.json
 
-Each example runs in a process of its own, where calls of ours alternate with those of every schedule that Halide's
-autoschedulers find, and with Halide's plain one: every Func that is not inlined by itself stored, its rows in parallel,
+Each example runs in a process of its own, where calls of ours alternate with those of the schedule that Halide's own
+app has (`cpu_schedules.py`), of every one that Halide's autoschedulers find, and with Halide's plain one: every Func that is not inlined by itself stored, its rows in parallel,
 vectors along x. Products of matrices have NumPy's BLAS beside them. Processes compile side by side (`--jobs`), and
 time one at a time. `ratio` is the least processor time of the best of these over ours: below 1 means that we lose.
 Needs the package `halide`.
@@ -20,7 +20,7 @@ import subprocess
 import sys
 import tempfile
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -28,11 +28,14 @@ from typing import Any
 import numpy as np
 from apps import is_picture, photograph
 from cpu import Recorder, conditions, measure
+from cpu_schedules import SCHEDULES
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "examples")]
 
 AUTOSCHEDULERS = ("Mullapudi2016", "Adams2019")
+EXPERT = "expert"
+"""The schedule of Halide's own app, where it has one for CPUs."""
 BLAS = "BLAS"
 """NumPy's product of matrices."""
 CACHE_BYTES = 1 << 20
@@ -45,13 +48,36 @@ def planar(array: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(np.moveaxis(array, -1, 0)) if is_picture(array) else array
 
 
+class AllFuncs(Recorder):
+    """Halide's names, and all Funcs: a second one of a name as `name_1`, what a boundary makes of `name` as
+    `name_edge`."""
+
+    def __init__(self, halide: Any):
+        super().__init__(halide)
+        self.BoundaryConditions = self
+
+    def Func(self, name: str) -> Any:
+        """A Func that is remembered."""
+        same = sum(n == name or n.startswith(f"{name}_") and n[len(name) + 1 :].isdigit() for n in self.funcs)
+        made = self._halide.Func(name)
+        self.funcs[f"{name}_{same}" if name in self.funcs else name] = made
+        return made
+
+    def repeat_edge(self, of: Any, *box: Any) -> Any:
+        """A Func or image with its edge repeated; of a Func it is remembered."""
+        made = self._halide.BoundaryConditions.repeat_edge(of, *box)
+        for name in [n for n, f in self.funcs.items() if f is of]:
+            self.funcs[f"{name}_edge"] = made
+        return made
+
+
 def agree(a: np.ndarray, b: np.ndarray) -> bool:
     """All but for contraction, which moves few edges and few integers that are cut from floats."""
     near = np.isclose(a.astype(np.float64), b.astype(np.float64), rtol=1e-3, atol=1e-4)
     return bool(np.mean(near) > 0.98)
 
 
-def plain(output: Any, funcs: Sequence[Any]) -> None:
+def plain(output: Any, funcs: Iterable[Any]) -> None:
     """Rows in parallel, vectors along x, of all Funcs and their updates that have pure coordinates."""
     for func in [f for f in funcs if f.name() != output.name()] + [output]:
         func.compute_root()
@@ -66,16 +92,19 @@ def plain(output: Any, funcs: Sequence[Any]) -> None:
                 continue
 
 
-def _schedule(halide: Any, how: str, output: Any, funcs: Sequence[Any], threads: int) -> None:
+def _schedule(halide: Any, how: str, name: str, output: Any, funcs: Mapping[str, Any], threads: int) -> None:
+    target = halide.get_jit_target_from_environment()
     if how == "plain":
-        plain(output, funcs)
+        plain(output, funcs.values())
+        return
+    if how == EXPERT:
+        SCHEDULES[name](halide, output, funcs, target.natural_vector_size(halide.Float(32)))
         return
     folder = Path(halide.__file__).parent / "lib64"
     halide.load_plugin(str(folder / f"libautoschedule_{how.lower()}.so"))
     parameters = {"parallelism": str(threads)}
     if how == "Mullapudi2016":
         parameters |= {"last_level_cache_size": str(CACHE_BYTES), "balance": "40"}
-    target = halide.get_jit_target_from_environment()
     halide.Pipeline(output).apply_autoscheduler(target, halide.AutoschedulerParams(how, parameters))
 
 
@@ -85,7 +114,7 @@ def rival(
     """A call of Halide's pipeline under a schedule; `mins`: where the output begins, x first."""
     import halide
 
-    recorder = Recorder(halide)
+    recorder = AllFuncs(halide)
     buffers = [halide.Buffer(a) for a in arrays]
     images = [halide.ImageParam(b.type(), b.dimensions(), f"image_{i}") for i, b in enumerate(buffers)]
     for image, array in zip(images, arrays, strict=True):
@@ -94,7 +123,7 @@ def rival(
         warnings.simplefilter("ignore", RuntimeWarning)
         output = example.algorithm(*images, recorder)
     output.set_estimates(list(zip(mins, reversed(out.shape), strict=True)))
-    _schedule(halide, how, output, list(recorder.funcs.values()), threads)
+    _schedule(halide, how, example.name, output, recorder.funcs, threads)
     for image, buffer in zip(images, buffers, strict=True):
         image.set(buffer)
     output.compile_jit()
@@ -135,7 +164,8 @@ def one(name: str, size: tuple[int, int], seconds: float, against: Sequence[str]
     failed = {}
     mins = next(iter(box.get("mins", {}).values()), [0] * out.ndim)
     threads = int(os.environ.get("HL_NUM_THREADS", os.cpu_count() or 1))
-    for how in [h for h in against if h != BLAS or name == "mat_mul"]:
+    has = {BLAS: name == "mat_mul", EXPERT: name in SCHEDULES}
+    for how in [h for h in against if has.get(h, True)]:
         results[how] = np.zeros_like(out)
         try:
             if how == BLAS:
@@ -185,7 +215,7 @@ def _line(row: dict[str, Any]) -> str:
     return f"{row['pipeline']:26}{columns}{ratio}  {'; '.join(notes)}"
 
 
-HOWS = ("ours", "plain", *AUTOSCHEDULERS, BLAS)
+HOWS = ("ours", EXPERT, "plain", *AUTOSCHEDULERS, BLAS)
 
 
 def main() -> None:
