@@ -3,9 +3,10 @@
     OMP_NUM_THREADS=2 HL_NUM_THREADS=2 python benchmarks/cpu_apps.py --photo 768x512 --out cpu_apps.json
 
 Each example runs in a process of its own, where calls of ours alternate with those of the schedule that Halide's own
-app has (`cpu_schedules.py`), of every one that Halide's autoschedulers find, and with Halide's plain one: every Func that is not inlined by itself stored, its rows in parallel,
-vectors along x. Products of matrices have NumPy's BLAS beside them. Processes compile side by side (`--jobs`), and
-time one at a time. `ratio` is the least processor time of the best of these over ours: below 1 means that we lose.
+app has (`cpu_schedules.py`), of every one that Halide's autoschedulers find, and with Halide's plain one: every Func that
+is not inlined by itself stored, its rows in parallel, vectors along x. Products of matrices have NumPy's BLAS beside
+them. Processes compile side by side (`--jobs`), and time one at a time. `ratio` is the least processor time of the best
+of these over ours: below 1 means that we lose.
 Needs the package `halide`.
 """
 
@@ -58,7 +59,7 @@ class AllFuncs(Recorder):
 
     def Func(self, name: str) -> Any:
         """A Func that is remembered."""
-        same = sum(n == name or n.startswith(f"{name}_") and n[len(name) + 1 :].isdigit() for n in self.funcs)
+        same = sum(n == name or (n.startswith(f"{name}_") and n[len(name) + 1 :].isdigit()) for n in self.funcs)
         made = self._halide.Func(name)
         self.funcs[f"{name}_{same}" if name in self.funcs else name] = made
         return made

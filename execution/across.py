@@ -1,4 +1,4 @@
-"""Reads across rows on a CPU, as a transposition has them: how wide a tile may be whose rows share lines of the cache."""
+"""Reads across rows on a CPU, as a transposition has them: how wide a tile is whose rows share lines of the cache."""
 
 from __future__ import annotations
 

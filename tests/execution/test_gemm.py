@@ -2,6 +2,7 @@
 
 import itertools
 import random
+import re
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -208,6 +209,30 @@ def test_random_sums_in_vectors(seed):
     found = program(**arguments)
     assert schedules
     np.testing.assert_array_equal(found, hl.Pipeline(func).compile("reference")(**arguments))
+
+
+@dataclass(frozen=True)
+class _Wide(ModulePass):
+    """Gives updates blocks of two vectors of 16, and 3 rows."""
+
+    name = "test-wide"
+    pack: int
+
+    def apply(self, ctx, op):
+        for group in [g for g in op.walk() if isinstance(g, GroupOp) and g.update is not None]:
+            group.schedule = GemmSchedule(threads=[1, 1], points=[32, 3], vector=16, repeat=2, pack=self.pack)
+
+
+@pytest.mark.parametrize("pack", [0, 4])
+def test_few_points_along_x_are_taken_in_narrower_vectors(pack):
+    passes = [q for p in standard_passes("cpu") for q in ((p, _Wide(pack)) if isinstance(p, Tile) else (p,))]
+    program = hl.Pipeline(_product()).compile("cpu", passes=passes, strict_float=True)
+    assert re.search(r"f32x16 held_[^;]*;.*f32x4 held_", program.source(), re.DOTALL)
+    rng = np.random.default_rng(0)
+    for columns in (70, 35, 31, 16, 15, 5, 4, 3):
+        a, b = rng.random((8, 9), np.float32), rng.random((9, columns), np.float32)
+        found = program(a, b)
+        np.testing.assert_array_equal(found, hl.Pipeline(_product()).compile("reference")(a, b))
 
 
 def _product():

@@ -17,6 +17,7 @@ from xdsl.parser import Parser
 from xdsl.passes import ModulePass
 
 import tilefuse as hl
+from tilefuse.analysis.machine import machine
 from tilefuse.analysis.model import extract
 from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.img.ops import GroupOp, PipelineOp, StageOp
@@ -25,6 +26,7 @@ from tilefuse.execution.row_strip.attribute import StripSchedule
 from tilefuse.execution.row_strip.model import RowStrip
 from tilefuse.execution.row_strip.order import most_alive, order_for_registers
 from tilefuse.execution.row_strip.rows import rolling_rows
+from tilefuse.passes.group_stages import _Costs
 from tilefuse.passes.tile import Tile
 from tilefuse.runtime.compile.specialize import find_pipeline
 from tilefuse.runtime.program import compile_pipeline
@@ -199,6 +201,37 @@ def test_strips_by_hand():
     assert "schedule #schedule.row_strip<tile = [40, 7]>" in program.ir("tile")
     picture = np.random.default_rng(0).integers(0, 999, (61, 93)).astype("uint16")
     np.testing.assert_array_equal(program(picture), boxes(3).compile("reference")(picture))
+
+
+@pytest.mark.parametrize("step", [2, -3])
+def test_columns_that_planes_move_are_loaded_side_by_side(step):
+    x, y, z = (hl.Var(n) for n in "xyz")
+    f = hl.Func("f")
+    edge = hl.BoundaryConditions.repeat_edge(hl.ImageParam(hl.UInt(8), 2, "image"))
+    f[x, y, z] = hl.absd(edge[x, y], edge[x + step * z + 1, y])
+    f.bound(z, 0, 5)
+    program = hl.Pipeline(f).compile("cpu", passes=small_strips(16, 5))
+    picture = np.random.default_rng(0).integers(0, 256, (11, 45)).astype("uint8")
+    box = {"sizes": (45, 11, 5), "mins": {"f": (-3, 0, 0)}}
+    np.testing.assert_array_equal(program(picture, **box), hl.Pipeline(f).compile("reference")(picture, **box))
+    loops = re.findall(r"#pragma omp simd\n( *)for (.*?)\n\1}", program.source(), re.DOTALL)
+    assert loops
+    assert not any(re.search(r"m(in|ax)_idx\([^;]*x_", line) for _, loop in loops for line in loop.splitlines()[1:])
+
+
+def test_a_stage_of_fewer_planes_than_its_reader_counts_once_in_each_plane():
+    x, y, z = (hl.Var(n) for n in "xyz")
+    image, total, each, best = hl.ImageParam(hl.Float(32), 3, "image"), *(hl.Func(n) for n in ("total", "each", "best"))
+    total[x, y] = sum(image[x, y, i] * image[x, y, i] for i in range(1, 16))
+    each[x, y, z] = image[x, y, z] * total[x, y]
+    r = hl.RDom([(0, 32)])
+    best[x, y] = hl.f32(0)
+    best[x, y] = hl.max(best[x, y], each[x, y, r.x] - each[x + 1, y, r.x])
+    on = machine("x86_64_avx2")
+    model = extract(find_pipeline(hl.Pipeline(best).to_module()), (1536, 1024))
+    of, reader = (next(n.id for n in model.stages if n.name == name) for name in ("total", "each"))
+    costs = _Costs(model, on, (1536, 1024), {})
+    assert costs.of([of, reader], reader) > 2 * (costs.of([of], of) + costs.of([reader], reader))
 
 
 def test_a_strip_is_one_threads():
