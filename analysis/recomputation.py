@@ -34,10 +34,11 @@ from tilefuse.dialects.img.ops import (
 )
 from tilefuse.dialects.img.types import FuncType, element_bytes
 
-READ = 8.0
-"""Instructions of reading a stored value: a load, its address, and that points of a table are no vector."""
-INPUT_READ = 2.5
-"""Instructions of a read that stays a read in either case."""
+TABLE_READ = 8.0
+"""Instructions of reading a stored value where data say: a load, its address, and that its points are no vector. Of
+updates, too: they compute what is cheap once for all that share it."""
+READ = 2.5
+"""Instructions of any other read."""
 
 
 def _own_cost(stage: StageOp) -> tuple[float, int]:
@@ -74,6 +75,12 @@ def _is_stored_for_updates(sites: Sequence[ReadSite]) -> bool:
 def _is_read_through_data(sites: Sequence[ReadSite]) -> bool:
     """Whether each place that reads a stage has an index that data decide: so no reader can have it in its kernel."""
     return all(any(_follows_data(i) for i in indices) for _, _, indices in sites)
+
+
+def _is_beside(site: ReadSite) -> bool:
+    """Whether points of a stage that lie beside one another read so, too, which shares loads."""
+    reader, _, indices = site
+    return isinstance(reader, StageOp) and not any(map(_follows_data, indices))
 
 
 def _follows_data(index: SSAValue) -> bool:
@@ -159,10 +166,12 @@ class Recomputation:
     def _is_dearer(self, stage: StageOp, sites: Sequence[ReadSite]) -> bool:
         """Whether computing `stage` at all of `sites` takes longer than storing it."""
         on, mine = self._machine, math.prod(self._extents[stage])
-        theirs = sum(self.evaluations(site) for site in sites)
+        at = {site: self.evaluations(site) for site in sites}
+        theirs = sum(at.values())
         bytes = sum(element_bytes(f.type.element) for f in stage.funcs if isinstance(f.type, FuncType))
         saved = (theirs - mine) * self._cost[stage, len(sites) > 1] / on.instructions_per_us
-        spent = theirs * READ / on.instructions_per_us + 2 * mine * bytes / on.bytes_per_us + on.launch_us
+        reads = sum(n * (READ if _is_beside(site) else TABLE_READ) for site, n in at.items())
+        spent = reads / on.instructions_per_us + 2 * mine * bytes / on.bytes_per_us + on.launch_us
         return saved > spent
 
     def evaluations(self, site: ReadSite, *, together: bool = False) -> int:
@@ -195,9 +204,9 @@ class Recomputation:
         for source, _, _ in {(op.source, op.map.data, tuple(op.indices)): None for op in reads(stage)}:
             inner = source.owner
             if not isinstance(inner, StageOp) or not self.is_inlined(inner, self._sites.get(inner)):
-                at_one += INPUT_READ
-                at_several += INPUT_READ
+                at_one += READ
+                at_several += READ
                 continue
             at_one += self._cost[inner, False]
-            at_several += self._cost[inner, True] if inner in self._cheap else INPUT_READ
+            at_several += self._cost[inner, True] if inner in self._cheap else READ
         self._cost[stage, False], self._cost[stage, True] = at_one, at_several
