@@ -36,7 +36,7 @@ from tilefuse.dialects.img.types import FuncType, element_bytes
 
 TABLE_READ = 8.0
 """Instructions of reading a stored value where data say: a load, its address, and that its points are no vector. Of
-updates, too: they compute what is cheap once for all that share it."""
+updates, too, which compute what is cheap once for all that share it; on CPUs of all that might be inlined."""
 READ = 2.5
 """Instructions of any other read."""
 
@@ -170,7 +170,7 @@ class Recomputation:
         theirs = sum(at.values())
         bytes = sum(element_bytes(f.type.element) for f in stage.funcs if isinstance(f.type, FuncType))
         saved = (theirs - mine) * self._cost[stage, len(sites) > 1] / on.instructions_per_us
-        reads = sum(n * (READ if _is_beside(site) else TABLE_READ) for site, n in at.items())
+        reads = sum(n * (READ if on.is_gpu and _is_beside(site) else TABLE_READ) for site, n in at.items())
         spent = reads / on.instructions_per_us + 2 * mine * bytes / on.bytes_per_us + on.launch_us
         return saved > spent
 

@@ -56,7 +56,7 @@ def values(shape, seed=0):
     return np.random.default_rng(seed).random(shape, dtype=np.float32)
 
 
-@pytest.mark.parametrize("kind, value", [("repeat_edge", None), ("constant_exterior", 0.5)])
+@pytest.mark.parametrize(("kind", "value"), [("repeat_edge", None), ("constant_exterior", 0.5)])
 def test_coarse_levels_ask_for_no_more_than_the_picture(kind, value):
     pipeline = pyramid(kind, value=value)
     found, module = limits(pipeline)
@@ -73,7 +73,7 @@ def test_coarse_levels_ask_for_no_more_than_the_picture(kind, value):
     assert points(with_edges) < 0.8 * points(plain)
 
 
-@pytest.mark.parametrize("kind, value", [("repeat_edge", None), ("constant_exterior", 0.5)])
+@pytest.mark.parametrize(("kind", "value"), [("repeat_edge", None), ("constant_exterior", 0.5)])
 @pytest.mark.parametrize("algorithm", ["none", "both"])
 def test_the_same_at_any_size_and_place(kind, value, algorithm):
     pipeline = pyramid(kind, value=value)
