@@ -78,9 +78,10 @@ def _is_read_through_data(sites: Sequence[ReadSite]) -> bool:
 
 
 def _is_beside(site: ReadSite) -> bool:
-    """Whether points of a stage that lie beside one another read so, too, which shares loads."""
-    reader, _, indices = site
-    return isinstance(reader, StageOp) and not any(map(_follows_data, indices))
+    """Whether points of a stage that lie beside one another read so, too, which shares loads: not all one value."""
+    reader, map, indices = site
+    follows = any(expr.used_dims() for expr in map.results) and not any(_follows_data(i) for i in indices)
+    return isinstance(reader, StageOp) and follows
 
 
 def _follows_data(index: SSAValue) -> bool:
