@@ -34,11 +34,10 @@ from tilefuse.dialects.img.ops import (
 )
 from tilefuse.dialects.img.types import FuncType, element_bytes
 
-TABLE_READ = 8.0
-"""Instructions of reading a stored value where data say: a load, its address, and that its points are no vector. Of
-updates, too, which compute what is cheap once for all that share it; on CPUs of all that might be inlined."""
-READ = 2.5
-"""Instructions of any other read."""
+READ = 8.0
+"""Instructions of reading a stored value: a load, its address, and that points of a table are no vector."""
+INPUT_READ = 2.5
+"""Instructions of a read that stays a read in either case."""
 
 
 def _own_cost(stage: StageOp) -> tuple[float, int]:
@@ -75,13 +74,6 @@ def _is_stored_for_updates(sites: Sequence[ReadSite]) -> bool:
 def _is_read_through_data(sites: Sequence[ReadSite]) -> bool:
     """Whether each place that reads a stage has an index that data decide: so no reader can have it in its kernel."""
     return all(any(_follows_data(i) for i in indices) for _, _, indices in sites)
-
-
-def _is_beside(site: ReadSite) -> bool:
-    """Whether points of a stage that lie beside one another read so, too, which shares loads: not all one value."""
-    reader, map, indices = site
-    follows = any(expr.used_dims() for expr in map.results) and not any(_follows_data(i) for i in indices)
-    return isinstance(reader, StageOp) and follows
 
 
 def _follows_data(index: SSAValue) -> bool:
@@ -167,12 +159,10 @@ class Recomputation:
     def _is_dearer(self, stage: StageOp, sites: Sequence[ReadSite]) -> bool:
         """Whether computing `stage` at all of `sites` takes longer than storing it."""
         on, mine = self._machine, math.prod(self._extents[stage])
-        at = {site: self.evaluations(site) for site in sites}
-        theirs = sum(at.values())
+        theirs = sum(self.evaluations(site) for site in sites)
         bytes = sum(element_bytes(f.type.element) for f in stage.funcs if isinstance(f.type, FuncType))
         saved = (theirs - mine) * self._cost[stage, len(sites) > 1] / on.instructions_per_us
-        reads = sum(n * (READ if on.is_gpu and _is_beside(site) else TABLE_READ) for site, n in at.items())
-        spent = reads / on.instructions_per_us + 2 * mine * bytes / on.bytes_per_us + on.launch_us
+        spent = theirs * READ / on.instructions_per_us + 2 * mine * bytes / on.bytes_per_us + on.launch_us
         return saved > spent
 
     def evaluations(self, site: ReadSite, *, together: bool = False) -> int:
@@ -205,9 +195,9 @@ class Recomputation:
         for source, _, _ in {(op.source, op.map.data, tuple(op.indices)): None for op in reads(stage)}:
             inner = source.owner
             if not isinstance(inner, StageOp) or not self.is_inlined(inner, self._sites.get(inner)):
-                at_one += READ
-                at_several += READ
+                at_one += INPUT_READ
+                at_several += INPUT_READ
                 continue
             at_one += self._cost[inner, False]
-            at_several += self._cost[inner, True] if inner in self._cheap else READ
+            at_several += self._cost[inner, True] if inner in self._cheap else INPUT_READ
         self._cost[stage, False], self._cost[stage, True] = at_one, at_several
