@@ -5,8 +5,8 @@
 Each example runs in a process of its own, where calls of ours alternate with those of the schedule that Halide's own
 app has (`cpu_schedules.py`), of every one that Halide's autoschedulers find, and with Halide's plain one: every Func
 that is not inlined by itself stored, its rows in parallel, vectors along x. Products of matrices have NumPy's BLAS
-beside them. Processes compile side by side (`--jobs`), and time one at a time. `ratio` is the least processor time of the
-best of these over ours: below 1 means that we lose.
+beside them. Processes compile side by side (`--jobs`), and time one at a time. `ratio` is the least processor time of
+the best of these over ours: below 1 means that we lose.
 Needs the package `halide`.
 """
 
