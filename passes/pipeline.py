@@ -171,10 +171,11 @@ def lowering_passes(*, warps: bool, known: Collection[str] = ()) -> list[ModuleP
     from tilefuse.passes.merge_versions import MergeVersions
     from tilefuse.passes.plain_conversions import PlainConversions
     from tilefuse.passes.split_conversions import SplitConversions
+    from tilefuse.passes.stream_stores import StreamStores
     from tilefuse.passes.widen_accesses import WidenAccesses
 
     of_models = [p for m in models() for p in m.lowering_passes(warps=warps)]
-    last: list[ModulePass] = [MergeVersions()] if warps else [CompareSelects(), WidenAccesses(), PlainConversions(), SplitConversions()]
+    last: list[ModulePass] = [MergeVersions()] if warps else [CompareSelects(), StreamStores(), WidenAccesses(), PlainConversions(), SplitConversions()]
     return [LowerGroups(warps=warps, known=tuple(known)), *of_models, ExpandDivision(), ExpandShifts(), *last]
 
 

@@ -18,18 +18,14 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import arith, func, memref, scf
-from xdsl.dialects.builtin import AnyFloat, IndexType, IntegerAttr, IntegerType, MemRefType, ModuleOp
+from xdsl.dialects.builtin import AnyFloat, IndexType, IntegerType, ModuleOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.traits import is_side_effect_free
 
-from tilefuse.dialects.constants import integer_constant
+from tilefuse.passes.row_parts import Parts, places, stores_at_end
 
-PART = 1024
-"""Columns; the floats of a part take an eighth of most first caches."""
 RATIO = 4
 """Width of the float over that of the pixel, from which on it pays."""
-BLOCK_MEMORY = IntegerAttr(3, 64)
 _CASTS = (arith.FPToSIOp, arith.FPToUIOp)
 
 
@@ -40,10 +36,12 @@ class _Cast:
     store: memref.StoreOp
     casts: tuple[Operation, ...]
     """The last first."""
+    places: tuple[Operation, ...]
+    """The operations that find where it goes."""
 
     @property
     def float(self) -> SSAValue:
-        """What is cast."""
+        """The value that is cast."""
         return self.casts[-1].operands[0]
 
 
@@ -56,21 +54,13 @@ class SplitConversions(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in [f for f in op.walk() if isinstance(f, func.FuncOp)]:
             for loop in [o for o in function.walk() if isinstance(o, scf.ForOp) and "kernel.simd" in o.attributes]:
-                if found := split_of(loop):
-                    _Split(loop, found, function.body.block).emit()
+                if found := casts_of(loop):
+                    _split(loop, found, function.body.block)
 
 
-def split_of(loop: scf.ForOp) -> list[_Cast]:
-    """Find the stores of a loop that are to have one of their own; none where the loop is to stay as it is."""
-    ops = list(loop.body.block.ops)[:-1]
-    stores = [op for op in ops if isinstance(op, memref.StoreOp)]
-    if loop.results or integer_constant(loop.step) != 1 or not stores or ops[-len(stores) :] != stores:
-        return []
-    if not all(isinstance(op, memref.LoadOp) or is_side_effect_free(op) for op in ops[: -len(stores)]):
-        return []
-    loaded = {op.memref for op in ops if isinstance(op, memref.LoadOp)}
-    found = [cast for store in stores if (cast := _cast_of(store, loop)) is not None]
-    return [c for c in found if c.store.memref not in loaded and _places(c.store, loop) is not None]
+def casts_of(loop: scf.ForOp) -> list[_Cast]:
+    """Find the casts of a loop that are to have a loop of their own; none where it is to stay as it is."""
+    return [cast for store in stores_at_end(loop) if (cast := _cast_of(store, loop)) is not None]
 
 
 def _cast_of(store: memref.StoreOp, loop: scf.ForOp) -> _Cast | None:
@@ -80,10 +70,12 @@ def _cast_of(store: memref.StoreOp, loop: scf.ForOp) -> _Cast | None:
         casts.append(op)
         value = op.operands[0]
         if isinstance(op, _CASTS):
-            wide, pixel = _bits(value.type), _bits(store.value.type)
-            # one that is stored as it is computed has nothing to be kept out of
+            where = places(store, loop)
+            # one that is only loaded is kept already
             computed = isinstance(value.owner, Operation) and not isinstance(value.owner, memref.LoadOp)
-            return _Cast(store, tuple(casts)) if computed and wide >= RATIO * pixel else None
+            if where is None or not computed or _bits(value.type) < RATIO * _bits(store.value.type):
+                return None
+            return _Cast(store, tuple(casts), tuple(where))
     return None
 
 
@@ -93,89 +85,31 @@ def _bits(type: Attribute) -> int:
     return int(type.bitwidth) if isinstance(type, AnyFloat) else 0
 
 
-def _places(store: memref.StoreOp, loop: scf.ForOp) -> list[Operation] | None:
-    """The operations of the loop that find where a store goes, in order; None if they read memory."""
-    found: set[Operation] = set()
-    rest = list(store.indices)
-    while rest:
-        op = rest.pop().owner
-        if isinstance(op, Operation) and op.parent is loop.body.block and op not in found:
-            if isinstance(op, memref.LoadOp):
-                return None
-            found.add(op)
-            rest += op.operands
-    return [op for op in loop.body.block.ops if op in found]
+def _split(loop: scf.ForOp, casts: Sequence[_Cast], entry: Block) -> None:
+    """Put a loop over parts in the place of a loop, around the loop of floats and that of casts."""
+    parts = Parts(loop, entry)
+    kept = [parts.kept(c.float.type, f"kept_{c.store.memref.name_hint or 'row'}") for c in casts]
+    later = _casting(parts, casts, kept)
+    for array, cast in zip(kept, casts, strict=True):
+        parts.store_to(cast.store, cast.float, array)
+    parts.add(later)
+    parts.finish()
 
 
-class _Split:
-    """Emits the loop over parts around that of floats and that of casts."""
-
-    def __init__(self, loop: scf.ForOp, casts: Sequence[_Cast], entry: Block):
-        self.loop, self.casts, self.entry = loop, casts, entry
-
-    def emit(self) -> None:
-        """All loops, in place of the one."""
-        loop, outside = self.loop, self.loop.parent
-        assert outside is not None
-        first = self.entry.first_op
-        assert first is not None
-        kept = [memref.AllocaOp.get(c.float.type, shape=[PART], memory_space=BLOCK_MEMORY) for c in self.casts]
-        for array, cast in zip(kept, self.casts, strict=True):
-            array.results[0].name_hint = f"kept_{cast.store.memref.name_hint or 'row'}"
-            array.location = loop.location
-            self.entry.insert_op_before(array, first)
-        step = arith.ConstantOp(IntegerAttr(PART, IndexType()))
-        parts = Block(arg_types=[IndexType()])
-        part = parts.args[0]
-        part.name_hint = "part"
-        over = arith.AddiOp(part, step)
-        end = arith.MinSIOp(over, loop.ub)
-        outer = scf.ForOp(loop.lb, loop.ub, step, [], parts)
-        for op in (step, outer):
-            op.location = loop.location
-            outside.insert_op_before(op, loop)
-        later = self._casting(part, end.result, [a.results[0] for a in kept])
-        self._keep(part, [a.results[0] for a in kept])
-        loop.detach()
-        loop.operands[0], loop.operands[1] = part, end.result
-        for op in (over, end, loop, later, scf.YieldOp()):
-            op.location = loop.location
-            parts.add_op(op)
-
-    def _casting(self, part: SSAValue, end: SSAValue, kept: Sequence[SSAValue]) -> scf.ForOp:
-        """The loop that loads what is kept, casts and stores it."""
-        body = Block(arg_types=[IndexType()])
-        x = self.loop.body.block.args[0]
-        body.args[0].name_hint = x.name_hint
-        values: dict[SSAValue, SSAValue] = {x: body.args[0]}
-        for array, cast in zip(kept, self.casts, strict=True):
-            at = arith.SubiOp(body.args[0], part)
-            load = memref.LoadOp.get(array, [at.result])
-            body.add_ops([at, load])
-            values[cast.float] = load.res
-            for op in (*(_places(cast.store, self.loop) or ()), *reversed(cast.casts), cast.store):
-                if not (op.results and op.results[0] in values):
-                    body.add_op(op.clone(values))
-            del values[cast.float]  # of another cast it is another array's
-        for op in body.ops:
-            op.location = self.loop.location
-        body.add_op(scf.YieldOp())
-        found = scf.ForOp(part, end, self.loop.step, [], body)
-        found.attributes["kernel.simd"] = self.loop.attributes["kernel.simd"]
-        return found
-
-    def _keep(self, part: SSAValue, kept: Sequence[SSAValue]) -> None:
-        """Have the loop store floats in place of pixels."""
-        block = self.loop.body.block
-        last = block.last_op
-        assert last is not None
-        at = arith.SubiOp(block.args[0], part)
-        block.insert_op_before(at, last)
-        for array, cast in zip(kept, self.casts, strict=True):
-            store = memref.StoreOp.get(cast.float, array, [at.result])
-            store.location = cast.store.location
-            block.insert_op_before(store, last)
-            block.erase_op(cast.store)
-        for op in reversed(list(block.ops)):
-            if op.results and not any(r.first_use for r in op.results) and is_side_effect_free(op):
-                block.erase_op(op)
+def _casting(parts: Parts, casts: Sequence[_Cast], kept: Sequence[SSAValue]) -> scf.ForOp:
+    """The loop that loads the floats that are kept, casts and stores them."""
+    loop, body = parts.loop, Block(arg_types=[IndexType()])
+    x = loop.body.block.args[0]
+    body.args[0].name_hint = x.name_hint
+    for array, cast in zip(kept, casts, strict=True):
+        at = arith.SubiOp(body.args[0], parts.start)
+        load = memref.LoadOp.get(array, [at.result])
+        body.add_ops([at, load])
+        values: dict[SSAValue, SSAValue] = {x: body.args[0], cast.float: load.res}
+        body.add_ops([op.clone(values) for op in (*cast.places, *reversed(cast.casts), cast.store)])
+    for op in body.ops:
+        op.location = loop.location
+    body.add_op(scf.YieldOp())
+    found = scf.ForOp(parts.start, parts.end, loop.step, [], body)
+    found.attributes["kernel.simd"] = loop.attributes["kernel.simd"]
+    return found

@@ -77,6 +77,7 @@ UNIVERSE = Universe(
         "separate-steps": _pass("separate_steps", "SeparateSteps"),
         "specialize-stages": _pass("specialize_stages", "SpecializeStages"),
         "split-conversions": _pass("split_conversions", "SplitConversions"),
+        "stream-stores": _pass("stream_stores", "StreamStores"),
         "tile": _pass("tile", "Tile"),
         "unroll-reductions": _pass("unroll_reductions", "UnrollReductions"),
         "validate-occupancy": _pass("validate_occupancy", "ValidateOccupancy"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 
 from tilefuse.analysis.index import AnyIndex, Index
 from tilefuse.analysis.machine import Machine
@@ -40,6 +41,7 @@ def strip_candidates(facts: GroupFacts, machine: Machine) -> Iterator[Candidate]
     planes = [1 if span is None else span[1] - span[0] + 1 for span in deep]
     columns, height = facts.box[0], facts.box[1]
     places = {id: Placement(Level.Block, Memory.Shared) for id in facts.members if id != facts.output}
+    streams = exceeds_last_cache(facts, machine)
     for together in TOGETHER if _shares_rows(facts) else (1,):
         rows = rolling_rows(facts, planes, together)
         for width in _widths(columns):
@@ -50,8 +52,16 @@ def strip_candidates(facts: GroupFacts, machine: Machine) -> Iterator[Candidate]
                 if tall != HEIGHTS[0] and tall >= 2 * height:
                     continue
                 tile = (width, tall, *planes)
-                found = _features(facts, rows, tile, kept)
+                found = replace(_features(facts, rows, tile, kept), streams=streams)
                 yield Candidate(NAME, tile, (1,) * len(tile), together, places, found, predict(found, machine))
+
+
+def exceeds_last_cache(facts: GroupFacts, machine: Machine) -> bool:
+    """Whether the output, and the inputs as far as they are read, are more than all cores' common cache holds."""
+    nodes = facts.model.nodes
+    inputs = {p for id in facts.members for p in nodes[id].offsets if p not in facts.members}
+    total = sum(math.prod(nodes[id].needed or facts.box) * nodes[id].bytes for id in inputs)
+    return 0 < machine.last_cache_bytes < total + math.prod(facts.box) * nodes[facts.output].bytes
 
 
 def _shares_rows(facts: GroupFacts) -> bool:

@@ -14,6 +14,8 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 
+from xdsl.dialects import scf
+from xdsl.dialects.builtin import UnitAttr
 from xdsl.ir import SSAValue
 
 from tilefuse.analysis.model import PipelineModel
@@ -46,7 +48,7 @@ class StripBody:
     ):
         self.group, self.e, self.tile, self.outputs = group, e, tile, outputs
         schedule = StripSchedule.expect(group.schedule)
-        self.sizes, self.together = schedule.tile_sizes, schedule.together
+        self.sizes, self.together, self.streams = schedule.tile_sizes, schedule.together, schedule.streams
         rows = rolling_rows(GroupFacts.of(group, model), self.sizes[2:], self.together)
         self.rows: dict[StageOp, Rows] = {s: rows[model.node_of[s.funcs[0]]] for s in group.stages}
         self.lead = max(r.lead for r in self.rows.values())
@@ -133,6 +135,8 @@ class StripBody:
         if middle.phases == 1:
             with e.loop(middle.end, "x", start=middle.start, simd=True) as x:
                 self._points(tile, stage, [[x, *at] for at in rest], s)
+            if self.streams and stage is self.group.anchor and isinstance(loop := e.block.last_op, scf.ForOp):
+                loop.attributes["kernel.stream"] = UnitAttr()
             return
         start, end = middle.rounds
         first = tile.absolute(e, rows.follow[0], 0)

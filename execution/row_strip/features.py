@@ -25,6 +25,8 @@ class StripFeatures(Features):
     """Of a strip, all vector lanes."""
     kept_bytes: float
     """Of rows that a strip keeps, and of the rows of inputs that it reads again."""
+    streams: bool = False
+    """Whether the output goes to memory past the caches."""
 
     def analytical(self, machine: Machine) -> float:
         rounds = 1.0 if self.blocks <= 1 else max(1.0, self.blocks / machine.cores + LAST_STRIPS)

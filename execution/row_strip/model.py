@@ -52,7 +52,11 @@ class RowStrip(TiledModel):
         return StripSchedule(tile=given.sizes)
 
     def apply(self, group: GroupOp, candidate: Candidate, members: Sequence[int]) -> None:
-        group.schedule = StripSchedule(tile=candidate.tile, together=candidate.vector)
+        from tilefuse.execution.row_strip.features import StripFeatures
+
+        features = candidate.features
+        stream = isinstance(features, StripFeatures) and features.streams
+        group.schedule = StripSchedule(tile=candidate.tile, together=candidate.vector, stream=int(stream))
 
     def place(self, group: GroupOp, model: PipelineModel) -> Mapping[StageOp, PlaceAttr]:
         return {s: PlaceAttr(Level.Block, Memory.Shared) for s in group.stages if s is not group.anchor}
