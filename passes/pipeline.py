@@ -17,6 +17,7 @@ from xdsl.transforms.common_subexpression_elimination import CommonSubexpression
 from tilefuse.analysis.machine import check_target, is_cpu, machine
 from tilefuse.collector import collector_off
 from tilefuse.passes.canonicalize_stages import CanonicalizeStages
+from tilefuse.passes.convert_once import ConvertOnce
 from tilefuse.passes.copy_updated import CopyUpdated
 from tilefuse.passes.group_stages import GroupStages
 from tilefuse.passes.group_updates import GroupUpdates
@@ -106,6 +107,7 @@ def standard_passes(
         MergeSums(),
         CopyUpdated(),
         InlineStages(target=target, extent=size),
+        *([ConvertOnce()] if is_cpu(target) else []),
         GroupStages(target=target, algorithm=algorithm, extent=size),  # type: ignore[arg-type]
         GroupUpdates(target=target),
         Tile(target=target, extent=size, float_order=determinism == "gpu_to_gpu"),

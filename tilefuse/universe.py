@@ -53,6 +53,7 @@ UNIVERSE = Universe(
         "canonicalize-stages": _pass("canonicalize_stages", "CanonicalizeStages"),
         "chain-kernels": _pass("chain_kernels", "ChainKernels"),
         "compare-selects": _pass("compare_selects", "CompareSelects"),
+        "convert-once": _pass("convert_once", "ConvertOnce"),
         "copy-updated": _pass("copy_updated", "CopyUpdated"),
         "drop-requirements": _pass("drop_requirements", "DropRequirements"),
         "expand-division": _pass("expand_division", "ExpandDivision"),
