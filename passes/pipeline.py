@@ -177,7 +177,8 @@ def lowering_passes(*, warps: bool, known: Collection[str] = ()) -> list[ModuleP
     from tilefuse.passes.widen_accesses import WidenAccesses
 
     of_models = [p for m in models() for p in m.lowering_passes(warps=warps)]
-    last: list[ModulePass] = [MergeVersions()] if warps else [CompareSelects(), StreamStores(), WidenAccesses(), PlainConversions(), SplitConversions()]
+    of_rows = [CompareSelects(), StreamStores(), WidenAccesses(), PlainConversions(), SplitConversions()]
+    last: list[ModulePass] = [MergeVersions()] if warps else of_rows
     return [LowerGroups(warps=warps, known=tuple(known)), *of_models, ExpandDivision(), ExpandShifts(), *last]
 
 

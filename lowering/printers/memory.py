@@ -29,7 +29,6 @@ from tilefuse.lowering.printers.readings import literal
 from tilefuse.lowering.printers.vectors import is_mask
 from tilefuse.lowering.printers.words import word_width
 
-
 CACHE_LINE = 64
 """Bytes that are stored past the caches at once."""
 
