@@ -9,7 +9,7 @@ from tilefuse.execution.features import Features
 
 BEYOND_CACHE = 1.04
 """Instructions over those of rows that stay in the first cache, where they only stay in the second."""
-LAST_STRIPS = 0.5
+LAST_STRIPS = 1.0
 """Share of a strip's time for which threads that find no more wait for the others."""
 NOT_HIDDEN = 0.15
 """Share of the shorter of memory and arithmetic that does not hide behind the longer."""

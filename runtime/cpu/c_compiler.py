@@ -192,7 +192,7 @@ def _bound_waiting() -> None:
     the other, for longer than a small picture takes.
     """
     if "OMP_WAIT_POLICY" not in os.environ:
-        os.environ.setdefault("GOMP_SPINCOUNT", "3000")  # GCC's library; some 100 us
+        os.environ.setdefault("GOMP_SPINCOUNT", "30000")  # GCC's library; about a millisecond
         os.environ["OMP_WAIT_POLICY"] = "passive"
 
 
