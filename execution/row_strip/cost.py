@@ -31,7 +31,7 @@ LATE_BYTES = 4096
 not lead there, so that its page is not known, and nothing of it has been fetched ahead."""
 LATE_COST = 0.65
 """Instructions that could be done while such a byte is waited for."""
-STREAM_SHARE = 0.5
+STREAM_SHARE = 0.4
 """Share of the last cache that a call may expect to find its own: others store and read meanwhile."""
 STREAM_CORES = 8
 """Fewer cores do not use all of the memory's bandwidth, and wait for stores past the caches longer than for others."""
