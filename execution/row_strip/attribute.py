@@ -18,7 +18,7 @@ class StripSchedule(TileSchedule):
 
     name = "schedule.row_strip"
 
-    PARAMETERS: ClassVar = {"tile": None, "together": 1, "stream": 0}
+    PARAMETERS: ClassVar = {"tile": None, "together": 1, "stream": 0, "bytes": 0}
 
     @property
     def together(self) -> int:
@@ -29,6 +29,11 @@ class StripSchedule(TileSchedule):
     def streams(self) -> bool:
         """Whether the output goes to memory past the caches."""
         return self.number("stream") > 0
+
+    @property
+    def vector_bytes(self) -> int:
+        """Bytes of a vector, by whole ones of which rows are computed that nothing else lies beside; 0 for none."""
+        return self.number("bytes")
 
     @property
     def thread_counts(self) -> tuple[int, ...]:

@@ -57,7 +57,7 @@ def strip_candidates(facts: GroupFacts, machine: Machine) -> Iterator[Candidate]
                     continue
                 tile = (width, tall, *planes)
                 found = _features(facts, rows, tile, kept, ROW_COST * machine.vector_bytes / 4)
-                found = replace(found, streams=streams)
+                found = replace(found, streams=streams, vector_bytes=machine.vector_bytes)
                 yield Candidate(NAME, tile, (1,) * len(tile), together, places, found, predict(found, machine))
 
 

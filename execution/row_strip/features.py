@@ -27,6 +27,8 @@ class StripFeatures(Features):
     """Of rows that a strip keeps, and of the rows of inputs that it reads again."""
     streams: bool = False
     """Whether the output goes to memory past the caches."""
+    vector_bytes: int = 0
+    """Of the schedule."""
 
     def analytical(self, machine: Machine) -> float:
         rounds = 1.0 if self.blocks <= 1 else max(1.0, self.blocks / machine.cores + LAST_STRIPS)

@@ -55,8 +55,10 @@ class RowStrip(TiledModel):
         from tilefuse.execution.row_strip.features import StripFeatures
 
         features = candidate.features
-        stream = isinstance(features, StripFeatures) and features.streams
-        group.schedule = StripSchedule(tile=candidate.tile, together=candidate.vector, stream=int(stream))
+        assert isinstance(features, StripFeatures)
+        group.schedule = StripSchedule(
+            tile=candidate.tile, together=candidate.vector, stream=int(features.streams), bytes=features.vector_bytes
+        )
 
     def place(self, group: GroupOp, model: PipelineModel) -> Mapping[StageOp, PlaceAttr]:
         return {s: PlaceAttr(Level.Block, Memory.Shared) for s in group.stages if s is not group.anchor}
@@ -80,7 +82,7 @@ class RowStrip(TiledModel):
 
         schedule = StripSchedule.expect(group.schedule)
         tile = schedule.tile_sizes
-        rows = rolling_rows(GroupFacts.of(group, model), tile[2:], schedule.together)
+        rows = rolling_rows(GroupFacts.of(group, model), tile[2:], schedule.together, schedule.vector_bytes)
         bytes = {id: r.elements(tile[0]) * model.nodes[id].bytes for id, r in rows.items()}
         return Needs(sum(bytes.values()), model.nodes[max(bytes, key=lambda id: bytes[id])].name)
 

@@ -40,6 +40,7 @@ class Strips(ModulePass):
     rows: int
     together: int = 1
     stream: int = 0
+    bytes: int = 0
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for pipeline in [p for p in op.body.block.ops if isinstance(p, PipelineOp)]:
@@ -49,7 +50,8 @@ class Strips(ModulePass):
                 if isinstance(group.output, StageOp) and RowStrip().why_not(facts) is None:
                     deep = [n[1] if n is not None and n[1] <= 16 else 2 for n in facts.bounds[2:]]
                     tile = (self.columns, self.rows, *deep)
-                    group.schedule = StripSchedule(tile=tile, together=self.together, stream=self.stream)
+                    given = {"together": self.together, "stream": self.stream, "bytes": self.bytes}
+                    group.schedule = StripSchedule(tile=tile, **given)
 
 
 def small_strips(*size, algorithm="all"):
@@ -69,7 +71,10 @@ SIZES = [(7, 3), (16, 5), (1, 1), (64, 64)]
 @pytest.mark.sweep
 @pytest.mark.parametrize("seed", range(500, 516))
 def test_random_pipelines(seed):
-    case, size = random_pipeline(seed, stages=4), (*SIZES[seed % len(SIZES)], 1 + seed % 3, seed // 4 % 2)
+    case, size = (
+        random_pipeline(seed, stages=4),
+        (*SIZES[seed % len(SIZES)], 1 + seed % 3, seed // 4 % 2, 16 * (seed % 5)),
+    )
     program = compile_pipeline(case.module, "cpu", strict_float=True, passes=small_strips(*size), verify=True)
     assert_equal(call(program, case), evaluated(case), f"seed {seed}, strips of {size}")
 
@@ -119,7 +124,7 @@ def test_rows_that_stream_begin_and_end_anywhere(type):
     scaled = (total[x, y] + total[x, y + 1]) * hl.f32(0.37) - hl.f32(20.5)
     f[x, y] = hl.cast(type, scaled if type.is_float() else hl.clamp(scaled, 0.0, 255.0))
     module, rng = hl.Pipeline(f).to_module(), np.random.default_rng(0)
-    program = compile_pipeline(module, "cpu", strict_float=True, passes=small_strips(2500, 4, 2, 1), verify=True)
+    program = compile_pipeline(module, "cpu", strict_float=True, passes=small_strips(2500, 4, 2, 1, 32), verify=True)
     assert "stream_line(&out" in program.source()
     reference, dtype = hl.Pipeline(f).compile("reference"), "float32" if type.is_float() else f"uint{type.bits()}"
     for width, skipped in ((2601, 0), (2601, 3), (40, 1), (7, 5)):
