@@ -105,7 +105,7 @@ def narrow_pixels():
 @pytest.mark.slow
 def test_narrow_pixels():
     program = narrow_pixels().compile("cpu", strict_float=True)
-    assert len(re.findall(r"= load_u\d+\(", program.source())) == 18
+    assert len(re.findall(r"= load_u\d+\(", program.source())) == 15  # floats of bytes are made once
     rng = np.random.default_rng(0)
     kinds = ("uint8", "int8", "uint8", "uint16", "int16", "int8")
     for shape in ((3, 71), (5, 2)):
