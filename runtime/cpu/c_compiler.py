@@ -187,7 +187,7 @@ def load_library(source: str, *, strict_float: bool) -> ctypes.CDLL:
 
 
 SPINS = (3000, 1500, 30000)
-"""How often an idle thread looks for work: at least, for each core, and at most. 3000 times are some 100 us."""
+"""Rounds in which an idle thread looks for work: at least, for each core, and at most. 3000 are some 100 us."""
 
 
 def _bound_waiting() -> None:
