@@ -14,7 +14,10 @@ MOST_TOGETHER = 8
 
 @irdl_attr_definition(init=False)
 class StripSchedule(TileSchedule):
-    """`#schedule.row_strip<tile = [2048, 64]>`: columns and rows of the output that one thread computes, row by row."""
+    """`#schedule.row_strip<tile = [2048, 64]>`: columns and rows of the output that one thread computes, row by row.
+
+    `together`: rows in one loop. `stream`: 1 for an output that goes past the caches. `bytes`: of a vector.
+    """
 
     name = "schedule.row_strip"
 
