@@ -17,6 +17,7 @@ from tilefuse.analysis.machine import Machine
 from tilefuse.analysis.model import Node, PipelineModel
 from tilefuse.analysis.regions import SMALL_DIMENSION, Region, alignment, fixed_span, own_spans, regions
 from tilefuse.dialects.img.attrs import Memory
+from tilefuse.execution.across import across_cost
 from tilefuse.execution.block_order import deep_dimensions, loaded_alike
 from tilefuse.execution.block_tile.features import BlockFeatures
 from tilefuse.execution.block_tile.placement import holds_planes, place_stages, shared_bytes
@@ -290,6 +291,7 @@ def _of_tile(
         most_ahead = max(most_ahead, ahead)
         if not machine.is_gpu:
             per_point += _gathers(node) * GATHERED * machine.vector_bytes / 4
+            per_point += across_cost(node, inside, tile[0])
         instructions += points * per_point
         if kept := of.stored_points(id, tile):
             instructions += kept * (1 + INDEX_COST) / piece

@@ -10,6 +10,7 @@ from tilefuse.analysis.index import AnyIndex, Index
 from tilefuse.analysis.machine import Machine
 from tilefuse.analysis.regions import fixed_span
 from tilefuse.dialects.img.attrs import Level, Memory
+from tilefuse.execution.across import ACROSS_WIDTH, across_cost, reads_across
 from tilefuse.execution.candidate import Candidate, Placement
 from tilefuse.execution.facts import GroupFacts
 from tilefuse.execution.features import predict
@@ -44,11 +45,12 @@ def strip_candidates(facts: GroupFacts, machine: Machine) -> Iterator[Candidate]
     deep = [fixed_span(facts.model, facts.output, d) for d in range(2, facts.rank)]
     planes = [1 if span is None else span[1] - span[0] + 1 for span in deep]
     columns, height = facts.box[0], facts.box[1]
+    narrow = [ACROSS_WIDTH] if any(reads_across(facts.model.nodes[id], facts.members) for id in facts.members) else []
     places = {id: Placement(Level.Block, Memory.Shared) for id in facts.members if id != facts.output}
     streams = streams_output(facts, machine)
     for together in TOGETHER if _shares_rows(facts) else (1,):
         rows = rolling_rows(facts, planes, together)
-        for width in _widths(columns):
+        for width in (*narrow, *_widths(columns)):
             kept = kept_bytes(facts, rows, width)
             if kept > machine.fast_bytes:
                 continue
@@ -117,7 +119,12 @@ def _features(
     for id, r in rows.items():
         node, count = nodes[id], _computed(r, tall)
         each = node.instructions + node.values + _loads(facts, id, r.together)
+<<<<<<< HEAD
         instructions += count * (r.pitch(width) * each + row_cost)
+=======
+        each += across_cost(node, facts.members, width)
+        instructions += count * (r.pitch(width) * each + ROW_COST)
+>>>>>>> parent of c4e5593 (The width of tiles that read across rows waits for a measurement)
     if width < facts.box[0]:
         instructions += LATE_COST * sum(_late_bytes(facts, rows, width, tall))
     share = math.prod(facts.box) * nodes[facts.output].bytes

@@ -1,0 +1,30 @@
+"""Reads across rows on a CPU, as a transposition has them: how wide a tile is whose rows share lines of the cache."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from tilefuse.analysis.index import Index
+from tilefuse.analysis.model import Node
+
+ACROSS_WIDTH = 32
+"""Columns of a tile that reads across rows of an input: as many lines stay in the first cache until the next row reads
+the next element of each, also where their addresses share few sets."""
+ACROSS_COST = 100.0
+"""Instructions that could be done while such an element comes from further away."""
+
+
+def across_cost(node: Node, members: Collection[int], width: int) -> float:
+    """Instructions of a point that wait for elements of lines that have left the first cache."""
+    if width <= ACROSS_WIDTH:
+        return 0.0
+    return ACROSS_COST * reads_across(node, members)
+
+
+def reads_across(node: Node, members: Collection[int]) -> int:
+    """Reads of memory whose neighbours along x lie in different rows of what is read."""
+    found = 0
+    for access in node.hull:
+        by_x = [isinstance(i, Index) and i.var == 0 for i in access.indices]
+        found += access.producer not in members and any(by_x) and not by_x[0]
+    return found
