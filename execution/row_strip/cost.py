@@ -119,12 +119,8 @@ def _features(
     for id, r in rows.items():
         node, count = nodes[id], _computed(r, tall)
         each = node.instructions + node.values + _loads(facts, id, r.together)
-<<<<<<< HEAD
-        instructions += count * (r.pitch(width) * each + row_cost)
-=======
         each += across_cost(node, facts.members, width)
-        instructions += count * (r.pitch(width) * each + ROW_COST)
->>>>>>> parent of c4e5593 (The width of tiles that read across rows waits for a measurement)
+        instructions += count * (r.pitch(width) * each + row_cost)
     if width < facts.box[0]:
         instructions += LATE_COST * sum(_late_bytes(facts, rows, width, tall))
     share = math.prod(facts.box) * nodes[facts.output].bytes
