@@ -102,7 +102,6 @@ def narrow_pixels():
     return hl.Pipeline(outputs)
 
 
-@pytest.mark.slow
 def test_narrow_pixels():
     program = narrow_pixels().compile("cpu", strict_float=True)
     assert len(re.findall(r"= load_u\d+\(", program.source())) == 15  # floats of bytes are made once
