@@ -196,12 +196,12 @@ class Row:
     along: SSAValue | None
     """The coordinate; None for a single point."""
     count: int = 1
-    last: Num | None = None
-    """The last coordinate that there is, if there may be less than `count`: the points beyond are that once more."""
     wide: Collection[ReadOp] = ()
     """The reads of which all points are loaded at once, by accesses of at most 16 bytes: they lie so."""
     inside: Collection[ReadOp] = ()
     """The reads of which all points lie in one row, and inside of what is there: loaded one by one."""
+    last: Num | None = None
+    """The last coordinate that there is, if there may be less than `count`: the points beyond are that once more."""
 
 
 class UpdateBody:

@@ -14,7 +14,8 @@
 A stage that gives the old functions, and nothing else, is computed where the update starts from it; one that alone
 reads what the update gives, at the same point, where that would be stored: neither has a kernel then, and nothing goes
 through memory in between. For this all dimensions of the update are pure coordinates, so that each point has one
-thread; on GPUs a stage may also give what tables of threads start from (`scatter` with `own = 1`). There what reads a recurrence is stored in its place too, also if it reads a transposed point: blocks then
+thread; on GPUs a stage may also give what tables of threads start from (`scatter` with `own = 1`). There
+what reads a recurrence is stored in its place too, also if it reads a transposed point: blocks then
 store it by way of shared memory. Stages that are in one group with others stay there, and so do those of more than a
 few instructions: these would be written out for every point that a thread has. And so do those beside sums of many
 terms, or nobody knows how many: these take far longer than what is saved. Otherwise the kernel writes over the old

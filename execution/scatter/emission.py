@@ -243,7 +243,7 @@ class ScatterKernel:
         inside = e.both(e.both(e.compare("sge", first, 0), e.compare("sle", end, extent)), same)
         assert inside is not None
         wide = [read.op for read in self.reads if read.is_vector]
-        row = Row(coordinate, self.points, None, wide, [read.op for read in self.reads if not read.is_vector])
+        row = Row(coordinate, self.points, wide, [read.op for read in self.reads if not read.is_vector])
 
         def full_run() -> None:
             self._take({**where, coordinate: e.add(low, first)}, row)

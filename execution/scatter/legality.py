@@ -27,8 +27,8 @@ def why_not_own(facts: GroupFacts) -> str | None:
     update = facts.update.update
     if facts.update.reads_itself:
         return ORDERED
-    if facts.beside and not facts.starts_alone:
-        return "a stage that reads it stands beside it, and needs points that are written when all are"
+    if facts.beside and (not facts.starts_alone or len(update.pure) == update.rank):
+        return "stages beside it want a thread for each of its points"
     return why_no_own_tables(update)
 
 

@@ -69,7 +69,7 @@ class _OwnTables:
             return Row(None)
         dim, out = self.op.pure_dims[-1], self.function.out
         last = self.e.sub(self.e.add(out.mins[dim], out.extent(dim, self.e)), 1)
-        return Row(self.op.pure[-1], self.points, last)
+        return Row(self.op.pure[-1], self.points, last=last)
 
     def _each_point(self, what: Callable[[int, dict[int, Num]], None]) -> None:
         """Do something for each pure point, given by its number and its coordinates per dimension."""
