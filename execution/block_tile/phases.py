@@ -9,7 +9,8 @@ from functools import partial
 
 from xdsl.ir import SSAValue
 
-from tilefuse.analysis.access import behind_boundaries
+from tilefuse.analysis.access import accesses, behind_boundaries
+from tilefuse.analysis.index import Index
 from tilefuse.analysis.regions import Region
 from tilefuse.analysis.strides import rows_are_contiguous
 from tilefuse.dialects.img.ops import StageOp
@@ -131,9 +132,12 @@ class Phases:
             return [items(high + 1 - low, 1, heights[0], lambda i: e.add(i, low))]
         pieces = (end - start) // piece
 
+        beside_own = max(1, _rows_beside(stage))
+
         def work(height: int) -> tuple[int, int]:
             # rounds of a thread by what it does in each, counting the rows beside its own as read
-            return -(-(pieces * rows * math.prod(deep)) // (height * self.threads.total)) * (height + 1), -height
+            rounds = -(-(pieces * rows * math.prod(deep)) // (height * self.threads.total))
+            return rounds * (height + beside_own), -height
 
         found = [items(pieces, piece, min(heights, key=work), lambda i: e.add(e.mul(i, piece), start))]
         if start > low or end <= high:
@@ -216,6 +220,16 @@ class Phases:
         indices = ([e.value(i) for i in here], [e.value(i) for i in there])
         # only pieces of 16 bytes can pass by the first-level cache
         e.effect(DeviceAsyncCopyOp(buffer.memref, indices[0], rows.array, indices[1], width, bytes == max(COPY_BYTES)))
+
+
+def _rows_beside(stage: StageOp) -> int:
+    """The most rows that a stage reads of a function for one point, beside one."""
+    rows: dict[SSAValue, list[int]] = {}
+    for access in accesses(stage):
+        index = access.indices[1] if len(access.indices) > 1 else None
+        if isinstance(index, Index) and index.var is not None:
+            rows.setdefault(access.function, []).append(index.offset)
+    return max((max(offsets) - min(offsets) for offsets in rows.values()), default=0)
 
 
 def _full_pieces(low: int, high: int, piece: int) -> tuple[int, int]:
