@@ -139,9 +139,9 @@ class Phases:
             others = math.prod(deep) * (rows // heights[0])
             enough = (n for n in COLUMNS_PER_ITEM if columns % n == 0 and columns // n >= WARP)
             width = next((n for n in enough if columns // n * others >= self.threads.total), 1)
-            width = 1 if self.schedule.one_thread else width
-            found = items(columns // width, width, heights[0], lambda i: e.add(i, low))
-            return [replace(found, apart=columns // width if width > 1 else 1)]
+            width = 1 if self.schedule.one_thread or planes else width
+            apart = items(columns // width, width, heights[0], lambda i: e.add(i, low))
+            return [replace(apart, apart=columns // width if width > 1 else 1)]
         pieces = (end - start) // piece
 
         beside_own = max(1, _rows_beside(stage))
