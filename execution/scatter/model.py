@@ -38,6 +38,7 @@ class Scatter(ExecutionModel):
     runs: ClassVar = UpdateOp
     computes_beside = True  # initial values, by threads with tables of their own
     smaller_is = "fewer copies, threads or blocks"
+    none_smaller = "No fewer copies, threads or blocks are left"
 
     def legal(self, facts: GroupFacts) -> str | None:
         ways = (why_not_fold(facts), why_not_own(facts), why_not_shared(facts))
