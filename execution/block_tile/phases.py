@@ -9,8 +9,7 @@ from functools import partial
 
 from xdsl.ir import SSAValue
 
-from tilefuse.analysis.access import accesses, behind_boundaries
-from tilefuse.analysis.index import Index
+from tilefuse.analysis.access import behind_boundaries
 from tilefuse.analysis.regions import Region
 from tilefuse.analysis.strides import rows_are_contiguous
 from tilefuse.dialects.img.ops import StageOp
@@ -46,9 +45,6 @@ class _Items:
     """Points of each."""
     column: Callable[[Num], Num]
     """The first column, relative to the tile, of the boxes at a place in x."""
-    apart: int = 1
-    """Columns from one point of a box to the next: with more than one, threads side by side have columns side by
-    side."""
 
 
 def copied_source(stage: StageOp, schedule: BlockSchedule, region: Region) -> SSAValue | None:
@@ -62,9 +58,6 @@ def copied_source(stage: StageOp, schedule: BlockSchedule, region: Region) -> SS
     return base
 
 
-COLUMNS_PER_ITEM = (4, 3, 2)
-"""Columns that a thread computes together where rows are not read by pieces: what finds a row is computed once."""
-WARP = 32
 MOST_PLANES = 32
 """Points in all planes of a stage that a thread computes together at most, where they are not those of one piece."""
 
@@ -135,21 +128,12 @@ class Phases:
         piece, e = self.schedule.piece, self.e
         start, end = _full_pieces(low, high, piece)
         if piece == 1 or start >= end or not rest or not reads_by_pieces(stage, region.follow):
-            columns = high + 1 - low
-            others = math.prod(deep) * (rows // heights[0])
-            enough = (n for n in COLUMNS_PER_ITEM if columns % n == 0 and columns // n >= WARP)
-            width = next((n for n in enough if columns // n * others >= self.threads.total), 1)
-            width = 1 if self.schedule.one_thread or planes else width
-            apart = items(columns // width, width, heights[0], lambda i: e.add(i, low))
-            return [replace(apart, apart=columns // width if width > 1 else 1)]
+            return [items(high + 1 - low, 1, heights[0], lambda i: e.add(i, low))]
         pieces = (end - start) // piece
-
-        beside_own = max(1, _rows_beside(stage))
 
         def work(height: int) -> tuple[int, int]:
             # rounds of a thread by what it does in each, counting the rows beside its own as read
-            rounds = -(-(pieces * rows * math.prod(deep)) // (height * self.threads.total))
-            return rounds * (height + beside_own), -height
+            return -(-(pieces * rows * math.prod(deep)) // (height * self.threads.total)) * (height + 1), -height
 
         found = [items(pieces, piece, min(heights, key=work), lambda i: e.add(e.mul(i, piece), start))]
         if start > low or end <= high:
@@ -167,7 +151,7 @@ class Phases:
         for i, n, (low, _) in zip(at[1:], sizes[1:], region.spans[1:], strict=True):
             origin.append(e.add(e.mul(i, n), low))
         inner = self.tile
-        if sizes[0] > 1 and items.apart == 1:
+        if sizes[0] > 1:
             reader = Reader(stage, region.follow, origin, [(0, n - 1) for n in sizes])
             inner = replace(inner, windows=self.gather.load([reader]))
         planes = [d for d in range(len(sizes) - 1, 1, -1) if sizes[d] > 1]
@@ -179,16 +163,14 @@ class Phases:
             return [k[d] for d in planes] + ([k[1], k[0]] if sizes[0] > 1 else list(k[1:2]) or [0])
 
         with unrolled(e, sizes) as k:
-            relative = [e.add(o, c) for o, c in zip(origin, [e.mul(k[0], items.apart), *k[1:]], strict=True)]
+            relative = [e.add(o, c) for o, c in zip(origin, k, strict=True)]
             for value, r in zip(emit_stage(e, inner, stage, Point(region.follow, relative)), results, strict=True):
                 e.store(value, r, own(k))
         with unrolled(e, [1, *sizes[1:]]) as k:
             for r, target in zip(results, rows, strict=True):
-                width = min(target.width, sizes[0]) if items.apart == 1 else 1
-                for v in range(0, sizes[0], width):
+                for v in range(0, sizes[0], width := min(target.width, sizes[0])):
                     values = [e.load(r, own([v + w, *k[1:]])) for w in range(width)]
-                    at = [v * items.apart, *k[1:]]
-                    where = target.index(e, [e.add(o, c) for o, c in zip(origin, at, strict=True)])
+                    where = target.index(e, [e.add(o, c) for o, c in zip(origin, [v, *k[1:]], strict=True)])
                     e.store_vector(values, target.array, where)
 
     # --- copying
@@ -234,16 +216,6 @@ class Phases:
         indices = ([e.value(i) for i in here], [e.value(i) for i in there])
         # only pieces of 16 bytes can pass by the first-level cache
         e.effect(DeviceAsyncCopyOp(buffer.memref, indices[0], rows.array, indices[1], width, bytes == max(COPY_BYTES)))
-
-
-def _rows_beside(stage: StageOp) -> int:
-    """The most rows that a stage reads of a function for one point, beside one."""
-    rows: dict[SSAValue, list[int]] = {}
-    for access in accesses(stage):
-        index = access.indices[1] if len(access.indices) > 1 else None
-        if isinstance(index, Index) and index.var is not None:
-            rows.setdefault(access.function, []).append(index.offset)
-    return max((max(offsets) - min(offsets) for offsets in rows.values()), default=0)
 
 
 def _full_pieces(low: int, high: int, piece: int) -> tuple[int, int]:

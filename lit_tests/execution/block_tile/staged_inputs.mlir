@@ -16,7 +16,7 @@
 // CHECK-LABEL: void copies_blur_tile6(
 // CHECK:         __shared__ __align__(16) float sh_photo_tile_[2448];
 // CHECK:         if (border_) {
-// CHECK:           sh_photo_tile_[{{.*}}] = r_photo_tile_[ky_][0];
+// CHECK:           sh_photo_tile_[{{.*}}] = r_photo_tile_[ky_];
 // CHECK:         } else {
 // CHECK-NEXT:      if (({{.*}} & 15) == 0) {
 // CHECK-NEXT:        for (idx [[I:.*]] = t_; [[I]] < 576; [[I]] += 256) {
