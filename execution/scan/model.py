@@ -250,10 +250,15 @@ class Scan(ExecutionModel):
 
 
 def exact(update: UpdateOp) -> bool:
-    """Whether the terms of a recurrence of one function may be joined in another order, to the bit."""
+    """Whether terms of a running sum have the same bits in any order: of integers, and for minima and maxima."""
     from xdsl.dialects.builtin import IntegerType
 
-    return isinstance(update.olds[0].type.storage, IntegerType)  # type: ignore[attr-defined]
+    from tilefuse.analysis.running_sums import RunningSum, running_sum
+    from tilefuse.analysis.updates import UpdateFacts
+
+    found = running_sum(UpdateFacts(update))
+    best = isinstance(found, RunningSum) and found.way in ("min", "max")
+    return best or isinstance(update.olds[0].type.storage, IntegerType)  # type: ignore[attr-defined]
 
 
 class _ChunkCounts(NamedTuple):

@@ -32,6 +32,10 @@ def sums(f, image, r):
     f[r] += f[r - 1]
 
 
+def written_out(f, image, r):
+    f[r] = f[r - 1] + f[r]
+
+
 def maxima_of_a_term(f, image, r):
     f[r] = hl.max(image[r] * 3 - 5, f[r - 1])
 
@@ -123,6 +127,9 @@ def test_floats_come_in_another_order_and_others_have_no_chunks():
     def filtered(f, image, r):
         f[r] = f[r - 1] / 2 + image[r]
 
+    report = hl.Pipeline(line(FLOAT, written_out)).compile("h200", extent=(1 << 20,)).report()
+    assert "sums of f32 in another order than the domain's (run_to_run), within n * 2^-24" in report
+
     with pytest.raises(PipelineError, match="blocks do not share out its lines: it is more than each point joined"):
         hl.Pipeline(line(FLOAT, filtered)).compile("h200", passes=passes(""))
     with pytest.raises(Exception, match="a chunk is of one line: threads, width, unroll and buffers are 1"):
@@ -151,7 +158,10 @@ def test_floats_in_order_and_lines_across_memory_are_not():
     options = {"determinism": "gpu_to_gpu"}, {"strict_float": True}
     for option in options:
         assert "chunk = " not in hl.Pipeline(line(FLOAT, sums)).compile("h200", extent=(1 << 22,), **option).ir("tile")
-        assert "chunk = " in hl.Pipeline(line(WHOLE, sums)).compile("h200", extent=(1 << 22,), **option).ir("tile")
+        for type, define in ((WHOLE, sums), (FLOAT, maxima_of_a_term)):
+            program = hl.Pipeline(line(type, define)).compile("h200", extent=(1 << 22,), **option)
+            assert "chunk = " in program.ir("tile")
+            assert not any(k.reorders for k in program.kernels)
     image, f = hl.ImageParam(FLOAT, 2, "image"), hl.Func("f")
     f[x, y] = image[x, y]
     r = hl.RDom([(1, image.height() - 1)]).x
