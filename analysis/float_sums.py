@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from xdsl.dialects.builtin import IntegerType
 
+from tilefuse.analysis.running_sums import RunningSum, running_sum
 from tilefuse.analysis.scalars import eval_index
 from tilefuse.analysis.sizes import Sizes
-from tilefuse.analysis.running_sums import RunningSum, running_sum
 from tilefuse.analysis.updates import Axis, UpdateFacts
 from tilefuse.dialects.img.elements import FLOATS, ElementType
 from tilefuse.dialects.img.ops import UpdateOp
