@@ -18,7 +18,7 @@ SLOW = $(PYTEST) -n 2 -m slow $(PYTEST_ARGS)
 .PHONY: help demo test test-all lit sanitize soak lint format bench clean
 
 help: ## Show this list
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-16s %s\n", $$1, $$2 }'
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-16s %s\n", $$1, $$2 }'
 	@echo
 	@echo "  PYTHON=$(PYTHON) makes $(VENV); PYTEST_ARGS='-k blur' goes to pytest."
 

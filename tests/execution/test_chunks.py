@@ -75,7 +75,6 @@ CASES = [
 ]  # fmt: skip
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
 @pytest.mark.parametrize(("make", "type", "define"), CASES)
 def test_as_in_order(make, type, define, monkeypatch, tmp_path):

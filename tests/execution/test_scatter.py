@@ -148,7 +148,6 @@ def test_tables_of_two_dimensions(agrees, request):
         assert "131072 shared bytes" in schedule
 
 
-@pytest.mark.slow
 @pytest.mark.sweep
 def test_places_without_a_table(agrees):
     """Where no size is known all goes to memory: a picture turned around, sums along a line, indices of 16 bits."""
@@ -191,7 +190,6 @@ def test_several_updates_in_a_row(agrees):
     agrees(h, ([PHOTO], {"sizes": (256,)}))
 
 
-@pytest.mark.slow
 def test_threads_with_tables_of_their_own(agrees, request):
     """The splat of a bilateral grid: floats, in the order of the domain, so to the bit; and writes over one another."""
     p, g, h = photo(), hl.Func("g"), hl.Func("h")
@@ -241,7 +239,6 @@ def sums_of_floats(p, predicate=True):
     return f
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("target", TARGETS)
 def test_sums_of_floats_come_out_the_same_each_time(target, monkeypatch, tmp_path):
     if target == "emulated":
