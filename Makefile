@@ -18,7 +18,7 @@ SLOW = $(PYTEST) -n 2 -m slow $(PYTEST_ARGS)
 .PHONY: help demo test test-all lit sanitize soak lint format bench clean
 
 help: ## Show this list
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-16s %s\n", $$1, $$2 }'
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-16s %s\n", $$1, $$2 }'
 	@echo
 	@echo "  PYTHON=$(PYTHON) makes $(VENV); PYTEST_ARGS='-k blur' goes to pytest."
 
@@ -29,7 +29,7 @@ test: $(VENV)/.with-test ## Set up if needed, then run the quick tests: about 4 
 	$(QUICK)
 
 # Both halves run, and either may fail. Of one that PYTEST_ARGS leaves no test (5) the other decides.
-test-all: $(VENV)/.with-test ## Run the quick tests, then the slow ones: all there are
+test-all: $(VENV)/.with-test-all ## Run the quick tests, then the slow ones: all there are
 	@quick=0; $(QUICK) || quick=$$?; \
 	slow=0; $(SLOW) || slow=$$?; \
 	case "$$quick $$slow" in '0 0' $(if $(PYTEST_ARGS),| '0 5' | '5 0')) ;; *) exit 1 ;; esac

@@ -51,6 +51,8 @@ def _mark(cast: arith.FPToSIOp | arith.FPToUIOp, ranges: Mapping[SSAValue, Any])
     width, (least, greatest) = type.width.data, ranges[cast.input]
     if not 1 < width <= WIDEST or not (math.isfinite(least) and math.isfinite(greatest)):
         return
+    if width == WIDEST and not all(isinstance(use.operation, arith.TruncIOp) for use in cast.result.uses):
+        return  # an index: GCC makes no vectors of some loops then
     half = 1 << (width - 1)
     if -half <= math.trunc(least) and math.trunc(greatest) < half:
         _replace(cast, arith.FPToSIOp(cast.input, type))

@@ -67,6 +67,8 @@ class Scan(ExecutionModel):
         found = recurrence(facts.update)
         if isinstance(found, str):
             return found
+        if facts.starts_inside and len(facts.update.update.pure) != facts.update.update.rank:
+            return "a stage gives its old functions, and not all its dimensions are pure coordinates"
         if facts.beside and not all(line.is_pure for line in found.lines):
             return "a stage stands behind it, and not all its lines are pure coordinates"
         return None

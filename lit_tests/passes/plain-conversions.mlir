@@ -13,14 +13,16 @@ func.func @clamped(%in: memref<?xf32>, %out: memref<?xi32>, %small: memref<?xi8>
   %i = arith.fptoui %v : f32 to i32
   // CHECK: arith.fptoui %v {kernel.fits} : f32 to i8
   %b = arith.fptoui %v : f32 to i8
-  memref.store %i, %out[%x] : memref<?xi32>
+  %t = arith.trunci %i : i32 to i8
+  memref.store %t, %small[%x] : memref<?xi8>
   memref.store %b, %small[%x] : memref<?xi8>
   func.return
 }
 
 // -----
 
-// A cast saturates where one side is open, as NaN may come from there, and where the range is larger than the integer's.
+// A cast saturates where one side is open, as NaN may come from there, where the range is larger than the integer's,
+// and where it is no pixel.
 
 // CHECK-LABEL: @open
 func.func @open(%in: memref<?xf32>, %out: memref<?xi32>, %small: memref<?xi8>, %x: index) {
@@ -35,7 +37,7 @@ func.func @open(%in: memref<?xf32>, %out: memref<?xi32>, %small: memref<?xi8>, %
   %v = arith.maxnumf %below, %low : f32
   // CHECK: arith.fptoui %v : f32 to i8
   %b = arith.fptoui %v : f32 to i8
-  // CHECK: arith.fptosi %v {kernel.fits} : f32 to i32
+  // CHECK: arith.fptosi %v : f32 to i32
   %k = arith.fptosi %v : f32 to i32
   memref.store %i, %out[%x] : memref<?xi32>
   memref.store %j, %out[%x] : memref<?xi32>

@@ -215,6 +215,42 @@ def test_threads_with_tables_of_their_own(agrees, request):
 
 
 @pytest.mark.sweep
+@pytest.mark.parametrize("channels", [2, 3])
+def test_tables_that_start_inside(agrees, channels, request, monkeypatch):
+    """A thread has the tables of several channels, and begins with what a stage says, also around a table.
+
+    Calls may ask for more channels, or for less, and for any part of what the table holds.
+    """
+    p, g, c, r = photo(), hl.Func("g"), hl.Var("c"), hl.RDom([(0, 8), (0, 4)])
+    value = p[x * 8 + r.x, y * 8 + r.y]
+    g[x, y, z, c] = hl.f32(x) + hl.f32(z) * 100 + hl.f32(c) * 10000
+    g[x, y, hl.i32(value) / 32, c] += hl.f32(value) * hl.mux(c, [hl.f32(0.1), hl.f32(1), hl.f32(0.3)])
+    monkeypatch.setattr("tilefuse.execution.scatter.search._own_points", lambda *_: [channels])
+    pictures = PHOTO[:32, :208]
+    schedules = agrees(
+        g,
+        ([pictures], {"sizes": (26, 4, 8, channels)}),
+        ([pictures], {"sizes": (26, 4, 13, 1), "mins": {"g": (0, 0, -3, 1)}}),
+        ([pictures], {"sizes": (5, 2, 3, 3), "mins": {"g": (20, 1, 4, 0)}}),
+        shape="auto",
+    )
+    if "emulated" in request.node.name:
+        assert [f"points = {channels}" in s and "own = 1" in s for s in schedules] == [True]
+
+
+def test_channels_that_read_the_same_share_a_thread():
+    """As many tables as another stage reads channels of."""
+    p, g, f, c, r = photo(), hl.Func("g"), hl.Func("f"), hl.Var("c"), hl.RDom([(0, 8), (0, 8)])
+    value = p[x * 8 + r.x, y * 8 + r.y]
+    g[x, y, z, c] = hl.f32(0)
+    g[x, y, hl.i32(value) / 32, c] += hl.f32(value) * hl.mux(c, [hl.f32(0.1), hl.f32(1)])
+    f[x, y] = g[x, y, hl.i32(p[x, y]) / 40, 0] / g[x, y, hl.i32(p[x, y]) / 32, 1]
+    text = hl.Pipeline(f).compile("h200", passes=passes("h200", shape="auto")).ir("validate-occupancy")
+    assert "own = 1, points = 2" in text or "points = 2, own = 1" in text
+    assert 'img.group "g"' not in text  # the zeros have no kernel
+
+
+@pytest.mark.sweep
 def test_sums_of_rows_are_one_sum(agrees):
     """As Halide's users write histograms, for a schedule to run rows side by side."""
     p, rows, h = photo(), hl.Func("rows"), hl.Func("h")
