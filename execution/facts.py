@@ -18,6 +18,8 @@ from tilefuse.analysis.updates import UpdateFacts
 from tilefuse.dialects.img.ops import Definition, GroupOp, UpdateOp
 
 MOST_RANK = 16
+HALO = 1.25
+"""Of a picture's extent, up to which more that is needed is a halo; beyond it readers scale, mirror or shift far."""
 
 
 def told(extent: Sequence[int], machine: Machine) -> tuple[int, ...]:
@@ -29,7 +31,8 @@ def told(extent: Sequence[int], machine: Machine) -> tuple[int, ...]:
 
 
 def nominal_box(model: PipelineModel, output: int, extent: Sequence[int], *, planes: bool = False) -> tuple[int, ...]:
-    """The extents that costs are computed for: declared ones, else those of a picture, or what is needed, if less.
+    """The extents that costs are computed for: declared ones, else those of a picture, or what is needed, if that is
+    less, or more than a halo.
 
     `planes`: dimensions that `extent` does not tell count as what is needed; else as a point, as the models of updates
     have it, which were fitted so.
@@ -39,7 +42,7 @@ def nominal_box(model: PipelineModel, output: int, extent: Sequence[int], *, pla
     # a halo around the picture counts as none: it is small, and stages of a chain are alike without it
     needed = node.needed or picture
     return tuple(
-        n if declared is not None else needed[d] if planes and d >= len(extent) else min(n, needed[d])
+        n if declared is not None else needed[d] if (planes and d >= len(extent)) or needed[d] > HALO * n else min(n, needed[d])
         for d, (n, declared) in enumerate(zip(picture, node.bounds, strict=True))
     )
 
