@@ -81,10 +81,11 @@ class _Costs:
         """A number for all that a cost depends on in one stage; who it reads counts by distance."""
         nodes = self.model.nodes
         reads = tuple(
-            (node.id - a.producer, a.indices, a.boundary, *nodes[a.producer].in_memory) for a in node.accesses
+            (node.id - a.producer, a.indices, a.boundary, nodes[a.producer].bounds, *nodes[a.producer].in_memory)
+            for a in node.accesses
         )
         costs = (node.instructions, node.shared_instructions)
-        box = nominal_box(self.model, node.id, self.extent, planes=True)
+        box = nominal_box(self.model, node.id, self.extent, planes=True, far=self.machine.is_gpu)
         bounds = node.bounds, self._inferred.get(node.id)
         facts = (node.rank, node.storage, costs, bounds, box, node.in_memory, reads)
         return self._kinds.setdefault(facts, len(self._kinds))
@@ -129,7 +130,7 @@ class _Costs:
         return (cost - launch) / planes + launch
 
     def _of(self, model: PipelineModel, members: Sequence[int], output: int) -> float | None:
-        facts = GroupFacts(model, members, output, self.extent)
+        facts = GroupFacts(model, members, output, self.extent, far=self.machine.is_gpu)
         if facts.tables and not self._tables:
             return None
         try:
