@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math as numbers
+
 from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import IndexType
+from xdsl.dialects.builtin import FloatAttr, IndexType
 from xdsl.ir import Operation
 
 from tilefuse.dialects.img.float_operations import FLOAT_OPERATIONS
@@ -28,8 +30,8 @@ _SUMS = (arith.AddfOp, arith.SubfOp, arith.AddiOp, arith.SubiOp)
 
 def instruction_cost(op: Operation) -> float:
     """Thread instructions of one op, about. A product that only feeds sums costs nothing: they fuse."""
-    if type(op) in _PRODUCTS and all(_absorbs(u.operation, u.index) for u in op.results[0].uses):
-        return 0.0
+    if _is_product(op):
+        return 0.0 if all(_absorbs(u.operation, u.index) for u in op.results[0].uses) else 1.0
     if type(op) in _BY_CONSTANT and isinstance(op.operands[1].owner, arith.ConstantOp):
         return _BY_CONSTANT[type(op)]
     cost = _OP_COST.get(type(op))
@@ -40,6 +42,13 @@ def instruction_cost(op: Operation) -> float:
     return 10.0 if op.name.startswith("math.") else 1.0
 
 
+def _is_product(op: object) -> bool:
+    """Whether an op is a product, as a division by a power of two is to compilers, too."""
+    if isinstance(op, arith.DivfOp) and isinstance(by := op.rhs.owner, arith.ConstantOp):
+        return isinstance(by.value, FloatAttr) and abs(numbers.frexp(by.value.value.data)[0]) == 0.5
+    return type(op) in _PRODUCTS
+
+
 def _absorbs(op: Operation, operand: int) -> bool:
     """Whether a sum and the product that is this operand of it are one instruction: of two products, the second."""
-    return type(op) in _SUMS and (operand == 1 or type(op.operands[1].owner) not in _PRODUCTS)
+    return type(op) in _SUMS and (operand == 1 or not _is_product(op.operands[1].owner))

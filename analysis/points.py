@@ -7,7 +7,7 @@ the access, from a clamp or from a type. Nothing is an error here: what cannot b
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from xdsl.ir import SSAValue
 
@@ -66,6 +66,17 @@ class NominalSizes:
 
 def needed_extents(pipeline: PipelineOp, extent: Sequence[int]) -> dict[SSAValue, Extents]:
     """The extents of every function that outputs of a picture of `extent` need; those that none needs are absent."""
+    found = needed_spans(pipeline, extent)
+    return {value: tuple(high - low + 1 for low, high in spans) for value, spans in found.items()}
+
+
+def needed_spans(
+    pipeline: PipelineOp, extent: Sequence[int], limit: Callable[[SSAValue, list[Span]], list[Span]] | None = None
+) -> dict[SSAValue, list[Span]]:
+    """(first, last) per dimension of every function that outputs of a picture of `extent` need.
+
+    `limit`: gives what is computed of a group's result, of all that its readers need.
+    """
     sizes = NominalSizes(extent)
     needed: dict[SSAValue, list[Span]] = {}
 
@@ -81,6 +92,8 @@ def needed_extents(pipeline: PipelineOp, extent: Sequence[int]) -> dict[SSAValue
             case GroupOp():
                 for result, inner in zip(op.funcs, op.yield_op.values, strict=True):
                     if result in needed:
+                        if limit is not None:
+                            needed[result] = limit(result, list(needed[result]))
                         need(inner, needed[result])
             case BoundaryOp() if op.func in needed:
                 need(op.source, _inside(op, needed[op.func], sizes))
@@ -101,7 +114,7 @@ def needed_extents(pipeline: PipelineOp, extent: Sequence[int]) -> dict[SSAValue
                     for old in op.olds:
                         need(old, region)
                         need(old, _touched(op.write_op, coordinates, sizes))
-    return {value: tuple(high - low + 1 for low, high in spans) for value, spans in needed.items()}
+    return needed
 
 
 def nominal_domain(update: UpdateOp, needed: Extents, extent: Sequence[int]) -> Extents:

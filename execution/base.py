@@ -104,6 +104,8 @@ class ExecutionModel(ABC):
     """Whether planes have in common what is computed of a row, rather than compute it anew."""
     smaller_is: ClassVar[str] = "a smaller tile"
     """A schedule that takes less memory, in words for people who write one."""
+    none_smaller: ClassVar[str] = "No smaller tile is left"
+    """The sentence of an error where `smaller` finds none."""
     learns_registers: ClassVar[bool] = False
     """Whether the search takes into account which registers a compiler was found to need."""
 

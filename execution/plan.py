@@ -52,7 +52,7 @@ class KernelPlan(ABC):
         self.flags: Sequence[str] = ()
         """Names of the flags of a tile beside `border`: `emit_versions` gives them, as `TileContext.flags`."""
         self.register_bounded = False
-        """Whether the compiler is held to the registers that leave room for the schedule's `blocks`."""
+        """Whether the kernel has a bound on registers that leaves room for the schedule's `blocks`."""
         self.one_version = False
         """Whether all tiles run one text, which asks itself where the picture ends: as that of border tiles."""
         self.inside = False

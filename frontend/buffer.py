@@ -236,9 +236,9 @@ class Buffer(PlacedArray):
         self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: Any = None
     ) -> Any:
         """The array for other libraries, as in `torch.from_dlpack(buffer)`, without a copy."""
-        asked = {"stream": stream, "max_version": max_version, "dl_device": dl_device, "copy": copy}
+        options = {"stream": stream, "max_version": max_version, "dl_device": dl_device, "copy": copy}
         # NumPy before 2.1 takes `stream` alone
-        return self.array.__dlpack__(**{name: value for name, value in asked.items() if value is not None})
+        return self.array.__dlpack__(**{name: value for name, value in options.items() if value is not None})
 
     def __dlpack_device__(self) -> tuple[int, int]:
         """(type, number) of the device that the array is on, as DLPack numbers them: the CPU."""

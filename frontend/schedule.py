@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from enum import Enum
 from typing import Any, NamedTuple
+from weakref import WeakSet
 
 from tilefuse.dialects.diagnostics import SourcePosition, user_position
 
@@ -27,8 +29,9 @@ class ScheduleWarning(UserWarning):
     """A program was compiled whose Funcs have scheduling calls, which are ignored."""
 
 
-class ScheduleCall(NamedTuple):
-    """One scheduling call, as it was written."""
+@dataclass(frozen=True, eq=False)
+class ScheduleCall:
+    """One scheduling call, as it was written; two are never equal."""
 
     func: str
     call: str
@@ -74,10 +77,17 @@ class Stage:
         return f"<halide.Stage '{self._name}'>"
 
 
+_warned: WeakSet[ScheduleCall] = WeakSet()
+
+
 def warn_of(calls: Sequence[ScheduleCall]) -> None:
-    """One warning for all scheduling calls of a program, at the first of them."""
-    if not calls:
+    """Warn once for all scheduling calls of a program, at the first of them; not again if all were in a warning before.
+
+    Python shows a warning of one line once, too, but forgets that whenever a library changes its filters.
+    """
+    if _warned.issuperset(calls):
         return
+    _warned.update(calls)
     first = calls[0]
     names = list(dict.fromkeys(f"{c.func}.{c.call}" for c in calls))
     shown = ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")

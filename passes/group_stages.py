@@ -287,12 +287,12 @@ class GroupStages(ModulePass):
                 continue
             if any(isinstance(o, GroupOp) for o in pipeline.body.block.ops):
                 continue  # grouped by hand
-            for asked in pipeline.requirements:
-                if asked.guarded is not None:
+            for require in pipeline.requirements:
+                if require.guarded is not None:
                     raise PipelineError(
                         f"{self.name}: no kernel checks a condition on points, which a program of its own does; "
                         "drop-requirements leaves it out",
-                        asked,
+                        require,
                     )
             self._group(pipeline)
 

@@ -13,21 +13,24 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import UnitAttr
 
 from tilefuse.dialects.img.ops import LATE_LAUNCH, GroupOp
-from tilefuse.targets.gpus import Gpu
+from tilefuse.targets.gpus import Gpu, kernels_overlap
 
 L1_ALONE = 28 << 10
 """Bytes of L1 cache where all that can be shared memory is shared memory."""
 
 
 def mark_late_launches(groups: Sequence[GroupOp], shared: Sequence[int], on: Gpu) -> None:
-    """Mark those, of groups launched in this order again and again, after which the next kernel starts late.
+    """Mark the groups after which the next kernel starts late: of these, launched in this order again and again.
 
     `shared`: bytes of shared memory on an SM that is full of a group's blocks.
     """
+    for group in groups:
+        group.attributes.pop(LATE_LAUNCH, None)
+    if not kernels_overlap(on.arch):
+        return  # each kernel ends before the next one begins, whatever is marked
     split, total = 0, on.shared_bytes_per_sm + L1_ALONE
     for group, own, after in zip(groups, shared, [*shared[1:], shared[0]], strict=True):
         split = max(split, own)
-        group.attributes.pop(LATE_LAUNCH, None)
         if total - split < (total - after) / 2:
             group.attributes[LATE_LAUNCH] = UnitAttr()
             split = 0

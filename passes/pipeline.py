@@ -25,6 +25,7 @@ from tilefuse.passes.merge_sums import MergeSums
 from tilefuse.passes.promote_memory import PromoteMemory
 from tilefuse.passes.raise_clamps import RaiseClamps
 from tilefuse.passes.raise_exteriors import RaiseExteriors
+from tilefuse.passes.repeat_edges import RepeatEdges
 from tilefuse.passes.separate_kernels import SeparateKernels
 from tilefuse.passes.separate_steps import SeparateSteps
 from tilefuse.passes.specialize_stages import SpecializeStages
@@ -108,6 +109,7 @@ def standard_passes(
         InlineStages(target=target, extent=size),
         GroupStages(target=target, algorithm=algorithm, extent=size),  # type: ignore[arg-type]
         GroupUpdates(target=target),
+        *([RepeatEdges(extent=size)] if machine(target).is_gpu else []),  # on CPUs that is not measured yet
         Tile(target=target, extent=size, float_order=determinism == "gpu_to_gpu"),
         PromoteMemory(),
         ValidateOccupancy(target=target, fix=True),

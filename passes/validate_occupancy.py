@@ -132,7 +132,7 @@ class ValidateOccupancy(ModulePass):
             return f"Use {smaller}, or fix=true"
         if not self._may_change(group):
             return f"Its schedule is kept; write {smaller}"
-        return "No smaller tile is left" if "tile" in smaller else f"There is nothing smaller left: {smaller}"
+        return model_of(group).none_smaller
 
     def _too_long(self, group: GroupOp, model: PipelineModel, *, warps: bool) -> list[str]:
         """Say so where more code is written out than a compiler takes a reasonable time for.

@@ -72,6 +72,7 @@ UNIVERSE = Universe(
         "promote-memory": _pass("promote_memory", "PromoteMemory"),
         "raise-clamps": _pass("raise_clamps", "RaiseClamps"),
         "raise-exteriors": _pass("raise_exteriors", "RaiseExteriors"),
+        "repeat-edges": _pass("repeat_edges", "RepeatEdges"),
         "separate-kernels": _pass("separate_kernels", "SeparateKernels"),
         "separate-steps": _pass("separate_steps", "SeparateSteps"),
         "specialize-stages": _pass("specialize_stages", "SpecializeStages"),

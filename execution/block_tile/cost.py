@@ -94,9 +94,9 @@ def _shared_loads(reads: tuple[tuple[int, ...], ...], rows_per_thread: int) -> f
 
 @lru_cache(maxsize=4096)
 def _piece_loads(reads: tuple[tuple[int, ...], ...], piece: int, rows_per_thread: int, bytes: int) -> tuple[float, int]:
-    """(loads per point, values held) of a thread that computes `piece` points along x of each of its rows.
+    """(loads per point, values in registers) of a thread that computes `piece` points along x of each of its rows.
 
-    What these read is loaded by accesses of at most 16 bytes, once; (0, 0) for what is too much to be held.
+    What these read is loaded by accesses of at most 16 bytes, once; (0, 0) for more values than `MOST_HELD`.
     """
     windows: dict[tuple[int, ...], list[tuple[int, int]]] = {}
     if not all(reads):
@@ -279,10 +279,10 @@ def _of_tile(
             from_register = p in inside and places[p].memory is Memory.Register
             if not from_register:
                 shared_rows = rows[1] if len(rows) > 1 else 1
-                loads, held = 0.0, 0
+                loads, values = 0.0, 0
                 if piece > 1:
-                    loads, held = _piece_loads(offsets, piece, shared_rows, model.nodes[p].element_bytes[0])
-                    ahead += held if id == output or in_registers else 0
+                    loads, values = _piece_loads(offsets, piece, shared_rows, model.nodes[p].element_bytes[0])
+                    ahead += values if id == output or in_registers else 0
                     if deep * (gathered := _computed_places(node, p)) > FEW_GATHERED:
                         loads = float(gathered)  # of several points side by side, each has its own
                 per_point += (loads or _shared_loads(offsets, shared_rows)) * (1 + INDEX_COST) / alike

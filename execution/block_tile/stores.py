@@ -96,7 +96,7 @@ class Stores:
                         buffer = self.outputs[n]
                         e.store(value(i, [x, *rest]), buffer.memref, buffer.index(where, e))
 
-        def whole() -> None:
+        def vectors() -> None:
             for i, n in stored.results:
                 f, buffer = self.group.funcs[n], self.outputs[n]
 
@@ -111,7 +111,7 @@ class Stores:
         ends = [self._inside(stored, absolute([x, *rest])) for x in (0, self.piece - 1)]
         inside = e.both(*ends)
         assert inside is not None
-        e.choose(e.either(e.negate(self.tile.border), inside), whole, scalars)
+        e.choose(e.either(e.negate(self.tile.border), inside), vectors, scalars)
 
     def _inside(self, stored: Stored, where: Sequence[Num]) -> SSAValue | None:
         """Whether a point lies in the box of a stage."""

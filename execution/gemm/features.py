@@ -232,9 +232,9 @@ class StagedFeatures(Features):
     zigzag: bool
 
     def analytical(self, machine: Machine) -> float:
-        held = machine.registers_per_core // (self.registers * self.threads)
-        fits = machine.fast_bytes_per_core // max(1, self.shared)
-        resident = max(1, min(machine.max_threads_per_core // self.threads, held, fits, 32))
+        of_registers = machine.registers_per_core // (self.registers * self.threads)
+        of_shared = machine.fast_bytes_per_core // max(1, self.shared)
+        resident = max(1, min(machine.max_threads_per_core // self.threads, of_registers, of_shared, 32))
         per_sm = math.ceil(self.blocks / machine.cores)
         full, rest = divmod(per_sm, resident)
         time = full * self._wave(machine, resident) + (self._wave(machine, rest) if rest else 0.0)
@@ -292,8 +292,8 @@ class GemmFeatures(Features):
             lanes = machine.instructions_per_us / machine.cores
             rounds = math.ceil(self.blocks / machine.cores)
             return max(memory, rounds * self.steps * self.instructions / lanes) + machine.launch_us
-        held = max(1, min(machine.registers_per_core // (self.registers * self.threads), 32))
-        resident = max(1, min(machine.max_threads_per_core // self.threads, held))
+        of_registers = max(1, min(machine.registers_per_core // (self.registers * self.threads), 32))
+        resident = max(1, min(machine.max_threads_per_core // self.threads, of_registers))
         per_sm = math.ceil(self.blocks / machine.cores)
         rounds = math.ceil(per_sm / resident)
         # the last round has fewer blocks on a multiprocessor, which then run at the rate that they can alone

@@ -55,6 +55,7 @@ class Gemm(ExecutionModel):
     schedule = GemmSchedule
     runs: ClassVar = UpdateOp
     smaller_is = "a smaller slice, or fewer points"
+    none_smaller = "No smaller slice and no fewer points are left"
     computes_beside = True
 
     def legal(self, facts: GroupFacts) -> str | None:

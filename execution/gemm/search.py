@@ -132,14 +132,14 @@ def _candidate(
     count = math.prod(schedule.points)
     loads = staged_loads(update, schedule, found)
     # of few slices that are written out, what is loaded is used at once
-    held = 6 * loads if slices == 1 else 4 * loads * schedule.unroll
+    operands_in_registers = 6 * loads if slices == 1 else 4 * loads * schedule.unroll
     features = StagedFeatures(
         blocks=math.prod(-(-n // t) for n, t in zip(work.pure, tile, strict=True)),
         bytes=math.prod(work.pure) * facts.ends_bytes + read_bytes,
         staged_bytes=float(sum(n * o.bytes for n, o in zip(elements, found, strict=True))),
         copies=sum(n / o.width / threads for n, o in zip(elements, found, strict=True)),
         operations=shared(update, schedule.points, schedule.unroll).operations, loads=loads, steps=float(work.steps),
-        slices=float(slices), threads=threads, registers=int(min(255, 32 + count * 1.2 + held)),
+        slices=float(slices), threads=threads, registers=int(min(255, 32 + count * 1.2 + operands_in_registers)),
         shared=bytes_of(found, schedule.buffers), parallel=float(count), buffers=schedule.buffers,
         zigzag=schedule.zigzag,
     )  # fmt: skip

@@ -68,12 +68,12 @@ class _Staged(GemmKernel):
             self.firsts = [e.mul(b, size) for b, size in zip(blocks, sizes, strict=True)]
             found = operands(self.op, sizes_of(self.op, self.schedule))
             self.staging = Staging(self, found, self.schedule.buffers, self.threads)
-            whole: SSAValue | None = None
+            fits: SSAValue | None = None
             for n, size in zip(self.extents, sizes, strict=True):
                 if size > 1:
-                    whole = e.both(whole, e.compare("sge", n, size))
-            assert whole is not None
-            e.choose(whole, self._whole_tile, self._part_of_tile)
+                    fits = e.both(fits, e.compare("sge", n, size))
+            assert fits is not None
+            e.choose(fits, self._whole_tile, self._part_of_tile)
         kernel = self.finished()
         if resident := self.schedule.resident_blocks:
             kernel.attributes["kernel.min_blocks"] = IntegerAttr(resident, i64)
@@ -246,12 +246,12 @@ class _Staged(GemmKernel):
                 with e.loop(steps, name) as k:
                     some(k, 1, 1)
                 return
-            whole = steps // unroll * unroll
-            if whole:
-                with e.loop(whole, name, step=unroll, unroll=True) as k:
+            unrolled = steps // unroll * unroll
+            if unrolled:
+                with e.loop(unrolled, name, step=unroll, unroll=True) as k:
                     some(k, unroll, unroll)
-            if whole < steps:
-                some(whole, steps - whole, unroll)
+            if unrolled < steps:
+                some(unrolled, steps - unrolled, unroll)
 
     def _step(self, body: StagedBody, begin: Sequence[Num], offsets: dict[SSAValue, Offset]) -> None:
         """Add the terms of one step to all sums of the thread."""

@@ -36,6 +36,7 @@ class Reduce(ExecutionModel):
     schedule = ReduceSchedule
     runs: ClassVar = UpdateOp
     smaller_is = "fewer warps, or a smaller split"
+    none_smaller = "No fewer warps and no smaller split are left"
     computes_beside = True
 
     def legal(self, facts: GroupFacts) -> str | None:

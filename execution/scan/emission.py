@@ -108,12 +108,12 @@ class ScanKernel(UpdateFunction):
             self._steps([self._at(where, e.add(k, u)) for u in range(count)], kept, [])
 
         if isinstance(self.steps, int):
-            whole = self.steps // unroll * unroll
-            if whole:
-                with e.loop(whole, name, step=unroll) as k:
+            unrolled = self.steps // unroll * unroll
+            if unrolled:
+                with e.loop(unrolled, name, step=unroll) as k:
                     steps(k, unroll)
-            if whole < self.steps:
-                steps(whole, self.steps - whole)
+            if unrolled < self.steps:
+                steps(unrolled, self.steps - unrolled)
             return
         count = e.max(self.steps, 0)
         last = e.sub(count, e.mod(count, unroll))

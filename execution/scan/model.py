@@ -56,6 +56,7 @@ class Scan(ExecutionModel):
     schedule = ScanSchedule
     runs: ClassVar = UpdateOp
     smaller_is = "fewer buffers, or a smaller slice"
+    none_smaller = "No fewer buffers and no smaller slice are left"
     computes_beside = True
 
     def legal(self, facts: GroupFacts) -> str | None:

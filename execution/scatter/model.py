@@ -36,6 +36,7 @@ class Scatter(ExecutionModel):
     schedule = ScatterSchedule
     runs: ClassVar = UpdateOp
     smaller_is = "fewer copies, threads or blocks"
+    none_smaller = "No fewer copies, threads or blocks are left"
 
     def legal(self, facts: GroupFacts) -> str | None:
         ways = (why_not_fold(facts), why_not_own(facts), why_not_shared(facts))

@@ -63,11 +63,11 @@ class ArrayBody(Body):
         return self.e.load(array, index)
 
     def _element(self, tile: SSAValue, at: Where) -> tuple[SSAValue, list[Num]]:
-        array, held = self.array(tile)
+        array, layout = self.array(tile)
         e = self.e
-        deep = [e.sub(c, low) for c, (low, _) in zip(at.deep, held.depth, strict=True)]
-        x = e.add(e.mul(at.lane, held.vector), e.sub(at.column, held.columns[0]))
-        return array, [at.warp, *reversed(deep), e.sub(at.row, held.rows[0]), x]
+        deep = [e.sub(c, low) for c, (low, _) in zip(at.deep, layout.depth, strict=True)]
+        x = e.add(e.mul(at.lane, layout.vector), e.sub(at.column, layout.columns[0]))
+        return array, [at.warp, *reversed(deep), e.sub(at.row, layout.rows[0]), x]
 
     def _put(self, value: SSAValue, tile: SSAValue, at: Where) -> None:
         array, index = self._element(tile, at)
@@ -160,10 +160,10 @@ class ArrayBody(Body):
 
 def array_bytes(model: PipelineModel, layout: WarpLayout) -> list[tuple[int, str]]:
     """Bytes that a block's tiles take as arrays, which they are on a CPU; per function, with its name."""
-    arrays = [(model.nodes[id].name, held) for id, held in layout.stages.items()]
-    arrays += [(model.nodes[id].name, held) for (id, _), held in layout.sources.items()]
+    arrays = [(model.nodes[id].name, footprint) for id, footprint in layout.stages.items()]
+    arrays += [(model.nodes[id].name, footprint) for (id, _), footprint in layout.sources.items()]
     sizes = []
-    for name, held in arrays:
-        rows, columns = layout.pitch + sum(held.wide), LANES * layout.vector + sum(held.reach)
-        sizes.append((layout.warps * rows * columns * held.deep * held.bytes, name))
+    for name, footprint in arrays:
+        rows, columns = layout.pitch + sum(footprint.wide), LANES * layout.vector + sum(footprint.reach)
+        sizes.append((layout.warps * rows * columns * footprint.deep * footprint.bytes, name))
     return sizes

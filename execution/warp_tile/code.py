@@ -20,13 +20,13 @@ def code(group: GroupOp, model: PipelineModel) -> Code:
     parts = []
     alike: Counter[tuple[str, ...]] = Counter()
     for stage in group.stages:
-        held = layout.stages[model.node_of[stage.funcs[0]]]
-        points = max(1, held.rows(layout.pitch)) * layout.vector * held.deep
+        footprint = layout.stages[model.node_of[stage.funcs[0]]]
+        points = max(1, footprint.rows(layout.pitch)) * layout.vector * footprint.deep
         kinds = operations(stage)
         alike[kinds] += 1
         if alike[kinds] <= _LIKE_STAGES:
             parts.append((written(len(kinds), points), stage.sym_name.data))
-    for (id, _), held in layout.sources.items():
-        rows = layout.pitch + sum(held.wide)
-        parts.append((max(1, rows) * (layout.vector + sum(held.reach)) * held.deep, model.nodes[id].name))
+    for (id, _), footprint in layout.sources.items():
+        rows = layout.pitch + sum(footprint.wide)
+        parts.append((max(1, rows) * (layout.vector + sum(footprint.reach)) * footprint.deep, model.nodes[id].name))
     return Code(sum(n for n, _ in parts), max(parts)[1], layout.pitch * layout.vector)

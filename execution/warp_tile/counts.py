@@ -15,7 +15,7 @@ from tilefuse.analysis.model import PipelineModel
 from tilefuse.analysis.subwords import best_pair_stride, gain_beside, gain_in_memory
 from tilefuse.execution.warp_tile.layout import (
     WORD_BYTES,
-    Held,
+    Footprint,
     WarpLayout,
     exchange_bytes,
     stored_at_once,
@@ -140,11 +140,11 @@ def count(model: PipelineModel, members: Sequence[int], layout: WarpLayout, exch
 def _count_loads(found: Counts, model: PipelineModel, layout: WarpLayout) -> None:
     v = layout.vector
     found.loads = bool(layout.sources)
-    for (producer, _), held in layout.sources.items():
-        deep, beyond = held.deep, held.rows(0)
-        instructions, accesses = 3 + sum(held.reach) * _edge(held) + v * _split(held), 1
-        if layout.in_pieces(held):
-            accesses, cutting = _in_pieces(held, v, layout.partial(held) is not None)
+    for (producer, _), footprint in layout.sources.items():
+        deep, beyond = footprint.deep, footprint.rows(0)
+        instructions, accesses = 3 + sum(footprint.reach) * _edge(footprint) + v * _split(footprint), 1
+        if layout.in_pieces(footprint):
+            accesses, cutting = _in_pieces(footprint, v, layout.partial(footprint) is not None)
             instructions += cutting
         elif not (model.nodes[producer].aligned and model.nodes[producer].contiguous):
             accesses = v
@@ -152,10 +152,12 @@ def _count_loads(found: Counts, model: PipelineModel, layout: WarpLayout) -> Non
         found.guarded |= not model.nodes[producer].aligned
         found.instructions.add(beyond, deep * instructions)
         # each access of a lane touches other lines than the lane's before
-        found.touched.add(beyond, deep * v * held.bytes * accesses)
-        found.in_flight.add(beyond, deep * v * held.bytes)
-        found.registers_loaded.add(beyond, deep * v * (0.5 if held.paired else 1.0 if held.bytes <= 4 else 2.0))
-        found.sources.append(Loaded(producer, deep * held.bytes, beyond))
+        found.touched.add(beyond, deep * v * footprint.bytes * accesses)
+        found.in_flight.add(beyond, deep * v * footprint.bytes)
+        found.registers_loaded.add(
+            beyond, deep * v * (0.5 if footprint.paired else 1.0 if footprint.bytes <= 4 else 2.0)
+        )
+        found.sources.append(Loaded(producer, deep * footprint.bytes, beyond))
 
 
 def _count_stages(
@@ -164,8 +166,8 @@ def _count_stages(
     v = layout.vector
     kinds: set[object] = set()
     for id in members:
-        node, held = model.nodes[id], layout.stages[id]
-        deep, beyond = held.deep, held.rows(0)
+        node, footprint = model.nodes[id], layout.stages[id]
+        deep, beyond = footprint.deep, footprint.rows(0)
         # reads are of registers; one that is not staged is a load
         unstaged = 0
         if any(a.producer not in layout.stages and (a.producer, a.source) not in layout.sources for a in node.hull):
@@ -173,7 +175,7 @@ def _count_stages(
                 unstaged += a.producer not in layout.stages and (a.producer, a.source) not in layout.sources
         found.loads |= unstaged > 0
         many = v * max(0, deep * unstaged - FEW_GATHERED)
-        if held.paired and node.pair_instructions is not None:
+        if footprint.paired and node.pair_instructions is not None:
             per_column = deep * node.pair_instructions
         else:
             per_column = deep * node.instructions - (deep - 1) * node.shared_instructions
@@ -181,20 +183,30 @@ def _count_stages(
         mine.add(beyond, v * (per_column + deep * 5 * unstaged) + GATHERED * many)
         if id in stored:
             # of the rows that a warp computes its own
-            mine.add(0, deep * (4 + v * _split(held)))
+            mine.add(0, deep * (4 + v * _split(footprint)))
             found.guarded |= not node.aligned
             if not (node.aligned and node.contiguous):
-                accesses, moving = _moved(held.bytes, v) if layout.left_spill else (v, 0.0)
+                accesses, moving = _moved(footprint.bytes, v) if layout.left_spill else (v, 0.0)
                 mine.add(0, deep * (accesses - 1 + moving))
-                found.stored_again.add(0, deep * v * held.bytes * (accesses - 1))
-        rows = held.exchanged_rows()
+                found.stored_again.add(0, deep * v * footprint.bytes * (accesses - 1))
+        rows = footprint.exchanged_rows()
         if rows:
             # pieces of more than 16 bytes are several accesses, which meet in the banks
-            pieces = math.ceil(v * (2 if held.paired else held.bytes) / 16)
-            found.exchanges += rows * deep * 2 * pieces * pieces * (2 if held.bytes < 4 and not held.paired else 1)
-        mine.add(beyond + rows, deep * sum(held.reach) * _edge(held))
+            pieces = math.ceil(v * (2 if footprint.paired else footprint.bytes) / 16)
+            found.exchanges += (
+                rows * deep * 2 * pieces * pieces * (2 if footprint.bytes < 4 and not footprint.paired else 1)
+            )
+        mine.add(beyond + rows, deep * sum(footprint.reach) * _edge(footprint))
         found.instructions.join(mine)
-        kind = (node.instructions, held.above, held.below, held.wide, held.reach, held.rest, held.paired)
+        kind = (
+            node.instructions,
+            footprint.above,
+            footprint.below,
+            footprint.wide,
+            footprint.reach,
+            footprint.rest,
+            footprint.paired,
+        )
         if id in stored:
             continue  # stages with a store behind them are no loop
         if kind in kinds:
@@ -207,15 +219,15 @@ def _count_packed(found: Counts, model: PipelineModel, layout: WarpLayout, store
     v = layout.vector
     functions = [(h, 1) for h in layout.sources.values()]
     functions += [(h, model.nodes[id].values) for id, h in layout.stages.items()]
-    for held, values in functions:
-        if held.paired:
-            rows = held.rows(0) + held.exchanged_rows()
-            found.packed_gain.add(rows, held.deep * values * gain_beside(v, held.reach))
+    for footprint, values in functions:
+        if footprint.paired:
+            rows = footprint.rows(0) + footprint.exchanged_rows()
+            found.packed_gain.add(rows, footprint.deep * values * gain_beside(v, footprint.reach))
     moved = [(h, h.bytes) for h in layout.sources.values()]
     moved += [(layout.stages[id], bytes) for id in stored for bytes in model.nodes[id].element_bytes]
-    for held, bytes in moved:
-        if held.paired:
-            found.packed_gain.add(held.rows(0), held.deep * gain_in_memory(v, bytes))
+    for footprint, bytes in moved:
+        if footprint.paired:
+            found.packed_gain.add(footprint.rows(0), footprint.deep * gain_in_memory(v, bytes))
 
 
 def _windows(model: PipelineModel, members: Sequence[int], layout: WarpLayout) -> float:
@@ -229,9 +241,9 @@ def _windows(model: PipelineModel, members: Sequence[int], layout: WarpLayout) -
                 rows[access.producer] = (min(low, dy), max(high, dy))
     taken: dict[int, float] = {}
     for id, (low, high) in rows.items():
-        held = layout.stages[id]
-        depth = held.deep * model.nodes[id].values
-        taken[id] = (high - low + 1) * (layout.vector / (2 if held.paired else 1) + sum(held.reach)) * depth
+        footprint = layout.stages[id]
+        depth = footprint.deep * model.nodes[id].values
+        taken[id] = (high - low + 1) * (layout.vector / (2 if footprint.paired else 1) + sum(footprint.reach)) * depth
     single = {id for id, (low, high) in rows.items() if low == high}
     if len(members) <= LONG_GROUP:
         return sum(taken.values())
@@ -263,29 +275,29 @@ def _kept(model: PipelineModel, layout: WarpLayout) -> list[Rows]:
             needed[key] = max(needed.get(key, 0), rounds[id])
     functions = [(id, h, rounds[id], model.nodes[id].values) for id, h in layout.stages.items()]
     functions += [(key, h, 0, 1) for key, h in layout.sources.items()]  # type: ignore[misc]
-    for key, held, first, values in functions:
-        registers = layout.vector * values / (2 if held.paired else 1)
+    for key, footprint, first, values in functions:
+        registers = layout.vector * values / (2 if footprint.paired else 1)
         for n in range(first, needed.get(key, first)):
-            kept[n].add(held.rows(0), registers * held.deep)
+            kept[n].add(footprint.rows(0), registers * footprint.deep)
     return kept
 
 
-def _edge(held: Held) -> float:
+def _edge(footprint: Footprint) -> float:
     """Instructions to get an element of the next lane."""
-    return 1.0 if held.bytes >= 4 else 2.0 if held.paired else 3.0
+    return 1.0 if footprint.bytes >= 4 else 2.0 if footprint.paired else 3.0
 
 
-def _split(held: Held) -> float:
+def _split(footprint: Footprint) -> float:
     """Instructions per point to take a row out of memory apart, or to join one."""
-    return 0.0 if held.bytes >= 4 else (0.5 if held.bytes == 1 else 0.0) if held.paired else 1.0
+    return 0.0 if footprint.bytes >= 4 else (0.5 if footprint.bytes == 1 else 0.0) if footprint.paired else 1.0
 
 
-def _in_pieces(held: Held, vector: int, partial: bool) -> tuple[int, float]:
+def _in_pieces(footprint: Footprint, vector: int, partial: bool) -> tuple[int, float]:
     """Accesses, and instructions beside them, to load a row in pieces (`warp_pieces`)."""
-    count = vector // held.piece + (not partial)
-    if not held.in_words:
-        return count, vector + held.bytes / WORD_BYTES
-    words, piece = vector * held.bytes // WORD_BYTES, held.piece * held.bytes // WORD_BYTES
+    count = vector // footprint.piece + (not partial)
+    if not footprint.in_words:
+        return count, vector + footprint.bytes / WORD_BYTES
+    words, piece = vector * footprint.bytes // WORD_BYTES, footprint.piece * footprint.bytes // WORD_BYTES
     return count, 6 + (words + 1 if piece == 2 else 0) + words + partial * piece
 
 

@@ -36,7 +36,7 @@ from tilefuse.dialects.warp.memory import is_one_access
 from tilefuse.execution.cover import first_covered
 from tilefuse.execution.plan import KernelPlan
 from tilefuse.execution.warp_tile.flags import TileFlags
-from tilefuse.execution.warp_tile.layout import LANES, Held, WarpLayout, in_grid
+from tilefuse.execution.warp_tile.layout import LANES, Footprint, WarpLayout, in_grid
 from tilefuse.lowering.emit import INDEX, Emitter, Num
 from tilefuse.lowering.reads import KernelBuffer, Point, Resident, TileContext, emit_stage, read_global
 from tilefuse.lowering.rows import row_of
@@ -62,21 +62,21 @@ class TileBody:
 
     def emit(self) -> None:
         """The whole body: all loads, then the stages, each that is stored with its stores."""
-        for (_, source), held in self.held.sources.items():
+        for (_, source), footprint in self.held.sources.items():
             assert isinstance(source, SSAValue)
-            loaded = self._load(source, held)
-            self.tile.staged[source] = self._resident(self._beside(loaded, held))
+            loaded = self._load(source, footprint)
+            self.tile.staged[source] = self._resident(self._beside(loaded, footprint))
         if below := self.plan.rows_ahead * self.held.height:
             self.emit_ahead(below)
         for stage, id in self.ids.items():
-            held = self.held.stages[id]
-            results = self._map(stage, held)
+            footprint = self.held.stages[id]
+            results = self._map(stage, footprint)
             if stage in self.stored:
-                self._store(self.stored[stage], results, held)
+                self._store(self.stored[stage], results, footprint)
             if stage is self.group.anchor:
                 continue
             for f, result in zip(stage.funcs, results, strict=True):
-                self.tile.resident[f] = self._resident(self._beside(result, held))
+                self.tile.resident[f] = self._resident(self._beside(result, footprint))
 
     def emit_ahead(self, below: int = 0) -> None:
         """Ask for what the tile so many rows below has as its own of the pipeline's inputs.
@@ -100,7 +100,7 @@ class TileBody:
 
     # --- layouts
 
-    def _layout(self, held: Held) -> Layout:
+    def _layout(self, footprint: Footprint) -> Layout:
         """Of a function as it is computed or loaded."""
         at = self.held
         return Layout(
@@ -108,16 +108,16 @@ class TileBody:
             (LANES, at.vector),
             (at.warps, at.pitch),
             (0, at.vector),
-            (-held.above, at.pitch + held.below),
-            tuple((low, high + 1) for low, high in held.rest),
+            (-footprint.above, at.pitch + footprint.below),
+            tuple((low, high + 1) for low, high in footprint.rest),
         )
 
-    def _beside(self, tile: SSAValue, held: Held) -> SSAValue:
+    def _beside(self, tile: SSAValue, footprint: Footprint) -> SSAValue:
         """`tile` with all that consumers read of it."""
         at = self.held
         assert isinstance(tile.type, TileType)
-        rows = (-held.wide[0], at.pitch + held.wide[1]) if held.exchanged else None
-        layout = tile.type.spread.with_spans((-held.reach[0], at.vector + held.reach[1]), rows)
+        rows = (-footprint.wide[0], at.pitch + footprint.wide[1]) if footprint.exchanged else None
+        layout = tile.type.spread.with_spans((-footprint.reach[0], at.vector + footprint.reach[1]), rows)
         return tile if layout == tile.type.spread else self.e.op(NeighboursOp(tile, layout), tile.name_hint)
 
     def _resident(self, tile: SSAValue) -> Resident:
@@ -146,32 +146,32 @@ class TileBody:
                 op.erase()
         return Region(block)
 
-    def _origin(self, buffer: KernelBuffer, held: Held) -> list[SSAValue]:
-        return [self.e.value(i) for i in buffer.index(self._absolute([0] * len(buffer.mins), held), self.e)]
+    def _origin(self, buffer: KernelBuffer, footprint: Footprint) -> list[SSAValue]:
+        return [self.e.value(i) for i in buffer.index(self._absolute([0] * len(buffer.mins), footprint), self.e)]
 
-    def _absolute(self, relative: Sequence[Num], held: Held) -> list[Num]:
+    def _absolute(self, relative: Sequence[Num], footprint: Footprint) -> list[Num]:
         x, y, *deep = relative
         origin = self.tile.origin
-        return [self.e.add(origin[0], x), self.e.add(origin[1], y), *in_grid(deep, held.along, origin, self.e)]
+        return [self.e.add(origin[0], x), self.e.add(origin[1], y), *in_grid(deep, footprint.along, origin, self.e)]
 
-    def _load(self, source: SSAValue, held: Held) -> SSAValue:
+    def _load(self, source: SSAValue, footprint: Footprint) -> SSAValue:
         e, tile = self.e, self.tile
         base, _ = behind_boundaries(source)
         buffer = tile.buffers[base]
-        rank = 2 + len(held.rest)
+        rank = 2 + len(footprint.rest)
         replaces = False
 
         def points(relative: list[Num]) -> list[SSAValue]:
-            return [read_global(e, tile, source, self._absolute(relative, held), None)]
+            return [read_global(e, tile, source, self._absolute(relative, footprint), None)]
 
         def rows(relative: list[Num]) -> list[SSAValue]:
             nonlocal replaces
-            found = row_of(e, tile, source, self._absolute(relative, held), self.held.vector)
+            found = row_of(e, tile, source, self._absolute(relative, footprint), self.held.vector)
             assert found is not None
             replaces = found.keep is not None
             return [*(e.value(i) for i in found.index), *(found.edges or ()), *(found.keep or ())]
 
-        in_rows = self._region(rank, rows) if may_be_uniform(source, held, self.held.vector) else None
+        in_rows = self._region(rank, rows) if may_be_uniform(source, footprint, self.held.vector) else None
         border = BorderLoad(tile.border, self._region(rank, points))
         if in_rows is not None:
             border = replace(
@@ -180,30 +180,30 @@ class TileBody:
             )  # fmt: skip
         op = LoadOp(
             buffer.memref,
-            self._origin(buffer, held),
-            self._layout(held),
+            self._origin(buffer, footprint),
+            self._layout(footprint),
             self._aligned(base),
             border,
-            pieces=self.held.in_pieces(held),
-            partial=self.held.partial(held),
+            pieces=self.held.in_pieces(footprint),
+            partial=self.held.partial(footprint),
         )
         return e.op(op, source.name_hint or base.name_hint or "in")
 
-    def _map(self, stage: StageOp, held: Held) -> list[SSAValue]:
+    def _map(self, stage: StageOp, footprint: Footprint) -> list[SSAValue]:
         def body(relative: list[Num]) -> list[SSAValue]:
             return emit_stage(self.e, self.tile, stage, Point(self.plan.follow[self.ids[stage]], relative))
 
         elements: list[Attribute] = [f.type.storage for f in stage.funcs]
-        op = MapOp(self._region(stage.rank, body), elements, self._layout(held))
+        op = MapOp(self._region(stage.rank, body), elements, self._layout(footprint))
         self.e.effect(op)
         for result in op.tiles:
             name = stage.sym_name.data
             result.name_hint = value_name(name)
         return list(op.tiles)
 
-    def _store(self, stored: Stored, results: Sequence[SSAValue], held: Held) -> None:
+    def _store(self, stored: Stored, results: Sequence[SSAValue], footprint: Footprint) -> None:
         e, at = self.e, self.held
-        shifted = at.left_spill > 0 and held.shifted
+        shifted = at.left_spill > 0 and footprint.shifted
         columns, rows = (-at.left_spill if shifted else 0, at.width), (0, at.height)
         first: SSAValue | None = None
         if self.flags.moves_in:
@@ -217,7 +217,9 @@ class TileBody:
             # nor can they tell beforehand which lanes' columns lie in the picture
             uniform = None if shifted else self.flags.vectors_uniform
             border = BorderStore(self.tile.border, uniform, self.flags.x_edge_only if shifted else None, first)
-            e.effect(StoreOp(results[i], buffer.memref, self._origin(buffer, held), (columns, rows), border, aligned))
+            e.effect(
+                StoreOp(results[i], buffer.memref, self._origin(buffer, footprint), (columns, rows), border, aligned)
+            )
 
     def _aligned(self, value: SSAValue) -> SSAValue | None:
         """Whether a lane's piece of a row is one access; None if it never is."""
@@ -230,7 +232,7 @@ def _own(first: int, end: int, size: int) -> tuple[int, int]:
     return start, start + size
 
 
-def may_be_uniform(source: SSAValue, held: Held, vector: int) -> bool:
+def may_be_uniform(source: SSAValue, footprint: Footprint, vector: int) -> bool:
     """Whether a lane's columns of an input's row, one vector, may be loaded together in border tiles.
 
     Of words what lies beside them is loaded too: so it is known which row is the last in memory.
@@ -241,4 +243,4 @@ def may_be_uniform(source: SSAValue, held: Held, vector: int) -> bool:
     kinds = [b.kind.data for b in behind_boundaries(source)[1]]
     if kinds.count(BoundaryKind.ConstantExterior) > 1:
         return False
-    return not held.in_words or not {*kinds} - {BoundaryKind.ConstantExterior, BoundaryKind.RepeatEdge}
+    return not footprint.in_words or not {*kinds} - {BoundaryKind.ConstantExterior, BoundaryKind.RepeatEdge}

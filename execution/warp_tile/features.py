@@ -173,6 +173,6 @@ def saved_ahead(work: WarpFeatures, time: float, machine: Machine) -> float:
     of_lane = _instructions(work, machine)
     computed = _compute(work, of_lane, machine) + ASKED_TAIL * of_lane * machine.calibration.tail_us
     begun = BEGIN_US + work.blocks / machine.cores * BEGUN_US
-    asked = machine.launch_us + ASKED_US + _beside(max(computed, begun), min(computed, begun), BEGIN_POWER)
-    share = min(1.0, max(0.0, (WAITED_FOR - dram / asked) / (WAITED_FOR - IDLE_MEMORY)))
-    return max(0.0, share * (time - asked) + (1.0 - share) * AHEAD_US)
+    prefetched = machine.launch_us + ASKED_US + _beside(max(computed, begun), min(computed, begun), BEGIN_POWER)
+    share = min(1.0, max(0.0, (WAITED_FOR - dram / prefetched) / (WAITED_FOR - IDLE_MEMORY)))
+    return max(0.0, share * (time - prefetched) + (1.0 - share) * AHEAD_US)

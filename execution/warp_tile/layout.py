@@ -50,15 +50,15 @@ def words_at_once(row_bytes: int) -> int:
 
 
 @dataclass
-class Held:
-    """One function held in registers: a stage, or an input as it is loaded."""
+class Footprint:
+    """The part of one function that a warp keeps in registers: of a stage, or of an input as it is loaded."""
 
     above: int = 0
     """Rows computed above a warp's own; negative where its first rows are not needed."""
     below: int = 0
     """Rows computed below a warp's own."""
     wide: tuple[int, int] = (0, 0)
-    """Rows that are held, with those that come from other warps."""
+    """Rows above and below that a warp keeps, those that come from other warps among them."""
     reach: tuple[int, int] = (0, 0)
     """Columns that consumers read left and right of their own (not negative)."""
     rest: tuple[tuple[int, int], ...] = ()
@@ -77,9 +77,9 @@ class Held:
     piece: int = 0
     """Of an input whose rows do not lie where vectors do: columns of the pieces in which it may be loaded; else 0."""
 
-    def of_any_vector(self) -> Held:
+    def of_any_vector(self) -> Footprint:
         """Layout without the parts that depend on the columns of a lane."""
-        return Held(
+        return Footprint(
             self.above, self.below, self.wide, self.reach, self.rest, self.along, self.left, self.right, self.bytes,
             self.exchanged,
         )  # fmt: skip
@@ -104,7 +104,7 @@ class Held:
 
 
 def in_grid(deep: Sequence[Num], along: Sequence[int | None], origin: Sequence[Num], e: Emitter) -> list[Num]:
-    """Coordinates in the further dimensions on the grid, for some in the tile at `origin` (`Held.along`)."""
+    """Coordinates in the further dimensions on the grid, for some in the tile at `origin` (`Footprint.along`)."""
     return [c if d is None else e.add(origin[d], c) for c, d in zip(deep, along, strict=True)]
 
 
@@ -112,8 +112,8 @@ def in_grid(deep: Sequence[Num], along: Sequence[int | None], origin: Sequence[N
 class Footprints:
     """Footprints of all functions of a group in warps of any number of columns and rows."""
 
-    stages: dict[int, Held]
-    sources: dict[tuple[int, object], Held]
+    stages: dict[int, Footprint]
+    sources: dict[tuple[int, object], Footprint]
     top: int
     bottom: int
     rounds: Mapping[int, int]
@@ -129,8 +129,8 @@ class WarpLayout:
     warps: int
     pitch: int
     """Rows of a warp."""
-    stages: dict[int, Held]
-    sources: dict[tuple[int, object], Held]
+    stages: dict[int, Footprint]
+    sources: dict[tuple[int, object], Footprint]
     """Inputs, per (node, function as read with its boundaries)."""
     dead_left: int
     """Dead lanes."""
@@ -163,22 +163,22 @@ class WarpLayout:
             self, left_spill=0, dead_left=math.ceil(left / self.vector), dead_right=math.ceil(right / self.vector)
         )
 
-    def partial(self, held: Held) -> Literal["left", "right"] | None:
+    def partial(self, footprint: Footprint) -> Literal["left", "right"] | None:
         """The side at which the columns are not needed that an input loaded in pieces lacks there.
 
         What ends beside a lane's columns another lane has loaded, so the last, or first, lacks all but one column of a
         piece. Of words it is the last. None if there is no such side.
         """
-        if not held.piece:
+        if not footprint.piece:
             return None
-        if self.dead_right * self.vector - held.right >= held.piece - 1:
+        if self.dead_right * self.vector - footprint.right >= footprint.piece - 1:
             return "right"
-        left = self.dead_left * self.vector - held.left - self.left_spill
-        return "left" if not held.in_words and left >= held.piece - 1 else None
+        left = self.dead_left * self.vector - footprint.left - self.left_spill
+        return "left" if not footprint.in_words and left >= footprint.piece - 1 else None
 
-    def in_pieces(self, held: Held) -> bool:
+    def in_pieces(self, footprint: Footprint) -> bool:
         """Whether an input is loaded in pieces: words always are, pairs where they take fewer accesses."""
-        return held.in_words or self.partial(held) is not None
+        return footprint.in_words or self.partial(footprint) is not None
 
     def of_size(self, warps: int, pitch: int) -> WarpLayout:
         """Layout with other warps, and rows per warp; raises NotFusable if these are too few."""
@@ -241,11 +241,11 @@ def footprints(
 ) -> Footprints:
     """Compute what warps hold of the functions of a group, of the members' regions for a tile of any `width`."""
     inside, stored = set(members), model.stored(members)
-    stages: dict[int, Held] = {}
-    sources: dict[tuple[int, object], Held] = {}
+    stages: dict[int, Footprint] = {}
+    sources: dict[tuple[int, object], Footprint] = {}
     for id in sorted(members, reverse=True):
         (x0, x1), _, *rest = region[id].spans
-        mine = stages.setdefault(id, Held())
+        mine = stages.setdefault(id, Footprint())
         mine.rest, mine.along = tuple(rest), tuple(f.dim for f in region[id].follow[2:])
         mine.left, mine.right = max(0, -x0), max(0, x1 - width + 1)
         mine.bytes = model.nodes[id].bytes
@@ -262,7 +262,7 @@ def footprints(
                 assert isinstance(x, Index)
                 assert isinstance(y, Index)
                 first = access.producer not in stages
-                theirs = stages.setdefault(access.producer, Held())
+                theirs = stages.setdefault(access.producer, Footprint())
             elif is_staged(access.indices):
                 assert isinstance(x, Index)
                 assert isinstance(y, Index)
@@ -271,7 +271,9 @@ def footprints(
                 first = key not in sources
                 if first:
                     along = followed_dimensions(access.indices, region[id].follow)
-                    sources[key] = Held(rest=deep, along=along, bytes=model.nodes[access.producer].element_bytes[0])
+                    sources[key] = Footprint(
+                        rest=deep, along=along, bytes=model.nodes[access.producer].element_bytes[0]
+                    )
                 theirs = sources[key]
                 theirs.rest = tuple((min(a[0], b[0]), max(a[1], b[1])) for a, b in zip(theirs.rest, deep, strict=True))
                 theirs.left = max(theirs.left, mine.left - x.offset)
@@ -281,20 +283,20 @@ def footprints(
             need = (need[0] - y.offset, need[1] + y.offset)
             theirs.wide = need if first else (max(theirs.wide[0], need[0]), max(theirs.wide[1], need[1]))
             theirs.reach = (max(theirs.reach[0], -x.offset), max(theirs.reach[1], x.offset))
-    for held in sources.values():
-        held.above, held.below = held.wide
+    for footprint in sources.values():
+        footprint.above, footprint.below = footprint.wide
     top, bottom = _invalid(model, stages, stored)
     passed = max((max(h.wide) for h in stages.values() if h.exchanged), default=0)
     return Footprints(stages, sources, top, bottom, _exchange_rounds(model, stages), passed)
 
 
-def lane_layout(model: PipelineModel, members: Sequence[int], held: Footprints, partition: Partition) -> WarpLayout:
+def lane_layout(model: PipelineModel, members: Sequence[int], found: Footprints, partition: Partition) -> WarpLayout:
     """Compute the layout of a group of which footprints are known. Raises NotFusable as `warp_layout`."""
     vector, warps, pitch, height = partition
-    stages = {id: h.of_any_vector() for id, h in held.stages.items()}
-    sources = {key: h.of_any_vector() for key, h in held.sources.items()}
+    stages = {id: h.of_any_vector() for id, h in found.stages.items()}
+    sources = {key: h.of_any_vector() for key, h in found.sources.items()}
     _pair(model, members, stages, sources, vector)
-    top, bottom = held.top, held.bottom
+    top, bottom = found.top, found.bottom
     if height is not None:
         pitch, left_over = divmod(height + top + bottom, warps)
         if left_over:
@@ -320,7 +322,7 @@ def lane_layout(model: PipelineModel, members: Sequence[int], held: Footprints, 
     if left + right > LANES // 2:
         raise NotFusable("the halo takes more than half of the lanes of a warp")
     layout = WarpLayout(
-        vector, warps, pitch, stages, sources, left, right, left_spill, top, bottom, held.rounds, held.passed
+        vector, warps, pitch, stages, sources, left, right, left_spill, top, bottom, found.rounds, found.passed
     )
     return layout.of_size(warps, pitch)
 
@@ -337,7 +339,7 @@ def columns_at_once(element: Attribute, vector: int) -> int:
     return 2 if size >= WORD_BYTES else words_at_once(size * vector) * WORD_BYTES // size
 
 
-def _invalid(model: PipelineModel, stages: Mapping[int, Held], stored: Sequence[int]) -> tuple[int, int]:
+def _invalid(model: PipelineModel, stages: Mapping[int, Footprint], stored: Sequence[int]) -> tuple[int, int]:
     """Rows of the block, at its top and bottom, where something that is stored is not what it should be.
 
     A row that came from outside the block is undefined, and so is what is computed from it.
@@ -395,8 +397,8 @@ def group_layout(group: GroupOp, model: PipelineModel) -> WarpLayout:
 def _pair(
     model: PipelineModel,
     members: Sequence[int],
-    stages: Mapping[int, Held],
-    sources: Mapping[tuple[int, object], Held],
+    stages: Mapping[int, Footprint],
+    sources: Mapping[tuple[int, object], Footprint],
     vector: int,
 ) -> None:
     """Pairs of points that `pack-subwords` will compute together: see there."""
@@ -413,11 +415,11 @@ def _pair(
             continue
         stages[id].paired = True
         for a in accesses[id]:
-            if (held := sources.get((a.producer, a.source))) is not None:
-                held.paired = True
+            if (footprint := sources.get((a.producer, a.source))) is not None:
+                footprint.paired = True
 
 
-def _exchange_rounds(model: PipelineModel, stages: Mapping[int, Held]) -> dict[int, int]:
+def _exchange_rounds(model: PipelineModel, stages: Mapping[int, Footprint]) -> dict[int, int]:
     rounds: dict[int, int] = {}
     for id in sorted(stages):
         rounds[id] = max(
@@ -434,8 +436,8 @@ def exchange_bytes(model: PipelineModel, layout: WarpLayout) -> int:
     """
     rounds = layout.rounds
     need: dict[int, int] = {}
-    for id, held in layout.stages.items():
-        if rows := held.exchanged_rows():
-            row = LANES * layout.vector * (2 if held.paired else held.bytes)
-            need[rounds[id]] = need.get(rounds[id], 0) + layout.warps * rows * held.deep * row
+    for id, footprint in layout.stages.items():
+        if rows := footprint.exchanged_rows():
+            row = LANES * layout.vector * (2 if footprint.paired else footprint.bytes)
+            need[rounds[id]] = need.get(rounds[id], 0) + layout.warps * rows * footprint.deep * row
     return sum(max((n for r, n in need.items() if r % 2 == parity), default=0) for parity in (0, 1))

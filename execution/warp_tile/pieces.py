@@ -59,7 +59,7 @@ class Pieces:
         """The lane's columns of a row, made of what has been loaded."""
         e = self.e
         pieces = [e.load(self.waiting, self._slot(at, number)) for number in range(self.count)]
-        words = [word for held in pieces for word in words_of(e, held, self.element)]
+        words = [word for piece in pieces for word in words_of(e, piece, self.element)]
         return row_of_words(e, self.words(words, self.located(at)[1], self.offered(words, at)), self.element)
 
     def offered(self, words: Sequence[SSAValue], at: Where) -> Sequence[SSAValue]:

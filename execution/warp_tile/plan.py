@@ -66,12 +66,12 @@ class WarpPlan(KernelPlan):
     def _reads(self) -> Iterator[tuple[SSAValue, Sequence[tuple[int, int]], Sequence[int | None]]]:
         """Reach of the loads of all lanes, dead ones too, in each buffer, and what it is counted from."""
         at = self.layout
-        for (_, source), held in at.sources.items():
+        for (_, source), footprint in at.sources.items():
             assert isinstance(source, SSAValue)
-            beyond = held.piece if at.in_pieces(held) else 0
+            beyond = footprint.piece if at.in_pieces(footprint) else 0
             columns = (-at.dead_left * at.vector - beyond, (LANES - at.dead_left) * at.vector - 1 + beyond)
-            rows = (-at.top - held.above, at.height + at.bottom + held.below - 1)
-            yield behind_boundaries(source)[0], [columns, rows, *held.rest], [0, 1, *held.along]
+            rows = (-at.top - footprint.above, at.height + at.bottom + footprint.below - 1)
+            yield behind_boundaries(source)[0], [columns, rows, *footprint.rest], [0, 1, *footprint.along]
 
     def _checked(self, differing: Collection[SSAValue]) -> list[SSAValue]:
         """The functions whose rows may start where vectors may.
@@ -181,21 +181,21 @@ class WarpPlan(KernelPlan):
             return None
         x = e.add(tile.origin[0], -at.dead_left * at.vector)
         result: SSAValue | None = None
-        for (_, source), held in at.sources.items():
+        for (_, source), footprint in at.sources.items():
             assert isinstance(source, SSAValue)
-            if not may_be_uniform(source, held, at.vector):
+            if not may_be_uniform(source, footprint, at.vector):
                 continue
-            top = e.add(tile.origin[1], -at.top - held.above)
-            deep = in_grid([low for low, _ in held.rest], held.along, tile.origin, e)
+            top = e.add(tile.origin[1], -at.top - footprint.above)
+            deep = in_grid([low for low, _ in footprint.rest], footprint.along, tile.origin, e)
             row = row_of(e, tile, source, [x, top, *deep], at.vector, LANES)
             assert row is not None
             result = e.both(result, row.vectors_uniform)
-            if held.in_words:
+            if footprint.in_words:
                 # what lies beside a row is in the buffer, but before its first and behind its last
                 metadata = memref.ExtractStridedMetaDataOp(tile.buffers[behind_boundaries(source)[0]].memref)
                 e.effect(metadata)
                 for stride in list(metadata.strides)[:-1]:
-                    result = e.both(result, e.compare("sge", stride, held.piece))
+                    result = e.both(result, e.compare("sge", stride, footprint.piece))
         for s in self.stored:
             if at.left_spill and at.stages[self.model.node_of[s.stage.funcs[0]]].shifted:
                 continue
@@ -209,14 +209,14 @@ class WarpPlan(KernelPlan):
         at = self.layout
         x = e.add(tile.origin[0], -at.dead_left * at.vector)
         result: SSAValue | None = None
-        for (_, source), held in at.sources.items():
+        for (_, source), footprint in at.sources.items():
             assert isinstance(source, SSAValue)
             base, boundaries = behind_boundaries(source)
             buffer = tile.buffers[base]
             # where none is of another box, a row that is in the buffer is not moved
             plain = not any(b.mins or b.kind.data not in _CLAMPING for b in boundaries if 1 in b.dimensions)
-            top = e.add(tile.origin[1], -at.top - held.above)
-            bottom = e.add(tile.origin[1], at.height + at.bottom + held.below - 1)
+            top = e.add(tile.origin[1], -at.top - footprint.above)
+            bottom = e.add(tile.origin[1], at.height + at.bottom + footprint.below - 1)
             # lanes outside are read up to two vectors further, which another row has
             for y, near, row_near in ((top, "sge", 1), (bottom, "slt", e.sub(buffer.extent(1, e), 1))):
                 row = e.sub(y, buffer.mins[1])

@@ -21,7 +21,7 @@ from tilefuse.dialects.warp.layout import HalfOpen, Layout, TileType
 
 
 def root(tile: SSAValue) -> SSAValue:
-    """The tile that others are the same as, with more held per lane."""
+    """Return the tile that `warp.neighbours`, once or several times, has made this one of; itself if none has."""
     while isinstance(tile.owner, NeighboursOp):
         tile = tile.owner.tile
     return tile

@@ -31,7 +31,7 @@ def smaller(group: GroupOp, model: PipelineModel) -> WarpSchedule | None:
     ids = [model.node_of[s.funcs[0]] for s in group.stages]
     output = model.node_of[group.anchor.funcs[0]]
     old = group_layout(group, model)
-    exchanged = [id for id, held in old.stages.items() if held.exchanged]
+    exchanged = [id for id, footprint in old.stages.items() if footprint.exchanged]
     pitch, vector = old.pitch // 2, old.vector
     while vector:
         width = LANES * vector

@@ -120,7 +120,7 @@ def _ops(items: Sequence[Stretch | Loop]) -> dict[Operation, int]:
 
 
 def _readers(tile: SSAValue) -> Iterator[Operation]:
-    """The operations that read a tile, or the same with more held."""
+    """The operations that read a tile, or one that `warp.neighbours` makes of it."""
     for use in tile.uses:
         yield use.operation
         if isinstance(use.operation, NeighboursOp):

@@ -1,5 +1,6 @@
 // RUN: pipeline-opt %s -p 'validate-occupancy' | filecheck %s
 // RUN: pipeline-opt %s -p 'validate-occupancy,lower-groups,chain-kernels' | filecheck %s --check-prefix=CHAIN
+// RUN: pipeline-opt %s -p 'validate-occupancy{target=a100}' | filecheck %s --check-prefix=BEFORE-SM90
 
 // "rows" leaves an SM with a small L1 cache, through which "copy" loads: "copy" starts when the blocks of "rows" have ended.
 
@@ -7,6 +8,10 @@
 // CHECK-SAME:   8 blocks per SM
 // CHECK-SAME:   21760 shared bytes", late_launch}
 // CHECK-NOT:  late_launch
+
+// Before sm_90 no kernel starts before the one before has ended: nothing is marked.
+
+// BEFORE-SM90-NOT: late_launch
 
 // CHAIN:      func.func @late_rows_kernel4(
 // CHAIN-NOT:    griddepcontrol launch_dependents

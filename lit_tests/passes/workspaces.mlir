@@ -32,7 +32,7 @@ img.pipeline @tables {
 // -----
 
 // CHECK: error: group 'sum': {{[0-9]+}} bytes of workspace 'partial0' for 'sum', where a GPU has 24000000000 on l4. Use fewer warps, or a smaller split, or fix=true
-// FIXED-DAG: error: group 'sum': {{.*}} There is nothing smaller left: fewer warps, or a smaller split
+// FIXED-DAG: error: group 'sum': {{.*}} No fewer warps and no smaller split are left
 img.pipeline @split {
   %a = img.input "a" : !img.func<1xf32>
   %n = img.extent 0 of %a : !img.func<1xf32>

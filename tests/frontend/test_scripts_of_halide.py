@@ -45,6 +45,21 @@ def test_scheduling_calls_are_ignored_with_one_warning():
     assert found[0].filename == __file__
 
 
+def test_calls_are_in_one_warning_however_often_their_func_is_compiled():
+    f = tilefuse.Func("f")
+    x = tilefuse.Var("x")
+    f[x] = x
+    f.vectorize(x, 8)
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        for _ in range(2):
+            tilefuse.Pipeline(f).compile("reference")
+        assert len(found) == 1
+        f.parallel(x)
+        tilefuse.Pipeline(f).compile("reference")
+    assert [w.category for w in found] == [tilefuse.ScheduleWarning] * 2
+
+
 def test_realize_warns_once_and_programs_without_calls_do_not():
     image, g = scheduled(tilefuse)
     image.set(np.zeros((8, 16), np.uint8))

@@ -1,0 +1,123 @@
+"""Functions that repeat their edges are computed no further than they change, and give the same everywhere."""
+
+import shutil
+
+import numpy as np
+import pytest
+from emulated_cuda import emulate
+
+import tilefuse as hl
+from tilefuse.analysis.points import needed_extents
+from tilefuse.dialects.img.ops import BoundaryOp, GroupOp, PipelineOp
+from tilefuse.passes.pipeline import run_passes, standard_passes
+from tilefuse.runtime.program import compile_pipeline
+
+x, y, c = hl.Var("x"), hl.Var("y"), hl.Var("c")
+EXTENT = (40, 30)
+BOX = {"mins": {"wide_0": (-5, 3)}, "sizes": (60, 33)}
+
+
+def halved(f, name, reach=2):
+    """Half as large, from `reach` points on either side."""
+    small = hl.Func(name)
+    across = f[2 * x - reach, 2 * y] + f[2 * x + reach + 1, 2 * y] + f[2 * x, 2 * y - 1]
+    small[x, y] = across * hl.f32(0.3) + f[2 * x, 2 * y + 3] / 7.0
+    return small
+
+
+def pyramid(kind="repeat_edge", levels=4, value=None):
+    """Levels that are halved, and doubled again with points beside their own; each is stored."""
+    image = hl.ImageParam(hl.Float(32), 2, "image")
+    f = getattr(hl.BoundaryConditions, kind)(image, *(() if value is None else (value,)))
+    found = [f]
+    for level in range(levels):
+        found.append(halved(found[-1], f"small_{level}"))
+    up = found[-1]
+    for level in reversed(range(levels)):
+        wide, finer = hl.Func(f"wide_{level}"), found[level]
+        wide[x, y] = up[x // 2 - 1, y // 2] * up[x // 2 + 2, y // 2 + 1] + finer[x, y]
+        up = wide
+    return hl.Pipeline(up)
+
+
+def limits(pipeline, extent=EXTENT, passes=None):
+    """The boundaries over results of groups, and the module."""
+    module = run_passes(pipeline.to_module(), passes or kernels(extent))
+    (op,) = (o for o in module.body.block.ops if isinstance(o, PipelineOp))
+    return [o for o in op.body.block.ops if isinstance(o, BoundaryOp) and isinstance(o.source.owner, GroupOp)], module
+
+
+def kernels(extent=EXTENT, algorithm="none"):
+    """The standard passes for a GPU, with a kernel for each stage."""
+    return standard_passes("h200", extent=extent, algorithm=algorithm)
+
+
+def values(shape, seed=0):
+    return np.random.default_rng(seed).random(shape, dtype=np.float32)
+
+
+@pytest.mark.parametrize(("kind", "value"), [("repeat_edge", None), ("constant_exterior", 0.5)])
+def test_coarse_levels_ask_for_no_more_than_the_picture(kind, value):
+    pipeline = pyramid(kind, value=value)
+    found, module = limits(pipeline)
+    assert found
+    (with_edges,) = (o for o in module.body.block.ops if isinstance(o, PipelineOp))
+    without, _ = run_passes(pipeline.to_module(), [p for p in kernels() if p.name != "repeat-edges"]), None
+    (plain,) = (o for o in without.body.block.ops if isinstance(o, PipelineOp))
+
+    def points(op):
+        needed = needed_extents(op, EXTENT)
+        groups = [g for g in op.body.block.ops if isinstance(g, GroupOp)]
+        return sum(int(np.prod(needed[g.funcs[0]])) for g in groups)
+
+    assert points(with_edges) < 0.8 * points(plain)
+
+
+@pytest.mark.parametrize(("kind", "value"), [("repeat_edge", None), ("constant_exterior", 0.5)])
+@pytest.mark.parametrize("algorithm", ["none", "both"])
+def test_the_same_at_any_size_and_place(kind, value, algorithm):
+    pipeline = pyramid(kind, value=value)
+    before = compile_pipeline(pipeline.to_module(), "reference", passes=[])
+    after = compile_pipeline(limits(pipeline, passes=kernels(algorithm=algorithm))[1], "reference", passes=[])
+    for shape, at, size in [((30, 40), (0, 0), (40, 30)), ((1, 1), (-9, 7), (5, 4)), ((5, 70), (-33, -2), (120, 9))]:
+        image = values(shape)
+        box = {"mins": {"wide_0": at}, "sizes": size}
+        assert np.array_equal(before(image, **box), after(image, **box))
+
+
+@pytest.mark.skipif(not shutil.which("g++"), reason="needs g++")
+def test_kernels_compute_the_same(monkeypatch, tmp_path):
+    pipeline, image = pyramid(levels=3), values((29, 43))
+    expected = compile_pipeline(pipeline.to_module(), "reference")(image, **BOX)
+    misaligned = emulate(monkeypatch, tmp_path)
+    program = compile_pipeline(pipeline.to_module(), "cpu", strict_float=True, passes=kernels())
+    assert "repeat_edge %small" in program.ir()
+    assert np.array_equal(program(image, **BOX), expected)
+    assert not any(misaligned)
+
+
+def test_what_follows_its_coordinate_otherwise_stays():
+    image = hl.ImageParam(hl.Float(32), 2, "image")
+    edges = hl.BoundaryConditions.repeat_edge(image)
+    counted, mirrored, out = hl.Func("counted"), hl.Func("mirrored"), hl.Func("out")
+    counted[x, y] = edges[x, y] + hl.f32(x) * hl.f32(y)
+    mirrored[x, y] = edges[-x, y % 5]
+    out[x, y] = counted[x - 40, y - 50] + mirrored[x + 90, y + 60]
+    assert not limits(hl.Pipeline(out))[0]
+
+
+def test_only_the_dimension_that_repeats():
+    image = hl.ImageParam(hl.Float(32), 2, "image")
+    edges = hl.BoundaryConditions.repeat_edge(image)
+    counted, out = hl.Func("counted"), hl.Func("out")
+    counted[x, y] = hl.sqrt(edges[x // 3, y + 1]) + hl.f32(y)
+    out[x, y] = counted[x - 40, y - 50] + counted[x + 140, y]
+    found, module = limits(hl.Pipeline(out))
+    assert [b.dimensions for b in found] == [(0,)]
+    image = values((7, 9))
+    expected = compile_pipeline(hl.Pipeline(out).to_module(), "reference", passes=[])(image, sizes=(200, 60))
+    assert np.array_equal(compile_pipeline(module, "reference", passes=[])(image, sizes=(200, 60)), expected)
+
+
+def test_little_saved_is_left():
+    assert not limits(pyramid(levels=1), (1536, 2560))[0]
