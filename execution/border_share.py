@@ -1,8 +1,8 @@
 """The share of a picture in which a group's tiles meet no boundary condition, and store all that the group stores.
 
-A tile elsewhere runs the version for borders with all of its stages. Mostly few tiles do, at the edges; but readers that
-scale or mirror leave much of the picture beyond the boundaries of what they read, and stages that are needed in boxes
-of unlike sizes, stored by one kernel, are partly outside of one another's.
+A tile elsewhere runs the version for borders with all of its stages. Mostly few tiles do, at the edges; but readers
+that scale leave much of the picture beyond the boundaries of what they read, and stages needed in boxes of unlike
+sizes, stored by one kernel, are partly outside of one another's.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ scale, mirror or shift far."""
 
 
 def interior_share(facts: GroupFacts) -> float:
-    """Compute the share of the points of the group's box in whose tiles no boundary is met."""
+    """Return the share of the points of the group's box in whose tiles no boundary is met."""
     share = Fraction(1)
     for dim, extent in enumerate(facts.box):
         inside = min((n for d, n in _insides(facts) if d == dim), default=Fraction(extent))
