@@ -8,27 +8,23 @@ sizes, stored by one kernel, are partly outside of one another's.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 from tilefuse.analysis.access import behind_boundaries
 from tilefuse.analysis.index import Index
 from tilefuse.analysis.model import Access
 from tilefuse.analysis.points import nominal_extents
-
-if TYPE_CHECKING:
-    from tilefuse.execution.facts import GroupFacts
-
-HALO = Fraction(5, 4)
-"""Of an extent, up to which more that is needed is a halo, of whose tiles the edges' count tells; beyond it readers
-scale, mirror or shift far."""
+from tilefuse.execution.facts import HALO, GroupFacts
 
 
 def interior_share(facts: GroupFacts) -> float:
-    """Return the share of the points of the group's box in whose tiles no boundary is met."""
+    """Return the share of a group's points in whose tiles no boundary is met, edges of the picture aside."""
+    facts = replace(facts, far=True)
     share = Fraction(1)
-    for dim, extent in enumerate(facts.box):
-        inside = min((n for d, n in _insides(facts) if d == dim), default=Fraction(extent))
+    for dim, points in enumerate(facts.box):
+        extent = Fraction(points)
+        inside = min((n for d, n in _insides(facts) if d == dim), default=extent)
         if inside * HALO < extent:
             share *= inside / extent
     return float(share)
@@ -42,9 +38,9 @@ def _insides(facts: GroupFacts) -> Iterator[tuple[int, Fraction]]:
                 yield follow.dim, extent / follow.ratio
     for id in facts.members:
         for access in facts.model.nodes[id].hull:
-            for var, extent in _bounded(facts, access):
+            for var, points in _bounded(facts, access):
                 if (follow := facts.follow[id][var]).dim is not None:
-                    yield follow.dim, extent / follow.ratio
+                    yield follow.dim, points / follow.ratio
 
 
 def _bounded(facts: GroupFacts, access: Access) -> Iterator[tuple[int, Fraction]]:

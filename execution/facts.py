@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 from tilefuse.analysis.access import reads
@@ -17,9 +17,11 @@ from tilefuse.analysis.regions import Follow, follow_chain
 from tilefuse.analysis.tables import looked_up
 from tilefuse.analysis.updates import UpdateFacts
 from tilefuse.dialects.img.ops import Definition, GroupOp, UpdateOp
-from tilefuse.execution.border_share import HALO, interior_share
 
 MOST_RANK = 16
+
+HALO = 1.25
+"""Of an extent, up to which more that is needed is a halo; beyond it readers scale, or shift far."""
 
 
 def told(extent: Sequence[int], machine: Machine) -> tuple[int, ...]:
@@ -88,8 +90,8 @@ class GroupFacts:
     turn: tuple[int, ...] = ()
     """Per dimension of an update, that of the group's results in which the same point lies."""
     far: bool = False
-    """Whether boxes that are needed far beyond the picture count as they are, with the borders met there. So groups are
-    compared; tiles are chosen for the picture, so that stages alike get the same."""
+    """Whether boxes that are needed far beyond the picture count as they are, with the borders met there: where groups
+    are merged that store several stages. Else all count as the picture, so that stages alike get the same tile."""
 
     @classmethod
     def of(cls, group: GroupOp, model: PipelineModel, extent: Sequence[int] = ()) -> GroupFacts:
@@ -169,11 +171,6 @@ class GroupFacts:
         """The extents that costs of storing a member alone are computed for, in its own coordinates."""
         is_update = isinstance(self.definition, UpdateOp)
         return nominal_box(self.model, id, self.extent, planes=not is_update, far=self.far)
-
-    @cached_property
-    def interior(self) -> float:
-        """The share of the box in whose tiles no boundary is met, edges of the picture aside."""
-        return interior_share(self if self.far else replace(self, far=True))
 
     @cached_property
     def box(self) -> tuple[int, ...]:

@@ -26,6 +26,7 @@ from tilefuse.dialects.img.ops import MOSTLY_BORDER, GroupOp, PipelineOp, StageO
 from tilefuse.dialects.img.schedule import ScheduleAttr
 from tilefuse.dialects.options import check_numbers
 from tilefuse.execution.base import ByHand, ExecutionModel, group_error
+from tilefuse.execution.border_share import interior_share
 from tilefuse.execution.candidate import Candidate, Kind, Wishes
 from tilefuse.execution.facts import GroupFacts, told
 from tilefuse.execution.registry import DEFAULT, UnknownModel, model_named, names
@@ -116,7 +117,7 @@ class Tile(ModulePass):
                     searched[key] = facts.members, [c.by_itself(alone) for c in candidates]
                 found.append(searched[key])
                 on_gpu = machine(self.target).is_gpu
-                if on_gpu and isinstance(facts.definition, StageOp) and facts.interior < 0.5:
+                if on_gpu and isinstance(facts.definition, StageOp) and interior_share(facts) < 0.5:
                     at_border.append(group)
             for group, (members, _), best in zip(those, found, best_for_like([c for _, c in found]), strict=True):
                 give(group, best, members)

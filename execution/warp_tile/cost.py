@@ -14,6 +14,7 @@ from tilefuse.analysis.machine import Machine
 from tilefuse.analysis.model import PipelineModel
 from tilefuse.analysis.regions import NotFusable, regions
 from tilefuse.dialects.img.attrs import Level, Memory
+from tilefuse.execution.border_share import interior_share
 from tilefuse.execution.candidate import Candidate, Kind, Placement, Wishes
 from tilefuse.execution.facts import GroupFacts
 from tilefuse.execution.features import predict
@@ -124,7 +125,7 @@ def warp_candidates(facts: GroupFacts, machine: Machine, wishes: Wishes) -> Iter
                 thorough and machine.kernels_overlap and any(model.nodes[s.producer].is_prefetchable for s in sources)
             ) and not by_planes
             limit = CHAIN_LIMIT if len(members) > LONG_GROUP else REGISTER_LIMIT
-            of = _Estimates(machine, box, deep, places, asks, facts.interior if facts.far else 1.0, limit)
+            of = _Estimates(machine, box, deep, places, asks, interior_share(facts) if facts.far else 1.0, limit)
             if not thorough:
                 taken = SEVERAL if len(facts.stored) > 1 else 1.0
                 for at, counts in reversed(layouts):  # tall tiles first: they are mostly the cheaper ones
