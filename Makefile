@@ -29,7 +29,7 @@ test: $(VENV)/.with-test ## Set up if needed, then run the quick tests: about 4 
 	$(QUICK)
 
 # Both halves run, and either may fail. Of one that PYTEST_ARGS leaves no test (5) the other decides.
-test-all: $(VENV)/.with-test ## Run the quick tests, then the slow ones: all there are
+test-all: $(VENV)/.with-test-all ## Run the quick tests, then the slow ones: all there are
 	@quick=0; $(QUICK) || quick=$$?; \
 	slow=0; $(SLOW) || slow=$$?; \
 	case "$$quick $$slow" in '0 0' $(if $(PYTEST_ARGS),| '0 5' | '5 0')) ;; *) exit 1 ;; esac

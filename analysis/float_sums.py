@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from xdsl.dialects.builtin import IntegerType
 
+from tilefuse.analysis.running_sums import RunningSum, running_sum
 from tilefuse.analysis.scalars import eval_index
 from tilefuse.analysis.sizes import Sizes
 from tilefuse.analysis.updates import Axis, UpdateFacts
@@ -56,8 +57,9 @@ def float_sums(op: UpdateOp, sizes: Sizes) -> Iterator[FloatSum]:
     meeting = [
         d.extent for d, axis in zip(op.domain, facts.domain_axes, strict=True) if axis not in (Axis.Pure, Axis.Parallel)
     ]
-    rule = facts.joined_tuple
-    for number, (way, old) in enumerate(zip(facts.combiners, op.olds, strict=True)):
+    rule, running = facts.joined_tuple, running_sum(facts)
+    ways = (running.way,) if isinstance(running, RunningSum) else facts.combiners
+    for number, (way, old) in enumerate(zip(ways, op.olds, strict=True)):
         assert isinstance(old.type, FuncType)
         if isinstance(old.type.element, IntegerType):
             continue

@@ -186,6 +186,17 @@ def _sum(expr: AffineExpr) -> tuple[dict[AffineExpr, int], int]:
     return {expr: 1}, 0
 
 
+def linear_terms(expr: AffineExpr) -> tuple[dict[int, int], int] | None:
+    """Split a sum of dimensions times numbers into these, by position, and the constant; None of anything else."""
+    terms, constant = _sum(expr)
+    found: dict[int, int] = {}
+    for term, times in terms.items():
+        if not isinstance(term, AffineDimExpr):
+            return None
+        found[term.position] = times
+    return found, constant
+
+
 def expr_span(expr: AffineExpr, spans: Sequence[AnySpan]) -> AnySpan:
     """The values of `expr` while its dimensions run over `spans`; exact where each occurs once."""
     match expr:

@@ -147,6 +147,11 @@ class GroupFacts:
         return None
 
     @property
+    def starts_alone(self) -> bool:
+        """Whether the stage that gives an update's old functions is all that stands beside it."""
+        return self.starts_inside and len(self.beside) == 1
+
+    @property
     def ends_bytes(self) -> float:
         """Bytes of a point of an update that are read before its first step, and stored after the last."""
         own, nodes = self.model.nodes[self.output].bytes, self.model.nodes

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from xdsl.ir import SSAValue
 
-from tilefuse.analysis.access import accesses
-from tilefuse.analysis.index import BoundedIndex, Index
-from tilefuse.analysis.regions import own_spans, regions
-from tilefuse.dialects.img.ops import BoundaryOp
+from tilefuse.analysis.regions import own_spans
 from tilefuse.execution.plan import KernelPlan
+from tilefuse.execution.reach import boundary_reach
 from tilefuse.lowering.emit import Emitter, Num
 from tilefuse.lowering.reads import KernelBuffer, TileContext, scalar_index
 
@@ -40,7 +37,7 @@ def is_interior(e: Emitter, plan: KernelPlan, tile: TileContext, outputs: Sequen
         for d, (f, (low, high)) in enumerate(zip(s.follow, own, strict=True)):
             more = plan.x_spill if f.dim == 0 else 0
             add(tile.absolute(e, f, 0), buffer.mins[d], buffer.extent(d, e), low - more, high + more)
-    for r, (low, high) in _boundary_reach(plan).items():
+    for r, (low, high) in boundary_reach(plan)[0].items():
         if r.boundary.mins:
             position = r.boundary.dimensions.index(r.dim)
             first = scalar_index(e, tile, r.boundary.mins[position])
@@ -49,8 +46,8 @@ def is_interior(e: Emitter, plan: KernelPlan, tile: TileContext, outputs: Sequen
             buffer = tile.buffers[r.boundary.source]
             first, extent = buffer.mins[r.dim], buffer.extent(r.dim, e)
         start: Num = 0
-        if r.out_dim is not None:
-            start = e.floordiv(e.mul(origin[r.out_dim], r.numerator), r.denominator)
+        for out_dim, numerator, denominator in r.along:
+            start = e.add(start, e.floordiv(e.mul(origin[out_dim], numerator), denominator))
         add(start, first, extent, low, high)
     for base, spans, along in plan.reads:
         buffer = tile.buffers[base]
@@ -62,42 +59,3 @@ def is_interior(e: Emitter, plan: KernelPlan, tile: TileContext, outputs: Sequen
             inside = e.both(inside, e.compare("sge", e.add(start, low), first))
         inside = e.both(inside, e.compare("slt", e.add(start, high), e.add(first, extent)))
     return e.true() if inside is None else inside
-
-
-@dataclass(frozen=True)
-class _Reach:
-    """Reach of a group's boundary reads in one dimension: the tile origin times a ratio, plus a span."""
-
-    boundary: BoundaryOp
-    dim: int
-    out_dim: int | None
-    numerator: int
-    denominator: int
-
-
-def _boundary_reach(plan: KernelPlan) -> dict[_Reach, tuple[int, int]]:
-    model, follow, spill = plan.model, plan.follow, plan.x_spill
-    ids = {s: model.node_of[s.funcs[0]] for s in plan.group.stages}
-    region = regions(model, list(ids.values()), ids[plan.group.anchor], plan.sizes, follow)
-    reach: dict[_Reach, tuple[int, int]] = {}
-    for stage, id in ids.items():
-        for access in accesses(stage):
-            indices = access.indices
-            if any(not isinstance(i, Index | BoundedIndex) for i in indices):
-                continue  # handled in every tile
-            for b in access.boundaries:
-                for d in b.dimensions:
-                    index = indices[d]
-                    assert isinstance(index, Index | BoundedIndex)
-                    span = index.span(region[id].spans)
-                    via = follow[id][index.var] if isinstance(index, Index) and index.var is not None else None
-                    if via is None or via.dim is None:
-                        key = _Reach(b, d, None, 0, 1)
-                    else:
-                        ratio = via.ratio * index.ratio  # type: ignore[union-attr]
-                        key = _Reach(b, d, via.dim, ratio.numerator, ratio.denominator)
-                    if key.out_dim == 0:
-                        span = (span[0] - spill, span[1])
-                    old = reach.get(key, span)
-                    reach[key] = (min(old[0], span[0]), max(old[1], span[1]))
-    return reach

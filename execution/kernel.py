@@ -23,6 +23,7 @@ from tilefuse.execution.facts import GroupFacts
 from tilefuse.execution.few_tiles import shared_from
 from tilefuse.execution.interior import is_interior
 from tilefuse.execution.plan import KernelPlan, argument_hint
+from tilefuse.execution.reach import boundary_reach
 from tilefuse.execution.stream import emit_stream
 from tilefuse.execution.versions import Versions
 from tilefuse.lowering.abi import function_of, kernel_name, memref_type, threads
@@ -105,6 +106,7 @@ def _tile_function(plan: KernelPlan, role: str, emission: _Emission) -> func.Fun
     tile = TileContext(
         list(body.extra[:rank]), body.extra[rank], body.buffers, body.scalars, masks=shared_masks(plan.group)
     )
+    tile.known_reads = boundary_reach(plan)[1]
     tile.flags, tile.output = body.extra[rank + 1 : rank + len(flags)], body.outputs[plan.stored[0].first]
     if shared:
         *tile.prefetched, tile.parity = body.extra[rank + len(flags) :]

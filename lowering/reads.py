@@ -87,6 +87,8 @@ class TileContext:
     """Shared arrays with the inputs of this tile in one half and of the next in the other."""
     parity: Num = 0
     """Which half is this tile's."""
+    known_reads: Collection[ReadOp] = ()
+    """Reads at general indices, in several coordinates or where data say, of which the border flag speaks too."""
     safe_reads: bool = False
     """Whether points that nobody needs are computed in interior tiles too, so that every read of global memory
     must stay inside its buffer."""
@@ -233,8 +235,8 @@ def _emit_read(
 ) -> SSAValue:
     indices = indices_of(op, coordinate)
     operands: list[Num] = [absolute[coordinate[v]] if v in coordinate else number(v) for v in op.indices]
-    # The border flag speaks of indices that follow the tile; others are handled in every tile.
-    always = any(not isinstance(i, Index | BoundedIndex) for i in indices)
+    # The border flag speaks of indices that follow the tile, and of these; others are handled in every tile.
+    always = op not in tile.known_reads and any(not isinstance(i, Index | BoundedIndex) for i in indices)
     where = [e.affine(x, operands) for x in op.map.data.results]
     free = _free(tile, indices)
     if tile.phase is not None:

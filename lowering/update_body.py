@@ -148,21 +148,24 @@ def _signature(group: GroupOp) -> tuple[list[Attribute], list[str]]:
 
 
 def pure_point(
-    function: UpdateFunction, sizes: Sequence[int], where: dict[SSAValue, Num], open_scopes: ExitStack
+    function: UpdateFunction, sizes: Sequence[int], where: dict[SSAValue, Num], open_scopes: ExitStack, points: int = 1
 ) -> Num:
     """Open the loops over blocks and threads; each thread has a pure point of its own, or none.
 
-    `sizes`: threads of a block along each pure coordinate. Adds these to `where`, and returns the thread's number.
+    `sizes`: threads of a block along each pure coordinate; `points` side by side along the last one are a thread's.
+    Adds the first of these to `where`, and returns the thread's number.
     """
     e, op, out = function.e, function.op, function.out
     dims = op.pure_dims
     extents = [out.extent(d, e) for d in dims]
+    extents[-1:] = [e.ceildiv(n, points) for n in extents[-1:]]
     counts = [e.ceildiv(n, size, f"tiles_{letter(d)}") for n, size, d in zip(extents, sizes, dims, strict=True)]
     blocks, lanes = function.grid(counts, open_scopes)
     inside: SSAValue | None = None
     for number, coordinate in enumerate(op.pure):
         offset = e.add(e.mul(blocks[number], sizes[number]), lanes[number])
-        where[coordinate] = e.add(out.mins[dims[number]], offset)
+        first = e.mul(offset, points) if number == len(op.pure) - 1 else offset
+        where[coordinate] = e.add(out.mins[dims[number]], first)
         inside = e.both(inside, e.compare("slt", offset, extents[number]))
     open_scopes.enter_context(e.when(inside))
     width, height, _ = threads(function.group)
@@ -197,6 +200,8 @@ class Row:
     """The reads of which all points are loaded at once, by accesses of at most 16 bytes: they lie so."""
     inside: Collection[ReadOp] = ()
     """The reads of which all points lie in one row, and inside of what is there: loaded one by one."""
+    last: Num | None = None
+    """The last coordinate that there is, if there may be less than `count`: the points beyond are that once more."""
 
 
 class UpdateBody:
@@ -206,12 +211,17 @@ class UpdateBody:
         self.function, self.e, self.op = function, function.e, function.op
         self.row = row
         self._where = [
-            {c: self.e.add(n, i) if c is row.along else n for c, n in where.items()} for i in range(row.count)
+            {c: self._along(n, i) if c is row.along else n for c, n in where.items()} for i in range(row.count)
         ]
         """The coordinates of each point."""
         self._values: list[dict[SSAValue, SSAValue]] = [{} for _ in range(row.count)]
         self._moving = depending(self.op.body.block.ops, [row.along] if row.along is not None else [])
         """Coordinates and values that differ from point to point."""
+
+    def _along(self, first: Num, number: int) -> Num:
+        """The coordinate of a point of the row."""
+        at = self.e.add(first, number)
+        return at if self.row.last is None or not number else self.e.min(at, self.row.last)
 
     def compute(self) -> None:
         """Emit all that stands before the write."""

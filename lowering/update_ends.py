@@ -26,7 +26,11 @@ class Ends:
 
     def start(self, where: Mapping[SSAValue, Num]) -> list[SSAValue]:
         """The values of all functions before the first step, at pure coordinates."""
-        function, position = self.function, self.position(where)
+        return self.start_at(self.position(where))
+
+    def start_at(self, position: Sequence[Num]) -> list[SSAValue]:
+        """The values of all functions before the first step, at a point of the update."""
+        function = self.function
         if self.initial is None:
             places = (self.function.old(number) for number in range(len(function.op.olds)))
             return [self.e.load(p.memref, p.index(position, self.e)) for p in places]

@@ -14,7 +14,8 @@
 A stage that gives the old functions, and nothing else, is computed where the update starts from it; one that alone
 reads what the update gives, at the same point, where that would be stored: neither has a kernel then, and nothing goes
 through memory in between. For this all dimensions of the update are pure coordinates, so that each point has one
-thread. On GPUs what reads a recurrence is stored in its place too, also if it reads a transposed point: blocks then
+thread; on GPUs a stage may also give what tables of threads start from (`scatter` with `own = 1`). There
+what reads a recurrence is stored in its place too, also if it reads a transposed point: blocks then
 store it by way of shared memory. Stages that are in one group with others stay there, and so do those of more than a
 few instructions: these would be written out for every point that a thread has. And so do those beside sums of many
 terms, or nobody knows how many: these take far longer than what is saved. Otherwise the kernel writes over the old
@@ -40,6 +41,7 @@ from tilefuse.dialects.constants import integer_constant
 from tilefuse.dialects.img.ops import Definition, GroupOp, PipelineOp, StageOp, UpdateOp, YieldOp, prints
 from tilefuse.dialects.img.ops.group import turn_of
 from tilefuse.dialects.options import check_numbers
+from tilefuse.execution.scatter.legality import why_no_own_tables
 
 
 @dataclass(frozen=True)
@@ -64,9 +66,8 @@ class GroupUpdates(ModulePass):
                 self._form_group(update)
 
     def _form_group(self, update: UpdateOp) -> None:
-        pure = len(update.pure) == update.rank
-        initial = self._initial(update) if pure and self._has_few_steps(update) else None
         finish = self._finish(update)
+        initial = self._initial(update) if self._starts_inside(update, finish) else None
         last: Definition = update if finish is None else finish
         leaving = {f: outer for f, outer in _outside(last).items() if finish is None or any(True for _ in outer.uses)}
         body = Block()
@@ -85,6 +86,16 @@ class GroupUpdates(ModulePass):
                 _take(stage)
                 body.add_op(stage)
         body.add_op(YieldOp(list(leaving)))
+
+    def _starts_inside(self, update: UpdateOp, finish: StageOp | None) -> bool:
+        """Whether a kernel may start from what a stage gives: each point in registers, or each pure one in a table."""
+        if not self._has_few_steps(update):
+            return False
+        if len(update.pure) == update.rank:
+            return True
+        facts = UpdateFacts(update)
+        alone = finish is None and not facts.reads_itself and machine(self.target).is_gpu
+        return alone and why_no_own_tables(update) is None
 
     def _initial(self, update: UpdateOp) -> StageOp | None:
         """The stage that gives all old functions, and nothing else."""

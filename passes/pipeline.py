@@ -17,6 +17,7 @@ from xdsl.transforms.common_subexpression_elimination import CommonSubexpression
 from tilefuse.analysis.machine import check_target, is_cpu, machine
 from tilefuse.collector import collector_off
 from tilefuse.passes.canonicalize_stages import CanonicalizeStages
+from tilefuse.passes.convert_once import ConvertOnce
 from tilefuse.passes.copy_updated import CopyUpdated
 from tilefuse.passes.group_stages import GroupStages
 from tilefuse.passes.group_updates import GroupUpdates
@@ -107,6 +108,7 @@ def standard_passes(
         MergeSums(),
         CopyUpdated(),
         InlineStages(target=target, extent=size),
+        *([ConvertOnce()] if is_cpu(target) else []),
         GroupStages(target=target, algorithm=algorithm, extent=size),  # type: ignore[arg-type]
         GroupUpdates(target=target),
         *([RepeatEdges(extent=size)] if machine(target).is_gpu else []),  # on CPUs that is not measured yet
@@ -171,10 +173,14 @@ def lowering_passes(*, warps: bool, known: Collection[str] = ()) -> list[ModuleP
     from tilefuse.passes.expand_shifts import ExpandShifts
     from tilefuse.passes.lower_groups import LowerGroups
     from tilefuse.passes.merge_versions import MergeVersions
+    from tilefuse.passes.plain_conversions import PlainConversions
+    from tilefuse.passes.split_conversions import SplitConversions
+    from tilefuse.passes.stream_stores import StreamStores
     from tilefuse.passes.widen_accesses import WidenAccesses
 
     of_models = [p for m in models() for p in m.lowering_passes(warps=warps)]
-    last: list[ModulePass] = [MergeVersions()] if warps else [CompareSelects(), WidenAccesses()]
+    of_rows = [CompareSelects(), StreamStores(), WidenAccesses(), PlainConversions(), SplitConversions()]
+    last: list[ModulePass] = [MergeVersions()] if warps else of_rows
     return [LowerGroups(warps=warps, known=tuple(known)), *of_models, ExpandDivision(), ExpandShifts(), *last]
 
 

@@ -146,7 +146,7 @@ class _Repeated:
             except PipelineError:  # which whoever calls the program is told
                 continue
             last = _sum(first, count)
-            found[dim] = first.affine(1, -beside, 1), last.affine(1, beside - 1, 1)
+            found[dim] = _ordered(first.affine(1, -beside, 1), last.affine(1, beside - 1, 1))
         return found
 
     def _given(self, op: BoundaryOp, i: int) -> tuple[_End, _End]:
@@ -189,7 +189,13 @@ class _Repeated:
         # floor((num x + offset) / den) <= end, and >= end
         lows = [low.affine(den, den - 1 - max(by), num) for (low, _, num, den), by in plus.items()]
         highs = [high.affine(den, num - 1 - min(by), num) for (_, high, num, den), by in plus.items()]
-        return _extreme(lows, least=True), _extreme(highs, least=False)
+        return _ordered(_extreme(lows, least=True), _extreme(highs, least=False))
+
+
+def _ordered(first: _End, last: _End) -> _Ends:
+    """Ends of a box of at least a point: where the first lies behind the last, as at `x / 2` in a picture of a point,
+    all values are the same."""
+    return first, _extreme([first, last], least=False)
 
 
 def _sum(a: _End, b: _End) -> _End:

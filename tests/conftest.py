@@ -2,7 +2,7 @@
 
 Tests marked `gpu` are skipped, with the reason, where CuPy or a CUDA GPU is missing. Of a module marked `sweep`, and
 of the folder `properties`, the first case of each function is quick, and the others are marked `slow`: `make test`
-leaves them to `make test-all`, as it does those that `slow.txt` names.
+leaves them to `make test-all`, as it does those that `slow.txt` names. Nothing else marks a test `slow`.
 """
 
 import functools
@@ -15,7 +15,7 @@ from tilefuse.runtime.compile.compiled import Compiled
 from tilefuse.runtime.program import Program
 
 SLOW = Path(__file__).with_name("slow.txt")
-"""Tests that take long, one a line."""
+"""Cases, tests and files that take long, one a line."""
 
 
 @functools.cache
@@ -56,7 +56,7 @@ def pytest_collection_modifyitems(items):
     """Mark what is slow, and skip what needs a GPU where there is none."""
     seen, slow = set(), set(SLOW.read_text().splitlines())
     for item in items:
-        if item.nodeid in slow:
+        if not slow.isdisjoint((item.nodeid, item.nodeid.partition("[")[0], item.nodeid.partition("::")[0])):
             item.add_marker(pytest.mark.slow)
         if item.get_closest_marker("gpu") and (reason := why_no_gpu()):
             item.add_marker(pytest.mark.skip(reason=reason))

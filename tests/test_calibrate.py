@@ -50,7 +50,6 @@ def errors(line):
     return float(words[0]), float(words[2])
 
 
-@pytest.mark.slow
 def test_constants_are_fitted_and_the_held_out_error_falls(measured, tmp_path, capsys):
     out = tmp_path / "new" / "h200.toml"
     assert main(["--from", str(measured), "--fit-seconds", "2", "--out", str(out)]) == 0
@@ -138,7 +137,6 @@ def test_each_pipeline_has_pictures(name):
     assert "pixels differ" in Subject(name).differs(picture, picture[..., ::-1])
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("shape", ["block_tile", "warp_tile"])
 @pytest.mark.parametrize("name", ["blur_f32", "box_x4"])
 def test_what_tile_has_chosen_is_predicted(name, shape):
@@ -153,7 +151,6 @@ def test_what_tile_has_chosen_is_predicted(name, shape):
     assert schedule.startswith(f"#schedule.{shape}")
 
 
-@pytest.mark.slow
 def test_a_dry_run_compiles_every_kind_of_warp_tile():
     assert main(["--dry", "--quick", "--count", "5", "--workers", "1"]) == 0
 

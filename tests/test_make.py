@@ -22,7 +22,8 @@ def _make(folder, target, quick, slow, *variables):
     python.parent.mkdir()
     python.write_text(PYTHON.format(quick=quick, slow=slow))
     python.chmod(0o755)
-    (folder / ".with-test").touch()
+    for stamp in (".with-test", ".with-test-all"):
+        (folder / stamp).touch()
     command = ["make", "--no-print-directory", target, f"VENV={folder}", *variables]
     outside = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "PYTEST_ARGS")}
     done = subprocess.run(command, cwd=ROOT, env=outside, capture_output=True, text=True, timeout=60)

@@ -19,7 +19,6 @@ def run(script, *arguments):
     return done.returncode, done.stdout + done.stderr
 
 
-@pytest.mark.slow
 def test_drawn_schedules_compile(tmp_path):
     path = tmp_path / "rows.json"
     code, said = run(
@@ -38,7 +37,6 @@ def test_drawn_schedules_compile(tmp_path):
     assert entry["compiled"]["large"]["predicted_us"] == rows[1]["predicted_us"][1]
 
 
-@pytest.mark.slow
 def test_random_pipelines_compile_under_every_shape():
     code, said = run("random_pipelines.py", "--dry", "--count", "3", "--workers", "1")
     assert code == 0, said
@@ -51,7 +49,6 @@ def test_counts_below_one_are_refused(script):
     assert (code, "argument --count: it is 1 at least, not 0" in said) == (2, True)
 
 
-@pytest.mark.slow
 def test_rivals_compile_side_by_side_without_a_gpu():
     pytest.importorskip("halide")
     code, said = run(
@@ -76,7 +73,6 @@ def test_a_rival_whose_result_differs_is_not_the_best(monkeypatch):
     assert row.split() == ["blur", "small", "10.0", "50", "0.50", "b", "9.0?", "20.0", "failed"]
 
 
-@pytest.mark.slow
 def test_the_dry_run_of_the_benchmark_agrees_with_numpy():
     code, said = run("run.py", "--dry-run", "--only", "harris", "--only", "box_x4", "--only", "binomial")
     assert code == 0, said
@@ -102,7 +98,6 @@ def test_figures_with_fast_math_are_said_beside_the_others(wrong, monkeypatch):
     assert report.table({"cases": {"harris": entry}}).splitlines()[1].split()[3] == "-"
 
 
-@pytest.mark.slow
 def test_the_time_to_the_first_picture_is_measured_by_phase(tmp_path):
     output = tmp_path / "first.json"
     code, text = run("first_picture.py", "--only", "harris", "--repeat", "1", "--output", str(output))

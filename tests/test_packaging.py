@@ -20,8 +20,6 @@ ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 ROOMS = sorted(link.name for link in (ROOT / "tilefuse").iterdir() if link.is_symlink() and link.name != "examples")
 
-pytestmark = pytest.mark.slow
-
 
 def _run(*command, cwd, **env):
     done = subprocess.run(command, cwd=cwd, env={**os.environ, **env}, capture_output=True, text=True, timeout=300)

@@ -22,14 +22,12 @@ def cases():
     return [random_pipeline(seed) for seed in SEEDS]
 
 
-@pytest.mark.slow
 def test_all_verify(cases):
     for seed, case in zip(SEEDS, cases, strict=True):
         verify(case.module)
         assert case.pipeline.return_op.outputs, seed
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("generic", [False, True])
 def test_text_parses_back(cases, generic):
     from io import StringIO
@@ -125,7 +123,6 @@ def test_every_feature_occurs(cases):
     assert [n for n in names if not facts[n]] == []
 
 
-@pytest.mark.slow
 def test_tolerances_are_tight(cases):
     """Values are up to 256: a comparison within a bound near that could not fail."""
     for seed, case in zip(SEEDS, cases, strict=True):

@@ -39,7 +39,7 @@ from tilefuse.dialects.warp.ops import INDEX, check_coordinates, tile_type, yiel
 
 
 def is_one_access(element: Attribute, vector: int) -> bool:
-    """Whether one access can move so many elements that lie next to each other, where they lie well."""
+    """Whether one access can move so many elements that lie next to each other, where they are aligned."""
     return element_bytes(element) * vector in (2, 4, 8, 16)
 
 

@@ -122,7 +122,7 @@ class Alignment:
         self._bits[buffer.memref] = bits
 
     def holds(self, func: SSAValue, buffer: KernelBuffer, width: int) -> SSAValue | None:
-        """Whether rows lie well for accesses of `width` elements; None if never."""
+        """Whether rows are aligned for accesses of `width` elements; None if never."""
         bits = self._bits.get(buffer.memref)
         if bits is None or width == 1:
             return None
@@ -131,7 +131,7 @@ class Alignment:
         return e.compare("eq", e.op(arith.AndIOp(bits, e.value(size - 1))), 0)
 
     def choose(self, func: SSAValue, buffer: KernelBuffer, widths: Sequence[int], emit: Callable[[int], None]) -> None:
-        """`emit` with the number of elements of an access: the first of `widths` that rows lie well for, else 1."""
+        """`emit` with the number of elements of an access: the first of `widths` that rows are aligned for, else 1."""
         condition = self.holds(func, buffer, widths[0]) if widths else None
         if condition is None:
             emit(1)

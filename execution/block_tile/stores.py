@@ -84,7 +84,7 @@ class Stores:
             threads.walk(t, [sizes[0] // width, *sizes[1:]], each)
 
     def _row(self, stored: Stored, k: Sequence[Num], absolute: Relative, value: Value) -> None:
-        """A piece of a row of every value: by vectors where rows lie well and the piece is in the stage's box."""
+        """A piece of a row of every value: by vectors where rows are aligned and the piece is in the stage's box."""
         e = self.e
         rest = list(k[1:])
 

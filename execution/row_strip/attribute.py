@@ -14,16 +14,29 @@ MOST_TOGETHER = 8
 
 @irdl_attr_definition(init=False)
 class StripSchedule(TileSchedule):
-    """`#schedule.row_strip<tile = [2048, 64]>`: columns and rows of the output that one thread computes, row by row."""
+    """`#schedule.row_strip<tile = [2048, 64]>`: columns and rows of the output that one thread computes, row by row.
+
+    `together`: rows in one loop. `stream`: 1 for an output that goes past the caches. `bytes`: of a vector.
+    """
 
     name = "schedule.row_strip"
 
-    PARAMETERS: ClassVar = {"tile": None, "together": 1}
+    PARAMETERS: ClassVar = {"tile": None, "together": 1, "stream": 0, "bytes": 0}
 
     @property
     def together(self) -> int:
         """Rows of the output that are computed in one loop, which loads what they share once."""
         return self.number("together")
+
+    @property
+    def streams(self) -> bool:
+        """Whether the output goes to memory past the caches."""
+        return self.number("stream") > 0
+
+    @property
+    def vector_bytes(self) -> int:
+        """Bytes of a vector, by whole ones of which rows are computed that nothing else lies beside; 0 for none."""
+        return self.number("bytes")
 
     @property
     def thread_counts(self) -> tuple[int, ...]:
@@ -41,5 +54,7 @@ class StripSchedule(TileSchedule):
         super().verify()
         if len(self.tile_sizes) < 2:
             raise VerifyException("a strip has columns and rows: tile needs two numbers or more")
+        if self.number("stream") not in (0, 1):
+            raise VerifyException(f"stream is {self.number('stream')}: 1 stores the output past the caches, 0 does not")
         if not 0 < self.together <= MOST_TOGETHER:
             raise VerifyException(f"together is {self.together}: 1 to {MOST_TOGETHER} rows are computed in one loop")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 
 from tilefuse.analysis.index import AnyIndex, Index
 from tilefuse.analysis.machine import Machine
@@ -19,8 +20,8 @@ NAME = "row_strip"
 
 WIDTHS = (256, 512, 1024, 1536, 2048, 3072, 4096, 6144, 8192)
 HEIGHTS = (32, 64, 128, 256, 512)
-ROW_COST = 200.0
-"""Instructions to begin a row of a stage, and vectors that are not full at its end."""
+ROW_COST = 25.0
+"""Vectors to begin a row of a stage, those included that are not full at its end."""
 TOGETHER = (1, 2)
 """Rows of the output in one loop: boxes of 3x3 points take 0.94 of the time where compilers keep what was loaded."""
 LOADS_SHARED = 0.75
@@ -30,6 +31,10 @@ LATE_BYTES = 4096
 not lead there, so that its page is not known, and nothing of it has been fetched ahead."""
 LATE_COST = 0.65
 """Instructions that could be done while such a byte is waited for."""
+STREAM_SHARE = 0.4
+"""Share of the last cache that a call may expect to find its own: others store and read meanwhile."""
+STREAM_CORES = 8
+"""Fewer cores do not use all of the memory's bandwidth, and wait for stores past the caches longer than for others."""
 SIDES_MISS = 0.3
 """Share of the columns that two strips read which comes from main memory twice."""
 
@@ -40,6 +45,7 @@ def strip_candidates(facts: GroupFacts, machine: Machine) -> Iterator[Candidate]
     planes = [1 if span is None else span[1] - span[0] + 1 for span in deep]
     columns, height = facts.box[0], facts.box[1]
     places = {id: Placement(Level.Block, Memory.Shared) for id in facts.members if id != facts.output}
+    streams = streams_output(facts, machine)
     for together in TOGETHER if _shares_rows(facts) else (1,):
         rows = rolling_rows(facts, planes, together)
         for width in _widths(columns):
@@ -50,8 +56,18 @@ def strip_candidates(facts: GroupFacts, machine: Machine) -> Iterator[Candidate]
                 if tall != HEIGHTS[0] and tall >= 2 * height:
                     continue
                 tile = (width, tall, *planes)
-                found = _features(facts, rows, tile, kept)
+                found = _features(facts, rows, tile, kept, ROW_COST * machine.vector_bytes / 4)
+                found = replace(found, streams=streams, vector_bytes=machine.vector_bytes)
                 yield Candidate(NAME, tile, (1,) * len(tile), together, places, found, predict(found, machine))
+
+
+def streams_output(facts: GroupFacts, machine: Machine) -> bool:
+    """Whether the output goes past the caches: it and the inputs, as far as they are read, do not stay in the last."""
+    nodes = facts.model.nodes
+    inputs = {p for id in facts.members for p in nodes[id].offsets if p not in facts.members}
+    total = sum(math.prod(nodes[id].needed or facts.box) * nodes[id].bytes for id in inputs)
+    total += math.prod(facts.box) * nodes[facts.output].bytes
+    return machine.cores >= STREAM_CORES and 0 < STREAM_SHARE * machine.last_cache_bytes < total
 
 
 def _shares_rows(facts: GroupFacts) -> bool:
@@ -91,7 +107,9 @@ def kept_bytes(facts: GroupFacts, rows: dict[int, Rows], width: int) -> float:
     return total + sum(n * width * nodes[p].bytes for p, n in tall.items())
 
 
-def _features(facts: GroupFacts, rows: dict[int, Rows], tile: tuple[int, ...], kept: float) -> StripFeatures:
+def _features(
+    facts: GroupFacts, rows: dict[int, Rows], tile: tuple[int, ...], kept: float, row_cost: float
+) -> StripFeatures:
     nodes = facts.model.nodes
     width, tall = min(tile[0], facts.box[0]), min(tile[1], facts.box[1])
     blocks = math.prod(-(-n // t) for n, t in zip(facts.box, tile, strict=True))
@@ -99,7 +117,7 @@ def _features(facts: GroupFacts, rows: dict[int, Rows], tile: tuple[int, ...], k
     for id, r in rows.items():
         node, count = nodes[id], _computed(r, tall)
         each = node.instructions + node.values + _loads(facts, id, r.together)
-        instructions += count * (r.pitch(width) * each + ROW_COST)
+        instructions += count * (r.pitch(width) * each + row_cost)
     if width < facts.box[0]:
         instructions += LATE_COST * sum(_late_bytes(facts, rows, width, tall))
     share = math.prod(facts.box) * nodes[facts.output].bytes

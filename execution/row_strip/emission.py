@@ -14,8 +14,12 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 
+from xdsl.dialects import scf
+from xdsl.dialects.builtin import UnitAttr
 from xdsl.ir import SSAValue
 
+from tilefuse.analysis.access import accesses, reads
+from tilefuse.analysis.index import Index
 from tilefuse.analysis.model import PipelineModel
 from tilefuse.analysis.regions import Follow
 from tilefuse.dialects.img.axes import letter
@@ -23,6 +27,7 @@ from tilefuse.dialects.img.ops import GroupOp, StageOp
 from tilefuse.execution.facts import GroupFacts
 from tilefuse.execution.row_strip.attribute import StripSchedule
 from tilefuse.execution.row_strip.columns import Middle, free_columns
+from tilefuse.execution.row_strip.invariants import may_fail
 from tilefuse.execution.row_strip.rows import Rows, rolling_rows
 from tilefuse.lowering.emit import SHARED, Emitter, Num
 from tilefuse.lowering.reads import KernelBuffer, Phase, Point, Resident, TileContext, emit_stage
@@ -46,9 +51,11 @@ class StripBody:
     ):
         self.group, self.e, self.tile, self.outputs = group, e, tile, outputs
         schedule = StripSchedule.expect(group.schedule)
-        self.sizes, self.together = schedule.tile_sizes, schedule.together
-        rows = rolling_rows(GroupFacts.of(group, model), self.sizes[2:], self.together)
+        self.sizes, self.together, self.streams = schedule.tile_sizes, schedule.together, schedule.streams
+        rows = rolling_rows(GroupFacts.of(group, model), self.sizes[2:], self.together, schedule.vector_bytes)
+        self.vector_bytes = schedule.vector_bytes
         self.rows: dict[StageOp, Rows] = {s: rows[model.node_of[s.funcs[0]]] for s in group.stages}
+        self.bytes = {f: model.nodes[id].bytes for f, id in model.node_of.items()}
         self.lead = max(r.lead for r in self.rows.values())
         self.arrays: dict[SSAValue, SSAValue] = {}
         self.extents = [self._extent(d) for d in range(len(self.sizes))]
@@ -131,8 +138,11 @@ class StripBody:
         """The columns that no boundary moves; `rest`: the coordinates beside x, of each row."""
         e, rows = self.e, self.rows[stage]
         if middle.phases == 1:
-            with e.loop(middle.end, "x", start=middle.start, simd=True) as x:
+            end = self._whole_vectors(stage, middle.start, middle.end)
+            with e.loop(end, "x", start=middle.start, simd=True) as x:
                 self._points(tile, stage, [[x, *at] for at in rest], s)
+            if self.streams and stage is self.group.anchor and isinstance(loop := e.block.last_op, scf.ForOp):
+                loop.attributes["kernel.stream"] = UnitAttr()
             return
         start, end = middle.rounds
         first = tile.absolute(e, rows.follow[0], 0)
@@ -141,6 +151,25 @@ class StripBody:
                 phase = Phase(k, middle.phases, number)
                 x = e.sub(phase.x(e), first)
                 self._points(replace(tile, phase=phase), stage, [[x, *at] for at in rest], s)
+
+    def _whole_vectors(self, stage: StageOp, start: Num, end: Num) -> Num:
+        """The end of a row that is computed by whole vectors; `end` if others than rows of stages are read or written.
+
+        The columns at the end are computed for nothing, or by the loop over columns at the side again.
+        """
+        if not self.vector_bytes or stage is self.group.anchor or not self._reads_rows(stage):
+            return end
+        narrowest = min(self.bytes[f] for f in (*stage.funcs, *(r.source for r in reads(stage))))
+        lanes = self.vector_bytes // narrowest
+        return self.e.add(start, self.e.mul(self.e.ceildiv(self.e.sub(end, start), lanes), lanes))
+
+    def _reads_rows(self, stage: StageOp) -> bool:
+        """Whether a stage may be computed at any column: of rows of stages, without what fails for some numbers."""
+        beside = all(
+            a.op.source in self.arrays and isinstance(i := a.indices[0], Index) and (i.var, i.num, i.den) == (0, 1, 1)
+            for a in accesses(stage)
+        )
+        return beside and self.rows[stage].column_steps == 1 and not any(map(may_fail, stage.body.block.ops))
 
     def _planes(self, stage: StageOp, d: int, follow: Follow, low: int, high: int) -> tuple[Num, Num]:
         """First and end of the coordinates of a dimension beyond y: of the output none that its picture lacks."""

@@ -12,6 +12,8 @@ from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Block, Operation
 
+from tilefuse.dialects.img.ops import ReadOp, YieldOp
+
 _ARITHMETIC = (
     arith.ConstantOp, arith.AddiOp, arith.SubiOp, arith.MuliOp, arith.MinSIOp, arith.MaxSIOp, arith.RemSIOp,
     arith.RemUIOp, arith.DivUIOp, arith.FloorDivSIOp, arith.SelectOp, memref.DimOp,
@@ -37,6 +39,12 @@ def _may_move(op: Operation) -> bool:
     if isinstance(op, _ARITHMETIC) and isinstance(op.results[0].type, IndexType):
         return True
     return op.name.startswith(("arith.", "math.")) and not isinstance(op, _MAY_FAIL)
+
+
+def may_fail(op: Operation) -> bool:
+    """Whether an operation of a stage does more than compute a value, or none for some operands."""
+    plain = op.name.startswith(("arith.", "math.")) or isinstance(op, ReadOp | YieldOp)
+    return not plain or isinstance(op, _MAY_FAIL)
 
 
 def _inside(owner: Operation | Block, loop: scf.ForOp) -> bool:

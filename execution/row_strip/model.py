@@ -52,7 +52,13 @@ class RowStrip(TiledModel):
         return StripSchedule(tile=given.sizes)
 
     def apply(self, group: GroupOp, candidate: Candidate, members: Sequence[int]) -> None:
-        group.schedule = StripSchedule(tile=candidate.tile, together=candidate.vector)
+        from tilefuse.execution.row_strip.features import StripFeatures
+
+        features = candidate.features
+        assert isinstance(features, StripFeatures)
+        group.schedule = StripSchedule(
+            tile=candidate.tile, together=candidate.vector, stream=int(features.streams), bytes=features.vector_bytes
+        )
 
     def place(self, group: GroupOp, model: PipelineModel) -> Mapping[StageOp, PlaceAttr]:
         return {s: PlaceAttr(Level.Block, Memory.Shared) for s in group.stages if s is not group.anchor}
@@ -76,7 +82,7 @@ class RowStrip(TiledModel):
 
         schedule = StripSchedule.expect(group.schedule)
         tile = schedule.tile_sizes
-        rows = rolling_rows(GroupFacts.of(group, model), tile[2:], schedule.together)
+        rows = rolling_rows(GroupFacts.of(group, model), tile[2:], schedule.together, schedule.vector_bytes)
         bytes = {id: r.elements(tile[0]) * model.nodes[id].bytes for id, r in rows.items()}
         return Needs(sum(bytes.values()), model.nodes[max(bytes, key=lambda id: bytes[id])].name)
 

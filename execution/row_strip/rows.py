@@ -35,6 +35,8 @@ class Rows:
     """The other dimensions; of one that follows the tile as for a whole tile."""
     together: int = 1
     """Rows of the output that are computed together; what is said of the output's row is so of all of them."""
+    spare: int = 0
+    """Elements at the end of a row that are computed with it, or read by others that are, for nothing."""
 
     @property
     def column_steps(self) -> int:
@@ -63,7 +65,7 @@ class Rows:
 
     def pitch(self, width: int) -> int:
         """Elements of a row in x, for `width` columns of the output."""
-        return (width - 1) * self.column_steps + self.columns[1] - self.columns[0] + 1
+        return (width - 1) * self.column_steps + self.columns[1] - self.columns[0] + 1 + self.spare
 
     def elements(self, width: int) -> int:
         """Elements that are kept."""
@@ -95,17 +97,19 @@ def _steps(follow: Follow) -> int:
     return follow.ratio.numerator
 
 
-def rolling_rows(facts: GroupFacts, deep: Sequence[int], together: int = 1) -> dict[int, Rows]:
-    """The rows of every member; `deep`: sizes of the tile from the third dimension on."""
+def rolling_rows(facts: GroupFacts, deep: Sequence[int], together: int = 1, vector_bytes: int = 0) -> dict[int, Rows]:
+    """The rows of every member; `deep`: sizes of the tile from the third dimension on. See `StripSchedule`."""
     model, output = facts.model, facts.output
     region = regions(model, list(facts.members), output, (1, together, *deep), facts.follow)
     newest = {id: r.spans[1][1] - _steps(r.follow[1]) * together + 1 for id, r in region.items()}
+    narrowest = min(model.nodes[id].bytes for id in facts.members)
+    spare = int(vector_bytes // narrowest)
     found = {}
     for id in facts.members:
         spans = region[id].spans
         first, last = spans[1]
         kept = 0 if id == output else last - min(newest[id], _oldest(model, id, newest)) + 1
-        found[id] = Rows(region[id].follow, spans[0], first, last, kept, spans[2:], together)
+        found[id] = Rows(region[id].follow, spans[0], first, last, kept, spans[2:], together, spare)
     return found
 
 

@@ -3,10 +3,13 @@
     chunk = the next one of its line, in the order in which blocks begin
     its points come side by side through shared memory; each thread joins some that follow one another
     the block joins what its threads have, and leaves the whole for others, with a flag
-    it waits for the flags of all chunks before it, and joins what these have left, always in the same way
+    it waits for the chunks before it in its window, and for the last one of the window before, which has left all up to
+    there; it joins these, always in the same way
     each thread joins what lies before it to its own; the block stores them side by side
 
-So memory is read and written once. A block waits for such as have begun before it, which always go on.
+A window has as many chunks as a block has threads, so a thread waits for one of them. Windows have fixed places, which
+a decoupled look-back has not: so results do not depend on who comes first. Memory is read and written once. A block
+waits for such as have begun before it, which always go on.
 """
 
 from __future__ import annotations
@@ -31,8 +34,9 @@ from tilefuse.lowering.emit import INDEX, PRIVATE, SHARED, Num
 from tilefuse.lowering.shared_body import SharedBody
 from tilefuse.lowering.workspaces import Call, Workspace
 
-TICKETS, SUMS = "tickets", "sums_of_chunks"
-"""Workspaces: how many chunks of each line have begun; what each has, with a flag above it once it is there."""
+TICKETS, SUMS, ENDS = "tickets", "sums_of_chunks", "sums_to_windows"
+"""Workspaces: how many chunks of each line have begun; what each has, with a flag above it once it is there; what all
+chunks have up to the end of each window, with such a flag."""
 
 
 def chunked_scan_kernel(group: GroupOp) -> func.FuncOp:
@@ -41,7 +45,7 @@ def chunked_scan_kernel(group: GroupOp) -> func.FuncOp:
 
 
 def chunk_counts(group: GroupOp, box: Sequence[tuple[int, int]]) -> tuple[int, int]:
-    """(lines, chunks of each) of a box of the update; there may be fewer steps."""
+    """(lines, chunks of each) of a box of the update; there may be fewer steps, or more where a part is asked for."""
     schedule, found = ScanSchedule.expect(group.schedule), _running_sum(group)
     lines = math.prod(box[line.dim][1] for line in found.recurrence.lines)
     return lines, -(-box[found.recurrence.dim][1] // schedule.steps_of_block)
@@ -50,13 +54,23 @@ def chunk_counts(group: GroupOp, box: Sequence[tuple[int, int]]) -> tuple[int, i
 def chunk_workspaces(group: GroupOp) -> Sequence[Workspace]:
     """The sums of all chunks, and the tickets."""
 
+    assert group.update is not None
+    old, dim = group.update.olds[0], _running_sum(group).recurrence.dim
+
     def counts(call: Call) -> tuple[int, int]:
-        return chunk_counts(group, update_box(group, call.boxes[group.funcs[0]]))
+        box = list(update_box(group, call.boxes[group.funcs[0]]))
+        box[dim] = call.boxes[old][dim]  # all steps write there
+        return chunk_counts(group, box)
+
+    def windows(call: Call) -> tuple[int, int]:
+        lines, chunks = counts(call)
+        return lines, -(-chunks // ScanSchedule.expect(group.schedule).number("rows"))
 
     sums = MemRefType(i64, [DYNAMIC_INDEX, DYNAMIC_INDEX])
     tickets = MemRefType(i32, [DYNAMIC_INDEX])
     return (
         Workspace(SUMS, sums, counts, clear=0),
+        Workspace(ENDS, sums, windows, clear=0),
         Workspace(TICKETS, tickets, lambda call: counts(call)[:1], clear=0),
     )
 
@@ -90,8 +104,8 @@ class _Chunks(ScanKernel):
         e, found = self.e, self.recurrence
         with ExitStack() as open_scopes:
             spans = [self._span(line) for line in found.lines]
-            chunks = e.ceildiv(self.out.extent(found.dim, e), self.schedule.steps_of_block)
-            _, *blocks = self.block_loops([chunks, *(extent for _, extent in spans)], open_scopes)
+            side_by_side = e.ceildiv(self.out.extent(found.dim, e), self.schedule.steps_of_block)
+            _, *blocks = self.block_loops([side_by_side, *(extent for _, extent in spans)], open_scopes)
             self.where = {
                 line.coordinate: e.add(low, block)
                 for line, (low, _), block in zip(found.lines, spans, blocks, strict=True)
@@ -104,11 +118,24 @@ class _Chunks(ScanKernel):
             self.totals = [e.alloca([self.threads], self.type, SHARED, f"totals{n}") for n in range(2)]
             self.number = e.alloca([1], i32, SHARED, "number")
             self.kept = e.alloca([self.each], self.type, PRIVATE, "kept")
-            self._chunk()
+            self._chunks(side_by_side)
         return self.finished()
 
+    def _chunks(self, side_by_side: Num) -> None:
+        """Take one chunk after the other: of lines of which a part is asked for there are fewer blocks than chunks."""
+        e = self.e
+        count = e.max(e.ceildiv(e.max(self.steps, 0), self.schedule.steps_of_block), 1)
+
+        def is_another() -> SSAValue:
+            return e.value(e.compare("slt", e.add(self._own()[0], side_by_side), count))
+
+        with e.repeat_while(is_another):
+            self._barrier()
+            self._take_ticket()
+            with e.when(e.compare("slt", self._own()[0], count)):
+                self._chunk()
+
     def _chunk(self) -> None:
-        self._take_ticket()
         self._load()
         inclusive, others = self._join_threads()
         self._ask_chunks_before(inclusive, others)
@@ -200,29 +227,19 @@ class _Chunks(ScanKernel):
 
     def _ask_chunks_before(self, inclusive: SSAValue, others: SSAValue) -> None:
         """Leave the whole of the chunk for others, and join those of all before it, in `others`."""
-        e, sums = self.e, self.workspaces[SUMS]
-        shift, none = (e.op(arith.ConstantOp(IntegerAttr(n, i64))) for n in (32, 0))
+        e, sums, ends, last = self.e, self.workspaces[SUMS], self.workspaces[ENDS], self.threads - 1
         with self._thread() as thread:
             number, _ = self._own()
+            window, place = e.div_rem(number, self.threads)
             with e.when(e.compare("eq", thread, 0)):
-                whole = e.load(inclusive, [self.threads - 1])
-                bits = whole if self.type == i32 else e.op(arith.BitcastOp(whole, i32))
-                flag = e.op(arith.ConstantOp(IntegerAttr(1 << 32, i64)))
-                word = e.op(arith.OrIOp(e.op(arith.ExtUIOp(bits, i64)), flag))
-                e.effect(AtomicRMWOp("ori", word, sums, [e.value(self.line), e.value(number)]))
+                self._leave(e.load(inclusive, [last]), sums, number)
             e.store(self._nothing(), others, [thread])
-            found = e.alloca([1], i64, PRIVATE, "found")
-            with e.loop(number, "before", start=thread, step=self.threads) as before:
-                place = [e.value(self.line), e.value(before)]
-
-                def is_not_there() -> SSAValue:
-                    return e.op(arith.CmpiOp(e.op(arith.ShRUIOp(e.load(found, [0]), shift)), none, "eq"))
-
-                with e.repeat_while(is_not_there):
-                    e.store(e.op(AtomicRMWOp("ori", none, sums, place)), found, [0])
-                bits = e.op(arith.TruncIOp(e.load(found, [0]), i32))
-                value = bits if self.type == i32 else e.op(arith.BitcastOp(bits, self.type))
-                e.store(self._join(e.load(others, [thread]), value), others, [thread])
+            with e.when(e.compare("slt", thread, place)):
+                before = e.add(e.mul(window, self.threads), thread)
+                e.store(self._wait(sums, before), others, [thread])
+            # no chunk has as many before it in its window, so this thread is free
+            with e.when(e.both(e.compare("eq", thread, last), e.compare("sgt", window, 0))):
+                e.store(self._wait(ends, e.sub(window, 1)), others, [thread])
         self._barrier()
         half = self.threads // 2
         while half:
@@ -231,6 +248,33 @@ class _Chunks(ScanKernel):
                 e.store(total, others, [thread])
             self._barrier()
             half //= 2
+        with self._thread() as thread:
+            number, _ = self._own()
+            window, place = e.div_rem(number, self.threads)
+            with e.when(e.both(e.compare("eq", thread, 0), e.compare("eq", place, last))):
+                self._leave(self._join(e.load(others, [0]), e.load(inclusive, [last])), ends, window)
+
+    def _leave(self, value: SSAValue, there: SSAValue, place: Num) -> None:
+        """Write a value of the line for other blocks, and the flag above it, at once."""
+        e = self.e
+        bits = value if self.type == i32 else e.op(arith.BitcastOp(value, i32))
+        flag = e.op(arith.ConstantOp(IntegerAttr(1 << 32, i64)))
+        word = e.op(arith.OrIOp(e.op(arith.ExtUIOp(bits, i64)), flag))
+        e.effect(AtomicRMWOp("ori", word, there, [e.value(self.line), e.value(place)]))
+
+    def _wait(self, there: SSAValue, place: Num) -> SSAValue:
+        """Read a value of the line until its flag is there."""
+        e = self.e
+        shift, none = (e.op(arith.ConstantOp(IntegerAttr(n, i64))) for n in (32, 0))
+        found, at = e.alloca([1], i64, PRIVATE, "found"), [e.value(self.line), e.value(place)]
+
+        def is_not_there() -> SSAValue:
+            return e.op(arith.CmpiOp(e.op(arith.ShRUIOp(e.load(found, [0]), shift)), none, "eq"))
+
+        with e.repeat_while(is_not_there):
+            e.store(e.op(AtomicRMWOp("ori", none, there, at)), found, [0])
+        bits = e.op(arith.TruncIOp(e.load(found, [0]), i32))
+        return bits if self.type == i32 else e.op(arith.BitcastOp(bits, self.type))
 
     def _finish(self, inclusive: SSAValue, others: SSAValue) -> None:
         """Join what lies before each thread to its steps, and store them side by side."""

@@ -25,6 +25,15 @@ LINES_USE = 0.8
 SECTOR_USE = 0.7
 """Share of a sector that is used while lanes lie along the lines: each has sectors of its own."""
 
+CHUNK_US = 8.0
+"""Microseconds of a block that has a chunk of a line: its loads, barriers, waits and stores."""
+WINDOW_US = 2.0
+"""Microseconds from the last chunk of a window to that of the next one."""
+CHUNKS_USE = 0.8
+"""Share of memory's rate that chunks have."""
+CHUNK_INSTRUCTIONS = 16.0
+"""Of a step of a chunk, beside those of its body: addresses, shared memory, sums."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScanFeatures(Roofline):
@@ -45,9 +54,18 @@ class ScanFeatures(Roofline):
     """Steps whose inputs are staged at once; 0 if they are not."""
     buffers: int = 1
     """Slices that are there, or on their way."""
+    windows: float = 0.0
+    """Of the chunks of a line that blocks share out; 0 if it is one thread's."""
+    at_once: int = 0
+    """Blocks with such chunks that a multiprocessor has room for."""
 
     def analytical(self, machine: Machine) -> float:
         memory, compute = self.roofline(machine)
+        if self.windows:
+            compute += self.lines * self.steps * CHUNK_INSTRUCTIONS / machine.instructions_per_us
+            waves = math.ceil(self.blocks / (machine.cores * self.at_once))
+            waits = waves * CHUNK_US + (self.windows - 1.0) * WINDOW_US
+            return max(memory / CHUNKS_USE, compute, waits) + machine.launch_us
         if not machine.is_gpu:
             at_once = min(self.lines, machine.cores * min(float(self.width), 8.0))
             step = (CPU_STEP + CPU_CHAIN * self.chain) / (machine.clock_ghz * 1e3)

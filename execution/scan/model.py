@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator, Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from tilefuse.dialects.img.ops import UpdateOp
 from tilefuse.execution.base import ByHand, Code, ExecutionModel, Needs
@@ -43,6 +43,8 @@ SLICES = (
 """Steps that are staged at once, steps that are written out, and buffers."""
 ROWS = 4
 """Rows of threads that share the copies."""
+CHUNKS = ((256, 16), (256, 8), (128, 8), (512, 16), (256, 32))
+"""Threads, and steps of each, of a block that has a chunk of a line."""
 CPU_WIDTH, CPU_ROWS = 64, 4
 """Lines side by side that are one loop, and lines along x that are written out: a step takes four cycles."""
 MOST_WRITTEN = 600
@@ -65,6 +67,8 @@ class Scan(ExecutionModel):
         found = recurrence(facts.update)
         if isinstance(found, str):
             return found
+        if facts.starts_inside and len(facts.update.update.pure) != facts.update.update.rank:
+            return "a stage gives its old functions, and not all its dimensions are pure coordinates"
         if facts.beside and not all(line.is_pure for line in found.lines):
             return "a stage stands behind it, and not all its lines are pure coordinates"
         return None
@@ -87,6 +91,17 @@ class Scan(ExecutionModel):
                 yield self._candidate(facts, machine, found, threads, 1, unroll)
         if rank and 0 not in (*facts.update_work.pure, *facts.update_work.domain):
             yield from self._staged(facts, machine, found)
+        if self._why_no_chunks(facts) is None and (exact(facts.update.update) or not wishes.float_order):
+            yield from self._chunks(facts, machine, found)
+
+    def _chunks(self, facts: GroupFacts, machine: Machine, found: Recurrence) -> Iterator[Candidate]:
+        """Schedules whose blocks share out lines along x; of others a chunk lies in as many rows."""
+        if found.dim != 0 or 0 in (*facts.update_work.pure, *facts.update_work.domain):
+            return
+        for rows, chunk in CHUNKS:
+            threads = (1,) * len(found.lines)
+            schedule = ScanSchedule(threads=threads, rows=rows, chunk=chunk)
+            yield self._candidate(facts, machine, found, threads, 1, 1, schedule)
 
     def _staged(self, facts: GroupFacts, machine: Machine, found: Recurrence) -> Iterator[Candidate]:
         """Schedules whose blocks put what lines read into shared memory."""
@@ -127,13 +142,15 @@ class Scan(ExecutionModel):
         each = sum(nodes[facts.model.node_of[r.source]].bytes for r in reads(update) if r.source not in own)
         count = math.prod(lines) * steps
         tile = (threads[0] * width, *threads[1:]) if threads else ()
+        chunks = _chunk_counts(machine, staged, steps)
         features = ScanFeatures(
-            blocks=math.prod(-(-n // t) for n, t in zip(lines, tile, strict=True)),
+            blocks=math.prod(-(-n // t) for n, t in zip(lines, tile, strict=True)) * chunks.each,
             bytes=float(count * (each + 2 * nodes[facts.output].bytes * len(update.olds))),
             instructions=work.instructions, steps=float(steps), chain=float(len(update.body.block.ops)),
             lines=float(math.prod(lines)), unroll=unroll, width=width,
             is_along_rows=goes_along_rows(update, found, facts.turn),
             slice=staged.slice if staged else 0, buffers=staged.buffers if staged else 1,
+            windows=chunks.windows, at_once=chunks.at_once,
         )  # fmt: skip
         return ScanCandidate(self.name, tile, threads, unroll, {}, features, predict(features, machine), staged=staged)
 
@@ -188,11 +205,8 @@ class Scan(ExecutionModel):
         return chunk_workspaces(group) if ScanSchedule.expect(group.schedule).chunk else ()
 
     def reorders(self, group: GroupOp) -> bool:
-        from xdsl.dialects.builtin import IntegerType
-
         assert group.update is not None
-        exact = isinstance(group.update.olds[0].type.storage, IntegerType)  # type: ignore[attr-defined]
-        return bool(ScanSchedule.expect(group.schedule).chunk) and not exact
+        return bool(ScanSchedule.expect(group.schedule).chunk) and not exact(group.update)
 
     def code(self, group: GroupOp, model: PipelineModel, *, warps: bool) -> Code:
         assert group.update is not None
@@ -236,6 +250,35 @@ class Scan(ExecutionModel):
         if ScanSchedule.expect(group.schedule).chunk:
             return [chunked_scan_kernel(group)]
         return [staged_scan_kernel(group) if ScanSchedule.expect(group.schedule).slice else scan_kernel(group)]
+
+
+def exact(update: UpdateOp) -> bool:
+    """Whether terms of a running sum have the same bits in any order: of integers, and for minima and maxima."""
+    from xdsl.dialects.builtin import IntegerType
+
+    from tilefuse.analysis.running_sums import RunningSum, running_sum
+    from tilefuse.analysis.updates import UpdateFacts
+
+    found = running_sum(UpdateFacts(update))
+    best = isinstance(found, RunningSum) and found.way in ("min", "max")
+    return best or isinstance(update.olds[0].type.storage, IntegerType)  # type: ignore[attr-defined]
+
+
+class _ChunkCounts(NamedTuple):
+    each: int
+    """Chunks of a line."""
+    windows: float
+    at_once: int
+
+
+def _chunk_counts(machine: Machine, schedule: ScanSchedule | None, steps: int) -> _ChunkCounts:
+    from tilefuse.execution.scan.chunks import chunk_shared_bytes
+
+    if schedule is None or not schedule.chunk:
+        return _ChunkCounts(1, 0.0, 0)
+    each, rows = -(-steps // schedule.steps_of_block), schedule.number("rows")
+    room = machine.fast_bytes_per_core // chunk_shared_bytes(schedule)
+    return _ChunkCounts(each, max(1.0, each / rows), max(1, min(room, machine.max_threads_per_core // rows)))
 
 
 def _shared_bytes(group: GroupOp) -> int:

@@ -26,7 +26,8 @@ class ScatterSchedule(ScheduleAttr):
 
     `fold`: as many copies as threads, joined in one order: what is not exact comes out the same each time.
 
-    `own`: threads, which have a pure point each, have a table each, and take the domain in order."""
+    `own`: threads, which have a pure point each, have a table each, and take the domain in order; or `points` of them
+    side by side along the last pure coordinate, with as many tables."""
 
     @property
     def thread_counts(self) -> tuple[int, ...]:
@@ -57,10 +58,8 @@ class ScatterSchedule(ScheduleAttr):
         return bool(self.number("own"))
 
     def verify(self) -> None:
-        if self.has_own_tables and any(
-            self.number(key) != self.PARAMETERS[key] for key in ("blocks", "copies", "points")
-        ):
-            raise VerifyException("threads with tables of their own have no blocks, copies or points to share")
+        if self.has_own_tables and any(self.number(key) != self.PARAMETERS[key] for key in ("blocks", "copies")):
+            raise VerifyException("threads with tables of their own have no blocks or copies to share")
         if any(n <= 0 for n in self.thread_counts) or any(n > 1 for n in self.thread_counts[3:]):
             raise VerifyException("threads are positive, and lie in the first three dimensions")
         if not self.has_own_tables and len(self.thread_counts) != 1:

@@ -12,11 +12,14 @@ from tilefuse.execution.scatter.table import table_bytes, window
 from tilefuse.targets.limits import STATIC_SHARED_LIMIT
 
 if TYPE_CHECKING:
+    from tilefuse.dialects.img.ops import UpdateOp
     from tilefuse.execution.facts import GroupFacts
 
 COMBINERS = ("add", "min", "max", "and", "or", "xor")
 WARP = 32
 ORDERED = "its points must come in order: they read what others wrote, or write over it"
+
+BESIDE = "a stage stands beside it, and its terms are joined with what stands in memory"
 
 
 def why_not_own(facts: GroupFacts) -> str | None:
@@ -24,6 +27,13 @@ def why_not_own(facts: GroupFacts) -> str | None:
     update = facts.update.update
     if facts.update.reads_itself:
         return ORDERED
+    if facts.beside and (not facts.starts_alone or len(update.pure) == update.rank):
+        return "stages beside it want a thread for each of its points"
+    return why_no_own_tables(update)
+
+
+def why_no_own_tables(update: UpdateOp) -> str | None:
+    """Why there is no table for each pure point of an update."""
     box = window(update)
     if not update.pure or not update.domain or box is None:
         return "threads have tables where they have pure points, a domain, and places whose number is known"
@@ -36,6 +46,8 @@ def why_not_fold(facts: GroupFacts) -> str | None:
     update = facts.update.update
     if not facts.update.commutes:
         return ORDERED
+    if facts.beside:
+        return BESIDE
     for old in update.olds:
         element = cast(FuncType, old.type).element
         narrow = isinstance(element, IntegerType) and element.width.data < 8
@@ -51,6 +63,8 @@ def why_not_shared(facts: GroupFacts) -> str | None:
     update = facts.update.update
     if not facts.update.commutes:
         return ORDERED
+    if facts.beside:
+        return BESIDE
     if wrong := [c for c in update.combiners if c not in COMBINERS]:
         return f"'{wrong[0]}' is no operation of memory; {', '.join(COMBINERS)} are"
     for old in update.olds:

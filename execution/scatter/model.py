@@ -1,6 +1,7 @@
 """The door of `scatter`: blocks share out the domain of an update whose places data decide, or that meet in few.
 
-For integers and combiners that take terms in any order, so that results are those of the order of the domain.
+For integers and combiners that take terms in any order, so that results are those of the order of the domain. Threads
+with tables of their own take them in order, whatever they are.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ class Scatter(ExecutionModel):
     name = "scatter"
     schedule = ScatterSchedule
     runs: ClassVar = UpdateOp
+    computes_beside = True  # initial values, by threads with tables of their own
     smaller_is = "fewer copies, threads or blocks"
     none_smaller = "No fewer copies, threads or blocks are left"
 
@@ -116,8 +118,9 @@ class Scatter(ExecutionModel):
         schedule = ScatterSchedule.expect(group.schedule)
         if schedule.has_own_tables:
             largest = max(schedule.thread_counts)
-            halves = [n // 2 if n == largest else n for n in schedule.thread_counts]
-            return schedule.changed(threads=halves) if largest > 1 else None
+            if largest == 1:
+                return schedule.changed(points=1) if schedule.number("points") > 1 else None
+            return schedule.changed(threads=[n // 2 if n == largest else n for n in schedule.thread_counts])
         if schedule.folds:
             threads, blocks = schedule.threads_per_block, schedule.number("blocks")
             if blocks > 1 and (_bytes(group) <= STATIC_TABLES or threads == 1):
@@ -135,6 +138,7 @@ class Scatter(ExecutionModel):
         assert group.update is not None
         schedule, extents = ScatterSchedule.expect(group.schedule), [boxes[0][d][1] for d in group.update.pure_dims]
         if schedule.has_own_tables:
+            extents[-1:] = [-(-n // schedule.number("points")) for n in extents[-1:]]
             return blocks_along([-(-n // t) for n, t in zip(extents, schedule.thread_counts, strict=True)])
         pure = math.prod(extents)
         return (pure * ScatterSchedule.expect(group.schedule).number("blocks"), 1, 1)
@@ -160,7 +164,8 @@ class Scatter(ExecutionModel):
 def _bytes(group: GroupOp) -> int:
     """Of the tables of a block."""
     schedule = ScatterSchedule.expect(group.schedule)
-    copies = schedule.threads_per_block if schedule.has_own_tables else schedule.copies
+    own = schedule.threads_per_block * schedule.number("points")
+    copies = own if schedule.has_own_tables else schedule.copies
     assert group.update is not None
     box = window(group.update) if copies else None
     return table_bytes(group.update, box.size, copies) if box is not None else 0

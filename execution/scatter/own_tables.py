@@ -1,13 +1,15 @@
 """The kernel of a scatter whose threads have tables of their own: right for every combiner, as each goes in order.
 
-thread t, with a pure point:
-  its table takes what stands in memory, at all places that the domain may write for this point
+thread t, with a pure point, or some side by side, each with a table:
+  the table takes what stands in memory, or what the stage beside the update says, at all places that the domain may
+  write for this point
   the points of the domain, in order, change the table
-  the table goes back to memory
+  the table goes back to memory; around it, what the stage says
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 
 from xdsl.dialects import func
@@ -19,45 +21,113 @@ from tilefuse.dialects.img.types import FuncType, storage_type
 from tilefuse.execution.scatter.attribute import ScatterSchedule
 from tilefuse.execution.scatter.table import window
 from tilefuse.lowering.emit import SHARED, Num
-from tilefuse.lowering.update_body import UpdateBody, UpdateFunction, domain_loops, pure_point
+from tilefuse.lowering.update_body import Row, UpdateBody, UpdateFunction, domain_loops, pure_point
+from tilefuse.lowering.update_ends import Ends
 
 
 def own_tables_kernel(group: GroupOp) -> func.FuncOp:
     """Emit the kernel."""
-    function = UpdateFunction(group)
-    e, op = function.e, function.op
-    where: dict[SSAValue, Num] = {}
-    schedule, box = ScatterSchedule.expect(group.schedule), window(op)
-    assert box is not None
-    count = schedule.threads_per_block
-    elements = [old.type.element for old in op.olds if isinstance(old.type, FuncType)]
-    with ExitStack() as of_point:
-        thread = pure_point(function, schedule.thread_counts, where, of_point)
-        tables = [e.alloca([box.size * count], storage_type(t), SHARED, "table") for t in elements]
-        pure: dict[int, Num] = {dim: where[c] for c, dim in zip(op.pure, op.pure_dims, strict=True)}
+    return _OwnTables(group).emit()
 
-        def place(number: Num) -> list[Num]:
-            # elements of one number lie side by side: no two lanes meet at a bank
-            return [e.add(e.mul(number, count), thread)]
 
-        def memory(number: int, i: Num) -> tuple[SSAValue, list[Num]]:
-            buffer = function.old(number)
-            return buffer.memref, buffer.index(box.position(e, i, pure), e)
+class _OwnTables:
+    """The kernel while it is emitted."""
 
-        with e.loop(box.size, "i") as i:
-            for number, table in enumerate(tables):
-                e.store(e.load(*memory(number, i)), table, place(i))
+    def __init__(self, group: GroupOp):
+        self.function = UpdateFunction(group)
+        self.e, self.op = self.function.e, self.function.op
+        schedule, box = ScatterSchedule.expect(group.schedule), window(self.op)
+        assert box is not None
+        self.box, self.points = box, schedule.number("points")
+        self.thread_counts, self.threads = schedule.thread_counts, schedule.threads_per_block
+        self.elements = [old.type.element for old in self.op.olds if isinstance(old.type, FuncType)]
+        self.tables: list[SSAValue] = []
+        self.thread: Num = 0
+        self.where: dict[SSAValue, Num] = {}
+        """The first pure point of the thread."""
+
+    def emit(self) -> func.FuncOp:
+        """The whole function."""
+        e = self.e
+        with ExitStack() as of_point:
+            self.thread = pure_point(self.function, self.thread_counts, self.where, of_point, self.points)
+            count = self.box.size * self.threads * self.points
+            self.tables = [e.alloca([count], storage_type(t), SHARED, "table") for t in self.elements]
+            with e.loop(self.box.size, "i") as i:
+                self._each_point(lambda k, pure: self._start(k, i, pure))
+            self._accumulate()
+            if self.function.initial is None:
+                with e.loop(self.box.size, "i") as i:
+                    self._each_point(lambda k, pure: self._to_memory(k, i, self.box.position(e, i, pure)))
+            else:
+                self._each_point(self._store_all)
+        return self.function.finished()
+
+    def _row(self) -> Row:
+        """The pure points of the thread, side by side along the last coordinate."""
+        if self.points == 1:
+            return Row(None)
+        dim, out = self.op.pure_dims[-1], self.function.out
+        last = self.e.sub(self.e.add(out.mins[dim], out.extent(dim, self.e)), 1)
+        return Row(self.op.pure[-1], self.points, last=last)
+
+    def _each_point(self, what: Callable[[int, dict[int, Num]], None]) -> None:
+        """Do something for each pure point, given by its number and its coordinates per dimension."""
+        points = UpdateBody(self.function, self.where, self._row())
+        for k in range(self.points):
+            at = points.where(k)
+            what(k, {dim: at[c] for c, dim in zip(self.op.pure, self.op.pure_dims, strict=True)})
+
+    def _place(self, number: Num, k: int) -> list[Num]:
+        """Where an element lies in a table: those of one number side by side, so that no two lanes meet at a bank."""
+        e = self.e
+        return [e.add(e.mul(e.add(e.mul(number, self.points), k), self.threads), self.thread)]
+
+    def _start(self, k: int, i: Num, pure: dict[int, Num]) -> None:
+        """An element of a table takes what stands there before the first step."""
+        found = Ends(self.function).start_at(self.box.position(self.e, i, pure))
+        for table, value in zip(self.tables, found, strict=True):
+            self.e.store(value, table, self._place(i, k))
+
+    def _accumulate(self) -> None:
+        """The points of the domain, in order, change the tables."""
+        e, op = self.e, self.op
         with ExitStack() as of_domain:
-            if domain_loops(function, where, of_domain):
-                body = UpdateBody(function, where)
-                body.compute()
-                of_domain.enter_context(e.when(body.predicate()))
-                at = place(box.number(e, body.position()))
-                for table, way, element, new in zip(tables, op.combiners, elements, body.terms(), strict=True):
-                    if way != SET:
-                        new = e.op(combined(way, element, e.load(table, at), new))
-                    e.store(new, table, at)
-        with e.loop(box.size, "i") as i:
-            for number, table in enumerate(tables):
-                e.store(e.load(table, place(i)), *memory(number, i))
-    return function.finished()
+            where = dict(self.where)
+            if not domain_loops(self.function, where, of_domain):
+                return
+            body = UpdateBody(self.function, where, self._row())
+            body.compute()
+            for k in range(self.points):
+                with e.when(body.predicate(k)):
+                    at = self._place(self.box.number(e, body.position(k)), k)
+                    for table, way, element, new in zip(
+                        self.tables, op.combiners, self.elements, body.terms(k), strict=True
+                    ):
+                        if way != SET:
+                            new = e.op(combined(way, element, e.load(table, at), new))
+                        e.store(new, table, at)
+
+    def _to_memory(self, k: int, i: Num, position: Sequence[Num]) -> None:
+        """An element of each table goes where it belongs."""
+        for table, target in zip(self.tables, self.function.targets, strict=True):
+            self.e.store(self.e.load(table, self._place(i, k)), target.memref, target.index(position, self.e))
+
+    def _store_all(self, k: int, pure: dict[int, Num]) -> None:
+        """All of the result at a pure point: what is in the table, and around it what stood there."""
+        e, out, box = self.e, self.function.out, self.box
+        with ExitStack() as scopes:
+            position = dict(pure)
+            for d in reversed(box.dims):
+                position[d] = e.add(out.mins[d], scopes.enter_context(e.loop(out.extent(d, e), "i")))
+            at = [position[d] for d in range(len(position))]
+            inside: SSAValue | None = None
+            for d, low, extent in zip(box.dims, box.mins, box.extents, strict=True):
+                inside = e.both(inside, e.within(e.sub(at[d], low), extent))
+            assert inside is not None
+
+            def around() -> None:
+                for target, value in zip(self.function.targets, Ends(self.function).start_at(at), strict=True):
+                    e.store(value, target.memref, target.index(at, e))
+
+            e.choose(inside, lambda: self._to_memory(k, box.number(e, at), at), around)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from tilefuse.analysis.access import reads
+from tilefuse.analysis.dependence import depending
 from tilefuse.analysis.machine import Machine
 from tilefuse.dialects.img.ops import UpdateOp
 from tilefuse.execution.candidate import Candidate
@@ -28,6 +31,8 @@ FOLD_THREADS = (256, 128, 64, 32)
 """Threads of a block with a copy each."""
 OWN_THREADS: tuple[tuple[tuple[int, ...], ...], ...] = ((), ((128,), (64,), (32,)), ((32, 4), (32, 2), (32, 1)))
 """Threads with tables of their own that are tried, along one and two pure coordinates."""
+MOST_OWN_POINTS = 4
+"""Pure points of a thread with a table for each."""
 CPU_COPIES, CPU_POINTS = 4, 256
 """On a CPU, points side by side count in tables of their own, so that none waits for the one before."""
 
@@ -99,18 +104,29 @@ def own_candidates(facts: GroupFacts, machine: Machine) -> Iterator[Candidate]:
     box = window(update)
     assert box is not None
     tables = float(math.prod(work.pure)) * box.size
-    for threads in OWN_THREADS[min(len(update.pure), 2)]:
-        size = table_bytes(update, box.size, math.prod(threads))
+    passes = 1 if facts.beside else 2
+    for points, threads in itertools.product(_own_points(update, work.pure), OWN_THREADS[min(len(update.pure), 2)]):
+        size = table_bytes(update, box.size, math.prod(threads) * points)
         if size > STATIC_SHARED_LIMIT:
             continue
         counts = (*threads, *(1,) * (len(update.pure) - len(threads)))
         room = min(machine.max_threads_per_core, machine.fast_bytes_per_core // (size + 1024) * math.prod(threads))
+        pure = (*work.pure[:-1], -(-work.pure[-1] // points))
         features = OwnTableFeatures(
-            blocks=math.prod(-(-n // t) for n, t in zip(work.pure, counts, strict=True)),
-            bytes=work.bytes + 2 * tables * table_bytes(update, 1, 1), instructions=work.instructions + 8 * tables,
-            steps=work.steps, elements=box.size, threads=math.prod(work.pure), resident=room,
+            blocks=math.prod(-(-n // t) for n, t in zip(pure, counts, strict=True)),
+            bytes=work.bytes / points + passes * tables * table_bytes(update, 1, 1),
+            instructions=work.instructions * (1 + points) / (2 * points) + 4 * passes * tables,
+            steps=work.steps * (1 + points) / 2, elements=box.size * points, threads=math.prod(pure), resident=room,
         )  # fmt: skip
-        yield _candidate(ScatterSchedule(threads=counts, own=1), features, machine)
+        yield _candidate(ScatterSchedule(threads=counts, own=1, points=points), features, machine)
+
+
+def _own_points(update: UpdateOp, pure: Sequence[int]) -> Iterator[int]:
+    """The numbers of pure points worth taking together: all along a short last coordinate with which no read moves."""
+    yield 1
+    moving = depending(update.body.block.ops, [update.pure[-1]])
+    if 1 < pure[-1] <= MOST_OWN_POINTS and all(moving.isdisjoint(r.indices) for r in reads(update)):
+        yield pure[-1]
 
 
 def _copies(update: UpdateOp, elements: int, machine: Machine, resident: int) -> Iterator[int]:

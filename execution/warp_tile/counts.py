@@ -11,7 +11,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tilefuse.analysis.calibration import Calibration
-from tilefuse.analysis.model import PipelineModel
+from tilefuse.analysis.index import GeneralIndex, Index
+from tilefuse.analysis.model import Access, PipelineModel
 from tilefuse.analysis.subwords import best_pair_stride, gain_beside, gain_in_memory
 from tilefuse.execution.warp_tile.layout import (
     WORD_BYTES,
@@ -25,6 +26,9 @@ FEW_GATHERED = 16
 """Loads for a point of a stage in x and y, each of a place of its own, that hide behind others."""
 GATHERED = 15
 """Instructions in the time of each further one: a warp's lie in several lines of the first-level cache."""
+APART = 0.8
+"""Instructions in the time of a load of a place of its own near the point, for each column between neighbouring lanes'
+points: these are in as many more sectors."""
 LONG_GROUP = 16
 """Stages of a group beyond which it is a chain, whose steps follow one another."""
 
@@ -169,10 +173,12 @@ def _count_stages(
         node, footprint = model.nodes[id], layout.stages[id]
         deep, beyond = footprint.deep, footprint.rows(0)
         # reads are of registers; one that is not staged is a load
-        unstaged = 0
+        unstaged = near = 0
         if any(a.producer not in layout.stages and (a.producer, a.source) not in layout.sources for a in node.hull):
             for a in node.accesses:
-                unstaged += a.producer not in layout.stages and (a.producer, a.source) not in layout.sources
+                if a.producer not in layout.stages and (a.producer, a.source) not in layout.sources:
+                    unstaged += 1
+                    near += _is_near(a)
         found.loads |= unstaged > 0
         many = v * max(0, deep * unstaged - FEW_GATHERED)
         if footprint.paired and node.pair_instructions is not None:
@@ -180,7 +186,7 @@ def _count_stages(
         else:
             per_column = deep * node.instructions - (deep - 1) * node.shared_instructions
         mine = Rows()
-        mine.add(beyond, v * (per_column + deep * 5 * unstaged) + GATHERED * many)
+        mine.add(beyond, v * (per_column + deep * (5 * unstaged + APART * (v - 1) * near)) + GATHERED * many)
         if id in stored:
             # of the rows that a warp computes its own
             mine.add(0, deep * (4 + v * _split(footprint)))
@@ -212,6 +218,16 @@ def _count_stages(
         if kind in kinds:
             found.again.join(mine)
         kinds.add(kind)
+
+
+def _is_near(access: Access) -> bool:
+    """Whether a read follows its reader along x, and data or other coordinates say where it is along another dimension.
+
+    Neighbouring lanes' points then lie beside one another.
+    """
+    first, *others = access.indices or (None,)
+    follows = isinstance(first, Index) and first.var == 0 and first.num != 0
+    return follows and any(isinstance(i, GeneralIndex) for i in others)
 
 
 def _count_packed(found: Counts, model: PipelineModel, layout: WarpLayout, stored: Sequence[int]) -> None:

@@ -57,8 +57,8 @@ class TileBody:
         self.ids = {s: model.node_of[s.funcs[0]] for s in group.stages}
         self.stored = {s.stage: s for s in plan.stored}
         self.held = layout
-        # lanes outside the tile read what is not staged, too
-        tile.safe_reads = True
+        # lanes and rows outside the tile read what is not staged, too
+        tile.safe_reads = bool(layout.dead_left or layout.dead_right or layout.top or layout.bottom)
 
     def emit(self) -> None:
         """The whole body: all loads, then the stages, each that is stored with its stores."""

@@ -136,7 +136,7 @@ class WarpLayout:
     """Dead lanes."""
     dead_right: int
     left_spill: int
-    """Columns left of the tile that are valid too: so that stores may be shifted to where vectors lie well."""
+    """Columns left of the tile that are valid too: so that stores may be shifted to aligned columns."""
     top: int
     """Rows of the block of which something that is stored is not valid, at the top."""
     bottom: int

@@ -1,4 +1,4 @@
-"""Loads of warp tiles: rows as vectors where they lie well, else in pieces or one by one; guarded in border tiles."""
+"""Loads of warp tiles: rows as vectors where aligned, else in pieces or one by one; guarded in border tiles."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stores of warp tiles: rows as vectors where they lie well, moved to where vectors lie, or element by element."""
+"""Stores of warp tiles: rows as vectors where they are aligned, moved to aligned columns, or element by element."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ class _RowStore:
 
 
 def _is_vector(buffer: SSAValue, layout: Layout) -> bool:
-    """Whether a lane's row of a buffer is one access, where it lies well."""
+    """Whether a lane's row of a buffer is one access, where it is aligned."""
     type = buffer.type
     assert isinstance(type, MemRefType)
     strides = type.get_strides()

@@ -128,6 +128,32 @@ def _words() -> dict[str, Helper]:
     return found
 
 
+_STREAM_LINE = """void stream_line(void* p, const void* from) {
+#if defined(__clang__) || defined(__x86_64__)
+  if (((unsigned long long)p & 63) == 0) {
+#if defined(__clang__)
+    typedef long long line __attribute__((vector_size(64)));
+    line a;
+    __builtin_memcpy(&a, from, 64);
+    __builtin_nontemporal_store(a, (line*)p);
+#elif defined(__AVX512F__)
+    typedef long long line __attribute__((vector_size(64)));
+    line a;
+    __builtin_memcpy(&a, from, 64);
+    __builtin_ia32_movntdq512((line*)p, a);
+#else
+    typedef long long part __attribute__((vector_size(16)));
+    part a[4];
+    __builtin_memcpy(a, from, 64);
+    for (int i = 0; i < 4; ++i) __builtin_ia32_movntdq((part*)p + i, a[i]);
+#endif
+    return;
+  }
+#endif
+  __builtin_memcpy(p, from, 64);
+}"""
+"""To memory past the caches, where a line begins; anywhere else as any store."""
+
 _WRITE = """static void (*tilefuse_writer)(const char*);
 void tilefuse_set_write(void (*writer)(const char*)) { tilefuse_writer = writer; }
 static void tilefuse_write(const char* line) {
@@ -173,6 +199,7 @@ class C(Language):
         **VECTOR_FUNCTIONS,
         **c_copies(),
         **c_atomics(),
+        "stream_line": Helper(_STREAM_LINE),
         "prefetch_l1": Helper("void prefetch_l1(const void* p) { __builtin_prefetch(p, 0, 3); }"),
         "prefetch_l2": Helper("void prefetch_l2(const void* p) { __builtin_prefetch(p, 0, 2); }"),
     }

@@ -230,7 +230,7 @@ def _from_int(reading: Any) -> Row:
 
 
 def _to_int(reading: Any) -> Row:
-    """Saturating, with NaN as 0: a refinement of MLIR's poison."""
+    """Saturating, with NaN as 0: a refinement of MLIR's poison. C's cast where the operand is known to fit."""
 
     def row(p: FunctionText, op: Operation) -> CExpr:
         width = width_of(op.results[0].type, op)
@@ -240,7 +240,10 @@ def _to_int(reading: Any) -> Row:
             raise PipelineError(f"{op.name} to i1 is not printed; compare instead", op)
         ctype = (SIGNED if reading is signed else UNSIGNED)[width]
         interval = (signed_range if reading is signed else unsigned_range)(width)
-        return expr.call(p.library(f"{source}_to_{sign}{width}"), (p.use(op.operands[0]),), ctype, interval)
+        a = p.use(op.operands[0])
+        if "kernel.fits" in op.attributes:
+            return expr.cast(ctype, a, interval, cheap=False)
+        return expr.call(p.library(f"{source}_to_{sign}{width}"), (a,), ctype, interval)
 
     return row
 

@@ -13,13 +13,24 @@ from xdsl.ir import BlockArgument, Operation, SSAValue
 import tilefuse.lowering.printers.expr as expr
 from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.memref_prefetch import PrefetchOp
-from tilefuse.lowering.printers.c_types import UNSIGNED, is_narrow_float, register_type, short_name, storage_type
+from tilefuse.lowering.printers.c_types import (
+    UNSIGNED,
+    byte_size,
+    is_narrow_float,
+    lanes,
+    register_type,
+    short_name,
+    storage_type,
+)
 from tilefuse.lowering.printers.expr import ADD, EQ, MUL, POSTFIX, CExpr
 from tilefuse.lowering.printers.function_text import FunctionText, Row
 from tilefuse.lowering.printers.memrefs import PRIVATE, SHARED, Memory, space_of
 from tilefuse.lowering.printers.readings import literal
 from tilefuse.lowering.printers.vectors import is_mask
 from tilefuse.lowering.printers.words import word_width
+
+CACHE_LINE = 64
+"""Bytes that are stored past the caches at once."""
 
 
 def read_pointers(p: FunctionText) -> list[str]:
@@ -243,8 +254,11 @@ def _vector_load(p: FunctionText, op: Operation) -> CExpr:
 
 
 def print_vector_store(p: FunctionText, op: Operation) -> None:
-    """`store_f32x4(&out[i], v);`"""
+    """`store_f32x4(&out[i], v);`, past the caches `stream_line(&out[i], &v);`"""
     op = as_type(vector.StoreOp, op)
+    if op.nontemporal is not None and op.nontemporal.value.data:
+        _print_stream(p, op)
+        return
     if (width := word_width(p, op.vector)) is not None:
         target, value = address(element(p, op.base, op.indices, op)), p.use(op.vector)
         p.flush_reads()
@@ -255,6 +269,17 @@ def print_vector_store(p: FunctionText, op: Operation) -> None:
     value = p.use(op.vector)
     p.flush_reads()
     p.line(f"{v.helper(p.prelude, 'store')}({target.text}, {value.text});")
+
+
+def _print_stream(p: FunctionText, op: vector.StoreOp) -> None:
+    """Raises PipelineError for what is no line of a cache, and where the language has no such store."""
+    type_ = as_type(VectorType[Any], op.vector.type)
+    if "stream_line" not in p.language.library or lanes(type_, op) * byte_size(type_.element_type, op) != CACHE_LINE:
+        raise PipelineError(f"vector.store: {type_} is not stored past the caches; plain C stores 64 bytes so", op)
+    source = p.atom(p.use(op.vector), op.vector)
+    target = address(element(p, op.base, op.indices, op))
+    p.flush_reads()
+    p.line(f"{p.library('stream_line')}({target.text}, &{source.text});")
 
 
 def print_masked_store(p: FunctionText, op: Operation) -> None:

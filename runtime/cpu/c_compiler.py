@@ -20,6 +20,7 @@ from tilefuse.runtime import cache
 from tilefuse.runtime.cpu.output import direct_prints
 from tilefuse.runtime.cpu.wheel_compiler import INSTALL, load_openmp, openmp_library, zig_command
 from tilefuse.runtime.errors import BuildError, TargetError
+from tilefuse.targets.cpus import host_cpu
 
 if TYPE_CHECKING:
     import subprocess
@@ -185,14 +186,20 @@ def load_library(source: str, *, strict_float: bool) -> ctypes.CDLL:
         return library
 
 
+SPINS = (3000, 1500, 30000)
+"""Rounds in which an idle thread looks for work: at least, for each core, and at most. 3000 are some 100 us."""
+
+
 def _bound_waiting() -> None:
     """Have OpenMP's threads look for work for a moment before they sleep; what it is told is read when it is loaded.
 
-    Threads that look on cost milliseconds a call where cores are shared; those that sleep at once are woken one after
-    the other, for longer than a small picture takes.
+    Threads that look on cost milliseconds a call where cores are shared, as few cores often are; those that sleep are
+    woken one after the other: all of many take longer than a small picture.
     """
     if "OMP_WAIT_POLICY" not in os.environ:
-        os.environ.setdefault("GOMP_SPINCOUNT", "3000")  # GCC's library; some 100 us
+        least, each, most = SPINS
+        spins = min(max(least, each * host_cpu().cores), most)
+        os.environ.setdefault("GOMP_SPINCOUNT", str(spins))  # GCC's library
         os.environ["OMP_WAIT_POLICY"] = "passive"
 
 

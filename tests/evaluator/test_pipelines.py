@@ -231,7 +231,6 @@ def chain(stages):
     )
 
 
-@pytest.mark.slow
 def test_a_chain_of_a_thousand_stages(parse):
     row = np.random.default_rng(4).integers(-(2**31), 2**31 - 1, 1003, np.int32)
     expected = row.copy()

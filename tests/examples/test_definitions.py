@@ -68,7 +68,6 @@ def test_chain_wraps_at_16_bits(photo):
     np.testing.assert_array_equal(QUICK["stencil_chain_4"].pipeline().compile("cpu")(array), wide[8:-8, 8:-8])
 
 
-@pytest.mark.slow
 def test_weak_edges_are_linked_to_strong_ones(photo):
     array = EXAMPLES["canny"].prepare(photo(140, 263))
     edges = EXAMPLES["canny"].pipeline().compile("cpu", strict_float=True)(np.pad(array, 16, mode="edge"))

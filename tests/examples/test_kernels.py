@@ -47,6 +47,5 @@ def test_nvrtc_compiles_every_kernel_without_spills(name):
         check(variants.QUICK[name], arch)
 
 
-@pytest.mark.slow
 def test_nvrtc_compiles_the_whole_chain_without_spills():
     check(EXAMPLES["stencil_chain"], "sm_90")

@@ -36,13 +36,10 @@ def reference(example, arrays):
     return example.pipeline().compile("reference")(*arrays, **example.box(arrays[0].shape))
 
 
-HEAVY = {"local_laplacian", "interpolate", "lens_blur", "pyramid_blend"}
-"""Many stages: compilers take seconds for them."""
-HEAVY_FOR_C = {*HEAVY, "bgu", "camera_pipe", "demosaic", "max_filter"}
-
-
-def but_slow(heavy):
-    return [pytest.param(n, marks=pytest.mark.slow) if n in heavy else n for n in SMALL]
+HEAVY_FOR_C = {
+    "local_laplacian", "interpolate", "lens_blur", "pyramid_blend", "bgu", "camera_pipe", "demosaic", "max_filter",
+}  # fmt: skip
+"""Compilers take seconds for their many stages."""
 
 
 def test_every_example_is_tested():
@@ -51,7 +48,7 @@ def test_every_example_is_tested():
     assert sorted(SMALL) == sorted(set(EXAMPLES) - set(STENCIL_NAMES))
 
 
-@pytest.mark.parametrize("name", but_slow(HEAVY))
+@pytest.mark.parametrize("name", SMALL)
 def test_halide_computes_the_same(name, photo):
     pytest.importorskip("halide")
     from wheel import by_halide
@@ -61,7 +58,7 @@ def test_halide_computes_the_same(name, photo):
     assert_same(ours, by_halide(SMALL[name], arrays, ours.shape), name)
 
 
-@pytest.mark.parametrize("name", but_slow(HEAVY_FOR_C))
+@pytest.mark.parametrize("name", SMALL)
 def test_cpu_computes_the_same(name, photo):
     example = SMALL[name]
     program = example.pipeline().compile("cpu", strict_float=True)
@@ -70,7 +67,6 @@ def test_cpu_computes_the_same(name, photo):
         assert_same(program(*arrays, **example.box(arrays[0].shape)), reference(example, arrays), name)
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(not shutil.which("g++"), reason="needs g++")
 @pytest.mark.parametrize("name", [n for n in SMALL if n not in HEAVY_FOR_C])
 def test_cuda_text_computes_the_same(name, photo, monkeypatch, tmp_path):

@@ -16,13 +16,6 @@ from tilefuse.lowering.printers import print_c
 from tilefuse.passes.pipeline import lowering_passes, run_passes, standard_passes
 from tilefuse.runtime.cpu.c_compiler import _FLAGS, _OPTIONAL_FLAGS
 
-SLOW = {
-    "canny_linked", "pyramid_blend", "camera_pipe", "local_laplacian", "interpolate", "max_filter", "lens_blur", "bgu",
-    "nl_means", "demosaic", "iir_blur", "bilateral_grid", "conv_layer", "depthwise_separable_conv", "hist",
-    "stencil_chain_4",
-}  # fmt: skip
-NAMES = [pytest.param(n, marks=[pytest.mark.slow] if n in SLOW else []) for n in (QUICK | SMALL)]
-
 REASONS = {
     r"\bpowf\(": "a function of the C library",
     r"(?s)\w+ == \d+ \? .* \w+ == \d+ \? ": "a choice by plane, alike for all columns, is no mask to GCC",
@@ -71,14 +64,13 @@ def scalar_loops(text, folder):
     return [loop for loop in found if not any(re.search(pattern, loop) for pattern in REASONS)]
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", QUICK | SMALL)
 def test_every_loop_over_columns_is_vectorised(name, tmp_path):
     text = c_text(name)
     assert list(simd_loops(text)) or name == "mat_mul"
     assert scalar_loops(text, tmp_path) == []
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(8))
 def test_those_of_random_pipelines_are(seed, tmp_path):
     passes = [*standard_passes("cpu"), *lowering_passes(warps=False)]

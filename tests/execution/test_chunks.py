@@ -32,6 +32,10 @@ def sums(f, image, r):
     f[r] += f[r - 1]
 
 
+def written_out(f, image, r):
+    f[r] = f[r - 1] + f[r]
+
+
 def maxima_of_a_term(f, image, r):
     f[r] = hl.max(image[r] * 3 - 5, f[r - 1])
 
@@ -71,20 +75,24 @@ CASES = [
 ]  # fmt: skip
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
 @pytest.mark.parametrize(("make", "type", "define"), CASES)
 def test_as_in_order(make, type, define, monkeypatch, tmp_path):
-    """Lines of one point, of less than a chunk, of chunks to the point, and several; floats whose sums are exact."""
+    """Lines of one point, of less than a chunk, of chunks to the point, and several; floats whose sums are exact.
+
+    The longest has three windows of 32 chunks. Parts of a line need all that lies before them.
+    """
     func = make(type, define)
     misaligned = emulate(monkeypatch, tmp_path)
     program = hl.Pipeline(func).compile("cpu", passes=passes("1" if make is rows else ""))
     assert "chunk = 4" in program.ir("tile")
     reference, rng = hl.Pipeline(func).compile("reference"), np.random.default_rng(2)
-    for n in (1, 2, 100, 129, 700):
+    for n in (1, 2, 100, 129, 700, 8500):
         shape = (3, n) if make is rows else (n,)
         image = rng.integers(0, 9, shape).astype({FLOAT: np.float32, WHOLE: np.int32}.get(type, np.uint32))
         np.testing.assert_array_equal(program(image), reference(image))
+    part = {"mins": {"f": (6000, 0)[: image.ndim]}, "sizes": (30, 2)[: image.ndim]}
+    np.testing.assert_array_equal(program(image, **part), reference(image, **part))
     assert not any(misaligned)
 
 
@@ -118,7 +126,43 @@ def test_floats_come_in_another_order_and_others_have_no_chunks():
     def filtered(f, image, r):
         f[r] = f[r - 1] / 2 + image[r]
 
+    report = hl.Pipeline(line(FLOAT, written_out)).compile("h200", extent=(1 << 20,)).report()
+    assert "sums of f32 in another order than the domain's (run_to_run), within n * 2^-24" in report
+
     with pytest.raises(PipelineError, match="blocks do not share out its lines: it is more than each point joined"):
         hl.Pipeline(line(FLOAT, filtered)).compile("h200", passes=passes(""))
     with pytest.raises(Exception, match="a chunk is of one line: threads, width, unroll and buffers are 1"):
         hl.Pipeline(line(FLOAT, sums)).compile("h200", passes=passes("", "rows = 32, chunk = 4, unroll = 8"))
+
+
+@pytest.mark.parametrize(
+    ("make", "extent", "chosen"),
+    [
+        (line, (1 << 26,), True),
+        (line, (1 << 12,), True),
+        (line, (64,), False),
+        (rows, (1 << 22, 16), True),
+        (rows, (64, 8192), False),
+    ],
+)
+def test_few_long_lines_are_shared_out(make, extent, chosen):
+    """Blocks take lines apart that are too few, or too long, for a thread each."""
+    program = hl.Pipeline(make(FLOAT, sums)).compile("h200", extent=extent)
+    assert ("chunk = " in program.ir("tile")) is chosen
+    assert any(k.reorders for k in program.kernels) is chosen
+
+
+def test_floats_in_order_and_lines_across_memory_are_not():
+    """A promise about the order of floats is kept; of a line along y each point lies in a row of its own."""
+    options = {"determinism": "gpu_to_gpu"}, {"strict_float": True}
+    for option in options:
+        assert "chunk = " not in hl.Pipeline(line(FLOAT, sums)).compile("h200", extent=(1 << 22,), **option).ir("tile")
+        for type, define in ((WHOLE, sums), (FLOAT, maxima_of_a_term)):
+            program = hl.Pipeline(line(type, define)).compile("h200", extent=(1 << 22,), **option)
+            assert "chunk = " in program.ir("tile")
+            assert not any(k.reorders for k in program.kernels)
+    image, f = hl.ImageParam(FLOAT, 2, "image"), hl.Func("f")
+    f[x, y] = image[x, y]
+    r = hl.RDom([(1, image.height() - 1)]).x
+    f[x, r] += f[x, r - 1]
+    assert "chunk = " not in hl.Pipeline(f).compile("h200", extent=(16, 1 << 22)).ir("tile")

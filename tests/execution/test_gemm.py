@@ -102,7 +102,8 @@ def _program(func, tile: Tile, target: str, others):
     return hl.Pipeline(func).compile(target, passes=chosen)
 
 
-@pytest.mark.parametrize("seed", [0, *(pytest.param(s, marks=pytest.mark.slow) for s in range(1, 12))])
+@pytest.mark.sweep
+@pytest.mark.parametrize("seed", range(12))
 def test_random_reductions(seed):
     func, arguments, tile = _sum(seed)
     expected = hl.Pipeline(func).compile("reference")(**arguments)
@@ -147,7 +148,8 @@ def _with(given: _Given, others):
     return [p for q in _without_unrolling(others) for p in ((given, q) if isinstance(q, Tile) else (q,))]
 
 
-@pytest.mark.parametrize("seed", [*range(3), *(pytest.param(s, marks=pytest.mark.slow) for s in range(3, 30))])
+@pytest.mark.sweep
+@pytest.mark.parametrize("seed", range(30))
 def test_random_sliced_reductions(seed):
     func, arguments, given = _sliced(seed)
     expected = hl.Pipeline(func).compile("reference")(**arguments)
@@ -202,7 +204,8 @@ def _in_vectors(seed: int):
     return func, arguments, vectors.schedules, hl.Pipeline(func).compile("cpu", passes=chosen, strict_float=True)
 
 
-@pytest.mark.parametrize("seed", [1, 8, *(pytest.param(s, marks=pytest.mark.slow) for s in (3, 12, 14, 18, 20, 21))])
+@pytest.mark.sweep
+@pytest.mark.parametrize("seed", [1, 8, 3, 12, 14, 18, 20, 21])
 def test_random_sums_in_vectors(seed):
     func, arguments, schedules, program = _in_vectors(seed)
     found = program(**arguments)

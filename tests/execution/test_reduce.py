@@ -238,7 +238,6 @@ def last_bests():
     return [every, rows, columns]
 
 
-@pytest.mark.slow
 @pytest.mark.sweep
 @pytest.mark.parametrize(
     ("bests", "extent"), [(first_bests, (70, 9)), (first_bests, (600, 40)), (last_bests, (600, 40))]
@@ -277,7 +276,6 @@ def joined_tuples():
     return [product, dual, parts]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("extent", [(70, 9), (600, 40)])
 def test_tuples_that_a_rule_joins(compiled, extent):
     """Whichever lanes, warps and blocks join them; of integers to the bit, also where there is no point at all."""

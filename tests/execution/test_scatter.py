@@ -148,7 +148,6 @@ def test_tables_of_two_dimensions(agrees, request):
         assert "131072 shared bytes" in schedule
 
 
-@pytest.mark.slow
 @pytest.mark.sweep
 def test_places_without_a_table(agrees):
     """Where no size is known all goes to memory: a picture turned around, sums along a line, indices of 16 bits."""
@@ -191,7 +190,6 @@ def test_several_updates_in_a_row(agrees):
     agrees(h, ([PHOTO], {"sizes": (256,)}))
 
 
-@pytest.mark.slow
 def test_threads_with_tables_of_their_own(agrees, request):
     """The splat of a bilateral grid: floats, in the order of the domain, so to the bit; and writes over one another."""
     p, g, h = photo(), hl.Func("g"), hl.Func("h")
@@ -214,6 +212,42 @@ def test_threads_with_tables_of_their_own(agrees, request):
     h[x, y] = hl.u8(9)
     h[p[q, y] / hl.u8(64), y] = hl.u8(q)
     agrees(h, *(([PHOTO], {"sizes": (4, 37), "n": count}) for count in (150, 0, -2, 1)), shape="auto")
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize("channels", [2, 3])
+def test_tables_that_start_inside(agrees, channels, request, monkeypatch):
+    """A thread has the tables of several channels, and begins with what a stage says, also around a table.
+
+    Calls may ask for more channels, or for less, and for any part of what the table holds.
+    """
+    p, g, c, r = photo(), hl.Func("g"), hl.Var("c"), hl.RDom([(0, 8), (0, 4)])
+    value = p[x * 8 + r.x, y * 8 + r.y]
+    g[x, y, z, c] = hl.f32(x) + hl.f32(z) * 100 + hl.f32(c) * 10000
+    g[x, y, hl.i32(value) / 32, c] += hl.f32(value) * hl.mux(c, [hl.f32(0.1), hl.f32(1), hl.f32(0.3)])
+    monkeypatch.setattr("tilefuse.execution.scatter.search._own_points", lambda *_: [channels])
+    pictures = PHOTO[:32, :208]
+    schedules = agrees(
+        g,
+        ([pictures], {"sizes": (26, 4, 8, channels)}),
+        ([pictures], {"sizes": (26, 4, 13, 1), "mins": {"g": (0, 0, -3, 1)}}),
+        ([pictures], {"sizes": (5, 2, 3, 3), "mins": {"g": (20, 1, 4, 0)}}),
+        shape="auto",
+    )
+    if "emulated" in request.node.name:
+        assert [f"points = {channels}" in s and "own = 1" in s for s in schedules] == [True]
+
+
+def test_channels_that_read_the_same_share_a_thread():
+    """As many tables as another stage reads channels of."""
+    p, g, f, c, r = photo(), hl.Func("g"), hl.Func("f"), hl.Var("c"), hl.RDom([(0, 8), (0, 8)])
+    value = p[x * 8 + r.x, y * 8 + r.y]
+    g[x, y, z, c] = hl.f32(0)
+    g[x, y, hl.i32(value) / 32, c] += hl.f32(value) * hl.mux(c, [hl.f32(0.1), hl.f32(1)])
+    f[x, y] = g[x, y, hl.i32(p[x, y]) / 40, 0] / g[x, y, hl.i32(p[x, y]) / 32, 1]
+    text = hl.Pipeline(f).compile("h200", passes=passes("h200", shape="auto")).ir("validate-occupancy")
+    assert "own = 1, points = 2" in text or "points = 2, own = 1" in text
+    assert 'img.group "g"' not in text  # the zeros have no kernel
 
 
 @pytest.mark.sweep
@@ -241,7 +275,6 @@ def sums_of_floats(p, predicate=True):
     return f
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("target", TARGETS)
 def test_sums_of_floats_come_out_the_same_each_time(target, monkeypatch, tmp_path):
     if target == "emulated":

@@ -56,8 +56,9 @@ def given(func, arguments):
     return arguments if func.name() == "out" and len(func.args()) == 3 else {"photo": arguments["photo"]}
 
 
-@pytest.mark.parametrize("define", [smoothed, pytest.param(by_channel, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("on", ["cpu", pytest.param("h200", marks=pytest.mark.slow)])
+@pytest.mark.sweep
+@pytest.mark.parametrize("define", [smoothed, by_channel])
+@pytest.mark.parametrize("on", ["cpu", "h200"])
 def test_tables_are_of_their_readers_kernel(define, on, arguments, monkeypatch, tmp_path):
     func = define()
     sizes = (32, 8, 3)[: len(func.args())]
@@ -84,7 +85,6 @@ def test_points_that_the_call_does_not_need_are_read_inside_of_what_there_is():
     assert not any("border_" in line for line in moved)
 
 
-@pytest.mark.slow
 def test_they_are_chosen_where_a_launch_costs_more():
     """A curve of one addition is; one that takes long is not, with so many blocks."""
 

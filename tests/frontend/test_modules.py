@@ -218,7 +218,6 @@ def chain(n):
     return stages[-1]
 
 
-@pytest.mark.slow
 def test_long_chains_take_linear_time(build):
     def seconds(n):
         start = time.perf_counter()
@@ -231,7 +230,6 @@ def test_long_chains_take_linear_time(build):
     assert large < 8 * 3 * small
 
 
-@pytest.mark.slow
 def test_deep_expressions(build):
     p, f = image(), hl.Func("f")
     value = p[x, y]

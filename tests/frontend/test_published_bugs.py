@@ -216,7 +216,6 @@ def test_cpu(case):
     assert_same(case, by_us(case, module, "cpu")[0], expected, "cpu")
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
 @of_all
 def test_emulated_gpu(case, monkeypatch, tmp_path):

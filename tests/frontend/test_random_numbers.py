@@ -75,7 +75,6 @@ def test_a_stage_that_is_computed_again_gives_the_same_numbers():
     np.testing.assert_array_equal(hl.Pipeline(g).compile(target="cpu")(sizes=(70, 40)), expected)
 
 
-@pytest.mark.slow
 def test_points_of_a_reduction_differ():
     r = hl.RDom([(0, 400)])
     f = hl.Func("f")

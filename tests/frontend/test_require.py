@@ -74,7 +74,6 @@ def test_messages(target):
     check_messages(target)
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
 def test_messages_on_emulated_gpu(monkeypatch, tmp_path):
     emulate(monkeypatch, tmp_path)

@@ -51,7 +51,6 @@ def test_it_is_an_attribute_of_the_ir(build):
     assert text.count("arith.mulf") == 2
 
 
-@pytest.mark.slow
 def test_a_strict_sum_is_not_regrouped():
     x, y, image = hl.Var("x"), hl.Var("y"), hl.ImageParam(hl.Float(32), 2, "image")
     r = hl.RDom([(-3, 7), (-3, 7)])

@@ -205,7 +205,6 @@ def test_as_halide(program, target):
     check(program, target)
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.__name__)
 def test_as_halide_on_emulated_gpu(program, monkeypatch, tmp_path):

@@ -108,7 +108,6 @@ PREDICATES = {
 }
 
 
-@pytest.mark.slow
 def test_comparisons_know_nan(kernels):
     text = "".join(function(f"cmp_{p}", f"%r = arith.cmpf {p}, %a, %b : f32", "i1") for p in PREDICATES)
     module = kernels(text)
@@ -175,7 +174,6 @@ def test_exact_functions(kernels):
     np.testing.assert_allclose(out[exact], fused[exact], rtol=1e-7)
 
 
-@pytest.mark.slow
 def test_library_functions(kernels):
     cases = {
         "exp": np.exp,

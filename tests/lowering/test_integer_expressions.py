@@ -188,7 +188,6 @@ func.func @f{number}({params}, %out: memref<?xi{width}>)
     return "\n".join(text), results, inputs
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_random_expressions(kernels, seed):
     text, results, inputs = random_module(seed)

@@ -40,7 +40,8 @@ def chained(passes):
 
 
 @pytest.mark.skipif(shutil.which("g++") is None, reason="the emulated GPU needs g++")
-@pytest.mark.parametrize("seed", [0, *(pytest.param(s, marks=pytest.mark.slow) for s in range(1, 12))])
+@pytest.mark.sweep
+@pytest.mark.parametrize("seed", range(12))
 def test_values_are_those_of_the_window(seed, monkeypatch, tmp_path):
     pipeline = window(seed)
     image = np.random.default_rng(seed).integers(-99, 99, (3, 21, 83), np.int32)

@@ -227,7 +227,6 @@ def test_places_and_names_are_kept():
     assert last.operands[0].name_hint == "ratio"
 
 
-@pytest.mark.slow
 def test_cost_grows_with_the_number_of_ops():
     """Thousands of divisions: one walk, so the number of visits per op does not depend on their count."""
     import time

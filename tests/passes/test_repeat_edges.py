@@ -96,6 +96,39 @@ def test_kernels_compute_the_same(monkeypatch, tmp_path):
     assert not any(misaligned)
 
 
+def spread():
+    """A picture, twice and three times as large, read far outside."""
+    image = hl.ImageParam(hl.Float(32), 2, "image")
+    edges = hl.BoundaryConditions.repeat_edge(image)
+    wide, wider, out = hl.Func("wide"), hl.Func("wider"), hl.Func("wide_0")
+    wide[x, y] = hl.sqrt(edges[x // 2, y // 2])
+    wider[x, y] = wide[(x + 1) // 3, y // 3] + 1.0
+    out[x, y] = wider[x - 150, y - 130] * wider[x + 90, y + 170]
+    return hl.Pipeline(out)
+
+
+@pytest.mark.parametrize("build", [spread, pyramid])
+@pytest.mark.parametrize("shape", [(1, 1), (1, 2), (3, 1), (2, 2)])
+def test_pictures_of_a_point_or_two(build, shape):
+    assert limits(build())[0]
+    image = values(shape)
+    before = compile_pipeline(build().to_module(), "reference", passes=[])
+    after = compile_pipeline(limits(build())[1], "reference", passes=[])
+    for at in ((0, 0), (-200, 90), (300, -170)):
+        box = {"mins": {"wide_0": at}, "sizes": (9, 7)}
+        assert np.array_equal(before(image, **box), after(image, **box))
+
+
+@pytest.mark.skipif(not shutil.which("g++"), reason="needs g++")
+def test_kernels_compute_points(monkeypatch, tmp_path):
+    box = {"mins": {"wide_0": (-200, 90)}, "sizes": (40, 7)}
+    expected = compile_pipeline(spread().to_module(), "reference")(values((1, 1)), **box)
+    emulate(monkeypatch, tmp_path)
+    program = compile_pipeline(spread().to_module(), "cpu", strict_float=True, passes=kernels())
+    assert "repeat_edge %wide" in program.ir()
+    assert np.array_equal(program(values((1, 1)), **box), expected)
+
+
 def test_what_follows_its_coordinate_otherwise_stays():
     image = hl.ImageParam(hl.Float(32), 2, "image")
     edges = hl.BoundaryConditions.repeat_edge(image)

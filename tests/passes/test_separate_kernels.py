@@ -252,7 +252,6 @@ def gaussian():
     return hl.Pipeline(f)
 
 
-@pytest.mark.slow
 def test_fast_math_separates_floats_and_stays_near():
     fast, exact = (gaussian().compile("cpu", fast_math=fast) for fast in (True, False))
     assert "along_y" in fast.ir("separate-kernels")

@@ -78,7 +78,6 @@ def test_any_byte_but_0_is_true(target):
         assert_right(program, funcs, image)
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
 @pytest.mark.parametrize("shape", ["auto", "block_tile", "warp_tile", "warp_exchange"])
 def test_any_byte_but_0_is_true_on_an_emulated_gpu(shape, monkeypatch, tmp_path):

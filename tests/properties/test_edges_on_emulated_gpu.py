@@ -220,7 +220,6 @@ def test_no_line_is_asked_for_of_planes_that_are_not_there(planes, monkeypatch, 
     assert not any(found)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("steps", "exchange"), [(2, False), (2, True), (3, False)])
 @pytest.mark.parametrize(
     ("element", "dtype", "vector"),

@@ -61,7 +61,6 @@ def test_most_become_loops():
     assert loops >= len(SEEDS) // 2
 
 
-@pytest.mark.slow
 def test_loops_can_be_asked_for():
     def loops(least):
         return sum("iter_args" in rolled(seed, RollStages(repetitions=least, instructions=0)) for seed in SEEDS)

@@ -41,7 +41,6 @@ def test_shifts(seed):
     python_shift(Random(seed))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("block", range(2))
 def test_options_of_targets(block):
     for seed in range(block, 40, 2):

@@ -55,7 +55,6 @@ def test_pieces_of_rows(seed):
     assert set(built.cubin.spill_bytes.values()) == {0}, built.source
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("arch", ["sm_90", "sm_80", "sm_75"])
 @pytest.mark.parametrize("seed", [400, 401])
 def test_staged_inputs(seed, arch):
@@ -88,7 +87,6 @@ def test_warp_tiles(seed, shape):
     assert check(seed, "h200", "sm_90", shape) == {"warp_tile"}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("seed", [24, 31, 38])
 def test_sm_80(seed):
     check(seed, "sm_80", "sm_80", "auto", "all")

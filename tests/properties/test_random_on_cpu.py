@@ -77,14 +77,12 @@ STAGED = {
 """Block tiles of inputs that are copied to shared memory first."""
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(300, 316))
 def test_pieces_of_rows(seed):
     name = list(PIECES)[seed % len(PIECES)]
     check(random_pipeline(seed), f"seed {seed}, {name}", pieces("h200", PIECES[name]))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(400, 410))
 def test_staged_inputs(seed):
     name = list(STAGED)[seed % len(STAGED)]
@@ -95,7 +93,6 @@ def test_staged_inputs(seed):
 NO_WARP_TILE = ("as warp tiles must", "third dimension that is tiled", "half of the lanes", "no tile fits")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("shape", ["warp_tile", "warp_exchange"])
 def test_warp_tiles_by_phases(shape):
     """Warp tiles have no lanes on a CPU; they give the same points all the same."""
@@ -114,7 +111,6 @@ def test_warp_tiles_by_phases(shape):
     raise AssertionError(f"only {checked} of 40 pipelines can be warp-tiled")
 
 
-@pytest.mark.slow
 @settings(
     max_examples=15,
     deadline=None,

@@ -43,7 +43,6 @@ def test_most_are_packed():
     assert packed >= len(SEEDS) // 2
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("seed", SEEDS)
 def test_bodies(seed):
     pipeline, picture = random_subwords.pipeline(seed)

@@ -68,7 +68,6 @@ def test_a_named_gpu(name):
             p(np.zeros((4, 4), np.float32))
 
 
-@pytest.mark.slow
 def test_passes_and_options_are_kept():
     passes = [Tile("cpu", sizes=(16, 2), threads=(1, 1)) if p.name == "tile" else p for p in standard_passes("cpu")]
     for options in ({"passes": passes}, {"fast_math": True}, {"extent": [640, 480]}, {"strict_float": True}):

@@ -26,7 +26,6 @@ def check(seed, **options):
             np.testing.assert_array_equal(got, expected, err_msg=f"seed {seed}, {name}")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(8))
 def test_standard_passes(seed):
     check(seed)

@@ -130,7 +130,6 @@ def test_given_sizes_get_fewer_blocks_and_rows(monkeypatch):
     assert after.resident_blocks < before.resident_blocks or after.tile_sizes < before.tile_sizes
 
 
-@pytest.mark.slow
 def test_spills_without_end_are_kept(monkeypatch):
     build, _ = report([64], registers=255)
     monkeypatch.setattr(cubins, "build", build)

@@ -216,9 +216,9 @@ class GroupOp(IRDLOperation):
                 f"{what} stands with no more than a stage that gives its old functions, and one behind it that reads it"
             )
         if self.initial is not None:
-            if len(update.pure) != update.rank:
+            if len(update.pure) != update.rank and self.finish is not None:
                 raise VerifyException(
-                    f"{what} has dimensions that are no pure coordinates, so no stage stands before it"
+                    f"{what} has dimensions that are no pure coordinates, so one stage stands beside it at most"
                 )
             used = [u.operation for f in self.initial.funcs for u in f.uses]
             if any(old.owner is not self.initial for old in update.olds) or any(op is not update for op in used):

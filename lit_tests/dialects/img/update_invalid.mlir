@@ -161,15 +161,19 @@ img.pipeline @p {
 
 img.pipeline @p {
   %f = img.input "f" : !img.func<2xf32>
-  // expected-error @below {{group 'g': update 'g' has dimensions that are no pure coordinates, so no stage stands before it}}
+  // expected-error @below {{group 'g': update 'u' has dimensions that are no pure coordinates, so one stage stands beside it at most}}
   %g = img.group "g" {
     %s = img.stage "s" (%x, %y) -> f32 {
       %v = img.read %f[%x, %y] : !img.func<2xf32>
       img.yield %v : f32
     }
-    %g = img.update "g" (%x) of (%c = %s : !img.func<2xf32>) {
+    %u = img.update "u" (%x) of (%c = %s : !img.func<2xf32>) {
       %v = img.read %f[%x, 0] : !img.func<2xf32>
       img.write %v at [%x, 1] : f32
+    }
+    %g = img.stage "g" (%x, %y) -> f32 {
+      %v = img.read %u[%x, %y] : !img.func<2xf32>
+      img.yield %v : f32
     }
     img.yield %g : !img.func<2xf32>
   } : !img.func<2xf32>

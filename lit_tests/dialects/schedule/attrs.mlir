@@ -19,3 +19,5 @@
 
 // CHECK: row_strip = #schedule.row_strip<tile = [2048, 64]>
 "test.op"() {row_strip = #schedule.row_strip<tile = [2048, 64]>} : () -> ()
+// CHECK: row_strip = #schedule.row_strip<tile = [2048, 64], together = 2, stream = 1, bytes = 32>
+"test.op"() {row_strip = #schedule.row_strip<tile = [2048, 64], together = 2, stream = 1, bytes = 32>} : () -> ()

@@ -47,3 +47,35 @@ img.pipeline @grid {
   } : !img.func<3xf32>
   img.return "grid" = %s1 : !img.func<3xf32>
 }
+
+// What a stage beside the update gives is where the tables of a thread's points begin, and what is stored around them.
+
+// CHECK:       func.func @beside_splat_kernel{{[0-9]+}}(%in: memref<?x?xi8
+// CHECK-NOT:     memref.load %out
+// CHECK:         %table = memref.alloca() {{.*}}: memref<1024xf32, 3 : i64>
+// CHECK:         scf.for %rx{{.*}} {
+// CHECK:           memref.load %in[
+// CHECK-COUNT-2:   memref.store {{.*}}, %table[
+// CHECK-COUNT-2:   scf.for %i{{.*}} {
+img.pipeline @beside {
+  %in = img.input "in" : !img.func<2xui8>
+  %c0 = arith.constant 0 : index
+  %c8 = arith.constant 8 : index
+  %s1 = img.group "splat" schedule #schedule.scatter<threads = [32, 4, 1], points = 2, own = 1> {
+    %s = img.stage "start" (%x, %y, %z, %c) -> f32 {
+      %one = arith.constant 1.0 : f32
+      img.yield %one : f32
+    }
+    %u = img.update "splat" (%x, %y, %c) over (%rx in [%c0, %c8]) of (%old = %s : !img.func<4xf32>) combine [add] {
+      %v = img.read %in[8 * %x + %rx, %y] : !img.func<2xui8>
+      %n = arith.extui %v : i8 to i32
+      %six = arith.constant 6 : i32
+      %q = arith.shrui %n, %six : i32
+      %z = arith.index_cast %q : i32 to index
+      %f = arith.uitofp %v : i8 to f32
+      img.write %f at [%x, %y, %z, %c] : f32
+    }
+    img.yield %u : !img.func<4xf32>
+  } : !img.func<4xf32>
+  img.return "grid" = %s1 : !img.func<4xf32>
+}

@@ -1,0 +1,94 @@
+"""Parts of a row's loop: some columns at a time, of which something is kept in an array in the first cache."""
+
+from __future__ import annotations
+
+from xdsl.dialects import arith, memref, scf
+from xdsl.dialects.builtin import IndexType, IntegerAttr
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.traits import is_side_effect_free
+
+from tilefuse.dialects.constants import integer_constant
+
+PART = 1024
+"""Columns; as floats an eighth of most first caches."""
+BLOCK_MEMORY = IntegerAttr(3, 64)
+
+
+def stores_at_end(loop: scf.ForOp) -> list[memref.StoreOp]:
+    """Find the stores of a loop that loads, computes and then stores, column by column; none of another loop."""
+    ops = list(loop.body.block.ops)[:-1]
+    stores = [op for op in ops if isinstance(op, memref.StoreOp)]
+    if loop.results or integer_constant(loop.step) != 1 or not stores or ops[-len(stores) :] != stores:
+        return []
+    if not all(isinstance(op, memref.LoadOp) or is_side_effect_free(op) for op in ops[: -len(stores)]):
+        return []
+    loaded = {op.memref for op in ops if isinstance(op, memref.LoadOp)}
+    return [] if any(store.memref in loaded for store in stores) else stores
+
+
+def places(store: memref.StoreOp, loop: scf.ForOp) -> list[Operation] | None:
+    """The operations of the loop that find where a store goes, in order; None if they read memory."""
+    found: set[Operation] = set()
+    rest = list(store.indices)
+    while rest:
+        op = rest.pop().owner
+        if isinstance(op, Operation) and op.parent is loop.body.block and op not in found:
+            if isinstance(op, memref.LoadOp):
+                return None
+            found.add(op)
+            rest += op.operands
+    return [op for op in loop.body.block.ops if op in found]
+
+
+class Parts:
+    """A loop over the parts of a row in place of the row's loop, which becomes that of one part."""
+
+    def __init__(self, loop: scf.ForOp, entry: Block):
+        self.loop, self.entry = loop, entry
+        outside = loop.parent
+        assert outside is not None
+        self.body = Block(arg_types=[IndexType()])
+        self.start: SSAValue = self.body.args[0]
+        self.start.name_hint = "part"
+        step = arith.ConstantOp(IntegerAttr(PART, IndexType()))
+        outer = scf.ForOp(loop.lb, loop.ub, step, [], self.body)
+        for op in (step, outer):
+            op.location = loop.location
+            outside.insert_op_before(op, loop)
+        self.end = self.add(arith.MinSIOp(self.add(arith.AddiOp(self.start, step)), loop.ub))
+        loop.detach()
+        loop.operands[0], loop.operands[1] = self.start, self.end
+        self.body.add_op(loop)
+
+    def add(self, op: Operation) -> SSAValue:
+        """Insert an operation after what is there of a part."""
+        op.location = self.loop.location
+        self.body.add_op(op)
+        return op.results[0] if op.results else self.start
+
+    def kept(self, type: Attribute, name: str) -> SSAValue:
+        """Return an array for what is kept of a part."""
+        array = memref.AllocaOp.get(type, shape=[PART], memory_space=BLOCK_MEMORY)
+        array.location = self.loop.location
+        first = self.entry.first_op
+        assert first is not None
+        self.entry.insert_op_before(array, first)
+        array.memref.name_hint = name
+        return array.memref
+
+    def store_to(self, store: memref.StoreOp, value: SSAValue, array: SSAValue) -> None:
+        """Have the loop store `value` in an array in place of a store."""
+        block = self.loop.body.block
+        at = arith.SubiOp(block.args[0], self.start)
+        kept = memref.StoreOp.get(value, array, [at.result])
+        at.location = kept.location = store.location
+        block.insert_ops_before([at, kept], store)
+        block.erase_op(store)
+
+    def finish(self) -> None:
+        """End the loop over parts; what the row's loop does not use any longer goes."""
+        self.add(scf.YieldOp())
+        block = self.loop.body.block
+        for op in reversed(list(block.ops)):
+            if op.results and not any(r.first_use for r in op.results) and is_side_effect_free(op):
+                block.erase_op(op)

@@ -1,0 +1,115 @@
+"""`split-conversions`: a loop over floats that stores them as narrow pixels keeps a part of a row, and casts it then.
+
+    scf.for %x = %a to %b {                       scf.for %part = %a to %b step 1024 {
+      ...                                           scf.for %x = %part to %end {
+      %i = arith.fptosi %v : f32 to i32               ...
+      %p = arith.trunci %i : i32 to i8    =>          memref.store %v, %kept[%x - %part] : f32
+      memref.store %p, %out[%x] : i8                }
+    } {kernel.simd}                                 scf.for %x = %part to %end { cast, store } {kernel.simd}
+
+Compilers make as many vectors of floats as one of pixels holds, four for bytes, and compute all of them side by side:
+what they compute finds no registers then. The part stays in the first cache. For CPUs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import arith, func, memref, scf
+from xdsl.dialects.builtin import AnyFloat, IndexType, IntegerType, ModuleOp
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.passes import ModulePass
+
+from tilefuse.passes.row_parts import Parts, places, stores_at_end
+
+RATIO = 4
+"""Width of the float over that of the pixel, from which on it pays."""
+_CASTS = (arith.FPToSIOp, arith.FPToUIOp)
+
+
+@dataclass(frozen=True)
+class _Cast:
+    """A store, and the casts that make its pixel of a float."""
+
+    store: memref.StoreOp
+    casts: tuple[Operation, ...]
+    """The last first."""
+    places: tuple[Operation, ...]
+    """The operations that find where it goes."""
+
+    @property
+    def float(self) -> SSAValue:
+        """The value that is cast."""
+        return self.casts[-1].operands[0]
+
+
+@dataclass(frozen=True)
+class SplitConversions(ModulePass):
+    """Compute floats in one loop, and cast them to the narrow pixels that are stored in another."""
+
+    name = "split-conversions"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for function in [f for f in op.walk() if isinstance(f, func.FuncOp)]:
+            for loop in [o for o in function.walk() if isinstance(o, scf.ForOp) and "kernel.simd" in o.attributes]:
+                if found := casts_of(loop):
+                    _split(loop, found, function.body.block)
+
+
+def casts_of(loop: scf.ForOp) -> list[_Cast]:
+    """Find the casts of a loop that are to have a loop of their own; none where it is to stay as it is."""
+    return [cast for store in stores_at_end(loop) if (cast := _cast_of(store, loop)) is not None]
+
+
+def _cast_of(store: memref.StoreOp, loop: scf.ForOp) -> _Cast | None:
+    casts: list[Operation] = []
+    value = store.value
+    while isinstance(op := value.owner, (*_CASTS, arith.TruncIOp)) and op.parent is loop.body.block:
+        casts.append(op)
+        value = op.operands[0]
+        if isinstance(op, _CASTS):
+            where = places(store, loop)
+            # one that is only loaded is kept already
+            computed = isinstance(value.owner, Operation) and not isinstance(value.owner, memref.LoadOp)
+            if where is None or not computed or _bits(value.type) < RATIO * _bits(store.value.type):
+                return None
+            return _Cast(store, tuple(casts), tuple(where))
+    return None
+
+
+def _bits(type: Attribute) -> int:
+    if isinstance(type, IntegerType):
+        return int(type.width.data)
+    return int(type.bitwidth) if isinstance(type, AnyFloat) else 0
+
+
+def _split(loop: scf.ForOp, casts: Sequence[_Cast], entry: Block) -> None:
+    """Put a loop over parts in the place of a loop, around the loop of floats and that of casts."""
+    parts = Parts(loop, entry)
+    kept = [parts.kept(c.float.type, f"kept_{c.store.memref.name_hint or 'row'}") for c in casts]
+    later = _casting(parts, casts, kept)
+    for array, cast in zip(kept, casts, strict=True):
+        parts.store_to(cast.store, cast.float, array)
+    parts.add(later)
+    parts.finish()
+
+
+def _casting(parts: Parts, casts: Sequence[_Cast], kept: Sequence[SSAValue]) -> scf.ForOp:
+    """The loop that loads the floats that are kept, casts and stores them."""
+    loop, body = parts.loop, Block(arg_types=[IndexType()])
+    x = loop.body.block.args[0]
+    body.args[0].name_hint = x.name_hint
+    for array, cast in zip(kept, casts, strict=True):
+        at = arith.SubiOp(body.args[0], parts.start)
+        load = memref.LoadOp.get(array, [at.result])
+        body.add_ops([at, load])
+        values: dict[SSAValue, SSAValue] = {x: body.args[0], cast.float: load.res}
+        body.add_ops([op.clone(values) for op in (*cast.places, *reversed(cast.casts), cast.store)])
+    for op in body.ops:
+        op.location = loop.location
+    body.add_op(scf.YieldOp())
+    found = scf.ForOp(parts.start, parts.end, loop.step, [], body)
+    found.attributes["kernel.simd"] = loop.attributes["kernel.simd"]
+    return found
