@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,6 +20,9 @@ from tilefuse.dialects.img.ops import Definition, GroupOp, UpdateOp
 
 MOST_RANK = 16
 
+HALO = 1.25
+"""Of an extent, up to which more that is needed is a halo; beyond it readers scale, or shift far."""
+
 
 def told(extent: Sequence[int], machine: Machine) -> tuple[int, ...]:
     """The picture that costs are computed for.
@@ -28,20 +32,27 @@ def told(extent: Sequence[int], machine: Machine) -> tuple[int, ...]:
     return tuple(extent) if machine.is_gpu else (*extent, *[1] * (MOST_RANK - len(extent)))
 
 
-def nominal_box(model: PipelineModel, output: int, extent: Sequence[int], *, planes: bool = False) -> tuple[int, ...]:
+def nominal_box(
+    model: PipelineModel, output: int, extent: Sequence[int], *, planes: bool = False, far: bool = False
+) -> tuple[int, ...]:
     """The extents that costs are computed for: declared ones, else those of a picture, or what is needed, if less.
 
-    `planes`: dimensions that `extent` does not tell count as what is needed; else as a point, as the models of updates
-    have it, which were fitted so.
+    `far`: what is needed counts too if it is more than a halo larger. `planes`: dimensions that `extent` does not tell
+    count as what is needed; else as a point, as the models of updates have it, which were fitted so.
     """
     node = model.nodes[output]
     picture = nominal_extents(node.bounds, extent)
     # a halo around the picture counts as none: it is small, and stages of a chain are alike without it
     needed = node.needed or picture
-    return tuple(
-        n if declared is not None else needed[d] if planes and d >= len(extent) else min(n, needed[d])
-        for d, (n, declared) in enumerate(zip(picture, node.bounds, strict=True))
-    )
+
+    def points(d: int, n: int) -> int:
+        if node.bounds[d] is not None:
+            return n
+        if (planes and d >= len(extent)) or (far and needed[d] > HALO * n):
+            return needed[d]
+        return min(n, needed[d])
+
+    return tuple(itertools.starmap(points, enumerate(picture)))
 
 
 @dataclass(frozen=True)
@@ -78,6 +89,9 @@ class GroupFacts:
     """Whether one of these gives its old functions, so that nothing is read of them."""
     turn: tuple[int, ...] = ()
     """Per dimension of an update, that of the group's results in which the same point lies."""
+    far: bool = False
+    """Whether boxes that are needed far beyond the picture count as they are, with the borders met there: where groups
+    are merged that store several stages. Else all count as the picture, so that stages alike get the same tile."""
 
     @classmethod
     def of(cls, group: GroupOp, model: PipelineModel, extent: Sequence[int] = ()) -> GroupFacts:
@@ -158,14 +172,18 @@ class GroupFacts:
         """(min, extent) of each output dimension that is declared."""
         return self.model.nodes[self.output].bounds
 
+    def own_box(self, id: int) -> tuple[int, ...]:
+        """The extents that costs of storing a member alone are computed for, in its own coordinates."""
+        is_update = isinstance(self.definition, UpdateOp)
+        return nominal_box(self.model, id, self.extent, planes=not is_update, far=self.far)
+
     @cached_property
     def box(self) -> tuple[int, ...]:
         """The extents, in the output's coordinates, that costs are computed for: what all that is stored takes."""
-        planes = not isinstance(self.definition, UpdateOp)
-        box = list(nominal_box(self.model, self.output, self.extent, planes=planes))
+        box = list(self.own_box(self.output))
         for id in self.stored:
             if id != self.output:
-                for n, f in zip(nominal_box(self.model, id, self.extent, planes=planes), self.follow[id], strict=True):
+                for n, f in zip(self.own_box(id), self.follow[id], strict=True):
                     if f.dim is not None:
                         box[f.dim] = max(box[f.dim], math.ceil(n / f.ratio))
         return tuple(box)

@@ -63,10 +63,11 @@ class _Costs:
         inferred: Mapping[int, Bounds],
         like: _Costs | None = None,
         tables: bool = False,
+        far: bool = False,
     ):
         """`inferred`: by node, bounds that nobody has declared. `like`: costs of a similar pipeline. `tables`: see
-        `GroupStages`."""
-        self._tables = tables
+        `GroupStages`. `far`: see `GroupFacts`."""
+        self._tables, self._far = tables, far
         self.model, self.machine, self.extent = model, on, told(extent, on)
         self._inferred = inferred
         self._bounded = replace(
@@ -81,13 +82,19 @@ class _Costs:
         """A number for all that a cost depends on in one stage; who it reads counts by distance."""
         nodes = self.model.nodes
         reads = tuple(
-            (node.id - a.producer, a.indices, a.boundary, *nodes[a.producer].in_memory) for a in node.accesses
+            (node.id - a.producer, a.indices, a.boundary, nodes[a.producer].bounds, *nodes[a.producer].in_memory)
+            for a in node.accesses
         )
         costs = (node.instructions, node.shared_instructions)
-        box = nominal_box(self.model, node.id, self.extent, planes=True)
+        box = nominal_box(self.model, node.id, self.extent, planes=True, far=self._far)
         bounds = node.bounds, self._inferred.get(node.id)
         facts = (node.rank, node.storage, costs, bounds, box, node.in_memory, reads)
         return self._kinds.setdefault(facts, len(self._kinds))
+
+    def with_far(self) -> _Costs:
+        """The costs with boxes that are needed far beyond the picture, on GPUs."""
+        far = self.machine.is_gpu
+        return _Costs(self.model, self.machine, self.extent, self._inferred, None, self._tables, far)
 
     def of(self, members: Sequence[int], output: int) -> float | None:
         """Microseconds, or None if the stages cannot share a kernel: one that prints is all that its own stores."""
@@ -130,7 +137,7 @@ class _Costs:
         return (cost - launch) * planes + launch
 
     def _of(self, model: PipelineModel, members: Sequence[int], output: int) -> float | None:
-        facts = GroupFacts(model, members, output, self.extent)
+        facts = GroupFacts(model, members, output, self.extent, far=self._far)
         if facts.tables and not self._tables:
             return None
         try:
@@ -242,9 +249,10 @@ def cheaper_groups(model: PipelineModel, costs: _Costs) -> _Groups:
 
 def merged_groups(model: PipelineModel, costs: _Costs, groups: _Groups) -> _Groups:
     """Merge groups whose kernel then stores several stages, where that is cheaper."""
+    far = costs.with_far()
 
     def cost(members: Sequence[int]) -> float | None:
-        return costs.of(members, members[-1])
+        return far.of(members, members[-1])
 
     found = store_together(model, [members for members, _ in groups], cost, MAX_GROUP)
     return sorted(((members, members[-1]) for members in found), key=lambda g: g[1])
@@ -386,6 +394,9 @@ class _FewestKernels(_Costs):
     def __init__(self, real: _Costs):
         super().__init__(real.model, real.machine, real.extent, {})  # `of` asks the real one
         self._real = real
+
+    def with_far(self) -> _Costs:
+        return self
 
     def of(self, members: Sequence[int], output: int) -> float | None:
         return None if self._real.of(members, output) is None else 1.0

@@ -28,7 +28,8 @@ versions. In a long one a branch around the loads and stores costs little beside
 each version takes compile time (more than in proportion to its length) and room in the instruction caches. So here
 tiles at borders, and tiles whose rows do not start where vectors may, share one version, in a function that is not
 inlined, which takes less compile time and fewer registers. A kernel of one wave or little more (`single_wave`, `ahead`)
-takes as long as its slowest tile, so it keeps its versions.
+takes as long as its slowest tile, so it keeps its versions; so does one of which most tiles are at borders
+(`mostly_border`).
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tilefuse.dialects.constants import integer_constant
-from tilefuse.dialects.img.ops import SINGLE_WAVE, PipelineOp
+from tilefuse.dialects.img.ops import MOSTLY_BORDER, SINGLE_WAVE, GroupOp, PipelineOp
 from tilefuse.lowering.abi import groups_of, kernel_name
 
 LONG = 9500
@@ -69,11 +70,9 @@ class MergeVersions(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         functions = {f.sym_name.data: f for f in op.body.block.ops if isinstance(f, func.FuncOp)}
         groups = [g for p in op.body.block.ops if isinstance(p, PipelineOp) for g in groups_of(p)]
-        few_waves = {
-            kernel_name(g) for g in groups if SINGLE_WAVE in g.attributes or (g.schedule and g.schedule.prefetches)
-        }
+        kept = {kernel_name(g) for g in groups if _keeps_versions(g)}
         for kernel in functions.values():
-            if "kernel.threads" not in kernel.attributes or kernel.sym_name.data in few_waves:
+            if "kernel.threads" not in kernel.attributes or kernel.sym_name.data in kept:
                 continue
             for branch in list(_outermost_branches(kernel.body.block)):
                 versions = _versions(branch)
@@ -82,6 +81,13 @@ class MergeVersions(ModulePass):
                 body = functions.get(versions.border.callee.string_value())
                 if body is not None and unrolled_operations(body.body.block) >= self.long:
                     _merge(versions, body)
+
+
+def _keeps_versions(group: GroupOp) -> bool:
+    """Whether tiles at borders decide how long the kernel takes."""
+    if SINGLE_WAVE in group.attributes or MOSTLY_BORDER in group.attributes:
+        return True
+    return group.schedule is not None and group.schedule.prefetches
 
 
 def _outermost_branches(block: Block) -> Iterator[scf.IfOp]:

@@ -12,7 +12,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, fields
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, ModuleOp
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, ModuleOp, UnitAttr
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import VerifyException
 
@@ -22,10 +22,11 @@ from tilefuse.analysis.model import PipelineModel, extract
 from tilefuse.analysis.regions import NotFusable
 from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.img.attrs import Level
-from tilefuse.dialects.img.ops import GroupOp, PipelineOp, StageOp
+from tilefuse.dialects.img.ops import MOSTLY_BORDER, GroupOp, PipelineOp, StageOp
 from tilefuse.dialects.img.schedule import ScheduleAttr
 from tilefuse.dialects.options import check_numbers
 from tilefuse.execution.base import ByHand, ExecutionModel, group_error
+from tilefuse.execution.border_share import interior_share
 from tilefuse.execution.candidate import Candidate, Kind, Wishes
 from tilefuse.execution.facts import GroupFacts, told
 from tilefuse.execution.registry import DEFAULT, UnknownModel, model_named, names
@@ -106,6 +107,7 @@ class Tile(ModulePass):
             # of a chain most steps have their pictures alike, too: one search does for these
             searched: dict[Hashable, tuple[Sequence[int], list[Candidate]]] = {}
             found = []
+            at_border = []
             for group in those:
                 facts = GroupFacts.of(group, model, told(self.extent, machine(self.target)))
                 needs = register_needs(group)
@@ -114,8 +116,13 @@ class Tile(ModulePass):
                     candidates = self._search(group, facts, needs)
                     searched[key] = facts.members, [c.by_itself(alone) for c in candidates]
                 found.append(searched[key])
+                on_gpu = machine(self.target).is_gpu
+                if on_gpu and isinstance(facts.definition, StageOp) and interior_share(facts) < 0.5:
+                    at_border.append(group)
             for group, (members, _), best in zip(those, found, best_for_like([c for _, c in found]), strict=True):
                 give(group, best, members)
+            for group in at_border:
+                group.attributes[MOSTLY_BORDER] = UnitAttr()
 
     def _check_options(self) -> None:
         """Raise PipelineError for options of a tile by hand where none is given."""

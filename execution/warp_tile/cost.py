@@ -14,6 +14,7 @@ from tilefuse.analysis.machine import Machine
 from tilefuse.analysis.model import PipelineModel
 from tilefuse.analysis.regions import NotFusable, regions
 from tilefuse.dialects.img.attrs import Level, Memory
+from tilefuse.execution.border_share import interior_share
 from tilefuse.execution.candidate import Candidate, Kind, Placement, Wishes
 from tilefuse.execution.facts import GroupFacts
 from tilefuse.execution.features import predict
@@ -61,6 +62,11 @@ SCARCE_REGISTERS = 0.92
 SLOW_TO_COMPILE = 1600
 """Instructions per lane from which compiling a kernel in vain takes longer than the better code is worth. (Pairs of
 points take fewer registers than estimated. What asks ahead is short of time, not of registers.)"""
+
+SEVERAL = 1.5
+"""Registers of a kernel that stores several stages over their estimate, as groups are compared: the compiler keeps the
+addresses, versions for borders and windows of all of them at once, and a kernel that then gets a smaller tile, or fewer
+blocks, takes longer than its parts."""
 
 LARGE_BOX = 1 << 20
 """Points of a picture from which one column per lane is for stages that have no room for more: it gives small pictures
@@ -119,10 +125,11 @@ def warp_candidates(facts: GroupFacts, machine: Machine, wishes: Wishes) -> Iter
                 thorough and machine.kernels_overlap and any(model.nodes[s.producer].is_prefetchable for s in sources)
             ) and not by_planes
             limit = CHAIN_LIMIT if len(members) > LONG_GROUP else REGISTER_LIMIT
-            of = _Estimates(machine, box, deep, places, asks, limit)
+            of = _Estimates(machine, box, deep, places, asks, interior_share(facts) if facts.far else 1.0, limit)
             if not thorough:
+                taken = SEVERAL if len(facts.stored) > 1 else 1.0
                 for at, counts in reversed(layouts):  # tall tiles first: they are mostly the cheaper ones
-                    if (best := of.candidate(counts, at, most=least)) is not None:
+                    if (best := of.candidate(counts, at, taken, most=least)) is not None:
                         least = min(least, best.microseconds)
                         yield best
                 continue
@@ -202,6 +209,9 @@ class _Estimates:
     places: Mapping[int, Placement]
     asks: bool
     """Whether there is what may be asked for ahead of time."""
+    interior: float
+    """The share of the box in whose tiles no boundary is met, edges aside; 1 where tiles of one group are compared,
+    as all have the same."""
     most_registers: int = REGISTER_LIMIT
 
     def candidate(
@@ -221,7 +231,7 @@ class _Estimates:
         if (room := self._room(registers, warps, counts.exchange_bytes * warps, blocks)) is None:
             return None
         fit, resident, single_wave = room
-        at_border = 1.0 - max(0, columns - 2) * max(0, rows_of_tiles - 2) / (columns * rows_of_tiles)
+        at_border = 1.0 - self.interior * max(0, columns - 2) * max(0, rows_of_tiles - 2) / (columns * rows_of_tiles)
         features = self._features(counts, layout, blocks, resident, (instructions, code, at_border))
         tile, threads = (layout.width, layout.height, *self.deep), (LANES, warps, *([1] * (len(box) - 2)))
         time = predict(features, machine)

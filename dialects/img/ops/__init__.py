@@ -10,7 +10,7 @@ from xdsl.ir import Operation
 
 from tilefuse.dialects.img.ops.boundary import BoundaryOp
 from tilefuse.dialects.img.ops.division import DivOp, ModOp
-from tilefuse.dialects.img.ops.group import LATE_LAUNCH, SINGLE_WAVE, GroupOp
+from tilefuse.dialects.img.ops.group import LATE_LAUNCH, MOSTLY_BORDER, SINGLE_WAVE, GroupOp
 from tilefuse.dialects.img.ops.pipeline import PipelineOp, ReturnOp
 from tilefuse.dialects.img.ops.print import PrintOp, prints
 from tilefuse.dialects.img.ops.require import RequireOp
@@ -42,6 +42,7 @@ __all__ = [
     "BY_PLANES",
     "COMBINERS",
     "LATE_LAUNCH",
+    "MOSTLY_BORDER",
     "OPERATIONS",
     "SET",
     "SINGLE_WAVE",

@@ -36,6 +36,10 @@ SINGLE_WAVE = "single_wave"
 """On a group: for the picture that was told all its blocks run at once, and lie evenly if a multiprocessor has room for
 no more of them than the schedule's `blocks`."""
 
+MOSTLY_BORDER = "mostly_border"
+"""On a group: for the picture that was told more than half of its tiles meet a boundary, or store part of what others
+do, and run the version for borders."""
+
 LATE_LAUNCH = "late_launch"
 """On a group: the kernel after it does not start before it ends, for its L1 cache."""
 
