@@ -150,15 +150,24 @@ def _is_side_by_side(op: memref.LoadOp | memref.StoreOp, x: SSAValue) -> bool:
     return bool(steps) and steps[-1] == 1 and not any(steps[:-1]) and (strides is None or strides[-1] == 1)
 
 
-def _step(value: SSAValue, x: SSAValue) -> int | None:
-    """By how much an index grows with `x`; None if it is no sum."""
+def _step(value: SSAValue, x: SSAValue, known: dict[SSAValue, int | None] | None = None) -> int | None:
+    """By how much an index grows with `x`; None if it is no sum. `known`: of values that it shares."""
+    known = {} if known is None else known
+    if value not in known:
+        known[value] = _step_of(value, x, known)
+    return known[value]
+
+
+def _step_of(value: SSAValue, x: SSAValue, known: dict[SSAValue, int | None]) -> int | None:
     if value is x:
         return 1
     op = value.owner
     if isinstance(op, Block) or op.parent is not x.owner:
         return 0
-    steps = [_step(operand, x) for operand in op.operands]
-    if not isinstance(op, memref.LoadOp) and all(s == 0 for s in steps):
+    if isinstance(op, memref.LoadOp):
+        return None
+    steps = [_step(operand, x, known) for operand in op.operands]
+    if all(s == 0 for s in steps):
         return 0
     if isinstance(op, arith.AddiOp | arith.SubiOp) and None not in steps:
         a, b = steps
