@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tilefuse.analysis.bounds import Box
     from tilefuse.analysis.machine import Machine
     from tilefuse.analysis.model import PipelineModel
-    from tilefuse.dialects.img.ops import GroupOp
+    from tilefuse.dialects.img.ops import GroupOp, UpdateOp
     from tilefuse.execution.candidate import Candidate, Wishes
     from tilefuse.execution.facts import GroupFacts
     from tilefuse.lowering.workspaces import Workspace
@@ -134,6 +134,11 @@ class ExecutionModel(ABC):
             f"'{model.nodes[reader].name}' reads '{model.nodes[table].name}' where data say, and {self.name} has no "
             "tables; choose a model that has, or cut the group"
         )
+
+    def holds_starts(self, update: UpdateOp) -> bool:
+        """Whether a thread can hold all points that a pure coordinate of an update leads to, and compute their initial
+        values itself: `group-updates` then leaves these to it."""
+        return False
 
     def computes_too_little(self, beside: Sequence[str]) -> str | None:
         """Why a group with stages of these names beside its update cannot run so, in one sentence; None if it can."""

@@ -41,7 +41,7 @@ from tilefuse.dialects.constants import integer_constant
 from tilefuse.dialects.img.ops import Definition, GroupOp, PipelineOp, StageOp, UpdateOp, YieldOp, prints
 from tilefuse.dialects.img.ops.group import turn_of
 from tilefuse.dialects.options import check_numbers
-from tilefuse.execution.scatter.legality import why_no_own_tables
+from tilefuse.execution.registry import models
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ class GroupUpdates(ModulePass):
             return True
         facts = UpdateFacts(update)
         alone = finish is None and not facts.reads_itself and machine(self.target).is_gpu
-        return alone and why_no_own_tables(update) is None
+        return alone and any(model.holds_starts(update) for model in models())
 
     def _initial(self, update: UpdateOp) -> StageOp | None:
         """The stage that gives all old functions, and nothing else."""

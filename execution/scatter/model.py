@@ -14,7 +14,7 @@ from tilefuse.analysis.regions import NotFusable
 from tilefuse.dialects.img.ops import UpdateOp
 from tilefuse.execution.base import ByHand, Code, ExecutionModel, Needs, group_error
 from tilefuse.execution.scatter.attribute import ScatterSchedule
-from tilefuse.execution.scatter.legality import WARP, why_not_fold, why_not_own, why_not_shared
+from tilefuse.execution.scatter.legality import WARP, why_no_own_tables, why_not_fold, why_not_own, why_not_shared
 from tilefuse.execution.scatter.table import STATIC_TABLES, table_bytes, window
 
 if TYPE_CHECKING:
@@ -43,6 +43,9 @@ class Scatter(ExecutionModel):
     def legal(self, facts: GroupFacts) -> str | None:
         ways = (why_not_fold(facts), why_not_own(facts), why_not_shared(facts))
         return None if None in ways else ways[-1]
+
+    def holds_starts(self, update: UpdateOp) -> bool:
+        return why_no_own_tables(update) is None
 
     def candidates(self, facts: GroupFacts, machine: Machine, wishes: Wishes) -> Iterator[Candidate]:
         from tilefuse.analysis.updates import Axis

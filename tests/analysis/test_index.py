@@ -33,7 +33,8 @@ def test_equals_the_expression(num, offset, den, more, again):
         ((X * 4 - 1) // 2, Index(0, 2, -1, 1)),
         (AffineExpr.constant(7) // 2, Index(None, 0, 3, 1)),
         (X % 3, BoundedIndex(0, 2)),
-        (X + Y, GeneralIndex(X + Y, False)),
+        (X + Y, GeneralIndex(X + Y, False, None, ((0, 1), (1, 1)))),
+        (2 * X - Y + 3, GeneralIndex(X * 2 - Y + 3, False, None, ((0, 2), (1, -1)), 3)),
     ],
 )
 def test_in_lowest_terms(expr, index):
