@@ -8,6 +8,7 @@ lowering) treats it like any other:
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from fractions import Fraction
 
 from xdsl.dialects.builtin import IndexType
@@ -24,9 +25,15 @@ from tilefuse.dialects.img.types import FuncType
 
 
 def stageable(model: PipelineModel, group: GroupOp) -> list[SSAValue]:
-    """The functions from outside that the group reads at several places, all moving with the tile alike."""
+    """The functions from outside that the group reads at several places, all moving with the tile alike.
+
+    Functions that only stages beside the output's chain read stay: such a read may be all that says which points
+    belong to the tile, where it is of another result of a stage that the chain reads.
+    """
     ids = {model.node_of[s.funcs[0]] for s in group.stages}
-    follow = follow_chain(model, ids, model.node_of[group.anchor.funcs[0]])
+    output = model.node_of[group.anchor.funcs[0]]
+    follow, chain = follow_chain(model, ids, output), _needed(model, ids, output)
+    of_chain = {access.source for id in chain for access in model.nodes[id].accesses}
     ways: dict[SSAValue, set[tuple[Follow, ...]]] = {}
     places: dict[SSAValue, int] = {}
     for id in sorted(ids):
@@ -45,7 +52,18 @@ def stageable(model: PipelineModel, group: GroupOp) -> list[SSAValue]:
                     way.append(Follow(via.dim, via.ratio * Fraction(index.num, index.den)))
             ways.setdefault(access.source, set()).add(tuple(way) if len(way) == len(access.indices) else ())
             places[access.source] = places.get(access.source, 0) + 1
-    return [s for s, way in ways.items() if places[s] > 1 and len(way) == 1 and way != {()}]
+    alike = (s for s, way in ways.items() if places[s] > 1 and len(way) == 1 and way != {()})
+    return [s for s in alike if s in of_chain]
+
+
+def _needed(model: PipelineModel, members: Collection[int], output: int) -> set[int]:
+    """The members that a member needs, and itself."""
+    found, waiting = {output}, [output]
+    while waiting:
+        more = {p for p in model.producers(waiting.pop()) if p in members} - found
+        found |= more
+        waiting += more
+    return found
 
 
 def stage_input(group: GroupOp, source: SSAValue) -> StageOp:
