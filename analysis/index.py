@@ -144,11 +144,12 @@ def classify(expr: AffineExpr, coordinates: Sequence[int | None]) -> AnyIndex:
 
 def _terms(expr: AffineExpr, coordinates: Sequence[int | None]) -> tuple[tuple[tuple[int, int], ...], int]:
     """(coordinate, factor) of each term of a sum of multiples of coordinates, and the constant; none of another."""
-    terms, constant = _sum(expr)
+    if (linear := linear_terms(expr)) is None:
+        return (), 0
+    terms, constant = linear
     found: dict[int, int] = {}
-    for term, factor in terms.items():
-        coordinate = coordinates[term.position] if isinstance(term, AffineDimExpr) else None
-        if coordinate is None:
+    for position, factor in terms.items():
+        if (coordinate := coordinates[position]) is None:
             return (), 0
         found[coordinate] = found.get(coordinate, 0) + factor
     return tuple(sorted(found.items())), constant

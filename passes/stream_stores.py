@@ -23,6 +23,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from tilefuse.dialects.nvvm import MemoryBarrierOp, MemScope
+from tilefuse.passes.column_steps import step
 from tilefuse.passes.row_parts import Parts, places, stores_at_end
 
 LINE = 64
@@ -73,28 +74,10 @@ def _line_places(store: memref.StoreOp, loop: scf.ForOp) -> list[Operation] | No
     x = loop.body.block.args[0]
     if not hasattr(size, "size") or LINE % size.size or isinstance(store.value.type, IndexType):
         return None
-    if not _beside(store.indices[-1], x) or any(_moves(i, x) for i in list(store.indices)[:-1]):
+    *others, last = (step(index, x) for index in store.indices)
+    if last != 1 or any(s != 0 for s in others):
         return None
     return places(store, loop)
-
-
-def _moves(value: SSAValue, x: SSAValue) -> bool:
-    op = value.owner
-    if value is x:
-        return True
-    return isinstance(op, Operation) and op.parent is x.owner and any(_moves(v, x) for v in op.operands)
-
-
-def _beside(value: SSAValue, x: SSAValue) -> bool:
-    """Whether an index grows by one with `x`."""
-    op = value.owner
-    if value is x:
-        return True
-    if not isinstance(op, arith.AddiOp | arith.SubiOp) or op.parent is not x.owner:
-        return False
-    if isinstance(op, arith.AddiOp) and _beside(op.rhs, x):
-        return not _moves(op.lhs, x)
-    return _beside(op.lhs, x) and not _moves(op.rhs, x)
 
 
 class _Line:

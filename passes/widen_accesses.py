@@ -35,6 +35,7 @@ from xdsl.passes import ModulePass
 from xdsl.traits import is_side_effect_free
 
 from tilefuse.dialects.constants import integer_constant
+from tilefuse.passes.column_steps import step
 
 MOST_LANES = 4
 WIDEST = 32
@@ -115,7 +116,7 @@ def _width(type: Attribute | None) -> int | None:
 def _pixels(op: Operation, x: SSAValue) -> bool:
     """Whether an access moves with `x`."""
     assert isinstance(op, memref.LoadOp | memref.StoreOp)
-    return any(_step(index, x) != 0 for index in op.indices)
+    return any(step(index, x) != 0 for index in op.indices)
 
 
 def _is_number(op: Operation, type: Attribute, narrow: set[int | None]) -> bool:
@@ -144,37 +145,10 @@ def _is_widened(op: Operation, x: SSAValue) -> bool:
 
 
 def _is_side_by_side(op: memref.LoadOp | memref.StoreOp, x: SSAValue) -> bool:
-    type, steps = op.memref.type, [_step(index, x) for index in op.indices]
+    type, steps = op.memref.type, [step(index, x) for index in op.indices]
     assert isinstance(type, MemRefType)
     strides = None if isinstance(type.layout, NoneAttr) else type.layout.get_strides()
     return bool(steps) and steps[-1] == 1 and not any(steps[:-1]) and (strides is None or strides[-1] == 1)
-
-
-def _step(value: SSAValue, x: SSAValue, known: dict[SSAValue, int | None] | None = None) -> int | None:
-    """By how much an index grows with `x`; None if it is no sum. `known`: of values that it shares."""
-    known = {} if known is None else known
-    if value not in known:
-        known[value] = _step_of(value, x, known)
-    return known[value]
-
-
-def _step_of(value: SSAValue, x: SSAValue, known: dict[SSAValue, int | None]) -> int | None:
-    if value is x:
-        return 1
-    op = value.owner
-    if isinstance(op, Block) or op.parent is not x.owner:
-        return 0
-    if isinstance(op, memref.LoadOp):
-        return None
-    steps = [_step(operand, x, known) for operand in op.operands]
-    if all(s == 0 for s in steps):
-        return 0
-    if isinstance(op, arith.AddiOp | arith.SubiOp) and None not in steps:
-        a, b = steps
-        assert a is not None
-        assert b is not None
-        return a + b if isinstance(op, arith.AddiOp) else a - b
-    return None
 
 
 class _Widened:

@@ -1,10 +1,10 @@
-"""`widen-accesses`: what it asks of indices, in time that grows with the operations, not with the ways through them."""
+"""Steps of indices are found in time that grows with the operations, not with the ways through them."""
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Block
 
-from tilefuse.passes.widen_accesses import _step
+from tilefuse.passes.column_steps import step
 
 
 def test_values_that_an_index_uses_twice_are_looked_at_once():
@@ -14,4 +14,4 @@ def test_values_that_an_index_uses_twice_are_looked_at_once():
     for _ in range(200):
         body.add_op(made := arith.AddiOp(index, index))
         index = made.result
-    assert _step(index, body.args[0]) == 1 << 200
+    assert step(index, body.args[0]) == 1 << 200
