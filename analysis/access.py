@@ -7,7 +7,7 @@ finds its reads and `coordinates` its domain.
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from xdsl.ir import Operation, SSAValue
@@ -125,3 +125,12 @@ def function_name(function: SSAValue) -> str:
     if isinstance(owner, Definition | InputOp | GroupOp):
         return owner.sym_name.data
     return function.name_hint or "?"
+
+
+def free_name(base: str, taken: Collection[str]) -> str:
+    """The name of a new stage: `base`, with a number behind it if that is taken."""
+    name, number = base, 1
+    while name in taken:
+        number += 1
+        name = f"{base}_{number}"
+    return name

@@ -25,7 +25,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineMap
 from xdsl.passes import ModulePass
 
-from tilefuse.analysis.access import StageRead, accesses, function_name
+from tilefuse.analysis.access import StageRead, accesses, free_name, function_name
 from tilefuse.analysis.index import Index
 from tilefuse.dialects.img.axes import letter
 from tilefuse.dialects.img.ops import BoundaryOp, InputOp, PipelineOp, ReadOp, StageOp, YieldOp
@@ -159,11 +159,7 @@ def _stage(tap: ReadOp, chain: Sequence[Operation], names: set[str]) -> StageOp:
     block.add_op(YieldOp([values[chain[-1].results[0]]]))
     for op in block.ops:
         op.location = tap.location
-    name = base = f"{function_name(source)}_as_{element}"
-    number = 1
-    while name in names:
-        number += 1
-        name = f"{base}_{number}"
+    name = free_name(f"{function_name(source)}_as_{element}", names)
     names.add(name)
     stage = StageOp(name, [element], Region(block))
     stage.location = tap.location

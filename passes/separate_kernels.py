@@ -40,7 +40,7 @@ from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
-from tilefuse.analysis.access import function_name
+from tilefuse.analysis.access import free_name, function_name
 from tilefuse.analysis.linear import Factors, LinearForm, Number, Offset, Taps, factors, linear_forms, wrapped
 from tilefuse.dialects.img.axes import letter
 from tilefuse.dialects.img.ops import GroupOp, PipelineOp, ReadOp, StageOp, YieldOp
@@ -209,11 +209,7 @@ class _Stages:
         return stage.funcs[0]
 
     def _name(self, source: SSAValue, dim: int) -> str:
-        name = base = f"{function_name(source)}_along_{letter(dim)}"
-        number = 1
-        while name in self._names:
-            number += 1
-            name = f"{base}_{number}"
+        name = free_name(f"{function_name(source)}_along_{letter(dim)}", self._names)
         self._names.add(name)
         return name
 

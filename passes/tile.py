@@ -100,6 +100,7 @@ class Tile(ModulePass):
             for group in (g for g in groups if isinstance(g.output, by_hand.runs)):
                 group.schedule = self._by_hand(group, model, by_hand)
             groups = [g for g in groups if not isinstance(g.output, by_hand.runs)]
+        on = machine(self.target)
         alike: dict[Hashable, list[GroupOp]] = {}
         for group in groups:
             alike.setdefault(fingerprint(group), []).append(group)
@@ -107,22 +108,18 @@ class Tile(ModulePass):
             # of a chain most steps have their pictures alike, too: one search does for these
             searched: dict[Hashable, tuple[Sequence[int], list[Candidate]]] = {}
             found = []
-            at_border = []
             for group in those:
-                facts = GroupFacts.of(group, model, told(self.extent, machine(self.target)))
+                facts = GroupFacts.of(group, model, told(self.extent, on))
                 needs = register_needs(group)
                 key = (_in_memory(facts), facts.box, tuple(sorted(needs.items())))
                 if key not in searched:
                     candidates = self._search(group, facts, needs)
                     searched[key] = facts.members, [c.by_itself(alone) for c in candidates]
                 found.append(searched[key])
-                on_gpu = machine(self.target).is_gpu
-                if on_gpu and isinstance(facts.definition, StageOp) and interior_share(facts) < 0.5:
-                    at_border.append(group)
+                if on.is_gpu and isinstance(facts.definition, StageOp) and interior_share(facts) < 0.5:
+                    group.attributes[MOSTLY_BORDER] = UnitAttr()
             for group, (members, _), best in zip(those, found, best_for_like([c for _, c in found]), strict=True):
                 give(group, best, members)
-            for group in at_border:
-                group.attributes[MOSTLY_BORDER] = UnitAttr()
 
     def _check_options(self) -> None:
         """Raise PipelineError for options of a tile by hand where none is given."""

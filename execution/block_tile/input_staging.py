@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Block, Region, SSAValue
 from xdsl.ir.affine import AffineMap
 
-from tilefuse.analysis.access import function_name, reads
+from tilefuse.analysis.access import free_name, function_name, reads
 from tilefuse.analysis.index import GeneralIndex, Index
 from tilefuse.analysis.model import PipelineModel
 from tilefuse.analysis.regions import Follow, follow_chain
@@ -77,12 +77,7 @@ def stage_input(group: GroupOp, source: SSAValue) -> StageOp:
     read = ReadOp(source, list(block.args), AffineMap.identity(rank))
     block.add_ops([read, YieldOp([read.value])])
     taken = {s.sym_name.data for s in group.parent_op().walk() if isinstance(s, StageOp)}  # type: ignore[union-attr]
-    name = base = f"{function_name(source)}_tile"
-    count = 1
-    while name in taken:
-        count += 1
-        name = f"{base}_{count}"
-    stage = StageOp(name, [type.element], Region(block))
+    stage = StageOp(free_name(f"{function_name(source)}_tile", taken), [type.element], Region(block))
     stage.location = group.location
     for other in group.stages:
         for op in reads(other):
