@@ -229,9 +229,10 @@ def extract(pipeline: PipelineOp, extent: Sequence[int] | None = None) -> Pipeli
                         spans[result] = spans[value]
             case UpdateOp():
                 add(op, op.funcs)
-                # what an update reads is computed by kernels of its own
+                # what an update reads is computed by kernels of its own, or by each of its steps
                 for func in (*op.olds, *(read.source for read in reads(op) if read.source not in op.currents)):
-                    model.nodes[model.node_of[func]].is_output = True
+                    if not (isinstance(group := op.parent_op(), GroupOp) and func.owner in group.steps):
+                        model.nodes[model.node_of[func]].is_output = True
             case StageOp():
                 node = add(op, op.funcs)
                 _read_body(op, node, model, boundary)

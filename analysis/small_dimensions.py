@@ -74,6 +74,16 @@ def inferred_bounds(pipeline: PipelineOp) -> Mapping[StageOp, Bounds]:
     return found
 
 
+def bounds_of(pipeline: PipelineOp, op: Definition) -> Bounds:
+    """The bounds of a function, and of its dimensions after x and y of which any call needs the same few points."""
+    declared = _declared(op)
+    spans = _needed(pipeline).get(op, [_ANYWHERE] * len(declared))
+    return tuple(
+        known if known is not None or d < 2 else _few(span)
+        for d, (known, span) in enumerate(zip(declared, spans, strict=True))
+    )
+
+
 def _needed(pipeline: PipelineOp) -> dict[InputOp | Definition, list[Span]]:
     """The coordinates of each function that calls need at most; a level-1 pipeline has no groups to look into."""
     needed: dict[InputOp | Definition, list[Span]] = {}

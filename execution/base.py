@@ -98,6 +98,9 @@ class ExecutionModel(ABC):
     """Whether a kernel may store several stages of its group (`KernelPlan.stored`); else only the anchor."""
     computes_beside: ClassVar[bool] = False
     """Whether its kernel may compute the stages beside an update: its initial values, and what alone reads it."""
+    sums_steps: ClassVar[bool] = False
+    """Whether its kernel may compute stages for each step of an update, and sum up (or join otherwise) what the last
+    of them gives."""
     holds_tables: ClassVar[bool] = False
     """Whether stages may read others of their group where data say (`analysis/tables.py`)."""
     shares_rows: ClassVar[bool] = False
@@ -118,7 +121,7 @@ class ExecutionModel(ABC):
         beside = [facts.model.nodes[id].name for id in facts.beside]
         return (
             self.stores_too_little([facts.model.nodes[id].name for id in facts.stored])
-            or self.computes_too_little(beside)
+            or self.computes_too_little(beside, steps=facts.domain > 0)
             or (self._why_no_tables(facts.model, facts.members) if self.runs is StageOp else None)
             or self.legal(facts)
         )
@@ -140,8 +143,13 @@ class ExecutionModel(ABC):
         values itself: `group-updates` then leaves these to it."""
         return False
 
-    def computes_too_little(self, beside: Sequence[str]) -> str | None:
-        """Why a group with stages of these names beside its update cannot run so, in one sentence; None if it can."""
+    def computes_too_little(self, beside: Sequence[str], *, steps: bool) -> str | None:
+        """Why a group with stages of these names beside its update cannot run so, in one sentence; None if it can.
+
+        `steps`: whether there are stages that each step of the update computes.
+        """
+        if steps:
+            return None if self.sums_steps else f"{self.name} computes no stages for each step of an update"
         if self.computes_beside or not beside:
             return None
         return f"{self.name} computes an update alone, and '{beside[0]}' stands beside it; give it a group of its own"
@@ -198,7 +206,7 @@ class ExecutionModel(ABC):
         """Raise PipelineError, or NotFusable, for a schedule that cannot be lowered."""
         self.check_places(group, model)
         if not self.holds_tables and issubclass(self.runs, StageOp):
-            if (reason := self._why_no_tables(model, [model.node_of[s.funcs[0]] for s in group.stages])) is not None:
+            if (reason := self._why_no_tables(model, [model.node_of[s.funcs[0]] for s in group.tiled])) is not None:
                 raise group_error(group, reason)
 
     def shared_memory(self, group: GroupOp, model: PipelineModel) -> Needs:

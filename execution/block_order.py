@@ -23,7 +23,9 @@ def deep_first(group: GroupOp, model: PipelineModel) -> bool:
     if math.prod(schedule.thread_counts) == 1 or schedule.rows_ahead:
         return False
     bounds = anchor.bounds.data if anchor.bounds is not None else (None,) * anchor.rank
-    return bool(loaded_alike(model, follow_of(group, model), deep_dimensions(bounds, schedule.tile_sizes)))
+    # an update's domain is no part of the grid
+    tiled = schedule.tile_sizes if group.update is None else schedule.tile_sizes[: group.update.rank]
+    return bool(loaded_alike(model, follow_of(group, model), deep_dimensions(bounds, tiled)))
 
 
 def deep_dimensions(bounds: Sequence[tuple[int, int] | None], tile: Sequence[int]) -> set[int]:

@@ -89,6 +89,9 @@ class GroupFacts:
     """Whether one of these gives its old functions, so that nothing is read of them."""
     turn: tuple[int, ...] = ()
     """Per dimension of an update, that of the group's results in which the same point lies."""
+    domain: int = 0
+    """Of the output's last dimensions those of an update's domain: its members are computed for each step then, and the
+    output gives the terms."""
     far: bool = False
     """Whether boxes that are needed far beyond the picture count as they are, with the borders met there: where groups
     are merged that store several stages. Else all count as the picture, so that stages alike get the same tile."""
@@ -97,6 +100,8 @@ class GroupFacts:
     def of(cls, group: GroupOp, model: PipelineModel, extent: Sequence[int] = ()) -> GroupFacts:
         """The facts of a group that stands in the IR."""
         output = model.node_of[group.output.funcs[0]]
+        if group.steps and group.update is not None:
+            return cls(model, [model.node_of[s.funcs[0]] for s in group.steps], output, extent, domain=len(group.update.domain))
         beside = [model.node_of[s.funcs[0]] for s in group.beside]
         members = [output] if beside else [model.node_of[s.funcs[0]] for s in group.definitions]
         turn = group.turn if group.update is not None else ()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import product
 
 from xdsl.ir import SSAValue
 
@@ -24,6 +25,11 @@ def is_interior(e: Emitter, plan: KernelPlan, tile: TileContext, outputs: Sequen
         old = reach.get((start, first, extent), (low, high))
         reach[start, first, extent] = (min(low, old[0]), max(high, old[1]))
 
+    # of an update's steps the first and the last, along each dimension of its domain, say it for all
+    places: list[list[Num]] = [[x0] for x0 in origin]
+    for dimension in plan.domain:
+        least, count = (scalar_index(e, tile, v) for v in (dimension.min, dimension.extent))
+        places.append([least, e.add(least, e.sub(count, 1))])
     begin_inside: set[tuple[Num, Num]] = set()
     for d, x0 in enumerate(origin):
         more = 0 if d else plan.x_spill
@@ -45,10 +51,11 @@ def is_interior(e: Emitter, plan: KernelPlan, tile: TileContext, outputs: Sequen
         else:
             buffer = tile.buffers[r.boundary.source]
             first, extent = buffer.mins[r.dim], buffer.extent(r.dim, e)
-        start: Num = 0
-        for out_dim, numerator, denominator in r.along:
-            start = e.add(start, e.floordiv(e.mul(origin[out_dim], numerator), denominator))
-        add(start, first, extent, low, high)
+        for at in product(*(places[out_dim] for out_dim, _, _ in r.along)):
+            start: Num = 0
+            for place, (_, numerator, denominator) in zip(at, r.along, strict=True):
+                start = e.add(start, e.floordiv(e.mul(place, numerator), denominator))
+            add(start, first, extent, low, high)
     for base, spans, along in plan.reads:
         buffer = tile.buffers[base]
         for d, ((low, high), of) in enumerate(zip(spans, along, strict=True)):

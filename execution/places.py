@@ -11,7 +11,7 @@ from tilefuse.dialects.img.ops import GroupOp, StageOp
 
 def placed_stages(group: GroupOp) -> list[StageOp]:
     """The stages that have a place and are not the output."""
-    return [s for s in group.stages if s is not group.output and s.place is not None]
+    return [s for s in group.tiled if s is not group.output and s.place is not None]
 
 
 def check_places(group: GroupOp, places: Sequence[tuple[Level, Memory]]) -> None:

@@ -33,7 +33,9 @@ class KernelPlan(ABC):
     def __init__(self, group: GroupOp, model: PipelineModel):
         self.group, self.model = group, model
         self.schedule = TileSchedule.expect(group.schedule)
-        self.rank = group.anchor.rank
+        self.domain = [] if not group.steps or group.update is None else group.update.domain
+        """The dimensions of an update's domain, whose steps a tile computes one after the other."""
+        self.rank = group.anchor.rank - len(self.domain)
         self.follow = follow_of(group, model)
         """Relation of the dimensions of each stage, by its node, to the tile's."""
         self.stored = stored_stages(group, model, self.follow)

@@ -39,7 +39,7 @@ def boundary_reach(plan: KernelPlan) -> tuple[dict[Reach, Span], Collection[Read
     the call needs of them is inside. Others are handled in every tile.
     """
     model, follow, spill = plan.model, plan.follow, plan.x_spill
-    ids = {s: model.node_of[s.funcs[0]] for s in plan.group.stages}
+    ids = {s: model.node_of[s.funcs[0]] for s in plan.group.tiled}
     region = regions(model, list(ids.values()), ids[plan.group.anchor], plan.sizes, follow)
     reach: dict[Reach, Span] = {}
     general: list[ReadOp] = []

@@ -29,12 +29,18 @@ class Stored:
 
 def follow_of(group: GroupOp, model: PipelineModel) -> dict[int, tuple[Follow, ...]]:
     """Map the dimensions of each stage of a group to its tile. Raises NotFusable for an illegal group."""
-    members = [model.node_of[s.funcs[0]] for s in group.stages]
+    members = [model.node_of[s.funcs[0]] for s in group.tiled]
     return follow_chain(model, members, model.node_of[group.anchor.funcs[0]])
 
 
 def stored_stages(group: GroupOp, model: PipelineModel, follow: Mapping[int, tuple[Follow, ...]]) -> list[Stored]:
-    """The stages that a group stores, the anchor first."""
+    """The stages that a group stores, the anchor first.
+
+    What gives the terms of an update stands for their sum: of as many dimensions as the update has pure coordinates.
+    """
+    if group.steps and group.update is not None:
+        dimensions = follow[model.node_of[group.anchor.funcs[0]]][: group.update.rank]
+        return [Stored(group.anchor, dimensions, tuple((i, i) for i in range(len(group.funcs))))]
     values = list(group.yield_op.values)
     return [
         Stored(

@@ -17,6 +17,7 @@ from xdsl.transforms.common_subexpression_elimination import CommonSubexpression
 from tilefuse.analysis.machine import check_target, is_cpu, machine
 from tilefuse.collector import collector_off
 from tilefuse.passes.canonicalize_stages import CanonicalizeStages
+from tilefuse.passes.compute_in_steps import ComputeInSteps
 from tilefuse.passes.convert_once import ConvertOnce
 from tilefuse.passes.copy_updated import CopyUpdated
 from tilefuse.passes.group_stages import GroupStages
@@ -111,6 +112,7 @@ def standard_passes(
         *([ConvertOnce()] if is_cpu(target) else []),
         GroupStages(target=target, algorithm=algorithm, extent=size),  # type: ignore[arg-type]
         GroupUpdates(target=target),
+        *([ComputeInSteps(target=target, extent=size)] if machine(target).is_gpu else []),  # only GPUs have such a model
         *([RepeatEdges(extent=size)] if machine(target).is_gpu else []),  # on CPUs that is not measured yet
         Tile(target=target, extent=size, float_order=determinism == "gpu_to_gpu"),
         PromoteMemory(),

@@ -48,7 +48,7 @@ class PromoteMemory(ModulePass):
                 try:
                     if self.stage_inputs and execution.stage_inputs(group, model):
                         model = extract(pipeline)
-                    places = execution.place(group, model) if len(group.stages) > 1 else {}
+                    places = execution.place(group, model) if len(group.tiled) > 1 else {}
                 except NotFusable as error:
                     raise group_error(group, error) from error
                 for stage, place in places.items():

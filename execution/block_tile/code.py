@@ -19,7 +19,7 @@ _ROWS_TOGETHER = 4
 def code(group: GroupOp, model: PipelineModel) -> Code:
     """Operations that are written out for a thread, about."""
     schedule = BlockSchedule.expect(group.schedule)
-    ids = {model.node_of[s.funcs[0]]: s for s in group.stages}
+    ids = {model.node_of[s.funcs[0]]: s for s in group.tiled}
     output = model.node_of[group.anchor.funcs[0]]
     rounds = schedule.unroll_factors or ((1,) * len(schedule.tile_sizes) if schedule.one_thread else schedule.rounds)
     micro = [n * (1 if d else schedule.piece) for d, n in enumerate(rounds)]

@@ -373,7 +373,10 @@ def block_candidates(facts: GroupFacts, machine: Machine, thorough: bool) -> Ite
     align = alignment(facts.follow, facts.rank)
     tiles = _BlockTiles(facts, machine)
     bytes = model.nodes[output].bytes
-    for tile, threads, vector in _tile_candidates(machine, facts.box, facts.bounds, bytes, thorough):
+    # of the domain of an update a tile has one point after the other
+    pure, steps = facts.rank - facts.domain, (1,) * facts.domain
+    for tile, threads, vector in _tile_candidates(machine, facts.box[:pure], facts.bounds[:pure], bytes, thorough):
+        tile, threads = (*tile, *steps), (*threads, *steps)
         tile, threads, vector = _whole_where_fixed(model, output, tile, threads, vector)
         if any(t % a for t, a in zip(tile, align, strict=True)):
             continue

@@ -13,6 +13,8 @@ import math
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import cached_property, partial
+from typing import NamedTuple
 
 from xdsl.dialects import gpu
 from xdsl.dialects.builtin import IntegerAttr, MemRefType
@@ -36,7 +38,7 @@ from tilefuse.execution.block_tile.pieces import (
     unrolled,
 )
 from tilefuse.execution.block_tile.placement import holds_planes, prefetched, row_step, shared_elements
-from tilefuse.execution.block_tile.stores import Stores, stores_by_pieces
+from tilefuse.execution.block_tile.stores import Relative, Stores, Value, stores_by_pieces
 from tilefuse.lowering.emit import PRIVATE, SHARED, Emitter, Num
 from tilefuse.lowering.reads import KernelBuffer, Point, Resident, TileContext, emit_stage
 from tilefuse.lowering.stored import Stored, stored_stages
@@ -45,6 +47,17 @@ from tilefuse.lowering.stored import Stored, stored_stages
 def _elements(stage: StageOp, region: Region, schedule: BlockSchedule) -> int:
     assert stage.place is not None
     return shared_elements(region, stage.place.pad.data, row_step(stage, schedule))
+
+
+class _Computed(NamedTuple):
+    """A thread's points of the anchor."""
+
+    relative: Relative
+    value: Value
+    arrays: dict[StageOp, list[SSAValue]]
+    """Thread-level stages around them, in registers."""
+    regions: dict[int, Region]
+    """Points of these, by their nodes."""
 
 
 class TileBody:
@@ -60,10 +73,10 @@ class TileBody:
         """Shared arrays that are written since the last barrier."""
         self._read_since: set[SSAValue] = set()
         """Shared arrays that are read since the last barrier."""
-        self.ids = {s: model.node_of[s.funcs[0]] for s in group.stages}
+        self.ids = {s: model.node_of[s.funcs[0]] for s in group.tiled}
         self.anchor = group.anchor
-        self.block_stages = [s for s in group.stages if self._where(s) == (Level.Block, Memory.Shared)]
-        self.thread_stages = [s for s in group.stages if self._where(s) == (Level.Thread, Memory.Register)]
+        self.block_stages = [s for s in group.tiled if self._where(s) == (Level.Block, Memory.Shared)]
+        self.thread_stages = [s for s in group.tiled if self._where(s) == (Level.Thread, Memory.Register)]
         members = list(self.ids.values())
         self.follow = follow_chain(model, members, self.ids[self.anchor])
         self.tables = of_tables(model, members)
@@ -103,7 +116,7 @@ class TileBody:
             self._block_phase(stage, arrays[stage])
         if arrays:
             self._barrier()
-        self._output_phase()
+        self._output_phase(self._micro_tile)
 
     def emit_fetch(self) -> None:
         """Only the copies of inputs for a tile, into the arrays that are given."""
@@ -129,7 +142,7 @@ class TileBody:
                 for _, n in stored.results if stores_by_pieces(stored) else ():
                     first = tile.absolute(self.e, stored.follow[0], 0)
                     self.alignment.add(self.group.funcs[n], self.outputs[n], first)
-            moved |= dict.fromkeys(pieced_inputs(self.group.stages, {s: self.follow[id] for s, id in self.ids.items()}))
+            moved |= dict.fromkeys(pieced_inputs(self.group.tiled, {s: self.follow[id] for s, id in self.ids.items()}))
         for base, follow in moved:
             self.alignment.add(base, tile.buffers[base], tile.absolute(self.e, follow, 0))
 
@@ -214,7 +227,11 @@ class TileBody:
 
     # --- the output
 
-    def _output_phase(self) -> None:
+    def _output_phase(self, each: Callable[[Sequence[Num], Sequence[int], Sequence[Num]], None]) -> None:
+        """Emit `each(start, sizes, own)` for every thread, and all boxes of points that it computes together.
+
+        `own`: the first point of the box among all that the thread has, where these lie side by side.
+        """
         e, schedule = self.e, self.schedule
         counts = self.thread_counts
         rank = len(counts)
@@ -227,9 +244,12 @@ class TileBody:
                 e.loop(1, "tx", level="thread_x"),
             ):
                 steps = [n // m for n, m in zip(rounds, micro, strict=True)]
-                self.phases.threads.nested(
-                    steps, lambda at: self._micro_tile([e.mul(i, m) for i, m in zip(at, micro, strict=True)], micro)
-                )
+
+                def box(at: Sequence[Num]) -> None:
+                    start = [e.mul(i, m) for i, m in zip(at, micro, strict=True)]
+                    each(start, micro, start)
+
+                self.phases.threads.nested(steps, box)
             return
         with (
             e.loop(counts[2] if rank > 2 else 1, "tz", level="thread_z") as tz,
@@ -239,24 +259,34 @@ class TileBody:
         ):
             lanes = [tx, ty, tz][:rank] + [0] * (rank - 3)
             start: list[Num] = [0] * rank
+            own: list[Num] = [0] * rank
             for d in reversed(range(1, rank)):
                 j = loops.enter_context(e.loop(rounds[d] // micro[d], "jklmnop"[d - 1], unroll=1))
-                start[d] = e.add(e.mul(lanes[d], rounds[d]), e.mul(j, micro[d]))
+                own[d] = e.mul(j, micro[d])
+                start[d] = e.add(e.mul(lanes[d], rounds[d]), own[d])
             # x-points lie `threads x vector` apart, so that neighbouring lanes touch neighbouring memory
             factor = schedule.unroll_factors[0] if schedule.unroll_factors else rounds[0]
             i = loops.enter_context(e.loop(rounds[0], "i", unroll=factor if factor < rounds[0] else True))
             start[0] = e.mul(e.add(e.mul(i, counts[0]), lanes[0]), micro[0])
-            self._micro_tile(start, micro)
+            own[0] = e.mul(i, micro[0])
+            each(start, micro, own)
 
-    def _micro_tile(self, start: Sequence[Num], sizes: Sequence[int]) -> None:
+    def _micro_tile(self, start: Sequence[Num], sizes: Sequence[int], _: Sequence[Num]) -> None:
         """The points of one thread: thread-level stages in registers, then the anchor, then the stores."""
+        relative, value, arrays, local = self._computed(start, sizes)
+        own, *others = self.stored
+        self.stores.store(own, sizes, relative, value)
+        for stored in others:
+            if stored.stage in arrays:
+                self._store_thread_stage(stored, arrays[stored.stage], local[self.ids[stored.stage]], start, sizes)
+
+    def _computed(self, start: Sequence[Num], sizes: Sequence[int]) -> _Computed:
+        """Emit the thread-level stages around the points of one thread, then the anchor at these."""
         e, tile = self.e, self.tile
         stages = (*self.thread_stages, self.anchor)
         anchor = self.ids[self.anchor]
         local = regions(self.model, [self.ids[s] for s in stages], anchor, sizes, self.follow)
-        follow = self.follow[anchor]
-        # a dimension that is not tiled counts from its declared min, not from the tile
-        lows = [0 if f.dim is not None else low for f, (low, _) in zip(follow, self.regions[anchor].spans, strict=True)]
+        follow, lows = self.follow[anchor], self._lows
         inner = replace(tile, resident=dict(tile.resident))
         if self.piece > 1:
             readers = [
@@ -273,9 +303,7 @@ class TileBody:
             for f in self.anchor.funcs
         ]
 
-        def relative(k: Sequence[Num]) -> list[Num]:
-            return [e.add(e.add(low, s), i) for s, i, low in zip(start, k, lows, strict=True)]
-
+        relative = partial(self._relative, start)
         single = math.prod(sizes) == 1
         kept: list[SSAValue] = []
         with unrolled(e, sizes) as k:
@@ -287,11 +315,20 @@ class TileBody:
         def value(i: int, k: Sequence[Num]) -> SSAValue:
             return kept[i] if single else e.load(results[i], list(k)[::-1])
 
-        own, *others = self.stored
-        self.stores.store(own, sizes, relative, value)
-        for stored in others:
-            if stored.stage in arrays:
-                self._store_thread_stage(stored, arrays[stored.stage], local[self.ids[stored.stage]], start, sizes)
+        return _Computed(relative, value, arrays, local)
+
+    @cached_property
+    def _lows(self) -> list[int]:
+        """The first point of the anchor per dimension: one that is not tiled counts from its declared min, not from
+        the tile."""
+        id = self.ids[self.anchor]
+        spans = zip(self.follow[id], self.regions[id].spans, strict=True)
+        return [0 if f.dim is not None else low for f, (low, _) in spans]
+
+    def _relative(self, start: Sequence[Num], k: Sequence[Num]) -> list[Num]:
+        """The coordinates of a thread's point of the anchor, relative to the tile."""
+        e = self.e
+        return [e.add(e.add(low, s), i) for s, i, low in zip(start, k, self._lows)]
 
     def _beginning(self, follow: Follow, start: Sequence[Num]) -> Num:
         """The first of a thread's points in a dimension that follows the tile so."""
@@ -346,7 +383,7 @@ def prefetch_arrays(group: GroupOp, model: PipelineModel) -> list[tuple[str, Mem
     """Name and type of what is shared by the tiles of a block: two places for each input that is staged."""
     if not (stages := prefetched(group)):
         return []
-    ids = [model.node_of[s.funcs[0]] for s in group.stages]
+    ids = [model.node_of[s.funcs[0]] for s in group.tiled]
     schedule = BlockSchedule.expect(group.schedule)
     region = regions(model, ids, model.node_of[group.anchor.funcs[0]], schedule.tile_sizes)
     found = []

@@ -30,7 +30,7 @@ def stageable(model: PipelineModel, group: GroupOp) -> list[SSAValue]:
     Functions that only stages beside the output's chain read stay: such a read may be all that says which points
     belong to the tile, where it is of another result of a stage that the chain reads.
     """
-    ids = {model.node_of[s.funcs[0]] for s in group.stages}
+    ids = {model.node_of[s.funcs[0]] for s in group.tiled}
     output = model.node_of[group.anchor.funcs[0]]
     follow, chain = follow_chain(model, ids, output), _needed(model, ids, output)
     of_chain = {access.source for id in chain for access in model.nodes[id].accesses}
@@ -79,7 +79,7 @@ def stage_input(group: GroupOp, source: SSAValue) -> StageOp:
     taken = {s.sym_name.data for s in group.parent_op().walk() if isinstance(s, StageOp)}  # type: ignore[union-attr]
     stage = StageOp(free_name(f"{function_name(source)}_tile", taken), [type.element], Region(block))
     stage.location = group.location
-    for other in group.stages:
+    for other in group.tiled:
         for op in reads(other):
             if op.source is source:
                 op.operands[0] = stage.funcs[0]

@@ -33,6 +33,7 @@ class BlockTile(TiledModel):
     places: ClassVar = ((Level.Block, Memory.Shared), (Level.Thread, Memory.Register))
     stores_several: ClassVar = True
     holds_tables: ClassVar = True
+    sums_steps: ClassVar = True
 
     def legal(self, facts: GroupFacts) -> str | None:
         return None
@@ -45,7 +46,7 @@ class BlockTile(TiledModel):
     def stage_inputs(self, group: GroupOp, model: PipelineModel) -> bool:
         from tilefuse.execution.block_tile.input_staging import stage_input, stageable
 
-        if any(s.place is not None for s in group.stages):
+        if any(s.place is not None for s in group.tiled):
             return False
         sources = stageable(model, group)
         for source in sources:

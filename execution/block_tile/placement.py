@@ -109,7 +109,7 @@ def prefetched(group: GroupOp) -> list[StageOp]:
     if schedule.tiles_per_block == 1 or schedule.one_thread:
         return []
     found = []
-    for stage in group.stages:
+    for stage in group.tiled:
         read = copied_read(stage)
         if read is None or stage.place is None or stage.place.where != (Level.Block, Memory.Shared):
             continue
@@ -211,7 +211,7 @@ def group_places(group: GroupOp, model: PipelineModel) -> dict[StageOp, PlaceAtt
     Raises NotFusable for an illegal group.
     """
     schedule = BlockSchedule.expect(group.schedule)
-    ids = {model.node_of[s.funcs[0]]: s for s in group.stages}
+    ids = {model.node_of[s.funcs[0]]: s for s in group.tiled}
     output = model.node_of[group.anchor.funcs[0]]
     follow = follow_chain(model, ids, output)
     of_thread = regions(model, list(ids), output, schedule.micro_tile, follow)
@@ -235,7 +235,7 @@ def group_places(group: GroupOp, model: PipelineModel) -> dict[StageOp, PlaceAtt
 def group_shared_memory(group: GroupOp, model: PipelineModel) -> Needs:
     """Shared memory of the stages of a scheduled group that have places."""
     schedule = BlockSchedule.expect(group.schedule)
-    ids = {model.node_of[s.funcs[0]]: s for s in group.stages}
+    ids = {model.node_of[s.funcs[0]]: s for s in group.tiled}
     output = model.node_of[group.anchor.funcs[0]]
     region = regions(model, list(ids), output, schedule.tile_sizes)
     places = {

@@ -15,7 +15,7 @@ def check_slots(group: GroupOp, model: PipelineModel) -> None:
     Stages stand in program order, which is the order of the block's phases; the output is the last phase.
     """
     shared = [s for s in placed_stages(group) if s.place and s.place.where == (Level.Block, Memory.Shared)]
-    id = {s: model.node_of[s.funcs[0]] for s in group.stages}
+    id = {s: model.node_of[s.funcs[0]] for s in group.tiled}
     phase = {id[s]: n for n, s in enumerate(shared)}
 
     def last_read(stage: StageOp) -> int:

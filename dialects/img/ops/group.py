@@ -72,6 +72,24 @@ class GroupOp(IRDLOperation):
       img.yield %relu : !img.func<2xf32>
     }
     ```
+
+    Before all that may stand the stages that each step of the update computes for itself, which is a point of its
+    domain (Halide's `compute_at` at a reduction variable). The last one of them gives the terms: it has the update's
+    coordinates, pure ones first, as its own, and the update does nothing but read it there. Then the schedule's tile is
+    in its coordinates, of a point along those of the domain:
+
+    ```
+    %total = img.group "total_update" schedule #schedule.block_tile<tile = [64, 32, 1], threads = [32, 8, 1]> {
+      %weight = img.stage "weight" (%x, %y, %d) -> f32 place #img.place<block, shared> { ... }
+      %term = img.stage "total_term" (%x, %y, %r) -> f32 { ... %weight[%x + 1, %y, %r] ... }
+      %total0 = img.stage "total" (%x, %y) -> f32 { ... }
+      %total1 = img.update "total_update" (%x, %y) over (%r in [%lo, %n]) of (%sum = %total0 : ...) combine [add] {
+        %v = img.read %term[%x, %y, %r]
+        img.write %v at [%x, %y]
+      }
+      img.yield %total1 : !img.func<2xf32>
+    }
+    ```
     """
 
     name = "img.group"
@@ -107,8 +125,10 @@ class GroupOp(IRDLOperation):
     @property
     def initial(self) -> StageOp | None:
         """The stage beside an update that gives its old functions."""
-        op = self.body.block.first_op
-        return op if self.update is not None and isinstance(op, StageOp) else None
+        if (update := self.update) is None:
+            return None
+        op = update.olds[0].owner
+        return op if isinstance(op, StageOp) and op.parent_op() is self else None
 
     @property
     def finish(self) -> StageOp | None:
@@ -130,13 +150,31 @@ class GroupOp(IRDLOperation):
         return [stage for stage in (self.initial, self.finish) if stage is not None]
 
     @property
+    def steps(self) -> list[StageOp]:
+        """The stages that each step of an update computes, producers first; the last one gives the step's terms."""
+        if self.update is None:
+            return []
+        beside = self.beside
+        return [stage for stage in self.stages if stage not in beside]
+
+    @property
+    def tiled(self) -> list[StageOp]:
+        """The stages that a tile computes, producers first: those of a step of the update, if there is one, or all."""
+        return self.stages if self.update is None else self.steps
+
+    @property
     def output(self) -> Definition:
-        """The update, or the anchor."""
-        return self.update or self.anchor
+        """The update, or what the schedule tiles: the anchor, also where that gives the terms of an update."""
+        return self.anchor if self.update is None or self.steps else self.update
 
     @property
     def stored(self) -> list[StageOp]:
-        """The stages whose values leave the group, producers first; the last one is the anchor."""
+        """The stages whose values leave the group, producers first; the last one is the anchor.
+
+        What gives the terms of an update stands for their sum, which is stored in its place.
+        """
+        if steps := self.steps:
+            return steps[-1:]
         owners = {v.owner for v in self.yield_op.values}
         return [stage for stage in self.stages if stage in owners]
 
@@ -198,6 +236,8 @@ class GroupOp(IRDLOperation):
                 raise VerifyException(f"group '{name}': {op.name} cannot stand in a group")
         if self.update is not None:
             self._verify_beside(self.update)
+            if self.steps:
+                self._verify_steps(self.update)
         output = self.output
         rank = len(output.pure) if isinstance(output, UpdateOp) else output.rank
         tile = None if self.schedule is None else self.schedule.tile_sizes
@@ -210,8 +250,10 @@ class GroupOp(IRDLOperation):
     def _verify_beside(self, update: UpdateOp) -> None:
         """Check what stands beside an update: its old functions, and what alone reads it, point by point."""
         what = f"group '{self.sym_name.data}': update '{update.sym_name.data}'"
-        others = [op for op in self.body.block.ops if not isinstance(op, YieldOp) and op is not update]
-        if others != self.beside:
+        steps = self.steps
+        computed = self.yield_op, update, *steps
+        others = [op for op in self.body.block.ops if op not in computed and not (steps and isinstance(op, BoundaryOp))]
+        if others != self.beside or (steps and not any(op.source in steps[-1].funcs for op in _reads(update))):
             raise VerifyException(
                 f"{what} stands with no more than a stage that gives its old functions, and one behind it that reads it"
             )
@@ -230,6 +272,38 @@ class GroupOp(IRDLOperation):
             raise VerifyException(
                 f"{what}: stage '{self.finish.sym_name.data}' alone reads it, at its own point or a transposed one"
             )
+
+
+    def _verify_steps(self, update: UpdateOp) -> None:
+        """Check the stages that steps compute: the terms stand at the update's coordinates, and stay in their step."""
+        what, term = f"group '{self.sym_name.data}': update '{update.sym_name.data}'", self.steps[-1]
+        if self.initial is None or len(update.pure) != update.rank or self.turn != tuple(range(update.rank)):
+            raise VerifyException(
+                f"{what} has stages for each step, so it starts from a stage of the group, all of its dimensions are "
+                "pure coordinates, and what reads it does so at its own point"
+            )
+        reads, write = _reads(update), update.write_op
+        coordinates = [*update.pure, *(dimension.coordinate for dimension in update.domain)]
+        plain = write.predicate is None and write.positions == list(update.pure)
+        given = {op.value for op in reads if stands_alone(op.map.data, list(op.indices)) == coordinates}
+        if not plain or len(update.body.block.ops) != len(reads) + 1 or set(write.values) != given:
+            raise VerifyException(
+                f"{what} has stages for each step, so it does nothing but read '{term.sym_name.data}', which gives the "
+                "terms, at its own coordinates, pure ones first, and write them at its pure ones"
+            )
+        inside = {*self.steps, update, *(op for op in self.body.block.ops if isinstance(op, BoundaryOp))}
+        for stage in self.steps:
+            used = {u.operation for f in stage.funcs for u in f.uses}
+            owners = {op if op in inside else op.parent_op() for op in used}
+            if not owners <= inside or (update in owners) != (stage is term):
+                raise VerifyException(f"{what}: '{stage.sym_name.data}' is computed for each step, and read outside")
+        tile = None if self.schedule is None else self.schedule.tile_sizes
+        if tile is not None and any(n != 1 for n in tile[len(update.pure) :]):
+            raise VerifyException(f"{what} has stages for each step, so its schedule tiles its domain by single points")
+
+
+def _reads(update: UpdateOp) -> list[ReadOp]:
+    return [op for op in update.body.block.ops if isinstance(op, ReadOp)]
 
 
 def turn_of(op: Operation, stage: StageOp) -> tuple[int, ...] | None:

@@ -1,0 +1,140 @@
+"""The tile body of a block tile that computes the steps of an update, one after the other.
+
+    every thread begins: the first values of its points, in registers
+    for each point of the domain, in order:
+      the block's stages, as phases in shared memory
+      every thread computes the terms of its points, and joins them with what it has; a barrier
+    every thread ends: what comes of its points is stored
+
+So each point goes over the domain in order, and what a step computes is nowhere in global memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+
+from xdsl.ir import SSAValue
+
+from tilefuse.analysis.model import PipelineModel
+from tilefuse.dialects.img.combiners import combined
+from tilefuse.dialects.img.ops import GroupOp, ReadOp, StageOp
+from tilefuse.dialects.img.types import FuncType
+from tilefuse.execution.block_tile.emission import TileBody
+from tilefuse.execution.block_tile.pieces import unrolled
+from tilefuse.lowering.emit import PRIVATE, Emitter, Num
+from tilefuse.lowering.reads import KernelBuffer, Point, Resident, TileContext, emit_stage, scalar_index
+from tilefuse.lowering.symbols import word
+
+
+class StepsBody(TileBody):
+    """Emits the tile body of one group whose update's steps are computed with it."""
+
+    def __init__(
+        self, group: GroupOp, model: PipelineModel, e: Emitter, tile: TileContext, outputs: Sequence[KernelBuffer]
+    ):
+        super().__init__(group, model, e, tile, outputs)
+        assert group.update is not None
+        self.update = group.update
+        self.sums: list[SSAValue] = []
+        """The values of a thread's points, per function of the update."""
+
+    def emit(self) -> None:
+        """The whole body."""
+        e, schedule = self.e, self.schedule
+        self._align()
+        arrays = self._allocate()
+        points = [t // n for t, n in zip(schedule.tile_sizes, schedule.thread_counts, strict=True)]
+        self.sums = [
+            e.alloca(points[: self.update.rank][::-1], type.storage, PRIVATE, f"sum_{self.update.sym_name.data}")
+            for type in self._types
+        ]
+        self._output_phase(self._begin)
+        with ExitStack() as loops:
+            if self._open_domain(loops):
+                for stage in arrays:
+                    self._separate(stage, arrays)
+                    self._block_phase(stage, arrays[stage])
+                if arrays:
+                    self._barrier()
+                self._output_phase(self._join)
+                if arrays:
+                    self._barrier()
+        self._output_phase(self._end)
+
+    @property
+    def _types(self) -> list[FuncType]:
+        types = [f.type for f in self.update.funcs]
+        assert all(isinstance(type, FuncType) for type in types)
+        return types  # type: ignore[return-value]
+
+    def _open_domain(self, loops: ExitStack) -> bool:
+        """Open the loops over the domain, innermost last, whose place is where the tile lies along its dimensions;
+        False if it surely has no points."""
+        e, places = self.e, []
+        for dimension in reversed(self.update.domain):
+            low, extent = (scalar_index(e, self.tile, v) for v in (dimension.min, dimension.extent))
+            if isinstance(extent, int) and extent <= 0:
+                return False
+            step = loops.enter_context(e.loop(extent, word(dimension.coordinate.name_hint or "r")))
+            places.append(e.add(low, step))
+        self.tile.origin += reversed(places)
+        return True
+
+    # --- the points of one thread
+
+    def _begin(self, start: Sequence[Num], sizes: Sequence[int], own: Sequence[Num]) -> None:
+        """The values before the first step."""
+        initial = self.group.initial
+        assert initial is not None
+        of = [initial.funcs.index(old) for old in self.update.olds]  # type: ignore[arg-type]
+        with unrolled(self.e, sizes[: self.update.rank]) as k:
+            values = self._beside(initial, self._tile_beside(), start, k)
+            for number, array in zip(of, self.sums, strict=True):
+                self.e.store(values[number], array, self._place(own, k))
+
+    def _join(self, start: Sequence[Num], sizes: Sequence[int], own: Sequence[Num]) -> None:
+        """What a step adds to each, or joins it with otherwise."""
+        e, update = self.e, self.update
+        terms = self._computed(start, sizes)
+        sources = {op.value: op.source for op in update.body.block.ops if isinstance(op, ReadOp)}
+        numbers = [self.anchor.funcs.index(sources[v]) for v in update.write_op.values]  # type: ignore[arg-type]
+        with unrolled(e, sizes) as k:
+            at = self._place(own, k)
+            for n, array, way, type in zip(numbers, self.sums, update.combiners, self._types, strict=True):
+                term = terms.value(n, k)
+                e.store(e.op(combined(way, type.element, e.load(array, at), term)), array, at)
+
+    def _end(self, start: Sequence[Num], sizes: Sequence[int], own: Sequence[Num]) -> None:
+        """Store what comes of the values after the last step."""
+        e, rank, finish = self.e, self.update.rank, self.group.finish
+        tile, of = self._tile_beside(), list(range(len(self.sums)))
+
+        def load(array: SSAValue, k: Sequence[Num]) -> Resident:
+            return Resident(lambda e, _: e.load(array, self._place(own, k)))
+
+        def value(i: int, k: Sequence[Num]) -> SSAValue:
+            if finish is None:
+                return e.load(self.sums[of[i]], self._place(own, k))
+            for f, array in zip(self.update.funcs, self.sums, strict=True):
+                tile.resident[f] = load(array, k)
+            return self._beside(finish, tile, start, k)[of[i]]
+
+        stage = self.update if finish is None else finish
+        of = [list(stage.funcs).index(f) for f in self.group.yield_op.values]  # type: ignore[arg-type]
+        self.stores.store(self.stored[0], sizes[:rank], lambda k: self._relative(start, k)[:rank], value)
+
+    def _place(self, own: Sequence[Num], k: Sequence[Num]) -> list[Num]:
+        """Where a point's values are in the thread's arrays."""
+        return [self.e.add(o, c) for o, c in zip(own, k[: self.update.rank], strict=False)][::-1]
+
+    def _tile_beside(self) -> TileContext:
+        """The tile for stages that are computed once for all steps: whether it is interior was asked of the others."""
+        return replace(self.tile, safe_reads=True, resident=dict(self.tile.resident))
+
+    def _beside(self, stage: StageOp, tile: TileContext, start: Sequence[Num], k: Sequence[Num]) -> list[SSAValue]:
+        """The values of a stage beside the update at a thread's point."""
+        rank = self.update.rank
+        follow = self.follow[self.ids[self.anchor]][:rank]
+        return emit_stage(self.e, tile, stage, Point(follow, self._relative(start, k)[:rank]))

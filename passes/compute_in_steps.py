@@ -1,0 +1,196 @@
+"""`compute-in-steps`: an update's kernel computes what its steps read, each step for itself.
+
+    %w = img.group "w" { %blur = ...; %w_1 = img.stage "w" (%x, %y, %d) ... }
+    %t = img.group "t_update" {
+      %t0 = img.stage "t" ...
+      %t1 = img.update "t_update" (%x, %y) over (%r in [%lo, %n]) of (%sum = %t0 : ...) combine [add] {
+        %v = img.read %w[%x, %y, %r] ...; %p = arith.mulf %v, ...; img.write %p at [%x, %y]
+      }
+    }
+    =>
+    %t = img.group "t_update" {
+      %blur = ...
+      %w_1 = img.stage "w" (%x, %y, %d) ...
+      %term = img.stage "t_update_term" (%x, %y, %r) { %v = img.read %w_1[%x, %y, %r] ...; img.yield %p }
+      %t0 = img.stage "t" ...
+      %t1 = img.update "t_update" ... { %v = img.read %term[%x, %y, %r] ...; img.write %v at [%x, %y] }
+    }
+
+Halide's `compute_at` at a reduction variable. A function that an update reads at its reduction variables has all of its
+points in memory otherwise, once for each step: nothing of it goes through memory then. A group of stages that gives
+such a function, and no other, goes into the update's group if that alone reads it, where a model can run both
+(`sums_steps`), and as far as the cost model finds that cheaper.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import IndexType, ModuleOp
+from xdsl.ir import Block, Region, SSAValue
+from xdsl.ir.affine import AffineMap
+from xdsl.passes import ModulePass
+
+from tilefuse.analysis.access import free_name, reads
+from tilefuse.analysis.dependence import depending
+from tilefuse.analysis.machine import check_extent, check_target, machine
+from tilefuse.analysis.model import extract
+from tilefuse.analysis.regions import NotFusable
+from tilefuse.analysis.small_dimensions import bounds_of
+from tilefuse.analysis.updates import UpdateFacts, WriteMap
+from tilefuse.dialects.img.attrs import BoxAttr
+from tilefuse.dialects.img.ops import GroupOp, PipelineOp, ReadOp, StageOp, UpdateOp, WriteOp, YieldOp, prints
+from tilefuse.execution.facts import GroupFacts, told
+from tilefuse.execution.search import best_schedule
+
+
+@dataclass(frozen=True)
+class ComputeInSteps(ModulePass):
+    """Put the stages that an update reads at its reduction variables into its group, where that is cheaper."""
+
+    name = "compute-in-steps"
+
+    target: str = "h200"
+    """The machine to group for: a GPU's model or arch, or cpu."""
+    always: bool = False
+    """Whether to do so wherever a kernel can, whatever it costs."""
+    extent: tuple[int, ...] = (1536, 2560)
+    """Size of picture to optimise for, x first."""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        check_extent(self.extent, self.name)
+        check_target(self.target, self.name)
+        for pipeline in [p for p in op.body.block.ops if isinstance(p, PipelineOp)]:
+            names = [g.sym_name.data for g in pipeline.body.block.ops if isinstance(g, GroupOp) and _sums(g)]
+            for name in names:
+                pipeline = self._with_steps(pipeline, name)
+
+    def _with_steps(self, pipeline: PipelineOp, name: str) -> PipelineOp:
+        """The pipeline in which the steps of a group's update compute what they may."""
+        for producer in [p.sym_name.data for p in _given_for_steps(_named(pipeline, name))]:
+            copy = pipeline.clone()
+            block = pipeline.parent_block()
+            assert block is not None
+            block.insert_op_after(copy, pipeline)
+            merged = _merge(copy, _named(copy, producer), _named(copy, name))
+            cost = self._microseconds(copy, merged)
+            apart = self._microseconds(pipeline, _named(pipeline, producer), _named(pipeline, name))
+            taken = cost is not None and (self.always or (apart is not None and cost < apart))
+            rest, pipeline = (pipeline, copy) if taken else (copy, pipeline)
+            rest.detach()
+            rest.erase()
+        return pipeline
+
+    def _microseconds(self, pipeline: PipelineOp, *groups: GroupOp) -> float | None:
+        """Predict the time of groups of a pipeline; None if one cannot be a kernel."""
+        on, model = machine(self.target), extract(pipeline, self.extent)
+        total = 0.0
+        for group in groups:
+            try:
+                found = best_schedule(GroupFacts.of(group, model, told(self.extent, on)), on)
+            except NotFusable:
+                return None
+            if found is None:
+                return None
+            total += found.microseconds
+        return total
+
+
+def _named(pipeline: PipelineOp, name: str) -> GroupOp:
+    return next(g for g in pipeline.body.block.ops if isinstance(g, GroupOp) and g.sym_name.data == name)
+
+
+def _sums(group: GroupOp) -> bool:
+    """Whether each point of a group's update joins terms with what it starts from, which stages beside it say."""
+    update = group.update
+    if update is None or group.schedule is not None or group.initial is None or not update.domain:
+        return False
+    facts = UpdateFacts(update)
+    at_pure = update.pure and update.write_op.positions == list(update.pure)
+    return (
+        facts.commutes
+        and facts.write_map is WriteMap.Identity
+        and bool(at_pure)
+        and update.write_op.predicate is None
+        and group.turn == tuple(range(update.rank))
+        and not any(prints(stage) for stage in group.definitions)
+    )
+
+
+def _given_for_steps(group: GroupOp) -> list[GroupOp]:
+    """The groups whose function the update alone reads, at its reduction variables."""
+    update = group.update
+    assert update is not None
+    reader = group.steps[-1] if group.steps else update
+    coordinates = list(reader.body.block.args)[: len(update.coordinates)]
+    moving = depending(reader.body.block.ops, coordinates[len(update.pure) :])
+    found = []
+    for producer in dict.fromkeys(read.source.owner for read in reads(reader)):
+        if not isinstance(producer, GroupOp) or producer.update is not None or producer.schedule is not None:
+            continue
+        used = [use.operation for f in producer.funcs for use in f.uses]
+        alone = all(isinstance(op, ReadOp) and op.parent_op() is reader for op in used)
+        if alone and len(producer.stored) == 1 and not any(prints(stage) for stage in producer.stages):
+            if all(not moving.isdisjoint(op.operands) for op in used):
+                found.append(producer)
+    return found
+
+
+def _merge(pipeline: PipelineOp, producer: GroupOp, group: GroupOp) -> GroupOp:
+    """Move the stages of a producer into the steps of a group."""
+    first, update = group.body.block.first_op, group.update
+    assert first is not None
+    assert update is not None
+    term = group.steps[-1] if group.steps else _with_term(pipeline, group, update)
+    for inner, outer in zip(producer.yield_op.values, producer.funcs, strict=True):
+        outer.replace_all_uses_with(inner)
+    before = group.body.block.first_op if group.steps[0] is not term else term
+    assert before is not None
+    for op in list(producer.body.block.ops):
+        if not isinstance(op, YieldOp):
+            op.detach()
+            group.body.block.insert_op_before(op, before)
+    producer.detach()
+    producer.erase()
+    return group
+
+
+def _with_term(pipeline: PipelineOp, group: GroupOp, update: UpdateOp) -> StageOp:
+    """Make a stage of an update's body, in front of all others, which the update reads then."""
+    bounds, coordinates = bounds_of(pipeline, update), update.coordinates
+    body = Block(arg_types=[IndexType()] * len(coordinates))
+    values: dict[SSAValue, SSAValue] = dict(zip(coordinates, body.args, strict=True))
+    for old, new in zip(coordinates, body.args, strict=True):
+        new.name_hint = old.name_hint
+    write = update.write_op
+    for op in list(update.body.block.ops):
+        if op is not write:
+            body.add_op(op.clone(values))
+    body.add_op(YieldOp([values.get(v, v) for v in write.values]))
+    taken = {s.sym_name.data for s in pipeline.walk() if isinstance(s, StageOp | UpdateOp)}
+    name = free_name(f"{update.sym_name.data}_term", taken)
+    term = StageOp(name, [f.type.element for f in update.funcs], Region(body))  # type: ignore[attr-defined]
+    term.location = update.location
+    if any(b is not None for b in bounds):
+        term.bounds = BoxAttr((*bounds, *[None] * len(update.domain)))
+    first = group.body.block.first_op
+    assert first is not None
+    group.body.block.insert_op_before(term, first)
+    _read_terms(update, write, term)
+    return term
+
+
+def _read_terms(update: UpdateOp, write: WriteOp, term: StageOp) -> None:
+    """Have an update write the terms that a stage gives, and compute nothing."""
+    coordinates, block = update.coordinates, update.body.block
+    found = [ReadOp(f, coordinates, AffineMap.identity(len(coordinates))) for f in term.funcs]
+    for read in found:
+        block.insert_op_before(read, write)
+    for number, read in enumerate(found):
+        write.operands[number] = read.value
+    given = {*found, write}
+    for op in reversed(list(block.ops)):
+        if op not in given:
+            op.detach()
+            op.erase()
