@@ -101,7 +101,8 @@ class GroupFacts:
         """The facts of a group that stands in the IR."""
         output = model.node_of[group.output.funcs[0]]
         if group.steps and group.update is not None:
-            return cls(model, [model.node_of[s.funcs[0]] for s in group.steps], output, extent, domain=len(group.update.domain))
+            steps = [model.node_of[s.funcs[0]] for s in group.steps]
+            return cls(model, steps, output, extent, domain=len(group.update.domain))
         beside = [model.node_of[s.funcs[0]] for s in group.beside]
         members = [output] if beside else [model.node_of[s.funcs[0]] for s in group.definitions]
         turn = group.turn if group.update is not None else ()

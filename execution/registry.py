@@ -68,7 +68,8 @@ def model_of(group: GroupOp) -> ExecutionModel:
             group,
         )
     stored, beside = ([s.sym_name.data for s in stages] for stages in (group.stored, group.beside))
-    if (reason := model.stores_too_little(stored) or model.computes_too_little(beside, steps=bool(group.steps))) is not None:
+    reason = model.stores_too_little(stored) or model.computes_too_little(beside, steps=bool(group.steps))
+    if reason is not None:
         raise PipelineError(f"group '{group.sym_name.data}': {reason}", group)
     return model
 

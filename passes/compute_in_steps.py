@@ -41,6 +41,7 @@ from tilefuse.analysis.small_dimensions import bounds_of
 from tilefuse.analysis.updates import UpdateFacts, WriteMap
 from tilefuse.dialects.img.attrs import BoxAttr
 from tilefuse.dialects.img.ops import GroupOp, PipelineOp, ReadOp, StageOp, UpdateOp, WriteOp, YieldOp, prints
+from tilefuse.execution.candidate import Wishes
 from tilefuse.execution.facts import GroupFacts, told
 from tilefuse.execution.search import best_schedule
 
@@ -75,8 +76,10 @@ class ComputeInSteps(ModulePass):
             block.insert_op_after(copy, pipeline)
             merged = _merge(copy, _named(copy, producer), _named(copy, name))
             cost = self._microseconds(copy, merged)
-            apart = self._microseconds(pipeline, _named(pipeline, producer), _named(pipeline, name))
-            taken = cost is not None and (self.always or (apart is not None and cost < apart))
+            taken = cost is not None and self.always
+            if cost is not None and not taken:
+                apart = self._microseconds(pipeline, _named(pipeline, producer), _named(pipeline, name))
+                taken = apart is not None and cost < apart
             rest, pipeline = (pipeline, copy) if taken else (copy, pipeline)
             rest.detach()
             rest.erase()
@@ -88,7 +91,7 @@ class ComputeInSteps(ModulePass):
         total = 0.0
         for group in groups:
             try:
-                found = best_schedule(GroupFacts.of(group, model, told(self.extent, on)), on)
+                found = best_schedule(GroupFacts.of(group, model, told(self.extent, on)), on, Wishes(thorough=False))
             except NotFusable:
                 return None
             if found is None:
@@ -170,7 +173,7 @@ def _with_term(pipeline: PipelineOp, group: GroupOp, update: UpdateOp) -> StageO
     body.add_op(YieldOp([values.get(v, v) for v in write.values]))
     taken = {s.sym_name.data for s in pipeline.walk() if isinstance(s, StageOp | UpdateOp)}
     name = free_name(f"{update.sym_name.data}_term", taken)
-    term = StageOp(name, [f.type.element for f in update.funcs], Region(body))  # type: ignore[attr-defined]
+    term = StageOp(name, [f.type.element for f in update.funcs], Region(body))
     term.location = update.location
     if any(b is not None for b in bounds):
         term.bounds = BoxAttr((*bounds, *[None] * len(update.domain)))

@@ -112,7 +112,7 @@ def standard_passes(
         *([ConvertOnce()] if is_cpu(target) else []),
         GroupStages(target=target, algorithm=algorithm, extent=size),  # type: ignore[arg-type]
         GroupUpdates(target=target),
-        *([ComputeInSteps(target=target, extent=size)] if machine(target).is_gpu else []),  # only GPUs have such a model
+        *([ComputeInSteps(target=target, extent=size)] if machine(target).is_gpu else []),  # on CPUs no model can
         *([RepeatEdges(extent=size)] if machine(target).is_gpu else []),  # on CPUs that is not measured yet
         Tile(target=target, extent=size, float_order=determinism == "gpu_to_gpu"),
         PromoteMemory(),
@@ -178,11 +178,12 @@ def lowering_passes(*, warps: bool, known: Collection[str] = ()) -> list[ModuleP
     from tilefuse.passes.plain_conversions import PlainConversions
     from tilefuse.passes.split_conversions import SplitConversions
     from tilefuse.passes.stream_stores import StreamStores
+    from tilefuse.passes.thread_arrays import ThreadArrays
     from tilefuse.passes.widen_accesses import WidenAccesses
 
     of_models = [p for m in models() for p in m.lowering_passes(warps=warps)]
     of_rows = [CompareSelects(), StreamStores(), WidenAccesses(), PlainConversions(), SplitConversions()]
-    last: list[ModulePass] = [MergeVersions()] if warps else of_rows
+    last: list[ModulePass] = [MergeVersions()] if warps else [ThreadArrays(), *of_rows]
     return [LowerGroups(warps=warps, known=tuple(known)), *of_models, ExpandDivision(), ExpandShifts(), *last]
 
 

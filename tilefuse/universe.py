@@ -62,6 +62,7 @@ UNIVERSE = Universe(
         "fold-grids": _pass("fold_grids", "FoldGrids"),
         "group-stages": _pass("group_stages", "GroupStages"),
         "group-updates": _pass("group_updates", "GroupUpdates"),
+        "thread-arrays": _pass("thread_arrays", "ThreadArrays"),
         "compute-in-steps": _pass("compute_in_steps", "ComputeInSteps"),
         "infer-bounds": _pass("infer_bounds", "InferBounds"),
         "inline-stages": _pass("inline_stages", "InlineStages"),

@@ -11,11 +11,11 @@ So each point goes over the domain in order, and what a step computes is nowhere
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 
-from xdsl.ir import SSAValue
+from xdsl.ir import OpResult, SSAValue
 
 from tilefuse.analysis.model import PipelineModel
 from tilefuse.dialects.img.combiners import combined
@@ -59,15 +59,29 @@ class StepsBody(TileBody):
                 if arrays:
                     self._barrier()
                 self._output_phase(self._join)
-                if arrays:
+                if self._is_overwritten(arrays):
                     self._barrier()
         self._output_phase(self._end)
 
+    def _is_overwritten(self, arrays: Mapping[StageOp, Sequence[SSAValue]]) -> bool:
+        """Whether the next step may overwrite what this one's terms are still computed of: before its first barrier,
+        which is the one behind what its first stages have written that is read."""
+        stages = list(arrays)
+        first: set[SSAValue] = set()
+        for stage in stages:
+            if any(first.intersection(arrays[s]) for s in stages if self._reads(stage, s)):
+                break
+            first |= {*arrays[stage]}
+        last = [s for s in stages if any(self._reads(reader, s) for reader in (*self.thread_stages, self.anchor))]
+        return any(first.intersection(arrays[s]) for s in last)
+
+    def _reads(self, reader: StageOp, stage: StageOp) -> bool:
+        return any(a.producer == self.ids[stage] for a in self.model.nodes[self.ids[reader]].accesses)
+
     @property
     def _types(self) -> list[FuncType]:
-        types = [f.type for f in self.update.funcs]
-        assert all(isinstance(type, FuncType) for type in types)
-        return types  # type: ignore[return-value]
+        """Types of the functions of the update."""
+        return [f.type for f in self.update.funcs]
 
     def _open_domain(self, loops: ExitStack) -> bool:
         """Open the loops over the domain, innermost last, whose place is where the tile lies along its dimensions;
@@ -88,7 +102,7 @@ class StepsBody(TileBody):
         """The values before the first step."""
         initial = self.group.initial
         assert initial is not None
-        of = [initial.funcs.index(old) for old in self.update.olds]  # type: ignore[arg-type]
+        of = [list[SSAValue](initial.funcs).index(old) for old in self.update.olds]
         with unrolled(self.e, sizes[: self.update.rank]) as k:
             values = self._beside(initial, self._tile_beside(), start, k)
             for number, array in zip(of, self.sums, strict=True):
@@ -99,7 +113,8 @@ class StepsBody(TileBody):
         e, update = self.e, self.update
         terms = self._computed(start, sizes)
         sources = {op.value: op.source for op in update.body.block.ops if isinstance(op, ReadOp)}
-        numbers = [self.anchor.funcs.index(sources[v]) for v in update.write_op.values]  # type: ignore[arg-type]
+        given = list[SSAValue](self.anchor.funcs)
+        numbers = [given.index(sources[v]) for v in update.write_op.values if isinstance(v, OpResult)]
         with unrolled(e, sizes) as k:
             at = self._place(own, k)
             for n, array, way, type in zip(numbers, self.sums, update.combiners, self._types, strict=True):
@@ -122,7 +137,7 @@ class StepsBody(TileBody):
             return self._beside(finish, tile, start, k)[of[i]]
 
         stage = self.update if finish is None else finish
-        of = [list(stage.funcs).index(f) for f in self.group.yield_op.values]  # type: ignore[arg-type]
+        of = [list[SSAValue](stage.funcs).index(f) for f in self.group.yield_op.values]
         self.stores.store(self.stored[0], sizes[:rank], lambda k: self._relative(start, k)[:rank], value)
 
     def _place(self, own: Sequence[Num], k: Sequence[Num]) -> list[Num]:

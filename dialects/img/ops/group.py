@@ -273,7 +273,6 @@ class GroupOp(IRDLOperation):
                 f"{what}: stage '{self.finish.sym_name.data}' alone reads it, at its own point or a transposed one"
             )
 
-
     def _verify_steps(self, update: UpdateOp) -> None:
         """Check the stages that steps compute: the terms stand at the update's coordinates, and stay in their step."""
         what, term = f"group '{self.sym_name.data}': update '{update.sym_name.data}'", self.steps[-1]
