@@ -24,6 +24,7 @@ such a function, and no other, goes into the update's group if that alone reads 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -31,8 +32,9 @@ from xdsl.dialects.builtin import IndexType, ModuleOp
 from xdsl.ir import Block, Region, SSAValue
 from xdsl.ir.affine import AffineMap
 from xdsl.passes import ModulePass
+from xdsl.transforms.common_subexpression_elimination import cse
 
-from tilefuse.analysis.access import free_name, reads
+from tilefuse.analysis.access import free_name, read_sites, reads
 from tilefuse.analysis.dependence import depending
 from tilefuse.analysis.machine import check_extent, check_target, machine
 from tilefuse.analysis.model import extract
@@ -44,6 +46,10 @@ from tilefuse.dialects.img.ops import GroupOp, PipelineOp, ReadOp, StageOp, Upda
 from tilefuse.execution.candidate import Wishes
 from tilefuse.execution.facts import GroupFacts, told
 from tilefuse.execution.search import best_schedule
+from tilefuse.passes.inline_stages import inline_at
+
+_Change = Callable[[PipelineOp, GroupOp, GroupOp], None]
+"""Makes a producer part of a group."""
 
 
 @dataclass(frozen=True)
@@ -69,21 +75,29 @@ class ComputeInSteps(ModulePass):
 
     def _with_steps(self, pipeline: PipelineOp, name: str) -> PipelineOp:
         """The pipeline in which the steps of a group's update compute what they may."""
-        for producer in [p.sym_name.data for p in _given_for_steps(_named(pipeline, name))]:
-            copy = pipeline.clone()
-            block = pipeline.parent_block()
-            assert block is not None
-            block.insert_op_after(copy, pipeline)
-            merged = _merge(copy, _named(copy, producer), _named(copy, name))
-            cost = self._microseconds(copy, merged)
-            taken = cost is not None and self.always
-            if cost is not None and not taken:
-                apart = self._microseconds(pipeline, _named(pipeline, producer), _named(pipeline, name))
-                taken = apart is not None and cost < apart
-            rest, pipeline = (pipeline, copy) if taken else (copy, pipeline)
-            rest.detach()
-            rest.erase()
+        for producer in _given_for_steps(_named(pipeline, name)):
+            pipeline = self._tried(pipeline, producer, name, _merge)
+        if _named(pipeline, name).steps:
+            for producer in _given_for_terms(_named(pipeline, name)):
+                pipeline = self._tried(pipeline, producer, name, _inline)
         return pipeline
+
+    def _tried(self, pipeline: PipelineOp, producer: str, name: str, change: _Change) -> PipelineOp:
+        """The pipeline with a producer and a group made one, if that pays."""
+        copy = pipeline.clone()
+        block = pipeline.parent_block()
+        assert block is not None
+        block.insert_op_after(copy, pipeline)
+        change(copy, _named(copy, producer), _named(copy, name))
+        cost = self._microseconds(copy, _named(copy, name))
+        taken = cost is not None and self.always
+        if cost is not None and not taken:
+            apart = self._microseconds(pipeline, _named(pipeline, producer), _named(pipeline, name))
+            taken = apart is not None and cost < apart
+        rest, kept = (pipeline, copy) if taken else (copy, pipeline)
+        rest.detach()
+        rest.erase()
+        return kept
 
     def _microseconds(self, pipeline: PipelineOp, *groups: GroupOp) -> float | None:
         """Predict the time of groups of a pipeline; None if one cannot be a kernel."""
@@ -121,8 +135,8 @@ def _sums(group: GroupOp) -> bool:
     )
 
 
-def _given_for_steps(group: GroupOp) -> list[GroupOp]:
-    """The groups whose function the update alone reads, at its reduction variables."""
+def _given_for_steps(group: GroupOp) -> list[str]:
+    """The groups, by name, whose function the update alone reads, at its reduction variables."""
     update = group.update
     assert update is not None
     reader = group.steps[-1] if group.steps else update
@@ -136,11 +150,42 @@ def _given_for_steps(group: GroupOp) -> list[GroupOp]:
         alone = all(isinstance(op, ReadOp) and op.parent_op() is reader for op in used)
         if alone and len(producer.stored) == 1 and not any(prints(stage) for stage in producer.stages):
             if all(not moving.isdisjoint(op.operands) for op in used):
-                found.append(producer)
+                found.append(producer.sym_name.data)
     return found
 
 
-def _merge(pipeline: PipelineOp, producer: GroupOp, group: GroupOp) -> GroupOp:
+def _given_for_terms(group: GroupOp) -> list[str]:
+    """The groups, by name, of a stage that the terms alone read."""
+    term = group.steps[-1]
+    found = []
+    for producer in dict.fromkeys(read.source.owner for read in reads(term)):
+        if not isinstance(producer, GroupOp) or producer.update is not None or producer.schedule is not None:
+            continue
+        used = [use.operation for f in producer.funcs for use in f.uses]
+        alone = all(isinstance(op, ReadOp) and op.parent_op() is term for op in used)
+        if alone and len(producer.stages) == 1 and not prints(producer.anchor):
+            found.append(producer.sym_name.data)
+    return found
+
+
+def _inline(pipeline: PipelineOp, producer: GroupOp, group: GroupOp) -> None:
+    """Compute the stage of a producer where the terms of a group read it."""
+    stage, term = producer.anchor, group.steps[-1]
+    for inner, outer in zip(producer.yield_op.values, producer.funcs, strict=True):
+        outer.replace_all_uses_with(inner)
+    last = producer.yield_op
+    last.detach()
+    last.erase()
+    sites = read_sites(stage)
+    assert sites is not None
+    for number, site in enumerate(sites):
+        inline_at(stage, site, move=number == len(sites) - 1)
+    cse(term)
+    producer.detach()
+    producer.erase()
+
+
+def _merge(pipeline: PipelineOp, producer: GroupOp, group: GroupOp) -> None:
     """Move the stages of a producer into the steps of a group."""
     first, update = group.body.block.first_op, group.update
     assert first is not None
@@ -156,7 +201,6 @@ def _merge(pipeline: PipelineOp, producer: GroupOp, group: GroupOp) -> GroupOp:
             group.body.block.insert_op_before(op, before)
     producer.detach()
     producer.erase()
-    return group
 
 
 def _with_term(pipeline: PipelineOp, group: GroupOp, update: UpdateOp) -> StageOp:
