@@ -66,7 +66,7 @@ def _reach_of(
     found: dict[Reach, Span] = {}
     for b in access.boundaries:
         for d in b.dimensions:
-            one = _followed(access.op, access.indices[d], of, spans, follow)
+            one = followed(access.op, access.indices[d], of, spans, follow)
             if one is None:
                 return None
             key = Reach(b, d, one[0])
@@ -75,7 +75,7 @@ def _reach_of(
     return found
 
 
-def _followed(
+def followed(
     read: ReadOp, index: AnyIndex, of: dict[SSAValue, int], spans: Sequence[Span], follow: Sequence[Follow]
 ) -> tuple[Along, Span] | None:
     """The origin that an index is counted from, and its span; None if these are not known."""

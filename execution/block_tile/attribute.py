@@ -23,11 +23,17 @@ class BlockSchedule(TileSchedule):
 
     `stream = 4`: a block computes up to 4 tiles one after the other along y. Inputs that are stages of the group in
     shared memory then have two places there: the next tile's are copied while the present is computed.
+
+    `hold = 1`: where a block computes the steps of an update, it copies to shared memory once what they read of inputs
+    at places that move with the steps.
     """
 
     name = "schedule.block_tile"
 
-    PARAMETERS: ClassVar = {"tile": None, "threads": None, "vector": 1, "unroll": (), "blocks": 0, "stream": 1}
+    PARAMETERS: ClassVar = {
+        "tile": None, "threads": None, "vector": 1, "unroll": (), "blocks": 0, "stream": 1,
+        "hold": 0,
+    }  # fmt: skip
 
     @property
     def unroll_factors(self) -> tuple[int, ...]:
@@ -37,6 +43,11 @@ class BlockSchedule(TileSchedule):
     @property
     def tiles_per_block(self) -> int:
         return self.number("stream")
+
+    @property
+    def holds(self) -> bool:
+        """Whether a block of an update's steps keeps in shared memory what all of them read of inputs."""
+        return bool(self.number("hold"))
 
     @property
     def one_thread(self) -> bool:

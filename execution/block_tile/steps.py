@@ -14,7 +14,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
+from itertools import accumulate
 
+from xdsl.dialects import memref
+from xdsl.dialects.builtin import IntegerAttr, MemRefType, UnitAttr, i8
 from xdsl.ir import OpResult, SSAValue
 
 from tilefuse.analysis.model import PipelineModel
@@ -22,9 +25,10 @@ from tilefuse.dialects.img.combiners import combined
 from tilefuse.dialects.img.ops import GroupOp, ReadOp, StageOp
 from tilefuse.dialects.img.types import FuncType
 from tilefuse.execution.block_tile.emission import TileBody
+from tilefuse.execution.block_tile.held import Held, held_bytes, held_dynamic, held_of
 from tilefuse.execution.block_tile.pieces import unrolled
-from tilefuse.lowering.emit import PRIVATE, Emitter, Num
-from tilefuse.lowering.reads import KernelBuffer, Point, Resident, TileContext, emit_stage, scalar_index
+from tilefuse.lowering.emit import PRIVATE, SHARED, Emitter, Num
+from tilefuse.lowering.reads import KernelBuffer, Point, Resident, TileContext, emit_stage, read_global, scalar_index
 from tilefuse.lowering.symbols import word
 
 
@@ -45,6 +49,7 @@ class StepsBody(TileBody):
         e, schedule = self.e, self.schedule
         self._align()
         arrays = self._allocate()
+        self._hold()
         points = [t // n for t, n in zip(schedule.tile_sizes, schedule.thread_counts, strict=True)]
         self.sums = [
             e.alloca(points[: self.update.rank][::-1], type.storage, PRIVATE, f"sum_{self.update.sym_name.data}")
@@ -62,6 +67,65 @@ class StepsBody(TileBody):
                 if self._is_overwritten(arrays):
                     self._barrier()
         self._output_phase(self._end)
+
+    def _hold(self) -> None:
+        """Copy what all steps read of inputs to shared memory, if the schedule says so."""
+        e, tile = self.e, self.tile
+        held = held_of(self.group, self.model)
+        if not held:
+            return
+        origin = list(tile.origin)
+
+        def relative(of: Held, where: Sequence[Num]) -> list[Num]:
+            """Where a point on the grid lies, from the first of the box on."""
+            starts = [0 if d is None else origin[d] for d in of.dims]
+            return [e.sub(w, e.add(s, low)) for w, s, (low, _) in zip(where, starts, of.spans, strict=True)]
+
+        def index(of: Held, place: Sequence[Num]) -> list[Num]:
+            found: Num = 0
+            stride = 1
+            for c, n in zip(place, of.extents, strict=True):
+                found, stride = e.add(found, e.mul(c, stride)), stride * n
+            return [found]
+
+        def load(of: Held, array: SSAValue) -> Resident:
+            return Resident(lambda e, where: e.load(array, index(of, relative(of, where))))
+
+        arrays = self._held_arrays(held)
+        with self.phases.threads.together() as t:
+            for (source, of), array in zip(held.items(), arrays, strict=True):
+                starts = [0 if d is None else origin[d] for d in of.dims]
+
+                def copy(
+                    place: Sequence[Num],
+                    source: SSAValue = source,
+                    of: Held = of,
+                    array: SSAValue = array,
+                    starts: Sequence[Num] = starts,
+                ) -> None:
+                    where = [e.add(e.add(s, low), c) for s, (low, _), c in zip(starts, of.spans, place, strict=True)]
+                    e.store(read_global(e, tile, source, where, tile.border), array, index(of, place))
+
+                self.phases.threads.walk(t, of.extents, copy)
+        self._barrier()
+        tile.held = {source: load(of, array) for (source, of), array in zip(held.items(), arrays, strict=True)}
+
+    def _held_arrays(self, held: Mapping[SSAValue, Held]) -> list[SSAValue]:
+        """The shared arrays of inputs: of a size that the launch asks for, where a kernel has too little by itself."""
+        e = self.e
+        types = [source.type for source in held]
+        elements = [type.storage for type in types if isinstance(type, FuncType)]
+        counts = [of.elements for of in held.values()]
+        if not held_dynamic(self.group, self.model):
+            return [e.alloca([n], type, SHARED, "held") for n, type in zip(counts, elements, strict=True)]
+        sizes = [held_bytes(source, of) for source, of in held.items()]
+        space = IntegerAttr(SHARED, 64)
+        op = memref.AllocaOp.get(i8, shape=[sum(sizes)], memory_space=space)
+        op.attributes["kernel.dynamic"] = UnitAttr()
+        together = e.op(op, "all_held")
+        views = [MemRefType(type, [n], memory_space=space) for n, type in zip(counts, elements, strict=True)]
+        starts = [0, *accumulate(sizes)]
+        return [e.op(memref.ViewOp(together, e.value(s), [], v), "held") for s, v in zip(starts, views, strict=False)]
 
     def _is_overwritten(self, arrays: Mapping[StageOp, Sequence[SSAValue]]) -> bool:
         """Whether the next step may overwrite what this one's terms are still computed of: before its first barrier,

@@ -112,7 +112,7 @@ class _Drawn:
             for of, n in zip((tile, threads, unroll), sizes, strict=True):
                 of.append(n)
         more = {"unroll": [rng.choice([1, n]) for n in unroll]} if rng.random() < 0.3 else {}
-        return BlockSchedule(tile=tile, threads=threads, vector=vector, **more)
+        return BlockSchedule(tile=tile, threads=threads, vector=vector, hold=rng.choice([0, 1]), **more)
 
 
 @dataclass(frozen=True)
