@@ -210,7 +210,7 @@ class StepsBody(TileBody):
 
     def _tile_beside(self) -> TileContext:
         """The tile for stages that are computed once for all steps: whether it is interior was asked of the others."""
-        return replace(self.tile, safe_reads=True, resident=dict(self.tile.resident))
+        return replace(self.tile, safe_reads=True, resident=dict(self.tile.resident), held={})
 
     def _beside(self, stage: StageOp, tile: TileContext, start: Sequence[Num], k: Sequence[Num]) -> list[SSAValue]:
         """The values of a stage beside the update at a thread's point."""
