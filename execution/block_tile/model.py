@@ -72,6 +72,10 @@ class BlockTile(TiledModel):
 
         super().check(group, model)
         schedule, facts = BlockSchedule.expect(group.schedule), GroupFacts.of(group, model)
+        if schedule.tiles_per_block > 1 and group.steps:
+            raise group_error(group, "a block computes the steps of an update for one tile; write stream = 1")
+        if schedule.holds and not group.steps:
+            raise group_error(group, "hold is for what the steps of an update read, and there is none; write hold = 0")
         steps = alignment(facts.follow, facts.rank)
         for d, (tile, threads) in enumerate(zip(schedule.tile_sizes, schedule.thread_counts, strict=True)):
             fixed = fixed_span(model, facts.output, d)
