@@ -121,7 +121,7 @@ class ExecutionModel(ABC):
         beside = [facts.model.nodes[id].name for id in facts.beside]
         return (
             self.stores_too_little([facts.model.nodes[id].name for id in facts.stored])
-            or self.computes_too_little(beside, steps=facts.domain > 0)
+            or self.computes_too_little(beside, steps=facts.summed is not None)
             or (self._why_no_tables(facts.model, facts.members) if self.runs is StageOp else None)
             or self.legal(facts)
         )

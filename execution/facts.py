@@ -89,9 +89,8 @@ class GroupFacts:
     """Whether one of these gives its old functions, so that nothing is read of them."""
     turn: tuple[int, ...] = ()
     """Per dimension of an update, that of the group's results in which the same point lies."""
-    domain: int = 0
-    """Of the output's last dimensions those of an update's domain: its members are computed for each step then, and the
-    output gives the terms."""
+    summed: UpdateOp | None = None
+    """The update each of whose steps computes the members, of which the output gives the terms."""
     far: bool = False
     """Whether boxes that are needed far beyond the picture count as they are, with the borders met there: where groups
     are merged that store several stages. Else all count as the picture, so that stages alike get the same tile."""
@@ -102,7 +101,7 @@ class GroupFacts:
         output = model.node_of[group.output.funcs[0]]
         if group.steps and group.update is not None:
             steps = [model.node_of[s.funcs[0]] for s in group.steps]
-            return cls(model, steps, output, extent, domain=len(group.update.domain))
+            return cls(model, steps, output, extent, summed=group.update)
         beside = [model.node_of[s.funcs[0]] for s in group.beside]
         members = [output] if beside else [model.node_of[s.funcs[0]] for s in group.definitions]
         turn = group.turn if group.update is not None else ()
@@ -167,6 +166,11 @@ class GroupFacts:
         read = sum(nodes[producer].bytes for producer in dict.fromkeys(others)) + (0 if self.starts_inside else own)
         last = self.beside[-1]
         return float(read + (nodes[last].bytes if self.output < last else own))
+
+    @property
+    def domain(self) -> int:
+        """Of the output's last dimensions those of the domain of an update whose steps compute it."""
+        return len(self.summed.domain) if self.summed is not None else 0
 
     @property
     def rank(self) -> int:

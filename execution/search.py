@@ -27,7 +27,7 @@ def schedules(facts: GroupFacts, machine: Machine, wishes: Wishes = Wishes()) ->
         raise NotFusable("a single value is a kernel of its own")
     for model in models(wishes.shape):
         alone = (model.stores_several or len(facts.stored) < 2) and (model.computes_beside or not facts.beside)
-        alone = alone and (model.sums_steps or not facts.domain)
+        alone = alone and (model.sums_steps or facts.summed is None)
         if isinstance(facts.definition, model.runs) and alone and (model.holds_tables or not facts.tables):
             yield from model.candidates(facts, machine, wishes)
 

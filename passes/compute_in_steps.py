@@ -24,28 +24,32 @@ such a function, and no other, goes into the update's group if that alone reads 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import product
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import IndexType, ModuleOp
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp
 from xdsl.ir import Block, Region, SSAValue
 from xdsl.ir.affine import AffineMap
 from xdsl.passes import ModulePass
 from xdsl.transforms.common_subexpression_elimination import cse
 
-from tilefuse.analysis.access import free_name, read_sites, reads
+from tilefuse.analysis.access import defining_op, free_name, read_sites, reads
 from tilefuse.analysis.dependence import depending
 from tilefuse.analysis.machine import check_extent, check_target, machine
 from tilefuse.analysis.model import extract
-from tilefuse.analysis.regions import NotFusable
+from tilefuse.analysis.regions import NotFusable, is_small
 from tilefuse.analysis.small_dimensions import bounds_of
 from tilefuse.analysis.updates import UpdateFacts, WriteMap
 from tilefuse.dialects.img.attrs import BoxAttr
 from tilefuse.dialects.img.ops import GroupOp, PipelineOp, ReadOp, StageOp, UpdateOp, WriteOp, YieldOp, prints
+from tilefuse.dialects.img.ops.update import stands_alone
 from tilefuse.execution.candidate import Wishes
 from tilefuse.execution.facts import GroupFacts, told
 from tilefuse.execution.search import best_schedule
+from tilefuse.passes.constants import fold
 from tilefuse.passes.inline_stages import inline_at
 
 _Change = Callable[[PipelineOp, GroupOp, GroupOp], None]
@@ -77,20 +81,23 @@ class ComputeInSteps(ModulePass):
         """The pipeline in which the steps of a group's update compute what they may."""
         for producer in _given_for_steps(_named(pipeline, name)):
             pipeline = self._tried(pipeline, producer, name, _merge)
-        if _named(pipeline, name).steps:
+        if steps := _named(pipeline, name).steps:
             for producer in _given_for_terms(_named(pipeline, name)):
-                pipeline = self._tried(pipeline, producer, name, _inline)
+                free = _only_chooses(_named(pipeline, producer).anchor, steps[-1])
+                pipeline = self._tried(pipeline, producer, name, _inline, always=free)
         return pipeline
 
-    def _tried(self, pipeline: PipelineOp, producer: str, name: str, change: _Change) -> PipelineOp:
-        """The pipeline with a producer and a group made one, if that pays."""
+    def _tried(
+        self, pipeline: PipelineOp, producer: str, name: str, change: _Change, *, always: bool = False
+    ) -> PipelineOp:
+        """The pipeline with a producer and a group made one, if that pays; `always`: if a kernel can."""
         copy = pipeline.clone()
         block = pipeline.parent_block()
         assert block is not None
         block.insert_op_after(copy, pipeline)
         change(copy, _named(copy, producer), _named(copy, name))
         cost = self._microseconds(copy, _named(copy, name))
-        taken = cost is not None and self.always
+        taken = cost is not None and (always or self.always)
         if cost is not None and not taken:
             apart = self._microseconds(pipeline, _named(pipeline, producer), _named(pipeline, name))
             taken = apart is not None and cost < apart
@@ -166,6 +173,42 @@ def _given_for_terms(group: GroupOp) -> list[str]:
         if alone and len(producer.stages) == 1 and not prints(producer.anchor):
             found.append(producer.sym_name.data)
     return found
+
+
+def _only_chooses(stage: StageOp, term: StageOp) -> bool:
+    """Whether a stage that a term reads is a constant, or what one read gives, at each point of the small dimensions.
+
+    A thread has all points of these, so it does nothing but that read.
+    """
+    bounds = term.bounds.data if term.bounds is not None else ()
+    small: dict[SSAValue | None, tuple[int, int]]
+    small = {term.body.block.args[d]: b for d, b in enumerate(bounds) if b is not None and is_small(b)}
+    for read in reads(term):
+        if defining_op(read.source) is not stage:
+            continue
+        alone = stands_alone(read.map.data, list(read.indices))
+        spans = {d: small[v] for d, v in enumerate(alone) if v in small}
+        if not spans:
+            return False
+        for point in product(*(range(low, low + n) for low, n in spans.values())):
+            if not _is_a_read(stage, dict(zip(spans, point, strict=True))):
+                return False
+    return True
+
+
+def _is_a_read(stage: StageOp, at: Mapping[int, int]) -> bool:
+    """Whether a stage computes nothing, and reads once at most, where some of its coordinates are known."""
+    copy = stage.clone()
+    block = copy.body.block
+    first = block.first_op
+    assert first is not None
+    for d, n in at.items():
+        constant = arith.ConstantOp(IntegerAttr(n, IndexType()))
+        block.insert_op_before(constant, first)
+        block.args[d].replace_all_uses_with(constant.result)
+    fold(copy)
+    left = [op for op in block.ops if not isinstance(op, arith.ConstantOp | YieldOp)]
+    return len(left) <= 1 and all(isinstance(op, ReadOp) for op in left)
 
 
 def _inline(pipeline: PipelineOp, producer: GroupOp, group: GroupOp) -> None:

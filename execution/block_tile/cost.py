@@ -9,17 +9,22 @@ Terms and sources: docs/cost-model.md.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
+
+from xdsl.ir import SSAValue
 
 from tilefuse.analysis.index import AnyIndex, GeneralIndex, Index
 from tilefuse.analysis.machine import Machine
 from tilefuse.analysis.model import Node, PipelineModel
 from tilefuse.analysis.regions import SMALL_DIMENSION, Region, alignment, fixed_span, own_spans, regions
 from tilefuse.dialects.img.attrs import Memory
+from tilefuse.dialects.img.ops import StageOp
 from tilefuse.execution.across import across_cost
 from tilefuse.execution.block_order import deep_dimensions, loaded_alike
+from tilefuse.execution.block_tile.candidate import BlockCandidate
 from tilefuse.execution.block_tile.features import BlockFeatures
+from tilefuse.execution.block_tile.held import Held, held_bytes, held_inputs
 from tilefuse.execution.block_tile.placement import holds_planes, place_stages, shared_bytes
 from tilefuse.execution.candidate import Candidate, Placement
 from tilefuse.execution.facts import GroupFacts
@@ -37,6 +42,8 @@ PHASE_COST = 40.0
 """Instructions of each thread for each stage in shared memory: a barrier, and lanes without work before it."""
 INDEX_COST = 1.5
 """Instructions of address arithmetic per load that the threads do not share."""
+COPY_COST = 12.0
+"""Instructions to copy an element that a block keeps to shared memory."""
 FEW_GATHERED = 16
 """Loads for a point in x and y at computed places, up to which these count as those of other places do."""
 GATHERED = 3.0
@@ -130,6 +137,10 @@ class _BlockTiles:
         self._regions: dict[tuple[int, ...], dict[int, Region]] = {}
         self._places: dict[tuple[int, ...], dict[int, Placement]] = {}
         self._loads: dict[tuple[int, ...], float] = {}
+        self._update = facts.summed
+        self.steps = math.prod(facts.box[facts.rank - facts.domain :])
+        """Steps of the update whose terms are computed, if that is so."""
+        self._held: dict[tuple[int, ...], dict[SSAValue, Held]] = {}
         self._offsets: dict[int, list[tuple[int, _Offsets, bool]]] = {}
 
     def regions(self, tile: Sequence[int]) -> dict[int, Region]:
@@ -138,6 +149,14 @@ class _BlockTiles:
         if key not in self._regions:
             self._regions[key] = regions(self.model, self.members, self.output, key, self.follow)
         return self._regions[key]
+
+    def held(self, tile: Sequence[int]) -> dict[SSAValue, Held]:
+        """Inputs of which a block may keep what all steps of a tile read."""
+        key = tuple(tile)
+        if key not in self._held and self._update is not None:
+            ops = {op: id for id in self.members if isinstance(op := self.model.nodes[id].op, StageOp)}
+            self._held[key] = held_inputs(self._update, ops, self.regions(key), self.follow)
+        return self._held.get(key, {})
 
     def places(self, micro: Sequence[int]) -> dict[int, Placement]:
         """The places of members if each thread computes `micro` points."""
@@ -210,17 +229,21 @@ def _candidate(
     tile: Sequence[int],
     threads: Sequence[int],
     vector: int,
+    holds: bool = False,
 ) -> Candidate | None:
-    """One schedule, with its cost; None if it does not fit the machine."""
+    """One schedule, with its cost; None if it does not fit the machine, or there is nothing to be held."""
     micro = [min(vector, tile[0]) if d == 0 else t // n for d, (t, n) in enumerate(zip(tile, threads))]
     piece = micro[0] if machine.is_gpu and micro else 1
     # a CPU computes what stays in registers anew for each point; a GPU's rounds are written out and share it
     places = of.places(micro if machine.is_gpu else [1] * len(tile))
     shared = shared_bytes(of.model, places, of.regions(tile), dict.fromkeys(places, piece))
-    if shared > machine.fast_bytes:
+    held = of.held(tile) if holds else {}
+    shared += sum(held_bytes(source, kept) for source, kept in held.items())
+    if shared > (machine.most_fast_bytes if held else machine.fast_bytes) or (holds and not held):
         return None
     blocks = math.prod(-(-n // t) for n, t in zip(box, tile, strict=True))
-    instructions, registers = _of_tile(of, machine, tile, threads, micro)
+    instructions, registers = _of_tile(of, machine, tile, threads, micro, frozenset(map(of.model.node_of.get, held)))
+    instructions += sum(kept.elements for kept in held.values()) * COPY_COST / of.steps
     bytes = of.stored_bytes(tile) + of.loaded_bytes(tile, blocks)
     if machine.is_gpu:
         registers += math.prod(micro) * of.model.nodes[of.output].bytes / 4 * 2
@@ -233,7 +256,8 @@ def _candidate(
         # a tile that is wider than the picture reaches beyond it
         inner = math.prod(max(0, -(-n // t) - 2) / -(-n // t) for n, t in zip(box, tile, strict=True) if n != t)
         found = BlockFeatures(blocks=blocks, bytes=bytes, instructions=instructions, at_border=1.0 - inner)
-    return Candidate(NAME, tuple(tile), tuple(threads), vector, places, found, predict(found, machine))
+    microseconds = predict(found, machine)
+    return BlockCandidate(NAME, tuple(tile), tuple(threads), vector, places, found, microseconds, holds=holds)
 
 
 def _resident_threads(machine: Machine, count: int, blocks: int, shared: int, registers: float) -> int:
@@ -248,9 +272,17 @@ def _resident_threads(machine: Machine, count: int, blocks: int, shared: int, re
 
 
 def _of_tile(
-    of: _BlockTiles, machine: Machine, tile: Sequence[int], threads: Sequence[int], micro: Sequence[int]
+    of: _BlockTiles,
+    machine: Machine,
+    tile: Sequence[int],
+    threads: Sequence[int],
+    micro: Sequence[int],
+    held: Collection[int | None] = (),
 ) -> tuple[float, float]:
-    """(instructions of all threads, registers of one) that a tile takes, beside the output's registers."""
+    """(instructions of all threads, registers of one) that a tile takes, beside the output's registers.
+
+    `held`: functions from outside that are in shared memory.
+    """
     model, output, inside = of.model, of.output, set(of.members)
     piece = micro[0] if machine.is_gpu and micro else 1
     together = micro if machine.is_gpu else [1] * len(tile)
@@ -286,7 +318,8 @@ def _of_tile(
                     ahead += values if id == output or in_registers else 0
                     if deep * (gathered := _computed_places(node, p)) > FEW_GATHERED:
                         loads = float(gathered)  # of several points side by side, each has its own
-                per_point += (loads or _shared_loads(offsets, shared_rows)) * (1 + INDEX_COST) / alike
+                each = 1 if p in held else 1 + INDEX_COST
+                per_point += (loads or _shared_loads(offsets, shared_rows)) * each / alike
         # what another stage has loaded is gone by then
         most_ahead = max(most_ahead, ahead)
         if not machine.is_gpu:
@@ -380,6 +413,7 @@ def block_candidates(facts: GroupFacts, machine: Machine, thorough: bool) -> Ite
         tile, threads, vector = _whole_where_fixed(model, output, tile, threads, vector)
         if any(t % a for t, a in zip(tile, align, strict=True)):
             continue
-        candidate = _candidate(tiles, machine, facts.box, tile, threads, vector)
-        if candidate is not None:
-            yield candidate
+        for holds in (False, True) if steps else (False,):
+            candidate = _candidate(tiles, machine, facts.box, tile, threads, vector, holds)
+            if candidate is not None:
+                yield candidate

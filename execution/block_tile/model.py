@@ -5,7 +5,7 @@ What is behind it is imported when it is asked for: checking a schedule loads ne
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from tilefuse.dialects.img.attrs import Level, Memory, PlaceAttr
@@ -42,6 +42,13 @@ class BlockTile(TiledModel):
         from tilefuse.execution.block_tile.cost import block_candidates
 
         return block_candidates(facts, machine, wishes.thorough)
+
+    def apply(self, group: GroupOp, candidate: Candidate, members: Sequence[int]) -> None:
+        from tilefuse.execution.block_tile.candidate import BlockCandidate
+
+        super().apply(group, candidate, members)
+        if isinstance(candidate, BlockCandidate) and candidate.holds and group.schedule is not None:
+            group.schedule = group.schedule.changed(hold=1)
 
     def stage_inputs(self, group: GroupOp, model: PipelineModel) -> bool:
         from tilefuse.execution.block_tile.input_staging import stage_input, stageable
