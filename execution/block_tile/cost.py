@@ -26,6 +26,7 @@ from tilefuse.execution.block_tile.candidate import BlockCandidate
 from tilefuse.execution.block_tile.features import BlockFeatures
 from tilefuse.execution.block_tile.held import Held, held_bytes, held_inputs
 from tilefuse.execution.block_tile.placement import holds_planes, place_stages, shared_bytes
+from tilefuse.execution.block_tile.steps_cost import has_own_places, in_registers, item_rows, known_cost, loads
 from tilefuse.execution.candidate import Candidate, Placement
 from tilefuse.execution.facts import GroupFacts
 from tilefuse.execution.features import Roofline, predict
@@ -42,6 +43,8 @@ PHASE_COST = 40.0
 """Instructions of each thread for each stage in shared memory: a barrier, and lanes without work before it."""
 INDEX_COST = 1.5
 """Instructions of address arithmetic per load that the threads do not share."""
+ROWS_TOGETHER = 4
+"""Rows of a stage in shared memory that a thread computes together at most."""
 COPY_COST = 12.0
 """Instructions to copy an element that a block keeps to shared memory."""
 FEW_GATHERED = 16
@@ -137,9 +140,10 @@ class _BlockTiles:
         self._regions: dict[tuple[int, ...], dict[int, Region]] = {}
         self._places: dict[tuple[int, ...], dict[int, Placement]] = {}
         self._loads: dict[tuple[int, ...], float] = {}
-        self._update = facts.summed
-        self.steps = math.prod(facts.box[facts.rank - facts.domain :])
-        """Steps of the update whose terms are computed, if that is so."""
+        self.update = facts.summed
+        """The update whose terms are computed, if that is so."""
+        self.steps = math.prod(facts.box[facts.rank - facts.domain :]) if facts.domain else 1
+        """Steps of that update."""
         self._held: dict[tuple[int, ...], dict[SSAValue, Held]] = {}
         self._offsets: dict[int, list[tuple[int, _Offsets, bool]]] = {}
 
@@ -153,9 +157,9 @@ class _BlockTiles:
     def held(self, tile: Sequence[int]) -> dict[SSAValue, Held]:
         """Inputs of which a block may keep what all steps of a tile read."""
         key = tuple(tile)
-        if key not in self._held and self._update is not None:
+        if key not in self._held and self.update is not None:
             ops = {op: id for id in self.members if isinstance(op := self.model.nodes[id].op, StageOp)}
-            self._held[key] = held_inputs(self._update, ops, self.regions(key), self.follow)
+            self._held[key] = held_inputs(self.update, ops, self.regions(key), self.follow)
         return self._held.get(key, {})
 
     def places(self, micro: Sequence[int]) -> dict[int, Placement]:
@@ -242,15 +246,22 @@ def _candidate(
     if shared > (machine.most_fast_bytes if held else machine.fast_bytes) or (holds and not held):
         return None
     blocks = math.prod(-(-n // t) for n, t in zip(box, tile, strict=True))
-    instructions, registers = _of_tile(of, machine, tile, threads, micro, frozenset(map(of.model.node_of.get, held)))
-    instructions += sum(kept.elements for kept in held.values()) * COPY_COST / of.steps
+    if of.update is None:
+        instructions, registers = _of_tile(of, machine, tile, threads, micro)
+    else:
+        instructions, registers = _of_step(of, tile, threads, micro, {of.model.node_of[source] for source in held})
     bytes = of.stored_bytes(tile) + of.loaded_bytes(tile, blocks)
+    written_out = instructions / math.prod(threads)
+    if of.update is not None:
+        # a block computes all steps of its tile, one after the other
+        blocks, bytes, instructions = blocks // of.steps, bytes * of.steps, instructions * of.steps
+        instructions += sum(kept.elements for kept in held.values()) * COPY_COST
     if machine.is_gpu:
         registers += math.prod(micro) * of.model.nodes[of.output].bytes / 4 * 2
         resident = _resident_threads(machine, math.prod(threads), blocks, shared, registers)
         found = BlockFeatures(
             blocks=blocks, bytes=bytes, instructions=instructions, resident_threads=resident, one_by_one=piece == 1,
-            written_out=instructions / math.prod(threads),
+            written_out=written_out, steps=of.steps,
         )  # fmt: skip
     else:
         # a tile that is wider than the picture reaches beyond it
@@ -277,12 +288,8 @@ def _of_tile(
     tile: Sequence[int],
     threads: Sequence[int],
     micro: Sequence[int],
-    held: Collection[int | None] = (),
 ) -> tuple[float, float]:
-    """(instructions of all threads, registers of one) that a tile takes, beside the output's registers.
-
-    `held`: functions from outside that are in shared memory.
-    """
+    """(instructions of all threads, registers of one) that a tile takes, beside the output's registers."""
     model, output, inside = of.model, of.output, set(of.members)
     piece = micro[0] if machine.is_gpu and micro else 1
     together = micro if machine.is_gpu else [1] * len(tile)
@@ -318,8 +325,7 @@ def _of_tile(
                     ahead += values if id == output or in_registers else 0
                     if deep * (gathered := _computed_places(node, p)) > FEW_GATHERED:
                         loads = float(gathered)  # of several points side by side, each has its own
-                each = 1 if p in held else 1 + INDEX_COST
-                per_point += (loads or _shared_loads(offsets, shared_rows)) * each / alike
+                per_point += (loads or _shared_loads(offsets, shared_rows)) * (1 + INDEX_COST) / alike
         # what another stage has loaded is gone by then
         most_ahead = max(most_ahead, ahead)
         if not machine.is_gpu:
@@ -331,6 +337,46 @@ def _of_tile(
             # what is in shared memory is loaded from there
             instructions += kept if id != output and not in_registers else 0
     return instructions, registers + most_ahead
+
+
+def _windowed(offsets: _Offsets, piece: int, rows: int, bytes: int) -> float:
+    found = _piece_loads(offsets, piece, rows, bytes)[0] if piece > 1 else 0.0
+    return found or _shared_loads(offsets, rows)
+
+
+def _of_step(
+    of: _BlockTiles, tile: Sequence[int], threads: Sequence[int], micro: Sequence[int], held: Collection[int]
+) -> tuple[float, float]:
+    """(instructions of all threads, registers of one) that a tile takes in a step of an update, as of `_of_tile`.
+
+    `held`: functions from outside that are in shared memory.
+    """
+    model, inside = of.model, set(of.members)
+    region, micro_regions, places = of.regions(tile), of.regions(micro), of.places(micro)
+    instructions, registers = 0.0, 24.0
+    for id in of.members:
+        node, place = model.nodes[id], places.get(id)
+        assert isinstance(node.op, StageOp)
+        own = id == of.output or in_registers(place)
+        extents = micro_regions[id].extents
+        follow = of.follow[id]
+        fixed = {d: n for d, n in enumerate(extents) if own and d > 1 and follow[d].dim is None and n > 1}
+        piece, rows = micro[0], (micro[1] if len(micro) > 1 else 1)
+        if own:
+            points = micro_regions[id].points * (math.prod(tile) / math.prod(micro))
+            registers += micro_regions[id].points * node.bytes / 4 if id != of.output else 0
+        else:
+            piece, rows = (1 if has_own_places(node) else piece), item_rows(region[id], ROWS_TOGETHER)
+            points = float(region[id].points)
+            instructions += PHASE_COST * math.prod(threads) + points * (1.0 + 2.0 / (piece * rows))
+        per_point = node.instructions - known_cost(node.op, fixed)
+        for p in model.producers(id):
+            if p in inside and places[p].memory is Memory.Register:
+                continue
+            each = 1.0 if p in held or p in inside else 1 + INDEX_COST
+            per_point += loads(node, model, p, fixed, piece, rows, _windowed) * each
+        instructions += points * per_point
+    return instructions, registers
 
 
 def _computed_places(node: Node, producer: int) -> int:

@@ -37,6 +37,8 @@ class BlockFeatures(Features):
     """Whether threads move one point at a time."""
     written_out: float = 0.0
     """Instructions of a thread: straight-line code, on a GPU."""
+    steps: int = 1
+    """Of an update that a block computes one after the other."""
     at_border: float = 0.0
     """Share of the tiles that lie at the edges of the picture; on a CPU."""
 
@@ -55,5 +57,7 @@ class BlockFeatures(Features):
             compute *= machine.cores / self.blocks
         total = max(memory, compute) + NOT_HIDDEN * min(memory, compute) + machine.launch_us
         if machine.is_gpu:
-            total = (total + BLOCK_TAIL) * FLATTERED + self.blocks / machine.cores * machine.calibration.block_us
+            # of 14 tiles that compute the steps of an update the cheapest was not flattered
+            flattered = FLATTERED if self.steps == 1 else 1.0
+            total = (total + BLOCK_TAIL) * flattered + self.blocks / machine.cores * machine.calibration.block_us
         return total
