@@ -1,0 +1,92 @@
+"""Instructions of a tile in one step of an update, as `cost.py` counts those of other tiles, with what differs there.
+
+Steps read at places that move with them: each point of a thread has its own loads then, in another row of banks or
+sectors for each of `vector` points side by side. Inputs that a block keeps are read at indices that rows share.
+What chooses by a small dimension, of which a thread has all points written out, is known when the text is.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Mapping
+
+from xdsl.dialects import arith
+
+from tilefuse.analysis.dependence import depending
+from tilefuse.analysis.index import AnyIndex, GeneralIndex, Index
+from tilefuse.analysis.instructions import instruction_cost
+from tilefuse.analysis.model import Access, Node, PipelineModel
+from tilefuse.analysis.regions import Region
+from tilefuse.dialects.img.attrs import Memory
+from tilefuse.dialects.img.ops import ReadOp, StageOp
+from tilefuse.execution.candidate import Placement
+
+Windowed = Callable[[tuple[tuple[int, ...], ...], int, int, int], float]
+"""Loads per point of reads at these offsets, by pieces of so many columns and rows, of elements of so many bytes."""
+
+SPREAD = 0.5
+"""Of a load of a lane's own place, the share that it takes longer for each further point side by side."""
+
+
+def known_cost(stage: StageOp, dims: Collection[int]) -> float:
+    """Instructions of a body that follow from some of its coordinates, and choices by what does."""
+    args = stage.body.block.args
+    moving = depending(stage.body.block.ops, [v for d, v in enumerate(args) if d not in dims])
+    moving |= {op.value for op in stage.body.block.ops if isinstance(op, ReadOp)}
+    moving = depending(stage.body.block.ops, moving)
+    found = 0.0
+    for op in stage.body.block.ops:
+        if isinstance(op, ReadOp) or not op.results:
+            continue
+        if moving.isdisjoint(op.results) or (isinstance(op, arith.SelectOp) and op.cond not in moving):
+            found += instruction_cost(op)
+    return found
+
+
+def _moves_with(index: AnyIndex) -> set[int]:
+    """The dimensions of the reader that an index follows."""
+    if isinstance(index, GeneralIndex):
+        return {d for d, _ in index.terms}
+    return {index.var} if isinstance(index, Index) and index.var is not None else set()
+
+
+def _is_general(access: Access) -> bool:
+    return any(isinstance(index, GeneralIndex) for index in access.indices)
+
+
+def loads(
+    node: Node, model: PipelineModel, producer: int, fixed: Mapping[int, int], piece: int, rows: int, windowed: Windowed
+) -> float:
+    """Loads per point that a stage takes of a producer. `fixed`: the points of small dimensions of which a thread has
+    all, which share what does not follow them."""
+    total = 0.0
+    together: dict[int, list[tuple[int, ...]]] = {}
+    for access in node.accesses:
+        if access.producer != producer:
+            continue
+        along = set().union(*map(_moves_with, access.indices))
+        share = math.prod(n for d, n in fixed.items() if d not in along)
+        if _is_general(access):
+            total += (1.0 + SPREAD * (piece - 1)) / share
+        else:
+            at = tuple(index.offset if isinstance(index, Index) else 0 for index in access.indices)
+            together.setdefault(share, []).append(at)
+    for share, offsets in together.items():
+        total += windowed(tuple(offsets), piece, rows, model.nodes[producer].element_bytes[0]) / share
+    return total
+
+
+def item_rows(region: Region, most: int) -> int:
+    """Rows of a stage in shared memory that a thread computes together."""
+    rows = region.extents[1] if len(region.extents) > 1 else 1
+    return next(p for p in range(most, 0, -1) if rows % p == 0)
+
+
+def has_own_places(node: Node) -> bool:
+    """Whether a stage reads at places of its own for each point, so that it is not computed by pieces."""
+    return any(map(_is_general, node.accesses))
+
+
+def in_registers(place: Placement | None) -> bool:
+    """Whether threads have a stage around their own points: the output, or what lives there."""
+    return place is None or place.memory is Memory.Register
