@@ -92,13 +92,11 @@ class TileContext:
     known_reads: Collection[ReadOp] = ()
     """Reads at general indices, in several coordinates or where data say, of which the border flag speaks too."""
     safe_reads: bool = False
-    """Whether points that nobody needs are computed in interior tiles too, so that every read of global memory
-    must stay inside its buffer."""
+    """Whether interior tiles, too, compute points that nobody needs: each read of global memory stays in its buffer."""
     output: KernelBuffer | None = None
     """Where the group's output goes."""
     free_x: bool = False
-    """Whether what is computed reads, and lies, where no boundary moves or hides a column, and inside of all buffers:
-    as far as an index moves to the right with x (`moves_right`)."""
+    """Whether indices that move to the right with x (`moves_right`) are inside of all boundaries and buffers."""
     phase: Phase | None = None
     """Which columns are computed, if of several side by side each by itself; then such indices move with its k."""
 
@@ -257,8 +255,7 @@ def _emit_read(
     base, boundaries = behind_boundaries(op.source)
     resident = tile.resident.get(base)
     if resident is None:
-        border = None if always or tile.safe_reads else tile.border
-        return read_global(e, tile, op.source, where, border, free)
+        return read_global(e, tile, op.source, where, None if always or tile.safe_reads else tile.border, free)
     value = resident.load(e, _relative(e, indices, point, where))
     return value if base in tile.masks else _masked(e, tile, boundaries, where, value, free)
 

@@ -9,8 +9,7 @@ Terms and sources: docs/cost-model.md.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Sequence
-from functools import lru_cache
+from collections.abc import Iterator, Sequence
 
 from xdsl.ir import SSAValue
 
@@ -25,26 +24,19 @@ from tilefuse.execution.block_order import deep_dimensions, loaded_alike
 from tilefuse.execution.block_tile.candidate import BlockCandidate
 from tilefuse.execution.block_tile.features import BlockFeatures
 from tilefuse.execution.block_tile.held import Held, held_bytes, held_inputs
+from tilefuse.execution.block_tile.loads import INDEX_COST, PHASE_COST, piece_loads, shared_loads
 from tilefuse.execution.block_tile.placement import holds_planes, place_stages, shared_bytes
-from tilefuse.execution.block_tile.steps_cost import has_own_places, in_registers, item_rows, known_cost, loads
+from tilefuse.execution.block_tile.steps_cost import of_step
 from tilefuse.execution.candidate import Candidate, Placement
 from tilefuse.execution.facts import GroupFacts
 from tilefuse.execution.features import Roofline, predict
 
 NAME = "block_tile"
 
-MOST_HELD = 48
-"""Values of one function that a thread loads ahead (`execution/block_tile/pieces.py`)."""
 OVERLAP_MISS = 0.15
 """Share of the overlapping part of input tiles that comes from DRAM and not from a cache."""
 READ_AGAIN = 2
 """Times that tiles load each point of a function, if there is a dimension in which several load the same."""
-PHASE_COST = 40.0
-"""Instructions of each thread for each stage in shared memory: a barrier, and lanes without work before it."""
-INDEX_COST = 1.5
-"""Instructions of address arithmetic per load that the threads do not share."""
-ROWS_TOGETHER = 4
-"""Rows of a stage in shared memory that a thread computes together at most."""
 COPY_COST = 12.0
 """Instructions to copy an element that a block keeps to shared memory."""
 FEW_GATHERED = 16
@@ -91,44 +83,10 @@ def _tile_candidates(
                 yield tuple(tile), tuple([tx, *([ty] if rank > 1 else []), *([1] * (rank - 2))]), vector
 
 
-@lru_cache(maxsize=4096)
-def _shared_loads(reads: tuple[tuple[int, ...], ...], rows_per_thread: int) -> float:
-    """Loads per point of distinct offsets, when a thread keeps what its neighbouring points share."""
-    if not reads:
-        return 0.0
-    rows: dict[tuple[int, ...], set[int]] = {}
-    for offset in reads:
-        rows.setdefault(tuple(offset[:1]) + tuple(offset[2:]), set()).add(offset[1] if len(offset) > 1 else 0)
-    p = rows_per_thread
-    return sum(len({y + j for y in ys for j in range(p)}) for ys in rows.values()) / p
-
-
-@lru_cache(maxsize=4096)
-def _piece_loads(reads: tuple[tuple[int, ...], ...], piece: int, rows_per_thread: int, bytes: int) -> tuple[float, int]:
-    """(loads per point, values in registers) of a thread that computes `piece` points along x of each of its rows.
-
-    What these read is loaded by accesses of at most 16 bytes, once; (0, 0) for more values than `MOST_HELD`.
-    """
-    windows: dict[tuple[int, ...], list[tuple[int, int]]] = {}
-    if not all(reads):
-        return 0.0, 0
-    for x, *rest in reads:
-        windows.setdefault(tuple(rest[1:]), []).append((x, rest[0] if rest else 0))
-    loads, values = 0, 0
-    for offsets in windows.values():
-        xs, ys = [x for x, _ in offsets], [y for _, y in offsets]
-        rows = max(ys) - min(ys) + rows_per_thread
-        values += (max(xs) - min(xs) + piece) * rows
-        # whole accesses, and narrower ones at the ends
-        beside = max(0, -min(xs)).bit_count() + max(0, max(xs)).bit_count()
-        loads += (max(1, piece * bytes // 16) + beside) * rows
-    return (loads / (piece * rows_per_thread), values) if values <= MOST_HELD else (0.0, 0)
-
-
 _Offsets = tuple[tuple[int, ...], ...]
 
 
-class _BlockTiles:
+class BlockTiles:
     """Terms that schedules of one group as block tiles share, each computed once: several tile a picture alike, or
     give a thread the same points."""
 
@@ -227,7 +185,7 @@ class _BlockTiles:
 
 
 def _candidate(
-    of: _BlockTiles,
+    of: BlockTiles,
     machine: Machine,
     box: Sequence[int],
     tile: Sequence[int],
@@ -249,7 +207,7 @@ def _candidate(
     if of.update is None:
         instructions, registers = _of_tile(of, machine, tile, threads, micro)
     else:
-        instructions, registers = _of_step(of, tile, threads, micro, {of.model.node_of[source] for source in held})
+        instructions, registers = of_step(of, tile, threads, micro, {of.model.node_of[source] for source in held})
     bytes = of.stored_bytes(tile) + of.loaded_bytes(tile, blocks)
     written_out = instructions / math.prod(threads)
     if of.update is not None:
@@ -283,7 +241,7 @@ def _resident_threads(machine: Machine, count: int, blocks: int, shared: int, re
 
 
 def _of_tile(
-    of: _BlockTiles,
+    of: BlockTiles,
     machine: Machine,
     tile: Sequence[int],
     threads: Sequence[int],
@@ -321,11 +279,11 @@ def _of_tile(
                 shared_rows = rows[1] if len(rows) > 1 else 1
                 loads, values = 0.0, 0
                 if piece > 1:
-                    loads, values = _piece_loads(offsets, piece, shared_rows, model.nodes[p].element_bytes[0])
+                    loads, values = piece_loads(offsets, piece, shared_rows, model.nodes[p].element_bytes[0])
                     ahead += values if id == output or in_registers else 0
                     if deep * (gathered := _computed_places(node, p)) > FEW_GATHERED:
                         loads = float(gathered)  # of several points side by side, each has its own
-                per_point += (loads or _shared_loads(offsets, shared_rows)) * (1 + INDEX_COST) / alike
+                per_point += (loads or shared_loads(offsets, shared_rows)) * (1 + INDEX_COST) / alike
         # what another stage has loaded is gone by then
         most_ahead = max(most_ahead, ahead)
         if not machine.is_gpu:
@@ -337,46 +295,6 @@ def _of_tile(
             # what is in shared memory is loaded from there
             instructions += kept if id != output and not in_registers else 0
     return instructions, registers + most_ahead
-
-
-def _windowed(offsets: _Offsets, piece: int, rows: int, bytes: int) -> float:
-    found = _piece_loads(offsets, piece, rows, bytes)[0] if piece > 1 else 0.0
-    return found or _shared_loads(offsets, rows)
-
-
-def _of_step(
-    of: _BlockTiles, tile: Sequence[int], threads: Sequence[int], micro: Sequence[int], held: Collection[int]
-) -> tuple[float, float]:
-    """(instructions of all threads, registers of one) that a tile takes in a step of an update, as of `_of_tile`.
-
-    `held`: functions from outside that are in shared memory.
-    """
-    model, inside = of.model, set(of.members)
-    region, micro_regions, places = of.regions(tile), of.regions(micro), of.places(micro)
-    instructions, registers = 0.0, 24.0
-    for id in of.members:
-        node, place = model.nodes[id], places.get(id)
-        assert isinstance(node.op, StageOp)
-        own = id == of.output or in_registers(place)
-        extents = micro_regions[id].extents
-        follow = of.follow[id]
-        fixed = {d: n for d, n in enumerate(extents) if own and d > 1 and follow[d].dim is None and n > 1}
-        piece, rows = micro[0], (micro[1] if len(micro) > 1 else 1)
-        if own:
-            points = micro_regions[id].points * (math.prod(tile) / math.prod(micro))
-            registers += micro_regions[id].points * node.bytes / 4 if id != of.output else 0
-        else:
-            piece, rows = (1 if has_own_places(node) else piece), item_rows(region[id], ROWS_TOGETHER)
-            points = float(region[id].points)
-            instructions += PHASE_COST * math.prod(threads) + points * (1.0 + 2.0 / (piece * rows))
-        per_point = node.instructions - known_cost(node.op, fixed)
-        for p in model.producers(id):
-            if p in inside and places[p].memory is Memory.Register:
-                continue
-            each = 1.0 if p in held or p in inside else 1 + INDEX_COST
-            per_point += loads(node, model, p, fixed, piece, rows, _windowed) * each
-        instructions += points * per_point
-    return instructions, registers
 
 
 def _computed_places(node: Node, producer: int) -> int:
@@ -450,7 +368,7 @@ def block_candidates(facts: GroupFacts, machine: Machine, thorough: bool) -> Ite
         return
     model, output = facts.model, facts.output
     align = alignment(facts.follow, facts.rank)
-    tiles = _BlockTiles(facts, machine)
+    tiles = BlockTiles(facts, machine)
     bytes = model.nodes[output].bytes
     # of the domain of an update a tile has one point after the other
     pure, steps = facts.rank - facts.domain, (1,) * facts.domain

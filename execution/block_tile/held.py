@@ -114,7 +114,7 @@ def held_bytes(source: SSAValue, held: Held) -> int:
 
 
 def held_of(group: GroupOp, model: PipelineModel) -> dict[SSAValue, Held]:
-    """What a block of a scheduled group keeps; nothing if its schedule does not say so."""
+    """Inputs that a block of a scheduled group keeps; none if its schedule does not say so."""
     schedule = BlockSchedule.expect(group.schedule)
     if group.update is None or not group.steps or not schedule.holds:
         return {}

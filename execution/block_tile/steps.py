@@ -163,7 +163,7 @@ class StepsBody(TileBody):
     # --- the points of one thread
 
     def _begin(self, start: Sequence[Num], sizes: Sequence[int], own: Sequence[Num]) -> None:
-        """The values before the first step."""
+        """Keep the values that points have before the first step."""
         initial = self.group.initial
         assert initial is not None
         of = [list[SSAValue](initial.funcs).index(old) for old in self.update.olds]
@@ -173,7 +173,7 @@ class StepsBody(TileBody):
                 self.e.store(values[number], array, self._place(own, k))
 
     def _join(self, start: Sequence[Num], sizes: Sequence[int], own: Sequence[Num]) -> None:
-        """What a step adds to each, or joins it with otherwise."""
+        """Add a step's terms to the values of each point, or join them otherwise."""
         e, update = self.e, self.update
         terms = self._computed(start, sizes)
         sources = {op.value: op.source for op in update.body.block.ops if isinstance(op, ReadOp)}

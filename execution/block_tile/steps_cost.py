@@ -8,7 +8,8 @@ What chooses by a small dimension, of which a thread has all points written out,
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from xdsl.dialects import arith
 
@@ -19,11 +20,14 @@ from tilefuse.analysis.model import Access, Node, PipelineModel
 from tilefuse.analysis.regions import Region
 from tilefuse.dialects.img.attrs import Memory
 from tilefuse.dialects.img.ops import ReadOp, StageOp
+from tilefuse.execution.block_tile.loads import INDEX_COST, PHASE_COST, piece_loads, shared_loads
 from tilefuse.execution.candidate import Placement
 
-Windowed = Callable[[tuple[tuple[int, ...], ...], int, int, int], float]
-"""Loads per point of reads at these offsets, by pieces of so many columns and rows, of elements of so many bytes."""
+if TYPE_CHECKING:
+    from tilefuse.execution.block_tile.cost import BlockTiles
 
+ROWS_TOGETHER = 4
+"""Rows of a stage in shared memory that a thread computes together at most."""
 SPREAD = 0.5
 """Of a load of a lane's own place, the share that it takes longer for each further point side by side."""
 
@@ -54,9 +58,7 @@ def _is_general(access: Access) -> bool:
     return any(isinstance(index, GeneralIndex) for index in access.indices)
 
 
-def loads(
-    node: Node, model: PipelineModel, producer: int, fixed: Mapping[int, int], piece: int, rows: int, windowed: Windowed
-) -> float:
+def loads(node: Node, model: PipelineModel, producer: int, fixed: Mapping[int, int], piece: int, rows: int) -> float:
     """Loads per point that a stage takes of a producer. `fixed`: the points of small dimensions of which a thread has
     all, which share what does not follow them."""
     total = 0.0
@@ -72,7 +74,7 @@ def loads(
             at = tuple(index.offset if isinstance(index, Index) else 0 for index in access.indices)
             together.setdefault(share, []).append(at)
     for share, offsets in together.items():
-        total += windowed(tuple(offsets), piece, rows, model.nodes[producer].element_bytes[0]) / share
+        total += _windowed(tuple(offsets), piece, rows, model.nodes[producer].element_bytes[0]) / share
     return total
 
 
@@ -90,3 +92,43 @@ def has_own_places(node: Node) -> bool:
 def in_registers(place: Placement | None) -> bool:
     """Whether threads have a stage around their own points: the output, or what lives there."""
     return place is None or place.memory is Memory.Register
+
+
+def _windowed(offsets: tuple[tuple[int, ...], ...], piece: int, rows: int, bytes: int) -> float:
+    found = piece_loads(offsets, piece, rows, bytes)[0] if piece > 1 else 0.0
+    return found or shared_loads(offsets, rows)
+
+
+def of_step(
+    of: BlockTiles, tile: Sequence[int], threads: Sequence[int], micro: Sequence[int], held: Collection[int]
+) -> tuple[float, float]:
+    """(instructions of all threads, registers of one) that a tile takes in a step of an update, as of `_of_tile`.
+
+    `held`: functions from outside that are in shared memory.
+    """
+    model, inside = of.model, set(of.members)
+    region, micro_regions, places = of.regions(tile), of.regions(micro), of.places(micro)
+    instructions, registers = 0.0, 24.0
+    for id in of.members:
+        node, place = model.nodes[id], places.get(id)
+        assert isinstance(node.op, StageOp)
+        own = id == of.output or in_registers(place)
+        extents = micro_regions[id].extents
+        follow = of.follow[id]
+        fixed = {d: n for d, n in enumerate(extents) if own and d > 1 and follow[d].dim is None and n > 1}
+        piece, rows = micro[0], (micro[1] if len(micro) > 1 else 1)
+        if own:
+            points = micro_regions[id].points * (math.prod(tile) / math.prod(micro))
+            registers += micro_regions[id].points * node.bytes / 4 if id != of.output else 0
+        else:
+            piece, rows = (1 if has_own_places(node) else piece), item_rows(region[id], ROWS_TOGETHER)
+            points = float(region[id].points)
+            instructions += PHASE_COST * math.prod(threads) + points * (1.0 + 2.0 / (piece * rows))
+        per_point = node.instructions - known_cost(node.op, fixed)
+        for p in model.producers(id):
+            if p in inside and places[p].memory is Memory.Register:
+                continue
+            each = 1.0 if p in held or p in inside else 1 + INDEX_COST
+            per_point += loads(node, model, p, fixed, piece, rows) * each
+        instructions += points * per_point
+    return instructions, registers
