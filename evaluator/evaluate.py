@@ -32,7 +32,7 @@ from tilefuse.dialects.img.ops import (
     UpdateOp,
 )
 from tilefuse.dialects.img.types import FuncType
-from tilefuse.evaluator.access import Access, Spans, resolve, values_at
+from tilefuse.evaluator.access import ReadGrid, Spans, resolve, values_at
 from tilefuse.evaluator.arguments import (
     Box,
     bound_inputs,
@@ -45,9 +45,9 @@ from tilefuse.evaluator.carriers import pixels
 from tilefuse.evaluator.errors import EvaluationError
 from tilefuse.evaluator.gather import affine_value, coordinates
 from tilefuse.evaluator.requirements import check_holds
-from tilefuse.evaluator.stage_plan import Step, plan_stage
+from tilefuse.evaluator.stage_plan import PlannedOp, plan_stage
 from tilefuse.evaluator.table import compute
-from tilefuse.evaluator.updates import Reader, Update, UpdatePlan, domain_box, pure_box, spans_at
+from tilefuse.evaluator.updates import FunctionReader, UpdateEvaluation, UpdatePlan, domain_box, pure_box, spans_at
 
 Array = np.ndarray
 Environment = dict[SSAValue, Array]
@@ -256,7 +256,7 @@ class _Evaluation:
         if isinstance(stage, UpdateOp):
             return self._compute_update(stage, box)
         env = self._environment(stage, box)
-        reader = Reader(f"stage '{stage.sym_name.data}'", box, self.plans[stage].by_data)
+        reader = FunctionReader(f"stage '{stage.sym_name.data}'", box, self.plans[stage].by_data)
         shape = tuple(extent for _, extent in reversed(box))
         self.points = shape
         grown = self.run_steps(self.plans[stage].steps, env, reader)
@@ -268,7 +268,7 @@ class _Evaluation:
         return grown
 
     def _compute_update(self, op: UpdateOp, box: Box) -> bool:
-        update = Update(self, op, self.updates[op], self.plans[op].by_data, self.states[op])
+        update = UpdateEvaluation(self, op, self.updates[op], self.plans[op].by_data, self.states[op])
         if not update.start():
             return True
         domain = domain_box(op, self.scalars)
@@ -283,7 +283,7 @@ class _Evaluation:
         args = stage.coordinates if isinstance(stage, UpdateOp) else stage.body.block.args
         return dict(zip(args, coordinates(grid), strict=True))
 
-    def run_steps(self, steps: Sequence[Step], env: Environment, reader: Reader | None = None) -> bool:
+    def run_steps(self, steps: Sequence[PlannedOp], env: Environment, reader: FunctionReader | None = None) -> bool:
         """Compute into `env`. What depends on a function not known yet stays out; True if one has to grow."""
         grown = False
         for step in steps:
@@ -305,12 +305,12 @@ class _Evaluation:
     def _value(self, value: SSAValue, env: Environment) -> Array:
         return env[value] if value in env else self.scalars[value]
 
-    def _access(self, op: ReadOp, env: Environment) -> Access:
+    def _access(self, op: ReadOp, env: Environment) -> ReadGrid:
         operands = [self._value(v, env) for v in op.indices]
         indices = [affine_value(expr, operands) for expr in op.map.data.results]
         return resolve(op.source, indices, self.boxes, self.scalars)
 
-    def _read(self, op: ReadOp, env: Environment, reader: Reader) -> bool:
+    def _read(self, op: ReadOp, env: Environment, reader: FunctionReader) -> bool:
         access = self._access(op, env)
         if op in reader.by_data and access.spans is not None:
             self.found_by_data[op] = _union(self.found_by_data.get(op), access.spans)
@@ -321,7 +321,7 @@ class _Evaluation:
             env[op.value] = self._at(access, reader.grid, op, reader.name)
         return False
 
-    def _at(self, access: Access, grid: Box, reader: Operation, name: str) -> Array:
+    def _at(self, access: ReadGrid, grid: Box, reader: Operation, name: str) -> Array:
         values, box = self.values.get(access.func), self.boxes.get(access.func)
         return values_at(access, values, box, grid, reader, name)
 

@@ -42,7 +42,7 @@ def emit_functions(plan: KernelPlan) -> list[func.FuncOp]:
         emitted.append(_requests(plan))
     if plan.shared_arrays:
         emitted.append(_tile_function(plan, "fetch", plan.fetch))
-    return [*emitted, _tile_function(plan, "tile", plan.body), _Kernel(plan).emit()]
+    return [*emitted, _tile_function(plan, "tile", plan.body), _TiledKernel(plan).emit()]
 
 
 class _Function:
@@ -142,7 +142,7 @@ def _blocks(e: Emitter, scopes: ExitStack, along: Sequence[tuple[Num, str]]) -> 
     ]
 
 
-class _Kernel:
+class _TiledKernel:
     """Emits the kernel: loops over blocks, which are what the hardware runs at once, around calls of the tile body."""
 
     def __init__(self, plan: KernelPlan):

@@ -21,7 +21,7 @@ LEAST_USES = 2
 
 
 @dataclass(frozen=True)
-class Axis:
+class OperandAxis:
     """A dimension of a box: the sum of coordinates that lies along it."""
 
     terms: Mapping[SSAValue, int]
@@ -40,7 +40,7 @@ class Operand:
     """A function that is read at affine places: several reads that differ by constants alone."""
 
     source: SSAValue
-    axes: tuple[Axis, ...]
+    axes: tuple[OperandAxis, ...]
     """x first."""
     constants: Mapping[Hashable, tuple[int, ...]]
     """Offsets of each read, per axis."""
@@ -129,8 +129,10 @@ def _include(
     constants = tuple(s.constant for s in sums if s is not None)
     key = (source, *(frozenset(t.items()) for t in terms))
     if (known := found.get(key)) is None:
-        axes = tuple(Axis(t, c, c) for t, c in zip(terms, constants, strict=True))
+        axes = tuple(OperandAxis(t, c, c) for t, c in zip(terms, constants, strict=True))
         found[key] = Operand(source, axes, {name: constants}, {})
         return
-    axes = tuple(Axis(a.terms, min(a.low, c), max(a.high, c)) for a, c in zip(known.axes, constants, strict=True))
+    axes = tuple(
+        OperandAxis(a.terms, min(a.low, c), max(a.high, c)) for a, c in zip(known.axes, constants, strict=True)
+    )
     found[key] = replace(known, axes=axes, constants={**known.constants, name: constants})

@@ -13,7 +13,7 @@ from xdsl.ir import SSAValue
 
 from tilefuse.analysis.access import behind_boundaries
 from tilefuse.dialects.nvgpu import COPY_BYTES, DeviceAsyncCopyOp
-from tilefuse.execution.operands import Axis, Operand
+from tilefuse.execution.operands import Operand, OperandAxis
 from tilefuse.lowering.emit import SHARED, Num
 from tilefuse.lowering.reads import KernelBuffer, Located, locate, read_global
 from tilefuse.lowering.update_body import UpdateFunction
@@ -70,13 +70,13 @@ class Staging:
             limits = [self._limits(axis, where) for axis in operand.axes]
             self._copy_box(operand, array, buffer, low, limits, thread)
 
-    def _limits(self, axis: Axis, where: Slice) -> tuple[Num, Num] | None:
+    def _limits(self, axis: OperandAxis, where: Slice) -> tuple[Num, Num] | None:
         """The ends of the part of a box that is in the domain; None where all of it is."""
         if not any(v in where.lasts for v in axis.terms):
             return None
         return tuple(self._bound(axis, where, lowest=lowest, inside=True) for lowest in (True, False))  # type: ignore[return-value]
 
-    def _bound(self, axis: Axis, where: Slice, *, lowest: bool, inside: bool = False) -> Num:
+    def _bound(self, axis: OperandAxis, where: Slice, *, lowest: bool, inside: bool = False) -> Num:
         """An end of a box along an axis; `inside`: of its part that is in the domain."""
         e, total = self.e, axis.low if lowest else axis.high
         sizes = self.operands[0].sizes

@@ -190,7 +190,7 @@ def domain_loops(function: UpdateFunction, where: dict[SSAValue, Num], open_scop
 
 
 @dataclass(frozen=True)
-class Row:
+class PointRow:
     """Points side by side along one coordinate."""
 
     along: SSAValue | None
@@ -207,7 +207,7 @@ class Row:
 class UpdateBody:
     """The body of an update where its coordinates have values; it emits what computes the terms."""
 
-    def __init__(self, function: UpdateFunction, where: Mapping[SSAValue, Num], row: Row = Row(None)):
+    def __init__(self, function: UpdateFunction, where: Mapping[SSAValue, Num], row: PointRow = PointRow(None)):
         self.function, self.e, self.op = function, function.e, function.op
         self.row = row
         self._where = [

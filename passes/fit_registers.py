@@ -57,7 +57,7 @@ class Report:
 
 
 @dataclass(frozen=True)
-class Compiler:
+class KernelCompiler:
     """The steps that register fit asks others for."""
 
     machine: str
@@ -86,7 +86,9 @@ class Fitted:
     """The module of that pipeline, with its functions: copied when it is first asked for, as few callers do."""
 
 
-def fit_registers(scheduled: ModuleOp, lowered: ModuleOp, compiler: Compiler, *, by_hand: Collection[str]) -> Fitted:
+def fit_registers(
+    scheduled: ModuleOp, lowered: ModuleOp, compiler: KernelCompiler, *, by_hand: Collection[str]
+) -> Fitted:
     """Fit a scheduled and a lowered module to the registers that kernels take; both stay as they are.
 
     `by_hand`: names of groups whose schedules stay.
@@ -176,7 +178,7 @@ def _side_by_side(compile: Callable[[str, str], Report | None], kernels: int) ->
 class _Fit:
     """The state of one fit."""
 
-    def __init__(self, scheduled: ModuleOp, lowered: ModuleOp, compiler: Compiler, by_hand: Collection[str]):
+    def __init__(self, scheduled: ModuleOp, lowered: ModuleOp, compiler: KernelCompiler, by_hand: Collection[str]):
         self._given = scheduled, lowered
         self._scheduled = scheduled.clone()
         self._compiler = compiler

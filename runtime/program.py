@@ -37,7 +37,7 @@ from tilefuse.runtime.compile.options import checked_options, checked_passes
 from tilefuse.runtime.compile.specialize import find_pipeline, give_outputs_stages, specialize
 from tilefuse.runtime.cuda import devices
 from tilefuse.runtime.errors import CallError, CallMemoryError, CallTypeError, TargetError
-from tilefuse.runtime.launch.plan import Given
+from tilefuse.runtime.launch.plan import CallArrays
 from tilefuse.runtime.launch.prepared import Prepared, PreparedKernels, PreparedReference
 from tilefuse.runtime.launch.reference import ReferenceRunner
 from tilefuse.runtime.launch.seen import SEVERAL, SeenCall, SeenCalls
@@ -385,7 +385,7 @@ class Program:
 
         def prepared(several: bool) -> PreparedKernels:
             compiled = self._compile(found.input_specs, found.output_specs, several)
-            arrays = Given(boxes, found.inputs, found.outputs, found.lodging)
+            arrays = CallArrays(boxes, found.inputs, found.outputs, found.lodging)
             return PreparedKernels(compiled, arrays, found.out_shapes, params, device, self._spare)
 
         with contextlib.suppress(FarApart):

@@ -13,9 +13,6 @@ MOST_LINES, MOST_PARAMETERS = 60, 7
 LARGER: dict[str, str] = {}
 """Functions over the limits, each with its reason."""
 
-ONE_CLASS_EACH = {"Span", "Interval", "Box", "Expr", "Tile", "Emitter", "Buffer"}
-"""Names that had several meanings once."""
-
 WITHOUT_NOUN = ("What ", "How ", "That ", "Those ", "The same ")
 """A docstring begins with the thing that it describes, or with the verb of what a function does."""
 
@@ -52,13 +49,23 @@ def test_functions_are_small(trees):
     assert set(LARGER) <= set(found), "no reason is needed any more"
 
 
-def test_a_name_is_of_one_class(trees):
+def classes_of_one_name(trees):
+    """Names that several classes have, wherever they stand, with their modules."""
     where = defaultdict(list)
     for path, tree in trees.items():
-        for node in tree.body:
-            if isinstance(node, ast.ClassDef) and node.name in ONE_CLASS_EACH:
-                where[node.name].append(str(path.relative_to(ROOT)))
-    assert {name: paths for name, paths in where.items() if len(paths) > 1} == {}
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ClassDef):
+                where[node.name].append(path.as_posix())
+    return {name: paths for name, paths in where.items() if len(paths) > 1}
+
+
+def test_a_name_is_of_one_class(trees):
+    assert classes_of_one_name({path.relative_to(ROOT): tree for path, tree in trees.items()}) == {}
+
+
+def test_classes_in_functions_count():
+    trees = {Path("a.py"): ast.parse("class A: ..."), Path("b.py"): ast.parse("def f():\n  class A: ...")}
+    assert classes_of_one_name(trees) == {"A": ["a.py", "b.py"]}
 
 
 def texts(tree):

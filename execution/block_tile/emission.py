@@ -47,7 +47,7 @@ def _elements(stage: StageOp, region: Region, schedule: BlockSchedule) -> int:
     return shared_elements(region, stage.place.pad.data, row_step(stage, schedule))
 
 
-class TileBody:
+class BlockTileBody:
     """Emits the tile body of one group."""
 
     def __init__(

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from tilefuse.analysis.model import PipelineModel
 from tilefuse.dialects.img.ops import GroupOp, PrintOp
 from tilefuse.execution.block_tile.attribute import BlockSchedule
-from tilefuse.execution.block_tile.emission import TileBody, prefetch_arrays
+from tilefuse.execution.block_tile.emission import BlockTileBody, prefetch_arrays
 from tilefuse.execution.plan import KernelPlan
 from tilefuse.lowering.emit import Emitter
 from tilefuse.lowering.reads import KernelBuffer, TileContext
@@ -25,7 +25,7 @@ class BlockPlan(KernelPlan):
         )
 
     def body(self, e: Emitter, tile: TileContext, outputs: Sequence[KernelBuffer]) -> None:
-        TileBody(self.group, self.model, e, tile, outputs).emit()
+        BlockTileBody(self.group, self.model, e, tile, outputs).emit()
 
     def fetch(self, e: Emitter, tile: TileContext, outputs: Sequence[KernelBuffer]) -> None:
-        TileBody(self.group, self.model, e, tile, outputs).emit_fetch()
+        BlockTileBody(self.group, self.model, e, tile, outputs).emit_fetch()

@@ -40,10 +40,10 @@ STORE_BYTES = 16
 
 def staged_kernel(group: GroupOp) -> func.FuncOp:
     """Emit the kernel of a group whose schedule has a slice."""
-    return _Staged(group).emit()
+    return _StagedGemm(group).emit()
 
 
-class _Staged(GemmKernel):
+class _StagedGemm(GemmKernel):
     def __init__(self, group: GroupOp):
         super().__init__(group)
         self.threads = math.prod(self.schedule.thread_counts)

@@ -19,7 +19,7 @@ from tilefuse.execution.facts import GroupFacts
 
 
 @dataclass(frozen=True)
-class Rows:
+class StageRows:
     """The rows of one stage, in coordinates relative to the strip's first column and the output's present row."""
 
     follow: tuple[Follow, ...]
@@ -97,7 +97,9 @@ def _steps(follow: Follow) -> int:
     return follow.ratio.numerator
 
 
-def rolling_rows(facts: GroupFacts, deep: Sequence[int], together: int = 1, vector_bytes: int = 0) -> dict[int, Rows]:
+def rolling_rows(
+    facts: GroupFacts, deep: Sequence[int], together: int = 1, vector_bytes: int = 0
+) -> dict[int, StageRows]:
     """The rows of every member; `deep`: sizes of the tile from the third dimension on. See `StripSchedule`."""
     model, output = facts.model, facts.output
     region = regions(model, list(facts.members), output, (1, together, *deep), facts.follow)
@@ -109,7 +111,7 @@ def rolling_rows(facts: GroupFacts, deep: Sequence[int], together: int = 1, vect
         spans = region[id].spans
         first, last = spans[1]
         kept = 0 if id == output else last - min(newest[id], _oldest(model, id, newest)) + 1
-        found[id] = Rows(region[id].follow, spans[0], first, last, kept, spans[2:], together, spare)
+        found[id] = StageRows(region[id].follow, spans[0], first, last, kept, spans[2:], together, spare)
     return found
 
 

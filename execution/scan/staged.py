@@ -38,7 +38,7 @@ _Where = dict[SSAValue, Num]
 
 def staged_scan_kernel(group: GroupOp) -> func.FuncOp:
     """Emit the kernel of a group whose schedule has a slice."""
-    return _Staged(group).emit()
+    return _StagedScan(group).emit()
 
 
 def scan_operands(update: UpdateOp, found: Recurrence, schedule: ScanSchedule) -> list[Operand]:
@@ -73,7 +73,7 @@ def scan_shared_bytes(update: UpdateOp, found: Recurrence, turn: Sequence[int], 
     return sum(-(-n // 16) * 16 for n in each)
 
 
-class _Staged(ScanKernel):
+class _StagedScan(ScanKernel):
     def __init__(self, group: GroupOp):
         super().__init__(group)
         self.first, *self.others = self.recurrence.lines

@@ -27,9 +27,9 @@ from tilefuse.dialects.warp import (
     LoadOp,
     MapOp,
     NeighboursOp,
-    PrefetchOp,
     StoreOp,
-    YieldOp,
+    WarpPrefetchOp,
+    WarpYieldOp,
 )
 from tilefuse.dialects.warp.layout import Layout, TileType
 from tilefuse.dialects.warp.memory import is_one_access
@@ -43,7 +43,7 @@ from tilefuse.lowering.rows import row_of
 from tilefuse.lowering.stored import Stored
 
 
-class TileBody:
+class WarpTileBody:
     """Emits the tile body of one group."""
 
     def __init__(
@@ -96,7 +96,7 @@ class TileBody:
                 indices = [self.e.value(i) for i in buffer.index(first, self.e)]
                 columns, (top, bottom) = _own(x0, x1 + 1, self.held.width), _own(y0, y1 + 1, self.held.height)
                 rows = (top + below, bottom + below)
-                self.e.effect(PrefetchOp(buffer.memref, indices, columns, rows, self.held.warps))
+                self.e.effect(WarpPrefetchOp(buffer.memref, indices, columns, rows, self.held.warps))
 
     # --- layouts
 
@@ -138,7 +138,7 @@ class TileBody:
             arg.name_hint = letter(d)
         with self.e.nested(block):
             self.here: list[Num] = list(block.args)
-            block.add_op(YieldOp(*body(self.here)))
+            block.add_op(WarpYieldOp(*body(self.here)))
         # coordinates that nothing needs
         for op in reversed(list(block.ops)):
             if op.results and computes_values_only(op) and not any(r.uses for r in op.results):

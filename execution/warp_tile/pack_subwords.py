@@ -39,7 +39,7 @@ from tilefuse.analysis.subwords import (
 )
 from tilefuse.dialects.img.ops import DivOp, ModOp
 from tilefuse.dialects.img.types import element_bytes
-from tilefuse.dialects.warp import AtOp, LoadOp, MapOp, NeighboursOp, StoreOp, YieldOp
+from tilefuse.dialects.warp import AtOp, LoadOp, MapOp, NeighboursOp, StoreOp, WarpYieldOp
 from tilefuse.dialects.warp.layout import Layout, TileType
 from tilefuse.execution.warp_tile.pairs import NO_WRAP
 from tilefuse.execution.warp_tile.schedule import layout_of, reads_of, root
@@ -87,7 +87,7 @@ def _pack(block: Block) -> None:
         if spans and None not in halves and close and _is_whole(op) and pairs_pay(op.body.block, spans):
             packed[op] = spans
             last = op.body.block.last_op
-            assert isinstance(last, YieldOp)
+            assert isinstance(last, WarpYieldOp)
             span_of.update({t: spans[v] for t, v in zip(op.tiles, last.values, strict=True)})
         else:
             span_of.update({t: half for t, half in zip(op.tiles, halves, strict=True) if half is not None})
@@ -151,7 +151,7 @@ def _compute_in_halves(op: MapOp, spans: dict[SSAValue, Span]) -> None:
     body = op.body.block
     halves: dict[SSAValue, SSAValue] = {}
     last = body.last_op
-    assert isinstance(last, YieldOp)
+    assert isinstance(last, WarpYieldOp)
 
     def emit(new: Operation, like: SSAValue | None = None) -> SSAValue:
         body.insert_op_before(new, last)

@@ -25,7 +25,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from tilefuse.analysis.subwords import constant_of
-from tilefuse.dialects.warp import AtOp, YieldOp
+from tilefuse.dialects.warp import AtOp, WarpYieldOp
 from tilefuse.lowering.emit import Emitter
 
 PAIR = VectorType(i16, [2])
@@ -173,7 +173,7 @@ def compute_pair(e: Emitter, block: Block, read: Callable[[AtOp], SSAValue]) -> 
     pairs: dict[SSAValue, SSAValue] = {}
     for op in block.ops:
         match op:
-            case YieldOp():
+            case WarpYieldOp():
                 return [pairs[v] for v in op.values]
             case AtOp():
                 pairs[op.value] = read(op)

@@ -19,7 +19,7 @@ from tilefuse.dialects.warp.memory import is_one_access
 from tilefuse.execution.plan import KernelPlan, argument_hint
 from tilefuse.execution.versions import Versions
 from tilefuse.execution.warp_tile.attribute import WarpSchedule
-from tilefuse.execution.warp_tile.emission import TileBody, may_be_uniform
+from tilefuse.execution.warp_tile.emission import WarpTileBody, may_be_uniform
 from tilefuse.execution.warp_tile.flags import TileFlags
 from tilefuse.execution.warp_tile.layout import LANES, group_layout, in_grid
 from tilefuse.lowering.emit import Emitter, Num
@@ -51,7 +51,7 @@ class WarpPlan(KernelPlan):
             self.rows_ahead = WarpSchedule.expect(group.schedule).rows_ahead
 
     def body(self, e: Emitter, tile: TileContext, outputs: Sequence[KernelBuffer]) -> None:
-        TileBody(self, self.layout, e, tile, outputs, self._flags(tile)).emit()
+        WarpTileBody(self, self.layout, e, tile, outputs, self._flags(tile)).emit()
 
     def _flags(self, tile: TileContext) -> TileFlags:
         """The flags of the tile body."""
@@ -61,7 +61,7 @@ class WarpPlan(KernelPlan):
         return TileFlags(uniform, x_edge_only, dict(zip(self.checked, aligned, strict=True)), self.moves_in)
 
     def request(self, e: Emitter, tile: TileContext, outputs: Sequence[KernelBuffer]) -> None:
-        TileBody(self, self.layout, e, tile, outputs, TileFlags()).emit_ahead()
+        WarpTileBody(self, self.layout, e, tile, outputs, TileFlags()).emit_ahead()
 
     def _reads(self) -> Iterator[tuple[SSAValue, Sequence[tuple[int, int]], Sequence[int | None]]]:
         """Reach of the loads of all lanes, dead ones too, in each buffer, and what it is counted from."""

@@ -29,7 +29,7 @@ class Lodging(NamedTuple):
     until: int
 
 
-class Place(NamedTuple):
+class TemporaryPlace(NamedTuple):
     """Place of a temporary: the number of the lodging, or None for the arena; and the offset in bytes."""
 
     lodging: int | None
@@ -40,9 +40,9 @@ _Placed = tuple[int, int, Lifetime]
 """First byte, end, lifetime."""
 
 
-def place(temporaries: Sequence[Lifetime], lodgings: Sequence[Lodging] = ()) -> tuple[list[Place], int]:
+def place(temporaries: Sequence[Lifetime], lodgings: Sequence[Lodging] = ()) -> tuple[list[TemporaryPlace], int]:
     """The place of each temporary, and the bytes of the arena."""
-    places: list[Place | None] = [None] * len(temporaries)
+    places: list[TemporaryPlace | None] = [None] * len(temporaries)
     guests: list[list[_Placed]] = [[] for _ in lodgings]
     # Latest first: of a chain it is the last but one that can live where the result will be, then every other.
     for index in sorted(range(len(temporaries)), key=lambda i: (-temporaries[i].last, -temporaries[i].size)):
@@ -51,12 +51,12 @@ def place(temporaries: Sequence[Lifetime], lodgings: Sequence[Lodging] = ()) -> 
             offset = _lowest(guests[number], t)
             if t.last < lodging.until and offset + t.size <= lodging.size:
                 guests[number].append((offset, offset + t.size, t))
-                places[index] = Place(number, offset)
+                places[index] = TemporaryPlace(number, offset)
                 break
     rest = [i for i, p in enumerate(places) if p is None]
     offsets, size = arrange([temporaries[i] for i in rest])
     for index, offset in zip(rest, offsets, strict=True):
-        places[index] = Place(None, offset)
+        places[index] = TemporaryPlace(None, offset)
     return [p for p in places if p is not None], size
 
 

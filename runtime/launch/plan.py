@@ -111,7 +111,7 @@ class _Buffer(NamedTuple):
     offset: int = 0
 
 
-class Given(NamedTuple):
+class CallArrays(NamedTuple):
     """The arrays of a call, and which of the outputs may hold temporaries until they are written."""
 
     boxes: CallBoxes
@@ -171,7 +171,7 @@ def make_plan(
     read = dict.fromkeys(a.value for g in groups for a in kernel_args(g) if a.kind in ("input", "inout"))
     unneeded = [f for f in read if f not in needed and not isinstance(f.owner, InputOp)]
     needed |= {f: ((0, 1),) * rank_of(f.type) for f in unneeded}
-    given = Given(boxes, inputs, outputs, lodging or [False] * len(outputs))
+    given = CallArrays(boxes, inputs, outputs, lodging or [False] * len(outputs))
     hosted = updated_in_place(pipeline, groups, needed, boxes, given.outputs, given.lodging)
     groups = [g for g in groups if not any(f in hosted for f in g.funcs)]
     sizes = CallSizes(boxes.inputs, params)
@@ -234,7 +234,7 @@ def _assign_buffers(
     groups: Sequence[GroupOp],
     unneeded: Sequence[SSAValue],
     needed: Mapping[SSAValue, Box],
-    given: Given,
+    given: CallArrays,
     spaces: Sequence[_Space],
     hosted: Mapping[SSAValue, SSAValue],
 ) -> tuple[dict[_Key, _Buffer], list[CopyOut], int]:

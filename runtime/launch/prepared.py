@@ -14,7 +14,7 @@ from tilefuse.runtime.errors import CallMemoryError
 from tilefuse.runtime.launch.cpu_runner import CpuRunner
 from tilefuse.runtime.launch.cuda_runner import CudaRunner
 from tilefuse.runtime.launch.grids import fits, folded
-from tilefuse.runtime.launch.plan import Given, Plan, make_plan
+from tilefuse.runtime.launch.plan import CallArrays, Plan, make_plan
 from tilefuse.runtime.launch.reference import ReferenceRunner
 from tilefuse.runtime.launch.runner import Runner
 
@@ -41,7 +41,7 @@ class PreparedKernels:
     def __init__(
         self,
         compiled: Compiled,
-        given: Given,
+        given: CallArrays,
         out_shapes: tuple[tuple[int, ...], ...],
         params: dict[str, Number],
         device: Device,

@@ -49,7 +49,7 @@ class Example:
     measured: Mapping[Key, Sequence[float]]
 
 
-class Point(NamedTuple):
+class TimedSchedule(NamedTuple):
     """One schedule at one size."""
 
     example: str
@@ -112,17 +112,17 @@ def timed(examples: Sequence[Example], on: Machine) -> list[Timed]:
     return found
 
 
-def predicted(schedules: Sequence[Timed], on: Machine) -> list[Point]:
+def predicted(schedules: Sequence[Timed], on: Machine) -> list[TimedSchedule]:
     """Their predicted and measured times."""
-    return [Point(t.example, t.size, predict(t.work, on), t.measured, t.weight) for t in schedules]
+    return [TimedSchedule(t.example, t.size, predict(t.work, on), t.measured, t.weight) for t in schedules]
 
 
-def points(examples: Sequence[Example], on: Machine) -> list[Point]:
+def points(examples: Sequence[Example], on: Machine) -> list[TimedSchedule]:
     """Predicted and measured times of all schedules that the search for `on` compares."""
     return predicted(timed(examples, on), on)
 
 
-def quality(found: Sequence[Point]) -> Quality:
+def quality(found: Sequence[TimedSchedule]) -> Quality:
     """Of at least one point."""
     total = sum(p.weight * min(abs(math.log(p.predicted / p.measured)), MOST_ERROR) ** 2 for p in found)
     groups = itertools.groupby(sorted(found), key=lambda p: (p.example, p.size))
@@ -135,7 +135,7 @@ def quality(found: Sequence[Point]) -> Quality:
     )
 
 
-def _loss(found: Sequence[Point]) -> float:
+def _loss(found: Sequence[TimedSchedule]) -> float:
     best, least = min(p.measured for p in found), min(p.predicted for p in found)
     shares = [math.exp((1.0 - p.predicted / least) / SAME) for p in found]
     return sum(s * (p.measured / best - 1.0) for s, p in zip(shares, found, strict=True)) / sum(shares)
