@@ -157,7 +157,7 @@ class _Evaluation:
         needed: dict[Operation, Spans] = {}
         last_use: dict[Operation, int] = {}
 
-        def ask(holder: Operation, spans: Spans | None, reader: int) -> None:
+        def require(holder: Operation, spans: Spans | None, reader: int) -> None:
             # Also of a read whose points are not known yet: it may turn out to read points that are known.
             last_use.setdefault(holder, reader)
             if spans is not None:
@@ -165,7 +165,7 @@ class _Evaluation:
 
         for _, func, box in self.outputs:
             access = resolve(func, coordinates(box), self.boxes, self.scalars)
-            ask(defining_op(access.func), access.spans, len(self.stages))
+            require(defining_op(access.func), access.spans, len(self.stages))
         for number, stage in reversed(list(enumerate(self.stages))):
             for func in stage.funcs:
                 self.boxes.pop(func, None)
@@ -173,24 +173,24 @@ class _Evaluation:
                 stage in self.conditions
                 and (points := self._guarded_points(self.conditions[stage], needed)) is not None
             ):
-                ask(stage, _spans(points), len(self.stages))
+                require(stage, _spans(points), len(self.stages))
             if stage not in needed:
                 continue
             box = _stage_box(stage, needed[stage])
             self.boxes.update((func, box) for func in stage.funcs)
             grid = self._grid(stage, box)
             if isinstance(stage, UpdateOp):
-                self._ask_olds(stage, box, grid, partial(ask, reader=number))
+                self._require_olds(stage, box, grid, partial(require, reader=number))
             if grid is None:
                 continue
             plan, env = self.plans[stage], self._environment(stage, grid)
             self.run_steps(plan.index_steps, env)
             for read in plan.reads:
                 if read in plan.by_data:
-                    ask(defining_op(read.source), self.found_by_data.get(read), number)
+                    require(defining_op(read.source), self.found_by_data.get(read), number)
                 else:
                     access = self._access(read, env)
-                    ask(defining_op(access.func), access.spans, number)
+                    require(defining_op(access.func), access.spans, number)
         return {stage: last_use[stage] for stage in self.stages if stage in needed}
 
     def _guarded_points(self, op: RequireOp, needed: Mapping[Operation, Spans]) -> Box | None:
@@ -207,8 +207,8 @@ class _Evaluation:
         domain = domain_box(stage, self.scalars)
         return None if domain is None else (*pure_box(stage, box), *domain)
 
-    def _ask_olds(
-        self, op: UpdateOp, box: Box, grid: Box | None, ask: Callable[[Operation, Spans | None], None]
+    def _require_olds(
+        self, op: UpdateOp, box: Box, grid: Box | None, require: Callable[[Operation, Spans | None], None]
     ) -> None:
         """Ask for the old functions on all that an update gives, reads of itself and writes."""
         spans: Spans = _spans(box)
@@ -225,7 +225,7 @@ class _Evaluation:
         _check_points(op, self.states[op])
         for old in op.olds:
             access = resolve(old, coordinates(self.states[op]), self.boxes, self.scalars)
-            ask(defining_op(access.func), access.spans)
+            require(defining_op(access.func), access.spans)
 
     # --- forwards: values
 

@@ -124,7 +124,7 @@ class Staging:
         if not self._has_vectors(operand) or limits[0] is not None:
             elements(1)
             return
-        aligned = self._lies_well(self._buffer(operand), low[0], operand.width * operand.bytes)
+        aligned = self._is_aligned(self._buffer(operand), low[0], operand.width * operand.bytes)
         e.choose(aligned, lambda: elements(operand.width), lambda: elements(1))
 
     def _share_out(self, count: int, thread: Num, one: Callable[[Num], None]) -> None:
@@ -175,16 +175,16 @@ class Staging:
 
     def _has_vectors(self, operand: Operand) -> bool:
         """Whether rows of a box are copied by vectors, where these lie so."""
-        is_whole = operand.extents[0] % operand.width == 0 and operand.width > 1
+        in_vectors = operand.extents[0] % operand.width == 0 and operand.width > 1
         contiguous = _rows_are_contiguous(_type(self._buffer(operand)))
-        return is_whole and contiguous and self._keeps_rows(operand) and operand.width * operand.bytes in COPY_BYTES
+        return in_vectors and contiguous and self._keeps_rows(operand) and operand.width * operand.bytes in COPY_BYTES
 
-    def _lies_well(self, buffer: KernelBuffer, first: Num, bytes: int) -> SSAValue:
+    def _is_aligned(self, buffer: KernelBuffer, first: Num, bytes: int) -> SSAValue:
         """Whether vectors of so many bytes may lie at `first` of every row."""
-        return vectors_lie(self.function, buffer, first, bytes)
+        return vectors_are_aligned(self.function, buffer, first, bytes)
 
 
-def vectors_lie(function: UpdateFunction, buffer: KernelBuffer, first: Num, bytes: int) -> SSAValue:
+def vectors_are_aligned(function: UpdateFunction, buffer: KernelBuffer, first: Num, bytes: int) -> SSAValue:
     """Whether vectors of so many bytes may lie at coordinate `first` of every row of a function."""
     e, size = function.e, _element_bytes(buffer)
     metadata = memref.ExtractStridedMetaDataOp(buffer.memref)

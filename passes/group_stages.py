@@ -27,7 +27,7 @@ from tilefuse.analysis.small_dimensions import Bounds, inferred_bounds
 from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.img.attrs import BoxAttr
 from tilefuse.dialects.img.ops import GroupOp, PipelineOp, StageOp, prints
-from tilefuse.execution.facts import GroupFacts, nominal_box, told
+from tilefuse.execution.facts import GroupFacts, nominal_box, nominal_extent
 from tilefuse.execution.registry import model_named
 from tilefuse.execution.search import quick_best
 from tilefuse.passes.chain_windows import chain_windows, window_of
@@ -68,7 +68,7 @@ class _Costs:
         """`inferred`: by node, bounds that nobody has declared. `like`: costs of a similar pipeline. `tables`: see
         `GroupStages`. `far`: see `GroupFacts`."""
         self._tables, self._far = tables, far
-        self.model, self.machine, self.extent = model, on, told(extent, on)
+        self.model, self.machine, self.extent = model, on, nominal_extent(extent, on)
         self._inferred = inferred
         self._bounded = replace(
             model, nodes=[replace(n, bounds=inferred[n.id]) if n.id in inferred else n for n in model.nodes]
@@ -168,8 +168,8 @@ def greedy_groups(model: PipelineModel, costs: _Costs, start: _Groups | None = N
         merged = costs.of(sorted(members[producer] + members[target]), target)
         if merged is None:
             return None
-        apart = (costs.of(members[producer], producer) or 0) + (costs.of(members[target], target) or 0)
-        return (merged - apart, target)
+        separate = (costs.of(members[producer], producer) or 0) + (costs.of(members[target], target) or 0)
+        return (merged - separate, target)
 
     heap: list[tuple[float, int, int, int]] = []
     version = dict.fromkeys(members, 0)

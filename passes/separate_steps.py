@@ -142,8 +142,8 @@ class _Separation:
         update = self.update
         for step in steps:
             self.made[step] = self._stage(update.rank - 1, partial(self._of_step, step), step)
-        whole = self._stage(update.rank, self._of_all, None)
-        update.funcs[0].replace_all_uses_with(whole.funcs[0])
+        function = self._stage(update.rank, self._of_all, None)
+        update.funcs[0].replace_all_uses_with(function.funcs[0])
         update.detach()
         update.erase()
 

@@ -28,7 +28,7 @@ from tilefuse.dialects.options import check_numbers
 from tilefuse.execution.base import ByHand, ExecutionModel, group_error
 from tilefuse.execution.border_share import interior_share
 from tilefuse.execution.candidate import Candidate, Kind, Wishes
-from tilefuse.execution.facts import GroupFacts, told
+from tilefuse.execution.facts import GroupFacts, nominal_extent
 from tilefuse.execution.registry import DEFAULT, UnknownModel, model_named, names
 from tilefuse.execution.search import best_for_like, schedules
 
@@ -109,7 +109,7 @@ class Tile(ModulePass):
             searched: dict[Hashable, tuple[Sequence[int], list[Candidate]]] = {}
             found = []
             for group in those:
-                facts = GroupFacts.of(group, model, told(self.extent, on))
+                facts = GroupFacts.of(group, model, nominal_extent(self.extent, on))
                 needs = register_needs(group)
                 key = (_in_memory(facts), facts.box, tuple(sorted(needs.items())))
                 if key not in searched:

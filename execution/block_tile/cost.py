@@ -272,8 +272,8 @@ def _of_tile(
             instructions += points * ((1.0 + 2.0 / micro[0]) if machine.is_gpu else 0.5)
         of_thread = micro_regions[id] if place is None or in_registers else region[id]
         in_shared = place is not None and not in_registers
-        apart = not machine.is_gpu or (in_shared and not holds_planes(node, region[id]))
-        deep = 1 if apart else math.prod(of_thread.extents[2:])
+        planes_differ = not machine.is_gpu or (in_shared and not holds_planes(node, region[id]))
+        deep = 1 if planes_differ else math.prod(of_thread.extents[2:])
         ahead = 0
         per_point = node.instructions - node.shared_instructions * (deep - 1) / deep
         for p, offsets, alike in of.offsets(id, deep):
@@ -350,7 +350,7 @@ def _note_load(
     )
 
 
-def _whole_where_fixed(
+def _with_fixed_dimensions(
     model: PipelineModel, output: int, tile: Sequence[int], threads: Sequence[int], vector: int
 ) -> tuple[tuple[int, ...], tuple[int, ...], int]:
     """A candidate with all of each small declared dimension in one tile, done by one thread."""
@@ -374,7 +374,7 @@ def block_candidates(facts: GroupFacts, machine: Machine, thorough: bool) -> Ite
     tiles = _BlockTiles(facts, machine)
     bytes = model.nodes[output].bytes
     for tile, threads, vector in _tile_candidates(machine, facts.box, facts.bounds, bytes, thorough):
-        tile, threads, vector = _whole_where_fixed(model, output, tile, threads, vector)
+        tile, threads, vector = _with_fixed_dimensions(model, output, tile, threads, vector)
         if any(t % a for t, a in zip(tile, align, strict=True)):
             continue
         candidate = _candidate(tiles, machine, facts.box, tile, threads, vector)

@@ -45,10 +45,10 @@ class Traversal:
         for read in self.wide:
             size = access_width(read.source, self.schedule.vector_width)
             if size > 1:
-                result = self.e.both(result, self._lies_well(read, first, size))
+                result = self.e.both(result, self._is_aligned(read, first, size))
         return result
 
-    def _lies_well(self, read: ReadOp, first: Num, count: int) -> SSAValue:
+    def _is_aligned(self, read: ReadOp, first: Num, count: int) -> SSAValue:
         e, buffer = self.e, self.function.tile.buffers[read.source]
         assert isinstance(read.source.type, FuncType)
         bytes = element_bytes(read.source.type.element)

@@ -156,15 +156,15 @@ def _loaded(facts: GroupFacts, rows: dict[int, StageRows], producer: int, width:
     """Bytes of a function that all strips load together: its points once, and a share of what two strips both read."""
     node = facts.model.nodes[producer]
     needed = node.needed or facts.box
-    sides = tops = 0
+    x_halo = y_halo = 0
     for id, r in rows.items():
         for access in facts.model.nodes[id].hull:
             if access.producer == producer and len(access.indices) > 1:
                 x, y = access.indices[:2]
                 if isinstance(x, Index) and isinstance(y, Index):
-                    sides = max(sides, r.columns[1] - r.columns[0] + abs(x.offset))
-                    tops = max(tops, r.lead * r.together + abs(y.offset))
-    again = SIDES_MISS * (sides / width + tops / tall)
+                    x_halo = max(x_halo, r.columns[1] - r.columns[0] + abs(x.offset))
+                    y_halo = max(y_halo, r.lead * r.together + abs(y.offset))
+    again = SIDES_MISS * (x_halo / width + y_halo / tall)
     return min(math.prod(needed), _read(facts, rows, producer)) * node.bytes * (1.0 + again)
 
 

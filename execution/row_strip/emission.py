@@ -117,8 +117,8 @@ class StripBody:
                 with e.when(e.compare("slt", e.add(done, y), self.extents[1]) if y else None):
                     self._rows(tile, stage, columns, [y], s)
 
-        whole = e.compare("sle", e.add(done, self.together), self.extents[1])
-        e.choose(whole, lambda: self._rows(tile, stage, columns, rows.new, s), last)
+        all_inside = e.compare("sle", e.add(done, self.together), self.extents[1])
+        e.choose(all_inside, lambda: self._rows(tile, stage, columns, rows.new, s), last)
 
     def _rows(self, tile: TileContext, stage: StageOp, columns: _Columns, ys: Sequence[int], s: Num) -> None:
         """The columns of rows in one loop, for each of what lies at their y; `s`: the number of the output's row."""

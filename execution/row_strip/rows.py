@@ -80,7 +80,7 @@ def why_not_rolling(facts: GroupFacts) -> str | None:
         name = facts.model.nodes[id].name
         if len(follow) < 2 or [f.dim for f in follow[:2]] != [0, 1]:
             return f"rows of '{name}' are not rows of the output"
-        if any(not _is_whole(f) for f in follow[:2]) or any(f.ratio != 1 for f in follow[2:] if f.dim is not None):
+        if any(not _is_integral(f) for f in follow[:2]) or any(f.ratio != 1 for f in follow[2:] if f.dim is not None):
             return f"'{name}' does not move with the output by whole points"
         if any(isinstance(i, Index) and i.den != 1 for a in facts.model.nodes[id].hull
                if a.producer in facts.follow for i in a.indices[:2]):  # fmt: skip
@@ -88,12 +88,12 @@ def why_not_rolling(facts: GroupFacts) -> str | None:
     return None
 
 
-def _is_whole(follow: Follow) -> bool:
+def _is_integral(follow: Follow) -> bool:
     return follow.ratio.denominator == 1 and follow.ratio >= 1
 
 
 def _steps(follow: Follow) -> int:
-    assert _is_whole(follow)
+    assert _is_integral(follow)
     return follow.ratio.numerator
 
 

@@ -2,7 +2,7 @@
 
     chunk = the next one of its line, in the order in which blocks begin
     its points come side by side through shared memory; each thread joins some that follow one another
-    the block joins what its threads have, and leaves the whole for others, with a flag
+    the block joins the totals of its threads, and publishes the sum for other blocks, with a flag
     it waits for the chunks before it in its window, and for the last one of the window before, which has left all up to
     there; it joins these, always in the same way
     each thread joins what lies before it to its own; the block stores them side by side
@@ -138,7 +138,7 @@ class _Chunks(ScanKernel):
     def _chunk(self) -> None:
         self._load()
         inclusive, others = self._join_threads()
-        self._ask_chunks_before(inclusive, others)
+        self._join_chunks_before(inclusive, others)
         self._finish(inclusive, others)
 
     @contextmanager
@@ -225,8 +225,8 @@ class _Chunks(ScanKernel):
             here, there, by = there, here, 2 * by
         return here, there
 
-    def _ask_chunks_before(self, inclusive: SSAValue, others: SSAValue) -> None:
-        """Leave the whole of the chunk for others, and join those of all before it, in `others`."""
+    def _join_chunks_before(self, inclusive: SSAValue, others: SSAValue) -> None:
+        """Publish the total of the chunk, and join the totals of all chunks before it, in `others`."""
         e, sums, ends, last = self.e, self.workspaces[SUMS], self.workspaces[ENDS], self.threads - 1
         with self._thread() as thread:
             number, _ = self._own()

@@ -81,7 +81,7 @@ class Scan(ExecutionModel):
             return
         rank = len(found.lines)
         if not machine.is_gpu:
-            for width in (CPU_ROWS if found.dim == 0 else CPU_WIDTH, 1) if self._lie_well(found) else (1,):
+            for width in (CPU_ROWS if found.dim == 0 else CPU_WIDTH, 1) if self._has_adjacent_lines(found) else (1,):
                 yield self._candidate(facts, machine, found, (1,) * rank, width, 1)
             return
         operations = len(facts.update.update.body.block.ops)
@@ -116,7 +116,7 @@ class Scan(ExecutionModel):
             if scan_shared_bytes(update, found, facts.turn, schedule) <= STATIC_SHARED_LIMIT:
                 yield self._candidate(facts, machine, found, threads, 1, unroll, schedule)
 
-    def _lie_well(self, found: Recurrence) -> bool:
+    def _has_adjacent_lines(self, found: Recurrence) -> bool:
         """Whether several lines of a thread are rows, or lie side by side."""
         return bool(found.lines) and (found.dim == 0 or found.lines[0].dim == 0)
 
@@ -133,7 +133,7 @@ class Scan(ExecutionModel):
         from tilefuse.analysis.access import reads
         from tilefuse.execution.features import predict
         from tilefuse.execution.scan.features import ScanCandidate, ScanFeatures
-        from tilefuse.execution.scan.staged import goes_along_rows
+        from tilefuse.execution.scan.staged import is_along_rows
 
         work, update = facts.update_work, facts.update.update
         extents: dict[SSAValue, int] = dict(zip(update.coordinates, (*work.pure, *work.domain), strict=True))
@@ -148,7 +148,7 @@ class Scan(ExecutionModel):
             bytes=float(count * (each + 2 * nodes[facts.output].bytes * len(update.olds))),
             instructions=work.instructions, steps=float(steps), chain=float(len(update.body.block.ops)),
             lines=float(math.prod(lines)), unroll=unroll, width=width,
-            is_along_rows=goes_along_rows(update, found, facts.turn),
+            is_along_rows=is_along_rows(update, found, facts.turn),
             slice=staged.slice if staged else 0, buffers=staged.buffers if staged else 1,
             windows=chunks.windows, at_once=chunks.at_once,
         )  # fmt: skip

@@ -55,7 +55,7 @@ def is_turned(found: Recurrence, turn: Sequence[int]) -> bool:
     return turn[found.dim] == 0
 
 
-def goes_along_rows(update: UpdateOp, found: Recurrence, turn: Sequence[int]) -> bool:
+def is_along_rows(update: UpdateOp, found: Recurrence, turn: Sequence[int]) -> bool:
     """Whether lines go along the rows of what they write, or of what they read."""
     first = found.lines[0].coordinate if found.lines else None
     along = [o.axes[0].terms for o in operands(update, {}, 0)]

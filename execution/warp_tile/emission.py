@@ -56,20 +56,20 @@ class WarpTileBody:
         self.group, self.model = group, model
         self.ids = {s: model.node_of[s.funcs[0]] for s in group.stages}
         self.stored = {s.stage: s for s in plan.stored}
-        self.held = layout
+        self.layout = layout
         # lanes and rows outside the tile read what is not staged, too
         tile.safe_reads = bool(layout.dead_left or layout.dead_right or layout.top or layout.bottom)
 
     def emit(self) -> None:
         """The whole body: all loads, then the stages, each that is stored with its stores."""
-        for (_, source), footprint in self.held.sources.items():
+        for (_, source), footprint in self.layout.sources.items():
             assert isinstance(source, SSAValue)
             loaded = self._load(source, footprint)
             self.tile.staged[source] = self._resident(self._beside(loaded, footprint))
-        if below := self.plan.rows_ahead * self.held.height:
+        if below := self.plan.rows_ahead * self.layout.height:
             self.emit_ahead(below)
         for stage, id in self.ids.items():
-            footprint = self.held.stages[id]
+            footprint = self.layout.stages[id]
             results = self._map(stage, footprint)
             if stage in self.stored:
                 self._store(self.stored[stage], results, footprint)
@@ -94,15 +94,15 @@ class WarpTileBody:
             for deep in itertools.product(*(range(low, high + 1) for low, high in rest)):
                 first = [*self.tile.origin[:2], *in_grid(deep, along[2:], self.tile.origin, self.e)]
                 indices = [self.e.value(i) for i in buffer.index(first, self.e)]
-                columns, (top, bottom) = _own(x0, x1 + 1, self.held.width), _own(y0, y1 + 1, self.held.height)
+                columns, (top, bottom) = _own(x0, x1 + 1, self.layout.width), _own(y0, y1 + 1, self.layout.height)
                 rows = (top + below, bottom + below)
-                self.e.effect(WarpPrefetchOp(buffer.memref, indices, columns, rows, self.held.warps))
+                self.e.effect(WarpPrefetchOp(buffer.memref, indices, columns, rows, self.layout.warps))
 
     # --- layouts
 
     def _layout(self, footprint: Footprint) -> Layout:
         """Of a function as it is computed or loaded."""
-        at = self.held
+        at = self.layout
         return Layout(
             (-at.dead_left * at.vector, -at.top),
             (LANES, at.vector),
@@ -114,7 +114,7 @@ class WarpTileBody:
 
     def _beside(self, tile: SSAValue, footprint: Footprint) -> SSAValue:
         """`tile` with all that consumers read of it."""
-        at = self.held
+        at = self.layout
         assert isinstance(tile.type, TileType)
         rows = (-footprint.wide[0], at.pitch + footprint.wide[1]) if footprint.exchanged else None
         layout = tile.type.spread.with_spans((-footprint.reach[0], at.vector + footprint.reach[1]), rows)
@@ -166,12 +166,12 @@ class WarpTileBody:
 
         def rows(relative: list[Num]) -> list[SSAValue]:
             nonlocal replaces
-            found = row_of(e, tile, source, self._absolute(relative, footprint), self.held.vector)
+            found = row_of(e, tile, source, self._absolute(relative, footprint), self.layout.vector)
             assert found is not None
             replaces = found.keep is not None
             return [*(e.value(i) for i in found.index), *(found.edges or ()), *(found.keep or ())]
 
-        in_rows = self._region(rank, rows) if may_be_uniform(source, footprint, self.held.vector) else None
+        in_rows = self._region(rank, rows) if may_be_uniform(source, footprint, self.layout.vector) else None
         border = BorderLoad(tile.border, self._region(rank, points))
         if in_rows is not None:
             border = replace(
@@ -184,8 +184,8 @@ class WarpTileBody:
             self._layout(footprint),
             self._aligned(base),
             border,
-            pieces=self.held.in_pieces(footprint),
-            partial=self.held.partial(footprint),
+            pieces=self.layout.in_pieces(footprint),
+            partial=self.layout.partial(footprint),
         )
         return e.op(op, source.name_hint or base.name_hint or "in")
 
@@ -202,7 +202,7 @@ class WarpTileBody:
         return list(op.tiles)
 
     def _store(self, stored: Stored, results: Sequence[SSAValue], footprint: Footprint) -> None:
-        e, at = self.e, self.held
+        e, at = self.e, self.layout
         shifted = at.left_spill > 0 and footprint.shifted
         columns, rows = (-at.left_spill if shifted else 0, at.width), (0, at.height)
         first: SSAValue | None = None

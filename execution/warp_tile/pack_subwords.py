@@ -84,7 +84,7 @@ def _pack(block: Block) -> None:
         spans = subword_intervals(op.body.block, read)
         halves = [of_type(t.type.element) for t in op.tiles]
         close = all(2 * widest[r] <= op.layout.vector for r in _read_by(op, op.tiles))
-        if spans and None not in halves and close and _is_whole(op) and pairs_pay(op.body.block, spans):
+        if spans and None not in halves and close and _has_full_registers(op) and pairs_pay(op.body.block, spans):
             packed[op] = spans
             last = op.body.block.last_op
             assert isinstance(last, WarpYieldOp)
@@ -140,7 +140,7 @@ def _element(tile: SSAValue) -> Attribute:
     return tile.type.element
 
 
-def _is_whole(op: MapOp) -> bool:
+def _has_full_registers(op: MapOp) -> bool:
     """Whether lanes hold whole registers of pairs: of bytes, pairs of pairs."""
     bytes = any(_element(t) == i8 for t in _read_by(op, op.tiles))
     return op.layout.vector % (4 if bytes else 2) == 0

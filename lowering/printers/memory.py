@@ -135,17 +135,17 @@ def print_alloca(p: FunctionText, op: Operation) -> None:
     wide = _is_wide(p, op.memref)
     _declare(p, op.memref, name, wide)
     if "kernel.dynamic" in op.attributes:
-        whole_block = p.names.fresh(f"{name}bytes")
-        p.line(p.language.dynamic_shared(whole_block, type_, op))
-        p.line(f"{_pointer_to_row(p, type_, name)} = ({_pointer_to_row(p, type_, '')}){whole_block};")
+        block = p.names.fresh(f"{name}bytes")
+        p.line(p.language.dynamic_shared(block, type_, op))
+        p.line(f"{_pointer_to_row(p, type_, name)} = ({_pointer_to_row(p, type_, '')}){block};")
         return
     array = f"{UNSIGNED[32] if wide else p.storage(type_.element_type)} {name}{_brackets(shape)}"
     if space == SHARED:
         p.line(f"{p.language.shared_qualifier}{array}{p.language.shared_suffix};")
     else:
         accesses = (vector.LoadOp, vector.StoreOp, vector.MaskedStoreOp)
-        whole = any(isinstance(use.operation, accesses) for use in op.memref.uses)
-        p.line(f"{p.language.aligned_qualifier if whole else ''}{array};")
+        by_vectors = any(isinstance(use.operation, accesses) for use in op.memref.uses)
+        p.line(f"{p.language.aligned_qualifier if by_vectors else ''}{array};")
 
 
 def print_view(p: FunctionText, op: Operation) -> None:

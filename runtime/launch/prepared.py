@@ -47,13 +47,13 @@ class PreparedKernels:
         device: Device,
         spare: list[Any],
     ):
-        boxes, inputs, outputs, lodging = given
+        boxes, inputs, outputs, may_host = given
         self.out_shapes = out_shapes
         self.compiled = compiled
         arch = None if device[0] == "cpu" else devices.architecture(device[1])
 
         def plan_of(pipeline: PipelineOp) -> Plan:
-            return make_plan(pipeline, boxes, inputs, outputs, params, lodging)
+            return make_plan(pipeline, boxes, inputs, outputs, params, may_host)
 
         self.kernels, self.plan = _fitting(compiled, arch, plan_of)
         kernels, plan = self.kernels, self.plan

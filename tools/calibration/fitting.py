@@ -194,12 +194,12 @@ def split(examples: Sequence[Example], share: float, seed: int) -> tuple[list[Ex
     """Of every example a random `share` of the schedules, and the rest."""
     random = Random(seed)
     kept: list[Example] = []
-    held: list[Example] = []
+    held_out: list[Example] = []
     for e in examples:
         keys = sorted(e.measured)
         random.shuffle(keys)
         cut = round(share * len(keys))
-        for part, to in ((keys[:cut], kept), (keys[cut:], held)):
+        for part, to in ((keys[:cut], kept), (keys[cut:], held_out)):
             if part:
                 to.append(dataclasses.replace(e, measured={k: e.measured[k] for k in part}))
-    return kept, held
+    return kept, held_out
