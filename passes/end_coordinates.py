@@ -57,7 +57,7 @@ class Emission:
 
 @dataclass(frozen=True, eq=False)
 class Root:
-    """A coordinate that others lie a constant from; `Ends` makes one of each."""
+    """A coordinate that others lie a constant from; `EndArithmetic` makes one of each."""
 
     number: int
     """At the size that is optimised for."""
@@ -87,8 +87,8 @@ class End:
 
 
 @dataclass
-class Ends:
-    """All coordinates of a pipeline: equal ones have one root."""
+class EndArithmetic:
+    """Arithmetic on the coordinates of a pipeline, equal ones of which have one root."""
 
     _roots: dict[Hashable, Root] = field(default_factory=dict)
 

@@ -44,7 +44,7 @@ from tilefuse.dialects.img.ops import (
     StageOp,
     prints,
 )
-from tilefuse.passes.end_coordinates import Emission, End, Ends
+from tilefuse.passes.end_coordinates import Emission, End, EndArithmetic
 
 SAVED = 0.05
 """Share of the points of a function that must be saved."""
@@ -59,7 +59,7 @@ class _Repeated:
 
     def __init__(self, pipeline: PipelineOp, extent: Sequence[int]):
         self._sizes = NominalSizes(extent)
-        self._made = Ends()
+        self._made = EndArithmetic()
         self._ends: dict[SSAValue, dict[int, _Ends]] = {}
         for op in pipeline.body.block.ops:
             match op:

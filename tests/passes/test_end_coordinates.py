@@ -8,7 +8,7 @@ from xdsl.dialects.builtin import IndexType, ModuleOp
 
 from tilefuse.analysis.points import NominalSizes
 from tilefuse.analysis.scalars import eval_index
-from tilefuse.passes.end_coordinates import Emission, Ends
+from tilefuse.passes.end_coordinates import Emission, EndArithmetic
 
 SIZES = NominalSizes((1536, 2560))
 STEPS = st.lists(
@@ -31,7 +31,7 @@ def scalars(module, numbers):
 @settings(max_examples=200, deadline=None)
 @given(st.lists(st.integers(-50, 50), min_size=1, max_size=3), STEPS)
 def test_numbers_are_those_of_the_operations(numbers, steps):
-    module, ends = ModuleOp([]), Ends()
+    module, ends = ModuleOp([]), EndArithmetic()
     values = scalars(module, numbers)
     last = arith.ConstantOp.from_int_and_width(0, IndexType())
     module.body.block.add_op(last)
@@ -59,14 +59,14 @@ def test_numbers_are_those_of_the_operations(numbers, steps):
 
 @pytest.mark.parametrize("least", [True, False])
 def test_coordinates_beside_one_another_are_compared_at_once(least):
-    module, ends = ModuleOp([]), Ends()
+    module, ends = ModuleOp([]), EndArithmetic()
     (value,) = scalars(module, [7])
     first = ends.scalar(value, 7, lambda _: value)
     assert ends.extreme([first.moved(-3), first.moved(5)], least=least) == first.moved(-3 if least else 5)
 
 
 def test_an_extreme_moves_with_its_terms():
-    module, ends = ModuleOp([]), Ends()
+    module, ends = ModuleOp([]), EndArithmetic()
     a, b = (ends.scalar(v, n, lambda _, v=v: v) for v, n in zip(scalars(module, [7, 9]), (7, 9), strict=True))
     low = ends.extreme([a, b.moved(-4)], least=True)
     assert ends.extreme([a.moved(2), b.moved(-2)], least=True) == low.moved(2)
