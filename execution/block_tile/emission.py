@@ -95,7 +95,7 @@ class BlockTileBody:
     def emit(self) -> None:
         """The whole body."""
         self._align()
-        for stage, array in zip(self.prefetched, self.tile.prefetched, strict=True):
+        for stage, array in zip(self.prefetched, self.tile.arguments[:-1], strict=True):
             self._reside(stage, self._prefetched_rows(stage, array))
         arrays = self._allocate()
         for stage in arrays:
@@ -108,12 +108,12 @@ class BlockTileBody:
     def emit_fetch(self) -> None:
         """Only the copies of inputs for a tile, into the arrays that are given."""
         self._align()
-        for stage, array in zip(self.prefetched, self.tile.prefetched, strict=True):
+        for stage, array in zip(self.prefetched, self.tile.arguments[:-1], strict=True):
             self.phases.emit(stage, self.regions[self.ids[stage]], self._prefetched_rows(stage, array))
 
     def _prefetched_rows(self, stage: StageOp, array: SSAValue) -> list[SharedRows]:
         region = self.regions[self.ids[stage]]
-        offset = self.e.mul(self.tile.parity, _elements(stage, region, self.schedule))
+        offset = self.e.mul(self.tile.arguments[-1], _elements(stage, region, self.schedule))
         return self.phases.rows(stage, region, [array], offset)
 
     def _align(self) -> None:

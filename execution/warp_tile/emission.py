@@ -60,13 +60,16 @@ class WarpTileBody:
         # lanes and rows outside the tile read what is not staged, too
         tile.safe_reads = bool(layout.dead_left or layout.dead_right or layout.top or layout.bottom)
 
-    def emit(self) -> None:
-        """The whole body: all loads, then the stages, each that is stored with its stores."""
+    def emit(self, rows_ahead: int) -> None:
+        """Emit all loads, then the stages, each that is stored with its stores.
+
+        `rows_ahead`: the rows of tiles down to the one whose cache lines are prefetched; 0 for none.
+        """
         for (_, source), footprint in self.layout.sources.items():
             assert isinstance(source, SSAValue)
             loaded = self._load(source, footprint)
             self.tile.staged[source] = self._resident(self._beside(loaded, footprint))
-        if below := self.plan.rows_ahead * self.layout.height:
+        if below := rows_ahead * self.layout.height:
             self.emit_ahead(below)
         for stage, id in self.ids.items():
             footprint = self.layout.stages[id]

@@ -16,7 +16,7 @@ from tilefuse.dialects.img.attrs import BoundaryKind
 from tilefuse.dialects.img.ops import SINGLE_WAVE, GroupOp
 from tilefuse.dialects.img.types import FuncType, element_bytes
 from tilefuse.dialects.warp.memory import is_one_access
-from tilefuse.execution.plan import KernelPlan, argument_hint
+from tilefuse.execution.plan import BlockTiles, KernelPlan, TileFunction, argument_hint
 from tilefuse.execution.versions import Versions
 from tilefuse.execution.warp_tile.attribute import WarpSchedule
 from tilefuse.execution.warp_tile.emission import WarpTileBody, may_be_uniform
@@ -36,7 +36,6 @@ class WarpPlan(KernelPlan):
         super().__init__(group, model)
         self.layout = group_layout(group, model)
         self.reads = list(self._reads())
-        self.x_spill = self.layout.left_spill
         self.checked = self._checked(differing)
         # where launches differ, the body asks of each function as its rows are moved; else each case has a version
         self.one_by_one = bool(differing)
@@ -47,11 +46,13 @@ class WarpPlan(KernelPlan):
         self.register_bounded = self.x_edge_version
         each = [f"{argument_hint(value)}_aligned" for value in self.checked] if self.one_by_one else []
         self.flags = ["vectors_uniform", *["x_edge_only"] * self.x_edge_version, *each]
+        self.rows_ahead = 0
         if any(model.nodes[model.node_of[base]].is_prefetchable for base, *_ in self.reads):
             self.rows_ahead = WarpSchedule.expect(group.schedule).rows_ahead
+        """Rows of tiles from a block's own tile down to the one whose cache lines it prefetches; 0 for none."""
 
     def body(self, e: Emitter, tile: TileContext, outputs: Sequence[KernelBuffer]) -> None:
-        WarpTileBody(self, self.layout, e, tile, outputs, self._flags(tile)).emit()
+        WarpTileBody(self, self.layout, e, tile, outputs, self._flags(tile)).emit(self.rows_ahead)
 
     def _flags(self, tile: TileContext) -> TileFlags:
         """The flags of the tile body."""
@@ -60,8 +61,22 @@ class WarpPlan(KernelPlan):
         aligned = rest if self.one_by_one else [uniform] * len(self.checked)
         return TileFlags(uniform, x_edge_only, dict(zip(self.checked, aligned, strict=True)), self.moves_in)
 
-    def request(self, e: Emitter, tile: TileContext, outputs: Sequence[KernelBuffer]) -> None:
+    def functions(self) -> Sequence[TileFunction]:
+        return [TileFunction("ahead", self._prefetch, has_versions=False)] if self.rows_ahead else []
+
+    def _prefetch(self, e: Emitter, tile: TileContext, outputs: Sequence[KernelBuffer]) -> None:
+        """Emit the prefetches of a tile's own part of the inputs."""
         WarpTileBody(self, self.layout, e, tile, outputs, TileFlags()).emit_ahead()
+
+    def begin_block(self, block: BlockTiles, row: Num) -> None:
+        if self.rows_ahead:
+            # blocks that come later have their lines prefetched by those above them
+            call = block.call_of_origin("ahead", row)
+            with block.e.when(block.e.compare("slt", row, self.rows_ahead)):
+                block.e.effect(call)
+
+    def stored_beyond(self, dim: int | None) -> int:
+        return self.layout.left_spill if dim == 0 else 0
 
     def _reads(self) -> Iterator[tuple[SSAValue, Sequence[tuple[int, int]], Sequence[int | None]]]:
         """Reach of the loads of all lanes, dead ones too, in each buffer, and what it is counted from."""
