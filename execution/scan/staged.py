@@ -96,13 +96,14 @@ class _StagedScan(ScanKernel):
                 e.ceildiv(self.out.extent(line.dim, e), size, f"tiles_{letter(line.dim)}")
                 for line, size in zip(self.recurrence.lines, self.schedule.tile_sizes, strict=True)
             ]
-            blocks = self.block_loops(counts, open_scopes)
+            offsets = self._offsets(self.block_loops(counts, open_scopes), counts, open_scopes)
+            if not all(line.is_pure for line in self.recurrence.lines):  # shared memory is used again
+                e.effect(gpu.BarrierOp())
             rest: Num = 1
             # lines of a domain may be fewer than the function has: blocks beyond them have none
             inside: SSAValue | None = None
-            for line, block, size in zip(self.recurrence.lines, blocks, self.schedule.tile_sizes, strict=True):
+            for line, offset, size in zip(self.recurrence.lines, offsets, self.schedule.tile_sizes, strict=True):
                 low, extent = self._span(line)
-                offset = e.mul(block, size)
                 self.where[line.coordinate] = e.add(low, offset)
                 inside = e.both(inside, e.compare("slt", offset, extent))
                 rest = e.min(e.sub(extent, offset), size) if line is self.first else rest
