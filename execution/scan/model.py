@@ -98,13 +98,16 @@ class Scan(ExecutionModel):
 
     def _chunks(self, facts: GroupFacts, machine: Machine, found: Recurrence) -> Iterator[Candidate]:
         """Schedules whose blocks share out lines; of lines across memory each has some side by side."""
+        from tilefuse.execution.scan.chunks import chunk_shared_bytes
+
         if 0 in (*facts.update_work.pure, *facts.update_work.domain):
             return
         across = found.dim != 0 and bool(found.lines)
         threads = (LANES if across else 1, *[1] * len(found.lines))[: len(found.lines)]
         for rows, chunk in CHUNKS_ACROSS if across else CHUNKS:
             schedule = ScanSchedule(threads=threads, rows=rows, chunk=chunk)
-            yield self._candidate(facts, machine, found, threads, 1, 1, schedule)
+            if chunk_shared_bytes(schedule, facts.model.nodes[facts.output].bytes, not across) <= STATIC_SHARED_LIMIT:
+                yield self._candidate(facts, machine, found, threads, 1, 1, schedule)
 
     def _staged(self, facts: GroupFacts, machine: Machine, found: Recurrence) -> Iterator[Candidate]:
         """Schedules whose blocks put what lines read into shared memory."""
