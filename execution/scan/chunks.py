@@ -211,7 +211,7 @@ class _Chunks(ScanKernel):
     @contextmanager
     def _first_thread(self) -> Iterator[None]:
         e = self.e
-        with self._thread() as (lane, row), e.when(e.both(e.compare("eq", lane, 0), e.compare("eq", row, 0))):
+        with self._thread() as (lane, row), e.when(e.compare("eq", self._place_of(lane, row), 0)):
             yield
 
     def _line_of(self, lane: Num) -> dict[SSAValue, Num]:

@@ -2,9 +2,9 @@
 
 import shutil
 
-import short_algorithms
 import numpy as np
 import pytest
+import short_algorithms
 from emulated_cuda import emulate
 
 from tilefuse.passes.pipeline import standard_passes
