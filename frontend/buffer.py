@@ -27,6 +27,7 @@ class Buffer(PlacedArray):
     all zeros. `Buffer()` is undefined.
     """
 
+    # many parameters: those of Halide's constructors, of which there are several
     def __init__(
         self,
         array: Any = None,

@@ -349,6 +349,7 @@ class Emitter:
             self._scopes.pop()
             self.block = outer
 
+    # many parameters: the operands and attributes of one operation, by keyword
     @contextmanager
     def loop(
         self,

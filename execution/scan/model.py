@@ -53,6 +53,14 @@ MOST_WRITTEN = 600
 """Operations that are written out, at most."""
 
 
+class _Shape(NamedTuple):
+    """Threads of a block, the lines that each has side by side, and the steps that are written out."""
+
+    threads: tuple[int, ...]
+    width: int = 1
+    unroll: int = 1
+
+
 class Scan(ExecutionModel):
     """Parallel over the lines of a recurrence, in order along them, with the last values in registers."""
 
@@ -84,13 +92,13 @@ class Scan(ExecutionModel):
         rank = len(found.lines)
         if not machine.is_gpu:
             for width in (CPU_ROWS if found.dim == 0 else CPU_WIDTH, 1) if self._has_adjacent_lines(found) else (1,):
-                yield self._candidate(facts, machine, found, (1,) * rank, width, 1)
+                yield self._candidate(facts, machine, found, _Shape((1,) * rank, width))
             return
         operations = len(facts.update.update.body.block.ops)
         for unroll in UNROLL:
             if unroll == 1 or unroll * operations <= MOST_WRITTEN:
                 threads = (LANES, *[1] * (rank - 1))[:rank]
-                yield self._candidate(facts, machine, found, threads, 1, unroll)
+                yield self._candidate(facts, machine, found, _Shape(threads, unroll=unroll))
         if rank and 0 not in (*facts.update_work.pure, *facts.update_work.domain):
             yield from self._staged(facts, machine, found)
         if self._why_no_chunks(facts) is None and (exact(facts.update.update) or not wishes.float_order):
@@ -107,7 +115,7 @@ class Scan(ExecutionModel):
         for rows, chunk in CHUNKS_ACROSS if across else CHUNKS:
             schedule = ScanSchedule(threads=threads, rows=rows, chunk=chunk)
             if chunk_shared_bytes(schedule, facts.model.nodes[facts.output].bytes, not across) <= STATIC_SHARED_LIMIT:
-                yield self._candidate(facts, machine, found, threads, 1, 1, schedule)
+                yield self._candidate(facts, machine, found, _Shape(threads), schedule)
 
     def _staged(self, facts: GroupFacts, machine: Machine, found: Recurrence) -> Iterator[Candidate]:
         """Schedules whose blocks put what lines read into shared memory."""
@@ -120,7 +128,7 @@ class Scan(ExecutionModel):
             if unroll * len(update.body.block.ops) > MOST_WRITTEN:
                 continue
             if scan_shared_bytes(update, found, facts.turn, schedule) <= STATIC_SHARED_LIMIT:
-                yield self._candidate(facts, machine, found, threads, 1, unroll, schedule)
+                yield self._candidate(facts, machine, found, _Shape(threads, unroll=unroll), schedule)
 
     def _has_adjacent_lines(self, found: Recurrence) -> bool:
         """Whether several lines of a thread are rows, or lie side by side."""
@@ -131,9 +139,7 @@ class Scan(ExecutionModel):
         facts: GroupFacts,
         machine: Machine,
         found: Recurrence,
-        threads: tuple[int, ...],
-        width: int,
-        unroll: int,
+        shape: _Shape,
         staged: ScanSchedule | None = None,
     ) -> Candidate:
         from tilefuse.analysis.access import reads
@@ -142,6 +148,7 @@ class Scan(ExecutionModel):
         from tilefuse.execution.scan.staged import is_along_rows
 
         work, update = facts.update_work, facts.update.update
+        threads, width, unroll = shape
         extents: dict[SSAValue, int] = dict(zip(update.coordinates, (*work.pure, *work.domain), strict=True))
         lines, steps = [extents[line.coordinate] for line in found.lines], extents[found.along]
         nodes, own = facts.model.nodes, set(update.currents)

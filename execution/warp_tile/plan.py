@@ -125,13 +125,12 @@ class WarpPlan(KernelPlan):
             lambda: self._at_border(versions, aligned, each, tile, outputs),
         )
 
-    def _call(
-        self, versions: Versions, border: SSAValue, uniform: SSAValue, each: Sequence[SSAValue], origin: Sequence[Num],
-        *, x_edge_only: bool = False, no_cse: bool = False,
-    ) -> None:  # fmt: skip
-        """`each`: whether rows start where vectors may, of each function, if the body asks of each."""
+    def _flags_of(
+        self, versions: Versions, uniform: SSAValue, each: Sequence[SSAValue], *, x_edge_only: bool = False
+    ) -> list[SSAValue]:
+        """Flags of a version. `each`: whether rows are aligned, by function, if the body distinguishes them."""
         x_edge = [versions.yes if x_edge_only else versions.no] * self.x_edge_version
-        versions.call(border, [uniform, *x_edge, *each], origin, no_cse=no_cse)
+        return [uniform, *x_edge, *each]
 
     def _either(
         self, versions: Versions, border: SSAValue, uniform: SSAValue | None, each: Sequence[SSAValue],
@@ -139,11 +138,11 @@ class WarpPlan(KernelPlan):
     ) -> None:  # fmt: skip
         """Emit the version for tiles of uniform vectors, or the other one; None where vectors never are uniform."""
         if uniform is None:
-            self._call(versions, border, versions.no, each, origin)
+            versions.call(border, self._flags_of(versions, versions.no, each), origin)
             return
         no_cse = border is versions.yes
         choices = (
-            partial(self._call, versions, border, flag, each, origin, no_cse=no_cse)
+            partial(versions.call, border, self._flags_of(versions, flag, each), origin, no_cse=no_cse)
             for flag in (versions.yes, versions.no)
         )
         versions.e.choose(uniform, *choices)
@@ -165,7 +164,8 @@ class WarpPlan(KernelPlan):
             return
         x_edge_only = e.both(uniform, self._at_x_edges(e, tile, outputs))
         assert x_edge_only is not None
-        alone = partial(self._call, versions, versions.yes, versions.yes, each, moved, x_edge_only=True, no_cse=True)
+        flags = self._flags_of(versions, versions.yes, each, x_edge_only=True)
+        alone = partial(versions.call, versions.yes, flags, moved, no_cse=True)
         e.choose(x_edge_only, alone, lambda: self._either(versions, versions.yes, uniform, each, moved))
 
     def _aligned(self, e: Emitter, buffers: dict[SSAValue, KernelBuffer], origin: Sequence[Num]) -> list[SSAValue]:

@@ -85,6 +85,7 @@ class UpdateOp(IRDLOperation):
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
     traits = lazy_traits_def(lambda: (Pure(), in_pipeline_or_group()))
 
+    # many parameters: the operands and properties of the operation
     def __init__(
         self,
         name: str,
