@@ -26,7 +26,7 @@ from tilefuse.execution.block_tile.pieces import (
     reads_by_pieces,
     unrolled,
 )
-from tilefuse.execution.block_tile.placement import copied_read, row_step, shared_row
+from tilefuse.execution.block_tile.placement import row_step, shared_row, staged_read
 from tilefuse.execution.block_tile.share_out import Threads
 from tilefuse.lowering.emit import PRIVATE, Emitter, Num
 from tilefuse.lowering.reads import Point, TileContext, emit_stage
@@ -49,7 +49,7 @@ class _Items:
 
 def copied_source(stage: StageOp, schedule: BlockSchedule, region: Region) -> SSAValue | None:
     """The picture that a stage in shared memory only copies, if the hardware can copy it by itself."""
-    read = copied_read(stage)
+    read = staged_read(stage)
     if read is None or schedule.one_thread or not moves_by_pieces(region.follow[0]):
         return None
     base, _ = behind_boundaries(read.source)
