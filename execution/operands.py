@@ -48,12 +48,12 @@ class Operand:
 
     @property
     def extents(self) -> tuple[int, ...]:
-        """Of the box, x first."""
+        """Extents of the box, x first."""
         return tuple(axis.extent(self.sizes) for axis in self.axes)
 
     @property
     def bytes(self) -> int:
-        """Of an element."""
+        """Bytes of an element."""
         assert isinstance(self.source.type, FuncType)
         return element_bytes(self.source.type.element)
 
@@ -64,7 +64,7 @@ class Operand:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Of its array, x last: rows begin where vectors may, and those that a warp reads in different banks."""
+        """Shape of the array, x last: rows begin where vectors may, and rows that a warp reads in different banks."""
         first, *others = self.extents
         if others and first > 1:
             first = -(-first // self.width) * self.width
@@ -75,7 +75,7 @@ class Operand:
 
     @property
     def elements(self) -> int:
-        """Of its array, for one slice."""
+        """Elements of the array, for one slice."""
         return math.prod(self.shape)
 
 

@@ -49,7 +49,7 @@ def quick_best(facts: GroupFacts, machine: Machine) -> Candidate | None:
 
 
 def best_for_like(found: Sequence[Sequence[Candidate]]) -> list[Candidate]:
-    """Of the schedules of groups that differ only in how their pictures lie, one each, all alike if that is cheaper.
+    """Choose schedules of groups that differ only in how their pictures lie, one each, all alike if that is cheaper.
 
     Groups with one schedule are one kernel. Several with much code push each other out of the instruction caches, and
     each launch fetches its code again.

@@ -25,7 +25,7 @@ WRITTEN_ROUNDS = 16
 
 @dataclass(frozen=True)
 class Slice:
-    """Where a tile and a slice of the domain begin, in absolute coordinates."""
+    """The first points of a tile and of a slice of the domain, in absolute coordinates."""
 
     firsts: Mapping[SSAValue, Num]
     lasts: Mapping[SSAValue, Num]

@@ -1,4 +1,4 @@
-"""From Funcs to a module of level 1: the stages that the outputs need, producers first."""
+"""Building a module of level 1 from Funcs: the stages that the outputs need, producers first."""
 
 from __future__ import annotations
 

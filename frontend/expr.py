@@ -60,7 +60,7 @@ class Expr:
         return self._type
 
     def logical_not(self) -> Expr:
-        """Not, of a bool."""
+        """Logical not, of a bool."""
         if not self._type.is_bool():
             fail(f"logical_not takes a bool, not {self._type}")
         return ~self

@@ -226,7 +226,7 @@ def unsafe_promise_clamped(value: Any, low: Any, high: Any) -> Expr:
 
 
 def logical_not(value: Any) -> Expr:
-    """Not, of a bool."""
+    """Logical not, of a bool."""
     return as_expr(value).logical_not()
 
 

@@ -160,7 +160,7 @@ class _Stored:
 
 
 def _stored(taps: Taps, found: Factors, type: Attribute) -> _Stored:
-    """In 16 bits where bytes are summed in more and 16 suffice; else as the whole sum."""
+    """Choose a type for stored sums: 16 bits where bytes are summed in more and 16 suffice; else that of the sum."""
     if not isinstance(type, IntegerType):
         return _Stored(type, type)
     source = taps.source.type

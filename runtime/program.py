@@ -125,7 +125,7 @@ class Program:
         return _loaded, (text.getvalue(), self._settings)
 
     def _repr_html_(self) -> str:
-        """For notebooks: the signature, the report, and the kernels' text."""
+        """Show the signature, the report, and the kernels' text in notebooks."""
         source = self.source() if self._settings.backend.name != "reference" else ""
         return reporting.html(repr(self), self.report(), self.kernels, source)
 

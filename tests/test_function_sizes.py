@@ -14,8 +14,15 @@ MOST_LINES, MOST_PARAMETERS = 60, 7
 REASON = re.compile(r"# many (parameters|lines): \w+( \S+){2,}")
 """The comment above a function that is over a limit, and why it is."""
 
-WITHOUT_NOUN = ("What ", "How ", "That ", "Those ", "The same ")
-"""A docstring begins with the thing that it describes, or with the verb of what a function does."""
+WITHOUT_NOUN = re.compile(r"(What|How|That|Those|The same) ")
+"""Beginnings of texts that lack a noun: a docstring begins with its thing, or with the verb of a function's deed."""
+
+FRAGMENT = re.compile(
+    r"(Of|In|Which|Where|When|For|From|To|By|With|As|Only|Not|Same|Such|Its?|These|There|They|If|So)\b"
+    r"|All (of (it|them|a|the)|three|as one|that)\b|One (of|per|line\.)|(Each is|All are)\b"
+)
+"""Beginnings of a function's, class's or module's docstring that say neither. A field's text may go on from its name,
+as in `bytes: float`, "Of a tile"."""
 
 MOST_IN_A_FILE = 450
 
@@ -82,7 +89,25 @@ def texts(tree):
 
 def test_docstrings_begin_with_their_noun_or_verb(trees):
     found = [(p.relative_to(ROOT), n, t) for p, tree in trees.items() for n, t in texts(tree)]
-    assert [f"{path}:{line}: {text}" for path, line, text in found if text.startswith(WITHOUT_NOUN)] == []
+    assert [f"{path}:{line}: {text}" for path, line, text in found if WITHOUT_NOUN.match(text)] == []
+
+
+def fragments(tree):
+    """Yield the docstrings of functions, classes and the module that begin with neither noun nor verb."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.ClassDef | ast.Module):
+            text = ast.get_docstring(node)
+            if text is not None and FRAGMENT.match(text):
+                yield text.partition("\n")[0]
+
+
+def test_docstrings_are_no_fragments(trees):
+    assert [f"{path.relative_to(ROOT)}: {text}" for path, tree in trees.items() for text in fragments(tree)] == []
+
+
+@pytest.mark.parametrize(("text", "count"), [("Of a block.", 1), ("All of it.", 1), ("Often asked.", 0)])
+def test_fragments_are_found(text, count):
+    assert len(list(fragments(ast.parse(f"def f():\n  {text!r}")))) == count
 
 
 def test_files_are_small(trees):

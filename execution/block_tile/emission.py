@@ -106,7 +106,7 @@ class BlockTileBody:
         self._output_phase()
 
     def emit_fetch(self) -> None:
-        """Only the copies of inputs for a tile, into the arrays that are given."""
+        """Emit the copies of a tile's inputs alone, into the arrays that are given."""
         self._align()
         for stage, array in zip(self.prefetched, self.tile.arguments[:-1], strict=True):
             self.phases.emit(stage, self.regions[self.ids[stage]], self._prefetched_rows(stage, array))
@@ -176,7 +176,7 @@ class BlockTileBody:
         self._read_since |= reads
 
     def _barrier(self) -> None:
-        """All that the block has computed and copied is there for all of its threads."""
+        """Emit a barrier: all that the block has computed and copied is there for all of its threads."""
         if self._copying:
             self.e.effect(DeviceAsyncWaitOp(self.e.op(DeviceAsyncCreateGroupOp())))
             self._copying = False
@@ -326,7 +326,7 @@ class BlockTileBody:
     def _store_thread_stage(
         self, stored: Stored, arrays: Sequence[SSAValue], region: Region, start: Sequence[Num], sizes: Sequence[int]
     ) -> None:
-        """Of a stage in registers this thread's own points."""
+        """Store this thread's own points of a stage in registers."""
         e, id = self.e, self.ids[stored.stage]
         own = own_spans(self.model, id, stored.follow, sizes)
         firsts = [low for low, _ in own]

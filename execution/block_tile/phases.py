@@ -176,7 +176,7 @@ class Phases:
     # --- copying
 
     def _copy_all(self, source: SSAValue, region: Region, rows: SharedRows, t: Num) -> None:
-        """In an interior tile: pieces of 16 bytes, or less where rows lie so, then the elements beside them."""
+        """Copy rows of an interior tile by pieces of 16 bytes, or less as rows are aligned, then other elements."""
         e = self.e
         (low, high), *rest = region.spans
         size = element_bytes(source.type.element)  # type: ignore[attr-defined]

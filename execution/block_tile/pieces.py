@@ -318,7 +318,7 @@ class Gather:
     def _fill(
         self, array: SSAValue, window: _Window, width: int, memory: SSAValue, index: Callable[[list[Num]], list[Num]]
     ) -> None:
-        """All of a window by accesses of `width` elements, and of fewer at its ends."""
+        """Load a window by accesses of `width` elements, and of fewer at its ends."""
         e = self.e
         low, high = window.spans[0]
 

@@ -93,7 +93,7 @@ class _StagedGemm(GemmKernel):
             yield thread
 
     def _zigzag(self, thread: Num, width: int, height: int) -> list[Num]:
-        """Where a thread of a block of patches lies.
+        """Coordinates of a thread in a block of patches.
 
         Lanes l and l ^ 1 have one place along x, and l and l ^ 2 one along the others.
         """
@@ -163,8 +163,8 @@ class _StagedGemm(GemmKernel):
     # --- slices
 
     def _first_steps(self, number: Num) -> tuple[list[Num], Num, SSAValue | None]:
-        """Where a slice begins along each dimension of the domain, its steps along the one that is cut, and whether
-        these are all that a slice has (None: they are)."""
+        """The first steps of a slice along each dimension of the domain, its steps along the cut one, and whether these
+        are all that a slice has (None: they are)."""
         e, last, step = self.e, self.last, self.steps[self.last]
         counts = [e.ceildiv(self.spans[last], step), *self.spans[last + 1 :]]
         places: list[Num] = []
@@ -269,7 +269,7 @@ class _StagedGemm(GemmKernel):
     # --- points
 
     def _offsets(self, point: Sequence[int]) -> list[Offset]:
-        """Where a thread's point lies in its tile."""
+        """Offsets of a thread's point in its tile."""
         e, vector, threads = self.e, self.schedule.run, self.schedule.thread_counts
         run, within = divmod(point[0], vector)
         found = [Offset(e.mul(self.lanes[0], vector), run * threads[0] * vector + within, vector)]
@@ -279,7 +279,7 @@ class _StagedGemm(GemmKernel):
         return found
 
     def _at(self, point: Sequence[int]) -> list[Num]:
-        """Where a thread's point lies, from the least of the box on."""
+        """Coordinates of a thread's point, from the least of the box on."""
         e = self.e
         offsets = self._offsets(point)
         return [e.add(e.add(start, o.number), o.constant) for start, o in zip(self.starts, offsets, strict=True)]

@@ -90,7 +90,7 @@ def _number(step: int | None) -> int:
 
 
 def _step(expr: AffineExpr, dim: int) -> int | None:
-    """By how much an index grows with one of its operands; None if it is divided."""
+    """Step of an index along one of its operands; None if the operand is divided."""
     if dim not in expr.used_dims():
         return 0
     if isinstance(expr, AffineDimExpr):

@@ -71,7 +71,7 @@ def _vector(facts: GroupFacts, across: bool) -> int:
 
 
 def _loaded_bytes(facts: GroupFacts) -> int:
-    """Of a point, from the function that has the fewest."""
+    """Count the bytes of a point of the function that has the fewest."""
     op = facts.update.update
     elements = [r.op.value.type for r in accesses(op) if r.op.source not in op.currents]
     return min(map(element_bytes, elements), default=4)

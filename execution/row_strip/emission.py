@@ -187,7 +187,7 @@ class StripBody:
         return e.max(low, out.mins[d]), e.min(high + 1, e.add(out.mins[d], out.extent(d, e)))
 
     def _points(self, tile: TileContext, stage: StageOp, points: Sequence[list[Num]], s: Num) -> None:
-        """All are computed before the first is stored, so that what they share is loaded once."""
+        """Compute all points before the first is stored, so that their common values are loaded once."""
         follow = self.rows[stage].follow
         for at, values in [(at, emit_stage(self.e, tile, stage, Point(follow, at))) for at in points]:
             self._store(tile, stage, at, values, s)

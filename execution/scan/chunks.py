@@ -131,7 +131,7 @@ def _words(bytes: int) -> int:
 
 
 def _place(step: int) -> int:
-    """Where a step of a chunk lies in shared memory: so that neither neighbours nor threads meet in a bank."""
+    """The index of a chunk's step in shared memory: so that neither neighbours nor threads meet in a bank."""
     return step + step // 32
 
 
@@ -222,7 +222,7 @@ class _Chunks(ScanKernel):
         return self.where | {first: self.e.add(self.where[first], self.e.min(lane, self.e.sub(self.rest, 1)))}
 
     def _place_of(self, lane: Num, row: Num) -> Num:
-        """Where a thread's values lie among those of all."""
+        """The index of a thread's values among those of all."""
         return self.e.add(self.e.mul(row, self.lanes), lane)
 
     def _barrier(self) -> None:
@@ -348,7 +348,7 @@ class _Chunks(ScanKernel):
                 self._leave(self._join(e.load(others, [lane]), whole), ends, window, lane)
 
     def _word(self, there: SSAValue, place: Num, lane: Num, word: int) -> list[SSAValue]:
-        """Where a word of a line's value lies: lines side by side."""
+        """The index of a word of a line's value: lines lie side by side."""
         e = self.e
         line = e.add(e.mul(self.block, self.lanes), lane)
         return [e.value(e.add(e.mul(place, self.words), word)), e.value(line)]

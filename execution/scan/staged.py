@@ -42,7 +42,7 @@ def staged_scan_kernel(group: GroupOp) -> func.FuncOp:
 
 
 def scan_operands(update: UpdateOp, found: Recurrence, schedule: ScanSchedule) -> list[Operand]:
-    """All that lines read, but for what the steps just before have given."""
+    """List the operands that lines read, but for results of the steps just before."""
     sizes = {found.lines[0].coordinate: schedule.lines[0], found.along: schedule.slice}
     own = [read for read, back in found.back.items() if back <= 0]
     predicated = update.write_op.predicate is not None

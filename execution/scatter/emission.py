@@ -203,7 +203,7 @@ class ScatterKernel:
             self._run(where, lows[0], e.sub(e.mul(offsets[0], self.points), lead), extents[0], same, name)
 
     def _lead(self, lows: list[Num]) -> tuple[Num, SSAValue | None]:
-        """By how many points runs begin before the domain, so that vectors of rows are loaded where they may lie.
+        """Count the points by which runs begin before the domain, so that rows are loaded by aligned vectors.
 
         And whether these lie right for all reads; None if that is sure.
         """

@@ -79,7 +79,7 @@ class _OwnTables:
             what(k, {dim: at[c] for c, dim in zip(self.op.pure, self.op.pure_dims, strict=True)})
 
     def _place(self, number: Num, k: int) -> list[Num]:
-        """Where an element lies in a table: those of one number side by side, so that no two lanes meet at a bank."""
+        """The index of an element in a table: lanes lie side by side, so that no two meet at a bank."""
         e = self.e
         return [e.add(e.mul(e.add(e.mul(number, self.points), k), self.threads), self.thread)]
 
@@ -114,7 +114,7 @@ class _OwnTables:
             self.e.store(self.e.load(table, self._place(i, k)), target.memref, target.index(position, self.e))
 
     def _store_all(self, k: int, pure: dict[int, Num]) -> None:
-        """All of the result at a pure point: what is in the table, and around it what stood there."""
+        """Store the result at a pure point: the elements of the table, and around them the old ones."""
         e, out, box = self.e, self.function.out, self.box
         with ExitStack() as scopes:
             position = dict(pure)

@@ -47,12 +47,12 @@ class LinearInRows:
         self.each += each
 
     def join(self, other: LinearInRows) -> None:
-        """All of another quantity."""
+        """Add all of another quantity."""
         self.fixed += other.fixed
         self.each += other.each
 
     def at(self, pitch: int) -> float:
-        """With so many rows of its own."""
+        """Evaluate the quantity for a number of own rows."""
         return self.fixed + pitch * self.each
 
 
@@ -69,7 +69,7 @@ class Loaded:
 
 @dataclass
 class Counts:
-    """Of a group in one layout, per lane where nothing else is said; see `count`."""
+    """Counts of a group in one layout, per lane where nothing else is said; see `count`."""
 
     instructions: LinearInRows = field(default_factory=lambda: LinearInRows(40.0))  # finding the tile
     again: LinearInRows = field(default_factory=LinearInRows)

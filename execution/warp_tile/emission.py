@@ -104,7 +104,7 @@ class WarpTileBody:
     # --- layouts
 
     def _layout(self, footprint: Footprint) -> Layout:
-        """Of a function as it is computed or loaded."""
+        """The layout of a function as it is computed or loaded."""
         at = self.layout
         return Layout(
             (-at.dead_left * at.vector, -at.top),
@@ -230,7 +230,7 @@ class WarpTileBody:
 
 
 def _own(first: int, end: int, size: int) -> tuple[int, int]:
-    """Of what a tile of so many points reads its own, or as many next to them: these lie beside other tiles'."""
+    """Cut a span to the points that a tile of a given size reads of its own, or to as many next to them."""
     start = min(max(first, 0), end - size)
     return start, start + size
 

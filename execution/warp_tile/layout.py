@@ -86,7 +86,7 @@ class Footprint:
 
     @property
     def in_words(self) -> bool:
-        """Of an input: whether its pieces are words, out of which elements are cut."""
+        """Whether the pieces of an input are words, out of which elements are cut."""
         return self.piece > 0 and self.bytes < WORD_BYTES
 
     @property

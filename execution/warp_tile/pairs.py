@@ -49,7 +49,7 @@ def pair_of(e: Emitter, low: SSAValue, high: SSAValue) -> SSAValue:
 
 
 def half_of(e: Emitter, pair: SSAValue, half: int, element: Attribute) -> SSAValue:
-    """One of two points, as an element of 8 or 16 bits."""
+    """Extract a point of a pair, as an element of 8 or 16 bits."""
     value = e.op(vector.ExtractOp(pair, [half], i16))
     return value if element == i16 else e.op(arith.TruncIOp(value, i8))
 

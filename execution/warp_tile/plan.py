@@ -187,7 +187,7 @@ class WarpPlan(KernelPlan):
         return result
 
     def _vectors_uniform(self, e: Emitter, tile: TileContext, outputs: Sequence[KernelBuffer]) -> SSAValue | None:
-        """In a border tile, each lane's columns of a row lie inside or outside together, of all inputs and results.
+        """Test that no lane's columns of a row straddle an edge, of all inputs and results of a border tile.
 
         None where that is never so.
         """

@@ -186,7 +186,7 @@ class FunctionText(ABC):
 
 
 def _plain_name(type_: Attribute) -> str:
-    """For a value without a name hint."""
+    """Name a value without a name hint."""
     if isinstance(type_, IntegerType) and type_.width.data == 1:
         return "test"
     return "i" if isinstance(type_, IndexType) else "v"

@@ -1,4 +1,4 @@
-"""From the boxes of a call to its launches: what every kernel gets, but for addresses.
+"""Planning the launches of a call from its boxes: arguments of every kernel, but for addresses.
 
 A plan serves all calls with the same shapes, strides and alignment; a call fills in addresses, and scalars
 that come from parameters.
@@ -352,7 +352,7 @@ def _life(
     needed: Mapping[SSAValue, Box],
     above: Mapping[SSAValue, SSAValue],
 ) -> Lifetime:
-    """When the memory of a function is in use, by it or by what updates make of it."""
+    """Lifetime of the memory of a function, in use by it or by its updates."""
     family = {func}
     for new, old in above.items():
         if old in family:

@@ -123,7 +123,7 @@ def points(examples: Sequence[Example], on: Machine) -> list[TimedSchedule]:
 
 
 def quality(found: Sequence[TimedSchedule]) -> Quality:
-    """Of at least one point."""
+    """Rate the predictions of at least one point."""
     total = sum(p.weight * min(abs(math.log(p.predicted / p.measured)), MOST_ERROR) ** 2 for p in found)
     groups = itertools.groupby(sorted(found), key=lambda p: (p.example, p.size))
     alike = [list(group) for _, group in groups]
@@ -191,7 +191,7 @@ def search(
 
 
 def split(examples: Sequence[Example], share: float, seed: int) -> tuple[list[Example], list[Example]]:
-    """Of every example a random `share` of the schedules, and the rest."""
+    """Split the schedules of every example into a random `share` and the rest."""
     random = Random(seed)
     kept: list[Example] = []
     held_out: list[Example] = []
