@@ -32,7 +32,7 @@ from tilefuse.dialects.img.ops import (
     UpdateOp,
     WriteOp,
 )
-from tilefuse.dialects.img.symbolic import Num, Role, greatest, is_sum, least, surely_le, symbol
+from tilefuse.dialects.img.symbolic import Num, Role, greatest, is_sum, least, provably_le, symbol
 from tilefuse.dialects.img.types import FuncType
 
 Spans = list[AnySpan]
@@ -73,7 +73,7 @@ def coordinate_spans(op: Definition, region: Sequence[AnySpan], sizes: Sizes) ->
     if isinstance(op, StageOp):
         return dict(zip(op.body.block.args, region, strict=True))
     domain = domain_spans(op, sizes)
-    if any(surely_le(last + 1, first) for first, last in domain):
+    if any(provably_le(last + 1, first) for first, last in domain):
         return None
     return dict(zip(op.coordinates, [*(region[dim] for dim in op.pure_dims), *domain], strict=True))
 
@@ -114,7 +114,7 @@ def through_boundary(kind: BoundaryKind, wanted: AnySpan, box: AnySpan) -> AnySp
     """The coordinates inside `box` that a boundary reads for those of `wanted`; None if it reads none."""
     first, last = box
     low, high = wanted
-    if surely_le(last + 1, first):
+    if provably_le(last + 1, first):
         return None
 
     def clamped(x: Num) -> Num:
@@ -125,7 +125,7 @@ def through_boundary(kind: BoundaryKind, wanted: AnySpan, box: AnySpan) -> AnySp
     match kind:
         case BoundaryKind.ConstantExterior:
             low, high = greatest(low, first), least(high, last)
-            return None if surely_le(high + 1, low) else (low, high)
+            return None if provably_le(high + 1, low) else (low, high)
         case BoundaryKind.RepeatEdge:
             return (clamped(low), clamped(high))
         case BoundaryKind.MirrorImage if exact:
@@ -134,7 +134,7 @@ def through_boundary(kind: BoundaryKind, wanted: AnySpan, box: AnySpan) -> AnySp
         case BoundaryKind.MirrorInterior if exact:
             return (clamped(least(low, 2 * last - high)), clamped(greatest(high, 2 * first - low)))
     # exact while inside, else at most the box
-    return wanted if surely_le(first, low) and surely_le(high, last) else box
+    return wanted if provably_le(first, low) and provably_le(high, last) else box
 
 
 def required_spans(pipeline: PipelineOp, outputs: Mapping[str, Spans], sizes: Sizes) -> dict[SSAValue, Spans]:
@@ -201,7 +201,7 @@ def _check_declared(op: Definition, region: Spans) -> None:
             continue
         first, last = declared[0], declared[0] + declared[1] - 1
         low, high = region[d]
-        if surely_le(low, first - 1) or surely_le(last + 1, high):
+        if provably_le(low, first - 1) or provably_le(last + 1, high):
             raise PipelineError(
                 f"stage '{op.sym_name.data}' is needed at {low}..{high} in dimension {d}, "
                 f"but is bound to {first}..{last}; widen its bound or read less (in Halide: Error: Bounds given for "

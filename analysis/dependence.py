@@ -1,4 +1,4 @@
-"""Which values of a body follow from some others."""
+"""Dependence of the values of a body on given ones."""
 
 from __future__ import annotations
 

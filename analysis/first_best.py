@@ -109,7 +109,7 @@ def _number(read: ReadOp) -> int:
 
 
 def _order(op: object, own: dict[SSAValue, ReadOp], holds: bool) -> tuple[int, SSAValue, str] | None:
-    """Of a comparison: the function whose value is compared, with what, and by which one of the new to the old.
+    """Take a comparison apart: the function whose value is compared, with what, and by which one of the new to the old.
 
     `holds`: whether the new value is the better one where the comparison holds.
     """

@@ -116,7 +116,7 @@ def rounded(low: Fraction, high: Fraction, type: Attribute) -> FloatSpan:
     return (ends[0], ends[1]) if all(numbers.isfinite(end) for end in ends) else ANY_FLOAT
 
 
-def whole_numbers(span: FloatSpan, limits: tuple[int, int]) -> tuple[int, int]:
+def truncated_range(span: FloatSpan, limits: tuple[int, int]) -> tuple[int, int]:
     """The range of floats cast to integers between two limits, where the cast ends; NaN gives 0."""
     if span == ANY_FLOAT:
         return limits

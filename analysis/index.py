@@ -179,11 +179,11 @@ def without_differences(expr: AffineExpr) -> AffineExpr:
                 found = True
     if not found:
         return expr
-    whole: AffineExpr = AffineConstantExpr(constant)
+    total: AffineExpr = AffineConstantExpr(constant)
     for term, times in terms.items():
         if times:
-            whole = term * times + whole
-    return whole
+            total = term * times + total
+    return total
 
 
 def _sum(expr: AffineExpr) -> tuple[dict[AffineExpr, int], int]:

@@ -76,7 +76,7 @@ def index_reach(stage: Definition, spans: Sequence[Span], sizes: Sizes) -> int:
 
 
 def _value_reach(span: Span) -> int:
-    """Of a value that nothing is added to yet: any number of 64 bits may stand there, to be clamped."""
+    """Reach of a value that nothing is added to yet: any number of 64 bits may stand there, to be clamped."""
     reach = _magnitude(span)
     return min(reach, FARTHEST - 1) if -FARTHEST * 2 <= span[0] and span[1] < FARTHEST * 2 else reach
 

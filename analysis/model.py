@@ -101,7 +101,7 @@ class Node:
 
     @property
     def in_memory(self) -> tuple[object, ...]:
-        """All that a cost depends on in how the function lies in memory."""
+        """Facts of the function's layout in memory that a cost depends on."""
         return self.element_bytes, self.is_input, self.aligned, self.contiguous
 
     @property

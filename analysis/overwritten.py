@@ -103,9 +103,9 @@ def _together(a: _Spans, b: _Spans) -> _Spans:
     """The larger of two boxes, or both if they are one."""
     if _inside(a, b) or _inside(b, a):
         return b if _inside(a, b) else a
-    apart = [d for d, (p, q) in enumerate(zip(a, b, strict=True)) if p != q]
-    if len(apart) == 1:
-        dim = apart[0]
+    differing = [d for d, (p, q) in enumerate(zip(a, b, strict=True)) if p != q]
+    if len(differing) == 1:
+        dim = differing[0]
         (la, ha), (lb, hb) = a[dim], b[dim]
         if la <= hb + 1 and lb <= ha + 1:
             return [*a[:dim], (min(la, lb), max(ha, hb)), *a[dim + 1 :]]

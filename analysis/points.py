@@ -61,7 +61,7 @@ class NominalSizes:
         return max(self._extent)
 
     def real(self, op: ParamOp) -> None:
-        """Not known: a float has no size."""
+        """Return None: a float has no size that is known."""
 
 
 def needed_extents(pipeline: PipelineOp, extent: Sequence[int]) -> dict[SSAValue, Extents]:

@@ -128,7 +128,7 @@ class Recomputation:
             return False
         if len(sites) > 1 and stage not in self._cheap and not _is_stored_for_updates(sites):
             return self._is_read_in_part(stage, sites) or self._is_planes_of_memory(stage, sites)
-        return not self._is_dearer(stage, sites)
+        return not self._costs_more(stage, sites)
 
     def cost(self, stage: StageOp) -> float:
         """Instructions per point of a stage that is computed where it is read."""
@@ -156,7 +156,7 @@ class Recomputation:
         beside = {(indices, tuple(e for e in map.results if e.used_dims())) for _, map, indices in sites}
         return len(beside) == 1 and sum(self.evaluations(site) for site in sites) <= math.prod(self._extents[stage])
 
-    def _is_dearer(self, stage: StageOp, sites: Sequence[ReadSite]) -> bool:
+    def _costs_more(self, stage: StageOp, sites: Sequence[ReadSite]) -> bool:
         """Whether computing `stage` at all of `sites` takes longer than storing it."""
         on, mine = self._machine, math.prod(self._extents[stage])
         theirs = sum(self.evaluations(site) for site in sites)

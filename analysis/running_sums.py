@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import Float32Type, IntegerType
 from xdsl.ir import Operation, SSAValue
 
 from tilefuse.analysis.dependence import depending
@@ -46,8 +45,6 @@ def running_sum(facts: UpdateFacts) -> RunningSum | str:
         return "it reads itself further on, where another block may have written"
     type = update.olds[0].type
     assert isinstance(type, FuncType)
-    if not isinstance(type.storage, Float32Type) and type.storage != IntegerType(32):
-        return "its elements are not of 32 bits"
     (way,), (value,) = facts.combiners, update.write_op.values
     if way != SET and value is read.value:
         return RunningSum(found, way, None)

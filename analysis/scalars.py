@@ -9,7 +9,7 @@ from xdsl.ir import Operation, SSAValue
 from tilefuse.analysis.sizes import AnySpan, Sizes
 from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.img.ops import BoundaryOp, DivOp, ExtentOp, InputOp, MinOp, ModOp, ParamOp, UpdateOp
-from tilefuse.dialects.img.symbolic import Num, greatest, least, surely_le
+from tilefuse.dialects.img.symbolic import Num, greatest, least, provably_le
 
 
 def eval_index(value: SSAValue, sizes: Sizes) -> Num:
@@ -92,8 +92,8 @@ def _divided(op: Operation, a: Num, b: Num) -> Num:
     """The divisions that look at the sign of the divisor: towards zero, or with a remainder that is not negative."""
     if b == 0:
         return 0
-    negative = surely_le(b, 0)
-    if not negative and not surely_le(0, b):
+    negative = provably_le(b, 0)
+    if not negative and not provably_le(0, b):
         raise PipelineError(
             "the divisor in a boundary's box or an update's domain may be negative or positive; write which by "
             "max or min",

@@ -49,10 +49,10 @@ class _NoSizes:
         raise _OfACall
 
     def param(self, op: ParamOp) -> None:
-        """Not known."""
+        """Return None: a parameter is not known."""
 
     def real(self, op: ParamOp) -> None:
-        """Not known."""
+        """Return None: a float is not known."""
 
 
 def inferred_bounds(pipeline: PipelineOp) -> Mapping[StageOp, Bounds]:

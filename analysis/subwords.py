@@ -204,7 +204,7 @@ _SHUFFLE = 2.0
 
 @functools.cache
 def _cost_beside(vector: int, stride: int, reach: tuple[int, int]) -> float:
-    """Of the registers with columns beside a lane's own (`Layout.between`)."""
+    """Cost of the registers with columns beside a lane's own (`Layout.between`)."""
     columns = (-reach[0], vector + reach[1])
     layout = Layout((0, 0), (1, vector), (1, 1), columns, rows=(0, 1), packed=2, pair_stride=stride)
     parts = [layout.parts(start) for start in layout.between]

@@ -18,7 +18,7 @@ from xdsl.dialects.builtin import AnyFloat, IndexType, IntegerAttr, IntegerType,
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from tilefuse.analysis.access import behind_boundaries
-from tilefuse.analysis.float_range import ANY_FLOAT, FloatSpan, float_range, rounded, whole_numbers
+from tilefuse.analysis.float_range import ANY_FLOAT, FloatSpan, float_range, rounded, truncated_range
 from tilefuse.analysis.sizes import AnySpan, Sizes
 from tilefuse.dialects.constants import integer_constant
 from tilefuse.dialects.img.attrs import BoundaryKind
@@ -35,7 +35,7 @@ from tilefuse.dialects.img.ops import (
     StageOp,
     UpdateOp,
 )
-from tilefuse.dialects.img.symbolic import Num, greatest, least, surely_le
+from tilefuse.dialects.img.symbolic import Num, greatest, least, provably_le
 
 UNBOUNDED: tuple[int, int] = (-(2**31), 2**31 - 1)
 """The range of a 32-bit integer that nothing bounds; wider ranges count as unbounded too."""
@@ -47,7 +47,7 @@ _SLT = 2
 
 def is_unbounded(span: AnySpan) -> bool:
     """Whether a range says nothing about an index."""
-    return surely_le(2**31 - 1, span[1] - span[0])
+    return provably_le(2**31 - 1, span[1] - span[0])
 
 
 def value_range(value: SSAValue, known: Mapping[SSAValue, AnySpan], sizes: Sizes | None = None) -> AnySpan:
@@ -213,7 +213,7 @@ def _fit(span: AnySpan, type: Attribute) -> AnySpan | None:
     low, high = _type_range(type)
     wide = high >= 2**31 - 1
     fits = [
-        surely_le(a, b) or (wide and not (isinstance(a, int) and isinstance(b, int)))
+        provably_le(a, b) or (wide and not (isinstance(a, int) and isinstance(b, int)))
         for a, b in ((low, span[0]), (span[1], high))
     ]
     return span if all(fits) else None
@@ -221,12 +221,12 @@ def _fit(span: AnySpan, type: Attribute) -> AnySpan | None:
 
 def _as_unsigned(span: AnySpan, type: Attribute) -> AnySpan | None:
     """Read the values of a span as unsigned; None if that splits the span."""
-    if surely_le(0, span[0]):
+    if provably_le(0, span[0]):
         return span
     limit = _unsigned_limit(type)
     if limit is None:
         return None
-    return (span[0] + limit, span[1] + limit) if surely_le(span[1], -1) else (0, limit - 1)
+    return (span[0] + limit, span[1] + limit) if provably_le(span[1], -1) else (0, limit - 1)
 
 
 def _op_range(op: Operation, type: Attribute, of: Callable[[SSAValue], AnySpan]) -> AnySpan | None:
@@ -246,10 +246,10 @@ def _op_range(op: Operation, type: Attribute, of: Callable[[SSAValue], AnySpan])
         case PrintOp():
             return of(op.value)
         case arith.FPToSIOp():
-            return whole_numbers(cast(FloatSpan, of(op.input)), _type_range(type))
+            return truncated_range(cast(FloatSpan, of(op.input)), _type_range(type))
         case arith.FPToUIOp():
             limit = _unsigned_limit(type)
-            return None if limit is None else _fit(whole_numbers(cast(FloatSpan, of(op.input)), (0, limit - 1)), type)
+            return None if limit is None else _fit(truncated_range(cast(FloatSpan, of(op.input)), (0, limit - 1)), type)
         case arith.SelectOp():
             if (divisor := _rounded_remainder(op, of)) is not None:
                 return (0, divisor - 1)
@@ -284,7 +284,7 @@ def _ring(op: Operation, a: AnySpan, b: AnySpan) -> AnySpan:
 
 def _unsigned_pick(op: Operation, a: AnySpan, b: AnySpan) -> AnySpan | None:
     """`minui`, `maxui`, `andi`: a number that is not negative bounds the smaller of two unsigned ones."""
-    not_negative = [s for s in (a, b) if surely_le(0, s[0])]
+    not_negative = [s for s in (a, b) if provably_le(0, s[0])]
     low: Num = 0
     if len(not_negative) == 2:
         if isinstance(op, arith.MaxUIOp):
@@ -316,7 +316,7 @@ def _quotient(op: Operation, a: AnySpan, b: AnySpan, type: Attribute) -> AnySpan
         if positive is None:
             return (0, by - 1) if isinstance(op, arith.RemUIOp) else None
         a = positive
-    elif isinstance(op, arith.DivSIOp | arith.RemSIOp) and not surely_le(0, a[0]):
+    elif isinstance(op, arith.DivSIOp | arith.RemSIOp) and not provably_le(0, a[0]):
         return _towards_zero(op, a, by)
     if isinstance(op, arith.RemUIOp | arith.RemSIOp | ModOp):
         return (0, by - 1)
@@ -329,7 +329,7 @@ def _towards_zero(op: Operation, a: AnySpan, by: int) -> AnySpan | None:
     """A quotient or remainder by a positive constant, rounded towards zero, of numbers that may be negative."""
     low, high = a
     if isinstance(op, arith.RemSIOp):
-        return (1 - by, 0 if surely_le(high, 0) else by - 1)
+        return (1 - by, 0 if provably_le(high, 0) else by - 1)
     if not isinstance(low, int) or not isinstance(high, int):
         return None
     return (-(-low // by), high // by if high >= 0 else -(-high // by))

@@ -5,14 +5,12 @@ python benchmarks/reductions.py --output reductions.json [--sizes small]
 
 from __future__ import annotations
 
-import argparse
-import json
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import device
 import numpy as np
+from beside_hand import beside, kernels_of, run
 
 import tilefuse as hl
 
@@ -75,29 +73,9 @@ def measure(name: str, size: str, repeat: int) -> dict[str, Any]:
     error = float(np.max(np.abs(outputs[0].get().astype(np.float64) - wanted) / np.maximum(np.abs(wanted), 1)))
     calls = [lambda a=a, o=o: program(a, out=o) for a, o in zip(inputs, outputs, strict=True)]
     us = device.cupy_graph_us(calls * (4 if size == "small" else 2), repeat)
-    found = {"us": us, "relative_error": error, "bytes": picture.nbytes, "tb_per_s": picture.nbytes / us / 1e6}
-    if name in BY_HAND:
-        found["by_hand_us"] = BY_HAND[name][size == "large"]
-        found["ratio"] = us / found["by_hand_us"]
-    found["kernels"] = [f"{k.name}: {k.tile} x {k.threads}, {k.registers} registers" for k in program.kernels]
-    return found
-
-
-def main() -> None:
-    """Measure, and write after each case."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--output", type=Path, required=True)
-    parser.add_argument("--sizes", nargs="*", choices=SIZES, default=list(SIZES))
-    parser.add_argument("--only", action="append", choices=CASES)
-    parser.add_argument("--repeat", type=int, default=5)
-    options = parser.parse_args()
-    results: dict[str, Any] = {}
-    for size in options.sizes:
-        for name in options.only or CASES:
-            results[f"{name} {size}"] = measure(name, size, options.repeat)
-            options.output.write_text(json.dumps(results, indent=1))
-            print(name, size, {k: v for k, v in results[f"{name} {size}"].items() if k != "kernels"}, flush=True)
+    by_hand_us = BY_HAND[name][size == "large"] if name in BY_HAND else None
+    return {"error": error} | beside(us, picture.nbytes, by_hand_us) | {"kernels": kernels_of(program)}
 
 
 if __name__ == "__main__":
-    main()
+    run(__doc__, CASES, SIZES, measure)

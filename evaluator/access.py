@@ -29,7 +29,7 @@ class Exterior(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Access:
+class ReadGrid:
     """Points of a function that a grid of indices reads."""
 
     func: SSAValue
@@ -46,7 +46,7 @@ def resolve(
     indices: Sequence[Array],
     boxes: Mapping[SSAValue, Box],
     scalars: Mapping[SSAValue, Array],
-) -> Access:
+) -> ReadGrid:
     """The access that reading `source` at `indices` (x first) amounts to."""
     func, at = source, list(indices)
     exteriors: list[Exterior] = []
@@ -60,7 +60,7 @@ def resolve(
                 exteriors.append(exterior)
                 func = op.source
                 if not exterior.inside.any():
-                    return Access(func, at, exteriors, None)
+                    return ReadGrid(func, at, exteriors, None)
             case BoundaryOp() as op:
                 for dim, (first, extent) in _continued(op, boxes, scalars).items():
                     if extent <= 0:
@@ -72,7 +72,7 @@ def resolve(
                     at[dim] = np.asarray(CONTINUATIONS[op.kind.data](at[dim], first, extent))
                 func = op.source
             case _:
-                return Access(func, at, exteriors, tuple((int(i.min()), int(i.max())) for i in at))
+                return ReadGrid(func, at, exteriors, tuple((int(i.min()), int(i.max())) for i in at))
 
 
 def _continued(
@@ -99,7 +99,7 @@ def _inside(at: list[Array], continued: dict[int, tuple[int, int]], value: Array
 
 
 def values_at(
-    access: Access, values: Array | None, box: Box | None, grid: Box, reader: Operation, reader_name: str
+    access: ReadGrid, values: Array | None, box: Box | None, grid: Box, reader: Operation, reader_name: str
 ) -> Array:
     """The values of an access, broadcastable to the grid of the box `grid`.
 
@@ -123,7 +123,7 @@ def values_at(
     return found
 
 
-def _check_points(access: Access, box: Box, grid: Box, reader: Operation, reader_name: str) -> None:
+def _check_points(access: ReadGrid, box: Box, grid: Box, reader: Operation, reader_name: str) -> None:
     shape = tuple(extent for _, extent in reversed(grid))
     bad = np.zeros((1,) * len(shape), np.bool_)
     for index, (low, extent) in zip(access.indices, box, strict=True):

@@ -32,7 +32,7 @@ from tilefuse.dialects.img.ops import (
     UpdateOp,
 )
 from tilefuse.dialects.img.types import FuncType
-from tilefuse.evaluator.access import Access, Spans, resolve, values_at
+from tilefuse.evaluator.access import ReadGrid, Spans, resolve, values_at
 from tilefuse.evaluator.arguments import (
     Box,
     bound_inputs,
@@ -45,9 +45,9 @@ from tilefuse.evaluator.carriers import pixels
 from tilefuse.evaluator.errors import EvaluationError
 from tilefuse.evaluator.gather import affine_value, coordinates
 from tilefuse.evaluator.requirements import check_holds
-from tilefuse.evaluator.stage_plan import Step, plan_stage
+from tilefuse.evaluator.stage_plan import PlannedOp, plan_stage
 from tilefuse.evaluator.table import compute
-from tilefuse.evaluator.updates import Reader, Update, UpdatePlan, domain_box, pure_box, spans_at
+from tilefuse.evaluator.updates import FunctionReader, UpdateEvaluation, UpdatePlan, domain_box, pure_box, spans_at
 
 Array = np.ndarray
 Environment = dict[SSAValue, Array]
@@ -157,7 +157,7 @@ class _Evaluation:
         needed: dict[Operation, Spans] = {}
         last_use: dict[Operation, int] = {}
 
-        def ask(holder: Operation, spans: Spans | None, reader: int) -> None:
+        def require(holder: Operation, spans: Spans | None, reader: int) -> None:
             # Also of a read whose points are not known yet: it may turn out to read points that are known.
             last_use.setdefault(holder, reader)
             if spans is not None:
@@ -165,7 +165,7 @@ class _Evaluation:
 
         for _, func, box in self.outputs:
             access = resolve(func, coordinates(box), self.boxes, self.scalars)
-            ask(defining_op(access.func), access.spans, len(self.stages))
+            require(defining_op(access.func), access.spans, len(self.stages))
         for number, stage in reversed(list(enumerate(self.stages))):
             for func in stage.funcs:
                 self.boxes.pop(func, None)
@@ -173,24 +173,24 @@ class _Evaluation:
                 stage in self.conditions
                 and (points := self._guarded_points(self.conditions[stage], needed)) is not None
             ):
-                ask(stage, _spans(points), len(self.stages))
+                require(stage, _spans(points), len(self.stages))
             if stage not in needed:
                 continue
             box = _stage_box(stage, needed[stage])
             self.boxes.update((func, box) for func in stage.funcs)
             grid = self._grid(stage, box)
             if isinstance(stage, UpdateOp):
-                self._ask_olds(stage, box, grid, partial(ask, reader=number))
+                self._require_olds(stage, box, grid, partial(require, reader=number))
             if grid is None:
                 continue
             plan, env = self.plans[stage], self._environment(stage, grid)
             self.run_steps(plan.index_steps, env)
             for read in plan.reads:
                 if read in plan.by_data:
-                    ask(defining_op(read.source), self.found_by_data.get(read), number)
+                    require(defining_op(read.source), self.found_by_data.get(read), number)
                 else:
                     access = self._access(read, env)
-                    ask(defining_op(access.func), access.spans, number)
+                    require(defining_op(access.func), access.spans, number)
         return {stage: last_use[stage] for stage in self.stages if stage in needed}
 
     def _guarded_points(self, op: RequireOp, needed: Mapping[Operation, Spans]) -> Box | None:
@@ -207,8 +207,8 @@ class _Evaluation:
         domain = domain_box(stage, self.scalars)
         return None if domain is None else (*pure_box(stage, box), *domain)
 
-    def _ask_olds(
-        self, op: UpdateOp, box: Box, grid: Box | None, ask: Callable[[Operation, Spans | None], None]
+    def _require_olds(
+        self, op: UpdateOp, box: Box, grid: Box | None, require: Callable[[Operation, Spans | None], None]
     ) -> None:
         """Ask for the old functions on all that an update gives, reads of itself and writes."""
         spans: Spans = _spans(box)
@@ -225,7 +225,7 @@ class _Evaluation:
         _check_points(op, self.states[op])
         for old in op.olds:
             access = resolve(old, coordinates(self.states[op]), self.boxes, self.scalars)
-            ask(defining_op(access.func), access.spans)
+            require(defining_op(access.func), access.spans)
 
     # --- forwards: values
 
@@ -256,7 +256,7 @@ class _Evaluation:
         if isinstance(stage, UpdateOp):
             return self._compute_update(stage, box)
         env = self._environment(stage, box)
-        reader = Reader(f"stage '{stage.sym_name.data}'", box, self.plans[stage].by_data)
+        reader = FunctionReader(f"stage '{stage.sym_name.data}'", box, self.plans[stage].by_data)
         shape = tuple(extent for _, extent in reversed(box))
         self.points = shape
         grown = self.run_steps(self.plans[stage].steps, env, reader)
@@ -268,7 +268,7 @@ class _Evaluation:
         return grown
 
     def _compute_update(self, op: UpdateOp, box: Box) -> bool:
-        update = Update(self, op, self.updates[op], self.plans[op].by_data, self.states[op])
+        update = UpdateEvaluation(self, op, self.updates[op], self.plans[op].by_data, self.states[op])
         if not update.start():
             return True
         domain = domain_box(op, self.scalars)
@@ -283,7 +283,7 @@ class _Evaluation:
         args = stage.coordinates if isinstance(stage, UpdateOp) else stage.body.block.args
         return dict(zip(args, coordinates(grid), strict=True))
 
-    def run_steps(self, steps: Sequence[Step], env: Environment, reader: Reader | None = None) -> bool:
+    def run_steps(self, steps: Sequence[PlannedOp], env: Environment, reader: FunctionReader | None = None) -> bool:
         """Compute into `env`. What depends on a function not known yet stays out; True if one has to grow."""
         grown = False
         for step in steps:
@@ -305,12 +305,12 @@ class _Evaluation:
     def _value(self, value: SSAValue, env: Environment) -> Array:
         return env[value] if value in env else self.scalars[value]
 
-    def _access(self, op: ReadOp, env: Environment) -> Access:
+    def _access(self, op: ReadOp, env: Environment) -> ReadGrid:
         operands = [self._value(v, env) for v in op.indices]
         indices = [affine_value(expr, operands) for expr in op.map.data.results]
         return resolve(op.source, indices, self.boxes, self.scalars)
 
-    def _read(self, op: ReadOp, env: Environment, reader: Reader) -> bool:
+    def _read(self, op: ReadOp, env: Environment, reader: FunctionReader) -> bool:
         access = self._access(op, env)
         if op in reader.by_data and access.spans is not None:
             self.found_by_data[op] = _union(self.found_by_data.get(op), access.spans)
@@ -321,7 +321,7 @@ class _Evaluation:
             env[op.value] = self._at(access, reader.grid, op, reader.name)
         return False
 
-    def _at(self, access: Access, grid: Box, reader: Operation, name: str) -> Array:
+    def _at(self, access: ReadGrid, grid: Box, reader: Operation, name: str) -> Array:
         values, box = self.values.get(access.func), self.boxes.get(access.func)
         return values_at(access, values, box, grid, reader, name)
 

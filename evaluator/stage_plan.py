@@ -10,7 +10,7 @@ from tilefuse.dialects.img.ops import Definition, ReadOp, UpdateOp, WriteOp
 
 
 @dataclass(frozen=True)
-class Step:
+class PlannedOp:
     """One op, and the values that nobody needs after it."""
 
     op: Operation
@@ -21,8 +21,8 @@ class Step:
 class StagePlan:
     """The ops that the values of a stage need; nothing is computed or read for what is not needed."""
 
-    steps: tuple[Step, ...]
-    index_steps: tuple[Step, ...]
+    steps: tuple[PlannedOp, ...]
+    index_steps: tuple[PlannedOp, ...]
     """The steps that coordinates and scalars alone decide, and that indices need."""
     reads: tuple[ReadOp, ...]
     by_data: frozenset[ReadOp]
@@ -40,7 +40,7 @@ def needed(body: list[Operation], roots: set[SSAValue]) -> list[Operation]:
     return found[::-1]
 
 
-def steps(ops: list[Operation], kept: set[SSAValue]) -> tuple[Step, ...]:
+def steps(ops: list[Operation], kept: set[SSAValue]) -> tuple[PlannedOp, ...]:
     """`ops` as steps, after which the values in `kept` are still there."""
     seen = set(kept)
     found = []
@@ -50,7 +50,7 @@ def steps(ops: list[Operation], kept: set[SSAValue]) -> tuple[Step, ...]:
             if value not in seen:
                 seen.add(value)
                 dead.append(value)
-        found.append(Step(op, tuple(dead)))
+        found.append(PlannedOp(op, tuple(dead)))
     return tuple(reversed(found))
 
 

@@ -21,7 +21,7 @@ from tilefuse.evaluator.access import Spans, resolve, values_at
 from tilefuse.evaluator.arguments import Box
 from tilefuse.evaluator.carriers import signed
 from tilefuse.evaluator.gather import affine_value, coordinates, gather
-from tilefuse.evaluator.stage_plan import Step, needed, steps
+from tilefuse.evaluator.stage_plan import PlannedOp, needed, steps
 from tilefuse.evaluator.table import compute
 
 Array = np.ndarray
@@ -41,7 +41,7 @@ _UNORDERED: dict[str, np.ufunc] = {
 }
 
 
-class Reader(NamedTuple):
+class FunctionReader(NamedTuple):
     """The reader of a function: its name for messages, the grid that it computes on, and its reads that data decide."""
 
     name: str
@@ -56,7 +56,7 @@ class Evaluation(Protocol):
     boxes: dict[SSAValue, Box]
     scalars: dict[SSAValue, Array]
 
-    def run_steps(self, steps: Sequence[Step], env: Environment, reader: Reader | None = None) -> bool:
+    def run_steps(self, steps: Sequence[PlannedOp], env: Environment, reader: FunctionReader | None = None) -> bool:
         """Compute into `env`; True if a function has to grow."""
 
 
@@ -64,8 +64,8 @@ class Evaluation(Protocol):
 class UpdatePlan:
     """The steps of an update's body, by whether they depend on what it has written."""
 
-    free: tuple[Step, ...]
-    bound: tuple[Step, ...]
+    free: tuple[PlannedOp, ...]
+    bound: tuple[PlannedOp, ...]
     current_reads: tuple[ReadOp, ...]
     write: WriteOp
     given: frozenset[SSAValue]
@@ -123,7 +123,7 @@ def _indices(op: ReadOp | WriteOp, env: Mapping[SSAValue, Array], scalars: Mappi
     return [affine_value(e, operands) for e in op.map.data.results]
 
 
-class Update:
+class UpdateEvaluation:
     """One update while it is computed: the functions as they stand, on the box that they are needed on."""
 
     def __init__(self, evaluation: Evaluation, op: UpdateOp, plan: UpdatePlan, by_data: frozenset[ReadOp], state: Box):
@@ -167,7 +167,10 @@ class Update:
         for slab in _slabs(domain, math.prod(n for _, n in pure)):
             grid = (*pure, *slab)
             env: Environment = dict(zip(self._op.coordinates, coordinates(grid), strict=True))
-            grown = self._evaluation.run_steps(self._plan.free, env, Reader(self._name, grid, self._by_data)) or grown
+            grown = (
+                self._evaluation.run_steps(self._plan.free, env, FunctionReader(self._name, grid, self._by_data))
+                or grown
+            )
             # one that reads a function which is not known, since that has to grow first
             grown = grown or not self._plan.given.issubset(env.keys() | self._evaluation.scalars.keys())
             if grown:
@@ -194,7 +197,7 @@ class Update:
         padded = {v: a.reshape((1,) * (rank - a.ndim) + a.shape) for v, a in env.items() if v in wanted}
         grid = coordinates(pure)
         shape = tuple(n for _, n in reversed(pure))
-        reader = Reader(self._name, pure, self._by_data)
+        reader = FunctionReader(self._name, pure, self._by_data)
         for point in np.ndindex(*(n for _, n in reversed(slab))):
             here = {
                 v: np.asarray(a[tuple(0 if a.shape[i] == 1 else p for i, p in enumerate(point))])
@@ -205,7 +208,7 @@ class Update:
                 return True
         return False
 
-    def _run_bound(self, env: Environment, reader: Reader) -> bool:
+    def _run_bound(self, env: Environment, reader: FunctionReader) -> bool:
         for step in self._plan.bound:
             op = step.op
             if isinstance(op, ReadOp) and op in self._plan.current_reads:

@@ -210,11 +210,11 @@ class ExecutionModel(ABC):
                 raise group_error(group, reason)
 
     def shared_memory(self, group: GroupOp, model: PipelineModel) -> Needs:
-        """Of a block on a GPU."""
+        """Shared memory that a block takes on a GPU."""
         return Needs(0, group.sym_name.data)
 
     def stack_memory(self, group: GroupOp, model: PipelineModel) -> Needs:
-        """Of a tile's arrays on a CPU."""
+        """Memory on the stack that a tile's arrays take on a CPU."""
         return self.shared_memory(group, model)
 
     @abstractmethod

@@ -24,7 +24,7 @@ HALO = 1.25
 """Of an extent, up to which more that is needed is a halo; beyond it readers scale, or shift far."""
 
 
-def told(extent: Sequence[int], machine: Machine) -> tuple[int, ...]:
+def nominal_extent(extent: Sequence[int], machine: Machine) -> tuple[int, ...]:
     """The picture that costs are computed for.
 
     On a CPU dimensions after x and y that nobody told or declared count as a point: its constants were chosen so.

@@ -10,7 +10,7 @@ from tilefuse.analysis.machine import Machine
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Features(ABC):
-    """All that a kernel's time follows from. An execution model counts it; a subclass has what it counts beside."""
+    """Features that a kernel's time follows from. An execution model counts them; a subclass has further ones."""
 
     blocks: int
     """Tiles, on a CPU."""

@@ -32,7 +32,7 @@ def is_interior(e: Emitter, plan: KernelPlan, tile: TileContext, outputs: Sequen
         places.append([least, e.add(least, e.sub(count, 1))])
     begin_inside: set[tuple[Num, Num]] = set()
     for d, x0 in enumerate(origin):
-        more = 0 if d else plan.x_spill
+        more = plan.stored_beyond(d)
         add(x0, out.mins[d], out.extent(d, e), -more, sizes[d] - 1 + more)
         if align[d] == 1:
             begin_inside.add((x0, out.mins[d]))
@@ -41,7 +41,7 @@ def is_interior(e: Emitter, plan: KernelPlan, tile: TileContext, outputs: Sequen
         begin_inside.clear()  # the boxes differ, and the first tile may begin before any of them
         own = own_spans(plan.model, plan.model.node_of[s.stage.funcs[0]], s.follow, sizes)
         for d, (f, (low, high)) in enumerate(zip(s.follow, own, strict=True)):
-            more = plan.x_spill if f.dim == 0 else 0
+            more = plan.stored_beyond(f.dim)
             add(tile.absolute(e, f, 0), buffer.mins[d], buffer.extent(d, e), low - more, high + more)
     for r, (low, high) in boundary_reach(plan)[0].items():
         if r.boundary.mins:

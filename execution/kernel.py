@@ -7,9 +7,8 @@ boundary's box around what it reads. It calls the tile body with flags that are 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
-from functools import partial
 
 from xdsl.dialects import arith, func
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, StringAttr, SymbolRefAttr, UnitAttr, i1, i64
@@ -22,12 +21,11 @@ from tilefuse.execution.cover import end_covered, first_covered
 from tilefuse.execution.facts import GroupFacts
 from tilefuse.execution.few_tiles import shared_from
 from tilefuse.execution.interior import is_interior
-from tilefuse.execution.plan import KernelPlan, argument_hint
+from tilefuse.execution.plan import KernelPlan, TileFunction, argument_hint
 from tilefuse.execution.reach import boundary_reach
-from tilefuse.execution.stream import emit_stream
 from tilefuse.execution.versions import Versions
 from tilefuse.lowering.abi import function_of, kernel_name, memref_type, threads
-from tilefuse.lowering.emit import INDEX, SHARED, Emitter, Num
+from tilefuse.lowering.emit import INDEX, Emitter, Num
 from tilefuse.lowering.reads import KernelBuffer, TileContext, shared_masks
 
 REGISTER_BOUNDED = "register_bounded"
@@ -36,13 +34,10 @@ where there should be room for no more. So its kernel has a bound; others, if th
 
 
 def emit_functions(plan: KernelPlan) -> list[func.FuncOp]:
-    """Emit the functions, callees first: requests and copies for later tiles, the tile body, the kernel."""
-    emitted = []
-    if plan.rows_ahead:
-        emitted.append(_requests(plan))
-    if plan.shared_arrays:
-        emitted.append(_tile_function(plan, "fetch", plan.fetch))
-    return [*emitted, _tile_function(plan, "tile", plan.body), _Kernel(plan).emit()]
+    """Emit the functions, callees first: the plan's own, the tile body, the kernel."""
+    functions = [*plan.functions(), TileFunction("tile", plan.body)]
+    emitted = [_tile_function(plan, f) if f.has_versions else _function_of_origin(plan, f) for f in functions]
+    return [*emitted, _TiledKernel(plan).emit()]
 
 
 class _Function:
@@ -93,33 +88,28 @@ class _Function:
         self.extra = list(rest)
 
 
-_Emission = Callable[[Emitter, TileContext, Sequence[KernelBuffer]], None]
-
-
-def _tile_function(plan: KernelPlan, role: str, emission: _Emission) -> func.FuncOp:
-    """A function of a tile: its origin, what is known of it, and the arrays that tiles share."""
+def _tile_function(plan: KernelPlan, function: TileFunction) -> func.FuncOp:
+    """A function of a tile: its origin, the flags of its version, and the plan's further arguments."""
     rank = plan.rank
     flags: list[tuple[str, Attribute]] = [(name, i1) for name in ("border", *plan.flags)]
-    shared: list[tuple[str, Attribute]] = [*plan.shared_arrays, ("parity", INDEX)] if plan.shared_arrays else []
-    body = _Function(plan, [*_origin_arguments(plan), *flags, *shared])
+    body = _Function(plan, [*_origin_arguments(plan), *flags, *plan.tile_arguments])
     e = Emitter(body.block)
     tile = TileContext(
         list(body.extra[:rank]), body.extra[rank], body.buffers, body.scalars, masks=shared_masks(plan.group)
     )
     tile.known_reads = boundary_reach(plan)[1]
     tile.flags, tile.output = body.extra[rank + 1 : rank + len(flags)], body.outputs[plan.stored[0].first]
-    if shared:
-        *tile.prefetched, tile.parity = body.extra[rank + len(flags) :]
-    emission(e, tile, body.outputs)
-    return _inlined(function_of(plan.group, role), body, e)
+    tile.arguments = body.extra[rank + len(flags) :]
+    function.emit(e, tile, body.outputs)
+    return _inlined(function_of(plan.group, function.role), body, e)
 
 
-def _requests(plan: KernelPlan) -> func.FuncOp:
-    """Asks for a tile's part of what the tiles load, before it may be loaded."""
+def _function_of_origin(plan: KernelPlan, function: TileFunction) -> func.FuncOp:
+    """A function of a tile that takes its origin alone."""
     body = _Function(plan, _origin_arguments(plan))
     e = Emitter(body.block)
-    plan.request(e, TileContext(list(body.extra), e.true(), body.buffers, body.scalars), body.outputs)
-    return _inlined(function_of(plan.group, "ahead"), body, e)
+    function.emit(e, TileContext(list(body.extra), e.true(), body.buffers, body.scalars), body.outputs)
+    return _inlined(function_of(plan.group, function.role), body, e)
 
 
 def _inlined(name: str, body: _Function, e: Emitter) -> func.FuncOp:
@@ -142,7 +132,7 @@ def _blocks(e: Emitter, scopes: ExitStack, along: Sequence[tuple[Num, str]]) -> 
     ]
 
 
-class _Kernel:
+class _TiledKernel:
     """Emits the kernel: loops over blocks, which are what the hardware runs at once, around calls of the tile body."""
 
     def __init__(self, plan: KernelPlan):
@@ -166,18 +156,8 @@ class _Kernel:
             else:
                 bz, by, bx = _blocks(e, scopes, along)
             self.column, self.deep = bx, self._deep(bz)
-            if plan.rows_ahead:
-                # blocks that come later have been asked for by those above them
-                operands = [*self.function.block.args, *(e.value(o) for o in self._origin(by))]
-                with e.when(e.compare("slt", by, plan.rows_ahead)):
-                    e.effect(func.CallOp(SymbolRefAttr(function_of(plan.group, "ahead")), operands, []))
-            if stream == 1:
-                self._call("tile", by)
-            else:
-                first = e.mul(by, stream)
-                shared = [e.alloca(t.get_shape(), t.element_type, SHARED, name) for name, t in plan.shared_arrays]
-                count = e.min(e.sub(counts[1], first), stream)
-                emit_stream(e, first, count, shared, partial(self._call, "fetch"), partial(self._call, "tile"))
+            plan.begin_block(self, by)
+            plan.compute_tiles(self, by)
         e.effect(func.ReturnOp())
         return self._finished()
 
@@ -210,16 +190,23 @@ class _Kernel:
         e, plan = self.e, self.plan
         places = [self.column, row, *self.deep][: plan.rank]
         origin = [e.add(self.firsts[d], e.mul(places[d], plan.sizes[d]), f"{letter(d)}0") for d in range(plan.rank)]
-        if plan.inside:
-            origin = [e.min(x, self._last(d)) if plan.align[d] == 1 else x for d, x in enumerate(origin)]
-        return origin
+        return [*plan.moved_origin(self, origin)]
 
-    def _last(self, d: int) -> Num:
+    def last_origin(self, d: int) -> Num:
         """The origin of the last tile in the picture; the first tile, if none does."""
         e, plan = self.e, self.plan
         return e.max(e.sub(end_covered(e, plan.stored, self.function.outputs, d), plan.sizes[d]), self.firsts[d])
 
-    def _call(self, role: str, row: Num, more: Sequence[SSAValue] = ()) -> None:
+    def rows_from(self, first: Num) -> Num:
+        """Count the tiles of the block, of which the first is in row `first` of tiles."""
+        return self.e.min(self.e.sub(self.counts[1], first), self.plan.schedule.tiles_per_block)
+
+    def call_of_origin(self, role: str, row: Num) -> func.CallOp:
+        """Make the call of a function without versions, to be inserted."""
+        operands = [*self.function.block.args, *(self.e.value(o) for o in self._origin(row))]
+        return func.CallOp(SymbolRefAttr(function_of(self.plan.group, role)), operands, [])
+
+    def call(self, role: str, row: Num, more: Sequence[SSAValue] = ()) -> None:
         """Run a function for the tile in row `row` of tiles, with constants, so that each case has its version."""
         e, plan, function = self.e, self.plan, self.function
         origin = self._origin(row)
@@ -234,7 +221,7 @@ class _Kernel:
 
     def _versions(self, role: str, origin: Sequence[Num], shared: Sequence[SSAValue]) -> Versions:
         return Versions(
-            self.e, function_of(self.plan.group, role), self.function.block.args, origin, shared, self._last
+            self.e, function_of(self.plan.group, role), self.function.block.args, origin, shared, self.last_origin
         )
 
     def _finished(self) -> func.FuncOp:

@@ -21,7 +21,7 @@ LEAST_USES = 2
 
 
 @dataclass(frozen=True)
-class Axis:
+class OperandAxis:
     """A dimension of a box: the sum of coordinates that lies along it."""
 
     terms: Mapping[SSAValue, int]
@@ -40,7 +40,7 @@ class Operand:
     """A function that is read at affine places: several reads that differ by constants alone."""
 
     source: SSAValue
-    axes: tuple[Axis, ...]
+    axes: tuple[OperandAxis, ...]
     """x first."""
     constants: Mapping[Hashable, tuple[int, ...]]
     """Offsets of each read, per axis."""
@@ -48,12 +48,12 @@ class Operand:
 
     @property
     def extents(self) -> tuple[int, ...]:
-        """Of the box, x first."""
+        """Extents of the box, x first."""
         return tuple(axis.extent(self.sizes) for axis in self.axes)
 
     @property
     def bytes(self) -> int:
-        """Of an element."""
+        """Bytes of an element."""
         assert isinstance(self.source.type, FuncType)
         return element_bytes(self.source.type.element)
 
@@ -64,7 +64,7 @@ class Operand:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Of its array, x last: rows begin where vectors may, and those that a warp reads in different banks."""
+        """Shape of the array, x last: rows begin where vectors may, and rows that a warp reads in different banks."""
         first, *others = self.extents
         if others and first > 1:
             first = -(-first // self.width) * self.width
@@ -75,7 +75,7 @@ class Operand:
 
     @property
     def elements(self) -> int:
-        """Of its array, for one slice."""
+        """Elements of the array, for one slice."""
         return math.prod(self.shape)
 
 
@@ -129,8 +129,10 @@ def _include(
     constants = tuple(s.constant for s in sums if s is not None)
     key = (source, *(frozenset(t.items()) for t in terms))
     if (known := found.get(key)) is None:
-        axes = tuple(Axis(t, c, c) for t, c in zip(terms, constants, strict=True))
+        axes = tuple(OperandAxis(t, c, c) for t, c in zip(terms, constants, strict=True))
         found[key] = Operand(source, axes, {name: constants}, {})
         return
-    axes = tuple(Axis(a.terms, min(a.low, c), max(a.high, c)) for a, c in zip(known.axes, constants, strict=True))
+    axes = tuple(
+        OperandAxis(a.terms, min(a.low, c), max(a.high, c)) for a, c in zip(known.axes, constants, strict=True)
+    )
     found[key] = replace(known, axes=axes, constants={**known.constants, name: constants})

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, Protocol
 
-from xdsl.dialects.builtin import MemRefType
-from xdsl.ir import SSAValue
+from xdsl.dialects import func
+from xdsl.ir import Attribute, SSAValue
 
 from tilefuse.analysis.access import defining_op
 from tilefuse.analysis.index import Span
@@ -17,10 +18,38 @@ from tilefuse.execution.tile_grid import origin_alignment
 from tilefuse.execution.tile_schedule import TileSchedule
 from tilefuse.execution.versions import Versions
 from tilefuse.lowering.abi import kernel_args
-from tilefuse.lowering.emit import Emitter
+from tilefuse.lowering.emit import Emitter, Num
 from tilefuse.lowering.reads import KernelBuffer, TileContext
 from tilefuse.lowering.stored import follow_of, stored_stages
 from tilefuse.lowering.symbols import word
+
+
+class TileFunction(NamedTuple):
+    """A function of a tile that the kernel calls beside the tile body."""
+
+    role: str
+    """Its part in the kernel, which its name ends with."""
+    emit: Callable[[Emitter, TileContext, Sequence[KernelBuffer]], None]
+    has_versions: bool = True
+    """Whether it takes the arguments of the tile body; else the origin of the tile alone."""
+
+
+class BlockTiles(Protocol):
+    """Emission of the tiles of one block, as far as plans add to it."""
+
+    e: Emitter
+
+    def call(self, role: str, row: Num, more: Sequence[SSAValue] = ()) -> None:
+        """Call a function for the tile in row `row` of tiles; `more`: values of `KernelPlan.tile_arguments`."""
+
+    def call_of_origin(self, role: str, row: Num) -> func.CallOp:
+        """Make the call of a function without versions, to be inserted."""
+
+    def rows_from(self, first: Num) -> Num:
+        """Count the tiles of the block, of which the first is in row `first` of tiles."""
+
+    def last_origin(self, d: int) -> Num:
+        """The origin of the last tile in the picture; the first tile, if none does."""
 
 
 class KernelPlan(ABC):
@@ -49,35 +78,40 @@ class KernelPlan(ABC):
         each span is counted from, if any."""
         self.deep_first = deep_first(group, model)
         """Whether blocks behind one another begin before those beside them."""
-        self.x_spill = 0
-        """Columns to either side of the tile that it may store, too."""
         self.flags: Sequence[str] = ()
         """Names of the flags of a tile beside `border`: `emit_versions` gives them, as `TileContext.flags`."""
         self.register_bounded = False
         """Whether the kernel has a bound on registers that leaves room for the schedule's `blocks`."""
         self.one_version = False
         """Whether all tiles run one text, which asks itself where the picture ends: as that of border tiles."""
-        self.inside = False
-        """Whether the last tiles begin, in every dimension, where all of them lies in the picture: what two of them
-        have is computed by both, and no tile asks which of its points are the picture's unless that is smaller."""
         self.as_they_come = False
         """Whether threads of a CPU take one tile after the other as they come, not each an equal share at once."""
-        self.shared_arrays: Sequence[tuple[str, MemRefType]] = ()
-        """Name and type of what the tiles of a block share: two places for each input that is copied a tile ahead."""
-        self.rows_ahead = 0
-        """So many rows of tiles below its own is the tile whose inputs a block asks for; 0 for none."""
+        self.tile_arguments: Sequence[tuple[str, Attribute]] = ()
+        """Names and types of further arguments of the tile body, as of arrays that the tiles of a block share:
+        `TileContext.arguments`."""
 
     @abstractmethod
     def body(self, e: Emitter, tile: TileContext, outputs: Sequence[KernelBuffer]) -> None:
         """Emit what computes and stores a tile."""
 
-    def fetch(self, e: Emitter, tile: TileContext, outputs: Sequence[KernelBuffer]) -> None:
-        """Emit the copies into `shared_arrays` of the inputs of a tile that is computed later."""
-        raise NotImplementedError(f"{type(self).__name__} has shared arrays and no fetch")
+    def functions(self) -> Sequence[TileFunction]:
+        """The functions that the kernel calls beside the tile body."""
+        return ()
 
-    def request(self, e: Emitter, tile: TileContext, outputs: Sequence[KernelBuffer]) -> None:
-        """Emit the requests for a tile's own part of the inputs, before it may be loaded, if there are `rows_ahead`."""
-        raise NotImplementedError(f"{type(self).__name__} has rows ahead and no request")
+    def begin_block(self, block: BlockTiles, row: Num) -> None:
+        """Emit the operations of a block before its first tile; `row`: its row of the grid."""
+
+    def compute_tiles(self, block: BlockTiles, row: Num) -> None:
+        """Emit the calls that compute a block's tile, or its `tiles_per_block`; `row`: its row of the grid."""
+        block.call("tile", row)
+
+    def moved_origin(self, block: BlockTiles, origin: Sequence[Num]) -> Sequence[Num]:
+        """The origin of a tile that would begin at `origin`, where the last tiles begin further inside."""
+        return origin
+
+    def stored_beyond(self, dim: int | None) -> int:
+        """Count the points on either side of a tile's own, along a dimension of the tile, that it may store, too."""
+        return 0
 
     def emit_versions(
         self, versions: Versions, interior: SSAValue, tile: TileContext, outputs: Sequence[KernelBuffer]

@@ -38,7 +38,7 @@ def boundary_reach(plan: KernelPlan) -> tuple[dict[Reach, Span], Collection[Read
     These read at sums of coordinates, or where data say within limits, or go through no boundary at such an index: what
     the call needs of them is inside. Others are handled in every tile.
     """
-    model, follow, spill = plan.model, plan.follow, plan.x_spill
+    model, follow = plan.model, plan.follow
     ids = {s: model.node_of[s.funcs[0]] for s in plan.group.tiled}
     region = regions(model, list(ids.values()), ids[plan.group.anchor], plan.sizes, follow)
     reach: dict[Reach, Span] = {}
@@ -52,8 +52,7 @@ def boundary_reach(plan: KernelPlan) -> tuple[dict[Reach, Span], Collection[Read
             if any(isinstance(i, GeneralIndex) for i in access.indices):
                 general.append(access.op)
             for key, (low, high) in found.items():
-                if any(d == 0 for d, _, _ in key.along):
-                    low -= spill
+                low -= max((plan.stored_beyond(d) for d, _, _ in key.along), default=0)
                 old = reach.get(key, (low, high))
                 reach[key] = (min(old[0], low), max(old[1], high))
     return reach, general

@@ -50,19 +50,21 @@ def quick_best(facts: GroupFacts, machine: Machine) -> Candidate | None:
 
 
 def best_for_like(found: Sequence[Sequence[Candidate]]) -> list[Candidate]:
-    """Of the schedules of groups that differ only in how their pictures lie, one each, all alike if that is cheaper.
+    """Choose schedules of groups that differ only in how their pictures lie, one each, all alike if that is cheaper.
 
     Groups with one schedule are one kernel. Several with much code push each other out of the instruction caches, and
     each launch fetches its code again.
     """
-    apart = [min(candidates, key=lambda c: c.microseconds) for candidates in found]
-    hot = {_kind(c): VERSIONS * c.features.code for c in apart if c.features.code}
+    separate = [min(candidates, key=lambda c: c.microseconds) for candidates in found]
+    hot = {_kind(c): VERSIONS * c.features.code for c in separate if c.features.code}
     if len(hot) < 2 or sum(hot.values()) < CODE_KEPT:
-        return apart
-    fetched = sum(hot.get(_kind(c), 0.0) for c, before in zip(apart, [apart[-1], *apart]) if _kind(c) != _kind(before))
-    least = sum(c.microseconds for c in apart) + fetched * FETCH_US
+        return separate
+    fetched = sum(
+        hot.get(_kind(c), 0.0) for c, before in zip(separate, [separate[-1], *separate]) if _kind(c) != _kind(before)
+    )
+    least = sum(c.microseconds for c in separate) + fetched * FETCH_US
     first, *others = ({_kind(c): c for c in candidates} for candidates in found)
-    best = apart
+    best = separate
     for kind in first:
         together = [first[kind], *(other[kind] for other in others if kind in other)]
         if len(together) == len(found) and (cost := sum(c.microseconds for c in together)) < least:

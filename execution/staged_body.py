@@ -18,7 +18,7 @@ from tilefuse.lowering.update_body import UpdateFunction
 
 @dataclass(frozen=True)
 class Offset:
-    """Where a point lies along a coordinate, from the first of its tile or slice on: a number and a constant."""
+    """Offset of a point along a coordinate, from the first of its tile or slice on: a number and a constant."""
 
     number: Num = 0
     constant: int = 0

@@ -13,7 +13,7 @@ from xdsl.ir import SSAValue
 
 from tilefuse.analysis.access import behind_boundaries
 from tilefuse.dialects.nvgpu import COPY_BYTES, DeviceAsyncCopyOp
-from tilefuse.execution.operands import Axis, Operand
+from tilefuse.execution.operands import Operand, OperandAxis
 from tilefuse.lowering.emit import SHARED, Num
 from tilefuse.lowering.reads import KernelBuffer, Located, locate, read_global
 from tilefuse.lowering.update_body import UpdateFunction
@@ -25,7 +25,7 @@ WRITTEN_ROUNDS = 16
 
 @dataclass(frozen=True)
 class Slice:
-    """Where a tile and a slice of the domain begin, in absolute coordinates."""
+    """The first points of a tile and of a slice of the domain, in absolute coordinates."""
 
     firsts: Mapping[SSAValue, Num]
     lasts: Mapping[SSAValue, Num]
@@ -70,13 +70,13 @@ class Staging:
             limits = [self._limits(axis, where) for axis in operand.axes]
             self._copy_box(operand, array, buffer, low, limits, thread)
 
-    def _limits(self, axis: Axis, where: Slice) -> tuple[Num, Num] | None:
+    def _limits(self, axis: OperandAxis, where: Slice) -> tuple[Num, Num] | None:
         """The ends of the part of a box that is in the domain; None where all of it is."""
         if not any(v in where.lasts for v in axis.terms):
             return None
         return tuple(self._bound(axis, where, lowest=lowest, inside=True) for lowest in (True, False))  # type: ignore[return-value]
 
-    def _bound(self, axis: Axis, where: Slice, *, lowest: bool, inside: bool = False) -> Num:
+    def _bound(self, axis: OperandAxis, where: Slice, *, lowest: bool, inside: bool = False) -> Num:
         """An end of a box along an axis; `inside`: of its part that is in the domain."""
         e, total = self.e, axis.low if lowest else axis.high
         sizes = self.operands[0].sizes
@@ -124,7 +124,7 @@ class Staging:
         if not self._has_vectors(operand) or limits[0] is not None:
             elements(1)
             return
-        aligned = self._lies_well(self._buffer(operand), low[0], operand.width * operand.bytes)
+        aligned = self._is_aligned(self._buffer(operand), low[0], operand.width * operand.bytes)
         e.choose(aligned, lambda: elements(operand.width), lambda: elements(1))
 
     def _share_out(self, count: int, thread: Num, one: Callable[[Num], None]) -> None:
@@ -175,16 +175,16 @@ class Staging:
 
     def _has_vectors(self, operand: Operand) -> bool:
         """Whether rows of a box are copied by vectors, where these lie so."""
-        is_whole = operand.extents[0] % operand.width == 0 and operand.width > 1
+        in_vectors = operand.extents[0] % operand.width == 0 and operand.width > 1
         contiguous = _rows_are_contiguous(_type(self._buffer(operand)))
-        return is_whole and contiguous and self._keeps_rows(operand) and operand.width * operand.bytes in COPY_BYTES
+        return in_vectors and contiguous and self._keeps_rows(operand) and operand.width * operand.bytes in COPY_BYTES
 
-    def _lies_well(self, buffer: KernelBuffer, first: Num, bytes: int) -> SSAValue:
+    def _is_aligned(self, buffer: KernelBuffer, first: Num, bytes: int) -> SSAValue:
         """Whether vectors of so many bytes may lie at `first` of every row."""
-        return vectors_lie(self.function, buffer, first, bytes)
+        return vectors_are_aligned(self.function, buffer, first, bytes)
 
 
-def vectors_lie(function: UpdateFunction, buffer: KernelBuffer, first: Num, bytes: int) -> SSAValue:
+def vectors_are_aligned(function: UpdateFunction, buffer: KernelBuffer, first: Num, bytes: int) -> SSAValue:
     """Whether vectors of so many bytes may lie at coordinate `first` of every row of a function."""
     e, size = function.e, _element_bytes(buffer)
     metadata = memref.ExtractStridedMetaDataOp(buffer.memref)

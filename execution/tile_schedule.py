@@ -45,11 +45,6 @@ class TileSchedule(ScheduleAttr):
         """Tiles that a block computes one after the other, along y."""
         return 1
 
-    @property
-    def rows_ahead(self) -> int:
-        """Rows of tiles from a block's own tile down to that whose inputs it asks for; 0 for none."""
-        return 0
-
     def verify(self) -> None:
         tile, threads = self.tile_sizes, self.thread_counts
         if len(tile) != len(threads):

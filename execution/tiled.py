@@ -55,7 +55,7 @@ class TiledModel(ExecutionModel):
 
     @abstractmethod
     def plan(self, group: GroupOp, model: PipelineModel, differing: Collection[SSAValue]) -> KernelPlan:
-        """All that the kernel's text follows from, decided once; see `emit` for `differing`."""
+        """Make the plan of the kernel, from which all of its text follows; see `emit` for `differing`."""
 
     def emit(self, group: GroupOp, model: PipelineModel, differing: Collection[SSAValue]) -> list[func.FuncOp]:
         from tilefuse.execution.kernel import emit_functions

@@ -63,7 +63,7 @@ def concat_bits(values: Sequence[Any]) -> Expr:
 
 
 def extract_bits(type: Type, value: Any, lowest: Any) -> Expr:
-    """As many bits of `value` as a `type` has, from bit `lowest` on, as a `type`; above the value they are 0."""
+    """Extract as many bits of `value` as `type` has, from bit `lowest` on, as a `type`; above the value they are 0."""
     x = as_expr(value)
     if not isinstance(type, Type):
         fail(f"extract_bits takes a type first, not {type!r}")

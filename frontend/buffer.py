@@ -27,6 +27,7 @@ class Buffer(PlacedArray):
     all zeros. `Buffer()` is undefined.
     """
 
+    # many parameters: those of Halide's constructors, of which there are several
     def __init__(
         self,
         array: Any = None,
@@ -246,7 +247,7 @@ class Buffer(PlacedArray):
         return int(type_), int(number)
 
     def _repr_html_(self) -> str:
-        """For notebooks: its picture, if it is one, and its type and sizes."""
+        """Show a picture in notebooks, if it is one, and the type and sizes."""
         from tilefuse.frontend.pictures import html  # late: only notebooks ask for it
 
         return html(self._name, str(self._type), self.array, self._known_order(self._drawn_as))

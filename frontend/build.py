@@ -1,4 +1,4 @@
-"""From Funcs to a module of level 1: the stages that the outputs need, producers first."""
+"""Building a module of level 1 from Funcs: the stages that the outputs need, producers first."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from tilefuse.frontend.errors import fail, location
 from tilefuse.frontend.expr import Expr
 from tilefuse.frontend.function import Function
 from tilefuse.frontend.inputs import Image, ImageParam, Param
-from tilefuse.frontend.names import Names, spell_names
+from tilefuse.frontend.names import PipelineNames, spell_names
 from tilefuse.frontend.require import Requirement, promises_of, range_of, requirements_in, where
 from tilefuse.frontend.sources import Source
-from tilefuse.frontend.update import Update
+from tilefuse.frontend.update import UpdateDefinition
 from tilefuse.frontend.walk import postorder
 
 LAYOUT_ATTRIBUTE = "img.array_layout"
@@ -74,7 +74,7 @@ def requirements_of_calls(sources: Sequence[Source], own: Sequence[Requirement])
 class PipelineScope:
     """The block of a pipeline while it is filled, and what stands in it."""
 
-    def __init__(self, names: Names, layouts: Mapping[str, str]):
+    def __init__(self, names: PipelineNames, layouts: Mapping[str, str]):
         self.block = Block()
         self._names, self._layouts = names, layouts
         self._functions: dict[int, tuple[SSAValue, ...]] = {}
@@ -182,7 +182,7 @@ class PipelineScope:
         for number, update in enumerate(func.updates, start=1):
             self._add_update(func, update, _bounds(func) if number == len(func.updates) else None)
 
-    def _add_update(self, func: Function, update: Update, bounds: BoxAttr | None) -> None:
+    def _add_update(self, func: Function, update: UpdateDefinition, bounds: BoxAttr | None) -> None:
         """An `img.update`, after the scalars of its domain."""
         ranges = update.domain.ranges if update.domain is not None else ()
         scalars = Block()

@@ -13,7 +13,7 @@ from tilefuse.frontend.compilable import Compilable
 from tilefuse.frontend.errors import KindError, fail
 from tilefuse.frontend.infer import boxes_read
 from tilefuse.frontend.inputs import ImageParam, Param
-from tilefuse.frontend.realize import Given, check_types
+from tilefuse.frontend.realize import BoundArguments, check_types
 from tilefuse.frontend.target import target_name
 
 
@@ -47,7 +47,7 @@ class Callable:
             self._answer(values, buffers)
             return 0
         check_types(self._pipeline, buffers)
-        call = Given(self._buffers, ())
+        call = BoundArguments(self._buffers, ())
         for name, value in values.items():
             self._give(call, self._inputs[name], value)
         call.write(buffers, self._program)
@@ -72,7 +72,7 @@ class Callable:
         return values
 
     @staticmethod
-    def _give(call: Given, argument: ImageParam | Param, value: Any) -> None:
+    def _give(call: BoundArguments, argument: ImageParam | Param, value: Any) -> None:
         name = argument.name()
         if isinstance(argument, Param):
             if not isinstance(value, bool | int | float | np.generic):

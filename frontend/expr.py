@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from math import isfinite
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -60,7 +60,7 @@ class Expr:
         return self._type
 
     def logical_not(self) -> Expr:
-        """Not, of a bool."""
+        """Logical not, of a bool."""
         if not self._type.is_bool():
             fail(f"logical_not takes a bool, not {self._type}")
         return ~self
@@ -79,9 +79,11 @@ class Expr:
     def __bool__(self) -> bool:
         fail(
             "an Expr cannot be converted to a bool: it has no value in Python. Use & | ~ for and, or, not, select(...) "
-            "for if, and tilefuse's own min(...) and max(...)",
-            kind=ValueKindError,
-        )
+            "for if, and tilefuse's own min(...) and max(...)", kind=ValueKindError,
+        )  # fmt: skip
+
+    def __iter__(self) -> NoReturn:
+        fail("an Expr is one value, and not iterated over; tilefuse's own sum(...) goes over an RDom", kind=KindError)
 
     def __float__(self) -> float:
         fail(
@@ -91,7 +93,6 @@ class Expr:
         )
 
     __int__ = __round__ = __float__
-
     __hash__ = object.__hash__
     # Without this NumPy would take an Expr for a scalar and make an array of Exprs.
     __array_ufunc__ = None

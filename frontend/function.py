@@ -19,7 +19,7 @@ from tilefuse.frontend.schedule import SCHEDULING, ScheduleCall, Stage, recorder
 from tilefuse.frontend.sources import Source, Tuple, as_key, values_of
 from tilefuse.frontend.types import Type
 from tilefuse.frontend.unset import Unevaluated, Unset
-from tilefuse.frontend.update import Update, make_update
+from tilefuse.frontend.update import UpdateDefinition, make_update
 from tilefuse.frontend.var import Var
 
 
@@ -64,7 +64,7 @@ class Function(Source):
         names = given[2:] if self._required is not None else given if of is None else ()
         super().__init__("Func", names[0] if names else name, "f")
         self.definition: Definition | None = None
-        self.updates: list[Update] = []
+        self.updates: list[UpdateDefinition] = []
         self.continuation: Continuation | None = None
         """The function that it continues, if BoundaryConditions made it."""
         self.bounds: dict[str, tuple[int, int]] = {}
@@ -171,7 +171,7 @@ class Function(Source):
         """Whether it has updates."""
         return bool(self.updates)
 
-    def _update(self, index: int) -> Update:
+    def _update(self, index: int) -> UpdateDefinition:
         if not 0 <= index < len(self.updates):
             fail(f"Func '{self._name}' has {len(self.updates)} updates; there is no update({index})")
         return self.updates[index]

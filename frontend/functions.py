@@ -226,7 +226,7 @@ def unsafe_promise_clamped(value: Any, low: Any, high: Any) -> Expr:
 
 
 def logical_not(value: Any) -> Expr:
-    """Not, of a bool."""
+    """Logical not, of a bool."""
     return as_expr(value).logical_not()
 
 
@@ -264,8 +264,8 @@ trunc = _floating("trunc", "The whole part, towards zero, as a float.")
 
 def fract(value: Any) -> Expr:
     """`value - trunc(value)`."""
-    whole: Expr = trunc(value)
-    return binary("sub", whole.args[0], whole)
+    integral: Expr = trunc(value)
+    return binary("sub", integral.args[0], integral)
 
 
 def is_nan(value: Any) -> Expr:

@@ -46,7 +46,7 @@ class Dimension(Generic[Size]):
         return self.min() + self.extent() - 1
 
     def set_stride(self, stride: int | None) -> Dimension[Size]:
-        """Of the third dimension, 1 says that pictures are interleaved; other strides are as the arrays have them."""
+        """Set the stride of a dimension: 1 of the third says that pictures are interleaved; arrays give the others."""
         if self._index == 2 and stride == 1:
             self._image.layout = "interleaved"
         return self

@@ -12,7 +12,7 @@ from tilefuse.frontend.inputs import Image, Param
 from tilefuse.frontend.sources import Source
 
 
-class Names:
+class PipelineNames:
     """The name of each thing in one pipeline."""
 
     def __init__(self) -> None:
@@ -63,9 +63,9 @@ def _checked(thing: Source | Param) -> str:
 
 def spell_names(
     images: Sequence[Image[Any]], params: Sequence[Param], outputs: Sequence[Source], funcs: Sequence[Function]
-) -> Names:
+) -> PipelineNames:
     """Names for all that stands in a pipeline."""
-    names = Names()
+    names = PipelineNames()
     for image in images:
         names.take(image)
     for param in params:

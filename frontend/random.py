@@ -41,8 +41,8 @@ def random_int(seed: Any = None) -> Expr:
 
 def random_float(seed: Any = None) -> Expr:
     """A float32 from 0 to below 1, a multiple of 2^-24, at each point; see `random_uint`."""
-    whole = cast_to(F32, node("shr", U32, (random_uint(seed), constant(U32, 8))))
-    return binary("mul", whole, constant(F32, 2.0**-24))
+    integer = cast_to(F32, node("shr", U32, (random_uint(seed), constant(U32, 8))))
+    return binary("mul", integer, constant(F32, 2.0**-24))
 
 
 def placed(values: Sequence[Expr], coordinates: Sequence[Expr]) -> tuple[Expr, ...]:

@@ -25,7 +25,7 @@ def realize(pipeline: Compilable, sizes: Any, target: Any, options: dict[str, An
     On a GPU, arrays of NumPy are copied there and back. If an input is an array of another library, what comes back is
     as a program gives it.
     """
-    given = Given(*pipeline.inputs())
+    given = BoundArguments(*pipeline.inputs())
     names = list(pipeline.output_types())
     buffers = buffers_of(sizes, names)
     if not isinstance(target_name(target), str):
@@ -45,7 +45,7 @@ def realize(pipeline: Compilable, sizes: Any, target: Any, options: dict[str, An
     return given.computed(program, names, mins, extents)
 
 
-class Given:
+class BoundArguments:
     """Arguments of a call that the inputs and Params of a pipeline have been set to."""
 
     def __init__(self, images: Sequence[Image[Any]], params: Sequence[Param]):

@@ -102,7 +102,7 @@ def warn_of(calls: Sequence[ScheduleCall]) -> None:
 
 
 class AutoschedulerParams(NamedTuple):
-    """Which of Halide's autoschedulers is asked for, and its settings; `Pipeline.apply_autoscheduler` takes it."""
+    """Name of one of Halide's autoschedulers, and its settings; `Pipeline.apply_autoscheduler` takes it."""
 
     name: str = ""
     extra: Mapping[str, Any] = {}
@@ -125,7 +125,7 @@ class LoopLevel:
 
     @staticmethod
     def inlined() -> LoopLevel:
-        """Where it is used."""
+        """The level of a Func that is computed where it is used."""
         return LoopLevel("inlined")
 
 

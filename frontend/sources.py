@@ -73,7 +73,7 @@ class Tuple(Sequence[Expr]):
         return f"<halide.Tuple of size {len(self)}>"
 
     def as_expr(self) -> NoReturn:
-        """For messages: a Tuple is no single value."""
+        """Raise for a Tuple, which is no single value."""
         fail(f"a Tuple of {len(self)} values stands where one value is needed; take one of them: t[0]")
 
 
@@ -89,7 +89,7 @@ def values_of(value: Any) -> tuple[Any, ...]:
 
 
 class FuncTupleElementRef(Expr):
-    """One of the values that a tuple-valued function has at a point."""
+    """Reference to one of the values that a tuple-valued function has at a point."""
 
     __slots__ = ()
 
@@ -175,7 +175,7 @@ class Source:
     __lt__ = __le__ = __gt__ = __ge__ = __neg__ = __invert__ = _operand
 
     def as_expr(self) -> NoReturn:
-        """For messages: a function is no value."""
+        """Raise for a function, which is no value."""
         fail(f"{self._kind} '{self._name}' is no value; call it at a point, as in {self._name}[x, y]")
 
     def __repr__(self) -> str:

@@ -36,7 +36,7 @@ _NO_64_BITS = (TargetFeature["Metal"], TargetFeature["D3D12Compute"], TargetFeat
 
 
 class Target:
-    """Where to run: `Target("host")`, `Target("host-cuda")`, or by operating system, architecture, bits, features.
+    """Machine to run on: `Target("host")`, `Target("host-cuda")`, or by operating system, architecture, bits, features.
 
     With CUDA among its features it means our target `cuda`, without a GPU's `cpu`; `Target()` means `auto`.
     """

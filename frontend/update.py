@@ -28,7 +28,7 @@ SET = "set"
 _COMBINERS = ("add", "mul", "min", "max", "and", "or", "xor")
 
 
-class Update(NamedTuple):
+class UpdateDefinition(NamedTuple):
     """`f[args] = values` over a reduction domain, checked."""
 
     args: tuple[Expr, ...]
@@ -53,7 +53,7 @@ class Update(NamedTuple):
 
 def make_update(
     func: Source, names: Sequence[str], key: Any, value: Any, over: RDom | None = None, inline: bool = False
-) -> Update:
+) -> UpdateDefinition:
     """The update of `func`, defined at `names`, that `func[key] = value` says; PipelineError for a wrong one.
 
     It goes over the RDom whose RVars it has; over `over`, if it has none. `inline`: it stands in an expression.
@@ -85,13 +85,13 @@ def make_update(
     reads = find_reads((*every, *ranges), pure, what, own=func)
     if domain is not None:
         domain.used_by = domain.used_by or what
-    update = Update(args, pure, terms, combine, domain, predicate, reads, user_position(), inline)
+    update = UpdateDefinition(args, pure, terms, combine, domain, predicate, reads, user_position(), inline)
     if None not in naked and domain is None and predicate is None:
         _warn_if_all_is_lost(func, update)
     return update
 
 
-def _warn_if_all_is_lost(func: Source, update: Update) -> None:
+def _warn_if_all_is_lost(func: Source, update: UpdateDefinition) -> None:
     """Warn of a definition that is written over: a notebook's cell that ran twice, or a name used twice."""
     if any(e.op == "call" and e.data[0] is func for e in postorder(update.written(func))):
         return

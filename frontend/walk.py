@@ -8,19 +8,19 @@ from typing import Any, Protocol, TypeVar
 from tilefuse.frontend.types import Type
 
 
-class Node(Protocol):
+class ExprNode(Protocol):
     """An expression, as far as walking over it goes."""
 
     op: str
     data: Any
 
     @property
-    def args(self) -> Sequence[Node]: ...
+    def args(self) -> Sequence[ExprNode]: ...
 
     def type(self) -> Type: ...
 
 
-N = TypeVar("N", bound=Node)
+N = TypeVar("N", bound=ExprNode)
 
 
 def _operands(node: Any) -> Any:
@@ -56,7 +56,7 @@ _SYMBOLS = {
 }  # fmt: skip
 
 
-def describe(expr: Node, depth: int = 6) -> str:
+def describe(expr: ExprNode, depth: int = 6) -> str:
     """A short text of an expression for messages; `...` below `depth`."""
     if expr.op == "const":
         return str(bool(expr.data)) if expr.type().is_bool() else str(expr.data)

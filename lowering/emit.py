@@ -349,6 +349,7 @@ class Emitter:
             self._scopes.pop()
             self.block = outer
 
+    # many parameters: the operands and attributes of one operation, by keyword
     @contextmanager
     def loop(
         self,
@@ -356,7 +357,7 @@ class Emitter:
         name: str,
         *,
         start: Num = 0,
-        step: int = 1,
+        step: Num = 1,
         level: str | None = None,
         unroll: bool | int = False,
         simd: bool = False,
@@ -365,7 +366,7 @@ class Emitter:
 
         `unroll`: True for all rounds, or how many of them.
         """
-        if isinstance(stop, int) and isinstance(start, int) and stop - start <= step:
+        if isinstance(stop, int) and isinstance(start, int) and isinstance(step, int) and stop - start <= step:
             assert stop > start, "an empty loop"
             yield start
             return

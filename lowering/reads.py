@@ -85,10 +85,8 @@ class TileContext:
     """Functions of the group whose values are replaced outside a box once, as they are computed (`shared_masks`)."""
     flags: Sequence[SSAValue] = ()
     """Further facts on the tile that the version of the body is told, as `KernelPlan.flags` names them."""
-    prefetched: Sequence[SSAValue] = ()
-    """Shared arrays with the inputs of this tile in one half and of the next in the other."""
-    parity: Num = 0
-    """Which half is this tile's."""
+    arguments: Sequence[SSAValue] = ()
+    """Values of `KernelPlan.tile_arguments`."""
     known_reads: Collection[ReadOp] = ()
     """Reads at general indices, in several coordinates or where data say, of which the border flag speaks too."""
     safe_reads: bool = False

@@ -15,7 +15,7 @@ from tilefuse.lowering.reads import Located, TileContext, all_of, boundary_box, 
 
 
 @dataclass
-class Row:
+class BorderRow:
     """Vector loads of consecutive points of an input along x by lanes side by side, in a border tile."""
 
     vectors_uniform: SSAValue
@@ -30,7 +30,7 @@ class Row:
 
 def row_of(
     e: Emitter, tile: TileContext, source: SSAValue, where: Sequence[Num], count: int, lanes: int = 1
-) -> Row | None:
+) -> BorderRow | None:
     """Plan the load of `count` points of `source` from `where` on along x, and so on for each of `lanes` lanes.
 
     None where it never can be done at once.
@@ -45,7 +45,7 @@ def row_of(
     return inside_row(e, tile, source, where, count * lanes)
 
 
-def inside_row(e: Emitter, tile: TileContext, source: SSAValue, where: Sequence[Num], count: int) -> Row | None:
+def inside_row(e: Emitter, tile: TileContext, source: SSAValue, where: Sequence[Num], count: int) -> BorderRow | None:
     """Plan the load of any `count` of points from `where` on along x: at once where no boundary moves one of them."""
     first = locate(e, tile, source, where, None)
     if len(first.inside) > 1:
@@ -63,12 +63,12 @@ def inside_row(e: Emitter, tile: TileContext, source: SSAValue, where: Sequence[
         inside = all_of(e, (c for d, c in conditions.items() if d))
         if inside is not None:
             keep = (inside, value)
-    return Row(uniform, first.index, None, keep)
+    return BorderRow(uniform, first.index, None, keep)
 
 
 def _piece_of_row(
     e: Emitter, tile: TileContext, source: SSAValue, x: Num, count: int, lanes: int, first: Located
-) -> Row:
+) -> BorderRow:
     """The row of pieces that each lie inside of the box with all points, or outside."""
     base, boundaries = behind_boundaries(source)
     buffer, boundary = tile.buffers[base], next((b for b in boundaries if 0 in b.dimensions), None)
@@ -93,7 +93,7 @@ def _piece_of_row(
         inside = all_of(e, conditions.values())
         assert inside is not None
         keep = (inside, value)
-    return Row(uniform, [*first.index[:-1], e.sub(moved, buffer.mins[0])], edges, keep)
+    return BorderRow(uniform, [*first.index[:-1], e.sub(moved, buffer.mins[0])], edges, keep)
 
 
 def fit_between(e: Emitter, offset: Num, extent: Num, count: int, lanes: int) -> SSAValue:

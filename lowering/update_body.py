@@ -69,19 +69,19 @@ class UpdateFunction:
 
     @cached_property
     def targets(self) -> list[KernelBuffer]:
-        """Where the results are stored: those of the update, or of the stage behind it."""
+        """Buffers that the results are stored to: those of the update, or of the stage behind it."""
         if self.group.beside:
             return [self.tile.buffers[f] for f in self.group.funcs]
         return [self.old(number) for number in range(len(self.op.olds))]
 
     def element(self, number: int) -> Attribute:
-        """Of a function that is updated, with its sign."""
+        """Element type of a function that is updated, with its sign."""
         type = self.op.olds[number].type
         assert isinstance(type, FuncType)
         return type.element
 
     def place(self, number: int, where: Sequence[Num]) -> tuple[SSAValue, list[Num]]:
-        """Where a function that is updated lies at coordinates: memory, and the index in it."""
+        """Memory and index of a function that is updated, at coordinates."""
         buffer = self.old(number)
         return buffer.memref, buffer.index(where, self.e)
 
@@ -190,7 +190,7 @@ def domain_loops(function: UpdateFunction, where: dict[SSAValue, Num], open_scop
 
 
 @dataclass(frozen=True)
-class Row:
+class PointRow:
     """Points side by side along one coordinate."""
 
     along: SSAValue | None
@@ -207,7 +207,7 @@ class Row:
 class UpdateBody:
     """The body of an update where its coordinates have values; it emits what computes the terms."""
 
-    def __init__(self, function: UpdateFunction, where: Mapping[SSAValue, Num], row: Row = Row(None)):
+    def __init__(self, function: UpdateFunction, where: Mapping[SSAValue, Num], row: PointRow = PointRow(None)):
         self.function, self.e, self.op = function, function.e, function.op
         self.row = row
         self._where = [

@@ -55,7 +55,7 @@ class Ends:
         return [by_result[f] for f in self.function.group.yield_op.values]
 
     def index(self, number: int, where: Mapping[SSAValue, Num]) -> list[Num]:
-        """Where result `number` of a point lies in memory."""
+        """Index in memory of result `number` of a point."""
         return self.function.targets[number].index(self._turned(self.position(where)), self.e)
 
     def store(self, where: Mapping[SSAValue, Num], values: Sequence[SSAValue]) -> None:

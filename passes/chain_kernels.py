@@ -39,15 +39,15 @@ from xdsl.ir import Block, Operation
 from xdsl.passes import ModulePass
 
 from tilefuse.dialects.img.ops import LATE_LAUNCH, PipelineOp
-from tilefuse.dialects.memref_prefetch import PrefetchOp as LineOp
+from tilefuse.dialects.memref_prefetch import PrefetchOp
 from tilefuse.dialects.nvvm import GridDepAction, GriddepcontrolOp
-from tilefuse.dialects.warp import PrefetchOp
+from tilefuse.dialects.warp import WarpPrefetchOp
 from tilefuse.lowering.abi import groups_of, kernel_name
 from tilefuse.lowering.printers.memrefs import SHARED, space_of
 
 _TOUCHES_NOTHING = (
     memref.AllocaOp, memref.DimOp, memref.ExtractAlignedPointerAsIndexOp, memref.ExtractStridedMetaDataOp,
-    memref.ViewOp, vector.InsertOp, PrefetchOp, GriddepcontrolOp, scf.ForOp, scf.IfOp, scf.YieldOp, func.ReturnOp,
+    memref.ViewOp, vector.InsertOp, WarpPrefetchOp, GriddepcontrolOp, scf.ForOp, scf.IfOp, scf.YieldOp, func.ReturnOp,
 )  # fmt: skip
 """Operations, beside those on numbers, that do not read or write memory themselves."""
 _ON_NUMBERS = (arith.Arith.name, ub.UB.name)
@@ -118,7 +118,7 @@ def _touches_memory(op: Operation, harmless: set[str]) -> bool:
             case memref.StoreOp() | vector.StoreOp():
                 target = inner.memref if isinstance(inner, memref.StoreOp) else inner.base
                 touches = space_of(target.type) != SHARED  # of the block, and new for it
-            case LineOp():
+            case PrefetchOp():
                 touches = inner.level == 1  # nothing keeps that cache up to date
             case _:
                 touches = not isinstance(inner, _TOUCHES_NOTHING) and inner.dialect_name() not in _ON_NUMBERS

@@ -57,7 +57,7 @@ class _Term:
 
 
 @dataclass(frozen=True)
-class Window:
+class SumWindow:
     """A stage that joins terms of several columns."""
 
     stage: StageOp
@@ -77,7 +77,7 @@ class Window:
             # what is no more than a read has nothing to compute
             computes = len(terms) > 1 or any(len(term.ops) > 1 for term in terms.values())
             if (kind := frozenset(terms)) not in shared and computes and kinds.count(kind) > 1:
-                shared[kind] = self._stage(f"at{len(shared)}", partial(_Body.terms, terms=list(terms.values())))
+                shared[kind] = self._stage(f"at{len(shared)}", partial(_WindowBody.terms, terms=list(terms.values())))
                 made.append(shared[kind])
             side = column > 0
             if column and side not in ends and kind in shared:
@@ -91,7 +91,7 @@ class Window:
     def _step(self, column: int, before: tuple[StageOp, int] | None, shared: Mapping[Hashable, StageOp]) -> StageOp:
         """The partial result of the terms of a column and of those further out."""
 
-        def values(body: _Body) -> list[SSAValue]:
+        def values(body: _WindowBody) -> list[SSAValue]:
             found = self._here(body, column, shared)
             if before is not None:
                 stage, at = before
@@ -100,7 +100,7 @@ class Window:
 
         return self._stage(f"{'right' if column > 0 else 'left'}{abs(column)}", values)
 
-    def _here(self, body: _Body, column: int, shared: Mapping[Hashable, StageOp]) -> list[SSAValue]:
+    def _here(self, body: _WindowBody, column: int, shared: Mapping[Hashable, StageOp]) -> list[SSAValue]:
         terms = self.terms.get(column, {})
         if (stage := shared.get(frozenset(terms))) is not None:
             return [body.read(stage, 0)]
@@ -108,7 +108,7 @@ class Window:
 
     def _finish(self, ends: Sequence[tuple[StageOp, int]], shared: Mapping[Hashable, StageOp]) -> None:
         """Make the stage itself the join of its own column and the ends of the chains."""
-        body = _Body(self.stage)
+        body = _WindowBody(self.stage)
         found = self._here(body, 0, shared) + [body.read(stage, column) for stage, column in ends]
         body.block.add_op(YieldOp([self._joined(body, found)]))
         old = self.stage.body.block
@@ -122,8 +122,8 @@ class Window:
             old.add_op(op)
         self.stage.attributes[BY_PLANES] = UnitAttr()
 
-    def _stage(self, name: str, values: Callable[[_Body], Sequence[SSAValue]]) -> StageOp:
-        body = _Body(self.stage)
+    def _stage(self, name: str, values: Callable[[_WindowBody], Sequence[SSAValue]]) -> StageOp:
+        body = _WindowBody(self.stage)
         body.block.add_op(YieldOp([self._joined(body, values(body))]))
         type = self.stage.funcs[0].type
         assert isinstance(type, FuncType)
@@ -134,7 +134,7 @@ class Window:
         parent.insert_op_before(stage, self.stage)
         return stage
 
-    def _joined(self, body: _Body, values: Sequence[SSAValue]) -> SSAValue:
+    def _joined(self, body: _WindowBody, values: Sequence[SSAValue]) -> SSAValue:
         result = values[0]
         for value in values[1:]:
             op = self.combiner(result, value)
@@ -143,7 +143,7 @@ class Window:
         return result
 
 
-class _Body:
+class _WindowBody:
     """The body of a new stage with the coordinates of another."""
 
     def __init__(self, stage: StageOp):
@@ -195,7 +195,7 @@ def _moved(op: ReadOp, x: SSAValue, by: int) -> AffineMap:
     return AffineMap(map.num_dims, 0, tuple(results))
 
 
-def window_of(stage: StageOp) -> Window | None:
+def window_of(stage: StageOp) -> SumWindow | None:
     """The window of a stage; None if it joins terms otherwise, or of few columns."""
     yielded = stage.body.block.last_op
     if len(stage.funcs) != 1 or stage.rank < 2 or prints(stage) or not isinstance(yielded, YieldOp):
@@ -212,7 +212,7 @@ def window_of(stage: StageOp) -> Window | None:
         found.setdefault(term.column, {}).setdefault(_key(stage, term), term)
     if combiner in (arith.AddiOp, arith.XOrIOp) and sum(map(len, found.values())) != len(leaves):
         return None  # a term that is there twice
-    return Window(stage, combiner, found) if len(found) >= LEAST_COLUMNS else None
+    return SumWindow(stage, combiner, found) if len(found) >= LEAST_COLUMNS else None
 
 
 def _leaves(value: SSAValue, combiner: type[Operation]) -> Iterator[SSAValue]:

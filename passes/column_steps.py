@@ -7,7 +7,7 @@ from xdsl.ir import Block, SSAValue
 
 
 def step(value: SSAValue, x: SSAValue, known: dict[SSAValue, int | None] | None = None) -> int | None:
-    """By how much an index grows with `x`; None if it is no sum. `known`: of values that it shares."""
+    """Step of an index along `x`; None if it is no sum. `known`: steps of values that it shares."""
     known = {} if known is None else known
     if value not in known:
         known[value] = _step_of(value, x, known)

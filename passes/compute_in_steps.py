@@ -45,9 +45,9 @@ from tilefuse.analysis.small_dimensions import bounds_of
 from tilefuse.analysis.updates import UpdateFacts, WriteMap
 from tilefuse.dialects.img.attrs import BoxAttr
 from tilefuse.dialects.img.ops import GroupOp, PipelineOp, ReadOp, StageOp, UpdateOp, WriteOp, YieldOp, prints
-from tilefuse.dialects.img.ops.update import stands_alone
+from tilefuse.dialects.img.ops.update import plain_indices
 from tilefuse.execution.candidate import Wishes
-from tilefuse.execution.facts import GroupFacts, told
+from tilefuse.execution.facts import GroupFacts, nominal_extent
 from tilefuse.execution.search import best_schedule
 from tilefuse.passes.constants import fold
 from tilefuse.passes.inline_stages import inline_at
@@ -112,7 +112,9 @@ class ComputeInSteps(ModulePass):
         total = 0.0
         for group in groups:
             try:
-                found = best_schedule(GroupFacts.of(group, model, told(self.extent, on)), on, Wishes(thorough=False))
+                found = best_schedule(
+                    GroupFacts.of(group, model, nominal_extent(self.extent, on)), on, Wishes(thorough=False)
+                )
             except NotFusable:
                 return None
             if found is None:
@@ -186,7 +188,7 @@ def _only_chooses(stage: StageOp, term: StageOp) -> bool:
     for read in reads(term):
         if defining_op(read.source) is not stage:
             continue
-        alone = stands_alone(read.map.data, list(read.indices))
+        alone = plain_indices(read.map.data, list(read.indices))
         spans = {d: small[v] for d, v in enumerate(alone) if v in small}
         if not spans:
             return False

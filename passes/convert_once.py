@@ -20,14 +20,13 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import Float32Type, IndexType, IntegerType, ModuleOp
-from xdsl.ir import Block, Operation, Region, SSAValue
-from xdsl.ir.affine import AffineMap
+from xdsl.dialects.builtin import Float32Type, IntegerType, ModuleOp
+from xdsl.ir import Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 
 from tilefuse.analysis.access import StageRead, accesses, free_name, function_name
 from tilefuse.analysis.index import Index
-from tilefuse.dialects.img.axes import letter
+from tilefuse.dialects.img.copies import body_block, read_here
 from tilefuse.dialects.img.ops import BoundaryOp, InputOp, PipelineOp, ReadOp, StageOp, YieldOp
 from tilefuse.dialects.img.types import FuncType
 
@@ -145,12 +144,8 @@ def _common(chains: Sequence[Sequence[Step]]) -> list[Step]:
 def _stage(tap: ReadOp, chain: Sequence[Operation], names: set[str]) -> StageOp:
     """The stage that does to each pixel what the operations do to a tap."""
     source, element = tap.source, chain[-1].results[0].type
-    rank = len(tap.map.data.results)
-    block = Block(arg_types=[IndexType()] * rank)
-    for d, arg in enumerate(block.args):
-        arg.name_hint = letter(d)
-    read = ReadOp(source, list(block.args), AffineMap.identity(rank))
-    block.add_op(read)
+    block = body_block(len(tap.map.data.results))
+    read = read_here(source, block)
     values: dict[SSAValue, SSAValue] = {tap.value: read.value}
     for op in chain:
         for constant in [v.owner for v in op.operands if isinstance(v.owner, arith.ConstantOp)]:

@@ -11,13 +11,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import IndexType, ModuleOp
-from xdsl.ir import Block, Region, SSAValue
-from xdsl.ir.affine import AffineMap
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
-from tilefuse.dialects.img.ops import Definition, GroupOp, PipelineOp, ReadOp, StageOp, UpdateOp, YieldOp
-from tilefuse.dialects.img.types import FuncType
+from tilefuse.dialects.img.copies import copied_read, copy_stage
+from tilefuse.dialects.img.ops import Definition, GroupOp, PipelineOp, UpdateOp
 
 
 @dataclass(frozen=True)
@@ -46,26 +45,13 @@ def _copy(pipeline: PipelineOp, update: UpdateOp) -> None:
         update.operands[len(update.mins) + len(update.extents) + number] = stage.funcs[0]
 
 
-def copy_stage(name: str, func: SSAValue) -> StageOp:
-    """Make a stage that gives the values of a function."""
-    assert isinstance(func.type, FuncType)
-    rank = func.type.rank.data
-    block = Block(arg_types=[IndexType()] * rank)
-    read = ReadOp(func, list(block.args), AffineMap.identity(rank))
-    block.add_ops([read, YieldOp([read.value])])
-    return StageOp(name, [func.type.element], Region(block))
-
-
 def copied(group: GroupOp) -> SSAValue | None:
     """The function that a group does nothing but copy; None if it does more."""
     stages = list(group.stages)
     if group.update is not None or len(stages) != 1:
         return None
-    ops = list(stages[0].body.block.ops)
-    if len(ops) != 2 or not isinstance(read := ops[0], ReadOp) or not isinstance(result := ops[1], YieldOp):
-        return None
-    same = list(read.indices) == list(stages[0].body.block.args) and read.map.data == AffineMap.identity(stages[0].rank)
-    return read.source if same and list(result.operands) == [read.value] else None
+    read = copied_read(stages[0])
+    return None if read is None else read.source
 
 
 def _fresh(pipeline: PipelineOp, name: str) -> str:

@@ -47,8 +47,8 @@ class _Shift(Expansion):
 
     def guarded(self, op: Operation, a: SSAValue, count: SSAValue, width: int) -> SSAValue:
         kind = next(k for k in _SHIFTS if isinstance(op, k))
-        held = self.emit(arith.MinUIOp(count, self.constant(width - 1, count.type)))
-        shifted = self.emit(kind(a, held))
+        clamped = self.emit(arith.MinUIOp(count, self.constant(width - 1, count.type)))
+        shifted = self.emit(kind(a, clamped))
         if isinstance(op, arith.ShRSIOp):
             return shifted
         return self.select(self.compare("ult", count, width), shifted, self.constant(0, a.type))

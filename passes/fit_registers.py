@@ -57,7 +57,7 @@ class Report:
 
 
 @dataclass(frozen=True)
-class Compiler:
+class KernelCompiler:
     """The steps that register fit asks others for."""
 
     machine: str
@@ -86,7 +86,9 @@ class Fitted:
     """The module of that pipeline, with its functions: copied when it is first asked for, as few callers do."""
 
 
-def fit_registers(scheduled: ModuleOp, lowered: ModuleOp, compiler: Compiler, *, by_hand: Collection[str]) -> Fitted:
+def fit_registers(
+    scheduled: ModuleOp, lowered: ModuleOp, compiler: KernelCompiler, *, by_hand: Collection[str]
+) -> Fitted:
     """Fit a scheduled and a lowered module to the registers that kernels take; both stay as they are.
 
     `by_hand`: names of groups whose schedules stay.
@@ -176,16 +178,16 @@ def _side_by_side(compile: Callable[[str, str], Report | None], kernels: int) ->
 class _Fit:
     """The state of one fit."""
 
-    def __init__(self, scheduled: ModuleOp, lowered: ModuleOp, compiler: Compiler, by_hand: Collection[str]):
+    def __init__(self, scheduled: ModuleOp, lowered: ModuleOp, compiler: KernelCompiler, by_hand: Collection[str]):
         self._given = scheduled, lowered
         self._scheduled = scheduled.clone()
         self._compiler = compiler
         self._by_hand = tuple(by_hand)
         self._names = [kernel_name(g) for g in _groups(lowered)]
         """The kernel of each group."""
-        self._homes = dict.fromkeys(self._names, lowered)
+        self._module_of = dict.fromkeys(self._names, lowered)
         """The module that holds the latest form of each kernel."""
-        self._held: dict[str, GroupOp] = {}
+        self._bounded: dict[str, GroupOp] = {}
         """Kernels that are held to their blocks since they were lowered, and the group that says to how many."""
         self._reports: dict[str, Report | None] = {}
 
@@ -196,7 +198,7 @@ class _Fit:
         for together go on as soon as all reports of theirs are in.
         """
         of: dict[str, Iterator[Collection[str]]] = {}  # kernels whose reports are awaited, and what goes on with them
-        with _side_by_side(self._compiler.compile, len(self._homes)) as side:
+        with _side_by_side(self._compiler.compile, len(self._module_of)) as side:
 
             def start(names: Collection[str], steps: Iterator[Collection[str]]) -> None:
                 for name in names:
@@ -242,7 +244,7 @@ class _Fit:
                     break
             after = [fingerprint(g) for g, _ in self._groups(kin)]
             changed = {self._names[i] for i, a, b in zip(kin, before, after, strict=True) if a != b}
-            waiting = self._lower(set(self._homes) - changed)
+            waiting = self._lower(set(self._module_of) - changed)
 
     def _groups(self, kin: Sequence[int] | None = None) -> list[tuple[GroupOp, str]]:
         """The scheduled groups, all or those of these numbers, and the kernel of each."""
@@ -258,7 +260,7 @@ class _Fit:
         """Order kernels by length, so that the longest does not begin when all others are done."""
 
         def size(name: str) -> int:
-            return sum(1 for f in _with_callees(self._homes[name], name) for _ in f.walk())
+            return sum(1 for f in _with_callees(self._module_of[name], name) for _ in f.walk())
 
         return sorted(kernels, key=lambda kernel: size(kernel[0]), reverse=True)
 
@@ -273,7 +275,7 @@ class _Fit:
         if holding := [g for g in groups if self._must_be_bounded(g, report)]:
             for group in holding:
                 group.attributes[REGISTER_BOUNDED] = UnitAttr()
-            self._held[name] = holding[0]
+            self._bounded[name] = holding[0]
             return [name]
         if releasing := [
             g for g in groups if REGISTER_BOUNDED in g.attributes and self._exceeds_single_wave(g, report)
@@ -282,7 +284,7 @@ class _Fit:
                 assert group.schedule is not None
                 del group.attributes[SINGLE_WAVE], group.attributes[REGISTER_BOUNDED]
                 group.schedule = group.schedule.without_prefetches()
-            return self._lower(set(self._homes) - {name})
+            return self._lower(set(self._module_of) - {name})
         return []
 
     def _must_be_bounded(self, group: GroupOp, report: Report) -> bool:
@@ -308,12 +310,12 @@ class _Fit:
 
     def _text(self, name: str) -> str:
         """The text of a kernel. The module stays as it was: others are fitted from it, too."""
-        kernel = _functions(self._homes[name])[name]
+        kernel = _functions(self._module_of[name])[name]
         before = dict(kernel.attributes)
-        if (group := self._held.get(name)) is not None:
+        if (group := self._bounded.get(name)) is not None:
             bound(group, kernel)
         try:
-            return self._compiler.print(self._homes[name], name)
+            return self._compiler.print(self._module_of[name], name)
         finally:
             kernel.attributes = before
 
@@ -384,14 +386,16 @@ class _Fit:
         lowered = self._compiler.lower(self._scheduled, known)
         self._names = [kernel_name(g) for g in _groups(lowered)]
         new = [name for name in dict.fromkeys(self._names) if name in _functions(lowered)]
-        self._homes = {name: lowered if name in new else self._homes[name] for name in dict.fromkeys(self._names)}
-        self._held = {name: group for name, group in self._held.items() if name not in new}
+        self._module_of = {
+            name: lowered if name in new else self._module_of[name] for name in dict.fromkeys(self._names)
+        }
+        self._bounded = {name: group for name, group in self._bounded.items() if name not in new}
         return new
 
     def _result(self) -> Fitted:
         """The given module, or the scheduled one and one with all kernels in their latest form."""
         scheduled, lowered = self._given
-        as_given = not self._held and all(home is lowered for home in self._homes.values())
+        as_given = not self._bounded and all(home is lowered for home in self._module_of.values())
         if as_given and _schedules(self._scheduled) == _schedules(scheduled):
             return Fitted(scheduled, _pipeline(lowered), lambda: lowered)
         module = self._scheduled.clone()
@@ -400,11 +404,11 @@ class _Fit:
             group.attributes["kernel"] = StringAttr(name)
 
         def complete() -> ModuleOp:
-            for name, home in self._homes.items():
+            for name, home in self._module_of.items():
                 for function in _with_callees(home, name):
                     copy = function.clone()
                     module.body.block.insert_op_before(copy, pipeline)
-                    if function.sym_name.data == name and (group := self._held.get(name)) is not None:
+                    if function.sym_name.data == name and (group := self._bounded.get(name)) is not None:
                         bound(group, copy)
             return module
 

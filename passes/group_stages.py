@@ -13,7 +13,7 @@ import heapq
 import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -27,7 +27,7 @@ from tilefuse.analysis.small_dimensions import Bounds, inferred_bounds
 from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.img.attrs import BoxAttr
 from tilefuse.dialects.img.ops import GroupOp, PipelineOp, StageOp, prints
-from tilefuse.execution.facts import GroupFacts, nominal_box, told
+from tilefuse.execution.facts import GroupFacts, nominal_box, nominal_extent
 from tilefuse.execution.registry import model_named
 from tilefuse.execution.search import quick_best
 from tilefuse.passes.chain_windows import chain_windows, window_of
@@ -52,6 +52,15 @@ ALGORITHMS = ("both", "greedy", "dp", "none", "all")
 _Groups = list[tuple[list[int], int]]
 
 
+class _Kind(NamedTuple):
+    """Kinds of groups whose costs are computed."""
+
+    tables: bool = False
+    """See `GroupStages`."""
+    far: bool = False
+    """See `GroupFacts`."""
+
+
 class _Costs:
     """Cost of a set of stages as one group, remembered for all sets that look alike."""
 
@@ -62,13 +71,11 @@ class _Costs:
         extent: Sequence[int],
         inferred: Mapping[int, Bounds],
         like: _Costs | None = None,
-        tables: bool = False,
-        far: bool = False,
+        groups: _Kind = _Kind(),
     ):
-        """`inferred`: by node, bounds that nobody has declared. `like`: costs of a similar pipeline. `tables`: see
-        `GroupStages`. `far`: see `GroupFacts`."""
-        self._tables, self._far = tables, far
-        self.model, self.machine, self.extent = model, on, told(extent, on)
+        """`inferred`: by node, bounds that nobody has declared. `like`: costs of a similar pipeline."""
+        self._tables, self._far = groups
+        self.model, self.machine, self.extent = model, on, nominal_extent(extent, on)
         self._inferred = inferred
         self._bounded = replace(
             model, nodes=[replace(n, bounds=inferred[n.id]) if n.id in inferred else n for n in model.nodes]
@@ -94,7 +101,7 @@ class _Costs:
     def with_far(self) -> _Costs:
         """The costs with boxes that are needed far beyond the picture, on GPUs."""
         far = self.machine.is_gpu
-        return _Costs(self.model, self.machine, self.extent, self._inferred, None, self._tables, far)
+        return _Costs(self.model, self.machine, self.extent, self._inferred, None, _Kind(self._tables, far))
 
     def of(self, members: Sequence[int], output: int) -> float | None:
         """Microseconds, or None if the stages cannot share a kernel: one that prints is all that its own stores."""
@@ -168,8 +175,8 @@ def greedy_groups(model: PipelineModel, costs: _Costs, start: _Groups | None = N
         merged = costs.of(sorted(members[producer] + members[target]), target)
         if merged is None:
             return None
-        apart = (costs.of(members[producer], producer) or 0) + (costs.of(members[target], target) or 0)
-        return (merged - apart, target)
+        separate = (costs.of(members[producer], producer) or 0) + (costs.of(members[target], target) or 0)
+        return (merged - separate, target)
 
     heap: list[tuple[float, int, int, int]] = []
     version = dict.fromkeys(members, 0)
@@ -323,7 +330,7 @@ class GroupStages(ModulePass):
         """Group stages; those of each of `together` from the start on, however many they are."""
         model = extract(pipeline, self.extent)
         inferred = {model.node_of[s.funcs[0]]: b for s, b in inferred_bounds(pipeline).items()} if self.bound else {}
-        costs = _Costs(model, machine(self.target), self.extent, inferred, like, self.tables)
+        costs = _Costs(model, machine(self.target), self.extent, inferred, like, _Kind(self.tables))
         if not together:
             return _Grouped(model, costs, self._groups(model, costs))
         chains = [[model.node_of[s.funcs[0]] for s in stages] for stages in together]

@@ -29,7 +29,7 @@ from xdsl.passes import ModulePass
 
 from tilefuse.analysis.updates import UpdateFacts, starts_neutral
 from tilefuse.dialects.img.ops import PipelineOp, ReadOp, UpdateOp, WriteOp
-from tilefuse.dialects.img.ops.update import stands_alone
+from tilefuse.dialects.img.ops.update import plain_indices
 from tilefuse.dialects.img.types import MAX_RANK, FuncType
 from tilefuse.dialects.memref_atomics import WIDTHS
 
@@ -56,7 +56,7 @@ def _merge(outer: UpdateOp) -> None:
     if read is None or not isinstance(inner, UpdateOp) or not _may_merge(inner, outer):
         return
     # per dimension of the inner function, the outer coordinate that it is read at
-    positions = stands_alone(read.map.data, list(read.indices))
+    positions = plain_indices(read.map.data, list(read.indices))
     if None in positions or len(set(positions)) != len(positions) or set(positions) != set(outer.coordinates):
         return
     summed = {d: p for d, p in enumerate(positions) if p not in outer.pure}

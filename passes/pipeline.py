@@ -92,7 +92,7 @@ def standard_passes(
     fast_math: bool = False,
     determinism: str = DETERMINISM[0],
 ) -> list[ModulePass]:
-    """From the algorithm to a full schedule for `target` (`cpu`, or a CPU's row, or a GPU's model or arch).
+    """Passes from the algorithm to a full schedule for `target` (`cpu`, or a CPU's row, or a GPU's model or arch).
 
     `fast_math`: sums of floats may be regrouped. `determinism`: under `gpu_to_gpu` sums over a domain are not, either.
     """
@@ -164,7 +164,7 @@ def schedule(
 
 
 def lowering_passes(*, warps: bool, known: Collection[str] = ()) -> list[ModulePass]:
-    """From a scheduled module (level 3) to what the printers take (level 5).
+    """Passes from a scheduled module (level 3) to a module for the printers (level 5).
 
     `warps`: whether the machine has warps; on a CPU, which has none, warp tiles are arrays. `known`: names of kernels
     that are lowered already, elsewhere.

@@ -1,4 +1,4 @@
-"""From the text of a pass pipeline, `a,b{x=1 y=2,3}`, to passes; what is wrong in it is said in one line."""
+"""Parsing the text of a pass pipeline, `a,b{x=1 y=2,3}`; errors are said in one line."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ from tilefuse.analysis.value_range import value_range
 from tilefuse.dialects.constants import integer_constant
 from tilefuse.dialects.img.attrs import BoundaryKind
 from tilefuse.dialects.img.ops import BoundaryOp, ExtentOp, InputOp, MinOp, PipelineOp, ReadOp, StageOp
-from tilefuse.dialects.img.symbolic import Num, Role, Symbol, is_sum, surely_le
+from tilefuse.dialects.img.symbolic import Num, Role, Symbol, is_sum, provably_le
 
 _LARGEST_FACTOR, _LARGEST_CONSTANT = 16, 1 << 24
 
@@ -104,7 +104,7 @@ def _clamped(index: SSAValue, coordinates: Sequence[SSAValue]) -> tuple[AffineEx
                 expr = _affine(b, coordinates)
                 ends = [known(end), known(other_end)]
                 low, high = ends if outer is arith.MaxSIOp else ends[::-1]
-                if expr is not None and low is not None and high is not None and surely_le(low, high):
+                if expr is not None and low is not None and high is not None and provably_le(low, high):
                     return expr, (low, high - low + 1)
     return None
 

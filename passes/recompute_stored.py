@@ -68,7 +68,8 @@ def recomputed(model: PipelineModel, groups: Groups, costs: Recomputation, machi
             change = _Change(
                 node, points, evaluations=sum(chosen.values()) - undone * points,
                 inputs=[p for p in model.producers(id) if not all(model.nodes[p].op in ops for ops in known)],
-                kernels=len({kernel_of.get(r, r) for r in chosen}), unstored=unstored, vanishes=undone and left == {id},
+                kernels=len({kernel_of.get(r, r) for r in chosen}), unstored=unstored,
+                removes_kernel=undone and left == {id},
             )  # fmt: skip
             if chosen and change.saving(model, costs, machine) > 0:
                 left -= {id} if undone else set()
@@ -103,7 +104,7 @@ class _Change:
     kernels: int
     unstored: bool
     """Whether no other kernel reads it any more, so that its own does not store it."""
-    vanishes: bool
+    removes_kernel: bool
     """Whether a kernel of the stage alone goes."""
 
     def saving(self, model: PipelineModel, costs: Recomputation, machine: Machine) -> float:
@@ -111,7 +112,7 @@ class _Change:
         read = [model.nodes[p] for p in self.inputs]
         inputs = sum(min(math.prod(p.needed or (self.points,)), self.points) * p.bytes for p in read)
         moved = (self.kernels + self.unstored) * self.points * self.node.bytes
-        bytes = moved - (self.kernels - self.vanishes) * inputs
+        bytes = moved - (self.kernels - self.removes_kernel) * inputs
         assert isinstance(self.node.op, StageOp)
-        saved = bytes / machine.bytes_per_us + self.vanishes * machine.launch_us
+        saved = bytes / machine.bytes_per_us + self.removes_kernel * machine.launch_us
         return saved - self.evaluations * costs.cost(self.node.op) / machine.instructions_per_us

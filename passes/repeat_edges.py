@@ -17,12 +17,12 @@ the size that is optimised for, for tiles at the edges then clamp what they read
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
@@ -44,65 +44,14 @@ from tilefuse.dialects.img.ops import (
     StageOp,
     prints,
 )
+from tilefuse.passes.end_coordinates import Emission, End, EndArithmetic
 
 SAVED = 0.05
 """Share of the points of a function that must be saved."""
 
 
-class _Emission:
-    """Scalars put before an operation."""
-
-    def __init__(self, before: Operation):
-        self._before = before
-
-    def add(self, op: Operation) -> SSAValue:
-        block = self._before.parent_block()
-        assert block is not None
-        op.location = self._before.location
-        block.insert_op_before(op, self._before)
-        return op.results[0]
-
-    def constant(self, value: int) -> SSAValue:
-        return self.add(arith.ConstantOp(IntegerAttr(value, IndexType())))
-
-    def affine(self, value: SSAValue, times: int, plus: int, by: int) -> SSAValue:
-        """`floor((times * value + plus) / by)`."""
-        if times != 1:
-            value = self.add(arith.MuliOp(value, self.constant(times)))
-        if plus:
-            value = self.add(arith.AddiOp(value, self.constant(plus)))
-        return value if by == 1 else self.add(arith.FloorDivSIOp(value, self.constant(by)))
-
-
-@dataclass(frozen=True)
-class _End:
-    """A coordinate from which on a function repeats its value: as a number, and as operations."""
-
-    number: int
-    """At the size that is optimised for."""
-    emit: Callable[[_Emission], SSAValue]
-
-    def affine(self, times: int, plus: int, by: int) -> _End:
-        """`floor((times * end + plus) / by)`."""
-        number = (times * self.number + plus) // by
-        return _End(number, lambda e: e.affine(self.emit(e), times, plus, by))
-
-
-_Ends = tuple[_End, _End]
+_Ends = tuple[End, End]
 """The first and the last coordinate of those whose values are not just repeated."""
-
-
-def _extreme(ends: Sequence[_End], *, least: bool) -> _End:
-    """The least or the greatest of some ends."""
-    op = arith.MinSIOp if least else arith.MaxSIOp
-
-    def emit(e: _Emission) -> SSAValue:
-        first, *others = (end.emit(e) for end in ends)
-        for other in others:
-            first = e.add(op(first, other))
-        return first
-
-    return ends[0] if len(ends) == 1 else _End((min if least else max)(end.number for end in ends), emit)
 
 
 class _Repeated:
@@ -110,6 +59,7 @@ class _Repeated:
 
     def __init__(self, pipeline: PipelineOp, extent: Sequence[int]):
         self._sizes = NominalSizes(extent)
+        self._made = EndArithmetic()
         self._ends: dict[SSAValue, dict[int, _Ends]] = {}
         for op in pipeline.body.block.ops:
             match op:
@@ -145,30 +95,33 @@ class _Repeated:
                 first, count = self._given(op, i) if op.mins else self._own(op.source, dim)
             except PipelineError:  # which whoever calls the program is told
                 continue
-            last = _sum(first, count)
-            found[dim] = _ordered(first.affine(1, -beside, 1), last.affine(1, beside - 1, 1))
+            last = self._made.sum(first, count)
+            found[dim] = self._ordered(first.moved(-beside), last.moved(beside - 1))
         return found
 
-    def _given(self, op: BoundaryOp, i: int) -> tuple[_End, _End]:
+    def _given(self, op: BoundaryOp, i: int) -> tuple[End, End]:
         """(min, extent) of a box that stands in the boundary."""
         return self._scalar(op.mins[i]), self._scalar(op.extents[i])
 
-    def _scalar(self, value: SSAValue) -> _End:
+    def _scalar(self, value: SSAValue) -> End:
         number = eval_index(value, self._sizes)
         assert isinstance(number, int)
-        return _End(number, lambda _: value)
+        return self._made.scalar(value, number, lambda _: value)
 
-    def _own(self, source: SSAValue, dim: int) -> tuple[_End, _End]:
+    def _own(self, source: SSAValue, dim: int) -> tuple[End, End]:
         """(min, extent) of an input."""
         assert isinstance(source.owner, InputOp)
         low, extent = self._sizes.interval(source.owner, dim)
-        return _End(low, lambda e: e.add(MinOp(source, dim))), _End(extent, lambda e: e.add(ExtentOp(source, dim)))
+        return (
+            self._made.scalar((MinOp, source, dim), low, lambda e: e.add(MinOp(source, dim))),
+            self._made.scalar((ExtentOp, source, dim), extent, lambda e: e.add(ExtentOp(source, dim))),
+        )
 
     def _of_stage(self, stage: StageOp, dim: int) -> _Ends | None:
         """Ends of a stage's functions; None where its values follow the coordinate otherwise than by what is read."""
         if not all(isinstance(use.operation, ReadOp) for use in stage.body.block.args[dim].uses):
             return None
-        plus: dict[tuple[_End, _End, int, int], list[int]] = {}
+        plus: dict[tuple[End, End, int, int], list[int]] = {}
         argument = stage.body.block.args[dim]
         for access in accesses(stage):
             following = 0
@@ -187,19 +140,15 @@ class _Repeated:
         if not plus:
             return None
         # floor((num x + offset) / den) <= end, and >= end
-        lows = [low.affine(den, den - 1 - max(by), num) for (low, _, num, den), by in plus.items()]
-        highs = [high.affine(den, num - 1 - min(by), num) for (_, high, num, den), by in plus.items()]
-        return _ordered(_extreme(lows, least=True), _extreme(highs, least=False))
+        made = self._made
+        lows = [made.affine(low, den, den - 1 - max(by), num) for (low, _, num, den), by in plus.items()]
+        highs = [made.affine(high, den, num - 1 - min(by), num) for (_, high, num, den), by in plus.items()]
+        return self._ordered(made.extreme(lows, least=True), made.extreme(highs, least=False))
 
-
-def _ordered(first: _End, last: _End) -> _Ends:
-    """Ends of a box of at least a point: where the first lies behind the last, as at `x / 2` in a picture of a point,
-    all values are the same."""
-    return first, _extreme([first, last], least=False)
-
-
-def _sum(a: _End, b: _End) -> _End:
-    return _End(a.number + b.number, lambda e: e.add(arith.AddiOp(a.emit(e), b.emit(e))))
+    def _ordered(self, first: End, last: End) -> _Ends:
+        """Ends of a box of at least a point: where the first lies behind the last, as at `x / 2` in a picture of a
+        point, all values are the same."""
+        return first, self._made.extreme([first, last], least=False)
 
 
 def _clipped(span: Span, ends: _Ends) -> Span:
@@ -235,9 +184,10 @@ def _limited(pipeline: PipelineOp, extent: Sequence[int]) -> dict[SSAValue, dict
     found: dict[SSAValue, dict[int, _Ends]] = {}
 
     def limit(function: SSAValue, needed: Sequence[Span]) -> list[Span]:
-        spans, taken = list(needed), {}
+        spans, taken, bounded = list(needed), {}, _bounded(function)
         for dim, ends in repeated.of(function).items():
-            if (clipped := _clipped(spans[dim], ends)) != spans[dim]:
+            # edges may lie outside of a promised box, of which no reader asks for more than there is
+            if dim not in bounded and (clipped := _clipped(spans[dim], ends)) != spans[dim]:
                 spans[dim], taken[dim] = clipped, ends
         readers = (use.operation for use in function.uses)
         few = not taken or _points(spans) > (1 - SAVED) * _points(needed)
@@ -250,17 +200,26 @@ def _limited(pipeline: PipelineOp, extent: Sequence[int]) -> dict[SSAValue, dict
     return found
 
 
+def _bounded(function: SSAValue) -> set[int]:
+    """The dimensions along which a group's result has a declared box."""
+    group = function.owner
+    assert isinstance(group, GroupOp)
+    stage = group.yield_op.values[group.funcs.index(function)].owner
+    bounds = stage.bounds if isinstance(stage, StageOp) else None
+    return {d for d, box in enumerate(bounds.data) if box is not None} if bounds is not None else set()
+
+
 def _repeat(function: SSAValue, limits: dict[int, _Ends]) -> None:
     """Let all readers of a group's result read it through a boundary."""
     group = function.owner
     assert isinstance(group, GroupOp)
-    emission = _Emission(group)
+    emission = Emission(group)
     dims = sorted(limits)
     mins, extents = [], []
     for dim in dims:
-        first, last = (end.emit(emission) for end in limits[dim])
+        first, last = (emission.end(end) for end in limits[dim])
         mins.append(first)
-        extents.append(emission.affine(emission.add(arith.SubiOp(last, first)), 1, 1, 1))
+        extents.append(emission.plus(emission.add(arith.SubiOp(last, first)), 1))
     uses = list(function.uses)
     boundary = BoundaryOp(BoundaryKind.RepeatEdge, function, dims, mins, extents)
     boundary.location = group.location

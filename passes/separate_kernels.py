@@ -160,7 +160,7 @@ class _Stored:
 
 
 def _stored(taps: Taps, found: Factors, type: Attribute) -> _Stored:
-    """In 16 bits where bytes are summed in more and 16 suffice; else as the whole sum."""
+    """Choose a type for stored sums: 16 bits where bytes are summed in more and 16 suffice; else that of the sum."""
     if not isinstance(type, IntegerType):
         return _Stored(type, type)
     source = taps.source.type
@@ -196,7 +196,7 @@ class _Stages:
         block = Block(arg_types=[IndexType()] * rank)
         for d, arg in enumerate(block.args):
             arg.name_hint = letter(d)
-        build = _Body(InsertPoint.at_end(block), root)
+        build = _StageBody(InsertPoint.at_end(block), root)
         scales = tuple(s if d == found.dim else 1 for d, s in enumerate(taps.scales))
         terms = [
             (c, build.read(taps.source, block.args, scales, _at(found.dim, i, rank), taps.cast, type))
@@ -229,7 +229,7 @@ def _at(dim: int, offset: int, rank: int) -> Offset:
 
 
 @dataclass
-class _Body:
+class _StageBody:
     """Emits ops of a stage's body."""
 
     at: InsertPoint
@@ -291,7 +291,7 @@ def _rewrite(root: SSAValue, form: LinearForm, found: dict[Taps, Factors], made:
     stage = op.parent_op()
     assert isinstance(stage, StageOp)
     coordinates, type = stage.body.block.args, root.type
-    build = _Body(InsertPoint.before(op), op)
+    build = _StageBody(InsertPoint.before(op), op)
     terms: list[tuple[Number, SSAValue]] = []
     for taps, kernel in form.kernels.items():
         separated = found.get(taps)

@@ -40,6 +40,7 @@ from tilefuse.analysis.updates import Axis, UpdateFacts
 from tilefuse.dialects.constants import integer_constant
 from tilefuse.dialects.img.attrs import BoundaryKind, BoxAttr
 from tilefuse.dialects.img.combiners import combined
+from tilefuse.dialects.img.copies import read_here
 from tilefuse.dialects.img.ops import (
     SET,
     BoundaryOp,
@@ -142,8 +143,8 @@ class _Separation:
         update = self.update
         for step in steps:
             self.made[step] = self._stage(update.rank - 1, partial(self._of_step, step), step)
-        whole = self._stage(update.rank, self._of_all, None)
-        update.funcs[0].replace_all_uses_with(whole.funcs[0])
+        function = self._stage(update.rank, self._of_all, None)
+        update.funcs[0].replace_all_uses_with(function.funcs[0])
         update.detach()
         update.erase()
 
@@ -233,9 +234,7 @@ class _Separation:
     def _of_all(self, block: Block) -> SSAValue:
         """A point of the whole function, whichever slice it lies in."""
         args = list(block.args)
-        read = ReadOp(self.old, args, AffineMap.identity(len(args)))
-        block.add_op(read)
-        value: SSAValue = read.value
+        value: SSAValue = read_here(self.old, block).value
         others = [a for d, a in enumerate(args) if d != self.slices]
         here = [AffineExpr.dimension(d) for d in range(len(others))]
         for step in self.made:

@@ -90,7 +90,7 @@ class _Line:
         self.pixels = LINE // self.bytes
 
     def emit(self) -> None:
-        """All three."""
+        """Emit all three parts."""
         add, count = self.parts.add, self._number(self.pixels)
         zero, one = self._number(0), self._number(1)
         length = add(arith.SubiOp(self.parts.end, self.parts.start))

@@ -3,7 +3,8 @@
 The search walks the tiling space (block, thread and serial levels; Anderson 2021) of every execution model, under the
 analytical cost on the light model (`execution/search.py`). A schedule that stands in the IR already is kept. `sizes`,
 `threads` and `vector` set one by hand, for all groups or for `only`. Tiles that a compiler was found not to have
-registers for stand on the group as `register_needs`, and count as what they need.
+registers for stand on the group as `register_needs`, and count as what they need. With `explain` the cheapest
+schedule of each execution model is left on the group, too, as `candidates`.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, fields
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, ModuleOp, UnitAttr
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, ModuleOp, StringAttr, UnitAttr
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import VerifyException
 
@@ -28,11 +29,13 @@ from tilefuse.dialects.options import check_numbers
 from tilefuse.execution.base import ByHand, ExecutionModel, group_error
 from tilefuse.execution.border_share import interior_share
 from tilefuse.execution.candidate import Candidate, Kind, Wishes
-from tilefuse.execution.facts import GroupFacts, told
+from tilefuse.execution.facts import GroupFacts, nominal_extent
 from tilefuse.execution.registry import DEFAULT, UnknownModel, model_named, names
 from tilefuse.execution.search import best_for_like, schedules
 
 REGISTER_NEEDS = "register_needs"
+CANDIDATES = "candidates"
+"""On a group: the cheapest schedule of each execution model, with its predicted time, the cheapest model first."""
 AUTO = "auto"
 KNOWN = 0.01
 """By how much less time another tile must be estimated than one whose registers are known: it may spill in its turn."""
@@ -76,6 +79,8 @@ class Tile(ModulePass):
     """The one group to tile."""
     extent: tuple[int, ...] = (1536, 2560)
     """Size of picture to optimise for, x first."""
+    explain: bool = False
+    """Whether to leave `candidates` on each group that is searched: per execution model the cheapest schedule."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         check_extent(self.extent, self.name)
@@ -109,13 +114,15 @@ class Tile(ModulePass):
             searched: dict[Hashable, tuple[Sequence[int], list[Candidate]]] = {}
             found = []
             for group in those:
-                facts = GroupFacts.of(group, model, told(self.extent, on))
+                facts = GroupFacts.of(group, model, nominal_extent(self.extent, on))
                 needs = register_needs(group)
                 key = (_in_memory(facts), facts.box, tuple(sorted(needs.items())))
                 if key not in searched:
                     candidates = self._search(group, facts, needs)
                     searched[key] = facts.members, [c.by_itself(alone) for c in candidates]
                 found.append(searched[key])
+                if self.explain:
+                    explain(group, searched[key][1])
                 if on.is_gpu and isinstance(facts.definition, StageOp) and interior_share(facts) < 0.5:
                     group.attributes[MOSTLY_BORDER] = UnitAttr()
             for group, (members, _), best in zip(those, found, best_for_like([c for _, c in found]), strict=True):
@@ -192,6 +199,23 @@ def _in_memory(facts: GroupFacts) -> Hashable:
 def give(group: GroupOp, best: Candidate, members: Sequence[int]) -> None:
     """Write a schedule on a group; `members`: the nodes of its stages, or of those of the like one it was found for."""
     model_named(best.shape).apply(group, best, members)
+
+
+def explain(group: GroupOp, candidates: Sequence[Candidate]) -> None:
+    """Write on a group the cheapest schedule of each execution model, and how many of it were compared."""
+    by_model: dict[str, list[Candidate]] = {}
+    for candidate in candidates:
+        by_model.setdefault(candidate.shape, []).append(candidate)
+    best = [(min(of, key=lambda c: c.microseconds), len(of)) for of in by_model.values()]
+    group.attributes[CANDIDATES] = ArrayAttr(
+        [
+            StringAttr(
+                f"{c.shape}: {c.microseconds:.2f} us, the best of {count}: tile = {[*c.tile]}, "
+                f"threads = {[*c.threads]}, vector = {c.vector}"
+            )
+            for c, count in sorted(best, key=lambda found: found[0].microseconds)
+        ]
+    )
 
 
 def exchanges(group: GroupOp) -> bool:

@@ -28,13 +28,13 @@ from xdsl.context import Context
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp
 from xdsl.ir import Block, Operation, Region, SSAValue
-from xdsl.ir.affine import AffineMap
 from xdsl.passes import ModulePass
 
 from tilefuse.analysis.access import read_sites
 from tilefuse.analysis.instructions import instruction_cost
 from tilefuse.analysis.updates import starts_neutral
 from tilefuse.dialects.img.combiners import combined
+from tilefuse.dialects.img.copies import read_here
 from tilefuse.dialects.img.ops import SET, PipelineOp, ReadOp, StageOp, UpdateOp, WriteOp, YieldOp, prints
 from tilefuse.dialects.img.types import FuncType
 from tilefuse.dialects.options import check_numbers
@@ -184,9 +184,7 @@ def _start(update: UpdateOp, number: int, block: Block) -> SSAValue | None:
 
 
 def _read(update: UpdateOp, number: int, block: Block) -> SSAValue:
-    read = ReadOp(update.olds[number], list(block.args), AffineMap.identity(update.rank))
-    block.add_op(read)
-    return read.value
+    return read_here(update.olds[number], block).value
 
 
 def _join(update: UpdateOp, body: UnrolledBody, so_far: list[SSAValue | None]) -> list[SSAValue | None]:

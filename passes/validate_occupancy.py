@@ -46,12 +46,12 @@ def _int(group: GroupOp, key: str) -> int | None:
 
 
 def _registers(group: GroupOp) -> int:
-    """Of a thread."""
+    """Registers of a thread."""
     return _int(group, "registers") or ASSUMED_REGISTERS
 
 
 def _threads(group: GroupOp) -> int:
-    """Of a block."""
+    """Threads of a block."""
     assert group.schedule is not None
     return math.prod(group.schedule.thread_counts)
 

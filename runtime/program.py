@@ -37,7 +37,7 @@ from tilefuse.runtime.compile.options import checked_options, checked_passes
 from tilefuse.runtime.compile.specialize import find_pipeline, give_outputs_stages, specialize
 from tilefuse.runtime.cuda import devices
 from tilefuse.runtime.errors import CallError, CallMemoryError, CallTypeError, TargetError
-from tilefuse.runtime.launch.plan import Given
+from tilefuse.runtime.launch.plan import CallArrays
 from tilefuse.runtime.launch.prepared import Prepared, PreparedKernels, PreparedReference
 from tilefuse.runtime.launch.reference import ReferenceRunner
 from tilefuse.runtime.launch.seen import SEVERAL, SeenCall, SeenCalls
@@ -125,7 +125,7 @@ class Program:
         return _loaded, (text.getvalue(), self._settings)
 
     def _repr_html_(self) -> str:
-        """For notebooks: the signature, the report, and the kernels' text."""
+        """Show the signature, the report, and the kernels' text in notebooks."""
         source = self.source() if self._settings.backend.name != "reference" else ""
         return reporting.html(repr(self), self.report(), self.kernels, source)
 
@@ -163,13 +163,13 @@ class Program:
         views = [view(a, slot.what) for a, slot in zip(inputs, signature.inputs, strict=True)]
         originals = signature.per_output(out, "out") if out is not None else {}
         given = {name: view(array, f"out= of output '{name}'") for name, array in originals.items()}
-        asked = (signature.sizes(sizes), signature.mins(mins)) if glance is None else ({}, {})
+        requested = (signature.sizes(sizes), signature.mins(mins)) if glance is None else ({}, {})
         if self._requirements is not None:
             named_inputs = {slot.name: array for slot, array in zip(signature.inputs, inputs, strict=True)}
-            self._requirements.check(self._request(views, given, asked), named_inputs, params, stream)
+            self._requirements.check(self._request(views, given, requested), named_inputs, params, stream)
         everything = [*views, *given.values()]
         device = self._settings.backend.device_of(everything)
-        prepared = self._prepare(views, given, asked, params, device)
+        prepared = self._prepare(views, given, requested, params, device)
         check_overlaps(signature, views, given)
         stream_kind = TORCH if any(v.kind is TORCH for v in everything) else CUPY
         raw = self._settings.backend.stream_of(stream, stream_kind, device)
@@ -182,7 +182,7 @@ class Program:
         finish = self._new_outputs(given, prepared, kind, device, raw, inputs)
         if any(given[name].pointer % ALIGNMENT for name in finish):
             # Kernels count on aligned new arrays; this library's allocator does not give them.
-            prepared = self._prepare(views, given, asked, params, device)
+            prepared = self._prepare(views, given, requested, params, device)
         pointers = [*(v.pointer for v in views), *(given[slot.name].pointer for slot in signature.outputs)]
         self._run(prepared, pointers, params, device, raw)
         values = tuple(
@@ -333,7 +333,7 @@ class Program:
         self,
         views: Sequence[ArrayView],
         given: dict[str, ArrayView],
-        asked: tuple[_Sizes, _Sizes],
+        requested: tuple[_Sizes, _Sizes],
         params: dict[str, Number],
         device: Device,
     ) -> Prepared:
@@ -341,30 +341,30 @@ class Program:
             tuple([(v.shape, v.strides, v.dtype, v.device, v.pointer % ALIGNMENT) for v in views]),
             tuple([(n, v.shape, v.strides, v.dtype, v.device, v.writable, v.pointer % ALIGNMENT)
                    for n, v in given.items()]) if given else (),
-            tuple(tuple(sorted(part.items())) for part in asked),
+            tuple(tuple(sorted(part.items())) for part in requested),
             distinct(params, self._params_in_boxes),
             device,
         )  # fmt: skip
         found = self._prepared.get(key)
         if found is None:
             with self._lock:
-                found = self._make_prepared(views, given, asked, params, device)
+                found = self._make_prepared(views, given, requested, params, device)
                 self._prepared[key] = found
                 if len(self._prepared) > _MOST_PREPARED:
                     self._prepared.popitem(last=False)
         return found
 
     def _request(
-        self, views: Sequence[ArrayView], given: Mapping[str, ArrayView], asked: tuple[_Sizes, _Sizes]
+        self, views: Sequence[ArrayView], given: Mapping[str, ArrayView], requested: tuple[_Sizes, _Sizes]
     ) -> Request:
         shapes = {slot.name: v.shape for slot, v in zip(self._signature.inputs, views, strict=True)}
-        return Request(shapes, {n: v.shape for n, v in given.items()}, *asked)
+        return Request(shapes, {n: v.shape for n, v in given.items()}, *requested)
 
     def _make_prepared(
         self,
         views: Sequence[ArrayView],
         given: dict[str, ArrayView],
-        asked: tuple[_Sizes, _Sizes],
+        requested: tuple[_Sizes, _Sizes],
         params: dict[str, Number],
         device: Device,
     ) -> Prepared:
@@ -376,7 +376,7 @@ class Program:
             slot.check(v)
         kind = "cuda" if backend.name == "cuda" else "cpu"
         check_devices(everything, slots, kind, self.target, device)
-        boxes = resolve(self._pipeline, self._request(views, given, asked), params)
+        boxes = resolve(self._pipeline, self._request(views, given, requested), params)
 
         found = call_layouts(signature, boxes, views, given)
         if backend.name == "reference":
@@ -385,7 +385,7 @@ class Program:
 
         def prepared(several: bool) -> PreparedKernels:
             compiled = self._compile(found.input_specs, found.output_specs, several)
-            arrays = Given(boxes, found.inputs, found.outputs, found.lodging)
+            arrays = CallArrays(boxes, found.inputs, found.outputs, found.may_host)
             return PreparedKernels(compiled, arrays, found.out_shapes, params, device, self._spare)
 
         with contextlib.suppress(FarApart):

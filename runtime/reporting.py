@@ -78,7 +78,7 @@ def kernels(built: Kernels, plan: Plan | None) -> list[Kernel]:
 
 
 def _shared_bytes(static: int | None, group: GroupOp) -> int | None:
-    """Of a block: what the compiler reports, and what the launch asks for."""
+    """Shared memory of a block: as the compiler reports, and as the launch asks for."""
     return None if static is None else static + model_of(group).dynamic_shared(group)
 
 

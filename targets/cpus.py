@@ -166,7 +166,7 @@ def _cores() -> int:
 
 
 def _cache_bytes(level: int, usual: int) -> int:
-    """Of the cache that the first core has, alone or with others."""
+    """Bytes of the cache that the first core has, alone or with others."""
     for index in sorted(_CACHES.glob("index*")):
         if _read(index / "level").strip() == str(level) and _read(index / "type").strip() != "Instruction":
             size = re.fullmatch(r"(\d+)([KMG]?)", _read(index / "size").strip())

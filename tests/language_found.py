@@ -34,8 +34,30 @@ def number_read_by_a_stencil(hl, inputs, params):
     return {"g": g}
 
 
+def edges_beside_a_small_dimension(hl, inputs, params):
+    """Planes repeat from before the first one on that is asked for, and stored levels have as many as the output."""
+    edges = hl.BoundaryConditions.repeat_edge(inputs["in0"])
+    x, y, z = hl.Var("x"), hl.Var("y"), hl.Var("z")
+    levels = [hl.Func("f1")]
+    levels[0][x, y, z] = (hl.i32(edges[x + 1, y + 2, z + 2]) - (y + 3)) & 1023
+    for n in (2, 3, 4):
+        levels.append(hl.Func(f"f{n}"))
+        levels[-1][x, y, z] = hl.max(levels[-2][x * 2, y, z], levels[-2][x * 2 + 1, y, z])
+    up = levels.pop()
+    for n, level in enumerate(reversed(levels)):
+        wide = hl.Func(f"f{n + 5}")
+        wide[x, y, z] = hl.min(up[x // 2 + x % 2, y, z], level[x, y, z])
+        up = wide
+    return {"f7": up}
+
+
 PICTURE = Input("in0", "u8", (50, 40), 0, 255)
 CASES = [
     Case(grows_what_it_reads, inputs=(Input("in0", "u8", (3,), 0, 255),), outputs=(Output("f2", (), ()),)),
+    Case(
+        edges_beside_a_small_dimension,
+        inputs=(Input("in0", "u32", (2, 5, 2), 0, 2**32 - 1),),
+        outputs=(Output("f7", (0, 0, 0), (3, 65, 2)),),
+    ),
     Case(number_read_by_a_stencil, inputs=(PICTURE,), outputs=(Output("g", (0, 0), (50, 40)),)),
 ]

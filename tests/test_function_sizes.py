@@ -1,6 +1,7 @@
 """Functions stay small, names have one meaning, docstrings say what of: limits on the text of the compiler itself."""
 
 import ast
+import re
 from collections import defaultdict
 from pathlib import Path
 
@@ -10,14 +11,18 @@ ROOT = Path(__file__).parent.parent
 ROOMS = "analysis dialects evaluator execution frontend lowering passes runtime targets tools".split()
 MOST_LINES, MOST_PARAMETERS = 60, 7
 
-LARGER: dict[str, str] = {}
-"""Functions over the limits, each with its reason."""
+REASON = re.compile(r"# many (parameters|lines): \w+( \S+){2,}")
+"""The comment above a function that is over a limit, and why it is."""
 
-ONE_CLASS_EACH = {"Span", "Interval", "Box", "Expr", "Tile", "Emitter", "Buffer"}
-"""Names that had several meanings once."""
+WITHOUT_NOUN = re.compile(r"(What|How|That|Those|The same) ")
+"""Beginnings of texts that lack a noun: a docstring begins with its thing, or with the verb of a function's deed."""
 
-WITHOUT_NOUN = ("What ", "How ", "That ", "Those ", "The same ")
-"""A docstring begins with the thing that it describes, or with the verb of what a function does."""
+FRAGMENT = re.compile(
+    r"(Of|In|Which|Where|When|For|From|To|By|With|As|Only|Not|Same|Such|Its?|These|There|They|If|So)\b"
+    r"|All (of (it|them|a|the)|three|as one|that)\b|One (of|per|line\.)|(Each is|All are)\b"
+)
+"""Beginnings of a function's, class's or module's docstring that say neither. A field's text may go on from its name,
+as in `bytes: float`, "Of a tile"."""
 
 MOST_IN_A_FILE = 450
 
@@ -28,37 +33,51 @@ def trees():
 
 
 def _parameters(function):
+    """All of them: `self`, and `*arguments` and `**keywords`, too."""
     given = function.args
-    names = [a.arg for a in (*given.posonlyargs, *given.args, *given.kwonlyargs)]
-    return [n for n in names if n not in ("self", "cls")]
+    return [a for a in (*given.posonlyargs, *given.args, given.vararg, *given.kwonlyargs, given.kwarg) if a is not None]
 
 
-def too_large(tree):
-    """The functions of a module that are over the limits, with their lines and parameters."""
-    found = {}
-    for node in ast.walk(tree):
+def too_large(text):
+    """The functions that are over the limits with no reason beside them, with their lines and parameters."""
+    found, lines, reasons = {}, text.splitlines(), 0
+    for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            size = (node.end_lineno - node.lineno + 1, len(_parameters(node)))
-            if size[0] > MOST_LINES or size[1] > MOST_PARAMETERS:
-                found[node.name] = size
+            size = {"lines": node.end_lineno - node.lineno + 1, "parameters": len(_parameters(node))}
+            above = REASON.fullmatch(lines[min(d.lineno for d in (node, *node.decorator_list)) - 2].strip())
+            over = [k for k, most in (("lines", MOST_LINES), ("parameters", MOST_PARAMETERS)) if size[k] > most]
+            if over != ([above[1]] if above else []):
+                found[node.name] = tuple(size.values())
+            reasons += above is not None
+    assert reasons == len(re.findall("# many (?:parameters|lines):", text)), "a reason that is of no function"
     return found
 
 
-def test_functions_are_small(trees):
-    found = {
-        f"{path.relative_to(ROOT)}:{name}": size for path, t in trees.items() for name, size in too_large(t).items()
-    }
-    assert {name: size for name, size in found.items() if name not in LARGER} == {}
-    assert set(LARGER) <= set(found), "no reason is needed any more"
+def test_functions_are_small():
+    found = {}
+    for room in ROOMS:
+        for path in (ROOT / room).rglob("*.py"):
+            found |= {f"{path.relative_to(ROOT)}:{name}": size for name, size in too_large(path.read_text()).items()}
+    assert found == {}
+
+
+def classes_of_one_name(trees):
+    """Names that several classes have, wherever they stand, with their modules."""
+    where = defaultdict(list)
+    for path, tree in trees.items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ClassDef):
+                where[node.name].append(path.as_posix())
+    return {name: paths for name, paths in where.items() if len(paths) > 1}
 
 
 def test_a_name_is_of_one_class(trees):
-    where = defaultdict(list)
-    for path, tree in trees.items():
-        for node in tree.body:
-            if isinstance(node, ast.ClassDef) and node.name in ONE_CLASS_EACH:
-                where[node.name].append(str(path.relative_to(ROOT)))
-    assert {name: paths for name, paths in where.items() if len(paths) > 1} == {}
+    assert classes_of_one_name({path.relative_to(ROOT): tree for path, tree in trees.items()}) == {}
+
+
+def test_classes_in_functions_count():
+    trees = {Path("a.py"): ast.parse("class A: ..."), Path("b.py"): ast.parse("def f():\n  class A: ...")}
+    assert classes_of_one_name(trees) == {"A": ["a.py", "b.py"]}
 
 
 def texts(tree):
@@ -70,7 +89,25 @@ def texts(tree):
 
 def test_docstrings_begin_with_their_noun_or_verb(trees):
     found = [(p.relative_to(ROOT), n, t) for p, tree in trees.items() for n, t in texts(tree)]
-    assert [f"{path}:{line}: {text}" for path, line, text in found if text.startswith(WITHOUT_NOUN)] == []
+    assert [f"{path}:{line}: {text}" for path, line, text in found if WITHOUT_NOUN.match(text)] == []
+
+
+def fragments(tree):
+    """Yield the docstrings of functions, classes and the module that begin with neither noun nor verb."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.ClassDef | ast.Module):
+            text = ast.get_docstring(node)
+            if text is not None and FRAGMENT.match(text):
+                yield text.partition("\n")[0]
+
+
+def test_docstrings_are_no_fragments(trees):
+    assert [f"{path.relative_to(ROOT)}: {text}" for path, tree in trees.items() for text in fragments(tree)] == []
+
+
+@pytest.mark.parametrize(("text", "count"), [("Of a block.", 1), ("All of it.", 1), ("Often asked.", 0)])
+def test_fragments_are_found(text, count):
+    assert len(list(fragments(ast.parse(f"def f():\n  {text!r}")))) == count
 
 
 def test_files_are_small(trees):
@@ -80,5 +117,11 @@ def test_files_are_small(trees):
 
 def test_lines_and_parameters_are_counted():
     long = "def f():\n" + "    pass\n" * MOST_LINES
-    many = f"class A:\n  def g(self, {', '.join(f'a{i}' for i in range(7))}, *, b): ...\n  def h(self, a, b): ...\n"
-    assert too_large(ast.parse(long + many)) == {"f": (MOST_LINES + 1, 0), "g": (1, 8)}
+    many = f"class A:\n  def g(self, {', '.join(f'a{i}' for i in range(5))}, *more, b): ...\n  def h(self, a, b): ...\n"
+    assert too_large(long + many) == {"f": (MOST_LINES + 1, 0), "g": (1, 8)}
+
+
+@pytest.mark.parametrize("count", [7, 8])
+def test_a_reason_stands_above_a_function_that_needs_it(count):
+    text = f"# many parameters: as its operation has\n@d\ndef f({', '.join(f'a{i}' for i in range(count))}): ..."
+    assert bool(too_large(text)) == (count == 7)

@@ -81,13 +81,15 @@ def calibrate(results: dict[str, Any], target: str, options: argparse.Namespace)
             "there are no timings of warp tiles of pipelines that are one kernel: nothing to fit to. "
             "tilefuse-calibrate without --from measures some"
         )
-    kept, held = fitting.split(examples, KEPT, options.seed)
+    kept, held_out = fitting.split(examples, KEPT, options.seed)
     lines = [f"{len(all_points)} timings of {len(examples)} pipelines on {on.name}; errors are of the logarithm"]
     start = on.calibration
-    if fitting.points(kept, on) and (others := fitting.points(held, on)):
+    if fitting.points(kept, on) and (others := fitting.points(held_out, on)):
         # The second search begins where the first ended: no time is lost by holding some out.
         start = fitting.fit(kept, on, start, options.fit_seconds, options.seed)
-        before, after = (fitting.quality(p) for p in (others, fitting.points(held, fitting.with_constants(on, start))))
+        before, after = (
+            fitting.quality(p) for p in (others, fitting.points(held_out, fitting.with_constants(on, start)))
+        )
         lines.append(
             f"held out, {len(others)} timings that constants fitted to the others predict: {changed(before, after)}"
         )

@@ -39,7 +39,7 @@ class ElementType:
 
     @property
     def name(self) -> str:
-        """As IR text has it."""
+        """Name of the type in IR text."""
         return str(self.type)
 
     @property

@@ -126,7 +126,7 @@ class Sum:
 
 @dataclass(frozen=True, slots=True)
 class SizeExpr:
-    """The greatest of the `clauses`, each the least of some sums. Not ordered: ask `surely_le`."""
+    """The greatest of the `clauses`, each the least of some sums. Not ordered: ask `provably_le`."""
 
     clauses: tuple[tuple[Sum, ...], ...]
 
@@ -195,7 +195,7 @@ def least(*values: Num) -> Num:
     ints = [v for v in values if isinstance(v, int)]
     if len(ints) == len(values):
         return min(ints)
-    kept = _reduced(set(values), surely_le, _key)
+    kept = _reduced(set(values), provably_le, _key)
     found: list[list[Sum]] = [[]]
     for value in kept:
         found = [[*a, *b] for a, b in product(found, _clauses(value))]
@@ -207,11 +207,11 @@ def greatest(*values: Num) -> Num:
     ints = [v for v in values if isinstance(v, int)]
     if len(ints) == len(values):
         return max(ints)
-    kept = _reduced(set(values), lambda a, b: surely_le(b, a), _key)
+    kept = _reduced(set(values), lambda a, b: provably_le(b, a), _key)
     return kept[0] if len(kept) == 1 else _num([clause for value in kept for clause in _clauses(value)])
 
 
-def surely_le(a: Num, b: Num) -> bool:
+def provably_le(a: Num, b: Num) -> bool:
     """Whether `a <= b` at every call; of two ints the truth, else False may only mean that it is not known."""
     if isinstance(a, int) and isinstance(b, int):
         return a <= b

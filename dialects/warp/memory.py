@@ -163,6 +163,7 @@ class LoadOp(IRDLOperation):
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
 
+    # many parameters: the operands and properties of the operation
     def __init__(
         self,
         buffer: SSAValue,

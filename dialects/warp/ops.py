@@ -48,7 +48,7 @@ def check_coordinates(op: Operation, block: Block, layout: Layout) -> None:
 def yielded(op: Operation, block: Block) -> list[Attribute]:
     """The types of what a region yields. Raises VerifyException if it does not end in warp.yield."""
     last = block.last_op
-    if not isinstance(last, YieldOp):
+    if not isinstance(last, WarpYieldOp):
         raise VerifyException(f"{op.name}: its region must end in warp.yield")
     return [v.type for v in last.values]
 
@@ -98,7 +98,7 @@ class MapOp(IRDLOperation):
 
 
 @irdl_op_definition
-class YieldOp(IRDLOperation):
+class WarpYieldOp(IRDLOperation):
     """The values of a region of the warp dialect."""
 
     name = "warp.yield"

@@ -16,7 +16,7 @@ from tilefuse.dialects.warp.ops import INDEX
 
 
 @irdl_op_definition
-class PrefetchOp(IRDLOperation):
+class WarpPrefetchOp(IRDLOperation):
     """`warp.prefetch %in[%j, %i] within [-4, 60, -4, 36] by 4 : memref<?x?xf32>`
 
     A hint that the points with first <= x < end and first <= y < end (relative to the indices; x first) are needed
@@ -61,7 +61,7 @@ class PrefetchOp(IRDLOperation):
             raise VerifyException("warp.prefetch: within is empty, or by no warps")
 
     @classmethod
-    def parse(cls, parser: Parser) -> PrefetchOp:
+    def parse(cls, parser: Parser) -> WarpPrefetchOp:
         buffer = parser.parse_unresolved_operand()
         indices = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_unresolved_operand)
         box = parse_box(parser)

@@ -86,7 +86,7 @@ def _tile_candidates(
 _Offsets = tuple[tuple[int, ...], ...]
 
 
-class BlockTiles:
+class TileTerms:
     """Terms that schedules of one group as block tiles share, each computed once: several tile a picture alike, or
     give a thread the same points."""
 
@@ -185,7 +185,7 @@ class BlockTiles:
 
 
 def _candidate(
-    of: BlockTiles,
+    of: TileTerms,
     machine: Machine,
     box: Sequence[int],
     tile: Sequence[int],
@@ -241,7 +241,7 @@ def _resident_threads(machine: Machine, count: int, blocks: int, shared: int, re
 
 
 def _of_tile(
-    of: BlockTiles,
+    of: TileTerms,
     machine: Machine,
     tile: Sequence[int],
     threads: Sequence[int],
@@ -269,8 +269,8 @@ def _of_tile(
             instructions += points * ((1.0 + 2.0 / micro[0]) if machine.is_gpu else 0.5)
         of_thread = micro_regions[id] if place is None or in_registers else region[id]
         in_shared = place is not None and not in_registers
-        apart = not machine.is_gpu or (in_shared and not holds_planes(node, region[id]))
-        deep = 1 if apart else math.prod(of_thread.extents[2:])
+        planes_differ = not machine.is_gpu or (in_shared and not holds_planes(node, region[id]))
+        deep = 1 if planes_differ else math.prod(of_thread.extents[2:])
         ahead = 0
         per_point = node.instructions - node.shared_instructions * (deep - 1) / deep
         for p, offsets, alike in of.offsets(id, deep):
@@ -347,7 +347,7 @@ def _note_load(
     )
 
 
-def _whole_where_fixed(
+def _with_fixed_dimensions(
     model: PipelineModel, output: int, tile: Sequence[int], threads: Sequence[int], vector: int
 ) -> tuple[tuple[int, ...], tuple[int, ...], int]:
     """A candidate with all of each small declared dimension in one tile, done by one thread."""
@@ -368,13 +368,13 @@ def block_candidates(facts: GroupFacts, machine: Machine, thorough: bool) -> Ite
         return
     model, output = facts.model, facts.output
     align = alignment(facts.follow, facts.rank)
-    tiles = BlockTiles(facts, machine)
+    tiles = TileTerms(facts, machine)
     bytes = model.nodes[output].bytes
     # of the domain of an update a tile has one point after the other
     pure, steps = facts.rank - facts.domain, (1,) * facts.domain
     for tile, threads, vector in _tile_candidates(machine, facts.box[:pure], facts.bounds[:pure], bytes, thorough):
         tile, threads = (*tile, *steps), (*threads, *steps)
-        tile, threads, vector = _whole_where_fixed(model, output, tile, threads, vector)
+        tile, threads, vector = _with_fixed_dimensions(model, output, tile, threads, vector)
         if any(t % a for t, a in zip(tile, align, strict=True)):
             continue
         for holds in (False, True) if steps else (False,):

@@ -60,7 +60,7 @@ class _Computed(NamedTuple):
     """Points of these, by their nodes."""
 
 
-class TileBody:
+class BlockTileBody:
     """Emits the tile body of one group."""
 
     def __init__(
@@ -108,7 +108,7 @@ class TileBody:
     def emit(self) -> None:
         """The whole body."""
         self._align()
-        for stage, array in zip(self.prefetched, self.tile.prefetched, strict=True):
+        for stage, array in zip(self.prefetched, self.tile.arguments[:-1], strict=True):
             self._reside(stage, self._prefetched_rows(stage, array))
         arrays = self._allocate()
         for stage in arrays:
@@ -119,14 +119,14 @@ class TileBody:
         self._output_phase(self._micro_tile)
 
     def emit_fetch(self) -> None:
-        """Only the copies of inputs for a tile, into the arrays that are given."""
+        """Emit the copies of a tile's inputs alone, into the arrays that are given."""
         self._align()
-        for stage, array in zip(self.prefetched, self.tile.prefetched, strict=True):
+        for stage, array in zip(self.prefetched, self.tile.arguments[:-1], strict=True):
             self.phases.emit(stage, self.regions[self.ids[stage]], self._prefetched_rows(stage, array))
 
     def _prefetched_rows(self, stage: StageOp, array: SSAValue) -> list[SharedRows]:
         region = self.regions[self.ids[stage]]
-        offset = self.e.mul(self.tile.parity, _elements(stage, region, self.schedule))
+        offset = self.e.mul(self.tile.arguments[-1], _elements(stage, region, self.schedule))
         return self.phases.rows(stage, region, [array], offset)
 
     def _align(self) -> None:
@@ -189,7 +189,7 @@ class TileBody:
         self._read_since |= reads
 
     def _barrier(self) -> None:
-        """All that the block has computed and copied is there for all of its threads."""
+        """Emit a barrier: all that the block has computed and copied is there for all of its threads."""
         if self._copying:
             self.e.effect(DeviceAsyncWaitOp(self.e.op(DeviceAsyncCreateGroupOp())))
             self._copying = False
@@ -363,7 +363,7 @@ class TileBody:
     def _store_thread_stage(
         self, stored: Stored, arrays: Sequence[SSAValue], region: Region, start: Sequence[Num], sizes: Sequence[int]
     ) -> None:
-        """Of a stage in registers this thread's own points."""
+        """Store this thread's own points of a stage in registers."""
         e, id = self.e, self.ids[stored.stage]
         own = own_spans(self.model, id, stored.follow, sizes)
         firsts = [low for low, _ in own]

@@ -11,17 +11,14 @@ from __future__ import annotations
 from collections.abc import Collection
 from fractions import Fraction
 
-from xdsl.dialects.builtin import IndexType
-from xdsl.ir import Block, Region, SSAValue
-from xdsl.ir.affine import AffineMap
+from xdsl.ir import SSAValue
 
 from tilefuse.analysis.access import free_name, function_name, reads
 from tilefuse.analysis.index import GeneralIndex, Index
 from tilefuse.analysis.model import PipelineModel
 from tilefuse.analysis.regions import Follow, follow_chain
-from tilefuse.dialects.img.axes import letter
-from tilefuse.dialects.img.ops import GroupOp, ReadOp, StageOp, YieldOp
-from tilefuse.dialects.img.types import FuncType
+from tilefuse.dialects.img.copies import copy_stage
+from tilefuse.dialects.img.ops import GroupOp, StageOp
 
 
 def stageable(model: PipelineModel, group: GroupOp) -> list[SSAValue]:
@@ -68,16 +65,8 @@ def _needed(model: PipelineModel, members: Collection[int], output: int) -> set[
 
 def stage_input(group: GroupOp, source: SSAValue) -> StageOp:
     """Put a stage that copies `source` in front of the group's stages, and read it instead."""
-    type = source.type
-    assert isinstance(type, FuncType)
-    rank = type.rank.data
-    block = Block(arg_types=[IndexType()] * rank)
-    for d, arg in enumerate(block.args):
-        arg.name_hint = letter(d)
-    read = ReadOp(source, list(block.args), AffineMap.identity(rank))
-    block.add_ops([read, YieldOp([read.value])])
     taken = {s.sym_name.data for s in group.parent_op().walk() if isinstance(s, StageOp)}  # type: ignore[union-attr]
-    stage = StageOp(free_name(f"{function_name(source)}_tile", taken), [type.element], Region(block))
+    stage = copy_stage(free_name(f"{function_name(source)}_tile", taken), source)
     stage.location = group.location
     for other in group.tiled:
         for op in reads(other):

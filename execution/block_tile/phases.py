@@ -26,7 +26,7 @@ from tilefuse.execution.block_tile.pieces import (
     reads_by_pieces,
     unrolled,
 )
-from tilefuse.execution.block_tile.placement import copied_read, row_step, shared_row
+from tilefuse.execution.block_tile.placement import row_step, shared_row, staged_read
 from tilefuse.execution.block_tile.share_out import Threads
 from tilefuse.lowering.emit import PRIVATE, Emitter, Num
 from tilefuse.lowering.reads import Point, TileContext, emit_stage
@@ -49,7 +49,7 @@ class _Items:
 
 def copied_source(stage: StageOp, schedule: BlockSchedule, region: Region) -> SSAValue | None:
     """The picture that a stage in shared memory only copies, if the hardware can copy it by itself."""
-    read = copied_read(stage)
+    read = staged_read(stage)
     if read is None or schedule.one_thread or not moves_by_pieces(region.follow[0]):
         return None
     base, _ = behind_boundaries(read.source)
@@ -176,7 +176,7 @@ class Phases:
     # --- copying
 
     def _copy_all(self, source: SSAValue, region: Region, rows: SharedRows, t: Num) -> None:
-        """In an interior tile: pieces of 16 bytes, or less where rows lie so, then the elements beside them."""
+        """Copy rows of an interior tile by pieces of 16 bytes, or less as rows are aligned, then other elements."""
         e = self.e
         (low, high), *rest = region.spans
         size = element_bytes(source.type.element)  # type: ignore[attr-defined]

@@ -25,7 +25,7 @@ from tilefuse.dialects.img.ops import StageOp
 from tilefuse.dialects.img.types import FuncType, element_bytes
 from tilefuse.lowering.emit import PRIVATE, Emitter, Num
 from tilefuse.lowering.reads import KernelBuffer, Resident, TileContext, read_global
-from tilefuse.lowering.rows import Row, inside_row
+from tilefuse.lowering.rows import BorderRow, inside_row
 
 MOST_POINTS = 48
 """Points of one function that a thread holds in registers; what needs more is read where it is used, as registers are
@@ -318,7 +318,7 @@ class Gather:
     def _fill(
         self, array: SSAValue, window: _Window, width: int, memory: SSAValue, index: Callable[[list[Num]], list[Num]]
     ) -> None:
-        """All of a window by accesses of `width` elements, and of fewer at its ends."""
+        """Load a window by accesses of `width` elements, and of fewer at its ends."""
         e = self.e
         low, high = window.spans[0]
 
@@ -359,7 +359,7 @@ class Gather:
 
             self._rows(window, row)
 
-        def row_at(k: Sequence[Num]) -> Row | None:
+        def row_at(k: Sequence[Num]) -> BorderRow | None:
             return inside_row(e, tile, source, absolute(self._at(window, k, low)), high + 1 - low)
 
         def moved() -> None:

@@ -10,7 +10,6 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 
 from xdsl.ir import Attribute
-from xdsl.ir.affine import AffineMap
 
 from tilefuse.analysis.access import behind_boundaries
 from tilefuse.analysis.model import Node, PipelineModel
@@ -18,6 +17,7 @@ from tilefuse.analysis.regions import SMALL_DIMENSION, Follow, Region, follow_ch
 from tilefuse.analysis.tables import looked_up
 from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.img.attrs import Level, Memory, PlaceAttr
+from tilefuse.dialects.img.copies import copied_read
 from tilefuse.dialects.img.ops import GroupOp, ReadOp, StageOp
 from tilefuse.dialects.img.types import element_bytes
 from tilefuse.execution.base import Needs
@@ -89,18 +89,14 @@ def check_stored(group: GroupOp, model: PipelineModel) -> None:
             )
 
 
-def copied_read(stage: StageOp) -> ReadOp | None:
-    """The one read of a stage that is a copy of another function at its own points; None for any other stage.
+def staged_read(stage: StageOp) -> ReadOp | None:
+    """The read of a stage that copies a function to shared memory, past registers; None for any other stage.
 
-    None, too, for one that is stored: its values pass through registers.
+    None, too, for a copy that is stored: its values pass through registers.
     """
-    read, *rest = stage.body.block.ops
-    if not isinstance(read, ReadOp) or len(rest) != 1 or list(stage.yield_op.values) != [read.value]:
+    if not stage.rank or (isinstance(group := stage.parent_op(), GroupOp) and stage in group.stored):
         return None
-    if isinstance(group := stage.parent_op(), GroupOp) and stage in group.stored:
-        return None
-    own = list(read.indices) == list(stage.body.block.args) and read.map.data == AffineMap.identity(stage.rank)
-    return read if own and stage.rank else None
+    return copied_read(stage)
 
 
 def prefetched(group: GroupOp) -> list[StageOp]:
@@ -110,7 +106,7 @@ def prefetched(group: GroupOp) -> list[StageOp]:
         return []
     found = []
     for stage in group.tiled:
-        read = copied_read(stage)
+        read = staged_read(stage)
         if read is None or stage.place is None or stage.place.where != (Level.Block, Memory.Shared):
             continue
         if behind_boundaries(read.source)[0].owner.parent_op() is not group:
@@ -125,7 +121,7 @@ def row_step(stage: StageOp, schedule: BlockSchedule) -> int:
     """
     if schedule.one_thread:
         return 1
-    if copied_read(stage) is None:
+    if staged_read(stage) is None:
         return schedule.piece
     return math.lcm(schedule.piece, max(1, 16 // element_bytes(stage.funcs[0].type.element)))
 

@@ -24,7 +24,7 @@ from tilefuse.analysis.model import PipelineModel
 from tilefuse.dialects.img.combiners import combined
 from tilefuse.dialects.img.ops import GroupOp, ReadOp, StageOp
 from tilefuse.dialects.img.types import FuncType
-from tilefuse.execution.block_tile.emission import TileBody
+from tilefuse.execution.block_tile.emission import BlockTileBody
 from tilefuse.execution.block_tile.held import Held, held_bytes, held_dynamic, held_of
 from tilefuse.execution.block_tile.pieces import unrolled
 from tilefuse.lowering.emit import PRIVATE, SHARED, Emitter, Num
@@ -32,7 +32,7 @@ from tilefuse.lowering.reads import KernelBuffer, Point, Resident, TileContext, 
 from tilefuse.lowering.symbols import word
 
 
-class StepsBody(TileBody):
+class StepsBody(BlockTileBody):
     """Emits the tile body of one group whose update's steps are computed with it."""
 
     def __init__(

@@ -24,7 +24,7 @@ from tilefuse.execution.block_tile.loads import INDEX_COST, PHASE_COST, piece_lo
 from tilefuse.execution.candidate import Placement
 
 if TYPE_CHECKING:
-    from tilefuse.execution.block_tile.cost import BlockTiles
+    from tilefuse.execution.block_tile.cost import TileTerms
 
 ROWS_TOGETHER = 4
 """Rows of a stage in shared memory that a thread computes together at most."""
@@ -100,7 +100,7 @@ def _windowed(offsets: tuple[tuple[int, ...], ...], piece: int, rows: int, bytes
 
 
 def of_step(
-    of: BlockTiles, tile: Sequence[int], threads: Sequence[int], micro: Sequence[int], held: Collection[int]
+    of: TileTerms, tile: Sequence[int], threads: Sequence[int], micro: Sequence[int], held: Collection[int]
 ) -> tuple[float, float]:
     """(instructions of all threads, registers of one) that a tile takes in a step of an update, as of `_of_tile`.
 

@@ -136,7 +136,7 @@ def _touched_bytes(facts: GroupFacts) -> float:
 
 
 def _cycles(update: UpdateOp, schedule: GemmSchedule, values: VectorValues, is_far: bool) -> float:
-    """Of a step of a block of vectors: two operations, and two loads, in each; `is_far`: loads miss the first cache."""
+    """Cycles of a step of a block of vectors: each has two operations and loads; `is_far`: beyond the first cache."""
     vectors, rows = schedule.points[0] // schedule.lanes, schedule.rows
     packed = set(values.packed)
     shared = {v for v in values.along_x - values.by_row if isinstance(v.owner, Operation)} if packed else set()
@@ -162,7 +162,7 @@ def _cycles(update: UpdateOp, schedule: GemmSchedule, values: VectorValues, is_f
 
 
 def _loop_cycles(update: UpdateOp, schedule: GemmSchedule, lanes: int) -> float:
-    """Of a step of a block whose sums are an array: each is loaded and stored; what lies apart is, lane by lane."""
+    """Cycles of a step of a block whose sums are an array, each loaded and stored; strided values are, lane by lane."""
     width, rows = schedule.points[0], schedule.rows
     vectors = max(1.0, width / lanes)
     wide, along_x = side_by_side(update, update.pure[0]), depending(update.body.block.ops, [update.pure[0]])

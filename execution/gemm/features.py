@@ -164,12 +164,12 @@ def streams(update: UpdateOp) -> bool:
     """
     own, of = {*update.pure[:2], *(d.coordinate for d in update.domain)}, coordinates(update)
     reads = [op for op in update.body.block.ops if isinstance(op, ReadOp) and op.source not in update.currents]
-    return any(own <= set(op.indices) and _stand_alone(op) for op in reads) or any(
+    return any(own <= set(op.indices) and _has_one_value_indices(op) for op in reads) or any(
         isinstance(i, GeneralIndex) and i.data_dependent for op in reads for i in indices_of(op, of)
     )
 
 
-def _stand_alone(op: ReadOp) -> bool:
+def _has_one_value_indices(op: ReadOp) -> bool:
     """Whether each index of a read is of one value at most."""
     return all(len(set(x.used_dims())) <= 1 for x in op.map.data.results)
 

@@ -99,7 +99,7 @@ class _RegisterBlocks:
         self.sums: list[SSAValue] = []
 
     def emit(self) -> None:
-        """All of it."""
+        """Emit the kernel."""
         e, gemm = self.e, self.gemm
         blocks = e.ceildiv(self.count, self.rows, "blocks")
         shape = [self.rows * self.schedule.repeat, self.width]
@@ -115,7 +115,7 @@ class _RegisterBlocks:
             gemm.end(self.sums, [row, i], self.at(row, i))
 
     def at(self, row: Num, i: Num) -> list[Num]:
-        """Where a point lies, from the least of the box on; a row that is none stands for the last."""
+        """Coordinates of a point, from the least of the box on; a row that is none stands for the last."""
         at = list(self.gemm.firsts)
         at[0] = self.e.add(self.x, i)
         if self.dim is not None:

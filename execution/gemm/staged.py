@@ -29,7 +29,7 @@ from tilefuse.execution.gemm.emission import GemmKernel
 from tilefuse.execution.gemm.slices import sizes_of, written_out
 from tilefuse.execution.operands import operands
 from tilefuse.execution.staged_body import Offset, StagedBody
-from tilefuse.execution.staging import Slice, Staging, rows_are_contiguous, vectors_lie
+from tilefuse.execution.staging import Slice, Staging, rows_are_contiguous, vectors_are_aligned
 from tilefuse.lowering.emit import Num
 from tilefuse.lowering.reads import KernelBuffer
 from tilefuse.lowering.symbols import word
@@ -40,10 +40,10 @@ STORE_BYTES = 16
 
 def staged_kernel(group: GroupOp) -> func.FuncOp:
     """Emit the kernel of a group whose schedule has a slice."""
-    return _Staged(group).emit()
+    return _StagedGemm(group).emit()
 
 
-class _Staged(GemmKernel):
+class _StagedGemm(GemmKernel):
     def __init__(self, group: GroupOp):
         super().__init__(group)
         self.threads = math.prod(self.schedule.thread_counts)
@@ -93,7 +93,7 @@ class _Staged(GemmKernel):
             yield thread
 
     def _zigzag(self, thread: Num, width: int, height: int) -> list[Num]:
-        """Where a thread of a block of patches lies.
+        """Coordinates of a thread in a block of patches.
 
         Lanes l and l ^ 1 have one place along x, and l and l ^ 2 one along the others.
         """
@@ -163,8 +163,8 @@ class _Staged(GemmKernel):
     # --- slices
 
     def _first_steps(self, number: Num) -> tuple[list[Num], Num, SSAValue | None]:
-        """Where a slice begins along each dimension of the domain, its steps along the one that is cut, and whether
-        these are all that a slice has (None: they are)."""
+        """The first steps of a slice along each dimension of the domain, its steps along the cut one, and whether these
+        are all that a slice has (None: they are)."""
         e, last, step = self.e, self.last, self.steps[self.last]
         counts = [e.ceildiv(self.spans[last], step), *self.spans[last + 1 :]]
         places: list[Num] = []
@@ -176,8 +176,8 @@ class _Staged(GemmKernel):
         offsets = [*[0] * last, cut, *places[1:]]
         span = self.spans[last]
         rest = e.min(e.sub(span, cut), step)
-        is_whole = None if isinstance(span, int) and span % step == 0 else e.compare("eq", rest, step)
-        return [e.add(low, o) for low, o in zip(self.lows, offsets, strict=True)], rest, is_whole
+        is_full = None if isinstance(span, int) and span % step == 0 else e.compare("eq", rest, step)
+        return [e.add(low, o) for low, o in zip(self.lows, offsets, strict=True)], rest, is_full
 
     def _div_rem(self, a: Num, d: Num) -> tuple[Num, Num]:
         e = self.e
@@ -190,29 +190,29 @@ class _Staged(GemmKernel):
         """Begin to copy the operands of a slice."""
         e, staging = self.e, self.staging
         assert staging is not None
-        begin, rest, is_whole = self._first_steps(number)
+        begin, rest, is_full = self._first_steps(number)
         firsts: dict[SSAValue, Num] = self.coordinates(self.starts)
         firsts |= {d.coordinate: first for d, first in zip(self.op.domain, begin, strict=True)}
-        if is_whole is None:
+        if is_full is None:
             staging.copy(buffer, Slice(firsts, {}), thread)
             return
         cut = self.op.domain[self.last].coordinate
         lasts = {cut: e.sub(e.add(begin[self.last], rest), 1)}
         e.choose(
-            is_whole,
+            is_full,
             lambda: staging.copy(buffer, Slice(firsts, {}), thread),
             lambda: staging.copy(buffer, Slice(firsts, lasts), thread),
         )
 
     def _compute(self, number: Num) -> None:
         """Add the steps of a slice to the sums, in order."""
-        begin, rest, is_whole = self._first_steps(number)
+        begin, rest, is_full = self._first_steps(number)
         buffer = self._buffer(number)
-        if is_whole is None:
+        if is_full is None:
             self._steps(begin, buffer, self.steps[self.last])
             return
         self.e.choose(
-            is_whole,
+            is_full,
             lambda: self._steps(begin, buffer, self.steps[self.last]),
             lambda: self._steps(begin, buffer, rest),
         )
@@ -269,7 +269,7 @@ class _Staged(GemmKernel):
     # --- points
 
     def _offsets(self, point: Sequence[int]) -> list[Offset]:
-        """Where a thread's point lies in its tile."""
+        """Offsets of a thread's point in its tile."""
         e, vector, threads = self.e, self.schedule.run, self.schedule.thread_counts
         run, within = divmod(point[0], vector)
         found = [Offset(e.mul(self.lanes[0], vector), run * threads[0] * vector + within, vector)]
@@ -279,7 +279,7 @@ class _Staged(GemmKernel):
         return found
 
     def _at(self, point: Sequence[int]) -> list[Num]:
-        """Where a thread's point lies, from the least of the box on."""
+        """Coordinates of a thread's point, from the least of the box on."""
         e = self.e
         offsets = self._offsets(point)
         return [e.add(e.add(start, o.number), o.constant) for start, o in zip(self.starts, offsets, strict=True)]
@@ -289,7 +289,7 @@ class _Staged(GemmKernel):
         vector = self.schedule.run
         return [(p, self._at(point[::-1])) for p, point in enumerate(self.points) if p % vector == 0]
 
-    def _lies_well(self, buffers: Sequence[KernelBuffer]) -> SSAValue | None:
+    def _is_aligned(self, buffers: Sequence[KernelBuffer]) -> SSAValue | None:
         """Whether vectors may lie where a thread's runs are, of all functions; None if there are no vectors."""
         e, vector = self.e, self.schedule.run
         if vector == 1 or vector & (vector - 1) or self.dims[0] != 0:
@@ -301,7 +301,7 @@ class _Staged(GemmKernel):
             bytes = element_bytes(element) * vector
             if not rows_are_contiguous(buffer) or bytes > STORE_BYTES or element == i1:
                 return None
-            found = e.both(found, vectors_lie(self, buffer, first, bytes))
+            found = e.both(found, vectors_are_aligned(self, buffer, first, bytes))
         return found
 
     def _begin_all(self) -> None:
@@ -323,11 +323,11 @@ class _Staged(GemmKernel):
         if self.initial is not None:
             one_by_one()
             return
-        lies_well = self._lies_well([self.old(number) for number in range(len(self.sums))])
-        if lies_well is None:
+        is_aligned = self._is_aligned([self.old(number) for number in range(len(self.sums))])
+        if is_aligned is None:
             one_by_one()
         else:
-            e.choose(lies_well, by_vectors, one_by_one)
+            e.choose(is_aligned, by_vectors, one_by_one)
 
     def _end_all(self) -> None:
         """Store the sums of the points that are this block's own."""
@@ -350,12 +350,12 @@ class _Staged(GemmKernel):
                     index = ends.index(number, self.coordinates(at))
                     e.store_vector(list(values), self.targets[number].memref, index)
 
-        lies_well = self._lies_well(self.targets) if self.turn[:1] == (0,) else None
-        if lies_well is None:
+        is_aligned = self._is_aligned(self.targets) if self.turn[:1] == (0,) else None
+        if is_aligned is None:
             one_by_one()
             return
         for first, start in zip(self.firsts, self.starts, strict=True):
             if start is not first:
-                lies_well = e.both(lies_well, e.compare("eq", first, start))
-        assert lies_well is not None
-        e.choose(lies_well, by_vectors, one_by_one)
+                is_aligned = e.both(is_aligned, e.compare("eq", first, start))
+        assert is_aligned is not None
+        e.choose(is_aligned, by_vectors, one_by_one)

@@ -47,13 +47,13 @@ def vector_values(update: UpdateOp, rows_dim: int | None, pack: bool) -> VectorV
     x = update.pure[0]
     row = update.pure[rows_dim] if rows_dim is not None else None
     along_x, by_row = _depending(update, x), _depending(update, row)
-    lies_well = set(side_by_side(update, x))
+    contiguous = set(side_by_side(update, x))
     shared = {v for v in along_x - by_row if isinstance(v.owner, Operation)} if pack else set()
     vectors = [op for op in _body(update) if any(r in along_x and r not in shared for r in op.results)]
     widths = {element_bytes(old.type.element) for old in update.olds if isinstance(old.type, FuncType)}
     for op in vectors:
         if isinstance(op, ReadOp):
-            if op not in lies_well or not _is_plain(op.value.type):
+            if op not in contiguous or not _is_plain(op.value.type):
                 return "its operands do not lie side by side along x"
         elif not isinstance(op, _LANE_BY_LANE) or not _is_plain(op.results[0].type):
             return f"{op.name} is not computed on vectors"
@@ -90,7 +90,7 @@ def _number(step: int | None) -> int:
 
 
 def _step(expr: AffineExpr, dim: int) -> int | None:
-    """By how much an index grows with one of its operands; None if it is divided."""
+    """Step of an index along one of its operands; None if the operand is divided."""
     if dim not in expr.used_dims():
         return 0
     if isinstance(expr, AffineDimExpr):

@@ -25,11 +25,11 @@ from tilefuse.lowering.update_ends import Ends
 def update_kernel(group: GroupOp) -> func.FuncOp:
     """Emit the kernel of a group that holds an update."""
     schedule = InOrderSchedule.expect(group.schedule)
-    function = _Kept(group) if group.beside else UpdateFunction(group)
+    function = _KeptPoints(group) if group.beside else UpdateFunction(group)
     pure: dict[SSAValue, Num] = {}
     with ExitStack() as open_scopes:
         pure_point(function, schedule.tile_sizes, pure, open_scopes)
-        if isinstance(function, _Kept):
+        if isinstance(function, _KeptPoints):
             function.keep(schedule.points)
             with ExitStack() as points:
                 where = dict(pure)
@@ -39,13 +39,13 @@ def update_kernel(group: GroupOp) -> func.FuncOp:
             where = dict(pure)
             if domain_loops(function, where, loops):
                 point = _points_of_a_thread(function, schedule.points, where, loops)
-                if isinstance(function, _Kept):
+                if isinstance(function, _KeptPoints):
                     function.point = point
                 body = UpdateBody(function, where)
                 body.compute()
                 with function.e.when(body.predicate()):
                     _write(function, body)
-        if isinstance(function, _Kept):
+        if isinstance(function, _KeptPoints):
             with ExitStack() as points:
                 where = dict(pure)
                 function.point = _points_of_a_thread(function, schedule.points, where, points)
@@ -53,7 +53,7 @@ def update_kernel(group: GroupOp) -> func.FuncOp:
     return function.finished()
 
 
-class _Kept(UpdateFunction):
+class _KeptPoints(UpdateFunction):
     """The kernel of an update with stages beside it: a thread keeps the values of its points."""
 
     point: Num = 0

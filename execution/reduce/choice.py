@@ -71,7 +71,7 @@ def _vector(facts: GroupFacts, across: bool) -> int:
 
 
 def _loaded_bytes(facts: GroupFacts) -> int:
-    """Of a point, from the function that has the fewest."""
+    """Count the bytes of a point of the function that has the fewest."""
     op = facts.update.update
     elements = [r.op.value.type for r in accesses(op) if r.op.source not in op.currents]
     return min(map(element_bytes, elements), default=4)
@@ -168,10 +168,10 @@ def _bytes(facts: GroupFacts, work: UpdateWork, across: bool) -> tuple[float, fl
         node = nodes[node_of[read.base]]
         touched = math.prod(node.needed) if node.needed else points
         first = read.indices[0] if read.indices else None
-        lies_well = isinstance(first, Index) and first.var == number
+        is_unit_stride = isinstance(first, Index) and first.var == number
         moves = any(not isinstance(i, Index) or i.var == number for i in read.indices)
         # a lane by itself takes a sector of memory, and the others of it later, if it still is in a cache
-        apart = moves and not lies_well
-        total += min(points, touched) * (max(node.bytes, SECTOR) if apart else node.bytes)
-        scattered += LANES / 4 if apart else 0.0
+        is_strided = moves and not is_unit_stride
+        total += min(points, touched) * (max(node.bytes, SECTOR) if is_strided else node.bytes)
+        scattered += LANES / 4 if is_strided else 0.0
     return total + math.prod(work.pure) * facts.ends_bytes, scattered

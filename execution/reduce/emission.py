@@ -33,10 +33,10 @@ _UNROLL = 8
 
 def reduce_kernel(group: GroupOp) -> func.FuncOp:
     """Emit the kernel of a group that holds a reduction."""
-    return _Kernel(group).emit()
+    return _ReduceKernel(group).emit()
 
 
-class _Kernel:
+class _ReduceKernel:
     """The kernel while it is emitted."""
 
     def __init__(self, group: GroupOp):

@@ -60,7 +60,7 @@ class Fold(ABC):
         """The old values of the functions after all points."""
 
     def tree(self, values: Sequence[Values]) -> Values:
-        """All as one, neighbours first."""
+        """Join all values as one, neighbours first."""
         while len(values) > 1:
             pairs = [values[i : i + 2] for i in range(0, len(values), 2)]
             values = [self.join(*pair) if len(pair) == 2 else pair[0] for pair in pairs]

@@ -15,9 +15,9 @@ from tilefuse.execution.reduce.attribute import ReduceSchedule
 from tilefuse.execution.reduce.folding import RANK, Accumulators
 from tilefuse.lowering.emit import Num
 from tilefuse.lowering.symbols import word
-from tilefuse.lowering.update_body import Row, UpdateBody, UpdateFunction, access_width
+from tilefuse.lowering.update_body import PointRow, UpdateBody, UpdateFunction, access_width
 
-ONE = Row(None)
+ONE = PointRow(None)
 Inside = Callable[[Num], SSAValue | None]
 
 
@@ -45,10 +45,10 @@ class Traversal:
         for read in self.wide:
             size = access_width(read.source, self.schedule.vector_width)
             if size > 1:
-                result = self.e.both(result, self._lies_well(read, first, size))
+                result = self.e.both(result, self._is_aligned(read, first, size))
         return result
 
-    def _lies_well(self, read: ReadOp, first: Num, count: int) -> SSAValue:
+    def _is_aligned(self, read: ReadOp, first: Num, count: int) -> SSAValue:
         e, buffer = self.e, self.function.tile.buffers[read.source]
         assert isinstance(read.source.type, FuncType)
         bytes = element_bytes(read.source.type.element)
@@ -115,7 +115,7 @@ class Traversal:
                 x = e.add(self.lows[0], e.add(first, i * s.vector_width))
                 sums.each(lambda v, x=x: self._point({**where, self.coordinate: e.add(x, v)}, v, sums))  # type: ignore[misc]
             return
-        row = Row(self.coordinate, s.vector_width, self.wide if wide else ())
+        row = PointRow(self.coordinate, s.vector_width, self.wide if wide else ())
         bodies = []
         for i in range(s.number("unroll")):
             x = e.add(self.lows[0], e.add(first, i * s.lanes * s.vector_width))
@@ -181,7 +181,7 @@ class Traversal:
             if inside is not None or sums.as_loop:
                 sums.each(point, simd=inside is None)
                 return
-            body = UpdateBody(self.function, where, Row(own, sums.count, self.wide if wide else ()))
+            body = UpdateBody(self.function, where, PointRow(own, sums.count, self.wide if wide else ()))
             body.compute()
             for v in range(sums.count):
                 self._add(body, v, v, sums)

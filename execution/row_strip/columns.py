@@ -58,7 +58,7 @@ def free_columns(
 
 
 def _moved(e: Emitter, index: Index | GeneralIndex, planes: Planes) -> tuple[Num, Num]:
-    """By how much the coordinates beyond y move an index, at least and at most."""
+    """Offsets by which the coordinates beyond y move an index, at least and at most."""
     low: Num = 0
     high: Num = 0
     for coordinate, factor in index.terms if isinstance(index, GeneralIndex) else ():

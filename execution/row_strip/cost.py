@@ -15,7 +15,7 @@ from tilefuse.execution.candidate import Candidate, Placement
 from tilefuse.execution.facts import GroupFacts
 from tilefuse.execution.features import predict
 from tilefuse.execution.row_strip.features import StripFeatures
-from tilefuse.execution.row_strip.rows import Rows, rolling_rows
+from tilefuse.execution.row_strip.rows import StageRows, rolling_rows
 
 NAME = "row_strip"
 
@@ -96,7 +96,7 @@ def _widths(columns: int) -> Iterator[int]:
             return
 
 
-def kept_bytes(facts: GroupFacts, rows: dict[int, Rows], width: int) -> float:
+def kept_bytes(facts: GroupFacts, rows: dict[int, StageRows], width: int) -> float:
     """Bytes of the rows that stages keep, and of those of inputs that are read again."""
     nodes = facts.model.nodes
     total = sum(float(r.elements(width) * nodes[id].bytes) for id, r in rows.items())
@@ -110,7 +110,7 @@ def kept_bytes(facts: GroupFacts, rows: dict[int, Rows], width: int) -> float:
 
 
 def _features(
-    facts: GroupFacts, rows: dict[int, Rows], tile: tuple[int, ...], kept: float, row_cost: float
+    facts: GroupFacts, rows: dict[int, StageRows], tile: tuple[int, ...], kept: float, row_cost: float
 ) -> StripFeatures:
     nodes = facts.model.nodes
     width, tall = min(tile[0], facts.box[0]), min(tile[1], facts.box[1])
@@ -128,12 +128,12 @@ def _features(
     return StripFeatures(blocks=blocks, bytes=bytes, instructions=instructions, kept_bytes=kept)
 
 
-def _computed(rows: Rows, tall: int) -> float:
+def _computed(rows: StageRows, tall: int) -> float:
     """Rows of a stage, in all planes, that a strip of so many rows of the output computes."""
     return (tall + rows.lead * rows.together) * rows.row_steps / rows.together * rows.planes
 
 
-def _late_bytes(facts: GroupFacts, rows: dict[int, Rows], width: int, tall: int) -> Iterator[float]:
+def _late_bytes(facts: GroupFacts, rows: dict[int, StageRows], width: int, tall: int) -> Iterator[float]:
     """Bytes of a strip that are waited for, of each plane that it reads and of what it writes."""
     nodes, output = facts.model.nodes, rows[facts.output]
     yield tall * output.planes * _late(nodes[facts.output].bytes, width)
@@ -148,27 +148,27 @@ def _late(bytes: int, width: int) -> float:
     return float(min(bytes * width, LATE_BYTES))
 
 
-def _inputs(facts: GroupFacts, rows: dict[int, Rows]) -> set[int]:
+def _inputs(facts: GroupFacts, rows: dict[int, StageRows]) -> set[int]:
     return {p for id in facts.members for p in facts.model.nodes[id].offsets if p not in rows}
 
 
-def _loaded(facts: GroupFacts, rows: dict[int, Rows], producer: int, width: int, tall: int) -> float:
+def _loaded(facts: GroupFacts, rows: dict[int, StageRows], producer: int, width: int, tall: int) -> float:
     """Bytes of a function that all strips load together: its points once, and a share of what two strips both read."""
     node = facts.model.nodes[producer]
     needed = node.needed or facts.box
-    sides = tops = 0
+    x_halo = y_halo = 0
     for id, r in rows.items():
         for access in facts.model.nodes[id].hull:
             if access.producer == producer and len(access.indices) > 1:
                 x, y = access.indices[:2]
                 if isinstance(x, Index) and isinstance(y, Index):
-                    sides = max(sides, r.columns[1] - r.columns[0] + abs(x.offset))
-                    tops = max(tops, r.lead * r.together + abs(y.offset))
-    again = SIDES_MISS * (sides / width + tops / tall)
+                    x_halo = max(x_halo, r.columns[1] - r.columns[0] + abs(x.offset))
+                    y_halo = max(y_halo, r.lead * r.together + abs(y.offset))
+    again = SIDES_MISS * (x_halo / width + y_halo / tall)
     return min(math.prod(needed), _read(facts, rows, producer)) * node.bytes * (1.0 + again)
 
 
-def _read(facts: GroupFacts, rows: dict[int, Rows], producer: int) -> float:
+def _read(facts: GroupFacts, rows: dict[int, StageRows], producer: int) -> float:
     """Points of a function that all strips read, at most: of what lies in many planes each reads few."""
     read: dict[tuple[AnyIndex, ...], float] = {}
     for id, r in rows.items():

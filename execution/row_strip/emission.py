@@ -28,7 +28,7 @@ from tilefuse.execution.facts import GroupFacts
 from tilefuse.execution.row_strip.attribute import StripSchedule
 from tilefuse.execution.row_strip.columns import Middle, free_columns
 from tilefuse.execution.row_strip.invariants import may_fail
-from tilefuse.execution.row_strip.rows import Rows, rolling_rows
+from tilefuse.execution.row_strip.rows import StageRows, rolling_rows
 from tilefuse.lowering.emit import SHARED, Emitter, Num
 from tilefuse.lowering.reads import KernelBuffer, Phase, Point, Resident, TileContext, emit_stage
 
@@ -54,7 +54,7 @@ class StripBody:
         self.sizes, self.together, self.streams = schedule.tile_sizes, schedule.together, schedule.streams
         rows = rolling_rows(GroupFacts.of(group, model), self.sizes[2:], self.together, schedule.vector_bytes)
         self.vector_bytes = schedule.vector_bytes
-        self.rows: dict[StageOp, Rows] = {s: rows[model.node_of[s.funcs[0]]] for s in group.stages}
+        self.rows: dict[StageOp, StageRows] = {s: rows[model.node_of[s.funcs[0]]] for s in group.stages}
         self.bytes = {f: model.nodes[id].bytes for f, id in model.node_of.items()}
         self.lead = max(r.lead for r in self.rows.values())
         self.arrays: dict[SSAValue, SSAValue] = {}
@@ -88,7 +88,7 @@ class StripBody:
                     if f in self.arrays:
                         inner.resident[f] = Resident(self._load(f, rows, s))
 
-    def _columns(self, stage: StageOp, rows: Rows) -> _Columns:
+    def _columns(self, stage: StageOp, rows: StageRows) -> _Columns:
         e, low = self.e, rows.columns[0]
         high = e.add(e.mul(e.sub(self.extents[0], 1), rows.column_steps), rows.columns[1] + 1)
         start = self.tile.absolute(e, rows.follow[0], 0)
@@ -117,8 +117,8 @@ class StripBody:
                 with e.when(e.compare("slt", e.add(done, y), self.extents[1]) if y else None):
                     self._rows(tile, stage, columns, [y], s)
 
-        whole = e.compare("sle", e.add(done, self.together), self.extents[1])
-        e.choose(whole, lambda: self._rows(tile, stage, columns, rows.new, s), last)
+        all_inside = e.compare("sle", e.add(done, self.together), self.extents[1])
+        e.choose(all_inside, lambda: self._rows(tile, stage, columns, rows.new, s), last)
 
     def _rows(self, tile: TileContext, stage: StageOp, columns: _Columns, ys: Sequence[int], s: Num) -> None:
         """The columns of rows in one loop, for each of what lies at their y; `s`: the number of the output's row."""
@@ -187,7 +187,7 @@ class StripBody:
         return e.max(low, out.mins[d]), e.min(high + 1, e.add(out.mins[d], out.extent(d, e)))
 
     def _points(self, tile: TileContext, stage: StageOp, points: Sequence[list[Num]], s: Num) -> None:
-        """All are computed before the first is stored, so that what they share is loaded once."""
+        """Compute all points before the first is stored, so that their common values are loaded once."""
         follow = self.rows[stage].follow
         for at, values in [(at, emit_stage(self.e, tile, stage, Point(follow, at))) for at in points]:
             self._store(tile, stage, at, values, s)
@@ -204,10 +204,10 @@ class StripBody:
         for f, value in zip(stage.funcs, values, strict=True):
             e.store(value, self.arrays[f], [self._place(rows, at, s)])
 
-    def _load(self, f: SSAValue, rows: Rows, s: Num) -> Callable[[Emitter, Sequence[Num]], SSAValue]:
+    def _load(self, f: SSAValue, rows: StageRows, s: Num) -> Callable[[Emitter, Sequence[Num]], SSAValue]:
         return lambda e, relative: e.load(self.arrays[f], [self._place(rows, relative, s)])
 
-    def _place(self, rows: Rows, at: Sequence[Num], s: Num) -> Num:
+    def _place(self, rows: StageRows, at: Sequence[Num], s: Num) -> Num:
         """The index in a stage's array of the point at coordinates relative to the present row."""
         e, (x, y, *deep) = self.e, at
         assert isinstance(y, int), "rows follow the output's"

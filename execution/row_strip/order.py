@@ -48,7 +48,7 @@ def most_alive(ops: Sequence[Operation]) -> int:
 
 
 def _parts(ops: Sequence[Operation]) -> tuple[list[Operation], list[Operation], list[Operation]] | None:
-    """Where things lie, what is computed, what is stored; None if the order matters otherwise, or all is too long."""
+    """Cut operations into addresses, values and stores; None if the order matters otherwise, or all is too long."""
     if len(ops) > LONGEST:
         return None
     first: list[Operation] = []
@@ -81,7 +81,7 @@ def _uses(op: Operation, inside: set[Operation]) -> int:
 
 
 def _ended(op: Operation, inside: set[Operation], left: dict[Operation, int]) -> list[bool]:
-    """Which of the operands' lives `op` ends, and its own if nothing uses it; counts down what is left of them."""
+    """Find the operands whose lives `op` ends, and its own if nothing uses it; counts down their uses that are left."""
     found = [left[op] == 0]
     for owner in {value.owner for value in op.operands}:
         if owner in inside:
@@ -106,7 +106,7 @@ class _Order:
         self.left = {op: _uses(op, inside) for op in ops}
 
     def found(self) -> list[Operation]:
-        """All of them, in order."""
+        """List all operations, in order."""
         order: list[Operation] = []
         ready = [op for op, n in self.waits.items() if n == 0]
         while ready:

@@ -19,7 +19,7 @@ from tilefuse.execution.facts import GroupFacts
 
 
 @dataclass(frozen=True)
-class Rows:
+class StageRows:
     """The rows of one stage, in coordinates relative to the strip's first column and the output's present row."""
 
     follow: tuple[Follow, ...]
@@ -80,7 +80,7 @@ def why_not_rolling(facts: GroupFacts) -> str | None:
         name = facts.model.nodes[id].name
         if len(follow) < 2 or [f.dim for f in follow[:2]] != [0, 1]:
             return f"rows of '{name}' are not rows of the output"
-        if any(not _is_whole(f) for f in follow[:2]) or any(f.ratio != 1 for f in follow[2:] if f.dim is not None):
+        if any(not _is_integral(f) for f in follow[:2]) or any(f.ratio != 1 for f in follow[2:] if f.dim is not None):
             return f"'{name}' does not move with the output by whole points"
         if any(isinstance(i, Index) and i.den != 1 for a in facts.model.nodes[id].hull
                if a.producer in facts.follow for i in a.indices[:2]):  # fmt: skip
@@ -88,16 +88,18 @@ def why_not_rolling(facts: GroupFacts) -> str | None:
     return None
 
 
-def _is_whole(follow: Follow) -> bool:
+def _is_integral(follow: Follow) -> bool:
     return follow.ratio.denominator == 1 and follow.ratio >= 1
 
 
 def _steps(follow: Follow) -> int:
-    assert _is_whole(follow)
+    assert _is_integral(follow)
     return follow.ratio.numerator
 
 
-def rolling_rows(facts: GroupFacts, deep: Sequence[int], together: int = 1, vector_bytes: int = 0) -> dict[int, Rows]:
+def rolling_rows(
+    facts: GroupFacts, deep: Sequence[int], together: int = 1, vector_bytes: int = 0
+) -> dict[int, StageRows]:
     """The rows of every member; `deep`: sizes of the tile from the third dimension on. See `StripSchedule`."""
     model, output = facts.model, facts.output
     region = regions(model, list(facts.members), output, (1, together, *deep), facts.follow)
@@ -109,7 +111,7 @@ def rolling_rows(facts: GroupFacts, deep: Sequence[int], together: int = 1, vect
         spans = region[id].spans
         first, last = spans[1]
         kept = 0 if id == output else last - min(newest[id], _oldest(model, id, newest)) + 1
-        found[id] = Rows(region[id].follow, spans[0], first, last, kept, spans[2:], together, spare)
+        found[id] = StageRows(region[id].follow, spans[0], first, last, kept, spans[2:], together, spare)
     return found
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import ClassVar
 
 from xdsl.irdl import irdl_attr_definition
@@ -27,6 +28,7 @@ class ScanSchedule(ScheduleAttr):
     rows of threads, as many as `threads` says in each, that share the copies; the first goes along the lines.
 
     `chunk`: steps that each of `rows` threads takes of a line that blocks share out; 0 for a line that is one thread's.
+    Lines across memory are side by side in a block, as many as `threads` says.
     """
 
     name = "schedule.scan"
@@ -43,8 +45,13 @@ class ScanSchedule(ScheduleAttr):
     @property
     def thread_counts(self) -> tuple[int, ...]:
         if self.chunk:
-            return (self.number("rows"),)
+            return (self.number("rows"),) if self.side_by_side == 1 else (self.side_by_side, self.number("rows"))
         return (*self.lines[:1], self.number("rows")) if self.slice else self.lines
+
+    @property
+    def side_by_side(self) -> int:
+        """Lines of a block along the first line coordinate, each a thread's or several threads'."""
+        return self.lines[0] if self.lines else 1
 
     @property
     def width(self) -> int:
@@ -93,10 +100,16 @@ class ScanSchedule(ScheduleAttr):
         if self.buffers > (MOST_BUFFERS if self.slice else 1):
             raise VerifyException(f"{self.buffers} buffers; {MOST_BUFFERS} at most, of a slice")
         if self.chunk:
-            if max((*self.lines, self.width, self.unroll, self.buffers)) > 1 or self.slice:
-                raise VerifyException("a chunk is of one line: threads, width, unroll and buffers are 1, slice is 0")
-            if self.number("rows") not in [1 << n for n in range(5, 11)]:
-                raise VerifyException("chunks are of 32 to 1024 rows of threads, a power of two")
+            if max((*self.lines[1:], self.width, self.unroll, self.buffers)) > 1 or self.slice:
+                raise VerifyException(
+                    "with chunks, threads of further line coordinates, width, unroll and buffers are 1; slice is 0"
+                )
+            if self.side_by_side not in (1, 32):
+                raise VerifyException("chunks are of one line, or of 32 side by side")
+            if self.number("rows") not in [1 << n for n in range(1, 11)] or math.prod(self.thread_counts) not in range(
+                32, 1025
+            ):
+                raise VerifyException("chunks are of 32 to 1024 threads, a power of two of them along a line")
         elif self.number("rows") > 1 and not self.slice:
             raise VerifyException("rows of threads share the copies of a slice; give one")
         if self.slice % self.unroll and self.slice:

@@ -1,15 +1,16 @@
 """The kernel of a recurrence whose lines blocks share out: each has a chunk, and asks those before it for their sums.
 
-    chunk = the next one of its line, in the order in which blocks begin
-    its points come side by side through shared memory; each thread joins some that follow one another
-    the block joins what its threads have, and leaves the whole for others, with a flag
+    chunk = the next one of its lines, in the order in which blocks begin
+    each thread loads some steps that follow one another, and joins them: of lines across memory lanes have a line each,
+    and of lines along its rows the steps come side by side, through shared memory
+    the block joins the totals of its threads, and publishes the sum for other blocks, with a flag
     it waits for the chunks before it in its window, and for the last one of the window before, which has left all up to
     there; it joins these, always in the same way
-    each thread joins what lies before it to its own; the block stores them side by side
+    each thread joins what lies before it to its own; the block stores them as they were loaded
 
-A window has as many chunks as a block has threads, so a thread waits for one of them. Windows have fixed places, which
-a decoupled look-back has not: so results do not depend on who comes first. Memory is read and written once. A block
-waits for such as have begun before it, which always go on.
+A window has as many chunks as a block has threads along a line, so a thread waits for one of them. Windows have fixed
+places, which a decoupled look-back has not: so results do not depend on who comes first. Memory is read and written
+once. A block waits for such as have begun before it, which always go on.
 """
 
 from __future__ import annotations
@@ -19,13 +20,25 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 
 from xdsl.dialects import arith, func, gpu
-from xdsl.dialects.builtin import DYNAMIC_INDEX, FloatAttr, IntegerAttr, IntegerType, MemRefType, i32, i64
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    Float32Type,
+    Float64Type,
+    FloatAttr,
+    IntegerAttr,
+    IntegerType,
+    MemRefType,
+    f32,
+    i32,
+    i64,
+)
 from xdsl.ir import SSAValue
 
 from tilefuse.analysis.running_sums import RunningSum, running_sum
 from tilefuse.analysis.updates import UpdateFacts, identity
 from tilefuse.dialects.img.combiners import combined
 from tilefuse.dialects.img.ops import GroupOp, ReadOp
+from tilefuse.dialects.img.types import element_bytes
 from tilefuse.dialects.memref_atomics import AtomicRMWOp
 from tilefuse.execution.scan.attribute import ScanSchedule
 from tilefuse.execution.scan.emission import ScanKernel
@@ -44,40 +57,60 @@ def chunked_scan_kernel(group: GroupOp) -> func.FuncOp:
     return _Chunks(group).emit()
 
 
-def chunk_counts(group: GroupOp, box: Sequence[tuple[int, int]]) -> tuple[int, int]:
-    """(lines, chunks of each) of a box of the update; there may be fewer steps, or more where a part is asked for."""
+def chunk_counts(group: GroupOp, box: Sequence[tuple[int, int]]) -> tuple[list[int], int]:
+    """(blocks with lines per coordinate of these, chunks of each line) of a box of the update.
+
+    There may be fewer steps, or more where a part is asked for.
+    """
     schedule, found = ScanSchedule.expect(group.schedule), _running_sum(group)
-    lines = math.prod(box[line.dim][1] for line in found.recurrence.lines)
-    return lines, -(-box[found.recurrence.dim][1] // schedule.steps_of_block)
+    blocks = [-(-box[line.dim][1] // n) for line, n in zip(found.recurrence.lines, schedule.lines, strict=True)]
+    return blocks, -(-box[found.recurrence.dim][1] // schedule.steps_of_block)
 
 
 def chunk_workspaces(group: GroupOp) -> Sequence[Workspace]:
     """The sums of all chunks, and the tickets."""
 
     assert group.update is not None
-    old, dim = group.update.olds[0], _running_sum(group).recurrence.dim
+    found = _running_sum(group).recurrence
+    old, dim = group.update.olds[0], found.dim
+    schedule = ScanSchedule.expect(group.schedule)
+    words = _words(_bytes(group))
 
     def counts(call: Call) -> tuple[int, int]:
         box = list(update_box(group, call.boxes[group.funcs[0]]))
-        box[dim] = call.boxes[old][dim]  # all steps write there
-        return chunk_counts(group, box)
+        for d in (dim, *(line.dim for line in found.lines if not line.is_pure)):
+            box[d] = call.boxes[old][d]  # all of the domain writes there
+        blocks, chunks = chunk_counts(group, box)
+        return math.prod(blocks), chunks
+
+    def sums(call: Call) -> tuple[int, int]:
+        lines, chunks = counts(call)
+        return chunks * words, lines * schedule.side_by_side
 
     def windows(call: Call) -> tuple[int, int]:
         lines, chunks = counts(call)
-        return lines, -(-chunks // ScanSchedule.expect(group.schedule).number("rows"))
+        return -(-chunks // schedule.number("rows")) * words, lines * schedule.side_by_side
 
-    sums = MemRefType(i64, [DYNAMIC_INDEX, DYNAMIC_INDEX])
+    flagged = MemRefType(i64, [DYNAMIC_INDEX, DYNAMIC_INDEX])
     tickets = MemRefType(i32, [DYNAMIC_INDEX])
     return (
-        Workspace(SUMS, sums, counts, clear=0),
-        Workspace(ENDS, sums, windows, clear=0),
+        Workspace(SUMS, flagged, sums, clear=0),
+        Workspace(ENDS, flagged, windows, clear=0),
         Workspace(TICKETS, tickets, lambda call: counts(call)[:1], clear=0),
     )
 
 
-def chunk_shared_bytes(schedule: ScanSchedule) -> int:
-    """Shared memory of a block."""
-    return 4 * (_place(schedule.steps_of_block - 1) + 1) + 2 * 4 * schedule.number("rows") + 4
+def chunk_shared_bytes(schedule: ScanSchedule, bytes: int, is_along_rows: bool) -> int:
+    """Shared memory of a block, whose elements have so many bytes and whose lines may lie along the rows of memory."""
+    points = _place(schedule.steps_of_block - 1) + 1 if is_along_rows else 0
+    sizes = (bytes * points, *[bytes * schedule.side_by_side * schedule.number("rows")] * 2, 4)
+    return sum(-(-n // 8) * 8 for n in sizes)
+
+
+def chunk_bytes(group: GroupOp) -> int:
+    """Shared memory of a block of a group whose schedule has a chunk."""
+    found = _running_sum(group).recurrence
+    return chunk_shared_bytes(ScanSchedule.expect(group.schedule), _bytes(group), found.dim == 0)
 
 
 def _running_sum(group: GroupOp) -> RunningSum:
@@ -87,8 +120,18 @@ def _running_sum(group: GroupOp) -> RunningSum:
     return found
 
 
+def _bytes(group: GroupOp) -> int:
+    assert group.update is not None
+    return element_bytes(group.update.olds[0].type.element)  # type: ignore[attr-defined]
+
+
+def _words(bytes: int) -> int:
+    """Words with a flag each that hold an element."""
+    return max(1, bytes // 4)
+
+
 def _place(step: int) -> int:
-    """Where a step of a chunk lies in shared memory: so that neither neighbours nor threads meet in a bank."""
+    """The index of a chunk's step in shared memory: so that neither neighbours nor threads meet in a bank."""
     return step + step // 32
 
 
@@ -96,38 +139,54 @@ class _Chunks(ScanKernel):
     def __init__(self, group: GroupOp):
         super().__init__(group, chunk_workspaces(group))
         self.sum = _running_sum(group)
-        self.threads, self.each = self.schedule.number("rows"), self.schedule.chunk
+        self.lanes, self.threads, self.each = (
+            self.schedule.side_by_side, self.schedule.number("rows"), self.schedule.chunk,
+        )  # fmt: skip
+        """Lines of a block, threads along each, and steps of a thread."""
         self.type = self.old(0).memref.type.element_type  # type: ignore[attr-defined]
+        self.words = _words(_bytes(group))
+        self.is_along_rows = self.recurrence.dim == 0
 
     def emit(self) -> func.FuncOp:
         """The whole function."""
-        e, found = self.e, self.recurrence
+        e = self.e
         with ExitStack() as open_scopes:
-            spans = [self._span(line) for line in found.lines]
-            side_by_side = e.ceildiv(self.out.extent(found.dim, e), self.schedule.steps_of_block)
-            _, *blocks = self.block_loops([side_by_side, *(extent for _, extent in spans)], open_scopes)
-            self.where = {
-                line.coordinate: e.add(low, block)
-                for line, (low, _), block in zip(found.lines, spans, blocks, strict=True)
-            }
-            self.line: Num = 0
-            for (_, extent), block in reversed(list(zip(spans, blocks, strict=True))):
-                self.line = e.add(e.mul(self.line, extent), block)
-            size = _place(self.schedule.steps_of_block - 1) + 1
-            self.points = e.alloca([size], self.type, SHARED, "points")
-            self.totals = [e.alloca([self.threads], self.type, SHARED, f"totals{n}") for n in range(2)]
+            self._blocks(open_scopes)
+            if self.is_along_rows:
+                self.points = e.alloca([_place(self.schedule.steps_of_block - 1) + 1], self.type, SHARED, "points")
+            size = [self.threads * self.lanes]
+            self.totals = [e.alloca(size, self.type, SHARED, f"totals{n}") for n in range(2)]
             self.number = e.alloca([1], i32, SHARED, "number")
             self.kept = e.alloca([self.each], self.type, PRIVATE, "kept")
-            self._chunks(side_by_side)
+            self._chunks()
         return self.finished()
 
-    def _chunks(self, side_by_side: Num) -> None:
+    def _blocks(self, open_scopes: ExitStack) -> None:
+        """Open the loops over blocks: those of one chunk of all lines along x come first."""
+        e, found, sizes = self.e, self.recurrence, self.schedule.tile_sizes
+        self.side_by_side = e.ceildiv(self.out.extent(found.dim, e), self.schedule.steps_of_block)
+        counts = [e.ceildiv(self.out.extent(line.dim, e), n) for line, n in zip(found.lines, sizes, strict=True)]
+        blocks = self.block_loops([*counts[:1], self.side_by_side, *counts[1:]], open_scopes)
+        blocks.pop(len(counts[:1]))
+        self.block: Num = 0
+        """The number of the block's lines."""
+        offsets = self._offsets(blocks, counts, open_scopes)
+        self.where: dict[SSAValue, Num] = {}
+        """The first line of the block."""
+        self.rest: Num = 1
+        """Lines from there on along the first coordinate."""
+        for line, offset, size in reversed(list(zip(found.lines, offsets, sizes, strict=True))):
+            low, extent = self._span(line)
+            self.where[line.coordinate], self.rest = e.add(low, offset), e.sub(extent, offset)
+            self.block = e.add(e.mul(self.block, e.ceildiv(extent, size)), e.div_rem(offset, size)[0])
+
+    def _chunks(self) -> None:
         """Take one chunk after the other: of lines of which a part is asked for there are fewer blocks than chunks."""
         e = self.e
         count = e.max(e.ceildiv(e.max(self.steps, 0), self.schedule.steps_of_block), 1)
 
         def is_another() -> SSAValue:
-            return e.value(e.compare("slt", e.add(self._own()[0], side_by_side), count))
+            return e.value(e.compare("slt", e.add(self._own()[0], self.side_by_side), count))
 
         with e.repeat_while(is_another):
             self._barrier()
@@ -136,15 +195,35 @@ class _Chunks(ScanKernel):
                 self._chunk()
 
     def _chunk(self) -> None:
-        self._load()
+        if self.is_along_rows:
+            self._load_side_by_side()
         inclusive, others = self._join_threads()
-        self._ask_chunks_before(inclusive, others)
+        self._join_chunks_before(inclusive, others)
         self._finish(inclusive, others)
 
     @contextmanager
-    def _thread(self) -> Iterator[Num]:
+    def _thread(self) -> Iterator[tuple[Num, Num]]:
+        """Open the loops over threads: the lane, which has the line, and the row, which has steps of it."""
         with ExitStack() as open_scopes:
-            yield self.thread_loops(1, open_scopes)[0]
+            first, second = self.thread_loops(2, open_scopes)[:2]
+            yield (first, second) if self.lanes > 1 else (0, first)
+
+    @contextmanager
+    def _first_thread(self) -> Iterator[None]:
+        e = self.e
+        with self._thread() as (lane, row), e.when(e.compare("eq", self._place_of(lane, row), 0)):
+            yield
+
+    def _line_of(self, lane: Num) -> dict[SSAValue, Num]:
+        """The line of a lane; the last one for lanes beyond it."""
+        if self.lanes == 1:
+            return self.where
+        first = self.recurrence.lines[0].coordinate
+        return self.where | {first: self.e.add(self.where[first], self.e.min(lane, self.e.sub(self.rest, 1)))}
+
+    def _place_of(self, lane: Num, row: Num) -> Num:
+        """The index of a thread's values among those of all."""
+        return self.e.add(self.e.mul(row, self.lanes), lane)
 
     def _barrier(self) -> None:
         self.e.effect(gpu.BarrierOp())
@@ -161,10 +240,10 @@ class _Chunks(ScanKernel):
 
     def _take_ticket(self) -> None:
         e = self.e
-        with self._thread() as thread, e.when(e.compare("eq", thread, 0)):
+        with self._first_thread():
             one = e.op(arith.ConstantOp(IntegerAttr(1, i32)))
             tickets = self.workspaces[TICKETS]
-            e.store(e.op(AtomicRMWOp("addi", one, tickets, [e.value(self.line)])), self.number, [0])
+            e.store(e.op(AtomicRMWOp("addi", one, tickets, [e.value(self.block)])), self.number, [0])
         self._barrier()
 
     def _own(self) -> tuple[Num, Num]:
@@ -173,23 +252,25 @@ class _Chunks(ScanKernel):
         number = e.op(arith.IndexCastOp(e.load(self.number, [0]), INDEX))
         return number, e.mul(number, self.schedule.steps_of_block)
 
-    def _load(self) -> None:
+    def _load_side_by_side(self) -> None:
         """Put the terms of the chunk side by side into shared memory."""
         e = self.e
-        with self._thread() as thread:
-            _, first = self._own()
-            with e.loop(self.each, "i", unroll=True) as i:
-                step = e.add(e.mul(i, self.threads), thread)
-                at = e.add(first, step)
-                term = e.alloca([1], self.type, PRIVATE, "term")
-                e.store(self._nothing(), term, [0])
-                with e.when(e.compare("slt", at, self.steps)):
-                    e.store(self._term(at), term, [0])
-                e.store(e.load(term, [0]), self.points, [self._in_shared(step)])
+        with self._thread() as (_, row), e.loop(self.each, "i", unroll=True) as i:
+            step = e.add(e.mul(i, self.threads), row)
+            e.store(self._term_or_nothing(step, self.where), self.points, [self._in_shared(step)])
         self._barrier()
 
-    def _term(self, step: Num) -> SSAValue:
-        where = self._at(self.where, step)
+    def _term_or_nothing(self, step: Num, line: dict[SSAValue, Num]) -> SSAValue:
+        """The term of a step of the chunk; nothing beyond the last one."""
+        e = self.e
+        at = e.add(self._own()[1], step)
+        term = e.alloca([1], self.type, PRIVATE, "term")
+        e.store(self._nothing(), term, [0])
+        with e.when(e.compare("slt", at, self.steps)):
+            e.store(self._term(self._at(line, at)), term, [0])
+        return e.load(term, [0])
+
+    def _term(self, where: dict[SSAValue, Num]) -> SSAValue:
         if self.sum.term is None:
             return self.e.load(self.old(0).memref, self._position(0, where))
         return SharedBody(self).value_at(self.sum.term, where, lambda read: self._standing_at(read, where))
@@ -201,109 +282,169 @@ class _Chunks(ScanKernel):
     def _in_shared(self, step: Num) -> Num:
         return self.e.add(step, self.e.div_rem(step, 32)[0])
 
-    def _of_thread(self, thread: Num, i: Num) -> Num:
-        return self._in_shared(self.e.add(self.e.mul(thread, self.each), i))
+    def _of_thread(self, row: Num, i: Num) -> Num:
+        return self._in_shared(self._step_of(row, i))
+
+    def _step_of(self, row: Num, i: Num) -> Num:
+        return self.e.add(self.e.mul(row, self.each), i)
 
     def _join_threads(self) -> tuple[SSAValue, SSAValue]:
         """Join each thread's steps, then those of threads before it: arrays with the latter, and for other use."""
         e = self.e
         here, there = self.totals
-        with self._thread() as thread:
-            running = self._nothing()
+        with self._thread() as (lane, row):
+            line, running = self._line_of(lane), self._nothing()
+            if not self.is_along_rows:  # all are loaded first
+                for i in range(self.each):
+                    e.store(self._term_or_nothing(self._step_of(row, i), line), self.kept, [i])
             for i in range(self.each):
-                running = self._join(running, e.load(self.points, [self._of_thread(thread, i)]))
+                term = e.load(self.points, [self._of_thread(row, i)]) if self.is_along_rows else e.load(self.kept, [i])
+                running = self._join(running, term)
                 e.store(running, self.kept, [i])
-            e.store(running, here, [thread])
+            e.store(running, here, [self._place_of(lane, row)])
         self._barrier()
         by = 1
         while by < self.threads:
-            with self._thread() as thread:
-                e.store(e.load(here, [thread]), there, [thread])
-                with e.when(e.compare("sge", thread, by)):
-                    e.store(self._join(e.load(here, [e.sub(thread, by)]), e.load(here, [thread])), there, [thread])
+            with self._thread() as (lane, row):
+                place = self._place_of(lane, row)
+                e.store(e.load(here, [place]), there, [place])
+                with e.when(e.compare("sge", row, by)):
+                    before = e.load(here, [self._place_of(lane, e.sub(row, by))])
+                    e.store(self._join(before, e.load(here, [place])), there, [place])
             self._barrier()
             here, there, by = there, here, 2 * by
         return here, there
 
-    def _ask_chunks_before(self, inclusive: SSAValue, others: SSAValue) -> None:
-        """Leave the whole of the chunk for others, and join those of all before it, in `others`."""
+    def _join_chunks_before(self, inclusive: SSAValue, others: SSAValue) -> None:
+        """Publish the total of the chunk, and join the totals of all chunks before it, in `others`."""
         e, sums, ends, last = self.e, self.workspaces[SUMS], self.workspaces[ENDS], self.threads - 1
-        with self._thread() as thread:
+        with self._thread() as (lane, row):
             number, _ = self._own()
             window, place = e.div_rem(number, self.threads)
-            with e.when(e.compare("eq", thread, 0)):
-                self._leave(e.load(inclusive, [last]), sums, number)
-            e.store(self._nothing(), others, [thread])
-            with e.when(e.compare("slt", thread, place)):
-                before = e.add(e.mul(window, self.threads), thread)
-                e.store(self._wait(sums, before), others, [thread])
+            with e.when(e.compare("eq", row, 0)):
+                self._leave(e.load(inclusive, [self._place_of(lane, last)]), sums, number, lane)
+            own = self._place_of(lane, row)
+            e.store(self._nothing(), others, [own])
+            with e.when(e.compare("slt", row, place)):
+                before = e.add(e.mul(window, self.threads), row)
+                e.store(self._wait(sums, before, lane), others, [own])
             # no chunk has as many before it in its window, so this thread is free
-            with e.when(e.both(e.compare("eq", thread, last), e.compare("sgt", window, 0))):
-                e.store(self._wait(ends, e.sub(window, 1)), others, [thread])
+            with e.when(e.both(e.compare("eq", row, last), e.compare("sgt", window, 0))):
+                e.store(self._wait(ends, e.sub(window, 1), lane), others, [own])
         self._barrier()
         half = self.threads // 2
         while half:
-            with self._thread() as thread, e.when(e.compare("slt", thread, half)):
-                total = self._join(e.load(others, [thread]), e.load(others, [e.add(thread, half)]))
-                e.store(total, others, [thread])
+            with self._thread() as (lane, row), e.when(e.compare("slt", row, half)):
+                own = self._place_of(lane, row)
+                further = e.load(others, [self._place_of(lane, e.add(row, half))])
+                e.store(self._join(e.load(others, [own]), further), others, [own])
             self._barrier()
             half //= 2
-        with self._thread() as thread:
+        with self._thread() as (lane, row):
             number, _ = self._own()
             window, place = e.div_rem(number, self.threads)
-            with e.when(e.both(e.compare("eq", thread, 0), e.compare("eq", place, last))):
-                self._leave(self._join(e.load(others, [0]), e.load(inclusive, [last])), ends, window)
+            with e.when(e.both(e.compare("eq", row, 0), e.compare("eq", place, last))):
+                whole = e.load(inclusive, [self._place_of(lane, last)])
+                self._leave(self._join(e.load(others, [lane]), whole), ends, window, lane)
 
-    def _leave(self, value: SSAValue, there: SSAValue, place: Num) -> None:
-        """Write a value of the line for other blocks, and the flag above it, at once."""
+    def _word(self, there: SSAValue, place: Num, lane: Num, word: int) -> list[SSAValue]:
+        """The index of a word of a line's value: lines lie side by side."""
         e = self.e
-        bits = value if self.type == i32 else e.op(arith.BitcastOp(value, i32))
-        flag = e.op(arith.ConstantOp(IntegerAttr(1 << 32, i64)))
-        word = e.op(arith.OrIOp(e.op(arith.ExtUIOp(bits, i64)), flag))
-        e.effect(AtomicRMWOp("ori", word, there, [e.value(self.line), e.value(place)]))
+        line = e.add(e.mul(self.block, self.lanes), lane)
+        return [e.value(e.add(e.mul(place, self.words), word)), e.value(line)]
 
-    def _wait(self, there: SSAValue, place: Num) -> SSAValue:
-        """Read a value of the line until its flag is there."""
+    def _leave(self, value: SSAValue, there: SSAValue, place: Num, lane: Num) -> None:
+        """Write a value of the line for other blocks, each 32 bits of it with the flag above them, at once."""
+        e = self.e
+        flag, shift = (e.op(arith.ConstantOp(IntegerAttr(n, i64))) for n in (1 << 32, 32))
+        bits = self._as_bits(value)
+        for word in range(self.words):
+            low = bits if bits.type == i32 else e.op(arith.TruncIOp(bits, i32))
+            flagged = e.op(arith.OrIOp(e.op(arith.ExtUIOp(low, i64)), flag))
+            e.effect(AtomicRMWOp("ori", flagged, there, self._word(there, place, lane, word)))
+            if word + 1 < self.words:
+                bits = e.op(arith.ShRUIOp(bits, shift))
+
+    def _wait(self, there: SSAValue, place: Num, lane: Num) -> SSAValue:
+        """Read a value of the line, when its flags are there."""
+        e = self.e
+        shift = e.op(arith.ConstantOp(IntegerAttr(32, i64)))
+        low, *high = (self._wait_for(there, self._word(there, place, lane, word)) for word in range(self.words))
+        for word in high:
+            low = e.op(
+                arith.OrIOp(e.op(arith.ExtUIOp(low, i64)), e.op(arith.ShLIOp(e.op(arith.ExtUIOp(word, i64)), shift)))
+            )
+        return self._of_bits(low)
+
+    def _wait_for(self, there: SSAValue, at: list[SSAValue]) -> SSAValue:
         e = self.e
         shift, none = (e.op(arith.ConstantOp(IntegerAttr(n, i64))) for n in (32, 0))
-        found, at = e.alloca([1], i64, PRIVATE, "found"), [e.value(self.line), e.value(place)]
+        found = e.alloca([1], i64, PRIVATE, "found")
 
         def is_not_there() -> SSAValue:
             return e.op(arith.CmpiOp(e.op(arith.ShRUIOp(e.load(found, [0]), shift)), none, "eq"))
 
         with e.repeat_while(is_not_there):
             e.store(e.op(AtomicRMWOp("ori", none, there, at)), found, [0])
-        bits = e.op(arith.TruncIOp(e.load(found, [0]), i32))
-        return bits if self.type == i32 else e.op(arith.BitcastOp(bits, self.type))
+        return e.op(arith.TruncIOp(e.load(found, [0]), i32))
+
+    def _as_bits(self, value: SSAValue) -> SSAValue:
+        """The bits of an element: 32, or 64 where it has so many."""
+        e = self.e
+        if isinstance(self.type, IntegerType):
+            return value if self.type in (i32, i64) else e.op(arith.ExtUIOp(value, i32))
+        if isinstance(self.type, Float64Type):
+            return e.op(arith.BitcastOp(value, i64))
+        return e.op(arith.BitcastOp(value if self.type == f32 else e.op(arith.ExtFOp(value, f32)), i32))
+
+    def _of_bits(self, bits: SSAValue) -> SSAValue:
+        e = self.e
+        if isinstance(self.type, IntegerType):
+            return bits if self.type in (i32, i64) else e.op(arith.TruncIOp(bits, self.type))
+        if isinstance(self.type, Float32Type | Float64Type):
+            return e.op(arith.BitcastOp(bits, self.type))
+        return e.op(arith.TruncFOp(e.op(arith.BitcastOp(bits, f32)), self.type))
 
     def _finish(self, inclusive: SSAValue, others: SSAValue) -> None:
-        """Join what lies before each thread to its steps, and store them side by side."""
+        """Join what lies before each thread to its steps, and store them as they were loaded."""
         e = self.e
-        with self._thread() as thread:
-            before = self._join(self._first(), e.load(others, [0]))
+        with self._thread() as (lane, row):
+            line = self._line_of(lane)
+            before = self._join(self._first(line), e.load(others, [lane]))
             start = e.alloca([1], self.type, PRIVATE, "start")
             e.store(before, start, [0])
-            with e.when(e.compare("sgt", thread, 0)):
-                e.store(self._join(before, e.load(inclusive, [e.sub(thread, 1)])), start, [0])
+            with e.when(e.compare("sgt", row, 0)):
+                up_to = e.load(inclusive, [self._place_of(lane, e.sub(row, 1))])
+                e.store(self._join(before, up_to), start, [0])
             with e.loop(self.each, "i", unroll=True) as i:
                 value = self._join(e.load(start, [0]), e.load(self.kept, [i]))
-                e.store(value, self.points, [self._of_thread(thread, i)])
-        self._barrier()
-        with self._thread() as thread:
-            number, first = self._own()
+                if self.is_along_rows:
+                    e.store(value, self.points, [self._of_thread(row, i)])
+                else:
+                    e.store(value, self.kept, [i])
+        if self.is_along_rows:
+            self._barrier()
+        with self._thread() as (lane, row), e.when(e.compare("slt", lane, self.rest) if self.lanes > 1 else None):
+            line, (number, first) = self._line_of(lane), self._own()
             if self.finish is not None:
-                with e.when(e.compare("eq", e.add(number, thread), 0)):
-                    self._store_others(self.where)
+                with e.when(e.compare("eq", e.add(number, row), 0)):
+                    self._store_others(line)
             with e.loop(self.each, "i", unroll=True) as i:
-                step = e.add(e.mul(i, self.threads), thread)
+                step = e.add(e.mul(i, self.threads), row) if self.is_along_rows else self._step_of(row, i)
                 at = e.add(first, step)
                 with e.when(e.compare("slt", at, self.steps)):
-                    self._store(self._at(self.where, at), [e.load(self.points, [self._in_shared(step)])])
+                    self._store(self._at(line, at), [self._kept_or_shared(step, i)])
 
-    def _first(self) -> SSAValue:
-        """The value before the first step, which no step writes."""
+    def _kept_or_shared(self, step: Num, i: Num) -> SSAValue:
+        """The result of a step of the chunk, which is step `i` of its thread where lanes have lines."""
+        if self.is_along_rows:
+            return self.e.load(self.points, [self._in_shared(step)])
+        return self.e.load(self.kept, [i])
+
+    def _first(self, line: dict[SSAValue, Num]) -> SSAValue:
+        """The value of a line before the first step, which no step writes."""
         e, buffer = self.e, self.old(0)
-        index = self._position(0, self.where | {self.recurrence.along: e.sub(self.low, 1)})
+        index = self._position(0, line | {self.recurrence.along: e.sub(self.low, 1)})
         axis = len(index) - 1 - self.recurrence.dim
         index[axis] = e.clamp(index[axis], 0, e.sub(buffer.extent(self.recurrence.dim, e), 1))
         return e.load(buffer.memref, index)

@@ -75,18 +75,37 @@ class ScanKernel(UpdateFunction):
             for line, size in zip(lines, sizes, strict=True)
         ]
         blocks, lanes = self.grid(counts, open_scopes)
+        offsets = self._offsets(blocks, counts, open_scopes)
         inside: SSAValue | None = None
         where: _Where = {}
         rest: Num = 1
         for number, line in enumerate(lines):
             first, extent = self._span(line)
             lane = e.mul(lanes[number], self.schedule.width) if number == 0 else lanes[number]
-            offset = e.add(e.mul(blocks[number], sizes[number]), lane)
+            offset = e.add(offsets[number], lane)
             where[line.coordinate] = e.add(first, offset)
             inside = e.both(inside, e.compare("slt", offset, extent))
             rest = e.sub(extent, offset) if number == 0 else rest
         open_scopes.enter_context(e.when(inside))
         return where, rest
+
+    def _offsets(self, blocks: Sequence[Num], counts: Sequence[Num], open_scopes: ExitStack) -> list[Num]:
+        """The first line of a block along each coordinate, where there are `counts` blocks.
+
+        Lines of a domain may be more than a part of the results has: then a block goes on with others.
+        """
+        e, offsets = self.e, []
+        for line, block, count, size in zip(
+            self.recurrence.lines, blocks, counts, self.schedule.tile_sizes, strict=True
+        ):
+            offset = e.mul(block, size)
+            if not line.is_pure:
+                step = e.mul(count, size)
+                offset = open_scopes.enter_context(
+                    e.loop(self._span(line)[1], "line", start=offset, step=step, unroll=1)
+                )
+            offsets.append(offset)
+        return offsets
 
     def _span(self, line: Line) -> tuple[Num, Num]:
         """The first line along a coordinate, and the number of lines."""

@@ -45,10 +45,20 @@ ROWS = 4
 """Rows of threads that share the copies."""
 CHUNKS = ((256, 16), (256, 8), (128, 8), (512, 16), (256, 32))
 """Threads, and steps of each, of a block that has a chunk of a line."""
+CHUNKS_ACROSS = ((8, 16), (16, 8), (8, 8), (16, 16), (32, 8))
+"""Threads along a line, and steps of each, of a block that has chunks of lines across memory, side by side."""
 CPU_WIDTH, CPU_ROWS = 64, 4
 """Lines side by side that are one loop, and lines along x that are written out: a step takes four cycles."""
 MOST_WRITTEN = 600
 """Operations that are written out, at most."""
+
+
+class _Shape(NamedTuple):
+    """Threads of a block, the lines that each has side by side, and the steps that are written out."""
+
+    threads: tuple[int, ...]
+    width: int = 1
+    unroll: int = 1
 
 
 class Scan(ExecutionModel):
@@ -81,27 +91,31 @@ class Scan(ExecutionModel):
             return
         rank = len(found.lines)
         if not machine.is_gpu:
-            for width in (CPU_ROWS if found.dim == 0 else CPU_WIDTH, 1) if self._lie_well(found) else (1,):
-                yield self._candidate(facts, machine, found, (1,) * rank, width, 1)
+            for width in (CPU_ROWS if found.dim == 0 else CPU_WIDTH, 1) if self._has_adjacent_lines(found) else (1,):
+                yield self._candidate(facts, machine, found, _Shape((1,) * rank, width))
             return
         operations = len(facts.update.update.body.block.ops)
         for unroll in UNROLL:
             if unroll == 1 or unroll * operations <= MOST_WRITTEN:
                 threads = (LANES, *[1] * (rank - 1))[:rank]
-                yield self._candidate(facts, machine, found, threads, 1, unroll)
+                yield self._candidate(facts, machine, found, _Shape(threads, unroll=unroll))
         if rank and 0 not in (*facts.update_work.pure, *facts.update_work.domain):
             yield from self._staged(facts, machine, found)
         if self._why_no_chunks(facts) is None and (exact(facts.update.update) or not wishes.float_order):
             yield from self._chunks(facts, machine, found)
 
     def _chunks(self, facts: GroupFacts, machine: Machine, found: Recurrence) -> Iterator[Candidate]:
-        """Schedules whose blocks share out lines along x; of others a chunk lies in as many rows."""
-        if found.dim != 0 or 0 in (*facts.update_work.pure, *facts.update_work.domain):
+        """Schedules whose blocks share out lines; of lines across memory each has some side by side."""
+        from tilefuse.execution.scan.chunks import chunk_shared_bytes
+
+        if 0 in (*facts.update_work.pure, *facts.update_work.domain):
             return
-        for rows, chunk in CHUNKS:
-            threads = (1,) * len(found.lines)
+        across = found.dim != 0 and bool(found.lines)
+        threads = (LANES if across else 1, *[1] * len(found.lines))[: len(found.lines)]
+        for rows, chunk in CHUNKS_ACROSS if across else CHUNKS:
             schedule = ScanSchedule(threads=threads, rows=rows, chunk=chunk)
-            yield self._candidate(facts, machine, found, threads, 1, 1, schedule)
+            if chunk_shared_bytes(schedule, facts.model.nodes[facts.output].bytes, not across) <= STATIC_SHARED_LIMIT:
+                yield self._candidate(facts, machine, found, _Shape(threads), schedule)
 
     def _staged(self, facts: GroupFacts, machine: Machine, found: Recurrence) -> Iterator[Candidate]:
         """Schedules whose blocks put what lines read into shared memory."""
@@ -114,9 +128,9 @@ class Scan(ExecutionModel):
             if unroll * len(update.body.block.ops) > MOST_WRITTEN:
                 continue
             if scan_shared_bytes(update, found, facts.turn, schedule) <= STATIC_SHARED_LIMIT:
-                yield self._candidate(facts, machine, found, threads, 1, unroll, schedule)
+                yield self._candidate(facts, machine, found, _Shape(threads, unroll=unroll), schedule)
 
-    def _lie_well(self, found: Recurrence) -> bool:
+    def _has_adjacent_lines(self, found: Recurrence) -> bool:
         """Whether several lines of a thread are rows, or lie side by side."""
         return bool(found.lines) and (found.dim == 0 or found.lines[0].dim == 0)
 
@@ -125,30 +139,29 @@ class Scan(ExecutionModel):
         facts: GroupFacts,
         machine: Machine,
         found: Recurrence,
-        threads: tuple[int, ...],
-        width: int,
-        unroll: int,
+        shape: _Shape,
         staged: ScanSchedule | None = None,
     ) -> Candidate:
         from tilefuse.analysis.access import reads
         from tilefuse.execution.features import predict
         from tilefuse.execution.scan.features import ScanCandidate, ScanFeatures
-        from tilefuse.execution.scan.staged import goes_along_rows
+        from tilefuse.execution.scan.staged import is_along_rows
 
         work, update = facts.update_work, facts.update.update
+        threads, width, unroll = shape
         extents: dict[SSAValue, int] = dict(zip(update.coordinates, (*work.pure, *work.domain), strict=True))
         lines, steps = [extents[line.coordinate] for line in found.lines], extents[found.along]
         nodes, own = facts.model.nodes, set(update.currents)
         each = sum(nodes[facts.model.node_of[r.source]].bytes for r in reads(update) if r.source not in own)
         count = math.prod(lines) * steps
         tile = (threads[0] * width, *threads[1:]) if threads else ()
-        chunks = _chunk_counts(machine, staged, steps)
+        chunks = _chunk_counts(machine, staged, steps, facts)
         features = ScanFeatures(
             blocks=math.prod(-(-n // t) for n, t in zip(lines, tile, strict=True)) * chunks.each,
             bytes=float(count * (each + 2 * nodes[facts.output].bytes * len(update.olds))),
             instructions=work.instructions, steps=float(steps), chain=float(len(update.body.block.ops)),
             lines=float(math.prod(lines)), unroll=unroll, width=width,
-            is_along_rows=goes_along_rows(update, found, facts.turn),
+            is_along_rows=is_along_rows(update, found, facts.turn),
             slice=staged.slice if staged else 0, buffers=staged.buffers if staged else 1,
             windows=chunks.windows, at_once=chunks.at_once,
         )  # fmt: skip
@@ -239,7 +252,8 @@ class Scan(ExecutionModel):
         if ScanSchedule.expect(group.schedule).chunk:
             from tilefuse.execution.scan.chunks import chunk_counts
 
-            return blocks_along([chunk_counts(group, box)[1], *(box[line.dim][1] for line in found.lines)])
+            lines, chunks = chunk_counts(group, box)
+            return blocks_along([*lines[:1], chunks, *lines[1:]])
         return blocks_along([-(-box[line.dim][1] // size) for line, size in zip(found.lines, sizes, strict=True)])
 
     def emit(self, group: GroupOp, model: PipelineModel, differing: Collection[SSAValue]) -> list[func.FuncOp]:
@@ -271,14 +285,17 @@ class _ChunkCounts(NamedTuple):
     at_once: int
 
 
-def _chunk_counts(machine: Machine, schedule: ScanSchedule | None, steps: int) -> _ChunkCounts:
+def _chunk_counts(machine: Machine, schedule: ScanSchedule | None, steps: int, facts: GroupFacts) -> _ChunkCounts:
     from tilefuse.execution.scan.chunks import chunk_shared_bytes
 
     if schedule is None or not schedule.chunk:
         return _ChunkCounts(1, 0.0, 0)
     each, rows = -(-steps // schedule.steps_of_block), schedule.number("rows")
-    room = machine.fast_bytes_per_core // chunk_shared_bytes(schedule)
-    return _ChunkCounts(each, max(1.0, each / rows), max(1, min(room, machine.max_threads_per_core // rows)))
+    shared = chunk_shared_bytes(schedule, facts.model.nodes[facts.output].bytes, schedule.side_by_side == 1)
+    at_once = min(
+        machine.fast_bytes_per_core // shared, machine.max_threads_per_core // math.prod(schedule.thread_counts)
+    )
+    return _ChunkCounts(each, max(1.0, each / rows), max(1, at_once))
 
 
 def _shared_bytes(group: GroupOp) -> int:
@@ -288,10 +305,10 @@ def _shared_bytes(group: GroupOp) -> int:
     from tilefuse.execution.scan.staged import scan_shared_bytes
 
     assert group.update is not None
-    if (schedule := ScanSchedule.expect(group.schedule)).chunk:
-        from tilefuse.execution.scan.chunks import chunk_shared_bytes
+    if ScanSchedule.expect(group.schedule).chunk:
+        from tilefuse.execution.scan.chunks import chunk_bytes
 
-        return chunk_shared_bytes(schedule)
+        return chunk_bytes(group)
     found = recurrence(UpdateFacts(group.update))
     assert isinstance(found, Recurrence)
     return scan_shared_bytes(group.update, found, group.turn, ScanSchedule.expect(group.schedule))

@@ -38,11 +38,11 @@ _Where = dict[SSAValue, Num]
 
 def staged_scan_kernel(group: GroupOp) -> func.FuncOp:
     """Emit the kernel of a group whose schedule has a slice."""
-    return _Staged(group).emit()
+    return _StagedScan(group).emit()
 
 
 def scan_operands(update: UpdateOp, found: Recurrence, schedule: ScanSchedule) -> list[Operand]:
-    """All that lines read, but for what the steps just before have given."""
+    """List the operands that lines read, but for results of the steps just before."""
     sizes = {found.lines[0].coordinate: schedule.lines[0], found.along: schedule.slice}
     own = [read for read, back in found.back.items() if back <= 0]
     predicated = update.write_op.predicate is not None
@@ -55,7 +55,7 @@ def is_turned(found: Recurrence, turn: Sequence[int]) -> bool:
     return turn[found.dim] == 0
 
 
-def goes_along_rows(update: UpdateOp, found: Recurrence, turn: Sequence[int]) -> bool:
+def is_along_rows(update: UpdateOp, found: Recurrence, turn: Sequence[int]) -> bool:
     """Whether lines go along the rows of what they write, or of what they read."""
     first = found.lines[0].coordinate if found.lines else None
     along = [o.axes[0].terms for o in operands(update, {}, 0)]
@@ -73,7 +73,7 @@ def scan_shared_bytes(update: UpdateOp, found: Recurrence, turn: Sequence[int], 
     return sum(-(-n // 16) * 16 for n in each)
 
 
-class _Staged(ScanKernel):
+class _StagedScan(ScanKernel):
     def __init__(self, group: GroupOp):
         super().__init__(group)
         self.first, *self.others = self.recurrence.lines
@@ -96,13 +96,14 @@ class _Staged(ScanKernel):
                 e.ceildiv(self.out.extent(line.dim, e), size, f"tiles_{letter(line.dim)}")
                 for line, size in zip(self.recurrence.lines, self.schedule.tile_sizes, strict=True)
             ]
-            blocks = self.block_loops(counts, open_scopes)
+            offsets = self._offsets(self.block_loops(counts, open_scopes), counts, open_scopes)
+            if not all(line.is_pure for line in self.recurrence.lines):  # shared memory is used again
+                e.effect(gpu.BarrierOp())
             rest: Num = 1
             # lines of a domain may be fewer than the function has: blocks beyond them have none
             inside: SSAValue | None = None
-            for line, block, size in zip(self.recurrence.lines, blocks, self.schedule.tile_sizes, strict=True):
+            for line, offset, size in zip(self.recurrence.lines, offsets, self.schedule.tile_sizes, strict=True):
                 low, extent = self._span(line)
-                offset = e.mul(block, size)
                 self.where[line.coordinate] = e.add(low, offset)
                 inside = e.both(inside, e.compare("slt", offset, extent))
                 rest = e.min(e.sub(extent, offset), size) if line is self.first else rest

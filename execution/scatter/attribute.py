@@ -39,7 +39,7 @@ class ScatterSchedule(ScheduleAttr):
 
     @property
     def threads_per_block(self) -> int:
-        """All of them."""
+        """Threads of a block, of all dimensions together."""
         return math.prod(self.thread_counts)
 
     @property
@@ -49,7 +49,7 @@ class ScatterSchedule(ScheduleAttr):
 
     @property
     def copies(self) -> int:
-        """Of each element in the table of a block."""
+        """Copies of each element in the table of a block."""
         return self.threads_per_block if self.folds else self.number("copies")
 
     @property

@@ -25,12 +25,12 @@ from tilefuse.dialects.img.types import FuncType, element_bytes, storage_type
 from tilefuse.dialects.memref_atomics import AtomicRMWOp
 from tilefuse.execution.scatter.attribute import ScatterSchedule
 from tilefuse.execution.scatter.runs import VECTOR_BYTES, RowRead, row_reads
-from tilefuse.execution.scatter.table import STATIC_TABLES, Window, window
+from tilefuse.execution.scatter.table import STATIC_TABLES, TableWindow, window
 from tilefuse.execution.scatter.two_passes import TwoPasses
 from tilefuse.lowering.emit import SHARED, Emitter, Num
 from tilefuse.lowering.reads import KernelBuffer
 from tilefuse.lowering.symbols import word
-from tilefuse.lowering.update_body import Row, UpdateBody, UpdateFunction
+from tilefuse.lowering.update_body import PointRow, UpdateBody, UpdateFunction
 from tilefuse.lowering.workspaces import Workspace
 
 
@@ -50,7 +50,7 @@ class ScatterKernel:
         self.blocks, self.copies = schedule.number("blocks"), schedule.copies
         self.points = schedule.number("points")
         self.resident = schedule.resident_blocks
-        self.window: Window | None = window(self.op) if self.copies else None
+        self.window: TableWindow | None = window(self.op) if self.copies else None
         # of the one thread of a block, if all points count
         self.in_two_passes = self.threads == 1 and self.points > 1 and self.op.write_op.predicate is None
         self.in_two_passes &= self.window is not None
@@ -122,7 +122,7 @@ class ScatterKernel:
 
     # --- the table
 
-    def _make_tables(self, box: Window) -> None:
+    def _make_tables(self, box: TableWindow) -> None:
         """Declare a table per function, and fill it."""
         e, count = self.e, box.size * self.copies
         self.tables = _tables(e, self.elements, count)
@@ -134,7 +134,7 @@ class ScatterKernel:
                 with e.loop(count, "i", start=e.mul(thread, step), step=self.threads * step) as i:
                     e.store_vector([nothing] * step, table, [i])
 
-    def add_to_memory(self, box: Window) -> None:
+    def add_to_memory(self, box: TableWindow) -> None:
         """Join the copies of each element, and that with the function in memory; neighbours by neighbouring threads."""
         e = self.e
         pure = {dim: self.pure[c] for c, dim in zip(self.op.pure, self.op.pure_dims, strict=True)}
@@ -203,7 +203,7 @@ class ScatterKernel:
             self._run(where, lows[0], e.sub(e.mul(offsets[0], self.points), lead), extents[0], same, name)
 
     def _lead(self, lows: list[Num]) -> tuple[Num, SSAValue | None]:
-        """By how many points runs begin before the domain, so that vectors of rows are loaded where they may lie.
+        """Count the points by which runs begin before the domain, so that rows are loaded by aligned vectors.
 
         And whether these lie right for all reads; None if that is sure.
         """
@@ -232,7 +232,7 @@ class ScatterKernel:
         """Take the points from `first` on, of which those in 0..extent are in the domain."""
         e, coordinate = self.e, self.op.domain[0].coordinate
         if self.points == 1:
-            self._take({**where, coordinate: e.add(low, first)}, Row(None))
+            self._take({**where, coordinate: e.add(low, first)}, PointRow(None))
             return
         end = e.add(first, self.points)
         if self.in_two_passes:
@@ -243,18 +243,18 @@ class ScatterKernel:
         inside = e.both(e.both(e.compare("sge", first, 0), e.compare("sle", end, extent)), same)
         assert inside is not None
         wide = [read.op for read in self.reads if read.is_vector]
-        row = Row(coordinate, self.points, wide, [read.op for read in self.reads if not read.is_vector])
+        row = PointRow(coordinate, self.points, wide, [read.op for read in self.reads if not read.is_vector])
 
         def full_run() -> None:
             self._take({**where, coordinate: e.add(low, first)}, row)
 
         def one_by_one() -> None:
             with e.loop(e.min(end, extent), name, start=e.max(first, 0)) as x:
-                self._take({**where, coordinate: e.add(low, x)}, Row(None))
+                self._take({**where, coordinate: e.add(low, x)}, PointRow(None))
 
         e.choose(inside, full_run, one_by_one)
 
-    def _take(self, where: dict[SSAValue, Num], row: Row) -> None:
+    def _take(self, where: dict[SSAValue, Num], row: PointRow) -> None:
         """Take the points of a row."""
         e, body = self.e, UpdateBody(self.function, where, row)
         body.compute()

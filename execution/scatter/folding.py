@@ -24,7 +24,7 @@ from tilefuse.dialects.memref_atomics import AtomicRMWOp
 from tilefuse.dialects.nvvm import MemoryBarrierOp, MemScope
 from tilefuse.execution.scatter.attribute import ScatterSchedule
 from tilefuse.execution.scatter.emission import ScatterKernel
-from tilefuse.execution.scatter.table import Window, window
+from tilefuse.execution.scatter.table import TableWindow, window
 from tilefuse.lowering.emit import PRIVATE, SHARED, Num
 from tilefuse.lowering.workspaces import Call, Workspace
 
@@ -66,7 +66,7 @@ class _Folding(ScatterKernel):
         old = e.load(table, [at])
         e.store(e.op(combined(self.op.combiners[number], self.elements[number], old, value)), table, [at])
 
-    def add_to_memory(self, box: Window) -> None:
+    def add_to_memory(self, box: TableWindow) -> None:
         """Join the copies in the block, then the last block what all have left."""
         e, last = self.e, self.e.alloca([1], i32, SHARED, "last")
         tickets = self.function.workspaces[TICKETS]
@@ -110,7 +110,7 @@ class _Folding(ScatterKernel):
         target = self.function.workspaces[partial_name(number)]
         e.store(e.load(total, [0]), target, [self.point, self.part, i])
 
-    def _take_all(self, box: Window, i: Num) -> None:
+    def _take_all(self, box: TableWindow, i: Num) -> None:
         """Join an element of all blocks, and that with memory."""
         e = self.e
         pure = {dim: self.pure[c] for c, dim in zip(self.op.pure, self.op.pure_dims, strict=True)}

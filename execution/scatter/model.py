@@ -165,7 +165,7 @@ class Scatter(ExecutionModel):
 
 
 def _bytes(group: GroupOp) -> int:
-    """Of the tables of a block."""
+    """Count the bytes of the tables of a block."""
     schedule = ScatterSchedule.expect(group.schedule)
     own = schedule.threads_per_block * schedule.number("points")
     copies = own if schedule.has_own_tables else schedule.copies

@@ -21,7 +21,7 @@ from tilefuse.dialects.img.types import FuncType, storage_type
 from tilefuse.execution.scatter.attribute import ScatterSchedule
 from tilefuse.execution.scatter.table import window
 from tilefuse.lowering.emit import SHARED, Num
-from tilefuse.lowering.update_body import Row, UpdateBody, UpdateFunction, domain_loops, pure_point
+from tilefuse.lowering.update_body import PointRow, UpdateBody, UpdateFunction, domain_loops, pure_point
 from tilefuse.lowering.update_ends import Ends
 
 
@@ -63,13 +63,13 @@ class _OwnTables:
                 self._each_point(self._store_all)
         return self.function.finished()
 
-    def _row(self) -> Row:
+    def _row(self) -> PointRow:
         """The pure points of the thread, side by side along the last coordinate."""
         if self.points == 1:
-            return Row(None)
+            return PointRow(None)
         dim, out = self.op.pure_dims[-1], self.function.out
         last = self.e.sub(self.e.add(out.mins[dim], out.extent(dim, self.e)), 1)
-        return Row(self.op.pure[-1], self.points, last=last)
+        return PointRow(self.op.pure[-1], self.points, last=last)
 
     def _each_point(self, what: Callable[[int, dict[int, Num]], None]) -> None:
         """Do something for each pure point, given by its number and its coordinates per dimension."""
@@ -79,7 +79,7 @@ class _OwnTables:
             what(k, {dim: at[c] for c, dim in zip(self.op.pure, self.op.pure_dims, strict=True)})
 
     def _place(self, number: Num, k: int) -> list[Num]:
-        """Where an element lies in a table: those of one number side by side, so that no two lanes meet at a bank."""
+        """The index of an element in a table: lanes lie side by side, so that no two meet at a bank."""
         e = self.e
         return [e.add(e.mul(e.add(e.mul(number, self.points), k), self.threads), self.thread)]
 
@@ -114,7 +114,7 @@ class _OwnTables:
             self.e.store(self.e.load(table, self._place(i, k)), target.memref, target.index(position, self.e))
 
     def _store_all(self, k: int, pure: dict[int, Num]) -> None:
-        """All of the result at a pure point: what is in the table, and around it what stood there."""
+        """Store the result at a pure point: the elements of the table, and around them the old ones."""
         e, out, box = self.e, self.function.out, self.box
         with ExitStack() as scopes:
             position = dict(pure)

@@ -25,7 +25,7 @@ MOST_ELEMENTS = 1 << 20
 
 
 @dataclass(frozen=True)
-class Window:
+class TableWindow:
     """The elements that an update may write at one pure point, whatever the data: a box of constant size."""
 
     dims: tuple[int, ...]
@@ -57,7 +57,7 @@ class Window:
         return [where[d] for d in range(len(where))]
 
 
-def window(update: UpdateOp) -> Window | None:
+def window(update: UpdateOp) -> TableWindow | None:
     """Find the window of an update; None if its size follows from the call, or is too large for a table."""
     known: dict[SSAValue, tuple[int, int]] = {}
     for dimension in update.domain:
@@ -78,7 +78,7 @@ def window(update: UpdateOp) -> Window | None:
                 return None
             operands.append(span)
         spans.append(cast(Span, expr_span(expr, operands)))
-    found = Window(tuple(dims), tuple(low for low, _ in spans), tuple(high - low + 1 for low, high in spans))
+    found = TableWindow(tuple(dims), tuple(low for low, _ in spans), tuple(high - low + 1 for low, high in spans))
     return found if found.size <= MOST_ELEMENTS else None
 
 

@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import i32
 from xdsl.ir import Attribute, SSAValue
 
 from tilefuse.dialects.img.types import storage_type
-from tilefuse.execution.scatter.table import Window
+from tilefuse.execution.scatter.table import TableWindow
 from tilefuse.lowering.emit import INDEX, PRIVATE, Num
 from tilefuse.lowering.update_body import UpdateBody, UpdateFunction
 
@@ -20,7 +20,7 @@ class TwoPasses:
     """The table of the one thread of a block, and how it takes rows of points that all count."""
 
     function: UpdateFunction
-    box: Window
+    box: TableWindow
     points: int
     """Of a row, at most."""
     copies: int

@@ -10,7 +10,7 @@ from typing import ClassVar
 from xdsl.dialects import arith, func, scf
 from xdsl.ir import Block, Operation, SSAValue
 
-from tilefuse.dialects.warp import AtOp, StoreOp, YieldOp
+from tilefuse.dialects.warp import AtOp, StoreOp, WarpYieldOp
 from tilefuse.dialects.warp.layout import Layout
 from tilefuse.execution.warp_tile.schedule import Loop, is_tile_op, layout_of, own_rows, plan
 from tilefuse.execution.warp_tile.storage import Storage
@@ -129,7 +129,7 @@ class Body:
             {arg: e.value(c) for arg, c in zip(block.args, at.coordinates(layout, e), strict=True)} for at in places
         ]
         for op in block.ops:
-            if isinstance(op, YieldOp):
+            if isinstance(op, WarpYieldOp):
                 return [[values.get(v, v) for v in op.values] for values in found]
             if len(places) > 1 and is_vector_root(op):
                 arguments = [values.get(op.operands[0], op.operands[0]) for values in found]

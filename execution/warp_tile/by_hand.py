@@ -13,7 +13,7 @@ from tilefuse.execution.warp_tile.layout import LANES, Partition, row_readers, w
 from tilefuse.execution.warp_tile.legality import check_warp_group
 
 
-def whole_tile(group: GroupOp, facts: GroupFacts, given: ByHand) -> ByHand:
+def complete_tile(group: GroupOp, facts: GroupFacts, given: ByHand) -> ByHand:
     """Tile as it is given, with the sizes that the lanes and warps cover where they are 0.
 
     Marks the stages whose rows go from warp to warp. Raises NotFusable where there is no such layout.

@@ -100,10 +100,10 @@ def warp_candidates(facts: GroupFacts, machine: Machine, wishes: Wishes) -> Iter
         vector = bytes // largest
         if vector < 1 or (vector == 1 and not thorough and math.prod(box) >= LARGE_BOX and least < math.inf):
             continue
-        for held, exchanged, warps, pitches in ways:
+        for kept, exchanged, warps, pitches in ways:
             places = _places(inner, exchanged)
             try:
-                first = lane_layout(model, members, held, Partition(vector, max(warps), max(pitches)))
+                first = lane_layout(model, members, kept, Partition(vector, max(warps), max(pitches)))
             except NotFusable:
                 continue
             if by_planes and first.top + first.bottom < DEEP_HALO and len(members) <= LONG_GROUP:
@@ -121,11 +121,11 @@ def warp_candidates(facts: GroupFacts, machine: Machine, wishes: Wishes) -> Iter
                 except NotFusable:
                     continue
             sources = variants[0][1].sources
-            asks = (
+            prefetches = (
                 thorough and machine.kernels_overlap and any(model.nodes[s.producer].is_prefetchable for s in sources)
             ) and not by_planes
             limit = CHAIN_LIMIT if len(members) > LONG_GROUP else REGISTER_LIMIT
-            of = _Estimates(machine, box, deep, places, asks, interior_share(facts) if facts.far else 1.0, limit)
+            of = _Estimates(machine, box, deep, places, prefetches, interior_share(facts) if facts.far else 1.0, limit)
             if not thorough:
                 taken = SEVERAL if len(facts.stored) > 1 else 1.0
                 for at, counts in reversed(layouts):  # tall tiles first: they are mostly the cheaper ones
@@ -181,7 +181,7 @@ def _of_stores(layout: WarpLayout, model: PipelineModel) -> list[WarpLayout]:
     """The layout with stores that are moved to where vectors lie and, if that takes lanes, with stores one by one."""
     unshifted = layout.without_left_spill()
     # elements smaller than a word are stored in words
-    moved = [bytes for id, held in layout.stages.items() if held.shifted for bytes in model.nodes[id].element_bytes]
+    moved = [bytes for id, kept in layout.stages.items() if kept.shifted for bytes in model.nodes[id].element_bytes]
     if unshifted.width == layout.width or min(moved) < WORD_BYTES:
         return [layout]
     return [layout, unshifted]
@@ -207,7 +207,7 @@ class _Estimates:
     deep: Sequence[int]
     """Points of a tile in the dimensions after x and y."""
     places: Mapping[int, Placement]
-    asks: bool
+    prefetches: bool
     """Whether there is what may be asked for ahead of time."""
     interior: float
     """The share of the box in whose tiles no boundary is met, edges aside; 1 where tiles of one group are compared,
@@ -235,7 +235,7 @@ class _Estimates:
         features = self._features(counts, layout, blocks, resident, (instructions, code, at_border))
         tile, threads = (layout.width, layout.height, *self.deep), (LANES, warps, *([1] * (len(box) - 2)))
         time = predict(features, machine)
-        saved = saved_ahead(features, time, machine) if self.asks else 0.0
+        saved = saved_ahead(features, time, machine) if self.prefetches else 0.0
         ahead = -(-resident * machine.cores // columns) if saved else 0
         left = machine.registers_per_core // (fit * LANES * warps) // 8 * 8
         slow = code >= SLOW_TO_COMPILE and not counts.packed and not ahead

@@ -34,7 +34,7 @@ LONG_GROUP = 16
 
 
 @dataclass
-class Rows:
+class LinearInRows:
     """A quantity that grows with the rows of a warp."""
 
     fixed: float = 0.0
@@ -46,13 +46,13 @@ class Rows:
         self.fixed += beyond * each
         self.each += each
 
-    def join(self, other: Rows) -> None:
-        """All of another quantity."""
+    def join(self, other: LinearInRows) -> None:
+        """Add all of another quantity."""
         self.fixed += other.fixed
         self.each += other.each
 
     def at(self, pitch: int) -> float:
-        """With so many rows of its own."""
+        """Evaluate the quantity for a number of own rows."""
         return self.fixed + pitch * self.each
 
 
@@ -69,20 +69,20 @@ class Loaded:
 
 @dataclass
 class Counts:
-    """Of a group in one layout, per lane where nothing else is said; see `count`."""
+    """Counts of a group in one layout, per lane where nothing else is said; see `count`."""
 
-    instructions: Rows = field(default_factory=lambda: Rows(40.0))  # finding the tile
-    again: Rows = field(default_factory=Rows)
+    instructions: LinearInRows = field(default_factory=lambda: LinearInRows(40.0))  # finding the tile
+    again: LinearInRows = field(default_factory=LinearInRows)
     """Instructions of stages like one before."""
     loads: bool = False
     """Whether anything is loaded."""
-    in_flight: Rows = field(default_factory=Rows)
+    in_flight: LinearInRows = field(default_factory=LinearInRows)
     """Bytes loaded into tiles."""
-    touched: Rows = field(default_factory=Rows)
+    touched: LinearInRows = field(default_factory=LinearInRows)
     """Bytes loaded into tiles, as often as accesses touch their lines."""
-    stored_again: Rows = field(default_factory=Rows)
+    stored_again: LinearInRows = field(default_factory=LinearInRows)
     """Bytes of lines that a store touches after another one of the same row."""
-    registers_loaded: Rows = field(default_factory=Rows)
+    registers_loaded: LinearInRows = field(default_factory=LinearInRows)
     sources: list[Loaded] = field(default_factory=list)
     exchanges: float = 0.0
     """Accesses of shared memory."""
@@ -94,11 +94,11 @@ class Counts:
     """Values that the stage with most reads takes."""
     packed: bool = False
     """Whether two points share a register."""
-    packed_gain: Rows = field(default_factory=Rows)
+    packed_gain: LinearInRows = field(default_factory=LinearInRows)
     """Gain of neighbours that share a register over points half of a lane's columns apart; see `best_pair_stride`."""
     guarded: bool = False
     """Whether rows that are loaded or stored do not lie where vectors do."""
-    kept: list[Rows] = field(default_factory=list)
+    kept: list[LinearInRows] = field(default_factory=list)
     """Values that wait at each barrier; empty where no rows are exchanged."""
     stored_bytes: int = 0
     """Per point in x and y."""
@@ -185,7 +185,7 @@ def _count_stages(
             per_column = deep * node.pair_instructions
         else:
             per_column = deep * node.instructions - (deep - 1) * node.shared_instructions
-        mine = Rows()
+        mine = LinearInRows()
         mine.add(beyond, v * (per_column + deep * (5 * unstaged + APART * (v - 1) * near)) + GATHERED * many)
         if id in stored:
             # of the rows that a warp computes its own
@@ -280,10 +280,10 @@ def _most_alive(
     return most
 
 
-def _kept(model: PipelineModel, layout: WarpLayout) -> list[Rows]:
+def _kept(model: PipelineModel, layout: WarpLayout) -> list[LinearInRows]:
     """Values that a thread keeps across each barrier."""
     rounds = layout.rounds
-    kept = [Rows() for _ in range(max(rounds.values(), default=0) + 1)]
+    kept = [LinearInRows() for _ in range(max(rounds.values(), default=0) + 1)]
     needed: dict[object, int] = {}
     for id in layout.stages:
         for access in model.nodes[id].hull:

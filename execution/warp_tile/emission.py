@@ -27,9 +27,9 @@ from tilefuse.dialects.warp import (
     LoadOp,
     MapOp,
     NeighboursOp,
-    PrefetchOp,
     StoreOp,
-    YieldOp,
+    WarpPrefetchOp,
+    WarpYieldOp,
 )
 from tilefuse.dialects.warp.layout import Layout, TileType
 from tilefuse.dialects.warp.memory import is_one_access
@@ -43,7 +43,7 @@ from tilefuse.lowering.rows import row_of
 from tilefuse.lowering.stored import Stored
 
 
-class TileBody:
+class WarpTileBody:
     """Emits the tile body of one group."""
 
     def __init__(
@@ -56,20 +56,23 @@ class TileBody:
         self.group, self.model = group, model
         self.ids = {s: model.node_of[s.funcs[0]] for s in group.stages}
         self.stored = {s.stage: s for s in plan.stored}
-        self.held = layout
+        self.layout = layout
         # lanes and rows outside the tile read what is not staged, too
         tile.safe_reads = bool(layout.dead_left or layout.dead_right or layout.top or layout.bottom)
 
-    def emit(self) -> None:
-        """The whole body: all loads, then the stages, each that is stored with its stores."""
-        for (_, source), footprint in self.held.sources.items():
+    def emit(self, rows_ahead: int) -> None:
+        """Emit all loads, then the stages, each that is stored with its stores.
+
+        `rows_ahead`: the rows of tiles down to the one whose cache lines are prefetched; 0 for none.
+        """
+        for (_, source), footprint in self.layout.sources.items():
             assert isinstance(source, SSAValue)
             loaded = self._load(source, footprint)
             self.tile.staged[source] = self._resident(self._beside(loaded, footprint))
-        if below := self.plan.rows_ahead * self.held.height:
+        if below := rows_ahead * self.layout.height:
             self.emit_ahead(below)
         for stage, id in self.ids.items():
-            footprint = self.held.stages[id]
+            footprint = self.layout.stages[id]
             results = self._map(stage, footprint)
             if stage in self.stored:
                 self._store(self.stored[stage], results, footprint)
@@ -94,15 +97,15 @@ class TileBody:
             for deep in itertools.product(*(range(low, high + 1) for low, high in rest)):
                 first = [*self.tile.origin[:2], *in_grid(deep, along[2:], self.tile.origin, self.e)]
                 indices = [self.e.value(i) for i in buffer.index(first, self.e)]
-                columns, (top, bottom) = _own(x0, x1 + 1, self.held.width), _own(y0, y1 + 1, self.held.height)
+                columns, (top, bottom) = _own(x0, x1 + 1, self.layout.width), _own(y0, y1 + 1, self.layout.height)
                 rows = (top + below, bottom + below)
-                self.e.effect(PrefetchOp(buffer.memref, indices, columns, rows, self.held.warps))
+                self.e.effect(WarpPrefetchOp(buffer.memref, indices, columns, rows, self.layout.warps))
 
     # --- layouts
 
     def _layout(self, footprint: Footprint) -> Layout:
-        """Of a function as it is computed or loaded."""
-        at = self.held
+        """The layout of a function as it is computed or loaded."""
+        at = self.layout
         return Layout(
             (-at.dead_left * at.vector, -at.top),
             (LANES, at.vector),
@@ -114,7 +117,7 @@ class TileBody:
 
     def _beside(self, tile: SSAValue, footprint: Footprint) -> SSAValue:
         """`tile` with all that consumers read of it."""
-        at = self.held
+        at = self.layout
         assert isinstance(tile.type, TileType)
         rows = (-footprint.wide[0], at.pitch + footprint.wide[1]) if footprint.exchanged else None
         layout = tile.type.spread.with_spans((-footprint.reach[0], at.vector + footprint.reach[1]), rows)
@@ -138,7 +141,7 @@ class TileBody:
             arg.name_hint = letter(d)
         with self.e.nested(block):
             self.here: list[Num] = list(block.args)
-            block.add_op(YieldOp(*body(self.here)))
+            block.add_op(WarpYieldOp(*body(self.here)))
         # coordinates that nothing needs
         for op in reversed(list(block.ops)):
             if op.results and computes_values_only(op) and not any(r.uses for r in op.results):
@@ -166,12 +169,12 @@ class TileBody:
 
         def rows(relative: list[Num]) -> list[SSAValue]:
             nonlocal replaces
-            found = row_of(e, tile, source, self._absolute(relative, footprint), self.held.vector)
+            found = row_of(e, tile, source, self._absolute(relative, footprint), self.layout.vector)
             assert found is not None
             replaces = found.keep is not None
             return [*(e.value(i) for i in found.index), *(found.edges or ()), *(found.keep or ())]
 
-        in_rows = self._region(rank, rows) if may_be_uniform(source, footprint, self.held.vector) else None
+        in_rows = self._region(rank, rows) if may_be_uniform(source, footprint, self.layout.vector) else None
         border = BorderLoad(tile.border, self._region(rank, points))
         if in_rows is not None:
             border = replace(
@@ -184,8 +187,8 @@ class TileBody:
             self._layout(footprint),
             self._aligned(base),
             border,
-            pieces=self.held.in_pieces(footprint),
-            partial=self.held.partial(footprint),
+            pieces=self.layout.in_pieces(footprint),
+            partial=self.layout.partial(footprint),
         )
         return e.op(op, source.name_hint or base.name_hint or "in")
 
@@ -202,7 +205,7 @@ class TileBody:
         return list(op.tiles)
 
     def _store(self, stored: Stored, results: Sequence[SSAValue], footprint: Footprint) -> None:
-        e, at = self.e, self.held
+        e, at = self.e, self.layout
         shifted = at.left_spill > 0 and footprint.shifted
         columns, rows = (-at.left_spill if shifted else 0, at.width), (0, at.height)
         first: SSAValue | None = None
@@ -227,7 +230,7 @@ class TileBody:
 
 
 def _own(first: int, end: int, size: int) -> tuple[int, int]:
-    """Of what a tile of so many points reads its own, or as many next to them: these lie beside other tiles'."""
+    """Cut a span to the points that a tile of a given size reads of its own, or to as many next to them."""
     start = min(max(first, 0), end - size)
     return start, start + size
 

@@ -80,7 +80,7 @@ class WarpFeatures(Features):
         return -(-self.blocks // machine.cores)
 
     def resident_threads(self, machine: Machine) -> int:
-        """Of its threads those that run at once."""
+        """Threads of the kernel that a multiprocessor runs at once."""
         return LANES * self.warps * min(self.resident_blocks, self.per_core(machine))
 
 
@@ -132,7 +132,7 @@ def _beside(longer: float, shorter: float, power: float) -> float:
 
 
 def _instructions(work: WarpFeatures, machine: Machine) -> float:
-    """Of one lane, and what it waits at barriers, in instructions."""
+    """Count the instructions of one lane, and its waits at barriers in instructions."""
     c = machine.calibration
     # with few other blocks there is little to do while the warps of one wait for each other
     waiting = work.barriers * c.barrier / work.resident_blocks

@@ -86,7 +86,7 @@ class Footprint:
 
     @property
     def in_words(self) -> bool:
-        """Of an input: whether its pieces are words, out of which elements are cut."""
+        """Whether the pieces of an input are words, out of which elements are cut."""
         return self.piece > 0 and self.bytes < WORD_BYTES
 
     @property
@@ -370,9 +370,10 @@ def group_layout(group: GroupOp, model: PipelineModel) -> WarpLayout:
     check_warp_group(model, members, follow)
     for d, points in enumerate(tile[2:], 2):
         fixed = fixed_span(model, output, d)
-        if fixed is not None and points != (whole := fixed[1] - fixed[0] + 1):
+        if fixed is not None and points != (extent := fixed[1] - fixed[0] + 1):
             raise NotFusable(
-                f"a warp tile computes all {whole} points of dimension {d}, so its size there is {whole}, not {points}"
+                f"a warp tile computes all {extent} points of dimension {d}, so its size there is {extent}, "
+                f"not {points}"
             )
         if fixed is None and points != 1:
             raise NotFusable(f"a warp tile has one plane of dimension {d}, which is not small, not {points}")

@@ -9,7 +9,7 @@ from xdsl.dialects import func, scf
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from tilefuse.dialects.warp import PrefetchOp
+from tilefuse.dialects.warp import WarpPrefetchOp
 from tilefuse.execution.warp_tile.arrays import ArrayBody
 from tilefuse.execution.warp_tile.body import has_warp_ops
 from tilefuse.execution.warp_tile.register_body import RegisterBody
@@ -28,15 +28,15 @@ class LowerWarpTiles(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in list(op.body.block.ops):
             if isinstance(function, func.FuncOp) and has_warp_ops(function):
-                if not self.warps and _only_asks(function):
+                if not self.warps and _only_prefetches(function):
                     _erase(function, op)
                     continue
                 (RegisterBody if self.warps else ArrayBody)(function).lower()
 
 
-def _only_asks(function: func.FuncOp) -> bool:
+def _only_prefetches(function: func.FuncOp) -> bool:
     """Whether a function does nothing but ask for what is needed later, which arrays do not."""
-    return all(isinstance(op, PrefetchOp) for op in function.body.block.ops if is_tile_op(op))
+    return all(isinstance(op, WarpPrefetchOp) for op in function.body.block.ops if is_tile_op(op))
 
 
 def _erase(function: func.FuncOp, module: ModuleOp) -> None:

@@ -40,7 +40,7 @@ class _Axis:
 
     @property
     def shape(self) -> list[int]:
-        """Of the mask: columns of all lanes, or the rows of each warp."""
+        """Shape of the mask: columns of all lanes, or the rows of each warp."""
         a = self.layout
         return [a.lanes[0] * a.vector] if self.axis == _X else [a.warps[0], a.height]
 

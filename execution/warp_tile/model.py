@@ -53,9 +53,9 @@ class WarpTile(TiledModel):
 
     def by_hand(self, group: GroupOp, facts: GroupFacts, given: ByHand) -> TileSchedule:
         """A size of 0 is what the lanes, or the warps, cover; stages whose rows are exchanged get their place."""
-        from tilefuse.execution.warp_tile.by_hand import whole_tile
+        from tilefuse.execution.warp_tile.by_hand import complete_tile
 
-        return super().by_hand(group, facts, whole_tile(group, facts, given))
+        return super().by_hand(group, facts, complete_tile(group, facts, given))
 
     def apply(self, group: GroupOp, candidate: Candidate, members: Sequence[int]) -> None:
         from xdsl.dialects.builtin import UnitAttr

@@ -39,7 +39,7 @@ from tilefuse.analysis.subwords import (
 )
 from tilefuse.dialects.img.ops import DivOp, ModOp
 from tilefuse.dialects.img.types import element_bytes
-from tilefuse.dialects.warp import AtOp, LoadOp, MapOp, NeighboursOp, StoreOp, YieldOp
+from tilefuse.dialects.warp import AtOp, LoadOp, MapOp, NeighboursOp, StoreOp, WarpYieldOp
 from tilefuse.dialects.warp.layout import Layout, TileType
 from tilefuse.execution.warp_tile.pairs import NO_WRAP
 from tilefuse.execution.warp_tile.schedule import layout_of, reads_of, root
@@ -84,10 +84,10 @@ def _pack(block: Block) -> None:
         spans = subword_intervals(op.body.block, read)
         halves = [of_type(t.type.element) for t in op.tiles]
         close = all(2 * widest[r] <= op.layout.vector for r in _read_by(op, op.tiles))
-        if spans and None not in halves and close and _is_whole(op) and pairs_pay(op.body.block, spans):
+        if spans and None not in halves and close and _has_full_registers(op) and pairs_pay(op.body.block, spans):
             packed[op] = spans
             last = op.body.block.last_op
-            assert isinstance(last, YieldOp)
+            assert isinstance(last, WarpYieldOp)
             span_of.update({t: spans[v] for t, v in zip(op.tiles, last.values, strict=True)})
         else:
             span_of.update({t: half for t, half in zip(op.tiles, halves, strict=True) if half is not None})
@@ -140,7 +140,7 @@ def _element(tile: SSAValue) -> Attribute:
     return tile.type.element
 
 
-def _is_whole(op: MapOp) -> bool:
+def _has_full_registers(op: MapOp) -> bool:
     """Whether lanes hold whole registers of pairs: of bytes, pairs of pairs."""
     bytes = any(_element(t) == i8 for t in _read_by(op, op.tiles))
     return op.layout.vector % (4 if bytes else 2) == 0
@@ -151,7 +151,7 @@ def _compute_in_halves(op: MapOp, spans: dict[SSAValue, Span]) -> None:
     body = op.body.block
     halves: dict[SSAValue, SSAValue] = {}
     last = body.last_op
-    assert isinstance(last, YieldOp)
+    assert isinstance(last, WarpYieldOp)
 
     def emit(new: Operation, like: SSAValue | None = None) -> SSAValue:
         body.insert_op_before(new, last)

@@ -25,7 +25,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from tilefuse.analysis.subwords import constant_of
-from tilefuse.dialects.warp import AtOp, YieldOp
+from tilefuse.dialects.warp import AtOp, WarpYieldOp
 from tilefuse.lowering.emit import Emitter
 
 PAIR = VectorType(i16, [2])
@@ -49,7 +49,7 @@ def pair_of(e: Emitter, low: SSAValue, high: SSAValue) -> SSAValue:
 
 
 def half_of(e: Emitter, pair: SSAValue, half: int, element: Attribute) -> SSAValue:
-    """One of two points, as an element of 8 or 16 bits."""
+    """Extract a point of a pair, as an element of 8 or 16 bits."""
     value = e.op(vector.ExtractOp(pair, [half], i16))
     return value if element == i16 else e.op(arith.TruncIOp(value, i8))
 
@@ -173,7 +173,7 @@ def compute_pair(e: Emitter, block: Block, read: Callable[[AtOp], SSAValue]) -> 
     pairs: dict[SSAValue, SSAValue] = {}
     for op in block.ops:
         match op:
-            case YieldOp():
+            case WarpYieldOp():
                 return [pairs[v] for v in op.values]
             case AtOp():
                 pairs[op.value] = read(op)

@@ -185,7 +185,7 @@ class MovedPieces(Pieces):
 
 
 def like_row(e: Emitter, row: Num, piece: int) -> Num:
-    """Of the first rows one that lies like this one: as many rows below as a piece has elements, all lie the same."""
+    """Find a row among the first that lies as this one does: as many rows below as a piece has elements, all do."""
     return row % piece if isinstance(row, int) else e.op(arith.AndIOp(row, e.value(piece - 1)))
 
 

@@ -16,10 +16,10 @@ from tilefuse.dialects.img.attrs import BoundaryKind
 from tilefuse.dialects.img.ops import SINGLE_WAVE, GroupOp
 from tilefuse.dialects.img.types import FuncType, element_bytes
 from tilefuse.dialects.warp.memory import is_one_access
-from tilefuse.execution.plan import KernelPlan, argument_hint
+from tilefuse.execution.plan import BlockTiles, KernelPlan, TileFunction, argument_hint
 from tilefuse.execution.versions import Versions
 from tilefuse.execution.warp_tile.attribute import WarpSchedule
-from tilefuse.execution.warp_tile.emission import TileBody, may_be_uniform
+from tilefuse.execution.warp_tile.emission import WarpTileBody, may_be_uniform
 from tilefuse.execution.warp_tile.flags import TileFlags
 from tilefuse.execution.warp_tile.layout import LANES, group_layout, in_grid
 from tilefuse.lowering.emit import Emitter, Num
@@ -36,7 +36,6 @@ class WarpPlan(KernelPlan):
         super().__init__(group, model)
         self.layout = group_layout(group, model)
         self.reads = list(self._reads())
-        self.x_spill = self.layout.left_spill
         self.checked = self._checked(differing)
         # where launches differ, the body asks of each function as its rows are moved; else each case has a version
         self.one_by_one = bool(differing)
@@ -47,11 +46,13 @@ class WarpPlan(KernelPlan):
         self.register_bounded = self.x_edge_version
         each = [f"{argument_hint(value)}_aligned" for value in self.checked] if self.one_by_one else []
         self.flags = ["vectors_uniform", *["x_edge_only"] * self.x_edge_version, *each]
+        self.rows_ahead = 0
         if any(model.nodes[model.node_of[base]].is_prefetchable for base, *_ in self.reads):
             self.rows_ahead = WarpSchedule.expect(group.schedule).rows_ahead
+        """Rows of tiles from a block's own tile down to the one whose cache lines it prefetches; 0 for none."""
 
     def body(self, e: Emitter, tile: TileContext, outputs: Sequence[KernelBuffer]) -> None:
-        TileBody(self, self.layout, e, tile, outputs, self._flags(tile)).emit()
+        WarpTileBody(self, self.layout, e, tile, outputs, self._flags(tile)).emit(self.rows_ahead)
 
     def _flags(self, tile: TileContext) -> TileFlags:
         """The flags of the tile body."""
@@ -60,8 +61,22 @@ class WarpPlan(KernelPlan):
         aligned = rest if self.one_by_one else [uniform] * len(self.checked)
         return TileFlags(uniform, x_edge_only, dict(zip(self.checked, aligned, strict=True)), self.moves_in)
 
-    def request(self, e: Emitter, tile: TileContext, outputs: Sequence[KernelBuffer]) -> None:
-        TileBody(self, self.layout, e, tile, outputs, TileFlags()).emit_ahead()
+    def functions(self) -> Sequence[TileFunction]:
+        return [TileFunction("ahead", self._prefetch, has_versions=False)] if self.rows_ahead else []
+
+    def _prefetch(self, e: Emitter, tile: TileContext, outputs: Sequence[KernelBuffer]) -> None:
+        """Emit the prefetches of a tile's own part of the inputs."""
+        WarpTileBody(self, self.layout, e, tile, outputs, TileFlags()).emit_ahead()
+
+    def begin_block(self, block: BlockTiles, row: Num) -> None:
+        if self.rows_ahead:
+            # blocks that come later have their lines prefetched by those above them
+            call = block.call_of_origin("ahead", row)
+            with block.e.when(block.e.compare("slt", row, self.rows_ahead)):
+                block.e.effect(call)
+
+    def stored_beyond(self, dim: int | None) -> int:
+        return self.layout.left_spill if dim == 0 else 0
 
     def _reads(self) -> Iterator[tuple[SSAValue, Sequence[tuple[int, int]], Sequence[int | None]]]:
         """Reach of the loads of all lanes, dead ones too, in each buffer, and what it is counted from."""
@@ -110,13 +125,12 @@ class WarpPlan(KernelPlan):
             lambda: self._at_border(versions, aligned, each, tile, outputs),
         )
 
-    def _call(
-        self, versions: Versions, border: SSAValue, uniform: SSAValue, each: Sequence[SSAValue], origin: Sequence[Num],
-        *, x_edge_only: bool = False, no_cse: bool = False,
-    ) -> None:  # fmt: skip
-        """`each`: whether rows start where vectors may, of each function, if the body asks of each."""
+    def _flags_of(
+        self, versions: Versions, uniform: SSAValue, each: Sequence[SSAValue], *, x_edge_only: bool = False
+    ) -> list[SSAValue]:
+        """Flags of a version. `each`: whether rows are aligned, by function, if the body distinguishes them."""
         x_edge = [versions.yes if x_edge_only else versions.no] * self.x_edge_version
-        versions.call(border, [uniform, *x_edge, *each], origin, no_cse=no_cse)
+        return [uniform, *x_edge, *each]
 
     def _either(
         self, versions: Versions, border: SSAValue, uniform: SSAValue | None, each: Sequence[SSAValue],
@@ -124,11 +138,11 @@ class WarpPlan(KernelPlan):
     ) -> None:  # fmt: skip
         """Emit the version for tiles of uniform vectors, or the other one; None where vectors never are uniform."""
         if uniform is None:
-            self._call(versions, border, versions.no, each, origin)
+            versions.call(border, self._flags_of(versions, versions.no, each), origin)
             return
         no_cse = border is versions.yes
         choices = (
-            partial(self._call, versions, border, flag, each, origin, no_cse=no_cse)
+            partial(versions.call, border, self._flags_of(versions, flag, each), origin, no_cse=no_cse)
             for flag in (versions.yes, versions.no)
         )
         versions.e.choose(uniform, *choices)
@@ -150,7 +164,8 @@ class WarpPlan(KernelPlan):
             return
         x_edge_only = e.both(uniform, self._at_x_edges(e, tile, outputs))
         assert x_edge_only is not None
-        alone = partial(self._call, versions, versions.yes, versions.yes, each, moved, x_edge_only=True, no_cse=True)
+        flags = self._flags_of(versions, versions.yes, each, x_edge_only=True)
+        alone = partial(versions.call, versions.yes, flags, moved, no_cse=True)
         e.choose(x_edge_only, alone, lambda: self._either(versions, versions.yes, uniform, each, moved))
 
     def _aligned(self, e: Emitter, buffers: dict[SSAValue, KernelBuffer], origin: Sequence[Num]) -> list[SSAValue]:
@@ -172,7 +187,7 @@ class WarpPlan(KernelPlan):
         return result
 
     def _vectors_uniform(self, e: Emitter, tile: TileContext, outputs: Sequence[KernelBuffer]) -> SSAValue | None:
-        """In a border tile, each lane's columns of a row lie inside or outside together, of all inputs and results.
+        """Test that no lane's columns of a row straddle an edge, of all inputs and results of a border tile.
 
         None where that is never so.
         """

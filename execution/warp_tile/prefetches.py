@@ -6,14 +6,14 @@ from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import SSAValue
 
 from tilefuse.dialects.img.types import element_bytes
-from tilefuse.dialects.memref_prefetch import PrefetchOp as LineOp
-from tilefuse.dialects.warp import PrefetchOp
+from tilefuse.dialects.memref_prefetch import PrefetchOp
+from tilefuse.dialects.warp import WarpPrefetchOp
 from tilefuse.execution.warp_tile.registers import Registers
 
 LINE_BYTES = 128
 
 
-def prefetch_lines(body: Registers, op: PrefetchOp) -> None:
+def prefetch_lines(body: Registers, op: WarpPrefetchOp) -> None:
     """All lines of the box, spread over the lanes of all warps."""
     e, type = body.e, op.buffer.type
     assert isinstance(type, MemRefType)
@@ -32,4 +32,4 @@ def prefetch_lines(body: Registers, op: PrefetchOp) -> None:
             condition = e.both(condition, e.within(i, e.dim(op.buffer, axis)))
         column = e.clamp(e.add(x, e.add(e.mul(line, step), x0)), 0, last)
         with e.when(condition):
-            e.effect(LineOp(op.buffer, [e.value(i) for i in (*rows, column)]))
+            e.effect(PrefetchOp(op.buffer, [e.value(i) for i in (*rows, column)]))

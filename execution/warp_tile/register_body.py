@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import IntegerAttr, i8
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from tilefuse.dialects.gpu_shuffle import ShuffleMode
-from tilefuse.dialects.warp import AtOp, MapOp, NeighboursOp, PrefetchOp, StoreOp, YieldOp
+from tilefuse.dialects.warp import AtOp, MapOp, NeighboursOp, StoreOp, WarpPrefetchOp, WarpYieldOp
 from tilefuse.dialects.warp.layout import Layout
 from tilefuse.execution.warp_tile import pairs
 from tilefuse.execution.warp_tile.body import Where
@@ -22,7 +22,7 @@ from tilefuse.execution.warp_tile.masks import Masks
 from tilefuse.execution.warp_tile.pairs import PAIR
 from tilefuse.execution.warp_tile.prefetches import prefetch_lines
 from tilefuse.execution.warp_tile.registers import Registers
-from tilefuse.execution.warp_tile.schedule import Loop, Segment, Step, Stretch, layout_of
+from tilefuse.execution.warp_tile.schedule import Loop, Segment, Stretch, SweepStep, layout_of
 from tilefuse.execution.warp_tile.stores import store_row
 from tilefuse.execution.warp_tile.vector_roots import has_vector_roots
 from tilefuse.lowering.emit import PRIVATE, Num
@@ -44,7 +44,7 @@ class RegisterBody(Registers):
         if some := next(iter(self.storage.spans.values()), None):
             self.warps, self.lanes = some.warps[0], some.lanes[0]
         else:  # a body without tiles only asks for some ahead of time
-            self.warps = max(op.warps.value.data for op in self.ops if isinstance(op, PrefetchOp))
+            self.warps = max(op.warps.value.data for op in self.ops if isinstance(op, WarpPrefetchOp))
             self.lanes = LANES
         self.upper = {tile for op in self.ops if isinstance(op, MapOp) for tile in _kept_unshifted(op)}
         self.exchange = Exchange(self.plan, e)
@@ -140,7 +140,7 @@ class RegisterBody(Registers):
                             store_row(self, step.op, row)
 
     @contextmanager
-    def _at_step(self, t: Num, step: Step, steps: int) -> Iterator[Num]:
+    def _at_step(self, t: Num, step: SweepStep, steps: int) -> Iterator[Num]:
         """The code of the steps at which an operation has a row; gives the row."""
         e = self.e
         condition: SSAValue | None = None
@@ -240,7 +240,7 @@ class RegisterBody(Registers):
 def _kept_unshifted(op: MapOp) -> Iterator[SSAValue]:
     """The tiles of an operation whose elements need not be shifted before they are stored."""
     result = op.body.block.last_op
-    assert isinstance(result, YieldOp)
+    assert isinstance(result, WarpYieldOp)
     for tile, value in zip(op.tiles, result.values, strict=True):
         is_byte = op.layout.packed == 2 and tile.type.element == i8
         if is_byte and pairs.is_upper_byte(value) and all(isinstance(use.operation, StoreOp) for use in tile.uses):

@@ -57,7 +57,7 @@ class Registers(Body):
         return self.e.load(array, self.register_index(layout, at))
 
     def register_index(self, layout: Layout, at: Where) -> list[Num]:
-        """Of a register in the array of a tile."""
+        """The indices of a register in the array of a tile."""
         e = self.e
         deep = [e.sub(c, low) for c, (low, _) in zip(at.deep, layout.depth, strict=True)]
         return [*reversed(deep), e.sub(at.row, layout.rows[0]), e.sub(at.column, layout.columns[0])]

@@ -29,7 +29,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from tilefuse.dialects.options import check_numbers
-from tilefuse.dialects.warp import AtOp, MapOp, NeighboursOp, YieldOp
+from tilefuse.dialects.warp import AtOp, MapOp, NeighboursOp, WarpYieldOp
 from tilefuse.dialects.warp.layout import Layout
 from tilefuse.execution.warp_tile.cost import ROLLED_FROM
 from tilefuse.execution.warp_tile.repeats import Carried, Repeat, find_repeat, repeat_of, tile_uses
@@ -76,7 +76,7 @@ def _instructions(op: Operation) -> int:
         case MapOp():
             # coordinates and what is compared with them cost nothing in a tile inside
             each = sum(
-                not isinstance(o, AtOp | YieldOp | arith.ConstantOp) and o.results[0].type not in (IndexType(), i1)
+                not isinstance(o, AtOp | WarpYieldOp | arith.ConstantOp) and o.results[0].type not in (IndexType(), i1)
                 for o in op.body.block.ops
             )
             return each * _registers(op.layout, op.layout.height)

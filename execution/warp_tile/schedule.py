@@ -16,7 +16,7 @@ from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from tilefuse.dialects.diagnostics import PipelineError
-from tilefuse.dialects.warp import AtOp, LoadOp, MapOp, NeighboursOp, PrefetchOp, StoreOp
+from tilefuse.dialects.warp import AtOp, LoadOp, MapOp, NeighboursOp, StoreOp, WarpPrefetchOp
 from tilefuse.dialects.warp.layout import HalfOpen, Layout, TileType
 
 
@@ -52,7 +52,7 @@ def own_rows(layout: Layout) -> HalfOpen:
 
 
 @dataclass
-class Step:
+class SweepStep:
     """An operation in the sweep of its segment."""
 
     op: MapOp | NeighboursOp | StoreOp
@@ -72,8 +72,8 @@ class Segment:
 
     receives: list[NeighboursOp] = field(default_factory=list)
     loads: list[LoadOp] = field(default_factory=list)
-    prefetches: list[PrefetchOp] = field(default_factory=list)
-    sweep: list[Step] = field(default_factory=list)
+    prefetches: list[WarpPrefetchOp] = field(default_factory=list)
+    sweep: list[SweepStep] = field(default_factory=list)
     sends: list[NeighboursOp] = field(default_factory=list)
 
     @property
@@ -86,7 +86,7 @@ def segments(ops: Sequence[Operation]) -> list[Segment]:
     """The segments of a body's operations, in order. Tiles that are ready together are exchanged together."""
     number: dict[SSAValue, int] = {}
     found: list[Segment] = []
-    step_of: dict[SSAValue, Step] = {}
+    step_of: dict[SSAValue, SweepStep] = {}
 
     def segment(n: int) -> Segment:
         while len(found) <= n:
@@ -105,14 +105,14 @@ def segments(ops: Sequence[Operation]) -> list[Segment]:
         if isinstance(op, LoadOp):
             segment(n).loads.append(op)
             continue
-        if isinstance(op, PrefetchOp):
+        if isinstance(op, WarpPrefetchOp):
             segment(n).prefetches.append(op)
             continue
         assert isinstance(op, MapOp | NeighboursOp | StoreOp)
         if isinstance(op, NeighboursOp) and not any(layout_of(op.wider).reach):
             continue  # nothing is left to do row by row
         rows = own_rows(layout_of(op.tile)) if isinstance(op, StoreOp) else layout_of(op.results[0]).rows
-        step = Step(op, rows)
+        step = SweepStep(op, rows)
         for tile, dy in reads_of(op):
             before = step_of.get(tile)
             if before is not None and number.get(tile, 0) == n:

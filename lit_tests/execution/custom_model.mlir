@@ -3,7 +3,7 @@
 // RUN: env PYTHONPATH=%t:%S/../.. pipeline-opt --list-passes | filecheck %s --check-prefix=LIST
 // RUN: env PYTHONPATH=%t:%S/../.. pipeline-opt %s -p 'tile{shape=point_per_thread},promote-memory,validate-occupancy' \
 // RUN:   | filecheck %s
-// RUN: env PYTHONPATH=%t:%S/../.. pipeline-opt %s -p tile | filecheck %s --check-prefix=AUTO
+// RUN: env PYTHONPATH=%t:%S/../.. pipeline-opt %s -p 'tile{explain=true}' | filecheck %s --check-prefix=AUTO
 // RUN: env PYTHONPATH=%t:%S/../.. pipeline-opt %s \
 // RUN:   -p 'tile{shape=point_per_thread},promote-memory,lower-groups,expand-division' -t cuda | filecheck %s --check-prefix=CUDA
 // RUN: not pipeline-opt %s -p 'tile{shape=point_per_thread}' 2>&1 | filecheck %s --check-prefix=ALONE
@@ -18,6 +18,7 @@ img.pipeline @blur {
   // CHECK: schedule #schedule.point_per_thread<tile = [32, 8], threads = [32, 8]>
   // CHECK-SAME: occupancy = "8 blocks per SM
   // AUTO: schedule #schedule.point_per_thread<
+  // AUTO-SAME: candidates = ["point_per_thread: [[US:[0-9.]+]] us, the best of 3: tile = [32, 8], threads = [32, 8], vector = 1", "{{warp_tile|block_tile}}: {{[0-9.]+}} us
   %g = img.group "g" {
     // CHECK: img.stage "twice" (%x, %y) -> f32 place #img.place<thread, register>
     %twice = img.stage "twice" (%x, %y) -> f32 {

@@ -5,11 +5,11 @@
 
 // CHECK:      %f = img.stage "f"
 // CHECK:      %f1 = img.update "f_update" (%x_1) of (%c = %f : !img.func<1xf32>) {
-// CHECK:      %f_second_old = img.stage "f_second_old" (%0) -> f32 {
-// CHECK-NEXT:   %1 = img.read %f1[%0] : !img.func<1xf32>
-// CHECK-NEXT:   img.yield %1 : f32
+// CHECK:      %f_second_old = img.stage "f_second_old" (%x_2) -> f32 {
+// CHECK-NEXT:   %0 = img.read %f1[%x_2] : !img.func<1xf32>
+// CHECK-NEXT:   img.yield %0 : f32
 // CHECK-NEXT: }
-// CHECK-NEXT: %f2 = img.update "f_second" (%x_2) of (%c_1 = %f_second_old : !img.func<1xf32>) {
+// CHECK-NEXT: %f2 = img.update "f_second" (%x_3) of (%c_1 = %f_second_old : !img.func<1xf32>) {
 // CHECK:      img.stage "in_update_old"
 // CHECK-NEXT:   img.read %in
 // CHECK:      img.update "in_update"

@@ -252,7 +252,7 @@ class C(Language):
         return expr.binary(one, "/", expr.call(self.math("sqrt" if double else "sqrtf"), (a,), ctype), MUL, ctype)
 
     def print_line(self, prelude: Prelude, arguments: Sequence[str], longest: int) -> str:
-        """To a function that the runtime may set, which finds Python's output; else to C's."""
+        """Print a line by a function that the runtime may set, which finds Python's output; else by C's."""
         prelude.includes.add("stdio.h")
         prelude.require_type("tilefuse_write", _WRITE)
         text = ", ".join(arguments)

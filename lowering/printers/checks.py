@@ -36,21 +36,21 @@ def block_threads(kernel: func.FuncOp) -> tuple[int, int, int]:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class NestedOp:
     """An operation of a kernel or of what it calls, with the levels of the loops around it."""
 
     op: Operation
     levels: frozenset[str]
 
 
-def places_of(kernel: func.FuncOp, functions: dict[str, func.FuncOp]) -> list[Place]:
+def places_of(kernel: func.FuncOp, functions: dict[str, func.FuncOp]) -> list[NestedOp]:
     """List the operations of a kernel, and of what it calls: once for all calls that stand in loops of like levels."""
-    found: list[Place] = []
+    found: list[NestedOp] = []
     called: set[tuple[func.FuncOp, frozenset[str]]] = set()
 
     def visit(block: Block, levels: frozenset[str]) -> None:
         for op in block.ops:
-            found.append(Place(op, levels))
+            found.append(NestedOp(op, levels))
             if op.regions:
                 inner = levels
                 level = op.attributes.get("kernel.level")
@@ -68,14 +68,14 @@ def places_of(kernel: func.FuncOp, functions: dict[str, func.FuncOp]) -> list[Pl
     return found
 
 
-def check_barriers(places: Sequence[Place]) -> None:
+def check_barriers(places: Sequence[NestedOp]) -> None:
     """A barrier stands between thread loops, not in one: the CPU runs one thread after the other."""
     for place in places:
         if type(place.op) is gpu.BarrierOp and _threads_of(place.levels):
             raise PipelineError("gpu.barrier inside a thread loop; put it between thread loops", place.op)
 
 
-def check_threads(kernel: func.FuncOp, places: Sequence[Place]) -> None:
+def check_threads(kernel: func.FuncOp, places: Sequence[NestedOp]) -> None:
     """Thread loops cover the block exactly; what is shared is stored to inside them, by one thread each."""
     threads = block_threads(kernel)
     sizes = {f"thread_{axis}": size for axis, size in zip("xyz", threads, strict=True)}
@@ -99,7 +99,7 @@ def check_threads(kernel: func.FuncOp, places: Sequence[Place]) -> None:
             )
 
 
-def check_static_shared(kernel: func.FuncOp, places: Sequence[Place]) -> None:
+def check_static_shared(kernel: func.FuncOp, places: Sequence[NestedOp]) -> None:
     """CUDA gives 48 KiB of shared memory to arrays of static size; more must be asked for at the launch."""
     arrays = {
         place.op: bytes_of(place.op.memref.type, place.op)

@@ -162,7 +162,7 @@ def _math(function: str, *, exact: bool = False) -> Row:
 
 
 def _sqrt(p: FunctionText, op: Operation) -> CExpr:
-    """Of a vector by a helper: lanes go to the slow path of f32 together."""
+    """Print a square root, of a vector by a helper: lanes go to the slow path of f32 together."""
     type_ = op.results[0].type
     if not isinstance(type_, VectorType):
         return _math("sqrt")(p, op)

@@ -31,8 +31,8 @@ from tilefuse.lowering.printers.c_types import (
 )
 from tilefuse.lowering.printers.expr import CExpr
 from tilefuse.lowering.printers.language import Language
-from tilefuse.lowering.printers.memrefs import Memory
-from tilefuse.lowering.printers.names import Names
+from tilefuse.lowering.printers.memrefs import PrintedMemRef
+from tilefuse.lowering.printers.names import ScopedNames
 from tilefuse.lowering.printers.prelude import Prelude
 from tilefuse.lowering.printers.readings import unsigned
 from tilefuse.lowering.printers.vector_types import Vector
@@ -56,8 +56,8 @@ class FunctionText(ABC):
         self.function = function
         self.op: Operation = function
         """The operation that is printed."""
-        self.names = Names()
-        self.memories: dict[SSAValue, Memory] = {}
+        self.names = ScopedNames()
+        self.memories: dict[SSAValue, PrintedMemRef] = {}
         self.uses: dict[SSAValue, int] = {}
         """Uses of a value by operations that are printed."""
         self.versions = 0
@@ -186,7 +186,7 @@ class FunctionText(ABC):
 
 
 def _plain_name(type_: Attribute) -> str:
-    """For a value without a name hint."""
+    """Name a value without a name hint."""
     if isinstance(type_, IntegerType) and type_.width.data == 1:
         return "test"
     return "i" if isinstance(type_, IndexType) else "v"

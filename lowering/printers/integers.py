@@ -184,7 +184,7 @@ def _division(symbol: str, reading: Callable[[CExpr, int], CExpr]) -> Row:
 
 
 def _floor_division(p: FunctionText, op: Operation) -> CExpr:
-    """By a power of two a shift."""
+    """Print a floor division: by a power of two a shift."""
     _no_bool(op)
     a, b = (_read(p, operand, op, signed) for operand in op.operands)
     type_ = op.results[0].type

@@ -24,7 +24,7 @@ from tilefuse.lowering.printers.c_types import (
 )
 from tilefuse.lowering.printers.expr import ADD, EQ, MUL, POSTFIX, CExpr
 from tilefuse.lowering.printers.function_text import FunctionText, Row
-from tilefuse.lowering.printers.memrefs import PRIVATE, SHARED, Memory, space_of
+from tilefuse.lowering.printers.memrefs import PRIVATE, SHARED, PrintedMemRef, space_of
 from tilefuse.lowering.printers.readings import literal
 from tilefuse.lowering.printers.vectors import is_mask
 from tilefuse.lowering.printers.words import word_width
@@ -65,7 +65,7 @@ def parameter(p: FunctionText, value: BlockArgument, written: bool) -> list[str]
         steps = [_product(extents[d + 1 :]) for d in range(len(shape))]
     else:
         steps = [dynamic("s", d) if s is None else literal(s, 64) for d, s in enumerate(strides)]
-    p.memories[value] = Memory(name, type_, tuple(extents), tuple(steps), tuple(passed), read_only=not written)
+    p.memories[value] = PrintedMemRef(name, type_, tuple(extents), tuple(steps), tuple(passed), read_only=not written)
     return text
 
 
@@ -107,7 +107,7 @@ def _pointer_to_row(p: FunctionText, type_: MemRefType[Any], declarator: str) ->
 def _declare(p: FunctionText, value: SSAValue, name: str, wide: bool = False) -> None:
     type_ = as_type(MemRefType[Any], value.type)
     extents = tuple(literal(n, 64) for n in type_.get_shape())
-    p.memories[value] = Memory(name, type_, extents, None, (name,), wide)
+    p.memories[value] = PrintedMemRef(name, type_, extents, None, (name,), wide)
 
 
 def _is_wide(p: FunctionText, array: SSAValue) -> bool:
@@ -135,17 +135,17 @@ def print_alloca(p: FunctionText, op: Operation) -> None:
     wide = _is_wide(p, op.memref)
     _declare(p, op.memref, name, wide)
     if "kernel.dynamic" in op.attributes:
-        whole_block = p.names.fresh(f"{name}bytes")
-        p.line(p.language.dynamic_shared(whole_block, type_, op))
-        p.line(f"{_pointer_to_row(p, type_, name)} = ({_pointer_to_row(p, type_, '')}){whole_block};")
+        block = p.names.fresh(f"{name}bytes")
+        p.line(p.language.dynamic_shared(block, type_, op))
+        p.line(f"{_pointer_to_row(p, type_, name)} = ({_pointer_to_row(p, type_, '')}){block};")
         return
     array = f"{UNSIGNED[32] if wide else p.storage(type_.element_type)} {name}{_brackets(shape)}"
     if space == SHARED:
         p.line(f"{p.language.shared_qualifier}{array}{p.language.shared_suffix};")
     else:
         accesses = (vector.LoadOp, vector.StoreOp, vector.MaskedStoreOp)
-        whole = any(isinstance(use.operation, accesses) for use in op.memref.uses)
-        p.line(f"{p.language.aligned_qualifier if whole else ''}{array};")
+        by_vectors = any(isinstance(use.operation, accesses) for use in op.memref.uses)
+        p.line(f"{p.language.aligned_qualifier if by_vectors else ''}{array};")
 
 
 def print_view(p: FunctionText, op: Operation) -> None:
@@ -163,7 +163,7 @@ def print_view(p: FunctionText, op: Operation) -> None:
 # --- access -------------------------------------------------------------------------------------------------
 
 
-def memory_of(p: FunctionText, value: SSAValue, op: Operation) -> Memory:
+def memory_of(p: FunctionText, value: SSAValue, op: Operation) -> PrintedMemRef:
     """Look up a memref; PipelineError if it came from an op that is not printed."""
     if value not in p.memories:
         raise PipelineError(f"{op.name}: its memref must be an argument, a memref.alloca or a memref.view", op)

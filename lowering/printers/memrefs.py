@@ -21,7 +21,7 @@ SHARED, PRIVATE = 3, 5
 
 
 @dataclass(frozen=True)
-class Memory:
+class PrintedMemRef:
     """One memref: the name of its pointer or array, and its sizes as expressions."""
 
     name: str

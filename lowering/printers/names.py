@@ -7,7 +7,7 @@ from tilefuse.lowering.symbols import spelt
 _LONGEST = 48
 
 
-class Names:
+class ScopedNames:
     """The names in use, scope by scope: sibling scopes may use the same name, an inner one never shadows.
 
     Each ends in an underscore, which nothing else in the text does (`lowering/symbols.py`).

@@ -32,7 +32,7 @@ def references(arrays: Sequence[Any]) -> list[tuple[Any, ...]]:
     return found
 
 
-class _Kept(NamedTuple):
+class _KeptOutputs(NamedTuple):
     """Outputs of a call, and how many refer to them if their user does not."""
 
     call: object
@@ -54,7 +54,7 @@ class KeptOutputs:
     """
 
     def __init__(self) -> None:
-        self._kept: list[_Kept] = []
+        self._kept: list[_KeptOutputs] = []
         self._lock = threading.Lock()
 
     def take(self, call: object, stream: int | None) -> tuple[list[Any], list[int]] | None:
@@ -80,7 +80,7 @@ class KeptOutputs:
         if not self._lock.acquire(blocking=False):
             return
         try:
-            kept = _Kept(call, stream, list(arrays), pointers, found)
+            kept = _KeptOutputs(call, stream, list(arrays), pointers, found)
             dropped, self._kept = self._kept[:-1], [*self._kept[-1:], kept]
         finally:
             self._lock.release()

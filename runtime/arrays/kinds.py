@@ -316,7 +316,7 @@ def _find_kind(array: Any, what: str) -> ArrayKind:
 
 
 def glance(arrays: Sequence[Any]) -> list[tuple[ArrayKind, int, Hashable]] | None:
-    """Of each array its library, its address, and all else about it; None if one must be viewed each time."""
+    """Identify the library, the address and the rest of each array; None if one must be viewed each time."""
     found = []
     for array in arrays:
         kind = _KINDS.get(type(array))

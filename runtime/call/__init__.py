@@ -1,1 +1,1 @@
-"""From the arguments of a call to boxes, layouts and numbers."""
+"""Arguments of a call become boxes, layouts and numbers."""

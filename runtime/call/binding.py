@@ -1,4 +1,4 @@
-"""From the arguments of a call to inputs in order, parameters, and what is asked of the outputs."""
+"""Binding the arguments of a call: inputs in order, parameters, and the sizes requested of the outputs."""
 
 from __future__ import annotations
 

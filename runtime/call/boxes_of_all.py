@@ -51,11 +51,11 @@ def check_spread(group: GroupOp, model: PipelineModel, needed: Mapping[SSAValue,
     stored = stored_stages(group, model, follow_of(group, model))
     boxes = [needed[f] for f in group.funcs]
     covered = prod(n for _, n in anchor_box(stored, boxes))
-    held = sum(prod(n for _, n in boxes[s.first]) for s in stored)
-    if covered > max(FEW_POINTS, MOST_IDLE * held):
+    stored_points = sum(prod(n for _, n in boxes[s.first]) for s in stored)
+    if covered > max(FEW_POINTS, MOST_IDLE * stored_points):
         names = ", ".join(f"'{s.stage.sym_name.data}'" for s in stored)
         raise FarApart(
             f"{names} are stored by one kernel, group '{group.sym_name.data}', and in this call their boxes lie so far "
-            f"apart that its tiles would go over {covered} points to store {held}; ask for them in calls of their own, "
-            "or group the stages apart"
+            f"apart that its tiles would go over {covered} points to store {stored_points}; ask for them in calls of "
+            "their own, or group the stages apart"
         )

@@ -29,7 +29,7 @@ class CallLayouts(NamedTuple):
     output_specs: list[BufferSpec]
     out_shapes: tuple[tuple[int, ...], ...]
     """Of outputs as arrays have them."""
-    lodging: list[bool]
+    may_host: list[bool]
     """Which of the outputs may hold temporaries until they are written."""
 
 
@@ -53,7 +53,7 @@ def call_layouts(
             p = picture(v_out.shape, v_out.strides, slot.itemsize, order)
             check_output(slot, v_out, p)
         found.outputs.append(p)
-        found.lodging.append(v_out is None or v_out.pointer % ALIGNMENT == 0)
+        found.may_host.append(v_out is None or v_out.pointer % ALIGNMENT == 0)
         out_shapes.append(array_shape(extents, order))
         spec = describe(p, box, v_out.pointer if v_out else 0, slot.itemsize)
         if (computed := boxes.computed[slot.name]) != box:

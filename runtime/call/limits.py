@@ -55,17 +55,17 @@ def check_limits(
 
 def _boundaries_read(pipeline: PipelineOp, needed: Mapping[SSAValue, Box]) -> Iterator[BoundaryOp]:
     """Yield the boundaries that computed stages read through, also those of which an exterior around them hides all."""
-    asked: set[SSAValue] = set()
+    required: set[SSAValue] = set()
     for op in reversed(list(flat_ops(pipeline))):
         match op:
             case ReturnOp():
-                asked |= {*op.funcs}
-            case GroupOp() if asked & {*op.funcs}:
-                asked |= {*op.yield_op.values}
+                required |= {*op.funcs}
+            case GroupOp() if required & {*op.funcs}:
+                required |= {*op.yield_op.values}
             case StageOp() | UpdateOp() if any(f in needed for f in op.funcs):
-                asked |= {*(op.olds if isinstance(op, UpdateOp) else ()), *(read.source for read in reads(op))}
-            case BoundaryOp() if op.func in asked:
-                asked.add(op.source)
+                required |= {*(op.olds if isinstance(op, UpdateOp) else ()), *(read.source for read in reads(op))}
+            case BoundaryOp() if op.func in required:
+                required.add(op.source)
                 yield op
 
 

@@ -1,1 +1,1 @@
-"""From a module and the layouts of a call to kernels."""
+"""Compiling a module and the layouts of a call to kernels."""

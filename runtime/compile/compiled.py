@@ -18,7 +18,7 @@ from tilefuse.dialects.verification import verify
 from tilefuse.lowering.abi import groups_of, kernel_name
 from tilefuse.lowering.printers import print_c, print_cuda
 from tilefuse.passes.chain_kernels import ChainKernels
-from tilefuse.passes.fit_registers import Compiler, fit_registers
+from tilefuse.passes.fit_registers import KernelCompiler, fit_registers
 from tilefuse.passes.fold_grids import FoldGrids
 from tilefuse.passes.group_stages import GroupStages
 from tilefuse.passes.pipeline import PassTrace, lowering_passes, run_passes, standard_passes
@@ -187,7 +187,7 @@ class Compiled:
             lowered = self._lower(scheduled, None, known)
             return self._fold(lowered) if folded else lowered
 
-        compiler = Compiler(
+        compiler = KernelCompiler(
             machine=self._settings.backend.machine,
             print=lambda module, name: print_cuda(module, index_bits=index_bits, kernel=name),
             compile=cubins.compile,

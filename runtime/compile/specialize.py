@@ -20,9 +20,9 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from tilefuse.analysis.access import defining_op
 from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.img.attrs import BoxAttr, Interval
+from tilefuse.dialects.img.copies import copy_stage
 from tilefuse.dialects.img.ops import Definition, GroupOp, InputOp, ParamOp, PipelineOp, StageOp
 from tilefuse.dialects.img.types import FuncType, element_bytes
-from tilefuse.passes.copy_updated import copy_stage
 from tilefuse.runtime.arrays.layouts import ALIGNMENT, INPUT_ALIGN, OUTPUT_ALIGNS, OUTPUT_LAYOUTS, BufferSpec
 
 

@@ -35,7 +35,7 @@ _OPTIONAL_FLAGS = (
 )
 
 
-class Compiler(NamedTuple):
+class CCompiler(NamedTuple):
     """A C compiler: its command, what it calls itself and the processor it compiles for, and its flags."""
 
     command: tuple[str, ...]
@@ -45,7 +45,7 @@ class Compiler(NamedTuple):
     """The library of OpenMP to load before kernels are, if it is not one of the compiler's own."""
 
 
-def find_compiler() -> Compiler:
+def find_compiler() -> CCompiler:
     """`$CC`, the first of cc, gcc, clang on the path, or the wheel's. TargetError if there is none that works."""
     try:
         given = tuple(shlex.split(os.environ.get("CC", "")))
@@ -55,7 +55,7 @@ def find_compiler() -> Compiler:
 
 
 @functools.cache
-def _probe(given: tuple[str, ...] | None, path: str) -> Compiler:
+def _probe(given: tuple[str, ...] | None, path: str) -> CCompiler:
     if given is not None:
         command = given
         if shutil.which(given[0]) is None:
@@ -82,7 +82,7 @@ def _probe(given: tuple[str, ...] | None, path: str) -> Compiler:
     flags = (*_FLAGS, *_accepted(command, *_OPTIONAL_FLAGS), *of_loops)
     # -march=native means another processor on another machine, and caches may be shared between machines.
     identity = "\n".join((shlex.join(command), version.stdout, platform.machine(), _processor()))
-    return Compiler(command, identity, flags, openmp)
+    return CCompiler(command, identity, flags, openmp)
 
 
 def _run(command: list[str], cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
@@ -146,7 +146,7 @@ def _processor() -> str:
     return "\n".join(sorted({line for line in lines if line.startswith(("model name", "flags", "Features"))}))
 
 
-def build_flags(compiler: Compiler, strict_float: bool) -> tuple[str, ...]:
+def build_flags(compiler: CCompiler, strict_float: bool) -> tuple[str, ...]:
     """The flags that a library is built with. Strict: no contraction to fused multiply-adds; signs of zeros count."""
     if strict_float:
         return (*compiler.flags, "-ffp-contract=off", "-DTILEFUSE_STRICT")
@@ -203,7 +203,7 @@ def _bound_waiting() -> None:
         os.environ["OMP_WAIT_POLICY"] = "passive"
 
 
-def _compile(source: str, compiler: Compiler, flags: tuple[str, ...]) -> bytes:
+def _compile(source: str, compiler: CCompiler, flags: tuple[str, ...]) -> bytes:
     with _work_folder() as folder:
         (folder / "pipeline.c").write_text(source)
         command = [*compiler.command, *flags, "-o", "pipeline.so", "pipeline.c", "-lm"]

@@ -58,11 +58,11 @@ def _code(source: str) -> str:
 
 def joined(cubins: Iterable[Cubin]) -> Cubin:
     """One Cubin of several."""
-    whole = Cubin({}, {}, {}, {})
+    merged = Cubin({}, {}, {}, {})
     for cubin in cubins:
         for field in fields(Cubin):
-            getattr(whole, field.name).update(getattr(cubin, field.name))
-    return whole
+            getattr(merged, field.name).update(getattr(cubin, field.name))
+    return merged
 
 
 def _unpacked(name: str, entry: bytes) -> Cubin:

@@ -15,7 +15,7 @@ from tilefuse.dialects.img.ops import GroupOp, PipelineOp
 from tilefuse.lowering.abi import groups_of
 from tilefuse.lowering.printers import print_cuda
 from tilefuse.passes.chain_kernels import ChainKernels
-from tilefuse.passes.fit_registers import Compiler, Report, fit_registers
+from tilefuse.passes.fit_registers import KernelCompiler, Report, fit_registers
 from tilefuse.passes.pipeline import lowering_passes, run_passes
 from tilefuse.passes.promote_memory import PromoteMemory
 from tilefuse.passes.tile import Tile
@@ -72,7 +72,7 @@ class FitRegisters(ModulePass):
         def lower(scheduled: ModuleOp, known: Collection[str]) -> ModuleOp:
             return run_passes(scheduled, [*lowering_passes(warps=True, known=known), ChainKernels()])
 
-        compiler = Compiler(
+        compiler = KernelCompiler(
             machine=self.target,
             print=lambda module, name: print_cuda(module, kernel=name),
             compile=Cubins(gpu(self.target).arch, strict_float=False).compile,

@@ -1,1 +1,1 @@
-"""From boxes to launches: plans, temporaries, runners of plans."""
+"""Launches: plans, temporaries, runners of plans."""

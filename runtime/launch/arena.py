@@ -22,17 +22,17 @@ class Lifetime(NamedTuple):
     last: int
 
 
-class Lodging(NamedTuple):
-    """Memory that is there anyway: its bytes, all free before kernel `until`."""
+class HostBuffer(NamedTuple):
+    """Buffer that is allocated anyway, and hosts temporaries: its bytes, all free before kernel `until`."""
 
     size: int
     until: int
 
 
-class Place(NamedTuple):
-    """Place of a temporary: the number of the lodging, or None for the arena; and the offset in bytes."""
+class TemporaryPlace(NamedTuple):
+    """Place of a temporary: the number of the host buffer, or None for the arena; and the offset in bytes."""
 
-    lodging: int | None
+    host: int | None
     offset: int
 
 
@@ -40,23 +40,23 @@ _Placed = tuple[int, int, Lifetime]
 """First byte, end, lifetime."""
 
 
-def place(temporaries: Sequence[Lifetime], lodgings: Sequence[Lodging] = ()) -> tuple[list[Place], int]:
+def place(temporaries: Sequence[Lifetime], hosts: Sequence[HostBuffer] = ()) -> tuple[list[TemporaryPlace], int]:
     """The place of each temporary, and the bytes of the arena."""
-    places: list[Place | None] = [None] * len(temporaries)
-    guests: list[list[_Placed]] = [[] for _ in lodgings]
+    places: list[TemporaryPlace | None] = [None] * len(temporaries)
+    placed: list[list[_Placed]] = [[] for _ in hosts]
     # Latest first: of a chain it is the last but one that can live where the result will be, then every other.
     for index in sorted(range(len(temporaries)), key=lambda i: (-temporaries[i].last, -temporaries[i].size)):
         t = temporaries[index]
-        for number, lodging in enumerate(lodgings):
-            offset = _lowest(guests[number], t)
-            if t.last < lodging.until and offset + t.size <= lodging.size:
-                guests[number].append((offset, offset + t.size, t))
-                places[index] = Place(number, offset)
+        for number, host in enumerate(hosts):
+            offset = _lowest(placed[number], t)
+            if t.last < host.until and offset + t.size <= host.size:
+                placed[number].append((offset, offset + t.size, t))
+                places[index] = TemporaryPlace(number, offset)
                 break
     rest = [i for i, p in enumerate(places) if p is None]
     offsets, size = arrange([temporaries[i] for i in rest])
     for index, offset in zip(rest, offsets, strict=True):
-        places[index] = Place(None, offset)
+        places[index] = TemporaryPlace(None, offset)
     return [p for p in places if p is not None], size
 
 

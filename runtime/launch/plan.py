@@ -1,4 +1,4 @@
-"""From the boxes of a call to its launches: what every kernel gets, but for addresses.
+"""Planning the launches of a call from its boxes: arguments of every kernel, but for addresses.
 
 A plan serves all calls with the same shapes, strides and alignment; a call fills in addresses, and scalars
 that come from parameters.
@@ -30,7 +30,7 @@ from tilefuse.runtime.arrays.layouts import ALIGNMENT, Picture, reach, storage_s
 from tilefuse.runtime.call.boxes import CallBoxes, input_ops, rank_of
 from tilefuse.runtime.call.boxes_of_all import boxes_of_all, check_spread
 from tilefuse.runtime.call.scalars import Number
-from tilefuse.runtime.launch.arena import Lifetime, Lodging, place
+from tilefuse.runtime.launch.arena import HostBuffer, Lifetime, place
 
 _INT32_REACH = 2**31 - 2**20
 """Offsets and indices below this fit 32 bits with room for the overhang of a tile."""
@@ -111,13 +111,13 @@ class _Buffer(NamedTuple):
     offset: int = 0
 
 
-class Given(NamedTuple):
+class CallArrays(NamedTuple):
     """The arrays of a call, and which of the outputs may hold temporaries until they are written."""
 
     boxes: CallBoxes
     inputs: Sequence[Picture]
     outputs: Sequence[Picture]
-    lodging: Sequence[bool]
+    may_host: Sequence[bool]
 
 
 class _Space(NamedTuple):
@@ -150,11 +150,11 @@ def make_plan(
     inputs: Sequence[Picture],
     outputs: Sequence[Picture],
     params: Mapping[str, Number],
-    lodging: Sequence[bool] = (),
+    may_host: Sequence[bool] = (),
 ) -> Plan:
     """The plan of a scheduled pipeline for buffers that lie like this.
 
-    `lodging` says which outputs may hold temporaries until they are written: those at aligned addresses.
+    `may_host` says which outputs may hold temporaries until they are written: those at aligned addresses.
     """
     needed = required_boxes(pipeline, boxes.outputs, boxes.inputs, params)
     # A group is dead in this call if, say, all reads of it fall outside of a constant_exterior's box.
@@ -171,8 +171,8 @@ def make_plan(
     read = dict.fromkeys(a.value for g in groups for a in kernel_args(g) if a.kind in ("input", "inout"))
     unneeded = [f for f in read if f not in needed and not isinstance(f.owner, InputOp)]
     needed |= {f: ((0, 1),) * rank_of(f.type) for f in unneeded}
-    given = Given(boxes, inputs, outputs, lodging or [False] * len(outputs))
-    hosted = updated_in_place(pipeline, groups, needed, boxes, given.outputs, given.lodging)
+    given = CallArrays(boxes, inputs, outputs, may_host or [False] * len(outputs))
+    hosted = updated_in_place(pipeline, groups, needed, boxes, given.outputs, given.may_host)
     groups = [g for g in groups if not any(f in hosted for f in g.funcs)]
     sizes = CallSizes(boxes.inputs, params)
     spaces = _workspaces(groups, Call(needed, sizes))
@@ -234,24 +234,24 @@ def _assign_buffers(
     groups: Sequence[GroupOp],
     unneeded: Sequence[SSAValue],
     needed: Mapping[SSAValue, Box],
-    given: Given,
+    given: CallArrays,
     spaces: Sequence[_Space],
     hosted: Mapping[SSAValue, SSAValue],
 ) -> tuple[dict[_Key, _Buffer], list[CopyOut], int]:
     buffers: dict[_Key, _Buffer] = {}
-    boxes, inputs, outputs, lodging = given
+    boxes, inputs, outputs, may_host = given
     for number, (op, p) in enumerate(zip(input_ops(pipeline), inputs, strict=True)):
         buffers[op.func] = _Buffer(number, boxes.inputs[op.sym_name.data], p.strides)
     larger: list[tuple[int, SSAValue, Box]] = []
-    lodgings: list[Lodging] = []
+    buffers_of_hosts: list[HostBuffer] = []
     hosts: list[int] = []
     for number, ((name, func), p) in enumerate(zip(pipeline.return_op.outputs, outputs, strict=True)):
-        if needed[func] == boxes.outputs[name] and _lies_as_compiled(func, p):
+        if needed[func] == boxes.outputs[name] and _has_compiled_strides(func, p):
             root = hosted.get(func, func)
             buffers[func] = buffers[root] = _Buffer(len(inputs) + number, boxes.outputs[name], p.strides)
-            if lodging[number]:
+            if may_host[number]:
                 written = next(i for i, g in enumerate(groups) if root in g.funcs)
-                lodgings.append(Lodging(_dense_bytes(p, _itemsize(func)), written))
+                buffers_of_hosts.append(HostBuffer(_dense_bytes(p, _itemsize(func)), written))
                 hosts.append(len(inputs) + number)
         else:
             larger.append((number, func, boxes.outputs[name]))
@@ -259,7 +259,7 @@ def _assign_buffers(
     above = updated_from(groups)
     temporaries = [f for f in (*(f for g in groups for f in g.funcs), *unneeded) if f not in buffers and f not in above]
     lives = [_life(f, groups, f in kept, needed, above) for f in temporaries]
-    places, size = place([*lives, *(s.life for s in spaces)], lodgings)
+    places, size = place([*lives, *(s.life for s in spaces)], buffers_of_hosts)
     arena = len(inputs) + len(outputs)
     for space, (host, offset) in zip(spaces, places[len(lives) :], strict=True):
         buffers[space] = space.buffer(arena if host is None else hosts[host], offset)
@@ -276,7 +276,7 @@ def _assign_buffers(
     return buffers, copies, size
 
 
-def _lies_as_compiled(func: SSAValue, p: Picture) -> bool:
+def _has_compiled_strides(func: SSAValue, p: Picture) -> bool:
     """Whether a picture has the strides that kernels are compiled for.
 
     They are a temporary's where others than the output's own kernel were to need more of it: which they may not, once
@@ -352,7 +352,7 @@ def _life(
     needed: Mapping[SSAValue, Box],
     above: Mapping[SSAValue, SSAValue],
 ) -> Lifetime:
-    """When the memory of a function is in use, by it or by what updates make of it."""
+    """Lifetime of the memory of a function, in use by it or by its updates."""
     family = {func}
     for new, old in above.items():
         if old in family:

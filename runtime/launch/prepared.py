@@ -14,7 +14,7 @@ from tilefuse.runtime.errors import CallMemoryError
 from tilefuse.runtime.launch.cpu_runner import CpuRunner
 from tilefuse.runtime.launch.cuda_runner import CudaRunner
 from tilefuse.runtime.launch.grids import fits, folded
-from tilefuse.runtime.launch.plan import Given, Plan, make_plan
+from tilefuse.runtime.launch.plan import CallArrays, Plan, make_plan
 from tilefuse.runtime.launch.reference import ReferenceRunner
 from tilefuse.runtime.launch.runner import Runner
 
@@ -41,19 +41,19 @@ class PreparedKernels:
     def __init__(
         self,
         compiled: Compiled,
-        given: Given,
+        given: CallArrays,
         out_shapes: tuple[tuple[int, ...], ...],
         params: dict[str, Number],
         device: Device,
         spare: list[Any],
     ):
-        boxes, inputs, outputs, lodging = given
+        boxes, inputs, outputs, may_host = given
         self.out_shapes = out_shapes
         self.compiled = compiled
         arch = None if device[0] == "cpu" else devices.architecture(device[1])
 
         def plan_of(pipeline: PipelineOp) -> Plan:
-            return make_plan(pipeline, boxes, inputs, outputs, params, lodging)
+            return make_plan(pipeline, boxes, inputs, outputs, params, may_host)
 
         self.kernels, self.plan = _fitting(compiled, arch, plan_of)
         kernels, plan = self.kernels, self.plan

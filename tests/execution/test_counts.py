@@ -24,7 +24,7 @@ from tilefuse.dialects.warp import LoadOp
 from tilefuse.execution.facts import GroupFacts
 from tilefuse.execution.search import best_schedule
 from tilefuse.execution.warp_tile import pack_subwords
-from tilefuse.execution.warp_tile.counts import Rows, count
+from tilefuse.execution.warp_tile.counts import LinearInRows, count
 from tilefuse.execution.warp_tile.layout import group_layout
 from tilefuse.execution.warp_tile.schedule import layout_of
 from tilefuse.passes.pipeline import lowering_passes, run_passes
@@ -33,10 +33,10 @@ from tilefuse.passes.tile import Tile
 
 
 def test_rows():
-    rows = Rows(40.0)
+    rows = LinearInRows(40.0)
     rows.add(3, 5.0)
-    rows.join(Rows(1.0, 2.0))
-    assert rows == Rows(40.0 + 15.0 + 1.0, 7.0)
+    rows.join(LinearInRows(1.0, 2.0))
+    assert rows == LinearInRows(40.0 + 15.0 + 1.0, 7.0)
     assert rows.at(8) == 56.0 + 56.0
 
 

@@ -3,6 +3,8 @@
 import importlib.util
 import shutil
 import sys
+from dataclasses import replace
+from itertools import takewhile
 from pathlib import Path
 
 import pytest
@@ -12,9 +14,12 @@ from random_programs import assert_equal, call, evaluated, passes
 
 from tilefuse.analysis.machine import machine
 from tilefuse.dialects.diagnostics import PipelineError
+from tilefuse.dialects.img.ops import GroupOp
 from tilefuse.execution import registry
 from tilefuse.execution.candidate import Wishes
 from tilefuse.execution.search import schedules
+from tilefuse.passes.pipeline import run_passes, standard_passes
+from tilefuse.passes.tile import CANDIDATES, Tile
 from tilefuse.runtime.program import compile_pipeline
 from tilefuse.tools.calibration.pipelines import Subject, grouped
 
@@ -45,6 +50,40 @@ def test_it_is_compared_with_the_others(announced):
     assert registry.names()[-1] == "point_per_thread"
     assert {c.shape for c in schedules(facts, machine("h200"))} == {"warp_tile", "block_tile", "point_per_thread"}
     assert {c.shape for c in schedules(facts, machine("h200"), Wishes("point_per_thread"))} == {"point_per_thread"}
+
+
+def _scheduled(module):
+    """The schedule that `auto` gives the one group of a module, and the models that it names on it, by microseconds."""
+    (group,) = (op for op in run_passes(module, [Tile(explain=True)]).walk() if isinstance(op, GroupOp))
+    found = {}
+    for line in group.attributes[CANDIDATES]:
+        model, text = line.data.split(": ", 1)
+        found[model] = float(text.partition(" us")[0])
+    return group.schedule.model, found
+
+
+def test_auto_lists_its_candidates_with_their_time_and_takes_the_cheapest(announced, monkeypatch):
+    before = takewhile(lambda p: not isinstance(p, Tile), standard_passes("h200"))
+    module = run_passes(Subject("blur_f32").module(), list(before))
+    model = type(registry.model_named("point_per_thread"))
+    features = model._features
+
+    def found(factor):
+        """Of the same model, had its kernels so many times the work."""
+
+        def scaled(self, *of):
+            counted = features(self, *of)
+            return replace(counted, bytes=counted.bytes * factor, instructions=counted.instructions * factor)
+
+        monkeypatch.setattr(model, "_features", scaled)
+        return _scheduled(module.clone())
+
+    (cheap, with_cheap), (dear, with_dear) = found(0.01), found(100.0)
+    assert with_cheap.keys() == with_dear.keys() == {"warp_tile", "block_tile", "point_per_thread"}
+    assert cheap == "point_per_thread" == min(with_cheap, key=with_cheap.get)
+    assert dear == min(with_dear, key=with_dear.get) != "point_per_thread"
+    assert with_cheap.pop("point_per_thread") < with_dear.pop("point_per_thread")
+    assert with_cheap == with_dear, "the other models' times are their own"
 
 
 @pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from emulated_cuda import emulated
 from random_programs import passes
+from xdsl.parser import Parser
 from xdsl.passes import ModulePass
 
 import tilefuse as hl
@@ -15,7 +16,7 @@ from tilefuse.analysis.updates import UpdateFacts
 from tilefuse.dialects.img.ops import GroupOp, UpdateOp
 from tilefuse.execution.scan.attribute import ScanSchedule
 from tilefuse.passes.group_updates import GroupUpdates
-from tilefuse.passes.pipeline import run_passes, standard_passes
+from tilefuse.passes.pipeline import new_context, run_passes, standard_passes
 from tilefuse.passes.tile import Tile
 
 PICTURE = np.random.default_rng(4).integers(0, 256, (12, 13), dtype=np.uint8)
@@ -159,6 +160,23 @@ def test_random_staged_recurrences(seed):
         results = hl.Pipeline(func).compile("cpu", passes=given)(**arguments)
     for a, b in zip(_listed(results), _listed(expected), strict=True):
         np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("others", ["", "slice = 8, buffers = 2, rows = 2, "])
+def test_part_of_lines_of_a_domain(others):
+    """All lines of the domain are written, though the results asked for are fewer."""
+    x, y = hl.vars("x y")
+    image, f = hl.ImageParam(hl.UInt(8), 2, "image"), hl.Func("f")
+    r = hl.RDom([(1, image.height() - 1), (3, 8)])
+    f[x, y] = hl.i32(image[x, y])
+    f[r.y, r.x] += f[r.y, r.x - 1]
+    schedule = Parser(new_context(), f"#schedule.scan<threads = [4], {others}unroll = 4>").parse_attribute()
+    with emulated():
+        given = [p for q in passes("h200") for p in ((_Given(schedule), q) if isinstance(q, Tile) else (q,))]
+        program = hl.Pipeline(f).compile("cpu", passes=given)
+        for box in ({"mins": {"f": (8, 7)}, "sizes": (3, 2)}, {"mins": {"f": (0, 0)}, "sizes": (2, 5)}, {}):
+            expected = hl.Pipeline(f).compile("reference")(PICTURE, **box)
+            np.testing.assert_array_equal(program(PICTURE, **box), expected)
 
 
 @pytest.mark.gpu

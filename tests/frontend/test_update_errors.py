@@ -376,6 +376,82 @@ def array_as_a_value():
     f[x] += np.ones(3)
 
 
+def func_without_its_index():
+    f = defined(x)
+    f += 1
+
+
+def domain_of_a_func():
+    hl.RDom(defined(x, y), "r")
+
+
+def domain_of_a_param():
+    hl.RDom(hl.Param(hl.Int(32), "n"), "r")
+
+
+def domain_with_a_step():
+    hl.RDom([(0, 9, 2)], "r")
+
+
+def bound_of_text():
+    hl.RDom([("0", 3)], "r")
+
+
+def bound_that_is_a_float_param():
+    hl.RDom([(0, hl.Param(hl.Float(32), "n"))], "r")
+
+
+def where_of_text():
+    hl.RDom([(0, 3)], "r").where("r.x > 0")
+
+
+def where_of_a_tuple():
+    hl.RDom([(0, 3)], "r").where(defined(x, value=(1, 2))[0])
+
+
+def nothing_as_a_value():
+    f = defined(x)
+    f[x] = None
+
+
+def best_and_its_place_as_a_number():
+    f = defined(x)
+    f[x] = hl.argmax(hl.RDom([(0, 3)], "r").x)
+
+
+def sum_of_pythons():
+    f = defined(x)
+    f[x] += sum(defined(x)[hl.RDom([(0, 3)], "r").x])
+
+
+def minimum_of_pythons():
+    f = defined(x)
+    f[x] = min(f[x], hl.RDom([(0, 3)], "r").x)
+
+
+def defined_at_a_number():
+    hl.Func("f")[3] = 1
+
+
+def rest_of_the_coordinates_twice():
+    f = defined(x, y)
+    f[hl._, hl._] += 1
+
+
+def number_without_coordinates_at_one():
+    f = defined()
+    f[0] += 1
+
+
+def read_of_an_update_in_a_circle():
+    f, g = defined(x), hl.Func("g")
+    g[x] = f[x]
+    h = hl.Func("h")
+    h[x] = 0
+    h[x] += g[x]
+    g[x] += h[x]
+
+
 LEFT = "which does not stand alone on the left in the place where the definition has it"
 
 CASES = {
@@ -454,6 +530,22 @@ CASES = {
     tuple_in_a_tuple: "a Tuple of 2 values stands where one value is needed; take one of them: t[0]",
     bits_of_a_float: "& | ^ take bools or integers, not float32 and float32",
     array_as_a_value: "a ndarray is no value of an expression; use a number or an Expr",
+    func_without_its_index: "Func 'f' is no value; call it at a point, as in f[x, y]",
+    domain_of_a_func: "RDom 'r' takes a list of (min, extent), not <halide.Func 'f'>",
+    domain_of_a_param: "RDom 'r' takes a list of (min, extent), not <halide.Param 'n' type int32>",
+    domain_with_a_step: "RDom 'r': (0, 9, 2) is no (min, extent)",
+    bound_of_text: "a str is no value of an expression; use a number or an Expr",
+    bound_that_is_a_float_param: "RDom 'r': the bound n is float32; cast it to int32",
+    where_of_text: "a str is no value of an expression; use a number or an Expr",
+    where_of_a_tuple: "a Tuple of 2 values stands where one value is needed; take one of them: t[0]",
+    nothing_as_a_value: "a NoneType is no value of an expression; use a number or an Expr",
+    best_and_its_place_as_a_number: "update of Func 'f' gives 2 values, but it has 1",
+    sum_of_pythons: "an Expr is one value, and not iterated over; tilefuse's own sum(...) goes over an RDom",
+    minimum_of_pythons: "an Expr cannot be converted to a bool: it has no value in Python. Use & | ~ for and, or, not",
+    defined_at_a_number: "Func 'f' is defined at Vars, as in f[x, y] = ..., not at 3",
+    rest_of_the_coordinates_twice: "Func 'f': _ stands 2 times between the brackets; it means all remaining",
+    number_without_coordinates_at_one: "Func 'f' has 0 dimensions, but is called with 1 indices: 0",
+    read_of_an_update_in_a_circle: "Func 'g' cannot be updated any more: update of Func 'h' reads it already",
     argmin_of_two_domains: "argmin(expr) reduces over the one RDom in it; there are r, q",
 }
 

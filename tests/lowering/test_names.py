@@ -5,17 +5,17 @@ import re
 from tilefuse.lowering.printers.c import C
 from tilefuse.lowering.printers.comments import comment_lines
 from tilefuse.lowering.printers.cuda import Cuda
-from tilefuse.lowering.printers.names import Names
+from tilefuse.lowering.printers.names import ScopedNames
 from tilefuse.lowering.symbols import ROLES, function_name, symbol, word
 
 
 def test_hints_are_kept_and_made_unique():
-    names = Names()
+    names = ScopedNames()
     assert [names.fresh(hint) for hint in ("x", "x", "x_1", "y", "x")] == ["x_", "x_1_", "x_1_1_", "y_", "x_2_"]
 
 
 def test_sibling_scopes_share_names_and_inner_ones_never_shadow():
-    names = Names()
+    names = ScopedNames()
     names.fresh("tx")
     names.push()
     assert names.fresh("tx") == "tx_1_"
@@ -28,7 +28,7 @@ def test_sibling_scopes_share_names_and_inner_ones_never_shadow():
 
 
 def test_variables_end_in_an_underscore_whatever_the_hint():
-    names = Names()
+    names = ScopedNames()
     given = ["int", "NAN", "opaque", "load_f32x4", "3", "a-b", "__x", "a$$b", "", "idx", "é"]
     assert [names.fresh(hint) for hint in given] == [
         "int_", "NAN_", "opaque_", "load_f32x4_", "v3_", "a_b_", "x_", "a_b_1_", "v_", "idx_", "v_1_",
@@ -36,7 +36,7 @@ def test_variables_end_in_an_underscore_whatever_the_hint():
 
 
 def test_many_values_with_one_hint_take_no_search():
-    names = Names()
+    names = ScopedNames()
     found = {names.fresh("v") for _ in range(20_000)}
     assert len(found) == 20_000
     assert "v_19999_" in found

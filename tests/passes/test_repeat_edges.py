@@ -154,3 +154,24 @@ def test_only_the_dimension_that_repeats():
 
 def test_little_saved_is_left():
     assert not limits(pyramid(levels=1), (1536, 2560))[0]
+
+
+def chain(stages):
+    """A chain of stencils of two pictures, all of whose stages are read twice."""
+    images = [hl.ImageParam(hl.Float(32), 2, name) for name in ("left", "right")]
+    found = [hl.BoundaryConditions.repeat_edge(image) for image in images]
+    for i in range(stages):
+        stage, (*_, earlier, last) = hl.Func(f"stage_{i}"), found
+        stage[x, y] = last[x - 2, y] + earlier[x + i % 3, y + 1] * last[x, y - 1]
+        found.append(stage)
+    out = hl.Func("out")
+    out[x, y] = found[-1][x - 90, y] + found[-1][x + 90, y + 80]
+    return hl.Pipeline(out)
+
+
+def test_ends_of_long_chains_are_few_operations():
+    found, module = limits(chain(40))
+    assert len(found) > 20
+    (op,) = (o for o in module.body.block.ops if isinstance(o, PipelineOp))
+    # no more for a late stage than for an early one: those of two pictures' edges along x and y
+    assert len(list(op.body.block.ops)) < 60 * len(found)

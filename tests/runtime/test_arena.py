@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from runtime_pipelines import CHAIN, TWO_OUTPUTS, chained
 
-from tilefuse.runtime.launch.arena import ARENA_ALIGNMENT, Lifetime, Lodging, place
+from tilefuse.runtime.launch.arena import ARENA_ALIGNMENT, HostBuffer, Lifetime, place
 from tilefuse.runtime.program import compile_pipeline
 
 lives = st.builds(
@@ -14,45 +14,45 @@ lives = st.builds(
     st.integers(0, 8),
     st.integers(0, 4),
 )
-lodgings = st.lists(st.builds(Lodging, st.integers(0, 8000), st.integers(0, 12)), max_size=3)
+hosts = st.lists(st.builds(HostBuffer, st.integers(0, 8000), st.integers(0, 12)), max_size=3)
 
 
-@given(st.lists(lives, max_size=12), lodgings)
-def test_no_two_living_temporaries_share_bytes(temporaries, lodgings):
-    places, arena = place(temporaries, lodgings)
+@given(st.lists(lives, max_size=12), hosts)
+def test_no_two_living_temporaries_share_bytes(temporaries, hosts):
+    places, arena = place(temporaries, hosts)
     assert len(places) == len(temporaries)
     assert all(p.offset % ARENA_ALIGNMENT == 0 for p in places)
     for i, (a, at_a) in enumerate(zip(temporaries, places, strict=True)):
-        if at_a.lodging is None:
+        if at_a.host is None:
             assert at_a.offset + a.size <= arena
         else:
-            host = lodgings[at_a.lodging]
+            host = hosts[at_a.host]
             assert a.last < host.until
             assert at_a.offset + a.size <= host.size
         for b, at_b in zip(temporaries[:i], places[:i], strict=True):
-            if at_a.lodging == at_b.lodging and a.first <= b.last and b.first <= a.last:
+            if at_a.host == at_b.host and a.first <= b.last and b.first <= a.last:
                 assert at_a.offset + a.size <= at_b.offset or at_b.offset + b.size <= at_a.offset
 
 
-@given(st.lists(lives, max_size=12), lodgings)
-def test_lodgings_never_make_the_arena_larger_than_all_temporaries(temporaries, lodgings):
-    _, arena = place(temporaries, lodgings)
+@given(st.lists(lives, max_size=12), hosts)
+def test_hosts_never_make_the_arena_larger_than_all_temporaries(temporaries, hosts):
+    _, arena = place(temporaries, hosts)
     assert arena <= sum(-(-t.size // ARENA_ALIGNMENT) * ARENA_ALIGNMENT for t in temporaries)
 
 
 @given(st.integers(3, 40))
 def test_a_chain_needs_one_buffer_besides_its_output(length):
     temporaries = [Lifetime(1024, i, i + 1) for i in range(length - 1)]
-    places, arena = place(temporaries, [Lodging(1024, length - 1)])
+    places, arena = place(temporaries, [HostBuffer(1024, length - 1)])
     assert arena == 1024
-    assert places[-1].lodging is None
-    assert places[-2].lodging == 0
+    assert places[-1].host is None
+    assert places[-2].host == 0
 
 
 def test_a_small_output_takes_what_fits():
     temporaries = [Lifetime(300, 0, 1), Lifetime(100, 0, 1), Lifetime(900, 0, 1)]
-    places, arena = place(temporaries, [Lodging(512, 2)])
-    assert [p.lodging for p in places] == [0, None, None]
+    places, arena = place(temporaries, [HostBuffer(512, 2)])
+    assert [p.host for p in places] == [0, None, None]
     assert arena == 1024 + 100
 
 

@@ -37,7 +37,7 @@ class Drawing:
 
 
 def kind_of(candidate: Candidate) -> str:
-    """One of KINDS."""
+    """The kind of a candidate, one of KINDS."""
     if candidate.shape == KINDS[0]:
         return KINDS[0]
     return KINDS[2] if candidate.exchanges else KINDS[1]

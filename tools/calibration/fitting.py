@@ -49,7 +49,7 @@ class Example:
     measured: Mapping[Key, Sequence[float]]
 
 
-class Point(NamedTuple):
+class TimedSchedule(NamedTuple):
     """One schedule at one size."""
 
     example: str
@@ -112,18 +112,18 @@ def timed(examples: Sequence[Example], on: Machine) -> list[Timed]:
     return found
 
 
-def predicted(schedules: Sequence[Timed], on: Machine) -> list[Point]:
+def predicted(schedules: Sequence[Timed], on: Machine) -> list[TimedSchedule]:
     """Their predicted and measured times."""
-    return [Point(t.example, t.size, predict(t.work, on), t.measured, t.weight) for t in schedules]
+    return [TimedSchedule(t.example, t.size, predict(t.work, on), t.measured, t.weight) for t in schedules]
 
 
-def points(examples: Sequence[Example], on: Machine) -> list[Point]:
+def points(examples: Sequence[Example], on: Machine) -> list[TimedSchedule]:
     """Predicted and measured times of all schedules that the search for `on` compares."""
     return predicted(timed(examples, on), on)
 
 
-def quality(found: Sequence[Point]) -> Quality:
-    """Of at least one point."""
+def quality(found: Sequence[TimedSchedule]) -> Quality:
+    """Rate the predictions of at least one point."""
     total = sum(p.weight * min(abs(math.log(p.predicted / p.measured)), MOST_ERROR) ** 2 for p in found)
     groups = itertools.groupby(sorted(found), key=lambda p: (p.example, p.size))
     alike = [list(group) for _, group in groups]
@@ -135,7 +135,7 @@ def quality(found: Sequence[Point]) -> Quality:
     )
 
 
-def _loss(found: Sequence[Point]) -> float:
+def _loss(found: Sequence[TimedSchedule]) -> float:
     best, least = min(p.measured for p in found), min(p.predicted for p in found)
     shares = [math.exp((1.0 - p.predicted / least) / SAME) for p in found]
     return sum(s * (p.measured / best - 1.0) for s, p in zip(shares, found, strict=True)) / sum(shares)
@@ -191,15 +191,15 @@ def search(
 
 
 def split(examples: Sequence[Example], share: float, seed: int) -> tuple[list[Example], list[Example]]:
-    """Of every example a random `share` of the schedules, and the rest."""
+    """Split the schedules of every example into a random `share` and the rest."""
     random = Random(seed)
     kept: list[Example] = []
-    held: list[Example] = []
+    held_out: list[Example] = []
     for e in examples:
         keys = sorted(e.measured)
         random.shuffle(keys)
         cut = round(share * len(keys))
-        for part, to in ((keys[:cut], kept), (keys[cut:], held)):
+        for part, to in ((keys[:cut], kept), (keys[cut:], held_out)):
             if part:
                 to.append(dataclasses.replace(e, measured={k: e.measured[k] for k in part}))
-    return kept, held
+    return kept, held_out

@@ -59,7 +59,7 @@ class Task:
 def tasks(
     subjects: Sequence[Measurable], count: int, seed: int, target: str, seconds: float, **rest: Any
 ) -> list[Task]:
-    """One per pipeline, with equal parts of `count` schedules and all of `seconds` from now."""
+    """Make a task per pipeline, with equal parts of `count` schedules and all of `seconds` from now."""
     deadline = time.time() + seconds
     shares = [count // len(subjects) + (i < count % len(subjects)) for i in range(len(subjects))]
     return [Task(s, share, seed, target, deadline, **rest) for s, share in zip(subjects, shares, strict=True)]
@@ -201,7 +201,7 @@ def _time_at(task: Task, program: Any, arrays: dict[str, Any], name: str) -> flo
 
 
 def reason(error: BaseException) -> str:
-    """One line."""
+    """Describe an error in one line."""
     return f"{type(error).__name__}: {error}".split("\n")[0][:300]
 
 

@@ -39,7 +39,7 @@ CHANNELS = 3
 
 @dataclass(frozen=True)
 class Subject:
-    """One of PIPELINES, and pictures for it."""
+    """Pipeline of PIPELINES, and pictures for it."""
 
     name: str
 

@@ -26,7 +26,7 @@ def turn() -> AbstractContextManager[Any]:
 
 
 def default_workers() -> int:
-    """One per core, 12 at most: each has a CUDA context of its own."""
+    """Count the workers: one per core, 12 at most; each has a CUDA context of its own."""
     return max(1, min(12, os.cpu_count() or 1))
 
 

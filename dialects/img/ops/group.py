@@ -27,7 +27,7 @@ from xdsl.utils.exceptions import VerifyException
 from tilefuse.dialects.img.ops.boundary import BoundaryOp
 from tilefuse.dialects.img.ops.parents import in_pipeline
 from tilefuse.dialects.img.ops.stage import ReadOp, StageOp, YieldOp, parse_attribute_of
-from tilefuse.dialects.img.ops.update import Definition, UpdateOp, stands_alone
+from tilefuse.dialects.img.ops.update import Definition, UpdateOp, plain_indices
 from tilefuse.dialects.img.schedule import ScheduleAttr
 from tilefuse.dialects.img.types import FuncType
 from tilefuse.dialects.naming import value_name
@@ -284,7 +284,7 @@ class GroupOp(IRDLOperation):
         reads, write = _reads(update), update.write_op
         coordinates = [*update.pure, *(dimension.coordinate for dimension in update.domain)]
         plain = write.predicate is None and write.positions == list(update.pure)
-        given = {op.value for op in reads if stands_alone(op.map.data, list(op.indices)) == coordinates}
+        given = {op.value for op in reads if plain_indices(op.map.data, list(op.indices)) == coordinates}
         if not plain or len(update.body.block.ops) != len(reads) + 1 or set(write.values) != given:
             raise VerifyException(
                 f"{what} has stages for each step, so it does nothing but read '{term.sym_name.data}', which gives the "
@@ -310,6 +310,6 @@ def turn_of(op: Operation, stage: StageOp) -> tuple[int, ...] | None:
     if not isinstance(op, ReadOp) or op.parent_op() is not stage:
         return None
     of = {arg: d for d, arg in enumerate(stage.body.block.args)}
-    alone = stands_alone(op.map.data, list(op.indices))
+    alone = plain_indices(op.map.data, list(op.indices))
     turn = tuple(of[v] for v in alone if v in of)  # type: ignore[index]
     return turn if len(alone) == len(turn) == len({*turn}) == stage.rank else None

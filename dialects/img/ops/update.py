@@ -85,6 +85,7 @@ class UpdateOp(IRDLOperation):
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
     traits = lazy_traits_def(lambda: (Pure(), in_pipeline_or_group()))
 
+    # many parameters: the operands and properties of the operation
     def __init__(
         self,
         name: str,
@@ -312,7 +313,7 @@ class UpdateOp(IRDLOperation):
             for use in current.uses:
                 if not isinstance(read := use.operation, ReadOp):
                     raise VerifyException(f"{what}: {use.operation.name} takes a function as it stands; read it")
-                positions = stands_alone(read.map.data, list(read.indices))
+                positions = plain_indices(read.map.data, list(read.indices))
                 for coordinate, dim in zip(self.pure, self.pure_dims, strict=True):
                     if positions[dim] is not coordinate:
                         raise VerifyException(
@@ -321,7 +322,7 @@ class UpdateOp(IRDLOperation):
                         )
 
 
-def stands_alone(map: AffineMap, operands: Sequence[SSAValue]) -> list[SSAValue | None]:
+def plain_indices(map: AffineMap, operands: Sequence[SSAValue]) -> list[SSAValue | None]:
     """The value that each index is, by itself; None where it is computed."""
     return [operands[e.position] if isinstance(e, AffineDimExpr) else None for e in map.results]
 
@@ -352,7 +353,7 @@ class WriteOp(IRDLOperation):
     @property
     def positions(self) -> list[SSAValue | None]:
         """Per dimension of the functions, the value that the index is; None where it is computed."""
-        return stands_alone(self.map.data, list(self.indices))
+        return plain_indices(self.map.data, list(self.indices))
 
     def is_at(self, read: ReadOp) -> bool:
         """Whether a read of the update's own functions is at the point that is written."""

@@ -1,0 +1,159 @@
+"""Coordinates from which on functions repeat their values: numbers at a nominal size, and scalars between the stages.
+
+A coordinate is a root and a constant beside it, `%first - 3`. What is made of coordinates is brought to one form, in
+which the least and the greatest of `%first - 3` and `%first - 5` is one of them: else those of a chain of a hundred
+stencils would be written by tens of thousands of operations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import IndexType, IntegerAttr
+from xdsl.ir import Operation, SSAValue
+
+
+class Emission:
+    """Scalars put before an operation, each once."""
+
+    def __init__(self, before: Operation):
+        self._before = before
+        self._written: dict[End, SSAValue] = {}
+        self._constants: dict[int, SSAValue] = {}
+
+    def add(self, op: Operation) -> SSAValue:
+        """Put an operation there; its value."""
+        block = self._before.parent_block()
+        assert block is not None
+        op.location = self._before.location
+        block.insert_op_before(op, self._before)
+        return op.results[0]
+
+    def plus(self, value: SSAValue, constant: int) -> SSAValue:
+        """`value + constant`."""
+        return self.add(arith.AddiOp(value, self._constant(constant))) if constant else value
+
+    def quotient(self, value: SSAValue, times: int, plus: int, by: int) -> SSAValue:
+        """`floor((times * value + plus) / by)`."""
+        if times != 1:
+            value = self.add(arith.MuliOp(value, self._constant(times)))
+        value = self.plus(value, plus)
+        return value if by == 1 else self.add(arith.FloorDivSIOp(value, self._constant(by)))
+
+    def end(self, end: End) -> SSAValue:
+        """The value of a coordinate."""
+        if end not in self._written:
+            whole = self.plus(self.end(End(end.root)), end.plus) if end.plus else end.root.emit(self)
+            self._written[end] = whole
+        return self._written[end]
+
+    def _constant(self, value: int) -> SSAValue:
+        if value not in self._constants:
+            self._constants[value] = self.add(arith.ConstantOp(IntegerAttr(value, IndexType())))
+        return self._constants[value]
+
+
+@dataclass(frozen=True, eq=False)
+class Root:
+    """A coordinate that others lie a constant from; `EndArithmetic` makes one of each."""
+
+    number: int
+    """At the size that is optimised for."""
+    emit: Callable[[Emission], SSAValue]
+    serial: int
+    least: bool = False
+    """Of `terms`; else the greatest."""
+    terms: tuple[End, ...] = ()
+    """If it is the least or the greatest of some."""
+
+
+@dataclass(frozen=True)
+class End:
+    """A coordinate from which on a function repeats its value."""
+
+    root: Root
+    plus: int = 0
+
+    @property
+    def number(self) -> int:
+        """At the size that is optimised for."""
+        return self.root.number + self.plus
+
+    def moved(self, plus: int) -> End:
+        """The coordinate `plus` points on."""
+        return End(self.root, self.plus + plus)
+
+
+@dataclass
+class EndArithmetic:
+    """Arithmetic on the coordinates of a pipeline, equal ones of which have one root."""
+
+    _roots: dict[Hashable, Root] = field(default_factory=dict)
+
+    def scalar(self, key: Hashable, number: int, emit: Callable[[Emission], SSAValue]) -> End:
+        """The coordinate that an operation gives; `key` tells it from others."""
+        return End(self._root(("scalar", key), number, emit))
+
+    def sum(self, a: End, b: End) -> End:
+        """`a + b`."""
+        a_root, b_root = End(a.root), End(b.root)
+        root = self._root(
+            ("sum", a.root, b.root),
+            a_root.number + b_root.number,
+            lambda e: e.add(arith.AddiOp(e.end(a_root), e.end(b_root))),
+        )
+        return End(root, a.plus + b.plus)
+
+    def affine(self, end: End, times: int, plus: int, by: int) -> End:
+        """`floor((times * end + plus) / by)`, of `times` and `by` of at least 1."""
+        if times == by == 1:
+            return end.moved(plus)
+        if end.root.terms:  # it grows with the coordinate
+            terms = [self.affine(term.moved(end.plus), times, plus, by) for term in end.root.terms]
+            return self.extreme(terms, least=end.root.least)
+        whole, rest = divmod(times * end.plus + plus, by)
+        of = End(end.root)
+        root = self._root(
+            ("affine", end.root, times, rest, by),
+            (times * of.number + rest) // by,
+            lambda e: e.quotient(e.end(of), times, rest, by),
+        )
+        return End(root, whole)
+
+    def extreme(self, ends: Sequence[End], *, least: bool) -> End:
+        """The least or the greatest of some coordinates."""
+        pick = min if least else max
+        found: dict[Root, int] = {}
+        for end in ends:
+            same = end.root.terms and end.root.least == least
+            for term in [t.moved(end.plus) for t in end.root.terms] if same else [end]:
+                found[term.root] = pick(found.get(term.root, term.plus), term.plus)
+        first, *others = sorted((End(root, plus) for root, plus in found.items()), key=lambda e: e.root.serial)
+        if not others:
+            return first
+        terms = tuple(end.moved(-first.plus) for end in (first, *others))
+        op = arith.MinSIOp if least else arith.MaxSIOp
+
+        def emit(e: Emission) -> SSAValue:
+            value, *rest = (e.end(term) for term in terms)
+            for other in rest:
+                value = e.add(op(value, other))
+            return value
+
+        root = self._root(("extreme", least, terms), pick(t.number for t in terms), emit, least=least, terms=terms)
+        return End(root, first.plus)
+
+    def _root(
+        self,
+        key: Hashable,
+        number: int,
+        emit: Callable[[Emission], SSAValue],
+        *,
+        least: bool = False,
+        terms: tuple[End, ...] = (),
+    ) -> Root:
+        if key not in self._roots:
+            self._roots[key] = Root(number, emit, len(self._roots), least, terms)
+        return self._roots[key]
