@@ -33,7 +33,7 @@ def is_interior(e: Emitter, plan: KernelPlan, tile: TileContext, outputs: Sequen
     begin_inside: set[tuple[Num, Num]] = set()
     for d, x0 in enumerate(origin):
         more = plan.stored_beyond(d)
-        add(x0, out.mins[d], out.extent(d, e), -more, sizes[d] - 1 + more)
+        add(x0, out.mins[d], out.extent(d, e), -more, plan.own_sizes[d] - 1 + more)
         if align[d] == 1:
             begin_inside.add((x0, out.mins[d]))
     for s in plan.stored[1:]:

@@ -70,6 +70,12 @@ class KernelPlan(ABC):
         self.stored = stored_stages(group, model, self.follow)
         """Stages that a tile stores, the anchor first."""
         self.sizes = self.schedule.tile_sizes
+        self.own_sizes = list(self.sizes[: self.rank])
+        """Points of a tile that it stores, per dimension, of what lies in its box."""
+        if group.steps and group.finish is not None and group.finish.bounds is not None:
+            # of a small dimension, of which it has all that is added up, perhaps fewer
+            declared = group.finish.bounds.data
+            self.own_sizes = [n if b is None else b[1] for n, b in zip(self.own_sizes, declared, strict=True)]
         self.align = origin_alignment(group, model)
         """TileContext origins are multiples of this, per dimension."""
         self.args = kernel_args(group)

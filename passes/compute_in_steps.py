@@ -38,6 +38,7 @@ from xdsl.transforms.common_subexpression_elimination import cse
 
 from tilefuse.analysis.access import defining_op, free_name, read_sites, reads
 from tilefuse.analysis.dependence import depending
+from tilefuse.analysis.instructions import instruction_cost
 from tilefuse.analysis.machine import check_extent, check_target, machine
 from tilefuse.analysis.model import extract
 from tilefuse.analysis.regions import NotFusable, is_small
@@ -45,12 +46,16 @@ from tilefuse.analysis.small_dimensions import bounds_of
 from tilefuse.analysis.updates import UpdateFacts, WriteMap
 from tilefuse.dialects.img.attrs import BoxAttr
 from tilefuse.dialects.img.ops import GroupOp, PipelineOp, ReadOp, StageOp, UpdateOp, WriteOp, YieldOp, prints
+from tilefuse.dialects.img.ops.group import reads_of_thread
 from tilefuse.dialects.img.ops.update import plain_indices
 from tilefuse.execution.candidate import Wishes
 from tilefuse.execution.facts import GroupFacts, nominal_extent
 from tilefuse.execution.search import best_schedule
 from tilefuse.passes.constants import fold
 from tilefuse.passes.inline_stages import inline_at
+
+FINISH = 24.0
+"""Instructions per point, reads among them, up to which a stage is computed behind an update."""
 
 _Change = Callable[[PipelineOp, GroupOp, GroupOp], None]
 """Makes a producer part of a group."""
@@ -85,6 +90,8 @@ class ComputeInSteps(ModulePass):
             for producer in _given_for_terms(_named(pipeline, name)):
                 free = _only_chooses(_named(pipeline, producer).anchor, steps[-1])
                 pipeline = self._tried(pipeline, producer, name, _inline, always=free)
+            for reader in _made_of(_named(pipeline, name)):
+                _finish(_named(pipeline, reader), _named(pipeline, name))
         return pipeline
 
     def _tried(
@@ -196,6 +203,49 @@ def _only_chooses(stage: StageOp, term: StageOp) -> bool:
             if not _is_a_read(stage, dict(zip(spans, point, strict=True))):
                 return False
     return True
+
+
+def _made_of(group: GroupOp) -> list[str]:
+    """The group, by name, of a short stage that alone reads what an update gives, where a thread has it."""
+    update, term = group.update, group.steps[-1]
+    assert update is not None
+    used = [use.operation for f in group.funcs for use in f.uses]
+    readers = {op.parent_op() for op in used}
+    stage = readers.pop() if len(readers) == 1 else None
+    if group.finish is not None or not isinstance(stage, StageOp) or prints(stage):
+        return []
+    outer = stage.parent_op()
+    cost = sum(instruction_cost(op) for op in stage.body.block.ops) + sum(1 for _ in reads(stage))
+    alone = isinstance(outer, GroupOp) and outer.schedule is None and list(outer.body.block.ops)[:-1] == [stage]
+    if not alone or cost > FINISH or not all(reads_of_thread(op, stage, term) for op in used):
+        return []
+    assert isinstance(outer, GroupOp)
+    return [outer.sym_name.data]
+
+
+def _finish(reader: GroupOp, group: GroupOp) -> None:
+    """Move the stage that reads what an update gives behind it, and all of the group to its place."""
+    stage, last = reader.anchor, group.yield_op
+    for inner, outer in zip(last.values, group.funcs, strict=True):
+        outer.replace_all_uses_with(inner)
+    given = list(reader.yield_op.values)
+    stage.detach()
+    group.body.block.insert_op_before(stage, last)
+    last.detach()
+    last.erase()
+    group.body.block.add_op(YieldOp(given))
+    body = group.detach_region(group.body)
+    new = GroupOp(group.sym_name.data, [f.type for f in given], body)
+    new.location = group.location
+    block = reader.parent_block()
+    assert block is not None
+    block.insert_op_before(new, reader)
+    for outer, result in zip(reader.funcs, new.funcs, strict=True):
+        outer.replace_all_uses_with(result)
+        result.name_hint = outer.name_hint
+    for op in (reader, group):
+        op.detach()
+        op.erase()
 
 
 def _is_a_read(stage: StageOp, at: Mapping[int, int]) -> bool:

@@ -188,21 +188,33 @@ class StepsBody(BlockTileBody):
     def _end(self, start: Sequence[Num], sizes: Sequence[int], own: Sequence[Num]) -> None:
         """Store what comes of the values after the last step."""
         e, rank, finish = self.e, self.update.rank, self.group.finish
-        tile, of = self._tile_beside(), list(range(len(self.sums)))
+        tile = self._tile_beside()
+        stage = self.update if finish is None else finish
+        of = [list[SSAValue](stage.funcs).index(f) for f in self.group.yield_op.values]
+        # of a small dimension the stage behind the update may have fewer points
+        boxes = (None,) * rank if finish is None or finish.bounds is None else finish.bounds.data
+        lows = self._lows
+        first = [0 if b is None else b[0] - low for b, low in zip(boxes, lows, strict=False)]
+        stored = [n if b is None else b[1] for n, b in zip(sizes, boxes, strict=False)]
 
-        def load(array: SSAValue, k: Sequence[Num]) -> Resident:
-            return Resident(lambda e, _: e.load(array, self._place(own, k)))
+        def moved(k: Sequence[Num]) -> list[Num]:
+            return [e.add(c, f) for c, f in zip(k, first, strict=True)]
+
+        def resident(array: SSAValue, k: Sequence[Num]) -> Resident:
+            def load(e: Emitter, relative: Sequence[Num]) -> SSAValue:
+                others = [e.sub(relative[d], lows[d]) if b is not None else k[d] for d, b in enumerate(boxes)]
+                return e.load(array, self._place(own, others))
+
+            return Resident(load)
 
         def value(i: int, k: Sequence[Num]) -> SSAValue:
             if finish is None:
                 return e.load(self.sums[of[i]], self._place(own, k))
             for f, array in zip(self.update.funcs, self.sums, strict=True):
-                tile.resident[f] = load(array, k)
-            return self._beside(finish, tile, start, k)[of[i]]
+                tile.resident[f] = resident(array, k)
+            return self._beside(finish, tile, start, moved(k))[of[i]]
 
-        stage = self.update if finish is None else finish
-        of = [list[SSAValue](stage.funcs).index(f) for f in self.group.yield_op.values]
-        self.stores.store(self.stored[0], sizes[:rank], lambda k: self._relative(start, k)[:rank], value)
+        self.stores.store(self.stored[0], stored, lambda k: self._relative(start, moved(k))[:rank], value)
 
     def _place(self, own: Sequence[Num], k: Sequence[Num]) -> list[Num]:
         """Where a point's values are in the thread's arrays."""

@@ -89,7 +89,14 @@ class _Drawn:
 
     def finished(self, func):
         g = hl.Func("g")
-        if self.channel is not None:
+        if self.channel is not None and self.rng.random() < 0.5:
+            first, count = self.rng.choice([(0, 3), (0, 2), (1, 2)])
+            at = (*self.pure, self.channel)
+            g[at] = func[at] * 2 - func[(*self.pure, 2)] + self.pixel(self.pure[0], 0, self.channel)
+            g.bound(self.channel, first, count)
+            if self.rng.random() < 0.3:
+                self.sizes = [*self.sizes, count]
+        elif self.channel is not None:
             g[tuple(self.pure)] = func[(*self.pure, 0)] - func[(*self.pure, 2)]
         elif self.rng.random() < 0.6:
             g[tuple(self.pure)] = func[tuple(self.pure)] * 2 + self.pixel(self.pure[0], 0, 0)

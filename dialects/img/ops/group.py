@@ -8,6 +8,7 @@ from xdsl.dialects.builtin import (
     StringAttr,
 )
 from xdsl.ir import Attribute, Operation, Region
+from xdsl.ir.affine import AffineConstantExpr
 from xdsl.irdl import (
     IRDLOperation,
     irdl_op_definition,
@@ -265,7 +266,7 @@ class GroupOp(IRDLOperation):
             used = [u.operation for f in self.initial.funcs for u in f.uses]
             if any(old.owner is not self.initial for old in update.olds) or any(op is not update for op in used):
                 raise VerifyException(f"{what}: '{self.initial.sym_name.data}' gives its old functions, and no more")
-        if self.finish is None:
+        if self.finish is None or steps:
             return
         turns = {turn_of(use.operation, self.finish) for f in update.funcs for use in f.uses}
         if None in turns or len(turns) > 1:
@@ -276,10 +277,13 @@ class GroupOp(IRDLOperation):
     def _verify_steps(self, update: UpdateOp) -> None:
         """Check the stages that steps compute: the terms stand at the update's coordinates, and stay in their step."""
         what, term = f"group '{self.sym_name.data}': update '{update.sym_name.data}'", self.steps[-1]
-        if self.initial is None or len(update.pure) != update.rank or self.turn != tuple(range(update.rank)):
+        behind = [u.operation for f in update.funcs for u in f.uses]
+        finish = self.finish
+        at_own = finish is None or all(reads_of_thread(op, finish, term) for op in behind)
+        if self.initial is None or len(update.pure) != update.rank or not at_own:
             raise VerifyException(
                 f"{what} has stages for each step, so it starts from a stage of the group, all of its dimensions are "
-                "pure coordinates, and what reads it does so at its own point"
+                "pure coordinates, and what reads it does so at its own point, or at other points of small dimensions"
             )
         reads, write = _reads(update), update.write_op
         coordinates = [*update.pure, *(dimension.coordinate for dimension in update.domain)]
@@ -303,6 +307,28 @@ class GroupOp(IRDLOperation):
 
 def _reads(update: UpdateOp) -> list[ReadOp]:
     return [op for op in update.body.block.ops if isinstance(op, ReadOp)]
+
+
+def reads_of_thread(op: Operation, stage: StageOp, term: StageOp) -> bool:
+    """Whether an operation is a read in the body of a stage behind an update, at values that the thread of its point
+    has: at its own coordinates, or at others of dimensions of which `term` declares few points."""
+    if not isinstance(op, ReadOp) or op.parent_op() is not stage or stage.rank != len(op.map.data.results):
+        return False
+    declared = term.bounds.data if term.bounds is not None else (None,) * term.rank
+    own = stage.bounds.data if stage.bounds is not None else (None,) * stage.rank
+    alone = plain_indices(op.map.data, list(op.indices))
+    for d, (expr, argument) in enumerate(zip(op.map.data.results, stage.body.block.args, strict=True)):
+        if (held := declared[d]) is None:
+            if alone[d] is not argument:
+                return False
+            continue
+        first, last = held[0], held[0] + held[1] - 1
+        box = own[d]
+        if box is None or not first <= box[0] <= box[0] + box[1] - 1 <= last:
+            return False
+        if alone[d] is not argument and not (isinstance(expr, AffineConstantExpr) and first <= expr.value <= last):
+            return False
+    return True
 
 
 def turn_of(op: Operation, stage: StageOp) -> tuple[int, ...] | None:

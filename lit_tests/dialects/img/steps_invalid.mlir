@@ -9,7 +9,7 @@ img.pipeline @starts_from_memory {
   }
   %lo = arith.constant 0 : index
   %n = arith.constant 5 : index
-  // expected-error @below {{group 'g': update 'u' has stages for each step, so it starts from a stage of the group, all of its dimensions are pure coordinates, and what reads it does so at its own point}}
+  // expected-error @below {{group 'g': update 'u' has stages for each step, so it starts from a stage of the group, all of its dimensions are pure coordinates, and what reads it does so at its own point, or at other points of small dimensions}}
   %g = img.group "g" {
     %w = img.stage "w" (%x, %d) -> f32 {
       %v = img.read %in[%x, %d] : !img.func<2xf32>
