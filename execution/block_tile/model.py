@@ -81,6 +81,13 @@ class BlockTile(TiledModel):
         schedule, facts = BlockSchedule.expect(group.schedule), GroupFacts.of(group, model)
         if schedule.tiles_per_block > 1 and group.steps:
             raise group_error(group, "a block computes the steps of an update for one tile; write stream = 1")
+        ends = group.finish.bounds if group.steps and group.finish is not None else None
+        for d, declared in enumerate(ends.data if ends is not None else ()):
+            if declared is not None and schedule.micro_tile[d] != schedule.tile_sizes[d]:
+                raise group_error(
+                    group,
+                    f"a stage behind the update has few points in dimension {d}; write all out, with unroll there",
+                )
         if schedule.holds and not group.steps:
             raise group_error(group, "hold is for what the steps of an update read, and there is none; write hold = 0")
         steps = alignment(facts.follow, facts.rank)

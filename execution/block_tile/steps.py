@@ -202,6 +202,7 @@ class StepsBody(BlockTileBody):
 
         def resident(array: SSAValue, k: Sequence[Num]) -> Resident:
             def load(e: Emitter, relative: Sequence[Num]) -> SSAValue:
+                # of a small dimension a thread has all points, from the first on
                 others = [e.sub(relative[d], lows[d]) if b is not None else k[d] for d, b in enumerate(boxes)]
                 return e.load(array, self._place(own, others))
 

@@ -94,8 +94,7 @@ class _Drawn:
             at = (*self.pure, self.channel)
             g[at] = func[at] * 2 - func[(*self.pure, 2)] + self.pixel(self.pure[0], 0, self.channel)
             g.bound(self.channel, first, count)
-            if self.rng.random() < 0.3:
-                self.sizes = [*self.sizes, count]
+            self.sizes = [*self.sizes, count]
         elif self.channel is not None:
             g[tuple(self.pure)] = func[(*self.pure, 0)] - func[(*self.pure, 2)]
         elif self.rng.random() < 0.6:
@@ -118,7 +117,11 @@ class _Drawn:
                 sizes = count * rounds * (vector if d == 0 else 1), count, rounds
             for of, n in zip((tile, threads, unroll), sizes, strict=True):
                 of.append(n)
-        more = {"unroll": [rng.choice([1, n]) for n in unroll]} if rng.random() < 0.3 else {}
+        more = (
+            {"unroll": [n if d in fixed else rng.choice([1, n]) for d, n in enumerate(unroll)]}
+            if rng.random() < 0.3
+            else {}
+        )
         return BlockSchedule(tile=tile, threads=threads, vector=vector, hold=rng.choice([0, 1]), **more)
 
 
