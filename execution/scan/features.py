@@ -41,7 +41,7 @@ CHUNK_INSTRUCTIONS = 16.0
 """Of a step of a chunk, beside those of its body: addresses, shared memory, sums."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class ScanFeatures(Roofline):
     """Counts of a kernel, and of the chain of one line."""
 
