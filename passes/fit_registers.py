@@ -19,6 +19,7 @@ from __future__ import annotations
 import functools
 import math
 import os
+from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -130,7 +131,7 @@ class _OneByOne:
         self._compile = compile
         self._waiting: list[tuple[str, str]] = []
 
-    def start(self, name: str, text: str) -> None:
+    def start(self, name: str, text: str, *, again: bool = False) -> None:
         """Take a kernel."""
         self._waiting.append((name, text))
 
@@ -141,22 +142,35 @@ class _OneByOne:
 
 
 class _SideBySide:
-    """Compiles kernels in as many threads as there are cores."""
+    """Compiles kernels in as many threads as there are cores, first those that were compiled before: more may follow
+    of these, and what follows would else begin when all others are done."""
 
     def __init__(self, compile: Callable[[str, str], Report | None], pool: ThreadPoolExecutor):
         self._compile, self._pool = compile, pool
-        self._running: dict[Future[Report | None], str] = {}
+        self._waiting: tuple[deque[tuple[str, str]], deque[tuple[str, str]]] = deque(), deque()
+        """Those that were compiled before, and the others."""
+        self._running: set[Future[tuple[str, Report | None]]] = set()
 
-    def start(self, name: str, text: str) -> None:
-        """Begin to compile a kernel, or let it wait for a core."""
-        self._running[self._pool.submit(self._compile, name, text)] = name
+    def start(self, name: str, text: str, *, again: bool = False) -> None:
+        """Begin to compile a kernel, or let it wait for a core; `again`: it was compiled before."""
+        self._waiting[not again].append((name, text))
+        self._running.add(self._pool.submit(self._next))
+
+    def _next(self) -> tuple[str, Report | None]:
+        """Compile the kernel whose turn it is; there is one for each call."""
+        again, others = self._waiting
+        try:
+            name, text = again.popleft()
+        except IndexError:
+            name, text = others.popleft()
+        return name, self._compile(name, text)
 
     def finished(self) -> list[tuple[str, Report | None]]:
         """Wait for a kernel, at least; the names and reports of those that are done."""
         from concurrent.futures import FIRST_COMPLETED, wait
 
-        done, _ = wait(self._running, return_when=FIRST_COMPLETED)
-        return [(self._running.pop(future), future.result()) for future in done]
+        done, self._running = wait(self._running, return_when=FIRST_COMPLETED)
+        return [future.result() for future in done]
 
 
 @contextmanager
@@ -200,13 +214,13 @@ class _Fit:
         of: dict[str, Iterator[Collection[str]]] = {}  # kernels whose reports are awaited, and what goes on with them
         with _side_by_side(self._compiler.compile, len(self._module_of)) as side:
 
-            def start(names: Collection[str], steps: Iterator[Collection[str]]) -> None:
+            def start(names: Collection[str], steps: Iterator[Collection[str]], again: bool = True) -> None:
                 for name in names:
                     of[name] = steps
-                    side.start(name, self._text(name))
+                    side.start(name, self._text(name), again=again)
 
             for name, steps in self._longest_first([(n, s) for s in self._all_steps() for n in next(s, ())]):
-                start([name], steps)
+                start([name], steps, again=False)
             while of:
                 for name, report in side.finished():
                     self._reports[name] = report
@@ -257,12 +271,23 @@ class _Fit:
     def _longest_first(
         self, kernels: Iterable[tuple[str, Iterator[Collection[str]]]]
     ) -> list[tuple[str, Iterator[Collection[str]]]]:
-        """Order kernels by length, so that the longest does not begin when all others are done."""
+        """Order kernels by length, so that the longest does not begin when all others are done; but before others of
+        their length those of few registers, for which more of them are compiled again."""
+        registers = {name: self._given_registers(group) for group, name in self._groups()}
 
-        def size(name: str) -> int:
-            return sum(1 for f in _with_callees(self._module_of[name], name) for _ in f.walk())
+        def length(name: str) -> float:
+            operations = sum(1 for f in _with_callees(self._module_of[name], name) for _ in f.walk())
+            return operations / registers[name]
 
-        return sorted(kernels, key=lambda kernel: size(kernel[0]), reverse=True)
+        return sorted(kernels, key=lambda kernel: length(kernel[0]), reverse=True)
+
+    def _given_registers(self, group: GroupOp) -> int:
+        """The registers per thread that the blocks of a group's schedule leave."""
+        machine = gpu(self._compiler.machine)
+        if group.schedule is None or not group.schedule.resident_blocks:
+            return machine.max_registers_per_thread
+        of_all = group.schedule.resident_blocks * math.prod(threads(group))
+        return min(machine.max_registers_per_thread, machine.registers_per_sm // of_all)
 
     # --- what a kernel's own report asks for --------------------------------------------------------------------
 
