@@ -18,12 +18,8 @@ from __future__ import annotations
 
 import functools
 import math
-import os
-from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr, UnitAttr
@@ -36,13 +32,11 @@ from tilefuse.execution.kernel import REGISTER_BOUNDED, bound
 from tilefuse.execution.registry import model_of
 from tilefuse.lowering.abi import groups_of, kernel_name, threads
 from tilefuse.passes.pipeline import new_context
+from tilefuse.passes.side_by_side import side_by_side
 from tilefuse.passes.tile import REGISTER_NEEDS, add_register_need
 from tilefuse.passes.validate_occupancy import ValidateOccupancy
 from tilefuse.targets.gpus import gpu
 from tilefuse.targets.occupancy import occupancy
-
-if TYPE_CHECKING:
-    from concurrent.futures import Future, ThreadPoolExecutor
 
 
 @dataclass(frozen=True)
@@ -124,71 +118,6 @@ def _with_callees(module: ModuleOp, kernel: str) -> list[func.FuncOp]:
     return list(found.values())
 
 
-class _OneByOne:
-    """Compiles kernels in this thread: where there is one, threads would take 10 ms to import."""
-
-    def __init__(self, compile: Callable[[str, str], Report | None]):
-        self._compile = compile
-        self._waiting: list[tuple[str, str]] = []
-
-    def start(self, name: str, text: str, *, again: bool = False) -> None:
-        """Take a kernel."""
-        self._waiting.append((name, text))
-
-    def finished(self) -> list[tuple[str, Report | None]]:
-        """Compile the kernel that waits longest; its name and report."""
-        name, text = self._waiting.pop(0)
-        return [(name, self._compile(name, text))]
-
-
-class _SideBySide:
-    """Compiles kernels in as many threads as there are cores, first those that were compiled before: more may follow
-    of these, and what follows would else begin when all others are done."""
-
-    def __init__(self, compile: Callable[[str, str], Report | None], pool: ThreadPoolExecutor):
-        self._compile, self._pool = compile, pool
-        self._waiting: tuple[deque[tuple[str, str]], deque[tuple[str, str]]] = deque(), deque()
-        """Those that were compiled before, and the others."""
-        self._running: set[Future[tuple[str, Report | None]]] = set()
-
-    def start(self, name: str, text: str, *, again: bool = False) -> None:
-        """Begin to compile a kernel, or let it wait for a core; `again`: it was compiled before."""
-        self._waiting[not again].append((name, text))
-        self._running.add(self._pool.submit(self._next))
-
-    def _next(self) -> tuple[str, Report | None]:
-        """Compile the kernel whose turn it is; there is one for each call."""
-        again, others = self._waiting
-        try:
-            name, text = again.popleft()
-        except IndexError:
-            name, text = others.popleft()
-        return name, self._compile(name, text)
-
-    def finished(self) -> list[tuple[str, Report | None]]:
-        """Wait for a kernel, at least; the names and reports of those that are done."""
-        from concurrent.futures import FIRST_COMPLETED, wait
-
-        done, self._running = wait(self._running, return_when=FIRST_COMPLETED)
-        return [future.result() for future in done]
-
-
-@contextmanager
-def _side_by_side(compile: Callable[[str, str], Report | None], kernels: int) -> Iterator[_OneByOne | _SideBySide]:
-    """An executor that compiles so many kernels side by side."""
-    if kernels == 1:
-        yield _OneByOne(compile)
-        return
-    from concurrent.futures import ThreadPoolExecutor
-
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        try:
-            yield _SideBySide(compile, pool)
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
-
-
 class _Fit:
     """The state of one fit."""
 
@@ -212,7 +141,7 @@ class _Fit:
         for together go on as soon as all reports of theirs are in.
         """
         of: dict[str, Iterator[Collection[str]]] = {}  # kernels whose reports are awaited, and what goes on with them
-        with _side_by_side(self._compiler.compile, len(self._module_of)) as side:
+        with side_by_side(self._compiler.compile, len(self._module_of)) as side:
 
             def start(names: Collection[str], steps: Iterator[Collection[str]], again: bool = True) -> None:
                 for name in names:

@@ -19,8 +19,8 @@ from tilefuse.dialects.parsing import parse_module
 from tilefuse.execution.warp_tile.attribute import WarpSchedule
 from tilefuse.lowering.abi import groups_of
 from tilefuse.passes import tile
-from tilefuse.passes.fit_registers import _SideBySide
 from tilefuse.passes.pipeline import new_context, run_passes, standard_passes
+from tilefuse.passes.side_by_side import SideBySide
 from tilefuse.passes.tile import REGISTER_NEEDS, Tile, add_register_need
 from tilefuse.runtime.compile.backend import Backend
 from tilefuse.runtime.compile.compiled import Compiled, Settings
@@ -275,7 +275,7 @@ def test_kernels_that_are_compiled_again_come_first():
         assert may_go_on.wait(60)
 
     with ThreadPoolExecutor(1) as pool:
-        side = _SideBySide(compile, pool)
+        side = SideBySide(compile, pool)
         side.start("first", "")
         assert begun.wait(60)
         for name, again in (("second", False), ("third", False), ("again", True)):
