@@ -8,7 +8,7 @@ import networkx as nx
 
 from tilefuse.dialects.naming import printable
 
-_SHAPES = {"input": "ellipse", "stage": "box", "output": "box"}
+_SHAPES = {"input": "ellipse", "stage": "box", "update": "hexagon", "output": "box"}
 
 
 def dot(graph: nx.DiGraph) -> str:

@@ -32,7 +32,7 @@ BY_HAND = {"equalised": (11.8, 61.9), "summed_area": (None, 275.0), "product": (
 
 def _sizes(name: str, size: str) -> tuple[int, int]:
     if name == "product":
-        return (MATRICES[size], MATRICES[size])
+        return MATRICES[size]
     return DITHERED if name == "dithered" else SIZES[size]
 
 

@@ -32,11 +32,12 @@ TYPES = {
     "f64": (hl.Float(64), np.float64), "u16": (hl.UInt(16), np.uint16),
 }  # fmt: skip
 CASES = {
-    f"{shape} {types}": (shape, *(types.split(" to ") * 2)[:2])
+    f"{shape}{way} {types}": (shape, *(types.split(" to ") * 2)[:2])
     for shape in ("rows", "columns", "line")
+    for way in ("", " in place")
     for types in ("f32", "i32", "u8 to i32", "f64", "u16")
 }
-"""What lines are, and the types of what is read and summed."""
+"""What lines are, and the types of what is read and summed; in place it is copied first."""
 ALONG_ROWS = (
     "rows = 256, chunk = 16", "rows = 256, chunk = 8", "rows = 512, chunk = 16", "rows = 1024, chunk = 8",
     "rows = 256, chunk = 32", "rows = 128, chunk = 16",
@@ -46,7 +47,7 @@ ALONG_ROWS = (
 ACROSS = (
     "rows = 8, chunk = 16", "rows = 16, chunk = 8", "rows = 8, chunk = 8", "rows = 16, chunk = 16",
     "rows = 32, chunk = 8", "rows = 8, chunk = 32", "rows = 4, chunk = 16",
-    "unroll = 16",
+    "slice = 64, unroll = 32, buffers = 4, rows = 4",
     "slice = 32, unroll = 16, buffers = 4, rows = 4",
 )  # fmt: skip
 x, y = hl.vars("x y")
@@ -78,7 +79,12 @@ def _pipeline(name: str) -> hl.Pipeline:
     def term(v: Any) -> Any:
         return hl.cast(TYPES[summed][0], p[at(v)])
 
-    f[(x, y)[: 1 if shape == "line" else 2]] = hl.undef(TYPES[summed][0])
+    point = (x,) if shape == "line" else (x, y)
+    if "in place" in name:
+        f[point] = hl.cast(TYPES[summed][0], p[point])
+        f[at(r)] += f[at(r - 1)]
+        return hl.Pipeline(f)
+    f[point] = hl.undef(TYPES[summed][0])
     f[at(0)] = term(0)
     f[at(r)] = f[at(r - 1)] + term(r)
     return hl.Pipeline(f)

@@ -1,7 +1,7 @@
 """The door of an execution model: all that passes and the runtime ask one for.
 
 A model says how a group's kernel is laid out on blocks, warps and threads. It is a folder of `execution/` (or a package
-outside tilefuse) with one subclass of `ExecutionModel`, and a row in `execution/registry.py` (or an entry point).
+outside tilefuse) with one subclass of `ExecutionModel`, and a row in `execution/rows.py` (or an entry point).
 """
 
 from __future__ import annotations

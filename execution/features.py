@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from tilefuse.analysis.machine import Machine
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class Features(ABC):
     """Features that a kernel's time follows from. An execution model counts them; a subclass has further ones."""
 
@@ -22,7 +22,7 @@ class Features(ABC):
         """Microseconds by the formula that belongs to these numbers, with its constants."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class Roofline(Features):
     """Counts that every model's time starts from: memory and instructions hide behind each other."""
 

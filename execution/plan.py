@@ -34,7 +34,7 @@ class TileFunction(NamedTuple):
     """Whether it takes the arguments of the tile body; else the origin of the tile alone."""
 
 
-class BlockTiles(Protocol):
+class TilesOfBlock(Protocol):
     """Emission of the tiles of one block, as far as plans add to it."""
 
     e: Emitter
@@ -104,14 +104,14 @@ class KernelPlan(ABC):
         """The functions that the kernel calls beside the tile body."""
         return ()
 
-    def begin_block(self, block: BlockTiles, row: Num) -> None:
+    def begin_block(self, block: TilesOfBlock, row: Num) -> None:
         """Emit the operations of a block before its first tile; `row`: its row of the grid."""
 
-    def compute_tiles(self, block: BlockTiles, row: Num) -> None:
+    def compute_tiles(self, block: TilesOfBlock, row: Num) -> None:
         """Emit the calls that compute a block's tile, or its `tiles_per_block`; `row`: its row of the grid."""
         block.call("tile", row)
 
-    def moved_origin(self, block: BlockTiles, origin: Sequence[Num]) -> Sequence[Num]:
+    def moved_origin(self, block: TilesOfBlock, origin: Sequence[Num]) -> Sequence[Num]:
         """The origin of a tile that would begin at `origin`, where the last tiles begin further inside."""
         return origin
 

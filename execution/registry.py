@@ -1,7 +1,8 @@
-"""The one table of execution models, and those that packages outside tilefuse announce.
+"""Looking up execution models: those of the table, and those that packages outside tilefuse announce.
 
-A model of tilefuse's is a row here; one from outside is an entry point of the group `tilefuse.execution_models`, whose
-name is the model's and whose object is the class. Nothing outside a model's folder names a model.
+A model of tilefuse's is a row in `execution/rows.py`; one from outside is an entry point of the group
+`tilefuse.execution_models`, whose name is the model's and whose object is the class. Nothing outside a model's folder
+names a model.
 """
 
 from __future__ import annotations
@@ -16,25 +17,11 @@ from xdsl.ir import Dialect
 
 from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.img.schedule import DIALECT
+from tilefuse.execution.rows import MODELS
 
 if TYPE_CHECKING:
     from tilefuse.dialects.img.ops import GroupOp
     from tilefuse.execution.base import ExecutionModel
-
-_MODELS = {
-    "warp_tile": ("warp_tile.model", "WarpTile"),
-    "block_tile": ("block_tile.model", "BlockTile"),
-    "reduce": ("reduce.model", "Reduce"),
-    "row_strip": ("row_strip.model", "RowStrip"),
-    "scatter": ("scatter.model", "Scatter"),
-    "gemm": ("gemm.model", "Gemm"),
-    "scan": ("scan.model", "Scan"),
-    "in_order": ("in_order.model", "InOrder"),
-}
-"""In order of preference: of two schedules that cost the same the earlier model's is taken."""
-
-DEFAULT = "block_tile"
-"""The model of a tile by hand that names none."""
 
 ENTRY_POINTS = "tilefuse.execution_models"
 
@@ -45,7 +32,7 @@ class UnknownModel(ValueError):
 
 def model_named(name: str) -> ExecutionModel:
     """The model of that name. Raises UnknownModel."""
-    if name in _MODELS:
+    if name in MODELS:
         return _own(name)
     found = _from_outside()
     if name not in found:
@@ -84,7 +71,7 @@ def schedule_dialect() -> Dialect:
 
 def names() -> list[str]:
     """The names of all models."""
-    return [*_MODELS, *_from_outside()]
+    return [*MODELS, *_from_outside()]
 
 
 def models(name: str | None = None) -> list[ExecutionModel]:
@@ -94,7 +81,7 @@ def models(name: str | None = None) -> list[ExecutionModel]:
 
 @cache
 def _own(name: str) -> ExecutionModel:
-    module, kind = _MODELS[name]
+    module, kind = MODELS[name]
     model: ExecutionModel = getattr(import_module(f"tilefuse.execution.{module}"), kind)()
     assert model.name == name
     return model
@@ -109,10 +96,10 @@ def _from_outside() -> dict[str, ExecutionModel]:
     found = {}
     for entry in entry_points(group=ENTRY_POINTS):
         kind = entry.load()
-        if entry.name in _MODELS or kind.name != entry.name:
+        if entry.name in MODELS or kind.name != entry.name:
             raise UnknownModel(
                 f"the entry point '{entry.name}' of {ENTRY_POINTS} is a model called '{kind.name}'; give it that name, "
-                f"and none of {', '.join(_MODELS)}"
+                f"and none of {', '.join(MODELS)}"
             )
         found[entry.name] = kind()
     return found

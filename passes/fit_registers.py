@@ -18,11 +18,8 @@ from __future__ import annotations
 
 import functools
 import math
-import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr, UnitAttr
@@ -35,13 +32,11 @@ from tilefuse.execution.kernel import REGISTER_BOUNDED, bound
 from tilefuse.execution.registry import model_of
 from tilefuse.lowering.abi import groups_of, kernel_name, threads
 from tilefuse.passes.pipeline import new_context
+from tilefuse.passes.side_by_side import side_by_side
 from tilefuse.passes.tile import REGISTER_NEEDS, add_register_need
 from tilefuse.passes.validate_occupancy import ValidateOccupancy
 from tilefuse.targets.gpus import gpu
 from tilefuse.targets.occupancy import occupancy
-
-if TYPE_CHECKING:
-    from concurrent.futures import Future, ThreadPoolExecutor
 
 
 @dataclass(frozen=True)
@@ -123,58 +118,6 @@ def _with_callees(module: ModuleOp, kernel: str) -> list[func.FuncOp]:
     return list(found.values())
 
 
-class _OneByOne:
-    """Compiles kernels in this thread: where there is one, threads would take 10 ms to import."""
-
-    def __init__(self, compile: Callable[[str, str], Report | None]):
-        self._compile = compile
-        self._waiting: list[tuple[str, str]] = []
-
-    def start(self, name: str, text: str) -> None:
-        """Take a kernel."""
-        self._waiting.append((name, text))
-
-    def finished(self) -> list[tuple[str, Report | None]]:
-        """Compile the kernel that waits longest; its name and report."""
-        name, text = self._waiting.pop(0)
-        return [(name, self._compile(name, text))]
-
-
-class _SideBySide:
-    """Compiles kernels in as many threads as there are cores."""
-
-    def __init__(self, compile: Callable[[str, str], Report | None], pool: ThreadPoolExecutor):
-        self._compile, self._pool = compile, pool
-        self._running: dict[Future[Report | None], str] = {}
-
-    def start(self, name: str, text: str) -> None:
-        """Begin to compile a kernel, or let it wait for a core."""
-        self._running[self._pool.submit(self._compile, name, text)] = name
-
-    def finished(self) -> list[tuple[str, Report | None]]:
-        """Wait for a kernel, at least; the names and reports of those that are done."""
-        from concurrent.futures import FIRST_COMPLETED, wait
-
-        done, _ = wait(self._running, return_when=FIRST_COMPLETED)
-        return [(self._running.pop(future), future.result()) for future in done]
-
-
-@contextmanager
-def _side_by_side(compile: Callable[[str, str], Report | None], kernels: int) -> Iterator[_OneByOne | _SideBySide]:
-    """An executor that compiles so many kernels side by side."""
-    if kernels == 1:
-        yield _OneByOne(compile)
-        return
-    from concurrent.futures import ThreadPoolExecutor
-
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        try:
-            yield _SideBySide(compile, pool)
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
-
-
 class _Fit:
     """The state of one fit."""
 
@@ -198,15 +141,15 @@ class _Fit:
         for together go on as soon as all reports of theirs are in.
         """
         of: dict[str, Iterator[Collection[str]]] = {}  # kernels whose reports are awaited, and what goes on with them
-        with _side_by_side(self._compiler.compile, len(self._module_of)) as side:
+        with side_by_side(self._compiler.compile, len(self._module_of)) as side:
 
-            def start(names: Collection[str], steps: Iterator[Collection[str]]) -> None:
+            def start(names: Collection[str], steps: Iterator[Collection[str]], again: bool = True) -> None:
                 for name in names:
                     of[name] = steps
-                    side.start(name, self._text(name))
+                    side.start(name, self._text(name), again=again)
 
             for name, steps in self._longest_first([(n, s) for s in self._all_steps() for n in next(s, ())]):
-                start([name], steps)
+                start([name], steps, again=False)
             while of:
                 for name, report in side.finished():
                     self._reports[name] = report
@@ -257,12 +200,23 @@ class _Fit:
     def _longest_first(
         self, kernels: Iterable[tuple[str, Iterator[Collection[str]]]]
     ) -> list[tuple[str, Iterator[Collection[str]]]]:
-        """Order kernels by length, so that the longest does not begin when all others are done."""
+        """Order kernels by length, so that the longest does not begin when all others are done; but before others of
+        their length those of few registers, for which more of them are compiled again."""
+        registers = {name: self._given_registers(group) for group, name in self._groups()}
 
-        def size(name: str) -> int:
-            return sum(1 for f in _with_callees(self._module_of[name], name) for _ in f.walk())
+        def length(name: str) -> float:
+            operations = sum(1 for f in _with_callees(self._module_of[name], name) for _ in f.walk())
+            return operations / registers[name]
 
-        return sorted(kernels, key=lambda kernel: size(kernel[0]), reverse=True)
+        return sorted(kernels, key=lambda kernel: length(kernel[0]), reverse=True)
+
+    def _given_registers(self, group: GroupOp) -> int:
+        """The registers per thread that the blocks of a group's schedule leave."""
+        machine = gpu(self._compiler.machine)
+        if group.schedule is None or not group.schedule.resident_blocks:
+            return machine.max_registers_per_thread
+        of_all = group.schedule.resident_blocks * math.prod(threads(group))
+        return min(machine.max_registers_per_thread, machine.registers_per_sm // of_all)
 
     # --- what a kernel's own report asks for --------------------------------------------------------------------
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
@@ -32,7 +32,7 @@ from tilefuse.execution.registry import model_named
 from tilefuse.execution.search import quick_best
 from tilefuse.passes.chain_windows import chain_windows, window_of
 from tilefuse.passes.form_groups import form_groups
-from tilefuse.passes.recompute_stored import recomputed
+from tilefuse.passes.recompute_stored import Recomputed, recomputed
 from tilefuse.passes.store_together import store_together
 
 PATIENCE = 6
@@ -340,19 +340,23 @@ class GroupStages(ModulePass):
         return _Grouped(model, costs, merged_groups(model, costs, groups) if self.several else groups)
 
     def _with_recomputation(self, pipeline: PipelineOp, found: _Grouped) -> tuple[PipelineOp, _Grouped]:
+        on = machine(self.target)
+
+        def changes(of: PipelineOp, model: PipelineModel) -> Iterator[Recomputed]:
+            costs = Recomputation(of, on, self.extent, cheap=0.0, reads=0, bounds=inferred_bounds(of))
+            return recomputed(model, found.groups, costs, on)
+
+        if next(changes(pipeline, found.model), None) is None:
+            return pipeline, found
         copy = pipeline.clone()
         block = pipeline.parent_block()
         assert block is not None
         block.insert_op_after(copy, pipeline)
-        model, on = extract(copy, self.extent), machine(self.target)
-        costs = Recomputation(copy, on, self.extent, cheap=0.0, reads=0, bounds=inferred_bounds(copy))
-        changed = False
-        for change in recomputed(model, found.groups, costs, on):
+        for change in changes(copy, extract(copy, self.extent)):
             change.apply()
-            changed = True
-        better = self._grouped(copy, found.costs) if changed else found
+        better = self._grouped(copy, found.costs)
         rest, kept = (copy, pipeline)
-        if changed and better.microseconds < ABOUT * found.microseconds:
+        if better.microseconds < ABOUT * found.microseconds:
             rest, kept = (pipeline, copy)
         rest.detach()
         rest.erase()

@@ -30,7 +30,8 @@ from tilefuse.execution.base import ByHand, ExecutionModel, group_error
 from tilefuse.execution.border_share import interior_share
 from tilefuse.execution.candidate import Candidate, Kind, Wishes
 from tilefuse.execution.facts import GroupFacts, nominal_extent
-from tilefuse.execution.registry import DEFAULT, UnknownModel, model_named, names
+from tilefuse.execution.registry import UnknownModel, model_named, names
+from tilefuse.execution.rows import DEFAULT
 from tilefuse.execution.search import best_for_like, schedules
 
 REGISTER_NEEDS = "register_needs"

@@ -84,10 +84,30 @@ def test_links_between_pages_lead_somewhere(page):
     assert [link for link in links if not (page.parent / link).exists()] == []
 
 
+ELSEWHERE = {"prefix_stages.py", "cpu.toml", "math.h"}
+"""Files that pages name and readers have: a pass of their own, figures of their machine, a header of C."""
+
+
+def missing(text):
+    """The files and folders that a page names in code font, and that are nowhere."""
+    rooms = {path.name for path in ROOT.iterdir() if path.is_dir() and path.name[0] != "."}
+    named = set(re.findall(r"`((?:[a-z_]+/)*[a-z_]+\.(?:py|toml|h)|[a-z_]+(?:/[a-z_]+)*/?)`", text))
+    paths = {n for n in named if n.partition("/")[0] in rooms and "/" in n}
+    alone = {n for n in named if "/" not in n and "." in n} - ELSEWHERE
+    found = {path.name for room in rooms for path in (ROOT / room).rglob("*.*")}
+    return {n for n in paths if not (ROOT / n).exists()} | (alone - found)
+
+
 @pytest.mark.parametrize("page", [ROOT / "README.md", *ROOT.glob("docs/*.md")], ids=lambda page: page.name)
 def test_files_that_pages_name_exist(page):
-    named = re.findall(r"`((?:[a-z_]+/)+[a-z_]+\.(?:py|toml|h))`", page.read_text())
-    assert [name for name in named if not (ROOT / name).exists()] == []
+    assert missing(page.read_text()) == set()
+
+
+def test_missing_files_and_folders_are_found():
+    text = (
+        "`execution/kernel.py`, `execution/nowhere.py`, `dialects/img`, `dialects/nowhere/`, `gpus.toml`, `nowhere.py`"
+    )
+    assert missing(text) == {"execution/nowhere.py", "dialects/nowhere/", "nowhere.py"}
 
 
 def test_figures_with_dates_stand_with_the_results():

@@ -12,6 +12,8 @@ from xdsl.passes import ModulePass
 from xdsl.universe import Universe
 from xdsl.utils.target import Target
 
+from tilefuse.execution.rows import PASSES
+
 
 def _dialect(name: str) -> Callable[[], Dialect]:
     return lambda: getattr(import_module(f"tilefuse.dialects.{name}"), name.upper())
@@ -67,9 +69,6 @@ UNIVERSE = Universe(
         "infer-bounds": _pass("infer_bounds", "InferBounds"),
         "inline-stages": _pass("inline_stages", "InlineStages"),
         "lower-groups": _pass("lower_groups", "LowerGroups"),
-        "pack-subwords": _of_model("warp_tile.pack_subwords", "PackSubwords"),
-        "roll-stages": _of_model("warp_tile.roll_stages", "RollStages"),
-        "lower-warp-tiles": _of_model("warp_tile.lower_warp_tiles", "LowerWarpTiles"),
         "merge-sums": _pass("merge_sums", "MergeSums"),
         "merge-versions": _pass("merge_versions", "MergeVersions"),
         "plain-conversions": _pass("plain_conversions", "PlainConversions"),
@@ -87,6 +86,7 @@ UNIVERSE = Universe(
         "validate-occupancy": _pass("validate_occupancy", "ValidateOccupancy"),
         "widen-accesses": _pass("widen_accesses", "WidenAccesses"),
         "verify-dominance": _pass("verify_dominance", "VerifyDominance"),
+        **{name: _of_model(*row) for name, row in PASSES.items()},
     },
     all_targets={"cuda": _source("CudaTarget"), "c": _source("CTarget"), "dot": _dot},
 )

@@ -23,7 +23,7 @@ NOT_HIDDEN = 0.15
 """Share of the shorter of memory and arithmetic that does not hide behind the longer."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class BlockFeatures(Features):
     """Features of a kernel of block tiles."""
 

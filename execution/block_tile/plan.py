@@ -11,7 +11,7 @@ from tilefuse.execution.block_tile.attribute import BlockSchedule
 from tilefuse.execution.block_tile.emission import BlockTileBody, prefetch_arrays
 from tilefuse.execution.block_tile.steps import StepsBody
 from tilefuse.execution.block_tile.stream import emit_stream
-from tilefuse.execution.plan import BlockTiles, KernelPlan, TileFunction
+from tilefuse.execution.plan import KernelPlan, TileFunction, TilesOfBlock
 from tilefuse.lowering.emit import INDEX, SHARED, Emitter, Num
 from tilefuse.lowering.reads import KernelBuffer, TileContext
 
@@ -41,7 +41,7 @@ class BlockPlan(KernelPlan):
         """Emit the copies of the inputs of a tile that is computed later into `staging`."""
         BlockTileBody(self.group, self.model, e, tile, outputs).emit_fetch()
 
-    def compute_tiles(self, block: BlockTiles, row: Num) -> None:
+    def compute_tiles(self, block: TilesOfBlock, row: Num) -> None:
         e, stream = block.e, self.schedule.tiles_per_block
         if stream == 1:
             block.call("tile", row)
@@ -51,7 +51,7 @@ class BlockPlan(KernelPlan):
         count = block.rows_from(first)
         emit_stream(e, first, count, arrays, partial(block.call, "fetch"), partial(block.call, "tile"))
 
-    def moved_origin(self, block: BlockTiles, origin: Sequence[Num]) -> Sequence[Num]:
+    def moved_origin(self, block: TilesOfBlock, origin: Sequence[Num]) -> Sequence[Num]:
         if not self.moves_inside:
             return origin
         return [block.e.min(x, block.last_origin(d)) if self.align[d] == 1 else x for d, x in enumerate(origin)]

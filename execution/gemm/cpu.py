@@ -47,7 +47,7 @@ HIDDEN = 0.7
 """Share of the shorter one of memory and arithmetic that hides behind the other."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class CpuGemmFeatures(Features):
     """Counts of a kernel on a CPU."""
 

@@ -202,7 +202,7 @@ def staged_loads(update: UpdateOp, schedule: GemmSchedule, staged: Sequence[Oper
     return loads / math.prod(written)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class StagedFeatures(Features):
     """Counts of a kernel that stages its operands."""
 
@@ -262,7 +262,7 @@ class StagedFeatures(Features):
         return max(compute, copies) + (min(compute, copies) + self.slices * SLICE_US) / hidden
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class GemmFeatures(Features):
     """Counts of a kernel, and of a thread."""
 

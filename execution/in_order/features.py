@@ -15,7 +15,7 @@ CPU_STEP, CPU_FAR = 6.0, 18.0
 """Cycles of a point on a CPU where its neighbour lies beside it, and where it lies in another row."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class InOrderFeatures(Roofline):
     """Counts of a kernel, and the steps that a thread has no way to overlap."""
 

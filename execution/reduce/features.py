@@ -13,7 +13,7 @@ SECOND_STAGE_US = 1.5
 """Microseconds of the last block, which joins what others have found, with the memory that is cleared for it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class ReduceFeatures(Roofline):
     """Counts of a kernel."""
 

@@ -15,7 +15,7 @@ NOT_HIDDEN = 0.15
 """Share of the shorter of memory and arithmetic that does not hide behind the longer."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class StripFeatures(Features):
     """Features of a kernel of strips."""
 

@@ -32,7 +32,7 @@ def order_for_registers(block: Block) -> None:
             continue
         order = _Order(middle).found()
         if most_alive(order) < alive:
-            _put_in_order(loop.body.block, [*first, *order, *stores], set(order))
+            _reorder(loop.body.block, [*first, *order, *stores], set(order))
 
 
 def most_alive(ops: Sequence[Operation]) -> int:
@@ -133,7 +133,7 @@ class _Order:
         return len(then) - sum(self.left[p] == n for p, n in used.items())  # type: ignore[index]
 
 
-def _put_in_order(block: Block, ops: Sequence[Operation], computed: set[Operation]) -> None:
+def _reorder(block: Block, ops: Sequence[Operation], computed: set[Operation]) -> None:
     """Move the operations; a value that waits longer than to the next of them is computed where it stands."""
     last = block.last_op
     assert last is not None

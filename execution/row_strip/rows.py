@@ -80,6 +80,8 @@ def why_not_rolling(facts: GroupFacts) -> str | None:
         name = facts.model.nodes[id].name
         if len(follow) < 2 or [f.dim for f in follow[:2]] != [0, 1]:
             return f"rows of '{name}' are not rows of the output"
+        if any(f.dim in (0, 1) for f in follow[2:]):
+            return f"planes of '{name}' follow columns or rows of the output"
         if any(not _is_integral(f) for f in follow[:2]) or any(f.ratio != 1 for f in follow[2:] if f.dim is not None):
             return f"'{name}' does not move with the output by whole points"
         if any(isinstance(i, Index) and i.den != 1 for a in facts.model.nodes[id].hull

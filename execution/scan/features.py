@@ -14,28 +14,34 @@ CHAIN_US = 0.0028
 """Microseconds from an operation of a chain to the next: 5 cycles."""
 MEMORY_US = 0.6
 """Microseconds that a line waits for its inputs: a miss of all caches."""
-SLICE_US = 0.1
+SLICE_US = 0.65
 """Microseconds of the barriers, and the copies, of a slice."""
 STORE_US = 0.002
 """Microseconds of a step that is stored by way of shared memory."""
+ROW_US = 0.04
+"""Microseconds of a step along x: lanes read its inputs from one bank of shared memory."""
 CPU_STEP, CPU_CHAIN = 3.0, 0.3
 """Cycles of a step of lines side by side on a CPU, and of each operation of its chain."""
-LINES_USE = 0.8
-"""Share of memory's rate that lines side by side have which load for themselves, not by copies that run beside."""
-SECTOR_USE = 0.7
-"""Share of a sector that is used while lanes lie along the lines: each has sectors of its own."""
+STAGED_USE = 0.75
+"""Share of memory's rate that lines side by side have whose inputs are copied beside."""
+LINES_USE = 0.6
+"""Share of memory's rate that lines side by side have which load for themselves."""
+SECTOR_USE = 0.55
+"""Share of memory's rate, while lanes lie along the lines: each has sectors of its own."""
 
-CHUNK_US = 8.0
+CHUNK_US = 6.0
 """Microseconds of a block that has a chunk of a line: its loads, barriers, waits and stores."""
-WINDOW_US = 2.0
-"""Microseconds from the last chunk of a window to that of the next one."""
-CHUNKS_USE = 0.8
+WAVE_US = 1.4
+"""Microseconds that a wave of such blocks takes beside its loads and operations."""
+WINDOW_US = 0.85
+"""Microseconds from the last chunk of a window to that of the next one, of a line that is alone."""
+CHUNKS_USE = 0.9
 """Share of memory's rate that chunks have."""
 CHUNK_INSTRUCTIONS = 16.0
 """Of a step of a chunk, beside those of its body: addresses, shared memory, sums."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class ScanFeatures(Roofline):
     """Counts of a kernel, and of the chain of one line."""
 
@@ -54,18 +60,27 @@ class ScanFeatures(Roofline):
     """Steps whose inputs are staged at once; 0 if they are not."""
     buffers: int = 1
     """Slices that are there, or on their way."""
+    is_along_x: bool = False
+    """Whether lines go along x, and so along rows of all that they read and write."""
+    chunks: int = 0
+    """Of a line that blocks share out; 0 if it is one thread's."""
+    steps_of_chunk: int = 0
+    """Of a chunk, though the line may end before."""
     windows: float = 0.0
-    """Of the chunks of a line that blocks share out; 0 if it is one thread's."""
+    """Of the chunks of a line."""
     at_once: int = 0
     """Blocks with such chunks that a multiprocessor has room for."""
 
     def analytical(self, machine: Machine) -> float:
         memory, compute = self.roofline(machine)
-        if self.windows:
-            compute += self.lines * self.steps * CHUNK_INSTRUCTIONS / machine.instructions_per_us
-            waves = math.ceil(self.blocks / (machine.cores * self.at_once))
-            waits = waves * CHUNK_US + (self.windows - 1.0) * WINDOW_US
-            return max(memory / CHUNKS_USE, compute, waits) + machine.launch_us
+        if self.chunks:
+            taken = self.chunks * self.steps_of_chunk
+            compute *= taken / self.steps
+            compute += self.lines * taken * CHUNK_INSTRUCTIONS / machine.instructions_per_us
+            waits = math.ceil(self.blocks / (machine.cores * self.at_once)) * WAVE_US
+            # others' blocks run while those of a line wait
+            waits += CHUNK_US + (self.windows - 1.0) * WINDOW_US * self.chunks / self.blocks
+            return memory / CHUNKS_USE + compute + waits + machine.launch_us
         if not machine.is_gpu:
             at_once = min(self.lines, machine.cores * min(float(self.width), 8.0))
             step = (CPU_STEP + CPU_CHAIN * self.chain) / (machine.clock_ghz * 1e3)
@@ -74,8 +89,9 @@ class ScanFeatures(Roofline):
         if self.slice:
             ahead = self.slice * max(1, self.buffers - 1)
             each = self.chain * CHAIN_US + (STORE_US if self.is_along_rows else 0.0)
+            each += ROW_US if self.is_along_x else 0.0
             waits = self.steps / ahead * MEMORY_US + self.steps / self.slice * SLICE_US
-            return max(memory, compute, rounds * (self.steps * each + waits)) + machine.launch_us
+            return max(memory / STAGED_USE, compute, rounds * (self.steps * each + waits)) + machine.launch_us
         # a sector has eight steps of a line along x
         waits = self.steps / max(self.unroll, 8 if self.is_along_rows else 1)
         chain = rounds * (self.steps * self.chain * CHAIN_US + waits * MEMORY_US)

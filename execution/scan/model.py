@@ -9,7 +9,7 @@ import math
 from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
-from tilefuse.dialects.img.ops import UpdateOp
+from tilefuse.dialects.img.ops import SET, UpdateOp
 from tilefuse.execution.base import ByHand, Code, ExecutionModel, Needs
 from tilefuse.execution.scan.attribute import ScanSchedule
 from tilefuse.targets.limits import STATIC_SHARED_LIMIT
@@ -43,9 +43,9 @@ SLICES = (
 """Steps that are staged at once, steps that are written out, and buffers."""
 ROWS = 4
 """Rows of threads that share the copies."""
-CHUNKS = ((256, 16), (256, 8), (128, 8), (512, 16), (256, 32))
+CHUNKS = ((256, 16), (256, 8), (128, 8), (128, 16), (256, 32))
 """Threads, and steps of each, of a block that has a chunk of a line."""
-CHUNKS_ACROSS = ((8, 16), (16, 8), (8, 8), (16, 16), (32, 8))
+CHUNKS_ACROSS = ((8, 32), (8, 16), (8, 8), (4, 16))
 """Threads along a line, and steps of each, of a block that has chunks of lines across memory, side by side."""
 CPU_WIDTH, CPU_ROWS = 64, 4
 """Lines side by side that are one loop, and lines along x that are written out: a step takes four cycles."""
@@ -153,17 +153,20 @@ class Scan(ExecutionModel):
         lines, steps = [extents[line.coordinate] for line in found.lines], extents[found.along]
         nodes, own = facts.model.nodes, set(update.currents)
         each = sum(nodes[facts.model.node_of[r.source]].bytes for r in reads(update) if r.source not in own)
+        reads_old = update.write_op.predicate is not None or min(found.back.values()) <= 0
+        accesses = len(update.olds) + sum(reads_old or way != SET for way in update.combiners)
         count = math.prod(lines) * steps
         tile = (threads[0] * width, *threads[1:]) if threads else ()
         chunks = _chunk_counts(machine, staged, steps, facts)
         features = ScanFeatures(
             blocks=math.prod(-(-n // t) for n, t in zip(lines, tile, strict=True)) * chunks.each,
-            bytes=float(count * (each + 2 * nodes[facts.output].bytes * len(update.olds))),
+            bytes=float(count * (each + nodes[facts.output].bytes * accesses)),
             instructions=work.instructions, steps=float(steps), chain=float(len(update.body.block.ops)),
             lines=float(math.prod(lines)), unroll=unroll, width=width,
-            is_along_rows=is_along_rows(update, found, facts.turn),
+            is_along_rows=is_along_rows(update, found, facts.turn), is_along_x=found.dim == 0,
             slice=staged.slice if staged else 0, buffers=staged.buffers if staged else 1,
-            windows=chunks.windows, at_once=chunks.at_once,
+            chunks=chunks.each if staged and staged.chunk else 0, windows=chunks.windows, at_once=chunks.at_once,
+            steps_of_chunk=staged.steps_of_block if staged else 0,
         )  # fmt: skip
         return ScanCandidate(self.name, tile, threads, unroll, {}, features, predict(features, machine), staged=staged)
 

@@ -31,7 +31,7 @@ ELEMENT_US = 0.03
 """Microseconds of an element that is loaded before, and stored after."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class OwnTableFeatures(Roofline):
     """Counts of a kernel whose threads have tables of their own."""
 
@@ -53,7 +53,7 @@ class OwnTableFeatures(Roofline):
         return max(memory, compute, chain) + machine.launch_us
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class ScatterFeatures(Roofline):
     """Counts of a kernel."""
 

@@ -225,16 +225,18 @@ class _Estimates:
         rolled = instructions >= ROLLED_FROM and again > 0.5 * instructions
         code = instructions - again if rolled else instructions
         instructions += ROLLED_COST * again if rolled else 0.0
-        if least_microseconds(blocks * warps, instructions, machine) > most:
+        at_border = 1.0 - self.interior * max(0, columns - 2) * max(0, rows_of_tiles - 2) / (columns * rows_of_tiles)
+        of_lane = instructions, code, at_border
+        if least_microseconds(blocks, blocks * warps, of_lane, machine, counts.exchanges) > most:
             return None
         registers = underestimate * counts.registers(pitch, machine.calibration)
         if (room := self._room(registers, warps, counts.exchange_bytes * warps, blocks)) is None:
             return None
         fit, resident, single_wave = room
-        at_border = 1.0 - self.interior * max(0, columns - 2) * max(0, rows_of_tiles - 2) / (columns * rows_of_tiles)
-        features = self._features(counts, layout, blocks, resident, (instructions, code, at_border))
+        features = self._features(counts, layout, blocks, resident, of_lane)
+        if (time := predict(features, machine)) > most:
+            return None
         tile, threads = (layout.width, layout.height, *self.deep), (LANES, warps, *([1] * (len(box) - 2)))
-        time = predict(features, machine)
         saved = saved_ahead(features, time, machine) if self.prefetches else 0.0
         ahead = -(-resident * machine.cores // columns) if saved else 0
         left = machine.registers_per_core // (fit * LANES * warps) // 8 * 8

@@ -33,7 +33,7 @@ FULL_THREADS = 1024
 """Threads resident on a multiprocessor for which `overlap` is given."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class WarpFeatures(Features):
     """Features of a kernel of warp tiles. A tile is a warp's; bytes are per tile where nothing else is said."""
 
@@ -120,10 +120,20 @@ def _microseconds(work: WarpFeatures, machine: Machine) -> float:
     return both + in_first_wave + begun + tail + machine.launch_us
 
 
-def least_microseconds(tiles: int, instructions: float, machine: Machine) -> float:
-    """A lower bound of `predict`, for a kernel of `tiles` with so many instructions of a lane."""
-    lanes = tiles * LANES * instructions * machine.calibration.issue_overhead
-    return 0.999 * (lanes / machine.instructions_per_us + machine.launch_us)
+def least_microseconds(
+    blocks: int, tiles: int, of_lane: tuple[float, float, float], machine: Machine, exchanges: float = 0.0
+) -> float:
+    """A lower bound of `predict`, for a kernel of `tiles` in `blocks`: its launch, and its instructions alone.
+
+    `of_lane`: its instructions, those of its text, and the share of blocks at borders.
+    """
+    c = machine.calibration
+    instructions, code, at_border = of_lane
+    instructions += exchanges * c.exchange_row
+    lanes = tiles * LANES * instructions * c.issue_overhead
+    slower = (1.0 + c.code_penalty * max(0.0, code / c.code_limit - 1.0)) * (1.0 + c.border * at_border)
+    begun = blocks / machine.cores * c.block_us + instructions * c.tail_us
+    return 0.999 * (lanes * slower / machine.instructions_per_us + begun + machine.launch_us)
 
 
 def _beside(longer: float, shorter: float, power: float) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
-from functools import partial, reduce
+from functools import partial
 
 from xdsl.dialects import arith, memref
 from xdsl.ir import SSAValue
@@ -16,14 +16,14 @@ from tilefuse.dialects.img.attrs import BoundaryKind
 from tilefuse.dialects.img.ops import SINGLE_WAVE, GroupOp
 from tilefuse.dialects.img.types import FuncType, element_bytes
 from tilefuse.dialects.warp.memory import is_one_access
-from tilefuse.execution.plan import BlockTiles, KernelPlan, TileFunction, argument_hint
+from tilefuse.execution.plan import KernelPlan, TileFunction, TilesOfBlock, argument_hint
 from tilefuse.execution.versions import Versions
 from tilefuse.execution.warp_tile.attribute import WarpSchedule
 from tilefuse.execution.warp_tile.emission import WarpTileBody, may_be_uniform
 from tilefuse.execution.warp_tile.flags import TileFlags
 from tilefuse.execution.warp_tile.layout import LANES, group_layout, in_grid
 from tilefuse.lowering.emit import Emitter, Num
-from tilefuse.lowering.reads import KernelBuffer, TileContext, locate
+from tilefuse.lowering.reads import KernelBuffer, TileContext, all_of, locate
 from tilefuse.lowering.rows import fit_between, row_of
 
 _CLAMPING = (BoundaryKind.RepeatEdge, BoundaryKind.ConstantExterior)
@@ -68,7 +68,7 @@ class WarpPlan(KernelPlan):
         """Emit the prefetches of a tile's own part of the inputs."""
         WarpTileBody(self, self.layout, e, tile, outputs, TileFlags()).emit_ahead()
 
-    def begin_block(self, block: BlockTiles, row: Num) -> None:
+    def begin_block(self, block: TilesOfBlock, row: Num) -> None:
         if self.rows_ahead:
             # blocks that come later have their lines prefetched by those above them
             call = block.call_of_origin("ahead", row)
@@ -118,7 +118,7 @@ class WarpPlan(KernelPlan):
     ) -> None:
         e, origin = versions.e, tile.origin
         starts = self._aligned(e, tile.buffers | dict(zip(self.group.funcs, outputs, strict=True)), origin)
-        each, aligned = (starts, None) if self.one_by_one else ([], reduce(e.both, starts, None))
+        each, aligned = (starts, None) if self.one_by_one else ([], all_of(e, starts))
         e.choose(
             interior,
             lambda: self._either(versions, versions.no, aligned, each, origin),

@@ -1,6 +1,7 @@
 """Graphs of stages and kernels say what the IR says; networkx agrees with the light model that passes decide on."""
 
 import re
+from xml.etree import ElementTree
 
 import networkx as nx
 import numpy as np
@@ -11,6 +12,7 @@ import tilefuse as hl
 from tilefuse.analysis.dot import dot
 from tilefuse.analysis.graph import is_convex, kernel_graph, stage_graph
 from tilefuse.analysis.model import extract
+from tilefuse.analysis.svg import svg
 from tilefuse.dialects.img.ops import PipelineOp
 from tilefuse.dialects.parsing import parse_module
 from tilefuse.passes.group_stages import GroupStages
@@ -181,3 +183,33 @@ def test_dot_of_names_that_look_alike_once_escaped():
         graph.add_node(name, kind="stage", element="f32", rank=1, outputs=(), kernel=None, place=None)
     nodes = [m["node"] for line in dot(graph).splitlines() if (m := LINE.fullmatch(line)) and m["node"]]
     assert len(set(nodes)) == 3
+
+
+def histogram():
+    x, r, image = hl.Var("x"), hl.RDom([(0, 9)], "r"), hl.ImageParam(hl.UInt(8), 1, "image")
+    counts, shown = hl.Func("counts"), hl.Func("<shown>")
+    counts[x] = hl.u32(0)
+    counts[image[r.x]] += hl.u32(1)
+    shown[x] = counts[x] + hl.u32(1)
+    return hl.Pipeline(shown)
+
+
+def test_updates_are_drawn():
+    graph = histogram().graph()
+    assert sorted(facts["kind"] for _, facts in graph.nodes.items()) == ["input", "output", "stage", "update"]
+    assert dot(graph).count("shape=hexagon") == 1
+
+
+def test_a_picture_has_a_box_for_each_function_and_a_line_for_each_edge():
+    graph = histogram().compile("h200").graph()
+    found = ElementTree.fromstring(svg(graph))
+    boxes, lines, texts = ([*found.iter(f"{{http://www.w3.org/2000/svg}}{tag}")] for tag in ("rect", "line", "text"))
+    assert len(boxes) == len(graph)
+    assert len(lines) == len(graph.edges)
+    assert {text.text for text in texts} >= set(graph.nodes)
+    places = {(box.get("x"), box.get("y")) for box in boxes}
+    assert len(places) == len(boxes), "no two lie on one another"
+    # arrows go down, from the lower side of a box to the upper one of another
+    assert all(int(line.get("y1")) < int(line.get("y2")) for line in lines)
+    kernels = {facts["kernel"] for _, facts in graph.nodes.items()}
+    assert len({box.get("fill") for box in boxes}) == len(kernels)

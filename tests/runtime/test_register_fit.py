@@ -4,6 +4,7 @@ import math
 import os
 import re
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import random_subwords
@@ -19,6 +20,7 @@ from tilefuse.execution.warp_tile.attribute import WarpSchedule
 from tilefuse.lowering.abi import groups_of
 from tilefuse.passes import tile
 from tilefuse.passes.pipeline import new_context, run_passes, standard_passes
+from tilefuse.passes.side_by_side import SideBySide
 from tilefuse.passes.tile import REGISTER_NEEDS, Tile, add_register_need
 from tilefuse.runtime.compile.backend import Backend
 from tilefuse.runtime.compile.compiled import Compiled, Settings
@@ -261,3 +263,26 @@ def test_long_kernels_whose_registers_are_scarce_are_held_from_the_start(stages,
     module = run_passes(hl.Pipeline(func).to_module(), standard_passes("h200", algorithm="all"))
     (group,) = groups_of(find_pipeline(module))
     assert ("register_bounded" in group.attributes) == held
+
+
+def test_kernels_that_are_compiled_again_come_first():
+    """What follows of their reports would else begin when all others are done."""
+    order, may_go_on, begun = [], threading.Event(), threading.Event()
+
+    def compile(name, text):
+        begun.set()
+        order.append(name)
+        assert may_go_on.wait(60)
+
+    with ThreadPoolExecutor(1) as pool:
+        side = SideBySide(compile, pool)
+        side.start("first", "")
+        assert begun.wait(60)
+        for name, again in (("second", False), ("third", False), ("again", True)):
+            side.start(name, "", again=again)
+        may_go_on.set()
+        found: list[str] = []
+        while len(found) < 4:
+            found += [name for name, _ in side.finished()]
+    assert order == ["first", "again", "second", "third"]
+    assert sorted(found) == sorted(order)

@@ -1,0 +1,80 @@
+"""Compilers run side by side, in threads: kernels that are compiled again go before those that were not."""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future, ThreadPoolExecutor
+
+T = TypeVar("T")
+"""Report of a compiler on a kernel."""
+
+
+class OneByOne(Generic[T]):
+    """Compiles kernels in this thread: where there is one, threads would take 10 ms to import."""
+
+    def __init__(self, compile: Callable[[str, str], T]):
+        self._compile = compile
+        self._waiting: list[tuple[str, str]] = []
+
+    def start(self, name: str, text: str, *, again: bool = False) -> None:
+        """Take a kernel."""
+        self._waiting.append((name, text))
+
+    def finished(self) -> list[tuple[str, T]]:
+        """Compile the kernel that waits longest; its name and report."""
+        name, text = self._waiting.pop(0)
+        return [(name, self._compile(name, text))]
+
+
+class SideBySide(Generic[T]):
+    """Compiles kernels in as many threads as there are cores, first those that were compiled before: more may follow
+    of these, and what follows would else begin when all others are done."""
+
+    def __init__(self, compile: Callable[[str, str], T], pool: ThreadPoolExecutor):
+        self._compile, self._pool = compile, pool
+        self._waiting: tuple[deque[tuple[str, str]], deque[tuple[str, str]]] = deque(), deque()
+        """Kernels that were compiled before, and the others."""
+        self._running: set[Future[tuple[str, T]]] = set()
+
+    def start(self, name: str, text: str, *, again: bool = False) -> None:
+        """Begin to compile a kernel, or let it wait for a core; `again`: it was compiled before."""
+        self._waiting[not again].append((name, text))
+        self._running.add(self._pool.submit(self._next))
+
+    def _next(self) -> tuple[str, T]:
+        """Compile the kernel whose turn it is; there is one for each call."""
+        again, others = self._waiting
+        try:
+            name, text = again.popleft()
+        except IndexError:
+            name, text = others.popleft()
+        return name, self._compile(name, text)
+
+    def finished(self) -> list[tuple[str, T]]:
+        """Wait for a kernel, at least; the names and reports of those that are done."""
+        from concurrent.futures import FIRST_COMPLETED, wait
+
+        done, self._running = wait(self._running, return_when=FIRST_COMPLETED)
+        return [future.result() for future in done]
+
+
+@contextmanager
+def side_by_side(compile: Callable[[str, str], T], kernels: int) -> Iterator[OneByOne[T] | SideBySide[T]]:
+    """An executor that compiles so many kernels side by side."""
+    if kernels == 1:
+        yield OneByOne(compile)
+        return
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        try:
+            yield SideBySide(compile, pool)
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
