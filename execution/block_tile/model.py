@@ -133,6 +133,8 @@ class BlockTile(TiledModel):
     def fewer_registers(self, group: GroupOp, spill: Spill) -> ScheduleAttr | None:
         from tilefuse.execution.block_tile.registers import fewer_points
 
+        if group.steps:
+            return None  # values that are kept over all steps are in registers only where all is written out
         return fewer_points(BlockSchedule.expect(group.schedule), spill)
 
     def smaller(self, group: GroupOp, model: PipelineModel) -> ScheduleAttr | None:
