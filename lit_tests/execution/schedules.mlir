@@ -108,7 +108,7 @@ img.pipeline @p {
 
 img.pipeline @p {
   %in = img.input "in" : !img.func<2xf32>
-  // expected-error @below {{expected 'tile', 'threads', 'vector', 'unroll', 'blocks' or 'stream'}}
+  // expected-error @below {{expected 'tile', 'threads', 'vector', 'unroll', 'blocks', 'stream' or 'hold'}}
   %g = img.group "g" schedule #schedule.block_tile<tile = [128, 16], threads = [32, 8], ahead = 2> {
     %f = img.stage "f" (%x, %y) -> f32 {
       %v = img.read %in[%x, %y] : !img.func<2xf32>
@@ -141,7 +141,7 @@ img.pipeline @p {
 
 // -----
 
-// expected-error @below {{expected 'tile', 'threads', 'vector', 'unroll', 'blocks' or 'stream'}}
+// expected-error @below {{expected 'tile', 'threads', 'vector', 'unroll', 'blocks', 'stream' or 'hold'}}
 "test.op"() {s = #schedule.block_tile<tile = [8], threads = [8], unrolled = 2>} : () -> ()
 
 // -----
