@@ -169,7 +169,7 @@ class GroupFacts:
 
     @property
     def domain(self) -> int:
-        """Of the output's last dimensions those of the domain of an update whose steps compute it."""
+        """Count the output's last dimensions, which are an update's domain where its steps compute the members."""
         return len(self.summed.domain) if self.summed is not None else 0
 
     @property

@@ -77,7 +77,7 @@ class StepsBody(BlockTileBody):
         origin = list(tile.origin)
 
         def relative(of: Held, where: Sequence[Num]) -> list[Num]:
-            """Where a point on the grid lies, from the first of the box on."""
+            """The place of a point on the grid, from the first of the box on."""
             starts = [0 if d is None else origin[d] for d in of.dims]
             return [e.sub(w, e.add(s, low)) for w, s, (low, _) in zip(where, starts, of.spans, strict=True)]
 
@@ -218,7 +218,7 @@ class StepsBody(BlockTileBody):
         self.stores.store(self.stored[0], stored, lambda k: self._relative(start, moved(k))[:rank], value)
 
     def _place(self, own: Sequence[Num], k: Sequence[Num]) -> list[Num]:
-        """Where a point's values are in the thread's arrays."""
+        """The place of a point's values in the thread's arrays."""
         return [self.e.add(o, c) for o, c in zip(own, k[: self.update.rank], strict=False)][::-1]
 
     def _tile_beside(self) -> TileContext:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from xdsl.dialects import arith
 
@@ -17,19 +17,31 @@ from tilefuse.analysis.dependence import depending
 from tilefuse.analysis.index import AnyIndex, GeneralIndex, Index
 from tilefuse.analysis.instructions import instruction_cost
 from tilefuse.analysis.model import Access, Node, PipelineModel
-from tilefuse.analysis.regions import Region
+from tilefuse.analysis.regions import Follow, Region
 from tilefuse.dialects.img.attrs import Memory
 from tilefuse.dialects.img.ops import ReadOp, StageOp
 from tilefuse.execution.block_tile.loads import INDEX_COST, PHASE_COST, piece_loads, shared_loads
 from tilefuse.execution.candidate import Placement
 
-if TYPE_CHECKING:
-    from tilefuse.execution.block_tile.cost import TileTerms
-
 ROWS_TOGETHER = 4
 """Rows of a stage in shared memory that a thread computes together at most."""
 SPREAD = 0.5
 """Of a load of a lane's own place, the share that it takes longer for each further point side by side."""
+
+
+class Tiles(Protocol):
+    """Tiles of a group, as far as they are asked here."""
+
+    model: PipelineModel
+    members: Sequence[int]
+    output: int
+    follow: Mapping[int, tuple[Follow, ...]]
+
+    def regions(self, tile: Sequence[int]) -> Mapping[int, Region]:
+        """Regions of each member that a tile needs."""
+
+    def places(self, micro: Sequence[int]) -> Mapping[int, Placement]:
+        """The places of members if each thread computes `micro` points."""
 
 
 def known_cost(stage: StageOp, dims: Collection[int]) -> float:
@@ -100,7 +112,7 @@ def _windowed(offsets: tuple[tuple[int, ...], ...], piece: int, rows: int, bytes
 
 
 def of_step(
-    of: TileTerms, tile: Sequence[int], threads: Sequence[int], micro: Sequence[int], held: Collection[int]
+    of: Tiles, tile: Sequence[int], threads: Sequence[int], micro: Sequence[int], held: Collection[int]
 ) -> tuple[float, float]:
     """(instructions of all threads, registers of one) that a tile takes in a step of an update, as of `_of_tile`.
 
