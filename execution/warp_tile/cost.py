@@ -35,6 +35,9 @@ from tilefuse.execution.warp_tile.legality import check_warp_group
 
 NAME = "warp_tile"
 
+OF_BLOCK, OF_WARP = Placement(Level.Block, Memory.Register), Placement(Level.Warp, Memory.Register)
+"""Places of stages whose rows go from warp to warp, and of others."""
+
 WARPS = (4, 2, 8)
 """Warps of a block that share nothing: small blocks fill multiprocessors evenly, large ones are fewer."""
 EXCHANGE_WARPS = (8, 4)
@@ -174,7 +177,7 @@ def _ways(facts: GroupFacts, wishes: Wishes) -> list[_Way]:
 
 def _places(inner: Sequence[int], exchanged: Sequence[int]) -> dict[int, Placement]:
     """Places of the stages that are not the output."""
-    return {id: Placement(Level.Block if id in exchanged else Level.Warp, Memory.Register) for id in inner}
+    return {id: OF_BLOCK if id in exchanged else OF_WARP for id in inner}
 
 
 def _of_stores(layout: WarpLayout, model: PipelineModel) -> list[WarpLayout]:
