@@ -264,7 +264,7 @@ class _Estimates:
         if fit == 0:
             return None
         resident = min(fit, max(1, machine.fast_bytes_per_core // shared)) if shared else fit
-        # blocks that all run at once lie evenly if there is no room for more: those that move in early take what is
+        # the blocks of a single wave are balanced if there is no room for more: those that move in early take what is
         # free
         per_core = -(-blocks // machine.cores)
         single_wave = machine.kernels_overlap and per_core <= resident <= MOST_ROOM * per_core
