@@ -166,7 +166,7 @@ def main() -> int:
     results: dict[str, Any] = {
         "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "python": sys.version.split()[0],
-        "cores": os.cpu_count(),
+        "cores": len(os.sched_getaffinity(0)),
         "target": options.target,
         "repeat": options.repeat,
         "subjects": {},

@@ -53,22 +53,10 @@ class Candidate:
     """Result of `predict` on them; less where the schedule is compared with others that are known otherwise."""
     blocks: int = 0
     """Blocks per multiprocessor that there should be registers for; 0 to leave it to the compiler."""
-    ahead: int = 0
-    """`ahead` of the schedule."""
-    ahead_us: float = 0.0
-    """Time that this saves a group that is all of its pipeline; not taken off `microseconds` yet."""
-    single_wave: bool = False
-    """Whether no more than `blocks` are to share a multiprocessor, either."""
-    registers: float = 0.0
-    """Per thread, estimated; 0 where nobody has."""
-    bounded: bool = False
-    """Whether the compiler is held to `blocks` from the start: left to itself it is long at it, and likely in vain."""
 
     def by_itself(self, alone: bool) -> Candidate:
-        """The candidate for a group that is all of its pipeline, or not: what other groups give is in the cache."""
-        if not alone:
-            return replace(self, ahead=0, ahead_us=0.0)
-        return replace(self, microseconds=self.microseconds - self.ahead_us, ahead_us=0.0)
+        """The candidate for a group that is all of its pipeline, or not: results of other groups are in the cache."""
+        return self
 
     def discounted(self, share: float) -> Candidate:
         """The candidate where it is compared with what is not known as well: by so much less time."""

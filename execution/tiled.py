@@ -43,9 +43,8 @@ class TiledModel(ExecutionModel):
         return self.schedule(tile=given.sizes, threads=given.threads, vector=given.vector, blocks=given.blocks, **said)
 
     def apply(self, group: GroupOp, candidate: Candidate, members: Sequence[int]) -> None:
-        more = {"ahead": candidate.ahead} if candidate.ahead else {}
         group.schedule = self.schedule(
-            tile=candidate.tile, threads=candidate.threads, vector=candidate.vector, blocks=candidate.blocks, **more
+            tile=candidate.tile, threads=candidate.threads, vector=candidate.vector, blocks=candidate.blocks
         )
 
     def grid(self, group: GroupOp, boxes: Sequence[Box]) -> tuple[int, int, int]:

@@ -131,7 +131,7 @@ class _Fit:
         self._module_of = dict.fromkeys(self._names, lowered)
         """The module that holds the latest form of each kernel."""
         self._bounded: dict[str, GroupOp] = {}
-        """Kernels that are held to their blocks since they were lowered, and the group that says to how many."""
+        """Kernels bounded since they were lowered, and the group whose `blocks` the bound leaves room for."""
         self._reports: dict[str, Report | None] = {}
 
     def run(self) -> Fitted:

@@ -170,21 +170,31 @@ def lowering_passes(*, warps: bool, known: Collection[str] = ()) -> list[ModuleP
     that are lowered already, elsewhere.
     """
     from tilefuse.execution.registry import models
-    from tilefuse.passes.compare_selects import CompareSelects
     from tilefuse.passes.expand_division import ExpandDivision
     from tilefuse.passes.expand_shifts import ExpandShifts
     from tilefuse.passes.lower_groups import LowerGroups
+
+    of_models = [p for m in models() for p in m.lowering_passes(warps=warps)]
+    last = _last_of_gpus() if warps else _last_of_cpus()
+    return [LowerGroups(warps=warps, known=tuple(known)), *of_models, ExpandDivision(), ExpandShifts(), *last]
+
+
+def _last_of_gpus() -> list[ModulePass]:
     from tilefuse.passes.merge_versions import MergeVersions
+
+    return [MergeVersions()]
+
+
+def _last_of_cpus() -> list[ModulePass]:
+    from tilefuse.passes.compare_selects import CompareSelects
     from tilefuse.passes.plain_conversions import PlainConversions
     from tilefuse.passes.split_conversions import SplitConversions
     from tilefuse.passes.stream_stores import StreamStores
     from tilefuse.passes.thread_arrays import ThreadArrays
     from tilefuse.passes.widen_accesses import WidenAccesses
 
-    of_models = [p for m in models() for p in m.lowering_passes(warps=warps)]
-    of_rows = [CompareSelects(), StreamStores(), WidenAccesses(), PlainConversions(), SplitConversions()]
-    last: list[ModulePass] = [MergeVersions()] if warps else [ThreadArrays(), *of_rows]
-    return [LowerGroups(warps=warps, known=tuple(known)), *of_models, ExpandDivision(), ExpandShifts(), *last]
+    of_rows: list[ModulePass] = [CompareSelects(), StreamStores(), WidenAccesses(), PlainConversions()]
+    return [ThreadArrays(), *of_rows, SplitConversions()]
 
 
 def lower(module: ModuleOp, *, warps: bool = True) -> ModuleOp:

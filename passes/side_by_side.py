@@ -72,9 +72,14 @@ def side_by_side(compile: Callable[[str, str], T], kernels: int) -> Iterator[One
         return
     from concurrent.futures import ThreadPoolExecutor
 
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
+    with ThreadPoolExecutor(_cores()) as pool:
         try:
             yield SideBySide(compile, pool)
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
+
+
+def _cores() -> int | None:
+    """The cores that this process may run on; None where that is not known."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()

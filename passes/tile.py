@@ -71,7 +71,7 @@ class Tile(ModulePass):
     """Whether stages of a warp tile that are read in rows beside their own pass these from warp to warp, instead of
     each warp computing what it needs. Left out: what the search finds cheaper; never, with sizes."""
     blocks: int = 0
-    """Blocks that share a multiprocessor, with sizes: registers are held to that; 0 leaves it to the compiler."""
+    """Blocks that share a multiprocessor, with sizes: registers are bounded to leave room for them; 0 for no bound."""
     ahead: int = 0
     """Rows of warp tiles that run at once, with sizes: what lies so many rows below is asked for ahead; 0 for none."""
     float_order: bool = False

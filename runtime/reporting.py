@@ -33,7 +33,7 @@ class Kernel:
     spill_bytes: int | None
     """Per thread."""
     resident_blocks: int = 0
-    """Blocks per multiprocessor that registers are held to; 0: the compiler's choice."""
+    """Blocks per multiprocessor that the bound on registers leaves room for; 0: the compiler's choice."""
     sums: tuple[FloatSum, ...] = ()
     """Of floats, over a domain."""
     reorders: bool = False

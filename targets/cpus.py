@@ -9,7 +9,6 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 
 from tilefuse.targets.rows import check_keys, unknown_name
@@ -76,7 +75,7 @@ class Table:
 @cache
 def table() -> Table:
     """The rows that come with the package."""
-    return read_table(files("tilefuse.targets").joinpath("cpus.toml").read_text())
+    return read_table(Path(__file__).with_name("cpus.toml").read_text())
 
 
 def read_table(text: str) -> Table:

@@ -6,7 +6,7 @@ import re
 import tomllib
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 
 from tilefuse.targets.limits import MAX_THREADS_PER_BLOCK, STATIC_SHARED_LIMIT
 from tilefuse.targets.rows import check_keys, unknown_name
@@ -73,7 +73,7 @@ _GPU_OPTIONAL = {"measured_dram_gbps"}
 
 @cache
 def _table() -> dict[str, Gpu]:
-    return read_table(files("tilefuse.targets").joinpath("gpus.toml").read_text())
+    return read_table(Path(__file__).with_name("gpus.toml").read_text())
 
 
 def read_table(text: str) -> dict[str, Gpu]:

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tilefuse.execution.registry import models
 from tilefuse.tools.pipeline_opt import main
 
 ROOT = Path(__file__).parents[1]
@@ -73,6 +74,15 @@ def test_the_glossary_spells_names_as_the_code_does():
     words = {word for text in texts for word in re.findall(r"[\w.-]+", text)}
     words |= {part for word in words for part in word.split(".")}
     assert {name for name in names if name not in words and name.removeprefix("img.") not in words} == set()
+
+
+def test_the_glossary_has_all_models_parameters_and_attributes():
+    page = (ROOT / "docs/glossary.md").read_text()
+    texts = [path.read_text() for room in ("execution", "lowering", "passes") for path in (ROOT / room).rglob("*.py")]
+    attributes = {name for text in texts for name in re.findall(r'"(kernel\.[a-z_]+)"', text)}
+    wanted = {m.name for m in models()} | {key for m in models() for key in m.schedule.PARAMETERS} | attributes
+    assert {"warp_tile", "zigzag", "kernel.no_cse"} <= wanted
+    assert {name for name in wanted if f"`{name}`" not in page} == set()
 
 
 PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("benchmarks/**/*.md"), *ROOT.glob("examples/*.md")]

@@ -22,7 +22,7 @@ class ScatterSchedule(ScheduleAttr):
     """`blocks` share out the domain, for each pure point. `copies` of each element of the table of a block, for lanes
     to have their own; 0: no table, all goes to global memory. A thread takes `points` in a row.
 
-    `resident` blocks are to share a multiprocessor: registers are held to that; 0 leaves it to the compiler.
+    `resident` blocks are to share a multiprocessor: registers are bounded to leave room for them; 0 for no bound.
 
     `fold`: as many copies as threads, joined in one order: what is not exact comes out the same each time.
 

@@ -15,9 +15,10 @@ from tilefuse.analysis.model import PipelineModel
 from tilefuse.analysis.regions import NotFusable, regions
 from tilefuse.dialects.img.attrs import Level, Memory
 from tilefuse.execution.border_share import interior_share
-from tilefuse.execution.candidate import Candidate, Kind, Placement, Wishes
+from tilefuse.execution.candidate import Kind, Placement, Wishes
 from tilefuse.execution.facts import GroupFacts
 from tilefuse.execution.features import predict
+from tilefuse.execution.warp_tile.candidate import WarpCandidate
 from tilefuse.execution.warp_tile.counts import LONG_GROUP, Counts, count
 from tilefuse.execution.warp_tile.features import WarpFeatures, least_microseconds, saved_ahead
 from tilefuse.execution.warp_tile.layout import (
@@ -34,6 +35,9 @@ from tilefuse.execution.warp_tile.layout import (
 from tilefuse.execution.warp_tile.legality import check_warp_group
 
 NAME = "warp_tile"
+
+OF_BLOCK, OF_WARP = Placement(Level.Block, Memory.Register), Placement(Level.Warp, Memory.Register)
+"""Places of stages whose rows go from warp to warp, and of others."""
 
 WARPS = (4, 2, 8)
 """Warps of a block that share nothing: small blocks fill multiprocessors evenly, large ones are fewer."""
@@ -78,7 +82,7 @@ ROLLED_COST = 0.04
 """Instructions more in a loop: counters, branches, moves."""
 
 
-def warp_candidates(facts: GroupFacts, machine: Machine, wishes: Wishes) -> Iterator[Candidate]:
+def warp_candidates(facts: GroupFacts, machine: Machine, wishes: Wishes) -> Iterator[WarpCandidate]:
     """All warp-tile schedules worth comparing; none if the group cannot be warp-tiled.
 
     Registers that schedules were found to need correct the estimates of those like them by as much. Not `thorough`: one
@@ -174,7 +178,7 @@ def _ways(facts: GroupFacts, wishes: Wishes) -> list[_Way]:
 
 def _places(inner: Sequence[int], exchanged: Sequence[int]) -> dict[int, Placement]:
     """Places of the stages that are not the output."""
-    return {id: Placement(Level.Block if id in exchanged else Level.Warp, Memory.Register) for id in inner}
+    return {id: OF_BLOCK if id in exchanged else OF_WARP for id in inner}
 
 
 def _of_stores(layout: WarpLayout, model: PipelineModel) -> list[WarpLayout]:
@@ -187,7 +191,7 @@ def _of_stores(layout: WarpLayout, model: PipelineModel) -> list[WarpLayout]:
     return [layout, unshifted]
 
 
-def _underestimate(found: Sequence[Candidate | None], needs: Mapping[Kind, int]) -> float:
+def _underestimate(found: Sequence[WarpCandidate | None], needs: Mapping[Kind, int]) -> float:
     """The ratio of needed to estimated registers; 1 where no need is known."""
     return max([1.0, *(needs.get(c.kind, 0) / c.registers for c in found if c is not None)])
 
@@ -216,7 +220,7 @@ class _Estimates:
 
     def candidate(
         self, counts: Counts, layout: WarpLayout, underestimate: float = 1.0, most: float = math.inf
-    ) -> Candidate | None:
+    ) -> WarpCandidate | None:
         """The schedule of a layout; None for what does not fit, or surely takes longer than `most` microseconds."""
         machine, box, warps, pitch = self.machine, self.box, layout.warps, layout.pitch
         columns, rows_of_tiles = -(-box[0] // layout.width), -(-box[1] // layout.height)
@@ -242,7 +246,7 @@ class _Estimates:
         left = machine.registers_per_core // (fit * LANES * warps) // 8 * 8
         slow = code >= SLOW_TO_COMPILE and not counts.packed and not ahead
         bounded = slow and registers >= SCARCE_REGISTERS * left
-        return Candidate(
+        return WarpCandidate(
             NAME, tile, threads, layout.vector, self.places, features, time, fit, ahead, saved, single_wave, registers,
             bounded,
         )  # fmt: skip
@@ -260,7 +264,7 @@ class _Estimates:
         if fit == 0:
             return None
         resident = min(fit, max(1, machine.fast_bytes_per_core // shared)) if shared else fit
-        # blocks that all run at once lie evenly if there is no room for more: those that move in early take what is
+        # the blocks of a single wave are balanced if there is no room for more: those that move in early take what is
         # free
         per_core = -(-blocks // machine.cores)
         single_wave = machine.kernels_overlap and per_core <= resident <= MOST_ROOM * per_core

@@ -62,8 +62,13 @@ class WarpTile(TiledModel):
 
         from tilefuse.dialects.img.ops import SINGLE_WAVE
         from tilefuse.execution.kernel import REGISTER_BOUNDED
+        from tilefuse.execution.warp_tile.candidate import WarpCandidate
 
+        assert isinstance(candidate, WarpCandidate)
         super().apply(group, candidate, members)
+        if candidate.ahead:
+            assert group.schedule is not None
+            group.schedule = group.schedule.changed(ahead=candidate.ahead)
         if candidate.single_wave:
             group.attributes[SINGLE_WAVE] = UnitAttr()
         if candidate.bounded:

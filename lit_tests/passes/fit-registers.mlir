@@ -11,7 +11,7 @@
 // FITS:     img.group "blurred" schedule #schedule.warp_tile<tile = [120, 64], threads = [32, 8], vector = 4, blocks = 1> {
 // FITS-NOT: register_bounded
 
-// One that takes more is held to its blocks; if it spills then, it gets fewer of them, unless it is to stay.
+// One that takes more is bounded to the registers of its blocks; if it spills then, it gets fewer of them, unless it is to stay.
 // HELD:  img.group "blurred" schedule #schedule.warp_tile<tile = [120, 64], {{.*}}, blocks = 8> attributes {register_bounded
 // FEWER: img.group "blurred" schedule #schedule.warp_tile<tile = [120, 64], {{.*}}, blocks = {{[1-7]}}>
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from xdsl.dialects import arith
 from xdsl.dialects.builtin import (
     ArrayAttr,
     DenseArrayBase,
+    IndexType,
     IntAttr,
     IntegerAttr,
     ModuleOp,
@@ -21,7 +23,7 @@ from tilefuse.analysis.access import defining_op
 from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.img.attrs import BoxAttr, Interval
 from tilefuse.dialects.img.copies import copy_stage
-from tilefuse.dialects.img.ops import Definition, GroupOp, InputOp, ParamOp, PipelineOp, StageOp
+from tilefuse.dialects.img.ops import Definition, ExtentOp, GroupOp, InputOp, MinOp, ParamOp, PipelineOp, StageOp
 from tilefuse.dialects.img.types import FuncType, element_bytes
 from tilefuse.runtime.arrays.layouts import ALIGNMENT, INPUT_ALIGN, OUTPUT_ALIGNS, OUTPUT_LAYOUTS, BufferSpec
 
@@ -82,6 +84,17 @@ def _specialize_input(op: InputOp, spec: BufferSpec) -> None:
     op.layout = _layout(spec.strides)
     op.bounds = _bounds(op.bounds, spec.bounds)
     op.attributes[INPUT_ALIGN] = IntegerAttr(_align(spec, op.func), i64)
+    if op.bounds is not None:
+        _write_out_sizes(op, op.bounds.data)
+
+
+def _write_out_sizes(op: InputOp, bounds: Sequence[Interval | None]) -> None:
+    """Replace sizes of an input that its bounds say by constants: so a reduction over channels has known extents."""
+    for size in [use.operation for use in op.func.uses]:
+        if isinstance(size, MinOp | ExtentOp) and (known := bounds[size.dim.value.data]) is not None:
+            constant = arith.ConstantOp(IntegerAttr(known[isinstance(size, ExtentOp)], IndexType()))
+            constant.location = size.location
+            Rewriter.replace_op(size, constant)
 
 
 def _align(spec: BufferSpec, func: SSAValue) -> int:

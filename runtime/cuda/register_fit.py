@@ -56,7 +56,7 @@ class FitRegisters(ModulePass):
     search: bool = False
     """Tile groups that spill by another search, as programs do. Else they get fewer blocks, then smaller tiles."""
     keep: tuple[str, ...] = ()
-    """Groups, by name, whose schedules stay: those scheduled by hand. Their kernels may be held to their blocks."""
+    """Groups, by name, whose schedules stay: those scheduled by hand. Their kernels may get a bound on registers."""
     extent: tuple[int, ...] = (1536, 2560)
     """Size of picture to search for, x first."""
 

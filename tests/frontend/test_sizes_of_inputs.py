@@ -59,3 +59,16 @@ def test_clamped_to_a_buffer():
     f = hl.Func("f")
     f[x, y] = image[hl.clamp(x + 1, 0, image.width() - 1), hl.clamp(y - 1, 0, image.height() - 1)]
     np.testing.assert_array_equal(f.realize([image.width(), image.height()]), array[[0, 0, 1]][:, [1, 2, 3, 3]])
+
+
+def test_sizes_that_are_declared_are_numbers_when_a_program_is_scheduled():
+    """A reduction over the channels of a picture is written out, and one program serves other numbers of them, too."""
+    x, y = hl.vars("x y")
+    image, f = hl.ImageParam(hl.UInt(8), 3, "image", layout="planar"), hl.Func("f")
+    r = hl.RDom([(0, image.channels() - 1)])
+    f[x, y] = hl.u8(hl.argmax(r, image[x, y, r.x + 1])[0])
+    assert len(hl.Pipeline(f).compile("h200").kernels) == 1
+    program = hl.Pipeline(f).compile("cpu")
+    for channels in (3, 2, 6):
+        picture = np.random.default_rng(channels).integers(0, 256, (channels, 9, 11), np.uint8)
+        np.testing.assert_array_equal(program(picture), picture[1:].argmax(0))

@@ -112,6 +112,20 @@ def test_where_no_cache_can_be_written_a_library_is_built_once(monkeypatch, tmp_
     assert libraries[1].where_no_cache_is() == 3
 
 
+def test_where_no_cache_can_be_written_nothing_is_left_open(tmp_path):
+    (tmp_path / "file").write_text("no folder")
+    code = (
+        "from tilefuse.runtime.cpu import c_compiler; import gc\n"
+        "for i in range(2): c_compiler.load_library(f'int here(void) {{ return {i}; }}', strict_float=False)\n"
+        "gc.collect()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-X", "dev", "-W", "error", "-c", code], capture_output=True, text=True,
+        env={**os.environ, "TILEFUSE_CACHE_DIR": str(tmp_path / "file")},
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_cc_may_have_options(monkeypatch):
     monkeypatch.setenv("CC", "cc -DANSWER=7")
     library = c_compiler.load_library("int f(void) { return ANSWER; }", strict_float=False)

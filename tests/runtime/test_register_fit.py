@@ -177,7 +177,7 @@ def test_malformed_needs_are_reported():
 
 
 def test_what_is_released_and_spills_is_not_asked_for_again(monkeypatch):
-    """By the search blocks lie evenly, and spill; released from that they spill, too: found by random subwords."""
+    """By the search blocks are balanced, and spill; released from that they spill, too: found by random subwords."""
     calls = []
 
     def build(sources, arch, *, strict_float):

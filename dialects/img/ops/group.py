@@ -34,11 +34,11 @@ from tilefuse.dialects.img.types import FuncType
 from tilefuse.dialects.naming import value_name
 
 SINGLE_WAVE = "single_wave"
-"""On a group: for the picture that was told all its blocks run at once, and lie evenly if a multiprocessor has room for
+"""On a group: at the nominal extent all its blocks are one wave, as many on each multiprocessor if that has room for
 no more of them than the schedule's `blocks`."""
 
 MOSTLY_BORDER = "mostly_border"
-"""On a group: for the picture that was told more than half of its tiles meet a boundary, or store part of what others
+"""On a group: at the nominal extent more than half of its tiles meet a boundary, or store part of what others
 do, and run the version for borders."""
 
 LATE_LAUNCH = "late_launch"
