@@ -112,7 +112,7 @@ class ExecutionModel(ABC):
     # --- choosing one (`tile`, `group-stages`)
 
     def why_not(self, facts: GroupFacts) -> str | None:
-        """Why the group cannot run so, in one sentence; None if it can. Asks what it holds and stores, then `legal`."""
+        """Why the group cannot run so, in one sentence; None if it can. Checks stages and stores, then `legal`."""
         if not isinstance(facts.definition, self.runs):
             return f"{self.name} runs {'stages, not an update' if self.runs is StageOp else 'an update, not stages'}"
         beside = [facts.model.nodes[id].name for id in facts.beside]
@@ -225,7 +225,7 @@ class ExecutionModel(ABC):
 
     @abstractmethod
     def grid(self, group: GroupOp, boxes: Sequence[Box]) -> tuple[int, int, int]:
-        """Blocks of a launch along x, y and z; `boxes`: what is computed of each of the group's functions."""
+        """Blocks of a launch along x, y and z; `boxes`: the computed box of each of the group's functions."""
 
     @abstractmethod
     def emit(self, group: GroupOp, model: PipelineModel, differing: Collection[SSAValue]) -> list[func.FuncOp]:
@@ -247,5 +247,5 @@ class ExecutionModel(ABC):
         return 0
 
     def lowering_passes(self, *, warps: bool) -> list[ModulePass]:
-        """Passes that take what `emit` makes down to standard dialects. `warps`: whether the machine has any."""
+        """Passes that lower the functions of `emit` to standard dialects. `warps`: whether the machine has any."""
         return []

@@ -1,4 +1,4 @@
-"""A schedule that the search compares, and what it costs."""
+"""A schedule that the search compares, and its predicted time."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Wishes:
 
 @dataclass(frozen=True)
 class Candidate:
-    """A schedule for one group, its places, and what it costs."""
+    """A schedule for one group, its places, and its predicted time."""
 
     shape: str
     """The execution model, by name."""
@@ -59,7 +59,7 @@ class Candidate:
         return self
 
     def discounted(self, share: float) -> Candidate:
-        """The candidate where it is compared with what is not known as well: by so much less time."""
+        """The candidate with a share of its time taken off, for comparison with candidates that are less known."""
         return replace(self, microseconds=self.microseconds * (1.0 - share))
 
     @property

@@ -1,4 +1,4 @@
-"""Schedules of blocks of points on a CPU, and what they take: cycles of a step, of memory, and of what is copied."""
+"""Schedules of blocks of points on a CPU, and their cycles: of a step, of memory, and of copies."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def _features(facts: GroupFacts, schedule: GemmSchedule, machine: Machine, cycle
 
 
 def _is_far(facts: GroupFacts, schedule: GemmSchedule, machine: Machine) -> bool:
-    """Whether what a block reads leaves the first cache before the next block comes."""
+    """Whether the operands of a block leave the first cache before the next block comes."""
     run = max(LINE, schedule.points[0] * facts.model.nodes[facts.output].bytes)
     return run * facts.update_work.steps > machine.first_cache_bytes / 2
 

@@ -203,7 +203,7 @@ class _RegisterBlocks:
 
 
 class _Step:
-    """The values of one step: what rows, or vectors of a row, have in common is emitted once."""
+    """The values of one step: operations that rows, or vectors of a row, have in common are emitted once."""
 
     def __init__(self, blocks: _RegisterBlocks, first: Num, domain: dict[SSAValue, Num], copies: _Copies):
         self.blocks, self.e, self.domain, self.copies, self.first = blocks, blocks.e, domain, copies, first

@@ -112,7 +112,7 @@ class GroupOp(IRDLOperation):
 
     @property
     def finish(self) -> StageOp | None:
-        """The stage beside an update that reads what it gives, and is stored in its place."""
+        """The stage beside an update that reads its result, and is stored in its place."""
         op = self.yield_op.values[0].owner
         return op if self.update is not None and isinstance(op, StageOp) else None
 
@@ -208,7 +208,7 @@ class GroupOp(IRDLOperation):
             )
 
     def _verify_beside(self, update: UpdateOp) -> None:
-        """Check what stands beside an update: its old functions, and what alone reads it, point by point."""
+        """Check the stages beside an update: of its old functions, and of its one reader, point by point."""
         what = f"group '{self.sym_name.data}': update '{update.sym_name.data}'"
         others = [op for op in self.body.block.ops if not isinstance(op, YieldOp) and op is not update]
         if others != self.beside:
