@@ -100,6 +100,8 @@ class ExecutionModel(ABC):
     """Whether its kernel may compute the stages beside an update: its initial values, and what alone reads it."""
     holds_tables: ClassVar[bool] = False
     """Whether stages may read others of their group where data say (`analysis/tables.py`)."""
+    tables_follow: ClassVar[bool] = False
+    """Whether these are rows that follow the tile, in planes that data say; else each block computes all of a table."""
     shares_rows: ClassVar[bool] = False
     """Whether planes have in common what is computed of a row, rather than compute it anew."""
     smaller_is: ClassVar[str] = "a smaller tile"

@@ -34,6 +34,8 @@ class Wishes:
     """Registers per thread that schedules were found to need."""
     float_order: bool = False
     """Whether sums and products of floats are formed in the order of their domain."""
+    whole_tables: bool = True
+    """Whether blocks may compute whole tables, which others have computed, too."""
     thorough: bool = True
     """False to compare groups: fewer schedules, and none that is surely dearer than one before."""
 

@@ -87,6 +87,9 @@ def why_not_rolling(facts: GroupFacts) -> str | None:
         if any(isinstance(i, Index) and i.den != 1 for a in facts.model.nodes[id].hull
                if a.producer in facts.follow for i in a.indices[:2]):  # fmt: skip
             return f"'{name}' reads between the points of another"
+        if any(not isinstance(i, Index) for a in facts.model.nodes[id].hull
+               if a.producer in facts.follow for i in a.indices[:2]):  # fmt: skip
+            return f"data say which column or row '{name}' reads of another"
     return None
 
 

@@ -317,3 +317,35 @@ def test_what_finds_registers_stays_as_it_is():
     before = computed(module)
     order_for_registers(module.body.block)
     assert computed(module) == before
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_planes_that_data_choose_are_rows_of_the_strip(size):
+    """A stage of planes, of which each point reads one that the picture names, stays in the rows of its reader."""
+    x, y, t = hl.vars("x y t")
+    photo = hl.ImageParam(hl.UInt(8), 2, "photo")
+    edges, planes, out = hl.BoundaryConditions.repeat_edge(photo), hl.Func("planes"), hl.Func("out")
+    planes[x, y, t] = hl.sqrt(hl.f32(edges[x, y - t]) * 2 + edges[x - t, y + 1]) + hl.f32(t)
+    out[x, y] = planes[x - 1, y, hl.clamp(photo[x, y], 1, 4)] + planes[x + 1, y + 1, hl.clamp(edges[x, y + 1], 0, 3)]
+    picture = np.random.default_rng(5).integers(0, 7, (37, 61), dtype=np.uint8)
+    kept = [p for p in small_strips(*size) if p.name != "inline-stages"]
+    program = hl.Pipeline(out).compile("cpu", passes=kept, strict_float=True)
+    assert program.ir("tile").count("img.group") == 1
+    assert "rows_planes" in program.source()
+    expected = hl.Pipeline(out).compile("reference", strict_float=True)(photo=picture)
+    np.testing.assert_array_equal(program(photo=picture), expected)
+
+
+def test_rows_that_data_choose_are_none_of_a_strip():
+    x, y = hl.vars("x y")
+    photo = hl.ImageParam(hl.UInt(8), 2, "photo")
+    other, out = hl.Func("other"), hl.Func("out")
+    other[x, y] = hl.sqrt(hl.f32(x + y))
+    out[x, y] = other[x, hl.clamp(photo[x, y], 0, 4)]
+    (pipeline,) = hl.Pipeline(out).to_module().ops
+    assert isinstance(pipeline, PipelineOp)
+    model = extract(pipeline)
+    members = [n.id for n in model.stages]
+    assert RowStrip().why_not(GroupFacts(model, members, members[-1])) == (
+        "data say which column or row 'out' reads of another"
+    )
