@@ -5,7 +5,8 @@
 Each example runs in a process of its own, where calls of ours alternate with those of the schedule that Halide's own
 app has (`cpu_schedules.py`), of every one that Halide's autoschedulers find, and with Halide's plain one: every Func
 that is not inlined by itself stored, its rows in parallel, vectors along x. Products of matrices have NumPy's BLAS
-beside them. Processes compile side by side (`--jobs`), and time one at a time. `ratio` is the least time of the best of
+beside them. Processes compile side by side (`--jobs`, as many as there are examples if nothing is to run beside what is
+timed), and time one at a time, after the last has compiled. `ratio` is the least time of the best of
 these over ours: below 1 means that we lose. `cpu` is the same of processor time, which leaves out threads that spin
 through a call of less than a tick of the clock: it says something of calls of 10 ms and more.
 Needs the package `halide`; or, where that is not, the folder that `--write FOLDER` filled on a machine with the same
@@ -22,9 +23,10 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -158,13 +160,17 @@ def rival(
 
 
 @contextlib.contextmanager
-def turn() -> Iterator[None]:
-    """The one process that times at a time: it holds the file that $CPU_APPS_TURN names."""
+def turn(name: str) -> Iterator[None]:
+    """The one process that times at a time: it holds a file of the folder that $CPU_APPS_TURN names.
+
+    A file of its own there says that it is ready: the first of them times when all are, so that no compiler runs then.
+    """
     path = os.environ.get("CPU_APPS_TURN")
     if path is None:
         yield
         return
-    with Path(path).open("w") as file:
+    (Path(path) / f"{name}.ready").touch()
+    with (Path(path) / "turn").open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
 
@@ -229,7 +235,7 @@ def one(
         except Exception as error:
             calls.pop(how, None)
             failed[how] = str(error).strip().splitlines()[0][:200] if str(error).strip() else type(error).__name__
-    with turn():
+    with turn(name):
         found = measure(calls, seconds)
     rivals = {how: found[how] for how in found if how != "ours"}
     best = min(rivals, key=lambda how: rivals[how][0], default=None)
@@ -243,6 +249,12 @@ def one(
         "failed": failed,
         "differ": [how for how in rivals if not agree(results["ours"], results[how])],
     }
+
+
+def wait_for_all(folder: Path, count: int, pending: Sequence[Future[Any]]) -> None:
+    """Wait until so many processes are ready to time, or have failed."""
+    while len(list(folder.glob("*.ready"))) + sum(p.done() for p in pending) < count:
+        time.sleep(0.2)
 
 
 def _in_a_process(name: str, given: argparse.Namespace) -> dict[str, Any]:
@@ -301,10 +313,14 @@ def main() -> None:
         given.write.mkdir(parents=True, exist_ok=True)
     rows: list[dict[str, Any]] = []
     print(f"{'ms':26}{' '.join(f'{h[:9]:>9}' for h in HOWS)}{'ratio':>7}")
-    with tempfile.NamedTemporaryFile() as file, ThreadPoolExecutor(given.jobs) as pool:
-        os.environ["CPU_APPS_TURN"] = file.name
-        names = given.only or EXAMPLES
-        for row in pool.map(lambda n: _in_a_process(n, given), names):
+    names = given.only or list(EXAMPLES)
+    with tempfile.TemporaryDirectory() as name, ThreadPoolExecutor(given.jobs) as pool:
+        os.environ["CPU_APPS_TURN"], folder = name, Path(name)
+        with (folder / "turn").open("w") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            pending = [pool.submit(_in_a_process, n, given) for n in names]
+            wait_for_all(folder, min(given.jobs, len(names)), pending)
+        for row in (p.result() for p in pending):
             rows.append(row)
             print(_line(row), flush=True)
             if given.out:

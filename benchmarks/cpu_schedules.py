@@ -1,7 +1,7 @@
 """Halide schedules of the examples for CPUs: those that Halide's apps have, for the names of the examples here.
 
 `SCHEDULES[pipeline](hl, output, funcs, lanes)`, of `funcs` by name (a second one of a name is `name_1`, what a
-boundary makes of `name` is `name_edge`), and `lanes`: floats of a vector. Halide has none for bgu's fit as it is written
+boundary makes of `name` is `name_edge`), and `lanes`: floats of a vector. Halide has none for bgu as it is written
 here, binomial, canny, demosaic, pyramid_blend and stencil9: theirs are in the manner of the others. That of mat_mul is
 its performance test's.
 """

@@ -15,7 +15,7 @@ from tilefuse.execution.candidate import Candidate, Placement
 from tilefuse.execution.facts import GroupFacts
 from tilefuse.execution.features import predict
 from tilefuse.execution.row_strip.features import StripFeatures
-from tilefuse.execution.row_strip.rows import StageRows, rolling_rows
+from tilefuse.execution.row_strip.rows import StageRows, instructions_of_plane, rolling_rows
 
 NAME = "row_strip"
 
@@ -24,7 +24,7 @@ HEIGHTS = (32, 64, 128, 256, 512)
 ROW_COST = 25.0
 """Vectors to begin a row of a stage, those included that are not full at its end."""
 TOGETHER = (1, 2)
-"""Rows of the output in one loop: boxes of 3x3 points take 0.94 of the time where compilers keep what was loaded."""
+"""StageRows of the output in one loop: boxes of 3x3 points take 0.94 of the time where compilers keep what was loaded."""
 LOADS_SHARED = 0.75
 """Share of a group's loads that rows which are computed together must be left, at most."""
 LATE_BYTES = 4096
@@ -118,7 +118,7 @@ def _features(
     instructions = 0.0
     for id, r in rows.items():
         node, count = nodes[id], _computed(r, tall)
-        each = node.instructions + node.values + _loads(facts, id, r.together)
+        each = instructions_of_plane(node, r) + node.values + _loads(facts, id, r.together)
         each += across_cost(node, facts.members, width)
         instructions += count * (r.pitch(width) * each + row_cost)
     if width < facts.box[0]:
@@ -129,7 +129,7 @@ def _features(
 
 
 def _computed(rows: StageRows, tall: int) -> float:
-    """Rows of a stage, in all planes, that a strip of so many rows of the output computes."""
+    """StageRows of a stage, in all planes, that a strip of so many rows of the output computes."""
     return (tall + rows.lead * rows.together) * rows.row_steps / rows.together * rows.planes
 
 

@@ -8,12 +8,13 @@ Of a stage of twice as many rows (its reader samples it down) the rows 2 t + las
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tilefuse.analysis.index import Index, Span
-from tilefuse.analysis.model import PipelineModel
+from tilefuse.analysis.model import Node, PipelineModel
 from tilefuse.analysis.regions import Follow, regions
 from tilefuse.execution.facts import GroupFacts
 
@@ -34,7 +35,7 @@ class StageRows:
     deep: tuple[Span, ...]
     """The other dimensions; of one that follows the tile as for a whole tile."""
     together: int = 1
-    """Rows of the output that are computed together; what is said of the output's row is so of all of them."""
+    """StageRows of the output that are computed together; what is said of the output's row is so of all of them."""
     spare: int = 0
     """Elements at the end of a row that are computed with it, or read by others that are, for nothing."""
 
@@ -45,7 +46,7 @@ class StageRows:
 
     @property
     def row_steps(self) -> int:
-        """Rows that are computed with each of the output's."""
+        """StageRows that are computed with each of the output's."""
         return _steps(self.follow[1]) * self.together
 
     @property
@@ -55,12 +56,12 @@ class StageRows:
 
     @property
     def lead(self) -> int:
-        """Rows of the output before the first with which a row is computed."""
+        """StageRows of the output before the first with which a row is computed."""
         return (self.last - self.first) // self.row_steps
 
     @property
     def planes(self) -> int:
-        """Rows of x that lie at one y."""
+        """StageRows of x that lie at one y."""
         return math.prod(high - low + 1 for low, high in self.deep)
 
     def pitch(self, width: int) -> int:
@@ -70,6 +71,27 @@ class StageRows:
     def elements(self, width: int) -> int:
         """Elements that are kept."""
         return self.kept * self.planes * self.pitch(width)
+
+
+MOST_PLANES = 4
+"""Planes in one loop."""
+IN_COMMON = 0.5
+"""Share of a stage's instructions that does not depend on the plane, from which on all planes are in one loop."""
+
+
+def planes_at_once(node: Node, rows: StageRows) -> list[tuple[int, ...]]:
+    """The planes of a stage, if they are few and have most of their work in common; else none."""
+    if rows.planes not in range(2, MOST_PLANES + 1) or any(f.dim is not None for f in rows.follow[2:]):
+        return []
+    if node.shared_instructions < IN_COMMON * node.instructions:
+        return []
+    return list(itertools.product(*(range(low, high + 1) for low, high in rows.deep)))
+
+
+def instructions_of_plane(node: Node, rows: StageRows) -> float:
+    """Instructions of a point of one plane: what all have in common is done once where they are in one loop."""
+    count = len(planes_at_once(node, rows)) or 1
+    return node.instructions - node.shared_instructions * (count - 1) / count
 
 
 def why_not_rolling(facts: GroupFacts) -> str | None:

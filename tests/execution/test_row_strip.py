@@ -349,3 +349,32 @@ def test_rows_that_data_choose_are_none_of_a_strip():
     assert RowStrip().why_not(GroupFacts(model, members, members[-1])) == (
         "data say which column or row 'out' reads of another"
     )
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("box", [{}, {"sizes": (61, 37, 2)}, {"sizes": (61, 37, 1), "mins": {"out": (0, 0, 2)}}])
+def test_planes_with_work_in_common_are_one_loop(size, box):
+    """Colours that follow from the same sums are computed together, but where a call asks for some of them."""
+    x, y, c = hl.vars("x y c")
+    photo = hl.ImageParam(hl.Float(32), 2, "photo")
+    edges, wide, out = hl.BoundaryConditions.repeat_edge(photo), hl.Func("wide"), hl.Func("out")
+    wide[x, y] = hl.sqrt(edges[x - 1, y] + edges[x + 1, y])
+    a, b = wide[x, y - 1] * 3 + wide[x, y + 1], hl.sqrt(wide[x + 1, y] * 5 + wide[x - 1, y])
+    out[x, y, c] = hl.select(c == 0, a + b, c == 1, a - b * 2, b / (a + 1))
+    out.bound(c, 0, 3)
+    picture = np.random.default_rng(6).random((37, 61), np.float32)
+    program = hl.Pipeline(out).compile("cpu", passes=small_strips(*size), strict_float=True)
+    expected = hl.Pipeline(out).compile("reference", strict_float=True)(photo=picture, **box)
+    np.testing.assert_array_equal(program(photo=picture, **box), expected)
+    loops = program.source().split("#pragma omp simd")
+    assert any(loop.count("out_out_[") >= 3 for loop in loops)
+
+
+def test_planes_apart_are_loops_of_their_own():
+    x, y, c = hl.vars("x y c")
+    photo = hl.ImageParam(hl.Float(32), 3, "photo", layout="planar")
+    out = hl.Func("out")
+    out[x, y, c] = hl.sqrt(photo[x, y, c] * 2 + 1)
+    out.bound(c, 0, 3)
+    program = hl.Pipeline(out).compile("cpu", passes=small_strips(16, 5))
+    assert "for (idx z_" in program.source()
