@@ -38,6 +38,8 @@ STEP = 1.0
 """Cycles of a step beside its operations: addresses, and the end of the loop."""
 FAR = 0.25
 """Cycles more of an element that comes from the second cache."""
+LONG_BLOCK = 10000.0
+"""Cycles of a block from which on threads take the next one when they are done, so that none waits for a slow core."""
 LINE = 64
 OFTEN = 4
 """Times that an operand is read from which on a cache gives it."""
@@ -81,7 +83,8 @@ def cpu_schedules(facts: GroupFacts, machine: Machine) -> Iterator[tuple[GemmSch
                     continue
                 schedule = _blocks(pure, dim, vectors * lanes, rows, lanes, pack, machine)
                 is_far = _is_far(facts, schedule, machine)
-                yield schedule, _features(facts, schedule, machine, _cycles(update, schedule, values, is_far))
+                features = _features(facts, schedule, machine, _cycles(update, schedule, values, is_far))
+                yield schedule.changed(in_turn=int(features.cycles >= LONG_BLOCK)), features
     if found:
         return
     for width, rows in LOOPS:

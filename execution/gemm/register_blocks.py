@@ -215,7 +215,7 @@ class _RegisterBlocks:
     def _copy(self, copies: _Copies, domain: Mapping[SSAValue, Num], i: Num) -> None:
         """Copy the operands of a step, for a column."""
         body = SharedBody(self.gemm)
-        where = self.gemm.coordinates(self.at(0, i)) | domain
+        where = {**self.gemm.coordinates(self.at(0, i)), **domain}
         for value, array in copies.arrays.items():
             self.e.store(body.value_at(value, where), array, [copies.row(domain), i])
 
@@ -281,7 +281,10 @@ class _Step:
         found = self._value(value, row, column)
         if value in self.blocks.values.along_x:
             return found
-        return self._once(("splat", found), lambda: self.e.op(vector.BroadcastOp(found, self._type(value))))
+        return self._once(("splat", found), lambda: self._splat(found))
+
+    def _splat(self, value: SSAValue) -> SSAValue:
+        return self.e.op(vector.BroadcastOp(value, self._type(value)))
 
     def _type(self, value: SSAValue) -> VectorType:
         return VectorType(value.type, [self.blocks.lanes])
@@ -348,6 +351,6 @@ class _Step:
             # the same for all lanes, as x has no boundary
             inside = all_of(self.e, conditions.values())
             assert inside is not None
-            beside = self._once(("splat", other), partial(self.e.op, vector.BroadcastOp(other, found.type)))
+            beside = self._once(("splat", other), partial(self._splat, other))
             found = self.e.select(inside, found, beside)
         return found

@@ -153,11 +153,12 @@ class StripBody:
     def _has_all_planes(self) -> SSAValue:
         """Whether the output has all planes of the tile."""
         e, out = self.e, self.outputs[0]
-        found = e.true()
+        found: SSAValue | None = None
         for d, (low, high) in enumerate(self.rows[self.group.anchor].deep, 2):
             starts = e.compare("sle", out.mins[d], low)
             ends = e.compare("sgt", e.add(out.mins[d], out.extent(d, e)), high)
             found = e.both(e.both(found, starts), ends)
+        assert found is not None, "it has several planes"
         return found
 
     def _columns_of(
