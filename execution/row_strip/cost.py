@@ -24,7 +24,7 @@ HEIGHTS = (32, 64, 128, 256, 512)
 ROW_COST = 25.0
 """Vectors to begin a row of a stage, those included that are not full at its end."""
 TOGETHER = (1, 2)
-"""StageRows of the output in one loop: boxes of 3x3 points take 0.94 of the time where compilers keep what was loaded."""
+"""Rows of the output in one loop: boxes of 3x3 points take 0.94 of the time where compilers keep what was loaded."""
 LOADS_SHARED = 0.75
 """Share of a group's loads that rows which are computed together must be left, at most."""
 LATE_BYTES = 4096
@@ -129,7 +129,7 @@ def _features(
 
 
 def _computed(rows: StageRows, tall: int) -> float:
-    """StageRows of a stage, in all planes, that a strip of so many rows of the output computes."""
+    """Rows of a stage, in all planes, that a strip of so many rows of the output computes."""
     return (tall + rows.lead * rows.together) * rows.row_steps / rows.together * rows.planes
 
 

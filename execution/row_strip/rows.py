@@ -35,7 +35,7 @@ class StageRows:
     deep: tuple[Span, ...]
     """The other dimensions; of one that follows the tile as for a whole tile."""
     together: int = 1
-    """StageRows of the output that are computed together; what is said of the output's row is so of all of them."""
+    """Rows of the output that are computed together; what is said of the output's row is so of all of them."""
     spare: int = 0
     """Elements at the end of a row that are computed with it, or read by others that are, for nothing."""
 
@@ -46,7 +46,7 @@ class StageRows:
 
     @property
     def row_steps(self) -> int:
-        """StageRows that are computed with each of the output's."""
+        """Rows that are computed with each of the output's."""
         return _steps(self.follow[1]) * self.together
 
     @property
@@ -56,12 +56,12 @@ class StageRows:
 
     @property
     def lead(self) -> int:
-        """StageRows of the output before the first with which a row is computed."""
+        """Rows of the output before the first with which a row is computed."""
         return (self.last - self.first) // self.row_steps
 
     @property
     def planes(self) -> int:
-        """StageRows of x that lie at one y."""
+        """Rows of x that lie at one y."""
         return math.prod(high - low + 1 for low, high in self.deep)
 
     def pitch(self, width: int) -> int:
