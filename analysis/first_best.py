@@ -41,7 +41,7 @@ class FirstBest:
 
 
 def first_best(update: UpdateOp) -> FirstBest | None:
-    """Find what an update keeps the first best of; None if it does anything else with what stands there.
+    """Find the keys whose first best an update keeps; None if it does anything else with the old values.
 
     Functions beside these have combiners.
     """
@@ -85,7 +85,7 @@ def _own_reads(update: UpdateOp) -> dict[SSAValue, ReadOp] | None:
 
 
 def _dependent(update: UpdateOp) -> set[Operation]:
-    """The ops of the body that see what stands there, the write not counted."""
+    """The ops of the body that see the old values, the write not counted."""
     seen = depending(update.body.block.ops, update.currents)
     ops = (op for op in update.body.block.ops if not isinstance(op, WriteOp))
     return {op for op in ops if not seen.isdisjoint(op.operands)}

@@ -1,4 +1,4 @@
-"""The range of a float computed in a stage: what bounds an index that is cast from one.
+"""The range of a float computed in a stage, which bounds an index that is cast from one.
 
 Interval arithmetic on the real numbers that the ends are, rounded outward to the type: so a value lies in its range
 whether a back end rounds each operation or contracts a product with its sum.

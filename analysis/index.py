@@ -307,7 +307,7 @@ def at_phase(expr: AffineExpr, xs: Collection[int], count: int, phase: int) -> t
 
 
 def divisors(expr: AffineExpr) -> Iterator[int]:
-    """Yield what an index divides by, `mod` included."""
+    """Yield the divisors of an index, those of `mod` included."""
     if isinstance(expr, AffineBinaryOpExpr):
         if expr.kind in (AffineBinaryOpKind.FloorDiv, AffineBinaryOpKind.Mod):
             assert isinstance(expr.rhs, AffineConstantExpr)

@@ -33,7 +33,7 @@ FARTHEST = 1 << 62
 
 
 def check_reach(pipeline: PipelineOp, needed: Mapping[SSAValue, Box], sizes: Sizes) -> None:
-    """Raise PipelineError, at the stage, if a call's indices, or what they are computed from, leave 64 bits.
+    """Raise PipelineError, at the stage, if a call's indices, or values that they are computed from, leave 64 bits.
 
     `needed`: the boxes of the call, as `required_boxes` has them.
     """

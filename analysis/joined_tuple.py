@@ -136,7 +136,7 @@ def applied(update: UpdateOp, rule: JoinedTuple, old: Sequence[T], terms: Sequen
 
 
 class _Field(Numbers[int]):
-    """The field of the numbers modulo a prime. Raises ValueError for what it does not have."""
+    """The field of the numbers modulo a prime. Raises ValueError for operations that it does not have."""
 
     def constant(self, op: arith.ConstantOp) -> int:
         if isinstance(op.value, IntegerAttr):

@@ -1,4 +1,4 @@
-"""Values of a stage as linear combinations of what it reads: coefficients by offset, and kernels of rank 1."""
+"""Values of a stage as linear combinations of its reads: coefficients by offset, and kernels of rank 1."""
 
 from __future__ import annotations
 

@@ -135,7 +135,7 @@ class PipelineModel:
         self._producers.append([])
 
     def add_reads(self, id: int, producers: set[int]) -> None:
-        """Say what node `id`, the last one, reads."""
+        """Note the reads of node `id`, the last one."""
         self._producers[id] = sorted(producers)
         for producer in producers:
             self._consumers[producer].append(id)
@@ -180,7 +180,7 @@ def _bounds(op: InputOp | Definition, rank: int) -> tuple[tuple[int, int] | None
 
 
 def extract(pipeline: PipelineOp, extent: Sequence[int] | None = None) -> PipelineModel:
-    """The model of a pipeline at level 1, 2 or 3; with `extent`, nodes say what a picture of that size needs."""
+    """Extract the model of a pipeline at level 1, 2 or 3; with `extent`, nodes have the points that it needs."""
     extents = {} if extent is None else needed_extents(pipeline, extent)
     model = PipelineModel(pipeline.sym_name.data)
     boundary: dict[SSAValue, BoundaryKind | None] = {}
@@ -306,7 +306,7 @@ def _read_body(op: StageOp, node: Node, model: PipelineModel, boundary: dict[SSA
 
 
 def _read_pairs(op: StageOp, node: Node, spans: dict[SSAValue, Span]) -> None:
-    """Whether a stage can be computed two points to a register, and what that costs."""
+    """Whether a stage can be computed two points to a register, and the cost of that."""
 
     def read(inner: Operation) -> Span | None:
         return spans.get(inner.source) if isinstance(inner, ReadOp) else None

@@ -1,4 +1,4 @@
-"""Recurrences: updates whose points along one axis need what the points just before them gave.
+"""Recurrences: updates whose points along one axis need results of the points just before them.
 
     f[x, r] += a * f[x, r - 1]        // a line per x, of which each step reads the one before
 

@@ -1,4 +1,4 @@
-"""Regions of the stages of a group: what one tile of the anchor needs of each, or stores of it (overlapped tiling).
+"""Regions of the stages of a group: the points that one tile of the anchor needs or stores of each (overlapped tiling).
 
 The region of a stage is *tile origin x ratio + constant interval* in every dimension (Ravishankar 2015,
 ComputeTile, with ratios for scaled accesses). So it is enough to run bounds inference once, on the tile at
@@ -125,7 +125,7 @@ def _beside(
     unknown: Sequence[int],
     follow: Mapping[int, tuple[Follow, ...]],
 ) -> tuple[int, tuple[Follow, ...]]:
-    """Find a stored member that the known ones do not need but share what they read with, and how it follows the tile.
+    """Find a stored member that the known ones do not need but share reads with, and how it follows the tile.
 
     The point of a function that two stages read says which points of the two belong together.
     """

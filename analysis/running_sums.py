@@ -20,7 +20,7 @@ from tilefuse.dialects.img.types import FuncType
 
 @dataclass(frozen=True)
 class RunningSum:
-    """A combiner along an axis, and what it joins."""
+    """A combiner along an axis, and the terms that it joins."""
 
     recurrence: Recurrence
     way: str

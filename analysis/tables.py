@@ -24,7 +24,7 @@ def looked_up(model: PipelineModel, members: Collection[int]) -> dict[int, int]:
 
 
 def of_tables(model: PipelineModel, members: Collection[int]) -> set[int]:
-    """The tables of a group, and what is computed for them: at points that the call may not need."""
+    """The tables of a group, and the stages computed for them: at points that the call may not need."""
     found: set[int] = set()
     waiting = list(looked_up(model, members))
     while waiting:

@@ -1,4 +1,4 @@
-"""Updates: the kinds of their axes, where they write, and what their combiners allow.
+"""Updates: the kinds of their axes, their write maps, and the orders that their combiners allow.
 
 Execution models choose by these facts, so that one analysis says what may run in parallel, and in which order.
 """
@@ -59,7 +59,7 @@ class UpdateFacts:
 
     @cached_property
     def reads_itself(self) -> bool:
-        """Whether the body reads the functions as they stand, beside what combining does."""
+        """Whether the body reads the updated functions itself, beside the combiner's read."""
         return any(current.uses for current in self.update.currents)
 
     @cached_property

@@ -1,4 +1,4 @@
-"""The range of an integer computed in a stage: what bounds a data-dependent read.
+"""The range of an integer computed in a stage, which bounds a data-dependent read.
 
 Interval arithmetic over arith, also through floats (analysis/float_range.py) and integer stages. Values are read as
 signed, whatever the op that made them: a `ui8` pixel is an i8 from -128 to 127 until `extui` makes it 0 to 255. A

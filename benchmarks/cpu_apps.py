@@ -5,10 +5,12 @@
 Each example runs in a process of its own, where calls of ours alternate with those of the schedule that Halide's own
 app has (`cpu_schedules.py`), of every one that Halide's autoschedulers find, and with Halide's plain one: every Func
 that is not inlined by itself stored, its rows in parallel, vectors along x. Products of matrices have NumPy's BLAS
-beside them. Processes compile side by side (`--jobs`), and time one at a time. `ratio` is the least time of the best of
+beside them. Processes compile side by side (`--jobs`, as many as there are examples if nothing is to run beside what is
+timed), and time one at a time, after the last has compiled. `ratio` is the least time of the best of
 these over ours: below 1 means that we lose. `cpu` is the same of processor time, which leaves out threads that spin
 through a call of less than a tick of the clock: it says something of calls of 10 ms and more.
-Needs the package `halide`.
+Needs the package `halide`; or, where that is not, the folder that `--write FOLDER` filled on a machine with the same
+instructions (and the same `HL_NUM_THREADS`, for which autoschedulers schedule), as `--written FOLDER`.
 """
 
 from __future__ import annotations
@@ -21,12 +23,14 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import cpu_ahead
 import numpy as np
 from apps import is_picture, photograph
 from cpu import Recorder, conditions, measure
@@ -57,6 +61,11 @@ class AllFuncs(Recorder):
     def __init__(self, halide: Any):
         super().__init__(halide)
         self.BoundaryConditions = self
+        self.params: list[tuple[Any, float]] = []
+
+    def __getattr__(self, name: str) -> Any:
+        conditions = self._halide.BoundaryConditions
+        return getattr(conditions if hasattr(conditions, name) else self._halide, name)
 
     def Func(self, name: str) -> Any:
         """A Func that is remembered."""
@@ -64,6 +73,11 @@ class AllFuncs(Recorder):
         made = self._halide.Func(name)
         self.funcs[f"{name}_{same}" if name in self.funcs else name] = made
         return made
+
+    def Param(self, type_: Any, name: str, value: float) -> Any:
+        """A parameter that is remembered, with its value."""
+        self.params.append((self._halide.Param(type_, name, value), value))
+        return self.params[-1][0]
 
     def repeat_edge(self, of: Any, *box: Any) -> Any:
         """A Func or image with its edge repeated; of a Func it is remembered."""
@@ -110,24 +124,35 @@ def _schedule(halide: Any, how: str, name: str, output: Any, funcs: Mapping[str,
     halide.Pipeline(output).apply_autoscheduler(target, halide.AutoschedulerParams(how, parameters))
 
 
-def rival(
-    example: Any, how: str, arrays: Sequence[np.ndarray], out: np.ndarray, mins: Sequence[int], threads: int
-) -> Callable[[], None]:
-    """A call of Halide's pipeline under a schedule; `mins`: where the output begins, x first."""
+def _scheduled(
+    example: Any, how: str, arrays: Sequence[np.ndarray], shape: Sequence[int], mins: Sequence[int]
+) -> tuple[Any, list[Any], list[tuple[Any, float]]]:
+    """Halide's output under a schedule, the images that it is of, and its parameters with their values."""
     import halide
 
     recorder = AllFuncs(halide)
-    buffers = [halide.Buffer(a) for a in arrays]
-    images = [halide.ImageParam(b.type(), b.dimensions(), f"image_{i}") for i, b in enumerate(buffers)]
+    threads = int(os.environ.get("HL_NUM_THREADS", os.cpu_count() or 1))
+    types = [halide.Buffer(a).type() for a in arrays]
+    images = [halide.ImageParam(t, a.ndim, f"image_{i}") for i, (t, a) in enumerate(zip(types, arrays, strict=True))]
     for image, array in zip(images, arrays, strict=True):
         image.set_estimates([(0, n) for n in reversed(array.shape)])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
         output = example.algorithm(*images, recorder)
-    output.set_estimates(list(zip(mins, reversed(out.shape), strict=True)))
+    output.set_estimates(list(zip(mins, reversed(shape), strict=True)))
     _schedule(halide, how, example.name, output, recorder.funcs, threads)
-    for image, buffer in zip(images, buffers, strict=True):
-        image.set(buffer)
+    return output, images, recorder.params
+
+
+def rival(
+    example: Any, how: str, arrays: Sequence[np.ndarray], out: np.ndarray, mins: Sequence[int]
+) -> Callable[[], None]:
+    """A call of Halide's pipeline under a schedule; `mins`: where the output begins, x first."""
+    import halide
+
+    output, images, _ = _scheduled(example, how, arrays, out.shape, mins)
+    for image, array in zip(images, arrays, strict=True):
+        image.set(halide.Buffer(array))
     output.compile_jit()
     target = halide.Buffer(out)
     target.set_min(list(mins))
@@ -135,13 +160,17 @@ def rival(
 
 
 @contextlib.contextmanager
-def turn() -> Iterator[None]:
-    """The one process that times at a time: it holds the file that $CPU_APPS_TURN names."""
+def turn(name: str) -> Iterator[None]:
+    """The one process that times at a time: it holds a file of the folder that $CPU_APPS_TURN names.
+
+    A file of its own there says that it is ready: the first of them times when all are, so that no compiler runs then.
+    """
     path = os.environ.get("CPU_APPS_TURN")
     if path is None:
         yield
         return
-    with Path(path).open("w") as file:
+    (Path(path) / f"{name}.ready").touch()
+    with (Path(path) / "turn").open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
 
@@ -152,8 +181,36 @@ def blas(arrays: Sequence[np.ndarray], out: np.ndarray) -> Callable[[], Any]:
     return lambda: np.matmul(b, a, out=out)  # x is the last axis
 
 
-def one(name: str, size: tuple[int, int], seconds: float, against: Sequence[str]) -> dict[str, Any]:
-    """Compile and time an example."""
+def schedules_of(name: str, against: Sequence[str]) -> list[str]:
+    """Those of the rivals that an example has."""
+    has = {BLAS: name == "mat_mul", EXPERT: name in SCHEDULES}
+    return [how for how in against if has.get(how, True)]
+
+
+def write(name: str, size: tuple[int, int], against: Sequence[str], folder: Path) -> dict[str, Any]:
+    """Compile the rivals of an example to libraries."""
+    import halide
+    from _all import EXAMPLES
+
+    example = EXAMPLES[name]
+    arrays = [planar(a) for a in example.inputs(photograph(*size, 0))]
+    box = example.box((size[1], size[0]))
+    sizes = box.pop("sizes", None)
+    [out] = example.pipeline().compile("reference").output_boxes(*arrays, **box).values()
+    mins, shape = [low for low, _ in out], (sizes or [n for _, n in out])[::-1]
+    failed = {}
+    for how in (h for h in schedules_of(name, against) if h != BLAS):
+        try:
+            cpu_ahead.write(halide, *_scheduled(example, how, arrays, shape, mins), folder / f"{name}-{how}.so")
+        except Exception as error:
+            failed[how] = (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
+    return {"pipeline": name, "failed": failed}
+
+
+def one(
+    name: str, size: tuple[int, int], seconds: float, against: Sequence[str], written: Path | None
+) -> dict[str, Any]:
+    """Compile and time an example; its rivals may lie in the folder `written`."""
     from _all import EXAMPLES
 
     example = EXAMPLES[name]
@@ -165,20 +222,20 @@ def one(name: str, size: tuple[int, int], seconds: float, against: Sequence[str]
     calls: dict[str, Callable[[], Any]] = {"ours": lambda: program(*arrays, out=out)}
     failed = {}
     mins = next(iter(box.get("mins", {}).values()), [0] * out.ndim)
-    threads = int(os.environ.get("HL_NUM_THREADS", os.cpu_count() or 1))
-    has = {BLAS: name == "mat_mul", EXPERT: name in SCHEDULES}
-    for how in [h for h in against if has.get(h, True)]:
+    for how in schedules_of(name, against):
         results[how] = np.zeros_like(out)
         try:
             if how == BLAS:
                 calls[how] = blas(arrays, results[how])
+            elif written:
+                calls[how] = cpu_ahead.load(written / f"{name}-{how}.so", arrays, results[how], mins)
             else:
-                calls[how] = rival(example, how, arrays, results[how], mins, threads)
+                calls[how] = rival(example, how, arrays, results[how], mins)
             calls[how]()
         except Exception as error:
             calls.pop(how, None)
             failed[how] = str(error).strip().splitlines()[0][:200] if str(error).strip() else type(error).__name__
-    with turn():
+    with turn(name):
         found = measure(calls, seconds)
     rivals = {how: found[how] for how in found if how != "ours"}
     best = min(rivals, key=lambda how: rivals[how][0], default=None)
@@ -194,10 +251,18 @@ def one(name: str, size: tuple[int, int], seconds: float, against: Sequence[str]
     }
 
 
-def _in_a_process(name: str, size: str, seconds: float, against: Sequence[str]) -> dict[str, Any]:
-    """As `one`, of a process that an autoscheduler may end or keep for too long."""
-    command = [sys.executable, __file__, "--one", name, "--photo", size, "--seconds", str(seconds)]
-    command += ["--against", *against]
+def wait_for_all(folder: Path, count: int, pending: Sequence[Future[Any]]) -> None:
+    """Wait until so many processes are ready to time, or have failed."""
+    while len(list(folder.glob("*.ready"))) + sum(p.done() for p in pending) < count:
+        time.sleep(0.2)
+
+
+def _in_a_process(name: str, given: argparse.Namespace) -> dict[str, Any]:
+    """As `one` or `write`, of a process that an autoscheduler may end or keep for too long."""
+    command = [sys.executable, __file__, "--one", name, "--photo", given.photo, "--seconds", str(given.seconds)]
+    command += ["--against", *given.against]
+    for option, folder in (("--write", given.write), ("--written", given.written)):
+        command += [option, str(folder)] if folder else []
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT, check=False)
     except subprocess.TimeoutExpired:
@@ -210,8 +275,9 @@ def _in_a_process(name: str, size: str, seconds: float, against: Sequence[str]) 
 
 
 def _line(row: dict[str, Any]) -> str:
-    if "error" in row:
-        return f"{row['pipeline']:26}{row['error']}"
+    if "ms" not in row:
+        notes = [row.get("error", "written"), *(f"{how}: {why}" for how, why in row.get("failed", {}).items())]
+        return f"{row['pipeline']:26}{'; '.join(notes)}"
     columns = " ".join(f"{row['ms'][h][0]:9.2f}" if h in row["ms"] else f"{'-':>9}" for h in HOWS)
     notes = [f"{how} differs" for how in row["differ"]] + [f"{how}: {why}" for how, why in row["failed"].items()]
     ratio = f"{row['ratio']:7.2f}" if row["ratio"] is not None else f"{'-':>7}"
@@ -231,19 +297,30 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=1, help="processes that compile side by side")
     parser.add_argument("--only", nargs="*", choices=list(EXAMPLES), help="examples by name")
     parser.add_argument("--against", nargs="*", choices=HOWS[1:], default=HOWS[1:], help="schedules of Halide's")
+    parser.add_argument("--write", type=Path, help="a folder: write Halide's libraries there, and time nothing")
+    parser.add_argument("--written", type=Path, help="a folder that --write has filled: take Halide's from there")
     parser.add_argument("--one", choices=list(EXAMPLES), help=argparse.SUPPRESS)
     parser.add_argument("--out", type=Path, help="a JSON file")
     given = parser.parse_args()
     if given.one:
         width, height = (int(n) for n in given.photo.split("x"))
-        print(json.dumps(one(given.one, (width, height), given.seconds, given.against)))
+        if given.write:
+            print(json.dumps(write(given.one, (width, height), given.against, given.write)))
+        else:
+            print(json.dumps(one(given.one, (width, height), given.seconds, given.against, given.written)))
         return
+    if given.write:
+        given.write.mkdir(parents=True, exist_ok=True)
     rows: list[dict[str, Any]] = []
     print(f"{'ms':26}{' '.join(f'{h[:9]:>9}' for h in HOWS)}{'ratio':>7}")
-    with tempfile.NamedTemporaryFile() as file, ThreadPoolExecutor(given.jobs) as pool:
-        os.environ["CPU_APPS_TURN"] = file.name
-        names = given.only or EXAMPLES
-        for row in pool.map(lambda n: _in_a_process(n, given.photo, given.seconds, given.against), names):
+    names = given.only or list(EXAMPLES)
+    with tempfile.TemporaryDirectory() as name, ThreadPoolExecutor(given.jobs) as pool:
+        os.environ["CPU_APPS_TURN"], folder = name, Path(name)
+        with (folder / "turn").open("w") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            pending = [pool.submit(_in_a_process, n, given) for n in names]
+            wait_for_all(folder, min(given.jobs, len(names)), pending)
+        for row in (p.result() for p in pending):
             rows.append(row)
             print(_line(row), flush=True)
             if given.out:

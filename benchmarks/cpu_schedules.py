@@ -1,16 +1,18 @@
 """Halide schedules of the examples for CPUs: those that Halide's apps have, for the names of the examples here.
 
 `SCHEDULES[pipeline](hl, output, funcs, lanes)`, of `funcs` by name (a second one of a name is `name_1`, what a
-boundary makes of `name` is `name_edge`), and `lanes`: floats of a vector. Pipelines that Halide has no CPU schedule of
-are absent.
+boundary makes of `name` is `name_edge`), and `lanes`: floats of a vector. Halide has none for bgu as it is written
+here, binomial, canny, demosaic, pyramid_blend and stencil9: theirs are in the manner of the others. That of mat_mul is
+its performance test's.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 Funcs = Mapping[str, Any]
+Schedule = Callable[[Any, Any, Funcs, int], None]
 
 
 def _vars(hl: Any, names: str) -> list[Any]:
@@ -235,10 +237,144 @@ def nl_means(hl: Any, output: Any, funcs: Funcs, lanes: int) -> None:
     blur.compute_at(total, sx).vectorize(blur.args()[0], 8)
 
 
-SCHEDULES: dict[str, Callable[[Any, Any, Funcs, int], None]] = {
+def _rolling(hl: Any, output: Any, stages: Sequence[Any], lanes: int) -> None:
+    """Strips of 32 rows in parallel, in which each stage's rows roll."""
+    y, yi = output.args()[1], hl.Var("yi")
+    output.split(y, y, yi, 32).parallel(y).vectorize(output.args()[0], lanes)
+    for stage in stages:
+        stage.store_at(output, y).compute_at(output, yi).vectorize(stage.args()[0], lanes)
+
+
+def blur(hl: Any, output: Any, funcs: Funcs, lanes: int) -> None:
+    """Strips of rows; the sums along x roll."""
+    _rolling(hl, output, [funcs["blur_x"]], lanes * 32 // output.type().bits())
+
+
+def harris(hl: Any, output: Any, funcs: Funcs, lanes: int) -> None:
+    """Strips of rows; brightness and gradients roll, all else is computed where it is read."""
+    _rolling(hl, output, [funcs[name] for name in ("gray", "Ix", "Iy")], lanes)
+
+
+def binomial(hl: Any, output: Any, funcs: Funcs, lanes: int) -> None:
+    """Strips of rows; all else rolls."""
+    _rolling(hl, output, [f for f in funcs.values() if f.name() != output.name()], lanes * 32 // output.type().bits())
+
+
+def canny(hl: Any, output: Any, funcs: Funcs, lanes: int) -> None:
+    """Strips of rows, in which all that has several readers rolls."""
+    _rolling(hl, output, [f for f in funcs.values() if f.name() != output.name()], lanes)
+
+
+def unsharp(hl: Any, output: Any, funcs: Funcs, lanes: int) -> None:
+    """Strips of rows of all channels; brightness, its blurs and the ratio by rows."""
+    x, y, c = output.args()
+    yi = hl.Var("yi")
+    output.bound(c, 0, 3).split(y, y, yi, 32).reorder(x, c, yi, y).parallel(y).vectorize(x, lanes)
+    for name in ("gray", "blur_y", "ratio"):
+        stage = funcs[name]
+        stage.store_at(output, y).compute_at(output, yi).vectorize(stage.args()[0], lanes)
+
+
+def _tiles_of_several(size: tuple[int, int], together: int, skip: str = "-") -> Schedule:
+    """So many stages to a tile of `size`, the last of which is stored; Funcs whose name begins with `skip` are left."""
+
+    def schedule(hl: Any, output: Any, funcs: Funcs, lanes: int) -> None:
+        xi, yi = _vars(hl, "xi yi")
+        every = [f for f in funcs.values() if f.name() != output.name() and not f.name().startswith(skip)] + [output]
+        wide = lanes * 32 // output.type().bits()
+        targets = iter(every[::-1][::together][::-1])
+        current = next(targets)
+        for stage in every:
+            x, y = stage.args()
+            if stage is not current:
+                stage.compute_at(current, current.args()[0]).vectorize(x, wide)
+                continue
+            stage.compute_root().tile(x, y, x, y, xi, yi, *size).parallel(y).vectorize(xi, wide)
+            current = next(targets, current)
+
+    return schedule
+
+
+def mat_mul(hl: Any, output: Any, funcs: Funcs, lanes: int) -> None:
+    """Tiles of 32 rows of three vectors, four of which are in registers (Halide's performance test)."""
+    x, y = output.args()
+    xi, yi, yii, xy = _vars(hl, "xi yi yii xy")
+    product = funcs["product"]
+    output.tile(x, y, xi, yi, (4 if lanes == 16 else 3) * lanes, 32).fuse(x, y, xy).parallel(xy)
+    output.split(yi, yi, yii, 4).vectorize(xi, lanes).unroll(xi).unroll(yii)
+    px, py = product.args()
+    product.compute_at(output, yi).vectorize(px, lanes).unroll(py)
+    product.update().reorder(px, py, product.rvars(0)[0]).vectorize(px, lanes).unroll(px).unroll(py)
+    product.update().unroll(product.rvars(0)[0], 2)
+
+
+def bgu(hl: Any, output: Any, funcs: Funcs, lanes: int) -> None:
+    """The grid by rows, a cell's sums in order; the output by rows, with the matrices of a row between grid lines."""
+    histogram, line = funcs["histogram"], funcs["line"]
+    funcs["gray_small"].compute_root().parallel(funcs["gray_small"].args()[1]).vectorize(
+        funcs["gray_small"].args()[0], lanes
+    )
+    x, y, z, c = histogram.args()
+    histogram.compute_root().parallel(y)
+    rx, ry = histogram.rvars(0)
+    histogram.update().reorder(c, rx, ry, x, y).unroll(c).parallel(y)
+    for name in ("blurz", "blury", "blurx"):
+        blurred = funcs[name]
+        blurred.compute_root().parallel(blurred.args()[3]).parallel(blurred.args()[2]).vectorize(blurred.args()[0], 8)
+    x, y, z, c = line.args()
+    line.compute_root().reorder(c, x, z, y).bound(c, 0, 12).unroll(c).vectorize(x, 8).parallel(y)
+    x, y, c = output.args()
+    output.compute_root().reorder(c, x, y).bound(c, 0, 3).unroll(c).vectorize(x, lanes).parallel(y, 4)
+    between = funcs["matrix_y"]
+    bx, by, bz, bc = between.args()
+    between.compute_at(output, y).reorder_storage(bc, bx, bz, by).reorder(bc, bx, bz, by).vectorize(bc, 4)
+    for name in ("matrix_z", "slice_z"):
+        stage = funcs[name]
+        stage.compute_at(output, x).vectorize(stage.args()[0])
+    funcs["matrix_z"].unroll(funcs["matrix_z"].args()[2])
+
+
+def demosaic(hl: Any, output: Any, funcs: Funcs, lanes: int) -> None:
+    """Layers one after the other, channels side by side, with tiles of sums in registers as those of `conv_layer`."""
+    layers = [name for name in funcs if name.startswith("layer_") and not name.endswith("_sum")]
+    for name in [*layers, "full"]:
+        layer, total = funcs[name], funcs[f"{name}_sum"]
+        co, ci, xo, xi = _vars(hl, "co ci xo xi")
+        x, y, c = layer.args()
+        wide = lanes if name != layers[-1] else 4
+        most = 4 if name != layers[-1] else 1
+        layer.compute_root().reorder_storage(c, x, y).split(c, co, ci, wide * most).split(x, xo, xi, 5)
+        layer.reorder(ci, xi, xo, y, co).vectorize(ci, wide).unroll(ci).unroll(xi).parallel(y)
+        x, y, c = total.args()
+        rx, ry, rz = total.rvars(0)
+        total.compute_at(layer, xo).reorder_storage(c, x, y).reorder(c, x, y).vectorize(c, wide).unroll(c).unroll(x)
+        total.update().reorder(c, x, rz, rx, ry, y).vectorize(c, wide).unroll(c).unroll(x)
+    for name in ("packed", "features"):
+        x, y, c = funcs[name].args()
+        funcs[name].compute_root().reorder_storage(c, x, y).reorder(c, x, y).parallel(y)
+    x, y, c = output.args()
+    output.compute_root().bound(c, 0, 3).reorder(c, x, y).unroll(c).parallel(y).vectorize(x, lanes)
+    output.update().reorder(c, x, output.rvars(0)[0], y).unroll(c).vectorize(x, lanes).parallel(y)
+
+
+def pyramid_blend(hl: Any, output: Any, funcs: Funcs, lanes: int) -> None:
+    """Levels of the pyramids by strips of rows, with what lies between; the output's levels in strips, too."""
+    for name, func in funcs.items():
+        root = func.name() == output.name() or name.split("_")[0] in ("first", "second", "mask", "result")
+        if not root or "detail" in name or name.endswith("_edge"):
+            continue
+        func.compute_root().vectorize(func.args()[0], lanes).parallel(func.args()[-1])
+        if len(func.args()) == 3:
+            func.parallel(func.args()[1], 8)
+
+
+SCHEDULES: dict[str, Schedule] = {
     f.__name__: f
     for f in (
         iir_blur, max_filter, lens_blur, depthwise_separable_conv, camera_pipe, conv_layer, bilateral_grid, hist,
-        interpolate, local_laplacian, nl_means,
+        interpolate, local_laplacian, nl_means, harris, binomial, canny, unsharp, mat_mul, bgu, demosaic, pyramid_blend,
     )
 }  # fmt: skip
+SCHEDULES |= {f"blur_{pixel}": blur for pixel in ("f32", "u16", "u8")}
+SCHEDULES |= {"canny_linked": _tiles_of_several((256, 128), 8), "stencil_chain": _tiles_of_several((256, 128), 8)}
+SCHEDULES["stencil9"] = _tiles_of_several((256, 128), 8, skip="rows")

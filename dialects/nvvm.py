@@ -63,7 +63,7 @@ class MemScopeAttr(EnumAttribute[MemScope]):
 
 @irdl_op_definition
 class MemoryBarrierOp(IRDLOperation):
-    """`nvvm.memory.barrier <gpu>`: what the thread has written is seen before what it writes from here on.
+    """`nvvm.memory.barrier <gpu>`: earlier stores of the thread are seen before its later ones.
 
     No thread waits for another.
     """

@@ -77,7 +77,7 @@ def carry_array(array: np.ndarray, element: Attribute) -> np.ndarray:
 
 
 def pixels(values: np.ndarray, element: Attribute) -> np.ndarray:
-    """Carried values as a new C-contiguous array of pixels. ImportError for what NumPy lacks without ml_dtypes."""
+    """Carried values as a new C-contiguous array of pixels. ImportError for types that only ml_dtypes has."""
     dtype = array_dtype(ELEMENTS[element].dtype)
     if element in NARROW_FLOATS:
         return np.array(values, dtype=dtype, order="C")

@@ -19,7 +19,7 @@ class PlannedOp:
 
 @dataclass(frozen=True)
 class StagePlan:
-    """The ops that the values of a stage need; nothing is computed or read for what is not needed."""
+    """The ops that the values of a stage need; nothing is computed or read for other ops."""
 
     steps: tuple[PlannedOp, ...]
     index_steps: tuple[PlannedOp, ...]

@@ -22,7 +22,7 @@ def across_cost(node: Node, members: Collection[int], width: int) -> float:
 
 
 def reads_across(node: Node, members: Collection[int]) -> int:
-    """Reads of memory whose neighbours along x lie in different rows of what is read."""
+    """Reads of memory whose neighbours along x lie in different rows of the function that is read."""
     found = 0
     for access in node.hull:
         by_x = [isinstance(i, Index) and i.var == 0 for i in access.indices]

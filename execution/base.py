@@ -103,6 +103,8 @@ class ExecutionModel(ABC):
     of them gives."""
     holds_tables: ClassVar[bool] = False
     """Whether stages may read others of their group where data say (`analysis/tables.py`)."""
+    tables_follow: ClassVar[bool] = False
+    """Whether these are rows that follow the tile, in planes that data say; else each block computes all of a table."""
     shares_rows: ClassVar[bool] = False
     """Whether planes have in common what is computed of a row, rather than compute it anew."""
     smaller_is: ClassVar[str] = "a smaller tile"
@@ -115,7 +117,7 @@ class ExecutionModel(ABC):
     # --- choosing one (`tile`, `group-stages`)
 
     def why_not(self, facts: GroupFacts) -> str | None:
-        """Why the group cannot run so, in one sentence; None if it can. Asks what it holds and stores, then `legal`."""
+        """Why the group cannot run so, in one sentence; None if it can. Checks stages and stores, then `legal`."""
         if not isinstance(facts.definition, self.runs):
             return f"{self.name} runs {'stages, not an update' if self.runs is StageOp else 'an update, not stages'}"
         beside = [facts.model.nodes[id].name for id in facts.beside]
@@ -233,7 +235,7 @@ class ExecutionModel(ABC):
 
     @abstractmethod
     def grid(self, group: GroupOp, boxes: Sequence[Box]) -> tuple[int, int, int]:
-        """Blocks of a launch along x, y and z; `boxes`: what is computed of each of the group's functions."""
+        """Blocks of a launch along x, y and z; `boxes`: the computed box of each of the group's functions."""
 
     @abstractmethod
     def emit(self, group: GroupOp, model: PipelineModel, differing: Collection[SSAValue]) -> list[func.FuncOp]:
@@ -255,5 +257,5 @@ class ExecutionModel(ABC):
         return 0
 
     def lowering_passes(self, *, warps: bool) -> list[ModulePass]:
-        """Passes that take what `emit` makes down to standard dialects. `warps`: whether the machine has any."""
+        """Passes that lower the functions of `emit` to standard dialects. `warps`: whether the machine has any."""
         return []

@@ -1,4 +1,4 @@
-"""A schedule that the search compares, and what it costs."""
+"""A schedule that the search compares, and its predicted time."""
 
 from __future__ import annotations
 
@@ -34,13 +34,15 @@ class Wishes:
     """Registers per thread that schedules were found to need."""
     float_order: bool = False
     """Whether sums and products of floats are formed in the order of their domain."""
+    whole_tables: bool = True
+    """Whether blocks may compute whole tables, which others have computed, too."""
     thorough: bool = True
     """False to compare groups: fewer schedules, and none that is surely dearer than one before."""
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A schedule for one group, its places, and what it costs."""
+    """A schedule for one group, its places, and its predicted time."""
 
     shape: str
     """The execution model, by name."""
@@ -59,7 +61,7 @@ class Candidate:
         return self
 
     def discounted(self, share: float) -> Candidate:
-        """The candidate where it is compared with what is not known as well: by so much less time."""
+        """The candidate with a share of its time taken off, for comparison with candidates that are less known."""
         return replace(self, microseconds=self.microseconds * (1.0 - share))
 
     @property

@@ -1,4 +1,4 @@
-"""Iteration space of a kernel's tiles: the box in the anchor's coordinates, from the boxes of what is stored."""
+"""Iteration space of a kernel's tiles: the box in the anchor's coordinates, from the boxes of the stored functions."""
 
 from __future__ import annotations
 

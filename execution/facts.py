@@ -35,7 +35,7 @@ def nominal_extent(extent: Sequence[int], machine: Machine) -> tuple[int, ...]:
 def nominal_box(
     model: PipelineModel, output: int, extent: Sequence[int], *, planes: bool = False, far: bool = False
 ) -> tuple[int, ...]:
-    """The extents that costs are computed for: declared ones, else those of a picture, or what is needed, if less.
+    """The extents that costs are computed for: declared ones, else those of a picture, or the needed ones, if less.
 
     `far`: what is needed counts too if it is more than a halo larger. `planes`: dimensions that `extent` does not tell
     count as what is needed; else as a point, as the models of updates have it, which were fitted so.
@@ -189,7 +189,7 @@ class GroupFacts:
 
     @cached_property
     def box(self) -> tuple[int, ...]:
-        """The extents, in the output's coordinates, that costs are computed for: what all that is stored takes."""
+        """The extents, in the output's coordinates, that costs are computed for: of all stored stages together."""
         box = list(self.own_box(self.output))
         for id in self.stored:
             if id != self.output:

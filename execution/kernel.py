@@ -133,7 +133,7 @@ def _blocks(e: Emitter, scopes: ExitStack, along: Sequence[tuple[Num, str]]) -> 
 
 
 class _TiledKernel:
-    """Emits the kernel: loops over blocks, which are what the hardware runs at once, around calls of the tile body."""
+    """Emits the kernel: loops over blocks, which the hardware runs at once, around calls of the tile body."""
 
     def __init__(self, plan: KernelPlan):
         self.plan = plan

@@ -121,7 +121,7 @@ def affine_operands(update: UpdateOp, own: Collection[ReadOp] = (), standing: Co
 def _include(
     found: dict[object, Operand], update: UpdateOp, op: ReadOp | WriteOp, source: SSAValue, name: Hashable
 ) -> None:
-    """Add what an op reads, if its places are affine, to the operand that moves with it, or as one of its own."""
+    """Add the read of an op, if its places are affine, to the operand that moves with it, or as one of its own."""
     sums = [index_sum(update, x, list(op.indices)) for x in op.map.data.results]
     if not sums or None in sums:
         return

@@ -98,7 +98,7 @@ class KernelPlan(ABC):
 
     @abstractmethod
     def body(self, e: Emitter, tile: TileContext, outputs: Sequence[KernelBuffer]) -> None:
-        """Emit what computes and stores a tile."""
+        """Emit the operations that compute and store a tile."""
 
     def functions(self) -> Sequence[TileFunction]:
         """The functions that the kernel calls beside the tile body."""
@@ -122,7 +122,7 @@ class KernelPlan(ABC):
     def emit_versions(
         self, versions: Versions, interior: SSAValue, tile: TileContext, outputs: Sequence[KernelBuffer]
     ) -> None:
-        """Emit the call of the tile body, by what is known of the tile: whether it is interior, and `flags`."""
+        """Emit the call of the tile body, by the known facts of the tile: whether it is interior, and `flags`."""
         versions.e.choose(interior, lambda: versions.call(versions.no), lambda: versions.call(versions.yes))
 
 

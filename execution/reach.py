@@ -1,4 +1,4 @@
-"""Reach of a group's reads under boundaries: what an interior tile needs to lie in each boundary's box."""
+"""Reach of a group's reads under boundaries: the points that an interior tile needs in each boundary's box."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ def model_named(name: str) -> ExecutionModel:
 
 
 def model_of(group: GroupOp) -> ExecutionModel:
-    """The execution model of a scheduled group. Raises PipelineError for one that cannot run what the group holds."""
+    """The execution model of a scheduled group. Raises PipelineError for one that cannot run the group."""
     assert group.schedule is not None
     try:
         model = model_named(group.schedule.model)

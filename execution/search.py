@@ -6,6 +6,7 @@ from collections.abc import Hashable, Iterator, Sequence
 
 from tilefuse.analysis.machine import Machine
 from tilefuse.analysis.regions import NotFusable
+from tilefuse.execution.base import ExecutionModel
 from tilefuse.execution.candidate import Candidate, Wishes
 from tilefuse.execution.facts import GroupFacts
 from tilefuse.execution.registry import models
@@ -28,8 +29,13 @@ def schedules(facts: GroupFacts, machine: Machine, wishes: Wishes = Wishes()) ->
     for model in models(wishes.shape):
         alone = (model.stores_several or len(facts.stored) < 2) and (model.computes_beside or not facts.beside)
         alone = alone and (model.sums_steps or facts.summed is None)
-        if isinstance(facts.definition, model.runs) and alone and (model.holds_tables or not facts.tables):
+        if isinstance(facts.definition, model.runs) and alone and _holds_tables(model, facts, wishes):
             yield from model.candidates(facts, machine, wishes)
+
+
+def _holds_tables(model: ExecutionModel, facts: GroupFacts, wishes: Wishes) -> bool:
+    """Whether the group has no tables, or the model holds them as it is wished."""
+    return not facts.tables or (model.holds_tables and (model.tables_follow or wishes.whole_tables))
 
 
 def best_schedule(facts: GroupFacts, machine: Machine, wishes: Wishes = Wishes()) -> Candidate | None:
@@ -37,16 +43,18 @@ def best_schedule(facts: GroupFacts, machine: Machine, wishes: Wishes = Wishes()
     return min(schedules(facts, machine, wishes), key=lambda c: c.microseconds, default=None)
 
 
-def quick_best(facts: GroupFacts, machine: Machine) -> Candidate | None:
+def quick_best(facts: GroupFacts, machine: Machine, whole_tables: bool = True) -> Candidate | None:
     """The schedule by which groups are compared; None if none fits. Raises NotFusable for an illegal group.
 
     Of several stages on a GPU it is that of the first model, in the registry's order, that has any: those behind it are
     hardly ever better then, and take longer to search.
     """
     if machine.is_gpu and len(facts.members) > 1:
-        each = (best_schedule(facts, machine, Wishes(m.name, thorough=False)) for m in models())
+        each = (
+            best_schedule(facts, machine, Wishes(m.name, thorough=False, whole_tables=whole_tables)) for m in models()
+        )
         return next((c for c in each if c is not None), None)
-    return best_schedule(facts, machine, Wishes(thorough=False))
+    return best_schedule(facts, machine, Wishes(thorough=False, whole_tables=whole_tables))
 
 
 def best_for_like(found: Sequence[Sequence[Candidate]]) -> list[Candidate]:

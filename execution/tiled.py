@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class TiledModel(ExecutionModel):
-    """A model of which `execution/kernel.py` makes the kernel: it says what a tile's body is."""
+    """A model of which `execution/kernel.py` makes the kernel: it gives the body of a tile."""
 
     schedule: ClassVar[type[TileSchedule]]
 

@@ -23,7 +23,7 @@ class Versions:
         shared: Sequence[SSAValue],
         last: Callable[[int], Num],
     ):
-        """`arguments`: the kernel's; `shared`: what tiles share; `last`: the last tile's origin in a dimension."""
+        """`arguments`: the kernel's; `shared`: the plan's; `last`: the last tile's origin in a dimension."""
         self.e, self._name, self._arguments, self._shared, self.last = e, name, arguments, shared, last
         self.origin = origin
         self.yes, self.no = e.true(), e.false()
@@ -36,7 +36,7 @@ class Versions:
         *,
         no_cse: bool = False,
     ) -> None:
-        """Call the version for these flags, those of `KernelPlan.flags` behind `border`; `origin`: if it is moved."""
+        """Call the version for these flags: `KernelPlan.flags` behind `border`; `origin`: if it is moved."""
         places = self.origin if origin is None else origin
         operands = [*self._arguments, *(self.e.value(o) for o in places), border, *flags, *self._shared]
         version = func.CallOp(SymbolRefAttr(self._name), operands, [])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 from xdsl.dialects import arith, memref, scf, ub, vector
 from xdsl.dialects.builtin import (
@@ -75,7 +76,7 @@ class Emitter:
     def __init__(self, block: Block):
         self.block = block
         # One memo per open block: a value stays usable in the blocks nested in its own.
-        self._scopes: list[dict[object, SSAValue]] = [{}]
+        self._scopes: list[dict[object, Any]] = [{}]
         # Sums remember their terms, so that differences of coordinates fold: (x + 1) - x is 1.
         self._linear: dict[SSAValue, tuple[dict[SSAValue, int], int]] = {}
 
@@ -105,8 +106,8 @@ class Emitter:
 
     def _memo(self, key: object, make: type | object, hint: str | None = None) -> SSAValue:
         for scope in reversed(self._scopes):
-            if key in scope:
-                return scope[key]
+            if (known := scope.get(key)) is not None:
+                return known  # type: ignore[no-any-return]
         value = self.op(make(), hint)  # type: ignore[operator]
         self._scopes[-1][key] = value
         return value
@@ -142,6 +143,14 @@ class Emitter:
             return a
         if isinstance(a, int) and a == 0 and sign > 0:
             return b
+        key = (sign, a, b)
+        for scope in reversed(self._scopes):
+            if (known := scope.get(key)) is not None:
+                return known  # type: ignore[no-any-return]
+        result = self._scopes[-1][key] = self._new_sum(a, b, sign, hint)
+        return result
+
+    def _new_sum(self, a: Num, b: Num, sign: int, hint: str | None) -> Num:
         (ta, ca), (tb, cb) = self.terms(a), self.terms(b)
         terms = dict(ta)
         for value, n in tb.items():

@@ -145,10 +145,8 @@ class _Costs:
 
     def _of(self, model: PipelineModel, members: Sequence[int], output: int) -> float | None:
         facts = GroupFacts(model, members, output, self.extent, far=self._far)
-        if facts.tables and not self._tables:
-            return None
         try:
-            found = quick_best(facts, self.machine)
+            found = quick_best(facts, self.machine, self._tables)
         except NotFusable:
             return None
         if found is None:

@@ -189,12 +189,13 @@ def _last_of_cpus() -> list[ModulePass]:
     from tilefuse.passes.compare_selects import CompareSelects
     from tilefuse.passes.plain_conversions import PlainConversions
     from tilefuse.passes.split_conversions import SplitConversions
+    from tilefuse.passes.split_lookups import SplitLookups
     from tilefuse.passes.stream_stores import StreamStores
     from tilefuse.passes.thread_arrays import ThreadArrays
     from tilefuse.passes.widen_accesses import WidenAccesses
 
-    of_rows: list[ModulePass] = [CompareSelects(), StreamStores(), WidenAccesses(), PlainConversions()]
-    return [ThreadArrays(), *of_rows, SplitConversions()]
+    loops: list[ModulePass] = [SplitConversions(), SplitLookups()]
+    return [ThreadArrays(), CompareSelects(), StreamStores(), WidenAccesses(), PlainConversions(), *loops]
 
 
 def lower(module: ModuleOp, *, warps: bool = True) -> ModuleOp:

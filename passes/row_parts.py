@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.builtin import IndexType, IntegerAttr
 from xdsl.ir import Attribute, Block, Operation, SSAValue
@@ -20,16 +22,24 @@ def stores_at_end(loop: scf.ForOp) -> list[memref.StoreOp]:
     stores = [op for op in ops if isinstance(op, memref.StoreOp)]
     if loop.results or integer_constant(loop.step) != 1 or not stores or ops[-len(stores) :] != stores:
         return []
-    if not all(isinstance(op, memref.LoadOp) or is_side_effect_free(op) for op in ops[: -len(stores)]):
+    if not all(isinstance(op, memref.LoadOp) or _only_computes(op) for op in ops[: -len(stores)]):
         return []
     loaded = {op.memref for op in ops if isinstance(op, memref.LoadOp)}
     return [] if any(store.memref in loaded for store in stores) else stores
 
 
-def places(store: memref.StoreOp, loop: scf.ForOp) -> list[Operation] | None:
-    """The operations of the loop that find where a store goes, in order; None if they read memory."""
+def _only_computes(op: Operation) -> bool:
+    """Whether an operation has no effect; xDSL does not say so of all conversions."""
+    return op.name.startswith(("arith.", "math.")) or is_side_effect_free(op)
+
+
+def places(
+    access: memref.StoreOp | memref.LoadOp, loop: scf.ForOp, leave: Collection[int] = ()
+) -> list[Operation] | None:
+    """The operations of the loop that find where an access goes, in order, but for the indices of some numbers; None if
+    they read memory."""
     found: set[Operation] = set()
-    rest = list(store.indices)
+    rest = [index for number, index in enumerate(access.indices) if number not in leave]
     while rest:
         op = rest.pop().owner
         if isinstance(op, Operation) and op.parent is loop.body.block and op not in found:

@@ -80,6 +80,7 @@ UNIVERSE = Universe(
         "separate-steps": _pass("separate_steps", "SeparateSteps"),
         "specialize-stages": _pass("specialize_stages", "SpecializeStages"),
         "split-conversions": _pass("split_conversions", "SplitConversions"),
+        "split-lookups": _pass("split_lookups", "SplitLookups"),
         "stream-stores": _pass("stream_stores", "StreamStores"),
         "tile": _pass("tile", "Tile"),
         "unroll-reductions": _pass("unroll_reductions", "UnrollReductions"),

@@ -35,7 +35,7 @@ class FloatOperation:
 
 
 def _per_element(function: Callable[[float], float]) -> Callable[[Array], Array]:
-    """A Python function on every element, for what NumPy lacks."""
+    """Apply a Python function to every element, where NumPy lacks one."""
     ufunc = np.frompyfunc(function, 1, 1)
     return lambda a: np.asarray(ufunc(a), dtype=np.float64)
 

@@ -30,7 +30,7 @@ _AXES = "xyzw"
 
 @irdl_attr_definition
 class RegionAttr(Data[tuple[SymbolicSpan, ...]]):
-    """Per dimension, x first, `first to last` of what is needed, by numbers that are known at a call.
+    """Per dimension, x first, `first to last` of the needed points, by numbers that are known at a call.
 
     ```
     #img.region<output "blur"(x0 : nx0, y0 : ny0), input "photo"(x1 : nx1, y1 : ny1)

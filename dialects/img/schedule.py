@@ -1,4 +1,4 @@
-"""Schedules of groups: what all have in common. Each execution model has an attribute `#schedule.<model>`."""
+"""Schedules of groups: the base of all attributes. Each execution model has an attribute `#schedule.<model>`."""
 
 from __future__ import annotations
 

@@ -289,7 +289,7 @@ def _clause_le(a: Iterable[Sum], b: Iterable[Sum]) -> bool:
 
 
 def _num(clauses: Iterable[Iterable[Sum]]) -> Num:
-    """The number in its normal form: sorted, without what is covered."""
+    """The number in its normal form: sorted, without clauses that others cover."""
     shortened = {tuple(_reduced(set(clause), _sum_le, lambda s: s.key)) for clause in clauses}
     kept = _reduced(shortened, lambda a, b: _clause_le(b, a), lambda clause: tuple(s.key for s in clause))
     if len(kept) == 1 and len(kept[0]) == 1 and not kept[0][0].terms:

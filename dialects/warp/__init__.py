@@ -1,4 +1,4 @@
-"""The warp dialect: tiles held in the registers of a block's warps, and what is done with them as wholes."""
+"""The warp dialect: tiles in the registers of a block's warps, and operations on whole tiles."""
 
 from xdsl.ir import Dialect
 

@@ -46,7 +46,7 @@ def check_coordinates(op: Operation, block: Block, layout: Layout) -> None:
 
 
 def yielded(op: Operation, block: Block) -> list[Attribute]:
-    """The types of what a region yields. Raises VerifyException if it does not end in warp.yield."""
+    """The types of the values that a region yields. Raises VerifyException if it does not end in warp.yield."""
     last = block.last_op
     if not isinstance(last, WarpYieldOp):
         raise VerifyException(f"{op.name}: its region must end in warp.yield")

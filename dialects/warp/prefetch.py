@@ -1,4 +1,4 @@
-"""`warp.prefetch`: what says ahead of time that tiles will be loaded."""
+"""`warp.prefetch`: the prefetch of lines of tiles that will be loaded later."""
 
 from __future__ import annotations
 

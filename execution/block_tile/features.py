@@ -1,4 +1,4 @@
-"""The time of a kernel of block tiles, from what it does. Terms and sources: docs/cost-model.md."""
+"""The time of a kernel of block tiles, from its features. Terms and sources: docs/cost-model.md."""
 
 from __future__ import annotations
 

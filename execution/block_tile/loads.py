@@ -14,7 +14,7 @@ INDEX_COST = 1.5
 
 @lru_cache(maxsize=4096)
 def shared_loads(reads: tuple[tuple[int, ...], ...], rows_per_thread: int) -> float:
-    """Loads per point of distinct offsets, when a thread keeps what its neighbouring points share."""
+    """Loads per point of distinct offsets, when a thread keeps values that its neighbouring points share."""
     if not reads:
         return 0.0
     rows: dict[tuple[int, ...], set[int]] = {}

@@ -1,4 +1,4 @@
-"""Pieces of rows in block tiles: what a thread's neighbouring points read is loaded once, by wide accesses.
+"""Pieces of rows in block tiles: values that a thread's neighbouring points share are loaded once, by wide accesses.
 
 A thread computes a small box of points, `vector` along x. What these read of a function, a box again, goes to
 registers first: from global memory by vectors of up to 16 bytes where rows lie at multiples of them, else by scalars;

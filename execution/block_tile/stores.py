@@ -1,4 +1,4 @@
-"""Stores of block tiles: what a thread has of a stage, in registers or in shared memory, goes to global memory.
+"""Stores of block tiles: a thread's points of a stage go from registers or shared memory to global memory.
 
 Each stored stage has a box of its own: in border tiles points outside of it are not stored.
 """

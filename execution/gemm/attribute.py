@@ -42,15 +42,16 @@ class GemmSchedule(ScheduleAttr):
 
     On a CPU, `#schedule.gemm<threads = [1, 1], points = [16, 6], vector = 8, repeat = 16, pack = 256>`: a thread has
     its sums in vectors of 8, and 16 blocks of points along the second coordinate, one after the other. For so many
-    steps of the innermost dimension it first copies, side by side, what those blocks have in common (`pack = 0`: it
-    does not).
+    steps of the innermost dimension, or of several where these have no more together, it first copies, side by side,
+    what those blocks have in common (`pack = 0`: it does not). `in_turn`: 1 for threads that take the next blocks when
+    they are done with theirs, rather than each its share.
     """
 
     name = "schedule.gemm"
 
     PARAMETERS: ClassVar = {
         "threads": None, "points": None, "unroll": 1, "slice": (), "buffers": 1, "vector": 1, "blocks": 0, "zigzag": 0,
-        "repeat": 1, "pack": 0, "near": 0,
+        "repeat": 1, "pack": 0, "near": 0, "in_turn": 0,
     }  # fmt: skip
 
     @property
@@ -100,6 +101,11 @@ class GemmSchedule(ScheduleAttr):
     def near(self) -> bool:
         """Whether a thread's points are neighbours along all coordinates, where operands are staged."""
         return self.number("near") > 0
+
+    @property
+    def in_turn(self) -> bool:
+        """Whether threads of a CPU take blocks as they come."""
+        return self.number("in_turn") > 0
 
     @property
     def repeat(self) -> int:

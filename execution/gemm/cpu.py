@@ -1,4 +1,4 @@
-"""Schedules of blocks of points on a CPU, and what they take: cycles of a step, of memory, and of what is copied."""
+"""Schedules of blocks of points on a CPU, and their cycles: of a step, of memory, and of copies."""
 
 from __future__ import annotations
 
@@ -38,6 +38,8 @@ STEP = 1.0
 """Cycles of a step beside its operations: addresses, and the end of the loop."""
 FAR = 0.25
 """Cycles more of an element that comes from the second cache."""
+LONG_BLOCK = 10000.0
+"""Cycles of a block from which on threads take the next one when they are done, so that none waits for a slow core."""
 LINE = 64
 OFTEN = 4
 """Times that an operand is read from which on a cache gives it."""
@@ -81,7 +83,8 @@ def cpu_schedules(facts: GroupFacts, machine: Machine) -> Iterator[tuple[GemmSch
                     continue
                 schedule = _blocks(pure, dim, vectors * lanes, rows, lanes, pack, machine)
                 is_far = _is_far(facts, schedule, machine)
-                yield schedule, _features(facts, schedule, machine, _cycles(update, schedule, values, is_far))
+                features = _features(facts, schedule, machine, _cycles(update, schedule, values, is_far))
+                yield schedule.changed(in_turn=int(features.cycles >= LONG_BLOCK)), features
     if found:
         return
     for width, rows in LOOPS:
@@ -122,7 +125,7 @@ def _features(facts: GroupFacts, schedule: GemmSchedule, machine: Machine, cycle
 
 
 def _is_far(facts: GroupFacts, schedule: GemmSchedule, machine: Machine) -> bool:
-    """Whether what a block reads leaves the first cache before the next block comes."""
+    """Whether the operands of a block leave the first cache before the next block comes."""
     run = max(LINE, schedule.points[0] * facts.model.nodes[facts.output].bytes)
     return run * facts.update_work.steps > machine.first_cache_bytes / 2
 

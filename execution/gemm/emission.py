@@ -12,6 +12,7 @@ from contextlib import ExitStack
 from itertools import product
 
 from xdsl.dialects import func
+from xdsl.dialects.builtin import UnitAttr
 from xdsl.ir import SSAValue
 
 from tilefuse.dialects.img.axes import letter
@@ -58,7 +59,10 @@ class GemmKernel(GemmFunction):
                 self._all_points()
             else:
                 e.choose(full, self._all_points, self._point_by_point)
-        return self.finished()
+        found = self.finished()
+        if self.schedule.in_turn:
+            found.attributes["kernel.as_they_come"] = UnitAttr()
+        return found
 
     # --- blocks whose points all lie inside
 

@@ -15,7 +15,7 @@ from tilefuse.lowering.update_ends import Ends
 
 
 class GemmFunction(UpdateFunction):
-    """The kernel while it is emitted: what all kinds of blocks take."""
+    """The kernel while it is emitted, as far as all kinds of blocks have it in common."""
 
     def __init__(self, group: GroupOp):
         super().__init__(group)
@@ -46,5 +46,5 @@ class GemmFunction(UpdateFunction):
             self.e.store(value, of, place)
 
     def end(self, sums: Sequence[SSAValue], place: Sequence[Num], at: Sequence[Num]) -> None:
-        """Store what comes of the sums of a point."""
+        """Store the results of a point from its sums."""
         Ends(self).store(self.coordinates(at), [self.e.load(of, place) for of in sums])

@@ -3,7 +3,8 @@
 block of the picture, of `points` along x and `repeat` times `points` rows:
   its sums, in an array, take what stands in memory
   for the outer dimensions of the domain, and so many steps of the innermost one:
-    the operands that all rows have in common are copied side by side
+    the operands that all rows have in common are copied side by side; for all steps of the innermost dimensions
+    together where these are few
     each block of `points` takes its sums into registers, goes over the steps in order, and puts them back
   the sums go back to memory
 
@@ -13,27 +14,40 @@ over the domain in order, so that its result is that of the definition to the bi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import partial
 from itertools import product
 
-from xdsl.dialects import vector
+from xdsl.dialects import arith, vector
 from xdsl.dialects.builtin import VectorType
 from xdsl.ir import Operation, SSAValue
 
+from tilefuse.analysis.access import behind_boundaries
 from tilefuse.dialects.img.combiners import combined
 from tilefuse.dialects.img.ops import GroupOp, ReadOp, WriteOp
+from tilefuse.dialects.img.ops.update import DomainAxis
 from tilefuse.dialects.img.types import FuncType, element_bytes, storage_type
 from tilefuse.execution.gemm.attribute import GemmSchedule
 from tilefuse.execution.gemm.function import GemmFunction
 from tilefuse.execution.gemm.vector_values import VectorValues, vector_values
 from tilefuse.lowering.emit import PRIVATE, SHARED, Num
-from tilefuse.lowering.reads import read_global
+from tilefuse.lowering.reads import all_of, locate, read_global
 from tilefuse.lowering.shared_body import SharedBody
 from tilefuse.lowering.symbols import word
 
-_Copies = dict[SSAValue, tuple[SSAValue, Num]]
-"""Of each value that is copied: the array, and the step whose copy is its first row."""
+
+@dataclass(frozen=True)
+class _Copies:
+    """The arrays of the values that are copied, and which row of them a point of the domain has."""
+
+    arrays: Mapping[SSAValue, SSAValue]
+    row: Callable[[Mapping[SSAValue, Num]], Num]
+
+
+NO_COPIES = _Copies({}, lambda domain: 0)
 
 
 LEAST_LANES = 4
@@ -110,7 +124,7 @@ class _RegisterBlocks:
             self._in_packs(blocks)
         else:
             with e.loop(blocks, "block") as block:
-                self._over(block, {}, {})
+                self._over(block, {}, NO_COPIES)
         with e.loop(self.count, "row") as row, e.loop(self.width, "i", start=self.not_own, simd=True) as i:
             gemm.end(self.sums, [row, i], self.at(row, i))
 
@@ -127,6 +141,9 @@ class _RegisterBlocks:
 
     def _in_packs(self, blocks: Num) -> None:
         """Copy operands for so many steps at once, and have all blocks take these."""
+        if len(few := self._few_steps()) > 1:
+            self._in_whole_packs(blocks, few)
+            return
         e, (inner, *outer), most = self.e, self.op.domain, self.schedule.pack
         low, extent = (self.gemm.scalar(v) for v in (inner.min, inner.extent))
         if isinstance(extent, int) and extent <= 0:
@@ -134,23 +151,73 @@ class _RegisterBlocks:
         shape = [most if not isinstance(extent, int) else min(most, extent), self.width]
         copies = [e.alloca(shape, storage_type(v.type), SHARED, "copy") for v in self.values.packed]
         with ExitStack() as open_scopes:
-            domain: dict[SSAValue, Num] = {}
-            for dimension in reversed(outer):
-                start, count = (self.gemm.scalar(v) for v in (dimension.min, dimension.extent))
-                if isinstance(count, int) and count <= 0:
-                    return
-                name = word(dimension.coordinate.name_hint or "r")
-                domain[dimension.coordinate] = e.add(start, open_scopes.enter_context(e.loop(count, name)))
+            if (domain := self._open(outer, open_scopes)) is None:
+                return
             first = open_scopes.enter_context(e.loop(extent, "first", step=most))
             steps = e.min(most, e.sub(extent, first))
-            of: _Copies = {v: (copy, e.add(low, first)) for v, copy in zip(self.values.packed, copies, strict=True)}
+            of = _Copies(
+                dict(zip(self.values.packed, copies, strict=True)),
+                lambda at: e.sub(at[inner.coordinate], e.add(low, first)),
+            )
             with e.loop(steps, "k") as k, e.loop(self.width, "i", simd=True) as i:
-                where = self.gemm.coordinates(self.at(0, i)) | domain | {inner.coordinate: e.add(e.add(low, first), k)}
-                body = SharedBody(self.gemm)
-                for value, copy in zip(self.values.packed, copies, strict=True):
-                    e.store(body.value_at(value, where), copy, [k, i])
+                self._copy(of, domain | {inner.coordinate: e.add(e.add(low, first), k)}, i)
             with e.loop(blocks, "block") as block:
                 self._over(block, domain, of, (e.add(low, first), steps))
+
+    def _few_steps(self) -> list[DomainAxis]:
+        """The innermost dimensions whose steps are known, and together no more than are copied at once."""
+        found, steps = [], 1
+        for dimension in self.op.domain:
+            extent = self.gemm.scalar(dimension.extent)
+            if not isinstance(extent, int) or not 0 < steps * extent <= self.schedule.pack:
+                break
+            found.append(dimension)
+            steps *= extent
+        return found
+
+    def _in_whole_packs(self, blocks: Num, few: Sequence[DomainAxis]) -> None:
+        """Copy operands for all steps of some dimensions, and have all blocks take these."""
+        e = self.e
+        lows = [self.gemm.scalar(d.min) for d in few]
+        extents = [self.gemm.scalar(d.extent) for d in few]
+        strides = [math.prod(n for n in extents[:d] if isinstance(n, int)) for d in range(len(few) + 1)]
+
+        def row(at: Mapping[SSAValue, Num]) -> Num:
+            found: Num = 0
+            for d, low, stride in zip(few, lows, strides, strict=False):
+                found = e.add(found, e.mul(e.sub(at[d.coordinate], low), stride))
+            return found
+
+        arrays = (e.alloca([strides[-1], self.width], storage_type(v.type), SHARED, "copy") for v in self.values.packed)
+        of = _Copies(dict(zip(self.values.packed, arrays, strict=True)), row)
+        with ExitStack() as open_scopes:
+            if (domain := self._open([d for d in self.op.domain if d not in few], open_scopes)) is None:
+                return
+            with ExitStack() as steps:
+                inside = self._open(few, steps)
+                assert inside is not None
+                with e.loop(self.width, "i", simd=True) as i:
+                    self._copy(of, domain | inside, i)
+            with e.loop(blocks, "block") as block:
+                self._over(block, domain, of)
+
+    def _open(self, dimensions: Sequence[DomainAxis], open_scopes: ExitStack) -> dict[SSAValue, Num] | None:
+        """Open loops over dimensions of the domain, the last outermost; None if one is known to be empty."""
+        domain: dict[SSAValue, Num] = {}
+        for dimension in reversed(dimensions):
+            start, count = (self.gemm.scalar(v) for v in (dimension.min, dimension.extent))
+            if isinstance(count, int) and count <= 0:
+                return None
+            name = word(dimension.coordinate.name_hint or "r")
+            domain[dimension.coordinate] = self.e.add(start, open_scopes.enter_context(self.e.loop(count, name)))
+        return domain
+
+    def _copy(self, copies: _Copies, domain: Mapping[SSAValue, Num], i: Num) -> None:
+        """Copy the operands of a step, for a column."""
+        body = SharedBody(self.gemm)
+        where = {**self.gemm.coordinates(self.at(0, i)), **domain}
+        for value, array in copies.arrays.items():
+            self.e.store(body.value_at(value, where), array, [copies.row(domain), i])
 
     def _over(
         self,
@@ -203,11 +270,10 @@ class _RegisterBlocks:
 
 
 class _Step:
-    """The values of one step: what rows, or vectors of a row, have in common is emitted once."""
+    """The values of one step: operations that rows, or vectors of a row, have in common are emitted once."""
 
     def __init__(self, blocks: _RegisterBlocks, first: Num, domain: dict[SSAValue, Num], copies: _Copies):
         self.blocks, self.e, self.domain, self.copies, self.first = blocks, blocks.e, domain, copies, first
-        self.inner = blocks.op.domain[0].coordinate
         self._made: dict[tuple[object, ...], SSAValue] = {}
 
     def vector(self, value: SSAValue, row: int, column: int) -> SSAValue:
@@ -215,7 +281,10 @@ class _Step:
         found = self._value(value, row, column)
         if value in self.blocks.values.along_x:
             return found
-        return self._once(("splat", found), lambda: self.e.op(vector.BroadcastOp(found, self._type(value))))
+        return self._once(("splat", found), lambda: self._splat(found))
+
+    def _splat(self, value: SSAValue) -> SSAValue:
+        return self.e.op(vector.BroadcastOp(value, self._type(value)))
 
     def _type(self, value: SSAValue) -> VectorType:
         return VectorType(value.type, [self.blocks.lanes])
@@ -233,10 +302,9 @@ class _Step:
         values = self.blocks.values
         column = column if value in values.along_x else 0
         row = row if value in values.by_row else 0
-        if value in self.copies:
-            copy, from_step = self.copies[value]
-            step = self.e.sub(self.domain[self.inner], from_step)
-            return self._once(("copy", value, column), lambda: self.blocks.load(copy, [step, column]))
+        if (copy := self.copies.arrays.get(value)) is not None:
+            at = [self.copies.row(self.domain), column]
+            return self._once(("copy", value, column), lambda: self.blocks.load(copy, at))
         where = self._where(row, column)
         if value in where:
             return self.e.value(where[value])
@@ -262,7 +330,9 @@ class _Step:
             copy = op.clone({v: self._value(v, row, column) for v in op.operands})
             self.e.effect(copy)
             return next(new for old, new in zip(op.results, copy.results, strict=True) if old is value)
-        operands = [self.vector(v, row, column) for v in op.operands]
+        alone = [op.cond] if isinstance(op, arith.SelectOp) else []
+        """A condition, which is that of all lanes."""
+        operands = [self._value(v, row, column) if v in alone else self.vector(v, row, column) for v in op.operands]
         made = type(op).create(
             operands=operands, result_types=[self._type(value)], attributes=op.attributes, properties=op.properties
         )
@@ -275,5 +345,12 @@ class _Step:
         tile = self.blocks.gemm.tile
         if op.value not in self.blocks.values.along_x:
             return read_global(self.e, tile, op.source, indices, None, needed=True)
-        buffer = tile.buffers[op.source]
-        return self.blocks.load(buffer.memref, buffer.index(indices, self.e))
+        at = locate(self.e, tile, op.source, indices, None, needed=True)
+        found = self.blocks.load(tile.buffers[behind_boundaries(op.source)[0]].memref, at.index)
+        for conditions, other in reversed(at.inside):
+            # the same for all lanes, as x has no boundary
+            inside = all_of(self.e, conditions.values())
+            assert inside is not None
+            beside = self._once(("splat", other), partial(self._splat, other))
+            found = self.e.select(inside, found, beside)
+        return found

@@ -305,7 +305,7 @@ class _StagedGemm(GemmKernel):
         return found
 
     def _begin_all(self) -> None:
-        """Load what the sums start from."""
+        """Load the initial values of the sums."""
         e, vector, ends = self.e, self.schedule.run, Ends(self)
 
         def one_by_one() -> None:

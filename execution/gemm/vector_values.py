@@ -55,6 +55,8 @@ def vector_values(update: UpdateOp, rows_dim: int | None, pack: bool) -> VectorV
         if isinstance(op, ReadOp):
             if op not in contiguous or not _is_plain(op.value.type):
                 return "its operands do not lie side by side along x"
+        elif isinstance(op, arith.SelectOp) and op.cond not in along_x and _is_plain(op.results[0].type):
+            continue  # all lanes choose alike
         elif not isinstance(op, _LANE_BY_LANE) or not _is_plain(op.results[0].type):
             return f"{op.name} is not computed on vectors"
     widths |= {element_bytes(v.type) for op in vectors for v in op.results}
@@ -67,13 +69,13 @@ def vector_values(update: UpdateOp, rows_dim: int | None, pack: bool) -> VectorV
 
 
 def side_by_side(update: UpdateOp, x: SSAValue) -> list[ReadOp]:
-    """Find the reads whose points along x lie side by side in memory, with no boundary between."""
+    """Find the reads whose points along x lie side by side in memory, with no boundary in that dimension between."""
     along_x, found = _depending(update, x), []
     for op in _body(update):
         if not isinstance(op, ReadOp) or op.source in update.currents or not op.map.data.results:
             continue
         base, boundaries = behind_boundaries(op.source)
-        if boundaries or not rows_are_contiguous(base):
+        if any(0 in b.dimensions for b in boundaries) or not rows_are_contiguous(base):
             continue
         of_x = [i for i, v in enumerate(op.indices) if v is x]
         computed = {i for i, v in enumerate(op.indices) if v in along_x and v is not x}

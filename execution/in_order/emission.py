@@ -65,7 +65,7 @@ class _KeptPoints(UpdateFunction):
         self.kept = [self.e.alloca([points], type, PRIVATE, "kept") for type in types]
 
     def start(self, where: Mapping[SSAValue, Num]) -> None:
-        """Set the values to what the point starts from."""
+        """Set the values to the initial ones of the point."""
         for value, of in zip(Ends(self).start(where), self.kept, strict=True):
             self.e.store(value, of, [self.point])
 
@@ -73,7 +73,7 @@ class _KeptPoints(UpdateFunction):
         return self.kept[number], [self.point]
 
     def store(self, where: Mapping[SSAValue, Num]) -> None:
-        """Store what comes of the values."""
+        """Store the results of the values."""
         Ends(self).store(where, [self.e.load(of, [self.point]) for of in self.kept])
 
 

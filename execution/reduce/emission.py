@@ -197,7 +197,7 @@ class _ReduceKernel:
         return found, inside
 
     def _leave(self, member: Num, place: Num, values: Sequence[Values]) -> None:
-        """Put what a warp has found of a point where the next phase finds it."""
+        """Put a warp's sums of a point where the next phase finds them."""
         if not self.rows:
             self._write(place, values)
         for arrays, found in zip(self.rows, values, strict=False):
@@ -237,7 +237,7 @@ class _ReduceKernel:
             e.effect(MemoryBarrierOp(MemScope.Gpu))
 
     def _partials(self) -> list[list[SSAValue]]:
-        """The workspaces with what blocks have found, by fold."""
+        """The workspaces with the sums of blocks, by fold."""
         numbers = count()
         return [[self.function.workspaces[partial_name(next(numbers))] for _ in f.types] for f in self.folds]
 

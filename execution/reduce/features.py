@@ -1,4 +1,4 @@
-"""Features of a reduction: its warps stream the domain, and then join what they have found."""
+"""Features of a reduction: its warps stream the domain, and then join their sums."""
 
 from __future__ import annotations
 

@@ -166,7 +166,7 @@ class Best(Fold):
         return self._select(self.replaces(so_far, terms, predicate), terms, so_far)
 
     def replaces(self, so_far: Values, terms: Values, predicate: SSAValue | None) -> SSAValue:
-        """Whether the terms of the next point take the place of what is there so far."""
+        """Whether the terms of the next point take the place of the best so far."""
         better = self._replaces(terms[self.key], so_far[self.key])
         return better if predicate is None else self.e.op(arith.AndIOp(predicate, better))
 
@@ -319,7 +319,7 @@ class Accumulators:
             self._store(i, arrays, fold.take(lambda arrays=arrays: self._load(i, arrays), own, predicate))  # type: ignore[misc]
 
     def join(self, i: Num, others: Sequence[Values]) -> None:
-        """Join what another has found, by fold, with sum `i`."""
+        """Join the sums of another, by fold, with sum `i`."""
         for fold, arrays, other in zip(self.folds, self._arrays, others, strict=True):
             self._store(i, arrays, fold.join(self._load(i, arrays), other))
 

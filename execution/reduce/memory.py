@@ -1,4 +1,4 @@
-"""Memory of a reduction beside its functions: what warps and blocks have found so far."""
+"""Memory of a reduction beside its functions: the sums of warps and blocks so far."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TICKETS = "tickets"
 
 
 def partial_name(number: int) -> str:
-    """The workspace with what blocks have found of a function."""
+    """The workspace with the sums of blocks of a function."""
     return f"partial{number}"
 
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class Reduce(ExecutionModel):
-    """Lanes, warps and blocks share out the domain, and join what they have found in a fixed order."""
+    """Lanes, warps and blocks share out the domain, and join their sums in a fixed order."""
 
     name = "reduce"
     schedule = ReduceSchedule

@@ -22,7 +22,7 @@ Inside = Callable[[Num], SSAValue | None]
 
 
 class Traversal:
-    """Emits what adds up the terms of a warp's share of the domain."""
+    """Emits the sum of the terms of a warp's share of the domain."""
 
     def __init__(self, function: UpdateFunction, schedule: ReduceSchedule, wide: Sequence[ReadOp]):
         self.function, self.schedule, self.e = function, schedule, function.e

@@ -25,7 +25,7 @@ class StripSchedule(TileSchedule):
 
     @property
     def together(self) -> int:
-        """Rows of the output that are computed in one loop, which loads what they share once."""
+        """Rows of the output that are computed in one loop, which loads their common values once."""
         return self.number("together")
 
     @property

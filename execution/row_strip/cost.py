@@ -15,7 +15,7 @@ from tilefuse.execution.candidate import Candidate, Placement
 from tilefuse.execution.facts import GroupFacts
 from tilefuse.execution.features import predict
 from tilefuse.execution.row_strip.features import StripFeatures
-from tilefuse.execution.row_strip.rows import StageRows, rolling_rows
+from tilefuse.execution.row_strip.rows import StageRows, instructions_of_plane, rolling_rows
 
 NAME = "row_strip"
 
@@ -118,7 +118,7 @@ def _features(
     instructions = 0.0
     for id, r in rows.items():
         node, count = nodes[id], _computed(r, tall)
-        each = node.instructions + node.values + _loads(facts, id, r.together)
+        each = instructions_of_plane(node, r) + node.values + _loads(facts, id, r.together)
         each += across_cost(node, facts.members, width)
         instructions += count * (r.pitch(width) * each + row_cost)
     if width < facts.box[0]:

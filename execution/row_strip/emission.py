@@ -5,7 +5,8 @@
         row t + last of it, of t = the strip's first row - lead + s, into place (s + last) mod kept; of a stage that
         has n rows for each of the output's the n rows up to n t + last, into places (n s + ...) mod kept
 
-The columns in the middle of a row, which no boundary moves (`columns.py`), are one loop, those beside it another.
+Planes that have most of their work in common are computed in one loop, so that this is done once for all of them. The
+columns in the middle of a row, which no boundary moves (`columns.py`), are one loop, those beside it another.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from tilefuse.execution.facts import GroupFacts
 from tilefuse.execution.row_strip.attribute import StripSchedule
 from tilefuse.execution.row_strip.columns import Middle, free_columns
 from tilefuse.execution.row_strip.invariants import may_fail
-from tilefuse.execution.row_strip.rows import StageRows, rolling_rows
+from tilefuse.execution.row_strip.rows import StageRows, planes_at_once, rolling_rows
 from tilefuse.lowering.emit import SHARED, Emitter, Num
 from tilefuse.lowering.reads import KernelBuffer, Phase, Point, Resident, TileContext, emit_stage
 
@@ -55,6 +56,7 @@ class StripBody:
         rows = rolling_rows(GroupFacts.of(group, model), self.sizes[2:], self.together, schedule.vector_bytes)
         self.vector_bytes = schedule.vector_bytes
         self.rows: dict[StageOp, StageRows] = {s: rows[model.node_of[s.funcs[0]]] for s in group.stages}
+        self.planes = {s: planes_at_once(model.nodes[model.node_of[s.funcs[0]]], r) for s, r in self.rows.items()}
         self.bytes = {f: model.nodes[id].bytes for f, id in model.node_of.items()}
         self.lead = max(r.lead for r in self.rows.values())
         self.arrays: dict[SSAValue, SSAValue] = {}
@@ -122,22 +124,58 @@ class StripBody:
 
     def _rows(self, tile: TileContext, stage: StageOp, columns: _Columns, ys: Sequence[int], s: Num) -> None:
         """The columns of rows in one loop, for each of what lies at their y; `s`: the number of the output's row."""
+
+        def one_by_one() -> None:
+            self._planes_in_turn(tile, stage, columns, ys, s)
+
+        def at_once() -> None:
+            for y in ys:
+                self._columns_of(tile, stage, columns, [[y, *at] for at in planes], s)
+
+        planes = self.planes[stage]
+        if not planes:
+            one_by_one()
+        elif stage is self.group.anchor:
+            self.e.choose(self._has_all_planes(), at_once, one_by_one)
+        else:
+            at_once()
+
+    def _planes_in_turn(self, tile: TileContext, stage: StageOp, columns: _Columns, ys: Sequence[int], s: Num) -> None:
+        """The columns of rows, one plane after the other."""
         e, rows = self.e, self.rows[stage]
         with ExitStack() as loops:
             deep: list[Num] = []
             for d, (f, (low, high)) in enumerate(zip(rows.follow[2:], rows.deep, strict=True), 2):
                 start_d, stop = self._planes(stage, d, f, low, high)
                 deep.append(loops.enter_context(e.loop(stop, letter(d), start=start_d)))
-            middle = columns.middle or Middle(columns.first, columns.end)
-            self._middle(replace(tile, free_x=True), stage, middle, [[y, *deep] for y in ys], s)
-            if columns.middle is None:
-                return
-            # the columns to the left, then those to the right: few, so one loop is enough text for both
-            with e.loop(2, "side") as side:
-                right = e.compare("ne", side, 0)
-                first, last = e.pick(right, middle.end, columns.first), e.pick(right, columns.end, middle.start)
-                with e.loop(last, "x", start=first) as x:
-                    self._points(tile, stage, [[x, y, *deep] for y in ys], s)
+            self._columns_of(tile, stage, columns, [[y, *deep] for y in ys], s)
+
+    def _has_all_planes(self) -> SSAValue:
+        """Whether the output has all planes of the tile."""
+        e, out = self.e, self.outputs[0]
+        found: SSAValue | None = None
+        for d, (low, high) in enumerate(self.rows[self.group.anchor].deep, 2):
+            starts = e.compare("sle", out.mins[d], low)
+            ends = e.compare("sgt", e.add(out.mins[d], out.extent(d, e)), high)
+            found = e.both(e.both(found, starts), ends)
+        assert found is not None, "it has several planes"
+        return found
+
+    def _columns_of(
+        self, tile: TileContext, stage: StageOp, columns: _Columns, rest: Sequence[list[Num]], s: Num
+    ) -> None:
+        """The columns of rows in one loop; `rest`: the coordinates beside x, of each row."""
+        e = self.e
+        middle = columns.middle or Middle(columns.first, columns.end)
+        self._middle(replace(tile, free_x=True), stage, middle, rest, s)
+        if columns.middle is None:
+            return
+        # the columns to the left, then those to the right: few, so one loop is enough text for both
+        with e.loop(2, "side") as side:
+            right = e.compare("ne", side, 0)
+            first, last = e.pick(right, middle.end, columns.first), e.pick(right, columns.end, middle.start)
+            with e.loop(last, "x", start=first) as x:
+                self._points(tile, stage, [[x, *at] for at in rest], s)
 
     def _middle(self, tile: TileContext, stage: StageOp, middle: Middle, rest: Sequence[list[Num]], s: Num) -> None:
         """The columns that no boundary moves; `rest`: the coordinates beside x, of each row."""

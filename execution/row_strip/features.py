@@ -1,4 +1,4 @@
-"""The time of a kernel of strips on a CPU, from what it does."""
+"""The time of a kernel of strips on a CPU, from its features."""
 
 from __future__ import annotations
 

@@ -8,12 +8,13 @@ Of a stage of twice as many rows (its reader samples it down) the rows 2 t + las
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tilefuse.analysis.index import Index, Span
-from tilefuse.analysis.model import PipelineModel
+from tilefuse.analysis.model import Node, PipelineModel
 from tilefuse.analysis.regions import Follow, regions
 from tilefuse.execution.facts import GroupFacts
 
@@ -72,6 +73,27 @@ class StageRows:
         return self.kept * self.planes * self.pitch(width)
 
 
+MOST_PLANES = 4
+"""Planes in one loop."""
+IN_COMMON = 0.5
+"""Share of a stage's instructions that does not depend on the plane, from which on all planes are in one loop."""
+
+
+def planes_at_once(node: Node, rows: StageRows) -> list[tuple[int, ...]]:
+    """The planes of a stage, if they are few and have most of their work in common; else none."""
+    if rows.planes not in range(2, MOST_PLANES + 1) or any(f.dim is not None for f in rows.follow[2:]):
+        return []
+    if node.shared_instructions < IN_COMMON * node.instructions:
+        return []
+    return list(itertools.product(*(range(low, high + 1) for low, high in rows.deep)))
+
+
+def instructions_of_plane(node: Node, rows: StageRows) -> float:
+    """Instructions of a point of one plane: what all have in common is done once where they are in one loop."""
+    count = len(planes_at_once(node, rows)) or 1
+    return node.instructions - node.shared_instructions * (count - 1) / count
+
+
 def why_not_rolling(facts: GroupFacts) -> str | None:
     """Why rows cannot be kept; None if they can. Raises NotFusable for an illegal group."""
     if facts.rank < 2:
@@ -87,6 +109,9 @@ def why_not_rolling(facts: GroupFacts) -> str | None:
         if any(isinstance(i, Index) and i.den != 1 for a in facts.model.nodes[id].hull
                if a.producer in facts.follow for i in a.indices[:2]):  # fmt: skip
             return f"'{name}' reads between the points of another"
+        if any(not isinstance(i, Index) for a in facts.model.nodes[id].hull
+               if a.producer in facts.follow for i in a.indices[:2]):  # fmt: skip
+            return f"data say which column or row '{name}' reads of another"
     return None
 
 

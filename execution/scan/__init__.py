@@ -1,1 +1,1 @@
-"""Execution model `scan`: a thread per line of a recurrence, with what the last steps gave in registers."""
+"""Execution model `scan`: a thread per line of a recurrence, with the last steps' results in registers."""

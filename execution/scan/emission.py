@@ -1,4 +1,4 @@
-"""The kernel of a recurrence: a thread goes along its line in order, and keeps what the last steps gave.
+"""The kernel of a recurrence: a thread goes along its line in order, and keeps the last steps' results.
 
 The inputs of several steps are loaded before the first of them is computed, so that a line waits for memory once for
 all of them. Results are those of the definition to the bit.
@@ -238,7 +238,7 @@ class ScanKernel(UpdateFunction):
                 e.store(value, of, [back, *lane])
 
     def _store(self, where: _Where, values: Sequence[SSAValue]) -> None:
-        """Store what a step gives: where the functions lie, or what comes of it, as far as that is asked for."""
+        """Store the results of a step, or the values that a stage behind makes of them, where the call needs them."""
         e = self.e
         if self.finish is None:
             for number, value in enumerate(values):

@@ -1,4 +1,4 @@
-"""The door of `scan`: a thread per line of a recurrence, which keeps what the last steps gave.
+"""The door of `scan`: a thread per line of a recurrence, which keeps the last steps' results.
 
 Running sums, summed-area tables, recursive filters either way: whatever reads itself a number of steps before.
 """
@@ -118,7 +118,7 @@ class Scan(ExecutionModel):
                 yield self._candidate(facts, machine, found, _Shape(threads), schedule)
 
     def _staged(self, facts: GroupFacts, machine: Machine, found: Recurrence) -> Iterator[Candidate]:
-        """Schedules whose blocks put what lines read into shared memory."""
+        """Schedules whose blocks put the operands of lines into shared memory."""
         from tilefuse.execution.scan.staged import scan_shared_bytes
 
         update = facts.update.update

@@ -1,4 +1,4 @@
-"""The kernel of a recurrence whose blocks stage what lines read in shared memory, a slice of the steps at a time.
+"""The kernel of a recurrence whose blocks stage operands of lines in shared memory, a slice of the steps at a time.
 
     slices 0..buffers - 2 are on their way
     for each slice of the steps:
@@ -51,12 +51,12 @@ def scan_operands(update: UpdateOp, found: Recurrence, schedule: ScanSchedule) -
 
 
 def is_turned(found: Recurrence, turn: Sequence[int]) -> bool:
-    """Whether lines lie along the rows of what is stored, so that their results go by way of shared memory."""
+    """Whether lines lie along the rows of the stored functions, so that their results go by way of shared memory."""
     return turn[found.dim] == 0
 
 
 def is_along_rows(update: UpdateOp, found: Recurrence, turn: Sequence[int]) -> bool:
-    """Whether lines go along the rows of what they write, or of what they read."""
+    """Whether lines go along the rows of functions that they write or read."""
     first = found.lines[0].coordinate if found.lines else None
     along = [o.axes[0].terms for o in operands(update, {}, 0)]
     return is_turned(found, turn) or any(found.along in terms and first not in terms for terms in along)
@@ -184,7 +184,7 @@ class _StagedScan(ScanKernel):
         return start, steps, None if is_full else e.compare("eq", steps, size)
 
     def _stage(self, number: Num, buffer: Num, thread: Num) -> None:
-        """Begin to copy what a slice reads."""
+        """Begin to copy the operands of a slice."""
         e, along, first = self.e, self.recurrence.along, self.first.coordinate
         start, steps, is_full = self._steps_of(number)
         firsts = self.where | {along: e.add(self.low, start)}
@@ -272,7 +272,7 @@ class _StagedScan(ScanKernel):
             last[number] = [value, *last[number][:-1]]
 
     def _store_results(self, number: Num, thread: Num) -> None:
-        """Store what the lines of the block gave in a slice: neighbours in a row by neighbouring threads."""
+        """Store the results of the block's lines in a slice: neighbours in a row by neighbouring threads."""
         e, size, along, first = self.e, self.schedule.slice, self.recurrence.along, self.first.coordinate
         start, steps, _ = self._steps_of(number)
         with e.loop(self.width * size, "item", start=thread, step=self.threads, unroll=8) as item:

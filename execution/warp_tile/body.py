@@ -64,7 +64,7 @@ class Body:
         self.arrays: dict[SSAValue, SSAValue] = {}
 
     def finish(self) -> None:
-        """Drop what has been lowered."""
+        """Drop the operations that have been lowered."""
         assert self._last is not None
         self.e.effect(self._last)
         bounds = {v for op in self.ops if isinstance(op, scf.ForOp) for v in (op.lb, op.ub, op.step)}
@@ -105,7 +105,7 @@ class Body:
             waiting = [p for p in waiting if free and p is not free]
 
     def copy(self, pairs: Sequence[tuple[SSAValue, SSAValue]]) -> None:
-        """Copy what tiles of one layout hold into others, point by point all at once."""
+        """Copy the points of tiles of one layout into others, point by point all at once."""
         raise NotImplementedError
 
     @contextmanager

@@ -1,4 +1,4 @@
-"""The cost of a warp-tiled group: which schedules there are, and what each does.
+"""The cost of a warp-tiled group: its schedules, and the features of each.
 
 What a warp does is counted in `counts.py`, the time follows in `features.py`; terms: docs/cost-model.md.
 """

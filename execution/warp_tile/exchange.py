@@ -1,4 +1,4 @@
-"""Rows that go from warp to warp, through shared memory: two buffers that take turns, and what is sent and received.
+"""Rows that go from warp to warp, through shared memory: two buffers that take turns, sends and receives.
 
 A warp that has passed a barrier knows that all others have read what was sent before the barrier before it. So
 with two buffers one barrier per round is enough, also from one iteration of a loop to the next.

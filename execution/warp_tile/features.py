@@ -1,4 +1,4 @@
-"""The time of a kernel of warp tiles, from what its tiles do. Terms and sources: docs/cost-model.md."""
+"""The time of a kernel of warp tiles, from the features of its tiles. Terms and sources: docs/cost-model.md."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Flags of a warp tile's body: what each of its versions is told of its tile."""
+"""Flags of a warp tile's body: the facts on its tile that each version has as constants."""
 
 from __future__ import annotations
 

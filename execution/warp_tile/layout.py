@@ -239,7 +239,7 @@ def footprints(
     width: int,
     exchanged: Collection[int] = (),
 ) -> Footprints:
-    """Compute what warps hold of the functions of a group, of the members' regions for a tile of any `width`."""
+    """Compute the footprints of a group's functions in a warp, of the members' regions for a tile of any `width`."""
     inside, stored = set(members), model.stored(members)
     stages: dict[int, Footprint] = {}
     sources: dict[tuple[int, object], Footprint] = {}

@@ -18,7 +18,7 @@ from tilefuse.runtime.cpu.c_compiler import _FLAGS, _OPTIONAL_FLAGS
 
 REASONS = {
     r"\bpowf\(": "a function of the C library",
-    r"(?s)\w+ == \d+ \? .* \w+ == \d+ \? ": "a choice by plane, alike for all columns, is no mask to GCC",
+    r"(?s)\w+_ == \d+ \? .* \w+_ == \d+ \? ": "a choice by plane, alike for all columns, is no mask to GCC",
     r"unsigned (char|short) v_\w* = \w+\[[^;]*max_idx\(min_idx\([^;]*x_": "GCC gathers words and longer ones alone",
     r"(?s)(\w+\[[^=;]*\]).* \1 = ": "what is updated at places that data decide may be one place",
     r" % | / \(\w+ \? 1 : ": "there is no division of vectors of integers",

@@ -54,6 +54,13 @@ def test_nothing_outside_names_a_model():
     assert set(MAY_NAME) <= set(found), "no reason is needed any more"
 
 
+def test_predict_alone_makes_a_time_of_features():
+    paths = (path for room in ROOMS for path in (ROOT / room).rglob("*.py"))
+    assert [p.relative_to(ROOT).as_posix() for p in paths if ".analytical(" in p.read_text()] == [
+        "execution/features.py"
+    ]
+
+
 def test_models_have_the_names_of_their_rows_and_folders():
     assert [m.name for m in models()] == list(MODELS)
     assert all((ROOT / "execution" / name / "model.py").exists() for name in MODELS)

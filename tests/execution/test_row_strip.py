@@ -317,3 +317,64 @@ def test_what_finds_registers_stays_as_it_is():
     before = computed(module)
     order_for_registers(module.body.block)
     assert computed(module) == before
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_planes_that_data_choose_are_rows_of_the_strip(size):
+    """A stage of planes, of which each point reads one that the picture names, stays in the rows of its reader."""
+    x, y, t = hl.vars("x y t")
+    photo = hl.ImageParam(hl.UInt(8), 2, "photo")
+    edges, planes, out = hl.BoundaryConditions.repeat_edge(photo), hl.Func("planes"), hl.Func("out")
+    planes[x, y, t] = hl.sqrt(hl.f32(edges[x, y - t]) * 2 + edges[x - t, y + 1]) + hl.f32(t)
+    out[x, y] = planes[x - 1, y, hl.clamp(photo[x, y], 1, 4)] + planes[x + 1, y + 1, hl.clamp(edges[x, y + 1], 0, 3)]
+    picture = np.random.default_rng(5).integers(0, 7, (37, 61), dtype=np.uint8)
+    kept = [p for p in small_strips(*size) if p.name != "inline-stages"]
+    program = hl.Pipeline(out).compile("cpu", passes=kept, strict_float=True)
+    assert program.ir("tile").count("img.group") == 1
+    assert "rows_planes" in program.source()
+    expected = hl.Pipeline(out).compile("reference", strict_float=True)(photo=picture)
+    np.testing.assert_array_equal(program(photo=picture), expected)
+
+
+def test_rows_that_data_choose_are_none_of_a_strip():
+    x, y = hl.vars("x y")
+    photo = hl.ImageParam(hl.UInt(8), 2, "photo")
+    other, out = hl.Func("other"), hl.Func("out")
+    other[x, y] = hl.sqrt(hl.f32(x + y))
+    out[x, y] = other[x, hl.clamp(photo[x, y], 0, 4)]
+    (pipeline,) = hl.Pipeline(out).to_module().ops
+    assert isinstance(pipeline, PipelineOp)
+    model = extract(pipeline)
+    members = [n.id for n in model.stages]
+    assert RowStrip().why_not(GroupFacts(model, members, members[-1])) == (
+        "data say which column or row 'out' reads of another"
+    )
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("box", [{}, {"sizes": (61, 37, 2)}, {"sizes": (61, 37, 1), "mins": {"out": (0, 0, 2)}}])
+def test_planes_with_work_in_common_are_one_loop(size, box):
+    """Colours that follow from the same sums are computed together, but where a call asks for some of them."""
+    x, y, c = hl.vars("x y c")
+    photo = hl.ImageParam(hl.Float(32), 2, "photo")
+    edges, wide, out = hl.BoundaryConditions.repeat_edge(photo), hl.Func("wide"), hl.Func("out")
+    wide[x, y] = hl.sqrt(edges[x - 1, y] + edges[x + 1, y])
+    a, b = wide[x, y - 1] * 3 + wide[x, y + 1], hl.sqrt(wide[x + 1, y] * 5 + wide[x - 1, y])
+    out[x, y, c] = hl.select(c == 0, a + b, c == 1, a - b * 2, b / (a + 1))
+    out.bound(c, 0, 3)
+    picture = np.random.default_rng(6).random((37, 61), np.float32)
+    program = hl.Pipeline(out).compile("cpu", passes=small_strips(*size), strict_float=True)
+    expected = hl.Pipeline(out).compile("reference", strict_float=True)(photo=picture, **box)
+    np.testing.assert_array_equal(program(photo=picture, **box), expected)
+    loops = program.source().split("#pragma omp simd")
+    assert any(loop.count("out_out_[") >= 3 for loop in loops)
+
+
+def test_planes_apart_are_loops_of_their_own():
+    x, y, c = hl.vars("x y c")
+    photo = hl.ImageParam(hl.Float(32), 3, "photo", layout="planar")
+    out = hl.Func("out")
+    out[x, y, c] = hl.sqrt(photo[x, y, c] * 2 + 1)
+    out.bound(c, 0, 3)
+    program = hl.Pipeline(out).compile("cpu", passes=small_strips(16, 5))
+    assert "for (idx z_" in program.source()

@@ -133,7 +133,7 @@ class GroupOp(IRDLOperation):
 
     @property
     def finish(self) -> StageOp | None:
-        """The stage beside an update that reads what it gives, and is stored in its place."""
+        """The stage beside an update that reads its result, and is stored in its place."""
         op = self.yield_op.values[0].owner
         return op if self.update is not None and isinstance(op, StageOp) else None
 
@@ -249,7 +249,7 @@ class GroupOp(IRDLOperation):
             )
 
     def _verify_beside(self, update: UpdateOp) -> None:
-        """Check what stands beside an update: its old functions, and what alone reads it, point by point."""
+        """Check the stages beside an update: of its old functions, and of its one reader, point by point."""
         what = f"group '{self.sym_name.data}': update '{update.sym_name.data}'"
         steps = self.steps
         computed = self.yield_op, update, *steps

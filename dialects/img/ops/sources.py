@@ -1,4 +1,4 @@
-"""Operations for what a pipeline is given: pictures, scalars, and the sizes of the pictures."""
+"""Operations for the inputs of a pipeline: pictures, scalars, and the sizes of the pictures."""
 
 from __future__ import annotations
 

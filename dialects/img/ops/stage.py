@@ -1,4 +1,4 @@
-"""Stages: pure functions of a grid point, and what stands in their bodies."""
+"""Stages: pure functions of a grid point, and the operations of their bodies."""
 
 from __future__ import annotations
 

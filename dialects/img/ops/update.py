@@ -148,7 +148,7 @@ class UpdateOp(IRDLOperation):
 
     @property
     def write_op(self) -> WriteOp:
-        """The terminator, which says what is written where."""
+        """The terminator, which has the written values and their places."""
         op = self.body.block.last_op
         assert isinstance(op, WriteOp)
         return op

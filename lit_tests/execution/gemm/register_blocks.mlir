@@ -12,6 +12,7 @@
 // CHECK:        memref.store {{.*}}, %[[HELD]][%{{.*}}] : memref<6xvector<4xf32>, 5 : i64>
 
 // C:      typedef float f32x4 __attribute__((vector_size(16)));
+// C:      #pragma omp parallel for collapse(2) schedule(dynamic)
 // C:      float sums_[12][8] __attribute__((aligned(64)));
 // C:      float copy_[16][8] __attribute__((aligned(64)));
 // C:      for (idx first_ = 0; first_ < {{.*}}; first_ += 16) {
@@ -37,7 +38,7 @@ img.pipeline @product {
     }
     img.yield %s : !img.func<2xf32>
   } : !img.func<2xf32>
-  %c = img.group "c" schedule #schedule.gemm<threads = [1, 1], points = [8, 3], vector = 4, repeat = 4, pack = 16> {
+  %c = img.group "c" schedule #schedule.gemm<threads = [1, 1], points = [8, 3], vector = 4, repeat = 4, pack = 16, in_turn = 1> {
     %u = img.update "c" (%x, %y) over (%k in [%low, %n]) of (%h = %z : !img.func<2xf32>) combine [add] {
       %l = img.read %a[%k, %y] : !img.func<2xf32>
       %r = img.read %b[%x, %k] : !img.func<2xf32>

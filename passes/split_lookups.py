@@ -1,0 +1,141 @@
+"""`split-lookups`: a loop that stores narrow numbers of a table finds their places for a part of a row first.
+
+    scf.for %x = %a to %b {                       scf.for %part = %a to %b step 1024 {
+      ...                                           scf.for %x = %part to %end {
+      %i = arith.index_cast %v                        ...
+      %p = memref.load %table[%i] : i8     =>         memref.store %i, %kept[%x - %part] : index
+      memref.store %p, %out[%x] : i8                } {kernel.simd}
+    } {kernel.simd}                                 scf.for %x = %part to %end { load, load %table, store }
+                                                  }
+
+Processors gather words and longer numbers alone, so that compilers take no loop with such a load for vectors: what is
+computed before it is done for one column at a time then. The second loop does no more than look up. For CPUs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import arith, func, memref, scf
+from xdsl.dialects.builtin import AnyFloat, IndexType, IntegerType, ModuleOp
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.passes import ModulePass
+
+from tilefuse.analysis.dependence import depending
+from tilefuse.passes.row_parts import Parts, places, stores_at_end
+
+GATHERED_BITS = 32
+"""Of the least numbers that processors gather."""
+LEAST_OPERATIONS = 8
+"""On numbers, before a lookup, from which on it pays to have vectors of them."""
+_CASTS = (arith.TruncIOp, arith.ExtUIOp, arith.ExtSIOp)
+
+
+@dataclass(frozen=True)
+class _Lookup:
+    """A store, the load from a table whose number it stores, and the casts between the two."""
+
+    store: memref.StoreOp
+    casts: tuple[Operation, ...]
+    """The first first."""
+    load: memref.LoadOp
+    index: int
+    """Which index of the load data decide."""
+    places: tuple[Operation, ...]
+    """The operations that find where the number goes, and the other indices."""
+
+
+@dataclass(frozen=True)
+class SplitLookups(ModulePass):
+    """Compute the places of narrow numbers in a table in one loop, and look them up and store them in another."""
+
+    name = "split-lookups"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for function in [f for f in op.walk() if isinstance(f, func.FuncOp)]:
+            for loop in [o for o in function.walk() if isinstance(o, scf.ForOp) and "kernel.simd" in o.attributes]:
+                if found := lookups_of(loop):
+                    _split(loop, found, function.body.block)
+
+
+def lookups_of(loop: scf.ForOp) -> list[_Lookup]:
+    """Find the lookups of a loop that are to have a loop of their own; none where it is to stay as it is."""
+    block = loop.body.block
+    loads = [op.results[0] for op in block.ops if isinstance(op, memref.LoadOp)]
+    computed = [op for op in block.ops if op.name.startswith(("arith.", "math.")) and not _is_index(op)]
+    if len(computed) < LEAST_OPERATIONS:
+        return []
+    by_data = depending(block.ops, loads)
+    found = [_lookup_of(store, loop, by_data) for store in stores_at_end(loop)]
+    rest = {op for look in found if look is not None for op in (look.load, *look.casts)}
+    loops = [look for look in found if look is not None]
+    # what else is narrow and looked up would keep the first loop from vectors
+    others = [op for op in block.ops if isinstance(op, memref.LoadOp) and op not in rest]
+    return [] if any(_is_narrow(op) and not by_data.isdisjoint(op.indices) for op in others) else loops
+
+
+def _is_index(op: Operation) -> bool:
+    return isinstance(op, arith.ConstantOp) or all(isinstance(v.type, IndexType) for v in op.results)
+
+
+def _is_narrow(load: memref.LoadOp) -> bool:
+    return _bits(load.res.type) < GATHERED_BITS
+
+
+def _bits(type: Attribute) -> int:
+    if isinstance(type, IntegerType):
+        return int(type.width.data)
+    return int(type.bitwidth) if isinstance(type, AnyFloat) else GATHERED_BITS
+
+
+def _lookup_of(store: memref.StoreOp, loop: scf.ForOp, by_data: Collection[SSAValue]) -> _Lookup | None:
+    casts: list[Operation] = []
+    value = store.value
+    while isinstance(op := value.owner, _CASTS) and op.parent is loop.body.block and _used_once(value):
+        casts.insert(0, op)
+        value = op.operands[0]
+    load = value.owner
+    if not isinstance(load, memref.LoadOp) or load.parent is not loop.body.block or not _used_once(value):
+        return None
+    decided = [i for i, index in enumerate(load.indices) if index in by_data]
+    where, others = places(store, loop), places(load, loop, leave=decided)
+    if len(decided) != 1 or not _is_narrow(load) or where is None or others is None:
+        return None
+    needed = {*where, *others}
+    return _Lookup(store, tuple(casts), load, decided[0], tuple(op for op in loop.body.block.ops if op in needed))
+
+
+def _used_once(value: SSAValue) -> bool:
+    return len(list(value.uses)) == 1
+
+
+def _split(loop: scf.ForOp, lookups: Sequence[_Lookup], entry: Block) -> None:
+    """Put a loop over parts in the place of a loop, around the loop of places and that of lookups."""
+    parts = Parts(loop, entry)
+    kept = [parts.kept(IndexType(), f"at_{look.load.memref.name_hint or 'table'}") for look in lookups]
+    later = _looking_up(parts, lookups, kept)
+    for array, look in zip(kept, lookups, strict=True):
+        parts.store_to(look.store, look.load.indices[look.index], array)
+        for op in (*reversed(look.casts), look.load):
+            loop.body.block.erase_op(op)
+    parts.add(later)
+    parts.finish()
+
+
+def _looking_up(parts: Parts, lookups: Sequence[_Lookup], kept: Sequence[SSAValue]) -> scf.ForOp:
+    """The loop that loads the places that are kept, looks up, and stores."""
+    loop, body = parts.loop, Block(arg_types=[IndexType()])
+    x = loop.body.block.args[0]
+    body.args[0].name_hint = x.name_hint
+    for array, look in zip(kept, lookups, strict=True):
+        at = arith.SubiOp(body.args[0], parts.start)
+        load = memref.LoadOp.get(array, [at.result])
+        body.add_ops([at, load])
+        values: dict[SSAValue, SSAValue] = {x: body.args[0], look.load.indices[look.index]: load.res}
+        body.add_ops([op.clone(values) for op in (*look.places, look.load, *look.casts, look.store)])
+    for op in body.ops:
+        op.location = loop.location
+    body.add_op(scf.YieldOp())
+    return scf.ForOp(parts.start, parts.end, loop.step, [], body)
