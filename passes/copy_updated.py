@@ -15,6 +15,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
+from tilefuse.analysis.access import free_name
 from tilefuse.dialects.img.copies import copied_read, copy_stage
 from tilefuse.dialects.img.ops import Definition, GroupOp, PipelineOp, UpdateOp
 
@@ -36,7 +37,8 @@ def _copy(pipeline: PipelineOp, update: UpdateOp) -> None:
     for number, old in enumerate(update.olds):
         if isinstance(old.owner, Definition | GroupOp) and len(list(old.uses)) == 1:
             continue
-        stage = copy_stage(_fresh(pipeline, f"{update.sym_name.data}_old"), old)
+        taken = {op.sym_name.data for op in pipeline.body.walk() if isinstance(op, Definition)}
+        stage = copy_stage(free_name(f"{update.sym_name.data}_old", taken), old)
         stage.location = update.location
         anchor = update.parent_op() if isinstance(update.parent_op(), GroupOp) else update
         block = pipeline.body.block
@@ -52,10 +54,3 @@ def copied(group: GroupOp) -> SSAValue | None:
         return None
     read = copied_read(stages[0])
     return None if read is None else read.source
-
-
-def _fresh(pipeline: PipelineOp, name: str) -> str:
-    taken = {op.sym_name.data for op in pipeline.body.walk() if isinstance(op, Definition)}
-    while name in taken:
-        name += "_"
-    return name

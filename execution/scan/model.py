@@ -67,8 +67,8 @@ class Scan(ExecutionModel):
     name = "scan"
     schedule = ScanSchedule
     runs: ClassVar = UpdateOp
-    smaller_is = "fewer buffers, or a smaller slice"
-    none_smaller = "No fewer buffers and no smaller slice are left"
+    smaller_is = "fewer buffers, or a smaller slice or chunk"
+    none_smaller = "No fewer buffers and no smaller slice or chunk are left"
     computes_beside = True
 
     def legal(self, facts: GroupFacts) -> str | None:
@@ -237,6 +237,8 @@ class Scan(ExecutionModel):
 
     def smaller(self, group: GroupOp, model: PipelineModel) -> ScanSchedule | None:
         schedule = ScanSchedule.expect(group.schedule)
+        if schedule.chunk:
+            return schedule.changed(chunk=schedule.chunk // 2) if schedule.chunk > 1 else None
         if _shared_bytes(group) > STATIC_SHARED_LIMIT:
             return schedule.changed(buffers=schedule.buffers - 1) if schedule.buffers > 1 else None
         return schedule.changed(unroll=schedule.unroll // 2) if schedule.unroll > 1 else None

@@ -222,6 +222,11 @@ def test_few_long_lines_are_shared_out(make, extent, chosen):
     assert any(k.reorders for k in program.kernels) is chosen
 
 
+def test_chunks_that_shared_memory_does_not_hold_are_halved():
+    program = hl.Pipeline(line(hl.Float(64), sums)).compile("h200", passes=passes("", "rows = 256, chunk = 64"))
+    assert "rows = 256, chunk = 16>" in program.ir("validate-occupancy")
+
+
 def test_floats_in_order_are_not():
     """A promise about the order of floats is kept."""
     options = {"determinism": "gpu_to_gpu"}, {"strict_float": True}
