@@ -57,7 +57,7 @@ class BlockFeatures(Features):
             compute *= machine.cores / self.blocks
         total = max(memory, compute) + NOT_HIDDEN * min(memory, compute) + machine.launch_us
         if machine.is_gpu:
-            # of 14 tiles that compute the steps of an update the cheapest was not flattered
+            # of 15 tiles that compute the steps of an update the cheapest was not flattered
             flattered = FLATTERED if self.steps == 1 else 1.0
             total = (total + BLOCK_TAIL) * flattered + self.blocks / machine.cores * machine.calibration.block_us
         return total
