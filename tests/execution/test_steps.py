@@ -166,3 +166,14 @@ def test_random_steps(seed):
 
 def test_most_have_stages_for_each_step():
     assert sum(_with_steps(_Drawn(seed)) > 1 for seed in range(40)) >= 30
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("seed", range(60))
+def test_random_steps_on_gpu(seed):
+    drawn = _Drawn(seed)
+    expected = hl.Pipeline(drawn.func).compile("reference")(**drawn.arguments, sizes=drawn.sizes)
+    cupy = pytest.importorskip("cupy")
+    program = hl.Pipeline(drawn.func).compile("cuda", strict_float=True, passes=_passes(drawn, standard_passes("h200")))
+    found = program(image=cupy.asarray(drawn.arguments["image"]), sizes=drawn.sizes)
+    np.testing.assert_array_equal(found.get(), expected)
