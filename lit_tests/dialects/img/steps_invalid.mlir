@@ -1,5 +1,5 @@
 // Stages that each step of an update computes: groups in which they stand otherwise than steps can.
-// RUN: pipeline-opt %s --split-input-file --verify-diagnostics
+// RUN: TILEFUSE_INVALID
 
 img.pipeline @starts_from_memory {
   %in = img.input "in" : !img.func<2xf32>
