@@ -30,7 +30,7 @@ SECTOR_USE = 0.45
 """Share of memory's rate, while lanes lie along the lines: each has sectors of its own."""
 
 CHUNK_US = 9.0
-"""Microseconds of a block that has a chunk of a line: its loads, barriers, waits and stores; and of clearing the flags."""
+"""Microseconds of a block that has a chunk of a line, beside its loads: barriers, waits; and of clearing its flags."""
 WAVE_US = 1.4
 """Microseconds that a wave of such blocks takes beside its loads and operations."""
 WINDOW_US = 0.85
