@@ -77,7 +77,7 @@ class TileContext:
     """Functions computed by the group so far, by the inner SSA value."""
     staged: dict[SSAValue, Resident] = field(default_factory=dict)
     """Inputs on chip, by the function as it is read, boundaries applied (see `is_staged`)."""
-    held: Mapping[SSAValue, Resident] = field(default_factory=dict)
+    cached: Mapping[SSAValue, Resident] = field(default_factory=dict)
     """Inputs on chip, by the function as it is read, too: of these `Resident.load` takes coordinates on the grid."""
     windows: Mapping[tuple[SSAValue, Way], Resident] = field(default_factory=dict)
     """Inputs and stages on chip around a thread's points, by the way of the read, too."""
@@ -246,8 +246,8 @@ def _emit_read(
         free = [d for d, at in enumerate(linear) if at is not None and at[0] > 0]
     if tile.windows and (of := way(indices)) is not None and (op.source, of) in tile.windows:
         return tile.windows[op.source, of].load(e, _relative(e, indices, point, where))
-    if op.source in tile.held:
-        return tile.held[op.source].load(e, where)
+    if op.source in tile.cached:
+        return tile.cached[op.source].load(e, where)
     if op.source in tile.staged and is_staged(indices):
         return tile.staged[op.source].load(e, _relative(e, indices, point, where))
     base, boundaries = behind_boundaries(op.source)

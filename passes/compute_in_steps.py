@@ -106,8 +106,8 @@ class ComputeInSteps(ModulePass):
         cost = self._microseconds(copy, _named(copy, name))
         taken = cost is not None and (always or self.always)
         if cost is not None and not taken:
-            apart = self._microseconds(pipeline, _named(pipeline, producer), _named(pipeline, name))
-            taken = apart is not None and cost < apart
+            separate = self._microseconds(pipeline, _named(pipeline, producer), _named(pipeline, name))
+            taken = separate is not None and cost < separate
         rest, kept = (pipeline, copy) if taken else (copy, pipeline)
         rest.detach()
         rest.erase()

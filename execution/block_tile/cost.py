@@ -21,9 +21,9 @@ from tilefuse.dialects.img.attrs import Memory
 from tilefuse.dialects.img.ops import StageOp
 from tilefuse.execution.across import across_cost
 from tilefuse.execution.block_order import deep_dimensions, loaded_alike
+from tilefuse.execution.block_tile.cached_inputs import CachedBox, cached_bytes, cached_inputs
 from tilefuse.execution.block_tile.candidate import BlockCandidate
 from tilefuse.execution.block_tile.features import BlockFeatures
-from tilefuse.execution.block_tile.held import Held, held_bytes, held_inputs
 from tilefuse.execution.block_tile.loads import INDEX_COST, PHASE_COST, piece_loads, shared_loads
 from tilefuse.execution.block_tile.placement import holds_planes, place_stages, shared_bytes
 from tilefuse.execution.block_tile.steps_cost import of_step
@@ -102,7 +102,7 @@ class TileTerms:
         """The update whose terms are computed, if that is so."""
         self.steps = math.prod(facts.box[facts.rank - facts.domain :]) if facts.domain else 1
         """Steps of that update."""
-        self._held: dict[tuple[int, ...], dict[SSAValue, Held]] = {}
+        self._cached: dict[tuple[int, ...], dict[SSAValue, CachedBox]] = {}
         self._offsets: dict[int, list[tuple[int, _Offsets, bool]]] = {}
 
     def regions(self, tile: Sequence[int]) -> dict[int, Region]:
@@ -112,13 +112,13 @@ class TileTerms:
             self._regions[key] = regions(self.model, self.members, self.output, key, self.follow)
         return self._regions[key]
 
-    def held(self, tile: Sequence[int]) -> dict[SSAValue, Held]:
+    def cached(self, tile: Sequence[int]) -> dict[SSAValue, CachedBox]:
         """Inputs of which a block may keep what all steps of a tile read."""
         key = tuple(tile)
-        if key not in self._held and self.update is not None:
+        if key not in self._cached and self.update is not None:
             ops = {op: id for id in self.members if isinstance(op := self.model.nodes[id].op, StageOp)}
-            self._held[key] = held_inputs(self.update, ops, self.regions(key), self.follow)
-        return self._held.get(key, {})
+            self._cached[key] = cached_inputs(self.update, ops, self.regions(key), self.follow)
+        return self._cached.get(key, {})
 
     def places(self, micro: Sequence[int]) -> dict[int, Placement]:
         """The places of members if each thread computes `micro` points."""
@@ -193,27 +193,27 @@ def _candidate(
     vector: int,
     holds: bool = False,
 ) -> Candidate | None:
-    """One schedule, with its cost; None if it does not fit the machine, or there is nothing to be held."""
+    """One schedule, with its cost; None if it does not fit the machine, or it would cache nothing."""
     micro = [min(vector, tile[0]) if d == 0 else t // n for d, (t, n) in enumerate(zip(tile, threads))]
     piece = micro[0] if machine.is_gpu and micro else 1
     # a CPU computes what stays in registers anew for each point; a GPU's rounds are written out and share it
     places = of.places(micro if machine.is_gpu else [1] * len(tile))
     shared = shared_bytes(of.model, places, of.regions(tile), dict.fromkeys(places, piece))
-    held = of.held(tile) if holds else {}
-    shared += sum(held_bytes(source, kept) for source, kept in held.items())
-    if shared > (machine.most_fast_bytes if held else machine.fast_bytes) or (holds and not held):
+    cached = of.cached(tile) if holds else {}
+    shared += sum(cached_bytes(source, kept) for source, kept in cached.items())
+    if shared > (machine.most_fast_bytes if cached else machine.fast_bytes) or (holds and not cached):
         return None
     blocks = math.prod(-(-n // t) for n, t in zip(box, tile, strict=True))
     if of.update is None:
         instructions, registers = _of_tile(of, machine, tile, threads, micro)
     else:
-        instructions, registers = of_step(of, tile, threads, micro, {of.model.node_of[source] for source in held})
+        instructions, registers = of_step(of, tile, threads, micro, {of.model.node_of[source] for source in cached})
     bytes = of.stored_bytes(tile) + of.loaded_bytes(tile, blocks)
     written_out = instructions / math.prod(threads)
     if of.update is not None:
         # a block computes all steps of its tile, one after the other
         blocks, bytes, instructions = blocks // of.steps, bytes * of.steps, instructions * of.steps
-        instructions += sum(kept.elements for kept in held.values()) * COPY_COST
+        instructions += sum(kept.elements for kept in cached.values()) * COPY_COST
     if machine.is_gpu:
         registers += math.prod(micro) * of.model.nodes[of.output].bytes / 4 * 2
         resident = _resident_threads(machine, math.prod(threads), blocks, shared, registers)

@@ -373,7 +373,7 @@ class BlockTileBody:
             return [e.add(e.add(b, low), c) for b, low, c in zip(begin, firsts, k, strict=True)]
 
         def value(i: int, k: Sequence[Num]) -> SSAValue:
-            at = [e.add(c, low - held) for c, low, (held, _) in zip(k, firsts, region.spans, strict=True)]
+            at = [e.add(c, low - cached) for c, low, (cached, _) in zip(k, firsts, region.spans, strict=True)]
             return e.load(arrays[i], at[::-1])
 
         self.stores.store(stored, [high - low + 1 for low, high in own], relative, value)

@@ -110,20 +110,20 @@ class BlockTile(TiledModel):
                 )
 
     def shared_memory(self, group: GroupOp, model: PipelineModel) -> Needs:
-        from tilefuse.execution.block_tile.held import held_bytes, held_of
+        from tilefuse.execution.block_tile.cached_inputs import cached_bytes, cached_of
         from tilefuse.execution.block_tile.placement import group_shared_memory
 
         needs = group_shared_memory(group, model)
-        held = sum(held_bytes(source, of) for source, of in held_of(group, model).items())
-        return Needs(needs.bytes + held, needs.largest, self.dynamic_shared(group))
+        cached = sum(cached_bytes(source, of) for source, of in cached_of(group, model).items())
+        return Needs(needs.bytes + cached, needs.largest, self.dynamic_shared(group))
 
     def dynamic_shared(self, group: GroupOp) -> int:
         from tilefuse.analysis.model import extract, pipeline_of
-        from tilefuse.execution.block_tile.held import held_dynamic
+        from tilefuse.execution.block_tile.cached_inputs import cached_dynamic
 
         if not group.steps or not BlockSchedule.expect(group.schedule).holds:
             return 0
-        return held_dynamic(group, extract(pipeline_of(group)))
+        return cached_dynamic(group, extract(pipeline_of(group)))
 
     def code(self, group: GroupOp, model: PipelineModel, *, warps: bool) -> Code:
         from tilefuse.execution.block_tile.code import code

@@ -288,7 +288,7 @@ class Gather:
                 # a mask that not all readers share is applied as each reads
                 if not boundaries or base in self.tile.masks:
                     loaded[source, of] = self._shared(source, self.shared[base], window)
-            elif base in self.tile.buffers and source not in self.tile.held:
+            elif base in self.tile.buffers and source not in self.tile.cached:
                 loaded[source, of] = self._global(source, window)
         return loaded
 

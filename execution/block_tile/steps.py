@@ -24,8 +24,8 @@ from tilefuse.analysis.model import PipelineModel
 from tilefuse.dialects.img.combiners import combined
 from tilefuse.dialects.img.ops import GroupOp, ReadOp, StageOp
 from tilefuse.dialects.img.types import FuncType
+from tilefuse.execution.block_tile.cached_inputs import CachedBox, cached_bytes, cached_dynamic, cached_of
 from tilefuse.execution.block_tile.emission import BlockTileBody
-from tilefuse.execution.block_tile.held import Held, held_bytes, held_dynamic, held_of
 from tilefuse.execution.block_tile.pieces import unrolled
 from tilefuse.lowering.emit import PRIVATE, SHARED, Emitter, Num
 from tilefuse.lowering.reads import KernelBuffer, Point, Resident, TileContext, emit_stage, read_global, scalar_index
@@ -71,35 +71,35 @@ class StepsBody(BlockTileBody):
     def _hold(self) -> None:
         """Copy what all steps read of inputs to shared memory, if the schedule says so."""
         e, tile = self.e, self.tile
-        held = held_of(self.group, self.model)
-        if not held:
+        cached = cached_of(self.group, self.model)
+        if not cached:
             return
         origin = list(tile.origin)
 
-        def relative(of: Held, where: Sequence[Num]) -> list[Num]:
+        def relative(of: CachedBox, where: Sequence[Num]) -> list[Num]:
             """The place of a point on the grid, from the first of the box on."""
             starts = [0 if d is None else origin[d] for d in of.dims]
             return [e.sub(w, e.add(s, low)) for w, s, (low, _) in zip(where, starts, of.spans, strict=True)]
 
-        def index(of: Held, place: Sequence[Num]) -> list[Num]:
+        def index(of: CachedBox, place: Sequence[Num]) -> list[Num]:
             found: Num = 0
             stride = 1
             for c, n in zip(place, of.extents, strict=True):
                 found, stride = e.add(found, e.mul(c, stride)), stride * n
             return [found]
 
-        def load(of: Held, array: SSAValue) -> Resident:
+        def load(of: CachedBox, array: SSAValue) -> Resident:
             return Resident(lambda e, where: e.load(array, index(of, relative(of, where))))
 
-        arrays = self._held_arrays(held)
+        arrays = self._cached_arrays(cached)
         with self.phases.threads.together() as t:
-            for (source, of), array in zip(held.items(), arrays, strict=True):
+            for (source, of), array in zip(cached.items(), arrays, strict=True):
                 starts = [0 if d is None else origin[d] for d in of.dims]
 
                 def copy(
                     place: Sequence[Num],
                     source: SSAValue = source,
-                    of: Held = of,
+                    of: CachedBox = of,
                     array: SSAValue = array,
                     starts: Sequence[Num] = starts,
                 ) -> None:
@@ -108,17 +108,17 @@ class StepsBody(BlockTileBody):
 
                 self.phases.threads.walk(t, of.extents, copy)
         self._barrier()
-        tile.held = {source: load(of, array) for (source, of), array in zip(held.items(), arrays, strict=True)}
+        tile.cached = {source: load(of, array) for (source, of), array in zip(cached.items(), arrays, strict=True)}
 
-    def _held_arrays(self, held: Mapping[SSAValue, Held]) -> list[SSAValue]:
+    def _cached_arrays(self, cached: Mapping[SSAValue, CachedBox]) -> list[SSAValue]:
         """The shared arrays of inputs: of a size that the launch asks for, where a kernel has too little by itself."""
         e = self.e
-        types = [source.type for source in held]
+        types = [source.type for source in cached]
         elements = [type.storage for type in types if isinstance(type, FuncType)]
-        counts = [of.elements for of in held.values()]
-        if not held_dynamic(self.group, self.model):
+        counts = [of.elements for of in cached.values()]
+        if not cached_dynamic(self.group, self.model):
             return [e.alloca([n], type, SHARED, "held") for n, type in zip(counts, elements, strict=True)]
-        sizes = [held_bytes(source, of) for source, of in held.items()]
+        sizes = [cached_bytes(source, of) for source, of in cached.items()]
         space = IntegerAttr(SHARED, 64)
         op = memref.AllocaOp.get(i8, shape=[sum(sizes)], memory_space=space)
         op.attributes["kernel.dynamic"] = UnitAttr()
@@ -223,7 +223,7 @@ class StepsBody(BlockTileBody):
 
     def _tile_beside(self) -> TileContext:
         """The tile for stages that are computed once for all steps: whether it is interior was asked of the others."""
-        return replace(self.tile, safe_reads=True, resident=dict(self.tile.resident), held={})
+        return replace(self.tile, safe_reads=True, resident=dict(self.tile.resident), cached={})
 
     def _beside(self, stage: StageOp, tile: TileContext, start: Sequence[Num], k: Sequence[Num]) -> list[SSAValue]:
         """The values of a stage beside the update at a thread's point."""

@@ -112,11 +112,11 @@ def _windowed(offsets: tuple[tuple[int, ...], ...], piece: int, rows: int, bytes
 
 
 def of_step(
-    of: Tiles, tile: Sequence[int], threads: Sequence[int], micro: Sequence[int], held: Collection[int]
+    of: Tiles, tile: Sequence[int], threads: Sequence[int], micro: Sequence[int], cached: Collection[int]
 ) -> tuple[float, float]:
     """(instructions of all threads, registers of one) that a tile takes in a step of an update, as of `_of_tile`.
 
-    `held`: functions from outside that are in shared memory.
+    `cached`: functions from outside that are in shared memory.
     """
     model, inside = of.model, set(of.members)
     region, micro_regions, places = of.regions(tile), of.regions(micro), of.places(micro)
@@ -140,7 +140,7 @@ def of_step(
         for p in model.producers(id):
             if p in inside and places[p].memory is Memory.Register:
                 continue
-            each = 1.0 if p in held or p in inside else 1 + INDEX_COST
+            each = 1.0 if p in cached or p in inside else 1 + INDEX_COST
             per_point += loads(node, model, p, fixed, piece, rows) * each
         instructions += points * per_point
     return instructions, registers

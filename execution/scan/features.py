@@ -22,15 +22,15 @@ ROW_US = 0.04
 """Microseconds of a step along x: lanes read its inputs from one bank of shared memory."""
 CPU_STEP, CPU_CHAIN = 3.0, 0.3
 """Cycles of a step of lines side by side on a CPU, and of each operation of its chain."""
-STAGED_USE = 0.75
+STAGED_USE = 0.55
 """Share of memory's rate that lines side by side have whose inputs are copied beside."""
-LINES_USE = 0.6
+LINES_USE = 0.45
 """Share of memory's rate that lines side by side have which load for themselves."""
-SECTOR_USE = 0.55
+SECTOR_USE = 0.45
 """Share of memory's rate, while lanes lie along the lines: each has sectors of its own."""
 
-CHUNK_US = 6.0
-"""Microseconds of a block that has a chunk of a line: its loads, barriers, waits and stores."""
+CHUNK_US = 9.0
+"""Microseconds of a block that has a chunk of a line, beside its loads: barriers, waits; and of clearing its flags."""
 WAVE_US = 1.4
 """Microseconds that a wave of such blocks takes beside its loads and operations."""
 WINDOW_US = 0.85

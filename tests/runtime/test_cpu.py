@@ -139,6 +139,15 @@ def test_a_compiler_without_openmp_is_used_without_it(monkeypatch, tmp_path):
     assert c_compiler.load_library(SOURCE, strict_float=False).answer() == 42
 
 
+def test_a_compiler_that_crashes_is_asked_for_loops_without_vectors(monkeypatch, tmp_path):
+    crash = """case "$*" in
+      *pipeline.c*-fno-tree-vectorize*) ;;
+      *pipeline.c*) echo "x.c:1: internal compiler error" >&2; exit 1;;
+    esac"""
+    monkeypatch.setenv("CC", str(compiler_that(tmp_path / "crashing", crash)))
+    assert c_compiler.load_library(SOURCE + "// anew", strict_float=False).answer() == 42
+
+
 def test_strict_float_turns_contraction_off():
     compiler = c_compiler.find_compiler()
     assert "-ffp-contract=off" in c_compiler.build_flags(compiler, True)

@@ -318,11 +318,11 @@ def reads_of_thread(op: Operation, stage: StageOp, term: StageOp) -> bool:
     own = stage.bounds.data if stage.bounds is not None else (None,) * stage.rank
     alone = plain_indices(op.map.data, list(op.indices))
     for d, (expr, argument) in enumerate(zip(op.map.data.results, stage.body.block.args, strict=True)):
-        if (held := declared[d]) is None:
+        if (small := declared[d]) is None:
             if alone[d] is not argument:
                 return False
             continue
-        first, last = held[0], held[0] + held[1] - 1
+        first, last = small[0], small[0] + small[1] - 1
         box = own[d]
         if box is None or not first <= box[0] <= box[0] + box[1] - 1 <= last:
             return False

@@ -26,7 +26,7 @@ from tilefuse.targets.limits import STATIC_SHARED_LIMIT
 
 
 @dataclass(frozen=True)
-class Held:
+class CachedBox:
     """The box of a function, as it is read, that the steps of a tile read."""
 
     dims: tuple[int | None, ...]
@@ -43,20 +43,20 @@ class Held:
         """Points in all."""
         return math.prod(self.extents)
 
-    def joined(self, other: Held) -> Held | None:
+    def joined(self, other: CachedBox) -> CachedBox | None:
         """The box around both; None if they move differently."""
         if self.dims != other.dims:
             return None
         spans = zip(self.spans, other.spans, strict=True)
-        return Held(self.dims, tuple((min(a[0], b[0]), max(a[1], b[1])) for a, b in spans))
+        return CachedBox(self.dims, tuple((min(a[0], b[0]), max(a[1], b[1])) for a, b in spans))
 
 
-def held_inputs(
+def cached_inputs(
     update: UpdateOp,
     stages: Mapping[StageOp, int],
     region: Mapping[int, Region],
     follow: Mapping[int, Sequence[Follow]],
-) -> dict[SSAValue, Held]:
+) -> dict[SSAValue, CachedBox]:
     """Find what steps read of functions from outside, by the function as it is read, if it moves with the steps.
 
     `stages`: those of a step, with their nodes; `region`: what a tile of one step needs of each.
@@ -65,7 +65,7 @@ def held_inputs(
     if any(low is None or not extent or extent < 1 for low, extent in domain):
         return {}
     steps = [(low, low + extent - 1) for low, extent in domain if low is not None and extent is not None]
-    found: dict[SSAValue, Held | None] = {}
+    found: dict[SSAValue, CachedBox | None] = {}
     moving: set[SSAValue] = set()
     for stage, id in stages.items():
         of = coordinates(stage)
@@ -74,15 +74,15 @@ def held_inputs(
                 continue
             source = access.function
             ways = [followed(access.op, index, of, region[id].spans, follow[id]) for index in access.indices]
-            held = _over_steps(ways, update.rank, steps)
-            old = found.get(source, held)
-            found[source] = None if old is None or held is None else old.joined(held)
+            cached = _over_steps(ways, update.rank, steps)
+            old = found.get(source, cached)
+            found[source] = None if old is None or cached is None else old.joined(cached)
             if any(d >= update.rank for way in ways if way is not None for d, _, _ in way[0]):
                 moving.add(source)
-    return {source: held for source, held in found.items() if held is not None and source in moving}
+    return {source: cached for source, cached in found.items() if cached is not None and source in moving}
 
 
-def _over_steps(ways: Sequence[tuple[Along, Span] | None], rank: int, steps: Sequence[Span]) -> Held | None:
+def _over_steps(ways: Sequence[tuple[Along, Span] | None], rank: int, steps: Sequence[Span]) -> CachedBox | None:
     """The box that a read touches in all steps, from how each index follows a tile of one; None if it is no such box.
 
     `rank`: dimensions of the tile that are none of the domain's, whose coordinates run over `steps`.
@@ -104,16 +104,16 @@ def _over_steps(ways: Sequence[tuple[Along, Span] | None], rank: int, steps: Seq
                 low, high = low + min(ends), high + max(ends)
         dims.append(own[0][0] if own else None)
         spans.append((low, high))
-    return Held(tuple(dims), tuple(spans))
+    return CachedBox(tuple(dims), tuple(spans))
 
 
-def held_bytes(source: SSAValue, held: Held) -> int:
+def cached_bytes(source: SSAValue, cached: CachedBox) -> int:
     """Shared memory of what is kept of a function."""
     assert isinstance(source.type, FuncType)
-    return -(-held.elements * element_bytes(source.type.element) // 16) * 16
+    return -(-cached.elements * element_bytes(source.type.element) // 16) * 16
 
 
-def held_of(group: GroupOp, model: PipelineModel) -> dict[SSAValue, Held]:
+def cached_of(group: GroupOp, model: PipelineModel) -> dict[SSAValue, CachedBox]:
     """Inputs that a block of a scheduled group keeps; none if its schedule does not say so."""
     schedule = BlockSchedule.expect(group.schedule)
     if group.update is None or not group.steps or not schedule.holds:
@@ -122,11 +122,11 @@ def held_of(group: GroupOp, model: PipelineModel) -> dict[SSAValue, Held]:
     output = model.node_of[group.anchor.funcs[0]]
     follow = follow_chain(model, stages.values(), output)
     region = regions(model, list(stages.values()), output, schedule.tile_sizes, follow)
-    return held_inputs(group.update, stages, region, follow)
+    return cached_inputs(group.update, stages, region, follow)
 
 
-def held_dynamic(group: GroupOp, model: PipelineModel) -> int:
+def cached_dynamic(group: GroupOp, model: PipelineModel) -> int:
     """Bytes of what a block keeps, if the launch has to ask for them: with the arrays of stages they are more than a
     kernel has by itself."""
-    size = sum(held_bytes(source, held) for source, held in held_of(group, model).items())
+    size = sum(cached_bytes(source, cached) for source, cached in cached_of(group, model).items())
     return size if size + group_shared_memory(group, model).bytes > STATIC_SHARED_LIMIT else 0
