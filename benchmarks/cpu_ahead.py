@@ -63,9 +63,13 @@ def write(halide: Any, output: Any, images: Sequence[Any], params: Sequence[tupl
     path.with_suffix(".json").write_text(json.dumps([value for _, value in params]))
 
 
+_IGNORE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_char_p)(lambda context, message: None)
+
+
 def load(path: Path, arrays: Sequence[np.ndarray], out: np.ndarray, mins: Sequence[int]) -> Callable[[], None]:
     """A call of a library that `write` has made; `mins`: where the output begins, x first."""
     library = ctypes.CDLL(str(path.resolve()))
+    library.halide_set_error_handler(_IGNORE)  # the other one ends the process
     function = getattr(library, ENTRY)
     values = json.loads(path.with_suffix(".json").read_text())
     buffers = [*(_buffer(a, [0] * a.ndim) for a in arrays), _buffer(out, mins)]

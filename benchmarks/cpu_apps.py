@@ -261,10 +261,12 @@ def _in_a_process(name: str, given: argparse.Namespace) -> dict[str, Any]:
     """As `one` or `write`, of a process that an autoscheduler may end or keep for too long."""
     command = [sys.executable, __file__, "--one", name, "--photo", given.photo, "--seconds", str(given.seconds)]
     command += ["--against", *given.against]
+    # NumPy's threads look for work for some 30 ms if nothing is said, through the turns of the others
+    environment = {"OPENBLAS_THREAD_TIMEOUT": "18", **os.environ}
     for option, folder in (("--write", given.write), ("--written", given.written)):
         command += [option, str(folder)] if folder else []
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT, check=False)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT, check=False, env=environment)
     except subprocess.TimeoutExpired:
         return {"pipeline": name, "error": f"more than {LIMIT:.0f} s"}
     lines = done.stdout.strip().splitlines()
