@@ -21,6 +21,7 @@ from xdsl.passes import ModulePass
 
 from tilefuse.analysis.machine import Machine, check_extent, check_target, machine
 from tilefuse.analysis.model import Node, PipelineModel, extract
+from tilefuse.analysis.points import nominal_extents
 from tilefuse.analysis.recomputation import Recomputation
 from tilefuse.analysis.regions import NotFusable
 from tilefuse.analysis.small_dimensions import Bounds, inferred_bounds
@@ -89,14 +90,20 @@ class _Costs:
         """A number for all that a cost depends on in one stage; who it reads counts by distance."""
         nodes = self.model.nodes
         reads = tuple(
-            (node.id - a.producer, a.indices, a.boundary, nodes[a.producer].bounds, *nodes[a.producer].in_memory)
+            (node.id - a.producer, a.indices, a.boundary, p.bounds, self._points(p), *p.in_memory)
             for a in node.accesses
+            for p in (nodes[a.producer],)
         )
         costs = (node.instructions, node.shared_instructions)
         box = nominal_box(self.model, node.id, self.extent, planes=True, far=self._far)
         bounds = node.bounds, self._inferred.get(node.id)
         facts = (node.rank, node.storage, costs, bounds, box, node.in_memory, reads)
         return self._kinds.setdefault(facts, len(self._kinds))
+
+    def _points(self, node: Node) -> Hashable:
+        """The points of a picture that are needed of a function; a halo around it counts as none, as in its box."""
+        picture = nominal_extents(node.bounds, self.extent)
+        return None if node.needed is None else tuple(map(min, node.needed, picture))
 
     def with_far(self) -> _Costs:
         """The costs with boxes that are needed far beyond the picture, on GPUs."""

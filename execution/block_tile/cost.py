@@ -30,13 +30,12 @@ from tilefuse.execution.block_tile.steps_cost import of_step
 from tilefuse.execution.candidate import Candidate, Placement
 from tilefuse.execution.facts import GroupFacts
 from tilefuse.execution.features import Roofline, predict
+from tilefuse.execution.read_again import from_memory
 
 NAME = "block_tile"
 
 OVERLAP_MISS = 0.15
 """Share of the overlapping part of input tiles that comes from DRAM and not from a cache."""
-READ_AGAIN = 2
-"""Times that tiles load each point of a function, if there is a dimension in which several load the same."""
 COPY_COST = 12.0
 """Instructions to copy an element that a block keeps to shared memory."""
 FEW_GATHERED = 16
@@ -173,10 +172,7 @@ class TileTerms:
             for p, spans in loaded.items():
                 fresh = math.prod(max(1.0, s[1]) for s in spans)
                 touched = float(math.prod(max(1, s[0]) for s in spans))
-                if (needed := self.model.nodes[p].needed) is not None and tiles * fresh > READ_AGAIN * math.prod(
-                    needed
-                ):
-                    fresh = math.prod(needed) / tiles
+                fresh = from_memory(fresh, tiles, self.model.nodes[p].needed)
                 if p in alike:
                     fresh, touched = fresh / behind, touched / behind
                 bytes += (fresh + (touched - fresh) * OVERLAP_MISS) * self.model.nodes[p].bytes

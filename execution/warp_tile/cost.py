@@ -18,6 +18,7 @@ from tilefuse.execution.border_share import interior_share
 from tilefuse.execution.candidate import Kind, Placement, Wishes
 from tilefuse.execution.facts import GroupFacts
 from tilefuse.execution.features import predict
+from tilefuse.execution.read_again import from_memory
 from tilefuse.execution.warp_tile.candidate import WarpCandidate
 from tilefuse.execution.warp_tile.counts import LONG_GROUP, Counts, count
 from tilefuse.execution.warp_tile.features import WarpFeatures, least_microseconds, saved_ahead
@@ -286,7 +287,10 @@ class _Estimates:
             # an input read through several boundaries comes from memory once, and then from the first-level cache
             old = traffic.get(source.producer, (0.0, 0.0))
             more = max(0.0, LANES * layout.vector * rows - own)
-            traffic[source.producer] = (max(old[0], own * source.bytes), max(old[1], more * source.bytes))
+            first = from_memory(own * source.deep, blocks * warps, source.needed) / source.deep
+            # what others have loaded comes from the cache, as what lies beside a tile's own points
+            again = more + own - first
+            traffic[source.producer] = (max(old[0], first * source.bytes), max(old[1], again * source.bytes))
         own_bytes = own * counts.stored_bytes
         return WarpFeatures(
             blocks=blocks,

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from tilefuse.analysis.calibration import Calibration
 from tilefuse.analysis.index import GeneralIndex, Index
 from tilefuse.analysis.model import Access, PipelineModel
+from tilefuse.analysis.points import Extents
 from tilefuse.analysis.subwords import best_pair_stride, gain_beside, gain_in_memory
 from tilefuse.execution.warp_tile.layout import (
     WORD_BYTES,
@@ -63,8 +64,12 @@ class Loaded:
     producer: int
     bytes: int
     """Per point in x and y."""
+    deep: int
+    """Points of a lane for each in x and y, of which `bytes` are all."""
     beyond: int
     """Rows beside a warp's own."""
+    needed: Extents | None
+    """Points per dimension that the whole picture needs of it."""
 
 
 @dataclass
@@ -161,7 +166,7 @@ def _count_loads(found: Counts, model: PipelineModel, layout: WarpLayout) -> Non
         found.registers_loaded.add(
             beyond, deep * v * (0.5 if footprint.paired else 1.0 if footprint.bytes <= 4 else 2.0)
         )
-        found.sources.append(Loaded(producer, deep * footprint.bytes, beyond))
+        found.sources.append(Loaded(producer, deep * footprint.bytes, deep, beyond, model.nodes[producer].needed))
 
 
 def _count_stages(
