@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
-from xdsl.dialects import func
+from xdsl.dialects import func, scf
 from xdsl.dialects.builtin import IntegerAttr, SymbolRefAttr, i64
-from xdsl.ir import SSAValue
+from xdsl.ir import Block, Region, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
 
+from tilefuse.dialects.img.ops import MOSTLY_BORDER, SINGLE_WAVE, GroupOp
 from tilefuse.lowering.emit import Emitter, Num
 
 
@@ -45,3 +47,45 @@ class Versions:
             # half as many registers again
             version.attributes["kernel.no_cse"] = IntegerAttr(len(self._arguments), i64)
         self.e.effect(version)
+
+
+def keeps_versions(group: GroupOp) -> bool:
+    """Whether tiles at borders decide how long the kernel takes."""
+    if SINGLE_WAVE in group.attributes or MOSTLY_BORDER in group.attributes:
+        return True
+    return group.schedule is not None and group.schedule.prefetches
+
+
+def outermost_branches(block: Block) -> Iterator[scf.IfOp]:
+    """The branches of a block and of the loops in it, but not those within other branches."""
+    for op in block.ops:
+        if isinstance(op, scf.IfOp):
+            yield op
+        elif isinstance(op, scf.ForOp):
+            yield from outermost_branches(op.body.block)
+
+
+def leave_interior(kernel: func.FuncOp) -> bool:
+    """Leave a kernel the version of its tile body for the interior of the picture alone; whether it had others.
+
+    It is the first one where a kernel chooses between calls.
+    """
+    chosen = False
+    branches = list(outermost_branches(kernel.body.block))
+    while branches:
+        branch = branches.pop()
+        if branch.results or not all(_calls(region) for region in branch.regions):
+            continue
+        chosen = True
+        for op in list(branch.true_region.block.ops):
+            if isinstance(op, scf.YieldOp):
+                continue
+            op.detach()
+            Rewriter.insert_op(op, InsertPoint.before(branch))
+            branches += [op] if isinstance(op, scf.IfOp) else []
+        Rewriter.erase_op(branch)
+    return chosen
+
+
+def _calls(region: Region) -> bool:
+    return any(isinstance(op, func.CallOp) for op in region.walk())

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 
-ROLES = ("kernel", "tile", "border", "fetch", "ahead")
-"""The roles of a group's functions: the kernel, its tile body, that body for tiles at borders alone, the copies for a
-later tile, the requests for one."""
+ROLES = ("kernel", "inside", "tile", "border", "fetch", "ahead")
+"""The roles of a group's functions: the kernel, the kernel without versions for borders, its tile body, that body for
+tiles at borders alone, the copies for a later tile, the requests for one."""
 
 _LONGEST = 48
 _KEPT_OF_LONG = 24
@@ -42,6 +42,11 @@ def symbol(pipeline: str, group: str, role: str) -> str:
     """
     first = word(pipeline)
     return f"{first}_{word(group)}_{role}{len(first)}"
+
+
+def inside_of(kernel: str) -> str:
+    """The name of a kernel without versions for borders, by that of the kernel."""
+    return re.sub(r"_kernel([0-9]+)$", r"_inside\1", kernel)
 
 
 def function_name(symbol: str) -> str:

@@ -7,7 +7,8 @@ number of blocks. What its report changes, kernel by kernel:
   one whose blocks all run at once (`single_wave`) and that leaves room for more of them,
 - a kernel that leaves such room even when it is bounded is released: its blocks are no single wave, nor prefetch,
 - kernels that spill are tiled again with their need of registers noted; where the search has nothing better, they get
-  fewer blocks, then smaller tiles.
+  fewer blocks, then smaller tiles. If the version for the interior of the picture does not spill, compiled by itself,
+  they stay: few tiles run the others, or none.
 
 Each kernel is compiled as soon as its text is printed, beside the others, and again as soon as its own report is in.
 Only kernels that change are lowered again, and nothing waits for the reports of groups that the search schedules by
@@ -30,7 +31,9 @@ from tilefuse.dialects.img.ops import SINGLE_WAVE, GroupOp, PipelineOp
 from tilefuse.dialects.img.schedule import ScheduleAttr
 from tilefuse.execution.kernel import REGISTER_BOUNDED, bound
 from tilefuse.execution.registry import model_of
+from tilefuse.execution.versions import keeps_versions, leave_interior
 from tilefuse.lowering.abi import groups_of, kernel_name, threads
+from tilefuse.lowering.symbols import inside_of
 from tilefuse.passes.pipeline import new_context
 from tilefuse.passes.side_by_side import side_by_side
 from tilefuse.passes.tile import REGISTER_NEEDS, add_register_need
@@ -133,6 +136,8 @@ class _Fit:
         self._bounded: dict[str, GroupOp] = {}
         """Kernels bounded since they were lowered, and the group whose `blocks` the bound leaves room for."""
         self._reports: dict[str, Report | None] = {}
+        self._insides: dict[str, ModuleOp] = {}
+        """Modules of kernels without versions for borders, by `inside_of` their names."""
 
     def run(self) -> Fitted:
         """Compile, and change what has to change, until the reports ask for nothing more.
@@ -221,7 +226,8 @@ class _Fit:
     # --- what a kernel's own report asks for --------------------------------------------------------------------
 
     def _revised(self, name: str) -> list[str]:
-        """Hold or release a kernel where its report asks for that; return the kernels to compile again."""
+        """Hold or release a kernel where its report asks for that; return the kernels to compile again, or the version
+        to compile alone of one that spills however it is held."""
         report = self._reports[name]
         if report is None:
             return []
@@ -239,6 +245,11 @@ class _Fit:
                 del group.attributes[SINGLE_WAVE], group.attributes[REGISTER_BOUNDED]
                 group.schedule = group.schedule.without_prefetches()
             return self._lower(set(self._module_of) - {name})
+        if report.spill_bytes and groups and not any(map(keeps_versions, groups)):
+            inside, module = inside_of(name), self._interior(name)
+            if module is not None:
+                self._insides[inside] = module
+                return [inside]
         return []
 
     def _must_be_bounded(self, group: GroupOp, report: Report) -> bool:
@@ -262,8 +273,20 @@ class _Fit:
         shared = report.shared_bytes + model_of(group).dynamic_shared(group)
         return self._room(group, report.registers, shared) > group.schedule.resident_blocks
 
+    def _interior(self, name: str) -> ModuleOp | None:
+        """A module of a kernel that has the version for tiles in the interior alone; None where it has no others."""
+        module = ModuleOp([f.clone() for f in _with_callees(self._module_of[name], name)])
+        kernel = _functions(module)[name]
+        if (group := self._bounded.get(name)) is not None:
+            bound(group, kernel)
+        kernel.sym_name = StringAttr(inside_of(name))
+        return module if leave_interior(kernel) else None
+
     def _text(self, name: str) -> str:
         """The text of a kernel. The module stays as it was: others are fitted from it, too."""
+        if name in self._insides:
+            return self._compiler.print(self._insides[name], name)
+        self._reports.pop(inside_of(name), None)
         kernel = _functions(self._module_of[name])[name]
         before = dict(kernel.attributes)
         if (group := self._bounded.get(name)) is not None:
@@ -276,9 +299,14 @@ class _Fit:
     # --- what spilling asks for ---------------------------------------------------------------------------------
 
     def _spilling(self, kin: Sequence[int], fixed: Collection[str]) -> list[tuple[GroupOp, Report]]:
-        """The groups whose kernels spill, but for `fixed` ones."""
-        found = ((g, self._reports.get(name)) for g, name in self._groups(kin) if name not in fixed)
-        return [(g, report) for g, report in found if report is not None and report.spill_bytes]
+        """The groups whose kernels spill, but for `fixed` ones: those that do in the interior of the picture."""
+        found = []
+        for group, name in self._groups(kin):
+            report = self._reports.get(name)
+            inside = self._reports.get(inside_of(name), report)
+            if name not in fixed and report is not None and inside is not None and inside.spill_bytes:
+                found.append((group, report))
+        return found
 
     def _tiled_again(self, kin: Sequence[int], fixed: Collection[str]) -> ModuleOp | None:
         """Groups scheduled anew, with what the spilling kernels need noted for the `tile` pass; others as they are.

@@ -47,7 +47,8 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tilefuse.dialects.constants import integer_constant
-from tilefuse.dialects.img.ops import MOSTLY_BORDER, SINGLE_WAVE, GroupOp, PipelineOp
+from tilefuse.dialects.img.ops import PipelineOp
+from tilefuse.execution.versions import keeps_versions, outermost_branches
 from tilefuse.lowering.abi import groups_of, kernel_name
 
 LONG = 9500
@@ -70,33 +71,17 @@ class MergeVersions(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         functions = {f.sym_name.data: f for f in op.body.block.ops if isinstance(f, func.FuncOp)}
         groups = [g for p in op.body.block.ops if isinstance(p, PipelineOp) for g in groups_of(p)]
-        kept = {kernel_name(g) for g in groups if _keeps_versions(g)}
+        kept = {kernel_name(g) for g in groups if keeps_versions(g)}
         for kernel in functions.values():
             if "kernel.threads" not in kernel.attributes or kernel.sym_name.data in kept:
                 continue
-            for branch in list(_outermost_branches(kernel.body.block)):
+            for branch in list(outermost_branches(kernel.body.block)):
                 versions = _versions(branch)
                 if versions is None:
                     continue
                 body = functions.get(versions.border.callee.string_value())
                 if body is not None and unrolled_operations(body.body.block) >= self.long:
                     _merge(versions, body)
-
-
-def _keeps_versions(group: GroupOp) -> bool:
-    """Whether tiles at borders decide how long the kernel takes."""
-    if SINGLE_WAVE in group.attributes or MOSTLY_BORDER in group.attributes:
-        return True
-    return group.schedule is not None and group.schedule.prefetches
-
-
-def _outermost_branches(block: Block) -> Iterator[scf.IfOp]:
-    """The branches of a block and of the loops in it, but not those within other branches."""
-    for op in block.ops:
-        if isinstance(op, scf.IfOp):
-            yield op
-        elif isinstance(op, scf.ForOp):
-            yield from _outermost_branches(op.body.block)
 
 
 def unrolled_operations(block: Block) -> int:

@@ -41,17 +41,27 @@ def schedules(module):
     return [g.schedule for g in groups_of(find_pipeline(module))]
 
 
-def report(spilled, registers=64):
+def by_hand(blocks):
+    """The standard passes with a tile by hand."""
+    tile = Tile(target="h200", shape="warp_tile", sizes=(0, 0), threads=(32, 4), vector=4, rows=8, blocks=blocks)
+    return [tile if p.name == "tile" else p for p in standard_passes("h200")]
+
+
+def report(spilled, registers=64, inside=None):
     """In the place of the compiler: as many bytes are spilled as `spilled` says for each further source, and as many
     registers taken as `registers` says, a number or one for each.
+
+    The version for the interior, which is no further source, spills as `inside` says, or as all versions together.
     """
     calls = []
 
     def build(sources, arch, *, strict_float):
         for name, source in sources.items():
             assert re.findall(r"__launch_bounds__\([^)]*\) (\w+)\(", source) == [name]
-        calls.append("".join(sources.values()))
-        left = spilled[min(len(calls), len(spilled)) - 1]
+        of_interior = all("_inside" in name for name in sources)
+        if not of_interior:
+            calls.append("".join(sources.values()))
+        left = inside if of_interior and inside is not None else spilled[min(len(calls), len(spilled)) - 1]
         taken = registers[min(len(calls), len(registers)) - 1] if isinstance(registers, list) else registers
         return cubins.Cubin(*(dict.fromkeys(sources, what) for what in (b"", taken, left, 0)))
 
@@ -121,12 +131,21 @@ def test_what_leaves_too_few_registers_is_held(monkeypatch):
     assert f"__launch_bounds__({threads}, {schedule.resident_blocks})" in calls[0]
 
 
-def test_given_sizes_get_fewer_blocks_and_rows(monkeypatch):
-    tile = Tile(target="h200", shape="warp_tile", sizes=(0, 0), threads=(32, 4), vector=4, rows=8, blocks=4)
-    passes = [tile if p.name == "tile" else p for p in standard_passes("h200")]
-    build, calls = report([64, 64, 0], registers=100)
+@pytest.mark.parametrize("passes", [None, by_hand(blocks=4)], ids=["searched for", "by hand"])
+def test_a_tile_that_spills_at_borders_alone_stays(monkeypatch, passes):
+    build, calls = report([64, 64, 0], registers=120, inside=0)
     monkeypatch.setattr(cubins, "build", build)
     made = compiled(passes)
+    after = made.kernels(32, "sm_90")
+    # left to itself, and held to the schedule's blocks
+    assert len(calls) == 2
+    assert schedules(after.module) == schedules(made.module)
+
+
+def test_given_sizes_get_fewer_blocks_and_rows(monkeypatch):
+    build, calls = report([64, 64, 0], registers=100)
+    monkeypatch.setattr(cubins, "build", build)
+    made = compiled(by_hand(blocks=4))
     (before,), (after,) = schedules(made.module), schedules(made.kernels(32, "sm_90").module)
     assert len(calls) == 3
     assert after.resident_blocks < before.resident_blocks or after.tile_sizes < before.tile_sizes
