@@ -42,6 +42,10 @@ from tilefuse.targets.gpus import gpu
 from tilefuse.targets.occupancy import occupancy
 
 
+MOST_AT_BORDERS = 512
+"""Bytes that a thread may spill in versions for borders together: with more, the few tiles that run them are slow."""
+
+
 @dataclass(frozen=True)
 class Report:
     """The compiler's figures of a kernel."""
@@ -245,7 +249,7 @@ class _Fit:
                 del group.attributes[SINGLE_WAVE], group.attributes[REGISTER_BOUNDED]
                 group.schedule = group.schedule.without_prefetches()
             return self._lower(set(self._module_of) - {name})
-        if report.spill_bytes and groups and not any(map(keeps_versions, groups)):
+        if 0 < report.spill_bytes <= MOST_AT_BORDERS and groups and not any(map(keeps_versions, groups)):
             inside, module = inside_of(name), self._interior(name)
             if module is not None:
                 self._insides[inside] = module

@@ -107,8 +107,8 @@ class Counts:
     """Values that wait at each barrier; empty where no rows are exchanged."""
     stored_bytes: int = 0
     """Per point in x and y."""
-    row_bytes: int = 0
-    """Of the widest elements a lane's row has."""
+    row_bytes: float = 0.0
+    """Of a lane's rows in memory, on average: their bytes over their number, as each begins and ends by itself."""
     vector: int = 1
 
     def registers(self, pitch: int, c: Calibration) -> float:
@@ -140,9 +140,8 @@ def count(model: PipelineModel, members: Sequence[int], layout: WarpLayout, exch
         found.exchange_bytes = exchange_bytes(model, layout) // layout.warps
     else:
         found.windows = _windows(model, members, layout)
-    found.row_bytes = layout.vector * max(
-        h.bytes for h in (*layout.sources.values(), *(layout.stages[id] for id in stored))
-    )
+    in_memory = [h.bytes for h in (*layout.sources.values(), *(layout.stages[id] for id in stored))]
+    found.row_bytes = layout.vector * sum(in_memory) / len(in_memory)
     return found
 
 

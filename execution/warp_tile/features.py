@@ -63,8 +63,8 @@ class WarpFeatures(Features):
     """Of one lane: what its stores touch beyond that where rows are stored one element at a time."""
     guarded: bool
     """Whether rows that are loaded or stored do not lie where vectors do."""
-    row_bytes: int
-    """Of a warp."""
+    row_bytes: float
+    """Of a warp's rows in memory, on average."""
     rows: int
     """Of a block, with the halo."""
 
@@ -96,14 +96,14 @@ def _microseconds(work: WarpFeatures, machine: Machine) -> float:
     dram = _dram(work, machine)
     # neighbours in x share the ends of rows, and drift apart while they go down tall tiles
     drift = (1.0 - together) * min(1.0, max(0.0, (work.rows - 8) / 24))
-    dram *= 1.0 + c.narrow_rows * max(0.0, 16 * LANES / work.row_bytes - 1.0) * drift
+    narrow = 1.0 + c.narrow_rows * max(0.0, 16 * LANES / work.row_bytes - 1.0) * drift
     store = tiles * work.stored_bytes / (machine.bytes_per_us * c.store_over_dram)
     cache = (
         tiles
         * (work.own_bytes + work.other_bytes + LANES * c.store_again * work.stored_again)
         / (machine.bytes_per_us * c.cache_over_dram)
     )
-    memory = max(dram, store, cache)
+    memory = narrow * max(dram, store, cache)
     if work.loads:  # what is only stored waits for nothing
         memory *= math.sqrt(max(1.0, c.in_flight / max(1.0, resident * work.loaded_bytes)))
 
