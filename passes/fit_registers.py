@@ -41,7 +41,6 @@ from tilefuse.passes.validate_occupancy import ValidateOccupancy
 from tilefuse.targets.gpus import gpu
 from tilefuse.targets.occupancy import occupancy
 
-
 MOST_AT_BORDERS = 512
 """Bytes that a thread may spill in versions for borders together: with more, the few tiles that run them are slow."""
 
