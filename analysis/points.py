@@ -52,8 +52,10 @@ class NominalSizes:
         self._extent = extent
 
     def interval(self, op: InputOp, dim: int) -> tuple[int, int]:
-        """(min, extent) of a dimension of an input."""
+        """(min, extent) of a dimension of an input: what is declared, else estimated, else that of the picture."""
         declared = _declared(op)[dim]
+        if declared is None and op.estimate is not None:
+            declared = op.estimate.data[dim]
         return declared if declared is not None else (0, nominal_extents((None,) * (dim + 1), self._extent)[dim])
 
     def param(self, op: ParamOp) -> int:

@@ -13,6 +13,14 @@ import math
 from collections.abc import Mapping, Sequence
 
 from xdsl.ir import Operation, SSAValue
+from xdsl.ir.affine import (
+    AffineBinaryOpExpr,
+    AffineBinaryOpKind,
+    AffineConstantExpr,
+    AffineDimExpr,
+    AffineExpr,
+    AffineMap,
+)
 
 from tilefuse.analysis.access import ReadSite, defining_op, read_sites, reads
 from tilefuse.analysis.instructions import instruction_cost
@@ -74,6 +82,23 @@ def _is_stored_for_updates(sites: Sequence[ReadSite]) -> bool:
 def _is_read_through_data(sites: Sequence[ReadSite]) -> bool:
     """Whether each place that reads a stage has an index that data decide: so no reader can have it in its kernel."""
     return all(any(_follows_data(i) for i in indices) for _, _, indices in sites)
+
+
+def _beside_plane(index: AffineExpr, dimension: int) -> AffineExpr | None:
+    """Give an index without the constant that says which plane it is in; None if it is that constant alone.
+
+    Of `4 * c + 1`, which is never another `4 * c + 2`, it gives `4 * c`: in a dimension after x and y.
+    """
+    if not index.used_dims():
+        return None
+    match index:
+        case AffineBinaryOpExpr(
+            AffineBinaryOpKind.Add,
+            AffineBinaryOpExpr(AffineBinaryOpKind.Mul, AffineDimExpr(), AffineConstantExpr(step)) as planes,
+            AffineConstantExpr(plane),
+        ) if dimension > 1 and 0 <= plane < step:
+            return planes
+    return index
 
 
 def _follows_data(index: SSAValue) -> bool:
@@ -147,14 +172,29 @@ class Recomputation:
     def _is_planes_of_memory(self, stage: StageOp, sites: Sequence[ReadSite]) -> bool:
         """Whether one reader combines a few planes of a stage at its own points, which are made of what is in memory.
 
-        There a thread of a GPU computes no more than if they were stored, and no block waits for them.
+        There a thread of a GPU computes no more than if they were stored, and no block waits for them. Planes are
+        constants, or such as the `4 * c + 1` of each `c`: no point of the reader reads those of another.
         """
         if not self._machine.is_gpu or len(sites) > SMALL_DIMENSION or len({reader for reader, _, _ in sites}) > 1:
             return False
-        if not all(isinstance(defining_op(read.source), InputOp | UpdateOp) for read in reads(stage)):
+        if not self._is_of_memory(stage):
             return False
-        beside = {(indices, tuple(e for e in map.results if e.used_dims())) for _, map, indices in sites}
+        beside = {(indices, tuple(_beside_plane(e, d) for d, e in enumerate(map.results))) for _, map, indices in sites}
         return len(beside) == 1 and sum(self.evaluations(site) for site in sites) <= math.prod(self._extents[stage])
+
+    def _is_of_memory(self, stage: StageOp) -> bool:
+        """Whether a stage reads what no kernel of its readers computes, itself or by stages at its own points."""
+        return all(
+            isinstance(source := defining_op(read.source), InputOp | UpdateOp)
+            or any(map(_follows_data, read.indices))
+            or (
+                isinstance(source, StageOp)
+                and list(read.indices) == list(stage.body.block.args)[: source.rank]
+                and read.map.data == AffineMap.identity(source.rank)
+                and self._is_of_memory(source)
+            )
+            for read in reads(stage)
+        )
 
     def _costs_more(self, stage: StageOp, sites: Sequence[ReadSite]) -> bool:
         """Whether computing `stage` at all of `sites` takes longer than storing it."""

@@ -100,7 +100,7 @@ APPS = (
         pictures={"small": (2592, 1968), "large": (8224, 8216)},
     ),
     App("nl_means", "nl_means", None, pictures={"small": SMALL, "large": (4096, 4096)}),
-    App("bgu", "bgu", None, narrower=False),
+    App("bgu", "bgu", None, narrower=False, at={"large": {"photo": LARGE}}),
     App("lens_blur", "lens_blur", None, pictures=ONCE, differing=0.001, at={"tiny": {"levels": 5}}),
     App("pyramid_blend", "pyramid_blend", None),
     App("demosaic", "demosaic", None, pictures=ONCE, narrower=False),

@@ -1,6 +1,6 @@
 img.pipeline @bgu {
-  %small = img.input "small" : !img.func<3xf32>
-  %filtered = img.input "filtered" : !img.func<3xf32>
+  %small = img.input "small" estimate #img.box<[0:192, 0:320, *]> : !img.func<3xf32>
+  %filtered = img.input "filtered" estimate #img.box<[0:192, 0:320, *]> : !img.func<3xf32>
   %large = img.input "large" : !img.func<3xf32>
   %gray_large = img.stage "gray_large" (%x, %y) -> f32 {
     %0 = arith.constant 2.500000e-01 : f32

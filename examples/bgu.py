@@ -145,9 +145,15 @@ def bgu(small, filtered, large, hl=hl, s=SPATIAL, r_sigma=RANGE):
     return output
 
 
-def pipeline(s: int = SPATIAL) -> hl.Pipeline:
-    """The upsampling of a picture (x, y, channel) of f32, guided by a small one and what became of it."""
+def pipeline(s: int = SPATIAL, photo: tuple[int, int] = (1536, 2560), factor: int = 8) -> hl.Pipeline:
+    """The upsampling of a picture (x, y, channel) of f32, guided by a small one and what became of it.
+
+    `photo`, `factor`: sizes for which schedules are chosen, of the large picture, which is so often as wide as others.
+    """
     small, filtered, large = (hl.ImageParam(hl.Float(32), 3, name) for name in ("small", "filtered", "large"))
+    for image in (small, filtered):
+        for dim, extent in enumerate(photo):
+            image.dim(dim).set_estimate(0, extent // factor)
     return hl.Pipeline(bgu(small, filtered, large, s=s))
 
 

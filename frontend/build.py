@@ -118,8 +118,9 @@ class PipelineScope:
 
     def add_input(self, image: Image[Any]) -> None:
         """An `img.input`."""
-        bounds = BoxAttr(tuple(image.bounds)) if any(image.bounds) else None
-        op = img.InputOp(self._names[image], FuncType(image.rank(), image.type().element), bounds)
+        bounds, estimate = (BoxAttr(tuple(box)) if any(box) else None for box in (image.bounds, image.estimates))
+        type = FuncType(image.rank(), image.type().element)
+        op = img.InputOp(self._names[image], type, bounds, estimate=estimate)
         layout = self._layouts.get(image.name(), image.layout)
         if layout != "auto" and image.rank() == 3:
             op.attributes[LAYOUT_ATTRIBUTE] = StringAttr(layout)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
@@ -56,8 +57,13 @@ class Dimension(Generic[Size]):
         self._image.bounds[self._index] = checked_bounds(self._image.name(), min, extent)
         return self
 
-    def set_estimate(self, min: int, extent: int) -> Dimension[Size]:
-        """Ignore an estimate: for what size schedules are chosen is `extent=` of compile."""
+    def set_estimate(self, min: Any, extent: Any) -> Dimension[Size]:
+        """Choose schedules for this min and extent, which calls need not have; without, for that of the output.
+
+        Expressions say nothing here.
+        """
+        if isinstance(min, int) and isinstance(extent, int):
+            self._image.estimates[self._index] = checked_bounds(self._image.name(), min, extent)
         return self
 
 
@@ -75,6 +81,8 @@ class Image(Source, Generic[Size]):
 
     bounds: list[tuple[int, int] | None]
     """(min, extent) of the dimensions that are fixed."""
+    estimates: list[tuple[int, int] | None]
+    """(min, extent) of the dimensions for which schedules are chosen."""
     array: Any
     """The array that `realize` reads."""
 
@@ -86,6 +94,7 @@ class Image(Source, Generic[Size]):
         super().__init__(kind, name, prefix)
         if type is None:  # undefined
             self._type, self._rank, self.layout, self.bounds, self.array = Type(), 0, layout, [], None
+            self.estimates = []
             return
         if not isinstance(type, Type):
             fail(f"{kind} '{self._name}' takes a type, as UInt(8), not {type!r}")
@@ -97,7 +106,7 @@ class Image(Source, Generic[Size]):
         if layout == "interleaved" and dimensions != 3:
             fail(f"{kind} '{self._name}': only pictures of 3 dimensions (x, y, channel) can be interleaved")
         self._type, self._rank, self.layout = type, dimensions, layout
-        self.bounds, self.array = [None] * dimensions, None
+        self.bounds, self.estimates, self.array = [None] * dimensions, [None] * dimensions, None
 
     def value_types(self) -> tuple[Type, ...]:
         return (self._type,)
@@ -219,6 +228,14 @@ class ImageParam(Image[Expr]):
         """Dimension `index`, 0 is x."""
         super().dim(index)
         return ImageDimension(self, index)
+
+    def set_estimates(self, estimates: Sequence[tuple[int, int]]) -> ImageParam:
+        """Choose schedules for pictures of these (min, extent), x first."""
+        if len(estimates) != self._rank:
+            fail(f"ImageParam '{self._name}' has {self._rank} dimensions, and {len(estimates)} are estimated")
+        for index, (min, extent) in enumerate(estimates):
+            self.dim(index).set_estimate(min, extent)
+        return self
 
     def channels(self) -> Expr:
         """The extent of the third dimension; 1 if there is none, as in Halide."""

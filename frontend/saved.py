@@ -115,6 +115,7 @@ def _parameters(module: ModuleOp) -> Parameters:
                     layout.data if isinstance(layout, StringAttr) else "auto",
                 )
                 image.bounds = list(op.bounds.data) if op.bounds is not None else image.bounds
+                image.estimates = list(op.estimate.data) if op.estimate is not None else image.estimates
                 found[op.sym_name.data] = image
             case ParamOp():
                 kind = type_of_element(op.element)

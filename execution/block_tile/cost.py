@@ -34,6 +34,8 @@ from tilefuse.execution.read_again import from_memory
 
 NAME = "block_tile"
 
+NARROW = 24
+"""Points along x up to which warps are folded: lanes beside the picture would have nothing to do."""
 OVERLAP_MISS = 0.15
 """Share of the overlapping part of input tiles that comes from DRAM and not from a cache."""
 COPY_COST = 12.0
@@ -75,6 +77,8 @@ def _tile_candidates(
     widths = {1: ((4, 4), (4, 8)), 2: ((2, 2), (2, 4)), 4: ((1, 1), (1, 2), (4, 4))}.get(bytes, ((1, 1), (1, 2)))
     widths += {2: ((4, 4),), 4: ((2, 2),)}.get(bytes, ()) if thorough else ()
     blocks = ((32, 4), (32, 8), (64, 4)) if rank > 1 else ((128, 1), (256, 1))
+    if rank > 1 and box[0] <= NARROW:  # half a warp beside the other
+        blocks = ((16, 8), (16, 16))
     for tx, ty in blocks if thorough else blocks[1:2]:
         for vector, px in widths:
             for py in (1, 2, 4, 8) if rank > 1 else (1,):

@@ -243,3 +243,68 @@ img.pipeline @planes {
   }
   img.return "cost" = %cost : !img.func<2xf32>
 }
+
+// -----
+
+// Planes beside one another, four for each point of the reader: each is read once, by one point, and made of what is
+// in memory (a table that data point into, an input, and a stage of that at the same points).
+
+// CHECK-LABEL: img.pipeline @rows_of_a_matrix
+// CHECK-NOT:     img.stage "matrix"
+// CHECK:         img.stage "out"
+img.pipeline @rows_of_a_matrix {
+  %in = img.input "in" : !img.func<2xui8>
+  %table = img.input "table" : !img.func<2xf32>
+  %coarse = img.stage "coarse" (%z, %c) -> f32 {
+    %a = img.read %table[%z, %c] : !img.func<2xf32>
+    %r = math.sqrt %a : f32
+    img.yield %r : f32
+  }
+  %level = img.stage "level" (%x, %y) -> ui8 {
+    %a = img.read %in[%x, %y] : !img.func<2xui8>
+    %b = img.read %in[%x + 1, %y] : !img.func<2xui8>
+    %m = arith.maxui %a, %b : i8
+    img.yield %m : i8
+  }
+  %matrix = img.stage "matrix" (%x, %y, %c) -> f32 {
+    %v = img.read %level[%x, %y] : !img.func<2xui8>
+    %n = arith.extui %v : i8 to i32
+    %i = arith.index_cast %n : i32 to index
+    %a = img.read %coarse[%i, %c] : !img.func<2xf32>
+    %b = img.read %coarse[%i + 1, %c] : !img.func<2xf32>
+    %s = arith.addf %a, %b : f32
+    %q = arith.divf %s, %b : f32
+    img.yield %q : f32
+  }
+  %out = img.stage "out" (%x, %y, %c) -> f32 bounds #img.box<[*, *, 0:3]> {
+    %a = img.read %matrix[%x, %y, 2 * %c] : !img.func<3xf32>
+    %b = img.read %matrix[%x, %y, 2 * %c + 1] : !img.func<3xf32>
+    %ab = arith.mulf %a, %b : f32
+    img.yield %ab : f32
+  }
+  img.return "out" = %out : !img.func<3xf32>
+}
+
+// -----
+
+// Not where a point of the reader reads a plane of the next one, too: that would be computed twice.
+
+// CHECK-LABEL: img.pipeline @windows_of_planes
+// CHECK:         img.stage "matrix"
+img.pipeline @windows_of_planes {
+  %in = img.input "in" : !img.func<3xf32>
+  %matrix = img.stage "matrix" (%x, %y, %c) -> f32 {
+    %a = img.read %in[%x, %y, %c] : !img.func<3xf32>
+    %b = img.read %in[%x + 3, %y, %c] : !img.func<3xf32>
+    %d = arith.subf %a, %b : f32
+    %q = arith.divf %d, %b : f32
+    img.yield %q : f32
+  }
+  %out = img.stage "out" (%x, %y, %c) -> f32 bounds #img.box<[*, *, 0:3]> {
+    %a = img.read %matrix[%x, %y, 2 * %c] : !img.func<3xf32>
+    %b = img.read %matrix[%x, %y, 2 * %c + 2] : !img.func<3xf32>
+    %ab = arith.mulf %a, %b : f32
+    img.yield %ab : f32
+  }
+  img.return "out" = %out : !img.func<3xf32>
+}

@@ -41,6 +41,7 @@ class InputOp(IRDLOperation):
 
     `bounds` fixes (min, extent) of some dimensions at compile time; `layout` the strides, in elements,
     x first, that are known then. Without it x has stride 1 and the others are known at the call.
+    `estimate` says for which (min, extent) of some dimensions schedules are chosen; pictures may have others.
     """
 
     name = "img.input"
@@ -48,12 +49,14 @@ class InputOp(IRDLOperation):
     sym_name = prop_def(StringAttr)
     bounds = opt_prop_def(BoxAttr)
     layout = opt_prop_def(StridedLayoutAttr)
+    estimate = opt_prop_def(BoxAttr)
     func = result_def(FuncType)
 
     # not Pure: an input that nothing reads still belongs to the call
     traits = lazy_traits_def(lambda: (in_pipeline(),))
     assembly_format = (
-        "$sym_name (`bounds` qualified($bounds)^)? (`layout` qualified($layout)^)? attr-dict `:` type($func)"
+        "$sym_name (`bounds` qualified($bounds)^)? (`layout` qualified($layout)^)? "
+        "(`estimate` qualified($estimate)^)? attr-dict `:` type($func)"
     )
 
     def __init__(
@@ -62,19 +65,19 @@ class InputOp(IRDLOperation):
         type: FuncType,
         bounds: BoxAttr | None = None,
         layout: StridedLayoutAttr | None = None,
+        estimate: BoxAttr | None = None,
     ):
         super().__init__(
-            properties={"sym_name": StringAttr(name), "bounds": bounds, "layout": layout},
+            properties={"sym_name": StringAttr(name), "bounds": bounds, "layout": layout, "estimate": estimate},
             result_types=[type],
         )
         self.func.name_hint = value_name(name)
 
     def verify_(self) -> None:
         rank = self.func.type.rank.data
-        if self.bounds is not None and len(self.bounds.data) != rank:
-            raise VerifyException(
-                f"input '{self.sym_name.data}': bounds name {len(self.bounds.data)} dimensions of {rank}"
-            )
+        for what, box in (("bounds name", self.bounds), ("estimate names", self.estimate)):
+            if box is not None and len(box.data) != rank:
+                raise VerifyException(f"input '{self.sym_name.data}': {what} {len(box.data)} dimensions of {rank}")
         if self.layout is not None and len(self.layout.strides) != rank:
             raise VerifyException(
                 f"input '{self.sym_name.data}': layout names {len(self.layout.strides)} strides of {rank}"

@@ -67,6 +67,14 @@ img.pipeline @p {
 // -----
 
 img.pipeline @p {
+  // expected-error @below {{input 'f': estimate names 1 dimensions of 2}}
+  %f = img.input "f" estimate #img.box<[0:3]> : !img.func<2xf32>
+  img.return "f" = %f : !img.func<2xf32>
+}
+
+// -----
+
+img.pipeline @p {
   // expected-error @below {{input 'f': layout names 3 strides of 2}}
   %f = img.input "f" layout strided<[1, ?, ?]> : !img.func<2xf32>
   img.return "f" = %f : !img.func<2xf32>

@@ -4,7 +4,7 @@
 // One pipeline with every op but img.group.
 
 // CHECK-LABEL: img.pipeline @every_op {
-// CHECK-NEXT:      %photo = img.input "photo" : !img.func<2xui8>
+// CHECK-NEXT:      %photo = img.input "photo" estimate #img.box<[*, 0:480]> : !img.func<2xui8>
 // CHECK-NEXT:      %rgb = img.input "rgb" bounds #img.box<[*, *, 0:3]> layout strided<[3, ?, 1]> : !img.func<3xf32>
 // CHECK-NEXT:      %gain = img.param "gain" of f32 : f32
 // CHECK-NEXT:      %black = img.param "black" of ui8 : i8
@@ -34,7 +34,7 @@
 // CHECK-NEXT:      img.return "out" = %pair : !img.func<3xf32>, "weight" = %pair_1 : !img.func<3xui8>, "flag" = %scalar : !img.func<0xi1>
 // CHECK-NEXT:    }
 img.pipeline @every_op {
-  %photo = img.input "photo" : !img.func<2xui8>
+  %photo = img.input "photo" estimate #img.box<[*, 0:480]> : !img.func<2xui8>
   %rgb = img.input "rgb" bounds #img.box<[*, *, 0:3]> layout strided<[3, ?, 1]> : !img.func<3xf32>
   %gain = img.param "gain" of f32 : f32
   %black = img.param "black" of ui8 : i8
@@ -69,7 +69,7 @@ img.pipeline @every_op {
 // A group holds the stages of one kernel; its schedule and their places may be absent.
 
 // CHECK-LABEL: img.pipeline @grouped {
-// CHECK-NEXT:      %photo = img.input "photo" : !img.func<2xf32>
+// CHECK-NEXT:      %photo = img.input "photo" estimate #img.box<[*, 0:480]> : !img.func<2xf32>
 // CHECK-NEXT:      %blur = img.group "blur" schedule #schedule.block_tile<tile = [128, 16], threads = [32, 8]> {
 // CHECK-NEXT:        %edge = img.boundary repeat_edge %photo dims [0, 1] : !img.func<2xf32>
 // CHECK-NEXT:        %rows = img.stage "rows" (%x, %y) -> f32 place #img.place<block, shared, pad = 1> {
@@ -93,7 +93,7 @@ img.pipeline @every_op {
 // CHECK-NEXT:      img.return "blur" = %twice : !img.func<2xf32>
 // CHECK-NEXT:    }
 img.pipeline @grouped {
-  %photo = img.input "photo" : !img.func<2xf32>
+  %photo = img.input "photo" estimate #img.box<[*, 0:480]> : !img.func<2xf32>
   %blur = img.group "blur" schedule #schedule.block_tile<tile = [128, 16], threads = [32, 8]> {
     %edge = img.boundary repeat_edge %photo dims [0, 1] : !img.func<2xf32>
     %rows = img.stage "rows" (%x, %y) -> f32 place #img.place<block, shared, pad = 1> {
