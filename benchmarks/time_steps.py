@@ -111,7 +111,11 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=4.0, help="of each size")
     parser.add_argument("--out", type=Path, help="a JSON file")
     parser.add_argument("--plot", type=Path, help="a PNG file")
+    parser.add_argument("--read", type=Path, help="a JSON file to plot, in place of measuring")
     given = parser.parse_args()
+    if given.read:
+        plot(json.loads(given.read.read_text())["rows"], given.plot or given.read.with_suffix(".png"))
+        return
     assert agrees(), "the plain C computes something else"
     rows = []
     for n in given.sizes:

@@ -1,9 +1,11 @@
-"""Steps of indices: by how much an index of an access grows with the variable of a row's loop."""
+"""Indices of accesses in a row's loop: by how much they grow with its variable, and by how much they differ."""
 
 from __future__ import annotations
 
 from xdsl.dialects import arith, memref
 from xdsl.ir import Block, SSAValue
+
+from tilefuse.dialects.constants import integer_constant
 
 
 def step(value: SSAValue, x: SSAValue, known: dict[SSAValue, int | None] | None = None) -> int | None:
@@ -31,3 +33,17 @@ def _step_of(value: SSAValue, x: SSAValue, known: dict[SSAValue, int | None]) ->
         assert b is not None
         return a + b if isinstance(op, arith.AddiOp) else a - b
     return None
+
+
+def apart(value: SSAValue, body: Block) -> tuple[frozenset[tuple[SSAValue, int]], int]:
+    """Split an index into what is added up in `body`, each with how often, and a number: others differ by theirs."""
+    terms, number = {value: 1}, 0
+    for op in reversed(list(body.ops)):
+        # all that uses a value comes after it, and has been counted
+        if isinstance(op, arith.AddiOp | arith.SubiOp) and (count := terms.pop(op.result, 0)):
+            for operand, sign in ((op.lhs, 1), (op.rhs, 1 if isinstance(op, arith.AddiOp) else -1)):
+                terms[operand] = terms.get(operand, 0) + sign * count
+    for term in list(terms):
+        if (known := integer_constant(term)) is not None:
+            number += terms.pop(term) * known
+    return frozenset((term, count) for term, count in terms.items() if count), number

@@ -187,15 +187,17 @@ def _last_of_gpus() -> list[ModulePass]:
 
 def _last_of_cpus() -> list[ModulePass]:
     from tilefuse.passes.compare_selects import CompareSelects
+    from tilefuse.passes.divide_by_product import DivideByProduct
     from tilefuse.passes.plain_conversions import PlainConversions
     from tilefuse.passes.split_conversions import SplitConversions
     from tilefuse.passes.split_lookups import SplitLookups
     from tilefuse.passes.stream_stores import StreamStores
     from tilefuse.passes.thread_arrays import ThreadArrays
+    from tilefuse.passes.whole_vectors import WholeVectors
     from tilefuse.passes.widen_accesses import WidenAccesses
 
-    loops: list[ModulePass] = [SplitConversions(), SplitLookups()]
-    return [ThreadArrays(), CompareSelects(), StreamStores(), WidenAccesses(), PlainConversions(), *loops]
+    of_rows: list[ModulePass] = [ThreadArrays(), CompareSelects(), StreamStores(), WholeVectors(), WidenAccesses()]
+    return [*of_rows, DivideByProduct(), PlainConversions(), SplitConversions(), SplitLookups()]
 
 
 def lower(module: ModuleOp, *, warps: bool = True) -> ModuleOp:

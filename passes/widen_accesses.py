@@ -7,7 +7,8 @@
       memref.store %r, %out[%x] : i8                vector.store (%r | %r_1 << 8 as vector<2xi8>), %out[...]
 
 Compilers make vectors of such a loop by moving pixels between the halves of registers, on one port; taken as wider
-numbers they lie in their lanes from the start. All accesses must be of one width, all numbers of another, at most
+numbers they lie in their lanes from the start. A pixel that two accesses read (one at x + 1, and one at x for the next
+pixel) is taken out of one number once. All accesses must be of one width, all numbers of another, at most
 four times as wide. What is left at the end is a loop of its own. For CPUs, whose bytes are in little-endian order.
 """
 
@@ -15,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from xdsl.context import Context
 from xdsl.dialects import arith, math, memref, scf, vector
@@ -35,7 +37,7 @@ from xdsl.passes import ModulePass
 from xdsl.traits import is_side_effect_free
 
 from tilefuse.dialects.constants import integer_constant
-from tilefuse.passes.column_steps import step
+from tilefuse.passes.column_steps import apart, step
 
 MOST_LANES = 4
 WIDEST = 32
@@ -144,6 +146,12 @@ def _is_widened(op: Operation, x: SSAValue) -> bool:
     return True
 
 
+def _extends(op: Operation) -> memref.LoadOp | None:
+    """The load of the pixel that an operation makes a wider number of; None if it does something else."""
+    load = op.operands[0].owner if isinstance(op, _EXTENSIONS) else None
+    return load if isinstance(load, memref.LoadOp) else None
+
+
 def _is_side_by_side(op: memref.LoadOp | memref.StoreOp, x: SSAValue) -> bool:
     type, steps = op.memref.type, [step(index, x) for index in op.indices]
     assert isinstance(type, MemRefType)
@@ -158,7 +166,14 @@ class _Widened:
         self.loop, self.lanes, self.number = loop, lanes, number
         self.bits = number.width.data // lanes
         self.body = Block(arg_types=[IndexType()])
-        self.words: dict[Operation, SSAValue] = {}
+        self.words: dict[tuple[Any, ...], SSAValue] = {}
+        """The numbers that are loaded, by where."""
+        self.pixels: dict[tuple[Any, ...], SSAValue] = {}
+        """The pixels that were taken out of them, by where and as what."""
+        self.columns: dict[memref.LoadOp, tuple[frozenset[tuple[SSAValue, int]], int]] = {}
+        """Terms and number of each load's column, as `apart` has them."""
+        self.first: dict[SSAValue, SSAValue] = {}
+        """Each value, as the first pixel has it."""
 
     def emit(self) -> None:
         """Both loops."""
@@ -202,13 +217,16 @@ class _Widened:
     def _lane(self, lane: int, at: SSAValue) -> dict[SSAValue, SSAValue]:
         """One pixel's operations but stores; what has become of each value."""
         values: dict[SSAValue, SSAValue] = {(x := self.loop.body.block.args[0]): at}
+        self.first = values if lane == 0 else self.first
         for op in list(self.loop.body.block.ops)[:-1]:
             if isinstance(op, memref.LoadOp) and _pixels(op, x):
-                if lane == 0:
-                    self.words[op] = self._word(op, [values.get(i, i) for i in op.indices])
-            elif isinstance(op, _EXTENSIONS) and (owner := op.operands[0].owner) in self.words:
-                assert isinstance(owner, memref.LoadOp)
-                values[op.results[0]] = self._pixel(op, self.words[owner], lane)
+                continue
+            if (
+                isinstance(op, _EXTENSIONS)
+                and isinstance(load := op.operands[0].owner, memref.LoadOp)
+                and _pixels(load, x)
+            ):
+                values[op.results[0]] = self._extended(op, load, lane)
             elif not isinstance(op, memref.StoreOp) and not (isinstance(op, arith.TruncIOp) and _is_stored(op)):
                 copy = op.clone(values)
                 self.body.add_op(copy)
@@ -221,6 +239,20 @@ class _Widened:
 
     def _constant(self, number: int) -> SSAValue:
         return self._add(arith.ConstantOp(IntegerAttr(number, self.number)))
+
+    def _extended(self, op: Operation, load: memref.LoadOp, lane: int) -> SSAValue:
+        """Number that an operation makes of a pixel, which may lie in one that another access loads."""
+        if load not in self.columns:
+            self.columns[load] = apart(load.indices[-1], self.loop.body.block)
+        terms, column = self.columns[load]
+        row, at = (load.memref, *load.indices[:-1], terms), column + lane
+        made = (row, at, type(op), op.results[0].type)
+        if made not in self.pixels:
+            within = next((n for n in range(self.lanes) if (row, at - n) in self.words), lane)
+            if (row, at - within) not in self.words:
+                self.words[row, column] = self._word(load, [self.first.get(i, i) for i in load.indices])
+            self.pixels[made] = self._pixel(op, self.words[row, at - within], within)
+        return self.pixels[made]
 
     def _word(self, op: memref.LoadOp, indices: Sequence[SSAValue]) -> SSAValue:
         pixels = VectorType(IntegerType(self.bits), [self.lanes])
@@ -246,7 +278,7 @@ class _Widened:
         joined: SSAValue | None = None
         for lane, found in enumerate(values):
             value = found.get(number, number)
-            if lane < self.lanes - 1 and _most(value, self.number) > most:
+            if lane < self.lanes - 1 and greatest(value, self.number) > most:
                 value = self._add(arith.AndIOp(value, self._constant(most)))
             if lane:
                 value = self._add(arith.ShLIOp(value, self._constant(lane * self.bits)))
@@ -259,23 +291,32 @@ class _Widened:
         self.body.add_op(store)
 
 
-def _most(value: SSAValue, type: IntegerType) -> int:
-    """The most that a number without a sign may be, as far as the operations say that make it."""
+def greatest(value: SSAValue, type: IntegerType, known: dict[SSAValue, int] | None = None) -> int:
+    """The most that a number without a sign may be, as far as the operations say. `known`: of what it shares."""
+    known = {} if known is None else known
+    if value not in known:
+        known[value] = _greatest_of(value, type, known)
+    return known[value]
+
+
+def _greatest_of(value: SSAValue, type: IntegerType, known: dict[SSAValue, int]) -> int:
     top, op = (1 << type.width.data) - 1, value.owner
     if (number := integer_constant(value)) is not None:
         return number & top
+    if isinstance(op, arith.ExtUIOp) and isinstance(op.input.type, IntegerType):
+        return int((1 << op.input.type.width.data) - 1)
     if isinstance(op, Block) or len(op.operands) != 2:
         return top
     a, b = op.operands
-    known = integer_constant(b)
+    by = integer_constant(b)
     if isinstance(op, arith.AndIOp | arith.MinUIOp):
-        return min(_most(a, type), _most(b, type))
+        return min(greatest(a, type, known), greatest(b, type, known))
     if isinstance(op, arith.AddiOp | arith.MuliOp):
-        x, y = _most(a, type), _most(b, type)
+        x, y = greatest(a, type, known), greatest(b, type, known)
         found = x + y if isinstance(op, arith.AddiOp) else x * y
         return found if found <= top else top
-    if isinstance(op, arith.ShRUIOp) and known is not None and 0 <= known < type.width.data:
-        return _most(a, type) >> known
-    if isinstance(op, arith.DivUIOp) and known is not None and known > 0:
-        return _most(a, type) // known
+    if isinstance(op, arith.ShRUIOp) and by is not None and 0 <= by < type.width.data:
+        return greatest(a, type, known) >> by
+    if isinstance(op, arith.DivUIOp) and by is not None and by > 0:
+        return greatest(a, type, known) // by
     return top

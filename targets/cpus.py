@@ -159,9 +159,10 @@ def _field(info: str, name: str) -> str:
 
 
 def _cores() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    """Cores that the process may run on; fewer, if OpenMP is told so."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    threads = re.match(r"\s*([1-9]\d*)\s*(,|$)", os.environ.get("OMP_NUM_THREADS", ""))
+    return min(cores, int(threads[1])) if threads else cores
 
 
 def _cache_bytes(level: int, usual: int) -> int:

@@ -16,12 +16,13 @@ MOST_TOGETHER = 8
 class StripSchedule(TileSchedule):
     """`#schedule.row_strip<tile = [2048, 64]>`: columns and rows of the output that one thread computes, row by row.
 
-    `together`: rows in one loop. `stream`: 1 for an output that goes past the caches. `bytes`: of a vector.
+    `together`: rows in one loop. `stream`: 1 for an output that goes past the caches. `bytes`: of a vector. `equal`: 1
+    for threads that are each given as many strips at once.
     """
 
     name = "schedule.row_strip"
 
-    PARAMETERS: ClassVar = {"tile": None, "together": 1, "stream": 0, "bytes": 0}
+    PARAMETERS: ClassVar = {"tile": None, "together": 1, "stream": 0, "bytes": 0, "equal": 0}
 
     @property
     def together(self) -> int:
@@ -37,6 +38,11 @@ class StripSchedule(TileSchedule):
     def vector_bytes(self) -> int:
         """Bytes of a vector, by whole ones of which rows are computed that nothing else lies beside; 0 for none."""
         return self.number("bytes")
+
+    @property
+    def equal(self) -> bool:
+        """Whether each thread is given an equal share of the strips at once, not one after the other as they come."""
+        return self.number("equal") > 0
 
     @property
     def thread_counts(self) -> tuple[int, ...]:
@@ -56,5 +62,7 @@ class StripSchedule(TileSchedule):
             raise VerifyException("a strip has columns and rows: tile needs two numbers or more")
         if self.number("stream") not in (0, 1):
             raise VerifyException(f"stream is {self.number('stream')}: 1 stores the output past the caches, 0 does not")
+        if self.number("equal") not in (0, 1):
+            raise VerifyException(f"equal is {self.number('equal')}: 1 gives each thread as many strips, 0 does not")
         if not 0 < self.together <= MOST_TOGETHER:
             raise VerifyException(f"together is {self.together}: 1 to {MOST_TOGETHER} rows are computed in one loop")

@@ -14,15 +14,23 @@ from tilefuse.execution.across import ACROSS_WIDTH, across_cost, reads_across
 from tilefuse.execution.candidate import Candidate, Placement
 from tilefuse.execution.facts import GroupFacts
 from tilefuse.execution.features import predict
-from tilefuse.execution.row_strip.features import StripFeatures
+from tilefuse.execution.row_strip.features import FEW, STAYS_SHARE, StripFeatures
 from tilefuse.execution.row_strip.rows import StageRows, instructions_of_plane, rolling_rows
 
 NAME = "row_strip"
 
 WIDTHS = (256, 512, 1024, 1536, 2048, 3072, 4096, 6144, 8192)
 HEIGHTS = (32, 64, 128, 256, 512)
-ROW_COST = 25.0
-"""Vectors to begin a row of a stage, those included that are not full at its end."""
+ROUNDS = tuple(range(1, FEW + 1))
+"""Strips of each core, of such heights that all cores have as many."""
+EQUAL = 0.6
+"""Main memory's time over that of the arithmetic from which on few strips are given out at once, if all pictures stay
+in the cores' second caches: each call then finds there what the last one left. Else slower cores would be waited for.
+"""
+EVEN = 8
+"""Heights are multiples of this, so that tiles begin where stages of other scales have a row."""
+ROW_COST = 12.0
+"""Vectors to begin a row of a stage, the one included that is computed again at its end."""
 TOGETHER = (1, 2)
 """Rows of the output in one loop: boxes of 3x3 points take 0.94 of the time where compilers keep what was loaded."""
 LOADS_SHARED = 0.75
@@ -32,8 +40,6 @@ LATE_BYTES = 4096
 not lead there, so that its page is not known, and nothing of it has been fetched ahead."""
 LATE_COST = 0.65
 """Instructions that could be done while such a byte is waited for."""
-STREAM_SHARE = 0.4
-"""Share of the last cache that a call may expect to find its own: others store and read meanwhile."""
 STREAM_CORES = 8
 """Fewer cores do not use all of the memory's bandwidth, and wait for stores past the caches longer than for others."""
 SIDES_MISS = 0.3
@@ -54,13 +60,19 @@ def strip_candidates(facts: GroupFacts, machine: Machine) -> Iterator[Candidate]
             kept = kept_bytes(facts, rows, width)
             if kept > machine.fast_bytes:
                 continue
-            for tall in HEIGHTS:
-                if tall != HEIGHTS[0] and tall >= 2 * height:
-                    continue
+            for tall in _heights(height, -(-columns // width), machine.cores):
                 tile = (width, tall, *planes)
-                found = _features(facts, rows, tile, kept, ROW_COST * machine.vector_bytes / 4)
-                found = replace(found, streams=streams, vector_bytes=machine.vector_bytes)
+                found = _features(facts, rows, tile, kept, ROW_COST * machine.vector_bytes)
+                equal = stays(found, machine)
+                found = replace(found, streams=streams, equal=equal, vector_bytes=machine.vector_bytes)
                 yield Candidate(NAME, tile, (1,) * len(tile), together, places, found, predict(found, machine))
+
+
+def stays(found: StripFeatures, machine: Machine) -> bool:
+    """Whether each thread is best given the strips that it had in the last call, all at once."""
+    memory, compute = found.apart(machine)
+    second_caches = 2 * machine.fast_bytes * machine.cores
+    return found.even(machine) and found.bytes <= second_caches and memory >= EQUAL * compute
 
 
 def streams_output(facts: GroupFacts, machine: Machine) -> bool:
@@ -69,7 +81,7 @@ def streams_output(facts: GroupFacts, machine: Machine) -> bool:
     inputs = {p for id in facts.members for p in nodes[id].offsets if p not in facts.members}
     total = sum(math.prod(nodes[id].needed or facts.box) * nodes[id].bytes for id in inputs)
     total += math.prod(facts.box) * nodes[facts.output].bytes
-    return machine.cores >= STREAM_CORES and 0 < STREAM_SHARE * machine.last_cache_bytes < total
+    return machine.cores >= STREAM_CORES and 0 < STAYS_SHARE * machine.last_cache_bytes < total
 
 
 def _shares_rows(facts: GroupFacts) -> bool:
@@ -96,6 +108,16 @@ def _widths(columns: int) -> Iterator[int]:
             return
 
 
+def _heights(rows: int, across: int, cores: int) -> Iterator[int]:
+    """Rows of a strip, of `across` beside each other: those that give all cores as many strips, and many low ones."""
+    below = [max(1, n * cores // across) for n in ROUNDS]
+    even = {-(-rows // (n * EVEN)) * EVEN for n in below}
+    yield from sorted(even)
+    for tall in HEIGHTS:
+        if tall not in even and across * -(-rows // tall) > ROUNDS[-1] * cores:
+            yield tall
+
+
 def kept_bytes(facts: GroupFacts, rows: dict[int, StageRows], width: int) -> float:
     """Bytes of the rows that stages keep, and of those of inputs that are read again."""
     nodes = facts.model.nodes
@@ -120,7 +142,7 @@ def _features(
         node, count = nodes[id], _computed(r, tall)
         each = instructions_of_plane(node, r) + node.values + _loads(facts, id, r.together)
         each += across_cost(node, facts.members, width)
-        instructions += count * (r.pitch(width) * each + row_cost)
+        instructions += count * (r.pitch(width) * each + row_cost / node.bytes)
     if width < facts.box[0]:
         instructions += LATE_COST * sum(_late_bytes(facts, rows, width, tall))
     share = math.prod(facts.box) * nodes[facts.output].bytes

@@ -16,7 +16,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 
 from xdsl.dialects import scf
-from xdsl.dialects.builtin import UnitAttr
+from xdsl.dialects.builtin import IntegerAttr, UnitAttr, i64
 from xdsl.ir import SSAValue
 
 from tilefuse.analysis.access import accesses, reads
@@ -184,8 +184,11 @@ class StripBody:
             end = self._whole_vectors(stage, middle.start, middle.end)
             with e.loop(end, "x", start=middle.start, simd=True) as x:
                 self._points(tile, stage, [[x, *at] for at in rest], s)
-            if self.streams and stage is self.group.anchor and isinstance(loop := e.block.last_op, scf.ForOp):
-                loop.attributes["kernel.stream"] = UnitAttr()
+            if isinstance(loop := e.block.last_op, scf.ForOp):
+                if end is middle.end and self.vector_bytes:
+                    loop.attributes["kernel.whole"] = IntegerAttr(self._lanes(stage), i64)
+                if self.streams and stage is self.group.anchor:
+                    loop.attributes["kernel.stream"] = UnitAttr()
             return
         start, end = middle.rounds
         first = tile.absolute(e, rows.follow[0], 0)
@@ -202,9 +205,12 @@ class StripBody:
         """
         if not self.vector_bytes or stage is self.group.anchor or not self._reads_rows(stage):
             return end
-        narrowest = min(self.bytes[f] for f in (*stage.funcs, *(r.source for r in reads(stage))))
-        lanes = self.vector_bytes // narrowest
+        lanes = self._lanes(stage)
         return self.e.add(start, self.e.mul(self.e.ceildiv(self.e.sub(end, start), lanes), lanes))
+
+    def _lanes(self, stage: StageOp) -> int:
+        """Columns that compilers take at once: a vector of the narrowest that is read or written."""
+        return int(self.vector_bytes // min(self.bytes[f] for f in (*stage.funcs, *(r.source for r in reads(stage)))))
 
     def _reads_rows(self, stage: StageOp) -> bool:
         """Whether a stage may be computed at any column: of rows of stages, without what fails for some numbers."""

@@ -7,10 +7,16 @@ from dataclasses import dataclass
 from tilefuse.analysis.machine import Machine
 from tilefuse.execution.features import Features
 
-BEYOND_CACHE = 1.04
+BEYOND_CACHE = 1.1
 """Instructions over those of rows that stay in the first cache, where they only stay in the second."""
-LAST_STRIPS = 1.0
+LAST_STRIPS = 0.5
 """Share of a strip's time for which threads that find no more wait for the others."""
+LAST_EVEN = 0.15
+"""Share of a strip's time where all cores have as many strips, and few, and pictures stay in the last cache."""
+STAYS_SHARE = 0.4
+"""Share of the last cache that a call may expect to find its own: others store and read meanwhile."""
+FEW = 4
+"""Strips of a core that are few."""
 NOT_HIDDEN = 0.15
 """Share of the shorter of memory and arithmetic that does not hide behind the longer."""
 
@@ -27,13 +33,25 @@ class StripFeatures(Features):
     """Of rows that a strip keeps, and of the rows of inputs that it reads again."""
     streams: bool = False
     """Whether the output goes to memory past the caches."""
+    equal: bool = False
+    """Whether each thread is given as many strips at once."""
     vector_bytes: int = 0
     """Of the schedule."""
 
     def analytical(self, machine: Machine) -> float:
-        rounds = 1.0 if self.blocks <= 1 else max(1.0, self.blocks / machine.cores + LAST_STRIPS)
+        memory, compute = self.apart(machine)
+        return max(memory, compute) + NOT_HIDDEN * min(memory, compute) + machine.launch_us
+
+    def even(self, machine: Machine) -> bool:
+        """Whether all cores have as many strips, and few, of pictures that stay in the last cache."""
+        each, left = divmod(self.blocks, machine.cores)
+        return not left and each <= FEW and self.bytes <= STAYS_SHARE * machine.last_cache_bytes
+
+    def apart(self, machine: Machine) -> tuple[float, float]:
+        """Microseconds of main memory, and of the arithmetic, each without the other."""
+        waits = LAST_EVEN if self.even(machine) else LAST_STRIPS
+        rounds = 1.0 if self.blocks <= 1 else -(-self.blocks // machine.cores) + waits
         compute = rounds * self.instructions / (machine.instructions_per_us / machine.cores)
         if self.kept_bytes > machine.first_cache_bytes:
             compute *= BEYOND_CACHE
-        memory = self.bytes / machine.bytes_per_us
-        return max(memory, compute) + NOT_HIDDEN * min(memory, compute) + machine.launch_us
+        return self.bytes / machine.bytes_per_us, compute

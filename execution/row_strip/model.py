@@ -59,7 +59,11 @@ class RowStrip(TiledModel):
         features = candidate.features
         assert isinstance(features, StripFeatures)
         group.schedule = StripSchedule(
-            tile=candidate.tile, together=candidate.vector, stream=int(features.streams), bytes=features.vector_bytes
+            tile=candidate.tile,
+            together=candidate.vector,
+            stream=int(features.streams),
+            bytes=features.vector_bytes,
+            equal=int(features.equal),
         )
 
     def place(self, group: GroupOp, model: PipelineModel) -> Mapping[StageOp, PlaceAttr]:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from tilefuse.analysis.model import PipelineModel
 from tilefuse.dialects.img.ops import GroupOp
 from tilefuse.execution.plan import KernelPlan
+from tilefuse.execution.row_strip.attribute import StripSchedule
 from tilefuse.execution.row_strip.emission import StripBody
 from tilefuse.execution.row_strip.invariants import hoist_invariants
 from tilefuse.execution.row_strip.order import order_for_registers
@@ -20,7 +21,7 @@ class StripPlan(KernelPlan):
     def __init__(self, group: GroupOp, model: PipelineModel):
         super().__init__(group, model)
         self.one_version = True
-        self.as_they_come = True
+        self.as_they_come = not StripSchedule.expect(group.schedule).equal
 
     def body(self, e: Emitter, tile: TileContext, outputs: Sequence[KernelBuffer]) -> None:
         StripBody(self.group, self.model, e, tile, outputs).emit()

@@ -26,7 +26,7 @@
 // BLOCK:  img.group "blur" schedule #schedule.block_tile<
 // BLOCK:  img.group "channels" schedule #schedule.block_tile<
 // WARP:   img.group "blur" schedule #schedule.warp_tile<tile = [{{[0-9]+, [0-9]+}}], threads = [32, {{[0-9]+}}]
-// CPU:    img.group "blur" schedule #schedule.row_strip<tile = [{{[0-9]+, [0-9]+}}], bytes = {{[0-9]+}}> {
+// CPU:    img.group "blur" schedule #schedule.row_strip<tile = [{{[0-9]+, [0-9]+}}], bytes = {{[0-9]+}}{{(, equal = 1)?}}> {
 // HAND:   img.group "blur" schedule #schedule.block_tile<tile = [64, 16], threads = [32, 8], vector = 2> {
 // HAND:   img.group "channels" schedule #schedule.block_tile<tile = [64, 16, 3], threads = [32, 8, 1], vector = 2> {
 // UNROLL: img.group "blur" schedule #schedule.block_tile<tile = [64, 16], threads = [16, 4], vector = 2, unroll = [2, 1]> {

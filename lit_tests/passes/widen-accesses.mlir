@@ -70,3 +70,33 @@ func.func @apart(%in: memref<?xi8>, %out: memref<?xi8>, %a: index, %b: index) {
   } {kernel.simd}
   func.return
 }
+
+// -----
+
+// Of three pixels side by side the middle one is taken out of the first number for both.
+
+// CHECK-LABEL: @shared
+func.func @shared(%in: memref<?xi8>, %out: memref<?xi8>, %a: index, %b: index) {
+  // CHECK:      scf.for %k
+  // CHECK-COUNT-2: vector.load
+  // CHECK-NOT:  vector.load
+  // CHECK:      vector.store
+  // CHECK:      scf.for
+  %one = arith.constant 1 : index
+  %two = arith.constant 2 : index
+  scf.for %x = %a to %b step %one {
+    %x1 = arith.addi %x, %one : index
+    %x2 = arith.addi %x, %two : index
+    %p = memref.load %in[%x] : memref<?xi8>
+    %q = memref.load %in[%x1] : memref<?xi8>
+    %r = memref.load %in[%x2] : memref<?xi8>
+    %v = arith.extui %p : i8 to i16
+    %w = arith.extui %q : i8 to i16
+    %u = arith.extui %r : i8 to i16
+    %vw = arith.addi %v, %w : i16
+    %sum = arith.addi %vw, %u : i16
+    %s = arith.trunci %sum : i16 to i8
+    memref.store %s, %out[%x] : memref<?xi8>
+  } {kernel.simd}
+  func.return
+}

@@ -128,6 +128,10 @@ def _words() -> dict[str, Helper]:
     return found
 
 
+_UPPER_U16 = (
+    "unsigned short upper_u16(unsigned short a, unsigned short b) { return (unsigned short)((unsigned)a * b >> 16); }"
+)
+
 _STREAM_LINE = """void stream_line(void* p, const void* from) {
 #if defined(__clang__) || defined(__x86_64__)
   if (((unsigned long long)p & 63) == 0) {
@@ -200,6 +204,7 @@ class C(Language):
         **c_copies(),
         **c_atomics(),
         "stream_line": Helper(_STREAM_LINE),
+        "upper_u16": Helper(_UPPER_U16),
         "prefetch_l1": Helper("void prefetch_l1(const void* p) { __builtin_prefetch(p, 0, 3); }"),
         "prefetch_l2": Helper("void prefetch_l2(const void* p) { __builtin_prefetch(p, 0, 2); }"),
     }

@@ -117,10 +117,16 @@ def _select(p: FunctionText, op: Operation) -> CExpr:
 
 
 def print_extended_product(p: FunctionText, op: Operation) -> None:
-    """The upper halves of the products of 16 bits; the lower ones are a product."""
+    """The upper halves of products of 16 bits; the lower ones are a product."""
     op = as_type(arith.MulUIExtendedOp, op)
+    if op.high.type == IntegerType(16) and not op.low.uses and "upper_u16" in p.language.library:
+        factors = p.use(op.lhs), p.use(op.rhs)
+        p.set_value(op.high, p.bind(expr.call(p.library("upper_u16"), factors, "unsigned short", (0, 0xFFFF)), op.high))
+        return
     if not is_pair(op) or op.low.uses:
-        raise PipelineError("arith.mului_extended: only the upper result, of vector<2xi16>, is printed", op)
+        raise PipelineError(
+            "arith.mului_extended: only the upper result, of vector<2xi16> or in C of i16, is printed", op
+        )
     a, b = _operands(p, op)
     p.set_value(op.high, p.bind(expr.call(_helper(p, "upper_u16x2"), (a, b), _WORD), op.high))
 

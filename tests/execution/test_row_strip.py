@@ -1,7 +1,7 @@
 """Strips of rows on a CPU: random pipelines give the evaluator's results to the bit, however strips are cut."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -23,6 +23,8 @@ from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.img.ops import GroupOp, PipelineOp, StageOp
 from tilefuse.execution.facts import GroupFacts
 from tilefuse.execution.row_strip.attribute import StripSchedule
+from tilefuse.execution.row_strip.cost import stays
+from tilefuse.execution.row_strip.features import StripFeatures
 from tilefuse.execution.row_strip.model import RowStrip
 from tilefuse.execution.row_strip.order import most_alive, order_for_registers
 from tilefuse.execution.row_strip.rows import rolling_rows
@@ -43,6 +45,7 @@ class Strips(ModulePass):
     together: int = 1
     stream: int = 0
     bytes: int = 0
+    equal: int = 0
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for pipeline in [p for p in op.body.block.ops if isinstance(p, PipelineOp)]:
@@ -52,7 +55,7 @@ class Strips(ModulePass):
                 if isinstance(group.output, StageOp) and RowStrip().why_not(facts) is None:
                     deep = [n[1] if n is not None and n[1] <= 16 else 2 for n in facts.bounds[2:]]
                     tile = (self.columns, self.rows, *deep)
-                    given = {"together": self.together, "stream": self.stream, "bytes": self.bytes}
+                    given = {"together": self.together, "stream": self.stream, "bytes": self.bytes, "equal": self.equal}
                     group.schedule = StripSchedule(tile=tile, **given)
 
 
@@ -68,6 +71,27 @@ def own_cache(tmp_path_factory):
 
 
 SIZES = [(7, 3), (16, 5), (1, 1), (64, 64)]
+
+
+@pytest.mark.parametrize("bytes", [0, 16, 64])
+def test_rows_end_with_a_vector_that_begins_inside(bytes):
+    """Rows of less than a vector of bytes, of one, and of several and a part; what lies beside a row stays."""
+    image, x, y = hl.ImageParam(hl.UInt(8), 2, "image"), hl.Var("x"), hl.Var("y")
+    across, down = hl.Func("across"), hl.Func("down")
+    across[x, y] = hl.cast(hl.UInt(8), (hl.cast(hl.UInt(16), image[x, y]) + image[x + 1, y] + image[x + 2, y]) / 3)
+    down[x, y] = hl.cast(hl.UInt(8), (hl.cast(hl.UInt(16), across[x, y]) + across[x, y + 1]) / 2)
+    module = hl.Pipeline(down).to_module()
+    program = compile_pipeline(module, "cpu", strict_float=True, passes=small_strips(512, 8, 1, 0, bytes), verify=True)
+    rng = np.random.default_rng(0)
+    for width in (1, 2, 15, 16, 17, 31, 63, 64, 65, 127, 128, 130, 191, 513, 600):
+        picture = rng.integers(0, 256, (19, width + 2)).astype(np.uint8)
+        held = np.full((18, width + 8), 7, np.uint8)
+        program(picture, out=held[:, 4 : 4 + width])
+        a = picture.astype(np.uint16)
+        rows = (a[:, :-2] + a[:, 1:-1] + a[:, 2:]) // 3
+        assert np.array_equal(held[:, 4 : 4 + width], (rows[:-1] + rows[1:]) // 2), width
+        assert (held[:, :4] == 7).all(), width
+        assert (held[:, 4 + width :] == 7).all(), width
 
 
 @pytest.mark.sweep
@@ -102,6 +126,19 @@ def narrow_pixels():
         f[x, y] = hl.cast(pixel, hl.abs(a * 3 + b - c) / 5)
         outputs.append(f)
     return hl.Pipeline(outputs)
+
+
+@pytest.mark.parametrize("divisor", [3, 5, 6, 7, 9, 25, 100, 255, 766])
+def test_sums_of_bytes_are_divided(divisor):
+    """Every sum of three bytes, by numbers that the upper half of a product divides by, and by one that it does not."""
+    image, x, y, mean = hl.ImageParam(hl.UInt(8), 2, "image"), hl.Var("x"), hl.Var("y"), hl.Func("mean")
+    total = hl.cast(hl.UInt(16), image[x, y]) + image[x, y + 1] + image[x, y + 2]
+    mean[x, y] = hl.cast(hl.UInt(8), total / divisor)
+    program = hl.Pipeline(mean).compile("cpu", strict_float=True)
+    sums = np.arange(766)
+    picture = np.stack([np.minimum(sums, 255), np.clip(sums - 255, 0, 255), np.clip(sums - 510, 0, 255)])
+    assert np.array_equal(program(picture.astype(np.uint8))[0], (sums // divisor).astype(np.uint8))
+    assert ("upper_u16(" in program.source()) == ((65536 // divisor + 1) * divisor % 65536 * 765 < 65536)
 
 
 def test_narrow_pixels():
@@ -266,6 +303,18 @@ def test_a_strip_is_one_threads():
     tile = Tile(target="cpu", shape="row_strip", sizes=(64, 8), threads=(32, 1))
     with pytest.raises(PipelineError, match="a strip is one thread's, and takes no threads= nor vector="):
         boxes(3).compile("cpu", passes=pieces("cpu", tile))
+
+
+def test_few_strips_are_as_many_for_each_core():
+    """Memory takes the time, and pictures stay in second caches: OpenMP's loop is a static one then."""
+    on = machine("emerald_rapids")
+    of = StripFeatures(blocks=2 * on.cores, bytes=1e6, instructions=1e3, kept_bytes=1e3)
+    assert stays(of, on)
+    for other in ({"blocks": 2 * on.cores + 1}, {"blocks": 9 * on.cores}, {"bytes": 1e12}, {"instructions": 1e9}):
+        assert not stays(replace(of, **other), on)
+    for equal, kind in enumerate(("dynamic", "static")):
+        strips = [q for p in passes("cpu") for q in ([Strips(40, 7, equal=equal), p] if p.name == "tile" else [p])]
+        assert f"schedule({kind})" in compile_pipeline(boxes(3).to_module(), "cpu", passes=strips).source()
 
 
 def test_few_strips_are_left_to_one_thread():

@@ -1,10 +1,10 @@
 """Steps of indices are found in time that grows with the operations, not with the ways through them."""
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import IndexType
+from xdsl.dialects.builtin import IndexType, IntegerAttr
 from xdsl.ir import Block
 
-from tilefuse.passes.column_steps import step
+from tilefuse.passes.column_steps import apart, step
 
 
 def test_values_that_an_index_uses_twice_are_looked_at_once():
@@ -15,3 +15,16 @@ def test_values_that_an_index_uses_twice_are_looked_at_once():
         body.add_op(made := arith.AddiOp(index, index))
         index = made.result
     assert step(index, body.args[0]) == 1 << 200
+    assert apart(index, body) == (frozenset({(body.args[0], 1 << 200)}), 0)
+
+
+def test_indices_that_differ_by_a_number_have_the_same_terms():
+    """x + 2 - y, and x - (y - 1), of which one is the other's plus 1."""
+    body = Block(arg_types=[IndexType(), IndexType()])
+    x, y = body.args
+    one, two = (arith.ConstantOp(IntegerAttr(n, IndexType())) for n in (1, 2))
+    right, less = arith.AddiOp(x, two), arith.SubiOp(y, one)
+    a, b = arith.SubiOp(right, y), arith.SubiOp(x, less)
+    body.add_ops([one, two, right, less, a, b])
+    terms = frozenset({(x, 1), (y, -1)})
+    assert [apart(i.result, body) for i in (a, b)] == [(terms, 2), (terms, 1)]

@@ -60,6 +60,18 @@ def test_host_cpu():
     assert cpu.vector_bytes in (16, 32, 64)
 
 
+@pytest.mark.parametrize(("told", "cores"), [("1", 1), ("1,4", 1), ("9999", None), ("", None), ("all", None)])
+def test_host_cpu_has_no_more_cores_than_openmp_uses(monkeypatch, told, cores):
+    host_cpu.cache_clear()
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    all_cores = host_cpu().cores
+    host_cpu.cache_clear()
+    monkeypatch.setenv("OMP_NUM_THREADS", told)
+    found = host_cpu().cores
+    host_cpu.cache_clear()
+    assert found == (cores or all_cores)
+
+
 INTEL = "vendor_id : GenuineIntel\ncpu family : 6\nmodel : 143\nmodel name : Intel(R) Xeon(R) Processor\n"
 WIDE = "avx512f avx512bw avx512dq avx512vl"
 

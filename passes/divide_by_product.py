@@ -1,0 +1,50 @@
+"""`divide-by-product`: a division of a small number of 16 bits by a constant takes the upper half of a product.
+
+    %s = arith.addi %ab, %c : i16      (three bytes: at most 765)
+    %q = arith.divui %s, 3 : i16                                =>    %p, %q = arith.mului_extended %s, 21846 : i16
+
+Of all numbers of 16 bits compilers divide by such a product and a shift; of sums of pixels the product alone is right,
+which vectors have an instruction for. It is, where `65536 / 3` is rounded up by so little that times the largest
+number it stays below 65536. For CPUs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import IntegerType, ModuleOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.passes import ModulePass
+
+from tilefuse.dialects.constants import integer_constant
+from tilefuse.passes.expansion import Constants, Expansion, expand_ops
+from tilefuse.passes.widen_accesses import greatest
+
+BITS = 16
+"""Narrower numbers have no such instruction, and of wider ones few vectors have it."""
+
+
+@dataclass(frozen=True)
+class DivideByProduct(ModulePass):
+    """Divide numbers that are known to be small by the upper half of a product."""
+
+    name = "divide-by-product"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        expand_ops(op, (arith.DivUIOp,), _divided)
+
+
+def _divided(op: Operation, constants: Constants) -> SSAValue | None:
+    assert isinstance(op, arith.DivUIOp)
+    number, divisor = op.result.type, integer_constant(op.rhs)
+    if number != IntegerType(BITS) or divisor is None or divisor < 2 or divisor & (divisor - 1) == 0:
+        return None
+    factor = (1 << BITS) // divisor + 1
+    if (factor * divisor - (1 << BITS)) * greatest(op.lhs, IntegerType(BITS)) >= 1 << BITS:
+        return None
+    e = Expansion(op, constants)
+    product = arith.MulUIExtendedOp(op.lhs, e.constant(factor))
+    e.emit(product)
+    return product.high
