@@ -60,6 +60,10 @@ SINGLE_SLICE_BLOCKS = 4.0
 """Such blocks on a multiprocessor, from which on no more is hidden."""
 SINGLE_SLICE_US = 0.05
 """Microseconds for each that a multiprocessor begins."""
+ONE_WAVE_BLOCK_US = 0.25
+"""Microseconds for each where all begin at once: none computes yet while others are begun."""
+INSTRUCTION_US = 0.0006
+"""Microseconds of an instruction of a thread, where few others run beside it."""
 SPREAD = 1.5
 """Time of blocks of points along a dimension over those along the one before, where operands lie alike."""
 
@@ -229,7 +233,8 @@ class StagedFeatures(Features):
     parallel: float
     """Operations of a thread that wait for none of each other."""
     buffers: int
-    zigzag: bool
+    shares: bool
+    """Whether a warp is a patch of threads, so that neighbours share what they load."""
 
     def analytical(self, machine: Machine) -> float:
         of_registers = machine.registers_per_core // (self.registers * self.threads)
@@ -243,19 +248,34 @@ class StagedFeatures(Features):
         if self.slices > 1:
             return max(parts) + machine.launch_us
         # a block that copies once and then computes hides nothing of either: only the warps of others do
-        waiting: float = max(1.0, SINGLE_SLICE_WARPS / (resident * self.threads / 32)) ** 0.5
         share: float = SINGLE_SLICE_NOT_HIDDEN * max(1.0, SINGLE_SLICE_BLOCKS / resident) ** 0.5
-        begun = per_sm * SINGLE_SLICE_US
-        return (max(parts) + share * (sum(parts) - max(parts))) * waiting + begun + machine.launch_us
+        if per_sm <= resident:
+            # all copy at the same time, and then all compute
+            return self._one_wave(machine, per_sm) + machine.launch_us
+        waiting: float = max(1.0, SINGLE_SLICE_WARPS / (resident * self.threads / 32)) ** 0.5
+        work = max(parts) + share * (sum(parts) - max(parts))
+        return work * waiting + per_sm * SINGLE_SLICE_US + machine.launch_us
 
-    def _wave(self, machine: Machine, blocks: int) -> float:
-        """Microseconds of so many blocks on a multiprocessor at once."""
+    def _one_wave(self, machine: Machine, blocks: int) -> float:
+        """Microseconds of blocks of a single slice that begin together, so many on a multiprocessor."""
+        of_most = blocks * machine.cores / self.blocks
+        bytes = max(self.bytes, self.blocks * self.staged_bytes / L2_RATIO) * of_most
+        chain = self.steps * (self.operations + self.loads) + self.copies * COPY
+        begun = blocks * ONE_WAVE_BLOCK_US
+        return bytes / machine.bytes_per_us + self._compute(machine, blocks) + chain * INSTRUCTION_US + begun
+
+    def _compute(self, machine: Machine, blocks: int) -> float:
+        """Microseconds of the instructions of so many blocks on a multiprocessor at once."""
         warps = blocks * self.threads / 32
         rate = machine.instructions_per_us / machine.cores / 32
         busy = min(1.0, warps / SCHEDULERS * self.parallel / WARPS_AT_RATE / 8)
-        passes = self.loads * (1.0 if self.zigzag else 2.0) * PASSES / PASSES_PER_INSTRUCTION
+        passes = self.loads * (1.0 if self.shares else 2.0) * PASSES / PASSES_PER_INSTRUCTION
         each = max(self.operations + self.loads, passes)
-        compute = warps * (self.steps * each + self.slices * self.copies * COPY) / (rate * busy)
+        return warps * (self.steps * each + self.slices * self.copies * COPY) / (rate * busy)
+
+    def _wave(self, machine: Machine, blocks: int) -> float:
+        """Microseconds of so many blocks on a multiprocessor at once."""
+        compute = self._compute(machine, blocks)
         copies = blocks * self.slices * self.staged_bytes / (L2_RATIO * machine.bytes_per_us / machine.cores)
         # blocks beside it, and slices that are on their way already, hide a part of the wait
         hidden = blocks * max(1, self.buffers - 1 if self.slices > 1 else 1)

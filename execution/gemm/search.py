@@ -11,7 +11,7 @@ from tilefuse.dialects.constants import integer_constant
 from tilefuse.dialects.img.ops import UpdateOp
 from tilefuse.execution.facts import GroupFacts
 from tilefuse.execution.features import predict
-from tilefuse.execution.gemm.attribute import MOST_POINTS, GemmSchedule, fits_zigzag
+from tilefuse.execution.gemm.attribute import MOST_POINTS, PATCH, GemmSchedule, fits_zigzag
 from tilefuse.execution.gemm.candidate import GemmCandidate
 from tilefuse.execution.gemm.features import StagedFeatures, shared, staged_loads
 from tilefuse.execution.gemm.slices import bytes_of, sizes_of, written_out
@@ -19,11 +19,25 @@ from tilefuse.execution.operands import Operand, affine_operands, worth_staging
 
 ALONG_X = ((32, 4), (16, 4), (16, 8), (8, 8), (8, 4), (4, 4))
 """Threads and points of each along the first coordinate."""
-ALONG_OTHERS = ((16, 8), (8, 8), (16, 4), (8, 4), (8, 10), (16, 10), (4, 5), (8, 2), (4, 2), (4, 4), (2, 4), (2, 5))
+ALONG_OTHERS = (
+    (16, 8),
+    (8, 8),
+    (16, 4),
+    (8, 4),
+    (8, 10),
+    (16, 10),
+    (4, 5),
+    (8, 2),
+    (4, 2),
+    (4, 4),
+    (2, 4),
+    (2, 5),
+    (1, 8),
+)
 """Threads and points of each along another coordinate."""
 THREADS = (64, 256)
 """Of a block, at least and at most."""
-WRITTEN_OUT = 512
+WRITTEN_OUT = 576
 """Points times steps that are written out, at most."""
 MOST_TILES = 96
 """Schedules that are compared."""
@@ -141,7 +155,7 @@ def _candidate(
         operations=shared(update, schedule.points, schedule.unroll).operations, loads=loads, steps=float(work.steps),
         slices=float(slices), threads=threads, registers=int(min(255, 32 + count * 1.2 + operands_in_registers)),
         shared=bytes_of(found, schedule.buffers), parallel=float(count), buffers=schedule.buffers,
-        zigzag=schedule.zigzag,
+        shares=schedule.zigzag or (schedule.thread_counts[0] == PATCH[1] and not schedule.near),
     )  # fmt: skip
     return GemmCandidate(
         "gemm",
