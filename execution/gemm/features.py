@@ -60,8 +60,8 @@ SINGLE_SLICE_BLOCKS = 4.0
 """Such blocks on a multiprocessor, from which on no more is hidden."""
 SINGLE_SLICE_US = 0.05
 """Microseconds for each that a multiprocessor begins."""
-ONE_WAVE_BLOCK_US = 0.25
-"""Microseconds for each where all begin at once: none computes yet while others are begun."""
+FIRST_BLOCK_US = 0.25
+"""Microseconds for each of those that it begins at first: none computes yet that would hide it."""
 INSTRUCTION_US = 0.0006
 """Microseconds of an instruction of a thread, where few others run beside it."""
 SPREAD = 1.5
@@ -249,19 +249,20 @@ class StagedFeatures(Features):
             return max(parts) + machine.launch_us
         # a block that copies once and then computes hides nothing of either: only the warps of others do
         share: float = SINGLE_SLICE_NOT_HIDDEN * max(1.0, SINGLE_SLICE_BLOCKS / resident) ** 0.5
+        # the blocks of the first wave copy at the same time, and then all compute
+        first = self._first_wave(machine, min(per_sm, resident))
         if per_sm <= resident:
-            # all copy at the same time, and then all compute
-            return self._one_wave(machine, per_sm) + machine.launch_us
+            return first + machine.launch_us
         waiting: float = max(1.0, SINGLE_SLICE_WARPS / (resident * self.threads / 32)) ** 0.5
         work = max(parts) + share * (sum(parts) - max(parts))
-        return work * waiting + per_sm * SINGLE_SLICE_US + machine.launch_us
+        return max(first, work * waiting + per_sm * SINGLE_SLICE_US) + machine.launch_us
 
-    def _one_wave(self, machine: Machine, blocks: int) -> float:
+    def _first_wave(self, machine: Machine, blocks: int) -> float:
         """Microseconds of blocks of a single slice that begin together, so many on a multiprocessor."""
-        of_most = blocks * machine.cores / self.blocks
+        of_most = math.ceil(self.blocks / machine.cores) * machine.cores / self.blocks
         bytes = max(self.bytes, self.blocks * self.staged_bytes / L2_RATIO) * of_most
         chain = self.steps * (self.operations + self.loads) + self.copies * COPY
-        begun = blocks * ONE_WAVE_BLOCK_US
+        begun = blocks * FIRST_BLOCK_US
         return bytes / machine.bytes_per_us + self._compute(machine, blocks) + chain * INSTRUCTION_US + begun
 
     def _compute(self, machine: Machine, blocks: int) -> float:
