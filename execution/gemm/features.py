@@ -60,10 +60,8 @@ SINGLE_SLICE_BLOCKS = 4.0
 """Such blocks on a multiprocessor, from which on no more is hidden."""
 SINGLE_SLICE_US = 0.05
 """Microseconds for each that a multiprocessor begins."""
-FIRST_BLOCK_US = 0.25
-"""Microseconds for each of those that it begins at first: none computes yet that would hide it."""
-INSTRUCTION_US = 0.0006
-"""Microseconds of an instruction of a thread, where few others run beside it."""
+CHAIN_US = 0.0006
+"""Microseconds of an instruction of a thread, where few threads run beside it."""
 SPREAD = 1.5
 """Time of blocks of points along a dimension over those along the one before, where operands lie alike."""
 
@@ -247,23 +245,25 @@ class StagedFeatures(Features):
         parts = (self.bytes / machine.bytes_per_us, through_l2, time)
         if self.slices > 1:
             return max(parts) + machine.launch_us
+        if self.bytes <= machine.cores * machine.fast_bytes_per_core:
+            return self._small(machine, per_sm, resident) + machine.launch_us
         # a block that copies once and then computes hides nothing of either: only the warps of others do
-        share: float = SINGLE_SLICE_NOT_HIDDEN * max(1.0, SINGLE_SLICE_BLOCKS / resident) ** 0.5
-        # the blocks of the first wave copy at the same time, and then all compute
-        first = self._first_wave(machine, min(per_sm, resident))
-        if per_sm <= resident:
-            return first + machine.launch_us
         waiting: float = max(1.0, SINGLE_SLICE_WARPS / (resident * self.threads / 32)) ** 0.5
-        work = max(parts) + share * (sum(parts) - max(parts))
-        return max(first, work * waiting + per_sm * SINGLE_SLICE_US) + machine.launch_us
+        share: float = SINGLE_SLICE_NOT_HIDDEN * max(1.0, SINGLE_SLICE_BLOCKS / resident) ** 0.5
+        begun = per_sm * SINGLE_SLICE_US
+        return (max(parts) + share * (sum(parts) - max(parts))) * waiting + begun + machine.launch_us
 
-    def _first_wave(self, machine: Machine, blocks: int) -> float:
-        """Microseconds of blocks of a single slice that begin together, so many on a multiprocessor."""
-        of_most = math.ceil(self.blocks / machine.cores) * machine.cores / self.blocks
-        bytes = max(self.bytes, self.blocks * self.staged_bytes / L2_RATIO) * of_most
-        chain = self.steps * (self.operations + self.loads) + self.copies * COPY
-        begun = blocks * FIRST_BLOCK_US
-        return bytes / machine.bytes_per_us + self._compute(machine, blocks) + chain * INSTRUCTION_US + begun
+    def _small(self, machine: Machine, per_sm: int, resident: int) -> float:
+        """Microseconds of a kernel of single slices whose operands all multiprocessors together hold at once.
+
+        All blocks copy at the same time, and then all compute: of neither does the other hide anything.
+        """
+        full, rest = divmod(per_sm, resident)
+        compute = full * self._compute(machine, resident) + (self._compute(machine, rest) if rest else 0.0)
+        most = per_sm * machine.cores / self.blocks
+        bytes = max(self.bytes, self.blocks * self.staged_bytes / L2_RATIO) * most
+        chain = (full + (rest > 0)) * (self.steps * (self.operations + self.loads) + self.copies * COPY)
+        return bytes / machine.bytes_per_us + compute + chain * CHAIN_US + per_sm * SINGLE_SLICE_US
 
     def _compute(self, machine: Machine, blocks: int) -> float:
         """Microseconds of the instructions of so many blocks on a multiprocessor at once."""

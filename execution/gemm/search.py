@@ -19,15 +19,13 @@ from tilefuse.execution.operands import Operand, affine_operands, worth_staging
 
 ALONG_X = ((32, 4), (16, 4), (16, 8), (8, 8), (8, 4), (4, 4))
 """Threads and points of each along the first coordinate."""
-ALONG_OTHERS = (
-    (16, 8), (8, 8), (16, 4), (8, 4), (8, 10), (16, 10), (4, 5), (8, 2), (4, 2), (4, 4), (2, 4), (2, 5), (1, 8)
-)  # fmt: skip
+ALONG_OTHERS = ((16, 8), (8, 8), (16, 4), (8, 4), (8, 10), (16, 10), (4, 5), (8, 2), (4, 2), (4, 4), (2, 4), (2, 5))
 """Threads and points of each along another coordinate."""
 THREADS = (64, 256)
 """Of a block, at least and at most."""
 WRITTEN_OUT = 576
 """Points times steps that are written out, at most."""
-MOST_TILES = 128
+MOST_TILES = 96
 """Schedules that are compared."""
 MOST_COVER = 1.25
 """Points of all tiles over those that are there, at most."""
