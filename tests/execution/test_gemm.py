@@ -1,6 +1,7 @@
 """Reductions with blocks of points in registers: random ones under random schedules, to the bit as the evaluator."""
 
 import itertools
+import math
 import random
 import re
 from dataclasses import dataclass, field
@@ -13,10 +14,11 @@ from xdsl.ir.affine import AffineExpr
 from xdsl.passes import ModulePass
 
 import tilefuse as hl
+from tilefuse.analysis.machine import machine
 from tilefuse.dialects.constants import integer_constant
 from tilefuse.dialects.img.ops import GroupOp, UpdateOp
 from tilefuse.execution.gemm.attribute import GemmSchedule
-from tilefuse.execution.gemm.features import different_places, shared
+from tilefuse.execution.gemm.features import StagedFeatures, different_places, shared
 from tilefuse.execution.gemm.vector_values import vector_values
 from tilefuse.passes.lower_groups import LowerGroups
 from tilefuse.passes.pipeline import run_passes, standard_passes
@@ -267,6 +269,43 @@ def test_rows_of_a_window_are_read_once():
     f[x, y] = 0
     f[x, y] += image[x, y + r]
     assert shared(_update(f), (1, 8), 4).reads == -(-(8 + 4 - 1) // 4)
+
+
+def _schedule_of_windows(batch: int) -> GemmSchedule:
+    """The schedule that the search takes for windows of 3 x 3 of each of 32 channels, with weights of their own."""
+    c, x, y, n = (hl.Var(v) for v in "cxyn")
+    image, weights = hl.ImageParam(hl.Float(32), 4, "image"), hl.ImageParam(hl.Float(32), 3, "weights")
+    r = hl.RDom([(0, 3), (0, 3)], "r")
+    f = hl.Func("f")
+    f[c, x, y, n] = 0.0
+    f[c, x, y, n] += image[c, x + r.x, y + r.y, n] * weights[r.x, r.y, c]
+    module = run_passes(hl.Pipeline(f).to_module(), standard_passes("h200", extent=(32, 112, 112, batch)))
+    return next(op.schedule for op in module.walk() if isinstance(op, GroupOp) and op.schedule.name == "schedule.gemm")
+
+
+def test_small_kernels_have_threads_with_more_points():
+    """What all multiprocessors copy at once hides no arithmetic: then windows that share more of it take less."""
+    small, large = (math.prod(_schedule_of_windows(batch).points) for batch in (4, 256))
+    assert small > large
+
+
+def _staged(**changes) -> float:
+    """Microseconds on an H200 of a kernel with a single slice, of 132 blocks unless `changes` say otherwise."""
+    counts = dict(
+        blocks=132, bytes=1e6, staged_bytes=4096.0, copies=4.0, operations=16.0, loads=2.0, steps=9.0, slices=1.0,
+        threads=128, registers=64, shared=4096, parallel=16.0, buffers=1, shares=True,
+    )  # fmt: skip
+    return StagedFeatures(**{**counts, **changes}).analytical(machine("h200"))
+
+
+def test_arithmetic_of_small_kernels_hides_behind_nothing():
+    more = {"operations": 160.0}
+    assert _staged(**more) > 1.5 * _staged()
+    assert _staged(bytes=1e9, **more) < 1.05 * _staged(bytes=1e9)
+
+
+def test_small_kernels_last_as_long_as_the_multiprocessor_with_most_blocks():
+    assert _staged(blocks=133) > _staged(blocks=264)
 
 
 def test_search_takes_blocks_for_a_product_of_matrices():
