@@ -290,12 +290,12 @@ class BlockTileBody:
         inner = replace(tile, resident=dict(tile.resident))
         if self.piece > 1:
             readers = [
-                Reader(s, r.follow, [self._beginning(f, start) for f in r.follow], r.spans)
+                Reader(s, r.follow, [self._beginning(f, start) for f in r.follow], r.spans, self._step(r), True)
                 for s in self.thread_stages
                 for r in (local[self.ids[s]],)
             ]
             spans = [(low, low + n - 1) for low, n in zip(lows, sizes, strict=True)]
-            readers.append(Reader(self.anchor, follow, start, spans))
+            readers.append(Reader(self.anchor, follow, start, spans, self.piece))
             inner.windows = self.gather.load(readers)
         arrays = {s: self._thread_stage(inner, s, local[self.ids[s]], start) for s in self.thread_stages}
         results = [
@@ -335,6 +335,11 @@ class BlockTileBody:
         if follow.dim is None:
             return 0
         return self.e.floordiv(self.e.mul(start[follow.dim], follow.ratio.numerator), follow.ratio.denominator)
+
+    def _step(self, region: Region) -> int:
+        """Columns of a stage in registers of which a multiple lies before each thread's."""
+        x = region.follow[0] if region.follow else Follow(None)
+        return self.piece * x.ratio.numerator if x.dim == 0 else 1
 
     def _thread_stage(self, tile: TileContext, stage: StageOp, region: Region, start: Sequence[Num]) -> list[SSAValue]:
         """A stage in registers: its values around the points of this thread; gives their arrays."""

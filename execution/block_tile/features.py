@@ -19,6 +19,8 @@ BLOCK_TAIL = 2.0
 """Microseconds in which the last blocks of a kernel leave most of the machine idle."""
 FLATTERED = 1.25
 """The cheapest of many block tiles takes longer than the model says by about this: it is the one most flattered."""
+FLATTERED_MEMORY = 1.05
+"""The same of one that waits for memory: bytes are counted as they are."""
 NOT_HIDDEN = 0.15
 """Share of the shorter of memory and arithmetic that does not hide behind the longer."""
 
@@ -47,8 +49,10 @@ class BlockFeatures(Features):
         compute = self.blocks * self.instructions / machine.instructions_per_us
         if machine.is_gpu:
             slow = max(1.0, RESIDENT_THREADS / max(self.resident_threads, 1)) ** 0.5
-            memory = memory * (BLOCK_MEMORY if self.one_by_one else 1.0) * slow
-            compute = compute * ISSUE_OVERHEAD * slow
+            # of 15 tiles that compute the steps of an update the cheapest was not flattered
+            flattered, memory_flattered = (FLATTERED, FLATTERED_MEMORY) if self.steps == 1 else (1.0, 1.0)
+            memory = memory * (BLOCK_MEMORY if self.one_by_one else 1.0) * slow * memory_flattered
+            compute = compute * ISSUE_OVERHEAD * slow * flattered
             limit = machine.calibration.code_limit
             compute *= 1.0 + machine.calibration.code_penalty * max(0.0, self.written_out / limit - 1.0)
         else:
@@ -57,7 +61,6 @@ class BlockFeatures(Features):
             compute *= machine.cores / self.blocks
         total = max(memory, compute) + NOT_HIDDEN * min(memory, compute) + machine.launch_us
         if machine.is_gpu:
-            # of 15 tiles that compute the steps of an update the cheapest was not flattered
-            flattered = FLATTERED if self.steps == 1 else 1.0
-            total = (total + BLOCK_TAIL) * flattered + self.blocks / machine.cores * machine.calibration.block_us
+            total += (BLOCK_TAIL * flattered) + machine.launch_us * (flattered - 1.0)
+            total += self.blocks / machine.cores * machine.calibration.block_us
         return total

@@ -152,7 +152,7 @@ class Phases:
             origin.append(e.add(e.mul(i, n), low))
         inner = self.tile
         if sizes[0] > 1:
-            reader = Reader(stage, region.follow, origin, [(0, n - 1) for n in sizes])
+            reader = Reader(stage, region.follow, origin, [(0, n - 1) for n in sizes], self.schedule.piece)
             inner = replace(inner, windows=self.gather.load([reader]))
         planes = [d for d in range(len(sizes) - 1, 1, -1) if sizes[d] > 1]
         shape = [sizes[d] for d in planes]

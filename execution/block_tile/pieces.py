@@ -8,6 +8,7 @@ vectors always fit.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -29,7 +30,8 @@ from tilefuse.lowering.rows import BorderRow, inside_row
 
 MOST_POINTS = 48
 """Points of one function that a thread holds in registers; what needs more is read where it is used, as registers are
-better spent on more threads (3x3 blur of bytes on an H200, 60 points: 73 us instead of 65)."""
+better spent on more threads (3x3 blur of bytes on an H200, 60 points: 73 us instead of 65). A stage that has as many
+points in registers takes their place there."""
 
 
 def access_width(func: SSAValue, piece: int) -> int:
@@ -63,9 +65,18 @@ class Reader:
     stage: StageOp
     follow: Sequence[Follow]
     origin: Sequence[Num]
-    """Relative to the block's tile; in x a multiple of the piece."""
+    """Relative to the block's tile."""
     spans: Sequence[Span]
     """Around `origin`."""
+    step: int
+    """Of which `origin` is a multiple in x."""
+    in_registers: bool = False
+    """Whether a thread has the values of all of these points in registers."""
+
+    @property
+    def points(self) -> int:
+        """Points of a thread."""
+        return math.prod(high - low + 1 for low, high in self.spans)
 
 
 @dataclass
@@ -164,12 +175,17 @@ class _Window:
     follow: list[Follow]
     origin: list[Num]
     spans: list[Span]
+    step: int
+    """Of which `origin` is a multiple in x."""
+    most: int
+    """Points up to which they are worth registers."""
 
     def grow(self, other: _Window) -> bool:
         """Take in another one; False where it moves differently."""
         if self.follow != other.follow or self.origin != other.origin:
             return False
         self.spans = [(min(a[0], b[0]), max(a[1], b[1])) for a, b in zip(self.spans, other.spans, strict=True)]
+        self.step, self.most = math.gcd(self.step, other.step), max(self.most, other.most)
         return True
 
     @property
@@ -185,7 +201,9 @@ class _Window:
 
 
 def _window(e: Emitter, reader: Reader, indices: Sequence[AnyIndex]) -> _Window | None:
-    window = _Window([], [], [])
+    first = indices[0] if indices else None
+    step = reader.step * first.num if isinstance(first, Index) and first.var == 0 else reader.step
+    window = _Window([], [], [], abs(step), max(MOST_POINTS, reader.points * reader.in_registers))
     for index in indices:
         if isinstance(index, Index) and index.var is not None and index.den == 1:
             via = reader.follow[index.var]
@@ -260,7 +278,7 @@ def windows(e: Emitter, readers: Sequence[Reader]) -> dict[tuple[SSAValue, Way],
     kept: dict[tuple[SSAValue, Way], _Window] = {}
     points_of: dict[SSAValue, int] = {}
     for (function, of), w in found.items():
-        if w is not None and points_of.get(function, 0) + w.points <= MOST_POINTS:
+        if w is not None and (points_of.get(function, 0) + w.points <= MOST_POINTS or MOST_POINTS < w.points <= w.most):
             points_of[function] = points_of.get(function, 0) + w.points
             kept[function, of] = w
     return kept
@@ -387,7 +405,7 @@ class Gather:
             def fill(width: int) -> None:
                 self._fill(array, window, width, buffer.memref, lambda r: buffer.index(absolute(r), e))
 
-            self.alignment.choose(base, buffer, access_widths(base, self.piece), fill)
+            self.alignment.choose(base, buffer, access_widths(base, window.step), fill)
 
         e.choose(tile.border, border, interior)
         return resident

@@ -12,6 +12,7 @@ from collections.abc import Collection, Mapping, Sequence
 from xdsl.ir import Attribute
 
 from tilefuse.analysis.access import behind_boundaries
+from tilefuse.analysis.index import Index
 from tilefuse.analysis.model import Node, PipelineModel
 from tilefuse.analysis.regions import SMALL_DIMENSION, Follow, Region, follow_chain, regions
 from tilefuse.analysis.tables import looked_up
@@ -37,13 +38,16 @@ def place_stages(
     micro: Mapping[int, Region],
 ) -> dict[int, Placement]:
     """The place of every member but the anchor, `output`; `micro`: what one thread's points need of each member."""
-    inside, tables = set(members), looked_up(model, members)
+    inside, tables, stored = set(members), looked_up(model, members), set(model.stored(members))
     in_thread = {output}
     for id in sorted(inside - {output}, reverse=True):
         consumers = [c for c in model.consumers(id) if c in inside]
         # what nobody in the group reads is stored: a thread's points of the anchor, then
-        needed = min((micro[c].points for c in consumers), default=micro[id].points)
-        stays = all(c in in_thread for c in consumers) and follows_one_to_one(follow[id]) and id not in tables
+        needed = min((micro[c].points * _ratio(follow[id], follow[c]) for c in consumers), default=micro[id].points)
+        stays = all(c in in_thread for c in consumers) and id not in tables
+        if not follows_one_to_one(follow[id]):
+            stays = stays and id not in stored and _begins_with_threads(follow[id])
+            stays = stays and _reads_memory_at_own_points(model.nodes[id], inside)
         if stays and micro[id].points <= CHEAP_RECOMPUTE * needed:
             in_thread.add(id)
     places: dict[int, Placement] = {}
@@ -72,6 +76,27 @@ def place_stages(
 def follows_one_to_one(follow: Sequence[Follow]) -> bool:
     """Whether each thread's points of a stage are as many as of the anchor, so that they can live in its registers."""
     return all(f.dim is None or f.ratio == 1 for f in follow)
+
+
+def _begins_with_threads(follow: Sequence[Follow]) -> bool:
+    """Whether what each thread needs of a stage begins at a whole multiple of where its own points do."""
+    return all(f.dim is None or f.ratio.denominator == 1 for f in follow)
+
+
+def _reads_memory_at_own_points(node: Node, inside: Collection[int]) -> bool:
+    """Whether a stage reads nothing from memory around its points: what many points share is better read once."""
+    return all(
+        isinstance(index, Index) and (index.var is None or index == Index(d, 1))
+        for access in node.accesses
+        if access.producer not in inside
+        for d, index in enumerate(access.indices)
+    )
+
+
+def _ratio(mine: Sequence[Follow], theirs: Sequence[Follow]) -> float:
+    """Points of a stage for each one of its consumer's, as both follow the tile."""
+    ratios = {f.dim: f.ratio for f in theirs if f.dim is not None}
+    return float(math.prod(f.ratio / ratios.get(f.dim, 1) for f in mine if f.dim is not None))
 
 
 def check_stored(group: GroupOp, model: PipelineModel) -> None:
