@@ -25,7 +25,8 @@ from tilefuse.execution.block_tile.cached_inputs import CachedBox, cached_bytes,
 from tilefuse.execution.block_tile.candidate import BlockCandidate
 from tilefuse.execution.block_tile.features import BlockFeatures
 from tilefuse.execution.block_tile.loads import INDEX_COST, PHASE_COST, piece_loads, shared_loads
-from tilefuse.execution.block_tile.placement import holds_planes, place_stages, shared_bytes
+from tilefuse.execution.block_tile.placement import follows_one_to_one, holds_planes, place_stages, shared_bytes
+from tilefuse.execution.block_tile.registers import LiveValues, words
 from tilefuse.execution.block_tile.steps_cost import of_step
 from tilefuse.execution.candidate import Candidate, Placement
 from tilefuse.execution.facts import GroupFacts
@@ -38,6 +39,8 @@ NARROW = 24
 """Points along x up to which warps are folded: lanes beside the picture would have nothing to do."""
 OVERLAP_MISS = 0.15
 """Share of the overlapping part of input tiles that comes from DRAM and not from a cache."""
+PHASE_ROWS = 4
+"""Rows of a stage in shared memory that a thread computes together."""
 COPY_COST = 12.0
 """Instructions to copy an element that a block keeps to shared memory."""
 FEW_GATHERED = 16
@@ -107,6 +110,8 @@ class TileTerms:
         """Steps of that update."""
         self._cached: dict[tuple[int, ...], dict[SSAValue, CachedBox]] = {}
         self._offsets: dict[int, list[tuple[int, _Offsets, bool]]] = {}
+        self._registers: dict[tuple[tuple[int, ...], tuple[int, ...]], float] = {}
+        self._buffers = len({p for id in self.members for p in self.model.nodes[id].offsets} - set(self.members))
 
     def regions(self, tile: Sequence[int]) -> dict[int, Region]:
         """Regions of each member that a tile needs."""
@@ -144,6 +149,29 @@ class TileTerms:
                 found.setdefault((a.producer, alike), []).append(at)
             self._offsets[id] = [(p, tuple(offsets), alike) for (p, alike), offsets in found.items()]
         return [(p, offsets, deep if alike else 1) for p, offsets, alike in self._offsets[id]]
+
+    def holds_multiples(self, micro: Sequence[int]) -> bool:
+        """Whether a thread has stages at multiples of its coordinates in registers: each of their values dies early."""
+        places = self.places(micro)
+        return any(p.memory is Memory.Register and not follows_one_to_one(self.follow[id]) for id, p in places.items())
+
+    def registers(self, tile: Sequence[int], micro: Sequence[int]) -> float:
+        """The registers of a thread that computes `micro` points together, about: those that live at one time."""
+        key = (tuple(micro), tuple(tile[2:]))
+        if key not in self._registers:
+            region, of_thread, places = self.regions(tile), self.regions(micro), self.places(micro)
+            own = {id for id, place in places.items() if place.memory is Memory.Register} | {self.output}
+            found = LiveValues(stored=math.prod(micro) * words(self.model.nodes[self.output]))
+            for id in self.members:
+                node = self.model.nodes[id]
+                if id in own:
+                    found.add_own(node, of_thread[id].extents, own)
+                else:
+                    rank = len(region[id].extents)
+                    planes = region[id].extents[2:] if holds_planes(node, region[id]) else (1,) * (rank - 2)
+                    found.add_phase(node, (micro[0], PHASE_ROWS, *planes)[:rank], own)
+            self._registers[key] = found.registers(len(micro), self._buffers)
+        return self._registers[key]
 
     def stored_points(self, id: int, tile: Sequence[int]) -> int:
         """Points of a member that a tile stores."""
@@ -216,6 +244,8 @@ def _candidate(
         instructions += sum(kept.elements for kept in cached.values()) * COPY_COST
     if machine.is_gpu:
         registers += math.prod(micro) * of.model.nodes[of.output].bytes / 4 * 2
+        if of.update is None and of.holds_multiples(micro):
+            registers = of.registers(tile, micro)
         resident = _resident_threads(machine, math.prod(threads), blocks, shared, registers)
         found = BlockFeatures(
             blocks=blocks, bytes=bytes, instructions=instructions, resident_threads=resident, one_by_one=piece == 1,
@@ -264,7 +294,7 @@ def _of_tile(
             rows = micro
             registers += micro_regions[id].points * node.bytes / 4
         else:
-            points, rows = float(region[id].points), [1, 4]
+            points, rows = float(region[id].points), [1, PHASE_ROWS]
             instructions += PHASE_COST * math.prod(threads) if machine.is_gpu else 0
             instructions += points * ((1.0 + 2.0 / micro[0]) if machine.is_gpu else 0.5)
         of_thread = micro_regions[id] if place is None or in_registers else region[id]

@@ -1,11 +1,84 @@
-"""Block tiles whose threads hold less in registers."""
+"""Registers of block tiles: how many a compiler is likely to take, and schedules whose threads hold less."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 
+from tilefuse.analysis.index import Index
+from tilefuse.analysis.model import Node
 from tilefuse.execution.base import Spill
 from tilefuse.execution.block_tile.attribute import BlockSchedule
+
+BESIDE = 11.0
+"""Registers of a thread beside all that follows."""
+OF_DIMENSION, OF_BUFFER = 3.7, 2.0
+"""Of each coordinate of the anchor, and of each function that comes from global memory: addresses, sizes, strides."""
+STORED, LOADED, GATHERED = 0.5, 0.6, 0.3
+"""Of each value that a thread stores, loads, and loads at a computed place: their lives overlap in part."""
+MOST_LOADED, MOST_GATHERED = 100, 200
+"""Values from which on no more are loaded ahead."""
+BESIDE_LONGER = 0.15
+"""Share of the fewer of what a thread holds for its own points and for such a stage that is kept beside the others."""
+IN_PHASE, MOST_IN_PHASE = 0.65, 48.0
+"""Of each value that a thread loads and stores for a stage in shared memory, and how many count."""
+
+
+@dataclass(slots=True)
+class LiveValues:
+    """Values that live in a thread while it computes its own points, and the most for a stage in shared memory."""
+
+    stored: float = 0.0
+    loaded: float = 0.0
+    gathered: float = 0.0
+    in_phase: float = 0.0
+
+    def add_own(self, node: Node, points: Sequence[int], kept: Collection[int]) -> None:
+        """Count the loads of a thread for its own points of a stage; functions in `kept` are in its registers."""
+        values, gathered = loaded(node, points, kept)
+        self.loaded += values
+        self.gathered += gathered
+
+    def add_phase(self, node: Node, points: Sequence[int], kept: Collection[int]) -> None:
+        """Count the values of a thread that computes points of a stage for shared memory."""
+        self.in_phase = max(self.in_phase, sum(loaded(node, points, kept)) + math.prod(points) * words(node))
+
+    def registers(self, rank: int, buffers: int) -> float:
+        """The registers that a CUDA compiler takes, about: fitted to NVRTC's reports (benchmarks/results)."""
+        own = (
+            STORED * self.stored + LOADED * min(self.loaded, MOST_LOADED) + GATHERED * min(self.gathered, MOST_GATHERED)
+        )
+        phase = IN_PHASE * min(self.in_phase, MOST_IN_PHASE)
+        return BESIDE + OF_DIMENSION * rank + OF_BUFFER * buffers + max(own, phase) + BESIDE_LONGER * min(own, phase)
+
+
+def words(node: Node) -> float:
+    """Registers of a point's values: a narrow one has one of its own."""
+    return sum(max(1.0, bytes / 4) for bytes in node.element_bytes)
+
+
+def loaded(node: Node, points: Sequence[int], kept: Collection[int]) -> tuple[float, float]:
+    """(values that points of a stage load together, those at computed places), but of functions `kept` in registers."""
+    offsets: dict[tuple[int, tuple[tuple[int | None, int, int], ...]], list[tuple[int, ...]]] = {}
+    gathered, count = 0, math.prod(points)
+    for access in node.accesses:
+        if access.producer in kept:
+            continue
+        if not all(isinstance(i, Index) for i in access.indices):
+            gathered += count
+            continue
+        steps = tuple((i.var, i.num, i.den) for i in access.indices if isinstance(i, Index))
+        at = tuple(i.offset for i in access.indices if isinstance(i, Index))
+        offsets.setdefault((access.producer, steps), []).append(at)
+    found = 0
+    for (_, steps), places in offsets.items():
+        most = 1
+        for d, (var, num, den) in enumerate(steps):
+            extent = points[var] if var is not None and var < len(points) else 1
+            most *= len({(x * num + place[d]) // den for x in range(extent) for place in places})
+        found += min(most, len(places) * count)
+    return found, gathered
 
 
 def fewer_points(schedule: BlockSchedule, spill: Spill) -> BlockSchedule | None:
