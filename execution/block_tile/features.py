@@ -20,7 +20,7 @@ BLOCK_TAIL = 2.0
 FLATTERED = 1.25
 """The cheapest of many block tiles takes longer than the model says by about this: it is the one most flattered."""
 FLATTERED_MEMORY = 1.05
-"""How much longer the memory of such a tile takes than the model says: bytes are counted as they are."""
+"""The factor of the time that memory takes: bytes are counted as they are."""
 NOT_HIDDEN = 0.15
 """Share of the shorter of memory and arithmetic that does not hide behind the longer."""
 

@@ -1,7 +1,7 @@
 """Placement of the stages of a block-tiled group: nested fusion with lifetimes (Sioutas 2020, Listing 2).
 
-A stage that every thread can compute for its own points alone lives in registers; the others are computed
-once per block into shared memory. Stages whose lifetimes do not overlap share a slot.
+A stage that every thread can compute for its own points alone lives in registers, at multiples of their coordinates,
+too; the others are computed once per block into shared memory. Stages whose lifetimes do not overlap share a slot.
 """
 
 from __future__ import annotations

@@ -50,6 +50,16 @@ def test_stages_are_in_registers_where_threads_share_enough(vector, rows, in_reg
     assert places["across"].where == expected if vector > 1 else places["scaled"].where == expected
 
 
+def test_values_that_die_early_do_not_keep_stages_from_registers():
+    """Of four planes a thread computes 400 values: few live at one time."""
+    found = run_passes(halved(planes=4), standard_passes("h200", extent=(4096, 4096)))
+    places = {s.sym_name.data: s.place for s in found.walk() if isinstance(s, StageOp) and s.place is not None}
+    assert {name: place.where for name, place in places.items()} == {
+        "scaled": (Level.Thread, Memory.Register),
+        "across": (Level.Thread, Memory.Register),
+    }
+
+
 @pytest.mark.skipif(not shutil.which("g++"), reason="needs g++")
 @pytest.mark.parametrize(
     ("factor", "vector", "rows", "planes"), [(2, 2, 2, 0), (2, 4, 4, 0), (3, 2, 4, 0), (2, 2, 2, 3), (2, 1, 2, 3)]
