@@ -234,13 +234,18 @@ def test_a_thread_computes_once_what_its_channels_share():
 @pytest.mark.parametrize("target", ["h200", "sm_80", "cpu"])
 @pytest.mark.parametrize("build", STORED)
 def test_no_kernel_computes_it_for_each_point_either(build, target):
-    """In a group of its reader it is computed once for a block; else it is a kernel of its own."""
+    """In a group of its reader it is computed once for a block, or for several points of a thread; else by itself."""
     module = run_passes(hl.Pipeline(build()).to_module(), standard_passes(target))
     for group in (op for op in module.walk() if isinstance(op, GroupOp)):
         for stage in group.stages:
             if stage.sym_name.data.startswith("t") and len(group.stages) > 1:
                 assert stage.place is not None
-                assert stage.place.where == (Level.Block, Memory.Shared), str(group.schedule)
+                if stage.place.where != (Level.Block, Memory.Shared):
+                    assert stage.place.where == (Level.Thread, Memory.Register), str(group.schedule)
+                    sizes, threads = group.schedule.tile_sizes, group.schedule.thread_counts
+                    # of a row or a column, which several points of each thread share
+                    assert stage.rank < len(sizes), str(group.schedule)
+                    assert all(n > t for n, t in zip(sizes, threads, strict=True)), str(group.schedule)
 
 
 @pytest.mark.parametrize("option", ["extent=0,4", "target=nothing"])
