@@ -101,9 +101,17 @@ def touched_spans(op: ReadOp | WriteOp, of: Definition, coordinates: Mapping[SSA
 
 
 def updated_spans(op: UpdateOp, region: Spans, coordinates: Mapping[SSAValue, AnySpan] | None, sizes: Sizes) -> Spans:
-    """The box of the old functions that an update needs: all that it gives, reads of itself and writes."""
+    """The box of the old functions that an update needs: all that it gives, reads of itself and writes.
+
+    Where nothing is written, what the first point of the domain writes to counts, as in Halide: kernels load what
+    they add to, and store it, around the loop over the domain.
+    """
     if coordinates is None:
-        return region
+        domain = [
+            (first, first) if provably_le(last, first) else (first, last) for first, last in domain_spans(op, sizes)
+        ]
+        first_point = dict(zip(op.coordinates, [*(region[dim] for dim in op.pure_dims), *domain], strict=True))
+        return union(region, touched_spans(op.write_op, op, first_point, sizes))
     own: list[ReadOp | WriteOp] = [read for read in reads(op) if read.source in op.currents]
     for touching in (*own, op.write_op):
         region = union(region, touched_spans(touching, op, coordinates, sizes))

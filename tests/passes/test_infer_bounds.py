@@ -5,12 +5,13 @@ from random import Random
 import pytest
 from random_pipelines import random_pipeline
 
+import tilefuse
 from tilefuse.analysis.bounds import required_boxes, symbolic_regions
 from tilefuse.analysis.scalars import boundary_box
 from tilefuse.analysis.sizes import CallSizes
 from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.img.attrs import BoundaryKind
-from tilefuse.dialects.img.ops import BoundaryOp, InputOp, ReadOp, StageOp
+from tilefuse.dialects.img.ops import BoundaryOp, InputOp, PipelineOp, ReadOp, StageOp
 from tilefuse.dialects.img.symbolic import Role, evaluate, is_sum
 from tilefuse.dialects.parsing import parse_module
 from tilefuse.passes.infer_bounds import REQUIRED, InferBounds
@@ -100,3 +101,16 @@ def test_random_pipelines_at_random_sizes(part, grouped):
             outputs = {n: moved(rng, b, [None] * len(b)) for n, b in case.output_boxes.items()}
             equal += check(pipeline, symbolic, outputs, there, case.params) or 0
     assert equal > 20
+
+
+def test_where_an_update_of_no_points_would_write_first_is_needed():
+    """Kernels load what they add to, and store it, around the loop: memcheck found a read before an array (990012)."""
+    x, r = tilefuse.Var("x"), tilefuse.RDom([(0, tilefuse.Param(tilefuse.Int(32), "n"))])
+    picture, h = tilefuse.ImageParam(tilefuse.UInt(8), 1, "picture"), tilefuse.Func("h")
+    h[x] = tilefuse.u32(1)
+    h[picture[r.x % 4]] += tilefuse.u32(1)
+    pipeline = next(op for op in tilefuse.Pipeline([h]).to_module().ops if isinstance(op, PipelineOp))
+    (start,) = (op for op in pipeline.body.block.ops if isinstance(op, StageOp))
+    for points in (0, 3):
+        needed = required_boxes(pipeline, {"h": ((10, 5),)}, {"picture": ((0, 4),)}, {"n": points})
+        assert needed[start.results[0]] == ((0, 256),)

@@ -25,10 +25,12 @@ from xdsl.irdl import (
     var_result_def,
 )
 from xdsl.parser import Parser
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 from xdsl.printer import Printer
-from xdsl.traits import HasParent, IsTerminator, Pure
+from xdsl.traits import HasCanonicalizationPatternsTrait, HasParent, IsTerminator, Pure
 from xdsl.utils.exceptions import VerifyException
 
+from tilefuse.dialects.constants import integer_constant
 from tilefuse.dialects.img.attrs import BoxAttr
 from tilefuse.dialects.img.index_map import parse_indices, print_indices, verify_index_map
 from tilefuse.dialects.img.ops.parents import in_pipeline_or_group
@@ -50,6 +52,12 @@ class DomainAxis(NamedTuple):
     coordinate: SSAValue
     min: SSAValue
     extent: SSAValue
+
+
+class _CanonicalizeUpdate(HasCanonicalizationPatternsTrait):
+    @classmethod
+    def get_canonicalization_patterns(cls):  # type: ignore[no-untyped-def]
+        return (DropEmptyUpdate(),)  # defined below, as it names the op
 
 
 @irdl_op_definition
@@ -83,7 +91,7 @@ class UpdateOp(IRDLOperation):
     funcs = var_result_def(FuncType)
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
-    traits = lazy_traits_def(lambda: (Pure(), in_pipeline_or_group()))
+    traits = lazy_traits_def(lambda: (Pure(), _CanonicalizeUpdate(), in_pipeline_or_group()))
 
     # many parameters: the operands and properties of the operation
     def __init__(
@@ -325,6 +333,17 @@ class UpdateOp(IRDLOperation):
 def plain_indices(map: AffineMap, operands: Sequence[SSAValue]) -> list[SSAValue | None]:
     """The value that each index is, by itself; None where it is computed."""
     return [operands[e.position] if isinstance(e, AffineDimExpr) else None for e in map.results]
+
+
+class DropEmptyUpdate(RewritePattern):
+    """Replace an update over a domain of no points by its old functions."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: UpdateOp, rewriter: PatternRewriter) -> None:
+        extents = [integer_constant(axis.extent) for axis in op.domain]
+        # a declared box is a limit for the readers, which old functions do not have
+        if op.bounds is None and any(extent is not None and extent <= 0 for extent in extents):
+            rewriter.replace(op, (), op.olds)
 
 
 @irdl_op_definition
