@@ -110,7 +110,9 @@ def updated_spans(op: UpdateOp, region: Spans, coordinates: Mapping[SSAValue, An
         domain = [
             (first, first) if provably_le(last, first) else (first, last) for first, last in domain_spans(op, sizes)
         ]
-        first_point = dict(zip(op.coordinates, [*(region[dim] for dim in op.pure_dims), *domain], strict=True))
+        first_point: dict[SSAValue, AnySpan] = dict(
+            zip(op.coordinates, [*(region[dim] for dim in op.pure_dims), *domain], strict=True)
+        )
         return union(region, touched_spans(op.write_op, op, first_point, sizes))
     own: list[ReadOp | WriteOp] = [read for read in reads(op) if read.source in op.currents]
     for touching in (*own, op.write_op):
