@@ -103,21 +103,35 @@ def touched_spans(op: ReadOp | WriteOp, of: Definition, coordinates: Mapping[SSA
 def updated_spans(op: UpdateOp, region: Spans, coordinates: Mapping[SSAValue, AnySpan] | None, sizes: Sizes) -> Spans:
     """The box of the old functions that an update needs: all that it gives, reads of itself and writes.
 
-    Where nothing is written, what the first point of the domain writes to counts, as in Halide: kernels load what
-    they add to, and store it, around the loop over the domain.
+    Over a domain of no points nothing is written, but places that data or constants decide count, as in Halide:
+    kernels load what they add to there, and store it, around the loop over the domain.
     """
     if coordinates is None:
-        domain = [
-            (first, first) if provably_le(last, first) else (first, last) for first, last in domain_spans(op, sizes)
-        ]
-        first_point: dict[SSAValue, AnySpan] = dict(
-            zip(op.coordinates, [*(region[dim] for dim in op.pure_dims), *domain], strict=True)
+        around = dict(
+            zip(op.coordinates, [*(region[dim] for dim in op.pure_dims), *domain_spans(op, sizes)], strict=True)
         )
-        return union(region, touched_spans(op.write_op, op, first_point, sizes))
+        touched = touched_spans(op.write_op, op, cast(Mapping[SSAValue, AnySpan], around), sizes)
+        at = [[op.write_op.indices[d] for d in e.used_dims()] for e in op.write_op.map.data.results]
+        follow = [any(_follows_domain(index, op) for index in indices) for indices in at]
+        return union(region, [r if f else t for r, t, f in zip(region, touched, follow, strict=True)])
     own: list[ReadOp | WriteOp] = [read for read in reads(op) if read.source in op.currents]
     for touching in (*own, op.write_op):
         region = union(region, touched_spans(touching, op, coordinates, sizes))
     return region
+
+
+def _follows_domain(index: SSAValue, op: UpdateOp) -> bool:
+    """Whether an index is computed of coordinates of the reduction domain, other than by what is read there."""
+    domain = {axis.coordinate for axis in op.domain}
+    todo, seen = [index], set[SSAValue]()
+    while todo:
+        value = todo.pop()
+        if value in domain:
+            return True
+        if value not in seen and isinstance(value.owner, Operation) and not isinstance(value.owner, ReadOp):
+            todo += value.owner.operands
+        seen.add(value)
+    return False
 
 
 def through_boundary(kind: BoundaryKind, wanted: AnySpan, box: AnySpan) -> AnySpan | None:

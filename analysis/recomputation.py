@@ -177,10 +177,10 @@ class Recomputation:
         """
         if not self._machine.is_gpu or len(sites) > SMALL_DIMENSION or len({reader for reader, _, _ in sites}) > 1:
             return False
-        if not self._is_of_memory(stage):
-            return False
         beside = {(indices, tuple(_beside_plane(e, d) for d, e in enumerate(map.results))) for _, map, indices in sites}
-        return len(beside) == 1 and sum(self.evaluations(site) for site in sites) <= math.prod(self._extents[stage])
+        if len(beside) > 1 or sum(self.evaluations(site) for site in sites) > math.prod(self._extents[stage]):
+            return False
+        return self._is_of_memory(stage)  # last, as it follows chains of stages
 
     def _is_of_memory(self, stage: StageOp) -> bool:
         """Whether a stage reads what no kernel of its readers computes, itself or by stages at its own points."""

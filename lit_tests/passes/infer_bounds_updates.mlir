@@ -26,12 +26,11 @@ img.pipeline @scatter {
 
 // -----
 
-// A scan reads itself one point before its domain begins; a domain that is empty for sure reads nothing, but kernels
-// may load and store what its first point would write to.
+// A scan reads itself one point before its domain begins; a domain that is empty for sure asks for nothing.
 
 // CHECK:      img.input "unread" :
-// CHECK:      img.stage "f0" {{.*}} -> [min(2, x0) to max(103, x0 + nx0 - 1)]
-// CHECK:      img.update "f1" {{.*}} -> [min(103, x0) to max(103, x0 + nx0 - 1)]
+// CHECK:      img.stage "f0" {{.*}} -> [min(2, x0) to max(7, x0 + nx0 - 1)]
+// CHECK:      img.update "f1" {{.*}} -> [x0 to x0 + nx0 - 1]
 img.pipeline @scan {
   %in = img.input "unread" : !img.func<1xsi32>
   %c0 = arith.constant 0 : index
