@@ -208,7 +208,7 @@ def _in_vectors(seed: int):
 
 
 @pytest.mark.sweep
-@pytest.mark.parametrize("seed", [1, 8, 3, 12, 14, 18, 20, 21])
+@pytest.mark.parametrize("seed", [1, 8, 3, 35, 43, 18, 20, 21])
 def test_random_sums_in_vectors(seed):
     func, arguments, schedules, program = _in_vectors(seed)
     found = program(**arguments)
