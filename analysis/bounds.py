@@ -13,6 +13,7 @@ from typing import cast
 from xdsl.ir import Operation, SSAValue
 
 from tilefuse.analysis.access import accesses, function_name, reads
+from tilefuse.analysis.dependence import depending
 from tilefuse.analysis.index import GeneralIndex, Index, Span, expr_span
 from tilefuse.analysis.scalars import boundary_box, domain_spans
 from tilefuse.analysis.sizes import AnySizes, AnySpan, CallSizes, Sizes
@@ -111,27 +112,15 @@ def updated_spans(op: UpdateOp, region: Spans, coordinates: Mapping[SSAValue, An
             zip(op.coordinates, [*(region[dim] for dim in op.pure_dims), *domain_spans(op, sizes)], strict=True)
         )
         touched = touched_spans(op.write_op, op, cast(Mapping[SSAValue, AnySpan], around), sizes)
+        computed = [inner for inner in op.body.block.ops if not isinstance(inner, ReadOp)]
+        follow = depending(computed, [axis.coordinate for axis in op.domain])
         at = [[op.write_op.indices[d] for d in e.used_dims()] for e in op.write_op.map.data.results]
-        follow = [any(_follows_domain(index, op) for index in indices) for indices in at]
-        return union(region, [r if f else t for r, t, f in zip(region, touched, follow, strict=True)])
+        moved = [not follow.isdisjoint(indices) for indices in at]
+        return union(region, [r if m else t for r, t, m in zip(region, touched, moved, strict=True)])
     own: list[ReadOp | WriteOp] = [read for read in reads(op) if read.source in op.currents]
     for touching in (*own, op.write_op):
         region = union(region, touched_spans(touching, op, coordinates, sizes))
     return region
-
-
-def _follows_domain(index: SSAValue, op: UpdateOp) -> bool:
-    """Whether an index is computed of coordinates of the reduction domain, other than by what is read there."""
-    domain = {axis.coordinate for axis in op.domain}
-    todo, seen = [index], set[SSAValue]()
-    while todo:
-        value = todo.pop()
-        if value in domain:
-            return True
-        if value not in seen and isinstance(value.owner, Operation) and not isinstance(value.owner, ReadOp):
-            todo += value.owner.operands
-        seen.add(value)
-    return False
 
 
 def through_boundary(kind: BoundaryKind, wanted: AnySpan, box: AnySpan) -> AnySpan | None:
