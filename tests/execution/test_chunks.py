@@ -83,14 +83,14 @@ def rows(type, define):
 
 @dataclass(frozen=True)
 class Given(ModulePass):
-    """Gives the update a schedule."""
+    """Gives the update a schedule, if there is one: over no points that are known to be none it is dropped."""
 
     name = "given"
     text: str = ""
 
     def apply(self, ctx, op):
-        (group,) = (g for g in op.walk() if isinstance(g, GroupOp) and g.update is not None)
-        group.schedule = Parser(new_context(), self.text).parse_attribute()
+        for group in [g for g in op.walk() if isinstance(g, GroupOp) and g.update is not None]:
+            group.schedule = Parser(new_context(), self.text).parse_attribute()
 
 
 def passes(lines, others="rows = 32, chunk = 4"):

@@ -341,8 +341,11 @@ class DropEmptyUpdate(RewritePattern):
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: UpdateOp, rewriter: PatternRewriter) -> None:
         extents = [integer_constant(axis.extent) for axis in op.domain]
-        # a declared box is a limit for the readers, which old functions do not have
-        if op.bounds is None and any(extent is not None and extent <= 0 for extent in extents):
+        parent = op.parent_op()
+        if all(extent is None or extent > 0 for extent in extents) or parent is None:
+            return
+        # a declared box is a limit for the readers, which old functions do not have, and a group has its schedule
+        if op.bounds is None and parent.name == "img.pipeline":
             rewriter.replace(op, (), op.olds)
 
 
