@@ -3,10 +3,8 @@
 import pytest
 import variants
 from _all import EXAMPLES
-from xdsl.dialects import func
+from interior_spills import spilled_inside
 
-from tilefuse.execution.versions import leave_interior
-from tilefuse.lowering.printers import print_cuda
 from tilefuse.runtime.cuda.nvrtc import NvrtcNotFound, compile_report, supported_archs
 from tilefuse.targets.gpus import gpu
 
@@ -33,20 +31,13 @@ def archs():
     return sorted({oldest, "sm_80", "sm_90"})
 
 
-def spilled_inside(program, name, arch):
-    """Bytes that a kernel spills in tiles that meet no border, which are the most."""
-    module = program._current_kernels().module.clone()
-    (kernel,) = (f for f in module.body.block.ops if isinstance(f, func.FuncOp) and f.sym_name.data == name)
-    assert leave_interior(kernel)
-    return compile_report(print_cuda(module, kernel=name), gpu(arch).arch).spill_bytes[name]
-
-
 def check(example, arch):
     program = example.pipeline().compile(f"cuda:{arch}")
     report = compile_report(program.source(), gpu(arch).arch)
     kernels = program.kernels
     assert set(report.registers) == {kernel.name for kernel in kernels}
-    assert {spilled_inside(program, name, arch) for name, bytes in report.spill_bytes.items() if bytes} <= {0}
+    module, spilled = program._current_kernels().module, [name for name, bytes in report.spill_bytes.items() if bytes]
+    assert {spilled_inside(module, name, gpu(arch).arch) for name in spilled} <= {0}
     limit = gpu(arch).shared_bytes_per_block
     assert all(size <= limit for size in report.shared_bytes.values())
 

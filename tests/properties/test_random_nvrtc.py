@@ -1,16 +1,14 @@
 """Random pipelines compile under NVRTC with no spills in interior tiles, whatever tiles they get; no GPU is needed."""
 
 import pytest
+from interior_spills import spilled_inside
 from random_pipelines import random_pipeline
 from random_programs import Shape, passes, pieces
-from xdsl.dialects import func
 
-from tilefuse.execution.versions import leave_interior
 from tilefuse.lowering.abi import groups_of
-from tilefuse.lowering.printers import print_cuda
 from tilefuse.passes.fit_registers import MOST_AT_BORDERS
 from tilefuse.passes.tile import Tile
-from tilefuse.runtime.cuda.nvrtc import NvrtcNotFound, compile_report, supported_archs
+from tilefuse.runtime.cuda.nvrtc import NvrtcNotFound, supported_archs
 from tilefuse.runtime.program import compile_pipeline
 
 SHARED_BYTES = 48 * 1024
@@ -28,14 +26,6 @@ def own_cache(tmp_path_factory):
         yield
 
 
-def spilled_inside(built, name: str, arch: str) -> int:
-    """Bytes that a kernel spills in tiles that meet no border, which are the most."""
-    module = built.module.clone()
-    (kernel,) = (f for f in module.body.block.ops if isinstance(f, func.FuncOp) and f.sym_name.data == name)
-    assert leave_interior(kernel)
-    return compile_report(print_cuda(module, kernel=name), arch).spill_bytes[name]
-
-
 def check(seed: int, machine: str, arch: str, shape: Shape, algorithm: str = "greedy") -> set[str]:
     """Compile as a call would, after the loop that makes room for registers; the execution models used."""
     case = random_pipeline(seed)
@@ -48,7 +38,9 @@ def check(seed: int, machine: str, arch: str, shape: Shape, algorithm: str = "gr
         where = f"seed {seed}, {machine} for {arch}, {shape}, {algorithm}, kernel {name}"
         assert 0 < registers < 255, where
         assert spilled <= MOST_AT_BORDERS, f"{where}: {spilled} bytes\n{built.source}"
-        assert spilled == 0 or spilled_inside(built, name, arch) == 0, f"{where}: {spilled} bytes\n{built.source}"
+        assert spilled == 0 or spilled_inside(built.module, name, arch) == 0, (
+            f"{where}: {spilled} bytes\n{built.source}"
+        )
         assert shared <= SHARED_BYTES, f"{where}: {shared} bytes\n{built.source}"
     return {group.schedule.model for group in groups_of(built.pipeline) if group.schedule is not None}
 

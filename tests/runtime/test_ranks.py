@@ -6,11 +6,13 @@ import numpy as np
 import pytest
 import random_ranks
 from emulated_cuda import emulate
+from interior_spills import spilled_inside
 from random_programs import passes
 
 import tilefuse as hl
 from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.img.types import MAX_RANK
+from tilefuse.passes.fit_registers import MOST_AT_BORDERS
 from tilefuse.passes.tile import Tile
 from tilefuse.runtime.cuda.nvrtc import NvrtcNotFound, supported_archs
 
@@ -61,7 +63,9 @@ def test_compiled_for_a_gpu(rank):
         pytest.skip(str(error))
     program = chain(rank).compile("cuda:h200")
     built = program._current().kernels(32, "sm_90")
-    assert set(built.cubin.spill_bytes.values()) == {0}
+    spilled = [name for name, bytes in built.cubin.spill_bytes.items() if bytes]
+    assert max(built.cubin.spill_bytes.values()) <= MOST_AT_BORDERS
+    assert {spilled_inside(built.module, name, "sm_90") for name in spilled} <= {0}
     assert max(np.prod(k.tile[2:]) for k in program.kernels) <= 16, "points that one thread computes for nothing"
 
 

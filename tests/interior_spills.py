@@ -1,0 +1,15 @@
+"""Registers that kernels spill in tiles that meet no border, which are the most."""
+
+from xdsl.dialects import func
+
+from tilefuse.execution.versions import leave_interior
+from tilefuse.lowering.printers import print_cuda
+from tilefuse.runtime.cuda.nvrtc import compile_report
+
+
+def spilled_inside(module, name, arch):
+    """Bytes that a kernel of a lowered module spills for `arch` when its version for the interior is all it has."""
+    module = module.clone()
+    (kernel,) = (f for f in module.body.block.ops if isinstance(f, func.FuncOp) and f.sym_name.data == name)
+    assert leave_interior(kernel)
+    return compile_report(print_cuda(module, kernel=name), arch).spill_bytes[name]
