@@ -24,14 +24,14 @@ such a function, and no other, goes into the update's group if that alone reads 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
 
 from xdsl.context import Context
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp
-from xdsl.ir import Block, Region, SSAValue
+from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineMap
 from xdsl.passes import ModulePass
 from xdsl.transforms.common_subexpression_elimination import cse
@@ -151,6 +151,16 @@ def _sums(group: GroupOp) -> bool:
     )
 
 
+def _read_alone(reader: StageOp | UpdateOp) -> Iterator[tuple[GroupOp, list[Operation]]]:
+    """The groups of stages without a schedule by hand that `reader` alone reads, each with its reads."""
+    for producer in dict.fromkeys(read.source.owner for read in reads(reader)):
+        if not isinstance(producer, GroupOp) or producer.update is not None or producer.schedule is not None:
+            continue
+        used = [use.operation for f in producer.funcs for use in f.uses]
+        if all(isinstance(op, ReadOp) and op.parent_op() is reader for op in used):
+            yield producer, used
+
+
 def _given_for_steps(group: GroupOp) -> list[str]:
     """The groups, by name, whose function the update alone reads, at its reduction variables."""
     update = group.update
@@ -159,12 +169,8 @@ def _given_for_steps(group: GroupOp) -> list[str]:
     coordinates = list(reader.body.block.args)[: len(update.coordinates)]
     moving = depending(reader.body.block.ops, coordinates[len(update.pure) :])
     found = []
-    for producer in dict.fromkeys(read.source.owner for read in reads(reader)):
-        if not isinstance(producer, GroupOp) or producer.update is not None or producer.schedule is not None:
-            continue
-        used = [use.operation for f in producer.funcs for use in f.uses]
-        alone = all(isinstance(op, ReadOp) and op.parent_op() is reader for op in used)
-        if alone and len(producer.stored) == 1 and not any(prints(stage) for stage in producer.stages):
+    for producer, used in _read_alone(reader):
+        if len(producer.stored) == 1 and not any(prints(stage) for stage in producer.stages):
             if all(not moving.isdisjoint(op.operands) for op in used):
                 found.append(producer.sym_name.data)
     return found
@@ -174,12 +180,8 @@ def _given_for_terms(group: GroupOp) -> list[str]:
     """The groups, by name, of a stage that the terms alone read."""
     term = group.steps[-1]
     found = []
-    for producer in dict.fromkeys(read.source.owner for read in reads(term)):
-        if not isinstance(producer, GroupOp) or producer.update is not None or producer.schedule is not None:
-            continue
-        used = [use.operation for f in producer.funcs for use in f.uses]
-        alone = all(isinstance(op, ReadOp) and op.parent_op() is term for op in used)
-        if alone and len(producer.stages) == 1 and not prints(producer.anchor):
+    for producer, _ in _read_alone(term):
+        if len(producer.stages) == 1 and not prints(producer.anchor):
             found.append(producer.sym_name.data)
     return found
 
