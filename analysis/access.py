@@ -42,12 +42,12 @@ class StageRead:
 
 
 def coordinates(op: Definition) -> dict[SSAValue, int]:
-    """Number the coordinates of a stage's domain, x first: 0, 1, ...; of an update's, those of its domain last."""
+    """Number the coordinates of a stage's domain, x first: 0, 1, ...; an update's reduction domain comes last."""
     return {argument: dim for dim, argument in enumerate(op.body.block.args)}
 
 
 def reads(op: Definition) -> Iterator[ReadOp]:
-    """Yield the reads of a stage's body in program order, those in nested regions included."""
+    """Yield the reads of a stage's body in program order, reads in nested regions included."""
     for inner in op.body.block.ops:
         if isinstance(inner, ReadOp):
             yield inner
@@ -128,7 +128,7 @@ def function_name(function: SSAValue) -> str:
 
 
 def free_name(base: str, taken: Collection[str]) -> str:
-    """The name of a new stage: `base`, with a number behind it if that is taken."""
+    """The name of a new stage: `base`, with a number behind it if the name is taken."""
     name, number = base, 1
     while name in taken:
         number += 1

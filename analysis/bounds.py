@@ -124,7 +124,7 @@ def updated_spans(op: UpdateOp, region: Spans, coordinates: Mapping[SSAValue, An
 
 
 def through_boundary(kind: BoundaryKind, wanted: AnySpan, box: AnySpan) -> AnySpan | None:
-    """The coordinates inside `box` that a boundary reads for those of `wanted`; None if it reads none."""
+    """The coordinates inside `box` that a boundary reads for the coordinates `wanted`; None if it reads none."""
     first, last = box
     low, high = wanted
     if provably_le(last + 1, first):
@@ -151,7 +151,7 @@ def through_boundary(kind: BoundaryKind, wanted: AnySpan, box: AnySpan) -> AnySp
 
 
 def required_spans(pipeline: PipelineOp, outputs: Mapping[str, Spans], sizes: Sizes) -> dict[SSAValue, Spans]:
-    """(first, last) per dimension of every function that the outputs need; those not needed are absent.
+    """(first, last) per dimension of every function that the outputs need; unneeded functions are absent.
 
     `outputs`: the same of the outputs, by name. By symbols, a function may be there that some calls do not need.
     """
@@ -289,7 +289,7 @@ def _meet(a: OpenSpan, b: OpenSpan) -> OpenSpan:
 
 
 def _take(op: Definition, spans: list[OpenSpan], valid: dict[SSAValue, list[OpenSpan]]) -> None:
-    """Note where the functions of `op` can be computed: on `spans`, within what is declared."""
+    """Note where the functions of `op` can be computed: on `spans`, within the declared bounds."""
     for d, declared in enumerate(op.bounds.data if op.bounds is not None else ()):
         if declared is not None:
             spans[d] = _meet(spans[d], (declared[0], declared[0] + declared[1] - 1))

@@ -135,7 +135,7 @@ def _numbers(path: Path, known: Collection[str]) -> dict[str, float]:
 
 @cache
 def cpu_rates() -> dict[str, float]:
-    """The rates of this machine's CPU that the user has measured: those of `targets/cpus.toml` that a file gives."""
+    """The rates of this machine's CPU that the user has measured, by their names in `targets/cpus.toml`."""
     from tilefuse.targets.cpus import RATES
 
     path = user_file("cpu")

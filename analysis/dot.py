@@ -50,7 +50,7 @@ def _label(*lines: str) -> str:
 
 
 def _quoted(name: str) -> str:
-    """Quote an identifier. Backslashes are doubled first, so that what `printable` makes is no other name."""
+    """Quote an identifier. Backslashes are doubled first, so that an escape of `printable` is no other name."""
     return f'"{printable(_escaped(name))}"'
 
 

@@ -92,7 +92,7 @@ def _dependent(update: UpdateOp) -> set[Operation]:
 
 
 def _replaced(op: object, own: dict[SSAValue, ReadOp], function: int) -> tuple[SSAValue, bool, SSAValue] | None:
-    """The condition under which function `function` is replaced, whether it holds then, and by what."""
+    """The condition under which function `function` is replaced, whether it holds then, and the new value."""
     if not isinstance(op, arith.SelectOp):
         return None
     for old, new, holds in ((op.rhs, op.lhs, True), (op.lhs, op.rhs, False)):
@@ -109,7 +109,7 @@ def _number(read: ReadOp) -> int:
 
 
 def _order(op: object, own: dict[SSAValue, ReadOp], holds: bool) -> tuple[int, SSAValue, str] | None:
-    """Take a comparison apart: the function whose value is compared, with what, and by which one of the new to the old.
+    """Take a comparison apart: the function compared, the new value, and the order of the new to the old value.
 
     `holds`: whether the new value is the better one where the comparison holds.
     """
@@ -130,7 +130,7 @@ def _order(op: object, own: dict[SSAValue, ReadOp], holds: bool) -> tuple[int, S
 
 
 def _way(op: arith.CmpiOp | arith.CmpfOp, function: FuncType) -> str | None:
-    """The comparison without its kind, which is that of the function's element; None of another kind."""
+    """The comparison without its kind (ordered, signed, unsigned) if that kind is the element's; else None."""
     number = op.predicate.value.data
     element = function.element
     if isinstance(op, arith.CmpfOp):

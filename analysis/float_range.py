@@ -53,7 +53,7 @@ def _is_float(type: Attribute) -> bool:
 
 
 def _number(pick: Callable[[float, float], float], a: FloatSpan, b: FloatSpan, end: int) -> float:
-    """The upper end of a minimum, the lower one of a maximum: that of a side which may be NaN does not count.
+    """The upper end of a minimum, the lower one of a maximum: a side which may be NaN does not count.
 
     Where one side is NaN the result is the other, which then bounds it from one end alone.
     """
@@ -100,7 +100,7 @@ def _of_numbers(op: Operation, type: Attribute, spans: list[FloatSpan]) -> Float
 
 
 def rounded(low: Fraction, high: Fraction, type: Attribute) -> FloatSpan:
-    """The narrowest range of floats of a type around two real numbers; ANY_FLOAT where that overflows."""
+    """The narrowest range of floats of a type around two real numbers; ANY_FLOAT where the range overflows."""
     kind = _NUMPY.get(type.__class__)
     if kind is None:
         return ANY_FLOAT

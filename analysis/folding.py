@@ -35,7 +35,7 @@ def signed(number: int, type: Attribute) -> int:
 
 
 def folded(op: Operation, of: Sequence[int]) -> Attribute | None:
-    """The constant that an operation gives whose operands are these numbers, as signed; None if that is not known."""
+    """The constant that an operation gives whose operands are these numbers, as signed; None if it is not known."""
     if len(op.results) != 1:
         return None
     type = op.results[0].type

@@ -108,7 +108,7 @@ def is_convex(graph: nx.DiGraph, members: Iterable[Hashable]) -> bool:
 
 
 def uses_first(nodes: Sequence[_Node], uses: Callable[[_Node], Iterable[_Node]]) -> list[_Node]:
-    """Sort nodes so that each stands behind those that it uses, and else in the order in which they are given."""
+    """Sort nodes so that each stands behind the nodes that it uses, and else in the order in which they are given."""
     graph = nx.DiGraph()
     graph.add_nodes_from(nodes)
     graph.add_edges_from((node, used) for node in nodes for used in uses(node))

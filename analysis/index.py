@@ -307,7 +307,7 @@ def at_phase(expr: AffineExpr, xs: Collection[int], count: int, phase: int) -> t
 
 
 def divisors(expr: AffineExpr) -> Iterator[int]:
-    """Yield the divisors of an index, those of `mod` included."""
+    """Yield the divisors of an index, of `floordiv` and of `mod`."""
     if isinstance(expr, AffineBinaryOpExpr):
         if expr.kind in (AffineBinaryOpKind.FloorDiv, AffineBinaryOpKind.Mod):
             assert isinstance(expr.rhs, AffineConstantExpr)

@@ -13,7 +13,7 @@ MOST = 4096
 
 
 def with_values(read: ReadOp, dim: int, index: AnyIndex) -> AnyIndex:
-    """The index of a read in dimension `dim`, with the values that it has if these are few, whatever the data are."""
+    """The index of a read in dimension `dim`, with the values that it has if these are few for any data."""
     if not isinstance(index, GeneralIndex) or not index.data_dependent:
         return index
     expr = read.map.data.results[dim]

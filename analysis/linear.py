@@ -60,7 +60,7 @@ def is_ring(type: Attribute) -> bool:
 
 
 def linear_forms(block: Block, floats: bool) -> dict[SSAValue, LinearForm]:
-    """The sums of a stage's body that are no part of a larger sum, in order; with `floats` those of floats too."""
+    """The sums of a stage's body that are no part of a larger sum, in order; with `floats` sums of floats too."""
     ops = list(block.ops)
     parts = {op: found for op in ops if (found := _linear_operands(op)) is not None}
     roots: dict[SSAValue, None] = {}

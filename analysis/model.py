@@ -62,7 +62,7 @@ class Access:
 
 @dataclass(slots=True)
 class Node:
-    """A function: an input, or a stage with its cost per point. What updates give are inputs of their readers."""
+    """A function: an input, or a stage with its cost per point. The results of updates are inputs of their readers."""
 
     id: int
     name: str
@@ -141,7 +141,7 @@ class PipelineModel:
             self._consumers[producer].append(id)
 
     def stored(self, members: Collection[int]) -> list[int]:
-        """The members that a kernel of them stores: those that are outputs, or that others read, in program order."""
+        """The members that a kernel of them stores, in program order: outputs, and members that other stages read."""
 
         found = []
         for id in sorted(members):
@@ -174,7 +174,7 @@ def is_temporary(function: SSAValue, group: GroupOp) -> bool:
 
 
 def _bounds(op: InputOp | Definition, rank: int) -> tuple[tuple[int, int] | None, ...]:
-    """(min, extent) of each dimension that is declared, but for those that are tiled plane by plane all the same."""
+    """(min, extent) of each declared dimension; None for dimensions that are tiled plane by plane although declared."""
     found = op.bounds.data if op.bounds is not None else (None,) * rank
     return (*found[:2], *(None,) * (rank - 2)) if BY_PLANES in op.attributes else found
 
@@ -306,7 +306,7 @@ def _read_body(op: StageOp, node: Node, model: PipelineModel, boundary: dict[SSA
 
 
 def _read_pairs(op: StageOp, node: Node, spans: dict[SSAValue, Span]) -> None:
-    """Whether a stage can be computed two points to a register, and the cost of that."""
+    """Note whether a stage can be computed two points to a register, and the cost of such a pair."""
 
     def read(inner: Operation) -> Span | None:
         return spans.get(inner.source) if isinstance(inner, ReadOp) else None

@@ -53,7 +53,7 @@ def is_overwritten(function: SSAValue, needed: Mapping[SSAValue, Box], sizes: Ca
 
 
 def _written(update: UpdateOp, number: int, where: _Where, sizes: CallSizes) -> _Spans | None:
-    """The box of which an update surely sets all points; None if that is not known."""
+    """The box of which an update surely sets all points; None if no such box is known."""
     write = update.write_op
     if update.combiners[number] != SET or write.predicate is not None:
         return None
@@ -76,7 +76,7 @@ def _written(update: UpdateOp, number: int, where: _Where, sizes: CallSizes) -> 
 def _reads_what_is_written(
     update: UpdateOp, number: int, where: _Where, written: _Spans, covered: _Spans | None, sizes: CallSizes
 ) -> bool:
-    """Whether an update reads of itself what lies in the box that is `covered`, or what it has written by then."""
+    """Whether an update reads of itself only points in the box `covered`, or points that it has written by then."""
     own: list[ReadOp] = [read for read in reads(update) if read.source is update.currents[number]]
     found = recurrence(UpdateFacts(update)) if own else ""
     for read in own:

@@ -52,7 +52,7 @@ class NominalSizes:
         self._extent = extent
 
     def interval(self, op: InputOp, dim: int) -> tuple[int, int]:
-        """(min, extent) of a dimension of an input: what is declared, else estimated, else that of the picture."""
+        """(min, extent) of a dimension of an input: as declared, else as estimated, else as the picture's."""
         declared = _declared(op)[dim]
         if declared is None and op.estimate is not None:
             declared = op.estimate.data[dim]
@@ -67,7 +67,7 @@ class NominalSizes:
 
 
 def needed_extents(pipeline: PipelineOp, extent: Sequence[int]) -> dict[SSAValue, Extents]:
-    """The extents of every function that outputs of a picture of `extent` need; those that none needs are absent."""
+    """The extents of every function that outputs of a picture of `extent` need; unneeded functions are absent."""
     found = needed_spans(pipeline, extent)
     return {value: tuple(high - low + 1 for low, high in spans) for value, spans in found.items()}
 
@@ -169,7 +169,7 @@ def _inside(op: BoundaryOp, wanted: Sequence[Span], sizes: NominalSizes) -> list
 
 
 def _coordinates(op: Definition, region: Sequence[Span], sizes: NominalSizes) -> dict[SSAValue, AnySpan]:
-    """The ranges of the coordinates of a body; those of a reduction domain that nobody can tell stay at 0."""
+    """The ranges of the coordinates of a body; coordinates of a reduction domain that nobody can tell stay at 0."""
     try:
         found = coordinate_spans(op, region, sizes)
     except PipelineError:  # which whoever calls the program is told

@@ -130,7 +130,7 @@ class Recomputation:
         reads: int,
         bounds: Mapping[StageOp, Bounds] | None = None,
     ):
-        """`bounds`: of stages, beside what is declared."""
+        """`bounds`: of stages, beside the bounds that they declare."""
         self._machine = machine
         self._bounds = bounds or {}
         extents = needed_extents(pipeline, extent)
@@ -160,7 +160,7 @@ class Recomputation:
         return self._cost[stage, False]
 
     def _is_read_in_part(self, stage: StageOp, sites: Sequence[ReadSite]) -> bool:
-        """Whether all of `sites` together read fewer values than the stage has: of a table, those that data points at.
+        """Whether all of `sites` read fewer values than the stage has, as where data point at few entries of a table.
 
         On a GPU, whose threads share less of what they compute, only of what reads little itself, and stands in no
         kernel with its readers.
@@ -170,7 +170,7 @@ class Recomputation:
         return 2 * sum(self.evaluations(site) for site in sites) <= math.prod(self._extents[stage])
 
     def _is_planes_of_memory(self, stage: StageOp, sites: Sequence[ReadSite]) -> bool:
-        """Whether one reader combines a few planes of a stage at its own points, which are made of what is in memory.
+        """Whether one reader combines a few planes of a stage at its own points, computed of functions in memory.
 
         There a thread of a GPU computes no more than if they were stored, and no block waits for them. Planes are
         constants, or such as the `4 * c + 1` of each `c`: no point of the reader reads those of another.
@@ -183,7 +183,7 @@ class Recomputation:
         return self._is_of_memory(stage)  # last, as it follows chains of stages
 
     def _is_of_memory(self, stage: StageOp) -> bool:
-        """Whether a stage reads what no kernel of its readers computes, itself or by stages at its own points."""
+        """Whether a stage reads, itself or by pointwise stages, only functions that no reader's kernel computes."""
         return all(
             isinstance(source := defining_op(read.source), InputOp | UpdateOp)
             or any(map(_follows_data, read.indices))
@@ -226,7 +226,7 @@ class Recomputation:
         return math.prod(n for d, n in enumerate(self._extents[reader]) if d not in once)
 
     def _note_cost(self, stage: StageOp) -> None:
-        """Note the instructions per point, those of the stages that would be computed inside of it among them.
+        """Note the instructions per point, with the instructions of the stages that would be computed inside of it.
 
         In what is computed at several places, these are the cheap ones: what it reads is read at several then, too.
         """

@@ -49,7 +49,7 @@ class Recurrence:
 
     @property
     def depth(self) -> int:
-        """Values of each function that a step needs of those before, 1 at least."""
+        """Values of each function that a step needs of the steps before it, 1 at least."""
         return max([1, *self.back.values()])
 
 
@@ -91,7 +91,7 @@ def recurrence(facts: UpdateFacts) -> Recurrence | str:
 def _steps_back(
     there: Sequence[IndexSum | None], written: Sequence[IndexSum | None], dim: int, along: SSAValue
 ) -> int | None:
-    """Steps from a read to the one that wrote there; None if that is no one number."""
+    """Steps from a read to the step that wrote there; None if their number is not constant."""
     place, here = there[dim], written[dim]
     if place is None or here is None or place.terms != here.terms or abs(here.terms[along]) != 1:
         return None

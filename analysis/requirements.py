@@ -13,7 +13,7 @@ from tilefuse.dialects.img.ops import BoundaryOp, Definition, PipelineOp, Requir
 
 
 def drop_requirements(module: ModuleOp) -> None:
-    """Have a module ask for nothing, and compute the same."""
+    """Remove the requirements of a module, and the values that only they need; its outputs stay as they are."""
     for pipeline in _pipelines(module):
         requirements = pipeline.requirements
         for op in requirements:

@@ -1,4 +1,4 @@
-"""The sizes that bounds are computed from: the numbers of a call, or symbols for those of any call."""
+"""The sizes that bounds are computed from: the numbers of a call, or symbols for the numbers of any call."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class CallSizes:
 
 
 class AnySizes:
-    """Symbols: the numbers of every call. What `bounds` of an input fixes is a number."""
+    """Symbols: the numbers of every call. A dimension of an input with declared `bounds` is a number."""
 
     def interval(self, op: InputOp, dim: int) -> tuple[Num, Num]:
         """(min, extent) of a dimension of an input."""

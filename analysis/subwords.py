@@ -167,7 +167,7 @@ def _wrapped(span: Span, width: int) -> Span | None:
 
 
 def _not_negative(of: list[Span], width: int) -> bool:
-    """Whether all values are the same read as signed."""
+    """Whether all values read as signed are equal to the unsigned ones."""
     return all(high < 1 << (width - 1) for _, high in of)
 
 
@@ -179,7 +179,7 @@ def pairs_pay(block: Block, spans: Mapping[SSAValue, Span]) -> bool:
 
 
 def best_pair_stride(vector: int, gain: float) -> int:
-    """Columns from one point of a register to the other: neighbours where that is no loss, else half of a lane's.
+    """Columns from one point of a register to the other: neighbours where they are no loss, else half of a lane's.
 
     Neighbours come out of words of memory, and go back, as they lie there, and few registers of the lanes beside hold
     many columns. Where points are half of a lane's apart, most columns beside them are other registers of the lane.

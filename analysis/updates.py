@@ -76,7 +76,7 @@ class UpdateFacts:
 
     @cached_property
     def axes(self) -> tuple[Axis, ...]:
-        """The kind of each coordinate: pure ones, then those of the domain, innermost first."""
+        """The kind of each coordinate: pure ones, then the domain's, innermost first."""
         update = self.update
         alone = {p for p in update.write_op.positions if p is not None}
         written = self._behind_written
@@ -99,7 +99,7 @@ class UpdateFacts:
 
     @cached_property
     def commutes(self) -> bool:
-        """Whether points of the domain may come in any order, up to rounding: each only adds its term to what stands
+        """Whether points of the domain may come in any order, up to rounding: each only adds its term to the value
         there, and none reads it."""
         return not self.reads_itself and SET not in self.combiners
 

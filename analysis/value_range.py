@@ -101,7 +101,7 @@ def _range(value: SSAValue, of: Callable[[SSAValue], Any], sizes: Sizes | None, 
 
 
 def _stage_range(read: ReadOp, sizes: Sizes | None) -> AnySpan | None:
-    """The range of an integer stage at any point: what its body says, whatever its coordinates are.
+    """The range of an integer stage at any point, from its body, for any coordinates.
 
     What the body reads has the range of its type: following that, too, would go through whole pipelines of bytes.
     """
@@ -220,7 +220,7 @@ def _fit(span: AnySpan, type: Attribute) -> AnySpan | None:
 
 
 def _as_unsigned(span: AnySpan, type: Attribute) -> AnySpan | None:
-    """Read the values of a span as unsigned; None if that splits the span."""
+    """Read the values of a span as unsigned; None if their sign splits the span."""
     if provably_le(0, span[0]):
         return span
     limit = _unsigned_limit(type)
@@ -336,7 +336,7 @@ def _towards_zero(op: Operation, a: AnySpan, by: int) -> AnySpan | None:
 
 
 def _rounded_remainder(op: arith.SelectOp, of: Callable[[SSAValue], AnySpan]) -> int | None:
-    """The constant c where a `select` is what `img.mod` by c is expanded to: `r < 0 ? r + c : r` of a remainder r."""
+    """The constant c of a `select` that is `img.mod` by c expanded: `r < 0 ? r + c : r` of a remainder r."""
     r, shifted, less = op.rhs, op.lhs.owner, op.cond.owner
     if not isinstance(r.owner, arith.RemSIOp) or not isinstance(shifted, arith.AddiOp):
         return None

@@ -1,4 +1,4 @@
-"""`nvgpu.device_async_copy` and what goes with it, which xDSL lacks, as MLIR has them.
+"""`nvgpu.device_async_copy` and the ops on its groups, which xDSL lacks, as MLIR has them.
 
 Copies from global to shared memory that run beside the thread that began them (cp.async, sm_80 and later). Each
 thread waits for its own; a barrier then makes them seen by the block. Where a machine has no such copies they are

@@ -26,7 +26,7 @@ class GridDepActionAttr(EnumAttribute[GridDepAction], SpacedOpaqueSyntaxAttribut
 
 @irdl_op_definition
 class GriddepcontrolOp(IRDLOperation):
-    """`nvvm.griddepcontrol wait`: for kernels that may start before those before them have ended (docs/runtime.md)."""
+    """`nvvm.griddepcontrol wait`: for kernels that may start before the kernels before them end (docs/runtime.md)."""
 
     name = "nvvm.griddepcontrol"
 

@@ -194,7 +194,7 @@ class _Evaluation:
         return {stage: last_use[stage] for stage in self.stages if stage in needed}
 
     def _guarded_points(self, op: RequireOp, needed: Mapping[Operation, Spans]) -> Box | None:
-        """The points at which a condition must hold: those of the stage in front of it, which it is for."""
+        """The points at which a condition must hold: the needed points of the stage that it guards."""
         assert op.guarded is not None
         guarded = defining_op(op.guarded)
         assert isinstance(guarded, Definition)
@@ -284,7 +284,7 @@ class _Evaluation:
         return dict(zip(args, coordinates(grid), strict=True))
 
     def run_steps(self, steps: Sequence[PlannedOp], env: Environment, reader: FunctionReader | None = None) -> bool:
-        """Compute into `env`. What depends on a function not known yet stays out; True if one has to grow."""
+        """Compute into `env`, without values of functions that are not known yet; True if one has to grow."""
         grown = False
         for step in steps:
             op = step.op

@@ -1,4 +1,4 @@
-"""Update definitions: whole slabs of the reduction domain at once as far as nothing reads what is written.
+"""Update definitions: whole slabs of the reduction domain at once where no read depends on a write.
 
 What reads the function itself is computed point by point of the domain, in order, all pure coordinates at once. Sums
 and the like of integers, whose order cannot be observed, are written a slab at a time.
@@ -62,7 +62,7 @@ class Evaluation(Protocol):
 
 @dataclass(frozen=True)
 class UpdatePlan:
-    """The steps of an update's body, by whether they depend on what it has written."""
+    """The steps of an update's body, by whether they depend on its own earlier writes."""
 
     free: tuple[PlannedOp, ...]
     bound: tuple[PlannedOp, ...]
@@ -162,7 +162,7 @@ class UpdateEvaluation:
         return [state[part] for state in self._state]
 
     def run(self, pure: Box, domain: Box) -> bool:
-        """Write over the domain; True if that needs larger boxes, which ends it early."""
+        """Write over the domain; True if the writes need larger boxes, which ends it early."""
         grown = False
         for slab in _slabs(domain, math.prod(n for _, n in pure)):
             grid = (*pure, *slab)
@@ -253,7 +253,7 @@ class UpdateEvaluation:
         return False
 
     def _touches(self, indices: Sequence[Array], mask: Array | None) -> bool:
-        """Note what is touched; True if that is outside of what there is."""
+        """Note the touched box; True if it leaves the function's box."""
         spans = tuple((int(i.min()), int(i.max())) for i in (indices if mask is None else [j[mask] for j in indices]))
         boxed = zip(spans, self._box, strict=True)
         if all(low <= first and last < low + n for (first, last), (low, n) in boxed):

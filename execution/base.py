@@ -168,7 +168,7 @@ class ExecutionModel(ABC):
 
     @abstractmethod
     def legal(self, facts: GroupFacts) -> str | None:
-        """Why a group that holds what the model runs cannot run so, in one sentence; None if it can."""
+        """Why the model cannot run a group with operations that it runs, in one sentence; None if it can."""
 
     @abstractmethod
     def candidates(self, facts: GroupFacts, machine: Machine, wishes: Wishes) -> Iterator[Candidate]:
@@ -183,7 +183,7 @@ class ExecutionModel(ABC):
 
     @abstractmethod
     def apply(self, group: GroupOp, candidate: Candidate, members: Sequence[int]) -> None:
-        """Write a candidate on a group. `members`: the nodes of its stages, or of those of the like group that the
+        """Write a candidate on a group. `members`: the nodes of its stages, or of the stages of the like group that the
         candidate was found for."""
 
     # --- where stages live (`promote-memory`)
@@ -228,7 +228,7 @@ class ExecutionModel(ABC):
         return None
 
     def fewer_registers(self, group: GroupOp, spill: Spill) -> ScheduleAttr | None:
-        """The schedule with more registers for a thread, or less for it to hold, if that may end its spilling."""
+        """The schedule with more registers for a thread, or fewer values for it to hold, if it may end its spilling."""
         return None
 
     # --- lowering (`lower-groups` and below)
@@ -253,7 +253,7 @@ class ExecutionModel(ABC):
         return False
 
     def dynamic_shared(self, group: GroupOp) -> int:
-        """Bytes of shared memory that a launch asks for: those of the kernel's array marked `kernel.dynamic`."""
+        """Bytes of shared memory that a launch asks for: the bytes of the kernel's array marked `kernel.dynamic`."""
         return 0
 
     def lowering_passes(self, *, warps: bool) -> list[ModulePass]:

@@ -1,4 +1,4 @@
-"""The order of a grid's blocks: tiles that load the same are begun one after the other, while caches have it."""
+"""The order of a grid's blocks: tiles that load equal points begin one after the other, while caches have them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tilefuse.lowering.stored import follow_of
 
 
 def deep_first(group: GroupOp, model: PipelineModel) -> bool:
-    """Whether the tiles behind one another, in the dimensions from the third on, are begun before those beside them.
+    """Whether tiles behind one another, in the dimensions from the third on, begin before tiles beside one another.
 
     So where they load the same points: at least half of the bytes that a point reads are of functions whose coordinates
     do not follow those dimensions. Elsewhere tiles beside one another come first, which share what lies between them.
@@ -34,7 +34,7 @@ def deep_dimensions(bounds: Sequence[tuple[int, int] | None], tile: Sequence[int
 
 
 def loaded_alike(model: PipelineModel, follow: Mapping[int, Sequence[Follow]], deep: Collection[int]) -> set[int]:
-    """The functions of which tiles behind one another load the same; none where they make up too little of all.
+    """The functions of which tiles behind one another load equal points; none where these are too few of all.
 
     What follows x alone, or y alone, is so small that caches keep it in any order.
     """

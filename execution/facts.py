@@ -35,7 +35,7 @@ def nominal_extent(extent: Sequence[int], machine: Machine) -> tuple[int, ...]:
 def nominal_box(
     model: PipelineModel, output: int, extent: Sequence[int], *, planes: bool = False, far: bool = False
 ) -> tuple[int, ...]:
-    """The extents that costs are computed for: declared ones, else those of a picture, or the needed ones, if less.
+    """The extents that costs are computed for: declared ones, else a picture's, or the needed ones, if less.
 
     `far`: what is needed counts too if it is more than a halo larger. `planes`: dimensions that `extent` does not tell
     count as what is needed; else as a point, as the models of updates have it, which were fitted so.
@@ -145,7 +145,7 @@ class GroupFacts:
 
     @property
     def why_not_by_points(self) -> str | None:
-        """Why points of an update are not finished one by one, in one sentence, if stages beside it ask for that."""
+        """Why points of an update are not finished one by one, in one sentence, if stages beside it need this."""
         op = self.update.update
         if self.beside and len(op.pure) != op.rank:
             return "a stage stands beside it, and not all its dimensions are pure coordinates"

@@ -1,4 +1,4 @@
-"""Looking up execution models: those of the table, and those that packages outside tilefuse announce.
+"""Looking up execution models: models of the table, and models that packages outside tilefuse announce.
 
 A model of tilefuse's is a row in `execution/rows.py`; one from outside is an entry point of the group
 `tilefuse.execution_models`, whose name is the model's and whose object is the class. Nothing outside a model's folder
@@ -31,7 +31,7 @@ class UnknownModel(ValueError):
 
 
 def model_named(name: str) -> ExecutionModel:
-    """The model of that name. Raises UnknownModel."""
+    """The model with a name. Raises UnknownModel."""
     if name in MODELS:
         return _own(name)
     found = _from_outside()
@@ -75,7 +75,7 @@ def names() -> list[str]:
 
 
 def models(name: str | None = None) -> list[ExecutionModel]:
-    """All models, in order of preference, or the one of that name."""
+    """All models, in order of preference, or the one with a name."""
     return [model_named(n) for n in (names() if name is None else (name,))]
 
 

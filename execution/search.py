@@ -1,4 +1,4 @@
-"""The search over the schedules of a group: those of every execution model, and the cheapest of them."""
+"""The search over the schedules of a group: candidates of every execution model, and the cheapest of them."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def quick_best(facts: GroupFacts, machine: Machine, whole_tables: bool = True) -
 
 
 def best_for_like(found: Sequence[Sequence[Candidate]]) -> list[Candidate]:
-    """Choose schedules of groups that differ only in how their pictures lie, one each, all alike if that is cheaper.
+    """Choose schedules of groups that differ only in how their pictures lie, one each, all alike if so cheaper.
 
     Groups with one schedule are one kernel. Several with much code push each other out of the instruction caches, and
     each launch fetches its code again.

@@ -55,7 +55,7 @@ class StagedBody(SharedBody):
         return self._made[key][constants[0] - first]
 
     def _place(self, operand: Operand, name: Hashable) -> tuple[list[Num], list[int], int]:
-        """Numbers and constants of a read, x first; and of what the number along x is a multiple (0: of all)."""
+        """Numbers and constants of a read, x first; and a number that divides the number along x (0: any does)."""
         e, numbers, constants, multiple = self.e, [], [], 0
         for d, (axis, constant) in enumerate(zip(operand.axes, operand.constants[name], strict=True)):
             number: Num = 0

@@ -57,7 +57,7 @@ def keeps_versions(group: GroupOp) -> bool:
 
 
 def outermost_branches(block: Block) -> Iterator[scf.IfOp]:
-    """The branches of a block and of the loops in it, but not those within other branches."""
+    """The branches of a block and of the loops in it, but not branches within other branches."""
     for op in block.ops:
         if isinstance(op, scf.IfOp):
             yield op

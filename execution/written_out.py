@@ -23,7 +23,7 @@ _ADDRESS = 9
 
 
 def operations(stage: StageOp) -> tuple[str, ...]:
-    """Names of the operations of a stage that become code; of a read from anywhere those of its address, too."""
+    """Names of the operations of a stage that become code; of a read from anywhere its address's, too."""
     names: list[str] = []
     for op in stage.body.block.ops:
         if isinstance(op, arith.ConstantOp | YieldOp):

@@ -40,7 +40,7 @@ def vars(names: str) -> tuple[Var, ...]:
 
 
 def evaluate(value: Any) -> Any:
-    """The number that an Expr without coordinates is, or a tuple of those of a Tuple; Params have what was `set`."""
+    """The number of an Expr without coordinates, or a tuple of numbers for a Tuple; Params have their `set` values."""
     func = Func("value")
     func[()] = value
     found = func.realize([], target="reference")

@@ -1,4 +1,4 @@
-"""Buffer: an array with named dimensions and mins, as an input of a pipeline or what `realize` writes."""
+"""Buffer: an array with named dimensions and mins, as an input of a pipeline or a result of `realize`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tilefuse.frontend.types import Type, type_of_dtype
 
 
 class Buffer(PlacedArray):
-    """An array as an input of a pipeline, or what `realize` gives: `Buffer(array)`, `Buffer(type, [width, height])`.
+    """An array as input of a pipeline or result of `realize`: `Buffer(array)`, `Buffer(type, [width, height])`.
 
     The array's axes are reversed, so that x is the last one, unless `reverse_axes=False`, or `layout="interleaved"`
     for a picture (height, width, channel); `layout="auto"` goes by the shape. The array is not copied, and
@@ -205,11 +205,11 @@ class Buffer(PlacedArray):
         """Nothing: the values are on the host."""
 
     def copy_to_device(self, *_: Any) -> int:
-        """Nothing: programs copy what they read."""
+        """Nothing: programs copy the arrays that they read."""
         return 0
 
     def device_sync(self) -> int:
-        """Nothing: what `realize` has written is there."""
+        """Nothing: the results of `realize` are there."""
         return 0
 
     def has_device_allocation(self) -> bool:
@@ -225,7 +225,7 @@ class Buffer(PlacedArray):
         return False
 
     def set_host_dirty(self, dirty: bool = True) -> None:
-        """Nothing: what is assigned is seen by the next call."""
+        """Nothing: the next call sees all assigned values."""
 
     # --- for other libraries --------------------------------------------------------------------------------
 

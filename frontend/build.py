@@ -72,7 +72,7 @@ def requirements_of_calls(sources: Sequence[Source], own: Sequence[Requirement])
 
 
 class PipelineScope:
-    """The block of a pipeline while it is filled, and what stands in it."""
+    """The block of a pipeline while it is filled, and the values that stand in it."""
 
     def __init__(self, names: PipelineNames, layouts: Mapping[str, str]):
         self.block = Block()
@@ -94,7 +94,7 @@ class PipelineScope:
         self.block.add_op(op)
 
     def function(self, source: Source, value_index: int) -> SSAValue:
-        """A function that stands in the pipeline; `value_index` of those of a tuple-valued Func."""
+        """A function that stands in the pipeline; of a tuple-valued Func the value `value_index`."""
         return self._functions[id(source)][value_index]
 
     def functions(self, source: Source) -> tuple[SSAValue, ...]:
@@ -259,7 +259,7 @@ def build_module(
     layouts: Mapping[str, str],
     requirements: Sequence[Requirement] = (),
 ) -> ModuleOp:
-    """A module with the pipeline that computes `outputs`; its name is that of the first unless given.
+    """A module with the pipeline that computes `outputs`; its name is the first output's unless given.
 
     `layouts`: how the arrays of images are read that do not say it themselves, by name. `requirements`: of all calls.
     """

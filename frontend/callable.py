@@ -84,7 +84,7 @@ class Callable:
         call.add_array(argument, value)
 
     def _answer(self, values: dict[str, Any], buffers: dict[str, Buffer]) -> None:
-        """Set bounds queries among the inputs to what outputs of these boxes read."""
+        """Give bounds queries among the inputs the boxes that outputs of these boxes read."""
         outputs = {name: tuple(zip(b.mins(), b.extents(), strict=True)) for name, b in buffers.items()}
         known = {n: v for n, v in values.items() if isinstance(v, Buffer)}
         boxes = {n: tuple(b.interval(d) for d in range(b.dimensions())) for n, b in known.items()}

@@ -47,7 +47,7 @@ class Compilable:
         return compile_pipeline(module, target=target_name(target), **options)
 
     def compile_jit(self, target: str | Target = "auto") -> None:
-        """Compile now what a later `realize` for the same target would."""
+        """Compile now for a later `realize` for this target."""
         self.program(target_name(target), {})
 
     def invalidate_cache(self) -> None:
@@ -57,7 +57,7 @@ class Compilable:
     def program(
         self, target: Any, options: dict[str, Any], layouts: Mapping[str, str] | None = None, ahead: bool = True
     ) -> Any:
-        """The program for a target, kept from an earlier call of the same.
+        """The program for a target, kept from an earlier call with equal pipeline, target and options.
 
         `layouts`: of images, by name. `ahead`: compile it at once for a likely call.
         """

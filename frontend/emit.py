@@ -124,7 +124,7 @@ class BodyEmitter:
         return self._marked(_FLOAT[e.op](a, b), strict and e.op in ("add", "sub", "mul"))
 
     def _marked(self, op: Operation, strict: bool) -> SSAValue:
-        """The result of a float operation; what is contracted by default is not if it is strict."""
+        """The result of a float operation; a strict one is marked, so that it is never contracted."""
         if strict:
             op.attributes[STRICT] = UnitAttr()
         return self.add(op)

@@ -16,7 +16,7 @@ def location(position: SourcePosition) -> FileLineColLoc:
 
 
 class PointError(PipelineError, IndexError):
-    """A PipelineError about a point outside of what there is."""
+    """A PipelineError about a point outside of a function or array."""
 
 
 class NoSuchError(PipelineError, KeyError):
@@ -24,7 +24,7 @@ class NoSuchError(PipelineError, KeyError):
 
 
 class KindError(PipelineError, TypeError):
-    """A PipelineError about what kind of thing stands there."""
+    """A PipelineError about the kind of an object: its class or type."""
 
 
 class ValueKindError(PipelineError, ValueError):
@@ -39,5 +39,5 @@ def fail(message: str, position: SourcePosition | None = None, kind: type[Pipeli
 
 
 def in_halide(words: str) -> str:
-    """The end of a message that quotes Halide's, which is what people search for and what scripts look at."""
+    """The end of a message that quotes Halide's, which people search for and scripts look at."""
     return f" (in Halide: Error: {words})"

@@ -319,7 +319,7 @@ def arithmetic(op: str, a: Any, b: Any) -> Expr:
 
 
 def binary(op: str, a: Expr, b: Expr) -> Expr:
-    """`a op b` of two values of one type. Integer constants are folded, unless that overflows."""
+    """`a op b` of two values of one type. Integer constants are folded, unless the result overflows."""
     if a.op == "const" and b.op == "const" and op in _FOLD and a._type.bits() > 1 and not a._type.is_float():
         value = _FOLD[op](a.data, b.data)
         if a._type.can_represent(value):
@@ -409,7 +409,7 @@ def integer_index(value: Expr, where: str) -> Expr:
 
 
 def same(a: Expr, b: Expr) -> bool:
-    """Whether two expressions are the same, node for node."""
+    """Whether two expressions are equal, node for node."""
     if a is b:
         return True
     if (a.op, a.type(), len(a.args)) != (b.op, b.type(), len(b.args)) or a.data != b.data:

@@ -38,7 +38,7 @@ class Func(Function, Inspection):
         return self._own_pipeline().compile_to_callable(arguments, target)
 
     def compile_jit(self, target: str | Target = "auto") -> None:
-        """Compile now what a later `realize` for the same target would."""
+        """Compile now for a later `realize` for this target."""
         self._own_pipeline().compile_jit(target)
 
     def infer_input_bounds(self, sizes: Any, target: str | Target = "auto") -> None:

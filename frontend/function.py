@@ -56,7 +56,7 @@ def _listed(types: Sequence[Type]) -> str:
 
 
 class Function(Source):
-    """A function of a pipeline: its definition, updates and promises; what the user holds of it is a `Func`."""
+    """A function of a pipeline: its definition, updates and promises; the user holds it by a `Func`."""
 
     def __init__(self, *given: Any, name: str | None = None):
         of = given[0] if len(given) == 1 and isinstance(given[0], Expr | Source) else None

@@ -42,7 +42,7 @@ def cast(type: Type, value: Any) -> Expr:
 
 
 def saturating_cast(type: Type, value: Any) -> Expr:
-    """`value` as a `type`; what is too small or too large becomes the least or the largest value."""
+    """`value` as a `type`; values outside of its range become the least or the largest value."""
     if not isinstance(type, Type):
         fail(f"saturating_cast takes a type first, not {type!r}")
     type.check_pixel("saturating_cast: a value")

@@ -1,4 +1,4 @@
-"""Indices as linear forms: what of an index expression goes into the affine map of an `img.read`."""
+"""Indices as linear forms: the part of an index expression that goes into the affine map of an `img.read`."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class Linear(NamedTuple):
 
 
 def linear_forms(indices: Sequence[Expr]) -> list[Linear]:
-    """Each index as a linear form; what is not affine becomes a leaf as it is."""
+    """Each index as a linear form; parts that are not affine become leaves as they are."""
     known: dict[int, Linear] = {}
     for e in postorder(indices, lambda e: e.args if _is_affine(e) else ()):
         known[id(e)] = _form(e, [known[id(a)] for a in e.args if id(a) in known])

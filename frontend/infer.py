@@ -43,7 +43,7 @@ def boxes_read(
 
 
 def _box_of(image: Image[Any]) -> Box:
-    """The box of an input that is set; else what is declared, and one point in dimensions where nothing is."""
+    """The box of an input that is set; else the declared one, with one point in dimensions without bounds."""
     if isinstance(image, Buffer):
         return tuple(image.interval(d) for d in range(image.rank()))
     if image.array is not None:

@@ -1,4 +1,4 @@
-"""Inputs of a pipeline, given by its caller: ImageParam and Param, and what Buffers have in common with them."""
+"""Inputs of a pipeline, given by its caller: ImageParam and Param, and their common base with Buffers."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Dimension(Generic[Size]):
         return self
 
     def set_estimate(self, min: Any, extent: Any) -> Dimension[Size]:
-        """Choose schedules for this min and extent, which calls need not have; without, for that of the output.
+        """Choose schedules for this min and extent, which calls need not have; without estimates, for the output's.
 
         Expressions say nothing here.
         """

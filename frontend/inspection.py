@@ -17,7 +17,7 @@ StmtOutputFormat = Enum("StmtOutputFormat", "Text HTML")
 
 
 class Inspection:
-    """Calls of a Func and of a Pipeline that show what it is compiled to."""
+    """Calls of a Func and of a Pipeline that show its compiled forms."""
 
     def _inspected(self) -> Compilable:
         raise NotImplementedError

@@ -1,4 +1,4 @@
-"""Names in a pipeline: those of inputs and Params are the caller's, those of Funcs are made unique."""
+"""Names in a pipeline: inputs and Params have their caller's, Funcs get unique ones."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class PipelineNames:
         self._names[id(thing)], self._taken[name] = name, thing
 
     def spell(self, thing: Source | Param) -> None:
-        """Give `thing` its name, with a number behind it if that is taken."""
+        """Give `thing` its name, with a number behind it if the name is taken."""
         if id(thing) in self._names:
             return
         name, n = _checked(thing), 0

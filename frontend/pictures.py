@@ -18,7 +18,7 @@ _COLOURS = {1: 0, 3: 2, 4: 6}
 
 
 def html(name: str, type: str, array: np.ndarray, order: Sequence[int] | None) -> str:
-    """An array as HTML: what it is, and its picture if it is one; all text escaped.
+    """An array as HTML: name, type and sizes, and its picture if it is one; all text escaped.
 
     `order`: the array's axis of each dimension, x first; None where two readings are possible, and none is drawn.
     Values of u8 are shown as they are, floats from 0 to 1 as black to white; others, and floats that lie outside of
@@ -35,7 +35,7 @@ def html(name: str, type: str, array: np.ndarray, order: Sequence[int] | None) -
 
 
 def _bytes(array: np.ndarray, order: Sequence[int]) -> tuple[np.ndarray, str] | None:
-    """(y, x, channel) of u8, and how values were scaled; None for what is no picture."""
+    """(y, x, channel) of u8, and how values were scaled; None for an array that is no picture."""
     if array.ndim not in (2, 3) or array.dtype.kind not in "buif":
         return None
     picture = array.transpose(order).reshape(*(array.shape[a] for a in order), *(1,) * (3 - array.ndim))

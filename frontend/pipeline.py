@@ -75,7 +75,7 @@ class Pipeline(Runnable):
         return inputs_of(sources, [e for made in requirements for e in made.exprs()])
 
     def get_func(self, index: int) -> Function:
-        """The Func at this place of those that it needs, producers first, as in Halide."""
+        """The Func at this place among the Funcs that the pipeline needs, producers first, as in Halide."""
         from tilefuse.frontend.build import reachable
 
         return [s for s in reachable(self._outputs) if isinstance(s, Function)][index]

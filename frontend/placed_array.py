@@ -90,7 +90,7 @@ class PlacedArray(Image[int]):
         return [self.dim(d).extent() for d in range(self._rank)]
 
     def set_min(self, mins: Sequence[int]) -> None:
-        """Let it begin at these coordinates, x first; what is in it stays."""
+        """Let it begin at these coordinates, x first; its values stay."""
         extents = self.extents()
         if len(mins) > self._rank:
             fail(f"Buffer '{self._name}' has {self._rank} dimensions, but set_min is given {len(mins)} numbers")

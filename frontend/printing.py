@@ -12,12 +12,12 @@ from tilefuse.frontend.types import Float, Int, UInt
 
 
 def print(value: Any, *more: Any) -> Expr:
-    """`value`; where it is computed, it and what follows (numbers, Exprs, texts) are printed as a line."""
+    """`value`; where it is computed, it and the further numbers, Exprs and texts are printed as a line."""
     return print_when(constant(BOOL, True), value, *more)
 
 
 def print_when(condition: Any, value: Any, *more: Any) -> Expr:
-    """`value`; where it is computed and `condition` holds, it and what follows are printed as a line."""
+    """`value`; where it is computed and `condition` holds, it and the further arguments are printed as a line."""
     holds = as_expr(condition)
     if not holds.type().is_bool():
         fail(f"print_when takes a bool first, not {holds.type()}")

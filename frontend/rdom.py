@@ -69,7 +69,7 @@ class RVar(Expr):
 
 
 class RDom:
-    """A box of integer points: `RDom([(min, extent), ...])`, of numbers, Params and sizes, or that of an image.
+    """A box of integer points: `RDom([(min, extent), ...])`, of numbers, Params and sizes, or an image's box.
 
     The first dimension is the innermost: at each point of the others all of its points come one after the other.
     """
@@ -192,7 +192,7 @@ class RDom:
         return self._dimension(3)
 
     def where(self, predicate: Any) -> None:
-        """Leave out the points where `predicate` does not hold. What stands there is still read, but not used."""
+        """Leave out the points where `predicate` does not hold. Values at these points are still read, but not used."""
         e = as_expr(predicate)
         if self.used_by is not None:
             fail(f"RDom '{self._name}': where(...) stands before what goes over it, and {self.used_by} does already")

@@ -1,4 +1,4 @@
-"""Running a pipeline from the language: `realize`, into new Buffers or into those that are given."""
+"""Running a pipeline from the language: `realize`, into new Buffers or into given ones."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def realize(pipeline: Compilable, sizes: Any, target: Any, options: dict[str, Any]) -> Any:
-    """Compile a pipeline and run it on what was `set`: a Buffer, or a tuple of them; None if Buffers are given.
+    """Compile a pipeline and run it on its `set` inputs: a Buffer, or a tuple of them; None if Buffers are given.
 
     On a GPU, arrays of NumPy are copied there and back. If an input is an array of another library, what comes back is
     as a program gives it.
@@ -157,7 +157,7 @@ def check_types(pipeline: Compilable, buffers: dict[str, Buffer]) -> None:
 
 
 def size_of(sizes: Any) -> tuple[Any, ...]:
-    """`sizes` as a tuple, x first; PipelineError for what Halide's `realize` takes and this one does not."""
+    """`sizes` as a tuple, x first; PipelineError for arguments of Halide's `realize` that this one does not take."""
     size = tuple(sizes) if isinstance(sizes, list | tuple) else (sizes,)
     for extent in size:
         if isinstance(extent, Expr):

@@ -1,4 +1,4 @@
-"""`require`, and what else a call must fulfil: requirements of a Pipeline, and the ranges of Params."""
+"""`require`, and the other requirements of calls: of a Pipeline, and the ranges of Params."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tilefuse.frontend.walk import describe, postorder
 
 
 class Requirement(NamedTuple):
-    """A condition, and the line with its numbers that says what is wrong where it does not hold."""
+    """A condition, and the line with its numbers that is the message where it does not hold."""
 
     condition: Expr
     format: str

@@ -41,7 +41,7 @@ class Runnable(Compilable, Inspection):
         return self
 
     def realize(self, sizes: Any = None, target: str | Target = "auto", **options: Any) -> Any:
-        """Compile, and run on the arrays of Buffers and on what was `set`: a Buffer, or a tuple of Buffers.
+        """Compile, and run on the arrays of Buffers and on `set` inputs: a Buffer, or a tuple of Buffers.
 
         `sizes`: extents of every output from 0, x first; without it, as many points as the inputs allow. Or a Buffer,
         or one for each value of the outputs, which are written, each over its own box; then there is no result.

@@ -19,7 +19,7 @@ _counter = itertools.count()
 
 
 class Tuple(Sequence[Expr]):
-    """Several values at one point: the value of a tuple-valued Func, or what defines one."""
+    """Several values at one point: the value, or the definition, of a tuple-valued Func."""
 
     def __init__(self, *values: Any):
         if len(values) == 1 and isinstance(values[0], tuple | list | Tuple):
@@ -78,7 +78,7 @@ class Tuple(Sequence[Expr]):
 
 
 def values_of(value: Any) -> tuple[Any, ...]:
-    """The values that one point has: of a tuple, or of whatever has a length and items, those in it."""
+    """The values that one point has: the items of a tuple, or of any object with a length and items."""
     if isinstance(value, tuple | list | Tuple):
         return tuple(value)
     cls = type(value)

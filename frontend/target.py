@@ -56,7 +56,7 @@ class Target:
             self.set_features(args[-1] if isinstance(args[-1], list | tuple) else ())
 
     def _parse(self, text: str) -> str | None:
-        """Take over what a text says; what is wrong with it, or None."""
+        """Take over the features that a text names; return a message if it is wrong, or None."""
         parts = text.lower().split("-") if text else ["host"]
         for number, part in enumerate(parts):
             if part == "host" and number == 0:
@@ -200,7 +200,7 @@ class Target:
 
 
 def target_name(target: Any) -> Any:
-    """Our name of a Target; what is none as it is."""
+    """Our name of a Target; any other object as it is."""
     return target.name() if isinstance(target, Target) else target
 
 

@@ -79,7 +79,7 @@ class Type:
         return TypeCode[{"int": "Int", "uint": "UInt", "handle": "Handle"}.get(self._code, "Float")]
 
     def lanes(self) -> int:
-        """The number of its values: 1 of what a pixel or an Expr can be."""
+        """The number of its values: 1 for all types of pixels and Exprs."""
         return self._lanes
 
     def is_scalar(self) -> bool:
@@ -95,7 +95,7 @@ class Type:
         return self._code == "handle"
 
     def same_handle_type(self, other: Type) -> bool:
-        """Whether both are pointers to the same: all handles are."""
+        """Whether both are pointers to one type: all handles are."""
         return self.is_handle() and other.is_handle()
 
     def element_of(self) -> Type:

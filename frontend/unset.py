@@ -1,4 +1,4 @@
-"""A Func's value before it has a definition: what `f[x] += e` begins with."""
+"""A Func's value before it has a definition: the initial value of `f[x] += e`."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from tilefuse.frontend.walk import describe, postorder
 
 
 class UpdateWarning(UserWarning):
-    """An update leaves nothing of what was defined before."""
+    """An update overwrites all values that were defined before."""
 
 
 SET = "set"

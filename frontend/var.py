@@ -7,7 +7,7 @@ from tilefuse.frontend.expr import I32, Expr
 
 
 class Var(Expr):
-    """A coordinate of a Func, known by its name: two Vars called "x" are the same."""
+    """A coordinate of a Func, known by its name: two Vars called "x" are one."""
 
     __slots__ = ()
     _count = 0
@@ -35,7 +35,7 @@ class Var(Expr):
 
     @staticmethod
     def implicit(index: int) -> Var:
-        """The Var `_<index>`, one of those that the placeholder `_` stands for."""
+        """The Var `_<index>`, one of the Vars that the placeholder `_` stands for."""
         return Var(f"_{index}")
 
     @staticmethod

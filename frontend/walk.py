@@ -1,4 +1,4 @@
-"""Walking over expressions, and saying what they are."""
+"""Walking over expressions, and describing them in messages."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ def groups_of(pipeline: PipelineOp) -> list[GroupOp]:
 
 
 def kernel_name(group: GroupOp) -> str:
-    """The symbol of the kernel: pipeline and group; that of another group where one kernel serves both."""
+    """The symbol of the kernel: pipeline and group; another group's symbol where one kernel serves both."""
     shared = group.attributes.get("kernel")
     if isinstance(shared, StringAttr):
         return shared.data
@@ -104,7 +104,7 @@ def kernel_args(group: GroupOp) -> list[KernelArg]:
 
 
 def written_over(group: GroupOp) -> list[tuple[SSAValue, SSAValue]]:
-    """The results of an update's group that lie where old functions did, each with that function.
+    """The results of an update's group that lie in the memory of old functions, each with its old function.
 
     None where the kernel computes these itself, or stores something else in the update's place.
     """
@@ -114,7 +114,7 @@ def written_over(group: GroupOp) -> list[tuple[SSAValue, SSAValue]]:
 
 
 def update_box(group: GroupOp, of_results: Box) -> Box:
-    """The box of an update in its own dimensions, from that of its group's results."""
+    """The box of an update in its own dimensions, from the box of its group's results."""
     return tuple(of_results[d] for d in group.turn)
 
 
@@ -134,5 +134,5 @@ def threads(group: GroupOp) -> tuple[int, int, int]:
 
 
 def touches_temporaries(group: GroupOp) -> bool:
-    """Whether a kernel reads or writes what is neither an input nor an output of the pipeline."""
+    """Whether a kernel reads or writes a function that is neither an input nor an output of the pipeline."""
     return any(is_temporary(a.value, group) for a in kernel_args(group) if a.kind != "scalar")

@@ -371,7 +371,7 @@ class Emitter:
         unroll: bool | int = False,
         simd: bool = False,
     ) -> Iterator[Num]:
-        """An scf.for around what is emitted inside; a loop of one round is none at all.
+        """An scf.for around the operations emitted inside; a loop of one round is none at all.
 
         `unroll`: True for all rounds, or how many of them.
         """
@@ -395,7 +395,7 @@ class Emitter:
 
     @contextmanager
     def when(self, condition: SSAValue | None) -> Iterator[None]:
-        """An scf.if without else around what is emitted inside; None stands for true."""
+        """An scf.if without else around the operations emitted inside; None stands for true."""
         if condition is None:
             yield
             return
@@ -407,7 +407,7 @@ class Emitter:
 
     @contextmanager
     def repeat_while(self, condition: Callable[[], SSAValue]) -> Iterator[None]:
-        """An scf.while around what is emitted inside, which comes before `condition` is asked each time."""
+        """An scf.while around the operations emitted inside, which run before `condition` is asked each time."""
         before, after = Block(), Block([scf.YieldOp()])
         self.block.add_op(scf.WhileOp([], [], Region(before), Region(after)))
         with self.nested(before):
@@ -415,7 +415,7 @@ class Emitter:
             before.add_op(scf.ConditionOp(condition()))
 
     def choose(self, condition: SSAValue, then: Callable[[], None], otherwise: Callable[[], None]) -> None:
-        """An scf.if with what the two functions emit."""
+        """An scf.if with the operations that the two functions emit."""
         blocks = (Block(), Block())
         self.block.add_op(scf.IfOp(condition, [], Region(blocks[0]), Region(blocks[1])))
         for block, emit in zip(blocks, (then, otherwise), strict=True):

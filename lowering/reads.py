@@ -38,7 +38,7 @@ class KernelBuffer:
 
 @dataclass(frozen=True)
 class Phase:
-    """The columns `count * k + number`, for a `k`: there what moves by fractions of a point moves by whole ones."""
+    """The columns `count * k + number`, for a `k`: reads that move by fractions of a point move by whole ones there."""
 
     k: Num
     count: int

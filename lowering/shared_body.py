@@ -1,4 +1,4 @@
-"""The body of an update, or of a stage beside it, at many points: what they have in common is emitted once."""
+"""The body of an update, or of a stage beside it, at many points: values that they share are emitted once."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ class SharedBody:
         return [t for t in terms if t is not None], counts
 
     def results(self, where: Mapping[SSAValue, Num], own: Own | None = None) -> list[SSAValue]:
-        """The values of a stage at coordinates. `own` gives what it reads of the update."""
+        """The values of a stage at coordinates. `own` gives the values that it reads of the update."""
         last = self.of.body.block.last_op
         assert isinstance(last, YieldOp)
         return [v for v in self._known(last.values, where, own) if v is not None]
 
     def value_at(self, value: SSAValue, where: Mapping[SSAValue, Num], own: Own | None = None) -> SSAValue:
-        """A value of the body at coordinates, which reads nothing of what the update writes but what `own` gives."""
+        """A value of the body at coordinates, which reads nothing that the update writes but the values of `own`."""
         (found,) = self._known([value], where, own)
         assert found is not None
         return found
@@ -62,11 +62,11 @@ class SharedBody:
         return found
 
     def prepare(self, where: Mapping[SSAValue, Num], own: Own) -> None:
-        """Emit all at coordinates that does not depend on what `own` does not give yet."""
+        """Emit all at coordinates that needs no values which `own` does not give yet."""
         self._values(where, own)
 
     def _values(self, where: Mapping[SSAValue, Num], own: Own | None) -> dict[SSAValue, SSAValue | None]:
-        """The body's values at coordinates; None for those that depend on what `own` does not give."""
+        """The body's values at coordinates; None for values that need more than `own` gives."""
         values: dict[SSAValue, SSAValue | None] = {}
         for op in self.of.body.block.ops:
             if isinstance(op, WriteOp | YieldOp):

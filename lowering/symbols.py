@@ -20,7 +20,7 @@ _GENERATED = re.compile(rf"[A-Za-z][A-Za-z0-9_]{{0,{3 * _LONGEST}}}_(?:{'|'.join
 
 
 def spelt(name: str) -> str:
-    """`name` with an underscore for each run of what identifiers do not have, and a letter first; not unique."""
+    """`name` with an underscore for each run of characters that identifiers lack, and a letter first; not unique."""
     text = re.sub(r"[^A-Za-z0-9]+", "_", name).strip("_")
     return text if text[:1].isalpha() else f"v{text}"
 
@@ -45,7 +45,7 @@ def symbol(pipeline: str, group: str, role: str) -> str:
 
 
 def inside_of(kernel: str) -> str:
-    """The name of a kernel without versions for borders, by that of the kernel."""
+    """The name of a kernel without versions for borders, by the name of the kernel."""
     return re.sub(r"_kernel([0-9]+)$", r"_inside\1", kernel)
 
 

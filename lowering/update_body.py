@@ -69,7 +69,7 @@ class UpdateFunction:
 
     @cached_property
     def targets(self) -> list[KernelBuffer]:
-        """Buffers that the results are stored to: those of the update, or of the stage behind it."""
+        """Buffers that the results are stored to: the update's, or the buffers of the stage behind it."""
         if self.group.beside:
             return [self.tile.buffers[f] for f in self.group.funcs]
         return [self.old(number) for number in range(len(self.op.olds))]
@@ -205,7 +205,7 @@ class PointRow:
 
 
 class UpdateBody:
-    """The body of an update where its coordinates have values; it emits what computes the terms."""
+    """The body of an update where its coordinates have values; it emits the computation of the terms."""
 
     def __init__(self, function: UpdateFunction, where: Mapping[SSAValue, Num], row: PointRow = PointRow(None)):
         self.function, self.e, self.op = function, function.e, function.op

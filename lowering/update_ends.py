@@ -59,11 +59,11 @@ class Ends:
         return self.function.targets[number].index(self._turned(self.position(where)), self.e)
 
     def store(self, where: Mapping[SSAValue, Num], values: Sequence[SSAValue]) -> None:
-        """Store what a point has after the last step."""
+        """Store the values of a point after the last step."""
         self.store_at(self.position(where), values)
 
     def store_at(self, position: Sequence[Num], values: Sequence[SSAValue]) -> None:
-        """Store what comes of a point of the update, which has these values."""
+        """Store the results of a point of the update, which has these values."""
         for target, value in zip(self.function.targets, self._results_at(position, values), strict=True):
             self.e.store(value, target.memref, target.index(self._turned(position), self.e))
 

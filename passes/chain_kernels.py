@@ -1,4 +1,4 @@
-"""`chain-kernels`: a kernel may start while what was launched before it still ends.
+"""`chain-kernels`: a kernel may start while the kernel launched before it still ends.
 
     func.func @a(...) attributes {kernel.threads = ...} {
       ...
@@ -60,7 +60,7 @@ class ChainKernels(ModulePass):
     name = "chain-kernels"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Add what lets the next kernel start, and the waits, to each kernel that lacks them."""
+        """Add the signal that lets the next kernel start, and the waits, to each kernel that lacks them."""
         functions = [f for f in op.body.block.ops if isinstance(f, func.FuncOp)]
         groups = [g for p in op.body.block.ops if isinstance(p, PipelineOp) for g in groups_of(p)]
         late = {kernel_name(g) for g in groups if LATE_LAUNCH in g.attributes}
@@ -90,7 +90,7 @@ def _wait_in(block: Block, harmless: set[str]) -> None:
 
 
 def _ways(op: Operation) -> list[Block]:
-    """The blocks of which a block's threads take just one, once; none if that is not known."""
+    """The blocks of which a block's threads take just one, once; none if that choice is not known."""
     if isinstance(op, scf.IfOp) and op.false_region.blocks:
         return [op.true_region.block, op.false_region.block]
     level = op.attributes.get("kernel.level")

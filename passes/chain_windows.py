@@ -182,7 +182,7 @@ class _WindowBody:
 
 
 def _moved(op: ReadOp, x: SSAValue, by: int) -> AffineMap:
-    """The map of a read with what stands at x moved; x stands alone there, with a constant."""
+    """The map of a read with its index at x moved; x stands alone in that index, with a constant."""
     map, of = op.map.data, list(op.indices).index(x)
     at = indices_of(op, {v: d for d, v in enumerate(op.indices)})
     results = []
@@ -249,7 +249,7 @@ def _term(stage: StageOp, value: SSAValue) -> _Term | None:
 
 
 def _key(stage: StageOp, term: _Term) -> Hashable:
-    """Equal for two terms that are the same at their own columns."""
+    """A key of a term, equal for terms that differ only in the column of each."""
     numbers: dict[SSAValue, Hashable] = {arg: d for d, arg in enumerate(stage.body.block.args)}
     found: list[Hashable] = []
     for op in term.ops:

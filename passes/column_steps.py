@@ -36,7 +36,7 @@ def _step_of(value: SSAValue, x: SSAValue, known: dict[SSAValue, int | None]) ->
 
 
 def apart(value: SSAValue, body: Block) -> tuple[frozenset[tuple[SSAValue, int]], int]:
-    """Split an index into what is added up in `body`, each with how often, and a number: others differ by theirs."""
+    """Split an index into terms added up in `body`, each with its count, and a number."""
     terms, number = {value: 1}, 0
     for op in reversed(list(body.ops)):
         # all that uses a value comes after it, and has been counted

@@ -1,4 +1,4 @@
-"""`compare-selects`: compare what a select chooses from before it chooses, where that is constant.
+"""`compare-selects`: compare the operands of a select before it chooses, where one is constant.
 
     %s = arith.select %c, %one, %v : f32                    %r = arith.cmpf oeq, %v, %one : f32
     %r = arith.cmpf oeq, %s, %one : f32             =>      %r_1 = arith.ori %c, %r : i1
@@ -51,7 +51,7 @@ def _compared(op: Operation, constants: Constants) -> SSAValue | None:
 
 
 class _Select(Expansion):
-    """Emits what replaces one comparison."""
+    """Emits the replacement of one comparison."""
 
     def negated(self, condition: SSAValue) -> SSAValue:
         return self.emit(arith.XOrIOp(condition, self._true()))
@@ -72,7 +72,7 @@ class _Select(Expansion):
 
 @dataclass(frozen=True)
 class CompareSelects(ModulePass):
-    """Compare before selecting, where what is selected is constant in part."""
+    """Compare the operands of a select before it chooses, where one is constant."""
 
     name = "compare-selects"
 

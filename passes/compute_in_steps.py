@@ -1,4 +1,4 @@
-"""`compute-in-steps`: an update's kernel computes what its steps read, each step for itself.
+"""`compute-in-steps`: an update's kernel computes the functions that its steps read, each step for itself.
 
     %w = img.group "w" { %blur = ...; %w_1 = img.stage "w" (%x, %y, %d) ... }
     %t = img.group "t_update" {
@@ -63,7 +63,7 @@ _Change = Callable[[PipelineOp, GroupOp, GroupOp], None]
 
 @dataclass(frozen=True)
 class ComputeInSteps(ModulePass):
-    """Put the stages that an update reads at its reduction variables into its group, where that is cheaper."""
+    """Put the stages that an update reads at its reduction variables into its group, where they are cheaper there."""
 
     name = "compute-in-steps"
 
@@ -83,7 +83,7 @@ class ComputeInSteps(ModulePass):
                 pipeline = self._with_steps(pipeline, name)
 
     def _with_steps(self, pipeline: PipelineOp, name: str) -> PipelineOp:
-        """The pipeline in which the steps of a group's update compute what they may."""
+        """The pipeline in which the steps of a group's update compute all stages that pay there."""
         for producer in _given_for_steps(_named(pipeline, name)):
             pipeline = self._tried(pipeline, producer, name, _merge)
         if steps := _named(pipeline, name).steps:
@@ -97,7 +97,7 @@ class ComputeInSteps(ModulePass):
     def _tried(
         self, pipeline: PipelineOp, producer: str, name: str, change: _Change, *, always: bool = False
     ) -> PipelineOp:
-        """The pipeline with a producer and a group made one, if that pays; `always`: if a kernel can."""
+        """The pipeline with a producer and a group made one, if the change pays; `always`: if a kernel can."""
         copy = pipeline.clone()
         block = pipeline.parent_block()
         assert block is not None
@@ -135,7 +135,7 @@ def _named(pipeline: PipelineOp, name: str) -> GroupOp:
 
 
 def _sums(group: GroupOp) -> bool:
-    """Whether each point of a group's update joins terms with what it starts from, which stages beside it say."""
+    """Whether each point of a group's update joins terms with an initial value, which stages beside it give."""
     update = group.update
     if update is None or group.schedule is not None or group.initial is None or not update.domain:
         return False
@@ -187,7 +187,7 @@ def _given_for_terms(group: GroupOp) -> list[str]:
 
 
 def _only_chooses(stage: StageOp, term: StageOp) -> bool:
-    """Whether a stage that a term reads is a constant, or what one read gives, at each point of the small dimensions.
+    """Whether a stage that a term reads is a constant, or one value that it reads, at each small-dimension point.
 
     A thread has all points of these, so it does nothing but that read.
     """
@@ -208,7 +208,7 @@ def _only_chooses(stage: StageOp, term: StageOp) -> bool:
 
 
 def _made_of(group: GroupOp) -> list[str]:
-    """The group, by name, of a short stage that alone reads what an update gives, where a thread has it."""
+    """The group, by name, of a short stage that alone reads an update's results, where a thread has them."""
     update, term = group.update, group.steps[-1]
     assert update is not None
     used = [use.operation for f in group.funcs for use in f.uses]
@@ -226,7 +226,7 @@ def _made_of(group: GroupOp) -> list[str]:
 
 
 def _finish(reader: GroupOp, group: GroupOp) -> None:
-    """Move the stage that reads what an update gives behind it, and all of the group to its place."""
+    """Move the stage that reads an update's results behind it, and all of the group to the stage's place."""
     stage, last = reader.anchor, group.yield_op
     for inner, outer in zip(last.values, group.funcs, strict=True):
         outer.replace_all_uses_with(inner)

@@ -16,7 +16,7 @@ from tilefuse.dialects.img.ops import Definition, ReadOp, StageOp, YieldOp
 
 
 def fold(definition: Definition) -> None:
-    """Fold what follows from constants in a body: results of operations, choices, and indices of reads."""
+    """Fold results of operations on constants, choices by constants, and constant indices of reads in a body."""
     for op in list(definition.body.block.ops):
         if isinstance(op, ReadOp):
             _fold_indices(op)
@@ -77,7 +77,7 @@ def _compute(op: Operation, operands: list[Any]) -> list[Any]:
 
 
 def _attribute(value: Any, type: Attribute) -> IntegerAttr | FloatAttr | None:
-    """The attribute of a constant; None for what is no finite number."""
+    """The attribute of a constant; None for a value that is no finite number."""
     if isinstance(type, IntegerType | IndexType):
         bits = type.width.data if isinstance(type, IntegerType) else 64
         number = int(value) % 2**bits

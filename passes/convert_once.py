@@ -1,4 +1,4 @@
-"""`convert-once`: what a stage makes of each narrow pixel that it reads side by side is a stage of its own.
+"""`convert-once`: operations of a stage on each narrow pixel that it reads side by side become a stage of their own.
 
     %b = img.stage "b" (%x, %y) -> f32 {              %f = img.stage "image_as_f32" (%x, %y) -> f32 {
       %p = img.read %image[%x - 1, %y]                   %p = img.read %image[%x, %y]
@@ -43,7 +43,7 @@ Step = tuple[str, ...]
 
 @dataclass(frozen=True)
 class ConvertOnce(ModulePass):
-    """Make a stage of what all taps of a stage do to each narrow pixel."""
+    """Make a stage of the operations that all taps of a stage do on each narrow pixel."""
 
     name = "convert-once"
 
@@ -89,7 +89,7 @@ def _most_at_one_depth(taps: Sequence[StageRead]) -> int:
 
 
 def _convert(taps: Sequence[ReadOp], made: dict[tuple[SSAValue, tuple[Step, ...]], StageOp], names: set[str]) -> None:
-    """Read the taps from a stage that has done what all of them do, if they do anything."""
+    """Read the taps from a stage that has done the operations common to all of them, if they have any."""
     chains = [list(_chain(tap)) for tap in taps]
     steps = _common([[step for step, _ in chain] for chain in chains])
     if not steps:
@@ -111,7 +111,7 @@ def _convert(taps: Sequence[ReadOp], made: dict[tuple[SSAValue, tuple[Step, ...]
 
 
 def _chain(tap: ReadOp) -> Iterator[tuple[Step, Operation]]:
-    """The operations on a tap and constants, from its cast on, as long as nothing else uses what they are given."""
+    """The operations on a tap and constants, from its cast on, as long as nothing else uses their operands."""
     value = tap.value
     while (use := value.get_user_of_unique_use()) is not None and (step := _step(use, value, tap)) is not None:
         yield step, use
@@ -142,7 +142,7 @@ def _common(chains: Sequence[Sequence[Step]]) -> list[Step]:
 
 
 def _stage(tap: ReadOp, chain: Sequence[Operation], names: set[str]) -> StageOp:
-    """The stage that does to each pixel what the operations do to a tap."""
+    """The stage that does the operations of a tap to each pixel."""
     source, element = tap.source, chain[-1].results[0].type
     block = body_block(len(tap.map.data.results))
     read = read_here(source, block)

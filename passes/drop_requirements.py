@@ -1,4 +1,4 @@
-"""`drop-requirements`: leave out what a call must fulfil (level 1).
+"""`drop-requirements`: leave out the requirements of calls (level 1).
 
 Conditions are checked by the runtime, which computes those on points by programs of their own before it runs this one.
 What is computed for them alone goes with them.

@@ -20,7 +20,7 @@ Constants = dict[tuple[int, Attribute], SSAValue]
 
 
 class Expansion:
-    """Emits what replaces one op, `anchor`, before that op."""
+    """Emits the replacement of one op, `anchor`, before the op."""
 
     def __init__(self, anchor: Operation, constants: Constants):
         self.anchor = anchor
@@ -36,7 +36,7 @@ class Expansion:
         return op.results[0]
 
     def constant(self, number: int, type: Attribute | None = None) -> SSAValue:
-        """A constant of `type`, by default that of the anchor's result."""
+        """A constant of `type`, by default the type of the anchor's result."""
         type = type or self.type
         key = (number, type)
         if key not in self.constants:
@@ -74,7 +74,7 @@ def _expand_block(
     kinds: tuple[type[Operation], ...],
     expand: Callable[[Operation, Constants], SSAValue | None],
 ) -> None:
-    """`constants` are those that dominate the block."""
+    """Expand the ops of a block and of nested ones; `constants` dominate the block."""
     for op in list(block.ops):
         kind = type(op)  # `isinstance` takes ten times as long, and all operations of all kernels come by
         if kind is arith.ConstantOp:

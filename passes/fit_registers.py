@@ -1,4 +1,4 @@
-"""Register fit: schedules and bounds follow what the CUDA compiler reports of each kernel (level 3 and 5).
+"""Register fit: schedules and bounds follow the CUDA compiler's report on each kernel (level 3 and 5).
 
 The compiler is left to itself at first: then it often takes fewer registers, and orders instructions better, than for a
 number of blocks. What its report changes, kernel by kernel:
@@ -143,7 +143,7 @@ class _Fit:
         """Modules of kernels without versions for borders, by `inside_of` their names."""
 
     def run(self) -> Fitted:
-        """Compile, and change what has to change, until the reports ask for nothing more.
+        """Compile, and revise schedules and bounds, until the reports ask for nothing more.
 
         Kernels are compiled side by side, each again while its own report asks for that; groups that may be searched
         for together go on as soon as all reports of theirs are in.
@@ -168,7 +168,7 @@ class _Fit:
         return self._result()
 
     def _all_steps(self) -> list[Iterator[Collection[str]]]:
-        """The fits of groups that the search may schedule together: those with the same operations, at least."""
+        """The fits of groups that the search may schedule together: with equal operations, at least."""
         fixed = {n for g, n in self._groups() if g.sym_name.data in self._by_hand}
         kin: dict[tuple[str, ...], list[int]] = {}
         for i, (group, _) in enumerate(self._groups()):
@@ -198,7 +198,7 @@ class _Fit:
             waiting = self._lower(set(self._module_of) - changed)
 
     def _groups(self, kin: Sequence[int] | None = None) -> list[tuple[GroupOp, str]]:
-        """The scheduled groups, all or those of these numbers, and the kernel of each."""
+        """The scheduled groups, all or the groups with these numbers, and the kernel of each."""
         found = list(zip(_groups(self._scheduled), self._names, strict=True))
         return found if kin is None else [found[i] for i in kin]
 
@@ -229,7 +229,7 @@ class _Fit:
     # --- what a kernel's own report asks for --------------------------------------------------------------------
 
     def _revised(self, name: str) -> list[str]:
-        """Hold or release a kernel where its report asks for that; return the kernels to compile again, or the version
+        """Hold or release a kernel where its report asks so; return the kernels to compile again, or the version
         to compile alone of one that spills however it is held."""
         report = self._reports[name]
         if report is None:
@@ -302,7 +302,7 @@ class _Fit:
     # --- what spilling asks for ---------------------------------------------------------------------------------
 
     def _spilling(self, kin: Sequence[int], fixed: Collection[str]) -> list[tuple[GroupOp, Report]]:
-        """The groups whose kernels spill, but for `fixed` ones: those that do in the interior of the picture."""
+        """The groups, but for `fixed` ones, whose kernels spill in the interior of the picture."""
         found = []
         for group, name in self._groups(kin):
             report = self._reports.get(name)
@@ -312,7 +312,7 @@ class _Fit:
         return found
 
     def _tiled_again(self, kin: Sequence[int], fixed: Collection[str]) -> ModuleOp | None:
-        """Groups scheduled anew, with what the spilling kernels need noted for the `tile` pass; others as they are.
+        """Groups scheduled anew, with the needs of spilling kernels noted for the `tile` pass; others as they are.
 
         None if no kernel spills, or none of these gets another schedule by that.
         """
@@ -401,13 +401,13 @@ class _Fit:
 
 
 def _schedules(module: ModuleOp, kin: Sequence[int] | None = None) -> tuple[ScheduleAttr | None, ...]:
-    """The schedules of all groups, or of those of these numbers."""
+    """The schedules of all groups, or of the groups with these numbers."""
     found = tuple(g.schedule for g in _groups(module))
     return found if kin is None else tuple(found[i] for i in kin)
 
 
 def _keep(was: GroupOp, now: GroupOp) -> None:
-    """Give a group that has no schedule yet that of the same one in another module, and the places of its stages."""
+    """Give a group that has no schedule yet its schedule and places in another module."""
     now.schedule = was.schedule
     places = {s.sym_name.data: s.place for s in was.stages}
     for stage in now.stages:

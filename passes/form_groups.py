@@ -88,7 +88,7 @@ def _is_inside(op: Operation, stages: Collection[StageOp], body: Block) -> bool:
 
 
 def _order(block: Block) -> None:
-    """Put what an operation uses before it, and leave the order as it is otherwise."""
+    """Put the operands of an operation before it, and leave the order as it is otherwise."""
     from tilefuse.analysis.graph import uses_first  # late: networkx takes long to import
 
     def uses(op: Operation) -> Iterator[Operation]:

@@ -141,7 +141,7 @@ class _Costs:
         return self._known[key]
 
     def _all_planes(self, cost: float, output: int, model: PipelineModel) -> float:
-        """Microseconds of all planes that a CPU's kernel is needed in, also of those that nobody told: a stage that has
+        """Microseconds of all planes that a CPU's kernel is needed in, undeclared ones included: a stage that has
         fewer planes than its reader is computed again in each of them."""
         node, launch = model.nodes[output], self.machine.launch_us
         if self.machine.is_gpu or node.needed is None:
@@ -260,7 +260,7 @@ def cheaper_groups(model: PipelineModel, costs: _Costs) -> _Groups:
 
 
 def merged_groups(model: PipelineModel, costs: _Costs, groups: _Groups) -> _Groups:
-    """Merge groups whose kernel then stores several stages, where that is cheaper."""
+    """Merge groups into kernels that store several stages, where that kernel is cheaper."""
     far = costs.with_far()
 
     def cost(members: Sequence[int]) -> float | None:
@@ -332,7 +332,7 @@ class GroupStages(ModulePass):
     def _grouped(
         self, pipeline: PipelineOp, like: _Costs | None = None, together: Sequence[Sequence[StageOp]] = ()
     ) -> _Grouped:
-        """Group stages; those of each of `together` from the start on, however many they are."""
+        """Group stages; the stages of each of `together` from the start on, however many they are."""
         model = extract(pipeline, self.extent)
         inferred = {model.node_of[s.funcs[0]]: b for s, b in inferred_bounds(pipeline).items()} if self.bound else {}
         costs = _Costs(model, machine(self.target), self.extent, inferred, like, _Kind(self.tables))

@@ -46,7 +46,7 @@ from tilefuse.execution.registry import models
 
 @dataclass(frozen=True)
 class GroupUpdates(ModulePass):
-    """Put each update that stands in the pipeline into a group, with what is computed beside it."""
+    """Put each update that stands in the pipeline into a group, with stages that are computed beside it."""
 
     name = "group-updates"
 
@@ -88,7 +88,7 @@ class GroupUpdates(ModulePass):
         body.add_op(YieldOp(list(leaving)))
 
     def _starts_inside(self, update: UpdateOp, finish: StageOp | None) -> bool:
-        """Whether a kernel may start from what a stage gives: each point in registers, or each pure one in a table."""
+        """Whether a kernel may start from a stage's values: each point in registers, or each pure one in a table."""
         if not self._has_few_steps(update):
             return False
         if len(update.pure) == update.rank:
@@ -108,7 +108,7 @@ class GroupUpdates(ModulePass):
         return stage if same and all(user is update for user in users) else None
 
     def _finish(self, update: UpdateOp) -> StageOp | None:
-        """The stage that alone reads what an update gives, at the point that it computes, or a transposed one."""
+        """The stage that alone reads an update's results, at the point that it computes, or a transposed one."""
         readers = {use.operation.parent_op() for f in update.funcs for use in f.uses}
         stage = readers.pop() if len(readers) == 1 else None
         if not isinstance(stage, StageOp) or stage.rank != update.rank or not self._is_short(stage):
@@ -142,7 +142,7 @@ def _alone(function: SSAValue) -> StageOp | None:
 
 
 def _outside(definition: Definition) -> dict[SSAValue, SSAValue]:
-    """The functions of a definition, each with what it is outside of its group; only those that leave one."""
+    """The functions of a definition that leave its group, each with the group's result for it."""
     group = definition.parent_op()
     if not isinstance(group, GroupOp):
         return {f: f for f in definition.funcs}

@@ -1,4 +1,4 @@
-"""`inline-stages`: compute a stage where it is read, when that costs nothing or almost nothing.
+"""`inline-stages`: compute a stage where it is read, when it costs nothing or almost nothing there.
 
 A stage is inlined if it is read at a single place in all, or if it is cheap: at most `cheap` instructions and `reads`
 reads per point (a copy, a cast, a product). So is one that several readers have, each at one place, of which one is an
@@ -154,7 +154,7 @@ def inline_at(stage: StageOp, site: ReadSite, move: bool) -> None:
 
 @dataclass(frozen=True)
 class InlineStages(ModulePass):
-    """Compute cheap stages, and those read at one place by hardly more points than they have, where they are read."""
+    """Compute cheap stages, and stages read at one place by hardly more points than they have, where they are read."""
 
     name = "inline-stages"
 

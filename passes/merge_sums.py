@@ -66,7 +66,7 @@ def _merge(outer: UpdateOp) -> None:
 
 
 def _only_read(update: UpdateOp) -> ReadOp | None:
-    """The read of an update that does nothing but add what it reads, at its pure coordinates."""
+    """The read of an update that only adds its value, at the update's pure coordinates."""
     read, *rest = update.body.block.ops
     if len(rest) != 1 or not isinstance(read, ReadOp) or not isinstance(write := rest[0], WriteOp):
         return None
@@ -75,7 +75,7 @@ def _only_read(update: UpdateOp) -> ReadOp | None:
 
 
 def _may_merge(inner: UpdateOp, outer: UpdateOp) -> bool:
-    """Whether both join integers in one way, the inner from what changes nothing, and only the outer reads these."""
+    """Whether both join integers in one way, the inner from the neutral number, and only the outer reads them."""
     if len(inner.olds) != 1 or len(outer.olds) != 1 or inner.combiners != outer.combiners or inner.bounds is not None:
         return False
     old, type = inner.olds[0], outer.olds[0].type

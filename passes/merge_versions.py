@@ -85,7 +85,7 @@ class MergeVersions(ModulePass):
 
 
 def unrolled_operations(block: Block) -> int:
-    """The operations of a block, those in loops that are unrolled as often as they run."""
+    """The operations of a block; operations in unrolled loops count once per iteration."""
     found = 0
     for op in block.ops:
         times = 1

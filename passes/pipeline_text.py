@@ -54,7 +54,7 @@ def parse_passes(
 
 
 def loaded(what: str, factory: Callable[[], _Loaded], position: SourcePosition | None = None) -> _Loaded:
-    """Make what a row of a `Universe` names; PipelineError if its module cannot be imported, or lacks it."""
+    """Make the thing that a row of a `Universe` names; PipelineError if its module cannot be imported, or lacks it."""
     try:
         return factory()
     except Exception as error:
@@ -121,7 +121,7 @@ def describe_options(kind: type[ArgSpecConvertible]) -> list[str]:
 
 
 def _types(kind: type) -> dict[str, Any]:
-    """The type of each option; a literal for those whose field says in its metadata which `choices` there are.
+    """The type of each option; a literal for fields whose metadata lists their `choices`.
 
     Such are known only when they are asked for: other packages may have added to them.
     """

@@ -91,7 +91,7 @@ def _raise_read(op: ReadOp, stage: StageOp, pipeline: PipelineOp) -> bool:
 
 
 def _clamped(index: SSAValue, coordinates: Sequence[SSAValue]) -> tuple[AffineExpr, _Interval] | None:
-    """Find what an index clamps, over the coordinates, and the interval that it is clamped to."""
+    """Find the value that an index clamps, over the coordinates, and the interval that it is clamped to."""
     value = _uncast(index)
     for outer, inner in ((arith.MaxSIOp, arith.MinSIOp), (arith.MinSIOp, arith.MaxSIOp)):
         if not isinstance(value.owner, outer):
@@ -181,7 +181,7 @@ def can_emit(value: Num, pipeline: PipelineOp) -> bool:
 
 
 class Scalars:
-    """Emits numbers before `anchor`, a stage of `pipeline`, and finds those that stand there already."""
+    """Emits numbers before `anchor`, a stage of `pipeline`, and finds the numbers that stand there already."""
 
     def __init__(self, rewriter: PatternRewriter, anchor: StageOp, pipeline: PipelineOp):
         self.rewriter, self.anchor, self.inputs = rewriter, anchor, _inputs(pipeline)

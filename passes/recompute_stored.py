@@ -35,7 +35,7 @@ class Recomputed:
     readers: frozenset[Definition]
 
     def apply(self) -> None:
-        """Compute the stage at its readers; what then reads it nowhere goes."""
+        """Compute the stage at its readers; a stage without readers is erased."""
         sites = read_sites(self.stage) or []
         chosen = [site for site in sites if site[0] in self.readers]
         for i, site in enumerate(chosen):
@@ -46,7 +46,7 @@ class Recomputed:
 
 
 def recomputed(model: PipelineModel, groups: Groups, costs: Recomputation, machine: Machine) -> Iterator[Recomputed]:
-    """Yield the stored stages that are computed faster where they are read, those that come last first.
+    """Yield the stored stages that are computed faster where they are read, the last ones first.
 
     Each is to be applied before the next is asked for: what it reads then has other readers.
     """
@@ -85,7 +85,7 @@ def _evaluations(stage: StageOp, costs: Recomputation) -> dict[Definition, int]:
 
 
 def _may_be(model: PipelineModel, node: Node, stored: set[int]) -> bool:
-    """Whether a stage may be computed elsewhere, by what is in memory."""
+    """Whether a stage may be computed elsewhere, of functions in memory alone."""
     if not isinstance(node.op, StageOp) or not may_be_inlined(node.op) or read_sites(node.op) is None:
         return False
     return all(model.nodes[p].is_input or p in stored for p in model.producers(node.id))

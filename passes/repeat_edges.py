@@ -72,7 +72,7 @@ class _Repeated:
                         self._ends[result] = self.of(value)
 
     def of(self, function: SSAValue) -> dict[int, _Ends]:
-        """Ends by dimension; those along which it changes for ever are absent."""
+        """Ends by dimension; dimensions along which it changes for ever are absent."""
         return self._ends.get(function, {})
 
     def _note(self, op: Operation) -> None:
@@ -118,7 +118,7 @@ class _Repeated:
         )
 
     def _of_stage(self, stage: StageOp, dim: int) -> _Ends | None:
-        """Ends of a stage's functions; None where its values follow the coordinate otherwise than by what is read."""
+        """Ends of a stage's functions; None where its values follow the coordinate otherwise than by its reads."""
         if not all(isinstance(use.operation, ReadOp) for use in stage.body.block.args[dim].uses):
             return None
         plus: dict[tuple[End, End, int, int], list[int]] = {}
@@ -163,7 +163,7 @@ def _points(spans: Iterable[Span]) -> int:
 
 @dataclass(frozen=True)
 class RepeatEdges(ModulePass):
-    """Compute functions of what repeats its edges only up to where they do so, too."""
+    """Compute functions that repeat their edges only up to these, of sources that repeat theirs."""
 
     name = "repeat-edges"
 
@@ -179,7 +179,7 @@ class RepeatEdges(ModulePass):
 
 
 def _limited(pipeline: PipelineOp, extent: Sequence[int]) -> dict[SSAValue, dict[int, _Ends]]:
-    """The functions to limit, each with its ends by dimension; those that others need are looked at after these."""
+    """The functions to limit, each with its ends by dimension; producers come after their consumers."""
     repeated = _Repeated(pipeline, extent)
     found: dict[SSAValue, dict[int, _Ends]] = {}
 

@@ -51,7 +51,7 @@ def places(
 
 
 class Parts:
-    """A loop over the parts of a row in place of the row's loop, which becomes that of one part."""
+    """A loop over the parts of a row in place of the row's loop, which becomes the loop of one part."""
 
     def __init__(self, loop: scf.ForOp, entry: Block):
         self.loop, self.entry = loop, entry
@@ -71,13 +71,13 @@ class Parts:
         self.body.add_op(loop)
 
     def add(self, op: Operation) -> SSAValue:
-        """Insert an operation after what is there of a part."""
+        """Append an operation to a part's."""
         op.location = self.loop.location
         self.body.add_op(op)
         return op.results[0] if op.results else self.start
 
     def kept(self, type: Attribute, name: str) -> SSAValue:
-        """Return an array for what is kept of a part."""
+        """Return an array for the kept values of a part."""
         array = memref.AllocaOp.get(type, shape=[PART], memory_space=BLOCK_MEMORY)
         array.location = self.loop.location
         first = self.entry.first_op
@@ -96,7 +96,7 @@ class Parts:
         block.erase_op(store)
 
     def finish(self) -> None:
-        """End the loop over parts; what the row's loop does not use any longer goes."""
+        """End the loop over parts; operations that the row's loop does not use any longer go."""
         self.add(scf.YieldOp())
         block = self.loop.body.block
         for op in reversed(list(block.ops)):

@@ -85,7 +85,7 @@ class SeparateKernels(ModulePass):
         return max(found, key=lambda f: _saved(kernel, f), default=None)
 
     def _see_through(self, form: LinearForm, root: SSAValue) -> list[StageOp]:
-        """Put what a stage sums along x in the place of the stage, where only this sum, across x, reads it.
+        """Put a stage's sum along x in the place of the stage, where only this sum, across x, reads it.
 
         Gives these stages. Their sums are of the same type, so that both wrap around alike.
         """
@@ -114,7 +114,7 @@ def _is_small(source: SSAValue) -> bool:
 
 
 def _erase_unused(ops: Sequence[Operation]) -> None:
-    """Erase those of `ops` that nothing uses, which stand in order."""
+    """Erase unused ones of `ops`, which stand in order."""
     for op in reversed(ops):
         if op.results and not any(True for r in op.results for _ in r.uses):
             op.detach()
@@ -160,7 +160,7 @@ class _Stored:
 
 
 def _stored(taps: Taps, found: Factors, type: Attribute) -> _Stored:
-    """Choose a type for stored sums: 16 bits where bytes are summed in more and 16 suffice; else that of the sum."""
+    """Choose a type for stored sums: 16 bits where bytes are summed in more and 16 suffice; else the sum's."""
     if not isinstance(type, IntegerType):
         return _Stored(type, type)
     source = taps.source.type
@@ -285,7 +285,7 @@ class _StageBody:
 
 
 def _rewrite(root: SSAValue, form: LinearForm, found: dict[Taps, Factors], made: _Stages) -> None:
-    """Compute `root` from sums along one dimension of what `found` says, and from the other terms as before."""
+    """Compute `root` from sums along one dimension for the taps in `found`, and from the other terms as before."""
     op = root.owner
     assert isinstance(op, Operation)
     stage = op.parent_op()

@@ -149,7 +149,7 @@ class _Separation:
         update.erase()
 
     def _stage(self, rank: int, body: Callable[[Block], SSAValue], step: int | None) -> StageOp:
-        """Make a stage before the update: that of a step, or that of all."""
+        """Make a stage before the update: of one step, or of all."""
         update = self.update
         block = Block(arg_types=[IndexType()] * rank)
         names = [p for d, p in enumerate(update.write_op.positions) if step is None or d != self.slices]
@@ -182,7 +182,7 @@ class _Separation:
         return read.value
 
     def _of_step(self, step: int, block: Block) -> SSAValue:
-        """A point of a slice: what the step writes there, or what stood there."""
+        """A point of a slice: the value that the step writes there, or the old value."""
         update = self.update
         args = list(block.args)
         positions = [p for p in update.write_op.positions if p is not self.step]

@@ -1,4 +1,4 @@
-"""Compilers run side by side, in threads: kernels that are compiled again go before those that were not."""
+"""Compilers run side by side, in threads: kernels that are compiled again go before new ones."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class OneByOne(Generic[T]):
 
 
 class SideBySide(Generic[T]):
-    """Compiles kernels in as many threads as there are cores, first those that were compiled before: more may follow
+    """Compiles kernels in as many threads as there are cores, first kernels that were compiled before: more may follow
     of these, and what follows would else begin when all others are done."""
 
     def __init__(self, compile: Callable[[str, str], T], pool: ThreadPoolExecutor):
@@ -57,7 +57,7 @@ class SideBySide(Generic[T]):
         return name, self._compile(name, text)
 
     def finished(self) -> list[tuple[str, T]]:
-        """Wait for a kernel, at least; the names and reports of those that are done."""
+        """Wait for a kernel, at least; the names and reports of all finished ones."""
         from concurrent.futures import FIRST_COMPLETED, wait
 
         done, self._running = wait(self._running, return_when=FIRST_COMPLETED)
@@ -81,5 +81,5 @@ def side_by_side(compile: Callable[[str, str], T], kernels: int) -> Iterator[One
 
 
 def _cores() -> int | None:
-    """The cores that this process may run on; None where that is not known."""
+    """The cores that this process may run on; None where their number is not known."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()

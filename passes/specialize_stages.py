@@ -1,4 +1,4 @@
-"""`specialize-stages`: a stage that is read at constants is computed there, and what follows from constants folded.
+"""`specialize-stages`: compute a stage that is read at constants there, and fold operations on constants.
 
     %h = img.stage "h" (%t) -> si32 { ... %t * %t + 1 ... }
     ... %n = img.read %h[3]; %i = arith.index_cast %n : i32 to index; %v = img.read %f[%x, %i]
@@ -48,7 +48,7 @@ class SpecializeStages(ModulePass):
 
 
 def _specialize(pipeline: PipelineOp) -> None:
-    """Inline stages at constants until none is left: what is folded may show further ones."""
+    """Inline stages at constants until none is left: folded indices may show further ones."""
     found = True
     while found:
         found = False

@@ -86,7 +86,7 @@ def _bits(type: Attribute) -> int:
 
 
 def _split(loop: scf.ForOp, casts: Sequence[_Cast], entry: Block) -> None:
-    """Put a loop over parts in the place of a loop, around the loop of floats and that of casts."""
+    """Put a loop over parts in the place of a loop, around the loop of floats and the loop of casts."""
     parts = Parts(loop, entry)
     kept = [parts.kept(c.float.type, f"kept_{c.store.memref.name_hint or 'row'}") for c in casts]
     later = _casting(parts, casts, kept)

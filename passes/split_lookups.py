@@ -112,7 +112,7 @@ def _used_once(value: SSAValue) -> bool:
 
 
 def _split(loop: scf.ForOp, lookups: Sequence[_Lookup], entry: Block) -> None:
-    """Put a loop over parts in the place of a loop, around the loop of places and that of lookups."""
+    """Put a loop over parts in the place of a loop, around the loop of places and the loop of lookups."""
     parts = Parts(loop, entry)
     kept = [parts.kept(IndexType(), f"at_{look.load.memref.name_hint or 'table'}") for look in lookups]
     later = _looking_up(parts, lookups, kept)

@@ -70,7 +70,7 @@ class _Groups:
         self._graph = None
 
     def pairs(self) -> Iterator[tuple[int, int]]:
-        """Yield the pairs worth a look: a group and one that reads it, or neighbours among those that read a function.
+        """Yield the pairs worth a look: a group and its reader, or neighbours among the readers of a function.
 
         The first is the one whose last stage comes first.
         """
@@ -98,7 +98,7 @@ class _Groups:
         return is_convex(self._graph, (a, b))
 
     def _kernels(self) -> nx.DiGraph:
-        """The kernels by their numbers, with an edge from each to those that read from it."""
+        """The kernels by their numbers, with an edge from each to its readers."""
         import networkx as nx
 
         graph = nx.DiGraph()

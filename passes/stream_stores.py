@@ -81,7 +81,7 @@ def _line_places(store: memref.StoreOp, loop: scf.ForOp) -> list[Operation] | No
 
 
 class _Line:
-    """Emits the loops that store what is kept of a part: to the first line, by lines, and the rest."""
+    """Emits the loops that store the kept values of a part: to the first line, by lines, and the rest."""
 
     def __init__(self, parts: Parts, array: SSAValue, out: SSAValue, at: list[SSAValue]):
         self.parts, self.array, self.out, self.at = parts, array, out, at

@@ -1,4 +1,4 @@
-"""`thread-arrays`: what a thread keeps from one thread loop to the next is an array with a place for every thread.
+"""`thread-arrays`: values that threads keep from one thread loop to the next are an array with a place for each thread.
 
     %sums = memref.alloca() : memref<4xf32, 5 : i64>
     scf.for %tx = ... { memref.store %v, %sums[%i] ... } {kernel.level = "thread_x"}

@@ -198,7 +198,7 @@ def _in_memory(facts: GroupFacts) -> Hashable:
 
 
 def give(group: GroupOp, best: Candidate, members: Sequence[int]) -> None:
-    """Write a schedule on a group; `members`: the nodes of its stages, or of those of the like one it was found for."""
+    """Write a schedule on a group; `members`: the nodes of its stages, or of the like group it was found for."""
     model_named(best.shape).apply(group, best, members)
 
 
@@ -259,7 +259,7 @@ def add_register_need(group: GroupOp, registers: int) -> None:
 
 
 def _bounds(group: GroupOp) -> tuple[tuple[int, int] | None, ...]:
-    """The declared box of what a schedule tiles: the output, or an update's pure coordinates."""
+    """The declared box of the function that a schedule tiles: the output, or an update's pure coordinates."""
     op = group.output
     bounds = op.bounds.data if op.bounds is not None else (None,) * op.rank
     return bounds if isinstance(op, StageOp) else tuple(bounds[d] for d in op.pure_dims)

@@ -166,7 +166,7 @@ def _replace(update: UpdateOp, ranges: list[range]) -> StageOp:
 
 
 def _drop_unused(block: Block) -> None:
-    """Erase what a choice that is known has left without a reader."""
+    """Erase operations that a known choice has left without a reader."""
     for op in list(reversed(block.ops)):
         if not isinstance(op, YieldOp) and not any(r.uses for r in op.results):
             op.detach()
@@ -188,7 +188,7 @@ def _read(update: UpdateOp, number: int, block: Block) -> SSAValue:
 
 
 def _join(update: UpdateOp, body: UnrolledBody, so_far: list[SSAValue | None]) -> list[SSAValue | None]:
-    """Append one point of the domain; returns what the functions then are, None where nothing has been joined yet."""
+    """Append one point of the domain; returns the functions' values then, None where nothing has been joined yet."""
     for op in update.body.block.ops:
         if isinstance(op, WriteOp):
             return _written(update, op, body, so_far)

@@ -13,7 +13,7 @@ from tilefuse.dialects.img.ops import ReadOp, UpdateOp
 
 
 class UnrolledBody:
-    """Copies in `block`; what no coordinate of the domain and no function itself decides is copied once."""
+    """Copies of a body in `block`; values that depend on neither the domain nor the functions are copied once."""
 
     def __init__(self, update: UpdateOp, block: Block, place: dict[SSAValue, SSAValue]):
         self.block = block

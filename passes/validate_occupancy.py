@@ -1,4 +1,4 @@
-"""`validate-occupancy`: hold every schedule against what the target has.
+"""`validate-occupancy`: check every schedule against the target's limits.
 
 Checks, per group: the schedule is well-formed for its execution model, which says where atomics or tables cannot do
 what an update asks; threads, shared memory and registers of a block are within the target's limits, by NVIDIA's

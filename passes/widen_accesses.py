@@ -109,7 +109,7 @@ def _pixel(op: Operation) -> Attribute | None:
 
 
 def _width(type: Attribute | None) -> int | None:
-    """Bits of a number; of what is none, None."""
+    """Bits of a number; None for any other type."""
     if isinstance(type, IntegerType):
         return int(type.width.data)
     return 32 if isinstance(type, Float32Type) else 64 if isinstance(type, Float64Type) else None
@@ -215,7 +215,7 @@ class _Widened:
         return op.results[0]
 
     def _lane(self, lane: int, at: SSAValue) -> dict[SSAValue, SSAValue]:
-        """One pixel's operations but stores; what has become of each value."""
+        """One pixel's operations but stores; the copy of each value."""
         values: dict[SSAValue, SSAValue] = {(x := self.loop.body.block.args[0]): at}
         self.first = values if lane == 0 else self.first
         for op in list(self.loop.body.block.ops)[:-1]:
@@ -292,7 +292,7 @@ class _Widened:
 
 
 def greatest(value: SSAValue, type: IntegerType, known: dict[SSAValue, int] | None = None) -> int:
-    """The most that a number without a sign may be, as far as the operations say. `known`: of what it shares."""
+    """The most that a number without a sign may be, as far as the operations say. `known`: of values found before."""
     known = {} if known is None else known
     if value not in known:
         known[value] = _greatest_of(value, type, known)

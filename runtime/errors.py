@@ -10,7 +10,7 @@ class CallError(TilefuseError, ValueError):
 
 
 class CallTypeError(CallError, TypeError):
-    """A CallError about what kind of thing was given: its dtype, its class, its name."""
+    """A CallError about the kind of an argument: its dtype, its class, its name."""
 
 
 class CallMemoryError(CallError, MemoryError):

@@ -204,7 +204,7 @@ class Program:
         raw: int | None,
         inputs: Sequence[Any],
     ) -> dict[str, Callable[[], Any]]:
-        """Make the outputs that are not in `given`, and put them there; by name, what gives the caller's array."""
+        """Make the outputs that are not in `given`, and put them there; return makers of callers' arrays by name."""
         finish: dict[str, Callable[[], Any]] = {}
         for slot, shape in zip(self._signature.outputs, prepared.out_shapes, strict=True):
             if slot.name not in given:
@@ -239,7 +239,7 @@ class Program:
         params: dict[str, Number],
         stream: Any,
     ) -> tuple[Any] | None:
-        """Run a call like the one before; return its result as a tuple, or None if it is not quite like that."""
+        """Run a call like the one before; return its result as a tuple, or None if it is not quite alike."""
         raw = self._settings.backend.stream_of(stream, seen.stream_kind, seen.device)
         if out is not None:
             results = out
@@ -274,7 +274,7 @@ class Program:
 
     @property
     def passes(self) -> list[str]:
-        """The names of the passes that ran, in order; `input` is what they began with."""
+        """The names of the passes that ran, in order; `input` is the module before them."""
         return self._trace().passes
 
     def ir(self, after: str | None = None) -> str:
@@ -311,7 +311,7 @@ class Program:
         return reporting.text(self._pipeline.sym_name.data, self.target, self.kernels, self._seconds, determinism)
 
     def time(self, *arrays: Any, repeat: int = 20, **named: Any) -> float:
-        """The median time of a call in seconds: on a GPU that of the kernels alone."""
+        """The median time of a call in seconds: on a GPU the time of the kernels alone."""
         out = self(*arrays, **named)
         names = [slot.name for slot in self._signature.outputs]
         named["out"] = dict(zip(names, out if len(names) > 1 else [out], strict=True))

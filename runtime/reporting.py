@@ -51,7 +51,7 @@ class _LastCall(AnySizes):
 
 
 def kernels(built: Kernels, plan: Plan | None) -> list[Kernel]:
-    """All kernels, in the order of launch; `plan` is that of the last call."""
+    """All kernels, in the order of launch; `plan` is the last call's."""
     cubin = built.cubin
     grids = {launch.name: launch.grid for launch in plan.launches} if plan else {}
     sizes = _LastCall(plan) if plan else AnySizes()
@@ -83,7 +83,7 @@ def _shared_bytes(static: int | None, group: GroupOp) -> int | None:
 
 
 def text(pipeline: str, target: str, found: Sequence[Kernel], seconds: float | None, determinism: str) -> str:
-    """The report that people read. `determinism`: what is promised of sums of floats."""
+    """The report that people read. `determinism`: the promise for sums of floats."""
     count = f"{len(found)} kernel{'' if len(found) == 1 else 's'}"
     time = "not timed yet" if seconds is None else _duration(seconds)
     lines = [f"pipeline {pipeline} on {target}: {count}, {time}"]

@@ -60,7 +60,7 @@ _CPU_KEYS = {"isa", "ids", "cores", "l1_kib", "l2_kib", "l3_mib", *RATES}
 
 @dataclass(frozen=True)
 class Table:
-    """The rows of a file: CPUs by name, names by what the system calls them, and flags of instruction sets."""
+    """The rows of a file: CPUs by name, names by the system's names of them, and flags of instruction sets."""
 
     cpus: Mapping[str, Cpu]
     by_id: Mapping[str, str]

@@ -1,4 +1,4 @@
-"""Rows of the tables of targets: their keys, and what is said of a name that none has."""
+"""Rows of the tables of targets: their keys, and messages for unknown names."""
 
 from __future__ import annotations
 

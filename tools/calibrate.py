@@ -24,7 +24,7 @@ KEPT = 0.7
 
 
 class NoBetter(Exception):
-    """Fitted constants predict schedules that they were not fitted to worse than those there were; with the report."""
+    """Fitted constants predict other schedules worse than the old constants do; with the report."""
 
 
 def parse(argv: Sequence[str] | None) -> argparse.Namespace:
@@ -53,7 +53,7 @@ def parse(argv: Sequence[str] | None) -> argparse.Namespace:
 
 
 def measured(options: argparse.Namespace, target: str) -> dict[str, Any]:
-    """Times of drawn warp tiles on this machine's GPU; says how far it is, and what went wrong."""
+    """Times of drawn warp tiles on this machine's GPU; prints its progress, and failures."""
     subjects = [Subject(name) for name in (QUICK if options.quick else PIPELINES)]
     results: dict[str, Any] = {"seed": options.seed, "cases": {}}
     if not options.dry:
@@ -143,7 +143,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def run_cpu(options: argparse.Namespace) -> int:
-    """Measure the CPU, write its rates, say those that the table gives beside them."""
+    """Measure the CPU, write its rates, and print the table's rates beside them."""
     there = host_cpu()
     found = cpu.measured_cpu(3 if options.quick else 10)
     print(f"{found.name}, {found.cores} cores, vectors of {found.vector_bytes} bytes")
@@ -155,7 +155,7 @@ def run_cpu(options: argparse.Namespace) -> int:
 
 
 def write(output: Path, text: str) -> None:
-    """Write a file of constants. PipelineError if that cannot be."""
+    """Write a file of constants. PipelineError if it cannot be written."""
     try:
         output.parent.mkdir(parents=True, exist_ok=True)
         output.write_text(text)

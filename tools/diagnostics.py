@@ -16,7 +16,7 @@ class InternalError(PipelineError):
 
 
 def diagnosed(error: Exception, doing: str) -> PipelineError:
-    """`error` as a located error; one that is no diagnostic becomes an InternalError of what was `doing`."""
+    """`error` as a located error; one that is no diagnostic becomes an InternalError with `doing` in its text."""
     match error:
         case PipelineError():
             return error

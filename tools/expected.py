@@ -21,7 +21,7 @@ _EXPECTED = re.compile(
 
 @dataclass
 class Expectation:
-    """One `expected-error`; `line` is that of the error, None for `@unknown`."""
+    """One `expected-error`; `line` is the error's line, None for `@unknown`."""
 
     text: str
     is_pattern: bool

@@ -36,7 +36,7 @@ def combined(combiner: str, element: Attribute, old: SSAValue, term: SSAValue) -
 
 
 def combiner_of(op: Operation, element: Attribute) -> str | None:
-    """Find the combiner whose operation `op` is, in a function of `element`; None if it is that of none."""
+    """Find the combiner whose operation `op` is, in a function of `element`; None if there is none."""
     rows = _FLOAT
     if isinstance(element, IntegerType):
         rows = {**_INTEGER, **(_SIGNED if element.signedness.data is Signedness.SIGNED else _UNSIGNED)}

@@ -111,7 +111,7 @@ _OF_ML_DTYPES = {row.dtype for row in _ROWS if not row.in_numpy}
 
 
 def array_dtype(name: str) -> np.dtype:
-    """The dtype called so in the table. ImportError where that takes ml_dtypes, which is not installed."""
+    """The dtype called so in the table. ImportError where it takes ml_dtypes, which is not installed."""
     if name not in _OF_ML_DTYPES:
         return np.dtype(name)
     import ml_dtypes  # type: ignore[import-not-found, unused-ignore]

@@ -1,4 +1,4 @@
-"""Meanings of operations on integers, on NumPy arrays: those for which NumPy has no function of its own."""
+"""Meanings of operations on integers, on NumPy arrays, for which NumPy has no function of its own."""
 
 from __future__ import annotations
 

@@ -76,7 +76,7 @@ class ScheduleAttr(Data[tuple[tuple[str, Number], ...]], ABC):
 
     @property
     def resident_blocks(self) -> int:
-        """Blocks that a multiprocessor must have registers for; 0 if that is left to the compiler."""
+        """Blocks that a multiprocessor must have registers for; 0 if the compiler decides."""
         return 0
 
     @property

@@ -80,7 +80,7 @@ class Sum:
         return Sum(tuple(kept), self.constant + factor * other.constant)
 
     def divided(self, by: int) -> Sum:
-        """`floor(self / by)` for `by` > 0; what `by` divides comes out of the quotient."""
+        """`floor(self / by)` for `by` > 0; terms that `by` divides come out of the quotient."""
         exact = Sum(tuple((a, c // by) for a, c in self.terms if c % by == 0), self.constant // by)
         rest = Sum(tuple((a, c) for a, c in self.terms if c % by), self.constant % by)
         if not rest.terms:

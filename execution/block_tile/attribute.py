@@ -46,7 +46,7 @@ class BlockSchedule(TileSchedule):
 
     @property
     def holds(self) -> bool:
-        """Whether a block of an update's steps keeps in shared memory what all of them read of inputs."""
+        """Whether a block of an update's steps keeps in shared memory the points of inputs that all of them read."""
         return bool(self.number("hold"))
 
     @property

@@ -1,4 +1,4 @@
-"""Inputs of which a block keeps in shared memory what all steps of an update read: copied once, read in each step.
+"""Inputs whose points a block keeps in shared memory for all steps of an update: copied once, read in each step.
 
 Steps read at places that move with them, `in[x + r]`: lanes side by side, but not where vectors may load. Shared memory
 serves such rows as any others, at indices that have most in common.
@@ -57,7 +57,7 @@ def cached_inputs(
     region: Mapping[int, Region],
     follow: Mapping[int, Sequence[Follow]],
 ) -> dict[SSAValue, CachedBox]:
-    """Find what steps read of functions from outside, by the function as it is read, if it moves with the steps.
+    """Find the boxes that steps read of functions from outside, by the function as it is read, if it moves with them.
 
     `stages`: those of a step, with their nodes; `region`: what a tile of one step needs of each.
     """
@@ -108,7 +108,7 @@ def _over_steps(ways: Sequence[tuple[Along, Span] | None], rank: int, steps: Seq
 
 
 def cached_bytes(source: SSAValue, cached: CachedBox) -> int:
-    """Shared memory of what is kept of a function."""
+    """Shared memory of the kept points of a function."""
     assert isinstance(source.type, FuncType)
     return -(-cached.elements * element_bytes(source.type.element) // 16) * 16
 
@@ -126,7 +126,7 @@ def cached_of(group: GroupOp, model: PipelineModel) -> dict[SSAValue, CachedBox]
 
 
 def cached_dynamic(group: GroupOp, model: PipelineModel) -> int:
-    """Bytes of what a block keeps, if the launch has to ask for them: with the arrays of stages they are more than a
+    """Bytes of a block's kept points, if the launch has to ask for them: with the arrays of stages they are more than a
     kernel has by itself."""
     size = sum(cached_bytes(source, cached) for source, cached in cached_of(group, model).items())
     return size if size + group_shared_memory(group, model).bytes > STATIC_SHARED_LIMIT else 0

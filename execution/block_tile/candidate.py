@@ -9,6 +9,6 @@ from tilefuse.execution.candidate import Candidate
 
 @dataclass(frozen=True)
 class BlockCandidate(Candidate):
-    """A candidate that says, too, whether a block keeps what an update's steps read."""
+    """A candidate that says, too, whether a block keeps the inputs of an update's steps."""
 
     holds: bool = False

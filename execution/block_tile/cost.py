@@ -121,7 +121,7 @@ class TileTerms:
         return self._regions[key]
 
     def cached(self, tile: Sequence[int]) -> dict[SSAValue, CachedBox]:
-        """Inputs of which a block may keep what all steps of a tile read."""
+        """Inputs of which a block may keep the points that all steps of a tile read."""
         key = tuple(tile)
         if key not in self._cached and self.update is not None:
             ops = {op: id for id in self.members if isinstance(op := self.model.nodes[id].op, StageOp)}
@@ -156,7 +156,7 @@ class TileTerms:
         return any(p.memory is Memory.Register and not follows_one_to_one(self.follow[id]) for id, p in places.items())
 
     def registers(self, tile: Sequence[int], micro: Sequence[int]) -> float:
-        """The registers of a thread that computes `micro` points together, about: those that live at one time."""
+        """The registers of a thread that computes `micro` points together, about: of values that live at one time."""
         key = (tuple(micro), tuple(tile[2:]))
         if key not in self._registers:
             region, of_thread, places = self.regions(tile), self.regions(micro), self.places(micro)
@@ -184,7 +184,7 @@ class TileTerms:
         return sum(self.stored_points(id, tile) * self.model.nodes[id].bytes for id in self.stored)
 
     def loaded_bytes(self, tile: Sequence[int], tiles: int) -> float:
-        """Bytes that one of `tiles` loads from memory; most of what it shares with its neighbours is in a cache.
+        """Bytes that one of `tiles` loads from memory; most of the halo that neighbours share is in a cache.
 
         So is what all tiles of a row, or all tiles, load alike of a function that is smaller than the picture, and what
         tiles behind one another do, which are begun one after the other.
@@ -328,13 +328,13 @@ def _of_tile(
 
 
 def _computed_places(node: Node, producer: int) -> int:
-    """Reads of a producer at places that do not follow those of the reader."""
+    """Reads of a producer at places that do not follow the reader's points."""
     reads = (access.indices for access in node.accesses if access.producer == producer)
     return sum(any(isinstance(i, GeneralIndex) for i in indices) for indices in reads)
 
 
 def _gathers(node: Node) -> int:
-    """Reads of a stage that go to each lane's own place, or to that of its neighbour: at `x / 2`."""
+    """Reads of a stage that go to each lane's own place, or to its neighbour's: at `x / 2`."""
     return sum(any(map(_is_gathered, access.indices)) for access in node.accesses)
 
 

@@ -174,7 +174,7 @@ class BlockTileBody:
         return result
 
     def _separate(self, stage: StageOp, arrays: dict[StageOp, list[SSAValue]]) -> None:
-        """A barrier, if this phase reads what was written, or overwrites what was read, since the last one."""
+        """A barrier, if this phase reads arrays written, or overwrites arrays read, since the last one."""
         model = self.model
         reads = {
             array
@@ -385,7 +385,7 @@ class BlockTileBody:
 
 
 def prefetch_arrays(group: GroupOp, model: PipelineModel) -> list[tuple[str, MemRefType]]:
-    """Name and type of what is shared by the tiles of a block: two places for each input that is staged."""
+    """Name and type of the arrays that the tiles of a block share: two places for each input that is staged."""
     if not (stages := prefetched(group)):
         return []
     ids = [model.node_of[s.funcs[0]] for s in group.tiled]

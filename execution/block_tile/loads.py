@@ -1,4 +1,4 @@
-"""Loads of a thread in a block tile: its points share what they read around them."""
+"""Loads of a thread in a block tile: its points share their neighbourhoods."""
 
 from __future__ import annotations
 

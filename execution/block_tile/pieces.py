@@ -298,7 +298,7 @@ class Gather:
         self.e, self.tile, self.alignment, self.shared, self.piece = e, tile, alignment, shared, piece
 
     def load(self, readers: Sequence[Reader]) -> dict[tuple[SSAValue, Way], Resident]:
-        """Loads all that `readers` read, where pieces help; what is loaded, by the function as it is read, and how."""
+        """Load all points that `readers` read, where pieces help; return them by the function as read, and the way."""
         loaded: dict[tuple[SSAValue, Way], Resident] = {}
         for (source, of), window in windows(self.e, readers).items():
             base, boundaries = behind_boundaries(source)

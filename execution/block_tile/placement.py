@@ -37,7 +37,7 @@ def place_stages(
     follow: Mapping[int, tuple[Follow, ...]],
     micro: Mapping[int, Region],
 ) -> dict[int, Placement]:
-    """The place of every member but the anchor, `output`; `micro`: what one thread's points need of each member."""
+    """The place of every member but the anchor, `output`; `micro`: each member's region for one thread's points."""
     inside, tables, stored = set(members), looked_up(model, members), set(model.stored(members))
     in_thread = {output}
     for id in sorted(inside - {output}, reverse=True):
@@ -79,12 +79,12 @@ def follows_one_to_one(follow: Sequence[Follow]) -> bool:
 
 
 def _begins_with_threads(follow: Sequence[Follow]) -> bool:
-    """Whether what each thread needs of a stage begins at a whole multiple of where its own points do."""
+    """Whether each thread's region of a stage begins at a whole multiple of the start of its own points."""
     return all(f.dim is None or f.ratio.denominator == 1 for f in follow)
 
 
 def _reads_memory_at_own_points(node: Node, inside: Collection[int]) -> bool:
-    """Whether a stage reads nothing from memory around its points: what many points share is better read once."""
+    """Whether a stage reads nothing from memory around its points: points that many share are better read once."""
     return all(
         isinstance(index, Index) and (index.var is None or index == Index(d, 1))
         for access in node.accesses

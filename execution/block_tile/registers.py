@@ -59,7 +59,7 @@ def words(node: Node) -> float:
 
 
 def loaded(node: Node, points: Sequence[int], kept: Collection[int]) -> tuple[float, float]:
-    """(values that points of a stage load together, those at computed places), but of functions `kept` in registers."""
+    """(values that points of a stage load together, values at computed places), without functions `kept` there."""
     offsets: dict[tuple[int, tuple[tuple[int | None, int, int], ...]], list[tuple[int, ...]]] = {}
     gathered, count = 0, math.prod(points)
     for access in node.accesses:

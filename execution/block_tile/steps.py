@@ -69,7 +69,7 @@ class StepsBody(BlockTileBody):
         self._output_phase(self._end)
 
     def _hold(self) -> None:
-        """Copy what all steps read of inputs to shared memory, if the schedule says so."""
+        """Copy the points of inputs that all steps read to shared memory, if the schedule says so."""
         e, tile = self.e, self.tile
         cached = cached_of(self.group, self.model)
         if not cached:
@@ -128,7 +128,7 @@ class StepsBody(BlockTileBody):
         return [e.op(memref.ViewOp(together, e.value(s), [], v), "held") for s, v in zip(starts, views, strict=False)]
 
     def _is_overwritten(self, arrays: Mapping[StageOp, Sequence[SSAValue]]) -> bool:
-        """Whether the next step may overwrite what this one's terms are still computed of: before its first barrier,
+        """Whether the next step may overwrite arrays that this one's terms are computed of: before its first barrier,
         which is the one behind what its first stages have written that is read."""
         stages = list(arrays)
         first: set[SSAValue] = set()
@@ -186,7 +186,7 @@ class StepsBody(BlockTileBody):
                 e.store(e.op(combined(way, type.element, e.load(array, at), term)), array, at)
 
     def _end(self, start: Sequence[Num], sizes: Sequence[int], own: Sequence[Num]) -> None:
-        """Store what comes of the values after the last step."""
+        """Store the results of the values after the last step."""
         e, rank, finish = self.e, self.update.rank, self.group.finish
         tile = self._tile_beside()
         stage = self.update if finish is None else finish

@@ -1,4 +1,4 @@
-"""Instructions of a tile in one step of an update, as `cost.py` counts those of other tiles, with what differs there.
+"""Instructions of a tile in one step of an update, as `cost.py` counts other tiles, with the differences of steps.
 
 Steps read at places that move with them: each point of a thread has its own loads then, in another row of banks or
 sectors for each of `vector` points side by side. Inputs that a block keeps are read at indices that rows share.
@@ -45,7 +45,7 @@ class Tiles(Protocol):
 
 
 def known_cost(stage: StageOp, dims: Collection[int]) -> float:
-    """Instructions of a body that follow from some of its coordinates, and choices by what does."""
+    """Instructions of a body that follow from some of its coordinates, and choices by such values."""
     args = stage.body.block.args
     moving = depending(stage.body.block.ops, [v for d, v in enumerate(args) if d not in dims])
     moving |= {op.value for op in stage.body.block.ops if isinstance(op, ReadOp)}
@@ -102,7 +102,7 @@ def has_own_places(node: Node) -> bool:
 
 
 def in_registers(place: Placement | None) -> bool:
-    """Whether threads have a stage around their own points: the output, or what lives there."""
+    """Whether threads have a stage around their own points: the output, or a stage placed in registers."""
     return place is None or place.memory is Memory.Register
 
 

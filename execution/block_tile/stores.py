@@ -45,7 +45,7 @@ class Stores:
         )  # fmt: skip
 
     def store(self, stored: Stored, sizes: Sequence[int], relative: Relative, value: Value) -> None:
-        """Store the points of a thread: a box of `sizes`, in pieces along x where that helps."""
+        """Store the points of a thread: a box of `sizes`, in pieces along x where pieces help."""
         e = self.e
 
         def absolute(k: Sequence[Num]) -> list[Num]:

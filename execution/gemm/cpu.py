@@ -131,7 +131,7 @@ def _is_far(facts: GroupFacts, schedule: GemmSchedule, machine: Machine) -> bool
 
 
 def _touched_bytes(facts: GroupFacts) -> float:
-    """Bytes of what is needed of all functions that are read, once each."""
+    """Bytes of the needed boxes of all functions that are read, once each."""
     nodes, node_of, update = facts.model.nodes, facts.model.node_of, facts.update.update
     found = {node_of[r.base] for r in accesses(update) if r.op.source not in update.currents}
     boxes = {id: nodes[id].needed or nominal_box(facts.model, id, facts.extent) for id in found}

@@ -111,7 +111,7 @@ class GemmKernel(GemmFunction):
         return own
 
     def _rows(self, starts: Sequence[Num]) -> None:
-        """The points of a block of one thread: those along x are a loop, inside of the steps."""
+        """The points of a block of one thread: points along x are a loop, inside of the steps."""
         e, (width, *others) = self.e, self.schedule.points
         rows = [offset[::-1] for offset in product(*(range(p) for p in reversed(others)))]
         sums = self.new_sums(len(rows), width)

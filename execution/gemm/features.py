@@ -68,7 +68,7 @@ SPREAD = 1.5
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """Operations of a thread for one step of its points, those that several have in common counted once."""
+    """Operations of a thread for one step of its points; operations that several points share count once."""
 
     operations: float
     reads: int
@@ -76,7 +76,7 @@ class Shared:
 
 @lru_cache(maxsize=512)
 def shared(update: UpdateOp, points: tuple[int, ...], unroll: int) -> Shared:
-    """Count what `points` of the pure coordinates, and `unroll` steps of the innermost dimension, have in common.
+    """Count the operations and reads that `points` of the pure coordinates, and `unroll` innermost steps, share.
 
     Per step. Reads at computed places count as different ones wherever what they are computed from is.
     """

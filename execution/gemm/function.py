@@ -40,7 +40,7 @@ class GemmFunction(UpdateFunction):
     def begin(
         self, sums: Sequence[SSAValue], place: Sequence[Num], at: Sequence[Num], ends: Ends | None = None
     ) -> None:
-        """Set the sums of a point to what it starts from. `ends`: those of the piece of code around it."""
+        """Set the sums of a point to its initial values. `ends`: of the piece of code around it."""
         ends = Ends(self) if ends is None else ends
         for value, of in zip(ends.start(self.coordinates(at)), sums, strict=True):
             self.e.store(value, of, place)

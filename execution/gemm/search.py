@@ -93,7 +93,7 @@ def slice_steps(update: UpdateOp) -> list[int]:
 
 
 def has_windows(update: UpdateOp, schedule: GemmSchedule) -> bool:
-    """Whether neighbours among a thread's points, beside those along the first coordinate, read some of the same."""
+    """Whether neighbours among a thread's points, but along the first coordinate, read some points together."""
     sizes = sizes_of(update, schedule)
     steps = {d.coordinate for d in update.domain if sizes.get(d.coordinate, 1) > 1}
     several = {c for c, n in zip(update.pure[1:], schedule.points[1:], strict=True) if n > 1}

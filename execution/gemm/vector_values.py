@@ -21,7 +21,7 @@ _LANE_BY_LANE = (arith.AddfOp, arith.SubfOp, arith.MulfOp, arith.AddiOp, arith.S
 
 @dataclass(frozen=True)
 class VectorValues:
-    """Values of an update's body by the coordinates that they depend on, and those that are copied."""
+    """Values of an update's body by the coordinates that they depend on, and the copied ones."""
 
     along_x: frozenset[SSAValue]
     """Values that differ from lane to lane."""
@@ -69,7 +69,7 @@ def vector_values(update: UpdateOp, rows_dim: int | None, pack: bool) -> VectorV
 
 
 def side_by_side(update: UpdateOp, x: SSAValue) -> list[ReadOp]:
-    """Find the reads whose points along x lie side by side in memory, with no boundary in that dimension between."""
+    """Find the reads whose points along x lie side by side in memory, with no boundary in this dimension between."""
     along_x, found = _depending(update, x), []
     for op in _body(update):
         if not isinstance(op, ReadOp) or op.source in update.currents or not op.map.data.results:

@@ -57,7 +57,7 @@ def reduce_candidates(facts: GroupFacts, machine: Machine) -> Iterator[Reduction
 
 
 def _vector(facts: GroupFacts, across: bool) -> int:
-    """Neighbours that a lane takes at once: those of a load of 16 bytes, if their sums fit the registers."""
+    """Neighbours that a lane takes at once: the elements of a load of 16 bytes, if their sums fit the registers."""
     op = facts.update.update
     wide = wide_reads(op, op.pure[0] if across else op.domain[0].coordinate)
     most = max((access_width(r.source, 16) for r in wide), default=1)

@@ -244,7 +244,7 @@ class _ReduceKernel:
     # --- the third phase: the last block of a tile
 
     def _take_ticket(self) -> None:
-        """Find out whether this block is the last of those that share out the domain."""
+        """Find out whether this block is the last one to share out the domain."""
         e, s = self.e, self.schedule
         assert self.last is not None
         with self._threads() as (warp, lane):

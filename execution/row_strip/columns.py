@@ -40,7 +40,7 @@ Planes = Callable[[int], tuple[Num, Num]]
 def free_columns(
     e: Emitter, tile: TileContext, stage: StageOp, start_x: Num, among: tuple[Num, Num], planes: Planes
 ) -> Middle | None:
-    """Find those among some columns that no boundary moves in any plane; None if that is all of them."""
+    """Find the columns of a range that no boundary moves in any plane; None if all are such."""
     if (count := phases_of(stage)) > 1:
         return _free_rounds(e, tile, stage, start_x, among, count)
     limits = list(dict.fromkeys(_limits(tile, stage)))

@@ -1,4 +1,4 @@
-"""Strips worth comparing, and what they do: the rows that are computed twice, where one strip ends above another."""
+"""Strips worth comparing, and their features: the rows that are computed twice, where one strip ends above another."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def streams_output(facts: GroupFacts, machine: Machine) -> bool:
 
 
 def _shares_rows(facts: GroupFacts) -> bool:
-    """Whether two rows of a stage are worth computing together: they load the same, and are as many as the output's."""
+    """Whether two rows of a stage are worth computing together: they share loads, and are as many as the output's."""
     if any(follow[1].ratio != 1 for follow in facts.follow.values()):
         return False
     single, double = (sum(_loads(facts, id, together) for id in facts.members) for together in (1, 2))
@@ -109,7 +109,7 @@ def _widths(columns: int) -> Iterator[int]:
 
 
 def _heights(rows: int, across: int, cores: int) -> Iterator[int]:
-    """Rows of a strip, of `across` beside each other: those that give all cores as many strips, and many low ones."""
+    """Rows of a strip, of `across` beside each other: heights that give all cores as many strips, and many low ones."""
     below = [max(1, n * cores // across) for n in ROUNDS]
     even = {-(-rows // (n * EVEN)) * EVEN for n in below}
     yield from sorted(even)
@@ -119,7 +119,7 @@ def _heights(rows: int, across: int, cores: int) -> Iterator[int]:
 
 
 def kept_bytes(facts: GroupFacts, rows: dict[int, StageRows], width: int) -> float:
-    """Bytes of the rows that stages keep, and of those of inputs that are read again."""
+    """Bytes of the rows that stages keep, and of the rows of inputs that are read again."""
     nodes = facts.model.nodes
     total = sum(float(r.elements(width) * nodes[id].bytes) for id, r in rows.items())
     tall: dict[int, int] = {}
@@ -156,7 +156,7 @@ def _computed(rows: StageRows, tall: int) -> float:
 
 
 def _late_bytes(facts: GroupFacts, rows: dict[int, StageRows], width: int, tall: int) -> Iterator[float]:
-    """Bytes of a strip that are waited for, of each plane that it reads and of what it writes."""
+    """Bytes of a strip that are waited for, of each plane that it reads and of the planes that it writes."""
     nodes, output = facts.model.nodes, rows[facts.output]
     yield tall * output.planes * _late(nodes[facts.output].bytes, width)
     for id, r in rows.items():
@@ -175,7 +175,7 @@ def _inputs(facts: GroupFacts, rows: dict[int, StageRows]) -> set[int]:
 
 
 def _loaded(facts: GroupFacts, rows: dict[int, StageRows], producer: int, width: int, tall: int) -> float:
-    """Bytes of a function that all strips load together: its points once, and a share of what two strips both read."""
+    """Bytes of a function that all strips load together: its points once, and a share of points that two read."""
     node = facts.model.nodes[producer]
     needed = node.needed or facts.box
     x_halo = y_halo = 0
@@ -191,7 +191,7 @@ def _loaded(facts: GroupFacts, rows: dict[int, StageRows], producer: int, width:
 
 
 def _read(facts: GroupFacts, rows: dict[int, StageRows], producer: int) -> float:
-    """Points of a function that all strips read, at most: of what lies in many planes each reads few."""
+    """Points of a function that all strips read, at most: of functions with many planes each reads few."""
     read: dict[tuple[AnyIndex, ...], float] = {}
     for id, r in rows.items():
         for at in (a.indices for a in facts.model.nodes[id].hull if a.producer == producer):

@@ -123,7 +123,7 @@ class StripBody:
         e.choose(all_inside, lambda: self._rows(tile, stage, columns, rows.new, s), last)
 
     def _rows(self, tile: TileContext, stage: StageOp, columns: _Columns, ys: Sequence[int], s: Num) -> None:
-        """The columns of rows in one loop, for each of what lies at their y; `s`: the number of the output's row."""
+        """The columns of rows in one loop, for each plane at their y; `s`: the number of the output's row."""
 
         def one_by_one() -> None:
             self._planes_in_turn(tile, stage, columns, ys, s)
@@ -213,7 +213,7 @@ class StripBody:
         return int(self.vector_bytes // min(self.bytes[f] for f in (*stage.funcs, *(r.source for r in reads(stage)))))
 
     def _reads_rows(self, stage: StageOp) -> bool:
-        """Whether a stage may be computed at any column: of rows of stages, without what fails for some numbers."""
+        """Whether a stage may be computed at any column: of rows of stages, without ops that fail for some numbers."""
         beside = all(
             a.op.source in self.arrays and isinstance(i := a.indices[0], Index) and (i.var, i.num, i.den) == (0, 1, 1)
             for a in accesses(stage)

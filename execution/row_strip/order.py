@@ -36,7 +36,7 @@ def order_for_registers(block: Block) -> None:
 
 
 def most_alive(ops: Sequence[Operation]) -> int:
-    """Most results of these alive at a time; what is used elsewhere is so to the end."""
+    """Most results of these alive at a time; results that are used elsewhere are alive to the end."""
     inside = set(ops)
     left = {op: _uses(op, inside) for op in ops}
     alive = most = 0
@@ -75,7 +75,7 @@ def _is_address(op: Operation) -> bool:
 
 
 def _uses(op: Operation, inside: set[Operation]) -> int:
-    """Operations that use the result; one more than those inside if others do."""
+    """Operations inside that use the result, and one more if any outside do."""
     users = {use.operation for use in op.results[0].uses}
     return len(users & inside) + (not users <= inside)
 
@@ -92,7 +92,7 @@ def _ended(op: Operation, inside: set[Operation], left: dict[Operation, int]) ->
 
 
 class _Order:
-    """A greedy order of operations that depend on nothing but one another and what stands before all of them."""
+    """A greedy order of operations that depend on nothing but one another and values that stand before all of them."""
 
     def __init__(self, ops: Sequence[Operation]):
         self.place = {op: i for i, op in enumerate(ops)}
@@ -122,7 +122,7 @@ class _Order:
         return order
 
     def _more_alive(self, op: Operation) -> int:
-        """Values more than now that are alive after it; of what reads memory alone, after all that it lets follow."""
+        """Values more than now that are alive after it; for a read of memory alone, after the operations it frees."""
         then = [op]
         if not self.producers[op]:
             then += [user for user in self.users[op] if self.waits[user] == 1]

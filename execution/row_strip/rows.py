@@ -89,7 +89,7 @@ def planes_at_once(node: Node, rows: StageRows) -> list[tuple[int, ...]]:
 
 
 def instructions_of_plane(node: Node, rows: StageRows) -> float:
-    """Instructions of a point of one plane: what all have in common is done once where they are in one loop."""
+    """Instructions of a point of one plane; instructions common to all planes in one loop are done once."""
     count = len(planes_at_once(node, rows)) or 1
     return node.instructions - node.shared_instructions * (count - 1) / count
 

@@ -1,4 +1,4 @@
-"""The kernel of a recurrence whose lines blocks share out: each has a chunk, and asks those before it for their sums.
+"""The kernel of a recurrence whose lines blocks share out: each has a chunk, and asks the blocks before for their sums.
 
     chunk = the next one of its lines, in the order in which blocks begin
     each thread loads some steps that follow one another, and joins them: of lines across memory lanes have a line each,
@@ -162,7 +162,7 @@ class _Chunks(ScanKernel):
         return self.finished()
 
     def _blocks(self, open_scopes: ExitStack) -> None:
-        """Open the loops over blocks: those of one chunk of all lines along x come first."""
+        """Open the loops over blocks: the blocks of one chunk of all lines along x come first."""
         e, found, sizes = self.e, self.recurrence, self.schedule.tile_sizes
         self.side_by_side = e.ceildiv(self.out.extent(found.dim, e), self.schedule.steps_of_block)
         counts = [e.ceildiv(self.out.extent(line.dim, e), n) for line, n in zip(found.lines, sizes, strict=True)]
@@ -222,7 +222,7 @@ class _Chunks(ScanKernel):
         return self.where | {first: self.e.add(self.where[first], self.e.min(lane, self.e.sub(self.rest, 1)))}
 
     def _place_of(self, lane: Num, row: Num) -> Num:
-        """The index of a thread's values among those of all."""
+        """The index of a thread's values among all threads'."""
         return self.e.add(self.e.mul(row, self.lanes), lane)
 
     def _barrier(self) -> None:
@@ -289,7 +289,7 @@ class _Chunks(ScanKernel):
         return self.e.add(self.e.mul(row, self.each), i)
 
     def _join_threads(self) -> tuple[SSAValue, SSAValue]:
-        """Join each thread's steps, then those of threads before it: arrays with the latter, and for other use."""
+        """Join each thread's steps, then the sums of threads before it: arrays with these sums, and for other use."""
         e = self.e
         here, there = self.totals
         with self._thread() as (lane, row):
@@ -406,7 +406,7 @@ class _Chunks(ScanKernel):
         return e.op(arith.TruncFOp(e.op(arith.BitcastOp(bits, f32)), self.type))
 
     def _finish(self, inclusive: SSAValue, others: SSAValue) -> None:
-        """Join what lies before each thread to its steps, and store them as they were loaded."""
+        """Join the sums before each thread to its steps, and store them as they were loaded."""
         e = self.e
         with self._thread() as (lane, row):
             line = self._line_of(lane)

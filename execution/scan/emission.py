@@ -189,7 +189,7 @@ class ScanKernel(UpdateFunction):
         return [self.e.alloca(shape, type.element_type, PRIVATE, "kept") for type in types]  # type: ignore[attr-defined]
 
     def _keep_old(self, kept: Sequence[SSAValue], where: _Where, back: int, place: Sequence[Num]) -> None:
-        """Keep what stood before the first step where a step `back + 1` before it would have written."""
+        """Keep the value that stood before the first step where a step `back + 1` before it would have written."""
         e = self.e
         at = where | {self.recurrence.along: e.sub(self.low, back + 1)}
         for number, of in enumerate(kept):
@@ -250,7 +250,7 @@ class ScanKernel(UpdateFunction):
             ends.store_at(position, values)
 
     def _others_of_all(self, where: _Where, rest: Num) -> None:
-        """Store what comes of the points that no step writes, of all lines of a thread."""
+        """Store the results of the points that no step writes, of all lines of a thread."""
         e = self.e
         width = self.schedule.width
         with e.loop(e.min(rest, width) if width > 1 else 1, "i") as i:
@@ -258,7 +258,7 @@ class ScanKernel(UpdateFunction):
             self._store_others(where | {first: e.add(where[first], i) for first in firsts})
 
     def _store_others(self, line: _Where) -> None:
-        """Store what comes of the points of a line that no step writes: they stay as they were."""
+        """Store the results of the points of a line that no step writes: they stay as they were."""
         e, along, dim = self.e, self.recurrence.along, self.recurrence.dim
         ends = Ends(self)
         first, last = (ends.position(line | {along: e.add(self.low, k)}) for k in (0, e.sub(e.max(self.steps, 0), 1)))

@@ -100,6 +100,6 @@ class ScanFeatures(Roofline):
 
 @dataclass(frozen=True)
 class ScanCandidate(Candidate):
-    """A candidate, with its schedule where that stages the operands of lines."""
+    """A candidate, with its schedule if it stages the operands of lines."""
 
     staged: ScanSchedule | None = None

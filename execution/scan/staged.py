@@ -243,7 +243,7 @@ class _StagedScan(ScanKernel):
                 e.store(value, of, [back])
 
     def _step(self, body: StagedBody, at: _Where, last: list[list[SSAValue]], place: Sequence[Num]) -> None:
-        """Take one step; `last` has what those before gave, and gets what it gives. `place`: of its result."""
+        """Take one step; `last` has the results of steps before it, and gets its own. `place`: of its result."""
         e = self.e
 
         def own(read: ReadOp) -> SSAValue:

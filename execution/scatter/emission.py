@@ -229,7 +229,7 @@ class ScatterKernel:
     def _run(
         self, where: dict[SSAValue, Num], low: Num, first: Num, extent: Num, same: SSAValue | None, name: str
     ) -> None:
-        """Take the points from `first` on, of which those in 0..extent are in the domain."""
+        """Take the points from `first` on; points in 0..extent are in the domain."""
         e, coordinate = self.e, self.op.domain[0].coordinate
         if self.points == 1:
             self._take({**where, coordinate: e.add(low, first)}, PointRow(None))

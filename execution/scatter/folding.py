@@ -1,4 +1,4 @@
-"""The kernel of a scatter whose sums come out the same each time, as those of floats must.
+"""The kernel of a scatter whose sums are equal in each run, as sums of floats must be.
 
     thread t of block b:
       its own copy of the table takes the values of its points, which are the same in each call
@@ -67,7 +67,7 @@ class _Folding(ScatterKernel):
         e.store(e.op(combined(self.op.combiners[number], self.elements[number], old, value)), table, [at])
 
     def add_to_memory(self, box: TableWindow) -> None:
-        """Join the copies in the block, then the last block what all have left."""
+        """Join the copies in the block, then in the last block the results of all."""
         e, last = self.e, self.e.alloca([1], i32, SHARED, "last")
         tickets = self.function.workspaces[TICKETS]
         with self.thread() as thread:

@@ -84,7 +84,7 @@ class _OwnTables:
         return [e.add(e.mul(e.add(e.mul(number, self.points), k), self.threads), self.thread)]
 
     def _start(self, k: int, i: Num, pure: dict[int, Num]) -> None:
-        """An element of a table takes what stands there before the first step."""
+        """An element of a table takes its initial value."""
         found = Ends(self.function).start_at(self.box.position(self.e, i, pure))
         for table, value in zip(self.tables, found, strict=True):
             self.e.store(value, table, self._place(i, k))

@@ -60,7 +60,7 @@ def row_reads(update: UpdateOp, aligned: Collection[SSAValue], points: int) -> l
 
 
 def _stays(update: UpdateOp, value: SSAValue) -> bool:
-    """Whether an index is the same at points that differ in the innermost coordinate alone."""
+    """Whether an index is equal at points that differ in the innermost coordinate alone."""
     if value in update.coordinates:
         return value is not update.domain[0].coordinate
     return not isinstance(value.owner, Operation) or value.owner.parent_op() is not update

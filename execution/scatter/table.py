@@ -26,7 +26,7 @@ MOST_ELEMENTS = 1 << 20
 
 @dataclass(frozen=True)
 class TableWindow:
-    """The elements that an update may write at one pure point, whatever the data: a box of constant size."""
+    """The elements that an update may write at one pure point, for any data: a box of constant size."""
 
     dims: tuple[int, ...]
     """The dimensions of the functions that are not pure, x first."""

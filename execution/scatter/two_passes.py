@@ -1,4 +1,4 @@
-"""Points of a row on a CPU: a loop of vectors computes where they go, and what; another joins that with a table."""
+"""Points of a row on a CPU: a loop of vectors computes places and terms; another joins the terms with a table."""
 
 from __future__ import annotations
 

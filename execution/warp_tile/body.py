@@ -76,13 +76,13 @@ class Body:
                 value.owner.erase()
 
     def array(self, tile: SSAValue) -> tuple[SSAValue, Layout]:
-        """The array with the values of a tile, and the layout of that array."""
+        """The array with the values of a tile, and its layout."""
         at = self.storage.array_of(tile)
         return self.arrays[at], self.storage.spans[at]
 
     @contextmanager
     def iterations(self, loop: Loop, unroll: int | bool = False) -> Iterator[Num]:
-        """The loop, with what is in it that is not on tiles; gives the number of the iteration."""
+        """The loop, with its operations that are not on tiles; gives the number of the iteration."""
         self._copy_all(self.storage.copies(loop, first=True))
         body, e = loop.op.body.block, self.e
         with e.loop(loop.count, body.args[0].name_hint or "k", unroll=unroll) as k:
@@ -96,7 +96,7 @@ class Body:
             self._copy_all(self.storage.copies(loop, first=False))
 
     def _copy_all(self, pairs: Sequence[tuple[SSAValue, SSAValue]]) -> None:
-        """Copies as if all at once: first into what no other one reads, then those that go round."""
+        """Copies as if all at once: first into arrays that no other one reads, then the cycles."""
         waiting = list(pairs)
         while waiting:
             read = [self.storage.array_of(source) for source, _ in waiting]
@@ -123,7 +123,7 @@ class Body:
         return self.run_together(block, [at], layout)[0]
 
     def run_together(self, block: Block, places: Sequence[Where], layout: Layout) -> list[list[SSAValue]]:
-        """Compute the values of a region at several points, op by op for all of them: what is a vector op is one."""
+        """Compute the values of a region at several points, op by op for all of them: a vector op is one for all."""
         e = self.e
         found: list[dict[SSAValue, SSAValue]] = [
             {arg: e.value(c) for arg, c in zip(block.args, at.coordinates(layout, e), strict=True)} for at in places
@@ -160,7 +160,7 @@ class Body:
         return False
 
     def instead(self, op: Operation, values: Mapping[SSAValue, SSAValue], at: Where) -> SSAValue | None:
-        """The result of an operation in a region at a point, where that is got otherwise than by a copy of it."""
+        """The result of an operation in a region at a point, where it is got otherwise than by a copy of the op."""
         return None
 
     def load(self, tile: SSAValue, at: Where) -> SSAValue:
@@ -168,7 +168,7 @@ class Body:
         raise NotImplementedError
 
     def memory_index(self, indices: Sequence[SSAValue], at: Where, layout: Layout) -> list[Num]:
-        """memref indices of a point, from those of the tile's first."""
+        """memref indices of a point, from the indices of the tile's first."""
         relative = at.coordinates(layout, self.e)
         return [self.e.add(i, c) for i, c in zip(indices, reversed(relative), strict=True)]
 

@@ -183,7 +183,7 @@ def _places(inner: Sequence[int], exchanged: Sequence[int]) -> dict[int, Placeme
 
 
 def _of_stores(layout: WarpLayout, model: PipelineModel) -> list[WarpLayout]:
-    """The layout with stores that are moved to where vectors lie and, if that takes lanes, with stores one by one."""
+    """The layout with stores that are moved to aligned vectors and, if the move takes lanes, with stores one by one."""
     unshifted = layout.without_left_spill()
     # elements smaller than a word are stored in words
     moved = [bytes for id, kept in layout.stages.items() if kept.shifted for bytes in model.nodes[id].element_bytes]
@@ -222,7 +222,7 @@ class _Estimates:
     def candidate(
         self, counts: Counts, layout: WarpLayout, underestimate: float = 1.0, most: float = math.inf
     ) -> WarpCandidate | None:
-        """The schedule of a layout; None for what does not fit, or surely takes longer than `most` microseconds."""
+        """The schedule of a layout; None if it does not fit, or surely takes longer than `most` microseconds."""
         machine, box, warps, pitch = self.machine, self.box, layout.warps, layout.pitch
         columns, rows_of_tiles = -(-box[0] // layout.width), -(-box[1] // layout.height)
         blocks = columns * rows_of_tiles * (math.prod(box[2:]) // math.prod(self.deep))
@@ -253,7 +253,7 @@ class _Estimates:
         )  # fmt: skip
 
     def _room(self, registers: float, warps: int, shared: int, blocks: int) -> tuple[int, int, bool] | None:
-        """Blocks that a multiprocessor has registers for; those that it has everything for; whether no more may be.
+        """Blocks that a multiprocessor has registers for; blocks that it has everything for; whether no more may be.
 
         None where not even one fits.
         """
@@ -276,7 +276,7 @@ class _Estimates:
     def _features(
         self, counts: Counts, layout: WarpLayout, blocks: int, resident: int, of_lane: tuple[float, float, float]
     ) -> WarpFeatures:
-        """Features of a kernel. `of_lane`: its instructions, those of its text, and the share of blocks at borders."""
+        """Features of a kernel. `of_lane`: its instructions, its text's, and the share of blocks at borders."""
         warps, pitch = layout.warps, layout.pitch
         instructions, code, at_border = of_lane
         own = layout.width * layout.height / warps  # output points of a warp

@@ -274,7 +274,7 @@ def _windows(model: PipelineModel, members: Sequence[int], layout: WarpLayout) -
 def _most_alive(
     model: PipelineModel, members: Sequence[int], taken: Mapping[int, float], single: Collection[int]
 ) -> float:
-    """Registers of those of the `single` stages that are alive at a time, in the order of the program."""
+    """Registers of the `single` stages that are alive at a time, in the order of the program."""
     last = {a.producer: id for id in members for a in model.nodes[id].hull if a.producer in single}
     alive, most = 0.0, 0.0
     for id in members:

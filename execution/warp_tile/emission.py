@@ -82,7 +82,7 @@ class WarpTileBody:
                 self.tile.resident[f] = self._resident(self._beside(result, footprint))
 
     def emit_ahead(self, below: int = 0) -> None:
-        """Ask for what the tile so many rows below has as its own of the pipeline's inputs.
+        """Prefetch the own points, of the pipeline's inputs, of the tile so many rows below.
 
         What it reads beside its own points is asked for with the tiles whose own that is.
         """

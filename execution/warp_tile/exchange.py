@@ -117,7 +117,7 @@ def send_rows(body: Registers, op: NeighboursOp, buffer: SSAValue) -> None:
 
 
 def receive_rows(body: Registers, op: NeighboursOp, buffer: SSAValue) -> None:
-    """The rows above from the warp above, those below from the warp below."""
+    """The rows above from the warp above, the rows below from the warp below."""
     e = body.e
     old, new = layout_of(op.tile), layout_of(op.wider)
     above, below = old.rows[0] - new.rows[0], new.rows[1] - old.rows[1]

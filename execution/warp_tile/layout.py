@@ -191,12 +191,12 @@ class WarpLayout:
 
 
 def planes(model: PipelineModel, output: int, box: Sequence[int]) -> list[int]:
-    """The points of a tile in the dimensions after x and y: all of those that are declared small, else one."""
+    """The points of a tile in the dimensions after x and y: all of declared small dimensions, else one."""
     return [1 if fixed_span(model, output, d) is None else n for d, n in enumerate(box[2:], 2)]
 
 
 def row_readers(model: PipelineModel, members: Collection[int]) -> list[int]:
-    """The members that another one reads in rows beside its own: those that can be exchanged."""
+    """The members that another one reads in rows beside its own, which can be exchanged."""
     found = set()
     for id in members:
         for access in model.nodes[id].hull:
@@ -340,7 +340,7 @@ def columns_at_once(element: Attribute, vector: int) -> int:
 
 
 def _invalid(model: PipelineModel, stages: Mapping[int, Footprint], stored: Sequence[int]) -> tuple[int, int]:
-    """Rows of the block, at its top and bottom, where something that is stored is not what it should be.
+    """Rows of the block, at its top and bottom, where a stored function has undefined values.
 
     A row that came from outside the block is undefined, and so is what is computed from it.
     """

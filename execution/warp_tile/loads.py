@@ -140,7 +140,7 @@ class _Load:
         self._rows(lambda at: body.put_row(waiting.get(at), self.op.tile, at, self._keep(first)))
 
     def _fill(self, waiting: _Waiting, ends: tuple[int, int]) -> None:
-        """Give lanes outside of the box its first, or last, column if they need it: `ends` of what they have loaded."""
+        """Give lanes outside of the box its first, or last, column if they need it: `ends` of their loaded columns."""
         if not self.op.fills:
             return
         body, e, layout = self.body, self.body.e, self.layout

@@ -35,7 +35,7 @@ class LowerWarpTiles(ModulePass):
 
 
 def _only_prefetches(function: func.FuncOp) -> bool:
-    """Whether a function does nothing but ask for what is needed later, which arrays do not."""
+    """Whether a function does nothing but prefetch, which needs no arrays."""
     return all(isinstance(op, WarpPrefetchOp) for op in function.body.block.ops if is_tile_op(op))
 
 

@@ -87,7 +87,7 @@ class Masks:
     def _terms(
         self, select: arith.SelectOp, op: MapOp, function: Block
     ) -> tuple[list[SSAValue], list[SSAValue]] | None:
-        """The conditions on x and those on y under which a value stays; None if it is another kind of select."""
+        """The conditions on x and on y under which a value stays; None if it is another kind of select."""
         if select.result.type not in (f32, i32) or not _is_zero(select.rhs):
             return None
         found: _Terms = ([], [])
@@ -123,7 +123,7 @@ class Masks:
             self.unneeded |= _feeding(body, set(self._of))
 
     def write(self, warp: Num, lane: Num) -> None:
-        """Write the masks: the first warp those of the columns, each warp those of its rows."""
+        """Write the masks: the first warp writes the columns' masks, each warp its rows'."""
         self.written = True
         if not self._axes:
             return

@@ -52,7 +52,7 @@ class WarpTile(TiledModel):
         return warp_candidates(facts, machine, wishes)
 
     def by_hand(self, group: GroupOp, facts: GroupFacts, given: ByHand) -> TileSchedule:
-        """A size of 0 is what the lanes, or the warps, cover; stages whose rows are exchanged get their place."""
+        """A size of 0 is all points of the lanes, or the warps; stages whose rows are exchanged get their place."""
         from tilefuse.execution.warp_tile.by_hand import complete_tile
 
         return super().by_hand(group, facts, complete_tile(group, facts, given))

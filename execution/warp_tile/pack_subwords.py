@@ -122,7 +122,7 @@ def _rows(layout: Layout) -> int:
 
 
 def _tiles(ops: Sequence[Operation]) -> dict[SSAValue, list[SSAValue]]:
-    """Per root tile, it and those that hold more of it."""
+    """Per root tile, it and the tiles that hold more of it."""
     found: dict[SSAValue, list[SSAValue]] = {}
     for op in ops:
         for tile in op.results:
@@ -227,7 +227,7 @@ def _half_of(o: Operation, of: list[SSAValue], safe: arith.IntegerOverflowAttr |
 
 
 def _exact(op: Operation, spans: dict[SSAValue, Span]) -> tuple[int, int]:
-    """(high, low) of what an operation gives if nothing wraps."""
+    """(high, low) of an operation's result if nothing wraps."""
     of = [spans[v] for v in op.operands if v in spans]
     match op:
         case arith.AddiOp():

@@ -126,7 +126,7 @@ def row_of_pairs(
 
 
 def _bytes_of(e: Emitter, a: SSAValue, b: SSAValue, places: Sequence[int], upper: bool) -> SSAValue:
-    """Four bytes of two pairs: the lower ones at `places`, or those above them."""
+    """Four bytes of two pairs: the lower ones at `places`, or the ones above them."""
     x, y = (e.op(vector.BitcastOp(pair, _BYTES)) for pair in (a, b))
     return shuffle(e, x, y, [p + upper for p in places])
 

@@ -52,18 +52,18 @@ class Pieces:
         return [*self.body.register_index(self.layout, at)[:-1], number]
 
     def fetch(self, at: Where) -> None:
-        """Load what a row is made of."""
+        """Load the pieces of a row."""
         self.load(self.first(*self.located(at)), [None] * self.count, at)
 
     def row(self, at: Where) -> SSAValue:
-        """The lane's columns of a row, made of what has been loaded."""
+        """The lane's columns of a row, made of its loaded pieces."""
         e = self.e
         pieces = [e.load(self.waiting, self._slot(at, number)) for number in range(self.count)]
         words = [word for piece in pieces for word in words_of(e, piece, self.element)]
         return row_of_words(e, self.words(words, self.located(at)[1], self.offered(words, at)), self.element)
 
     def offered(self, words: Sequence[SSAValue], at: Where) -> Sequence[SSAValue]:
-        """Words that the lane beside has of this one's: the last, or those of the first piece in which its own end."""
+        """Words of this lane that the lane beside needs: the last, or those words of the first piece before its end."""
         if self.partial == "left":
             return words[-1:]
         # of a pair never more than the first element
@@ -86,7 +86,7 @@ class Pieces:
         return [*outer, self.e.add(column, before) if self.partial == "left" else self.e.sub(column, before)]
 
     def load(self, first: Sequence[Num], conditions: Sequence[SSAValue | None], at: Where) -> None:
-        """Load the pieces of a row, from the first one on; zeros for those whose condition, if any, does not hold."""
+        """Load the pieces of a row, from the first one on; zeros for pieces whose condition, if any, does not hold."""
         e, (*outer, column) = self.e, first
         for number, condition in enumerate(conditions):
             slot, index = self._slot(at, number), [*outer, e.add(column, number * self.piece)]
@@ -98,7 +98,7 @@ class Pieces:
                 e.store(loaded, self.waiting, slot)
 
     def words(self, loaded: Sequence[SSAValue], place: SSAValue, offered: Sequence[SSAValue]) -> list[SSAValue]:
-        """The lane's columns of a row, of what it has loaded and what the lane beside has for it."""
+        """The lane's columns of a row, of its own loaded words and the words that the lane beside offers."""
         e, lanes = self.e, self.layout.lanes[0]
         if self.partial == "left":
             loaded = [*(self.body.shuffle(word, 1, ShuffleMode.Up, lanes) for word in offered), *loaded]
@@ -133,7 +133,7 @@ class MovedPieces(Pieces):
         return index, place_in_memory(self.e, self.op.buffer, index)
 
     def fetch(self, at: Where) -> None:
-        """Load what a row is made of, but the piece that lies in the buffer only partly."""
+        """Load the pieces of a row, but the piece that lies in the buffer only partly."""
         first = self.first(*self.located(at))
         self.load(first, [*[None] * (self.count - 1), self._inside(first)], at)
 
@@ -177,7 +177,7 @@ class MovedPieces(Pieces):
         return found
 
     def put_end(self, end: SSAValue, at: Where) -> None:
-        """Put what `fetch_end` gives where a row has this piece."""
+        """Put the values of `fetch_end` where a row has this piece."""
         e, slot = self.e, self._slot(at, self.count - 1)
         piece = pairs.together(e, [e.load(end, [v]) for v in range(self.piece)])
         inside = self._inside(self.first(*self.located(at)))
@@ -190,7 +190,7 @@ def like_row(e: Emitter, row: Num, piece: int) -> Num:
 
 
 def misalignment(e: Emitter, place: SSAValue, width: int) -> SSAValue:
-    """Elements from the last place where so wide a vector may lie to that place in memory."""
+    """Elements from the last place where so wide a vector may lie to a place in memory."""
     return e.op(arith.AndIOp(place, e.value(width - 1)))
 
 
@@ -247,7 +247,7 @@ def _word(e: Emitter, elements: SSAValue) -> SSAValue:
 
 
 def row_of_words(e: Emitter, words: Sequence[SSAValue], element: Attribute) -> SSAValue:
-    """A row of what `words_of` gives."""
+    """A row of the words of `words_of`."""
     if in_word(element) == 1:
         return pairs.together(e, words)
     type = VectorType(element, [in_word(element)])

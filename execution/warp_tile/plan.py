@@ -1,4 +1,4 @@
-"""The plan of a warp tile's kernel: its layout, and what the kernel asks before it calls the tile body."""
+"""The plan of a warp tile's kernel: its layout, and the kernel's conditions for calling the tile body."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class WarpPlan(KernelPlan):
         return self.layout.left_spill if dim == 0 else 0
 
     def _reads(self) -> Iterator[tuple[SSAValue, Sequence[tuple[int, int]], Sequence[int | None]]]:
-        """Reach of the loads of all lanes, dead ones too, in each buffer, and what it is counted from."""
+        """Reach of the loads of all lanes, dead ones too, in each buffer, and the dimension it is counted along."""
         at = self.layout
         for (_, source), footprint in at.sources.items():
             assert isinstance(source, SSAValue)

@@ -113,7 +113,7 @@ class Registers(Body):
     # --- between lanes
 
     def shuffle(self, value: SSAValue, lanes: Num, mode: ShuffleMode, warp: int) -> SSAValue:
-        """The value of a lane so many lanes away, or of that lane, as the mode says."""
+        """The value of a lane so many lanes away, or of lane number `lanes`, as the mode says."""
         e = self.e
         narrow = value.type if isinstance(value.type, IntegerType) and value.type.width.data < 32 else None
         if narrow is not None:
@@ -136,7 +136,7 @@ class Registers(Body):
         *,
         masked: bool = False,
     ) -> None:
-        """Store what `emit` gives, vectors and scalars of a lane, where a condition holds (None: always).
+        """Store the vectors and scalars of a lane from `emit`, where a condition holds (None: always).
 
         That is a branch; `masked`, or where the body masks all stores, a mask for each vector.
         """

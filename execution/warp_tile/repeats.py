@@ -1,4 +1,4 @@
-"""Runs of operations on tiles that repeat: `a b a b a b`, each pair reading what the pair before it made.
+"""Runs of operations on tiles that repeat: `a b a b a b`, each pair reading results of the pair before it.
 
 Two operations are the same if they differ in nothing but the tiles that they read. A run repeats if, besides, each
 such tile is the same in all repetitions, or made by the same repetition, or made by the one so many before.
@@ -87,7 +87,7 @@ def tile_uses(op: Operation) -> Iterator[tuple[Operation, int]]:
 
 
 def repeat_of(ops: Sequence[Operation], first: int, period: int, count: int) -> Repeat | None:
-    """ops[first], ... as so many repetitions, if what these read of each other is the same."""
+    """ops[first], ... as so many repetitions, if each reads of the others in one way."""
     place = {op: i for i, op in enumerate(ops[first : first + period * count])}
 
     def made(value: SSAValue) -> tuple[int, int, int] | None:
@@ -170,7 +170,7 @@ def _kind(op: Operation) -> Hashable:
 
 
 def outside_key(value: SSAValue) -> Hashable:
-    """A value from outside of the operation: by what computes it, so that equal constants are equal."""
+    """A value from outside of the operation: by its operation and operands, so that equal constants are equal."""
     if isinstance(value, OpResult) and not value.op.regions and is_side_effect_free(value.op):
         properties = tuple(sorted(value.op.properties.items(), key=lambda item: item[0]))
         return (value.op.name, properties, value.type, value.index, tuple(outside_key(v) for v in value.op.operands))

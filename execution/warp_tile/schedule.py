@@ -47,7 +47,7 @@ def layout_of(tile: SSAValue) -> Layout:
 
 
 def own_rows(layout: Layout) -> HalfOpen:
-    """The rows that a warp stores, of those that it holds: the others are its neighbours' own."""
+    """The rows that a warp stores, of the rows that it holds: the others are its neighbours' own."""
     return max(layout.rows[0], 0), min(layout.rows[1], layout.pitch)
 
 
@@ -151,7 +151,7 @@ class Loop:
 
     @property
     def carried(self) -> list[tuple[SSAValue, BlockArgument, SSAValue, SSAValue]]:
-        """(initial value, argument of the body, what it yields, result) of each carried tile."""
+        """(initial value, argument of the body, value that it yields, result) of each carried tile."""
         block = self.op.body.block
         last = block.last_op
         assert last is not None

@@ -30,7 +30,7 @@ def has_vector_roots(block: Block) -> bool:
 
 
 def vector_roots(e: Emitter, arguments: Sequence[SSAValue]) -> list[SSAValue]:
-    """The square roots of f32 scalars, by vectors of two or four of them; what is left over by itself."""
+    """The square roots of f32 scalars, by vectors of two or four of them; a scalar left over by itself."""
     found: list[SSAValue] = []
     while rest := arguments[len(found) :]:
         lanes = max(n for n in (1, 2, WIDEST) if n <= len(rest))

@@ -33,7 +33,7 @@ class XEdgePieces(Pieces):
 
     @staticmethod
     def can_load(op: LoadOp) -> bool:
-        """Whether rows are loaded in pieces, and lanes outside have the end of the box in theirs, if that is asked."""
+        """Whether rows are loaded in pieces, and lanes outside have the end of the box in theirs, if they fill it."""
         vector = layout_of(op.tile).vector
         alone = op.partial is None or not op.fills or vector > columns_at_once(op.tile.type.element, vector)
         return op.pieces is not None and alone

@@ -66,7 +66,7 @@ def c_atomics() -> dict[str, Helper]:
 
 
 def print_atomic(p: FunctionText, op: Operation) -> None:
-    """`atomicAdd(&h[i], v);`, or a variable for what stood there."""
+    """`atomicAdd(&h[i], v);`, or a variable for the old value."""
     assert isinstance(op, AtomicRMWOp)
     assert isinstance(op.memref.type, MemRefType)
     width = op.memref.type.element_type.width.data

@@ -226,7 +226,7 @@ class C(Language):
         return None
 
     def shared_out(self, loop: scf.ForOp) -> list[scf.ForOp]:
-        """The outermost block loop, and those that OpenMP collapses with it."""
+        """The outermost block loop, and the loops that OpenMP collapses with it."""
         return _perfect_nest(loop) if _is_block_loop(loop) and not _inside_block_loop(loop) else []
 
     def loop_pragmas(self, loop: scf.ForOp, counts: Sequence[CExpr]) -> list[str]:
@@ -264,7 +264,7 @@ class C(Language):
         return f"{{ char line[{longest}]; snprintf(line, sizeof line, {text}); tilefuse_write(line); }}"
 
     def dynamic_shared(self, name: str, type_: MemRefType, op: Operation) -> str:
-        """Memory of the thread that runs the block, for as long as that lives: it may be more than a stack holds."""
+        """Memory of the thread that runs the block, for the thread's life: it may be more than a stack holds."""
         return f"static _Thread_local unsigned char {name}[{bytes_of(type_, op)}] __attribute__((aligned(64)));"
 
     def vector(self, type_: VectorType, op: Operation) -> Vector:

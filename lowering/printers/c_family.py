@@ -1,4 +1,4 @@
-"""The kernel level as text, in what CUDA C++ and C have in common.
+"""The kernel level as text, as far as CUDA C++ and C have it in common.
 
 Each operation is a row of a table: `EXPRESSIONS` (op name to C expression) or `STATEMENTS` (to lines).
 A pure value that is used once becomes part of the expression that uses it; every other value becomes a
@@ -211,7 +211,7 @@ class FunctionPrinter(FunctionText):
 
 
 def _width(text: str) -> int:
-    """Characters of `text` without the marks of variables: how code is split up depends on what names say alone."""
+    """Characters of `text` without the marks of variables: code is split up by the length of names alone."""
     return len(text) - len(_MARKS.findall(text))
 
 

@@ -37,14 +37,14 @@ def block_threads(kernel: func.FuncOp) -> tuple[int, int, int]:
 
 @dataclass(frozen=True, slots=True)
 class NestedOp:
-    """An operation of a kernel or of what it calls, with the levels of the loops around it."""
+    """An operation of a kernel or of functions that it calls, with the levels of the loops around it."""
 
     op: Operation
     levels: frozenset[str]
 
 
 def places_of(kernel: func.FuncOp, functions: dict[str, func.FuncOp]) -> list[NestedOp]:
-    """List the operations of a kernel, and of what it calls: once for all calls that stand in loops of like levels."""
+    """List the operations of a kernel, and of functions that it calls: once for all calls in loops of like levels."""
     found: list[NestedOp] = []
     called: set[tuple[func.FuncOp, frozenset[str]]] = set()
 
@@ -76,7 +76,7 @@ def check_barriers(places: Sequence[NestedOp]) -> None:
 
 
 def check_threads(kernel: func.FuncOp, places: Sequence[NestedOp]) -> None:
-    """Thread loops cover the block exactly; what is shared is stored to inside them, by one thread each."""
+    """Thread loops cover the block exactly; shared arrays are stored to inside them, by one thread each."""
     threads = block_threads(kernel)
     sizes = {f"thread_{axis}": size for axis, size in zip("xyz", threads, strict=True)}
     needed = {level for level, size in sizes.items() if size > 1}

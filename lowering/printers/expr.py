@@ -48,7 +48,7 @@ class CExpr:
         return self.text[:1] == "!" and self.text[1:].isidentifier()
 
     def interval(self) -> IntRange:
-        """Bounds of the C value, at worst those of its C type."""
+        """Bounds of the C value, at worst the bounds of its C type."""
         return self.range if self.range is not None else type_range(self.ctype)
 
     def wrapped(self, prec: int) -> str:

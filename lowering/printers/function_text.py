@@ -1,4 +1,4 @@
-"""The text of one function while it is printed: what the rows of the tables see as `p`.
+"""The text of one function while it is printed: the `p` that the rows of the tables see.
 
 It knows how values are written, which variables there are, and what waits for its single use; it knows no operation.
 `c_family.py` adds the tables.
@@ -120,7 +120,7 @@ class FunctionText(ABC):
         return None
 
     def library(self, name: str) -> str:
-        """Require a helper function; return its name, or that of what the language has in its place."""
+        """Require a helper function; return its name, or the name of the language's own function in its place."""
         return self.prelude.library(name)
 
     def math(self, function: str) -> str:
@@ -150,7 +150,7 @@ class FunctionText(ABC):
         return a if a.is_atom else self.bind(a, value)
 
     def flush_reads(self) -> None:
-        """Print the loads that still wait: the next line may change what they read."""
+        """Print the loads that still wait: the next line may change the memory that they read."""
         for value in [v for v, a in self._pending.items() if a.reads]:
             self._values[value] = self.bind(self._pending.pop(value), value)
 
@@ -193,7 +193,7 @@ def _plain_name(type_: Attribute) -> str:
 
 
 def _variable_type(a: CExpr, width: int) -> str:
-    """The C type of a variable for an integer of `width` bits: the type of `a` if that holds its meaning."""
+    """The C type of a variable for an integer of `width` bits: the type of `a` if it holds its meaning."""
     interval = a.interval()
     if width == 1:
         return "bool"

@@ -1,4 +1,4 @@
-"""Small helper functions that printed text calls; a module prints those that it uses, and no others."""
+"""Small helper functions that printed text calls; a module prints the ones that it uses, and no others."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ class Language(ABC):
 
     @abstractmethod
     def check(self, function: func.FuncOp, functions: dict[str, func.FuncOp]) -> None:
-        """Raise PipelineError if this kernel cannot mean in this language what its IR says."""
+        """Raise PipelineError if this kernel cannot be printed in this language with the meaning of its IR."""
 
     @abstractmethod
     def hardware_index(self, level: str) -> str | None:

@@ -272,7 +272,7 @@ def print_vector_store(p: FunctionText, op: Operation) -> None:
 
 
 def _print_stream(p: FunctionText, op: vector.StoreOp) -> None:
-    """Raises PipelineError for what is no line of a cache, and where the language has no such store."""
+    """Raises PipelineError for a vector that is no line of a cache, and where the language has no such store."""
     type_ = as_type(VectorType[Any], op.vector.type)
     if "stream_line" not in p.language.library or lanes(type_, op) * byte_size(type_.element_type, op) != CACHE_LINE:
         raise PipelineError(f"vector.store: {type_} is not stored past the caches; plain C stores 64 bytes so", op)
@@ -312,7 +312,7 @@ def _dim(p: FunctionText, op: Operation) -> CExpr:
 
 
 def _pointer(p: FunctionText, op: Operation) -> CExpr:
-    """The address as a number; with 32-bit `idx` its low bits, which is what alignment asks for."""
+    """The address as a number; with 32-bit `idx` its low bits, which suffice for alignment."""
     op = as_type(memref.ExtractAlignedPointerAsIndexOp, op)
     name = memory_of(p, op.source, op).name
     return expr.derived(f"(idx)(unsigned long long){name}", expr.UNARY, "idx", (), cheap=False)

@@ -24,7 +24,7 @@ class ModulePrinter:
         self._index_bits = index_bits
 
     def print_module(self, module: ModuleOp, only: str | None = None) -> str:
-        """The text of all functions of `module`, or of one and of those that it calls."""
+        """The text of all functions of `module`, or of one and of the functions that it calls."""
         language = self._language
         prelude = Prelude(language.library, language.helper_qualifier, language.rare_qualifier, self._index_bits)
         found = [op for op in module.body.block.ops if isinstance(op, func.FuncOp)]
@@ -44,7 +44,7 @@ class ModulePrinter:
 
 
 def _callees_first(functions: Sequence[func.FuncOp], known: Mapping[str, func.FuncOp]) -> list[func.FuncOp]:
-    """Order functions, with those that they call; PipelineError if one calls itself."""
+    """Order functions, each behind the functions that it calls; PipelineError if one calls itself."""
     order: list[func.FuncOp] = []
     active: list[str] = []
 

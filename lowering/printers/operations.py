@@ -6,7 +6,7 @@ from xdsl.ir import Block, Operation
 
 
 def operations_in(function: Operation) -> list[Operation]:
-    """List the operations in the regions of one, each before those in its own."""
+    """List the operations in the regions of one, each before the operations in its own."""
     found: list[Operation] = []
 
     def visit(block: Block) -> None:

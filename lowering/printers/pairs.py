@@ -175,7 +175,7 @@ def _word(parts: list[str], places: list[tuple[int, int]], op: Operation) -> str
 
 
 def _bitcast(p: FunctionText, op: Operation) -> CExpr:
-    """Print nothing: the words are the same."""
+    """Print nothing: the bits of the words stay."""
     op = as_type(vector.BitcastOp, op)
     if word_width(p, op.source) is not None or word_width(p, op.result) is not None:
         return p.use(op.source)

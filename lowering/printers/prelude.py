@@ -6,7 +6,7 @@ from tilefuse.lowering.printers.helper import Helper
 
 
 class Prelude:
-    """Collects what functions need while they are printed. Each type and helper stands once, after those it needs."""
+    """Collects the types and helpers that functions need while they are printed, each once, in order of need."""
 
     def __init__(self, library: dict[str, Helper], qualifier: str, rare_qualifier: str, index_bits: int) -> None:
         """`library`: the helpers of a language by name; the qualifiers stand in front of helpers, and of rare ones."""
@@ -18,7 +18,7 @@ class Prelude:
         self._helpers: dict[str, str] = {}
 
     def library(self, name: str) -> str:
-        """Require a helper of the language; return its name, or that of a built-in function in its place."""
+        """Require a helper of the language; return its name, or the name of a built-in function in its place."""
         helper = self._library[name]
         if helper.alias:
             return helper.alias
@@ -26,7 +26,7 @@ class Prelude:
         return name
 
     def require(self, name: str, helper: Helper) -> None:
-        """Print this helper function, and first those it calls."""
+        """Print this helper function, and first the helpers that it calls."""
         if name not in self._helpers:
             for other in helper.needs:
                 if not (needed := self._library[other]).alias:

@@ -57,7 +57,7 @@ def _interval(symbol: str, a: IntRange, b: IntRange) -> IntRange:
 
 
 def modular(a: CExpr, symbol: str, b: CExpr, width: int) -> CExpr:
-    """`a + b`, `a - b` or `a * b` modulo 2^width: in `int` where that cannot overflow, else in unsigned."""
+    """`a + b`, `a - b` or `a * b` modulo 2^width: in `int` where it cannot overflow, else in unsigned."""
     if symbol == "+" and isinstance(b.const, int) and b.const < 0:
         symbol, b = "-", literal(-b.const, width)
     elif symbol == "-" and isinstance(a.const, int) and width < 32:

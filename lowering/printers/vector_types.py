@@ -36,7 +36,7 @@ class Vector:
         return words[0] if self.ctype == "unsigned int" else f"({self.ctype}){words[0]}"
 
     def helper(self, prelude: Prelude, kind: str) -> str:
-        """Have the helper printed, after those of this vector that it needs; its name."""
+        """Have the helper printed, after the helpers of this vector that it needs; its name."""
         self.declare(prelude)
         helper = self.helpers[kind]
         for other in helper.needs:

@@ -16,7 +16,7 @@ _MOST_BYTES = 16 << 20
 
 
 def counts_references() -> bool:
-    """Whether Python counts who refers to what under one lock."""
+    """Whether Python counts references to objects under one lock."""
     return hasattr(sys, "getrefcount") and getattr(sys, "_is_gil_enabled", lambda: True)()
 
 
@@ -73,7 +73,7 @@ class KeptOutputs:
         return None
 
     def keep(self, call: object, stream: int | None, arrays: list[Any], pointers: list[int]) -> None:
-        """Keep new arrays, which nothing but `arrays` holds yet, for calls after their user has let go of that, too."""
+        """Keep new arrays, which only the list `arrays` holds yet, for calls after their user has let go of them."""
         if stream == _PER_THREAD or not counts_references() or sum(a.nbytes for a in arrays) > _MOST_BYTES:
             return
         found = references(arrays)

@@ -80,7 +80,7 @@ def dtype_name(dtype: Any) -> str:
 
 @functools.cache
 def numpy_dtype(name: str, what: str) -> np.dtype:
-    """The NumPy dtype of an element; what NumPy lacks comes from the package ml_dtypes if that is there."""
+    """The NumPy dtype of an element; dtypes that NumPy lacks come from the package ml_dtypes if it is there."""
     try:
         return array_dtype(name)
     except ImportError:
@@ -359,7 +359,7 @@ def allocate(
     like: Any,
     what: str = "an output",
 ) -> tuple[ArrayView, Callable[[], Any]]:
-    """A new array, and the function that gives what the caller gets once it is written.
+    """A new array, and the function that gives the caller's result once it is written.
 
     `what` names it in errors. CallError for a size that no array of this library, or of this machine, can have.
     """

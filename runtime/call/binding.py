@@ -27,7 +27,7 @@ DEFAULT = "img.default"
 
 
 class Slot:
-    """An input or output: what array fits it."""
+    """An input or output: the kind of array that fits it."""
 
     def __init__(self, role: str, name: str, func_type: Any):
         assert isinstance(func_type, FuncType)
@@ -182,7 +182,7 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def check_devices(views: Sequence[ArrayView], slots: Sequence[Slot], kind: str, target: str, device: Device) -> None:
-    """CallError unless all arrays are on `device`; `kind` is what the target runs on: cpu or cuda."""
+    """CallError unless all arrays are on `device`; `kind` is the kind of device of the target: cpu or cuda."""
     for view, slot in zip(views, slots, strict=True):
         if view.device[0] != kind:
             copy = "cupy.asarray(...)" if kind == "cuda" else "cupy.asnumpy(...) or tensor.cpu()"

@@ -1,4 +1,4 @@
-"""Boxes of every input and output of a call, and whether the inputs hold what is read of them."""
+"""Boxes of every input and output of a call, and whether the inputs hold all points that are read of them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def dim_name(dim: int) -> str:
 
 @dataclass(frozen=True)
 class Request:
-    """Sizes that a call asks for. Names are those of inputs and outputs; extents and mins x first."""
+    """Sizes that a call asks for, by the names of inputs and outputs; extents and mins x first."""
 
     shapes: Mapping[str, tuple[int, ...]]
     """Of the inputs, in their arrays' axes."""

@@ -1,4 +1,4 @@
-"""The boxes of all functions that a kernel stores, also of those that a call does not need."""
+"""The boxes of all functions that a kernel stores, also of functions that a call does not need."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ FEW_POINTS = 1 << 20
 
 
 class FarApart(CallError):
-    """The boxes of what one kernel stores lie so far apart that nearly all of its tiles would store nothing."""
+    """The boxes of one kernel's stored functions lie so far apart that nearly all of its tiles would store nothing."""
 
 
 def boxes_of_all(group: GroupOp, model: PipelineModel, needed: Mapping[SSAValue, Box]) -> dict[SSAValue, Box]:
-    """Find a box for each function of a group: those of a stage have one; of a stage that is not needed it is a point.
+    """Find a box for each function of a group, one for all of a stage; of a stage that is not needed it is a point.
 
     `needed`: the boxes of those that are needed, at least one.
     """

@@ -1,4 +1,4 @@
-"""Compiling ahead: what most calls of a pipeline will look like, before there is one."""
+"""Compiling ahead for the form that most calls of a pipeline will have, before there is one."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ def check_limits(
 
 
 def _boundaries_read(pipeline: PipelineOp, needed: Mapping[SSAValue, Box]) -> Iterator[BoundaryOp]:
-    """Yield the boundaries that computed stages read through, also those of which an exterior around them hides all."""
+    """Yield the boundaries that computed stages read through, also boundaries that an exterior around them hides."""
     required: set[SSAValue] = set()
     for op in reversed(list(flat_ops(pipeline))):
         match op:

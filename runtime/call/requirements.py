@@ -20,7 +20,7 @@ from tilefuse.runtime.errors import CallError
 
 
 class Requirements:
-    """The conditions of a pipeline; those on points are computed by programs of their own."""
+    """The conditions of a pipeline; conditions on points are computed by programs of their own."""
 
     def __init__(self, module: ModuleOp, program_of: Callable[[ModuleOp], Callable[..., Any]]):
         self._pipeline = find_pipeline(module)

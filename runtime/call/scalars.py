@@ -1,4 +1,4 @@
-"""Scalars of a call: checking parameters, and computing what stands between the stages.
+"""Scalars of a call: checking parameters, and computing the numbers that stand between the stages.
 
 A scalar expression means what it means in a stage, so it is computed by the evaluator, as a stage of rank 0.
 """
@@ -79,7 +79,7 @@ def _integer_range(element: IntegerType) -> tuple[int, int]:
 
 
 def distinct(params: Mapping[str, Number], names: Sequence[str]) -> tuple[Number | str, ...]:
-    """The values of some parameters as a key: by name, in whatever order a call gives them.
+    """The values of some parameters as a key: by name, in any order of a call.
 
     Floats by their text: -0.0 equals 0.0, and NaN does not equal itself.
     """
@@ -87,7 +87,7 @@ def distinct(params: Mapping[str, Number], names: Sequence[str]) -> tuple[Number
 
 
 def params_in_boxes(pipeline: PipelineOp) -> tuple[str, ...]:
-    """The parameters that an index or the box of a boundary is computed from: those that decide sizes."""
+    """The parameters that an index or the box of a boundary is computed from, which decide sizes."""
     params = [op for op in pipeline.body.block.ops if isinstance(op, ParamOp)]
     return tuple(op.sym_name.data for op in params if _reaches_box(op.value))
 

@@ -140,7 +140,7 @@ class Compiled:
 
     @cached_property
     def pipeline(self) -> PipelineOp:
-        """The scheduled pipeline; that of `kernels` may have other tiles, for want of registers."""
+        """The scheduled pipeline; the pipeline of `kernels` may have other tiles, for want of registers."""
         return find_pipeline(self.module)
 
     def latest(self) -> Kernels:
@@ -205,7 +205,7 @@ class Compiled:
         return Kernels(fitted.pipeline, complete, partial(self._print, index_bits=index_bits), cubins.of(names))
 
     def _tile_again(self, note: Callable[[Sequence[GroupOp]], None]) -> ModuleOp | None:
-        """The input scheduled anew, after `note` wrote on its groups what `tile` is to know; None if nothing tiles."""
+        """The input scheduled anew, after `note` wrote notes for `tile` on its groups; None if nothing tiles."""
         if self._grouped is None:
             return None
         passes = self._passes()

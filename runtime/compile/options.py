@@ -36,7 +36,7 @@ def checked_options(options: Mapping[str, Any], *, strict_float: bool, has_passe
 
 
 def checked_passes(passes: Any) -> Sequence[ModulePass] | None:
-    """Check the passes that are to run instead of the standard ones. CallTypeError for what is no pass."""
+    """Check the passes that are to run instead of the standard ones. CallTypeError for an item that is no pass."""
     if isinstance(passes, Iterable) and not isinstance(passes, str):
         passes = tuple(passes)
     if passes is not None:

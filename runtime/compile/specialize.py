@@ -1,4 +1,4 @@
-"""Writing into a copy of a module what is known of the buffers of a call, before it is scheduled."""
+"""Writing the known facts on the buffers of a call into a copy of a module, before it is scheduled."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def _layout(strides: Sequence[int | None]) -> StridedLayoutAttr:
 
 
 def _bounds(declared: BoxAttr | None, known: Sequence[Interval | None]) -> BoxAttr | None:
-    """Join the declared bounds with those that are known besides."""
+    """Join the declared bounds with the bounds that are known besides."""
     if declared is not None:
         known = [k if d is None else d for d, k in zip(declared.data, known, strict=True)]
     return BoxAttr(tuple(known)) if any(known) else None

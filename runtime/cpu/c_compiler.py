@@ -36,7 +36,7 @@ _OPTIONAL_FLAGS = (
 
 
 class CCompiler(NamedTuple):
-    """A C compiler: its command, what it calls itself and the processor it compiles for, and its flags."""
+    """A C compiler: its command, its own name with the processor it compiles for, and its flags."""
 
     command: tuple[str, ...]
     identity: str
@@ -127,7 +127,7 @@ def _work_folder() -> Iterator[Path]:
 
 
 def _check_room(folder: Path) -> None:
-    """OSError if no more can be written there: a compiler tells of that in words of its own, or not at all."""
+    """OSError if no more can be written there: a compiler has words of its own for it, or none at all."""
     (folder / "room").write_bytes(bytes(_ROOM))
 
 
@@ -191,7 +191,7 @@ SPINS = (3000, 1500, 30000)
 
 
 def _bound_waiting() -> None:
-    """Have OpenMP's threads look for work for a moment before they sleep; what it is told is read when it is loaded.
+    """Have OpenMP's threads look for work for a moment before they sleep; it reads its settings when it is loaded.
 
     Threads that look on cost milliseconds a call where cores are shared, as few cores often are; those that sleep are
     woken one after the other: all of many take longer than a small picture.

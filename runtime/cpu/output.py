@@ -1,4 +1,4 @@
-"""Output of lines that kernels on the CPU print: to Python's `sys.stdout`, whatever that is at the moment."""
+"""Output of lines that kernels on the CPU print: to Python's `sys.stdout` of the moment."""
 
 from __future__ import annotations
 

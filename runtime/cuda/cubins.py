@@ -18,7 +18,7 @@ from tilefuse.runtime.errors import BuildError, TargetError
 
 @dataclass(frozen=True)
 class Cubin:
-    """Machine code, and what NVRTC says of it, by kernel name."""
+    """Machine code, and NVRTC's report on it, by kernel name."""
 
     codes: dict[str, bytes]
     registers: dict[str, int]

@@ -183,7 +183,7 @@ def _destroy(graph: c_void_p, executable: c_void_p) -> None:
 
 
 class KernelGraph:
-    """An executable graph of kernels in order; `handle` is what the driver (or CuPy) launches.
+    """An executable graph of kernels in order; `handle` is the object that the driver (or CuPy) launches.
 
     `kernels` stay alive and in place as long as the graph does: each holds where its arguments lie, and
     `update` makes the graph take what is there by then. So do `memsets`, which all come before the first kernel.

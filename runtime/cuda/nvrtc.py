@@ -1,4 +1,4 @@
-"""Compiling CUDA source with NVRTC, and what the compiler says about each kernel. No GPU is needed.
+"""Compiling CUDA source with NVRTC, and the compiler's report on each kernel. No GPU is needed.
 
 The figures are ptxas' own, from its verbose report. (The cubin's section of shared memory would not do: from
 sm_90 on it counts what the driver reserves.)
@@ -35,7 +35,7 @@ class NvrtcError(BuildError):
 
 @dataclass(frozen=True)
 class CompileReport:
-    """A compiled source and what its kernels use, by kernel name."""
+    """A compiled source and the resources that its kernels use, by kernel name."""
 
     cubin: bytes
     registers: dict[str, int]
@@ -96,7 +96,7 @@ def supported_archs() -> tuple[str, ...]:
 
 
 def nvrtc_version() -> tuple[int, int]:
-    """Major and minor version, part of what a cached cubin depends on. Raises NvrtcNotFound."""
+    """Major and minor version, which a cached cubin depends on. Raises NvrtcNotFound."""
     nvrtc = _library()
     major, minor = ctypes.c_int(), ctypes.c_int()
     _check(nvrtc, nvrtc.nvrtcVersion(ctypes.byref(major), ctypes.byref(minor)), "tell its version")

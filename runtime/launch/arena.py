@@ -1,4 +1,4 @@
-"""Temporaries of a call: those whose lifetimes do not meet share bytes.
+"""Temporaries of a call; temporaries whose lifetimes do not meet share bytes.
 
 What fits lives in the memory of an output until the output itself is written, the rest in one block, the
 arena. So a chain of any length needs one block of the size of its output besides, and a small picture's

@@ -52,7 +52,7 @@ class Arguments:
 
 
 class PlanGraph:
-    """The kernels of a plan as an executable graph, made once; what a call changes is changed in it."""
+    """The kernels of a plan as an executable graph, made once; a call changes its addresses and scalars in it."""
 
     def __init__(
         self,
@@ -183,7 +183,7 @@ class CudaRunner:
         return graph
 
     def _record(self, pointers: list[int], scalars: Sequence[int], stream: int) -> None:
-        """Into a graph that the caller records: kernel by kernel, with an arena that belongs to that graph."""
+        """Into a graph that the caller records: kernel by kernel, with an arena that belongs to this graph."""
         runtime, size = self._cupy.cuda.runtime, self._plan.arena_bytes
         arena = runtime.mallocAsync(size, stream) if size else 0
         try:

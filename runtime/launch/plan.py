@@ -324,7 +324,7 @@ def updated_in_place(
     outputs: Sequence[Picture],
     aligned: Sequence[bool],
 ) -> dict[SSAValue, SSAValue]:
-    """The outputs that need not be copied from what updates give, each with the function that these write over.
+    """The outputs that updates write in place, each with the function that these write over.
 
     It lies in the output from the start, if that is as large as all that the updates need, and its rows are contiguous.
     """

@@ -42,7 +42,7 @@ class SeenCall(NamedTuple):
         return False
 
     def make_outputs(self, raw: int | None, inputs: Sequence[Any]) -> tuple[list[Any], list[int]] | None:
-        """New arrays and their addresses; None if they are not what kernels count on.
+        """New arrays and their addresses; None if they differ from the ones that kernels count on.
 
         `raw`: the stream that writes them, None for the current one.
         """
@@ -114,7 +114,7 @@ class SeenCalls:
         return found
 
     def remember(self, at: Glance, call: SeenCall) -> None:
-        """Keep what is known of a call."""
+        """Keep the facts of a call."""
         with self._lock:
             if len(self.calls) >= self._most:
                 del self.calls[next(iter(self.calls))]

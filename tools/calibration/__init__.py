@@ -1,1 +1,1 @@
-"""Measuring schedules on a GPU, and fitting the cost model's constants to what was measured."""
+"""Measuring schedules on a GPU, and fitting the cost model's constants to the times."""

@@ -1,4 +1,4 @@
-"""A pass in the place of `tile`: schedules drawn from those that the search compares, with their cost."""
+"""A pass in the place of `tile`: schedules drawn from the candidates of the search, with their cost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fitting the constants of the cost of warp tiles to what was measured."""
+"""Fitting the constants of the cost of warp tiles to measured times."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ Key = tuple[str, tuple[int, ...], tuple[int, ...], int]
 
 @dataclasses.dataclass(frozen=True)
 class Example:
-    """A pipeline of one kernel, and what was measured: microseconds per size of EXTENTS."""
+    """A pipeline of one kernel, and its measured microseconds per size of EXTENTS."""
 
     name: str
     grouped: Grouped
@@ -61,7 +61,7 @@ class TimedSchedule(NamedTuple):
 
 
 class Timed(NamedTuple):
-    """One schedule at one size: what it does, and how long it took."""
+    """One schedule at one size: its features, and its time."""
 
     example: str
     size: int
@@ -83,7 +83,7 @@ class Quality(NamedTuple):
 
 
 def read_examples(results: Mapping[str, Any], target: str) -> list[Example]:
-    """The warp tiles of PIPELINES in what was measured, as `measuring` and benchmarks/cost_model.py write it."""
+    """The warp tiles of PIPELINES in results as `measuring` and benchmarks/cost_model.py write them."""
     found = []
     for name, case in results.get("cases", {}).items():
         measured = {
@@ -99,7 +99,7 @@ def read_examples(results: Mapping[str, Any], target: str) -> list[Example]:
 
 
 def timed(examples: Sequence[Example], on: Machine) -> list[Timed]:
-    """All measured schedules that the search for `on` compares; what they do does not depend on FITTED."""
+    """All measured schedules that the search for `on` compares; their features do not depend on FITTED."""
     found = []
     for e in examples:
         for i, size in enumerate(EXTENTS):
@@ -159,7 +159,7 @@ def with_constants(on: Machine, constants: Calibration) -> Machine:
 
 
 def fit(examples: Sequence[Example], on: Machine, start: Calibration, seconds: float, seed: int) -> Calibration:
-    """The constants around those of `on` with the least error, and loss of the choice, that a search finds."""
+    """The constants around the ones of `on` with the least error, and loss of the choice, that a search finds."""
 
     known = timed(examples, on)
 
@@ -173,7 +173,7 @@ def fit(examples: Sequence[Example], on: Machine, start: Calibration, seconds: f
 def search(
     around: Calibration, start: Calibration, score: Callable[[Calibration], float], seconds: float, seed: int
 ) -> Calibration:
-    """Random steps of one to three constants from `start`; those that lower the score are kept."""
+    """Random steps of one to three constants from `start`; steps that lower the score are kept."""
     random, deadline = Random(seed), time.monotonic() + seconds
     best, least = start, score(start)
     while time.monotonic() < deadline:

@@ -1,4 +1,4 @@
-"""Timing on the GPU. CuPy is imported by what needs it."""
+"""Timing on the GPU. CuPy is imported by the functions that need it."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ def tasks(
 
 
 def drawings(task: Task) -> list[Drawing]:
-    """The model's choice at each size, those behind it, and random ones of every kind in equal parts."""
+    """The model's choice at each size, its next choices, and random ones of every kind in equal parts."""
     kinds = [k for k in kinds_in(task.subject.module(), task.target, EXTENTS) if k in task.kinds]
     random = Random(f"{task.seed} {task.subject.name}")
     found = []
@@ -136,7 +136,7 @@ def measure(task: Task) -> dict[str, Any]:
 
 
 def _as_compiled(task: Task, arrays: dict[str, Any], reference: Any, name: str) -> tuple[dict[str, Any], Any]:
-    """A row of one size, and the reference: what the first program gave for small pictures."""
+    """A row of one size, and the reference: the first program's results for small pictures."""
     predict = predicted.Predict(task.target, SIZES[name])
     program = _compile(task, predicted.passes_with(predict))
     row: dict[str, Any] = {}
@@ -206,7 +206,7 @@ def reason(error: BaseException) -> str:
 
 
 def said(task: Task, entry: dict[str, Any]) -> str:
-    """A line on what became of a task, and its first errors."""
+    """A line on the result of a task, and its first errors."""
     wrong = sum(bool(r.get("wrong")) for r in _measured(entry))
     text = (
         f"{task.subject.name}: {len(entry['rows'])} schedules, {entry['changed']} made smaller, {wrong} wrong, "

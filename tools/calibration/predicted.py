@@ -1,4 +1,4 @@
-"""A pass behind `tile`: what the model says that the schedules take which this has chosen."""
+"""A pass behind `tile`: the predicted time of the schedules that it has chosen."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tilefuse.tools.calibration.drawn import KINDS, kind_of
 
 @dataclass(frozen=True)
 class Predict(ModulePass):
-    """Add up what the kernels take, and change nothing."""
+    """Add up the predicted time of the kernels, and change nothing."""
 
     name = "predict"
 
@@ -55,7 +55,7 @@ class Predict(ModulePass):
 
 
 def passes_with(predict: Predict) -> list[ModulePass]:
-    """The standard passes, with what their choice takes."""
+    """The standard passes, and behind `tile` the pass that adds up the predicted time."""
     passes = standard_passes(predict.target, extent=predict.extent)
     behind = next(i for i, p in enumerate(passes) if isinstance(p, Tile)) + 1
     return [*passes[:behind], predict, *passes[behind:]]

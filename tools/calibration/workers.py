@@ -51,7 +51,7 @@ def at_least_one(text: str) -> int:
 def each(
     function: Callable[[Any], dict[str, Any]], tasks: Sequence[Any], workers: int
 ) -> Iterator[tuple[Any, dict[str, Any]]]:
-    """(task, what `function` gives for it), as they are done; `{"error": ...}` for one whose process died."""
+    """(task, result of `function`), as they are done; `{"error": ...}` for a task whose process died."""
     context = multiprocessing.get_context("spawn")  # a CUDA context does not survive a fork
     with ProcessPoolExecutor(
         min(workers, len(tasks)), mp_context=context, initializer=_start, initargs=(context.Lock(),)

@@ -1,4 +1,4 @@
-"""Integer division as Halide defines it, and its canonical form: constants folded, arith where that says the same.
+"""Integer division as Halide defines it, and its canonical form: constants folded, arith ops where they are equal.
 
     img.div signed %a, %c3 : i32    =>  arith.floordivsi %a, %c3 : i32
     img.div signed %a, %c4 : i32    =>  arith.shrsi %a, %c2 : i32

@@ -139,7 +139,7 @@ class GroupOp(IRDLOperation):
 
     @property
     def turn(self) -> tuple[int, ...]:
-        """Per dimension of the update, that of its group's results in which the same point lies."""
+        """Per dimension of the update, the dimension of its group's results in which the same point lies."""
         assert self.update is not None
         finish = self.finish
         turns = (turn_of(u.operation, finish) for f in self.update.funcs for u in f.uses) if finish is not None else ()
@@ -160,12 +160,12 @@ class GroupOp(IRDLOperation):
 
     @property
     def tiled(self) -> list[StageOp]:
-        """The stages that a tile computes, producers first: those of a step of the update, if there is one, or all."""
+        """The stages that a tile computes, producers first: the steps of an update, if it has some, or all."""
         return self.stages if self.update is None else self.steps
 
     @property
     def output(self) -> Definition:
-        """The update, or what the schedule tiles: the anchor, also where that gives the terms of an update."""
+        """The update, or the stage that the schedule tiles: the anchor, also where it gives the terms of an update."""
         return self.anchor if self.update is None or self.steps else self.update
 
     @property

@@ -128,7 +128,7 @@ class UpdateOp(IRDLOperation):
 
     @property
     def coordinates(self) -> list[BlockArgument]:
-        """All coordinates: pure ones, then those of the domain."""
+        """All coordinates: pure ones, then the domain's."""
         args = self.body.block.args
         return list(args[: len(args) - len(self.olds)])
 
