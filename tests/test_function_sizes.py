@@ -24,6 +24,16 @@ FRAGMENT = re.compile(
 """Beginnings of a function's, class's or module's docstring that say neither. A field's text may go on from its name,
 as in `bytes: float`, "Of a tile"."""
 
+NOUNLESS = re.compile(
+    r"\bwhat(ever)?\b"
+    r"|\b(those|the same)(?=[.,;:)]|$| (a|again|and|are|as|at|between|but|by|can|do|for|from|had|has|have|if|in|is|it"
+    r"|left|made|may|must|needed|not|of|on|or|read|than|that|the|there|they|to|were|which|who|whose|with)\b)"
+    r"|\bthat(?=[.,;:)]|$| of\b)"
+    r"|\b(if|than|unless|when|where|whether) that (can|may|\w+[^s]s|is)\b",
+    re.IGNORECASE,
+)
+"""Words of a docstring's first line that stand for a noun instead of giving it. `quoted` code does not count."""
+
 MOST_IN_A_FILE = 450
 
 
@@ -105,6 +115,41 @@ def test_docstrings_are_no_fragments(trees):
 @pytest.mark.parametrize(("text", "count"), [("Of a block.", 1), ("All of it.", 1), ("Often asked.", 0)])
 def test_fragments_are_found(text, count):
     assert len(list(fragments(ast.parse(f"def f():\n  {text!r}")))) == count
+
+
+def nounless(tree):
+    """Yield line, word and first line of the docstrings of functions, classes and the module that lack a noun."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Module):
+            first = (ast.get_docstring(node) or "").partition("\n")[0]
+            if found := NOUNLESS.search(re.sub(r"`[^`]*`|\"[^\"]*\"", "`code`", first)):
+                yield node.body[0].lineno, found[0], first
+
+
+def test_first_lines_name_things_by_nouns(trees):
+    found = [
+        f'{path.relative_to(ROOT)}:{line}: "{word}" stands for which noun? {text}'
+        for path, tree in trees.items()
+        for line, word, text in nounless(tree)
+    ]
+    hint = 'name the thing in the first line: "the reads of a body", not "what a body reads"; the lines below are free'
+    assert not found, "\n".join([hint, *found])
+
+
+@pytest.mark.parametrize(
+    ("text", "word"),
+    [
+        ("Emit what a thread reads.", "what"),
+        ("The rows of a tile, those of its halo too.", "those"),
+        ("The name, with a number if that is taken.", "if that is"),
+        ("A cost, and the part of that.", "that"),
+        ("Do the same.", "the same"),
+        ("The rows that a warp loads, and those rows again in the same order.", None),
+        ("`what that` is code.", None),
+    ],
+)
+def test_words_without_nouns_are_found(text, word):
+    assert [found for _, found, _ in nounless(ast.parse(f"def f():\n  {text!r}"))] == ([word] if word else [])
 
 
 def test_files_are_small(trees):
