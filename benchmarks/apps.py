@@ -16,7 +16,7 @@ SMALL = SIZES["small"]
 
 @dataclass(frozen=True)
 class App(Case):
-    """An example with what it prepares from a photograph of noise over waves."""
+    """An example with inputs that it prepares from a photograph of noise over waves."""
 
     pictures: Mapping[str, tuple[int, int]] = field(default_factory=lambda: {"small": SMALL, "large": LARGE})
     """Width and height of the photograph, by size; sizes that are not there are not measured."""
@@ -36,11 +36,11 @@ class App(Case):
         return {**self.pictures, "tiny": SIZES["tiny"]}
 
     def extent(self, size: str) -> tuple[int, ...]:
-        """What a program is told of the output's size."""
+        """Extents that a program is told of the output."""
         return self.extents.get(size, self.sizes()[size])
 
     def inputs(self, size: str, seed: int = 0) -> tuple[np.ndarray, ...]:
-        """What the pipeline is called with: pictures are planar."""
+        """Inputs of the pipeline: pictures are planar."""
         module, photo = self.module(), photograph(*self.sizes()[size], seed)
         found = module.EXAMPLES[0].inputs(photo) if self.given is None else self.given(module, photo, size)
         return tuple(np.ascontiguousarray(np.moveaxis(a, -1, 0)) if is_picture(a) else a for a in found)

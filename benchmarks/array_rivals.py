@@ -58,7 +58,7 @@ class ArrayRival:
             torch.cuda.synchronize()
 
     def end(self) -> None:
-        """Give back what it holds."""
+        """Give back its memory."""
         self._run = None
         if self.name == "torch.compile":
             import torch

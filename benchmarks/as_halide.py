@@ -95,7 +95,7 @@ def plain_schedule(hl: Any, case: Case, funcs: Sequence[Any]) -> None:
 
 
 def schedule_update(stage: Any, indices: Sequence[Any], arguments: Sequence[Any], guard: Any) -> None:
-    """What of an update is free of its reduction: the first coordinate in vectors, the last in parallel."""
+    """Schedule coordinates of an update that are free of its reduction: the first in vectors, the last in parallel."""
     free = [v for v in arguments if any(str(index).endswith(f": {v.name()}>") for index in indices)]
     if free and free[0].name() == arguments[0].name():
         stage.vectorize(free[0], LANES, guard)
@@ -104,7 +104,7 @@ def schedule_update(stage: Any, indices: Sequence[Any], arguments: Sequence[Any]
 
 
 def by_halide(case: Case, size: str, arrays: Sequence[np.ndarray], shape: Sequence[int]) -> np.ndarray:
-    """What Halide computes, floats strict."""
+    """Compute by Halide, floats strict."""
     import halide
 
     strict = halide.get_jit_target_from_environment().with_feature(halide.TargetFeature.StrictFloat)
@@ -138,7 +138,7 @@ def compare(case: Case, size: str) -> dict[str, Any]:
 
 
 def in_child(case: Case, size: str, limit: float) -> dict[str, Any]:
-    """`compare` in a process of its own: Halide keeps what it has compiled, and stops the process at some mistakes."""
+    """`compare` in a process of its own: Halide keeps its compiled code, and stops the process at some mistakes."""
     command = [sys.executable, __file__, "--child", "--only", case.name, "--sizes", size]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=limit, check=False)
@@ -152,7 +152,7 @@ def in_child(case: Case, size: str, limit: float) -> dict[str, Any]:
 
 
 def facts() -> dict[str, Any]:
-    """What has to be known to repeat the comparison."""
+    """Facts needed to repeat the comparison."""
     return {
         "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "command": " ".join([Path(sys.executable).name, *sys.argv]),

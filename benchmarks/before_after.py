@@ -162,7 +162,7 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def table(results: dict[str, Any]) -> str:
-    """What became slower or differs, and the geometric means."""
+    """Slower and differing pipelines, and the geometric means."""
     timed = {name: r["us"][1] / r["us"][0] for name, r in results.items() if "us" in r}
     lines = [f"{name}: {r['error']}" for name, r in results.items() if "error" in r]
     lines += [f"{name}: results differ" for name, r in results.items() if not r.get("agree", True)]

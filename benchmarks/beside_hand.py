@@ -20,7 +20,7 @@ Measure = Callable[[str, str, int], dict[str, Any]]
 
 
 def beside(us: float, moved: int, by_hand_us: float | None) -> dict[str, Any]:
-    """A case's time, beside that of its bytes, and of a kernel by hand if there is one."""
+    """A case's time, beside the time of its bytes, and of a kernel by hand if there is one."""
     found = {"us": us, "bytes": moved, "times_the_bytes": us / (moved / BYTES_PER_US)}
     return found if by_hand_us is None else found | {"by_hand_us": by_hand_us, "ratio": us / by_hand_us}
 

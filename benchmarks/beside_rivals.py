@@ -40,7 +40,7 @@ LONGEST = ("local_laplacian", "stencil_chain")
 
 @dataclass
 class Task:
-    """What one process compiles and times."""
+    """The pipeline, size and compilers that one process compiles and times."""
 
     name: str
     size: str
@@ -56,7 +56,7 @@ class Task:
         return f"{self.name} {self.size} {', '.join(self.who)}"
 
     def add(self, message: dict[str, Any]) -> None:
-        """What it says of one of them, or of all: an error that comes after a time was measured leaves the time."""
+        """Note a message on one compiler, or on all: an error that comes after a time was measured leaves the time."""
         who = message.pop("who", None)
         for name in self.who if who is None else (who,):
             found = self.figures.setdefault(name, {})
@@ -115,7 +115,7 @@ def tasks_of(size: str, options: argparse.Namespace) -> list[Task]:
 
 
 def turn(task: Task) -> int:
-    """What compiles earlier has a lower number: what is least missed comes last."""
+    """A lower number for tasks that compile earlier: the least missed ones come last."""
     if OURS in task.who:
         return 0
     if "Anderson2021" in task.who:
@@ -181,7 +181,7 @@ def add_figures(results: dict[str, Any], task: Task, bandwidth: float) -> None:
 
 
 def lines(task: Task, seconds: float) -> list[str]:
-    """What is said of a task when it has been timed."""
+    """Lines on a task that has been timed."""
     said = []
     for who, found in task.figures.items():
         title = f"{task.name} {task.size} {who}"

@@ -1,4 +1,4 @@
-"""What a process of beside_rivals.py does: compile one case at one size by one compiler, wait, then time it.
+"""A process of beside_rivals.py: compile one case at one size by one compiler, wait, then time it.
 
 Each is a generator: up to its first `yield` it compiles, and leaves the GPU's memory; from there on it is timed.
 """
@@ -48,7 +48,7 @@ class Options:
 
 
 def work(name: str, size: str, who: Sequence[str], options: Options, pipe: Connection) -> None:
-    """The life of a process: two messages are answered, one by the first `yield`, one by those that follow."""
+    """The life of a process: it answers two messages, one by the first `yield`, one by the further ones."""
     for variable, threads in THREADS.items():
         os.environ.setdefault(variable, threads)
     silence = os.open(os.devnull, os.O_WRONLY)  # schedulers draw bars of progress
@@ -179,7 +179,7 @@ def _halide(case: Case, size: str, who: str, options: Options) -> Iterator[dict[
 
 
 def _timed(calls: Sequence[Callable[[], Any]], repeat: int) -> Iterator[dict[str, Any]]:
-    """Calls back to back, by events around them; then, if they are captured in a graph, that."""
+    """Calls back to back, by events around them; then as a graph, if they are captured in one."""
     us = _events_us(calls, 1)
     if us < LONG_US:
         us = _events_us(calls, 3)
@@ -190,7 +190,7 @@ def _timed(calls: Sequence[Callable[[], Any]], repeat: int) -> Iterator[dict[str
 
 
 def _events_us(calls: Sequence[Callable[[], Any]], repeat: int) -> float:
-    """Time of a call in a stream, of all calls one after the other: what the host takes longer for is in it."""
+    """Time of a call in a stream, of all calls one after the other, with any longer time of the host."""
     import cupy
 
     stream = cupy.cuda.Stream(non_blocking=True)

@@ -1,4 +1,4 @@
-"""What is measured: an example, the pictures that it gets, and what a rival computes."""
+"""Measured cases: an example, the pictures that it gets, and the computation of a rival."""
 
 from __future__ import annotations
 
@@ -67,15 +67,15 @@ class Case:
         return SIZES
 
     def extent(self, size: str) -> tuple[int, ...]:
-        """What a program is told of the output's size."""
+        """Extents that a program is told of the output."""
         return self.sizes()[size]
 
     def inputs(self, size: str, seed: int = 0) -> tuple[np.ndarray, ...]:
-        """What the pipeline is called with."""
+        """Inputs of the pipeline."""
         return (self.picture(size, seed),)
 
     def box(self, size: str) -> dict[str, Any]:
-        """The keywords of a call that say what box of the output is computed."""
+        """The keywords of a call that give the computed box of the output."""
         return {}
 
     def picture(self, size: str, seed: int = 0) -> np.ndarray:

@@ -108,7 +108,7 @@ def distinct_stages(stages: int, kind: str, bits: int, reads: int, *, planes: bo
 
 
 def subjects() -> dict[str, Callable[[], Any]]:
-    """What is compiled: name to pipeline."""
+    """Compiled pipelines by name."""
     found: dict[str, Callable[[], Any]] = {
         case.name: case.pipeline for case in CASES if case.name in ("harris", "stencil_chain")
     }
@@ -121,7 +121,7 @@ def subjects() -> dict[str, Callable[[], Any]]:
 
 
 def steps(build: Callable[[], Any], target: str) -> Iterator[tuple[str, Callable[[], Any]]]:
-    """Names and thunks, to be run in order: each gets what the ones before it made."""
+    """Names and thunks, to be run in order: each gets results of the ones before it."""
     from tilefuse.dialects.verification import verify
     from tilefuse.lowering.printers import print_cuda
     from tilefuse.passes.pipeline import lowering_passes, new_context, standard_passes

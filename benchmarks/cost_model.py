@@ -40,7 +40,7 @@ class Subject:
 
     @property
     def case(self) -> Case:
-        """What is measured."""
+        """The measured case."""
         return next(c for c in CASES if c.name == self.name)
 
     def module(self) -> ModuleOp:
@@ -58,7 +58,7 @@ class Subject:
 
 
 def summary(rows: list[dict[str, Any]], size: int, chosen: dict[str, Any] | None = None) -> dict[str, float]:
-    """Of the schedules of one example at one size that ran as drawn; `chosen`: what the compiler makes of it."""
+    """Figures of the schedules of one example at one size that ran as drawn; `chosen`: the compiler's choice."""
     good = [r for r in rows if not r["changed"] and not r["wrong"]]
     predicted, measured = [r["predicted_us"][size] for r in good], [r["us"][size] for r in good]
     errors = [math.log(p / m) for p, m in zip(predicted, measured, strict=True)]

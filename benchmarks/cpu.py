@@ -98,7 +98,7 @@ class ForBytes:
         return getattr(self._hl, name)
 
     def repeat_edge(self, image: Any) -> Any:
-        """The same of what lies behind."""
+        """The picture with repeated edges, as bytes."""
         return Bytes(self._hl.BoundaryConditions.repeat_edge(image._of), self._hl)
 
 
@@ -123,7 +123,7 @@ def rolling(hl: Any, output: Any, stages: Sequence[Any], lanes: int) -> None:
 
 
 def rolling_colours(hl: Any, output: Any, stages: Sequence[Any], lanes: int) -> None:
-    """The same for an output with a channel, all of them row by row."""
+    """Schedule an output with a channel like `rolling`, all stages row by row."""
     x, y, c, yi = hl.Var("x"), hl.Var("y"), hl.Var("c"), hl.Var("yi")
     output.bound(c, 0, 3).split(y, y, yi, STRIP).reorder(x, c, yi, y).parallel(y).vectorize(x, lanes)
     for stage in stages:

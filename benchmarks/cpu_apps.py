@@ -55,7 +55,7 @@ def planar(array: np.ndarray) -> np.ndarray:
 
 
 class AllFuncs(Recorder):
-    """Halide's names, and all Funcs: a second one of a name as `name_1`, what a boundary makes of `name` as
+    """Halide's names, and all Funcs: a second one of a name as `name_1`, a boundary's Func of `name` as
     `name_edge`."""
 
     def __init__(self, halide: Any):
@@ -182,7 +182,7 @@ def blas(arrays: Sequence[np.ndarray], out: np.ndarray) -> Callable[[], Any]:
 
 
 def schedules_of(name: str, against: Sequence[str]) -> list[str]:
-    """Those of the rivals that an example has."""
+    """The rivals that an example has."""
     has = {BLAS: name == "mat_mul", EXPERT: name in SCHEDULES}
     return [how for how in against if has.get(how, True)]
 

@@ -88,7 +88,7 @@ def compile_one(name: str, size: str, how: str, threads: int, target: str, folde
 
 
 def build(folder: Path, threads: int, target: str, names: Sequence[str], jobs: int) -> None:
-    """Compile all, each in a process that may fail or take too long, and link what there is."""
+    """Compile all, each in a process that may fail or take too long, and link the successful ones."""
     import halide as hl
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -116,7 +116,7 @@ def build(folder: Path, threads: int, target: str, names: Sequence[str], jobs: i
 
 
 def buffer(array: np.ndarray) -> tuple[HalideBuffer, Any]:
-    """Halide's own of an array, and what must live as long."""
+    """Halide's own buffer of an array, and an object that must live as long."""
     dims, stride = (Dimension * array.ndim)(), 1
     for dim, extent in zip(dims, reversed(array.shape), strict=True):
         dim.min, dim.extent, dim.stride = 0, extent, stride

@@ -1,4 +1,4 @@
-"""Halide schedules of the examples for CPUs: those that Halide's apps have, for the names of the examples here.
+"""Halide schedules of the examples for CPUs: the ones of Halide's apps, for the names of the examples here.
 
 `SCHEDULES[pipeline](hl, output, funcs, lanes)`, of `funcs` by name (a second one of a name is `name_1`, what a
 boundary makes of `name` is `name_edge`), and `lanes`: floats of a vector. Halide has none for bgu as it is written
@@ -201,7 +201,7 @@ def interpolate(hl: Any, output: Any, funcs: Funcs, lanes: int) -> None:
 
 
 def local_laplacian(hl: Any, output: Any, funcs: Funcs, lanes: int) -> None:
-    """Large levels of the pyramids by strips of rows; those of the output roll in strips of 64."""
+    """Large levels of the pyramids by strips of rows; the output's levels roll in strips of 64."""
     yo = hl.Var("yo")
     funcs["remap"].compute_root()
     x, y, c = output.args()
@@ -335,7 +335,7 @@ def bgu(hl: Any, output: Any, funcs: Funcs, lanes: int) -> None:
 
 
 def demosaic(hl: Any, output: Any, funcs: Funcs, lanes: int) -> None:
-    """Layers one after the other, channels side by side, with tiles of sums in registers as those of `conv_layer`."""
+    """Layers one after the other, channels side by side, with tiles of sums in registers as in `conv_layer`."""
     layers = [name for name in funcs if name.startswith("layer_") and not name.endswith("_sum")]
     for name in [*layers, "full"]:
         layer, total = funcs[name], funcs[f"{name}_sum"]
@@ -358,7 +358,7 @@ def demosaic(hl: Any, output: Any, funcs: Funcs, lanes: int) -> None:
 
 
 def pyramid_blend(hl: Any, output: Any, funcs: Funcs, lanes: int) -> None:
-    """Levels of the pyramids by strips of rows, with what lies between; the output's levels in strips, too."""
+    """Levels of the pyramids by strips of rows, with the Funcs between them; the output's levels in strips, too."""
     for name, func in funcs.items():
         root = func.name() == output.name() or name.split("_")[0] in ("first", "second", "mask", "result")
         if not root or "detail" in name or name.endswith("_edge"):

@@ -1,4 +1,4 @@
-"""Measuring on the GPU. CuPy, and torch, are imported by what needs them."""
+"""Measuring on the GPU. CuPy, and torch, are imported by the functions that need them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ extern "C" __global__ void __launch_bounds__(256) copy16(
 
 
 class OutOfTime(Exception):
-    """What was to be done took longer than it may."""
+    """A task took longer than it may."""
 
 
 @contextmanager
@@ -48,7 +48,7 @@ def at_most(seconds: float, what: str) -> Iterator[None]:
 
 
 def torch_graph_us(run: Callable[[Any], Any], pictures: Sequence[Any], repeat: int) -> float:
-    """The same for a function on torch tensors."""
+    """Time of a call of a function on torch tensors, captured in a graph."""
     import torch
 
     stream = torch.cuda.Stream()

@@ -1,4 +1,4 @@
-"""Write docs/gallery.md: each example, what went in and what came out, computed on the CPU.
+"""Write docs/gallery.md: each example, its inputs and outputs, computed on the CPU.
 
 python benchmarks/gallery.py [--only hist] [--target cpu]
 """
@@ -54,7 +54,7 @@ ABOUT = {
 
 
 def inputs_of(name: str) -> tuple[np.ndarray, ...]:
-    """What the example gets: made of a piece of its sample, or pieces of its own samples."""
+    """Inputs of the example: made of a piece of its sample, or pieces of its own samples."""
     sample, x, y = ABOUT[name]
     side = SIDE + (MARGIN if name == "camera_pipe" else 0)
     piece = np.s_[y : y + side, x : x + side]

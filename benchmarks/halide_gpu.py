@@ -108,7 +108,7 @@ class Parameters:
 
 
 def build(case: Case, size: str, how: str, arrays: Sequence[np.ndarray], folder: Path) -> HalideRival:
-    """Find a schedule, and compile and link what it gives: a GPU is not needed."""
+    """Find a schedule, and compile and link the code it gives: a GPU is not needed."""
     import halide
 
     box = output_box(case, size, arrays)

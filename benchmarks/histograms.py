@@ -57,7 +57,7 @@ def equalisation() -> hl.Pipeline:
 
 
 def as_halide() -> hl.Pipeline:
-    """The same as Halide's app has it: a histogram per row, and their sum."""
+    """The histogram equalisation of Halide's app: a histogram per row, and their sum."""
     import hist
 
     return hist.pipeline()
@@ -106,7 +106,7 @@ def measure(name: str, size: str, repeat: int) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Measure what is asked for."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--output", default=os.path.join(os.environ.get("OUT", "."), "histograms.json"))
     parser.add_argument("--sizes", nargs="*", default=list(SIZES), choices=list(SIZES))

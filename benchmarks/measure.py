@@ -42,7 +42,7 @@ def driver_version() -> str:
 def measure(
     case: Case, options: argparse.Namespace, passes: list[Any] | None, bandwidth: float, entry: dict[str, Any]
 ) -> None:
-    """Fill `entry` with figures per size; what was measured before a failure stays in it."""
+    """Fill `entry` with figures per size; figures measured before a failure stay in it."""
     for size in options.sizes:
         if size not in case.sizes():
             continue
@@ -177,7 +177,7 @@ def _graph_us(
 
 
 def _sets_and_rounds(size: str) -> tuple[int, int]:
-    """Sets of buffers, and how often a graph goes over them: the same for ours, a copy and the rivals."""
+    """Sets of buffers, and how often a graph goes over them: alike for ours, a copy and the rivals."""
     return (device.L2_SETS, -(-_LEAST_CALLS // device.L2_SETS)) if size == "small" else (1, 2)
 
 

@@ -39,7 +39,7 @@ def measure(name: str, target: str, repeat: int) -> dict[str, Any]:
 
 
 def line(name: str, found: dict[str, Any]) -> str:
-    """One row of the table: what takes most first."""
+    """One row of the table: the slowest passes first."""
     most = sorted(found["passes"].items(), key=lambda step: -step[1])[:5]
     steps = ", ".join(f"{step} {seconds:.2f}" for step, seconds in most)
     return f"{name:25} {found['seconds']:5.2f} s of {found['goal']:.0f}{'' if found['met'] else ' NOT met'}: {steps}"

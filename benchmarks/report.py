@@ -22,7 +22,7 @@ def failed(entry: dict[str, Any]) -> bool:
 
 
 def lines(name: str, entry: dict[str, Any]) -> Iterator[str]:
-    """What is said of a case as soon as it is measured."""
+    """Lines on a case as soon as it is measured."""
     if "error" in entry:
         yield f"{name}: FAILED: {entry['error']}"
     for size in SIZES:
@@ -98,7 +98,7 @@ def table(results: dict[str, Any]) -> str:
 
 
 def best_rival(figures: dict[str, Any]) -> tuple[str, float] | None:
-    """The fastest of those whose result is ours, and its time."""
+    """The fastest rival whose result is ours, and its time."""
     right = {name: found["us"] for name, found in figures["rivals"].items() if "us" in found and not found.get("wrong")}
     return min(right.items(), key=lambda item: item[1], default=None)
 
@@ -125,7 +125,7 @@ def against_rivals(results: dict[str, Any]) -> str:
 
 
 def plot_against_rivals(results: dict[str, Any], path: Path) -> None:
-    """Bars of our time over that of the best rival, at all sizes, logarithmic: below 1 is faster."""
+    """Bars of our time over the best rival's, at all sizes, logarithmic: below 1 is faster."""
     try:
         import matplotlib
 

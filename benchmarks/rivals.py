@@ -106,7 +106,7 @@ class TorchNamespace:
         return x.clamp(low, high)
 
     def histogram(self, levels: Array) -> Array:
-        """As above; what needs no answer from the GPU in between."""
+        """As above, by a function that needs no answer from the GPU in between."""
         return self.torch.histc(levels.to(self.torch.float32), 256, 0, 256).to(self.torch.int32)
 
     def running_sum(self, x: Array) -> Array:

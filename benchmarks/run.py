@@ -112,7 +112,7 @@ def git_revision() -> str:
 
 
 def environment() -> dict[str, Any]:
-    """What has to be known to judge, or repeat, the figures."""
+    """Facts needed to judge, or repeat, the figures."""
     facts: dict[str, Any] = {
         "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "command": " ".join([Path(sys.executable).name, *sys.argv]),

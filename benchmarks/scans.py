@@ -67,7 +67,7 @@ class Given(ModulePass):
 
 
 def _pipeline(name: str) -> hl.Pipeline:
-    """Sums of all before each point and of the point: what is read is no function in memory that is updated."""
+    """Sums of all before each point and of the point: the summed function is none in memory that is updated."""
     shape, read, summed = CASES[name]
     p, f = hl.ImageParam(TYPES[read][0], 1 if shape == "line" else 2, "p"), hl.Func("f")
     along = p.height() if shape == "columns" else p.width()
@@ -129,7 +129,7 @@ def prepare(name: str, size: str) -> None:
 
 
 def measure(name: str, size: str, repeat: int) -> dict[str, Any]:
-    """Time one case by all schedules; its time is that of the chosen one."""
+    """Time one case by all schedules; its time is the chosen one's."""
     import cupy
 
     sets = device.L2_SETS if size == "small" else 2

@@ -38,7 +38,7 @@ def gradient() -> hl.Pipeline:
 
 
 def blur_and_difference() -> hl.Pipeline:
-    """A blur of bytes, and what it takes away."""
+    """A blur of bytes, and its difference from the picture."""
     i = hl.BoundaryConditions.repeat_edge(hl.ImageParam(hl.UInt(8), 2, "image"))
     wide, along_x, blur, difference = hl.Func("wide"), hl.Func("along_x"), hl.Func("blur"), hl.Func("difference")
     wide[x, y] = hl.cast(hl.UInt(16), i[x, y])
@@ -99,7 +99,7 @@ def as_tuple(found: Any) -> tuple[Any, ...]:
 
 
 def measure(name: str, size: str, repeat: int) -> dict[str, Any]:
-    """Microseconds of a call both ways, how many kernels it takes, and whether the results are the same."""
+    """Microseconds of a call both ways, how many kernels it takes, and whether the results are equal."""
     import cupy
 
     machine, of = find_backend("cuda").machine, subject(name, size)

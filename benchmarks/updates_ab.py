@@ -158,7 +158,7 @@ def finished(program: Any) -> Any:
 
 
 def facts_of(program: Any) -> dict[str, Any]:
-    """The schedules of updates, and what their kernels take."""
+    """The schedules of updates, and the resources of their kernels."""
     text = program.ir()
     schedules = re.findall(
         r'img\.group "([^"]*)" schedule (#schedule\.(?:gemm|scan|reduce|scatter|in_order)<[^>]*>)', text
@@ -168,7 +168,7 @@ def facts_of(program: Any) -> dict[str, Any]:
 
 
 def without_gpu(name: str, size: str, form: str | Form, case: Case) -> dict[str, Any]:
-    """What NVRTC says of a form, for an H200."""
+    """NVRTC's report on a form, for an H200."""
     program = compiled(case.pipeline(size), form, "h200", case.extent(size))
     return facts_of(program)
 
@@ -210,7 +210,7 @@ def kernel_us(program: Any, inputs: Any, output: Any, box: Mapping[str, Any], re
 def on_gpu(
     name: str, size: str, form: str | Form, case: Case, expected: Any, options: argparse.Namespace
 ) -> tuple[dict[str, Any], Any]:
-    """Check and time a form; gives what the CPU says too, so that it is asked once."""
+    """Check and time a form; gives the CPU's result too, so that it is computed once."""
     import cupy
 
     lock, repeat = _LOCK, options.repeat

@@ -51,7 +51,7 @@ def form(name: str) -> Iterator[None]:
 
 
 def subjects(randoms: int) -> dict[str, Callable[[], Any]]:
-    """Pipelines by name, those that take longest to compile first."""
+    """Pipelines by name, the ones that take longest to compile first."""
     of_cases = {case.name: case.pipeline for case in CASES if case.name in STENCILS}
     chains = {name: compile_time.subjects()[name] for name in CHAINS}
     drawn = {f"random {seed}": functools.partial(random_pipeline, seed) for seed in range(randoms)}
@@ -91,7 +91,7 @@ def _take(lock: Any) -> None:
 
 
 def compiled(build: Callable[[], Any], name: str, target: str) -> tuple[Any, dict[str, Any]]:
-    """A program in a form, and what it took to compile."""
+    """A program in a form, and the time it took to compile."""
     with form(name):
         begun, cpu = time.perf_counter(), time.process_time()
         program = build().compile(target=target)
@@ -137,7 +137,7 @@ def _time(programs: dict[str, tuple[Any, dict[str, Any]]], deadline: float) -> N
 
 
 def _time_size(programs: dict[str, tuple[Any, dict[str, Any]]], size: str) -> None:
-    """Time all programs on one picture, in three rounds of which the best counts; compare what they give."""
+    """Time all programs on one picture, in three rounds of which the best counts; compare their results."""
     width, height = SIZES[size]
     (slot,) = next(iter(programs.values()))[0]._signature.inputs
     picture, outputs = _picture((3, height, width)[-slot.rank :], slot.dtype), []

@@ -1,4 +1,4 @@
-"""What the examples share: a photograph in, the compiled pipeline on it, a picture out, and what ran."""
+"""Common parts of the examples: a photograph in, the compiled pipeline on it, a picture out, and a report."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ class Example:
     """Inputs of scikit-image's for a call without a picture of one's own; None: made of its astronaut."""
 
     def inputs(self, photo: np.ndarray) -> tuple[np.ndarray, ...]:
-        """What the pipeline is called with for a photograph."""
+        """Inputs of the pipeline for a photograph."""
         prepared = self.prepare(photo)
         return prepared if isinstance(prepared, tuple) else (prepared,)
 
     def ir(self) -> str:
-        """The algorithm as IR of level 1: what stands in `<name>.mlir`."""
+        """The algorithm as IR of level 1: the text of `<name>.mlir`."""
         (pipeline,) = self.pipeline().to_module(self.name).ops
         return f"{str(pipeline).rstrip()}\n"
 

@@ -1,4 +1,4 @@
-"""What a filter did to a small picture done to a large one: bilateral-guided upsampling (Halide's apps/bgu)."""
+"""A filter's effect on a small picture applied to a large one: bilateral-guided upsampling (Halide's apps/bgu)."""
 
 import numpy as np
 from _run import Example, main, rgb_floats
@@ -114,7 +114,7 @@ def brightness(name, f, hl):
 
 
 def bgu(small, filtered, large, hl=hl, s=SPATIAL, r_sigma=RANGE):
-    """`large` (x, y, channel) changed as `small`, a picture of the same, was changed to `filtered`; all of f32."""
+    """`large` (x, y, channel) changed as its small picture `small` was changed to `filtered`; all of f32."""
     x, y, z, c = (hl.Var(name) for name in "xyzc")
     line = Grid(small, filtered, hl, s, r_sigma).lines()
 
@@ -146,7 +146,7 @@ def bgu(small, filtered, large, hl=hl, s=SPATIAL, r_sigma=RANGE):
 
 
 def pipeline(s: int = SPATIAL, photo: tuple[int, int] = (1536, 2560), factor: int = 8) -> hl.Pipeline:
-    """The upsampling of a picture (x, y, channel) of f32, guided by a small one and what became of it.
+    """The upsampling of a picture (x, y, channel) of f32, guided by a small one and its filtered form.
 
     `photo`, `factor`: sizes for which schedules are chosen, of the large picture, which is so often as wide as others.
     """
@@ -158,7 +158,7 @@ def pipeline(s: int = SPATIAL, photo: tuple[int, int] = (1536, 2560), factor: in
 
 
 def with_small(photo: np.ndarray, factor: int = 8) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """One pixel of every `factor` squared, the same with more contrast and warmer, and the photograph."""
+    """One pixel of every `factor` squared, these with more contrast and warmer, and the photograph."""
     large = rgb_floats(photo)
     small = np.ascontiguousarray(large[::factor, ::factor])
     contrast = small * small * (3 - 2 * small)

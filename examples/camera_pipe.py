@@ -40,11 +40,11 @@ class Demosaic:
         return mean(a, b, self.hl.Int(16), self.hl)
 
     def _corrected(self, green, before, behind, first, second):
-        """The mean of two samples of a colour, moved by what the same mean of green gets wrong."""
+        """The mean of two samples of a colour, corrected by the error of such a mean of green."""
         return green - self._mean(before, behind) + self._mean(first, second)
 
     def _smoother(self, name, one, other):
-        """Of two (value, its two samples) the one whose samples differ less, the second if both do the same."""
+        """Of two (value, its two samples) the one whose samples differ less, the second if both differ alike."""
         absd, (a, *pair), (b, *others) = self.hl.absd, one, other
         return self._func(name, self.hl.select(absd(*pair) < absd(*others), a, b))
 
@@ -138,7 +138,7 @@ def curved(f, given, hl):
 
 
 def sharpened(f, strength, hl):
-    """`f` (x, y, channel) plus what a blur of it loses; the strength in fixed point of 3.5 bits."""
+    """`f` (x, y, channel) plus the details that a blur of it loses; the strength in fixed point of 3.5 bits."""
     x, y, c = hl.Var("x"), hl.Var("y"), hl.Var("c")
     strength_x32 = hl.Func("strength_x32")
     strength_x32[()] = hl.u8_sat(strength * 32)

@@ -22,7 +22,7 @@ from tilefuse.passes.tile import Tile
 
 @dataclass(frozen=True)
 class ScheduleByHand(ModulePass):
-    """Give every group of two-dimensional functions a block tile; the passes after it keep what is there."""
+    """Give every group of two-dimensional functions a block tile; the passes after it keep these schedules."""
 
     name = "schedule-by-hand"
 

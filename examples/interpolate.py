@@ -1,4 +1,4 @@
-"""Holes of a picture filled from what is around them, over a pyramid, by its alpha (Halide's apps/interpolate)."""
+"""Holes of a picture filled from their surroundings, over a pyramid, by its alpha (Halide's apps/interpolate)."""
 
 import numpy as np
 from _run import Example, main, rgb_floats

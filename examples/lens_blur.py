@@ -118,7 +118,7 @@ def lens_blur(left, right, hl=hl, slices=SLICES, focus=FOCUS, samples=SAMPLES, l
 
 
 def pipeline(**arguments: int) -> hl.Pipeline:
-    """The blur of a picture (x, y, channel) of u8 by what is beside it."""
+    """The blur of a picture (x, y, channel) of u8 by its distance, from the picture beside it."""
     left, right = (hl.ImageParam(hl.UInt(8), 3, name) for name in ("left", "right"))
     return hl.Pipeline(lens_blur(left, right, **arguments))
 
@@ -133,7 +133,7 @@ def two_views(photo: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def motorcycle() -> tuple[np.ndarray, np.ndarray]:
-    """Two photographs of one motorcycle, that from the right first: what is near lies further right in the other."""
+    """Two photographs of one motorcycle, the right one first: near things lie further right in the other."""
     from skimage import data
 
     left, right, _ = data.stereo_motorcycle()

@@ -38,7 +38,7 @@ def pyramid_blend(first, second, mask, hl=hl, levels=LEVELS):
         return found
 
     def laplacian(name, pyramid):
-        """What each level has and the next lacks; of the last, all."""
+        """The details that each level has and the next lacks; of the last, all."""
         found = []
         for level in range(levels - 1):
             f = hl.Func(f"{name}_detail_{level}")

@@ -9,7 +9,7 @@ import tilefuse as hl
 
 
 def equalised(image, hl=hl):
-    """`image` (x, y) of u8 with its values spread evenly: a histogram, its running sum, and a look-up in that."""
+    """`image` (x, y) of u8 with its values spread evenly: a histogram, its running sum, and a look-up in this sum."""
     x, y = hl.Var("x"), hl.Var("y")
     counts, below, output = hl.Func("counts"), hl.Func("below"), hl.Func("equalised")
     r, b = hl.RDom([(0, image.width()), (0, image.height())]), hl.RDom([(1, 255)])

@@ -30,12 +30,12 @@ def copy_to_interleaved(image: Any) -> np.ndarray:
 
 
 def imread(uri: Any, format: str | None = None, **options: Any) -> np.ndarray:
-    """The picture of a file, a colour picture as [c, y, x]. Options are those of imageio."""
+    """The picture of a file, a colour picture as [c, y, x]. `options` are imageio's."""
     return copy_to_planar(_imageio().imread(uri, format, **options))
 
 
 def imwrite(uri: Any, image: Any, format: str | None = None, **options: Any) -> None:
-    """Write a picture, given as [y, x] or [c, y, x], to a file. Options are those of imageio."""
+    """Write a picture, given as [y, x] or [c, y, x], to a file. `options` are imageio's."""
     _imageio().imwrite(uri, copy_to_interleaved(image), format, **options)
 
 
