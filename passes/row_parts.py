@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 
-from xdsl.dialects import arith, memref, scf
-from xdsl.dialects.builtin import IndexType, IntegerAttr
+from xdsl.dialects import arith, func, memref, scf
+from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.traits import is_side_effect_free
 
@@ -14,6 +15,16 @@ from tilefuse.dialects.constants import integer_constant
 PART = 1024
 """Columns; as floats an eighth of most first caches."""
 BLOCK_MEMORY = IntegerAttr(3, 64)
+SIMD = "kernel.simd"
+"""Attribute of a loop that compilers make vectors of."""
+
+
+def vector_loops(module: ModuleOp) -> list[tuple[scf.ForOp, Block]]:
+    """List the loops that compilers make vectors of, each with the body of its function."""
+    functions = [f for f in module.walk() if isinstance(f, func.FuncOp)]
+    return [
+        (op, f.body.block) for f in functions for op in f.walk() if isinstance(op, scf.ForOp) and SIMD in op.attributes
+    ]
 
 
 def stores_at_end(loop: scf.ForOp) -> list[memref.StoreOp]:
@@ -102,3 +113,48 @@ class Parts:
         for op in reversed(list(block.ops)):
             if op.results and not any(r.first_use for r in op.results) and is_side_effect_free(op):
                 block.erase_op(op)
+
+
+@dataclass(frozen=True)
+class LateStore:
+    """A store that a loop of its own does, from a value that is kept of each column."""
+
+    store: memref.StoreOp
+    value: SSAValue
+    name: str
+    """Of the array of kept values."""
+    operations: tuple[Operation, ...]
+    """The operations of the later loop on a kept value, in order: they end with the store."""
+    dropped: tuple[Operation, ...] = ()
+    """The operations that the first loop does no more although they read memory; users first."""
+
+
+def split(loop: scf.ForOp, entry: Block, late: Sequence[LateStore]) -> scf.ForOp:
+    """Put a loop over parts in the place of a loop, around it and a later loop of stores; return the later loop."""
+    parts = Parts(loop, entry)
+    arrays = [parts.kept(one.value.type, one.name) for one in late]
+    later = _later_loop(parts, late, arrays)
+    for array, one in zip(arrays, late, strict=True):
+        parts.store_to(one.store, one.value, array)
+        for op in one.dropped:
+            loop.body.block.erase_op(op)
+    parts.add(later)
+    parts.finish()
+    return later
+
+
+def _later_loop(parts: Parts, late: Sequence[LateStore], arrays: Sequence[SSAValue]) -> scf.ForOp:
+    """The loop over the columns of a part that loads the kept values and does the operations on them."""
+    loop, body = parts.loop, Block(arg_types=[IndexType()])
+    x = loop.body.block.args[0]
+    body.args[0].name_hint = x.name_hint
+    for array, one in zip(arrays, late, strict=True):
+        at = arith.SubiOp(body.args[0], parts.start)
+        load = memref.LoadOp.get(array, [at.result])
+        body.add_ops([at, load])
+        values: dict[SSAValue, SSAValue] = {x: body.args[0], one.value: load.res}
+        body.add_ops([op.clone(values) for op in one.operations])
+    for op in body.ops:
+        op.location = loop.location
+    body.add_op(scf.YieldOp())
+    return scf.ForOp(parts.start, parts.end, loop.step, [], body)

@@ -13,16 +13,15 @@ what they compute finds no registers then. The part stays in the first cache. Fo
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects import arith, func, memref, scf
-from xdsl.dialects.builtin import AnyFloat, IndexType, IntegerType, ModuleOp
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.dialects import arith, memref, scf
+from xdsl.dialects.builtin import AnyFloat, IntegerType, ModuleOp
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from tilefuse.passes.row_parts import Parts, places, stores_at_end
+from tilefuse.passes.row_parts import SIMD, LateStore, places, split, stores_at_end, vector_loops
 
 RATIO = 4
 """Width of the float over that of the pixel, from which on it pays."""
@@ -52,10 +51,9 @@ class SplitConversions(ModulePass):
     name = "split-conversions"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in [f for f in op.walk() if isinstance(f, func.FuncOp)]:
-            for loop in [o for o in function.walk() if isinstance(o, scf.ForOp) and "kernel.simd" in o.attributes]:
-                if found := casts_of(loop):
-                    _split(loop, found, function.body.block)
+        for loop, entry in vector_loops(op):
+            if found := casts_of(loop):
+                split(loop, entry, [_late(cast) for cast in found]).attributes[SIMD] = loop.attributes[SIMD]
 
 
 def casts_of(loop: scf.ForOp) -> list[_Cast]:
@@ -85,31 +83,6 @@ def _bits(type: Attribute) -> int:
     return int(type.bitwidth) if isinstance(type, AnyFloat) else 0
 
 
-def _split(loop: scf.ForOp, casts: Sequence[_Cast], entry: Block) -> None:
-    """Put a loop over parts in the place of a loop, around the loop of floats and the loop of casts."""
-    parts = Parts(loop, entry)
-    kept = [parts.kept(c.float.type, f"kept_{c.store.memref.name_hint or 'row'}") for c in casts]
-    later = _casting(parts, casts, kept)
-    for array, cast in zip(kept, casts, strict=True):
-        parts.store_to(cast.store, cast.float, array)
-    parts.add(later)
-    parts.finish()
-
-
-def _casting(parts: Parts, casts: Sequence[_Cast], kept: Sequence[SSAValue]) -> scf.ForOp:
-    """The loop that loads the floats that are kept, casts and stores them."""
-    loop, body = parts.loop, Block(arg_types=[IndexType()])
-    x = loop.body.block.args[0]
-    body.args[0].name_hint = x.name_hint
-    for array, cast in zip(kept, casts, strict=True):
-        at = arith.SubiOp(body.args[0], parts.start)
-        load = memref.LoadOp.get(array, [at.result])
-        body.add_ops([at, load])
-        values: dict[SSAValue, SSAValue] = {x: body.args[0], cast.float: load.res}
-        body.add_ops([op.clone(values) for op in (*cast.places, *reversed(cast.casts), cast.store)])
-    for op in body.ops:
-        op.location = loop.location
-    body.add_op(scf.YieldOp())
-    found = scf.ForOp(parts.start, parts.end, loop.step, [], body)
-    found.attributes["kernel.simd"] = loop.attributes["kernel.simd"]
-    return found
+def _late(cast: _Cast) -> LateStore:
+    operations = (*cast.places, *reversed(cast.casts), cast.store)
+    return LateStore(cast.store, cast.float, f"kept_{cast.store.memref.name_hint or 'row'}", operations)

@@ -14,17 +14,17 @@ computed before it is done for one column at a time then. The second loop does n
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects import arith, func, memref, scf
+from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.builtin import AnyFloat, IndexType, IntegerType, ModuleOp
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from tilefuse.analysis.dependence import depending
-from tilefuse.passes.row_parts import Parts, places, stores_at_end
+from tilefuse.passes.row_parts import LateStore, places, split, stores_at_end, vector_loops
 
 GATHERED_BITS = 32
 """Of the least numbers that processors gather."""
@@ -54,10 +54,9 @@ class SplitLookups(ModulePass):
     name = "split-lookups"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in [f for f in op.walk() if isinstance(f, func.FuncOp)]:
-            for loop in [o for o in function.walk() if isinstance(o, scf.ForOp) and "kernel.simd" in o.attributes]:
-                if found := lookups_of(loop):
-                    _split(loop, found, function.body.block)
+        for loop, entry in vector_loops(op):
+            if found := lookups_of(loop):
+                split(loop, entry, [_late(look) for look in found])
 
 
 def lookups_of(loop: scf.ForOp) -> list[_Lookup]:
@@ -111,31 +110,7 @@ def _used_once(value: SSAValue) -> bool:
     return len(list(value.uses)) == 1
 
 
-def _split(loop: scf.ForOp, lookups: Sequence[_Lookup], entry: Block) -> None:
-    """Put a loop over parts in the place of a loop, around the loop of places and the loop of lookups."""
-    parts = Parts(loop, entry)
-    kept = [parts.kept(IndexType(), f"at_{look.load.memref.name_hint or 'table'}") for look in lookups]
-    later = _looking_up(parts, lookups, kept)
-    for array, look in zip(kept, lookups, strict=True):
-        parts.store_to(look.store, look.load.indices[look.index], array)
-        for op in (*reversed(look.casts), look.load):
-            loop.body.block.erase_op(op)
-    parts.add(later)
-    parts.finish()
-
-
-def _looking_up(parts: Parts, lookups: Sequence[_Lookup], kept: Sequence[SSAValue]) -> scf.ForOp:
-    """The loop that loads the places that are kept, looks up, and stores."""
-    loop, body = parts.loop, Block(arg_types=[IndexType()])
-    x = loop.body.block.args[0]
-    body.args[0].name_hint = x.name_hint
-    for array, look in zip(kept, lookups, strict=True):
-        at = arith.SubiOp(body.args[0], parts.start)
-        load = memref.LoadOp.get(array, [at.result])
-        body.add_ops([at, load])
-        values: dict[SSAValue, SSAValue] = {x: body.args[0], look.load.indices[look.index]: load.res}
-        body.add_ops([op.clone(values) for op in (*look.places, look.load, *look.casts, look.store)])
-    for op in body.ops:
-        op.location = loop.location
-    body.add_op(scf.YieldOp())
-    return scf.ForOp(parts.start, parts.end, loop.step, [], body)
+def _late(look: _Lookup) -> LateStore:
+    operations = (*look.places, look.load, *look.casts, look.store)
+    name = f"at_{look.load.memref.name_hint or 'table'}"
+    return LateStore(look.store, look.load.indices[look.index], name, operations, (*reversed(look.casts), look.load))
