@@ -105,7 +105,9 @@ def _clamped(index: SSAValue, coordinates: Sequence[SSAValue]) -> tuple[AffineEx
                 ends = [known(end), known(other_end)]
                 low, high = ends if outer is arith.MaxSIOp else ends[::-1]
                 if expr is not None and low is not None and high is not None and provably_le(low, high):
-                    return expr, (low, high - low + 1)
+                    extent = high - low + 1
+                    # an extent beyond 64 bits is no operand of a boundary
+                    return None if isinstance(extent, int) and extent >= 1 << 63 else (expr, (low, extent))
     return None
 
 

@@ -67,6 +67,7 @@ class SeparateSteps(ModulePass):
 
     name = "separate-steps"
     most: int = MOST
+    """Steps of a recurrence that becomes stages, at most."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         check_numbers(self, most=0)

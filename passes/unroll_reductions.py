@@ -53,8 +53,11 @@ class UnrollReductions(ModulePass):
 
     name = "unroll-reductions"
     most: int = MOST
+    """Instructions of all points of a reduction that becomes a stage, at most."""
     most_stencil: int = MOST_STENCIL
+    """Such instructions of a reduction in an expression."""
     windows: bool = False
+    """Whether `most_stencil` is the limit for windows around a point, too."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         check_numbers(self, most=0, most_stencil=0)

@@ -12,6 +12,8 @@ from xdsl.utils.exceptions import PassFailedException
 
 from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.img.ops import StageOp
+from tilefuse.passes.pipeline_text import describe_options
+from tilefuse.tools.listing import option_texts
 from tilefuse.tools.pipeline_opt import main
 from tilefuse.universe import UNIVERSE
 
@@ -154,6 +156,16 @@ def test_rows_that_cannot_be_loaded(source, monkeypatch, capsys):
     ):
         assert main([source, *arguments]) == 1
         assert capsys.readouterr().err == expected
+
+
+def test_every_option_of_our_passes_is_explained():
+    kinds = [UNIVERSE.all_passes[name]() for name in UNIVERSE.all_passes.keys() - XDSL_UNIVERSE.all_passes.keys()]
+    found = {
+        kind.name: [o for o in describe_options(kind) if o.partition(":")[0] not in option_texts(kind)]
+        for kind in kinds
+    }
+    assert kinds
+    assert {name: options for name, options in found.items() if options} == {}
 
 
 def test_a_checkout_that_was_never_installed(source, monkeypatch, capsys):

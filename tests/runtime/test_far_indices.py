@@ -88,6 +88,29 @@ def test_indices_clamped_to_constants_beyond_32_bits(most, target):
     np.testing.assert_array_equal(found, [min(max(min(int(v), most), 0), 7) for v in AT])
 
 
+CLAMPED_COORDINATE = """
+img.pipeline @clamped {
+  %%table = img.input "table" : !img.func<1xui8>
+  %%r = img.stage "r" (%%x) -> ui8 {
+    %%least = arith.constant %d : index
+    %%most = arith.constant %d : index
+    %%a = arith.maxsi %%x, %%least : index
+    %%b = arith.minsi %%a, %%most : index
+    %%q = img.read %%table[%%b] : !img.func<1xui8>
+    img.yield %%q : i8
+  }
+  img.return "r" = %%r : !img.func<1xui8>
+}
+"""
+
+
+@pytest.mark.parametrize("target", ["cpu", "reference"])
+@pytest.mark.parametrize(("least", "most"), [(0, 2**63 - 1), (-(2**62), 2**62), (-(2**63), 2**63 - 1), (-(2**63), 3)])
+def test_coordinates_clamped_to_intervals_that_no_boundary_has(least, most, target):
+    found = hl.compile(CLAMPED_COORDINATE % (least, most), target=target)(np.arange(8, dtype=np.uint8), sizes=(6,))
+    np.testing.assert_array_equal(found, np.clip(np.arange(6), 0, most))
+
+
 @pytest.mark.parametrize("most", [2**63, -(2**63) - 1, 10**40])
 def test_index_constants_beyond_64_bits(most):
     with pytest.raises(PipelineError, match=f":8:5: error: {most} does not fit the 64 bits"):
