@@ -14,7 +14,7 @@ MOST_WRITTEN_OUT = 12000
 """Operations of a thread. A compiler takes ten to twenty seconds for so many, and longer than in proportion for more;
 schedules that `tile` chooses have about half as many at most."""
 
-_HELD_WELL = 128
+_IN_REGISTERS = 128
 """Points of a stage that a thread's registers hold together. A compiler takes longer for each of more: it spills."""
 
 
@@ -38,4 +38,4 @@ def _is_anywhere(read: ReadOp) -> bool:
 
 def written(operations: int, points: int) -> int:
     """Operations that count for so many at each of the points that a thread computes together."""
-    return operations * points * max(_HELD_WELL, points) // _HELD_WELL
+    return operations * points * max(_IN_REGISTERS, points) // _IN_REGISTERS

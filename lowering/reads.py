@@ -207,7 +207,7 @@ def emit_stage(e: Emitter, tile: TileContext, stage: StageOp, point: Point) -> l
             continue
         copy = op.clone({v: number(v) for v in op.operands})
         if isinstance(copy, PrintOp) and stage.parent_op().anchor is stage:  # type: ignore[union-attr]
-            copy.operands[1] = _asked_for(e, tile, absolute, copy.condition)
+            copy.operands[1] = _where_stored(e, tile, absolute, copy.condition)
         e.effect(copy)
         for old, new in zip(op.results, copy.results, strict=True):
             values[old] = new
@@ -215,7 +215,7 @@ def emit_stage(e: Emitter, tile: TileContext, stage: StageOp, point: Point) -> l
     raise AssertionError("a stage ends in img.yield")
 
 
-def _asked_for(e: Emitter, tile: TileContext, where: Sequence[Num], condition: SSAValue) -> SSAValue:
+def _where_stored(e: Emitter, tile: TileContext, where: Sequence[Num], condition: SSAValue) -> SSAValue:
     """`condition`, and whether the output has a point `where` it is computed: tiles may reach beyond it."""
     assert tile.output is not None
     found: SSAValue | None = condition

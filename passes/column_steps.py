@@ -35,7 +35,7 @@ def _step_of(value: SSAValue, x: SSAValue, known: dict[SSAValue, int | None]) ->
     return None
 
 
-def apart(value: SSAValue, body: Block) -> tuple[frozenset[tuple[SSAValue, int]], int]:
+def terms_and_offset(value: SSAValue, body: Block) -> tuple[frozenset[tuple[SSAValue, int]], int]:
     """Split an index into terms added up in `body`, each with its count, and a number."""
     terms, number = {value: 1}, 0
     for op in reversed(list(body.ops)):

@@ -27,7 +27,7 @@ from tilefuse.dialects.img.ops import PipelineOp, ReadOp, StageOp
 from tilefuse.passes.constants import constants_at, fold
 from tilefuse.passes.inline_stages import inline_at
 
-HELD = 8
+MOST_SLICES = 8
 """Slices of a function that a thread could hold."""
 CHOICES = 3
 """Comparisons of a coordinate by which a function chooses among others."""
@@ -79,7 +79,7 @@ def _is_specialized(stage: StageOp, sites: list[ReadSite]) -> bool:
         [expr.value if isinstance(expr, AffineConstantExpr) else None for expr in map.results] for _, map, _ in sites
     ]
     for dim, at in enumerate(zip(*numbers, strict=True)):
-        if None not in at and (len(set(at)) > HELD or _chooses_by(stage, dim)):
+        if None not in at and (len(set(at)) > MOST_SLICES or _chooses_by(stage, dim)):
             return True
     return False
 

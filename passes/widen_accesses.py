@@ -37,7 +37,7 @@ from xdsl.passes import ModulePass
 from xdsl.traits import is_side_effect_free
 
 from tilefuse.dialects.constants import integer_constant
-from tilefuse.passes.column_steps import apart, step
+from tilefuse.passes.column_steps import step, terms_and_offset
 
 MOST_LANES = 4
 WIDEST = 32
@@ -243,7 +243,7 @@ class _Widened:
     def _extended(self, op: Operation, load: memref.LoadOp, lane: int) -> SSAValue:
         """Number that an operation makes of a pixel, which may lie in one that another access loads."""
         if load not in self.columns:
-            self.columns[load] = apart(load.indices[-1], self.loop.body.block)
+            self.columns[load] = terms_and_offset(load.indices[-1], self.loop.body.block)
         terms, column = self.columns[load]
         row, at = (load.memref, *load.indices[:-1], terms), column + lane
         made = (row, at, type(op), op.results[0].type)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-MOST_HELD = 48
+MOST_LOADED_AHEAD = 48
 """Values of one function that a thread loads ahead (`execution/block_tile/pieces.py`)."""
 PHASE_COST = 40.0
 """Instructions of each thread for each stage in shared memory: a barrier, and lanes without work before it."""
@@ -28,7 +28,7 @@ def shared_loads(reads: tuple[tuple[int, ...], ...], rows_per_thread: int) -> fl
 def piece_loads(reads: tuple[tuple[int, ...], ...], piece: int, rows_per_thread: int, bytes: int) -> tuple[float, int]:
     """(loads per point, values in registers) of a thread that computes `piece` points along x of each of its rows.
 
-    What these read is loaded by accesses of at most 16 bytes, once; (0, 0) for more values than `MOST_HELD`.
+    What these read is loaded by accesses of at most 16 bytes, once; (0, 0) for more values than `MOST_LOADED_AHEAD`.
     """
     windows: dict[tuple[int, ...], list[tuple[int, int]]] = {}
     if not all(reads):
@@ -43,4 +43,4 @@ def piece_loads(reads: tuple[tuple[int, ...], ...], piece: int, rows_per_thread:
         # whole accesses, and narrower ones at the ends
         beside = max(0, -min(xs)).bit_count() + max(0, max(xs)).bit_count()
         loads += (max(1, piece * bytes // 16) + beside) * rows
-    return (loads / (piece * rows_per_thread), values) if values <= MOST_HELD else (0.0, 0)
+    return (loads / (piece * rows_per_thread), values) if values <= MOST_LOADED_AHEAD else (0.0, 0)

@@ -27,7 +27,7 @@ FEW_GATHERED = 16
 """Loads for a point of a stage in x and y, each of a place of its own, that hide behind others."""
 GATHERED = 15
 """Instructions in the time of each further one: a warp's lie in several lines of the first-level cache."""
-APART = 0.8
+SECTOR_COST = 0.8
 """Instructions in the time of a load of a place of its own near the point, for each column between neighbouring lanes'
 points: these are in as many more sectors."""
 LONG_GROUP = 16
@@ -190,7 +190,7 @@ def _count_stages(
         else:
             per_column = deep * node.instructions - (deep - 1) * node.shared_instructions
         mine = LinearInRows()
-        mine.add(beyond, v * (per_column + deep * (5 * unstaged + APART * (v - 1) * near)) + GATHERED * many)
+        mine.add(beyond, v * (per_column + deep * (5 * unstaged + SECTOR_COST * (v - 1) * near)) + GATHERED * many)
         if id in stored:
             # of the rows that a warp computes its own
             mine.add(0, deep * (4 + v * _split(footprint)))

@@ -23,7 +23,7 @@ SMALL_WAVE = 0.25
 """A second wave as small as this does not pay what all blocks do for it."""
 AHEAD_US = 0.7
 """Microseconds by which a kernel is faster whose first wave finds what it loads in the cache."""
-ASKED_US, ASKED_TAIL = 0.45, 0.48
+PREFETCHED_US, PREFETCHED_TAIL = 0.45, 0.48
 """A kernel of a single wave that finds what it loads in the cache: microseconds beside its launch and its instructions,
 and the share that is left of the time per instruction of its last block."""
 BEGIN_US, BEGUN_US, BEGIN_POWER = 0.7, 0.135, 8.0
@@ -181,8 +181,8 @@ def saved_ahead(work: WarpFeatures, time: float, machine: Machine) -> float:
         return AHEAD_US / max(1.0, waves)
     # of a single wave DRAM works while the kernel before computes: it takes what its instructions take
     of_lane = _instructions(work, machine)
-    computed = _compute(work, of_lane, machine) + ASKED_TAIL * of_lane * machine.calibration.tail_us
+    computed = _compute(work, of_lane, machine) + PREFETCHED_TAIL * of_lane * machine.calibration.tail_us
     begun = BEGIN_US + work.blocks / machine.cores * BEGUN_US
-    prefetched = machine.launch_us + ASKED_US + _beside(max(computed, begun), min(computed, begun), BEGIN_POWER)
+    prefetched = machine.launch_us + PREFETCHED_US + _beside(max(computed, begun), min(computed, begun), BEGIN_POWER)
     share = min(1.0, max(0.0, (WAITED_FOR - dram / prefetched) / (WAITED_FOR - IDLE_MEMORY)))
     return max(0.0, share * (time - prefetched) + (1.0 - share) * AHEAD_US)

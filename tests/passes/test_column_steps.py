@@ -4,7 +4,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import IndexType, IntegerAttr
 from xdsl.ir import Block
 
-from tilefuse.passes.column_steps import apart, step
+from tilefuse.passes.column_steps import step, terms_and_offset
 
 
 def test_values_that_an_index_uses_twice_are_looked_at_once():
@@ -15,7 +15,7 @@ def test_values_that_an_index_uses_twice_are_looked_at_once():
         body.add_op(made := arith.AddiOp(index, index))
         index = made.result
     assert step(index, body.args[0]) == 1 << 200
-    assert apart(index, body) == (frozenset({(body.args[0], 1 << 200)}), 0)
+    assert terms_and_offset(index, body) == (frozenset({(body.args[0], 1 << 200)}), 0)
 
 
 def test_indices_that_differ_by_a_number_have_the_same_terms():
@@ -27,4 +27,4 @@ def test_indices_that_differ_by_a_number_have_the_same_terms():
     a, b = arith.SubiOp(right, y), arith.SubiOp(x, less)
     body.add_ops([one, two, right, less, a, b])
     terms = frozenset({(x, 1), (y, -1)})
-    assert [apart(i.result, body) for i in (a, b)] == [(terms, 2), (terms, 1)]
+    assert [terms_and_offset(i.result, body) for i in (a, b)] == [(terms, 2), (terms, 1)]
