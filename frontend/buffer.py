@@ -248,6 +248,8 @@ class Buffer(PlacedArray):
 
     def _repr_html_(self) -> str:
         """Show a picture in notebooks, if it is one, and the type and sizes."""
+        if not self.defined():
+            return "<div>Buffer, undefined</div>"
         from tilefuse.frontend.pictures import html  # late: only notebooks ask for it
 
         return html(self._name, str(self._type), self.array, self._known_order(self._drawn_as))

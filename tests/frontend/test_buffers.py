@@ -26,6 +26,10 @@ def shown(value):
     return picture, html.unescape(re.sub(r"<[^>]*>", "", text))
 
 
+def test_an_undefined_buffer_says_so():
+    assert shown(hl.Buffer()) == (None, "Buffer, undefined")
+
+
 # --- DLPack -------------------------------------------------------------------------------------------------
 
 
