@@ -2,11 +2,16 @@
 
 import re
 
+import numpy as np
+import pytest
+
+import tilefuse as hl
 from tilefuse.lowering.printers.c import C
 from tilefuse.lowering.printers.comments import comment_lines
 from tilefuse.lowering.printers.cuda import Cuda
 from tilefuse.lowering.printers.names import ScopedNames
 from tilefuse.lowering.symbols import ROLES, function_name, symbol, word
+from tilefuse.runtime.cuda.nvrtc import NvrtcNotFound, compile_report, supported_archs
 
 
 def test_hints_are_kept_and_made_unique():
@@ -94,3 +99,31 @@ def test_comments_end_where_their_line_does():
             assert line.startswith("// ")
             assert not {"\0", "\u202e"} & set(line)
             assert not line.rstrip().endswith(("\\", "??/"))
+
+
+MET = ["NULL", "CUDART_VERSION", "apart", "load_f32x4", "NAN", "INFINITY", "HUGE_VALF", "f", "f_tile", "f_fetch",
+       "f_ahead", "f_words", "a.b", word("a.b"), "é", "a\\"]  # fmt: skip
+"""Names that macros, intrinsics or helpers had, or that others became."""
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize("turn", range(0, len(MET), 4))
+def test_names_of_macros_and_helpers_are_names_like_others(turn):
+    names = [*MET[turn:], *MET[:turn]]
+    x, y = hl.vars("x y")
+    images = [hl.ImageParam(hl.Float(32), 2, name) for name in names[:4]]
+    gains = [hl.Param(hl.Float(32), name) for name in names[4:8]]
+    stages, outputs = ([hl.Func(name) for name in part] for part in (names[8:12], names[12:]))
+    for image, gain, stage, output in zip(images, gains, stages, outputs, strict=True):
+        stage[x, y] = hl.BoundaryConditions.repeat_edge(image)[x - 1, y] * gain
+        output[x, y] = stage[x, y] + stage[x, y + 1]
+    pipeline = hl.Pipeline(outputs)
+    pictures = {image.name(): np.full((5, 7), n + 1, np.float32) for n, image in enumerate(images)}
+    given = {gain.name(): n + 2 for n, gain in enumerate(gains)}
+    for output in pipeline.compile("cpu")(**pictures, **given), pipeline.compile("reference")(**pictures, **given):
+        assert [found.max() for found in output] == [4, 12, 24, 40]
+    try:
+        arch = "sm_90" if "sm_90" in supported_archs() else supported_archs()[-1]
+    except NvrtcNotFound:
+        return
+    assert compile_report(pipeline.compile("h200").source(), arch).registers
