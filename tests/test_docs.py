@@ -1,7 +1,12 @@
 """What the pages show runs as it stands: Python, command lines on the examples, IR."""
 
+import os
 import re
 import shlex
+import shutil
+import subprocess
+import sys
+import textwrap
 from pathlib import Path
 
 import numpy as np
@@ -38,6 +43,32 @@ def test_command_lines_run(page, monkeypatch, capsys):
     for command in commands:
         assert main(shlex.split(command, comments=True)) == 0, (command, capsys.readouterr().err)
         assert capsys.readouterr().out
+
+
+def _rewrite(file, pattern, new):
+    """Write a text in the one place of a file where a pattern stands."""
+    text, count = re.subn(pattern, lambda found: found.expand(new), file.read_text(), flags=re.MULTILINE)
+    assert count == 1, pattern
+    file.write_text(text)
+
+
+def test_the_first_change_of_a_newcomer_works(tmp_path):
+    """The steps of CONTRIBUTING.md on a copy of the package: an operation gets a name, and its test passes."""
+    page = (ROOT / "CONTRIBUTING.md").read_text()
+    row, function, test = map(textwrap.dedent, re.findall(r"^ +```python\n(.*?)^ +```", page, re.M | re.S))
+    for room in [ROOT / "tilefuse", *(link.resolve() for link in (ROOT / "tilefuse").iterdir() if link.is_symlink())]:
+        shutil.copytree(room, tmp_path / room.name, symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
+    _rewrite(tmp_path / "dialects/img/float_operations.py", r"^ *FloatOperation\(math\.CbrtOp.*\n", row)
+    functions = tmp_path / "frontend/functions.py"
+    _rewrite(functions, r"^(erf = )", rf"{function}\1")
+    _rewrite(functions, r'("cosh", "erf")', r'"cbrt", \1')
+    file = tmp_path / "tests/frontend/test_cbrt.py"
+    file.parent.mkdir(parents=True)
+    file.write_text(test)
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(file)]
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    ran = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert "2 passed" in ran.stdout, ran.stdout + ran.stderr
 
 
 def test_the_walk_through_the_levels_is_what_passes_print(tmp_path, capsys):
