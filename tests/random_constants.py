@@ -42,6 +42,8 @@ def check(seed: int) -> None:
     began = _seconds()
     kind = Random(f"place {seed}")
     place = rng.choice(_OF_INTEGERS) if kind.random() < 0.55 else kind.choice(_OTHERS)
+    if Random(f"coordinate {seed}").random() < 0.08:
+        place = clamped_coordinate
     place(rng)
     took = _seconds() - began
     assert took < SECONDS, f"{place.__name__} of seed {seed} took {took:.0f} s"
@@ -99,6 +101,44 @@ def clamped_index(rng: Random) -> None:
         return lambda: program(table=table, at=at)
 
     check_same(rng, make, model, f"clamped index {text}")
+
+
+_CLAMPED_COORDINATE = """
+img.pipeline @clamped {{
+  %table = img.input "table" : !img.func<1xui8>
+  %r = img.stage "r" (%x) -> ui8 {{
+    %add = arith.constant {add} : index
+    %least = arith.constant {least} : index
+    %most = arith.constant {most} : index
+    %n = arith.addi %x, %add : index
+    %a = arith.{first} : index
+    %b = arith.{second} : index
+    %q = img.read %table[%b] : !img.func<1xui8>
+    img.yield %q : i8
+  }}
+  img.return "r" = %r : !img.func<1xui8>
+}}
+"""
+
+
+def clamped_coordinate(rng: Random) -> None:
+    """A coordinate moved and clamped to constants, as indices of edges written by hand are."""
+    least, most = sorted(rng.choice([moderate(rng), rng.randint(-3, 3), number(rng, 64)]) for _ in range(2))
+    most, add = (max(most, 0), rng.choice([0, 0, 0, 1, -1, moderate(rng)]))
+    steps = ["maxsi %n, %least", "minsi %a, %most"]
+    if rng.random() < 0.5:
+        steps = ["minsi %n, %most", "maxsi %a, %least"]
+    text = _CLAMPED_COORDINATE.format(add=add, least=least, most=most, first=steps[0], second=steps[1])
+    table, first = np.arange(10, 10 + 2 * WIDTH, dtype=np.uint8), rng.choice([0, 0, 3])
+
+    def model() -> np.ndarray:
+        return np.array([table[min(max(x + add, least), most)] for x in range(first, first + WIDTH)], np.uint8)
+
+    def make(**options: Any) -> Callable[[], np.ndarray]:
+        program = hl.compile(text, **options)
+        return lambda: program(table, sizes=(WIDTH,), mins={"r": (first,)})
+
+    check_same(rng, make, model, text)
 
 
 def _continued(kind: str, i: int, first: int, extent: int) -> int | None:
