@@ -1,7 +1,8 @@
 """Groups that become the same kernel: a chain of like stages is compiled once and launched many times.
 
-Two groups are alike when they differ only in names, and in where in memory their pictures lie: same schedule, places
-and bodies, over functions of the same types and known strides, under like boundaries.
+Two groups are alike when they differ only in names, in where in memory their pictures lie, and in the planes that they
+read of these: same schedule, places and bodies, over functions of the same types and known strides, under like
+boundaries.
 """
 
 from __future__ import annotations
@@ -9,25 +10,66 @@ from __future__ import annotations
 from collections.abc import Hashable
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import AffineMapAttr
+from xdsl.dialects.builtin import AffineMapAttr, StringAttr
 from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir.affine import AffineConstantExpr, AffineExpr
 
+from tilefuse.analysis.access import behind_boundaries, reads
 from tilefuse.analysis.model import is_temporary
 from tilefuse.analysis.strides import static_strides
-from tilefuse.dialects.img.ops import BoundaryOp, GroupOp, StageOp
+from tilefuse.dialects.img.ops import BoundaryOp, GroupOp, ReadOp, StageOp
 from tilefuse.dialects.img.types import FuncType
 
 _NAMES = ("sym_name", "kernel", "kernel.comment", "occupancy", "registers", "register_needs")
 """Attributes that an op may have without changing its kernel."""
+
+_FARTHEST_PLANE = 2**16
+"""Up to which a plane's number may be taken off the least coordinate of its function: 32 bits have room for both."""
+
+
+def read_planes(group: GroupOp) -> dict[SSAValue, tuple[int | None, ...]]:
+    """Map the functions that a group's kernel reads to the plane that it reads of each, per dimension.
+
+    A plane is the one constant at which all reads are; None where there is none, in dimensions of a known stride, and
+    of boundaries. Kernels count these dimensions from the plane on: so one kernel serves groups that read other planes.
+    """
+    found: dict[SSAValue, tuple[int | None, ...]] = {}
+    for definition in group.definitions:
+        for op in reads(definition):
+            base, boundaries = behind_boundaries(op.source)
+            here = tuple(_plane(e) if not boundaries else None for e in op.map.data.results)
+            known = found.get(base, here)
+            found[base] = tuple(a if a == b else None for a, b in zip(known, here, strict=True))
+    own = {*group.funcs, *(group.update.olds if group.update is not None else ())}
+    return {
+        base: tuple(None if stride is not None else p for p, stride in zip(planes, static_strides(base), strict=True))
+        for base, planes in found.items()
+        if any(p is not None for p in planes) and _is_outside(base, group) and base not in own
+    }
+
+
+def _plane(index: AffineExpr) -> int | None:
+    if isinstance(index, AffineConstantExpr) and abs(index.value) <= _FARTHEST_PLANE:
+        return index.value
+    return None
+
+
+def _is_outside(function: SSAValue, group: GroupOp) -> bool:
+    owner = function.owner
+    return isinstance(owner, Operation) and owner.parent_op() is not group
 
 
 def fingerprint(group: GroupOp) -> Hashable:
     """Equal for two groups of a pipeline exactly if one kernel serves both."""
     read: list[SSAValue] = []
     numbers: dict[SSAValue, Hashable] = {}
+    planes = read_planes(group)
 
     def facts(op: Operation) -> Hashable:
         attributes = {**op.attributes, **op.properties}
+        if isinstance(op, ReadOp) and op.source in planes:
+            indices = zip(op.map.data.results, planes[op.source], strict=True)
+            attributes["map"] = StringAttr(", ".join(str(e) if p is None else "plane" for e, p in indices))
         return (
             op.name,
             tuple(sorted((k, _hashable(a)) for k, a in attributes.items() if k not in _NAMES)),

@@ -68,6 +68,7 @@ class _Function:
             hints.append(hint)
         self.types = types
         self.block = Block(arg_types=types)
+        self.e = Emitter(self.block)
         for value, hint in zip(self.block.args, hints, strict=True):
             value.name_hint = hint
         self.buffers: dict[SSAValue, KernelBuffer] = {}
@@ -79,8 +80,7 @@ class _Function:
             if arg.kind == "scalar":
                 self.scalars[arg.value] = first
                 continue
-            assert isinstance(arg.value.type, FuncType)
-            buffer = KernelBuffer(first, [next(rest) for _ in range(arg.value.type.rank.data)])
+            buffer = KernelBuffer(first, [self.e.add(next(rest), plane) for plane in arg.planes])
             if arg.kind == "output":
                 self.outputs.append(buffer)
             else:
@@ -93,7 +93,7 @@ def _tile_function(plan: KernelPlan, function: TileFunction) -> func.FuncOp:
     rank = plan.rank
     flags: list[tuple[str, Attribute]] = [(name, i1) for name in ("border", *plan.flags)]
     body = _Function(plan, [*_origin_arguments(plan), *flags, *plan.tile_arguments])
-    e = Emitter(body.block)
+    e = body.e
     tile = TileContext(
         list(body.extra[:rank]), body.extra[rank], body.buffers, body.scalars, masks=shared_masks(plan.group)
     )
@@ -107,7 +107,7 @@ def _tile_function(plan: KernelPlan, function: TileFunction) -> func.FuncOp:
 def _function_of_origin(plan: KernelPlan, function: TileFunction) -> func.FuncOp:
     """A function of a tile that takes its origin alone."""
     body = _Function(plan, _origin_arguments(plan))
-    e = Emitter(body.block)
+    e = body.e
     function.emit(e, TileContext(list(body.extra), e.true(), body.buffers, body.scalars), body.outputs)
     return _inlined(function_of(plan.group, function.role), body, e)
 
@@ -138,7 +138,7 @@ class _TiledKernel:
     def __init__(self, plan: KernelPlan):
         self.plan = plan
         self.function = _Function(plan)
-        self.e = Emitter(self.function.block)
+        self.e = self.function.e
 
     def emit(self) -> func.FuncOp:
         """The whole function."""

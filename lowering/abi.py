@@ -22,6 +22,7 @@ from xdsl.ir import SSAValue
 
 from tilefuse.analysis.access import behind_boundaries
 from tilefuse.analysis.bounds import Box
+from tilefuse.analysis.duplicates import read_planes
 from tilefuse.analysis.model import is_temporary, pipeline_of
 from tilefuse.analysis.strides import static_strides
 from tilefuse.dialects.img.ops import (
@@ -42,6 +43,8 @@ class KernelArg:
 
     kind: Literal["input", "inout", "output", "scalar"]
     value: SSAValue
+    planes: tuple[int, ...] = ()
+    """Of a function, per dimension: where the kernel counts coordinates from, so that groups may share it."""
 
 
 def groups_of(pipeline: PipelineOp) -> list[GroupOp]:
@@ -96,9 +99,16 @@ def kernel_args(group: GroupOp) -> list[KernelArg]:
                     for v in (*b.mins, *b.extents, *([b.exterior] if b.exterior is not None else [])):
                         scalar(v)
     written = {old for _, old in written_over(group)}
+    planes = read_planes(group)
+
+    def function(kind: Literal["input", "inout", "output"], value: SSAValue) -> KernelArg:
+        assert isinstance(value.type, FuncType)
+        known = planes.get(value, (None,) * value.type.rank.data)
+        return KernelArg(kind, value, tuple(plane or 0 for plane in known))
+
     return [
-        *(KernelArg("inout" if v in written else "input", v) for v in inputs),
-        *(KernelArg("output", v) for v in group.funcs),
+        *(function("inout" if v in written else "input", v) for v in inputs),
+        *(function("output", v) for v in group.funcs),
         *(KernelArg("scalar", v) for v in scalars),
     ]
 

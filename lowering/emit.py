@@ -172,6 +172,10 @@ class Emitter:
                 )
                 self._linear[result] = (terms, constant)
                 return result
+            if n == -1:
+                result = self._binary(arith.SubiOp, constant, value, hint)
+                self._linear[result] = (terms, constant)
+                return result
         if isinstance(b, int):
             result = self._binary(arith.SubiOp if sign * b < 0 else arith.AddiOp, a, abs(b), hint)
         else:

@@ -25,7 +25,7 @@ class KernelBuffer:
     """A function in global memory: its memref and its box in img order (x first)."""
 
     memref: SSAValue
-    mins: list[SSAValue]
+    mins: Sequence[Num]
 
     def index(self, coordinates: Sequence[Num], e: Emitter) -> list[Num]:
         """memref indices of a point."""

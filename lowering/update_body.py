@@ -45,8 +45,8 @@ class UpdateFunction:
         rest = iter(self._block.args)
         for arg in kernel_args(group):
             first = next(rest)
-            if isinstance(type := arg.value.type, FuncType):
-                buffers[arg.value] = KernelBuffer(first, [next(rest) for _ in range(type.rank.data)])
+            if isinstance(arg.value.type, FuncType):
+                buffers[arg.value] = KernelBuffer(first, [self.e.add(next(rest), plane) for plane in arg.planes])
             else:
                 scalars[arg.value] = first
         self.tile = TileContext([], self.e.true(), buffers, scalars)

@@ -400,10 +400,12 @@ def _launch(
 
 
 def buffer_words(arg: KernelArg, box: Box, strides: Sequence[int]) -> list[int]:
-    """The arguments of one buffer: address (0), extents and dynamic strides (axes in NumPy order), mins."""
+    """The arguments of one buffer: address (0), extents and dynamic strides (axes in NumPy order), mins from the planes
+    on that its kernel reads."""
     fixed = static_strides(arg.value)
     for s, f in zip(strides, fixed, strict=True):
         assert f is None or s == f, f"{arg.value}: compiled for strides {fixed}, called with {strides}"
     extents = [n for _, n in reversed(box)]
     steps = [s for s, f in reversed(list(zip(strides, fixed, strict=True))) if f is None]
-    return [v & _WORD for v in (0, *extents, *steps, *(m for m, _ in box))]
+    mins = [low - plane for (low, _), plane in zip(box, arg.planes, strict=True)]
+    return [v & _WORD for v in (0, *extents, *steps, *mins)]
