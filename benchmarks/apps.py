@@ -103,7 +103,7 @@ APPS = (
     App("bgu", "bgu", None, narrower=False, at={"large": {"photo": LARGE}}),
     App("lens_blur", "lens_blur", None, pictures=ONCE, differing=0.001, at={"tiny": {"levels": 5}}),
     App("pyramid_blend", "pyramid_blend", None),
-    App("demosaic", "demosaic", None, pictures=ONCE, narrower=False),
+    App("demosaic", "demosaic", rivals.demosaic, pictures=ONCE, narrower=False),
     App(
         "depthwise_separable_conv",
         "depthwise_separable_conv",

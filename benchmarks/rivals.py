@@ -28,6 +28,10 @@ class ArrayNamespace:
         """The last two axes grown by `n` on all sides, with the nearest pixel."""
         return self.module.pad(x, [(0, 0)] * (x.ndim - 2) + [(n, n)] * 2, mode="edge")
 
+    def pad_mirror(self, x: Array, n: int) -> Array:
+        """The same grown by the pixels that lie as far inside of the first and the last."""
+        return self.module.pad(x, [(0, 0)] * (x.ndim - 2) + [(n, n)] * 2, mode="reflect")
+
     def pad_zero(self, x: Array, n: int) -> Array:
         """The last two axes grown by `n` zeros on all sides."""
         return self.module.pad(x, [(0, 0)] * (x.ndim - 2) + [(n, n)] * 2)
@@ -88,6 +92,10 @@ class TorchNamespace:
             return self.torch.nn.functional.pad(x[None], pad, mode="replicate")[0]
         rows, columns = (self.torch.arange(-n, size + n, device=x.device).clamp(0, size - 1) for size in x.shape[-2:])
         return x[..., rows[:, None], columns[None]]
+
+    def pad_mirror(self, x: Array, n: int) -> Array:
+        """As above."""
+        return self.torch.nn.functional.pad(x[None], (n, n, n, n), mode="reflect")[0]
 
     def pad_zero(self, x: Array, n: int) -> Array:
         """As above."""
@@ -312,3 +320,34 @@ def conv_layer(B: Any, image: Array, filters: Array, bias: Array) -> Array:
 def depthwise_separable_conv(B: Any, image: Array, depthwise: Array, pointwise: Array, bias: Array) -> Array:
     """Each channel by itself, then all to all, ReLU."""
     return B.clip(B.convolve_each(image, depthwise[..., 0]) @ pointwise + bias, 0, math.inf)
+
+
+def demosaic(
+    B: Any, raw: Array, first: Array, layers: Array, last: Array, final: Array, output_weights: Array
+) -> Array:
+    """The network of the example: each layer computes as much less as its filters reach, of a picture padded once."""
+
+    def layer(f: Array, weights: Array) -> Array:
+        bias = weights[-1, 1, 1]
+        return B.clip(B.convolve(f, weights[:-1]) + bias, 0, math.inf)
+
+    depth, (height, width) = len(layers) + 2, raw.shape
+    more = 2 * (depth + 1)
+    padded = B.pad_mirror(raw[None], more + 2)[0]
+    even = padded[2 : 2 + (height + 1) // 2 * 2 + 2 * more, 2 : 2 + (width + 1) // 2 * 2 + 2 * more]
+    f = B.stack([even[j::2, i::2] for j in range(2) for i in range(2)], -1)[None]
+    for weights in (first, *layers, last):
+        f = layer(f, weights)
+
+    # from (y, x, channel, odd y, odd x) to (y, odd y, x, odd x, channel)
+    _, h, w, _ = f.shape
+    colours = f.reshape(h, w, 3, 2, 2).swapaxes(2, 4).swapaxes(1, 3).swapaxes(2, 3).reshape(2 * h, 2 * w, 3)
+    colours = colours[1 : height + 3, 1 : width + 3]
+    pixels = padded[more + 1 : more + height + 3, more + 1 : more + width + 3]  # from -1 on
+    known = B.stack([pixels * 0] * 3)
+    for channel, places in enumerate([[(1, 0)], [(0, 0), (1, 1)], [(0, 1)]]):  # odd x, odd y
+        for i, j in places:
+            known[channel, 1 - j :: 2, 1 - i :: 2] = pixels[1 - j :: 2, 1 - i :: 2]
+    features = B.stack([*(colours[..., c] for c in range(3)), *known], -1)[None]
+    found = layer(features, final)[0] @ output_weights[:-1] + output_weights[-1]
+    return B.stack([found[..., c] for c in range(3)])
