@@ -22,7 +22,7 @@ from typing import Any
 
 from agree import differences
 from apps import ALL
-from cases import Case
+from cases import Case, disagreement
 
 HERE = Path(__file__)
 TOOLS = {"memcheck": ["--padding", "256"], "racecheck": ["--racecheck-report", "all"]}
@@ -44,7 +44,8 @@ def call(case: Case, size: str, compare: bool) -> dict[str, Any]:
     got = program(*map(cupy.asarray, inputs), **box).get()
     found: dict[str, Any] = {"kernels": len(program.kernels)}
     if compare:
-        found |= differences(got, pipeline.compile("cpu", strict_float=True)(*inputs, **box))
+        expected = pipeline.compile("cpu", strict_float=True)(*inputs, **box)
+        found |= differences(got, expected) | {"wrong": disagreement(got, expected, case)}
     return found
 
 
@@ -81,8 +82,9 @@ def checked(name: str, size: str, cache: str, until: float) -> dict[str, Any]:
 
 
 def is_clean(found: dict[str, Any]) -> bool:
-    """Whether nothing differs, and no tool found anything."""
-    return found["compared"].get("differing") == 0 and all(tool in found and "error" not in found[tool] for tool in TOOLS)
+    """Whether the result is right, functions as `exp` within their contract, and no tool found anything."""
+    right = "error" not in found["compared"] and found["compared"]["wrong"] is None
+    return right and all("error" not in found[tool] for tool in TOOLS)
 
 
 def main(argv: list[str] | None = None) -> int:
