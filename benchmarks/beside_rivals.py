@@ -207,7 +207,8 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--repeat", type=int, default=7, help="launches, whose median counts (default 7)")
     parser.add_argument("--output", type=Path, help="JSON (default: benchmarks/results/<date>-<gpu>-rivals.json)")
     parser.add_argument("--plot", type=Path, help="a chart of ours over the best rival; needs matplotlib")
-    parser.add_argument("--read", type=Path, metavar="JSON", help="measure nothing: show, and plot, what is in a file")
+    read = "measure nothing: show, and plot, what is in a file, beside rivals of further files of such a GPU"
+    parser.add_argument("--read", type=Path, nargs="+", metavar="JSON", help=read)
     parser.add_argument("--dry", metavar="MODEL", help="no GPU: compile only, for such a one (h200)")
     return parser.parse_args(argv)
 
@@ -227,6 +228,23 @@ def measured(tasks: Sequence[Task], results: dict[str, Any], output: Path, until
         add_figures(results, task, results["copy_bytes_per_second"])
         print(*lines(task, time.perf_counter() - start), sep="\n", flush=True)
         output.write_text(json.dumps(results, indent=1) + "\n")
+
+
+def joined(files: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """The figures of the first file, with the rivals of all; of a rival that is in several those of the first of them.
+
+    Raises ValueError if they are of other GPUs.
+    """
+    first, *others = files
+    for other in others:
+        if other["environment"]["gpu"] != first["environment"]["gpu"]:
+            raise ValueError(f"figures of {other['environment']['gpu']}, beside those of {first['environment']['gpu']}")
+        for name, entry in first["cases"].items():
+            for size, figures in entry.items():
+                more = other["cases"].get(name, {}).get(size, {}).get("rivals", {})
+                known = {who for who, found in figures["rivals"].items() if "us" in found}
+                figures["rivals"] |= {who: found for who, found in more.items() if who not in known}
+    return first
 
 
 def shown(results: dict[str, Any], plot: Path | None) -> int:
@@ -257,7 +275,7 @@ def main(argv: list[str] | None = None) -> int:
     began = time.time()
     options = parse(argv)
     if options.read is not None:
-        return shown(json.loads(options.read.read_text()), options.plot)
+        return shown(joined([json.loads(path.read_text()) for path in options.read]), options.plot)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         if options.dry:

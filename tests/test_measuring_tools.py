@@ -73,6 +73,20 @@ def test_a_rival_whose_result_differs_is_not_the_best(monkeypatch):
     assert row.split() == ["blur", "small", "10.0", "50", "0.50", "b", "9.0?", "20.0", "failed"]
 
 
+def test_rivals_of_several_files_are_joined(monkeypatch):
+    monkeypatch.syspath_prepend(BENCHMARKS)
+    from beside_rivals import joined
+
+    def file(gpu, **rivals):
+        return {"environment": {"gpu": gpu}, "cases": {"blur": {"small": {"us": 10.0, "rivals": rivals}}}}
+
+    ours = file("H200", torch={"us": 30.0}, JAX={"error": "no"})
+    found = joined([ours, file("H200", torch={"us": 20.0}, JAX={"us": 25.0}), file("H200", JAX={"us": 5.0})])
+    assert found["cases"]["blur"]["small"]["rivals"] == {"torch": {"us": 30.0}, "JAX": {"us": 25.0}}
+    with pytest.raises(ValueError, match="figures of H100, beside those of H200"):
+        joined([ours, file("H100")])
+
+
 def test_the_dry_run_of_the_benchmark_agrees_with_numpy():
     code, said = run("run.py", "--dry-run", "--only", "harris", "--only", "box_x4", "--only", "binomial")
     assert code == 0, said
