@@ -104,16 +104,16 @@ def touched_spans(op: ReadOp | WriteOp, of: Definition, coordinates: Mapping[SSA
 def updated_spans(op: UpdateOp, region: Spans, coordinates: Mapping[SSAValue, AnySpan] | None, sizes: Sizes) -> Spans:
     """The box of the old functions that an update needs: all that it gives, reads of itself and writes.
 
-    Over a domain of no points nothing is written, but places that data or constants decide count, as in Halide:
-    kernels load what they add to there, and store it, around the loop over the domain.
+    Over a domain of no points nothing is written, but places that data, constants or a dimension that has points
+    decide count, as in Halide: kernels load what they add to there, and store it, around the loops over the others.
     """
     if coordinates is None:
-        around = dict(
-            zip(op.coordinates, [*(region[dim] for dim in op.pure_dims), *domain_spans(op, sizes)], strict=True)
-        )
+        domain = domain_spans(op, sizes)
+        around = dict(zip(op.coordinates, [*(region[dim] for dim in op.pure_dims), *domain], strict=True))
         touched = touched_spans(op.write_op, op, cast(Mapping[SSAValue, AnySpan], around), sizes)
         computed = [inner for inner in op.body.block.ops if not isinstance(inner, ReadOp)]
-        follow = depending(computed, [axis.coordinate for axis in op.domain])
+        nowhere = [axis.coordinate for axis, (a, b) in zip(op.domain, domain, strict=True) if provably_le(b + 1, a)]
+        follow = depending(computed, nowhere)
         at = [[op.write_op.indices[d] for d in e.used_dims()] for e in op.write_op.map.data.results]
         moved = [not follow.isdisjoint(indices) for indices in at]
         return union(region, [r if m else t for r, t, m in zip(region, touched, moved, strict=True)])

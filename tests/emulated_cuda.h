@@ -10,6 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <ucontext.h>
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/asan_interface.h>
+#endif
 
 struct alignas(8) uint2 { unsigned x, y; };
 struct alignas(16) uint4 { unsigned x, y, z, w; };
@@ -28,6 +31,8 @@ MAKE4(uint4, unsigned) MAKE4(int4, int) MAKE4(float4, float)
 struct Place { int x, y, z; };
 static Place threadIdx, blockIdx;
 extern "C" { int emulated_grid[3], emulated_threads[3], emulated_misaligned; void (*emulated_after_block)(); }
+extern "C" { int emulated_shared_bytes; }  // of the dynamic shared memory, which a launch asks for
+alignas(256) static unsigned char emulated_shared[1 << 18];
 extern "C" { unsigned long long emulated_watched[2]; }  // addresses: what vectors near it have to lie in
 #define __device__
 #define __forceinline__ inline
@@ -35,6 +40,14 @@ extern "C" { unsigned long long emulated_watched[2]; }  // addresses: what vecto
 #define __shared__ static
 #define __restrict__
 #define __align__(n) __attribute__((aligned(n)))
+
+// Under the address sanitizer, as a device has it.
+static void beyond_shared_memory_nothing_is_touched() {
+#ifdef __SANITIZE_ADDRESS__
+  __asan_unpoison_memory_region(emulated_shared, sizeof emulated_shared);
+  __asan_poison_memory_region(emulated_shared + emulated_shared_bytes, sizeof emulated_shared - emulated_shared_bytes);
+#endif
+}
 
 // Threads of a block.
 enum { MOST_THREADS = 1024, STACK = 1 << 18, LANES = 32 };
@@ -86,6 +99,7 @@ static void wait_for(int Fiber::*done, int first, int count) {
 template <class Kernel> static void run_block(const Kernel& kernel) {
   body = [](const void* k) { (*(const Kernel*)k)(); };
   kernel_of_body = &kernel;
+  beyond_shared_memory_nothing_is_touched();
   threads = 0;
   for (int z = 0; z < emulated_threads[2]; ++z)
     for (int y = 0; y < emulated_threads[1]; ++y)

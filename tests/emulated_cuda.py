@@ -9,7 +9,7 @@ import ctypes
 import re
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -58,12 +58,13 @@ def emulate(
     after_block: Callable[[], None] | None = None,
     watched: Callable[[], np.ndarray] | None = None,
     most_blocks: tuple[int, int, int] = MOST_BLOCKS,
+    flags: Sequence[str] = (),
 ) -> list[int]:
     """From now on, programs for the CPU run their CUDA text; the list gets each kernel's misaligned accesses.
 
     `after_block` is called when a block has ended. Vectors near the array that `watched` gives count as misaligned
     too, if they do not lie between the piece in which it begins (memory is allocated at multiples of longer vectors)
-    and its last element, and so does each line asked for ahead outside of it.
+    and its last element, and so does each line asked for ahead outside of it. `flags` are the compiler's, besides.
     """
     call = ctypes.CFUNCTYPE(None)(after_block) if after_block else None
     found: list[int] = []
@@ -75,7 +76,7 @@ def emulate(
             path.write_text(source)
             library = path.with_suffix(".so")
             command = ["g++", "-std=c++17", "-O1", "-w", "-ffp-contract=off", "-fwrapv", "-fno-strict-aliasing"]
-            command += ["-shared", "-fPIC", "-o", str(library), str(path)]
+            command += [*flags, "-shared", "-fPIC", "-o", str(library), str(path)]
             done = subprocess.run(command, capture_output=True, text=True, check=False)
             assert done.returncode == 0, done.stderr[:3000]
             libraries[source] = ctypes.CDLL(str(library))
@@ -135,6 +136,7 @@ def _with_grid(
     def run(words: int) -> None:
         three.in_dll(library, "emulated_grid")[:] = kernel.grid
         three.in_dll(library, "emulated_threads")[:] = kernel.threads
+        ctypes.c_int.in_dll(library, "emulated_shared_bytes").value = kernel.shared_bytes
         two.in_dll(library, "emulated_watched")[:] = _addresses(watched()) if watched else (0, 0)
         misaligned = ctypes.c_int.in_dll(library, "emulated_misaligned")
         misaligned.value = 0
@@ -159,7 +161,7 @@ def _print(self: Compiled, module: Any, index_bits: int) -> str:
     for instructions, meaning in _ASSEMBLY:
         text = re.sub(instructions, meaning, text)
     assert "asm(" not in text, "instructions that are not emulated"
-    text = re.sub(r"extern __shared__ (.*?)\[\];", r"__shared__ \1[1 << 18];", text)
+    text = re.sub(r"extern __shared__ .*? (\w+)\[\];", r"unsigned char* \1 = emulated_shared;", text)
     names = re.findall(r'extern "C" __global__ void __launch_bounds__\([^)]*\) (\w+)\(', text)
     text = re.sub(r'extern "C" __global__ void __launch_bounds__\([^)]*\) ', "static void ", text)
     entries = c_entry_points(groups_of(find_pipeline(module))).replace("(void*)a[", "Pointer{a[")

@@ -258,8 +258,11 @@ def standard_ways(program: Program | Case) -> None:
             assert not any(misaligned)
 
 
-def way_on_gpu(program: Program | Case, seed: int | str) -> Counter[str]:
-    """A GPU, with the standard schedule or a random one, against the evaluator. Raises Different."""
+def way_on_gpu(program: Program | Case, seed: int | str, target: str = "cuda", **standard: Any) -> Counter[str]:
+    """A GPU, with the standard schedule or a random one, against the evaluator. Raises Different.
+
+    On the CPU, as in `emulated`, `standard` are the passes of the standard schedule.
+    """
     warnings.simplefilter("ignore")
     rng = Random(f"gpu {seed}")
     module = module_of(program)
@@ -268,12 +271,12 @@ def way_on_gpu(program: Program | Case, seed: int | str) -> Counter[str]:
     counts: Counter[str] = Counter()
 
     def run(where: str, **options: Any) -> None:
-        found = by_us(program, module, "cuda", calls, **options)
+        found = by_us(program, module, target, calls, **options)
         for n in range(calls):
             assert_same(program, found[n], expected[n], f"{where}: call {n}")
         counts[where] += 1
 
-    run("gpu")
+    run("gpu", **standard)
     if rng.random() < 0.5:
         _scheduled(rng, run, "h200", counts)
     return counts

@@ -51,6 +51,7 @@ class Check:
 
 
 CHECKS = {
+    "addresses": Check("sanitized:addresses", mapped=-1, needs=("gcc", "g++"), limit=240),
     "calls": Check("random_calls:check"),
     "constants": Check("random_constants:check"),
     "edited": Check("random_names:by_hand"),

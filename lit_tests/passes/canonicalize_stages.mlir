@@ -43,3 +43,31 @@ img.pipeline @nothing {
 // CHECK-LABEL: img.pipeline @nothing
 // CHECK-NOT:   img.update
 // CHECK:       img.return "h" = %h0 : !img.func<1xsi32>
+
+// -----
+
+// A box that it declares stays a limit for the readers: the stage that copies the old functions has it.
+
+img.pipeline @nothing_in_a_box {
+  %h0, %k0 = img.stage "h0" (%x) -> (si32, f32) {
+    %one = arith.constant 1 : i32
+    %half = arith.constant 0.5 : f32
+    img.yield %one, %half : i32, f32
+  }
+  %first = arith.constant -1 : index
+  %none = arith.constant 0 : index
+  %h1, %k1 = img.update "h1" () over (%r in [%first, %none]) of (%h = %h0 : !img.func<1xsi32>, %k = %k0 : !img.func<1xf32>) bounds #img.box<[0:4]> {
+    %two = arith.constant 2 : i32
+    %zero = arith.constant 0.0 : f32
+    img.write %two, %zero at [%r * 2 - 1] : i32, f32
+  }
+  img.return "h" = %h1 : !img.func<1xsi32>, "k" = %k1 : !img.func<1xf32>
+}
+
+// CHECK-LABEL: img.pipeline @nothing_in_a_box
+// CHECK-NOT:   img.update
+// CHECK:       %h1, %k1 = img.stage "h1" (%[[X:.+]]) -> (si32, f32) bounds #img.box<[0:4]> {
+// CHECK-NEXT:    %[[H:.+]] = img.read %h0[%[[X]]] : !img.func<1xsi32>
+// CHECK-NEXT:    %[[K:.+]] = img.read %k0[%[[X]]] : !img.func<1xf32>
+// CHECK-NEXT:    img.yield %[[H]], %[[K]] : i32, f32
+// CHECK:       img.return "h" = %h1 : !img.func<1xsi32>, "k" = %k1 : !img.func<1xf32>

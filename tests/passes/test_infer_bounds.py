@@ -114,3 +114,19 @@ def test_where_an_update_of_no_points_would_write_first_is_needed():
     for points in (0, 3):
         needed = required_boxes(pipeline, {"h": ((10, 5),)}, {"picture": ((0, 4),)}, {"n": points})
         assert needed[start.results[0]] == ((0, 256),)
+
+
+@pytest.mark.parametrize(("points", "lines"), [(0, 8), (4, 8), (0, 0)])
+def test_the_lines_of_a_scan_without_steps_are_needed(points, lines):
+    """Kernels load what stands before the first step of each line; there are none where the lines are no points."""
+    x, y = tilefuse.Var("x"), tilefuse.Var("y")
+    steps, count = tilefuse.Param(tilefuse.Int(32), "steps"), tilefuse.Param(tilefuse.Int(32), "count")
+    r = tilefuse.RDom([(1, steps), (20, count)])
+    f = tilefuse.Func("f")
+    f[x, y] = tilefuse.u32(x + y)
+    f[r.x, r.y] += f[r.x - 1, r.y]
+    module = tilefuse.Pipeline([f]).to_module()
+    pipeline = next(op for op in module.ops if isinstance(op, PipelineOp))
+    (start,) = (op for op in pipeline.body.block.ops if isinstance(op, StageOp))
+    needed = required_boxes(pipeline, {"f": ((0, 9), (0, 4))}, {}, {"steps": points, "count": lines})
+    assert needed[start.results[0]] == ((0, 9), (0, 20 + lines if lines else 4))

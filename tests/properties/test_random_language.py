@@ -1,6 +1,9 @@
 """Random programs of the whole language: what the halide wheel computes, and the same on every back end."""
 
+from shutil import which
+
 import pytest
+import sanitized
 from language_check import check, check_as_halide, check_on_gpu, standard_ways, way_as_halide, ways
 from language_found import CASES
 from language_program import text
@@ -17,6 +20,13 @@ def test_as_halide(seed):
 @pytest.mark.parametrize("seed", [*range(100, 106), 72081])
 def test_on_all_back_ends(seed):
     check(seed)
+
+
+@pytest.mark.skipif(not which("gcc") or not which("g++"), reason="no gcc")
+@pytest.mark.parametrize("seed", [0, 990012, 990015])
+def test_nothing_outside_of_arrays_is_touched(seed):
+    """Of the last two, memcheck found reads before arrays."""
+    sanitized.addresses(seed)
 
 
 @pytest.mark.gpu

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, IndexType, IntegerType, StringAttr, UnitAttr, i1
-from xdsl.ir import Attribute, BlockArgument, Region, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Region, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineMap
 from xdsl.irdl import (
     AttrSizedOperandSegments,
@@ -32,9 +32,10 @@ from xdsl.utils.exceptions import VerifyException
 
 from tilefuse.dialects.constants import integer_constant
 from tilefuse.dialects.img.attrs import BoxAttr
+from tilefuse.dialects.img.axes import letter
 from tilefuse.dialects.img.index_map import parse_indices, print_indices, verify_index_map
 from tilefuse.dialects.img.ops.parents import in_pipeline_or_group
-from tilefuse.dialects.img.ops.stage import ReadOp, StageOp, computes_values_only, parse_attribute_of
+from tilefuse.dialects.img.ops.stage import ReadOp, StageOp, YieldOp, computes_values_only, parse_attribute_of
 from tilefuse.dialects.img.types import MAX_RANK, FuncType
 from tilefuse.dialects.naming import value_name
 
@@ -336,7 +337,10 @@ def plain_indices(map: AffineMap, operands: Sequence[SSAValue]) -> list[SSAValue
 
 
 class DropEmptyUpdate(RewritePattern):
-    """Replace an update over a domain of no points by its old functions."""
+    """Replace an update over a domain of no points by its old functions.
+
+    A declared box is a limit for the readers, which old functions do not have: then a stage that copies them has it.
+    """
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: UpdateOp, rewriter: PatternRewriter) -> None:
@@ -344,9 +348,27 @@ class DropEmptyUpdate(RewritePattern):
         parent = op.parent_op()
         if all(extent is None or extent > 0 for extent in extents) or parent is None:
             return
-        # a declared box is a limit for the readers, which old functions do not have, and a group has its schedule
-        if op.bounds is None and parent.name == "img.pipeline":
+        if parent.name != "img.pipeline":  # a group has its schedule
+            return
+        if op.bounds is None:
             rewriter.replace(op, (), op.olds)
+        else:
+            rewriter.replace(op, copy := _copy_of_olds(op), copy.funcs)
+
+
+def _copy_of_olds(op: UpdateOp) -> StageOp:
+    """Make a stage that gives the old functions of an update, under its name and in its box."""
+    block = Block(arg_types=[_INDEX] * op.rank)
+    for d, coordinate in enumerate(block.args):
+        coordinate.name_hint = letter(d)
+    reads = [ReadOp(old, list(block.args), AffineMap.identity(op.rank)) for old in op.olds]
+    block.add_ops([*reads, YieldOp([read.value for read in reads])])
+    elements = [old.type.element for old in op.olds if isinstance(old.type, FuncType)]
+    copy = StageOp(op.sym_name.data, elements, Region(block), op.bounds)
+    copy.location = op.location
+    for func, updated in zip(copy.funcs, op.funcs, strict=True):
+        func.name_hint = updated.name_hint
+    return copy
 
 
 @irdl_op_definition
