@@ -77,6 +77,19 @@ def disk(hl, im):
     return f, [9, 7]
 
 
+def eight_dimensions(hl, im):
+    """In the order of the domain, which what is written last tells, with points left out."""
+    x, f = hl.Var("x"), hl.Func("f")
+    r = hl.RDom([(0, 2), (-1, 3), (0, 1), (1, 2), (0, 2), (2, 2), (0, 3), (0, 2)])
+    number = r[0]
+    for d in range(1, 8):
+        number = number * 3 + r[d]
+    r.where(number % 7 != 3)
+    f[x] = (0, 0)
+    f[hl.i32(im[number % 9, r[6]] % hl.u8(7))] = (number, f[3][1] + 1)
+    return f, [7]
+
+
 def on_data(hl, im):
     x, f = hl.Var("x"), hl.Func("f")
     r = hl.RDom([(0, 9), (0, 7)])
@@ -184,9 +197,9 @@ def updates_that_feed_stages(hl, im):
 
 
 PROGRAMS = [
-    argmin_and_argmax, both_ways, diagonal, disk, fibonacci, histogram, histogram_of_rows, inline_reductions,
-    last_one_wins, left_as_it_was, no_dimension, on_data, product_of_matrices, several_updates, summed_area, tuples,
-    undefined_start, updates_that_feed_stages,
+    argmin_and_argmax, both_ways, diagonal, disk, eight_dimensions, fibonacci, histogram, histogram_of_rows,
+    inline_reductions, last_one_wins, left_as_it_was, no_dimension, on_data, product_of_matrices, several_updates,
+    summed_area, tuples, undefined_start, updates_that_feed_stages,
 ]  # fmt: skip
 
 
