@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, cast
 
 from xdsl.dialects.builtin import Float32Type, Float64Type, IntegerType
 
+from tilefuse.dialects.constants import integer_constant
 from tilefuse.dialects.img.types import FuncType
 from tilefuse.dialects.memref_atomics import WIDTHS
 from tilefuse.execution.scatter.table import table_bytes, window
@@ -22,6 +23,15 @@ ORDERED = "its points must come in order: they read what others wrote, or write 
 BESIDE = "a stage stands beside it, and its terms are joined with what stands in memory"
 
 
+NOTHING = "its domain has no points"
+"""A table would be of places that nothing needs."""
+
+
+def _is_over_nothing(update: UpdateOp) -> bool:
+    extents = (integer_constant(axis.extent) for axis in update.domain)
+    return any(extent is not None and extent <= 0 for extent in extents)
+
+
 def why_not_own(facts: GroupFacts) -> str | None:
     """Why the threads of an update cannot have tables of their own."""
     update = facts.update.update
@@ -34,6 +44,8 @@ def why_not_own(facts: GroupFacts) -> str | None:
 
 def why_no_own_tables(update: UpdateOp) -> str | None:
     """Why there is no table for each pure point of an update."""
+    if _is_over_nothing(update):
+        return NOTHING
     box = window(update)
     if not update.pure or not update.domain or box is None:
         return "threads have tables where they have pure points, a domain, and places whose number is known"
@@ -48,6 +60,8 @@ def why_not_fold(facts: GroupFacts) -> str | None:
         return ORDERED
     if facts.beside:
         return BESIDE
+    if _is_over_nothing(update):
+        return NOTHING
     for old in update.olds:
         element = cast(FuncType, old.type).element
         narrow = isinstance(element, IntegerType) and element.width.data < 8

@@ -81,3 +81,51 @@ img.pipeline @atomics {
   } : !img.func<1xf32>
   img.return "h" = %h1 : !img.func<1xf32>
 }
+
+// -----
+
+// Tables would be of places that nothing needs.
+// CHECK: error: group 'none': its domain has no points
+// FIXED-DAG: error: group 'none': its domain has no points
+img.pipeline @nothing_to_fold {
+  %c0 = arith.constant 0 : index
+  %h0 = img.group "zero" schedule #schedule.block_tile<tile = [256], threads = [256]> {
+    %s = img.stage "zero" (%x) -> si32 {
+      %z = arith.constant 0 : i32
+      img.yield %z : i32
+    }
+    img.yield %s : !img.func<1xsi32>
+  } : !img.func<1xsi32>
+  %h1 = img.group "none" schedule #schedule.scatter<threads = [32], fold = 1> {
+    %u = img.update "none" () over (%r in [%c0, %c0]) of (%old = %h0 : !img.func<1xsi32>) combine [add] {
+      %one = arith.constant 1 : i32
+      img.write %one at [%r * 2 - 1] : i32
+    }
+    img.yield %u : !img.func<1xsi32>
+  } : !img.func<1xsi32>
+  img.return "h" = %h1 : !img.func<1xsi32>
+}
+
+// -----
+
+// Tables would be of places that nothing needs.
+// CHECK: error: group 'none': its domain has no points
+// FIXED-DAG: error: group 'none': its domain has no points
+img.pipeline @nothing_to_own {
+  %c0 = arith.constant 0 : index
+  %h0 = img.group "zero" schedule #schedule.block_tile<tile = [32, 4], threads = [32, 4]> {
+    %s = img.stage "zero" (%x, %y) -> si32 {
+      %z = arith.constant 0 : i32
+      img.yield %z : i32
+    }
+    img.yield %s : !img.func<2xsi32>
+  } : !img.func<2xsi32>
+  %h1 = img.group "none" schedule #schedule.scatter<threads = [32], own = 1> {
+    %u = img.update "none" (%y) over (%r in [%c0, %c0]) of (%old = %h0 : !img.func<2xsi32>) combine [add] {
+      %one = arith.constant 1 : i32
+      img.write %one at [%r * 2 - 1, %y] : i32
+    }
+    img.yield %u : !img.func<2xsi32>
+  } : !img.func<2xsi32>
+  img.return "h" = %h1 : !img.func<2xsi32>
+}
