@@ -26,6 +26,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, AttributeInvT, Block, Operation, SSAValue, TypeAttribute
 from xdsl.parser import Parser, UnresolvedOperand
+from xdsl.parser.core import ForwardDeclaredValue
 from xdsl.parser.generic_parser import ParserState
 from xdsl.universe import Universe
 from xdsl.utils.exceptions import ParseError, VerifyException
@@ -60,24 +61,33 @@ class LocatedParser(Parser):
         self._line_starts = [0, *accumulate(lengths)]
         self._file = StringAttr(printable(name))
         self._first_use: dict[str, Span] = {}
+        self._too_early: dict[SSAValue, Span] = {}
+        """Uses before the value is defined: xDSL replaces these, but not of an operation that defines it inside."""
 
     def parse_module(self, allow_implicit_module: bool = True) -> ModuleOp:
         """The whole input as one module; a text without operations is an empty one, as for mlir-opt."""
         if allow_implicit_module and self._current_token.kind == MLIRTokenKind.EOF:
             return ModuleOp([])
         try:
-            return super().parse_module(allow_implicit_module)
+            module = super().parse_module(allow_implicit_module)
         except ParseError as error:
             if self._current_token.kind == MLIRTokenKind.EOF:
                 # xDSL reports an undefined value at the end of the text; the use is where to look.
                 for name in self.forward_ssa_references:
                     raise ParseError(self._first_use[name], f"%{name} is used but never defined") from error
             raise
+        for value, span in self._too_early.items():
+            if value.first_use is not None:
+                raise ParseError(span, f"{span.text} is used before it is defined")
+        return module
 
     def resolve_operand(self, operand: UnresolvedOperand, type: AttributeInvT) -> SSAValue[AttributeInvT]:
         if operand.operand_name not in self.ssa_values:
             self._first_use.setdefault(operand.operand_name, operand.span)
-        return super().resolve_operand(operand, type)
+        found = super().resolve_operand(operand, type)
+        if isinstance(found, ForwardDeclaredValue):
+            self._too_early.setdefault(found, operand.span)
+        return found
 
     def parse_optional_builtin_int_or_float_attr(self) -> FloatAttr | IntegerAttr | None:
         start = self.pos

@@ -59,6 +59,7 @@ CHECKS = {
     "halide": Check("language_check:check_as_halide", "language_shrink:shrink_as_halide", needs=("halide",)),
     "language": Check("language_check:check", "language_shrink:shrink"),
     "memcheck": Check("sanitized:memcheck", mapped=-1, needs=("cupy", "compute-sanitizer"), limit=240),
+    "mutated": Check("random_mutations:check"),
     "names": Check("random_names:check"),
     "racecheck": Check("sanitized:racecheck", mapped=-1, needs=("cupy", "compute-sanitizer"), limit=240),
     "ranks": Check("random_ranks:check"),

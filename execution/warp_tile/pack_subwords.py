@@ -69,7 +69,8 @@ class PackSubwords(ModulePass):
 def _pack(block: Block) -> None:
     ops = [op for op in block.ops if isinstance(op, LoadOp | MapOp | NeighboursOp | StoreOp)]
     tiles = _tiles(ops)
-    widest = {r: max(max(layout_of(t).reach) for t in same) for r, same in tiles.items()}
+    # what a loop written by hand carries stays as it is
+    widest = {r: max(max(layout_of(t).reach) for t in same) for r, same in tiles.items() if _stays_here(same)}
     span_of: dict[SSAValue, Span] = {}
     packed: dict[MapOp, dict[SSAValue, Span]] = {}
 
@@ -83,7 +84,7 @@ def _pack(block: Block) -> None:
             continue
         spans = subword_intervals(op.body.block, read)
         halves = [of_type(t.type.element) for t in op.tiles]
-        close = all(2 * widest[r] <= op.layout.vector for r in _read_by(op, op.tiles))
+        close = all(r in widest and 2 * widest[r] <= op.layout.vector for r in _read_by(op, op.tiles))
         if spans and None not in halves and close and _has_full_registers(op) and pairs_pay(op.body.block, spans):
             packed[op] = spans
             last = op.body.block.last_op
@@ -128,6 +129,11 @@ def _tiles(ops: Sequence[Operation]) -> dict[SSAValue, list[SSAValue]]:
         for tile in op.results:
             found.setdefault(root(tile), []).append(tile)
     return found
+
+
+def _stays_here(tiles: Sequence[SSAValue]) -> bool:
+    """Whether all uses of tiles are operations on tiles."""
+    return all(isinstance(use.operation, AtOp | NeighboursOp | StoreOp) for tile in tiles for use in tile.uses)
 
 
 def _read_by(op: MapOp, more: Sequence[SSAValue] = ()) -> set[SSAValue]:

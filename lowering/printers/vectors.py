@@ -10,6 +10,7 @@ from xdsl.ir import Operation, SSAValue
 
 import tilefuse.lowering.printers.expr as expr
 from tilefuse.dialects.diagnostics import PipelineError
+from tilefuse.lowering.printers.c_types import lanes
 from tilefuse.lowering.printers.expr import CExpr
 from tilefuse.lowering.printers.function_text import FunctionText, Row
 from tilefuse.lowering.printers.vector_types import Vector
@@ -19,6 +20,9 @@ def _lane_index(op: vector.ExtractOp | vector.InsertOp) -> int:
     position = op.get_mixed_position()
     if len(position) != 1 or not isinstance(position[0], int):
         raise PipelineError(f"{op.name}: only one constant position is printed", op)
+    count = lanes((op.vector if isinstance(op, vector.ExtractOp) else op.dest).type, op)
+    if not 0 <= position[0] < count:
+        raise PipelineError(f"{op.name}: element {position[0]} of a vector of {count}", op)
     return position[0]
 
 
@@ -35,13 +39,13 @@ def _insert(p: FunctionText, op: Operation) -> CExpr:
     """A chain of insertions that fills all lanes makes a vector."""
     op = as_type(vector.InsertOp, op)
     v = p.vector(op.result.type, op)
-    lanes: dict[int, SSAValue] = {}
+    sources: dict[int, SSAValue] = {}
     base: SSAValue = op.result
     while isinstance(insert := base.owner, vector.InsertOp) and (insert is op or p.uses[insert.result] == 1):
-        lanes.setdefault(_lane_index(insert), insert.source)
+        sources.setdefault(_lane_index(insert), insert.source)
         base = insert.dest
-    if len(lanes) == len(v.lane_texts):
-        return v.make(p.prelude, [v.into(p.prelude, p.converted(lanes[i]), op) for i in range(len(lanes))])
+    if len(sources) == len(v.lane_texts):
+        return v.make(p.prelude, [v.into(p.prelude, p.converted(sources[i]), op) for i in range(len(sources))])
     raise PipelineError("vector.insert: is printed as the last of a chain that fills all lanes", op)
 
 

@@ -128,6 +128,12 @@ TEXTS = {
         4,
         "%f is used before it is defined",
     ),
+    "defined inside of its user": (
+        "func.func @f() {\n  %c0 = arith.constant 0 : index\n  scf.for %i = %c0 to %n step %c0 {\n"
+        "    %n = arith.constant 8 : index\n  }\n  func.return\n}\n",
+        3,
+        "%n is used before it is defined",
+    ),
     "one name twice": (
         pipeline(*stage("f", READ), *stage("g", READ)).replace('"g"', '"f"'),
         1,

@@ -163,3 +163,41 @@ func.func @twice(%in: memref<?x?xi8>, %out: memref<?x?xi8>, %i: index, %j: index
   warp.store %e to %out[%j, %i] within [0, 240, 0, 8] border %border : !warp.tile<i8, #own>, memref<?x?xi8>
   func.return
 }
+
+// What a loop written by hand carries keeps its layout, and so does what is read with it.
+
+// CHECK-LABEL: func.func @looped(
+// CHECK-NOT:     packed
+// CHECK:         func.return
+func.func @looped(%in: memref<?x?xi8>, %out: memref<?x?xi8>, %i: index, %j: index, %border: i1) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %a = warp.load %in[%j, %i] : memref<?x?xi8> -> !warp.tile<i8, #own>
+  %b = warp.neighbours %a : !warp.tile<i8, #own> -> !warp.tile<i8, #beside>
+  %c = warp.map {
+  ^bb0(%x: index, %y: index):
+    %l = warp.at %b[-1, 0] : !warp.tile<i8, #beside>
+    %r = warp.at %b[1, 0] : !warp.tile<i8, #beside>
+    %o = arith.ori %l, %r : i8
+    warp.yield %o : i8
+  } : !warp.tile<i8, #own>
+  %d = scf.for %k = %c0 to %c3 step %c1 iter_args(%t = %a) -> (!warp.tile<i8, #own>) {
+    %s = warp.map {
+    ^bb0(%x: index, %y: index):
+      %p = warp.at %t[0, 0] : !warp.tile<i8, #own>
+      %q = arith.muli %p, %p : i8
+      warp.yield %q : i8
+    } : !warp.tile<i8, #own>
+    scf.yield %s : !warp.tile<i8, #own>
+  }
+  %e = warp.map {
+  ^bb0(%x: index, %y: index):
+    %l = warp.at %d[0, 0] : !warp.tile<i8, #own>
+    %r = warp.at %c[0, 0] : !warp.tile<i8, #own>
+    %o = arith.ori %l, %r : i8
+    warp.yield %o : i8
+  } : !warp.tile<i8, #own>
+  warp.store %e to %out[%j, %i] within [0, 240, 0, 8] border %border : !warp.tile<i8, #own>, memref<?x?xi8>
+  func.return
+}

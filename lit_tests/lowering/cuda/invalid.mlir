@@ -132,3 +132,14 @@ func.func @wide(%x: memref<64xf32>, %y: memref<64xf32>) attributes {kernel.threa
   vector.store %v, %y[%c0] : memref<64xf32>, vector<16xf32>
   func.return
 }
+
+// -----
+
+// CHECK: error: vector.extract: element 4 of a vector of 4
+func.func @beyond(%x: memref<64xf32>, %y: memref<64xf32>) attributes {kernel.threads = array<i64: 1, 1, 1>} {
+  %c0 = arith.constant 0 : index
+  %v = vector.load %x[%c0] : memref<64xf32>, vector<4xf32>
+  %e = vector.extract %v[4] : f32 from vector<4xf32>
+  memref.store %e, %y[%c0] : memref<64xf32>
+  func.return
+}
