@@ -85,10 +85,18 @@ def float_literal(p: FunctionText, value: float, type_: Attribute) -> CExpr:
         text = f"0x{pattern:016x}ull" if double else f"0x{pattern:08x}u"
         helper = p.library("bitcast_u64_f64" if double else "bitcast_u32_f32")
         return CExpr(f"{helper}({text})", expr.POSTFIX, ctype, const=value)
-    text = next(t for n in range(1, 18) if struct.pack(code, float(t := f"{value:.{n}g}")) == bits)
+    text = next(t for n in range(1, 18) if _bits_of(t := f"{value:.{n}g}", code) == bits)
     if not any(c in text for c in ".e"):
         text += ".0"
     return CExpr(text + suffix, UNARY if text.startswith("-") else PRIMARY, ctype, const=value)
+
+
+def _bits_of(text: str, code: str) -> bytes | None:
+    """The bits of a decimal; None if it is beyond the type, as the largest float is with fewer digits."""
+    try:
+        return struct.pack(code, float(text))
+    except OverflowError:
+        return None
 
 
 # --- arithmetic ---------------------------------------------------------------------------------------------

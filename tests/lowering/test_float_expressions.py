@@ -215,7 +215,8 @@ def test_library_functions(kernels):
 def test_literals_keep_their_bits(kernels, type_):
     dtype = np.dtype(NUMPY[type_])
     word = f"u{dtype.itemsize}"
-    special = [0.1, 1 / 3, 3.0, 1e30, -0.0, 5e-324, 1e-45, INF, -INF, NAN, 16777217.0, 1e22]
+    largest = float(np.finfo(dtype).max)
+    special = [0.1, 1 / 3, 3.0, 1e30, -0.0, 5e-324, 1e-45, INF, -INF, NAN, 16777217.0, 1e22, largest, -largest]
     with np.errstate(over="ignore"):
         random = np.random.default_rng(2).integers(0, 2**62, 40).astype(word).view(dtype)
         values = np.concatenate([np.array(special, dtype), random])
