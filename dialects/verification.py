@@ -19,11 +19,18 @@ def verify(module: ModuleOp) -> None:
     """Check `module`; raises PipelineError at the first operation that is malformed."""
     try:
         module.verify()
-    except VerifyException as error:
+    except Exception as error:
+        if not _is_verdict(error):
+            raise
         culprit = _first_malformed(module)
         raise PipelineError(_message(error, culprit), culprit) from None
     _verify_index_constants(module)
     verify_dominance(module)
+
+
+def _is_verdict(error: Exception) -> bool:
+    """Whether an error is a verifier's: of memref.store xDSL raises a plain exception."""
+    return isinstance(error, VerifyException) or type(error) is Exception
 
 
 def _verify_index_constants(module: ModuleOp) -> None:
@@ -76,7 +83,7 @@ def _first_malformed(module: ModuleOp) -> Operation:
     for op in _children_first(module):
         try:
             op.verify(verify_nested_ops=False)
-        except VerifyException:
+        except Exception:
             return op
         if any(b.is_empty for r in op.regions for b in r.blocks) and not op.has_trait(NoTerminator):
             return op
@@ -91,7 +98,7 @@ def _children_first(op: Operation) -> Iterator[Operation]:
     yield op
 
 
-def _message(error: VerifyException, op: Operation) -> str:
+def _message(error: Exception, op: Operation) -> str:
     """xDSL's message in one line, with the op's name in front unless the message says it."""
     text = " ".join(str(error).split())
     kind = op.name.rpartition(".")[2]

@@ -117,7 +117,10 @@ class Tile(ModulePass):
             for group in those:
                 facts = GroupFacts.of(group, model, nominal_extent(self.extent, on))
                 needs = register_needs(group)
-                key = (_in_memory(facts), facts.box, tuple(sorted(needs.items())))
+                try:
+                    key = (_in_memory(facts), facts.box, tuple(sorted(needs.items())))
+                except NotFusable as error:  # a group written by hand
+                    raise group_error(group, error) from error
                 if key not in searched:
                     candidates = self._search(group, facts, needs)
                     searched[key] = facts.members, [c.by_itself(alone) for c in candidates]

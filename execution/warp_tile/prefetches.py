@@ -5,10 +5,12 @@ from __future__ import annotations
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import SSAValue
 
+from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.img.types import element_bytes
 from tilefuse.dialects.memref_prefetch import PrefetchOp
 from tilefuse.dialects.warp import WarpPrefetchOp
 from tilefuse.execution.warp_tile.registers import Registers
+from tilefuse.execution.written_out import MOST_WRITTEN_OUT
 
 LINE_BYTES = 128
 
@@ -21,6 +23,12 @@ def prefetch_lines(body: Registers, op: WarpPrefetchOp) -> None:
     step = max(1, LINE_BYTES // element_bytes(type.element_type))
     lines = -(-(x1 - x0) // step)  # the last points may lie in one more, in which the box on the right begins
     count, at_once = (y1 - y0) * lines, body.warps * body.lanes
+    if count > MOST_WRITTEN_OUT * at_once:
+        raise PipelineError(
+            f"warp.prefetch: a lane asks for {count // at_once} lines, where {MOST_WRITTEN_OUT} are the most; give a "
+            "smaller box",
+            op,
+        )
     *outer, y, x = op.indices
     last = e.sub(e.dim(op.buffer, len(outer) + 1), 1)
     for first in range(0, count, at_once):

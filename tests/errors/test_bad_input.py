@@ -134,6 +134,11 @@ TEXTS = {
         3,
         "%n is used before it is defined",
     ),
+    "no index of memory": (
+        "func.func @f(%m: memref<?xf32>, %v: f32) {\n  memref.store %v, %m[] : memref<?xf32>\n  func.return\n}\n",
+        2,
+        "memref.store: Expected an index for each dimension",
+    ),
     "one name twice": (
         pipeline(*stage("f", READ), *stage("g", READ)).replace('"g"', '"f"'),
         1,
