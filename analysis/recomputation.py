@@ -144,6 +144,8 @@ class Recomputation:
         self._reads = reads
         self._cheap = {s for s in stages if _is_cheap(s, cheap, reads)}
         self._sites = {s: read_sites(s) for s in stages if may_be_inlined(s)}
+        self._is_inlined_now: dict[StageOp, bool] = {}
+        """Of stages at the places that read them when this is made."""
         for stage in stages:
             self._note_cost(stage)
 
@@ -177,8 +179,11 @@ class Recomputation:
         """
         if not self._machine.is_gpu or len(sites) > SMALL_DIMENSION or len({reader for reader, _, _ in sites}) > 1:
             return False
-        beside = {(indices, tuple(_beside_plane(e, d) for d, e in enumerate(map.results))) for _, map, indices in sites}
-        if len(beside) > 1 or sum(self.evaluations(site) for site in sites) > math.prod(self._extents[stage]):
+        beside = ((indices, [_beside_plane(e, d) for d, e in enumerate(map.results)]) for _, map, indices in sites)
+        first = next(beside)
+        if any(other != first for other in beside) or sum(self.evaluations(site) for site in sites) > math.prod(
+            self._extents[stage]
+        ):
             return False
         return self._is_of_memory(stage)  # last, as it follows chains of stages
 
@@ -234,10 +239,17 @@ class Recomputation:
         at_several = at_one
         for source, _, _ in {(op.source, op.map.data, tuple(op.indices)): None for op in reads(stage)}:
             inner = source.owner
-            if not isinstance(inner, StageOp) or not self.is_inlined(inner, self._sites.get(inner)):
+            if not isinstance(inner, StageOp) or not self._may_be_inside(inner):
                 at_one += INPUT_READ
                 at_several += INPUT_READ
                 continue
             at_one += self._cost[inner, False]
             at_several += self._cost[inner, True] if inner in self._cheap else INPUT_READ
         self._cost[stage, False], self._cost[stage, True] = at_one, at_several
+
+    def _may_be_inside(self, stage: StageOp) -> bool:
+        """Whether a stage, whose cost is noted, is inlined where it is read when this is made."""
+        found = self._is_inlined_now.get(stage)
+        if found is None:
+            found = self._is_inlined_now[stage] = self.is_inlined(stage, self._sites.get(stage))
+        return found

@@ -23,12 +23,8 @@ class ExprNode(Protocol):
 N = TypeVar("N", bound=ExprNode)
 
 
-def _operands(node: Any) -> Any:
-    return node.args
-
-
-def postorder(roots: Sequence[N], children: Callable[[N], Sequence[N]] = _operands) -> Iterator[N]:
-    """Yield every node below `roots` once, operands first.
+def postorder(roots: Sequence[N], children: Callable[[N], Sequence[N]] | None = None) -> Iterator[N]:
+    """Yield every node below `roots` once, operands first; `children` are those to go to, if not all operands.
 
     Iterative: an expression may be deeper than Python's stack.
     """
@@ -37,13 +33,13 @@ def postorder(roots: Sequence[N], children: Callable[[N], Sequence[N]] = _operan
         if id(root) in seen:
             continue
         seen.add(id(root))
-        stack = [(root, iter(children(root)))]
+        stack: list[tuple[N, Iterator[Any]]] = [(root, iter(root.args if children is None else children(root)))]
         while stack:
             current, rest = stack[-1]
             for child in rest:
                 if id(child) not in seen:
                     seen.add(id(child))
-                    stack.append((child, iter(children(child))))
+                    stack.append((child, iter(child.args if children is None else children(child))))
                     break
             else:
                 stack.pop()

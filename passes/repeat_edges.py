@@ -26,7 +26,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from tilefuse.analysis.access import accesses
+from tilefuse.analysis.access import StageRead, accesses
 from tilefuse.analysis.index import Index, Span
 from tilefuse.analysis.machine import check_extent
 from tilefuse.analysis.points import NominalSizes, needed_spans
@@ -52,6 +52,13 @@ SAVED = 0.05
 
 _Ends = tuple[End, End]
 """The first and the last coordinate of those whose values are not just repeated."""
+_Operands = list[list[SSAValue]]
+"""The values that stand in each index of a read."""
+
+
+def _operands(read: ReadOp) -> _Operands:
+    indices = list(read.indices)
+    return [[indices[d] for d in expr.used_dims()] for expr in read.map.data.results]
 
 
 class _Repeated:
@@ -80,7 +87,8 @@ class _Repeated:
             case BoundaryOp():
                 self._ends[op.func] = {**self.of(op.source), **self._of_boundary(op)}
             case StageOp() if not prints(op):
-                found = {d: self._of_stage(op, d) for d in range(op.rank)}
+                read = [(access, _operands(access.op)) for access in accesses(op)]
+                found = {d: self._of_stage(op, d, read) for d in range(op.rank)}
                 for function in op.funcs:
                     self._ends[function] = {d: ends for d, ends in found.items() if ends is not None}
 
@@ -117,13 +125,13 @@ class _Repeated:
             self._made.scalar((ExtentOp, source, dim), extent, lambda e: e.add(ExtentOp(source, dim))),
         )
 
-    def _of_stage(self, stage: StageOp, dim: int) -> _Ends | None:
-        """Ends of a stage's functions; None where its values follow the coordinate otherwise than by its reads."""
+    def _of_stage(self, stage: StageOp, dim: int, read: Sequence[tuple[StageRead, _Operands]]) -> _Ends | None:
+        """Ends of a stage's functions; None where its values follow the coordinate otherwise than by what is read."""
         if not all(isinstance(use.operation, ReadOp) for use in stage.body.block.args[dim].uses):
             return None
         plus: dict[tuple[End, End, int, int], list[int]] = {}
         argument = stage.body.block.args[dim]
-        for access in accesses(stage):
+        for access, operands in read:
             following = 0
             for e, index in enumerate(access.indices):
                 if not isinstance(index, Index) or index.var != dim:
@@ -134,8 +142,7 @@ class _Repeated:
                 plus.setdefault((*ends, index.num, index.den), []).append(index.offset)
                 following += 1
             # an index of another kind may depend on the coordinate, too
-            mapped = (expr for expr in access.op.map.data.results)
-            if following != sum(argument in (access.op.indices[d] for d in expr.used_dims()) for expr in mapped):
+            if following != sum(argument in of_index for of_index in operands):
                 return None
         if not plus:
             return None

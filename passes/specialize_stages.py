@@ -73,15 +73,13 @@ def _specialize(pipeline: PipelineOp) -> None:
 
 def _is_specialized(stage: StageOp, sites: list[ReadSite]) -> bool:
     """Whether a stage is worth computing at all of `sites`."""
-    if len(sites) * len(stage.body.block.ops) > MOST or not all(_follows_reader(site) for site in sites):
-        return False
     numbers = [
         [expr.value if isinstance(expr, AffineConstantExpr) else None for expr in map.results] for _, map, _ in sites
     ]
-    for dim, at in enumerate(zip(*numbers, strict=True)):
-        if None not in at and (len(set(at)) > MOST_SLICES or _chooses_by(stage, dim)):
-            return True
-    return False
+    at_constants = [(dim, set(at)) for dim, at in enumerate(zip(*numbers, strict=True)) if None not in at]
+    if not any(len(at) > MOST_SLICES or _chooses_by(stage, dim) for dim, at in at_constants):
+        return False
+    return len(sites) * len(stage.body.block.ops) <= MOST and all(_follows_reader(site) for site in sites)
 
 
 def _follows_reader(site: ReadSite) -> bool:
