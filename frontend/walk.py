@@ -24,9 +24,9 @@ N = TypeVar("N", bound=ExprNode)
 
 
 def postorder(roots: Sequence[N], children: Callable[[N], Sequence[N]] | None = None) -> Iterator[N]:
-    """Yield every node below `roots` once, operands first; `children` are those to go to, if not all operands.
+    """Yield every node below `roots` once, operands first.
 
-    Iterative: an expression may be deeper than Python's stack.
+    `children` gives the operands to go to, if not all. Iterative: an expression may be deeper than Python's stack.
     """
     seen: set[int] = set()
     for root in roots:

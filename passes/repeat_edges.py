@@ -126,7 +126,7 @@ class _Repeated:
         )
 
     def _of_stage(self, stage: StageOp, dim: int, read: Sequence[tuple[StageRead, _Operands]]) -> _Ends | None:
-        """Ends of a stage's functions; None where its values follow the coordinate otherwise than by what is read."""
+        """Ends of a stage's functions; None where its values follow the coordinate otherwise than by its reads."""
         if not all(isinstance(use.operation, ReadOp) for use in stage.body.block.args[dim].uses):
             return None
         plus: dict[tuple[End, End, int, int], list[int]] = {}
