@@ -79,6 +79,20 @@ def _is_stored_for_updates(sites: Sequence[ReadSite]) -> bool:
     return any(isinstance(r, UpdateOp) for r in readers) and len(set(readers)) == len(readers)
 
 
+def _is_read_as_its_source(stage: StageOp, sites: Sequence[ReadSite]) -> bool:
+    """Whether updates alone read a stage of one value, which stands in memory at its own point: so they read one value
+    of memory in either case.
+
+    As a network's layer, which is read once for each weight of the next: a maximum with 0 of its sum.
+    """
+    found = list(reads(stage))
+    if len(found) != 1 or not all(isinstance(reader, UpdateOp) for reader, _, _ in sites):
+        return False
+    (read,) = found
+    own = list(read.indices) == list(stage.body.block.args) and read.map.data == AffineMap.identity(stage.rank)
+    return own and isinstance(read.source.owner, InputOp | UpdateOp)
+
+
 def _is_read_through_data(sites: Sequence[ReadSite]) -> bool:
     """Whether each place that reads a stage has an index that data decide: so no reader can have it in its kernel."""
     return all(any(_follows_data(i) for i in indices) for _, _, indices in sites)
@@ -206,8 +220,9 @@ class Recomputation:
         on, mine = self._machine, math.prod(self._extents[stage])
         theirs = sum(self.evaluations(site) for site in sites)
         bytes = sum(element_bytes(f.type.element) for f in stage.funcs if isinstance(f.type, FuncType))
+        read = INPUT_READ if _is_read_as_its_source(stage, sites) else READ
         saved = (theirs - mine) * self._cost[stage, len(sites) > 1] / on.instructions_per_us
-        spent = theirs * READ / on.instructions_per_us + 2 * mine * bytes / on.bytes_per_us + on.launch_us
+        spent = theirs * read / on.instructions_per_us + 2 * mine * bytes / on.bytes_per_us + on.launch_us
         return saved > spent
 
     def evaluations(self, site: ReadSite, *, together: bool = False) -> int:

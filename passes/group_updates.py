@@ -54,7 +54,7 @@ class GroupUpdates(ModulePass):
     """The machine to group for: a GPU's model or arch, or cpu."""
     beside: float = 24.0
     """Instructions per point, reads among them, up to which a stage is computed beside an update; 0 for none."""
-    steps: int = 512
+    steps: int = 768
     """Points of the domain up to which that is done of a sum. Of more, a kernel that fills costs next to nothing, and
     the sum's starts while it ends."""
 

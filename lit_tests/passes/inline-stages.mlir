@@ -308,3 +308,62 @@ img.pipeline @windows_of_planes {
   }
   img.return "out" = %out : !img.func<3xf32>
 }
+
+// -----
+
+// A layer of a network reads the one before at each of its weights: the maximum with 0 is taken once, where that is
+// stored, and not once for each weight. A sum that reads each point once takes it as it reads.
+
+// CHECK-LABEL: img.pipeline @layers
+// CHECK:         img.stage "positive" (
+// CHECK-NOT:     img.stage "positive_1"
+// CHECK:         img.update "mixed"
+// CHECK:           arith.maxnumf
+img.pipeline @layers {
+  %in = img.input "in" : !img.func<3xf32>
+  %weights = img.input "weights" : !img.func<2xf32>
+  %zero = arith.constant 0 : index
+  %many = arith.constant 64 : index
+  %three = arith.constant 3 : index
+  %none = img.stage "none" (%x, %y, %c) -> f32 bounds #img.box<[*, *, 0:64]> {
+    %v = arith.constant 0.0 : f32
+    img.yield %v : f32
+  }
+  %first = img.update "first" (%x, %y, %c) over (%r in [%zero, %many]) of (%old = %none : !img.func<3xf32>) combine [add] {
+    %v = img.read %in[%x, %y, %r] : !img.func<3xf32>
+    %w = img.read %weights[%c, %r] : !img.func<2xf32>
+    %p = arith.mulf %v, %w : f32
+    img.write %p at [%x, %y, %c] : f32
+  }
+  %positive = img.stage "positive" (%x, %y, %c) -> f32 {
+    %v = img.read %first[%x, %y, %c] : !img.func<3xf32>
+    %0 = arith.constant 0.0 : f32
+    %m = arith.maxnumf %v, %0 : f32
+    img.yield %m : f32
+  }
+  %none_1 = img.stage "none_1" (%x, %y, %c) -> f32 bounds #img.box<[*, *, 0:64]> {
+    %v = arith.constant 0.0 : f32
+    img.yield %v : f32
+  }
+  %second = img.update "second" (%x, %y, %c) over (%r in [%zero, %many], %k in [%zero, %three]) of (%old = %none_1 : !img.func<3xf32>) combine [add] {
+    %v = img.read %positive[%x + %k, %y, %r] : !img.func<3xf32>
+    %w = img.read %weights[%c, %r + 64 * %k] : !img.func<2xf32>
+    %p = arith.mulf %v, %w : f32
+    img.write %p at [%x, %y, %c] : f32
+  }
+  %positive_1 = img.stage "positive_1" (%x, %y, %c) -> f32 {
+    %v = img.read %second[%x, %y, %c] : !img.func<3xf32>
+    %0 = arith.constant 0.0 : f32
+    %m = arith.maxnumf %v, %0 : f32
+    img.yield %m : f32
+  }
+  %none_2 = img.stage "none_2" (%x, %y) -> f32 {
+    %v = arith.constant 0.0 : f32
+    img.yield %v : f32
+  }
+  %mixed = img.update "mixed" (%x, %y) over (%r in [%zero, %many]) of (%old = %none_2 : !img.func<2xf32>) combine [add] {
+    %v = img.read %positive_1[%x, %y, %r] : !img.func<3xf32>
+    img.write %v at [%x, %y] : f32
+  }
+  img.return "mixed" = %mixed : !img.func<2xf32>
+}
