@@ -1,4 +1,4 @@
-"""Grain size on CPUs, the least tiles of a thread: waking the others takes longer than few tiles of little work."""
+"""Grain size on CPUs, the least points that several threads share: waking them takes longer than little work."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ ALONE = 600_000.0
 
 
 def shared_from(facts: GroupFacts, tile: tuple[int, ...]) -> int:
-    """The number of tiles from which on several threads compute them; at least 2."""
+    """The number of points of the output from which on several threads compute its tiles."""
     nodes, work = facts.model.nodes, 1.0
     for id, region in regions(facts.model, list(facts.members), facts.output, tile, facts.follow).items():
         reads = sum(len(set(offsets)) for offsets in nodes[id].offsets.values())
         work += region.points * (nodes[id].instructions + nodes[id].values + reads)
-    return max(2, math.ceil(ALONE / work))
+    return math.ceil(ALONE * math.prod(tile) / work)

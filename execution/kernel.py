@@ -12,7 +12,7 @@ from contextlib import ExitStack
 
 from xdsl.dialects import arith, func
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, StringAttr, SymbolRefAttr, UnitAttr, i1, i64
-from xdsl.ir import Attribute, Block, Region, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Region, SSAValue
 
 from tilefuse.dialects.img.axes import letter
 from tilefuse.dialects.img.ops import GroupOp
@@ -232,7 +232,9 @@ class _TiledKernel:
             bound(group, result)
         if math.prod(self.plan.schedule.thread_counts) == 1 and self.plan.rank:
             least = shared_from(GroupFacts.of(group, self.plan.model), tuple(self.plan.sizes))
-            result.attributes["kernel.shared_from"] = IntegerAttr(least, i64)
+            output = self.function.outputs[self.plan.stored[0].first].memref
+            assert isinstance(output, BlockArgument)
+            result.attributes["kernel.shared_from"] = DenseArrayBase.from_list(i64, [output.index, least])
             if self.plan.as_they_come:
                 result.attributes["kernel.as_they_come"] = UnitAttr()
         chain = ", ".join(s.sym_name.data for s in group.stages)

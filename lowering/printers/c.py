@@ -13,7 +13,7 @@ import tilefuse.lowering.printers.expr as expr
 from tilefuse.lowering.printers.async_copies import c_copies
 from tilefuse.lowering.printers.atomics import c_atomics
 from tilefuse.lowering.printers.c_types import SIGNED, UNSIGNED, byte_size, lanes, short_name, storage_type
-from tilefuse.lowering.printers.checks import check_barriers, places_of
+from tilefuse.lowering.printers.checks import check_barriers, places_of, shared_from
 from tilefuse.lowering.printers.expr import MUL, CExpr
 from tilefuse.lowering.printers.helper import Helper
 from tilefuse.lowering.printers.language import Language
@@ -229,15 +229,15 @@ class C(Language):
         """The outermost block loop, and the loops that OpenMP collapses with it."""
         return _perfect_nest(loop) if _is_block_loop(loop) and not _inside_block_loop(loop) else []
 
-    def loop_pragmas(self, loop: scf.ForOp, counts: Sequence[CExpr]) -> list[str]:
+    def loop_pragmas(self, loop: scf.ForOp, counts: Sequence[CExpr], extents: Sequence[CExpr]) -> list[str]:
         """OpenMP's pragma on the outermost block loop; simd; unrolling."""
         if counts:
             collapse = f" collapse({len(counts)})" if len(counts) > 1 else ""
-            # threads cost more than few blocks of little work
-            blocks = " * ".join(n.wrapped(MUL) for n in counts)
             function = _function_of(loop)
             kind = "dynamic" if function is not None and "kernel.as_they_come" in function.attributes else "static"
-            return [f"#pragma omp parallel for{collapse} schedule({kind}) if({blocks} >= {_shared_from(function)})"]
+            # threads cost more than little work
+            shared = " && ".join([f"{_product(counts)} >= 2", *_enough_points(function, extents)])
+            return [f"#pragma omp parallel for{collapse} schedule({kind}) if({shared})"]
         # `omp simd` must stand right in front of the loop, and unrolls by itself.
         if "kernel.simd" in loop.attributes:
             return ["#pragma omp simd"]
@@ -310,10 +310,15 @@ def _function_of(op: Operation | None) -> func.FuncOp | None:
     return op
 
 
-def _shared_from(function: func.FuncOp | None) -> int:
-    """Blocks from which on a kernel takes several threads."""
-    least = function.attributes.get("kernel.shared_from") if function is not None else None
-    return least.value.data if isinstance(least, IntegerAttr) else 2
+def _product(factors: Sequence[CExpr]) -> str:
+    return " * ".join(n.wrapped(MUL) for n in factors)
+
+
+def _enough_points(function: func.FuncOp | None, extents: Sequence[CExpr]) -> list[str]:
+    """Whether an output has the points from which on a kernel takes several threads; nothing where it takes them for
+    any."""
+    least = shared_from(function)
+    return [] if least is None or least[1] < 2 else [f"{_product(extents)} >= {least[1]}"]
 
 
 def _perfect_nest(loop: scf.ForOp) -> list[scf.ForOp]:

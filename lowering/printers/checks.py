@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import prod
 
 from xdsl.dialects import arith, func, gpu, memref, scf
-from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, StringAttr
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, MemRefType, StringAttr
 from xdsl.ir import Block, Operation, SSAValue
 
 from tilefuse.dialects.diagnostics import PipelineError
@@ -33,6 +33,22 @@ def block_threads(kernel: func.FuncOp) -> tuple[int, int, int]:
             kernel,
         )
     return int(sizes[0]), int(sizes[1]), int(sizes[2])
+
+
+def shared_from(kernel: func.FuncOp | None) -> tuple[int, int] | None:
+    """An output's number among the arguments, and the points of it from which on several threads compute a kernel."""
+    attribute = kernel.attributes.get("kernel.shared_from") if kernel is not None else None
+    if kernel is None or attribute is None:
+        return None
+    found = tuple(map(int, attribute.get_values())) if isinstance(attribute, DenseArrayBase) else ()
+    types = kernel.function_type.inputs.data
+    if len(found) != 2 or not 0 <= found[0] < len(types) or not isinstance(types[found[0]], MemRefType):
+        raise PipelineError(
+            f"@{kernel.sym_name.data}: kernel.shared_from must be array<i64: the number of an output among the "
+            "arguments, its points>",
+            kernel,
+        )
+    return found[0], found[1]
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import cast as as_type
 
 from xdsl.dialects import func, scf
@@ -13,7 +14,7 @@ from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.gpu_shuffle import ShuffleOp
 from tilefuse.dialects.nvvm import GridDepAction, GriddepcontrolOp
 from tilefuse.lowering.printers.c_types import SIGNED, width_of
-from tilefuse.lowering.printers.checks import constant_value
+from tilefuse.lowering.printers.checks import constant_value, shared_from
 from tilefuse.lowering.printers.expr import ADD, CExpr
 from tilefuse.lowering.printers.function_text import FunctionText
 from tilefuse.lowering.printers.memory import memory_of, read_pointers
@@ -45,7 +46,7 @@ def print_for(p: FunctionText, op: Operation) -> None:
         p.line(f"{target.ctype} {target.text} = {init.text};")
         p.set_value(arg, target)
         p.set_value(result, target)
-    for pragma in p.language.loop_pragmas(op, counts):
+    for pragma in p.language.loop_pragmas(op, counts, _shared_extents(p, op) if counts else ()):
         p.line(pragma)
     p.names.push()
     ctype = "idx" if isinstance(induction.type, IndexType) else SIGNED[width_of(induction.type, op)]
@@ -56,6 +57,12 @@ def print_for(p: FunctionText, op: Operation) -> None:
     p.scope(op.body.block)
     p.line("}")
     p.names.pop()
+
+
+def _shared_extents(p: FunctionText, op: Operation) -> Sequence[CExpr]:
+    """The extents of the output whose points `kernel.shared_from` counts."""
+    found = shared_from(p.function)
+    return memory_of(p, p.function.body.block.args[found[0]], op).extents if found is not None else ()
 
 
 def _count(p: FunctionText, value: SSAValue) -> CExpr:

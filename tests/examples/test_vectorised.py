@@ -1,4 +1,4 @@
-"""GCC vectorises every loop over columns of the C of all examples and of random pipelines.
+"""GCC and clang vectorise every loop over columns of the C of all examples and of random pipelines.
 
 A scalar one takes several times as long. REASONS lists those that stay scalar.
 """
@@ -15,6 +15,7 @@ from variants import QUICK
 from tilefuse.lowering.printers import print_c
 from tilefuse.passes.pipeline import lowering_passes, run_passes, standard_passes
 from tilefuse.runtime.cpu.c_compiler import _FLAGS, _OPTIONAL_FLAGS
+from tilefuse.runtime.cpu.wheel_compiler import zig_command
 
 REASONS = {
     r"\bpowf\(": "a function of the C library",
@@ -27,7 +28,15 @@ REASONS = {
 }
 """Loops over columns that GCC leaves scalar, by a pattern in their text, and why."""
 
-pytestmark = pytest.mark.skipif(shutil.which("gcc") is None, reason="GCC says which loops it vectorises")
+CLANG_REASONS = {
+    r"; \w+ < (\d|[1-5]\d|6[0-4]); ": "few rounds of a known number: written out, neighbours joined",
+}
+"""The same of clang, which needs none of those of GCC."""
+CLANG = ("clang",) if shutil.which("clang") else zig_command()
+NAMES = [*QUICK, *SMALL]
+
+needs_gcc = pytest.mark.skipif(shutil.which("gcc") is None, reason="GCC says which loops it vectorises")
+needs_clang = pytest.mark.skipif(CLANG is None, reason="clang, also the one of ziglang, says which loops it vectorises")
 
 
 def c_text(name):
@@ -56,33 +65,68 @@ def vectorised_lines(text, folder):
     return {int(n) for n in found}
 
 
-def scalar_loops(text, folder):
-    """The texts of loops over columns that are scalar for none of REASONS."""
-    lines, vectorised = text.splitlines(), vectorised_lines(text, folder)
-    loops = [loop for loop in simd_loops(text) if not vectorised.intersection(range(loop[0], loop[1] + 1))]
+def lines_of_clang(text, folder):
+    """Lines at which clang says so: of the pragma or the loop. It takes no notice of flags of GCC."""
+    source = folder / "kernels.c"
+    source.write_text(text + "\n")
+    flags = [*_FLAGS, "-march=native", "-mprefer-vector-width=512", "-fopenmp-simd", "-Rpass=loop-vectorize"]
+    command = [*CLANG, *flags, "-o", folder / "kernels.so", source, "-lm"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    return {int(n) for n in re.findall(r":(\d+):\d+: \w+: vectorized loop", done.stderr)}
+
+
+def scalar_loops(text, vectorised, reasons=REASONS):
+    """The texts of loops over columns with none of the lines that are vectorised, for none of the reasons."""
+    lines = text.splitlines()
+    # a pragma stands above its loop
+    loops = [loop for loop in simd_loops(text) if not vectorised.intersection(range(loop[0] - 1, loop[1] + 1))]
     found = ["\n".join(lines[first - 1 : last]) for first, last in loops]
-    return [loop for loop in found if not any(re.search(pattern, loop) for pattern in REASONS)]
+    return [loop for loop in found if not any(re.search(pattern, loop) for pattern in reasons)]
 
 
-@pytest.mark.parametrize("name", QUICK | SMALL)
+def random_text(seed):
+    passes = [*standard_passes("cpu"), *lowering_passes(warps=False)]
+    return print_c(run_passes(random_pipeline(seed, stages=5).module, passes))
+
+
+@needs_gcc
+@pytest.mark.parametrize("name", NAMES)
 def test_every_loop_over_columns_is_vectorised(name, tmp_path):
     text = c_text(name)
     assert list(simd_loops(text)) or name == "mat_mul"
-    assert scalar_loops(text, tmp_path) == []
+    assert scalar_loops(text, vectorised_lines(text, tmp_path)) == []
 
 
+@needs_clang
+@pytest.mark.parametrize("name", NAMES)
+def test_clang_vectorises_every_loop_over_columns(name, tmp_path):
+    text = c_text(name)
+    assert scalar_loops(text, lines_of_clang(text, tmp_path), CLANG_REASONS) == []
+
+
+@needs_gcc
 @pytest.mark.parametrize("seed", range(8))
 def test_those_of_random_pipelines_are(seed, tmp_path):
-    passes = [*standard_passes("cpu"), *lowering_passes(warps=False)]
-    text = print_c(run_passes(random_pipeline(seed, stages=5).module, passes))
-    assert scalar_loops(text, tmp_path) == []
+    text = random_text(seed)
+    assert scalar_loops(text, vectorised_lines(text, tmp_path)) == []
 
 
-def test_a_scalar_loop_is_found(tmp_path):
-    # a statement that GCC knows nothing of
+@needs_clang
+@pytest.mark.parametrize("seed", range(8))
+def test_clang_vectorises_those_of_random_pipelines(seed, tmp_path):
+    text = random_text(seed)
+    assert scalar_loops(text, lines_of_clang(text, tmp_path), CLANG_REASONS) == []
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [pytest.param(vectorised_lines, marks=needs_gcc), pytest.param(lines_of_clang, marks=needs_clang)],
+)
+def test_a_scalar_loop_is_found(lines, tmp_path):
+    # a statement that compilers know nothing of
     text = (
         "void prefix(int n, int* restrict a) {\n  #pragma omp simd\n  for (int i = 1; i < n; ++i) {\n"
         '    if (a[i]) __asm__ volatile("");\n    a[i] += 1;\n  }\n}'
     )
     [loop] = simd_loops(text)
-    assert not vectorised_lines(text, tmp_path).intersection(range(loop[0], loop[1] + 1))
+    assert not lines(text, tmp_path).intersection(range(loop[0] - 1, loop[1] + 1))

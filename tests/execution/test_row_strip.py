@@ -317,8 +317,11 @@ def test_few_strips_are_as_many_for_each_core():
         assert f"schedule({kind})" in compile_pipeline(boxes(3).to_module(), "cpu", passes=strips).source()
 
 
-def test_few_strips_are_left_to_one_thread():
-    assert re.search(r"#pragma omp parallel for .* if\(.*>= 2\)", boxes(3).compile("cpu").source())
+def test_few_points_are_left_to_one_thread():
+    """However many strips they are: a strip may be wider than a small picture."""
+    assert re.search(
+        r"#pragma omp parallel for .* if\(.*>= 2 && .*_n0_ \* .*_n1_ >= \d+\)", boxes(3).compile("cpu").source()
+    )
 
 
 def sums_of_squares(points):
