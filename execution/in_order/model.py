@@ -57,7 +57,8 @@ class InOrder(ExecutionModel):
             threads = (POINTS, *(1,) * (rank - 1))
         features = InOrderFeatures(
             blocks=math.prod(-(-n // t) for n, t in zip(work.pure, threads, strict=True)),
-            bytes=work.bytes, instructions=work.instructions, steps=work.steps, threads=math.prod(work.pure),
+            bytes=work.bytes + _written(facts, machine), instructions=work.instructions,
+            steps=work.steps, threads=math.prod(work.pure),
             is_far=_is_far(facts.update.update),
         )  # fmt: skip
         own = threads if threads[:1] != (POINTS,) else (1,) * rank
@@ -96,6 +97,19 @@ class InOrder(ExecutionModel):
         from tilefuse.execution.in_order.emission import update_kernel
 
         return [update_kernel(group)]
+
+
+def _written(facts: GroupFacts, machine: Machine) -> float:
+    """Bytes that a recurrence writes on a CPU, each step at a place of its own.
+
+    On a GPU the constants of time hold them.
+    """
+    from tilefuse.analysis.recurrence import recurrence
+
+    if machine.is_gpu or isinstance(recurrence(facts.update), str):
+        return 0.0
+    work = facts.update_work
+    return float(math.prod(work.pure) * work.steps * facts.model.nodes[facts.output].bytes)
 
 
 def _moves_along_x(update: UpdateOp) -> bool:

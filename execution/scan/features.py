@@ -20,6 +20,8 @@ STORE_US = 0.002
 """Microseconds of a step that is stored by way of shared memory."""
 ROW_US = 0.04
 """Microseconds of a step along x: lanes read its inputs from one bank of shared memory."""
+NOT_HIDDEN = 0.15
+"""Share of a CPU's steps that does not hide behind memory or arithmetic."""
 CPU_STEP, CPU_CHAIN = 3.0, 0.3
 """Cycles of a step of lines side by side on a CPU, and of each operation of its chain."""
 STAGED_USE = 0.55
@@ -84,7 +86,8 @@ class ScanFeatures(Roofline):
         if not machine.is_gpu:
             at_once = min(self.lines, machine.cores * min(float(self.width), 8.0))
             step = (CPU_STEP + CPU_CHAIN * self.chain) / (machine.clock_ghz * 1e3)
-            return max(memory, compute, self.lines / at_once * self.steps * step) + machine.launch_us
+            parts = (memory, compute, self.lines / at_once * self.steps * step)
+            return max(parts) + NOT_HIDDEN * parts[2] * (parts[2] < max(parts)) + machine.launch_us
         rounds = max(1.0, math.ceil(self.lines / (machine.cores * machine.max_threads_per_core)))
         if self.slice:
             ahead = self.slice * max(1, self.buffers - 1)

@@ -12,6 +12,7 @@ from random_pipelines import random_pipeline
 from small import SMALL
 from variants import QUICK
 
+import tilefuse as hl
 from tilefuse.lowering.printers import print_c
 from tilefuse.passes.pipeline import lowering_passes, run_passes, standard_passes
 from tilefuse.runtime.cpu.c_compiler import _FLAGS, _OPTIONAL_FLAGS
@@ -94,6 +95,62 @@ def random_text(seed):
 def test_every_loop_over_columns_is_vectorised(name, tmp_path):
     text = c_text(name)
     assert list(simd_loops(text)) or name == "mat_mul"
+    assert scalar_loops(text, vectorised_lines(text, tmp_path)) == []
+
+
+def update_of(shape):
+    """A pipeline whose update has this shape, of 2560 lines of 1536 points."""
+    x, y, i = hl.Var("x"), hl.Var("y"), hl.Var("i")
+    image, bytes_ = hl.ImageParam(hl.Float(32), 2, "image"), hl.ImageParam(hl.UInt(8), 2, "bytes")
+    columns, rows = hl.RDom([(0, 1536)]), hl.RDom([(1, 2559)])
+    f = hl.Func("f")
+    if shape == "sums of rows":
+        f[y] = 0.0
+        f[y] += image[columns.x, y]
+    elif shape == "sums of columns":
+        f[x] = 0.0
+        f[x] += image[x, rows.x]
+    elif shape == "histogram":
+        points = hl.RDom([(0, 1536), (0, 2560)])
+        f[i] = hl.u32(0)
+        f[hl.cast(hl.Int(32), bytes_[points.x, points.y])] += hl.u32(1)
+        f.bound(i, 0, 256)
+    elif shape == "lines along y":
+        f[x, y] = 0.0
+        f[x, rows.x] = f[x, rows.x - 1] + image[x, rows.x]
+    elif shape == "lines along x":
+        f[x, y] = 0.0
+        f[rows.x, y] = f[rows.x - 1, y] + image[rows.x, y]
+    elif shape == "matrix product":
+        f[x, y] = 0.0
+        f[x, y] += image[columns.x, y] * image[x, columns.x]
+    return hl.Pipeline(f)
+
+
+MODELS = {
+    "sums of rows": "reduce",
+    "sums of columns": "reduce",
+    "histogram": "scatter",
+    "lines along y": "scan",
+    "lines along x": "scan",
+    "matrix product": "gemm",
+}
+
+
+@needs_gcc
+@pytest.mark.parametrize("shape", MODELS)
+@pytest.mark.parametrize("target", ["zen4", "emerald_rapids"])
+def test_every_shape_of_update_is_shared_out_and_has_vectors(shape, target, tmp_path):
+    """Vectors, or lines along x side by side, in a loop over blocks that all threads share."""
+    text = print_c(run_passes(update_of(shape).to_module(), [*standard_passes(target), *lowering_passes(warps=False)]))
+    [kernel] = re.findall(rf"\n// f_update: #schedule\.{MODELS[shape]}<.*\n(?:.+\n)*", text)
+    assert "#pragma omp parallel for" in kernel
+    if shape == "lines along x":
+        assert "width = 4" in kernel
+    elif shape == "matrix product":
+        assert "load_f32x" in kernel
+    else:
+        assert "#pragma omp simd" in kernel
     assert scalar_loops(text, vectorised_lines(text, tmp_path)) == []
 
 
