@@ -8,6 +8,7 @@ ordinary ones, done at once.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType, MemRefType, UnitAttr, i32
 from xdsl.ir import Dialect, Operation, ParametrizedAttribute, SSAValue, TypeAttribute
@@ -25,6 +26,10 @@ from xdsl.irdl import (
     var_operand_def,
 )
 from xdsl.utils.exceptions import VerifyException
+
+if TYPE_CHECKING:
+    from xdsl.parser import Parser
+    from xdsl.printer import Printer
 
 COPY_BYTES = (4, 8, 16)
 """Sizes of a copy that the hardware has."""
@@ -104,10 +109,33 @@ class DeviceAsyncCreateGroupOp(IRDLOperation):
     copies = var_operand_def(TokenType)
     token = result_def(TokenType)
 
-    assembly_format = "$copies attr-dict"
-
     def __init__(self) -> None:
         super().__init__(operands=[[]], result_types=[TokenType()])
+
+    @classmethod
+    def parse(cls, parser: Parser) -> DeviceAsyncCreateGroupOp:
+        """Read `$copies attr-dict`, where results on the next line are no copies."""
+        begin, copies = parser.pos, []
+        while (copy := parser.parse_optional_unresolved_operand()) is not None:
+            copies.append(copy)
+            if parser.parse_optional_punctuation(",") is None:
+                break
+        if copies and (parser.parse_optional_punctuation("=") or parser.parse_optional_punctuation(":")):
+            parser._resume_from(begin)
+            copies = []
+        return cls.create(
+            operands=[parser.resolve_operand(copy, TokenType()) for copy in copies],
+            result_types=[TokenType()],
+            attributes=parser.parse_optional_attr_dict(),
+        )
+
+    def print(self, printer: Printer) -> None:
+        if self.copies:
+            printer.print_string(" ")
+            printer.print_list(self.copies, printer.print_ssa_value)
+        elif not self.attributes:
+            printer.print_string(" {}")  # MLIR's own parser takes the results on the next line for copies
+        printer.print_op_attributes(self.attributes)
 
 
 @irdl_op_definition

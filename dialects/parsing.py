@@ -24,7 +24,7 @@ from xdsl.dialects.builtin import (
     ModuleOp,
     StringAttr,
 )
-from xdsl.ir import Attribute, AttributeInvT, Block, Operation, SSAValue, TypeAttribute
+from xdsl.ir import Attribute, AttributeInvT, Block, Dialect, Operation, SSAValue, TypeAttribute
 from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.parser.core import ForwardDeclaredValue
 from xdsl.parser.generic_parser import ParserState
@@ -203,7 +203,33 @@ def known_dialects() -> Context:
     if SCHEDULES not in ctx.registered_dialect_names:
         for name, factory in UNIVERSE.all_dialects.items():
             ctx.register_dialect(name, factory)
+    replace_dialects(ctx)
     return ctx
+
+
+def replace_dialects(ctx: Context) -> None:
+    """Register ours in place of xDSL's dialects that lack operations; no public method replaces a registered one."""
+    ctx._registered_dialects |= {"gpu": _gpu, "llvm": _llvm, "memref": _memref}
+
+
+def _gpu() -> Dialect:
+    from tilefuse.dialects.gpu_shuffle import GPU_WITH_SHUFFLE
+
+    return GPU_WITH_SHUFFLE
+
+
+def _llvm() -> Dialect:
+    from xdsl.dialects.llvm import LLVM
+
+    from tilefuse.dialects.funnel_shifts import FUNNEL_SHIFTS
+
+    return Dialect("llvm", [*LLVM.operations, *FUNNEL_SHIFTS.operations], [*LLVM.attributes])
+
+
+def _memref() -> Dialect:
+    from tilefuse.dialects.memref import MEMREF
+
+    return MEMREF
 
 
 def broken_package(error: Exception) -> PipelineError:

@@ -270,6 +270,13 @@ def merged_groups(model: PipelineModel, costs: _Costs, groups: _Groups) -> _Grou
     return sorted(((members, members[-1]) for members in found), key=lambda g: g[1])
 
 
+def _group_rest(pipeline: PipelineOp, extent: tuple[int, ...]) -> None:
+    """Give each stage beside groups written by hand a group of its own, as copies of updated functions are."""
+    if stages := [op for op in pipeline.body.block.ops if isinstance(op, StageOp)]:
+        model = extract(pipeline, extent)
+        form_groups(pipeline, model, [((id,), id) for id in (model.node_of[s.funcs[0]] for s in stages)])
+
+
 @dataclass(frozen=True)
 class GroupStages(ModulePass):
     """Gather stages into groups, one kernel each, by an analytical cost."""
@@ -306,7 +313,8 @@ class GroupStages(ModulePass):
             if not isinstance(pipeline, PipelineOp):
                 continue
             if any(isinstance(o, GroupOp) for o in pipeline.body.block.ops):
-                continue  # grouped by hand
+                _group_rest(pipeline, self.extent)
+                continue
             for require in pipeline.requirements:
                 if require.guarded is not None:
                     raise PipelineError(

@@ -13,14 +13,13 @@ from io import BytesIO
 from typing import IO, Any, ClassVar, NoReturn
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Dialect
 from xdsl.passes import PassPipeline
 from xdsl.utils.exceptions import ParseError, ShrinkException
 from xdsl.utils.target import Target
 from xdsl.xdsl_opt_main import xDSLOptMain
 
 from tilefuse.dialects.diagnostics import PipelineError
-from tilefuse.dialects.parsing import LocatedParser, broken_package
+from tilefuse.dialects.parsing import LocatedParser, broken_package, replace_dialects
 from tilefuse.dialects.verification import verify
 from tilefuse.passes.pipeline_text import build, loaded, normalised, parse_passes, parse_specs, unknown
 from tilefuse.tools.diagnostics import InternalError, diagnosed, render
@@ -54,8 +53,7 @@ class PipelineOpt(xDSLOptMain):
         for name, factory in UNIVERSE.all_dialects.items():
             if name not in self.ctx.registered_dialect_names:
                 self.ctx.register_dialect(name, factory)
-        # In place of xDSL's own, which lack operations; no public method replaces a registered dialect.
-        self.ctx._registered_dialects |= {"gpu": _gpu, "llvm": _llvm, "memref": _memref}
+        replace_dialects(self.ctx)
 
     def register_all_passes(self) -> None:
         super().register_all_passes()
@@ -270,26 +268,6 @@ class PipelineOpt(xDSLOptMain):
         if not self.args.disable_verify:
             with self.timing.measure("verification"):
                 verify(module)
-
-
-def _gpu() -> Dialect:
-    from tilefuse.dialects.gpu_shuffle import GPU_WITH_SHUFFLE
-
-    return GPU_WITH_SHUFFLE
-
-
-def _llvm() -> Dialect:
-    from xdsl.dialects.llvm import LLVM
-
-    from tilefuse.dialects.funnel_shifts import FUNNEL_SHIFTS
-
-    return Dialect("llvm", [*LLVM.operations, *FUNNEL_SHIFTS.operations], [*LLVM.attributes])
-
-
-def _memref() -> Dialect:
-    from tilefuse.dialects.memref import MEMREF
-
-    return MEMREF
 
 
 def _usage_error(message: str) -> NoReturn:

@@ -8,6 +8,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 import tilefuse as hl
 from tilefuse.dialects.parsing import parse_module
+from tilefuse.passes.pipeline import run_passes, standard_passes
 
 TEXT = """img.pipeline @twice {
   %in = img.input "in" : !img.func<2xui8>
@@ -66,6 +67,36 @@ def test_a_program_of_edited_text_computes_the_same():
     for height, width in ((33, 70), (5, 3)):
         array = np.random.default_rng(width).integers(0, 2**16, (height, width)).astype(np.uint16)
         np.testing.assert_array_equal(again(array), program(array))
+
+
+def row_sums():
+    y, row = hl.Var("y"), hl.Func("row")
+    image = hl.ImageParam(hl.Int(32), 2, name="image")
+    columns = hl.RDom([(0, image.width())])
+    row[y] = hl.i32(0)
+    row[y] += image[columns.x, y]
+    return hl.Pipeline(row)
+
+
+@pytest.mark.parametrize("target", ["cpu", "h200"])
+def test_the_schedule_of_an_update_may_be_edited_in_what_passes_print(target):
+    # as pipeline-opt prints it: the output is the update itself, which a program copies into the caller's array
+    text = str(run_passes(row_sums().to_module(), standard_passes(target)))
+    edited = re.sub(r"(\"row_update\" schedule) #schedule\.\w+<.*?>", r"\1 #schedule.in_order<threads = [1]>", text)
+    assert edited != text
+    program = hl.compile(edited, target)
+    assert "#schedule.in_order<threads = [1]>" in program.ir("validate-occupancy")
+    if target == "cpu":
+        array = np.arange(35, dtype=np.int32).reshape(5, 7)
+        np.testing.assert_array_equal(program(array), array.sum(axis=1))
+
+
+@pytest.mark.parametrize("target", ["cpu", "h200"])
+def test_kernels_are_no_algorithm(target):
+    with pytest.raises(
+        hl.PipelineError, match=r"there is a function @row_row_kernel\d already; a module is lowered once"
+    ):
+        hl.compile(row_sums().compile(target).ir(), target)
 
 
 def test_a_schedule_that_the_target_cannot_hold_is_refused():

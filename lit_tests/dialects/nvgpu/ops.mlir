@@ -19,6 +19,19 @@ func.func @copies(%in: memref<?x?xf32, strided<[?, 1]>>, %i: index) {
   func.return
 }
 
+// CHECK-LABEL: func.func @then_a_value(
+// CHECK:         nvgpu.device_async_create_group
+// CHECK-NEXT:    arith.addi
+// CHECK:         nvgpu.device_async_create_group {{%.*}}
+// CHECK-NEXT:    arith.addi
+func.func @then_a_value(%t: !nvgpu.device.async.token, %i: index) -> index {
+  %g = nvgpu.device_async_create_group {}
+  %x = arith.addi %i, %i : index
+  %h = nvgpu.device_async_create_group %t, %t
+  %y = arith.addi %x, %i : index
+  func.return %y : index
+}
+
 // CHECK-LABEL: func.func @pass_on(
 // CHECK-SAME:    !nvgpu.device.async.token
 func.func @pass_on(%t: !nvgpu.device.async.token) {
