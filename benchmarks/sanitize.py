@@ -108,8 +108,9 @@ def main(argv: list[str] | None = None) -> int:
         return 2
     until, results = time.time() + options.seconds, {"environment": environment(), "size": options.size, "cases": {}}
     with TemporaryDirectory() as cache, ThreadPoolExecutor(options.workers) as pool:
-        found = pool.map(lambda case: checked(case.name, options.size, cache, until), cases)
-        for case, entry in zip(cases, found, strict=True):
+        longest_first = cases[::-1]
+        found = pool.map(lambda case: checked(case.name, options.size, cache, until), longest_first)
+        for case, entry in zip(longest_first, found, strict=True):
             results["cases"][case.name] = entry
             if options.output is not None:
                 options.output.write_text(json.dumps(results, indent=1) + "\n")
