@@ -87,6 +87,22 @@ def test_rivals_of_several_files_are_joined(monkeypatch):
         joined([ours, file("H100")])
 
 
+@pytest.mark.parametrize(
+    ("found", "clean"),
+    [
+        ({"compared": {"wrong": None}, "memcheck": {}, "racecheck": {}}, True),
+        ({"compared": {"wrong": "3 of 9 pixels differ"}, "memcheck": {}, "racecheck": {}}, False),
+        ({"compared": {"wrong": None}, "memcheck": {}, "racecheck": {"error": "exit status 9"}}, False),
+        ({"compared": {"error": "exit status 1"}}, False),
+    ],
+)
+def test_a_case_is_clean_where_no_tool_finds_anything(found, clean, monkeypatch):
+    monkeypatch.syspath_prepend(BENCHMARKS)
+    from sanitize import is_clean
+
+    assert is_clean(found) is clean
+
+
 def test_the_dry_run_of_the_benchmark_agrees_with_numpy():
     code, said = run("run.py", "--dry-run", "--only", "harris", "--only", "box_x4", "--only", "binomial")
     assert code == 0, said
