@@ -87,11 +87,11 @@ def _steps(update: UpdateOp) -> range | None:
     outermost = update.domain[-1]
     first, count = integer_constant(outermost.min), integer_constant(outermost.extent)
     *within, along = UpdateFacts(update).domain_axes
-    # of those within a step each writes a place of its own, whatever it reads of earlier slices
-    others = {d.coordinate for d in update.domain[:-1]}
-    if first is None or count is None or along is not Axis.Scan or not others.issubset(positions):
+    # a step writes a slice, and each point within it a place of its own, whatever it reads of earlier slices
+    every = {d.coordinate for d in update.domain}
+    if first is None or count is None or along is not Axis.Scan or not every.issubset(positions):
         return None
-    if len(within) != len(others) or not _reads_back(update) or not _is_defined_everywhere(update):
+    if len(within) != len(every) - 1 or not _reads_back(update) or not _is_defined_everywhere(update):
         return None
     return range(first, first + max(0, count))
 

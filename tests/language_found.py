@@ -51,8 +51,38 @@ def edges_beside_a_small_dimension(hl, inputs, params):
     return {"f7": up}
 
 
+def number_in_a_pyramid(hl, inputs, params):
+    """A number is read by levels of a pyramid that lie in shared memory."""
+    edges = hl.BoundaryConditions.repeat_edge(inputs["in0"])
+    x, y, r = hl.Var("x"), hl.Var("y"), hl.RDom([(-2, 3)])
+    f1, f2, f3, f4, f5 = (hl.Func(f"f{n}") for n in range(1, 6))
+    f1[x, y] = hl.f32(hl.argmax(r, edges[0 - r.x, 15])[0])
+    f2[x, y] = hl.max(f1[x * 2, y], f1[x * 2 + 1, y])
+    f3[x, y] = hl.max(f2[x * 2, y], f2[x * 2 + 1, y])
+    f4[x, y] = hl.min(f3[x // 2, y], f2[x, y])
+    f5[x, y] = hl.max(f4[x // 2 + x % 2, y], f1[x, y])
+    return {"f5": f5, "f1": f1, "f2": f2, "f3": f3}
+
+
+def steps_that_write_the_same_places(hl, inputs, params):
+    """The outermost steps of a domain read what stands where all of them write."""
+    in0 = inputs["in0"]
+    x, y, z, r = hl.Var("x"), hl.Var("y"), hl.Var("z"), hl.RDom([(-1, 3), (1, 3)])
+    f = hl.Func("f")
+    f[x, y, z] = in0[hl.clamp(x, 0, 49), hl.clamp(y, 0, 39)] + hl.u8(z & 7)
+    slice = hl.clamp(hl.i32(in0[hl.clamp(r.x, 0, 49), hl.clamp(y, 0, 39)]), 0, 4)
+    f[r.x, y, slice] = f[r.x, y, slice] * hl.u8(3) + hl.u8(1)
+    return {"f": f}
+
+
 PICTURE = Input("in0", "u8", (50, 40), 0, 255)
 CASES = [
+    Case(
+        number_in_a_pyramid,
+        inputs=(PICTURE,),
+        outputs=tuple(Output(f"f{n}", (0, 0), (33, 9)) for n in (5, 1, 2, 3)),
+    ),
+    Case(steps_that_write_the_same_places, inputs=(PICTURE,), outputs=(Output("f", (0, 0, 0), (9, 7, 5)),)),
     Case(grows_what_it_reads, inputs=(Input("in0", "u8", (3,), 0, 255),), outputs=(Output("f2", (), ()),)),
     Case(
         edges_beside_a_small_dimension,

@@ -50,7 +50,7 @@ class _Items:
 def copied_source(stage: StageOp, schedule: BlockSchedule, region: Region) -> SSAValue | None:
     """The picture that a stage in shared memory only copies, if the hardware can copy it by itself."""
     read = staged_read(stage)
-    if read is None or schedule.one_thread or not moves_by_pieces(region.follow[0]):
+    if read is None or schedule.one_thread or not region.follow or not moves_by_pieces(region.follow[0]):
         return None
     base, _ = behind_boundaries(read.source)
     if base.owner.parent_op() is stage.parent_op() or not rows_are_contiguous(base):
@@ -80,7 +80,7 @@ class Phases:
         return [
             SharedRows(
                 array,
-                [first, *(low for low, _ in region.spans[1:])],
+                [first, *(low for low, _ in region.spans[1:])][: len(region.extents)],
                 strides[: len(region.extents)],
                 access_width(f, piece) if pitch % piece == 0 else 1,
                 offset,
@@ -111,6 +111,8 @@ class Phases:
 
     def _items(self, stage: StageOp, region: Region, planes: bool) -> list[_Items]:
         """Cut the region of a stage up: into pieces, then the columns left over."""
+        if not region.spans:
+            return [_Items([1], [1], lambda i: i)]
         (low, high), *rest = region.spans
         rows = rest[0][1] - rest[0][0] + 1 if rest else 1
         most = self.schedule.micro_tile[1] if self.schedule.unroll_factors and rest else ROWS_PER_ITEM
@@ -163,15 +165,15 @@ class Phases:
             return [k[d] for d in planes] + ([k[1], k[0]] if sizes[0] > 1 else list(k[1:2]) or [0])
 
         with unrolled(e, sizes) as k:
-            relative = [e.add(o, c) for o, c in zip(origin, k, strict=True)]
+            relative = [e.add(o, c) for o, c in zip(origin, k, strict=True)][: len(region.spans)]
             for value, r in zip(emit_stage(e, inner, stage, Point(region.follow, relative)), results, strict=True):
                 e.store(value, r, own(k))
         with unrolled(e, [1, *sizes[1:]]) as k:
             for r, target in zip(results, rows, strict=True):
                 for v in range(0, sizes[0], width := min(target.width, sizes[0])):
                     values = [e.load(r, own([v + w, *k[1:]])) for w in range(width)]
-                    where = target.index(e, [e.add(o, c) for o, c in zip(origin, [v, *k[1:]], strict=True)])
-                    e.store_vector(values, target.array, where)
+                    at_lane = [e.add(o, c) for o, c in zip(origin, [v, *k[1:]], strict=True)]
+                    e.store_vector(values, target.array, target.index(e, at_lane[: len(region.spans)]))
 
     # --- copying
 

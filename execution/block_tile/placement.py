@@ -168,8 +168,11 @@ def holds_planes(node: Node, region: Region) -> bool:
 def shared_row(region: Region, pad: int, step: int) -> tuple[int, int]:
     """(first column, elements) of a row in shared memory.
 
-    Rows begin and end at multiples of `step` from the tile's origin, so that pieces lie where vectors may.
+    Rows begin and end at multiples of `step` from the tile's origin, so that pieces lie where vectors may. A number,
+    which has no dimensions, is an element by itself.
     """
+    if not region.spans:
+        return 0, 1
     low, high = region.spans[0]
     first = low // step * step
     return first, -(-(high + 1 - first) // step) * step + pad
