@@ -1,12 +1,14 @@
 """The share of a picture in which a group's tiles meet no boundary condition, and store all that the group stores.
 
 A tile elsewhere runs the version for borders with all of its stages. Mostly few tiles do, at the edges; but readers
-that scale leave much of the picture beyond the boundaries of what they read, and stages needed in boxes of unlike
-sizes, stored by one kernel, are partly outside of one another's.
+that scale, mirror or shift far leave much of the picture beyond the boundaries of what they read, and so do boundaries
+whose boxes are smaller than the picture; and stages needed in boxes of unlike sizes, stored by one kernel, are partly
+outside of one another's.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
@@ -14,39 +16,79 @@ from fractions import Fraction
 from tilefuse.analysis.access import behind_boundaries
 from tilefuse.analysis.index import Index
 from tilefuse.analysis.model import Access
-from tilefuse.analysis.points import nominal_extents
+from tilefuse.analysis.points import NominalSizes
+from tilefuse.analysis.regions import Follow
+from tilefuse.analysis.scalars import boundary_box
+from tilefuse.dialects.diagnostics import PipelineError
+from tilefuse.dialects.img.ops import BoundaryOp
 from tilefuse.execution.facts import HALO, GroupFacts
+
+_Range = tuple[Fraction, Fraction]
+"""From the first coordinate to that behind the last."""
 
 
 def interior_share(facts: GroupFacts) -> float:
     """Return the share of a group's points in whose tiles no boundary is met, edges of the picture aside."""
     facts = replace(facts, far=True)
+    inside = [_range(facts, d, n) for d, n in enumerate(facts.box)]
+    for dim, (first, end) in _insides(facts):
+        inside[dim] = (max(inside[dim][0], first), min(inside[dim][1], end))
     share = Fraction(1)
-    for dim, points in enumerate(facts.box):
-        extent = Fraction(points)
-        inside = min((n for d, n in _insides(facts) if d == dim), default=extent)
-        if inside * HALO < extent:
-            share *= inside / extent
+    for (first, end), points in zip(inside, facts.box, strict=True):
+        if (end - first) * HALO < points:
+            share *= max(Fraction(0), (end - first) / points)
     return float(share)
 
 
-def _insides(facts: GroupFacts) -> Iterator[tuple[int, Fraction]]:
-    """Yield dimensions of the box, and points of it along that dimension for which some stage meets no boundary."""
+def _range(facts: GroupFacts, dim: int, points: Fraction | int) -> _Range:
+    """Return the range of so many points of the output, from the first one on."""
+    declared = facts.bounds[dim]
+    first = Fraction(declared[0] if declared is not None else 0)
+    return first, first + points
+
+
+def _insides(facts: GroupFacts) -> Iterator[tuple[int, _Range]]:
+    """Yield dimensions of the box, and ranges along each in which some stage meets no boundary."""
     for id in facts.stored:
         for follow, extent in zip(facts.follow[id], facts.own_box(id), strict=True):
             if follow.dim is not None:
-                yield follow.dim, extent / follow.ratio
+                yield follow.dim, _range(facts, follow.dim, extent / follow.ratio)
     for id in facts.members:
         for access in facts.model.nodes[id].hull:
-            for var, points in _bounded(facts, access):
+            for var, inside in _bounded(facts, access):
                 if (follow := facts.follow[id][var]).dim is not None:
-                    yield follow.dim, points / follow.ratio
+                    yield follow.dim, _of_output(inside, follow)
 
 
-def _bounded(facts: GroupFacts, access: Access) -> Iterator[tuple[int, Fraction]]:
-    """Yield coordinates of a reader, and points along each for which the access lies inside of its boundaries."""
-    dimensions = {d for op in behind_boundaries(access.source)[1] for d in op.dimensions}
-    source = nominal_extents(facts.model.nodes[access.producer].bounds, facts.extent)
-    for dim, index in enumerate(access.indices):
-        if dim in dimensions and isinstance(index, Index) and index.var is not None and index.num:
-            yield index.var, source[dim] / abs(index.ratio)
+def _of_reader(box: tuple[int, int], index: Index) -> _Range:
+    """Return the range of a reader's coordinate for which it reads from `box[0]` to before `box[1]`."""
+    bounds = [Fraction(at * index.den - index.offset, index.num) for at in box]
+    if index.num > 0:
+        first, end = map(math.ceil, bounds)
+    else:
+        end, first = (math.floor(at) + 1 for at in bounds)
+    return Fraction(first), Fraction(end)
+
+
+def _of_output(inside: _Range, follow: Follow) -> _Range:
+    """Return the range of the output's coordinate for a range of a stage's, which follows it."""
+    first, end = (at / follow.ratio for at in inside)
+    return (first, end) if first <= end else (end, first)
+
+
+def _bounded(facts: GroupFacts, access: Access) -> Iterator[tuple[int, _Range]]:
+    """Yield coordinates of a reader, and the range of each for which the access lies inside of its boundaries."""
+    for op in behind_boundaries(access.source)[1]:
+        for dim, box in _boxes(op, facts).items():
+            index = access.indices[dim]
+            if isinstance(index, Index) and index.var is not None and index.num:
+                yield index.var, _of_reader(box, index)
+
+
+def _boxes(op: BoundaryOp, facts: GroupFacts) -> dict[int, tuple[int, int]]:
+    """Return per dimension that a boundary continues the coordinates from which to which it does not."""
+    try:
+        spans = boundary_box(op, NominalSizes(facts.extent))
+    except PipelineError:  # which whoever calls the program is told
+        return {}
+    return {d: (low, high + 1) for d, (low, high) in spans.items() if isinstance(low, int) and isinstance(high, int)}

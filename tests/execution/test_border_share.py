@@ -31,8 +31,17 @@ def scheduled(*outputs):
 
 @pytest.mark.parametrize(
     ("scale", "share"),
-    [(lambda c: c, 1.0), (lambda c: c + 9, 1.0), (lambda c: 2 * c + 1, 0.25), (lambda c: c // 2, 1.0)],
-    ids=["at its place", "shifted", "twice as far", "half as far"],
+    [
+        (lambda c: c, 1.0),
+        (lambda c: c + 9, 1.0),
+        (lambda c: c + 3072, 0.0625),
+        (lambda c: 2 * c + 1, 0.25),
+        (lambda c: c // 2, 1.0),
+        (lambda c: -c, 4096.0**-2),
+        (lambda c: 4095 - c, 1.0),
+        (lambda c: -1 - c, 0.0),
+    ],
+    ids=["at its place", "shifted", "shifted far", "twice as far", "half as far", "mirrored", "turned", "outside"],
 )
 def test_readers_that_scale_leave_the_picture(scale, share):
     image, out = clamped(), hl.Func("out")
@@ -40,6 +49,15 @@ def test_readers_that_scale_leave_the_picture(scale, share):
     (group,), (facts,) = scheduled(out)
     assert interior_share(facts) == pytest.approx(share)
     assert (MOSTLY_BORDER in group.attributes) == (share < 0.5)
+
+
+@pytest.mark.parametrize(("first", "extent", "share"), [(0, 1024, 0.25), (3840, 4096, 0.0625), (0, 4096, 1.0)])
+def test_boxes_of_boundaries_may_be_smaller_than_the_picture(first, extent, share):
+    image, out = clamped(), hl.Func("out")
+    inside = hl.BoundaryConditions.constant_exterior(image, hl.f32(0), [(first, extent), (0, 4096)])
+    out[x, y] = hl.sqrt(inside[x, y])
+    _, (facts,) = scheduled(out)
+    assert interior_share(facts) == pytest.approx(share)
 
 
 @pytest.mark.parametrize(("scale", "merged"), [(1, True), (2, False)])
