@@ -138,6 +138,8 @@ class _Fit:
         """The module that holds the latest form of each kernel."""
         self._bounded: dict[str, GroupOp] = {}
         """Kernels bounded since they were lowered, and the group whose `blocks` the bound leaves room for."""
+        self._unbounded: dict[str, int] = {}
+        """Registers of kernels that spill nothing where they are left to the compiler."""
         self._reports: dict[str, Report | None] = {}
         self._insides: dict[str, ModuleOp] = {}
         """Modules of kernels without versions for borders, by `inside_of` their names."""
@@ -235,6 +237,8 @@ class _Fit:
         if report is None:
             return []
         groups = [g for g, of in self._groups() if of == name]
+        if not report.spill_bytes and not any(REGISTER_BOUNDED in g.attributes for g in groups):
+            self._unbounded[name] = report.registers
         if holding := [g for g in groups if self._must_be_bounded(g, report)]:
             for group in holding:
                 group.attributes[REGISTER_BOUNDED] = UnitAttr()
@@ -301,28 +305,35 @@ class _Fit:
 
     # --- what spilling asks for ---------------------------------------------------------------------------------
 
-    def _spilling(self, kin: Sequence[int], fixed: Collection[str]) -> list[tuple[GroupOp, Report]]:
-        """The groups, but for `fixed` ones, whose kernels spill in the interior of the picture."""
+    def _spilling(self, kin: Sequence[int], fixed: Collection[str]) -> list[tuple[GroupOp, str, Report]]:
+        """The groups, but for `fixed` ones, whose kernels spill in the interior of the picture; these, and reports."""
         found = []
         for group, name in self._groups(kin):
             report = self._reports.get(name)
             inside = self._reports.get(inside_of(name), report)
             if name not in fixed and report is not None and inside is not None and inside.spill_bytes:
-                found.append((group, report))
+                found.append((group, name, report))
         return found
+
+    def _need(self, name: str, report: Report) -> int:
+        """The registers per thread that a spilling kernel needs.
+
+        Its own and one for each spilled value, or as many as it takes without a bound, if these are fewer.
+        """
+        need = report.registers + -(-report.spill_bytes // 8)
+        return min(need, self._unbounded.get(name, need))
 
     def _tiled_again(self, kin: Sequence[int], fixed: Collection[str]) -> ModuleOp | None:
         """Groups scheduled anew, with the needs of spilling kernels noted for the `tile` pass; others as they are.
 
         None if no kernel spills, or none of these gets another schedule by that.
         """
-        spilling = [(g, r) for g, r in self._spilling(kin, fixed) if g.schedule is not None]
+        spilling = [found for found in self._spilling(kin, fixed) if found[0].schedule is not None]
         if not spilling:
             return None
-        for group, report in spilling:
-            assert group.schedule is not None
+        for group, name, report in spilling:
             if model_of(group).learns_registers:
-                add_register_need(group, report.registers + -(-report.spill_bytes // 8))
+                add_register_need(group, self._need(name, report))
         old = _groups(self._scheduled)
 
         def note(groups: Sequence[GroupOp]) -> None:
@@ -335,7 +346,7 @@ class _Fit:
         again = self._compiler.tile(note)
         if again is None:
             return None
-        names = {g.sym_name.data for g, _ in spilling}
+        names = {g.sym_name.data for g, _, _ in spilling}
         changed = False
         for i, (was, now) in enumerate(zip(old, _groups(again), strict=True)):
             if i not in kin:
@@ -352,15 +363,14 @@ class _Fit:
             if (report := self._reports.get(name)) is not None:
                 group.attributes["registers"] = IntegerAttr(report.registers, 64)
         changed = False
-        names = dict(zip((g.sym_name.data for g in _groups(self._scheduled)), self._names, strict=True))
-        for group, report in self._spilling(kin, fixed):
+        for group, name, report in self._spilling(kin, fixed):
             group.attributes["spill_bytes"] = IntegerAttr(report.spill_bytes, 64)
             try:
                 validate = ValidateOccupancy(self._compiler.machine, fix=True, keep=self._by_hand)
                 validate.apply(new_context(), self._scheduled)
                 changed = True
             except PipelineError:
-                fixed.add(names[group.sym_name.data])  # no smaller tile: better slow than not at all
+                fixed.add(name)  # no smaller tile: better slow than not at all
             group.attributes.pop("spill_bytes", None)
         return changed
 
@@ -375,6 +385,7 @@ class _Fit:
             name: lowered if name in new else self._module_of[name] for name in dict.fromkeys(self._names)
         }
         self._bounded = {name: group for name, group in self._bounded.items() if name not in new}
+        self._unbounded = {name: registers for name, registers in self._unbounded.items() if name not in new}
         return new
 
     def _result(self) -> Fitted:

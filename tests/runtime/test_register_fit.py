@@ -18,7 +18,7 @@ from tilefuse.dialects.img.ops import SINGLE_WAVE
 from tilefuse.dialects.parsing import parse_module
 from tilefuse.execution.warp_tile.attribute import WarpSchedule
 from tilefuse.lowering.abi import groups_of
-from tilefuse.passes import tile
+from tilefuse.passes import fit_registers, tile
 from tilefuse.passes.pipeline import new_context, run_passes, standard_passes
 from tilefuse.passes.side_by_side import SideBySide
 from tilefuse.passes.tile import REGISTER_NEEDS, Tile, add_register_need
@@ -78,6 +78,20 @@ def test_a_spilled_tile_is_searched_for_again(monkeypatch):
     assert len(calls) >= 3
     assert schedules(after.module) != before
     assert schedules(after.module)[0].model == before[0].model
+
+
+@pytest.mark.parametrize(
+    ("spilled", "registers", "need"),
+    [([0, 800, 0], [120, 64, 64], 120), ([0, 80, 0], [120, 64, 64], 74), ([80, 80, 0], [120, 64, 64], 74)],
+    ids=["what it takes by itself", "what it has and spills", "spills by itself"],
+)
+def test_a_spilled_tile_needs_no_more_than_it_takes_by_itself(monkeypatch, spilled, registers, need):
+    build, _ = report(spilled, registers)
+    monkeypatch.setattr(cubins, "build", build)
+    noted = []
+    monkeypatch.setattr(fit_registers, "add_register_need", lambda group, registers: noted.append(registers))
+    compiled().kernels(32, "sm_90")
+    assert noted == [need]
 
 
 @pytest.mark.parametrize(("registers", "bounds"), [([64], [""]), ([32, 64], ["", ", 4"]), ([32], ["", ", 4", ""])])
