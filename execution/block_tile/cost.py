@@ -78,7 +78,7 @@ def _tile_candidates(
         return
     # (vector, points along x): pieces of 16 bytes take registers, so single points of 4 bytes are tried, too
     widths = {1: ((4, 4), (4, 8)), 2: ((2, 2), (2, 4)), 4: ((1, 1), (1, 2), (4, 4))}.get(bytes, ((1, 1), (1, 2)))
-    widths += {2: ((4, 4),), 4: ((2, 2),)}.get(bytes, ()) if thorough else ()
+    widths += {2: ((4, 4),), 4: ((2, 2),)}.get(bytes, ())
     blocks = ((32, 4), (32, 8), (64, 4)) if rank > 1 else ((128, 1), (256, 1))
     if rank > 1 and box[0] <= NARROW:  # half a warp beside the other
         blocks = ((16, 8), (16, 16))
