@@ -12,6 +12,7 @@ import contextlib
 import io
 import re
 import tempfile
+import time
 from functools import cache
 from pathlib import Path
 from random import Random
@@ -23,6 +24,8 @@ ROOT = Path(__file__).parents[1]
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[%@#!^]?[\w$.]+|->|\s+|.')
 _NUMBERS = [0, 1, -1, 2, 3, 7, 8, 31, 64, 127, 128, 255, 1000, 32767, 65536, 2**31 - 1, 2**31, -(2**31), 2**32,
             2**63 - 1, 2**63, -(2**63), 10**30]  # fmt: skip
+SECONDS = 40
+"""Processor time that the tool may take for a text."""
 _LONGEST = 12_000
 """Characters; longer texts are their own programs again, and take long."""
 
@@ -115,7 +118,7 @@ def check(seed: int) -> dict[str, int]:
     """Run the tool on the text of a seed; raise AssertionError if it ends in anything but a located error or a text."""
     rng = Random(f"mutated {seed}")
     text, options = mutated(rng), _options(rng)
-    out, err = io.StringIO(), io.StringIO()
+    out, err, began = io.StringIO(), io.StringIO(), time.process_time()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "mutated.mlir"
         path.write_text(text)
@@ -123,6 +126,7 @@ def check(seed: int) -> dict[str, int]:
             status = main([str(path), *options])
     said = err.getvalue()
     what = f"{text}\n{' '.join(options)}\n{said}"
+    assert time.process_time() - began < SECONDS, what
     assert "internal error" not in said, what
     assert "Traceback" not in said, what
     if status == 0:
