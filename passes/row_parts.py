@@ -98,12 +98,13 @@ class Parts:
         return array.memref
 
     def store_to(self, store: memref.StoreOp, value: SSAValue, array: SSAValue) -> None:
-        """Have the loop store `value` in an array in place of a store."""
+        """Have the loop store `value` in an array in place of a store; all stores stay at its end."""
         block = self.loop.body.block
         at = arith.SubiOp(block.args[0], self.start)
         kept = memref.StoreOp.get(value, array, [at.result])
         at.location = kept.location = store.location
-        block.insert_ops_before([at, kept], store)
+        block.insert_op_before(at, next(op for op in block.ops if isinstance(op, memref.StoreOp)))
+        block.insert_op_before(kept, store)
         block.erase_op(store)
 
     def finish(self) -> None:

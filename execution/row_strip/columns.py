@@ -7,7 +7,7 @@ at `x floordiv 2` or `x mod 2`, the loop is over pairs of columns: each column o
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from xdsl.ir import SSAValue
@@ -38,12 +38,13 @@ Planes = Callable[[int], tuple[Num, Num]]
 
 
 def free_columns(
-    e: Emitter, tile: TileContext, stage: StageOp, start_x: Num, among: tuple[Num, Num], planes: Planes
+    e: Emitter, tile: TileContext, stages: Sequence[StageOp], start_x: Num, among: tuple[Num, Num], planes: Planes
 ) -> Middle | None:
     """Find the columns of a range that no boundary moves in any plane; None if all are such."""
-    if (count := phases_of(stage)) > 1:
-        return _free_rounds(e, tile, stage, start_x, among, count)
-    limits = list(dict.fromkeys(_limits(tile, stage)))
+    if (count := phases_of(stages[0])) > 1:
+        assert len(stages) == 1, "stages that share a loop read side by side"
+        return _free_rounds(e, tile, stages[0], start_x, among, count)
+    limits = list(dict.fromkeys(limit for stage in stages for limit in _limits(tile, stage)))
     if not limits:
         return None
     start, end = among

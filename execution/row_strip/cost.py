@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from tilefuse.analysis.index import AnyIndex, Index
@@ -15,6 +15,7 @@ from tilefuse.execution.candidate import Candidate, Placement
 from tilefuse.execution.facts import GroupFacts
 from tilefuse.execution.features import predict
 from tilefuse.execution.row_strip.features import FEW, STAYS_SHARE, StripFeatures
+from tilefuse.execution.row_strip.loops import LOADS_LEFT, loads, loops
 from tilefuse.execution.row_strip.rows import StageRows, instructions_of_plane, rolling_rows
 
 NAME = "row_strip"
@@ -33,11 +34,10 @@ ROW_COST = 12.0
 """Vectors to begin a row of a stage, the one included that is computed again at its end."""
 TOGETHER = (1, 2)
 """Rows of the output in one loop: boxes of 3x3 points take 0.94 of the time where compilers keep what was loaded."""
-LOADS_SHARED = 0.75
-"""Share of a group's loads that rows which are computed together must be left, at most."""
 LATE_BYTES = 4096
 """Of a row of an input or output, from where it begins, if strips are not as wide as the picture: the row before does
-not lead there, so that its page is not known, and nothing of it has been fetched ahead."""
+not lead there, so that its page is not known, and nothing of it has been fetched ahead. A page, if rows lie two or
+more apart: then what follows a short row in its page is fetched ahead for nothing, which costs as much."""
 LATE_COST = 0.65
 """Instructions that could be done while such a byte is waited for."""
 STREAM_CORES = 8
@@ -54,8 +54,8 @@ def strip_candidates(facts: GroupFacts, machine: Machine) -> Iterator[Candidate]
     narrow = [ACROSS_WIDTH] if any(reads_across(facts.model.nodes[id], facts.members) for id in facts.members) else []
     places = {id: Placement(Level.Block, Memory.Shared) for id in facts.members if id != facts.output}
     streams = streams_output(facts, machine)
-    for together in TOGETHER if _shares_rows(facts) else (1,):
-        rows = rolling_rows(facts, planes, together)
+    counts = [rolling_rows(facts, planes, together) for together in TOGETHER]
+    for together, rows in zip(TOGETHER, counts if _shares_rows(facts, counts) else counts[:1], strict=False):
         for width in (*narrow, *_widths(columns)):
             kept = kept_bytes(facts, rows, width)
             if kept > machine.fast_bytes:
@@ -84,20 +84,21 @@ def streams_output(facts: GroupFacts, machine: Machine) -> bool:
     return machine.cores >= STREAM_CORES and 0 < STAYS_SHARE * machine.last_cache_bytes < total
 
 
-def _shares_rows(facts: GroupFacts) -> bool:
-    """Whether two rows of a stage are worth computing together: they share loads, and are as many as the output's."""
+def _shares_rows(facts: GroupFacts, counts: Sequence[dict[int, StageRows]]) -> bool:
+    """Whether rows of a stage are worth computing together: they share loads, and are as many as the output's."""
     if any(follow[1].ratio != 1 for follow in facts.follow.values()):
         return False
-    single, double = (sum(_loads(facts, id, together) for id in facts.members) for together in (1, 2))
-    return double <= LOADS_SHARED * single
+    single, *more = (sum(_loads_of(facts, rows, ids) for ids in _loops(facts, rows)) for rows in counts)
+    return max(more) <= LOADS_LEFT * single
 
 
-def _loads(facts: GroupFacts, id: int, together: int) -> float:
-    """Loads of a point of a stage, if so many rows are computed in one loop."""
-    found = 0
-    for offsets in facts.model.nodes[id].offsets.values():
-        found += len({(*o[:1], *(n + row for n in o[1:2]), *o[2:]) for o in offsets for row in range(together)})
-    return found / together
+def _loops(facts: GroupFacts, rows: dict[int, StageRows]) -> list[tuple[int, ...]]:
+    return loops(facts.model, rows, facts.output)
+
+
+def _loads_of(facts: GroupFacts, rows: dict[int, StageRows], ids: Sequence[int]) -> float:
+    """Loads of a point of stages in one loop."""
+    return loads(facts.model.nodes, ids, rows[ids[0]].together)
 
 
 def _widths(columns: int) -> Iterator[int]:
@@ -138,11 +139,11 @@ def _features(
     width, tall = min(tile[0], facts.box[0]), min(tile[1], facts.box[1])
     blocks = math.prod(-(-n // t) for n, t in zip(facts.box, tile, strict=True))
     instructions = 0.0
-    for id, r in rows.items():
-        node, count = nodes[id], _computed(r, tall)
-        each = instructions_of_plane(node, r) + node.values + _loads(facts, id, r.together)
-        each += across_cost(node, facts.members, width)
-        instructions += count * (r.pitch(width) * each + row_cost / node.bytes)
+    for ids in _loops(facts, rows):
+        r, each = rows[ids[0]], _loads_of(facts, rows, ids)
+        for node in (nodes[id] for id in ids):
+            each += instructions_of_plane(node, r) + node.values + across_cost(node, facts.members, width)
+        instructions += _computed(r, tall) * (r.pitch(width) * each + row_cost / nodes[ids[0]].bytes)
     if width < facts.box[0]:
         instructions += LATE_COST * sum(_late_bytes(facts, rows, width, tall))
     share = math.prod(facts.box) * nodes[facts.output].bytes
@@ -157,17 +158,20 @@ def _computed(rows: StageRows, tall: int) -> float:
 
 def _late_bytes(facts: GroupFacts, rows: dict[int, StageRows], width: int, tall: int) -> Iterator[float]:
     """Bytes of a strip that are waited for, of each plane that it reads and of the planes that it writes."""
-    nodes, output = facts.model.nodes, rows[facts.output]
-    yield tall * output.planes * _late(nodes[facts.output].bytes, width)
+    nodes, output, columns = facts.model.nodes, rows[facts.output], facts.box[0]
+    yield tall * output.planes * _late(nodes[facts.output].bytes, width, columns)
     for id, r in rows.items():
         for producer, offsets in nodes[id].offsets.items():
             if producer not in rows:
                 planes = len({o[2:] for o in offsets})
-                yield _computed(r, tall) * planes * _late(nodes[producer].bytes, width)
+                yield _computed(r, tall) * planes * _late(nodes[producer].bytes, width, columns)
 
 
-def _late(bytes: int, width: int) -> float:
-    return float(min(bytes * width, LATE_BYTES))
+def _late(bytes: int, width: int, columns: int) -> float:
+    """Bytes of one row of a strip that are waited for, or fetched ahead for nothing."""
+    row = bytes * width
+    apart = bytes * columns >= 2 * LATE_BYTES and width > ACROSS_WIDTH
+    return float(min(max(row, LATE_BYTES - 2 * row if apart else 0), LATE_BYTES))
 
 
 def _inputs(facts: GroupFacts, rows: dict[int, StageRows]) -> set[int]:

@@ -1,7 +1,7 @@
 """The body of a strip: row by row of the output, each stage computes the row that has become needed, and keeps a few.
 
     for s in 0 .. rows of the output + lead (of several rows together, s counts their groups):
-      for each stage, producers first, once s has come to its first row:
+      for each stage, or stages that share a loop (`loops.py`), producers first, once s has come to its first row:
         row t + last of it, of t = the strip's first row - lead + s, into place (s + last) mod kept; of a stage that
         has n rows for each of the output's the n rows up to n t + last, into places (n s + ...) mod kept
 
@@ -29,9 +29,15 @@ from tilefuse.execution.facts import GroupFacts
 from tilefuse.execution.row_strip.attribute import StripSchedule
 from tilefuse.execution.row_strip.columns import Middle, free_columns
 from tilefuse.execution.row_strip.invariants import may_fail
+from tilefuse.execution.row_strip.loops import loops
 from tilefuse.execution.row_strip.rows import StageRows, planes_at_once, rolling_rows
 from tilefuse.lowering.emit import SHARED, Emitter, Num
 from tilefuse.lowering.reads import KernelBuffer, Phase, Point, Resident, TileContext, emit_stage
+
+Place = tuple[SSAValue, list[SSAValue]]
+"""A memref and indices."""
+Stages = tuple[StageOp, ...]
+"""Stages of one loop over columns; its rows, columns and planes are those of the first."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +62,9 @@ class StripBody:
         rows = rolling_rows(GroupFacts.of(group, model), self.sizes[2:], self.together, schedule.vector_bytes)
         self.vector_bytes = schedule.vector_bytes
         self.rows: dict[StageOp, StageRows] = {s: rows[model.node_of[s.funcs[0]]] for s in group.stages}
+        stage_of = {model.node_of[s.funcs[0]]: s for s in group.stages}
+        of_loops = loops(model, rows, model.node_of[group.anchor.funcs[0]])
+        self.loops: list[Stages] = [tuple(stage_of[id] for id in ids) for ids in of_loops]
         self.planes = {s: planes_at_once(model.nodes[model.node_of[s.funcs[0]]], r) for s, r in self.rows.items()}
         self.bytes = {f: model.nodes[id].bytes for f, id in model.node_of.items()}
         self.lead = max(r.lead for r in self.rows.values())
@@ -75,23 +84,24 @@ class StripBody:
                 for f in stage.funcs:
                     name = f"rows_{stage.sym_name.data}"
                     self.arrays[f] = e.alloca([rows.elements(self.sizes[0])], f.type.storage, SHARED, name)
-        columns = {stage: self._columns(stage, rows) for stage, rows in self.rows.items()}
+        columns = [self._columns(stages) for stages in self.loops]
         groups = e.ceildiv(self.extents[1], self.together) if self.together > 1 else self.extents[1]
         with e.loop(e.add(groups, self.lead), "s") as s:
             first = e.sub(self.tile.origin[1], self.lead * self.together)
             present = e.add(first, e.mul(s, self.together), "y")
             origin = [self.tile.origin[0], present, *self.tile.origin[2:]]
             inner = replace(self.tile, origin=origin, resident={}, safe_reads=True)
-            for stage, rows in self.rows.items():
+            for stages, of_loop in zip(self.loops, columns, strict=True):
+                rows = self.rows[stages[0]]
                 wait = self.lead - rows.lead
                 with e.when(e.compare("sge", s, wait) if wait else None):
-                    self._new_rows(inner, stage, columns[stage], s)
-                for f in stage.funcs:
-                    if f in self.arrays:
-                        inner.resident[f] = Resident(self._load(f, rows, s))
+                    self._new_rows(inner, stages, of_loop, s)
+                for f in (f for stage in stages for f in stage.funcs if f in self.arrays):
+                    inner.resident[f] = Resident(self._load(f, rows, s))
 
-    def _columns(self, stage: StageOp, rows: StageRows) -> _Columns:
-        e, low = self.e, rows.columns[0]
+    def _columns(self, stages: Stages) -> _Columns:
+        e, rows = self.e, self.rows[stages[0]]
+        low = rows.columns[0]
         high = e.add(e.mul(e.sub(self.extents[0], 1), rows.column_steps), rows.columns[1] + 1)
         start = self.tile.absolute(e, rows.follow[0], 0)
 
@@ -99,17 +109,17 @@ class StripBody:
             first, last = (self.tile.absolute(e, rows.follow[d], n) for n in rows.deep[d - 2])
             return first, last
 
-        return _Columns(low, high, free_columns(e, self.tile, stage, start, (low, high), planes))
+        return _Columns(low, high, free_columns(e, self.tile, stages, start, (low, high), planes))
 
-    def _new_rows(self, tile: TileContext, stage: StageOp, columns: _Columns, s: Num) -> None:
-        """The rows of a stage that are computed with the output's, together or one after the other."""
-        e, rows = self.e, self.rows[stage]
+    def _new_rows(self, tile: TileContext, stages: Stages, columns: _Columns, s: Num) -> None:
+        """The rows of stages that are computed with the output's, together or one after the other."""
+        e, rows = self.e, self.rows[stages[0]]
         if self.together == 1:
             for y in rows.new:
-                self._rows(tile, stage, columns, [y], s)
+                self._rows(tile, stages, columns, [y], s)
             return
-        if stage is not self.group.anchor:
-            self._rows(tile, stage, columns, rows.new, s)
+        if self.group.anchor not in stages:
+            self._rows(tile, stages, columns, rows.new, s)
             return
         done = e.mul(e.sub(s, self.lead), self.together)
 
@@ -117,38 +127,38 @@ class StripBody:
             # fewer than all, and at least one
             for y in rows.new[:-1]:
                 with e.when(e.compare("slt", e.add(done, y), self.extents[1]) if y else None):
-                    self._rows(tile, stage, columns, [y], s)
+                    self._rows(tile, stages, columns, [y], s)
 
         all_inside = e.compare("sle", e.add(done, self.together), self.extents[1])
-        e.choose(all_inside, lambda: self._rows(tile, stage, columns, rows.new, s), last)
+        e.choose(all_inside, lambda: self._rows(tile, stages, columns, rows.new, s), last)
 
-    def _rows(self, tile: TileContext, stage: StageOp, columns: _Columns, ys: Sequence[int], s: Num) -> None:
+    def _rows(self, tile: TileContext, stages: Stages, columns: _Columns, ys: Sequence[int], s: Num) -> None:
         """The columns of rows in one loop, for each plane at their y; `s`: the number of the output's row."""
 
         def one_by_one() -> None:
-            self._planes_in_turn(tile, stage, columns, ys, s)
+            self._planes_in_turn(tile, stages, columns, ys, s)
 
         def at_once() -> None:
             for y in ys:
-                self._columns_of(tile, stage, columns, [[y, *at] for at in planes], s)
+                self._columns_of(tile, stages, columns, [[y, *at] for at in planes], s)
 
-        planes = self.planes[stage]
+        planes = self.planes[stages[0]]
         if not planes:
             one_by_one()
-        elif stage is self.group.anchor:
+        elif self.group.anchor in stages:
             self.e.choose(self._has_all_planes(), at_once, one_by_one)
         else:
             at_once()
 
-    def _planes_in_turn(self, tile: TileContext, stage: StageOp, columns: _Columns, ys: Sequence[int], s: Num) -> None:
+    def _planes_in_turn(self, tile: TileContext, stages: Stages, columns: _Columns, ys: Sequence[int], s: Num) -> None:
         """The columns of rows, one plane after the other."""
-        e, rows = self.e, self.rows[stage]
-        with ExitStack() as loops:
+        e, rows = self.e, self.rows[stages[0]]
+        with ExitStack() as around:
             deep: list[Num] = []
             for d, (f, (low, high)) in enumerate(zip(rows.follow[2:], rows.deep, strict=True), 2):
-                start_d, stop = self._planes(stage, d, f, low, high)
-                deep.append(loops.enter_context(e.loop(stop, letter(d), start=start_d)))
-            self._columns_of(tile, stage, columns, [[y, *deep] for y in ys], s)
+                start_d, stop = self._planes(stages[0], d, f, low, high)
+                deep.append(around.enter_context(e.loop(stop, letter(d), start=start_d)))
+            self._columns_of(tile, stages, columns, [[y, *deep] for y in ys], s)
 
     def _has_all_planes(self) -> SSAValue:
         """Whether the output has all planes of the tile."""
@@ -162,12 +172,12 @@ class StripBody:
         return found
 
     def _columns_of(
-        self, tile: TileContext, stage: StageOp, columns: _Columns, rest: Sequence[list[Num]], s: Num
+        self, tile: TileContext, stages: Stages, columns: _Columns, rest: Sequence[list[Num]], s: Num
     ) -> None:
         """The columns of rows in one loop; `rest`: the coordinates beside x, of each row."""
         e = self.e
         middle = columns.middle or Middle(columns.first, columns.end)
-        self._middle(replace(tile, free_x=True), stage, middle, rest, s)
+        self._middle(replace(tile, free_x=True), stages, middle, rest, s)
         if columns.middle is None:
             return
         # the columns to the left, then those to the right: few, so one loop is enough text for both
@@ -175,19 +185,19 @@ class StripBody:
             right = e.compare("ne", side, 0)
             first, last = e.pick(right, middle.end, columns.first), e.pick(right, columns.end, middle.start)
             with e.loop(last, "x", start=first) as x:
-                self._points(tile, stage, [[x, *at] for at in rest], s)
+                self._points(tile, stages, [[x, *at] for at in rest], s)
 
-    def _middle(self, tile: TileContext, stage: StageOp, middle: Middle, rest: Sequence[list[Num]], s: Num) -> None:
+    def _middle(self, tile: TileContext, stages: Stages, middle: Middle, rest: Sequence[list[Num]], s: Num) -> None:
         """The columns that no boundary moves; `rest`: the coordinates beside x, of each row."""
-        e, rows = self.e, self.rows[stage]
+        e, rows = self.e, self.rows[stages[0]]
         if middle.phases == 1:
-            end = self._whole_vectors(stage, middle.start, middle.end)
+            end = self._whole_vectors(stages, middle.start, middle.end)
             with e.loop(end, "x", start=middle.start, simd=True) as x:
-                self._points(tile, stage, [[x, *at] for at in rest], s)
+                self._points(tile, stages, [[x, *at] for at in rest], s)
             if isinstance(loop := e.block.last_op, scf.ForOp):
                 if end is middle.end and self.vector_bytes:
-                    loop.attributes["kernel.whole"] = IntegerAttr(self._lanes(stage), i64)
-                if self.streams and stage is self.group.anchor:
+                    loop.attributes["kernel.whole"] = IntegerAttr(self._lanes(stages), i64)
+                if self.streams and self.group.anchor in stages:
                     loop.attributes["kernel.stream"] = UnitAttr()
             return
         start, end = middle.rounds
@@ -196,21 +206,22 @@ class StripBody:
             for number in range(middle.phases):
                 phase = Phase(k, middle.phases, number)
                 x = e.sub(phase.x(e), first)
-                self._points(replace(tile, phase=phase), stage, [[x, *at] for at in rest], s)
+                self._points(replace(tile, phase=phase), stages, [[x, *at] for at in rest], s)
 
-    def _whole_vectors(self, stage: StageOp, start: Num, end: Num) -> Num:
+    def _whole_vectors(self, stages: Stages, start: Num, end: Num) -> Num:
         """The end of a row that is computed by whole vectors; `end` if others than rows of stages are read or written.
 
         The columns at the end are computed for nothing, or by the loop over columns at the side again.
         """
-        if not self.vector_bytes or stage is self.group.anchor or not self._reads_rows(stage):
+        if not self.vector_bytes or self.group.anchor in stages or not all(map(self._reads_rows, stages)):
             return end
-        lanes = self._lanes(stage)
+        lanes = self._lanes(stages)
         return self.e.add(start, self.e.mul(self.e.ceildiv(self.e.sub(end, start), lanes), lanes))
 
-    def _lanes(self, stage: StageOp) -> int:
+    def _lanes(self, stages: Stages) -> int:
         """Columns that compilers take at once: a vector of the narrowest that is read or written."""
-        return int(self.vector_bytes // min(self.bytes[f] for f in (*stage.funcs, *(r.source for r in reads(stage)))))
+        touched = (f for stage in stages for f in (*stage.funcs, *(r.source for r in reads(stage))))
+        return int(self.vector_bytes // min(self.bytes[f] for f in touched))
 
     def _reads_rows(self, stage: StageOp) -> bool:
         """Whether a stage may be computed at any column: of rows of stages, without ops that fail for some numbers."""
@@ -230,23 +241,25 @@ class StripBody:
         out = self.outputs[0]
         return e.max(low, out.mins[d]), e.min(high + 1, e.add(out.mins[d], out.extent(d, e)))
 
-    def _points(self, tile: TileContext, stage: StageOp, points: Sequence[list[Num]], s: Num) -> None:
+    def _points(self, tile: TileContext, stages: Stages, points: Sequence[list[Num]], s: Num) -> None:
         """Compute all points before the first is stored, so that their common values are loaded once."""
-        follow = self.rows[stage].follow
-        for at, values in [(at, emit_stage(self.e, tile, stage, Point(follow, at))) for at in points]:
-            self._store(tile, stage, at, values, s)
+        e, follow = self.e, self.rows[stages[0]].follow
+        values = [v for at in points for of in stages for v in emit_stage(e, tile, of, Point(follow, at))]
+        places = [place for at in points for of in stages for place in self._places(tile, of, at, s)]
+        for value, (target, index) in zip(values, places, strict=True):
+            e.store(value, target, index)
 
-    def _store(self, tile: TileContext, stage: StageOp, at: list[Num], values: Sequence[SSAValue], s: Num) -> None:
+    def _places(
+        self, tile: TileContext, stage: StageOp, at: list[Num], s: Num
+    ) -> list[tuple[SSAValue, list[SSAValue]]]:
+        """The memref and the indices that each value of a stage at a point goes to."""
         e, rows = self.e, self.rows[stage]
-        if stage is self.group.anchor:
-            where = [tile.absolute(e, f, c) for f, c in zip(rows.follow, at, strict=True)]
-            if tile.phase is not None:
-                where[0] = tile.phase.x(e)
-            for value, buffer in zip(values, self.outputs, strict=True):
-                e.store(value, buffer.memref, buffer.index(where, e))
-            return
-        for f, value in zip(stage.funcs, values, strict=True):
-            e.store(value, self.arrays[f], [self._place(rows, at, s)])
+        if stage is not self.group.anchor:
+            return [(self.arrays[f], [e.value(self._place(rows, at, s))]) for f in stage.funcs]
+        where = [tile.absolute(e, f, c) for f, c in zip(rows.follow, at, strict=True)]
+        if tile.phase is not None:
+            where[0] = tile.phase.x(e)
+        return [(buffer.memref, [e.value(i) for i in buffer.index(where, e)]) for buffer in self.outputs]
 
     def _load(self, f: SSAValue, rows: StageRows, s: Num) -> Callable[[Emitter, Sequence[Num]], SSAValue]:
         return lambda e, relative: e.load(self.arrays[f], [self._place(rows, relative, s)])

@@ -38,6 +38,8 @@ class StageRows:
     """Rows of the output that are computed together; what is said of the output's row is so of all of them."""
     spare: int = 0
     """Elements at the end of a row that are computed with it, or read by others that are, for nothing."""
+    lanes: int = 1
+    """Elements of a vector; a row begins with one, so that few loads touch two lines of the cache."""
 
     @property
     def column_steps(self) -> int:
@@ -65,8 +67,9 @@ class StageRows:
         return math.prod(high - low + 1 for low, high in self.deep)
 
     def pitch(self, width: int) -> int:
-        """Elements of a row in x, for `width` columns of the output."""
-        return (width - 1) * self.column_steps + self.columns[1] - self.columns[0] + 1 + self.spare
+        """Elements from row to row in x, for `width` columns of the output."""
+        elements = (width - 1) * self.column_steps + self.columns[1] - self.columns[0] + 1 + self.spare
+        return -(-elements // self.lanes) * self.lanes
 
     def elements(self, width: int) -> int:
         """Elements that are kept."""
@@ -138,7 +141,8 @@ def rolling_rows(
         spans = region[id].spans
         first, last = spans[1]
         kept = 0 if id == output else last - min(newest[id], _oldest(model, id, newest)) + 1
-        found[id] = StageRows(region[id].follow, spans[0], first, last, kept, spans[2:], together, spare)
+        lanes = max(1, vector_bytes // min(model.nodes[id].element_bytes))
+        found[id] = StageRows(region[id].follow, spans[0], first, last, kept, spans[2:], together, spare, lanes)
     return found
 
 

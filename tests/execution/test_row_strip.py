@@ -23,8 +23,9 @@ from tilefuse.dialects.diagnostics import PipelineError
 from tilefuse.dialects.img.ops import GroupOp, PipelineOp, StageOp
 from tilefuse.execution.facts import GroupFacts
 from tilefuse.execution.row_strip.attribute import StripSchedule
-from tilefuse.execution.row_strip.cost import stays
+from tilefuse.execution.row_strip.cost import _late, stays
 from tilefuse.execution.row_strip.features import StripFeatures
+from tilefuse.execution.row_strip.loops import loops
 from tilefuse.execution.row_strip.model import RowStrip
 from tilefuse.execution.row_strip.order import most_alive, order_for_registers
 from tilefuse.execution.row_strip.rows import rolling_rows
@@ -73,15 +74,17 @@ def own_cache(tmp_path_factory):
 SIZES = [(7, 3), (16, 5), (1, 1), (64, 64)]
 
 
-@pytest.mark.parametrize("bytes", [0, 16, 64])
-def test_rows_end_with_a_vector_that_begins_inside(bytes):
+@pytest.mark.parametrize(("bytes", "together"), [(0, 1), (16, 1), (64, 1), (64, 2)])
+def test_rows_end_with_a_vector_that_begins_inside(bytes, together):
     """Rows of less than a vector of bytes, of one, and of several and a part; what lies beside a row stays."""
     image, x, y = hl.ImageParam(hl.UInt(8), 2, "image"), hl.Var("x"), hl.Var("y")
     across, down = hl.Func("across"), hl.Func("down")
     across[x, y] = hl.cast(hl.UInt(8), (hl.cast(hl.UInt(16), image[x, y]) + image[x + 1, y] + image[x + 2, y]) / 3)
     down[x, y] = hl.cast(hl.UInt(8), (hl.cast(hl.UInt(16), across[x, y]) + across[x, y + 1]) / 2)
     module = hl.Pipeline(down).to_module()
-    program = compile_pipeline(module, "cpu", strict_float=True, passes=small_strips(512, 8, 1, 0, bytes), verify=True)
+    strips = small_strips(512, 8, together, 0, bytes)
+    program = compile_pipeline(module, "cpu", strict_float=True, passes=strips, verify=True)
+    assert ("part_" in program.source()) == (bytes > 0), "whole vectors are taken where they are known"
     rng = np.random.default_rng(0)
     for width in (1, 2, 15, 16, 17, 31, 63, 64, 65, 127, 128, 130, 191, 513, 600):
         picture = rng.integers(0, 256, (19, width + 2)).astype(np.uint8)
@@ -187,6 +190,78 @@ def test_a_stage_keeps_as_many_rows_as_its_reader_reads_however_many_steps_follo
     assert [r.kept for r in found] == [3, 3, 3, 3, 3, 0]
     assert [(r.first, r.last) for r in found] == [(-n, n) for n in (5, 4, 3, 2, 1, 0)]
     assert [r.columns for r in found] == [(-n, n) for n in (5, 4, 3, 2, 1, 0)]
+
+
+def gradients(other=0, pixel=hl.Float(32)):
+    """The product of two differences, of a point's neighbours along x and along y; `other` moves the second one up."""
+    x, y = hl.Var("x"), hl.Var("y")
+    image, gray = hl.ImageParam(hl.Float(32), 2, "image"), hl.Func("gray")
+    gray[x, y] = hl.sqrt(image[x, y]) + image[x + 1, y]
+    along_x, along_y, f = hl.Func("along_x"), hl.Func("along_y"), hl.Func("f")
+    corners = [(gray[x + i, y + j], i, j) for j in (-1, 0, 1) for i in (-1, 0, 1)]
+    along_x[x, y] = sum((i + 3) * v for v, i, _ in corners) / hl.f32(3)
+    along_y[x, y] = hl.cast(pixel, sum((j + 2) * v for v, _, j in corners) / hl.f32(5))
+    f[x, y] = (
+        sum(along_x[x + i, y] * along_y[x + 1 - i, y - other] for i in range(2))
+        + along_x[x, y + 1] * along_y[x, y + 1 - other]
+    )
+    return hl.Pipeline(f)
+
+
+def loops_of(pipeline):
+    """The loops of a strip, each by the names of its stages."""
+    facts = facts_of(pipeline)
+    found = loops(facts.model, rolling_rows(facts, ()), facts.output)
+    return [[facts.model.nodes[id].name for id in ids] for ids in found]
+
+
+def test_stages_that_load_the_same_share_a_loop():
+    assert loops_of(gradients()) == [["gray"], ["along_x", "along_y"], ["f"]]
+
+
+def test_stages_of_other_rows_or_pixels_have_loops_of_their_own():
+    apart = [["gray"], ["along_x"], ["along_y"], ["f"]]
+    assert loops_of(gradients(other=1)) == apart
+    assert loops_of(gradients(pixel=hl.UInt(8))) == apart
+    assert loops_of(boxes(3)) == [["box_0"], ["box_1"], ["box_2"]]
+
+
+def test_rows_begin_with_a_vector():
+    facts = facts_of(gradients())
+    assert {r.pitch(100) % 16 for r in rolling_rows(facts, (), 1, 64).values()} == {0}
+    assert [r.pitch(100) for r in rolling_rows(facts, ()).values()] == [103, 101, 101, 100]
+
+
+def side_by_side(seed):
+    """Stages that read one function around a point, as others do or elsewhere, and their sum."""
+    rng = np.random.default_rng(seed)
+    x, y = hl.Var("x"), hl.Var("y")
+    kinds = [hl.BoundaryConditions.repeat_edge, hl.BoundaryConditions.mirror_image, hl.BoundaryConditions.repeat_image]
+    image = hl.ImageParam(hl.Float(32), 2, "image")
+    base = hl.Func("base")
+    base[x, y] = hl.sqrt(kinds[rng.integers(3)](image)[x, y]) * hl.f32(0.5)
+    source = kinds[rng.integers(3)](base, [(0, 30), (0, 20)]) if rng.random() < 0.4 else base
+    around = [(i, j) for j in (-1, 0, 1) for i in (-1, 0, 1)]
+    stages = []
+    for n in range(int(rng.integers(2, 5))):
+        stage, extra = hl.Func(f"stage_{n}"), stages[-1][x, y] if stages and rng.random() < 0.3 else hl.f32(0)
+        stage[x, y] = sum(source[x + i, y + j] * hl.f32(int(rng.integers(-3, 4))) for i, j in around) + extra
+        stages.append(stage)
+    last, moved = hl.Func("last"), int(rng.integers(0, 2))
+    last[x, y] = sum(f[x - 1, y] * f[x + 1, y + moved] for f in stages)
+    return hl.Pipeline(last)
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize("seed", range(8))
+def test_stages_side_by_side(seed):
+    module, size = side_by_side(seed).to_module(), (*SIZES[seed % len(SIZES)], 1 + seed % 2, 0, 32 * (seed % 3))
+    program = compile_pipeline(module, "cpu", strict_float=True, passes=small_strips(*size), verify=True)
+    picture = np.random.default_rng(seed).random((23, 37), np.float32)
+    found, wanted = np.zeros((19, 33), np.float32), np.zeros((19, 33), np.float32)
+    program(picture, out=found, mins={"last": (1, -1)})
+    compile_pipeline(module, "reference", strict_float=True)(picture, out=wanted, mins={"last": (1, -1)})
+    np.testing.assert_array_equal(found, wanted, f"strips of {size}")
 
 
 def sampled(seed):
@@ -303,6 +378,13 @@ def test_a_strip_is_one_threads():
     tile = Tile(target="cpu", shape="row_strip", sizes=(64, 8), threads=(32, 1))
     with pytest.raises(PipelineError, match="a strip is one thread's, and takes no threads= nor vector="):
         boxes(3).compile("cpu", passes=pieces("cpu", tile))
+
+
+def test_short_rows_pages_apart_cost_what_is_fetched_ahead_for_nothing():
+    assert [_late(1, width, 8192) for width in (256, 512, 1024, 2048, 4096)] == [3584, 3072, 2048, 2048, 4096]
+    assert [_late(4, width, 8192) for width in (512, 1024, 2048)] == [2048, 4096, 4096]
+    assert _late(1, 512, 4096) == 512
+    assert _late(4, 32, 8192) == 128, "so narrow are tiles that read across rows"
 
 
 def test_few_strips_are_as_many_for_each_core():

@@ -1,0 +1,68 @@
+"""Loops over columns: stages side by side, neither of which reads the other, share one where they share loads.
+
+So the two gradients of a picture are computed of the same values around a point, each of which is loaded once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+from tilefuse.analysis.index import Index
+from tilefuse.analysis.model import Node, PipelineModel
+from tilefuse.execution.row_strip.rows import StageRows, planes_at_once
+
+LOADS_LEFT = 0.75
+"""Share of the loads of rows or stages that those in one loop must be left, at most, for the loop to be worth it."""
+
+
+def loops(model: PipelineModel, rows: Mapping[int, StageRows], output: int) -> list[tuple[int, ...]]:
+    """List the loops in which the members are computed, in order; `output`'s is its own."""
+    found: list[tuple[int, ...]] = []
+    for id, r in rows.items():
+        at = _beside(model, rows, found, id) if id != output else None
+        if at is None:
+            found.append((id,))
+        else:
+            found[at] = (*found[at], id)
+    return found
+
+
+def _beside(
+    model: PipelineModel, rows: Mapping[int, StageRows], found: Sequence[tuple[int, ...]], id: int
+) -> int | None:
+    """The loop that a stage may join; None if it needs one of its own."""
+    nodes, producers = model.nodes, set(model.producers(id))
+    for at in reversed(range(len(found))):
+        if producers.intersection(found[at]):
+            return None
+        first, together = found[at][0], rows[id].together
+        if not all(_side_by_side(nodes[other]) for other in (first, id)) or not _alike(nodes, rows, first, id):
+            continue
+        apart = loads(nodes, found[at], together) + loads(nodes, [id], together)
+        if loads(nodes, [*found[at], id], together) <= LOADS_LEFT * apart:
+            return at
+    return None
+
+
+def _side_by_side(node: Node) -> bool:
+    """Whether neighbours along x read neighbours."""
+    xs = [a.indices[0] for a in node.hull if a.indices]
+    return all(isinstance(i, Index) and (i.var, i.num, i.den) == (0, 1, 1) for i in xs)
+
+
+def _alike(nodes: Sequence[Node], rows: Mapping[int, StageRows], a: int, b: int) -> bool:
+    """Whether two stages have the same rows, columns and planes, and numbers of one width."""
+    facts = [(r.follow, r.columns, r.first, r.last, r.deep) for r in (rows[a], rows[b])]
+    of_planes = [(set(nodes[id].element_bytes), planes_at_once(nodes[id], rows[id])) for id in (a, b)]
+    return facts[0] == facts[1] and of_planes[0] == of_planes[1]
+
+
+def loads(nodes: Sequence[Node], ids: Collection[int], together: int) -> float:
+    """Loads of a point of some stages in one loop, if so many rows are computed in it."""
+    found = set()
+    for id in ids:
+        for producer, offsets in nodes[id].offsets.items():
+            found |= {
+                (producer, *o[:1], *(n + row for n in o[1:2]), *o[2:]) for o in offsets for row in range(together)
+            }
+    return len(found) / together
