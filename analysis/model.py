@@ -15,7 +15,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from tilefuse.analysis.access import coordinates, indices_of, reads
 from tilefuse.analysis.bounds import flat_ops
 from tilefuse.analysis.dependence import depending
-from tilefuse.analysis.index import AnyIndex, GeneralIndex, Index, Span
+from tilefuse.analysis.index import AnyIndex, GeneralIndex, Index, Span, is_staged
 from tilefuse.analysis.index_values import with_values
 from tilefuse.analysis.instructions import instruction_cost
 from tilefuse.analysis.points import Extents, needed_extents
@@ -47,17 +47,21 @@ class Access:
     source: SSAValue
     """The function as it is read, with its boundaries."""
     boundary: BoundaryKind | None = None
+    jumps: bool = field(init=False, compare=False)
+    """Whether it may land anywhere: a data-dependent index, or a boundary that moves the coordinate."""
+    looks_up: bool = field(init=False, compare=False)
+    """Whether data decide where it lands, within limits that are known."""
+    is_staged: bool = field(init=False, compare=False)
+    """Whether an input read so is loaded once per tile into registers."""
 
-    @property
-    def jumps(self) -> bool:
-        """Whether it may land anywhere: a data-dependent index, or a boundary that moves the coordinate."""
-        moved = self.boundary not in (None, BoundaryKind.ConstantExterior)
-        return moved or any(isinstance(i, GeneralIndex) and i.known is None for i in self.indices)
-
-    @property
-    def looks_up(self) -> bool:
-        """Whether data decide where it lands, within limits that are known."""
-        return not self.jumps and any(isinstance(i, GeneralIndex) for i in self.indices)
+    def __post_init__(self) -> None:
+        # the search asks so often that it is found once
+        general = [i for i in self.indices if type(i) is GeneralIndex]
+        moved = self.boundary is not None and self.boundary is not BoundaryKind.ConstantExterior
+        jumps = moved or any(i.known is None for i in general)
+        object.__setattr__(self, "jumps", jumps)
+        object.__setattr__(self, "looks_up", not jumps and bool(general))
+        object.__setattr__(self, "is_staged", is_staged(self.indices))
 
 
 @dataclass(slots=True)

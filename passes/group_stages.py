@@ -356,7 +356,9 @@ class GroupStages(ModulePass):
         on = machine(self.target)
 
         def changes(of: PipelineOp, model: PipelineModel) -> Iterator[Recomputed]:
-            costs = Recomputation(of, on, self.extent, cheap=0.0, reads=0, bounds=inferred_bounds(of))
+            def costs() -> Recomputation:
+                return Recomputation(of, on, self.extent, cheap=0.0, reads=0, bounds=inferred_bounds(of))
+
             return recomputed(model, found.groups, costs, on)
 
         if next(changes(pipeline, found.model), None) is None:

@@ -8,7 +8,7 @@ than to write it and read it back, if it reads nothing but what is in memory any
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from xdsl.ir import Operation
@@ -58,6 +58,7 @@ def recomputed(model: PipelineModel, groups: Groups, costs: Recomputation, machi
             node, stage = model.nodes[id], model.nodes[id].op
             if not isinstance(stage, StageOp) or not _may_be(model, node, stored):
                 continue
+            costs = costs or all_costs()
             evaluations = _evaluations(stage, costs)
             inside = {reader for reader in evaluations if kernel_of.get(reader) == number}
             points = math.prod(node.needed or (0,))

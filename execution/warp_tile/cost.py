@@ -105,7 +105,8 @@ def warp_candidates(facts: GroupFacts, machine: Machine, wishes: Wishes) -> Iter
         vector = bytes // largest
         if vector < 1 or (vector == 1 and not thorough and math.prod(box) >= LARGE_BOX and least < math.inf):
             continue
-        for kept, exchanged, warps, pitches in ways:
+        # those that exchange rows are mostly the cheaper ones
+        for kept, exchanged, warps, pitches in ways if thorough else reversed(ways):
             places = _places(inner, exchanged)
             try:
                 first = lane_layout(model, members, kept, Partition(vector, max(warps), max(pitches)))
@@ -184,6 +185,8 @@ def _places(inner: Sequence[int], exchanged: Sequence[int]) -> dict[int, Placeme
 
 def _of_stores(layout: WarpLayout, model: PipelineModel) -> list[WarpLayout]:
     """The layout with stores that are moved to aligned vectors and, if the move takes lanes, with stores one by one."""
+    if not layout.left_spill:
+        return [layout]
     unshifted = layout.without_left_spill()
     # elements smaller than a word are stored in words
     moved = [bytes for id, kept in layout.stages.items() if kept.shifted for bytes in model.nodes[id].element_bytes]

@@ -131,7 +131,8 @@ def count(model: PipelineModel, members: Sequence[int], layout: WarpLayout, exch
     _count_stages(found, model, members, stored, layout)
     pairs = [layout.stages[id].paired for id in members]
     found.packed = any(pairs)
-    _count_packed(found, model, layout, stored)
+    if found.packed or any(source.paired for source in layout.sources.values()):
+        _count_packed(found, model, layout, stored)
     found.terms = layout.vector * max(
         len(model.nodes[id].accesses) / (2 if pair else 1) for id, pair in zip(members, pairs, strict=True)
     )
@@ -178,11 +179,11 @@ def _count_stages(
         deep, beyond = footprint.deep, footprint.rows(0)
         # reads are of registers; one that is not staged is a load
         unstaged = near = 0
-        if any(a.producer not in layout.stages and (a.producer, a.source) not in layout.sources for a in node.hull):
-            for a in node.accesses:
-                if a.producer not in layout.stages and (a.producer, a.source) not in layout.sources:
-                    unstaged += 1
-                    near += _is_near(a)
+        for a in node.hull:
+            if not a.is_staged and a.producer not in layout.stages:
+                loads = [a for a in node.accesses if not a.is_staged and a.producer not in layout.stages]
+                unstaged, near = len(loads), sum(map(_is_near, loads))
+                break
         found.loads |= unstaged > 0
         many = v * max(0, deep * unstaged - FEW_GATHERED)
         if footprint.paired and node.pair_instructions is not None:

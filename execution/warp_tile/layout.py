@@ -16,8 +16,7 @@ from typing import Literal, NamedTuple
 
 from xdsl.ir import Attribute
 
-from tilefuse.analysis.index import Index, is_staged
-from tilefuse.analysis.model import PipelineModel
+from tilefuse.analysis.model import Access, PipelineModel
 from tilefuse.analysis.regions import NotFusable, Region, fixed_span, follow_chain, regions
 from tilefuse.dialects.img.attrs import Level
 from tilefuse.dialects.img.ops import GroupOp
@@ -256,38 +255,57 @@ def footprints(
         if not mine.exchanged:
             mine.above, mine.below = mine.wide
         for access in model.nodes[id].hull:
-            x, y = (*access.indices, None, None)[:2]
-            need = (mine.above, mine.below)
             if access.producer in inside:
-                assert isinstance(x, Index)
-                assert isinstance(y, Index)
-                first = access.producer not in stages
-                theirs = stages.setdefault(access.producer, Footprint())
-            elif is_staged(access.indices):
-                assert isinstance(x, Index)
-                assert isinstance(y, Index)
+                theirs = stages.get(access.producer)
+                if first := theirs is None:
+                    theirs = stages[access.producer] = Footprint()
+            elif access.is_staged:
                 key = (access.producer, access.source)
-                deep = tuple(i.span(region[id].spans) for i in access.indices[2:])
-                first = key not in sources
-                if first:
-                    along = followed_dimensions(access.indices, region[id].follow)
-                    sources[key] = Footprint(
-                        rest=deep, along=along, bytes=model.nodes[access.producer].element_bytes[0]
-                    )
-                theirs = sources[key]
-                theirs.rest = tuple((min(a[0], b[0]), max(a[1], b[1])) for a, b in zip(theirs.rest, deep, strict=True))
-                theirs.left = max(theirs.left, mine.left - x.offset)
-                theirs.right = max(theirs.right, mine.right + x.offset)
+                theirs = sources.get(key)
+                if first := theirs is None:
+                    theirs = sources[key] = _source(model, access, region[id])
+                _widen_source(theirs, access, region[id], mine)
             else:
                 continue
-            need = (need[0] - y.offset, need[1] + y.offset)
-            theirs.wide = need if first else (max(theirs.wide[0], need[0]), max(theirs.wide[1], need[1]))
-            theirs.reach = (max(theirs.reach[0], -x.offset), max(theirs.reach[1], x.offset))
+            x, y = access.indices[:2]
+            _widen(theirs, first, mine, x.offset, y.offset)  # type: ignore[union-attr]
     for footprint in sources.values():
         footprint.above, footprint.below = footprint.wide
     top, bottom = _invalid(model, stages, stored)
     passed = max((max(h.wide) for h in stages.values() if h.exchanged), default=0)
     return Footprints(stages, sources, top, bottom, _exchange_rounds(model, stages), passed)
+
+
+def _source(model: PipelineModel, access: Access, region: Region) -> Footprint:
+    """The footprint of an input, before any access widens it."""
+    return Footprint(
+        rest=tuple([i.span(region.spans) for i in access.indices[2:]]),
+        along=followed_dimensions(access.indices, region.follow),
+        bytes=model.nodes[access.producer].element_bytes[0],
+    )
+
+
+def _widen_source(theirs: Footprint, access: Access, region: Region, mine: Footprint) -> None:
+    """Add the columns and planes of an input that an access needs."""
+    x, _, *deep = access.indices
+    theirs.left = max(theirs.left, mine.left - x.offset)  # type: ignore[union-attr]
+    theirs.right = max(theirs.right, mine.right + x.offset)  # type: ignore[union-attr]
+    if deep:
+        spans = [i.span(region.spans) for i in deep]
+        theirs.rest = tuple([(min(a[0], b[0]), max(a[1], b[1])) for a, b in zip(theirs.rest, spans, strict=True)])
+
+
+def _widen(theirs: Footprint, first: bool, mine: Footprint, dx: int, dy: int) -> None:
+    """Add the rows, and columns beside their own, that `mine` reads; `first`: none have been added yet."""
+    above, below = mine.above - dy, mine.below + dy
+    most_above, most_below = theirs.wide
+    if first:
+        theirs.wide = (above, below)
+    elif above > most_above or below > most_below:
+        theirs.wide = (max(most_above, above), max(most_below, below))
+    left, right = theirs.reach
+    if dx > right or -dx > left:
+        theirs.reach = (max(left, -dx), max(right, dx))
 
 
 def lane_layout(model: PipelineModel, members: Sequence[int], found: Footprints, partition: Partition) -> WarpLayout:
@@ -403,6 +421,8 @@ def _pair(
     vector: int,
 ) -> None:
     """Pairs of points that `pack-subwords` will compute together: see there."""
+    if all(model.nodes[id].pair_instructions is None for id in members):
+        return
     # the hull has every function that is read, as it is read, in fewer accesses
     accesses = {id: model.nodes[id].hull for id in members}
     masked = {a.producer for id in members for a in accesses[id] if a.boundary and a.producer in stages}

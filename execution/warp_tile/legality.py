@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from tilefuse.analysis.index import AnyIndex, Index, is_staged
+from tilefuse.analysis.index import AnyIndex, Index
 from tilefuse.analysis.model import PipelineModel
 from tilefuse.analysis.regions import Follow, NotFusable
 
@@ -30,7 +30,7 @@ def _check_sources(model: PipelineModel, members: Sequence[int], follow: Mapping
     known: dict[tuple[int, object], tuple[int | None, ...]] = {}
     for id in members:
         for access in model.nodes[id].hull:
-            if access.producer in follow or not is_staged(access.indices):
+            if access.producer in follow or not access.is_staged:
                 continue
             along, name = followed_dimensions(access.indices, follow[id]), model.nodes[access.producer].name
             for i, d in zip(access.indices[2:], along, strict=True):
