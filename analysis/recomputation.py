@@ -64,12 +64,6 @@ def may_be_inlined(stage: StageOp) -> bool:
     return stage.place is None and not isinstance(stage.parent_op(), GroupOp) and not prints(stage)
 
 
-def _is_cheap(stage: StageOp, instructions: float, reads: int) -> bool:
-    """Whether a stage takes at most so many instructions, and reads, per point."""
-    cost, count = _own_cost(stage)
-    return cost <= instructions and count <= reads
-
-
 def _is_stored_for_updates(sites: Sequence[ReadSite]) -> bool:
     """Whether a stage would be stored for its readers: they cannot be in one kernel, as an update is among them.
 
@@ -156,7 +150,8 @@ class Recomputation:
         self._cost: dict[tuple[StageOp, bool], float] = {}
         """Instructions per point, of a stage at one place or at several."""
         self._reads = reads
-        self._cheap = {s for s in stages if _is_cheap(s, cheap, reads)}
+        self._own = {s: _own_cost(s) for s in stages}
+        self._cheap = {s for s, (cost, count) in self._own.items() if cost <= cheap and count <= reads}
         self._sites = {s: read_sites(s) for s in stages if may_be_inlined(s)}
         self._is_inlined_now: dict[StageOp, bool] = {}
         """Of stages at the places that read them when this is made."""
@@ -181,7 +176,7 @@ class Recomputation:
         On a GPU, whose threads share less of what they compute, only of what reads little itself, and stands in no
         kernel with its readers.
         """
-        if self._machine.is_gpu and (_own_cost(stage)[1] > self._reads or not _is_read_through_data(sites)):
+        if self._machine.is_gpu and (len(list(reads(stage))) > self._reads or not _is_read_through_data(sites)):
             return False
         return 2 * sum(self.evaluations(site) for site in sites) <= math.prod(self._extents[stage])
 
@@ -193,13 +188,12 @@ class Recomputation:
         """
         if not self._machine.is_gpu or len(sites) > SMALL_DIMENSION or len({reader for reader, _, _ in sites}) > 1:
             return False
+        if sum(self.evaluations(site) for site in sites) > math.prod(self._extents[stage]):
+            return False
         beside = ((indices, [_beside_plane(e, d) for d, e in enumerate(map.results)]) for _, map, indices in sites)
         first = next(beside)
-        if any(other != first for other in beside) or sum(self.evaluations(site) for site in sites) > math.prod(
-            self._extents[stage]
-        ):
-            return False
-        return self._is_of_memory(stage)  # last, as it follows chains of stages
+        # the chains of stages last, as it takes time to follow them
+        return all(other == first for other in beside) and self._is_of_memory(stage)
 
     def _is_of_memory(self, stage: StageOp) -> bool:
         """Whether a stage reads, itself or by pointwise stages, only functions that no reader's kernel computes."""
@@ -250,7 +244,7 @@ class Recomputation:
 
         In what is computed at several places, these are the cheap ones: what it reads is read at several then, too.
         """
-        at_one, _ = _own_cost(stage)
+        at_one, _ = self._own[stage]
         at_several = at_one
         for source, _, _ in {(op.source, op.map.data, tuple(op.indices)): None for op in reads(stage)}:
             inner = source.owner

@@ -45,11 +45,15 @@ class Recomputed:
             self.stage.erase()
 
 
-def recomputed(model: PipelineModel, groups: Groups, costs: Recomputation, machine: Machine) -> Iterator[Recomputed]:
+def recomputed(
+    model: PipelineModel, groups: Groups, all_costs: Callable[[], Recomputation], machine: Machine
+) -> Iterator[Recomputed]:
     """Yield the stored stages that are computed faster where they are read, the last ones first.
 
-    Each is to be applied before the next is asked for: what it reads then has other readers.
+    Each is to be applied before the next is asked for: what it reads then has other readers. `all_costs` is called
+    before the first one, and only where a stage may be computed elsewhere: it takes time, and few pipelines have such.
     """
+    costs: Recomputation | None = None
     kernel_of: dict[Operation, int] = {model.nodes[id].op: n for n, (members, _) in enumerate(groups) for id in members}
     stored = {id for members, _ in groups for id in model.stored(members)}
     for number, (members, _) in reversed(list(enumerate(groups))):

@@ -228,7 +228,9 @@ class _Estimates:
         """The schedule of a layout; None if it does not fit, or surely takes longer than `most` microseconds."""
         machine, box, warps, pitch = self.machine, self.box, layout.warps, layout.pitch
         columns, rows_of_tiles = -(-box[0] // layout.width), -(-box[1] // layout.height)
-        blocks = columns * rows_of_tiles * (math.prod(box[2:]) // math.prod(self.deep))
+        blocks = columns * rows_of_tiles
+        if self.deep:
+            blocks *= math.prod(box[2:]) // math.prod(self.deep)
         instructions, again = counts.instructions.at(pitch), counts.again.at(pitch)
         rolled = instructions >= ROLLED_FROM and again > 0.5 * instructions
         code = instructions - again if rolled else instructions

@@ -207,8 +207,12 @@ def _count_stages(
             found.exchanges += (
                 rows * deep * 2 * pieces * pieces * (2 if footprint.bytes < 4 and not footprint.paired else 1)
             )
-        mine.add(beyond + rows, deep * sum(footprint.reach) * _edge(footprint))
+        left, right = footprint.reach
+        if left or right:
+            mine.add(beyond + rows, deep * (left + right) * _edge(footprint))
         found.instructions.join(mine)
+        if id in stored:
+            continue  # stages with a store behind them are no loop
         kind = (
             node.instructions,
             footprint.above,
@@ -218,8 +222,6 @@ def _count_stages(
             footprint.rest,
             footprint.paired,
         )
-        if id in stored:
-            continue  # stages with a store behind them are no loop
         if kind in kinds:
             found.again.join(mine)
         kinds.add(kind)
